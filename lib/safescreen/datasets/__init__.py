@@ -1,0 +1,28 @@
+"""The data sets of the papers: found, fetched, checked, read and scaled.
+
+>>> from safescreen import datasets
+>>> iris = datasets.load("iris")
+>>> iris.X.shape, float(iris.X.min()), float(iris.X.max())
+((150, 4), -1.0, 1.0)
+"""
+
+from safescreen.datasets.loading import Dataset, load, subsample
+from safescreen.datasets.registry import FileSpec, Info, Part, info, names
+from safescreen.datasets.store import DataNotFoundError, available, fetch, find, folders, verify
+
+__all__ = [
+    "DataNotFoundError",
+    "Dataset",
+    "FileSpec",
+    "Info",
+    "Part",
+    "available",
+    "fetch",
+    "find",
+    "folders",
+    "info",
+    "load",
+    "names",
+    "subsample",
+    "verify",
+]

@@ -1,0 +1,43 @@
+"""The idx format of MNIST."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def read_idx(raw: bytes, where: str = "data") -> np.ndarray:
+    """Read an idx file of unsigned bytes, as MNIST's.
+
+    Parameters
+    ----------
+    raw : bytes
+        The content.
+    where : str
+        Name used in messages.
+
+    Returns
+    -------
+    ndarray of uint8
+        Of the shape the heading gives.
+
+    Raises
+    ------
+    ValueError
+        If the heading is not that of an idx file of bytes, or the length is not what it promises.
+
+    Examples
+    --------
+    >>> read_idx(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9]))
+    array([7, 8, 9], dtype=uint8)
+    """
+    if len(raw) < 4 or raw[:3] != b"\x00\x00\x08" or len(raw) < 4 + 4 * raw[3]:
+        raise ValueError(
+            f"{where}: not an idx file of unsigned bytes (it begins with {raw[:4].hex() or 'nothing'})"
+        )
+    start = 4 + 4 * raw[3]
+    shape = tuple(int.from_bytes(raw[k : k + 4], "big") for k in range(4, start, 4))
+    if len(raw) - start != int(np.prod(shape, dtype=np.int64)):
+        raise ValueError(
+            f"{where}: {len(raw) - start} bytes of data where the shape {shape} needs {np.prod(shape)}"
+        )
+    return np.frombuffer(raw, dtype=np.uint8, offset=start).reshape(shape)
