@@ -51,17 +51,12 @@ def _where(name: str) -> str:
 
 def list_sets(args) -> int:
     """Print one line a data set."""
-    print(
-        f"{'name':<14} {'rows':>6} {'features':>8} {'classes':>7}  {'scaling':<8} {'papers':<13} {'where':<12} title"
-    )
+    columns = "{:<14} {:>6} {:>8} {:>7}  {:<8} {:<13} {:<12} {}"
+    print(columns.format("name", "rows", "features", "classes", "scaling", "papers", "where", "title"))
     for name in names():
         entry = info(name)
-        n, d = entry.shape
-        papers = " ".join(entry.papers) or "-"
-        print(
-            f"{name:<14} {n:>6} {d:>8} {entry.classes:>7}  {entry.scaling:<8} {papers:<13} {_where(name):<12} "
-            f"{entry.title}"
-        )
+        papers, where = " ".join(entry.papers) or "-", _where(name)
+        print(columns.format(name, *entry.shape, entry.classes, entry.scaling, papers, where, entry.title))
     print("looked in: " + ", ".join(str(folder) for folder in store.folders()))
     return 0
 

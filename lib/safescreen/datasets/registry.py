@@ -91,7 +91,7 @@ class Info:
         Number of classes.
     scaling : str
         What ``load(..., scale="paper")`` does: ``none``, ``minmax`` (each feature to [-1, 1] linearly),
-        ``unit`` (each feature divided by its maximum), ``div255`` or ``shipped`` (both forms are in the file).
+        ``unit`` (each feature divided by its maximum), ``div255``, or ``shipped`` (the file has both forms).
     features, source, licence, note : str
         Kind of values, origin, terms of use, what to mind.
     labels : mapping

@@ -45,7 +45,7 @@ def folders() -> tuple[Path, ...]:
 
 
 def _candidates(spec: FileSpec) -> list[str]:
-    """Names under which `spec` may lie in a folder: as packed here, unpacked, or packed as the source does."""
+    """Names under which `spec` may lie in a folder: packed or not, whoever packed it."""
     packed = [spec.name + suffix for suffix in UNPACKERS] if not spec.name.endswith(".npz") else []
     return list(dict.fromkeys([*([spec.packed] if spec.packed else []), spec.name, *packed]))
 

@@ -48,7 +48,7 @@ def read(path, format: str, **options):
     path : str or path
         The file.
     format : str
-        A key of `READERS`: ``libsvm``, ``nips-sparse``, ``nips-dense``, ``table``, ``csv``, ``idx`` or ``npz``.
+        Key of `READERS`: ``libsvm``, ``nips-sparse``, ``nips-dense``, ``table``, ``csv``, ``idx``, ``npz``.
     **options
         Passed to the reader, such as ``n_features``.
 
