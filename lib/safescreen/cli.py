@@ -1,0 +1,228 @@
+"""The command `safescreen`: run experiments, report, check the ledger, fetch data, make the notebooks."""
+
+import argparse
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from .experiments import places
+from .experiments.manifest import PROFILES
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        Arguments without the program's name; default is the process's own.
+
+    Returns
+    -------
+    int
+        0 when all went well, 1 when something failed or is wrong, 2 when the request makes no sense, 130
+        when interrupted.
+    """
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as stop:  # argparse has said why
+        return int(stop.code or 0)
+    options.command_line = shlex.join(["safescreen", *arguments])
+    try:
+        return options.func(options)
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
+        print(f"safescreen: {_sentence(error)}", file=sys.stderr)
+        return 2
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        return f"{error.name} is not installed; the notebooks need: pip install 'safescreen[notebooks]'"
+    return str(error)
+
+
+def _parser() -> argparse.ArgumentParser:
+    from .datasets.cli import add_parser as add_data
+
+    parser = argparse.ArgumentParser(
+        prog="safescreen", description="Safe screening: the book's experiments, report, ledger and data."
+    )
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    run = commands.add_parser(
+        "run",
+        help="execute experiments, skipping what is complete and unchanged",
+        description="Execute experiments of the manifest (all, when none is named) as notebooks; results go "
+        "to outputs/PROFILE/EXPERIMENT/RUN/. Finished results stay; run again to go on after a stop.",
+    )
+    run.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
+    run.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
+    run.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes at a time (default: 1)")
+    run.add_argument("--force", action="store_true", help="also redo what is unchanged")
+    run.add_argument("--data", metavar="DIR", help="folder of data sets (default: $SAFESCREEN_DATA, data/)")
+    run.add_argument(
+        "-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="parameters",
+        help="set a notebook parameter; the result goes to a folder of its own",
+    )  # fmt: skip
+    run.set_defaults(func=_run)
+
+    show = commands.add_parser("list", help="list experiments, their runs and what is done")
+    show.add_argument("--profile", choices=PROFILES, help="only this size")
+    show.set_defaults(func=_list)
+
+    report = commands.add_parser("report", help="render outputs/PROFILE/report/index.html")
+    report.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
+    report.set_defaults(func=_report)
+
+    claims = commands.add_parser("claims", help="print the ledger of claims and check its evidence")
+    claims.set_defaults(func=_claims)
+
+    add_data(commands)
+
+    books = commands.add_parser(
+        "notebooks",
+        help="make the notebooks from their texts and execute them",
+        description="Make NAME.ipynb from NAME.py and execute it, for all notebooks when none is named.",
+    )
+    books.add_argument("names", nargs="*", metavar="NAME", help="a notebook, without an ending")
+    books.add_argument("--check", action="store_true", help="only check that the pairs agree and were executed")
+    books.set_defaults(func=_notebooks)
+
+    for command in (run, show, report, claims, books):
+        command.add_argument("--notebooks", metavar="DIR", help="folder of notebooks, manifest and ledger")
+    for command in (run, show, report):
+        command.add_argument("--outputs", metavar="DIR", help="where results go (default: $SAFESCREEN_OUTPUTS)")
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
+    return int(text)
+
+
+def _value(text: str) -> Any:
+    """A parameter from the command line: a number or boolean where it reads as one, else the text."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def _load(options):
+    from .experiments import load_claims, load_manifest
+
+    folder = places.notebooks_folder(options.notebooks)
+    ids = {claim.id for claim in load_claims(folder)} if (folder / "claims.yml").is_file() else None
+    return load_manifest(folder, ids), places.outputs_folder(options.outputs)
+
+
+def _run(options) -> int:
+    from .experiments.runner import run_all
+
+    if options.data is not None:
+        if not Path(options.data).is_dir():
+            raise FileNotFoundError(f"--data: {options.data} is not a folder")
+        os.environ["SAFESCREEN_DATA"] = str(Path(options.data).resolve())
+    manifest, outputs = _load(options)
+    given = {name: _value(text) for name, text in options.parameters}
+    runs = [run.override(given) for run in manifest.select(options.names, options.profile)]
+    return run_all(
+        manifest,
+        runs,
+        options.profile,
+        outputs,
+        jobs=options.jobs,
+        force=options.force,
+        data_required=bool(options.names),
+        command=options.command_line,
+    )
+
+
+def _list(options) -> int:
+    from .experiments.runner import plan
+
+    manifest, outputs = _load(options)
+    for experiment in manifest:
+        claims = f"  ({', '.join(experiment.claims)})" if experiment.claims else ""
+        print(f"{experiment.name}  {experiment.title}{claims}")
+        for name, profile in experiment.profiles.items():
+            if options.profile in (None, name):
+                print(f"  {name}: about {profile.seconds:g} s, {profile.memory_mb:g} MB")
+                for item in plan(manifest, profile.runs, name, outputs):
+                    status = f"data missing: {' '.join(item.missing)}" if item.missing else item.state.status
+                    print(f"    {item.run}  {status}")
+    return 0
+
+
+def _report(options) -> int:
+    from .experiments.report import render
+
+    manifest, outputs = _load(options)
+    page = render(manifest, options.profile, outputs)
+    print(f"Report: {places.shown(page)}")
+    return 0
+
+
+def _claims(options) -> int:
+    from .experiments import claims as ledger
+
+    folder = places.notebooks_folder(options.notebooks)
+    claims = ledger.load_claims(folder)
+    width = max(len(claim.id) for claim in claims)
+    for claim in claims:
+        print(f"{claim.id:{width}}  {claim.status:10}  {claim.notebook or '-':24}  {claim.what}")
+    print()
+    for paper, row in ledger.counts(claims).items():
+        parts = ", ".join(f"{count} {status}" for status, count in row.items() if count)
+        print(f"{paper:{width}}  {parts}")
+    wrong = list(ledger.problems(claims, folder))
+    for problem in wrong:
+        print(f"WRONG: {problem}")
+    return int(bool(wrong))
+
+
+def _notebooks(options) -> int:
+    from .experiments import notebooks
+    from .experiments.manifest import unknown
+
+    folder = places.notebooks_folder(options.notebooks)
+    known = notebooks.stems(folder)
+    for name in options.names:
+        if name not in known:
+            raise ValueError(unknown("notebook", name, known))
+    if options.check:
+        wrong = list(notebooks.problems(folder, options.names or None))
+        print("\n".join(wrong) or "every notebook agrees with its text and was executed in order")
+        return int(bool(wrong))
+    return _refresh(folder, options.names or known)
+
+
+def _refresh(folder: Path, names: list[str]) -> int:
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
+    from tqdm import tqdm
+
+    from .experiments import notebooks
+
+    failed = 0
+    with tqdm(names, unit="notebook", disable=None) as bar:
+        for name in bar:
+            bar.set_description(name)
+            try:
+                notebooks.refresh(folder, name)
+            except (CellExecutionError, DeadKernelError, FileNotFoundError) as error:
+                failed += 1
+                tqdm.write(f"{name}: FAILED, the older one is kept\n{error}")
+            else:
+                tqdm.write(f"{name}: executed")
+    return int(failed > 0)

@@ -1,0 +1,196 @@
+"""What a result depends on, and what it was made with."""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+_NOT_NUMERICAL = ("experiments/", "cli.py", "__main__.py")
+
+
+def sha256(*parts: str | bytes) -> str:
+    """Return the SHA-256 of several texts; their borders count.
+
+    Parameters
+    ----------
+    *parts : str or bytes
+        The texts.
+
+    Returns
+    -------
+    str
+        Hexadecimal digest.
+
+    Examples
+    --------
+    >>> sha256("ab", "c") == sha256("a", "bc")
+    False
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        part = part.encode() if isinstance(part, str) else part
+        digest.update(str(len(part)).encode() + b":" + part)
+    return digest.hexdigest()
+
+
+def sha256_file(path: Path) -> str:
+    """Return the SHA-256 of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    str
+        Hexadecimal digest.
+    """
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@cache
+def library_hash() -> str:
+    """Return the hash of the numerical library's sources; the batch job itself does not count.
+
+    Returns
+    -------
+    str
+        Hexadecimal digest of every `.py` below the package, with its name.
+    """
+    files = {path.relative_to(_PACKAGE).as_posix(): path for path in _PACKAGE.rglob("*.py")}
+    names = sorted(name for name in files if not name.startswith(_NOT_NUMERICAL))
+    return sha256(*(part for name in names for part in (name, files[name].read_bytes())))
+
+
+def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[str, str]:
+    """Return the hashes of everything a run depends on.
+
+    Parameters
+    ----------
+    nb : NotebookNode
+        The notebook, from `notebooks.read_source`.
+    parameters : dict
+        The value of every parameter, defaults included.
+    data : dict
+        Checksum of every data set it reads.
+
+    Returns
+    -------
+    dict of str
+        `notebook`, `parameters`, `library`, `data`, and `key`, the hash of these four.
+    """
+    from .notebooks import signature
+
+    found = {
+        "notebook": sha256(json.dumps(signature(nb))),
+        "parameters": sha256(json.dumps(dict(parameters), sort_keys=True)),
+        "library": library_hash(),
+        "data": sha256(json.dumps(dict(data), sort_keys=True)),
+    }
+    return {**found, "key": sha256(*found.values())}
+
+
+def data_checksums(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the checksums of data sets and the names of those that are not there.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of the registry.
+
+    Returns
+    -------
+    tuple of dict and list
+        Checksum by name; the missing names.
+
+    Raises
+    ------
+    ValueError
+        For a name the registry does not have.
+    """
+    from .. import datasets
+
+    sums, missing = {}, []
+    for name in names:
+        try:
+            files = datasets.find(name)
+        except FileNotFoundError:
+            files = None
+        if files is None:
+            missing.append(name)
+        else:
+            sums[name] = sha256(repr(datasets.info(name)))
+    return sums, missing
+
+
+def environment() -> dict[str, Any]:
+    """Return the versions, threads and machine of this process.
+
+    Returns
+    -------
+    dict
+        `versions` by package, `threads`, `cores`, `machine`.
+    """
+    packages = ("safescreen", "numpy", "scipy", "numba", "scikit-learn", "papermill")
+    versions = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            versions[package] = "not installed"
+    return {
+        "versions": versions,
+        "threads": int(os.environ.get("NUMBA_NUM_THREADS") or cores()),
+        "cores": cores(),
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def cores() -> int:
+    """Return the number of cores this process may use.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """Return the commit a folder is at.
+
+    Parameters
+    ----------
+    folder : Path
+        Any folder.
+
+    Returns
+    -------
+    dict or None
+        `commit` and `dirty` (tracked files were changed); None outside a repository, or without git.
+    """
+
+    def git(*arguments):
+        return subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
+
+    try:
+        return {
+            "commit": git("rev-parse", "HEAD"),
+            "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
+        }
+    except (OSError, subprocess.CalledProcessError):
+        return None

@@ -1,0 +1,142 @@
+"""What a notebook leaves behind: tables, figures and a summary in its run folder."""
+
+import json
+import math
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+COMPARISON = ("quantity", "paper", "ours", "note")
+CONCLUSION = ("claim", "paper", "ours", "stands")
+
+
+class Recorder:
+    """Write the results of one run into a folder; do nothing when there is none.
+
+    Files appear whole or not at all (each is written beside its name, then renamed).
+
+    Parameters
+    ----------
+    output_dir : str or path
+        The run folder, made when missing; the empty string writes nothing, so that the same notebook
+        runs interactively and in the batch job.
+
+    Examples
+    --------
+    >>> Recorder("").summary(conclusions=[])
+    >>> Recorder("").figure("no/such name", None)
+    Traceback (most recent call last):
+        ...
+    ValueError: name: 'no/such name' is not a plain file name (letters, digits, '-', '_' and '.')
+    """
+
+    def __init__(self, output_dir: str | os.PathLike = ""):
+        if not isinstance(output_dir, str | os.PathLike):
+            raise TypeError(f"output_dir: expected a string or a path, found {type(output_dir).__name__}")
+        self.folder = Path(output_dir) if os.fspath(output_dir) else None
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+
+    def table(self, name: str, frame) -> Path | None:
+        """Write a tidy table as CSV.
+
+        Parameters
+        ----------
+        name : str
+            File name without its ending: `results` for the main table, `comparison` for the paper's
+            numbers beside ours (columns quantity, paper, ours, note), `table_*` for what the report shows
+            in place of `results`.
+        frame : pandas.DataFrame
+            One row a point; the index is not written.
+
+        Returns
+        -------
+        Path or None
+            The file, or None when nothing is recorded.
+        """
+        _plain(name)
+        if not hasattr(frame, "to_csv"):
+            raise TypeError(f"frame: expected a pandas.DataFrame, found {type(frame).__name__}")
+        if name == "comparison" and tuple(frame.columns) != COMPARISON:
+            raise ValueError(f"frame: a comparison has columns {COMPARISON}, found {tuple(frame.columns)}")
+        return self._write(f"{name}.csv", lambda path: frame.to_csv(path, index=False, lineterminator="\n"))
+
+    def figure(self, name: str, fig, dpi: int = 110) -> Path | None:
+        """Write a figure as PNG.
+
+        Parameters
+        ----------
+        name : str
+            File name without its ending.
+        fig : matplotlib.figure.Figure
+            The figure; it stays open.
+        dpi : int, default 110
+            Dots per inch.
+
+        Returns
+        -------
+        Path or None
+            The file, or None when nothing is recorded.
+        """
+        _plain(name)
+        if self.folder is not None and not hasattr(fig, "savefig"):
+            raise TypeError(f"fig: expected a matplotlib figure, found {type(fig).__name__}")
+        return self._write(
+            f"{name}.png", lambda path: fig.savefig(path, format="png", dpi=dpi, bbox_inches="tight")
+        )
+
+    def summary(self, **entries: Any) -> Path | None:
+        """Add entries to `summary.json`; an entry given again replaces the older one.
+
+        Parameters
+        ----------
+        **entries : numbers, strings, lists or dicts
+            Two have a meaning for the report: `timings`, a dict of seconds (`compile`, `run`), and
+            `conclusions`, a list of dicts with keys claim, paper, ours, stands.
+
+        Returns
+        -------
+        Path or None
+            The file, or None when nothing is recorded.
+        """
+        entries = {name: _jsonable(value, name) for name, value in entries.items()}
+        for item in entries.get("conclusions", []):
+            if not isinstance(item, dict) or tuple(sorted(item)) != tuple(sorted(CONCLUSION)):
+                raise ValueError(f"conclusions: each is a dict with keys {CONCLUSION}, found {item!r}")
+        timings = entries.get("timings", {})
+        if not isinstance(timings, dict) or not all(isinstance(v, int | float) for v in timings.values()):
+            raise ValueError(f"timings: expected a dict of seconds, found {timings!r}")
+        if self.folder is None:
+            return None
+        path = self.folder / "summary.json"
+        older = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        text = json.dumps({**older, **entries}, indent=1, ensure_ascii=False) + "\n"
+        return self._write(path.name, lambda partial: partial.write_text(text, encoding="utf-8"))
+
+    def _write(self, name, write) -> Path | None:
+        if self.folder is None:
+            return None
+        partial = self.folder / f".{name}.partial"
+        write(partial)
+        return partial.replace(self.folder / name)
+
+
+def _plain(name: str) -> None:
+    if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
+        raise ValueError(f"name: {name!r} is not a plain file name (letters, digits, '-', '_' and '.')")
+
+
+def _jsonable(value, name: str):
+    """Plain Python for JSON; numpy scalars and arrays are unpacked, nan and inf refused."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {str(key): _jsonable(item, f"{name}[{key!r}]") for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_jsonable(item, f"{name}[{i}]") for i, item in enumerate(value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name}: {value} cannot be written to JSON")
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise TypeError(f"{name}: cannot write a {type(value).__name__} to JSON")

@@ -1,0 +1,315 @@
+"""Run what is asked for, skip what is unchanged, keep what is finished."""
+
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from . import fingerprint, folders
+from .manifest import Manifest, ManifestError, Run
+from .places import shown
+
+_THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run needs and whether it has to be done.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    folder : Path
+        Its run folder.
+    notebook : NotebookNode
+        Its notebook, not executed.
+    parameters : dict
+        The value of every parameter.
+    hashes : dict
+        See `fingerprint.hashes`.
+    missing : list of str
+        Data sets that are not there.
+    state : State
+        What its folder holds now.
+    data, outputs : tuple of str
+        Data sets it reads, files it must leave.
+    """
+
+    run: Run
+    folder: Path
+    notebook: Any
+    parameters: Mapping[str, Any]
+    hashes: Mapping[str, str]
+    missing: Sequence[str]
+    state: folders.State
+    data: tuple[str, ...] = ()
+    outputs: tuple[str, ...] = ()
+
+
+def plan(manifest: Manifest, runs: Sequence[Run], profile: str, outputs: Path) -> list[Plan]:
+    """Find out what each run needs, before any is started.
+
+    Parameters
+    ----------
+    manifest : Manifest
+        The manifest the runs are from.
+    runs : sequence of Run
+        What is asked for.
+    profile : str
+        Its profile.
+    outputs : Path
+        The outputs folder.
+
+    Returns
+    -------
+    list of Plan
+        One a run.
+
+    Raises
+    ------
+    ManifestError
+        For a parameter its notebook does not have, or a data set that does not exist.
+    """
+    from .notebooks import read_source
+
+    plans = []
+    for run in runs:
+        experiment = manifest.experiments[run.experiment]
+        values = manifest.check_parameters(run)
+        nb = read_source(manifest.folder, experiment.notebook)
+        data = experiment.data_of(run)
+        try:
+            checksums, missing = fingerprint.data_checksums(data)
+        except ValueError as error:
+            raise ManifestError(f"run {run}: {error}") from error
+        hashes = fingerprint.hashes(nb, values, checksums)
+        folder = folders.run_folder(outputs, profile, run)
+        state = folders.state(folder, hashes["key"])
+        if state.result and any(name not in state.result["files"] for name in experiment.outputs):
+            state = replace(state, status="out of date" if state.failure is None else "failed")
+        plans.append(Plan(run, folder, nb, values, hashes, missing, state, data, experiment.outputs))
+    return plans
+
+
+def run_all(
+    manifest: Manifest,
+    runs: Sequence[Run],
+    profile: str,
+    outputs: Path,
+    *,
+    jobs: int = 1,
+    force: bool = False,
+    data_required: bool = False,
+    command: str = "safescreen run",
+) -> int:
+    """Execute runs in processes of their own and say what became of each.
+
+    Parameters
+    ----------
+    manifest, runs, profile, outputs
+        As for `plan`.
+    jobs : int, default 1
+        Processes at a time; each may use `cores // jobs` threads.
+    force : bool, default False
+        Also do what is complete and unchanged.
+    data_required : bool, default False
+        Whether a missing data set is a failure.
+    command : str
+        What to type to go on after an interruption.
+
+    Returns
+    -------
+    int
+        Exit code: 0, 1 when a run failed, 130 when interrupted.
+    """
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise ValueError(f"jobs: must be a positive integer, found {jobs!r}")
+    from tqdm import tqdm
+
+    counts = dict.fromkeys(("done", "unchanged", "data missing", "failed"), 0)
+    todo = []
+    for item in plan(manifest, runs, profile, outputs):
+        if item.missing:
+            counts["data missing"] += 1
+            names = " ".join(item.missing)
+            tqdm.write(f"{item.run}: data missing: {names} (try: safescreen data fetch {names})")
+        elif item.state.status == "complete" and not force:
+            counts["unchanged"] += 1
+            tqdm.write(f"{item.run}: unchanged")
+        else:
+            todo.append(item)
+    interrupted = False
+    with _terminated_like_interrupted(), tqdm(total=len(todo), unit="run", disable=None) as bar:
+        try:
+            if jobs > 1 and len(todo) > 1:
+                _compile_once()
+            with closing(_execute(todo, manifest.folder, profile, jobs, bar)) as ended:
+                for item, failure in ended:
+                    counts["failed" if failure else "done"] += 1
+                    tqdm.write(_line(item, failure))
+                    bar.update()
+        except KeyboardInterrupt:
+            interrupted = True
+    summary = ", ".join(f"{n} {what}" for what, n in counts.items() if n) or "nothing to do"
+    if interrupted:
+        print(f"Interrupted: {summary}, {len(todo) - counts['done'] - counts['failed']} left; ", end="")
+        print(f"what is finished is kept. To go on: {command}", flush=True)
+        return 130
+    print(f"{summary[0].upper()}{summary[1:]}. Results: {shown(outputs / profile)}", flush=True)
+    return int(counts["failed"] > 0 or (data_required and counts["data missing"] > 0))
+
+
+def _execute(todo, notebooks: Path, profile: str, jobs: int, bar) -> Iterator[tuple[Plan, dict | None]]:
+    """Yield each plan when it has ended, with its failure if it failed; stop all workers on the way out."""
+    environment = _environment(jobs)
+    waiting, running = list(reversed(todo)), {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                item = waiting.pop()
+                scratch = folders.scratch_folder(item.folder)
+                running[scratch] = item, None  # cleared away even if the start fails
+                running[scratch] = item, _start(item, notebooks, profile, scratch, environment)
+                bar.set_description(str(item.run))
+            time.sleep(0.05)
+            for scratch, (item, process) in list(running.items()):
+                if process.poll() is not None:
+                    failure = _finish(item, scratch, process.returncode)
+                    del running[scratch]
+                    shutil.rmtree(scratch, ignore_errors=True)
+                    yield item, failure
+    finally:
+        processes = [process for _, process in running.values() if process is not None]
+        for process in processes:
+            process.terminate()
+        for process in processes:
+            try:
+                process.wait(timeout=15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for scratch in running:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _start(item: Plan, notebooks: Path, profile: str, scratch: Path, environment) -> subprocess.Popen:
+    import nbformat
+
+    nbformat.write(item.notebook, scratch / "source.ipynb")
+    spec = {
+        "experiment": item.run.experiment,
+        "run": item.run.name,
+        "profile": profile,
+        "notebooks": str(notebooks),
+        "given": dict(item.run.parameters),
+        "parameters": {name: value for name, value in item.parameters.items() if name != "output_dir"},
+        "data": list(item.data),
+        "hashes": dict(item.hashes),
+        "outputs": list(item.outputs),
+    }
+    folders.write_json(scratch / "spec.json", spec)
+    with (scratch / "worker.log").open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "safescreen.experiments.worker", str(scratch / "spec.json")],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )
+
+
+def _finish(item: Plan, scratch: Path, code: int) -> dict | None:
+    """Install the result of a worker that has ended, or return and record why there is none."""
+    if code == 0:
+        folders.install(scratch / "result", item.folder)
+        return None
+    import nbformat
+
+    from .worker import where_it_stopped
+
+    partial = scratch / "result" / "notebook.ipynb"
+    try:
+        failure = where_it_stopped(nbformat.read(partial, as_version=4))
+    except (OSError, ValueError):
+        failure = {}
+    failure.setdefault("error", _why(scratch, code))
+    failure = {
+        "status": "failed",
+        **failure,
+        "parameters": dict(item.run.parameters),
+        "hashes": dict(item.hashes),
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    folders.record_failure(item.folder, failure, partial)
+    return failure
+
+
+def _why(scratch: Path, code: int) -> str:
+    error = scratch / "error.txt"
+    if error.is_file():
+        return error.read_text(encoding="utf-8")
+    if code < 0:
+        name = signal.Signals(-code).name
+        return f"the process was ended by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+    log = (scratch / "worker.log").read_text(encoding="utf-8", errors="replace")
+    lines = [line for line in log.splitlines() if line.strip()] or ["no message"]
+    return f"the process ended with code {code}: {lines[-1].strip()}"
+
+
+def _line(item: Plan, failure: dict | None) -> str:
+    if failure is None:
+        result = folders.state(item.folder).result
+        seconds, peak = result["seconds"]["wall"], result["peak_memory_mb"]
+        return f"{item.run}: done in {seconds:.1f} s" + (f", {peak:.0f} MB" if peak else "")
+    cell = f" in cell {failure['cell']} ({failure['line']})" if "cell" in failure else ""
+    kept = item.folder / "notebook.failed.ipynb"
+    where = f"; see {shown(kept)}" if kept.is_file() else ""
+    return f"{item.run}: FAILED{cell}: {failure['error']}{where}"
+
+
+def _environment(jobs: int) -> dict[str, str]:
+    """The worker's environment: the cores shared out, the package importable as it is here."""
+    threads = max(1, fingerprint.cores() // jobs)
+    environment = dict(os.environ)
+    for name in _THREAD_VARIABLES:
+        given = environment.get(name, "")
+        environment[name] = str(min(threads, int(given)) if given.isdigit() and int(given) else threads)
+    library = str(Path(__file__).resolve().parents[2])
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [library, environment.get("PYTHONPATH")]))
+    return environment
+
+
+def _compile_once() -> None:
+    """Fill the cache of compiled kernels before several processes would each do it."""
+    if importlib.util.find_spec("safescreen.warmup"):
+        command = [sys.executable, "-m", "safescreen.warmup"]
+        subprocess.run(command, env=_environment(1), stdout=subprocess.DEVNULL, check=False)
+
+
+@contextmanager
+def _terminated_like_interrupted():
+    """Within, SIGTERM (a batch system's farewell) is treated like Ctrl-C."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    try:
+        older = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not the main thread
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, older)
