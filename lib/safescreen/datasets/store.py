@@ -59,6 +59,12 @@ def locate(spec: FileSpec) -> Path | None:
     return None
 
 
+def _mismatch(raw: bytes, spec: FileSpec) -> str:
+    """What is wrong with the checksum of `raw`; nothing if it is that of `spec`."""
+    found = hashlib.sha256(raw).hexdigest()
+    return "" if found == spec.sha256 else f"its content should have sha256 {spec.sha256}, found {found}"
+
+
 def content(path: Path, spec: FileSpec) -> bytes:
     """Unpacked content of `path` once its checksum is that of `spec`.
 
@@ -68,11 +74,9 @@ def content(path: Path, spec: FileSpec) -> bytes:
         If it is another; the file is left as it is.
     """
     raw = unpack(path)
-    found = hashlib.sha256(raw).hexdigest()
-    if found != spec.sha256:
+    if wrong := _mismatch(raw, spec):
         raise ValueError(
-            f"{path}: wrong checksum. The content should have sha256 {spec.sha256}, found {found}. "
-            "The file was left as it is; move it away or replace it."
+            f"{path}: wrong checksum: {wrong}. The file was left as it is; move it or replace it."
         )
     return raw
 
@@ -176,16 +180,12 @@ def _download(entry: Info, spec: FileSpec) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         downloader = pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT)
         pooch.retrieve(spec.url, None, partial.name, target.parent, downloader=downloader)
-        content(partial, spec)
+        if wrong := _mismatch(unpack(partial), spec):
+            raise ValueError(f"{spec.url}: wrong checksum: {wrong}. The download was not kept.")
         partial.replace(target)
     except OSError as error:
-        raise _missing(
-            entry, spec, f"it is not here and the download failed ({type(error).__name__})"
-        ) from None
-    except ValueError as error:
-        raise ValueError(
-            f"{spec.url} no longer holds the file {spec.name!r} that is wanted: {error}"
-        ) from None
+        why = f"it is not here and the download failed ({type(error).__name__})"
+        raise _missing(entry, spec, why) from None
     finally:
         bar.close()
         logger.setLevel(level)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 
@@ -31,13 +33,10 @@ def read_idx(raw: bytes, where: str = "data") -> np.ndarray:
     array([7, 8, 9], dtype=uint8)
     """
     if len(raw) < 4 or raw[:3] != b"\x00\x00\x08" or len(raw) < 4 + 4 * raw[3]:
-        raise ValueError(
-            f"{where}: not an idx file of unsigned bytes (it begins with {raw[:4].hex() or 'nothing'})"
-        )
+        raise ValueError(f"{where}: not an idx file of unsigned bytes, it begins with {raw[:4]!r}")
     start = 4 + 4 * raw[3]
     shape = tuple(int.from_bytes(raw[k : k + 4], "big") for k in range(4, start, 4))
-    if len(raw) - start != int(np.prod(shape, dtype=np.int64)):
-        raise ValueError(
-            f"{where}: {len(raw) - start} bytes of data where the shape {shape} needs {np.prod(shape)}"
-        )
+    size = math.prod(shape)
+    if len(raw) - start != size:
+        raise ValueError(f"{where}: {len(raw) - start} bytes of data where the shape {shape} needs {size}")
     return np.frombuffer(raw, dtype=np.uint8, offset=start).reshape(shape)

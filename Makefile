@@ -1,0 +1,72 @@
+# Every target makes .venv by itself from a bare Python >= 3.11. Installed once, nothing here needs a network.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+# The folder of this file: targets run there, wherever make was called from (spaces in its path are allowed).
+ROOT := $(shell cd "$$(dirname '$(subst ','\'',$(strip $(MAKEFILE_LIST)))')" && pwd)
+IN := set -eu; cd "$(ROOT)";
+PY := .venv/bin/python
+PYTHON ?= python3 python3.13 python3.12 python3.11
+PROFILE ?= laptop
+JOBS ?= 1
+
+.PHONY: help install reproduce test lab notebooks bench data lint clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' "$(ROOT)/Makefile"
+
+# .venv/installed holds the checksum of what was installed and the folder: pip runs again only when one changes.
+install: ## make .venv and install everything in it (the other targets do this by themselves)
+	@$(IN) \
+	stamp=.venv/installed; \
+	wanted="$$(cat pyproject.toml constraints.txt | cksum) $$PWD"; \
+	if [ "$$(cat $$stamp 2>/dev/null)" = "$$wanted" ] && $(PY) -c '' 2>/dev/null; then exit 0; fi; \
+	found=; \
+	for below in 3,14 9,0; do \
+	    for name in $(PYTHON); do \
+	        if [ -z "$$found" ] && "$$name" -c "import sys; sys.exit(not (3, 11) <= sys.version_info < ($$below))" 2>/dev/null; \
+	        then found=$$name; fi; \
+	    done; \
+	done; \
+	if [ -z "$$found" ]; then \
+	    echo "safescreen needs Python 3.11 or newer; none of these is: $(PYTHON). Name one: make PYTHON=/path/to/python" >&2; \
+	    exit 1; \
+	fi; \
+	echo "Installing into $$PWD/.venv with $$("$$found" --version), about a minute ..."; \
+	"$$found" -m venv --clear .venv || { echo "No venv module: on Debian or Ubuntu, apt install python3-venv" >&2; exit 1; }; \
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]'; \
+	echo "$$wanted" > $$stamp
+
+reproduce: install ## run every experiment on embedded data, write the report (PROFILE=laptop, or smoke, paper; JOBS=1)
+	@$(IN) failed=0; \
+	.venv/bin/safescreen run --profile $(PROFILE) --jobs $(JOBS) || failed=$$?; \
+	.venv/bin/safescreen report --profile $(PROFILE); \
+	exit $$failed
+
+test: install ## run all tests and notebooks, then the marked ones without the compiler and with checked indices
+	@$(IN) $(PY) -m safescreen.warmup; \
+	$(PY) -m pytest -q -n 2 --dist loadscope; \
+	echo "Once more without the compiler:"; \
+	NUMBA_DISABLE_JIT=1 $(PY) -m pytest -q tests -m nojit || [ $$? -eq 5 ]; \
+	echo "Once more with checked indices:"; \
+	NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -q tests -m boundscheck || [ $$? -eq 5 ]
+
+lab: install ## open the notebooks in JupyterLab
+	@$(IN) .venv/bin/jupyter lab notebooks
+
+notebooks: install ## write the .ipynb files anew from their .py sources, and execute them
+	@$(IN) .venv/bin/safescreen notebooks
+
+bench: install ## time and memory against a plain implementation
+	@$(IN) $(PY) -m safescreen.bench
+
+data: install ## list the data sets and whether they are here
+	@$(IN) .venv/bin/safescreen data list
+
+lint: install ## ruff on code and notebooks, numpydoc on the library
+	@$(IN) $(PY) -m ruff check .; $(PY) -m ruff format --check lib tests; \
+	find lib -name '*.py' -print0 | xargs -0 $(PY) -m numpydoc lint
+
+clean: ## remove .venv, caches and outputs
+	@$(IN) rm -rf .venv outputs .pytest_cache .ruff_cache .hypothesis
