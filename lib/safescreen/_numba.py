@@ -1,0 +1,51 @@
+"""Set-up of numba: a compile cache that cannot be stale, and one place to get ``njit``.
+
+numba's own cache key is the file a kernel is written in; editing a kernel that another file inlines
+would leave the caller stale. The cache folder is therefore named by a hash of every source file of
+this package and by numba's version, and is chosen before numba is imported.
+"""
+
+import hashlib
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["njit", "prange", "source_hash"]
+
+
+def source_hash():
+    """Return the SHA-256 (hex) of all Python sources of this package, names included."""
+    root = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _cache_folder():
+    if sys.platform == "win32":
+        base = os.environ.get("LOCALAPPDATA", str(Path.home() / "AppData" / "Local"))
+    elif sys.platform == "darwin":
+        base = str(Path.home() / "Library" / "Caches")
+    else:
+        base = os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache"))
+    from importlib.metadata import version
+
+    return Path(base) / "safescreen" / "numba" / f"{source_hash()[:20]}-{version('numba')}"
+
+
+if "numba" not in sys.modules:
+    os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache_folder()))
+
+import numba  # noqa: E402  (the cache folder has to be known first)
+from numba import prange  # noqa: E402
+
+
+def njit(*args, **options):
+    """``numba.njit`` with the cache on; ``fastmath`` is refused because safety is decided in kernels."""
+    if options.get("fastmath"):
+        raise ValueError("fastmath=True is not allowed: kernels decide safety in IEEE arithmetic")
+    options.setdefault("cache", True)
+    options.setdefault("error_model", "numpy")
+    return numba.njit(*args, **options)

@@ -1,0 +1,66 @@
+"""What every cone offers."""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from safescreen._checks import check_element
+from safescreen.rounding import norm_upper
+
+__all__ = ["Cone"]
+
+
+class Cone(ABC):
+    """A closed convex cone in a Euclidean space of arrays of shape ``shape``."""
+
+    shape: tuple
+
+    def zeros(self):
+        """Return the zero element."""
+        return np.zeros(self.shape)
+
+    def inner(self, x, y):
+        """Return the inner product of two elements."""
+        return float(np.vdot(x, y))
+
+    def norm(self, x):
+        """Return the norm of an element."""
+        return float(np.linalg.norm(x))
+
+    def norm_upper(self, x):
+        """Return an upper bound of the norm of an element, rounding included."""
+        return norm_upper(x)
+
+    def check(self, x, name="x"):
+        """Return `x` as an element of the space; ValueError or TypeError otherwise."""
+        return check_element(x, self.shape, name)
+
+    def project(self, H):
+        """Return the nearest point of the cone, ``[H]_K``."""
+        return self.split(H)[0]
+
+    @abstractmethod
+    def split(self, H):
+        """Return ``(plus, minus)`` with ``H = plus - minus`` and ``plus = [H]_K``."""
+
+    @abstractmethod
+    def split_error(self, H):
+        """Return a bound of ``||plus - [H]_K||`` for the computed ``plus`` (the same holds for ``minus``)."""
+
+    @abstractmethod
+    def violation(self, x):
+        """Return ``||x - [x]_K||``, up to rounding."""
+
+    @abstractmethod
+    def feasible_error(self, x):
+        """Return a bound of the distance from the cone of an `x` that :meth:`split` returned as ``plus``."""
+
+    def check_feasible(self, x, name="x"):
+        """Return `x` if it lies in the cone up to rounding; ValueError otherwise. Cost: one projection."""
+        x = self.check(x, name)
+        violation = self.violation(x)
+        if violation > 2.0 * self.feasible_error(x):
+            raise ValueError(
+                f"{name} must lie in the {type(self).__name__}, found distance {violation:.3g} from it; project it first"
+            )
+        return x

@@ -1,0 +1,41 @@
+"""The whole space: sample screening for support vector machines."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from safescreen.cones.base import Cone
+
+__all__ = ["FreeSpace"]
+
+
+@dataclass(frozen=True)
+class FreeSpace(Cone):
+    """R^d without a constraint; projection is the identity.
+
+    >>> FreeSpace(2).project(np.array([-1.0, 1.0])).tolist()
+    [-1.0, 1.0]
+    """
+
+    d: int
+
+    @property
+    def shape(self):
+        """Shape of an element, ``(d,)``."""
+        return (self.d,)
+
+    def split(self, H):
+        """Return ``(H, 0)``; nothing is computed."""
+        return H, np.zeros(self.shape)
+
+    def split_error(self, H):
+        """Return 0: the split is exact."""
+        return 0.0
+
+    def violation(self, x):
+        """Return 0: every element is feasible."""
+        return 0.0
+
+    def feasible_error(self, x):
+        """Return 0: every element is feasible."""
+        return 0.0

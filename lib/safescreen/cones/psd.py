@@ -1,0 +1,89 @@
+"""The cone of positive semidefinite matrices: full metrics."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from safescreen.cones.base import Cone
+from safescreen.rounding import UNIT, norm_upper
+
+__all__ = ["PSDCone"]
+
+_BACKWARD = 16.0
+"""Constant of the backward error of the symmetric eigendecomposition, see :meth:`PSDCone.split_error`."""
+
+
+@dataclass(frozen=True)
+class PSDCone(Cone):
+    """Symmetric positive semidefinite d x d matrices in the Frobenius inner product.
+
+    >>> PSDCone(2).project(np.array([[1.0, 0.0], [0.0, -2.0]])).tolist()
+    [[1.0, 0.0], [0.0, 0.0]]
+    """
+
+    d: int
+
+    @property
+    def shape(self):
+        """Shape of an element, ``(d, d)``."""
+        return (self.d, self.d)
+
+    def check(self, x, name="x"):
+        """Return `x` as a symmetric matrix; ValueError if it is not symmetric to rounding."""
+        x = super().check(x, name)
+        asymmetry = float(np.abs(x - x.T).max())
+        if asymmetry > 1e-12 * float(np.abs(x).max()):
+            raise ValueError(f"{name} must be symmetric, found entries that differ by {asymmetry:.3g}")
+        return x
+
+    def split(self, H):
+        """Return ``(H_+, H_-)`` with ``H = H_+ - H_-`` (STS19 section 1.1, the sign of ``H_-`` turned); O(d^3)."""
+        values, vectors = eigh(H)
+        n_negative = int(np.searchsorted(values, 0.0))
+        if n_negative == 0:
+            return _symmetric(H), np.zeros(self.shape)
+        if n_negative == self.d:
+            return np.zeros(self.shape), _symmetric(-H)
+        plus = _gram(vectors[:, n_negative:], values[n_negative:])
+        minus = _gram(vectors[:, :n_negative], -values[:n_negative])
+        return plus, minus
+
+    def split_error(self, H):
+        """Return a bound of the error of either part in the Frobenius norm.
+
+        The computed decomposition is the exact one of ``H + E`` with ``||E|| <= p(d) u ||H||`` (LAPACK Users' Guide, section 4.7,
+        p a modest polynomial; ``p = 16 d`` here, a tenfold of what is seen, tested against 50-digit arithmetic), the
+        vectors are orthogonal to the same precision, and projections onto convex cones do not expand distances.
+        """
+        return _BACKWARD * self.d * UNIT * norm_upper(H)
+
+    def violation(self, x):
+        """Return the norm of the negative eigenvalues; O(d^3)."""
+        return float(np.linalg.norm(np.minimum(np.linalg.eigvalsh(x), 0.0)))
+
+    def feasible_error(self, x):
+        """Return a bound of the distance from the cone of a computed positive part."""
+        return _BACKWARD * self.d * UNIT * norm_upper(x)
+
+
+def eigh(H):
+    """Return eigenvalues (ascending) and eigenvectors of a symmetric matrix; LAPACK ``dsyevd``, falling back to ``dsyev``.
+
+    ``numpy.linalg.LinAlgError`` if neither converges.
+    """
+    values, vectors, info = lapack.dsyevd(H, lower=1)
+    if info != 0:
+        values, vectors, info = lapack.dsyev(H, lower=1)
+    if info != 0:
+        raise np.linalg.LinAlgError("the eigendecomposition of a symmetric matrix did not converge")
+    return values, vectors
+
+
+def _gram(vectors, values):
+    root = vectors * np.sqrt(values)
+    return root @ root.T
+
+
+def _symmetric(H):
+    return 0.5 * (H + H.T)

@@ -1,0 +1,263 @@
+"""The one problem of the package: losses of linear terms, a linear term, a square norm, over a cone.
+
+::
+
+    P(x; lam) = sum_t loss(<a_t, x>) - <c, x> + constant + lam/2 ||x||^2,                     x in K
+    D(alpha; lam) = sum_t (tau_t alpha_t - gamma/2 alpha_t^2) + constant - 1/(2 lam) ||[H(alpha)]_K||^2,   0 <= alpha <= 1
+
+with ``H(alpha) = c + sum_t alpha_t a_t``. Triplet metric learning is the case of the semidefinite or the non-negative cone, support vector
+machines are the case of the whole space.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from safescreen._checks import check_lam, check_mask, check_vector
+from safescreen.losses import SmoothedHinge
+from safescreen.rounding import UNIT, gamma, norm_upper, upper
+from safescreen.terms.base import Terms
+
+__all__ = ["Evaluation", "Problem"]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Everything spheres and solvers need to know of a problem at one pair (x, alpha).
+
+    Attributes
+    ----------
+    x, lam : element, float
+        The point, taken to lie in the cone up to ``x_error``.
+    primal, dual : float
+        Values of the two objectives.
+    loss : float
+        The loss term alone, constants of screened terms included.
+    gap : float
+        Upper bound of the exact duality gap, rounding included.
+    fenchel : float
+        Upper bound of ``sum_t loss(m_t) + loss*(-alpha_t) + alpha_t m_t >= 0``.
+    H, plus, minus : elements
+        ``H(alpha) = plus - minus``, ``plus = [H(alpha)]_K``.
+    x_alpha : element
+        ``x(alpha) = [H(alpha)]_K / lam``.
+    distance : float
+        Upper bound of ``||x - x(alpha)||``.
+    excess : float
+        ``gap/lam - distance^2/2``, computed without the cancellation: ``(<x, minus> + fenchel)/lam`` and the rounding allowance.
+    x_error, H_error, x_alpha_error : float
+        Bounds of the rounding errors of `x` (its distance from the cone), `H` and `x_alpha`.
+    """
+
+    x: np.ndarray
+    lam: float
+    primal: float
+    dual: float
+    loss: float
+    gap: float
+    fenchel: float
+    H: np.ndarray
+    plus: np.ndarray
+    minus: np.ndarray
+    x_alpha: np.ndarray
+    distance: float
+    excess: float
+    x_error: float
+    H_error: float
+    x_alpha_error: float
+
+    @property
+    def gradient(self):
+        """A subgradient of the primal at x, ``lam x - H``, when alpha is ``alpha(x)``."""
+        return self.lam * self.x - self.H
+
+
+class Problem:
+    """Sum of losses of linear terms with a square-norm regularizer over a cone (STS19 Primal, SSS14 equation 1).
+
+    Parameters
+    ----------
+    terms : Terms
+        The elements a_t; they bring the cone.
+    loss : SmoothedHinge
+    linear : element, optional
+        The fixed linear term c.
+    constant : float, optional
+        Constant added to both objectives.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> problem.lam_max()
+    12.0
+    >>> round(problem.gap(np.array([0.25]), 12.0), 12)
+    0.0
+    """
+
+    def __init__(self, terms, loss, *, linear=None, constant=0.0):
+        if not isinstance(terms, Terms):
+            raise TypeError(f"terms must be a family of terms such as Triplets or Samples, got {type(terms).__name__}")
+        if not isinstance(loss, SmoothedHinge):
+            raise TypeError(f"loss must be a SmoothedHinge, got {type(loss).__name__}")
+        self.terms, self.loss = terms, loss
+        self.cone = terms.cone
+        self.linear = None if linear is None else self.cone.check(linear, "linear")
+        self.constant = float(constant)
+        self._linear_error = 0.0
+
+    def __len__(self):
+        return len(self.terms)
+
+    def __repr__(self):
+        return f"Problem({self.terms!r}, {self.loss!r})"
+
+    # ------------------------------------------------------------------ objectives
+
+    def primal(self, x, lam):
+        """Return ``P(x; lam)`` at a feasible x."""
+        return self.evaluate(self.cone.check_feasible(x), check_lam(lam)).primal
+
+    def dual(self, alpha, lam):
+        """Return ``D(alpha; lam)`` at alpha in [0, 1]^T (STS19 Dual2)."""
+        lam = check_lam(lam)
+        alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=1.0)
+        plus = self.cone.project(self._H(self.terms.weighted_sum(alpha)[0]))
+        tau = self.terms.threshold
+        conjugate = float(np.sum(tau * alpha)) - 0.5 * self.loss.gamma * float(alpha @ alpha)
+        return conjugate + self.constant - 0.5 * self.cone.inner(plus, plus) / lam
+
+    def alpha(self, x):
+        """Return the dual point ``alpha(x) = -loss'(<a_t, x>)``, shape (T,) (STS19 equation 2.6)."""
+        return self.terms.alpha(self.cone.check(x), self.loss)
+
+    def x_of(self, alpha, lam):
+        """Return ``x(alpha; lam) = [H(alpha)]_K / lam`` (STS19 Dual2)."""
+        lam = check_lam(lam)
+        alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=1.0)
+        return self.cone.project(self._H(self.terms.weighted_sum(alpha)[0])) / lam
+
+    def gap(self, x, lam, alpha=None):
+        """Return an upper bound of the duality gap ``P(x) - D(alpha)``, rounding errors included.
+
+        Parameters
+        ----------
+        x : element of the cone
+        lam : float > 0
+        alpha : array of shape (T,), optional
+            Dual point; ``alpha(x)`` if left out.
+        """
+        return self.evaluate(self.cone.check_feasible(x), check_lam(lam), alpha).gap
+
+    def evaluate(self, x, lam, alpha=None):
+        """Return the :class:`Evaluation` at (x, alpha), `alpha` being ``alpha(x)`` if left out; x is not checked.
+
+        Notes
+        -----
+        The gap is not the difference of two large numbers but, by the equality case of Fenchel's inequality, the sum of terms that are each
+        non-negative and vanish at the optimum::
+
+            P(x) - D(alpha) = lam/2 ||x - x(alpha)||^2 + <x, H_-> + sum_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t)
+
+        Let ``dH`` bound the rounding error of H, ``dS`` that of its split, ``dx`` the distance of x from the cone, D be the first
+        norm. The gap is differentiable in H with gradient ``x(alpha) - x`` and Lipschitz constant ``1/lam``, and in x (alpha fixed) with
+        gradient ``lam (x - x(alpha)) + H_-`` beside the Fenchel terms, whose change is part of their own bound. Hence the allowance
+        ``(dH + dS + lam dx) D + (dH + dS + lam dx)^2/lam + dS ||x|| + dx ||H_-||`` and the roundings of the two products.
+        """
+        cone = self.cone
+        sums = self.terms.loss_sums(x, self.loss, alpha)
+        H = self._H(sums.adjoint)
+        plus, minus = cone.split(H)
+        x_alpha = plus / lam
+        x_norm, plus_norm, minus_norm = (cone.norm_upper(v) for v in (x, plus, minus))
+        size = x.size
+        H_error = sums.adjoint_error + self._linear_error
+        if self.linear is not None:
+            H_error += 2.0 * UNIT * (cone.norm_upper(self.linear) + cone.norm_upper(sums.adjoint))
+        split_error = cone.split_error(H)
+        x_error = cone.feasible_error(x)
+        difference_error = 4.0 * UNIT * (x_norm + plus_norm / lam)
+        D = cone.norm_upper(x - x_alpha)
+        moved = upper(H_error + split_error + lam * (x_error + difference_error), 8)
+        product = max(cone.inner(x, minus), 0.0)
+        allowance = moved * D + moved * moved / lam + split_error * x_norm + x_error * minus_norm
+        allowance += gamma(size + 2) * x_norm * minus_norm
+        square = 0.5 * lam * D * D
+        gap = upper(square + product + sums.fenchel + allowance, 12)
+        excess = upper((product + sums.fenchel + allowance) / lam, 12)
+        loss = sums.loss + self.constant
+        primal = loss + 0.5 * lam * cone.inner(x, x)
+        if self.linear is not None:
+            primal -= cone.inner(self.linear, x)
+        dual = sums.alpha_sum - 0.5 * self.loss.gamma * sums.alpha_square + self.constant
+        dual -= 0.5 * cone.inner(plus, plus) / lam
+        return Evaluation(
+            x=x,
+            lam=lam,
+            primal=primal,
+            dual=dual,
+            loss=loss,
+            gap=gap,
+            fenchel=sums.fenchel,
+            H=H,
+            plus=plus,
+            minus=minus,
+            x_alpha=x_alpha,
+            distance=upper(D + difference_error + x_error, 4),
+            excess=excess,
+            x_error=x_error,
+            H_error=H_error,
+            x_alpha_error=upper((H_error + split_error) / lam + difference_error, 4),
+        )
+
+    # ------------------------------------------------------------------ reduction and range of lam
+
+    def reduce(self, in_L, in_R):
+        """Return the smaller problem without screened terms; it has the same optimum (STS19 Lemma 1).
+
+        Parameters
+        ----------
+        in_L, in_R : boolean masks of shape (T,)
+            Terms known to lie in the linear region (moved into the linear term and a constant) and in the zero region (dropped).
+        """
+        in_L, in_R = (check_mask(mask, len(self), name) for mask, name in ((in_L, "in_L"), (in_R, "in_R")))
+        both = in_L & in_R
+        if both.any():
+            raise ValueError(f"in_L and in_R must be disjoint, both hold term {int(np.flatnonzero(both)[0])}")
+        total, error = self.terms.weighted_sum(in_L)
+        linear_loss = float(np.sum(self.terms.threshold * in_L)) - 0.5 * self.loss.gamma * int(in_L.sum())
+        return self.with_linear_part(self.terms.select(~(in_L | in_R)), total, error, linear_loss)
+
+    def with_linear_part(self, terms, total, error, constant):
+        """Return the problem of `terms` with `total` (known up to `error`) added to the linear term, and a constant."""
+        problem = Problem(terms, self.loss, constant=self.constant + constant)
+        if self.linear is None:
+            problem.linear = total
+        else:
+            problem.linear = self.linear + total
+            error += 2.0 * UNIT * (norm_upper(self.linear) + norm_upper(total))
+        problem._linear_error = upper(self._linear_error + error, 4)
+        return problem
+
+    def lam_max(self):
+        """Return the smallest lam from which on every term is in the linear region; there ``x = [c + sum_t a_t]_K/lam``.
+
+        ``max_t <a_t, [c + sum_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no inner product is positive, ``inf`` if a term with
+        ``tau_t <= gamma`` can never become linear.
+        """
+        x, ratios = self.all_linear(), []
+        products = self.terms.inner_products(x)
+        for start, stop in self.terms.chunks():
+            values = products.chunk(start, stop)[0]
+            limit = self.terms.thresholds(start, stop) - self.loss.gamma
+            with np.errstate(divide="ignore", invalid="ignore"):
+                ratio = np.where(limit > 0.0, values / limit, np.where(values >= limit, np.inf, 0.0))
+            ratios.append(float(np.max(ratio)))
+        return max(0.0, *ratios)
+
+    def all_linear(self):
+        """Return ``[c + sum_t a_t]_K``, lam times the solution for every ``lam >= lam_max()``."""
+        return self.cone.project(self._H(self.terms.weighted_sum(np.ones(len(self), dtype=np.bool_))[0]))
+
+    def _H(self, adjoint):
+        return adjoint if self.linear is None else self.linear + adjoint

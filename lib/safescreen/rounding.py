@@ -1,0 +1,77 @@
+"""Bounds of rounding errors, in one place.
+
+With the unit roundoff ``u = 2**-53`` every floating-point operation returns its exact result times
+``1 + delta``, ``|delta| <= u``, unless it underflows. ``n`` such factors multiply to ``1 + theta`` with
+``|theta| <= gamma_n = n u / (1 - n u)`` (Higham, *Accuracy and Stability of Numerical Algorithms*, Lemma 3.1), and
+a dot product of length ``n``, summed in any order, is off by at most ``gamma_n |x|'|y|``.
+
+The functions below are themselves evaluated in floating point, so every bound is taken a little too large
+(:data:`SAFETY`): it covers the handful of operations that evaluate the bound, not the quantity it bounds.
+"""
+
+import math
+
+import numpy as np
+
+__all__ = ["SAFETY", "TINY", "UNIT", "gamma", "norm_upper", "sqrt_upper", "upper"]
+
+UNIT = 2.0**-53
+"""Unit roundoff of double precision."""
+
+TINY = 2.0**-1022 * 2.0
+"""Twice the smallest normal number: absorbs what underflow can take away from a bound."""
+
+SAFETY = 1.0 + 64 * UNIT
+"""Factor that makes the evaluation of a bound itself an upper bound."""
+
+
+def gamma(n):
+    """Return ``gamma_n = n u/(1 - n u)``, rounded up; ``inf`` once ``n u >= 1/2``.
+
+    >>> gamma(2) > 2 * 2.0**-53
+    True
+    """
+    nu = n * UNIT
+    return math.inf if nu >= 0.5 else nu / (1.0 - nu) * SAFETY
+
+
+def upper(value, n_ops=4):
+    """Return an upper bound of a non-negative exact value computed with ``n_ops`` roundings.
+
+    >>> upper(1.0) > 1.0
+    True
+    """
+    return value * (1.0 + gamma(n_ops)) * SAFETY + TINY
+
+
+def sqrt_upper(value):
+    """Return an upper bound of the square root of a number known to be at most ``value``.
+
+    A negative or NaN ``value`` is a broken bound, not a zero: NaN is returned, and a NaN radius screens nothing.
+
+    >>> sqrt_upper(4.0) >= 2.0
+    True
+    >>> math.isnan(sqrt_upper(-1e-30))
+    True
+    """
+    if not value >= 0.0:
+        return math.nan
+    return upper(math.sqrt(value), 2)
+
+
+def norm_upper(x):
+    """Return an upper bound of the Euclidean (Frobenius) norm of the array `x`; O(size).
+
+    The entries are scaled by their largest magnitude, so neither overflow nor underflow of the squares matters.
+
+    >>> norm_upper(np.array([3.0, 4.0])) >= 5.0
+    True
+    """
+    x = np.asarray(x)
+    scale = float(np.max(np.abs(x), initial=0.0))
+    if scale == 0.0 or not math.isfinite(scale):
+        return scale
+    if 1e-140 < scale < 1e140:
+        flat = x.ravel()
+        return upper(math.sqrt(float(flat @ flat)), x.size + 2) + 1e-160
+    return upper(float(np.linalg.norm(x / scale)) * scale, 2 * x.size + 8)

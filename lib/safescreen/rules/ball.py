@@ -1,0 +1,62 @@
+"""The sphere rule: bounds of ``<a, x>`` over a ball."""
+
+import numpy as np
+
+from safescreen._numba import njit
+from safescreen.rules.base import apply
+
+__all__ = ["sphere"]
+
+UNIT = 2.0**-53
+
+
+def sphere(prob, ball):
+    """Screen with ``<a, Q> -+ r ||a||``, the extreme values of ``<a, x>`` over the ball.
+
+    STS19 section 4.1 (equation 4.1), SSS14 Lemma 1.
+
+    Parameters
+    ----------
+    prob : Problem
+    ball : Sphere
+        Contains the optimum.
+
+    Returns
+    -------
+    Screened
+        L where the maximum is below ``tau - gamma``, R where the minimum is above ``tau``.
+
+    Notes
+    -----
+    Cost: one margin and two comparisons a term. Safe in floating point: the norm and the radius are upper bounds, the
+    margin's error bound is added, and so are the roundings of the test itself; equality and NaN leave a term undecided.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[1.0], [-4.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> sphere(problem, ss.Sphere(np.array([0.7]), 0.1)).in_R.tolist()
+    [False, True]
+    """
+    center = prob.cone.check(ball.center, "ball.center")
+    radius = float(ball.radius)
+
+    def decide(products, norms, low, high, in_L, in_R):
+        _ball(*products[0], norms, radius, low, high, int(high.size > 1), in_L, in_R)
+
+    return apply(prob, (center,), decide)
+
+
+@njit
+def _ball(values, errors, norms, radius, low, high, step, in_L, in_R):
+    for t in range(values.size):
+        q, a, b = values[t], low[t * step], high[t * step]
+        slack = errors[t] + radius * norms[t]
+        slack += 8.0 * UNIT * (abs(q) + slack + abs(b) + abs(b - a))
+        in_R[t] = q - slack > b
+        in_L[t] = q + slack < a
+
+
+def reach(ball):
+    """Return whether a ball can decide anything at all: a finite, non-negative radius."""
+    return bool(np.isfinite(ball.radius) and ball.radius >= 0.0)

@@ -1,0 +1,67 @@
+"""What a rule returns, and the loop over terms that all rules share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Screened", "apply"]
+
+
+@dataclass(frozen=True)
+class Screened:
+    """Terms whose category at the optimum is certain.
+
+    Attributes
+    ----------
+    in_L, in_R : boolean arrays of shape (T,)
+        Linear region (dual variable 1), zero region (dual variable 0).
+    """
+
+    in_L: np.ndarray
+    in_R: np.ndarray
+
+    @property
+    def n_L(self):
+        """Number of terms certified to be in the linear region."""
+        return int(np.count_nonzero(self.in_L))
+
+    @property
+    def n_R(self):
+        """Number of terms certified to be in the zero region."""
+        return int(np.count_nonzero(self.in_R))
+
+    @property
+    def rate(self):
+        """Fraction of all terms that is screened."""
+        return (self.n_L + self.n_R) / max(1, self.in_L.size)
+
+    def __or__(self, other):
+        return Screened(self.in_L | other.in_L, self.in_R | other.in_R)
+
+
+def apply(prob, elements, decide):
+    """Run a rule over all terms, a chunk at a time.
+
+    Parameters
+    ----------
+    prob : Problem
+    elements : sequence of elements of the space
+        Whose inner products with the terms the rule needs.
+    decide : callable
+        ``decide(products, norms, low, high, in_L, in_R)`` fills the two masks of a chunk; `products` holds a ``(values, errors)``
+        pair for each element, ``low = tau - gamma`` and ``high = tau`` are arrays of length 1 or of the chunk.
+
+    Returns
+    -------
+    Screened
+    """
+    terms = prob.terms
+    in_L, in_R = np.zeros(len(terms), dtype=np.bool_), np.zeros(len(terms), dtype=np.bool_)
+    views = [terms.inner_products(element) for element in elements]
+    norms = terms.norms
+    for start, stop in terms.chunks():
+        high = np.atleast_1d(np.asarray(terms.thresholds(start, stop), dtype=float))
+        low = high - prob.loss.gamma
+        products = [view.chunk(start, stop) for view in views]
+        decide(products, norms[start:stop], low, high, in_L[start:stop], in_R[start:stop])
+    return Screened(in_L, in_R)

@@ -1,0 +1,72 @@
+"""A ball that holds the solution, and what it may be built from."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from safescreen.rounding import upper
+
+__all__ = ["PathReference", "Reference", "Sphere"]
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """A closed ball that contains the optimal x.
+
+    Attributes
+    ----------
+    center : element of the space
+    radius : float
+        An upper bound: roundings of the center and of the radius itself are in it. NaN screens nothing.
+    normal : element, optional
+        A half-space ``<normal, x> >= 0`` known to contain the cone.
+    name : str
+        The family it comes from.
+    """
+
+    center: np.ndarray
+    radius: float
+    normal: np.ndarray | None = field(default=None, repr=False)
+    name: str = ""
+
+    def contains(self, x):
+        """Return whether x lies in the ball, as computed."""
+        return bool(np.linalg.norm(np.asarray(x) - self.center) <= self.radius)
+
+
+@dataclass(frozen=True)
+class PathReference:
+    """An approximate solution x0 for lam0, at most ``eps`` away from the exact one."""
+
+    x0: np.ndarray
+    lam0: float
+    eps: float
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What a sphere may be built from during a solve.
+
+    Attributes
+    ----------
+    problem : Problem
+    evaluation : Evaluation
+        The problem at the current iterate, with ``alpha(x)``.
+    path : PathReference or None
+        The solution of a neighbouring lam.
+    best : Evaluation
+        The problem at the same x with the best dual point known (for the hinge it may be fractional).
+    """
+
+    problem: Any
+    evaluation: Any
+    path: PathReference | None = None
+    best: Any = None
+
+
+def gap_radius(evaluation, factor=2.0):
+    """Return an upper bound of ``sqrt(factor gap/lam)``."""
+    from safescreen.rounding import sqrt_upper
+
+    return sqrt_upper(upper(factor * evaluation.gap / evaluation.lam, 4))

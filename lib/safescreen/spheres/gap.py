@@ -1,0 +1,68 @@
+"""Duality gap bounds: DGB, CDGB and MGB."""
+
+from safescreen._checks import check_lam, check_vector
+from safescreen.rounding import UNIT, sqrt_upper, upper
+from safescreen.spheres.base import Sphere, gap_radius
+
+__all__ = ["constrained_duality_gap_bound", "duality_gap_bound", "midpoint_gap_bound"]
+
+
+def duality_gap_bound(prob, x, lam, alpha=None):
+    """Return the duality gap bound (DGB): center x, radius ``sqrt(2 (P(x) - D(alpha))/lam)``.
+
+    STS19 Theorem 4.
+
+    Parameters
+    ----------
+    prob : Problem
+    x : element of the cone
+    lam : float > 0
+    alpha : array of shape (T,), optional
+        Dual point in [0, 1]^T; ``alpha(x)`` if left out.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> duality_gap_bound(problem, np.array([0.25]), 12.0).radius < 1e-7
+    True
+    """
+    return from_evaluation_dgb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha))
+
+
+def constrained_duality_gap_bound(prob, alpha, lam):
+    """Return the constrained duality gap bound (CDGB): center ``x(alpha)``, radius ``sqrt((P(x(alpha)) - D(alpha))/lam)``.
+
+    STS19 Theorem 14 (appendix F). Parameters as in :func:`duality_gap_bound`; the cost is an evaluation of the primal at ``x(alpha)``.
+    """
+    lam = check_lam(lam)
+    alpha = check_vector(alpha, len(prob), "alpha", low=0.0, high=1.0)
+    e = prob.evaluate(prob.x_of(alpha, lam), lam, alpha)
+    sphere = from_evaluation_mgb(prob.cone, e)
+    return Sphere(sphere.center, sphere.radius, None, "CDGB")
+
+
+def midpoint_gap_bound(prob, x, lam, alpha=None):
+    """Return the midpoint gap bound (MGB): center ``(x + x(alpha))/2``, ``r^2 = (P(x) - D(alpha))/lam - ||x - x(alpha)||^2/4``.
+
+    It lies inside DGB; CDGB is the case ``x = x(alpha)``, and GB and the second ball test of SSS14 are its cases over the whole space.
+    Parameters as in :func:`duality_gap_bound`; no projection beyond the one of the dual value.
+
+    Notes
+    -----
+    With the gap written as a sum, ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel terms)/lam``: nothing cancels.
+    """
+    return from_evaluation_mgb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha))
+
+
+def from_evaluation_dgb(cone, e):
+    """Return DGB from an evaluation; nothing more is computed."""
+    return Sphere(e.x, upper(gap_radius(e) + e.x_error, 4), e.minus, "DGB")
+
+
+def from_evaluation_mgb(cone, e):
+    """Return MGB from an evaluation; nothing more is computed."""
+    center = 0.5 * (e.x + e.x_alpha)
+    error = 0.5 * (e.x_error + e.x_alpha_error) + 2.0 * UNIT * (cone.norm_upper(e.x) + cone.norm_upper(e.x_alpha))
+    square = (e.distance + e.x_alpha_error) ** 2 / 4.0 + e.excess
+    return Sphere(center, upper(sqrt_upper(upper(square, 8)) + error, 4), e.minus, "MGB")

@@ -1,0 +1,72 @@
+"""Gradient bounds: GB and PGB."""
+
+from safescreen._checks import check_lam
+from safescreen.rounding import UNIT, gamma, sqrt_upper, upper
+from safescreen.spheres.base import Sphere
+
+__all__ = ["gradient_bound", "projected_gradient_bound"]
+
+
+def gradient_bound(prob, x, lam):
+    """Return the gradient bound (GB): center ``x - g/(2 lam)``, radius ``||g||/(2 lam)``, g a subgradient at x.
+
+    STS19 Theorem 1. For a computed ``alpha(x)``, which is the exact slope up to rounding only, the radius is ``sqrt(||g||^2/(4 lam^2) + phi/lam)``
+    with phi the Fenchel terms of the evaluation: adding the loss inequalities of the proof with that slack gives it, for any alpha.
+
+    Parameters
+    ----------
+    prob : Problem
+    x : element of the cone
+    lam : float > 0
+
+    Returns
+    -------
+    Sphere
+        With ``normal``, the half-space of the cone that its center violates.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> gradient_bound(problem, np.zeros(1), 12.0).center.tolist()
+    [0.125]
+    """
+    return from_evaluation_gb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam)))
+
+
+def projected_gradient_bound(prob, x, lam):
+    """Return the projected gradient bound (PGB): center ``[Q]_K``, ``r^2 = r_GB^2 - ||Q - [Q]_K||^2``, Q the center of GB.
+
+    STS19 Theorems 2 and 3. The difference of squares is computed as ``||[Q]_K - x||^2 + 2 <x, Q_->``, ``Q_- = [Q]_K - Q``, which are both
+    non-negative and do not cancel; parameters and result as in :func:`gradient_bound`. Cost: one projection more.
+    """
+    return from_evaluation_pgb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam)))
+
+
+def from_evaluation_gb(cone, e):
+    """Return GB from an evaluation; no projection beyond the half-space's."""
+    half, error = _center(cone, e)
+    g_half = 0.5 * (e.x - e.H / e.lam)
+    square = upper(cone.norm_upper(g_half) + error, 2) ** 2 + e.fenchel / e.lam
+    radius = sqrt_upper(upper(square, 4)) + error + e.x_error
+    return Sphere(half, upper(radius, 4), cone.split(half)[1], "GB")
+
+
+def from_evaluation_pgb(cone, e):
+    """Return PGB from an evaluation; one projection."""
+    Q, error = _center(cone, e)
+    plus, minus = cone.split(Q)
+    split_error = cone.split_error(Q)
+    moved = error + split_error + e.x_error + 4.0 * UNIT * (cone.norm_upper(plus) + cone.norm_upper(e.x))
+    apart = cone.norm_upper(plus - e.x) + moved
+    x_norm, minus_norm = cone.norm_upper(e.x), cone.norm_upper(minus)
+    product = max(cone.inner(e.x, minus), 0.0) + gamma(Q.size + 2) * x_norm * minus_norm
+    product += x_norm * split_error + e.x_error * (minus_norm + split_error)
+    square = apart**2 + 2.0 * product + e.fenchel / e.lam
+    return Sphere(plus, upper(sqrt_upper(upper(square, 8)) + error + split_error, 4), None, "PGB")
+
+
+def _center(cone, e):
+    Q = 0.5 * (e.x + e.H / e.lam)
+    error = 0.5 * e.H_error / e.lam + 4.0 * UNIT * (cone.norm_upper(e.x) + cone.norm_upper(e.H) / e.lam)
+    return Q, upper(error, 4)

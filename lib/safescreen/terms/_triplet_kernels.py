@@ -1,0 +1,228 @@
+"""Compiled loops of pair-factored triplets.
+
+A triplet (i, j, l) is a *same* pair (i, j) and an *other* pair (i, l). Everything that depends on the metric is computed once a
+pair; a triplet costs one subtraction, and its weight is added to two pairs. Kernels fill the arrays named last.
+"""
+
+import numpy as np
+
+from safescreen._numba import njit
+
+UNIT = 2.0**-53
+BLOCK = 4096
+
+
+@njit
+def pair_values_full(X, Z, pairs, out):
+    """``out[p] = (x_i - x_j)' (z_i - z_j)`` with ``Z = X M``."""
+    d = X.shape[1]
+    for p in range(pairs.shape[0]):
+        i, j = pairs[p, 0], pairs[p, 1]
+        total = 0.0
+        for k in range(d):
+            total += (X[i, k] - X[j, k]) * (Z[i, k] - Z[j, k])
+        out[p] = total
+
+
+@njit
+def pair_values_diagonal(X, m, pairs, out):
+    """``out[p] = sum_k m_k (x_ik - x_jk)^2``."""
+    d = X.shape[1]
+    for p in range(pairs.shape[0]):
+        i, j = pairs[p, 0], pairs[p, 1]
+        total = 0.0
+        for k in range(d):
+            u = X[i, k] - X[j, k]
+            total += m[k] * (u * u)
+        out[p] = total
+
+
+@njit
+def pair_scales(X, point_norms, pairs, out):
+    """``out[p] >= s (w + 4 u s)``, with ``w >= ||x_i - x_j||`` and ``s = ||x_i|| + ||x_j||``: the scale of a pair's rounding errors."""
+    d = X.shape[1]
+    for p in range(pairs.shape[0]):
+        i, j = pairs[p, 0], pairs[p, 1]
+        square = 0.0
+        for k in range(d):
+            u = X[i, k] - X[j, k]
+            square += u * u
+        s = point_norms[i] + point_norms[j]
+        w = np.sqrt(square) * (1.0 + (d + 6) * UNIT)
+        out[p] = s * (w + 4.0 * UNIT * s) * (1.0 + 16 * UNIT)
+
+
+@njit
+def triplet_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, out):
+    """Upper bounds of ``||H_t||``.
+
+    With ``p = x_j - x_l`` and ``s = (x_i - x_l) + (x_i - x_j)``, ``H = (p s' + s p')/2`` has ``||H||^2 = (|p|^2 |s|^2 + (p's)^2)/2`` and diagonal
+    ``p * s``: no cancellation when the two pairs are nearly the same vector.
+    """
+    d = X.shape[1]
+    rounding = (d + 8) * UNIT
+    for t in range(same.size):
+        i, j = same_pairs[same[t], 0], same_pairs[same[t], 1]
+        m = other_pairs[other[t], 1]
+        pp = 0.0
+        ss = 0.0
+        ps = 0.0
+        hh = 0.0
+        for k in range(d):
+            p = X[j, k] - X[m, k]
+            s = (X[i, k] - X[m, k]) + (X[i, k] - X[j, k])
+            pp += p * p
+            ss += s * s
+            ps += p * s
+            hh += (p * s) * (p * s)
+        p_error = 4.0 * UNIT * (point_norms[j] + point_norms[m])
+        s_error = 8.0 * UNIT * (2.0 * point_norms[i] + point_norms[j] + point_norms[m])
+        p_norm = np.sqrt(pp) * (1.0 + rounding) + p_error
+        s_norm = np.sqrt(ss) * (1.0 + rounding) + s_error
+        if diagonal:
+            norm = np.sqrt(hh) * (1.0 + rounding) + p_norm * s_error + s_norm * p_error
+        else:
+            dot = abs(ps) + rounding * p_norm * s_norm + p_norm * s_error + s_norm * p_error
+            dot = min(dot, p_norm * s_norm)
+            norm = np.sqrt(0.5 * ((p_norm * s_norm) * (p_norm * s_norm) + dot * dot))
+        out[t] = norm * (1.0 + 16 * UNIT) + 1e-300
+
+
+@njit
+def chunk_products(same, other, same_values, other_values, same_errors, other_errors, values, errors):
+    """Margins of a run of triplets and bounds of their rounding errors."""
+    for t in range(same.size):
+        s, o = same[t], other[t]
+        q = other_values[o] - same_values[s]
+        values[t] = q
+        errors[t] = (other_errors[o] + same_errors[s]) * (1.0 + 4 * UNIT) + 2.0 * UNIT * abs(q)
+
+
+@njit
+def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, near, same_weights, other_weights, sums):
+    """Loss, its slope per pair, and the sums of the dual: ``sums = (loss, tau'alpha, alpha'alpha, terms within `near` of a kink)``."""
+    same_weights[:] = 0.0
+    other_weights[:] = 0.0
+    sums[:] = 0.0
+    inverse = 1.0 / gamma if gamma > 0.0 else 0.0
+    half = 0.5 * gamma
+    current = np.int64(-1)
+    weight = 0.0
+    for start in range(0, same.size, BLOCK):
+        loss = 0.0
+        alpha_sum = 0.0
+        alpha_square = 0.0
+        close = 0.0
+        for t in range(start, min(start + BLOCK, same.size)):
+            s, o = same[t], other[t]
+            if s != current:
+                if current >= 0:
+                    same_weights[current] += weight
+                current = s
+                weight = 0.0
+            threshold = tau[t * tau_step]
+            slack = threshold - (other_values[o] - same_values[s])
+            if gamma > 0.0:
+                a = min(max(slack * inverse, 0.0), 1.0)
+            else:
+                a = 1.0 if slack > 0.0 else 0.0
+                close += 1.0 if abs(slack) <= near else 0.0
+            weight += a
+            other_weights[o] += a
+            loss += a * (slack - half * a)
+            alpha_sum += threshold * a
+            alpha_square += a * a
+        sums[0] += loss
+        sums[1] += alpha_sum
+        sums[2] += alpha_square
+        sums[3] += close
+    if current >= 0:
+        same_weights[current] += weight
+
+
+@njit
+def fenchel_sums(same, other, same_values, other_values, tau, tau_step, gamma, alpha, sums):
+    """Sums for a given alpha: ``(loss, tau'alpha, alpha'alpha, sum phi, sum |a - alpha(m)|, sum |a - alpha(m)| (|slack| + gamma))``.
+
+    ``phi = loss(m) + loss*(-a) + a m = (a* - a)(slack - gamma (a* + a)/2) >= 0``, ``a* = alpha(m)``.
+    """
+    sums[:] = 0.0
+    half = 0.5 * gamma
+    for start in range(0, same.size, BLOCK):
+        loss = 0.0
+        alpha_sum = 0.0
+        alpha_square = 0.0
+        phi = 0.0
+        apart = 0.0
+        scaled = 0.0
+        for t in range(start, min(start + BLOCK, same.size)):
+            threshold = tau[t * tau_step]
+            slack = threshold - (other_values[other[t]] - same_values[same[t]])
+            if gamma > 0.0:
+                best = min(max(slack / gamma, 0.0), 1.0)
+            else:
+                best = 1.0 if slack > 0.0 else 0.0
+            a = alpha[t]
+            loss += best * (slack - half * best)
+            alpha_sum += threshold * a
+            alpha_square += a * a
+            phi += max((best - a) * (slack - half * (best + a)), 0.0)
+            apart += abs(best - a)
+            scaled += abs(best - a) * (abs(slack) + gamma)
+        sums[0] += loss
+        sums[1] += alpha_sum
+        sums[2] += alpha_square
+        sums[3] += phi
+        sums[4] += apart
+        sums[5] += scaled
+
+
+@njit
+def pair_weights(same, other, weights, same_weights, other_weights):
+    """Add per-triplet weights (float or boolean) to their two pairs."""
+    same_weights[:] = 0.0
+    other_weights[:] = 0.0
+    for t in range(same.size):
+        w = weights[t]
+        if w != 0.0:
+            same_weights[same[t]] += w
+            other_weights[other[t]] += w
+
+
+@njit
+def add_laplacian(X, pairs, weights, sign, Y):
+    """``Y += sign * Laplacian(weights) X``: each pair adds ``w (x_i - x_j)`` to row i and takes it from row j."""
+    d = X.shape[1]
+    for p in range(pairs.shape[0]):
+        w = sign * weights[p]
+        if w != 0.0:
+            i, j = pairs[p, 0], pairs[p, 1]
+            for k in range(d):
+                u = w * (X[i, k] - X[j, k])
+                Y[i, k] += u
+                Y[j, k] -= u
+
+
+@njit
+def add_squares(X, pairs, weights, sign, h):
+    """``h_k += sign * sum_p w_p (x_ik - x_jk)^2``."""
+    d = X.shape[1]
+    for p in range(pairs.shape[0]):
+        w = sign * weights[p]
+        if w != 0.0:
+            i, j = pairs[p, 0], pairs[p, 1]
+            for k in range(d):
+                u = X[i, k] - X[j, k]
+                h[k] += w * (u * u)
+
+
+@njit
+def fill_products(same_ptr, other_ptr, same, other):
+    """Pair numbers of all triplets of all anchors: same pairs x other pairs, the other pair running fastest."""
+    t = 0
+    for i in range(same_ptr.size - 1):
+        for p in range(same_ptr[i], same_ptr[i + 1]):
+            for q in range(other_ptr[i], other_ptr[i + 1]):
+                same[t] = p
+                other[t] = q
+                t += 1

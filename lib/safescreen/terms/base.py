@@ -1,0 +1,120 @@
+"""What every family of loss terms offers, whatever a term is.
+
+Problems, spheres, rules, ranges and solvers see terms only through this interface.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from safescreen._checks import check_mask, check_vector
+
+__all__ = ["LossSums", "Terms"]
+
+CHUNK = 1 << 15
+"""How many terms are looked at together by rules, so that temporary arrays stay in the processor's cache."""
+
+
+@dataclass(frozen=True)
+class LossSums:
+    """Sums over all terms at a point x.
+
+    Attributes
+    ----------
+    loss : float
+        ``sum_t loss(<a_t, x>)``.
+    adjoint : element of the space
+        ``sum_t alpha_t a_t`` with ``alpha_t = alpha(<a_t, x>)`` (or the alpha that was passed in).
+    adjoint_error : float
+        Bound of the rounding error of `adjoint`, in the norm of the space.
+    fenchel : float
+        Upper bound of ``sum_t loss(<a_t, x>) + loss*(-alpha_t) + alpha_t <a_t, x>``, a sum of non-negative terms that is 0
+        in exact arithmetic when ``alpha_t = alpha(<a_t, x>)``.
+    alpha_sum, alpha_square : float
+        ``sum_t tau_t alpha_t`` and ``sum_t alpha_t^2``.
+    """
+
+    loss: float
+    adjoint: np.ndarray
+    adjoint_error: float
+    fenchel: float
+    alpha_sum: float
+    alpha_square: float
+
+
+class Terms(ABC):
+    """A finite family of elements a_t of a Euclidean space, one a loss term.
+
+    Attributes
+    ----------
+    cone : Cone
+        The cone the solution of a problem with these terms lives in.
+    threshold : float or array of shape (T,)
+        ``tau_t``: the margin from which term t costs nothing.
+    norms : array of shape (T,)
+        Upper bounds of ``||a_t||``, tight to rounding.
+    """
+
+    cone = None
+    threshold = 1.0
+
+    @abstractmethod
+    def __len__(self):
+        """Return the number of terms T."""
+
+    @property
+    @abstractmethod
+    def norms(self):
+        """Upper bounds of the norms ``||a_t||``, shape (T,)."""
+
+    @abstractmethod
+    def inner_products(self, x):
+        """Return a :class:`InnerProducts`-like object: ``chunk(start, stop) -> (values, errors)``.
+
+        ``values[t]`` is ``<a_t, x>`` as computed, ``errors[t]`` bounds its rounding error. What is shared by all terms (one
+        distance a pair, say) is computed once, here.
+        """
+
+    @abstractmethod
+    def loss_sums(self, x, loss, alpha=None):
+        """Return the :class:`LossSums` at x; `alpha` (shape (T,)) replaces ``alpha(<a_t, x>)`` where it is given."""
+
+    @abstractmethod
+    def weighted_sum(self, weights):
+        """Return ``(sum_t weights_t a_t, bound of its rounding error)`` for weights of shape (T,), float or boolean."""
+
+    @abstractmethod
+    def select(self, keep):
+        """Return the terms of the boolean mask `keep`, in order, sharing what they can with this object."""
+
+    def margins(self, x):
+        """Return ``<a_t, x>`` for every term, shape (T,)."""
+        products = self.inner_products(self.cone.check(x))
+        out = np.empty(len(self))
+        for start, stop in self.chunks():
+            out[start:stop] = products.chunk(start, stop)[0]
+        return out
+
+    def adjoint(self, alpha):
+        """Return ``sum_t alpha_t a_t``, an element of the space."""
+        return self.weighted_sum(check_vector(alpha, len(self), "alpha"))[0]
+
+    def alpha(self, x, loss):
+        """Return ``alpha(<a_t, x>)`` for every term, shape (T,)."""
+        out = self.margins(x)
+        for start, stop in self.chunks():
+            out[start:stop] = loss.alpha(out[start:stop], self.thresholds(start, stop))
+        return out
+
+    def thresholds(self, start=0, stop=None):
+        """Return the thresholds of a range of terms: the one number they share, or a slice."""
+        return self.threshold if np.ndim(self.threshold) == 0 else self.threshold[start:stop]
+
+    def chunks(self):
+        """Yield ``(start, stop)`` pairs that cover all terms."""
+        for start in range(0, len(self), CHUNK):
+            yield start, min(start + CHUNK, len(self))
+
+    def _check_keep(self, keep):
+        return check_mask(keep, len(self), "keep")

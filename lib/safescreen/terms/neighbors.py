@@ -1,0 +1,97 @@
+"""Candidate lists of an anchor: points of its own class and points of the others."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["AnchorLists", "anchor_lists"]
+
+
+@dataclass(frozen=True)
+class AnchorLists:
+    """For every anchor i its list J_i (same class) and L_i (other classes), stored like CSR rows, sorted by index.
+
+    Attributes
+    ----------
+    same_ptr, other_ptr : int64 arrays of shape (n + 1,)
+    same, other : int32 arrays
+        Points of anchor i's lists at ``ptr[i]:ptr[i + 1]``.
+    """
+
+    same_ptr: np.ndarray
+    same: np.ndarray
+    other_ptr: np.ndarray
+    other: np.ndarray
+
+    @property
+    def n_triplets(self):
+        """Number of triplets of the products J_i x L_i."""
+        return int(np.dot(np.diff(self.same_ptr), np.diff(self.other_ptr)))
+
+    def pairs(self, which):
+        """Return the (P, 2) int32 array of (anchor, point) of ``"same"`` or ``"other"``."""
+        ptr, points = (self.same_ptr, self.same) if which == "same" else (self.other_ptr, self.other)
+        anchors = np.repeat(np.arange(ptr.size - 1, dtype=np.int32), np.diff(ptr))
+        return np.column_stack((anchors, points))
+
+
+def anchor_lists(X, y, k=None, block_bytes=1 << 26):
+    """Return the :class:`AnchorLists` of labelled points.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    y : array of shape (n,)
+    k : int or None
+        How many nearest points (Euclidean distance, ties to the lower index) of each list are kept; None keeps all.
+    block_bytes : int
+        Upper bound of the temporary distance block.
+
+    Returns
+    -------
+    AnchorLists
+        An anchor without any partner on one side has two empty lists.
+
+    Notes
+    -----
+    Cost O(n^2 d) time for finite k, and O(n k) memory beside one block of distances.
+    """
+    n = X.shape[0]
+    codes = np.unique(y, return_inverse=True)[1]
+    members = [np.flatnonzero(codes == c).astype(np.int32) for c in range(codes.max() + 1)]
+    outside = [np.flatnonzero(codes != c).astype(np.int32) for c in range(codes.max() + 1)]
+    same, other = [], []
+    if k is None:
+        for i in range(n):
+            own = members[codes[i]]
+            same.append(own[own != i])
+            other.append(outside[codes[i]])
+    else:
+        squares = np.einsum("ij,ij->i", X, X)
+        step = max(1, block_bytes // (8 * n))
+        for start in range(0, n, step):
+            rows = slice(start, min(start + step, n))
+            distances = squares[rows, None] + squares[None, :] - 2.0 * (X[rows] @ X.T)
+            for row, i in zip(distances, range(rows.start, rows.stop), strict=True):
+                own = members[codes[i]]
+                same.append(_nearest(row, own[own != i], k))
+                other.append(_nearest(row, outside[codes[i]], k))
+    empty = np.empty(0, dtype=np.int32)
+    for i in range(n):
+        if same[i].size == 0 or other[i].size == 0:
+            same[i] = other[i] = empty
+    return AnchorLists(_pointers(same), np.concatenate(same), _pointers(other), np.concatenate(other))
+
+
+def _nearest(row, candidates, k):
+    if candidates.size <= k:
+        return candidates
+    distances = row[candidates]
+    limit = np.partition(distances, k - 1)[k - 1]
+    inside = np.flatnonzero(distances < limit)
+    ties = np.flatnonzero(distances == limit)[: k - inside.size]
+    return candidates[np.sort(np.concatenate((inside, ties)))]
+
+
+def _pointers(lists):
+    return np.concatenate(([0], np.cumsum([part.size for part in lists]))).astype(np.int64)
