@@ -40,8 +40,8 @@ install: ## make .venv and install everything in it (the other targets do this b
 
 reproduce: install ## run every experiment on embedded data, write the report (PROFILE=laptop, or smoke, paper; JOBS=1)
 	@$(IN) failed=0; \
-	.venv/bin/safescreen run --profile $(PROFILE) --jobs $(JOBS) || failed=$$?; \
-	.venv/bin/safescreen report --profile $(PROFILE); \
+	$(PY) -m safescreen run --profile $(PROFILE) --jobs $(JOBS) || failed=$$?; \
+	$(PY) -m safescreen report --profile $(PROFILE); \
 	exit $$failed
 
 test: install ## run all tests and notebooks, then the marked ones without the compiler and with checked indices
@@ -53,16 +53,16 @@ test: install ## run all tests and notebooks, then the marked ones without the c
 	NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -q tests -m boundscheck || [ $$? -eq 5 ]
 
 lab: install ## open the notebooks in JupyterLab
-	@$(IN) .venv/bin/jupyter lab notebooks
+	@$(IN) $(PY) -m jupyterlab notebooks
 
 notebooks: install ## write the .ipynb files anew from their .py sources, and execute them
-	@$(IN) .venv/bin/safescreen notebooks
+	@$(IN) $(PY) -m safescreen notebooks
 
 bench: install ## time and memory against a plain implementation
 	@$(IN) $(PY) -m safescreen.bench
 
 data: install ## list the data sets and whether they are here
-	@$(IN) .venv/bin/safescreen data list
+	@$(IN) $(PY) -m safescreen data list
 
 lint: install ## ruff on code and notebooks, numpydoc on the library
 	@$(IN) $(PY) -m ruff check .; $(PY) -m ruff format --check lib tests; \

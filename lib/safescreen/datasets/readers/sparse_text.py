@@ -11,9 +11,13 @@ from safescreen.datasets.readers.tokens import feature_index, label, lines, numb
 
 
 def _sparse_rows(raw: bytes, where: str, n_features: int | None, labelled: bool):
-    """Parse ``[label] index:value ...`` rows token by token; ``index`` alone means value 1."""
+    """Parse ``[label] index:value ...`` rows token by token; ``index`` alone means value 1.
+
+    Without labels a blank line is a row of zeros.
+    """
     labels, data, indices, indptr = [], [], [], [0]
-    for line, tokens in lines(raw):
+    rows = lines(raw) if labelled else enumerate(map(bytes.split, raw.splitlines()), start=1)
+    for line, tokens in rows:
         if labelled:
             labels.append(label(tokens[0], where, line))
         last = -1
@@ -78,6 +82,8 @@ def read_libsvm(raw: bytes, where: str = "data", n_features: int | None = None):
 
 def read_nips_sparse(raw: bytes, where: str = "data", n_features: int | None = None):
     """Read a NIPS 2003 sparse matrix: ``index:value ...`` or, for 0/1 data, ``index ...``, from 1.
+
+    A blank line is a row of zeros.
 
     Parameters
     ----------

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def lines(raw: bytes):
-    """Yield (line number from 1, tokens) of each line that is not blank."""
+    """Yield (line number from 1, tokens) of each line that is not blank; ``#`` starts a comment."""
     for number, line in enumerate(raw.splitlines(), start=1):
         tokens = line.partition(b"#")[0].split()
         if tokens:
@@ -14,6 +14,7 @@ def lines(raw: bytes):
 
 
 def number(token: bytes, where: str, line: int) -> float:
+    """Finite number a token stands for."""
     try:
         value = float(token)
     except ValueError:
@@ -24,6 +25,7 @@ def number(token: bytes, where: str, line: int) -> float:
 
 
 def label(token: bytes, where: str, line: int) -> int:
+    """Integer a token stands for."""
     value = number(token, where, line)
     if value != int(value):
         raise ValueError(f"{where}, line {line}: label {value} is not an integer")
