@@ -104,16 +104,14 @@ def test_subsample_keeps_order_and_depends_on_the_seed_only(as_array):
 
 @pytest.mark.parametrize(
     "fraction, message",
-    [
-        (0.0, 4, "fraction must be in"),
-        (1.1, 4, "fraction must be in"),
-        (np.nan, 4, "fraction"),
-        (0.1, 4, "leaves none"),
-    ],
+    [(0.0, "must be in"), (1.1, "must be in"), (np.nan, "must be in"), (0.1, "leaves none")],
 )
-def test_subsample_refuses(fraction, n, message):
-    with pytest.raises(ValueError, match=message):
-        datasets.subsample(np.ones((n, 1)), np.ones(n), fraction)
+def test_subsample_refuses(fraction, message):
+    with pytest.raises(ValueError, match=f"fraction .*{message}"):
+        datasets.subsample(np.ones((4, 1)), np.ones(4), fraction)
+
+
+def test_subsample_needs_a_label_for_each_row():
     with pytest.raises(ValueError, match="X has 4 rows and y 3"):
         datasets.subsample(np.ones((4, 1)), np.ones(3))
 
