@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
     run.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
-    run.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes at a time (default: 1)")
+    run.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes at a time (1)")
     run.add_argument("--force", action="store_true", help="also redo what is unchanged")
     run.add_argument("--data", metavar="DIR", help="folder of data sets (default: $SAFESCREEN_DATA, data/)")
     run.add_argument(
@@ -91,13 +91,13 @@ def _parser() -> argparse.ArgumentParser:
         description="Make NAME.ipynb from NAME.py and execute it, for all notebooks when none is named.",
     )
     books.add_argument("names", nargs="*", metavar="NAME", help="a notebook, without an ending")
-    books.add_argument("--check", action="store_true", help="only check that the pairs agree and were executed")
+    books.add_argument("--check", action="store_true", help="only check that pairs agree and were executed")
     books.set_defaults(func=_notebooks)
 
     for command in (run, show, report, claims, books):
         command.add_argument("--notebooks", metavar="DIR", help="folder of notebooks, manifest and ledger")
     for command in (run, show, report):
-        command.add_argument("--outputs", metavar="DIR", help="where results go (default: $SAFESCREEN_OUTPUTS)")
+        command.add_argument("--outputs", metavar="DIR", help="where results go ($SAFESCREEN_OUTPUTS)")
     return parser
 
 

@@ -116,6 +116,7 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
         If a cell fails; the older .ipynb is kept.
     """
     from nbclient import NotebookClient
+    from traitlets.config import Config
 
     if not (folder / f"{name}.py").is_file():
         raise FileNotFoundError(f"notebook {name!r}: no text {name}.py in {folder.name}/")
@@ -126,6 +127,7 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
         kernel_name="python3",
         record_timing=False,
         coalesce_streams=True,
+        config=Config({"KernelManager": {"transport_encryption": "auto"}}),
         resources={"metadata": {"path": str(folder)}},
     ).execute()
     nb.metadata = nbformat.from_dict({"kernelspec": dict(_KERNEL), "language_info": {"name": "python"}})

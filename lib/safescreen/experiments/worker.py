@@ -94,19 +94,22 @@ def where_it_stopped(nb) -> dict:
         `cell` (counted from 1 in the source notebook), `line` (its first line) and, when the cell raised,
         `error` (its last line); empty when no cell had begun.
     """
-    index = 0
+    index, last = 0, {}
     for cell in nb.cells:
         ours = _OURS & set(cell.metadata.get("tags", ()))
         index += not ours
         record = cell.metadata.get("papermill", {})
+        lines = [line for line in cell.source.splitlines() if line.strip()] or [""]
+        found = {"cell": index, "line": lines[0].strip()}
         if record.get("exception") or record.get("status") in ("failed", "running"):
-            lines = [line for line in cell.source.splitlines() if line.strip()] or [""]
-            found = {"cell": index, "line": lines[0].strip()}
             for output in cell.get("outputs", ()):
                 if output.output_type == "error":
                     text = f"{output.ename}: {output.evalue}".rstrip(": ")
                     found["error"] = text.strip().splitlines()[-1]
             return found
+        if not record.get("start_time") and not ours:
+            return last  # the kernel died in the one before
+        last = found
     return {}
 
 
