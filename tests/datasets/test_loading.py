@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -153,3 +154,12 @@ def test_benchmark_files(name):
         if split == next(iter(entry.parts)):
             low, high = data.X.min(), data.X.max()
             assert (low, high) == RANGES.get(entry.scaling, (low, high))
+
+
+def test_the_page_on_data_lists_every_set():
+    page = (Path(__file__).parents[2] / "data" / "README.md").read_text(encoding="utf-8")
+    for name in datasets.names():
+        entry = datasets.info(name)
+        assert f"| {name} | " in page
+        assert f"| {entry.shape[1]} | {entry.classes} | {entry.features} | {entry.scaling} | " in page
+        assert f"| {name} | {entry.source} | {entry.licence} |" in page

@@ -1,0 +1,123 @@
+"""The files around the package say the same thing, and nothing about the machine they were made on."""
+
+import re
+import subprocess
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+
+ROOT = Path(__file__).parents[1]
+CONDA_NAMES = {"matplotlib": "matplotlib-base"}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+
+
+def requirements():
+    """Base dependencies and those of every extra, by name; extras made of extras are left out."""
+    lists = [PROJECT["dependencies"], *EXTRAS.values()]
+    found = [Requirement(line) for lines in lists for line in lines]
+    return {req.name: req.specifier for req in found if req.name != PROJECT["name"]}
+
+
+def tracked_files():
+    """Text files known to git; all files of the house when this is not a clone."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode == 0 and listed.stdout:
+        paths = [ROOT / name for name in listed.stdout.split("\0") if name]
+    else:
+        folders = ("lib", "tests", "notebooks")
+        paths = [*ROOT.glob("*.*"), *(path for folder in folders for path in (ROOT / folder).rglob("*.*"))]
+    skipped = {".png", ".pyc", ".gz", ".npz", ".xz"}
+    return [path for path in paths if path.is_file() and path.suffix not in skipped]
+
+
+def test_all_installs_every_other_extra():
+    (line,) = EXTRAS["all"]
+    assert Requirement(line).name == PROJECT["name"]
+    assert Requirement(line).extras == set(EXTRAS) - {"all"}
+
+
+def test_environment_yml_equals_pyproject():
+    listed = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+    assert listed.pop() == {"pip": ["-e ."]}
+    conda = {Requirement(line).name: Requirement(line).specifier for line in listed}
+    assert len(conda) == len(listed)
+    assert conda.pop("python") == SpecifierSet(PROJECT["requires-python"])
+    conda.pop("pip")
+    assert conda == {CONDA_NAMES.get(name, name): spec for name, spec in requirements().items()}
+
+
+def test_constraints_pin_every_requirement_within_its_bounds():
+    pins = {}
+    for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines():
+        assert re.fullmatch(r"[a-z0-9.-]+==[\w.+!]+", line), line
+        name, pin = line.split("==")
+        pins[name] = pin
+    for name, specifier in requirements().items():
+        assert pins[name.lower()] in specifier, name
+
+
+@pytest.mark.parametrize("name", sorted(requirements()))
+def test_what_is_installed_is_within_the_bounds(name):
+    assert version(name) in requirements()[name]
+
+
+def test_no_addresses_in_constraints():
+    assert "://" not in (ROOT / "constraints.txt").read_text(encoding="utf-8")
+
+
+MACHINE = re.compile(rb"(?<![\w.~-])/(?:root|work|home|Users|tmp|opt)/[\w.-]|python[h]osted|index[-]url")
+
+
+def test_no_machine_paths_in_tracked_files():
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line[:80]!r}"
+        for path in tracked_files()
+        for number, line in enumerate(path.read_bytes().splitlines(), start=1)
+        if MACHINE.search(line)
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_the_search_for_machine_paths_finds_them():
+    for line in (b"cd /home/me/x", b"'/tmp/a'", b"--index-url", b'"path": "/work/x"'):
+        assert MACHINE.search(line)
+    for line in (b"https://example.org/home/x", b"~/work/x", b"lib/tmp/x", b"make PYTHON=/path/to/python"):
+        assert not MACHINE.search(line)
+
+
+def test_citation_names_the_five_papers():
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["version"] == PROJECT["version"] == version("safescreen")
+    assert citation["license"] == PROJECT["license"]
+    assert sorted(paper["year"] for paper in citation["references"]) == [2013, 2014, 2018, 2019, 2019]
+    for paper in citation["references"]:
+        assert paper["title"]
+        assert all(author["family-names"] for author in paper["authors"])
+
+
+def test_changelog_has_the_version():
+    assert f"## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_every_make_target_is_described_and_in_the_readme():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", makefile, flags=re.M)
+    described = re.findall(r"^([a-z]+):.*## \S", makefile, flags=re.M)
+    assert sorted(phony.split()) == sorted(described)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for target in {"reproduce", "test", "lab", "notebooks", "lint", "bench", "data", "help"}:
+        assert target in described
+        assert f"make {target}" in readme
+
+
+def test_readme_links_lead_somewhere():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!http)([^)#]+)\)", readme)
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
