@@ -6,6 +6,7 @@ from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
 from safescreen.losses import Hinge, SmoothedHinge
 from safescreen.problem import Problem
 from safescreen.rules import Screened
+from safescreen.solvers import ConvergenceWarning, Solution, solve
 from safescreen.spheres import SPHERES, Sphere
 from safescreen.terms import Samples, Triplets
 
@@ -13,6 +14,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "SPHERES",
+    "ConvergenceWarning",
     "FreeSpace",
     "Hinge",
     "NonNegativeCone",
@@ -21,9 +23,11 @@ __all__ = [
     "Samples",
     "Screened",
     "SmoothedHinge",
+    "Solution",
     "Sphere",
     "Triplets",
     "ranges",
     "rules",
+    "solve",
     "spheres",
 ]

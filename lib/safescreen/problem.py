@@ -164,8 +164,11 @@ class Problem:
         gradient ``lam (x - x(alpha)) + H_-`` beside the Fenchel terms, whose change is part of their own bound. Hence the allowance
         ``(dH + dS + lam dx) D + (dH + dS + lam dx)^2/lam + dS ||x|| + dx ||H_-||`` and the roundings of the two products.
         """
+        return self.assemble(self.terms.loss_sums(x, self.loss, alpha), x, lam)
+
+    def assemble(self, sums, x, lam):
+        """Return the :class:`Evaluation` from loss sums already computed at x; they do not depend on lam. O(one projection)."""
         cone = self.cone
-        sums = self.terms.loss_sums(x, self.loss, alpha)
         H = self._H(sums.adjoint)
         plus, minus = cone.split(H)
         x_alpha = plus / lam
@@ -246,18 +249,25 @@ class Problem:
         ``tau_t <= gamma`` can never become linear.
         """
         x, ratios = self.all_linear(), []
+        if np.ndim(self.terms.threshold) == 0:
+            return _linear_from(self.terms.max_inner_product(x), self.terms.threshold - self.loss.gamma)
         products = self.terms.inner_products(x)
         for start, stop in self.terms.chunks():
             values = products.chunk(start, stop)[0]
-            limit = self.terms.thresholds(start, stop) - self.loss.gamma
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratio = np.where(limit > 0.0, values / limit, np.where(values >= limit, np.inf, 0.0))
-            ratios.append(float(np.max(ratio)))
+            limits = self.terms.thresholds(start, stop) - self.loss.gamma
+            ratios.append(max(_linear_from(v, limit) for v, limit in zip(values, limits, strict=True)))
         return max(0.0, *ratios)
 
     def all_linear(self):
         """Return ``[c + sum_t a_t]_K``, lam times the solution for every ``lam >= lam_max()``."""
-        return self.cone.project(self._H(self.terms.weighted_sum(np.ones(len(self), dtype=np.bool_))[0]))
+        return self.cone.project(self._H(self.terms.total()[0]))
 
     def _H(self, adjoint):
         return adjoint if self.linear is None else self.linear + adjoint
+
+
+def _linear_from(value, limit):
+    """Return from which lam on ``value/lam <= limit``."""
+    if limit > 0.0:
+        return max(0.0, value / limit)
+    return np.inf if value > 0.0 or limit < 0.0 else 0.0

@@ -59,7 +59,7 @@ class SphereFamily:
 
 
 def _cdgb(reference):
-    e = reference.best
+    e = reference.evaluation
     at_x_alpha = reference.problem.evaluate(e.x_alpha, e.lam)
     sphere = from_evaluation_mgb(reference.problem.cone, at_x_alpha)
     return Sphere(sphere.center, sphere.radius, at_x_alpha.minus, "CDGB")
@@ -67,17 +67,17 @@ def _cdgb(reference):
 
 def _rrpb(reference):
     if reference.path is None:
-        sphere = from_evaluation_dgb(reference.problem.cone, reference.best)
+        sphere = from_evaluation_dgb(reference.problem.cone, reference.evaluation)
         return Sphere(sphere.center, sphere.radius, sphere.normal, "RRPB")
     path = reference.path
-    return relaxed_path_bound(path.x0, path.eps, path.lam0, reference.best.lam)
+    return relaxed_path_bound(path.x0, path.eps, path.lam0, reference.evaluation.lam)
 
 
 SPHERES = {
     "GB": SphereFamily(lambda r: from_evaluation_gb(r.problem.cone, r.evaluation), "gradient bound"),
     "PGB": SphereFamily(lambda r: from_evaluation_pgb(r.problem.cone, r.evaluation), "projected gradient bound"),
-    "DGB": SphereFamily(lambda r: from_evaluation_dgb(r.problem.cone, r.best), "duality gap bound"),
+    "DGB": SphereFamily(lambda r: from_evaluation_dgb(r.problem.cone, r.evaluation), "duality gap bound"),
     "CDGB": SphereFamily(_cdgb, "constrained duality gap bound"),
-    "MGB": SphereFamily(lambda r: from_evaluation_mgb(r.problem.cone, r.best), "midpoint gap bound"),
+    "MGB": SphereFamily(lambda r: from_evaluation_mgb(r.problem.cone, r.evaluation), "midpoint gap bound"),
     "RRPB": SphereFamily(_rrpb, "relaxed regularization path bound", uses_path=True),
 }

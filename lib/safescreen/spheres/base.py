@@ -52,17 +52,14 @@ class Reference:
     ----------
     problem : Problem
     evaluation : Evaluation
-        The problem at the current iterate, with ``alpha(x)``.
+        The problem at the current iterate and its dual point: ``alpha(x)``, or a better one (for the hinge, fractional at the kink).
     path : PathReference or None
         The solution of a neighbouring lam.
-    best : Evaluation
-        The problem at the same x with the best dual point known (for the hinge it may be fractional).
     """
 
     problem: Any
     evaluation: Any
     path: PathReference | None = None
-    best: Any = None
 
 
 def gap_radius(evaluation, factor=2.0):

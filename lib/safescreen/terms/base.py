@@ -3,6 +3,7 @@
 Problems, spheres, rules, ranges and solvers see terms only through this interface.
 """
 
+import copy
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -58,6 +59,8 @@ class Terms(ABC):
 
     cone = None
     threshold = 1.0
+    explicit = True
+    """Whether each term can be screened on its own (False: whole blocks only, through ``screen_blocks``)."""
 
     @abstractmethod
     def __len__(self):
@@ -88,6 +91,15 @@ class Terms(ABC):
     def select(self, keep):
         """Return the terms of the boolean mask `keep`, in order, sharing what they can with this object."""
 
+    def total(self):
+        """Return ``(sum_t a_t, bound of its rounding error)``."""
+        return self.weighted_sum(np.ones(len(self), dtype=np.bool_))
+
+    def max_inner_product(self, x):
+        """Return ``max_t <a_t, x>``; ``-inf`` without terms."""
+        products = self.inner_products(x)
+        return max((float(products.chunk(*span)[0].max()) for span in self.chunks()), default=-np.inf)
+
     def margins(self, x):
         """Return ``<a_t, x>`` for every term, shape (T,)."""
         products = self.inner_products(self.cone.check(x))
@@ -115,6 +127,12 @@ class Terms(ABC):
         """Yield ``(start, stop)`` pairs that cover all terms."""
         for start in range(0, len(self), CHUNK):
             yield start, min(start + CHUNK, len(self))
+
+    def with_threshold(self, threshold):
+        """Return the same terms with other thresholds, a number or an array of shape (T,)."""
+        part = copy.copy(self)
+        part.threshold = threshold
+        return part
 
     def _check_keep(self, keep):
         return check_mask(keep, len(self), "keep")

@@ -1,0 +1,154 @@
+"""Projected gradient with Barzilai-Borwein steps on the problem that screening leaves."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from safescreen.solvers.solution import Iteration
+from safescreen.spheres import PathReference
+
+__all__ = ["Descent", "Limits", "minimize"]
+
+MEMORY = 10
+"""How many recent objective values a guarded step may not exceed (nonmonotone line search)."""
+
+PATIENCE = 40
+"""After so many iterations without a smaller gap, restart from the best point with guarded steps."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop: gap at most ``max(tol, rtol |P|)``, or after ``max_iter`` iterations."""
+
+    tol: float
+    rtol: float
+    max_iter: int
+
+    def reached(self, gap, primal):
+        """Return whether a gap is small enough."""
+        return gap <= max(self.tol, self.rtol * abs(primal))
+
+
+@dataclass
+class Descent:
+    """State of a solve that survives the rounds it is split into.
+
+    Attributes
+    ----------
+    x : element
+        Current point.
+    step : float or None
+        Length of the last step.
+    n_iter : int
+    evaluation : Evaluation
+        The problem that is left, at x.
+    path : PathReference or None
+        Solution of a neighbouring lam.
+    """
+
+    x: np.ndarray
+    step: float | None = None
+    n_iter: int = 0
+    evaluation: object = None
+    path: PathReference | None = None
+    history: list = None
+    started: float = 0.0
+    stopped: bool = False
+
+    def __post_init__(self):
+        self.history = [] if self.history is None else self.history
+        self.started = time.perf_counter()
+
+    def record(self, reduction, evaluation, callback):
+        """Append the state to the history; a callback that returns True stops the solve."""
+        state = Iteration(
+            self.n_iter,
+            evaluation.primal,
+            evaluation.gap,
+            len(reduction.problem),
+            reduction.n_L,
+            reduction.n_R,
+            time.perf_counter() - self.started,
+        )
+        self.history.append(state)
+        if callback is not None and callback(state, evaluation.x) is True:
+            self.stopped = True
+
+
+def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=False, callback=None):
+    """Run projected gradient until the gap of the problem that is left reaches the limits; `state` is updated.
+
+    The step is the mean of the two Barzilai-Borwein lengths, ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2`` (STS19 section 7), taken freely as long as
+    the gap keeps falling; after :data:`PATIENCE` iterations without progress it is halved along the feasible direction while the
+    objective exceeds its recent maximum, which makes the method converge from anywhere.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    lam : float
+    state : Descent
+    limits : Limits
+    screen : callable, optional
+        ``screen(evaluation) -> bool``, called each `freq` iterations; True if the problem that is left has changed.
+    active_set : bool
+        Between these rounds, use only the terms with non-zero loss (Weinberger & Saul); optimality is always judged on all terms that are left.
+
+    Returns
+    -------
+    bool
+        Whether the limits were reached; ``state.evaluation`` and ``state.x`` hold the best point found.
+    """
+    project = reduction.problem.cone.project
+    x, origin, recent, guarded, halvings = state.x, None, [], False, 0
+    working, best, since_best, k = reduction.problem, None, 0, 0
+    while True:
+        on_all = not active_set or k % freq == 0
+        e = (reduction.problem if on_all else working).evaluate(x, lam)
+        if guarded and recent and halvings < 30 and e.primal > max(recent) * (1.0 + 1e-14):
+            x, halvings, state.n_iter = origin[0] + 0.5 * (x - origin[0]), halvings + 1, state.n_iter + 1
+            if state.n_iter < limits.max_iter:
+                continue
+        halvings = 0
+        if not on_all and limits.reached(e.gap, e.primal):
+            e, on_all = reduction.problem.evaluate(x, lam), True
+        if on_all:
+            state.record(reduction, e, callback)
+            if screen is not None and k % freq == 0 and not limits.reached(e.gap, e.primal) and screen(e):
+                e, best, recent, origin = reduction.problem.evaluate(x, lam), None, [], None
+            since_best += freq if active_set else 1
+            if best is None or e.gap < best.gap:
+                best, since_best = e, 0
+            if limits.reached(best.gap, best.primal) or state.stopped or state.n_iter >= limits.max_iter:
+                break
+            if since_best >= PATIENCE * (1 + 4 * guarded):
+                e, x, guarded, since_best, recent, origin = best, best.x, True, 0, [], None
+            if active_set:
+                working = _active(reduction.problem, x)
+                e, recent, origin = working.evaluate(x, lam), [], None
+        state.n_iter, k = state.n_iter + 1, k + 1
+        gradient = e.gradient
+        state.step = _step(state.step, origin, x, gradient, lam)
+        origin, recent = (x, gradient), [*recent[1 - MEMORY :], e.primal]
+        x = e.x_alpha if state.step == 1.0 / lam else project(x - state.step * gradient)
+    state.evaluation, state.x = best, best.x
+    return limits.reached(best.gap, best.primal)
+
+
+def _step(last, origin, x, gradient, lam):
+    if origin is None:
+        return 1.0 / lam if last is None else last
+    dx, dg = x - origin[0], gradient - origin[1]
+    xx, xg, gg = float(np.vdot(dx, dx)), float(np.vdot(dx, dg)), float(np.vdot(dg, dg))
+    if xg <= 0.0 or gg == 0.0:
+        return 1.0 / lam
+    return 0.5 * (xg / gg + xx / xg)
+
+
+def _active(problem, x):
+    """Return the problem of the terms whose loss at x is not zero; the others keep their zero."""
+    keep = np.zeros(len(problem), dtype=np.bool_)
+    products = problem.terms.inner_products(x)
+    for start, stop in problem.terms.chunks():
+        keep[start:stop] = products.chunk(start, stop)[0] < problem.terms.thresholds(start, stop)
+    return problem.reduce(np.zeros_like(keep), ~keep)

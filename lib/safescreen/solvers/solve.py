@@ -1,0 +1,161 @@
+"""Solve a problem for one lam."""
+
+import warnings
+
+import numpy as np
+
+from safescreen._checks import check_lam, check_scalar
+from safescreen.problem import Problem
+from safescreen.solvers.multipliers import minimize_hinge
+from safescreen.solvers.projected_gradient import Descent, Limits, minimize
+from safescreen.solvers.reduction import Reduction, parse_screening, reference
+from safescreen.solvers.solution import PackedDual, PackedMasks, Solution
+from safescreen.spheres import reference_accuracy
+
+__all__ = ["ConvergenceWarning", "solve"]
+
+
+class ConvergenceWarning(UserWarning):
+    """The gap did not reach the tolerance."""
+
+
+def solve(
+    prob,
+    lam,
+    tol=1e-6,
+    rtol=0.0,
+    x0=None,
+    screening=("RRPB", "PGB"),
+    freq=10,
+    active_set=False,
+    callback=None,
+    max_iter=10_000,
+):
+    """Solve a problem for one lam, screening as it goes.
+
+    STS19 Algorithm 1 with projected gradient (Barzilai-Borwein steps); the hinge through a proximal method of multipliers.
+
+    Parameters
+    ----------
+    prob : Problem
+    lam : float > 0
+    tol, rtol : float >= 0
+        Stop when the duality gap is at most ``max(tol, rtol |P|)``, in units of the objective and relative to it. The gap is an upper
+        bound that includes rounding, and it is the gap of `prob` itself, screened terms included.
+    x0 : element of the cone, optional
+        Where to start; zero if left out.
+    screening : tuple of str
+        Spheres by name from ``SPHERES``, each with the sphere rule, or with another rule: ``"GB+halfspace"``. ``()`` screens nothing.
+    freq : int
+        Screen each `freq` iterations.
+    active_set : bool
+        Iterate on terms with non-zero loss only, between checks of all terms.
+    callback : callable, optional
+        ``callback(iteration, x)``, with an :class:`Iteration`; returning True stops the solve.
+    max_iter : int
+
+    Returns
+    -------
+    Solution
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the tolerance was not reached; the message gives the gap.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> triplets = ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1])
+    >>> solution = solve(ss.Problem(triplets, ss.SmoothedHinge(0.05)), 100.0)
+    >>> solution.converged, solution.n_L + solution.n_R
+    (True, 8)
+    """
+    prob = _check_problem(prob)
+    lam = check_lam(lam)
+    limits = check_limits(tol, rtol, max_iter)
+    families = parse_screening(screening)
+    x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
+    solution, _ = run(Reduction(prob), lam, Descent(x), limits, families, check_freq(freq), bool(active_set), callback)
+    warn_if_not_converged(solution, limits)
+    return solution
+
+
+def run(reduction, lam, state, limits, families, freq, active_set, callback, *, alpha=None, keep_masks=True):
+    """Solve what a reduction leaves, and judge the result on the whole problem.
+
+    Returns
+    -------
+    Solution, LossSums
+        The sums at the solution, over the whole problem, serve as the reference of a neighbouring lam.
+    """
+
+    def screen(evaluation):
+        return reduction.screen(families, reference(evaluation), path_only=None)
+
+    options = {"screen": screen if families else None, "freq": freq, "active_set": active_set, "callback": callback}
+    hinge = reduction.whole.loss.gamma == 0.0
+    target = limits
+    for _ in range(12):
+        if hinge:
+            reached, alpha = minimize_hinge(reduction, lam, state, target, alpha, **options)
+        else:
+            reached = minimize(reduction, lam, state, target, **options)
+        whole = reduction.whole
+        sums = whole.terms.loss_sums(state.x, whole.loss, alpha)
+        evaluation = whole.assemble(sums, state.x, lam)
+        if not reached or state.stopped or limits.reached(evaluation.gap, evaluation.primal):
+            break
+        # screened terms may still cost something at x: ask for more accuracy of the reduced problem
+        target = Limits(0.1 * target.tol, 0.1 * target.rtol, limits.max_iter)
+    reached = limits.reached(evaluation.gap, evaluation.primal)
+    eps = np.fmin(reference_accuracy(evaluation), reference_accuracy(state.evaluation))
+    solution = Solution(
+        x=state.x,
+        lam=lam,
+        gap=evaluation.gap,
+        primal=evaluation.primal,
+        loss=evaluation.loss,
+        n_iter=state.n_iter,
+        converged=bool(reached),
+        history=state.history,
+        n_L=reduction.n_L,
+        n_R=reduction.n_R,
+        eps=float(eps),
+        step=state.step,
+        problem=reduction.whole,
+        packed=PackedMasks(reduction.status) if keep_masks and reduction.explicit else None,
+        fractional=PackedDual(alpha) if hinge and alpha is not None else None,
+    )
+    return solution, sums
+
+
+def warn_if_not_converged(solution, limits):
+    """Warn with the gap reached."""
+    if not solution.converged:
+        goal = max(limits.tol, limits.rtol * abs(solution.primal))
+        text = f"lam = {solution.lam:g}: duality gap {solution.gap:.3g} after {solution.n_iter} iterations, asked for {goal:.3g}"
+        warnings.warn(text, ConvergenceWarning, stacklevel=3)
+
+
+def check_limits(tol, rtol, max_iter):
+    """Return the checked :class:`Limits`."""
+    tol, rtol = check_scalar(tol, "tol", low=0.0), check_scalar(rtol, "rtol", low=0.0)
+    if tol == 0.0 and rtol == 0.0:
+        raise ValueError("tol and rtol must not both be 0")
+    if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
+        raise ValueError(f"max_iter must be a positive int, got {max_iter!r}")
+    return Limits(tol, rtol, int(max_iter))
+
+
+def check_freq(freq):
+    """Return the checked screening frequency."""
+    if isinstance(freq, bool) or not isinstance(freq, int | np.integer) or freq < 1:
+        raise ValueError(f"freq must be a positive int, got {freq!r}")
+    return int(freq)
+
+
+def _check_problem(prob):
+    if not isinstance(prob, Problem):
+        raise TypeError(f"prob must be a Problem, got {type(prob).__name__}")
+    return prob
