@@ -11,6 +11,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+import safescreen
+
 ROOT = Path(__file__).parents[1]
 CONDA_NAMES = {"matplotlib": "matplotlib-base"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -85,15 +87,17 @@ def test_no_machine_paths_in_tracked_files():
 
 
 def test_the_search_for_machine_paths_finds_them():
-    for line in (b"cd /home/me/x", b"'/tmp/a'", b"--index-url", b'"path": "/work/x"'):
-        assert MACHINE.search(line)
-    for line in (b"https://example.org/home/x", b"~/work/x", b"lib/tmp/x", b"make PYTHON=/path/to/python"):
-        assert not MACHINE.search(line)
+    machines = ["cd /{}/me/x", '"path": "/{}/x"', "'/{}/a'"]
+    lines = [line.format(root) for line in machines for root in ("home", "tmp", "work", "root")]
+    for line in [*lines, "--{}-url".format("index")]:
+        assert MACHINE.search(line.encode()), line
+    for line in ("https://example.org/home/x", "~/work/x", "lib/tmp/x", "make PYTHON=/path/to/python"):
+        assert not MACHINE.search(line.encode()), line
 
 
 def test_citation_names_the_five_papers():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert citation["version"] == PROJECT["version"] == version("safescreen")
+    assert citation["version"] == PROJECT["version"] == safescreen.__version__
     assert citation["license"] == PROJECT["license"]
     assert sorted(paper["year"] for paper in citation["references"]) == [2013, 2014, 2018, 2019, 2019]
     for paper in citation["references"]:
@@ -121,3 +125,12 @@ def test_readme_links_lead_somewhere():
     links = re.findall(r"\]\((?!http)([^)#]+)\)", readme)
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_the_example_of_the_readme_runs(capsys):
+    (example,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.S
+    )
+    exec(compile(example, "README.md", "exec"), {})
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) > 2 and all(line.endswith("True") for line in printed[1:])
