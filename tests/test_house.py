@@ -133,4 +133,4 @@ def test_the_example_of_the_readme_runs(capsys):
     )
     exec(compile(example, "README.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
-    assert len(printed) > 2 and all(line.endswith("True") for line in printed[1:])
+    assert len(printed) > 3 and all(line.endswith(" True") for line in printed[2:])
