@@ -81,7 +81,7 @@ def _each(chosen, action, done: str) -> int:
             print(f"{name}: {error}", file=sys.stderr)
             failed += 1
         else:
-            print(f"{name}: {done}" + (f" ({len(paths)} files)" if paths else " (part of scikit-learn)"))
+            print(f"{name}: {done} ({', '.join(path.name for path in paths) or 'part of scikit-learn'})")
     return int(failed > 0)
 
 

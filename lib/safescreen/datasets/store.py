@@ -182,6 +182,7 @@ def _download(entry: Info, spec: FileSpec) -> Path:
         pooch.retrieve(spec.url, None, partial.name, target.parent, downloader=downloader)
         if wrong := _mismatch(unpack(partial), spec):
             raise ValueError(f"{spec.url}: wrong checksum: {wrong}. The download was not kept.")
+        partial.chmod(0o644)
         partial.replace(target)
     except OSError as error:
         why = f"it is not here and the download failed ({type(error).__name__})"
