@@ -57,18 +57,28 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def library_files() -> dict[str, Path]:
+    """Return the sources of the numerical library; the batch job itself does not count.
+
+    Returns
+    -------
+    dict of Path
+        Every `.py` below the package by its name there, sorted.
+    """
+    files = {path.relative_to(_PACKAGE).as_posix(): path for path in sorted(_PACKAGE.rglob("*.py"))}
+    return {name: path for name, path in files.items() if not name.startswith(_NOT_NUMERICAL)}
+
+
 @cache
 def library_hash() -> str:
-    """Return the hash of the numerical library's sources; the batch job itself does not count.
+    """Return the hash of `library_files`, names and contents.
 
     Returns
     -------
     str
-        Hexadecimal digest of every `.py` below the package, with its name.
+        Hexadecimal digest.
     """
-    files = {path.relative_to(_PACKAGE).as_posix(): path for path in _PACKAGE.rglob("*.py")}
-    names = sorted(name for name in files if not name.startswith(_NOT_NUMERICAL))
-    return sha256(*(part for name in names for part in (name, files[name].read_bytes())))
+    return sha256(*(part for name, path in library_files().items() for part in (name, path.read_bytes())))
 
 
 def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[str, str]:

@@ -169,8 +169,7 @@ class Manifest:
             if not hits:
                 raise ManifestError(f"experiment {experiment!r} has no runs at profile {profile!r}")
             if run_name and run_name not in {run.name for run in hits}:
-                known = [run.name for run in hits]
-                raise ManifestError(unknown(f"run of {experiment} at profile {profile!r}", run_name, known))
+                raise ManifestError(unknown(f"run at profile {profile}", name, hits))
             chosen |= {str(run) for run in hits if run_name in ("", run.name)}
         return [run for run in runs if str(run) in chosen]
 

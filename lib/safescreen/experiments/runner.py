@@ -160,12 +160,13 @@ def run_all(
                     bar.update()
         except KeyboardInterrupt:
             interrupted = True
-    summary = ", ".join(f"{n} {what}" for what, n in counts.items() if n) or "nothing to do"
+    summary = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
     if interrupted:
+        summary = summary or "nothing done"
         print(f"Interrupted: {summary}, {len(todo) - counts['done'] - counts['failed']} left; ", end="")
         print(f"what is finished is kept. To go on: {command}", flush=True)
         return 130
-    print(f"{summary[0].upper()}{summary[1:]}. Results: {shown(outputs / profile)}", flush=True)
+    print(f"{summary or 'nothing to do'}. Results: {shown(outputs / profile)}", flush=True)
     return int(counts["failed"] > 0 or (data_required and counts["data missing"] > 0))
 
 

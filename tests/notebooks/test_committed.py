@@ -1,0 +1,76 @@
+"""The notebooks are committed executed, agree with their texts and hold nothing of a machine."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from safescreen.experiments import notebooks
+
+EXPECTED = 4  # raised with every notebook added, so that a lost one is noticed
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
+PATH = re.compile(r"(?<![\w./:<)\]])/(?:[\w.-]+/)+[\w.-]|[A-Z]:\\\w|site-packages")
+    r"(?<![\w./:])/(?:home|root|tmp|Users|usr|var|opt|work|mnt|data)/\w|[A-Z]:\\\w|site-packages"
+)
+
+
+@pytest.fixture(params=NAMES)
+def nb(request):
+    return nbformat.read(NOTEBOOKS / f"{request.param}.ipynb", as_version=4)
+
+
+def outputs(nb):
+    return [output for cell in nb.cells if cell.cell_type == "code" for output in cell.outputs]
+
+
+def test_none_is_lost():
+    assert len(NAMES) >= EXPECTED, NAMES
+
+
+def test_pairs_agree_and_were_executed_in_order():
+    assert list(notebooks.problems(NOTEBOOKS)) == []
+
+
+def test_no_orphans():
+    texts = {path.stem for path in NOTEBOOKS.glob("*.py")}
+    assert texts == set(NAMES)
+
+
+def test_counts(nb):
+    code = [cell for cell in nb.cells if cell.cell_type == "code"]
+    assert code and [cell.execution_count for cell in code] == list(range(1, len(code) + 1))
+
+
+def test_no_errors_and_nothing_on_stderr(nb):
+    assert not [output for output in outputs(nb) if output.output_type == "error"]
+    assert not [output for output in outputs(nb) if output.get("name") == "stderr"]
+
+
+def test_no_machine_in_the_outputs(nb):
+    for output in outputs(nb):
+        data = output.get("data", {})
+        texts = [output.get("text", ""), data.get("text/plain", ""), data.get("text/html", "")]
+        found = [PATH.search(text) for text in texts]
+        assert not any(found), found
+
+
+def test_metadata_is_bare(nb):
+    assert set(nb.metadata) <= {"kernelspec", "language_info"}
+    assert nb.metadata.kernelspec.name == "python3"
+    assert all(set(cell.metadata) <= {"tags"} for cell in nb.cells)
+
+
+def test_each_begins_with_a_title(nb):
+    assert nb.cells[0].cell_type == "markdown" and nb.cells[0].source.startswith("# ")
+
+
+@pytest.mark.parametrize("text", ["/a/b/c", "at /a/b", "'/a/b'", "C:\\x", "lib/site-packages/numpy"])
+def test_machine_paths_are_recognised(text):
+    assert PATH.search(text)
+
+
+@pytest.mark.parametrize("text", ["outputs/laptop", "a/b", "1/2", "https://doi.org/data/1", "x /y/ z", "</b></td>"])
+def test_other_text_is_not(text):
+    assert not PATH.search(text)

@@ -1,0 +1,48 @@
+"""No claim is lost, and none is marked without a cell that would fail if it were false."""
+
+from safescreen.experiments import claims
+
+STS19 = (
+    "D2.2 L1 T1 T2 T3 T4 T14 T5 T6 T7 T8 B1 D4.1 D4.2 T9 T10 AppL AppM T11 T12 D6.3 A1 A2 A3 D5 "
+    "F2 B2 F6a F6b F7 F8 F9 B3 F10 B4 F11 F12"
+)
+SSS13 = "L1 T2 L3 A1 A2 F4 B1 F5"
+SSS14 = "L1 L2 L3 L4 L5 T6 T7 T8 L9 L10 D25 DIVD B1 T11 AppC AppD A1 F1 B2 F4 B3 B4 F5 F6"
+HDSL19 = "P1 B1 A1 D3.2.3 L1 T1 C1 L2 L3 L4 F1 F2 F3 B2 B3 B4 F4 F5 F6"
+OURS = "NEW-MGB NEW-ONE NEW-IT NEW-DYN NEW-FP NEW-ALL"
+EXPECTED = [
+    f"{paper}-{number}"
+    for paper, numbers in {"STS19": STS19, "SSS13": SSS13, "SSS14": SSS14, "HDSL19": HDSL19}.items()
+    for number in numbers.split()
+] + OURS.split()
+
+
+def test_no_claim_is_lost(ledger):
+    found = {claim.id for claim in ledger}
+    assert len(EXPECTED) == 94
+    assert not set(EXPECTED) - found, "lost"
+    assert found >= set(EXPECTED)
+
+
+def test_every_claim_stands_under_its_paper(ledger):
+    for claim in ledger:
+        assert claim.paper == (claim.id.partition("-")[0] if not claim.id.startswith("NEW-") else "ours")
+
+
+def test_kind_agrees_with_the_number(ledger):
+    """Letters of the papers' numbers are kinds, except where the paper calls it something else."""
+    other = {"HDSL19-C1": "T", "HDSL19-P1": "T", "SSS14-AppC": "D", "SSS14-AppD": "D"}
+    other |= {"STS19-AppL": "D", "STS19-AppM": "D"}
+    for claim in ledger:
+        if claim.paper != "ours":
+            assert claim.kind == other.get(claim.id, claim.id.partition("-")[2][0]), claim.id
+
+
+def test_marked_claims_have_a_cell_that_ran_and_asserts(ledger, folder):
+    assert list(claims.problems(ledger, folder)) == []
+
+
+def test_every_experiment_serves_a_claim(manifest):
+    assert manifest.experiments
+    for experiment in manifest:
+        assert experiment.claims, experiment.name

@@ -1,0 +1,43 @@
+"""Every experiment of the manifest runs at its smallest size, through the batch job, and can be reported."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from safescreen.cli import main
+from safescreen.experiments import folders, runner
+
+NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+NAMES = list(yaml.safe_load((NOTEBOOKS / "experiments.yml").read_text(encoding="utf-8")))
+
+
+@pytest.fixture(scope="module")
+def outputs(tmp_path_factory):
+    return tmp_path_factory.mktemp("outputs")
+
+
+def test_every_run_of_every_profile_is_possible(manifest, tmp_path):
+    for experiment in manifest:
+        assert "smoke" in experiment.profiles, f"{experiment.name} has no smoke profile"
+        for profile, body in experiment.profiles.items():
+            plans = runner.plan(manifest, body.runs, profile, tmp_path)
+            assert len({item.hashes["key"] for item in plans}) == len(body.runs) > 0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_smoke(name, manifest, outputs, capsys):
+    code = main(["run", name, "--profile", "smoke", "--outputs", str(outputs)])
+    assert code == 0, capsys.readouterr().out
+    for run in manifest.experiments[name].profiles["smoke"].runs:
+        folder = folders.run_folder(outputs, "smoke", run)
+        assert folders.state(folder).status == "complete"
+        assert (folder / "notebook.ipynb").is_file()
+
+
+def test_report_of_all(manifest, outputs, capsys):
+    assert main(["report", "--profile", "smoke", "--outputs", str(outputs)]) == 0
+    text = (outputs / "smoke" / "report" / "index.html").read_text(encoding="utf-8")
+    for experiment in manifest:
+        assert experiment.title in text
+    assert "STS19-F9" in text
