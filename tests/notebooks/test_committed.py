@@ -12,8 +12,6 @@ EXPECTED = 4  # raised with every notebook added, so that a lost one is noticed
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 NAMES = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb"))
 PATH = re.compile(r"(?<![\w./:<)\]])/(?:[\w.-]+/)+[\w.-]|[A-Z]:\\\w|site-packages")
-    r"(?<![\w./:])/(?:home|root|tmp|Users|usr|var|opt|work|mnt|data)/\w|[A-Z]:\\\w|site-packages"
-)
 
 
 @pytest.fixture(params=NAMES)
@@ -71,6 +69,8 @@ def test_machine_paths_are_recognised(text):
     assert PATH.search(text)
 
 
-@pytest.mark.parametrize("text", ["outputs/laptop", "a/b", "1/2", "https://doi.org/data/1", "x /y/ z", "</b></td>"])
+@pytest.mark.parametrize(
+    "text", ["outputs/laptop", "a/b", "1/2", "https://doi.org/a/1", "x /y/ z", "</b></td>"]
+)
 def test_other_text_is_not(text):
     assert not PATH.search(text)
