@@ -1,3 +1,5 @@
 """Ranges of the regularization parameter over which a term's category is certain."""
 
-__all__ = []
+from safescreen.ranges.path import Ranges, relaxed_path
+
+__all__ = ["Ranges", "relaxed_path"]

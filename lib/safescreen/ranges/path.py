@@ -1,0 +1,150 @@
+"""The range of RRPB: for which lam the sphere rule of the relaxed path bound decides a term."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from safescreen._checks import check_lam, check_scalar
+from safescreen._numba import njit
+from safescreen.rounding import norm_upper
+from safescreen.rules.base import Screened
+
+__all__ = ["Ranges", "interval_kernel", "lower_end_kernel", "relaxed_path"]
+
+UNIT = 2.0**-53
+FLOOR = 1e-300
+
+
+@dataclass(frozen=True)
+class Ranges:
+    """For each term, the lam over which its category at the optimum is certain: two open intervals.
+
+    Attributes
+    ----------
+    L_low, L_high : arrays of shape (T,)
+        The term is in the linear region for ``L_low < lam < L_high``; (nan, nan) if nothing is known.
+    R_low, R_high : arrays of shape (T,)
+        The same for the zero region. Upper ends may be infinite.
+    """
+
+    L_low: np.ndarray
+    L_high: np.ndarray
+    R_low: np.ndarray
+    R_high: np.ndarray
+
+    def __len__(self):
+        return self.L_low.size
+
+    def at(self, lam):
+        """Return the :class:`~safescreen.rules.Screened` terms at one lam; O(T)."""
+        lam = check_lam(lam)
+        return Screened((self.L_low < lam) & (lam < self.L_high), (self.R_low < lam) & (lam < self.R_high))
+
+
+def relaxed_path(prob, x0, eps, lam0):
+    """Return the intervals of lam over which the sphere rule of the relaxed path bound screens each term.
+
+    STS19 section 6.1 and Theorem 11 (there for R and without L). With ``h = <a, x0>``, ``n = ||a||``, ``m =
+    ||x0||`` and the threshold tau, R holds for ``lamA < lam < lamB``::
+
+        lamA = lam0 (n m - h + 2 eps n)/(n m + h - 2 tau),   lamB = lam0 (n m + h)/(n m - h + 2 eps n + 2 tau)
+
+    provided ``h - eps n > tau``, which is the rule at lam0 itself; otherwise nothing is known. A denominator
+    of lamB that is not positive (possible for negative tau) means that the rule holds for all ``lam > lamA``.
+    L is R with ``-h`` and ``-(tau - gamma)``.
+
+    Parameters
+    ----------
+    prob : Problem
+    x0 : element of the cone
+        Approximate solution for lam0.
+    eps : float >= 0
+        Upper bound of the distance of x0 from the exact solution.
+    lam0 : float > 0
+
+    Returns
+    -------
+    Ranges
+        Each non-empty interval contains lam0.
+
+    Raises
+    ------
+    ValueError, TypeError
+        `x0` is not an element of the space, `eps` negative, `lam0` not positive.
+
+    Notes
+    -----
+    Cost: one margin a term. The rule is ``2 lam (min - tau) = h (lam + lam0) - n m |lam - lam0| - 2 max(lam,
+    lam0) eps n - 2 lam tau > 0``: it falls in ``n m`` and in ``n`` and rises in h, so upper bounds of the
+    norms and a lower bound of h keep it true; on each side of lam0 it is linear in lam, and its root is
+    rounded towards lam0. ``n m >= |h|`` makes both numerators non-negative.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> ranges = relaxed_path(problem, np.array([1.0]), 0.0, 1.0)
+    >>> [f"{low:.6f} {high:.6f}" for low, high in zip(ranges.R_low, ranges.R_high)]
+    ['nan nan', '0.000000 2.000000']
+    """
+    x0 = prob.cone.check(x0, "x0")
+    eps, lam0 = check_scalar(eps, "eps", low=0.0), check_lam(lam0, "lam0")
+    terms, m = prob.terms, norm_upper(x0)
+    ends = [np.empty(len(terms)) for _ in range(4)]
+    products, norms = terms.inner_products(x0), terms.norms
+    for start, stop in terms.chunks():
+        high = np.atleast_1d(np.asarray(terms.thresholds(start, stop), dtype=float))
+        fixed = (m, eps, lam0, high - prob.loss.gamma, high, int(high.size > 1))
+        chunk = products.chunk(start, stop)
+        interval_kernel(*chunk, norms[start:stop], *fixed, *(end[start:stop] for end in ends))
+    return Ranges(*ends)
+
+
+@njit
+def _interval(h, nm, en, tau, lam0):
+    """``(lamA, lamB)`` rounded towards lam0, for h at most, ``n m`` and ``eps n`` at least the exact ones.
+
+    (nan, nan) if the rule fails at lam0.
+    """
+    slack = 16.0 * UNIT * (nm + abs(h) + 2.0 * en + 2.0 * abs(tau)) + FLOOR
+    if not h - en - tau > slack:
+        return np.nan, np.nan
+    top, bottom = max(nm - h + 2.0 * en, 0.0) + slack, nm + h - 2.0 * tau - slack
+    low = lam0 * (top / bottom) * (1.0 + 8.0 * UNIT) + FLOOR if bottom > 0.0 else np.inf
+    top, bottom = nm + h - slack, nm - h + 2.0 * (en + tau) + slack
+    if bottom > 0.0:
+        high = lam0 * (max(top, 0.0) / bottom) * (1.0 - 8.0 * UNIT)
+    else:
+        high = np.inf
+    if low < lam0 and lam0 < high:
+        return low, high
+    return np.nan, np.nan
+
+
+@njit
+def _safe_h(q, error, limit, other):
+    """Lower bound of a margin, and of what rounding ``limit = other - gamma`` may have added to it."""
+    return q - (error + 8.0 * UNIT * (abs(q) + error + abs(limit) + abs(other)))
+
+
+@njit
+def interval_kernel(q, errors, norms, m, eps, lam0, low, high, step, L_low, L_high, R_low, R_high):
+    """Both ends of both intervals of a run of terms, from their margins at x0 and ``m >= ||x0||``.
+
+    ``low = tau - gamma`` and ``high = tau`` have one entry (``step = 0``) or one a term (``step = 1``).
+    """
+    for t in range(q.size):
+        a, b = low[t * step], high[t * step]
+        nm, en = norms[t] * m * (1.0 + 4.0 * UNIT) + FLOOR, eps * norms[t] * (1.0 + 4.0 * UNIT) + FLOOR
+        L_low[t], L_high[t] = _interval(_safe_h(-q[t], errors[t], a, b), nm, en, -a, lam0)
+        R_low[t], R_high[t] = _interval(_safe_h(q[t], errors[t], a, b), nm, en, b, lam0)
+
+
+@njit
+def lower_end_kernel(q, errors, norms, m, eps, lam0, low, high, step, L_low, R_low):
+    """Lower ends only, for a path of falling lam: decided for ``lower end < lam <= lam0``; nan if not."""
+    for t in range(q.size):
+        a, b = low[t * step], high[t * step]
+        nm, en = norms[t] * m * (1.0 + 4.0 * UNIT) + FLOOR, eps * norms[t] * (1.0 + 4.0 * UNIT) + FLOOR
+        L_low[t] = _interval(_safe_h(-q[t], errors[t], a, b), nm, en, -a, lam0)[0]
+        R_low[t] = _interval(_safe_h(q[t], errors[t], a, b), nm, en, b, lam0)[0]

@@ -1,0 +1,89 @@
+"""Compiled lower bounds of ``<a, x>`` over intersections, each a Lagrangian value at the best multiplier.
+
+Weak duality is what makes them safe: the multiplier only decides how tight a bound is, so its own rounding
+does not matter; the value at it is evaluated with every rounding added. A maximum is minus the minimum for
+``-a``. ``-inf`` means "no better than the ball".
+"""
+
+import numpy as np
+
+from safescreen._numba import njit
+
+__all__ = ["halfspace_kernel", "intersection_kernel"]
+
+UNIT = 2.0**-53
+FLOOR = 1e-300
+"""Absorbs what underflow can take away from a product."""
+
+
+@njit
+def _over_halfspace(q, e, s, s_error, n, r, delta, root):
+    """Lower bound over ``||x - Q|| <= r, <p, x - Q> >= delta``, ``||p|| <= 1``.
+
+    Inputs: ``q = <a, Q>`` and ``s = <a, p>`` with their error bounds, ``n >= ||a||``, ``root = sqrt(r^2 -
+    delta^2)``.
+
+    ``max_k q + k delta - r ||a - k p||`` over ``k >= 0``; best is ``k = s + delta sqrt(n^2 - s^2)/sqrt(r^2 -
+    delta^2)``.
+    """
+    k = s + delta * np.sqrt(max((n - s) * (n + s), 0.0)) / root
+    if not k > 0.0:
+        return -np.inf
+    square = n * n - 2.0 * k * s + k * k
+    square += 2.0 * k * s_error + 16.0 * UNIT * (n * n + 2.0 * k * abs(s) + k * k) + FLOOR
+    reach = r * np.sqrt(max(square, 0.0))
+    slack = e + 8.0 * UNIT * (abs(q) + k * abs(delta) + reach + e) + FLOOR
+    return q + k * delta - reach - slack
+
+
+@njit
+def _over_two_balls(q1, e1, q2, e2, n, square1, square2, distance, distance_square, t0, h):
+    """Lower bound over two balls, at most ``D = ||Q1 - Q2||`` apart.
+
+    It is the one of the ball of center ``(1-t) Q1 + t Q2``, squared radius ``(1-t) r1^2 + t r2^2 - t (1-t)
+    D^2``.
+
+    Best is ``t = t0 + h f/(D sqrt(1 - f^2))`` with ``f = (q2 - q1)/(n D)``; outside (0, 1) one ball alone is
+    best.
+    """
+    f = (q2 - q1) / (n * distance)
+    root = np.sqrt(max((1.0 - f) * (1.0 + f), 0.0))
+    t = t0 + h * f / (distance * root) if root > 0.0 else -1.0
+    if not (t > 0.0 and t < 1.0):
+        return -np.inf
+    s = 1.0 - t
+    square = s * square1 + t * square2 - s * t * distance_square
+    square += 16.0 * UNIT * (square1 + square2 + distance_square) + FLOOR
+    if not square >= 0.0:
+        return -np.inf
+    reach = n * np.sqrt(square)
+    slack = s * e1 + t * e2
+    slack += 8.0 * UNIT * (s * abs(q1) + t * abs(q2) + reach + slack) + FLOOR
+    return s * q1 + t * q2 - reach - slack
+
+
+@njit
+def halfspace_kernel(q, q_errors, s, s_errors, norms, r, delta, root, scale, low, high, step, in_L, in_R):
+    """Decide terms still undecided; ``s`` are inner products with a normal of length at most `scale`."""
+    for t in range(q.size):
+        if in_L[t] or in_R[t]:
+            continue
+        sp, error = s[t] / scale, s_errors[t] / scale * (1.0 + 8.0 * UNIT) + FLOOR
+        a, b = low[t * step], high[t * step]
+        in_R[t] = _over_halfspace(q[t], q_errors[t], sp, error, norms[t], r, delta, root) > b
+        below = -_over_halfspace(-q[t], q_errors[t], -sp, error, norms[t], r, delta, root)
+        in_L[t] = below < a - 4.0 * UNIT * (abs(a) + abs(b))
+
+
+@njit
+def intersection_kernel(
+    q1, e1, q2, e2, norms, square1, square2, D, D_square, t0, h, low, high, step, in_L, in_R
+):
+    """Decide terms still undecided by either of two balls at distance `D`."""
+    for t in range(q1.size):
+        if in_L[t] or in_R[t]:
+            continue
+        n, a, b = norms[t], low[t * step], high[t * step]
+        in_R[t] = _over_two_balls(q1[t], e1[t], q2[t], e2[t], n, square1, square2, D, D_square, t0, h) > b
+        below = -_over_two_balls(-q1[t], e1[t], -q2[t], e2[t], n, square1, square2, D, D_square, t0, h)
+        in_L[t] = below < a - 4.0 * UNIT * (abs(a) + abs(b))

@@ -1,0 +1,120 @@
+"""The linear rule: bounds of ``<a, x>`` over the part of a ball in a half-space."""
+
+import math
+
+import numpy as np
+
+from safescreen._checks import check_scalar
+from safescreen.rounding import UNIT, gamma, upper
+from safescreen.rules._extremes import halfspace_kernel
+from safescreen.rules.ball import _ball, sphere
+from safescreen.rules.base import apply
+
+__all__ = ["cone_halfspace", "halfspace"]
+
+
+def halfspace(prob, ball, normal, offset=0.0):
+    """Screen with the extreme values of ``<a, x>`` over ``ball`` and ``{x : <normal, x> >= offset}``.
+
+    With ``p = P/||P||``, ``delta = b/||P|| - <p, Q>``, ``s = <a, p>``, ``n = ||a||`` (P the normal, b the
+    offset) the minimum is ``<a, Q> - r n`` where the ball's own minimiser is in the half-space, ``-r s/n >=
+    delta``, else ``<a, Q> + delta s - sqrt(r^2 - delta^2) sqrt(n^2 - s^2)``. The maximum is minus the minimum
+    for ``-a``.
+
+    STS19 Theorem 9 is the case ``offset = 0`` (as printed, its branch "``H = a P``" takes the minimum to be 0
+    for either sign of ``a`` and wherever the half-space lies; the formula above needs no such branch); the
+    dome test, SSS14 Theorem 11, the one of a ball around 0.
+
+    Parameters
+    ----------
+    prob : Problem
+    ball : Sphere
+        Contains the optimum.
+    normal : element of the space
+        Normal P of a half-space that contains the optimum; 0 stands for no half-space.
+    offset : float
+        Level b.
+
+    Returns
+    -------
+    Screened
+        Everything the ball alone screens, and more.
+
+    Raises
+    ------
+    ValueError, TypeError
+        `normal` is not a finite element of the space, `offset` not a finite number.
+
+    Notes
+    -----
+    Cost: two margins and two square roots a term. Safe in floating point by weak duality: for every ``k >=
+    0`` ``<a, Q> + k delta - r ||a - k p||`` is a lower bound, with equality at ``k = s + delta sqrt((n^2 -
+    s^2)/(r^2 - delta^2))``; this k is computed, then the bound at the computed k is evaluated with the errors
+    of both margins, of delta and of every operation. A half-space that the whole ball lies in, or one that it
+    misses (wrong input, or rounding), leaves the ball rule.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[2.0, 1.0], [1.0, 0.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> ball = ss.Sphere(np.array([1.0, 1.0]), 1.0)
+    >>> normal = np.array([1.0, 0.0])
+    >>> sphere(problem, ball).in_R.tolist(), halfspace(problem, ball, normal, 1.0).in_R.tolist()
+    ([False, False], [True, False])
+    """
+    cone = prob.cone
+    center, normal = cone.check(ball.center, "ball.center"), cone.check(normal, "normal")
+    offset, radius = check_scalar(offset, "offset"), float(ball.radius)
+    largest = float(np.abs(normal).max())
+    if largest == 0.0:
+        return sphere(prob, ball)
+    exponent = -math.frexp(largest)[1]  # a power of two is exact, and keeps every product in range
+    normal, offset = np.ldexp(normal, exponent), float(np.ldexp(offset, exponent))
+    scale = cone.norm_upper(normal)
+    delta = _level(cone, normal, offset, center, radius) / scale
+    if not abs(delta) < radius < math.inf:
+        return sphere(prob, ball)
+    delta -= 2.0 * UNIT * abs(delta)
+    root = math.sqrt((radius - delta) * (radius + delta)) if -delta < radius else 0.0
+    if not root > 0.0:
+        return sphere(prob, ball)
+
+    def decide(products, norms, low, high, in_L, in_R):
+        step = int(high.size > 1)
+        _ball(*products[0], norms, radius, low, high, step, in_L, in_R)
+        fixed = (radius, delta, root, scale)
+        halfspace_kernel(*products[0], *products[1], norms, *fixed, low, high, step, in_L, in_R)
+
+    return apply(prob, (center, normal), decide)
+
+
+def cone_halfspace(prob, ball):
+    """Screen with a ball and the half-space of the cone that it brings, ``ball.normal``, if any.
+
+    Parameters
+    ----------
+    prob : Problem
+    ball : Sphere
+        Its normal is a computed element of the dual cone: ``<normal, x> >= 0`` up to the distance of the
+        normal from that cone times ``||x|| <= ||Q|| + r``, by which the half-space is moved outward.
+
+    Returns
+    -------
+    Screened
+    """
+    if ball.normal is None:
+        return sphere(prob, ball)
+    if not 0.0 <= ball.radius < math.inf:
+        return sphere(prob, ball)
+    center, normal = prob.cone.check(ball.center, "ball.center"), prob.cone.check(ball.normal, "ball.normal")
+    farthest = upper(prob.cone.norm_upper(center) + float(ball.radius), 2)
+    return halfspace(prob, ball, normal, -upper(prob.cone.feasible_error(normal) * farthest, 2))
+
+
+def _level(cone, normal, offset, center, radius):
+    """Return a lower bound of ``offset - <normal, center>``."""
+    product = cone.inner(normal, center)
+    lengths = cone.norm_upper(normal) * cone.norm_upper(center)
+    error = gamma(center.size + 2) * lengths + 4.0 * UNIT * (abs(offset) + abs(product))
+    underflow = 1e-300 * (1.0 + cone.norm_upper(center) + abs(radius))
+    return offset - product - upper(error + underflow, 8)

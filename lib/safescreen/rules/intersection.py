@@ -1,0 +1,76 @@
+"""The intersection rule: bounds of ``<a, x>`` over the points of two balls."""
+
+import math
+
+from safescreen.rounding import gamma
+from safescreen.rules._extremes import intersection_kernel
+from safescreen.rules.ball import _ball, sphere
+from safescreen.rules.base import Screened, apply
+
+__all__ = ["intersection"]
+
+
+def intersection(prob, ball1, ball2):
+    """Screen with the extreme values of ``<a, x>`` over the intersection of two balls.
+
+    SSS14 Theorem 8 (the Intersection Test), here for terms of any kind. The points of both balls lie, for
+    every t in [0, 1], in the ball of center ``(1-t) Q1 + t Q2`` and squared radius ``(1-t) r1^2 + t r2^2 - t
+    (1-t) ||Q1 - Q2||^2``; by the duality of convex quadratics the minimum over the intersection is the
+    largest of these balls' minima. Where the best t is inside (0, 1) that is the third case of the theorem, t
+    = 0 and t = 1 are its first two.
+
+    Parameters
+    ----------
+    prob : Problem
+    ball1, ball2 : Sphere
+        Each contains the optimum.
+
+    Returns
+    -------
+    Screened
+        Everything that either ball screens, and more.
+
+    Notes
+    -----
+    Cost: two margins and three square roots a term. Safe in floating point: any t gives a valid bound, and
+    the one at the computed t is evaluated with all its roundings; the distance of the centers enters as a
+    lower bound. Balls with the same center, or one inside the other, leave what the single balls decide. Two
+    balls without a common point cannot both contain the optimum: terms about which they then disagree stay
+    undecided.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[0.0, 0.5], [1.0, 0.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> ball1, ball2 = ss.Sphere(np.array([-4.0, 0.0]), 4.1), ss.Sphere(np.array([4.0, 0.0]), 4.1)
+    >>> alone = sphere(problem, ball1) | sphere(problem, ball2)
+    >>> alone.in_L.tolist(), intersection(problem, ball1, ball2).in_L.tolist()
+    ([False, True], [True, True])
+    """
+    cone = prob.cone
+    Q1, Q2 = cone.check(ball1.center, "ball1.center"), cone.check(ball2.center, "ball2.center")
+    r1, r2 = float(ball1.radius), float(ball2.radius)
+    distance = cone.norm(Q1 - Q2)
+    if not (distance > 0.0 and 0.0 <= r1 < math.inf and 0.0 <= r2 < math.inf):
+        return _either(sphere(prob, ball1), sphere(prob, ball2))
+    t0 = 0.5 * (1.0 + (r1 - r2) / distance * ((r1 + r2) / distance))
+    h = math.sqrt(max((r1 - distance * t0) * (r1 + distance * t0), 0.0))
+    D_square = distance * distance * (1.0 - gamma(Q1.size + 16))
+
+    def decide(products, norms, low, high, in_L, in_R):
+        step = int(high.size > 1)
+        _ball(*products[0], norms, r1, low, high, step, in_L, in_R)
+        second_L, second_R = in_L.copy(), in_R.copy()
+        _ball(*products[1], norms, r2, low, high, step, second_L, second_R)
+        both = _either(Screened(in_L, in_R), Screened(second_L, second_R))
+        in_L[:], in_R[:] = both.in_L, both.in_R
+        fixed = (r1 * r1, r2 * r2, distance, D_square, t0, h)
+        intersection_kernel(*products[0], *products[1], norms, *fixed, low, high, step, in_L, in_R)
+
+    return apply(prob, (Q1, Q2), decide)
+
+
+def _either(first, second):
+    both = first | second
+    disagree = both.in_L & both.in_R
+    return Screened(both.in_L & ~disagree, both.in_R & ~disagree)
