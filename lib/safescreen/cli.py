@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -222,7 +223,8 @@ def _refresh(folder: Path, names: list[str]) -> int:
                 notebooks.refresh(folder, name)
             except (CellExecutionError, DeadKernelError, FileNotFoundError) as error:
                 failed += 1
-                tqdm.write(f"{name}: FAILED, the older one is kept\n{error}")
+                text = re.sub(r"\x1b\[[\d;]*m", "", str(error))  # tracebacks come coloured
+                tqdm.write(f"{name}: FAILED, what was there is kept\n{text}")
             else:
                 tqdm.write(f"{name}: executed")
     return int(failed > 0)

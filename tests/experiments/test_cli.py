@@ -25,7 +25,7 @@ def test_help_names_every_command(said):
     code, text = said("--help")
     assert code == 0
     for command in ("run", "list", "report", "claims", "data", "notebooks"):
-        assert f"\n    {command} " in text
+        assert f"\n    {command}" in text
 
 
 @pytest.mark.parametrize(
