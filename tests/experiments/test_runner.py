@@ -83,6 +83,9 @@ def test_unchanged_is_skipped_changed_and_failed_are_done_again(first):
     code, printed = run(book, "tiny/good")
     assert (code, result(book, "good")) == (0, before)
     assert "tiny/good: unchanged" in printed and "1 unchanged" in printed
+    code, printed = run(book, "tiny/good", "--force")
+    assert code == 0 and "1 done" in printed
+    assert result(book, "good")["hashes"] == before["hashes"]
 
     book.runs(good={"n": 3}, bad={"n": 4})
     assert statuses(book) == {"good": "out of date", "bad": "failed"}

@@ -69,7 +69,7 @@ def execute(spec: dict, scratch: Path) -> None:
             **environment(),
             "git": git_state(notebooks),
             "started": started.isoformat(timespec="seconds"),
-            "seconds": {"wall": round(wall, 3), "cpu": cpu, **timings},
+            "seconds": {**timings, "wall": round(wall, 3), "cpu": cpu},
             "peak_memory_mb": peak,
             "files": {
                 file.relative_to(result).as_posix(): sha256_file(file)
