@@ -38,7 +38,7 @@ def _over_halfspace(q, e, s, s_error, n, r, delta, root):
 
 @njit
 def _over_two_balls(q1, e1, q2, e2, n, square1, square2, distance, distance_square, t0, h):
-    """Lower bound over two balls, at most ``D = ||Q1 - Q2||`` apart.
+    """Lower bound over two balls whose centers are at least ``D = sqrt(distance_square)`` apart.
 
     It is the one of the ball of center ``(1-t) Q1 + t Q2``, squared radius ``(1-t) r1^2 + t r2^2 - t (1-t)
     D^2``.

@@ -103,6 +103,12 @@ class Samples(Terms):
         scale = float(np.abs(weights) @ self.norms)
         return np.asarray(self._Z.T @ weights), upper(gamma(len(self) + 2) * scale, len(self) + 4)
 
+    def elements(self, numbers):
+        """Return ``(z, errors)``: the samples of those numbers as dense rows, shape (B, d); they are exact, errors are 0."""
+        rows = self._Z[numbers]
+        rows = rows.toarray() if sparse.issparse(rows) else rows
+        return rows, np.zeros(rows.shape[0])
+
     def select(self, keep):
         """Return the samples of the mask `keep`; their rows are copied."""
         keep = self._check_keep(keep)

@@ -177,6 +177,20 @@ class Triplets(Terms):
             error = self._gram_error(same_weights, other_weights)
         return adjoint, error
 
+    def elements(self, numbers):
+        """Return ``(H, errors)``: the triplets of those numbers written out, shape (B, d, d) or (B, d), and bounds of their errors.
+
+        For rules that look at single terms: d^2 operations and numbers a triplet. `errors`, shape (B,), bounds the norm of the rounding
+        error: differences are off by ``2 u s``, see :class:`safescreen.terms.pairs.PairTable`, their squares by ``4 u s w + u w^2``.
+        """
+        same, other = self._same[numbers], self._other[numbers]
+        X = self._points.X
+        u, v = (X[p.T[0]] - X[p.T[1]] for p in (self._other_pairs.pairs[other], self._same_pairs.pairs[same]))
+        errors = upper(gamma(12) * (self._other_pairs.scales[other] + self._same_pairs.scales[same])) + 1e-300
+        if self._points.diagonal:
+            return u * u - v * v, errors
+        return u[:, :, None] * u[:, None, :] - v[:, :, None] * v[:, None, :], errors
+
     def select(self, keep):
         """Return the triplets of the mask `keep`; pairs that none of them uses are dropped once they are many."""
         keep = self._check_keep(keep)
