@@ -4,6 +4,7 @@ from safescreen import _numba as _numba  # first: chooses the compile cache befo
 from safescreen import ranges, rules, spheres
 from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
 from safescreen.losses import Hinge, SmoothedHinge
+from safescreen.path import Path, path
 from safescreen.problem import Problem
 from safescreen.rules import Screened
 from safescreen.solvers import ConvergenceWarning, Solution, solve
@@ -19,6 +20,7 @@ __all__ = [
     "Hinge",
     "NonNegativeCone",
     "PSDCone",
+    "Path",
     "Problem",
     "Samples",
     "Screened",
@@ -26,6 +28,7 @@ __all__ = [
     "Solution",
     "Sphere",
     "Triplets",
+    "path",
     "ranges",
     "rules",
     "solve",

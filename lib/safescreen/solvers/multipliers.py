@@ -2,20 +2,26 @@
 
 With ``gamma = 0`` the primal has kinks, and its gradients alone do not bring the gap to zero. The dual is made strongly concave around the
 current dual point: ``max D(alpha) - g/2 ||alpha - alpha_k||^2`` is, term by term, the smoothed hinge of width g with the threshold moved to
-``tau_t + g alpha_k,t``. Its solution gives the next dual point; the iteration converges for any g, and fast for small ones
-(Rockafellar 1976), and every pair (x, alpha) on the way has a gap of the hinge problem itself.
+``tau_t + g alpha_k,t``. Its solution is the next dual point. The iteration converges for any g (Rockafellar 1976), and every pair (x, alpha) on
+the way has a gap of the hinge problem itself. Terms whose dual variables are never stored one by one get narrower and narrower g instead.
 """
 
 import numpy as np
 
 from safescreen.losses import SmoothedHinge
 from safescreen.problem import Problem
+from safescreen.rounding import gamma, upper
 from safescreen.solvers.projected_gradient import Descent, Limits, minimize
 from safescreen.solvers.reduction import Reduction
+from safescreen.terms.base import LossSums
 
-__all__ = ["minimize_hinge"]
+__all__ = ["hinge_sums", "minimize_hinge"]
 
-WIDTH, SHRINK_WIDTH, SMALLEST = 0.1, 0.2, 1e-5
+WIDTH, NARROWER, NARROWEST = 0.1, 0.3, 1e-6
+"""First width g, the factor it shrinks by when the gap falls too slowly, and the smallest one."""
+
+INNER, SLOW, STALLED = 0.02, 0.95, 30
+"""Inner gap relative to the outer one; what counts as slow; rounds without progress before giving up."""
 
 
 def minimize_hinge(reduction, lam, state, limits, alpha=None, *, screen=None, freq=10, active_set=False, callback=None):
@@ -30,50 +36,62 @@ def minimize_hinge(reduction, lam, state, limits, alpha=None, *, screen=None, fr
 
     Returns
     -------
-    bool, array or None
-        Whether the limits were reached; the dual point of the whole problem (None for terms that are not explicit).
+    bool, array or float
+        Whether the limits were reached; the dual point of the whole problem, or, for terms that are not explicit, the width g of
+        the smoothed hinge whose ``alpha(x)`` it is.
     """
-    if not reduction.explicit:
-        return _minimize_smoothing(reduction, lam, state, limits, screen=screen, freq=freq, callback=callback)
-    if alpha is None:
-        alpha = np.full(len(reduction.whole), 0.5)
-    alpha = reduction.restrict(alpha)
+    explicit = reduction.explicit
+    if explicit:
+        alpha = reduction.restrict(np.full(len(reduction.whole), 0.5) if alpha is None else alpha)
     width, best, stalled = WIDTH, None, 0
     while True:
         problem = reduction.problem
-        smoothed = _around(problem, alpha, width)
+        smoothed = _around(problem, alpha if explicit else 0.0, width)
         inner = Descent(state.x, state.step, state.n_iter)
-        target = limits.tol if best is None else max(0.02 * best.gap, 0.1 * max(limits.tol, limits.rtol * abs(best.primal)))
-        relative = 1e-3 if best is None else 0.0
-        minimize(Reduction(smoothed), lam, inner, Limits(target, relative, limits.max_iter), active_set=active_set, freq=freq)
+        tol = limits.tol if best is None else max(INNER * best.gap, 0.2 * max(limits.tol, limits.rtol * abs(best.primal)))
+        target = Limits(tol, 1e-3 if best is None else 0.0, limits.max_iter)
+        minimize(Reduction(smoothed), lam, inner, target, active_set=active_set, freq=freq)
         state.x, state.step, state.n_iter = inner.x, inner.step, inner.n_iter
-        alpha = smoothed.alpha(inner.x)
-        e = problem.evaluate(inner.x, lam, alpha)
+        alpha = smoothed.alpha(inner.x) if explicit else width
+        e = problem.assemble(hinge_sums(problem.terms, inner.x, alpha), inner.x, lam)
         state.record(reduction, e, callback)
-        stalled = 0 if best is None or e.gap < 0.9 * best.gap else stalled + 1
+        slow = best is not None and e.gap > SLOW * best.gap
+        stalled = stalled + 1 if best is not None and e.gap > 0.99 * best.gap else 0
         if best is None or e.gap < best.gap:
-            best, best_alpha = e, reduction.expand(alpha)
-        if limits.reached(best.gap, best.primal) or state.stopped or state.n_iter >= limits.max_iter or stalled >= 12:
+            best, best_alpha = e, reduction.expand(alpha) if explicit else alpha
+        if limits.reached(best.gap, best.primal) or state.stopped or state.n_iter >= limits.max_iter or stalled >= STALLED:
             break
-        if screen is not None:
-            full = reduction.expand(alpha)
-            if screen(e):
-                alpha = reduction.restrict(full)
-                e = reduction.problem.evaluate(inner.x, lam, alpha)
-                best, best_alpha = e, reduction.expand(alpha)
-        width = max(width * SHRINK_WIDTH, SMALLEST)
+        whole_alpha = reduction.expand(alpha) if explicit else alpha
+        if screen is not None and screen(e):
+            alpha = reduction.restrict(whole_alpha) if explicit else alpha
+            best = reduction.problem.assemble(hinge_sums(reduction.problem.terms, inner.x, alpha), inner.x, lam)
+            best_alpha = reduction.expand(alpha) if explicit else alpha
+        if slow or not explicit:
+            width = max(width * NARROWER, NARROWEST if explicit else 1e-3 * NARROWEST)
     state.evaluation, state.x = best, best.x
     return limits.reached(best.gap, best.primal), best_alpha
 
 
+def hinge_sums(terms, x, alpha):
+    """Return the hinge's :class:`LossSums` at x for a dual point: an array, or the width g of a smoothed hinge, meaning its ``alpha(x)``.
+
+    In the second case ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the Fenchel terms of
+    the smoothed hinge, so nothing of length T is needed.
+    """
+    hinge = SmoothedHinge(0.0)
+    if np.ndim(alpha):
+        return terms.loss_sums(x, hinge, alpha)
+    kinked, smooth = terms.loss_sums(x, hinge), terms.loss_sums(x, SmoothedHinge(alpha))
+    difference = kinked.loss - smooth.loss - 0.5 * alpha * smooth.alpha_square
+    rounding = gamma(200) * (abs(kinked.loss) + abs(smooth.loss) + alpha * smooth.alpha_square)
+    fenchel = upper(max(difference, 0.0) + rounding + kinked.fenchel + smooth.fenchel, 8)
+    return LossSums(kinked.loss, smooth.adjoint, smooth.adjoint_error, fenchel, smooth.alpha_sum, smooth.alpha_square)
+
+
 def _around(problem, alpha, width):
     """Return the smoothed problem whose dual is the hinge's with a proximal term around alpha."""
-    terms = problem.terms.with_threshold(problem.terms.threshold + width * alpha)
+    threshold = problem.terms.threshold
+    terms = problem.terms.with_threshold(threshold + width * alpha) if np.ndim(alpha) else problem.terms
     smoothed = Problem(terms, SmoothedHinge(width), linear=problem.linear, constant=problem.constant)
     smoothed._linear_error = problem._linear_error
     return smoothed
-
-
-def _minimize_smoothing(reduction, lam, state, limits, *, screen, freq, callback):
-    """Terms that are not explicit: narrower and narrower smoothed hinges, without multipliers."""
-    raise ValueError("loss: the hinge (gamma = 0) needs explicit terms here; use to_triplets(), or a small gamma")

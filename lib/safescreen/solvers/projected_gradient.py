@@ -13,6 +13,9 @@ __all__ = ["Descent", "Limits", "minimize"]
 MEMORY = 10
 """How many recent objective values a guarded step may not exceed (nonmonotone line search)."""
 
+BUFFER = 0.1
+"""Terms whose margin exceeds the threshold by less than this stay in the active set, so that it does not change at every step."""
+
 PATIENCE = 40
 """After so many iterations without a smaller gap, restart from the best point with guarded steps."""
 
@@ -146,9 +149,9 @@ def _step(last, origin, x, gradient, lam):
 
 
 def _active(problem, x):
-    """Return the problem of the terms whose loss at x is not zero; the others keep their zero."""
+    """Return the problem of the terms whose loss at x, or near it, is not zero; the others count as zero until the next check."""
     keep = np.zeros(len(problem), dtype=np.bool_)
     products = problem.terms.inner_products(x)
     for start, stop in problem.terms.chunks():
-        keep[start:stop] = products.chunk(start, stop)[0] < problem.terms.thresholds(start, stop)
+        keep[start:stop] = products.chunk(start, stop)[0] < problem.terms.thresholds(start, stop) + BUFFER
     return problem.reduce(np.zeros_like(keep), ~keep)

@@ -54,7 +54,7 @@ class Reduction:
                 self.n_L, self.n_R = int(np.count_nonzero(status == 1)), int(np.count_nonzero(status == 2))
                 self._compress(status)
 
-    def screen(self, families, reference_of, *, path_only=None):
+    def screen(self, families, reference_of):
         """Screen with each family in turn.
 
         Parameters
@@ -62,8 +62,6 @@ class Reduction:
         families : list of (SphereFamily, rule name)
         reference_of : callable
             ``reference_of(problem) -> Reference`` for the problem that is left.
-        path_only : bool, optional
-            Use only families that do (True) or do not (False) build on the neighbouring solution.
 
         Returns
         -------
@@ -72,8 +70,6 @@ class Reduction:
         """
         changed = False
         for family, rule in families:
-            if path_only is not None and family.uses_path != path_only:
-                continue
             if len(self.problem) == 0:
                 break
             ball = family.build(reference_of(self.problem))

@@ -6,13 +6,13 @@ import numpy as np
 
 from safescreen._checks import check_lam, check_scalar
 from safescreen.problem import Problem
-from safescreen.solvers.multipliers import minimize_hinge
+from safescreen.solvers.multipliers import hinge_sums, minimize_hinge
 from safescreen.solvers.projected_gradient import Descent, Limits, minimize
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
 from safescreen.solvers.solution import PackedDual, PackedMasks, Solution
 from safescreen.spheres import reference_accuracy
 
-__all__ = ["ConvergenceWarning", "solve"]
+__all__ = ["ConvergenceWarning", "check_freq", "check_limits", "check_problem", "run", "solve", "warn_if_not_converged"]
 
 
 class ConvergenceWarning(UserWarning):
@@ -71,7 +71,7 @@ def solve(
     >>> solution.converged, solution.n_L + solution.n_R
     (True, 8)
     """
-    prob = _check_problem(prob)
+    prob = check_problem(prob)
     lam = check_lam(lam)
     limits = check_limits(tol, rtol, max_iter)
     families = parse_screening(screening)
@@ -91,7 +91,7 @@ def run(reduction, lam, state, limits, families, freq, active_set, callback, *, 
     """
 
     def screen(evaluation):
-        return reduction.screen(families, reference(evaluation), path_only=None)
+        return reduction.screen(families, reference(evaluation))
 
     options = {"screen": screen if families else None, "freq": freq, "active_set": active_set, "callback": callback}
     hinge = reduction.whole.loss.gamma == 0.0
@@ -102,7 +102,7 @@ def run(reduction, lam, state, limits, families, freq, active_set, callback, *, 
         else:
             reached = minimize(reduction, lam, state, target, **options)
         whole = reduction.whole
-        sums = whole.terms.loss_sums(state.x, whole.loss, alpha)
+        sums = hinge_sums(whole.terms, state.x, alpha) if hinge else whole.terms.loss_sums(state.x, whole.loss)
         evaluation = whole.assemble(sums, state.x, lam)
         if not reached or state.stopped or limits.reached(evaluation.gap, evaluation.primal):
             break
@@ -125,7 +125,7 @@ def run(reduction, lam, state, limits, families, freq, active_set, callback, *, 
         step=state.step,
         problem=reduction.whole,
         packed=PackedMasks(reduction.status) if keep_masks and reduction.explicit else None,
-        fractional=PackedDual(alpha) if hinge and alpha is not None else None,
+        fractional=PackedDual(alpha) if hinge and reduction.explicit else None,
     )
     return solution, sums
 
@@ -155,7 +155,8 @@ def check_freq(freq):
     return int(freq)
 
 
-def _check_problem(prob):
+def check_problem(prob):
+    """Return `prob` if it is a Problem; TypeError otherwise."""
     if not isinstance(prob, Problem):
         raise TypeError(f"prob must be a Problem, got {type(prob).__name__}")
     return prob
