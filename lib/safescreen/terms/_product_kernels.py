@@ -1,0 +1,394 @@
+"""Compiled loops of products of lists: all triplets (i, j, l), j in J_i, l in L_i, without visiting them one by one.
+
+For one anchor the slack of a triplet is ``tau + s - t`` with one number `s` from the shorter and one `t` from the longer of its two lists.
+The shorter list is sorted; where an entry of the longer one starts to cost, and where its cost becomes linear, is found by
+bisection; what lies beyond is summed by differences of prefix sums.
+
+The numbers are rounded once to multiples of a power of two, so that counts and sums are sums of *integers*: they do not cancel, the order does not
+matter, and the weights of both lists belong to one and the same set of dual variables ``clip(slack/gamma, 0, 1)``, exactly.
+Kernels fill the arrays named last.
+"""
+
+import math
+
+import numpy as np
+
+from safescreen._numba import njit, prange
+
+UNIT = 2.0**-53
+
+
+@njit
+def row_values(X, Z, i, points, start, stop, out):
+    """``out[p - start] = (x_i - x_j)' (z_i - z_j)``, ``j = points[p]``, for p in ``start:stop``."""
+    d = X.shape[1]
+    head = d - d % 4
+    for p in range(start, stop):
+        j = points[p]
+        s0 = 0.0
+        s1 = 0.0
+        s2 = 0.0
+        s3 = 0.0
+        for k in range(0, head, 4):
+            s0 += (X[i, k] - X[j, k]) * (Z[i, k] - Z[j, k])
+            s1 += (X[i, k + 1] - X[j, k + 1]) * (Z[i, k + 1] - Z[j, k + 1])
+            s2 += (X[i, k + 2] - X[j, k + 2]) * (Z[i, k + 2] - Z[j, k + 2])
+            s3 += (X[i, k + 3] - X[j, k + 3]) * (Z[i, k + 3] - Z[j, k + 3])
+        for k in range(head, d):
+            s0 += (X[i, k] - X[j, k]) * (Z[i, k] - Z[j, k])
+        out[p - start] = (s0 + s1) + (s2 + s3)
+
+
+@njit
+def pair_values(X, Z, anchors, ptr, points, out):
+    """Values of all pairs (anchor, point), a row of `ptr` an anchor."""
+    for m in range(anchors.size):
+        row_values(X, Z, anchors[m], points, ptr[m], ptr[m + 1], out[ptr[m] :])
+
+
+@njit
+def sort_keys(keys, size):
+    """Sort ``keys[:size]`` in place (shell sort)."""
+    gap = 1
+    while gap < size // 3:
+        gap = 3 * gap + 1
+    while gap >= 1:
+        for r in range(gap, size):
+            key = keys[r]
+            at = r
+            while at >= gap and keys[at - gap] > key:
+                keys[at] = keys[at - gap]
+                at -= gap
+            keys[at] = key
+        gap //= 3
+
+
+@njit
+def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, ints, squares, sums):
+    """Sums over the product of the lists ``s[:p]`` and ``t[:q]``, slack ``tau + s - t``.
+
+    Fills ``s_weights[:p]`` and ``t_weights[:q]``, the sums of the dual variables of an entry. Adds to ``sums`` the loss, the dual
+    variables, their squares, `near` times the number of slacks in ``[-near, gamma)`` (0 if `near` is 0), and the sum of
+    ``slack - slack^2/gamma`` over slacks in ``[0, gamma]``. `ints` of shape (7, p + 1) and `squares` of shape (p + 1,) are scratch;
+    entries are rounded to multiples of ``2**(1 - bits)`` of their range.
+
+    A sum of squares is known modulo 2^64 from integers that wrap around, and up to 2^62 from floating-point prefix sums, thus exactly:
+    with entries below ``2**(bits - 1)`` the latter are off by ``(p^2 + 14 p) 2**(2 bits - 55)``, which ``bits <= 50`` and ``bits <= 58 - b``
+    for ``p < 2**b`` keep below 2^62.
+    """
+    low = s[0]
+    high = s[0]
+    for r in range(1, p):
+        low = min(low, s[r])
+        high = max(high, s[r])
+    t_low = t[0]
+    t_high = t[0]
+    for c in range(1, q):
+        t_low = min(t_low, t[c])
+        t_high = max(t_high, t[c])
+    bottom = min(low, max(t_low - tau, low - gamma - near))
+    top = max(high, min(t_high - tau, high + near))
+    extent = top - bottom
+    if not extent < 1e300:
+        s_weights[:p] = np.nan
+        t_weights[:q] = np.nan
+        sums[:] = np.nan
+        return
+    exponent = min(bits - math.frexp(extent)[1], 1000)
+    scale = math.ldexp(1.0, exponent)
+    unit = math.ldexp(1.0, -exponent)
+    center = 0.5 * bottom + 0.5 * top
+    width = gamma * scale
+    step = np.int64(min(max(np.ceil(width), 1.0), 2.0**60))  # alpha = 1 from here on
+    reach = np.int64(min(near * scale, 2.0**60)) + 2
+
+    keys, S, prefix, wrapped = ints[0], ints[1], ints[2], ints[3]
+    counts, linear, moved = ints[4], ints[5], ints[6]
+    shift = np.int64(1)
+    while (np.int64(1) << shift) < p:
+        shift += 1
+    for r in range(p):
+        keys[r] = (np.int64(np.rint((s[r] - center) * scale)) << shift) | r
+    sort_keys(keys, p)
+    mask = (np.int64(1) << shift) - 1
+    prefix[0] = 0
+    wrapped[0] = 0
+    squares[0] = 0.0
+    for r in range(p):
+        S[r] = keys[r] >> shift
+        prefix[r + 1] = prefix[r] + S[r]
+        wrapped[r + 1] = wrapped[r] + S[r] * S[r]
+        squares[r + 1] = squares[r] + float(S[r]) * float(S[r])
+    for r in range(p + 1):
+        counts[r] = 0
+        linear[r] = 0
+        moved[r] = 0
+
+    all_linear = 0
+    loss = 0.0
+    alpha_sum = 0.0
+    alpha_square = 0.0
+    curved = 0.0
+    close = 0.0
+    for c in range(q):
+        if (tau + high) - t[c] <= -near:  # no cost against any s
+            t_weights[c] = 0.0
+            continue
+        if (tau + low) - t[c] >= gamma + near:  # linear against every s
+            t_weights[c] = p
+            all_linear += 1
+            loss += p * (((tau + center) - t[c]) - 0.5 * gamma)
+            continue
+        T = np.int64(np.rint(((t[c] - tau) - center) * scale))
+        first = 0  # the first entry with a slack above 0
+        last = 0  # the first one with a slack of at least gamma
+        size = p
+        while size > 1:
+            half = size >> 1
+            first += half if S[first + half - 1] <= T else 0
+            last += half if S[last + half - 1] < T + step else 0
+            size -= half
+        first += 1 if S[first] <= T else 0
+        last += 1 if S[last] < T + step else 0
+        n_linear = p - last
+        n_band = last - first
+        loss += ((prefix[p] - prefix[last]) - n_linear * T) * unit - n_linear * (0.5 * gamma)
+        alpha_square += n_linear
+        weight = float(n_linear)
+        if n_band > 0:
+            between = prefix[last] - prefix[first]
+            band = between - n_band * T
+            part = wrapped[last] - wrapped[first] - T * (2 * between - n_band * T)
+            square = squares[last] - squares[first]
+            square -= float(T) * (2.0 * float(between) - float(n_band) * float(T))
+            square = float(part) + np.rint((square - float(part)) * 2.0**-64) * 2.0**64
+            weight += band / width
+            ratio = square / width
+            loss += ratio * (0.5 * unit)
+            alpha_square += ratio / width
+            curved += max(band - ratio, 0.0) * unit
+            counts[first] += 1
+            moved[first] += T
+            counts[last] -= 1
+            moved[last] -= T
+        linear[last] += 1
+        t_weights[c] = weight
+        alpha_sum += weight
+        if near > 0.0:
+            close += n_band
+            r = first
+            while r < p and S[r] - T <= reach:
+                close += 1.0
+                r += 1
+            r = first - 1
+            while r >= 0 and T - S[r] <= reach:
+                close += 1.0
+                r -= 1
+
+    n_band = np.int64(0)
+    n_linear = np.int64(all_linear)
+    offset = np.int64(0)
+    for r in range(p):
+        n_band += counts[r]
+        offset += moved[r]
+        n_linear += linear[r]
+        weight = float(n_linear)
+        if n_band > 0:
+            weight += (n_band * S[r] - offset) / width
+        s_weights[keys[r] & mask] = weight
+    sums[0] += loss + all_linear * (prefix[p] * unit)
+    sums[1] += alpha_sum + all_linear * float(p)
+    sums[2] += alpha_square + all_linear * float(p)
+    sums[3] += near * close
+    sums[4] += curved
+
+
+@njit
+def add_row(X, norms, i, points, start, stop, weights, sign, row, Y):
+    """Add ``sign w (x_i - x_j)`` to `row` and take it from row j of Y, for ``w = weights[p - start]``; return ``sum w (|x_i| + |x_j|)^2``."""
+    d = X.shape[1]
+    scale = 0.0
+    for p in range(start, stop):
+        if weights[p - start] != 0.0:
+            j = points[p]
+            w = sign * weights[p - start]
+            length = norms[i] + norms[j]
+            scale += abs(w) * (length * length)
+            for k in range(d):
+                u = w * (X[i, k] - X[j, k])
+                row[k] += u
+                Y[j, k] -= u
+    return scale
+
+
+@njit
+def add_row_squares(X, norms, i, points, start, stop, weights, sign, row):
+    """Add ``sign w (x_ik - x_jk)^2`` to ``row[k]``; the rest as in :func:`add_row`."""
+    d = X.shape[1]
+    scale = 0.0
+    for p in range(start, stop):
+        if weights[p - start] != 0.0:
+            j = points[p]
+            w = sign * weights[p - start]
+            length = norms[i] + norms[j]
+            scale += abs(w) * (length * length)
+            for k in range(d):
+                u = X[i, k] - X[j, k]
+                row[k] += w * (u * u)
+    return scale
+
+
+@njit
+def add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, diagonal, row, Y):
+    """Add one anchor's weighted pairs to Y, its Laplacian rows or (diagonal) ``Y[0]``; return the scale of the error."""
+    row[:] = 0.0
+    if diagonal:
+        scale = add_row_squares(X, norms, i, other, o0, o1, other_weights, 1.0, row)
+        scale += add_row_squares(X, norms, i, same, s0, s1, same_weights, -1.0, row)
+        i = 0
+    else:
+        scale = add_row(X, norms, i, other, o0, o1, other_weights, 1.0, row, Y)
+        scale += add_row(X, norms, i, same, s0, s1, same_weights, -1.0, row, Y)
+    for k in range(row.size):
+        Y[i, k] += row[k]
+    return scale
+
+
+@njit
+def chunk_loss_sums(
+    X, Z, norms, anchors, same_ptr, same, other_ptr, other, first, last, tau, gamma, near, bits, diagonal, Y, sums
+):
+    """Add to ``sums[:5]`` what :func:`product_sums` gives for the anchors ``first:last``, to ``sums[5]`` the scale of the error of Y."""
+    p_max = 1
+    q_max = 1
+    for m in range(first, last):
+        p_max = max(p_max, same_ptr[m + 1] - same_ptr[m])
+        q_max = max(q_max, other_ptr[m + 1] - other_ptr[m])
+    shorter = min(p_max, q_max) + 1
+    a, b = np.empty(p_max), np.empty(q_max)
+    same_weights, other_weights = np.empty(p_max), np.empty(q_max)
+    ints, squares = np.empty((7, shorter), dtype=np.int64), np.empty(shorter)
+    row = np.empty(X.shape[1])
+    for m in range(first, last):
+        i = anchors[m]
+        s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
+        p, q = s1 - s0, o1 - o0
+        row_values(X, Z, i, same, s0, s1, a)
+        row_values(X, Z, i, other, o0, o1, b)
+        if p <= q:
+            product_sums(a, b, p, q, tau, gamma, near[m], bits, same_weights, other_weights, ints, squares, sums)
+        else:  # tau + a - b = tau + (-b) - (-a)
+            for r in range(p):
+                a[r] = -a[r]
+            for c in range(q):
+                b[c] = -b[c]
+            product_sums(b, a, q, p, tau, gamma, near[m], bits, other_weights, same_weights, ints, squares, sums)
+        sums[5] += add_anchor(
+            X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, diagonal, row, Y
+        )
+
+
+@njit
+def loss_sums(
+    X, Z, norms, anchors, same_ptr, same, other_ptr, other, bounds, tau, gamma, near, bits, diagonal, Y, sums
+):
+    """Run :func:`chunk_loss_sums` over chunks of anchors, chunk c filling ``Y[c]`` and ``sums[c]``."""
+    lists = (anchors, same_ptr, same, other_ptr, other)
+    for c in range(bounds.size - 1):
+        first, last = bounds[c], bounds[c + 1]
+        chunk_loss_sums(X, Z, norms, *lists, first, last, tau, gamma, near, bits, diagonal, Y[c], sums[c])
+
+
+@njit(parallel=True)
+def parallel_loss_sums(
+    X, Z, norms, anchors, same_ptr, same, other_ptr, other, bounds, tau, gamma, near, bits, diagonal, Y, sums
+):
+    """:func:`loss_sums` with the chunks shared among threads; the same bits, for a chunk is never split."""
+    for c in prange(bounds.size - 1):
+        first, last = bounds[c], bounds[c + 1]
+        chunk_loss_sums(
+            X, Z, norms, anchors, same_ptr, same, other_ptr, other, first, last,
+            tau, gamma, near, bits, diagonal, Y[c], sums[c],
+        )  # fmt: skip
+
+
+@njit
+def gram(X, norms, anchors, same_ptr, same, other_ptr, other, same_weights, other_weights, diagonal, Y, scale):
+    """Y of given pair weights; ``scale[0]`` is the sum of ``|w| (|x_i| + |x_j|)^2``."""
+    row = np.empty(X.shape[1])
+    scale[0] = 0.0
+    for m in range(anchors.size):
+        s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
+        weights = same_weights[s0:s1], other_weights[o0:o1]
+        scale[0] += add_anchor(
+            X, norms, anchors[m], same, s0, s1, weights[0], other, o0, o1, weights[1], diagonal, row, Y
+        )
+
+
+@njit
+def product_weights(same_ptr, other_ptr, offsets, weights, same, other, same_sizes, other_sizes):
+    """Add per-triplet weights (float or boolean), and their magnitudes, to their two pairs."""
+    for m in range(same_ptr.size - 1):
+        t = offsets[m]
+        for p in range(same_ptr[m], same_ptr[m + 1]):
+            total = 0.0
+            size = 0.0
+            for o in range(other_ptr[m], other_ptr[m + 1]):
+                w = float(weights[t])
+                total += w
+                size += abs(w)
+                other[o] += w
+                other_sizes[o] += abs(w)
+                t += 1
+            same[p] = total
+            same_sizes[p] = size
+
+
+@njit
+def product_fenchel(same_ptr, other_ptr, offsets, same_values, other_values, tau, gamma, alpha, near, sums):
+    """Sums for a given alpha: ``(loss, alpha, alpha^2, phi, |a - alpha(m)| near, |a - alpha(m)| (|slack| + gamma))``.
+
+    ``phi = loss(m) + loss*(-a) + a m = (a* - a)(slack - gamma (a* + a)/2) >= 0``, ``a* = alpha(m)``; `near` has one number an anchor.
+    """
+    half = 0.5 * gamma
+    row = np.empty(6)
+    for m in range(same_ptr.size - 1):
+        t = offsets[m]
+        for p in range(same_ptr[m], same_ptr[m + 1]):
+            row[:] = 0.0
+            for o in range(other_ptr[m], other_ptr[m + 1]):
+                slack = tau - (other_values[o] - same_values[p])
+                if gamma > 0.0:
+                    best = min(max(slack / gamma, 0.0), 1.0)
+                else:
+                    best = 1.0 if slack > 0.0 else 0.0
+                a = alpha[t]
+                t += 1
+                row[0] += best * (slack - half * best)
+                row[1] += a
+                row[2] += a * a
+                row[3] += max((best - a) * (slack - half * (best + a)), 0.0)
+                row[4] += abs(best - a)
+                row[5] += abs(best - a) * (abs(slack) + gamma)
+            row[4] *= near[m]
+            for c in range(6):
+                sums[c] += row[c]
+
+
+@njit
+def chunk_products(
+    anchors, same_ptr, same, other_ptr, other, offsets, norms, a, b, relative, m, start, values, errors
+):
+    """Margins of a run of triplets that begins with number `start`, of anchor number m, and bounds of their rounding errors."""
+    at = start - offsets[m] if values.size else 0
+    for c in range(values.size):
+        while at >= offsets[m + 1] - offsets[m]:
+            at -= offsets[m + 1] - offsets[m]
+            m += 1
+        q = other_ptr[m + 1] - other_ptr[m]
+        p, o = same_ptr[m] + at // q, other_ptr[m] + at % q
+        s = norms[anchors[m]] + norms[same[p]]
+        t = norms[anchors[m]] + norms[other[o]]
+        values[c] = b[o] - a[p]
+        errors[c] = relative * (s * s + t * t) * (1.0 + 8 * UNIT) + 2.0 * UNIT * abs(values[c]) + 1e-300
+        at += 1
