@@ -29,9 +29,8 @@ print(f"{len(ledger)} claims by {len({claim.paper for claim in ledger})} sources
 # %% tags=["nbval-ignore-output"]
 plans = runner.plan(manifest, manifest.select([], profile), profile, places.outputs_folder())
 for item in plans:
-    status = f"data missing: {', '.join(item.missing)}" if item.missing else item.state.status
     seconds = f"{item.state.result['seconds']['wall']:8.1f} s" if item.state.result else ""
-    print(f"{item.run!s:32} {status:14} {seconds}".rstrip())
+    print(f"{item.run!s:32} {item.status:14} {seconds}".rstrip())
 
 # %% [markdown]
 # ## Claims

@@ -161,8 +161,7 @@ def _list(options) -> int:
             if options.profile in (None, name):
                 print(f"  {name}: about {profile.seconds:g} s, {profile.memory_mb:g} MB")
                 for item in plan(manifest, profile.runs, name, outputs):
-                    status = f"data missing: {' '.join(item.missing)}" if item.missing else item.state.status
-                    print(f"    {item.run}  {status}")
+                    print(f"    {item.run}  {item.status}")
     return 0
 
 

@@ -147,6 +147,19 @@ def test_missing_data_is_said_and_fails_only_by_name(book, monkeypatch):
     assert code == 0 and "tiny/a: data missing: mnist (try: safescreen data fetch mnist)" in printed
     assert run(book, "tiny")[0] == 1
     assert not book.run_folder("a").exists()
+    manifest = load_manifest(book.folder)
+    (item,) = runner.plan(manifest, manifest.select([], "smoke"), "smoke", book.outputs)
+    assert item.status == "data missing: mnist"
+
+
+def test_finished_result_stands_without_its_data(book, monkeypatch):
+    entry = {"title": "t", "data": ["iris"], "profiles": {}}
+    entry["profiles"]["smoke"] = {"seconds": 1, "memory_mb": 1, "runs": {"a": {}}}
+    book.write({"tiny": entry})
+    assert run(book, "tiny")[0] == 0
+    monkeypatch.setattr(datasets, "available", lambda name: False)
+    code, printed = run(book, "tiny")
+    assert code == 0 and "tiny/a: unchanged" in printed
 
 
 def test_threads_are_shared_out(monkeypatch):

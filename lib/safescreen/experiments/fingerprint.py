@@ -120,7 +120,7 @@ def data_checksums(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     Returns
     -------
     tuple of dict and list
-        Checksum by name; the missing names.
+        Checksum by name, of missing ones too; the missing names.
 
     Raises
     ------
@@ -131,10 +131,8 @@ def data_checksums(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
 
     sums, missing = {}, []
     for name in names:
-        entry = datasets.info(name)  # holds the checksums that loading verifies
-        if datasets.available(name):
-            sums[name] = sha256(repr(entry))
-        else:
+        sums[name] = sha256(repr(datasets.info(name)))  # holds the checksums that loading verifies
+        if not datasets.available(name):
             missing.append(name)
     return sums, missing
 

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import nbformat
 
+from . import places
+
 _KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 
 
@@ -129,7 +131,7 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
         coalesce_streams=True,
         config=Config({"KernelManager": {"transport_encryption": "auto"}}),
         resources={"metadata": {"path": str(folder)}},
-    ).execute()
+    ).execute(env=places.environment())
     nb.metadata = nbformat.from_dict({"kernelspec": dict(_KERNEL), "language_info": {"name": "python"}})
     nbformat.validate(nb)
     target = folder / f"{name}.ipynb"

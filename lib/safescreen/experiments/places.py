@@ -1,6 +1,7 @@
 """Where the notebooks are and where results go."""
 
 import os
+import sysconfig
 from pathlib import Path
 
 _HERE = Path(__file__).resolve()
@@ -87,3 +88,18 @@ def shown(path: str | os.PathLike) -> str:
     """
     path = Path(path).resolve()
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a process that is to import this very package.
+
+    Returns
+    -------
+    dict of str
+        This process's, with the package's folder in front of `PYTHONPATH` unless it is an installed one.
+    """
+    library = str(_HERE.parents[2])
+    if library in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
+        return dict(os.environ)
+    path = os.pathsep.join(filter(None, [library, os.environ.get("PYTHONPATH")]))
+    return {**os.environ, "PYTHONPATH": path}

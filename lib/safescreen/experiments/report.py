@@ -115,9 +115,8 @@ def _experiment(exp: Experiment, manifest, profile: str, outputs: Path, new: Pat
         item = plans.get(run.name)
         folder = folders.run_folder(outputs, profile, run)
         state = folders.state(folder) if item is None else item.state
-        status, missing = state.status, list(item.missing) if item else []
-        if missing and state.result is None:
-            status = "data missing"
+        missing = list(item.missing) if item and state.status != "complete" else []
+        status = "data missing" if missing and state.status == "not run" else state.status
         entries.append(
             {
                 "run": run,

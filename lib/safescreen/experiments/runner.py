@@ -1,7 +1,6 @@
 """Run what is asked for, skip what is unchanged, keep what is finished."""
 
 import importlib.util
-import os
 import shutil
 import signal
 import subprocess
@@ -14,9 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from . import fingerprint, folders
+from . import fingerprint, folders, places
 from .manifest import Manifest, ManifestError, Run
-from .places import shown
 
 _THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
@@ -54,6 +52,13 @@ class Plan:
     state: folders.State
     data: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
+
+    @property
+    def status(self) -> str:
+        """What to say of the run: the state of its folder, or that it cannot be done for want of data."""
+        if self.missing and self.state.status in ("not run", "out of date"):
+            return f"data missing: {', '.join(self.missing)}"
+        return self.state.status
 
 
 def plan(manifest: Manifest, runs: Sequence[Run], profile: str, outputs: Path) -> list[Plan]:
@@ -139,13 +144,13 @@ def run_all(
     counts = dict.fromkeys(("done", "unchanged", "data missing", "failed"), 0)
     todo = []
     for item in plan(manifest, runs, profile, outputs):
-        if item.missing:
+        if item.state.status == "complete" and not force:
+            counts["unchanged"] += 1
+            tqdm.write(f"{item.run}: unchanged")
+        elif item.missing:
             counts["data missing"] += 1
             names = " ".join(item.missing)
             tqdm.write(f"{item.run}: data missing: {names} (try: safescreen data fetch {names})")
-        elif item.state.status == "complete" and not force:
-            counts["unchanged"] += 1
-            tqdm.write(f"{item.run}: unchanged")
         else:
             todo.append(item)
     interrupted = False
@@ -166,7 +171,7 @@ def run_all(
         print(f"Interrupted: {summary}, {len(todo) - counts['done'] - counts['failed']} left; ", end="")
         print(f"what is finished is kept. To go on: {command}", flush=True)
         return 130
-    print(f"{summary or 'nothing to do'}. Results: {shown(outputs / profile)}", flush=True)
+    print(f"{summary or 'nothing to do'}. Results: {places.shown(outputs / profile)}", flush=True)
     return int(counts["failed"] > 0 or (data_required and counts["data missing"] > 0))
 
 
@@ -275,19 +280,17 @@ def _line(item: Plan, failure: dict | None) -> str:
         return f"{item.run}: done in {seconds:.1f} s" + (f", {peak:.0f} MB" if peak else "")
     cell = f" in cell {failure['cell']} ({failure['line']})" if "cell" in failure else ""
     kept = item.folder / "notebook.failed.ipynb"
-    where = f"; see {shown(kept)}" if kept.is_file() else ""
+    where = f"; see {places.shown(kept)}" if kept.is_file() else ""
     return f"{item.run}: FAILED{cell}: {failure['error']}{where}"
 
 
 def _environment(jobs: int) -> dict[str, str]:
-    """The worker's environment: the cores shared out, the package importable as it is here."""
+    """The worker's environment: this package, and its share of the cores."""
     threads = max(1, fingerprint.cores() // jobs)
-    environment = dict(os.environ)
+    environment = places.environment()
     for name in _THREAD_VARIABLES:
         given = environment.get(name, "")
         environment[name] = str(min(threads, int(given)) if given.isdigit() and int(given) else threads)
-    library = str(Path(__file__).resolve().parents[2])
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, [library, environment.get("PYTHONPATH")]))
     return environment
 
 
