@@ -334,7 +334,7 @@ def product_weights(same_ptr, other_ptr, offsets, weights, same, other, same_siz
             total = 0.0
             size = 0.0
             for o in range(other_ptr[m], other_ptr[m + 1]):
-                w = float(weights[t])
+                w = 1.0 * weights[t]
                 total += w
                 size += abs(w)
                 other[o] += w

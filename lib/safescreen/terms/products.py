@@ -1,18 +1,21 @@
 """Triplets made from labels, as products of lists: sums over all of them without a list of them."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from safescreen._checks import check_points, check_vector
 from safescreen.cones import NonNegativeCone, PSDCone
 from safescreen.rounding import gamma, norm_upper, upper
 from safescreen.terms import _product_kernels as kernels
+from safescreen.terms import _product_screening as screening
 from safescreen.terms._triplet_kernels import fill_products
 from safescreen.terms.base import LossSums, Terms
 from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.pairs import PairTable, Points
 from safescreen.terms.triplets import Triplets, labelled_lists
 
-__all__ = ["ProductTriplets"]
+__all__ = ["BlockScreening", "ProductTriplets"]
 
 EXPLICIT_LIMIT = 50_000_000
 """Most triplets that are ever listed one by one."""
@@ -144,6 +147,56 @@ class ProductTriplets(Terms):
         same, other = self._pair_values(x)
         nearest = np.minimum.reduceat(same, self._lists.same_ptr[:-1])
         return float(np.max(np.maximum.reduceat(other, self._lists.other_ptr[:-1]) - nearest))
+
+    def screen_blocks(self, ball, loss):
+        """Screen pairs whose triplets are certain against every pair left in the anchor's other list; no triplet is visited.
+
+        Parameters
+        ----------
+        ball : Sphere
+            Contains the optimum.
+        loss : SmoothedHinge
+
+        Returns
+        -------
+        BlockScreening
+            What is left is a product of lists again; nothing is screened by a radius that is NaN, infinite or negative.
+
+        Notes
+        -----
+        With ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2`` the sphere rule (STS19 equation 4.1) is implied by intervals of the two distances:
+        it separates. A pair is compared with the extreme ends of the other list, so a call costs O(pairs d). Comparisons are strict, and
+        the rounding errors of distances, sizes and differences widen the intervals.
+        """
+        center = self.cone.check(ball.center, "ball.center")
+        radius = float(ball.radius)
+        if len(self) == 0 or not (0.0 <= radius < np.inf):
+            return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
+        p, lists = self._points, self._lists
+        outs = np.zeros(lists.same.size, dtype=np.bool_), np.zeros(lists.other.size, dtype=np.bool_)
+        weights = np.zeros(lists.same.size), np.zeros(lists.other.size)
+        counts = np.zeros((self._bounds.size - 1, 2), dtype=np.int64)
+        relative = upper(gamma(2 * p.d + 10) * norm_upper(center), 4)
+        tau = float(self.threshold)
+        limits = np.nextafter(tau - loss.gamma, -np.inf), tau
+        run = screening.screen if self._serial else screening.parallel_screen
+        args = self._bounds, radius, relative, *limits, p.diagonal, *outs, *weights, counts
+        run(p.X, self._transformed(center), p.norms, *self._arrays, *args)
+        n_L, n_R = (int(c) for c in counts.sum(axis=0))
+        if n_L + n_R == 0:
+            return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
+        total, error = self._gram(*weights) if n_L else (self.cone.zeros(), 0.0)
+        return BlockScreening(self._without(*outs), total, error, n_L, n_R)
+
+    def _without(self, same_out, other_out):
+        lists, parts = self._lists, []
+        for ptr, members, out in ((lists.same_ptr, lists.same, same_out), (lists.other_ptr, lists.other, other_out)):
+            left = np.concatenate(([0], np.cumsum(~out)))
+            parts += left[ptr], members[~out]
+        part = ProductTriplets.__new__(ProductTriplets)
+        part._set(self._points, self._anchors, AnchorLists(*parts))
+        part.threshold = self.threshold
+        return part
 
     # ------------------------------------------------------------------ what needs a number for each triplet
 
@@ -278,6 +331,27 @@ class ProductTriplets(Terms):
             s = norms[np.repeat(self._anchors, np.diff(ptr))] + norms[members]
             scale += float(np.dot(w, s * s))
         return upper(scale, lists.same.size + lists.other.size)
+
+
+class BlockScreening(NamedTuple):
+    """What :meth:`ProductTriplets.screen_blocks` found.
+
+    Attributes
+    ----------
+    remaining : ProductTriplets
+        The undecided triplets, as products of shorter lists; none are left when its length is 0.
+    total : element
+        Sum of the triplets certified to be linear; `error` bounds its rounding error.
+    error : float
+    n_L, n_R : int
+        Number of triplets certified to be in the linear and in the zero region.
+    """
+
+    remaining: ProductTriplets
+    total: np.ndarray
+    error: float
+    n_L: int
+    n_R: int
 
 
 class ProductInnerProducts:

@@ -1,0 +1,174 @@
+"""Compiled loops that screen whole rows and columns of products of lists.
+
+A pair (i, j) stands for the interval ``d_ij -+ (e_ij + r |x_i - x_j|^2)`` of its squared distances over a ball. As ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2``, the
+margins of a triplet over the ball lie between the differences of the ends of its two intervals.
+"""
+
+import numpy as np
+
+from safescreen._numba import njit, prange
+from safescreen.terms._product_kernels import row_values
+
+UNIT = 2.0**-53
+ROUNDS = 4
+
+
+@njit
+def row_intervals(X, norms, i, points, start, stop, radius, relative, diagonal, low, high):
+    """Widen the values in `low` to intervals; return whether they are all finite."""
+    d = X.shape[1]
+    finite = True
+    for p in range(start, stop):
+        j = points[p]
+        size = 0.0
+        for k in range(d):
+            u = X[i, k] - X[j, k]
+            size += (u * u) * (u * u) if diagonal else u * u
+        if diagonal:
+            size = np.sqrt(size)
+        s = norms[i] + norms[j]
+        size = size * (1.0 + (d + 12) * UNIT) + 8.0 * UNIT * (s * s) + 1e-150
+        value = low[p - start]
+        half = (relative * (s * s) + radius * size) * (1.0 + 8.0 * UNIT) + 8.0 * UNIT * abs(value) + 1e-300
+        low[p - start] = value - half
+        high[p - start] = value + half
+        if not half < np.inf:
+            finite = False
+    return finite
+
+
+@njit
+def least(values, out, size):
+    """Smallest entry whose flag in `out` is not set."""
+    best = np.inf
+    for r in range(size):
+        if not out[r]:
+            best = min(best, values[r])
+    return best
+
+
+@njit
+def greatest(values, out, size):
+    """Largest entry whose flag in `out` is not set."""
+    best = -np.inf
+    for r in range(size):
+        if not out[r]:
+            best = max(best, values[r])
+    return best
+
+
+@njit
+def certainly_above(a, b, limit):
+    """Whether ``a - b > limit`` in exact arithmetic."""
+    return (a - b) - 4.0 * UNIT * (abs(a) + abs(b) + abs(limit)) > limit
+
+
+@njit
+def screen_anchor(
+    same_low, same_high, other_low, other_high, p, q, low, high, same_out, other_out, same_weights, other_weights, counts
+):
+    """Take from the lists of one anchor what is decided against everything left in the other list.
+
+    Sets the flags ``same_out[:p]`` and ``other_out[:q]`` of pairs that leave; weights are the numbers of triplets certified to be linear that a pair is in;
+    ``counts += (number of linear triplets, number of zero ones)``.
+    """
+    n_same = p
+    n_other = q
+    from_same = 0  # pairs (i, j) that left as linear while the pairs (i, l) left now were there
+    from_other = 0
+    changed = True
+    rounds = 0
+    while changed and n_same > 0 and rounds < ROUNDS:
+        changed = False
+        rounds += 1
+        nearest = least(other_low, other_out, q)
+        farthest = greatest(other_high, other_out, q)
+        for r in range(p):
+            if same_out[r]:
+                continue
+            linear = certainly_above(-farthest, -same_low[r], -low)
+            if linear or certainly_above(nearest, same_high[r], high):
+                same_out[r] = True
+                same_weights[r] = from_other + (n_other if linear else 0)
+                counts[0 if linear else 1] += n_other
+                from_same += 1 if linear else 0
+                n_same -= 1
+                changed = True
+        if n_same == 0:
+            break
+        nearest = least(same_low, same_out, p)
+        farthest = greatest(same_high, same_out, p)
+        for c in range(q):
+            if other_out[c]:
+                continue
+            linear = certainly_above(-other_high[c], -nearest, -low)
+            if linear or certainly_above(other_low[c], farthest, high):
+                other_out[c] = True
+                other_weights[c] = from_same + (n_same if linear else 0)
+                counts[0 if linear else 1] += n_same
+                from_other += 1 if linear else 0
+                n_other -= 1
+                changed = True
+        if n_other == 0:
+            break
+    empty = n_same == 0 or n_other == 0
+    for r in range(p):
+        if not same_out[r]:
+            same_weights[r] = from_other
+            same_out[r] = empty
+    for c in range(q):
+        if not other_out[c]:
+            other_weights[c] = from_same
+            other_out[c] = empty
+
+
+@njit
+def screen_chunk(
+    X, Z, norms, anchors, same_ptr, same, other_ptr, other, first, last, radius, relative, low, high, diagonal,
+    same_out, other_out, same_weights, other_weights, counts,
+):  # fmt: skip
+    """Run :func:`screen_anchor` over the anchors ``first:last``; flags and weights are zero on entry."""
+    p_max = 1
+    q_max = 1
+    for m in range(first, last):
+        p_max = max(p_max, same_ptr[m + 1] - same_ptr[m])
+        q_max = max(q_max, other_ptr[m + 1] - other_ptr[m])
+    same_low, same_high, other_low, other_high = np.empty(p_max), np.empty(p_max), np.empty(q_max), np.empty(q_max)
+    for m in range(first, last):
+        i = anchors[m]
+        s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
+        row_values(X, Z, i, same, s0, s1, same_low)
+        row_values(X, Z, i, other, o0, o1, other_low)
+        finite = row_intervals(X, norms, i, same, s0, s1, radius, relative, diagonal, same_low, same_high)
+        finite &= row_intervals(X, norms, i, other, o0, o1, radius, relative, diagonal, other_low, other_high)
+        if finite:
+            screen_anchor(
+                same_low, same_high, other_low, other_high, s1 - s0, o1 - o0, low, high,
+                same_out[s0:s1], other_out[o0:o1], same_weights[s0:s1], other_weights[o0:o1], counts,
+            )  # fmt: skip
+
+
+@njit
+def screen(
+    X, Z, norms, anchors, same_ptr, same, other_ptr, other, bounds, radius, relative, low, high, diagonal,
+    same_out, other_out, same_weights, other_weights, counts,
+):  # fmt: skip
+    """Run :func:`screen_chunk` over chunks of anchors, chunk c counting in ``counts[c]``."""
+    for c in range(bounds.size - 1):
+        screen_chunk(
+            X, Z, norms, anchors, same_ptr, same, other_ptr, other, bounds[c], bounds[c + 1], radius, relative, low,
+            high, diagonal, same_out, other_out, same_weights, other_weights, counts[c],
+        )  # fmt: skip
+
+
+@njit(parallel=True)
+def parallel_screen(
+    X, Z, norms, anchors, same_ptr, same, other_ptr, other, bounds, radius, relative, low, high, diagonal,
+    same_out, other_out, same_weights, other_weights, counts,
+):  # fmt: skip
+    """:func:`screen` with the chunks shared among threads; the same bits."""
+    for c in prange(bounds.size - 1):
+        screen_chunk(
+            X, Z, norms, anchors, same_ptr, same, other_ptr, other, bounds[c], bounds[c + 1], radius, relative, low,
+            high, diagonal, same_out, other_out, same_weights, other_weights, counts[c],
+        )  # fmt: skip

@@ -1,0 +1,395 @@
+"""Product triplets: the sums of explicit triplets without a list, true error bounds, and screening of whole blocks."""
+
+import itertools
+import tracemalloc
+from fractions import Fraction
+from types import SimpleNamespace
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import safescreen as ss
+from safescreen.terms import ProductTriplets, Triplets
+
+WIDTHS = (0.0, 0.05, 1.0, 40.0)
+
+
+def labelled(kind, n=26, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X, y = rng.standard_normal((n, d)), rng.integers(0, 3, n)
+    y[:2] = 0, 1
+    if kind == "ties":
+        X = np.round(X)
+    elif kind == "duplicates":
+        X[n // 2 :] = X[: n - n // 2]
+    elif kind == "unbalanced":  # the list of the others is the shorter one
+        y = (np.arange(n) > n - 4).astype(int)
+    elif kind == "huge":
+        X *= 1e6
+    elif kind == "tiny":
+        X *= 1e-6
+    elif kind == "shifted":
+        X += 1e5
+    return X, y
+
+
+def metric(d, size, diagonal=False, seed=1):
+    L = np.random.default_rng(seed).standard_normal((d, d))
+    return size * np.abs(L[0]) if diagonal else size * (L @ L.T)
+
+
+def size_of(X):
+    """Scale of a metric that brings about as many active triplets as not."""
+    return 1.0 / float(np.mean(np.var(X, axis=0)) * X.shape[1])
+
+
+def assert_same_sums(a, b):
+    assert a.loss == pytest.approx(b.loss, rel=1e-12, abs=1e-12 * max(1.0, b.alpha_sum))
+    assert a.alpha_sum == pytest.approx(b.alpha_sum, rel=1e-11)
+    assert a.alpha_square == pytest.approx(b.alpha_square, rel=1e-11)
+    scale = np.abs(b.adjoint).max()
+    np.testing.assert_allclose(a.adjoint, b.adjoint, rtol=0, atol=a.adjoint_error + b.adjoint_error + 1e-11 * scale)
+    assert a.adjoint_error <= 10 * b.adjoint_error
+    assert a.fenchel >= 0.0
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("k", [None, 4])
+@pytest.mark.parametrize("kind", ["plain", "ties", "duplicates", "unbalanced", "huge", "tiny", "shifted"])
+def test_same_sums_as_explicit_triplets(kind, k, diagonal):
+    X, y = labelled(kind)
+    a, b = ProductTriplets(X, y, k, diagonal=diagonal), Triplets.from_labels(X, y, k, diagonal=diagonal)
+    assert len(a) == len(b)
+    np.testing.assert_array_equal(a.index, b.index)
+    for size, width in itertools.product((0.0, 0.01, 0.3, 1.0, 30.0), WIDTHS):
+        x = metric(X.shape[1], size * size_of(X), diagonal)
+        assert_same_sums(a.loss_sums(x, ss.SmoothedHinge(width)), b.loss_sums(x, ss.SmoothedHinge(width)))
+
+
+@given(
+    st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(0, 2)), min_size=3, max_size=14),
+    st.sampled_from(WIDTHS),
+    st.sampled_from((0.25, 1.0, 0.1)),
+    st.booleans(),
+)
+def test_same_sums_on_small_grids(rows, width, size, diagonal):
+    X, y = np.array([row[:2] for row in rows], dtype=float), np.array([row[2] for row in rows])
+    classes, counts = np.unique(y, return_counts=True)
+    if classes.size < 2 or counts.max() < 2:
+        with pytest.raises(ValueError, match="y must"):
+            ProductTriplets(X, y)
+        return
+    a, b = ProductTriplets(X, y, diagonal=diagonal), Triplets.from_labels(X, y, diagonal=diagonal)
+    x = metric(2, size, diagonal)
+    assert_same_sums(a.loss_sums(x, ss.SmoothedHinge(width)), b.loss_sums(x, ss.SmoothedHinge(width)))
+
+
+@pytest.mark.boundscheck
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_the_rest_of_the_interface(diagonal):
+    X, y = labelled("plain", n=18)
+    a, b = ProductTriplets(X, y, diagonal=diagonal), Triplets.from_labels(X, y, diagonal=diagonal)
+    x = metric(3, size_of(X), diagonal)
+    np.testing.assert_allclose(a.margins(x), b.margins(x), rtol=1e-12, atol=1e-13)
+    view = a.inner_products(x)
+    whole = np.concatenate([view.chunk(start, min(start + 37, len(a)))[0] for start in range(0, len(a), 37)])
+    np.testing.assert_array_equal(whole, a.margins(x))
+    assert view.chunk(5, 5)[0].size == 0
+    np.testing.assert_array_equal(a.norms, b.norms)
+    assert a.max_inner_product(x) == pytest.approx(b.margins(x).max(), rel=1e-13)
+    np.testing.assert_allclose(a.total()[0], b.weighted_sum(np.ones(len(b), dtype=bool))[0], atol=a.total()[1])
+    rng = np.random.default_rng(3)
+    for weights in (rng.random(len(a)), rng.standard_normal(len(a)), rng.random(len(a)) < 0.3):
+        (first, first_error), (second, second_error) = a.weighted_sum(weights), b.weighted_sum(weights)
+        np.testing.assert_allclose(first, second, rtol=0, atol=first_error + second_error)
+    keep = rng.random(len(a)) < 0.4
+    np.testing.assert_array_equal(a.select(keep).index, b.index[keep])
+    alpha = rng.random(len(a))
+    for width in WIDTHS:
+        sums = [terms.loss_sums(x, ss.SmoothedHinge(width), alpha) for terms in (a, b)]
+        assert_same_sums(*sums)
+        assert sums[0].fenchel == pytest.approx(sums[1].fenchel, rel=1e-9)
+
+
+def test_threshold_is_respected():
+    X, y = labelled("plain")
+    a, b = ProductTriplets(X, y), Triplets.from_labels(X, y)
+    a.threshold = b.threshold = 0.3
+    x = metric(3, size_of(X))
+    assert_same_sums(a.loss_sums(x, ss.SmoothedHinge(0.1)), b.loss_sums(x, ss.SmoothedHinge(0.1)))
+    assert a.to_triplets().threshold == 0.3
+
+
+def dyadic(seed, n=16, d=2):
+    """Integer points with an exact integer mean, and an integer metric: every distance is exact."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-9, 10, (n, d)).astype(float)
+    X[-1] -= X.sum(axis=0)
+    L = rng.integers(-2, 3, (d, d)).astype(float)
+    return X, np.arange(n) % 2, L @ L.T
+
+
+def exact_terms(X, y, x, tau, width):
+    """Yield the slack, the dual variable and the differences of each triplet, in exact arithmetic."""
+    rows = [[Fraction(v) for v in row] for row in X.tolist()]
+    M = [[Fraction(v) for v in row] for row in x.tolist()]
+    d = range(X.shape[1])
+    for i, j, m in Triplets.from_labels(X, y).index.tolist():
+        v, u = ([rows[i][k] - rows[c][k] for k in d] for c in (j, m))
+        margin = sum(M[k][c] * (u[k] * u[c] - v[k] * v[c]) for k in d for c in d)
+        slack = tau - margin
+        alpha = min(max(slack / width, Fraction(0)), Fraction(1)) if width else Fraction(slack > 0)
+        yield slack, alpha, u, v
+
+
+@pytest.mark.parametrize("width", [0.0, 0.05, 7.5, 300.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_adjoint_error_is_a_bound_of_the_exact_error(seed, width):
+    X, y, x = dyadic(seed)
+    sums = ProductTriplets(X, y).loss_sums(x, ss.SmoothedHinge(width))
+    H = [[Fraction(0)] * 2 for _ in range(2)]
+    total, square, loss, count = Fraction(0), Fraction(0), Fraction(0), 0
+    for slack, alpha, u, v in exact_terms(X, y, x, Fraction(1), Fraction(width)):
+        for k, c in itertools.product(range(2), range(2)):
+            H[k][c] += alpha * (u[k] * u[c] - v[k] * v[c])
+        total, square = total + alpha, square + alpha * alpha
+        loss += alpha * (slack - Fraction(width) * alpha / 2)
+        count += 1
+    error = sum((Fraction(sums.adjoint[k, c]) - H[k][c]) ** 2 for k in range(2) for c in range(2))
+    assert error <= Fraction(sums.adjoint_error) ** 2
+    assert sums.adjoint_error < 1e-11 * count * float(np.abs(X).max()) ** 2
+    assert sums.loss == pytest.approx(float(loss), rel=1e-14)
+    assert sums.alpha_sum == pytest.approx(float(total), rel=1e-14)
+    assert sums.alpha_square == pytest.approx(float(square), rel=1e-14)
+
+
+@pytest.mark.parametrize("width", [1e-3, 0.3, 20.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_hinge_sums_bound_the_exact_fenchel_terms(seed, width):
+    X, y, x = dyadic(seed)
+    x = x / 16.0
+    sums = ProductTriplets(X, y).hinge_sums(x, width)
+    fenchel, loss = Fraction(0), Fraction(0)
+    for slack, alpha, _, _ in exact_terms(X, y, x, Fraction(1), Fraction(width)):
+        fenchel += max(slack, Fraction(0)) - alpha * slack
+        loss += max(slack, Fraction(0))
+    assert Fraction(sums.fenchel) >= fenchel
+    assert sums.fenchel <= float(fenchel) * (1 + 1e-8) + 1e-8
+    assert sums.loss == pytest.approx(float(loss), rel=1e-13)
+    smooth = ProductTriplets(X, y).loss_sums(x, ss.SmoothedHinge(width))
+    np.testing.assert_allclose(sums.adjoint, smooth.adjoint, rtol=0, atol=2 * smooth.adjoint_error)
+
+
+def test_slack_of_one_triplet_far_from_the_others_keeps_its_digits():
+    X = np.array([[0.0], [1.0], [1e5], [1.0 + 2e-6], [3.0]])  # a range of 1e10, a band of 1e-6
+    y = np.array([0, 0, 0, 1, 1])
+    x, loss = np.array([[0.25]]), ss.SmoothedHinge(1e-6)
+    a, b = ProductTriplets(X, y).loss_sums(x, loss), Triplets.from_labels(X, y).loss_sums(x, loss)
+    assert a.loss == pytest.approx(b.loss, rel=1e-13)
+    assert a.alpha_sum == pytest.approx(b.alpha_sum, rel=1e-9)
+
+
+def test_many_triplets_inside_the_band_of_a_wide_range():
+    X = np.r_[np.linspace(0, 1e-3, 60), 3e4, np.linspace(1.0, 1.001, 60)][:, None]  # squares that cancel
+    y = np.r_[np.zeros(61, dtype=int), np.ones(60, dtype=int)]
+    for width in (2e-3, 1e-2, 1.0):
+        a, b = (t.loss_sums(np.eye(1), ss.SmoothedHinge(width)) for t in (ProductTriplets(X, y), Triplets.from_labels(X, y)))
+        assert a.alpha_square == pytest.approx(b.alpha_square, rel=1e-9)
+        assert a.alpha_square < a.alpha_sum  # the band is not empty
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_same_bits_for_any_number_of_threads(diagonal):
+    X, y = labelled("plain", n=320, d=12)
+    terms = ProductTriplets(X, y, diagonal=diagonal)
+    assert not terms._serial and terms._bounds.size > 3
+    x = metric(12, size_of(X), diagonal)
+    ball = SimpleNamespace(center=x, radius=0.01 * float(np.linalg.norm(x)))
+    before, found = numba.get_num_threads(), []
+    try:
+        for threads in (1, min(2, before)):
+            numba.set_num_threads(threads)
+            found.append((terms.loss_sums(x, ss.SmoothedHinge(0.05)), terms.screen_blocks(ball, ss.SmoothedHinge(0.05))))
+    finally:
+        numba.set_num_threads(before)
+    terms._serial = True
+    found.append((terms.loss_sums(x, ss.SmoothedHinge(0.05)), terms.screen_blocks(ball, ss.SmoothedHinge(0.05))))
+    for sums, left in found[1:]:
+        for name in ("loss", "adjoint_error", "fenchel", "alpha_sum", "alpha_square"):
+            assert getattr(sums, name) == getattr(found[0][0], name)
+        np.testing.assert_array_equal(sums.adjoint, found[0][0].adjoint)
+        np.testing.assert_array_equal(left.total, found[0][1].total)
+        assert left[3:] == found[0][1][3:]
+
+
+# ---------------------------------------------------------------------- screening of blocks
+
+
+def blobs(diagonal=False, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], 12)
+    X = 0.5 * rng.standard_normal((36, 3)) + np.array([[0.0, 0, 0], [2.0, 0, 0], [0, 1.0, 0.5]])[y]
+    return ProductTriplets(X, y, diagonal=diagonal), Triplets.from_labels(X, y, diagonal=diagonal)
+
+
+def screened_rows(terms, left):
+    kept = {tuple(row) for row in left.index.tolist()}
+    return np.array([tuple(row) not in kept for row in terms.index.tolist()])
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("width", [0.0, 0.05, 0.5])
+@pytest.mark.parametrize("part", [0.0, 0.01, 0.05, 0.2])
+def test_blocks_agree_with_every_point_of_the_ball(part, width, diagonal):
+    products, triplets = blobs(diagonal)
+    loss, rng = ss.SmoothedHinge(width), np.random.default_rng(5)
+    center = metric(3, 0.4, diagonal)
+    radius = part * float(np.linalg.norm(center))
+    left, total, error, n_L, n_R = products.screen_blocks(SimpleNamespace(center=center, radius=radius), loss)
+    assert n_L + n_R + len(left) == len(products)
+    assert n_R > 0 and (n_L > 0 or part == 0.2)
+    gone = screened_rows(products, left) if len(left) else np.ones(len(products), dtype=bool)
+    margins = triplets.margins(center)
+    in_L, in_R = gone & (margins < 1.0 - width), gone & (margins > 1.0)
+    assert (int(in_L.sum()), int(in_R.sum())) == (n_L, n_R)
+    np.testing.assert_allclose(total, triplets.weighted_sum(in_L)[0], rtol=0, atol=2 * error + 1e-300)
+    # exhaustive: the extreme margins over the ball, from the exact norms
+    assert (margins[in_R] - radius * triplets.norms[in_R] > 1.0 - 1e-12).all()
+    assert (margins[in_L] + radius * triplets.norms[in_L] < 1.0 - width + 1e-12).all()
+    # the reduced problem has the same primal value anywhere in the ball
+    whole = ss.Problem(products, loss)
+    reduced = whole.with_linear_part(left, total, error, n_L * (1.0 - 0.5 * width))
+    for _ in range(3):
+        step = rng.standard_normal(center.shape)
+        step = step if diagonal else step + step.T
+        x = products.cone.project(center + radius * step / np.linalg.norm(step))
+        assert reduced.evaluate(x, 3.0).primal == pytest.approx(whole.evaluate(x, 3.0).primal, rel=1e-11)
+
+
+def test_blocks_screen_again_what_is_left():
+    products, _ = blobs()
+    loss, center = ss.SmoothedHinge(0.05), metric(3, 0.4)
+    first = products.screen_blocks(SimpleNamespace(center=center, radius=0.3), loss)
+    second = first.remaining.screen_blocks(SimpleNamespace(center=center, radius=0.01), loss)
+    once = products.screen_blocks(SimpleNamespace(center=center, radius=0.01), loss)
+    assert 0 < len(second.remaining) < len(first.remaining) < len(products)
+    assert first.n_L + second.n_L >= once.n_L and first.n_R + second.n_R >= once.n_R
+    sums = [p.loss_sums(center, loss) for p in (first.remaining, first.remaining.to_triplets())]
+    assert_same_sums(*sums)
+
+
+def test_blocks_never_contradict_the_optimum():
+    products, triplets = blobs()
+    loss, lam = ss.SmoothedHinge(0.05), 40.0
+    problem = ss.Problem(triplets, loss)
+    x, step = np.zeros((3, 3)), 1e-3
+    for _ in range(3000):
+        x = problem.cone.project(x - step * problem.evaluate(x, lam).gradient / lam)
+        step = 0.05
+        if problem.gap(x, lam) < 1e-11:
+            break
+    best = ss.spheres.duality_gap_bound(problem, x, lam)
+    assert best.radius < 1e-5
+    optimum, slack = triplets.margins(x), best.radius * triplets.norms + 1e-10
+    for far in (1e-4, 1e-2, 0.1, 0.5):
+        center = x + far * np.diag([1.0, -0.5, 0.3])
+        center = 0.5 * (center + center.T)
+        radius = float(np.linalg.norm(center - x)) + best.radius
+        left = products.screen_blocks(SimpleNamespace(center=center, radius=radius), loss)
+        gone = screened_rows(products, left.remaining)
+        inside = (optimum > 0.95 + slack) & (optimum < 1.0 - slack)
+        assert not (gone & inside).any()
+        assert left.n_L == int((gone & (optimum < 0.95 + slack)).sum())
+        assert left.n_R == int((gone & (optimum > 1.0 - slack)).sum())
+    assert gone.size > inside.sum() > 0
+
+
+def test_thresholds_hit_exactly_screen_nothing():
+    X, y = np.array([[0.0], [0.0], [1.0], [1.0]]), [0, 0, 1, 1]  # every margin is 1 at x = 1
+    products = ProductTriplets(X, y)
+    ball = SimpleNamespace(center=np.eye(1), radius=0.0)
+    assert products.screen_blocks(ball, ss.SmoothedHinge(0.5)).remaining is products
+    assert products.screen_blocks(ball, ss.SmoothedHinge(0.0)).remaining is products
+    beyond = products.screen_blocks(SimpleNamespace(center=1.01 * np.eye(1), radius=0.0), ss.Hinge())
+    assert beyond.n_R == len(products) and len(beyond.remaining) == 0
+
+
+@pytest.mark.parametrize("radius", [np.nan, np.inf, -1.0, 1e300])
+def test_useless_radius_screens_nothing(radius):
+    products, _ = blobs()
+    found = products.screen_blocks(SimpleNamespace(center=np.eye(3), radius=radius), ss.SmoothedHinge(0.05))
+    assert found.n_L == found.n_R == 0 and found.remaining is products and not found.total.any()
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_nothing_left_is_a_family_of_no_terms(diagonal):
+    products, _ = blobs(diagonal)
+    zero = products.cone.zeros()
+    empty, total, _, n_L, n_R = products.screen_blocks(SimpleNamespace(center=zero, radius=0.0), ss.SmoothedHinge(0.05))
+    assert (len(empty), n_L, n_R) == (0, len(products), 0)
+    np.testing.assert_allclose(total, products.total()[0], rtol=0, atol=2 * products.total()[1])
+    for sums in (
+        empty.loss_sums(zero, ss.SmoothedHinge(0.05)),
+        empty.loss_sums(zero, ss.Hinge()),
+        empty.loss_sums(zero, ss.Hinge(), np.zeros(0)),
+        empty.hinge_sums(zero, 0.1),
+    ):
+        assert sums.loss == sums.alpha_sum == sums.alpha_square == 0.0 and not sums.adjoint.any()
+        assert 0.0 <= sums.fenchel < 1e-300 and 0.0 <= sums.adjoint_error < 1e-300
+    assert empty.norms.shape == (0,) and empty.margins(zero).shape == (0,) and empty.index.shape == (0, 3)
+    assert empty.max_inner_product(zero) == -np.inf
+    assert empty.screen_blocks(SimpleNamespace(center=zero, radius=0.0), ss.Hinge()).remaining is empty
+
+
+def test_solve_with_blocks_reaches_the_optimum_of_explicit_triplets():
+    products, triplets = blobs()
+    loss = ss.SmoothedHinge(0.05)
+    lam = 0.2 * ss.Problem(triplets, loss).lam_max()
+    assert ss.Problem(products, loss).lam_max() == pytest.approx(ss.Problem(triplets, loss).lam_max(), rel=1e-12)
+    a, b = (ss.solve(ss.Problem(t, loss), lam, tol=1e-9) for t in (products, triplets))
+    assert a.converged and b.converged
+    np.testing.assert_allclose(a.x, b.x, rtol=0, atol=2 * np.sqrt(2e-9 / lam))
+
+
+# ---------------------------------------------------------------------- memory and refusals
+
+
+def test_memory_does_not_grow_with_the_number_of_triplets():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((800, 2)), np.arange(800) % 2
+    warm = ProductTriplets(X[:40], y[:40])
+    x, loss = 0.3 * np.eye(2), ss.SmoothedHinge(0.05)
+    ball = SimpleNamespace(center=x, radius=0.01)
+    warm.loss_sums(x, loss), warm.screen_blocks(ball, loss), warm.total()
+    tracemalloc.start()
+    try:
+        terms = ProductTriplets(X, y)
+        sums, left = terms.loss_sums(x, loss), terms.screen_blocks(ball, loss)
+        terms.total(), terms.max_inner_product(x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(terms) == 800 * 399 * 400
+    assert peak < 50e6  # an array of one byte a triplet would be 128e6
+    assert sums.loss > 0.0 and left.n_R > 0
+    for refused in (lambda: terms.norms, lambda: terms.index, terms.to_triplets):
+        with pytest.raises(ValueError, match="127680000 triplets are too many"):
+            refused()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([[0.0], [1.0]], [0, 1]), ValueError, "y must have a class with at least two points"),
+        (([[0.0], [1.0], [2.0]], [0, 0, 0]), ValueError, "y must hold at least two classes"),
+        (([[0.0], [np.nan], [2.0]], [0, 0, 1]), ValueError, "X must be finite"),
+        (([[0.0], [1.0], [2.0]], [0, 0, 1], 0), ValueError, "k must be a positive int or None, got 0"),
+        (([[0.0], [1.0], [2.0]], [0, 0, 1], 1.5), TypeError, "k must be a positive int or None, got float"),
+    ],
+)
+def test_bad_input_is_named(arguments, error, message):
+    with pytest.raises(error, match=message):
+        ProductTriplets(*arguments)
