@@ -2,9 +2,9 @@
 # # What has been run, and what stands
 #
 # Every experiment of the book is a notebook that `safescreen run` executes with the parameters of
-# `experiments.yml`; what it leaves is in `outputs/<profile>/<experiment>/<run>/`. Every numbered statement of the
-# papers is a line of `claims.yml`. This notebook reads both and says where things are. The report with the
-# figures, the papers' numbers beside ours and links into the notebooks is made by
+# `experiments.yml`; what it leaves is in `outputs/<profile>/<experiment>/<run>/`. Every numbered statement
+# of the papers is a line of `claims.yml`. This notebook reads both and says where things are. The report
+# with the figures, the papers' numbers beside ours and links into the notebooks is made by
 #
 #     safescreen report --profile laptop
 
@@ -55,8 +55,8 @@ for claim in ledger:
         print(f"{claim.id:12} {claim.status:11} {claim.notebook:24} {claim.evidence}")
 
 # %% [markdown]
-# No status is believed without a cell: each claim that is not open names a notebook, and there a code cell tagged
-# with its id, which ran without error and would fail if the claim failed.
+# No status is believed without a cell: each claim that is not open names a notebook, and there a code cell
+# tagged with its id, which ran without error and would fail if the claim failed.
 
 # %%
 wrong = list(claims.problems(ledger, folder))

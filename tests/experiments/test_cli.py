@@ -34,7 +34,6 @@ def test_help_names_every_command(said):
         ([], "required"),
         (["run", "--jobs", "0"], "'0' is not a positive integer"),
         (["run", "--profile", "huge"], "invalid choice: 'huge'"),
-        (["run", "51-path-tme"], "unknown experiment '51-path-tme'"),
         (["run", "--data", "no/such/folder"], "--data: no/such/folder is not a folder"),
         (["list", "--notebooks", "no/such/folder"], "no/such/folder is not a folder"),
         (["notebooks", "--check", "90-repot"], "did you mean 90-report?"),
@@ -44,6 +43,12 @@ def test_request_that_makes_no_sense(said, arguments, message):
     code, text = said(*arguments)
     assert code == 2 and message in text
     assert "Traceback" not in text
+
+
+def test_unknown_experiment(said, book):
+    book.runs(a={"n": 2})
+    code, text = said("run", "tinny", "--profile", "smoke", *book.options)
+    assert code == 2 and "unknown experiment 'tinny'; did you mean tiny? Known: tiny" in text
 
 
 def test_list(said, book):
