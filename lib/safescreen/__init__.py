@@ -4,12 +4,12 @@ from safescreen import _numba as _numba  # first: chooses the compile cache befo
 from safescreen import ranges, rules, spheres
 from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
 from safescreen.losses import Hinge, SmoothedHinge
-from safescreen.path import Path, path
+from safescreen.paths import Path, path
 from safescreen.problem import Problem
 from safescreen.rules import Screened
 from safescreen.solvers import ConvergenceWarning, Solution, solve
 from safescreen.spheres import SPHERES, Sphere
-from safescreen.terms import Samples, Triplets
+from safescreen.terms import ProductTriplets, Samples, Triplets
 
 __version__ = "0.1.0"
 
@@ -22,6 +22,7 @@ __all__ = [
     "PSDCone",
     "Path",
     "Problem",
+    "ProductTriplets",
     "Samples",
     "Screened",
     "SmoothedHinge",

@@ -1,7 +1,11 @@
 """Bookkeeping of screening: which terms are certain, and the problem that is left."""
 
+from dataclasses import replace
+
 import numpy as np
 
+from safescreen._numba import njit
+from safescreen.rounding import upper
 from safescreen.rules import RULES, Screened
 from safescreen.rules.ball import reach
 from safescreen.spheres import SPHERES, Reference
@@ -34,27 +38,39 @@ def parse_screening(screening):
 class Reduction:
     """A problem, what is known of its terms, and the reduced problem that follows.
 
+    Every ball is enlarged by the accuracy the solution is to have (STS19 section 6.1.2): a solution within `slack` of the optimum then has every
+    screened term in its region too, so that objective and gap of the reduced problem are those of the whole one there.
+
     Attributes
     ----------
     whole, problem : Problem
         The problem passed in, and the one that is left.
     status : int8 array of shape (T,) or None
         0 undecided, 1 certainly linear, 2 certainly zero; None when terms are screened in blocks.
+    slack : float
+        Least enlargement of all balls used so far.
+    n_L, n_R : int
+        How many terms are certain.
     """
 
-    def __init__(self, whole, status=None):
+    def __init__(self, whole):
         self.whole = self.problem = whole
         self.explicit = whole.terms.explicit
         self.n_L = self.n_R = 0
+        self.slack = np.inf
         self._ids = None
-        self.status = None
-        if self.explicit:
-            self.status = np.zeros(len(whole), dtype=np.int8) if status is None else status
-            if status is not None:
-                self.n_L, self.n_R = int(np.count_nonzero(status == 1)), int(np.count_nonzero(status == 2))
-                self._compress(status)
+        self.status = np.zeros(len(whole), dtype=np.int8) if self.explicit else None
 
-    def screen(self, families, reference_of):
+    @classmethod
+    def resume(cls, whole, problem, ids, status, counts, slack):
+        """Return a reduction that starts from what is known already; `status` is copied."""
+        self = cls.__new__(cls)
+        self.whole, self.problem, self.explicit = whole, problem, True
+        self.n_L, self.n_R = counts
+        self.slack, self._ids, self.status = slack, ids, status.copy()
+        return self
+
+    def screen(self, families, reference_of, slack=0.0):
         """Screen with each family in turn.
 
         Parameters
@@ -62,6 +78,8 @@ class Reduction:
         families : list of (SphereFamily, rule name)
         reference_of : callable
             ``reference_of(problem) -> Reference`` for the problem that is left.
+        slack : float
+            Enlargement of the balls.
 
         Returns
         -------
@@ -74,7 +92,8 @@ class Reduction:
                 break
             ball = family.build(reference_of(self.problem))
             if reach(ball):
-                changed |= self.apply(ball, rule)
+                changed |= self.apply(replace(ball, radius=upper(ball.radius + slack, 2)), rule)
+                self.slack = min(self.slack, slack)
         return changed
 
     def apply(self, ball, rule="sphere"):
@@ -82,26 +101,16 @@ class Reduction:
         if not self.explicit:
             return self._apply_blocks(ball)
         found = RULES[rule](self.problem, ball)
-        return self.record(found)
-
-    def record(self, found):
-        """Take up masks over the terms that are left; return whether the problem changed."""
         here = self.status if self._ids is None else self.status[self._ids]
-        new_L, new_R = found.in_L & (here == 0), found.in_R & (here == 0)
-        self.n_L += int(np.count_nonzero(new_L))
-        self.n_R += int(np.count_nonzero(new_R))
-        here[new_L], here[new_R] = 1, 2
+        new_L, new_R, n_decided = _merge(here, found.in_L, found.in_R)
+        self.n_L, self.n_R = self.n_L + new_L, self.n_R + new_R
         if self._ids is not None:
             self.status[self._ids] = here
-        if np.count_nonzero(here) < max(1.0, SHRINK * here.size):
+        if n_decided < max(1.0, SHRINK * here.size):
             return False
-        self._compress(here)
-        return True
-
-    def _compress(self, here):
-        self.problem = self.problem.reduce(here == 1, here == 2)
-        left = np.flatnonzero(here == 0).astype(np.int32)
+        self.problem, left = self.problem.reduce_by(here)
         self._ids = left if self._ids is None else self._ids[left]
+        return True
 
     def _apply_blocks(self, ball):
         left, total, error, n_L, n_R = self.problem.terms.screen_blocks(ball, self.problem.loss)
@@ -132,3 +141,19 @@ class Reduction:
 def reference(evaluation, path=None):
     """Return a function that makes a :class:`Reference` of whatever problem is left at an evaluated point."""
     return lambda problem: Reference(problem, evaluation, path)
+
+
+@njit
+def _merge(status, in_L, in_R):
+    """Write new decisions into `status`; return how many are new in L and in R, and how many terms are decided."""
+    new_L, new_R, decided = 0, 0, 0
+    for t in range(status.size):
+        if status[t] == 0:
+            if in_L[t]:
+                status[t] = 1
+                new_L += 1
+            elif in_R[t]:
+                status[t] = 2
+                new_R += 1
+        decided += status[t] != 0
+    return new_L, new_R, decided

@@ -6,6 +6,7 @@ import numpy as np
 
 from safescreen._checks import check_lam, check_scalar
 from safescreen.problem import Problem
+from safescreen.rounding import sqrt_upper, upper
 from safescreen.solvers.multipliers import hinge_sums, minimize_hinge
 from safescreen.solvers.projected_gradient import Descent, Limits, minimize
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
@@ -86,30 +87,32 @@ def run(reduction, lam, state, limits, families, freq, active_set, callback, *, 
 
     Returns
     -------
-    Solution, LossSums
-        The sums at the solution, over the whole problem, serve as the reference of a neighbouring lam.
+    Solution, (Problem, LossSums)
+        A problem and its sums at the solution, the reference of a neighbouring lam: evaluated there for any lam they give what the
+        whole problem would.
     """
 
     def screen(evaluation):
-        return reduction.screen(families, reference(evaluation))
+        return reduction.screen(families, reference(evaluation), accuracy_slack(evaluation, limits))
 
+    whole, hinge = reduction.whole, reduction.whole.loss.gamma == 0.0
     options = {"screen": screen if families else None, "freq": freq, "active_set": active_set, "callback": callback}
-    hinge = reduction.whole.loss.gamma == 0.0
     target = limits
     for _ in range(12):
         if hinge:
             reached, alpha = minimize_hinge(reduction, lam, state, target, alpha, **options)
         else:
             reached = minimize(reduction, lam, state, target, **options)
-        whole = reduction.whole
-        sums = hinge_sums(whole.terms, state.x, alpha) if hinge else whole.terms.loss_sums(state.x, whole.loss)
-        evaluation = whole.assemble(sums, state.x, lam)
+        evaluation, eps = state.evaluation, reference_accuracy(state.evaluation)
+        if eps < reduction.slack:  # every screened term is in its region at x: nothing is left out
+            sums = reduction.problem, _sums(reduction.problem, state.x, reduction.restrict(alpha) if hinge else None)
+            break
+        sums = whole, _sums(whole, state.x, alpha)
+        evaluation = whole.assemble(sums[1], state.x, lam)
         if not reached or state.stopped or limits.reached(evaluation.gap, evaluation.primal):
             break
-        # screened terms may still cost something at x: ask for more accuracy of the reduced problem
+        # screened terms cost something at x: ask for more accuracy of the reduced problem
         target = Limits(0.1 * target.tol, 0.1 * target.rtol, limits.max_iter)
-    reached = limits.reached(evaluation.gap, evaluation.primal)
-    eps = np.fmin(reference_accuracy(evaluation), reference_accuracy(state.evaluation))
     solution = Solution(
         x=state.x,
         lam=lam,
@@ -117,17 +120,29 @@ def run(reduction, lam, state, limits, families, freq, active_set, callback, *, 
         primal=evaluation.primal,
         loss=evaluation.loss,
         n_iter=state.n_iter,
-        converged=bool(reached),
+        converged=bool(limits.reached(evaluation.gap, evaluation.primal)),
         history=state.history,
         n_L=reduction.n_L,
         n_R=reduction.n_R,
-        eps=float(eps),
+        eps=float(np.fmin(reference_accuracy(evaluation), eps)),
         step=state.step,
-        problem=reduction.whole,
+        problem=whole,
         packed=PackedMasks(reduction.status) if keep_masks and reduction.explicit else None,
         fractional=PackedDual(alpha) if hinge and reduction.explicit else None,
     )
     return solution, sums
+
+
+def accuracy_slack(evaluation, limits):
+    """Return an upper bound of the distance from the optimum of any x that the limits will accept."""
+    gap = max(limits.tol, limits.rtol * (1.0 + 4.0 * limits.rtol) * abs(evaluation.primal))
+    return upper(sqrt_upper(2.0 * gap / evaluation.lam) + 2.0 * evaluation.x_error, 4)
+
+
+def _sums(problem, x, alpha):
+    if alpha is None or problem.loss.gamma > 0.0:
+        return problem.terms.loss_sums(x, problem.loss)
+    return hinge_sums(problem.terms, x, alpha)
 
 
 def warn_if_not_converged(solution, limits):

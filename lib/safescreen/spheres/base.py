@@ -35,7 +35,7 @@ class Sphere:
         return bool(np.linalg.norm(np.asarray(x) - self.center) <= self.radius)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PathReference:
     """An approximate solution x0 for lam0, at most ``eps`` away from the exact one."""
 

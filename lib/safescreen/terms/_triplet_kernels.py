@@ -100,44 +100,59 @@ def chunk_products(same, other, same_values, other_values, same_errors, other_er
 
 @njit
 def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, near, same_weights, other_weights, sums):
-    """Loss, its slope per pair, and the sums of the dual: ``sums = (loss, tau'alpha, alpha'alpha, terms within `near` of a kink)``."""
+    """Loss, its slope per pair, and the sums of the dual: ``sums = (loss, tau'alpha, alpha'alpha, terms within `near` of a kink)``.
+
+    Triplets with the same (anchor, same) pair follow each other: their sums stay in registers until the pair changes.
+    """
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     sums[:] = 0.0
     inverse = 1.0 / gamma if gamma > 0.0 else 0.0
     half = 0.5 * gamma
-    current = np.int64(-1)
-    weight = 0.0
-    for start in range(0, same.size, BLOCK):
+    start = 0
+    while start < same.size:
+        s = same[start]
+        stop = start + 1
+        while stop < same.size and same[stop] == s:
+            stop += 1
+        value = same_values[s]
         loss = 0.0
+        weight = 0.0
         alpha_sum = 0.0
         alpha_square = 0.0
-        close = 0.0
-        for t in range(start, min(start + BLOCK, same.size)):
-            s, o = same[t], other[t]
-            if s != current:
-                if current >= 0:
-                    same_weights[current] += weight
-                current = s
-                weight = 0.0
-            threshold = tau[t * tau_step]
-            slack = threshold - (other_values[o] - same_values[s])
-            if gamma > 0.0:
+        if gamma > 0.0 and tau_step == 0:
+            base = tau[0]
+            for t in range(start, stop):
+                o = other[t]
+                slack = base - (other_values[o] - value)
                 a = min(max(slack * inverse, 0.0), 1.0)
-            else:
-                a = 1.0 if slack > 0.0 else 0.0
-                close += 1.0 if abs(slack) <= near else 0.0
-            weight += a
-            other_weights[o] += a
-            loss += a * (slack - half * a)
-            alpha_sum += threshold * a
-            alpha_square += a * a
+                other_weights[o] += a
+                weight += a
+                loss += a * (slack - half * a)
+                alpha_square += a * a
+            alpha_sum = base * weight
+        else:
+            close = 0.0
+            for t in range(start, stop):
+                o = other[t]
+                threshold = tau[t * tau_step]
+                slack = threshold - (other_values[o] - value)
+                if gamma > 0.0:
+                    a = min(max(slack * inverse, 0.0), 1.0)
+                else:
+                    a = 1.0 if slack > 0.0 else 0.0
+                    close += 1.0 if abs(slack) <= near else 0.0
+                other_weights[o] += a
+                weight += a
+                loss += a * (slack - half * a)
+                alpha_sum += threshold * a
+                alpha_square += a * a
+            sums[3] += close
+        same_weights[s] += weight
         sums[0] += loss
         sums[1] += alpha_sum
         sums[2] += alpha_square
-        sums[3] += close
-    if current >= 0:
-        same_weights[current] += weight
+        start = stop
 
 
 @njit
@@ -226,3 +241,30 @@ def fill_products(same_ptr, other_ptr, same, other):
                 same[t] = p
                 other[t] = q
                 t += 1
+
+
+@njit
+def partition(same, other, norms, status, same_weights, other_weights, left_same, left_other, left_norms, left):
+    """Count the triplets of status 1 on their pairs (exact integers), and gather those of status 0."""
+    same_weights[:] = 0.0
+    other_weights[:] = 0.0
+    n = 0
+    for t in range(same.size):
+        if status[t] == 0:
+            left_same[n] = same[t]
+            left_other[n] = other[t]
+            left_norms[n] = norms[t]
+            left[n] = t
+            n += 1
+        elif status[t] == 1:
+            same_weights[same[t]] += 1.0
+            other_weights[other[t]] += 1.0
+
+
+@njit
+def count(same, other, ids, step, same_weights, other_weights):
+    """Add `step` to both pairs of each numbered triplet; whole numbers below 2^53 stay exact."""
+    for n in range(ids.size):
+        t = ids[n]
+        same_weights[same[t]] += step
+        other_weights[other[t]] += step

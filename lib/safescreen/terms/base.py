@@ -11,9 +11,9 @@ import numpy as np
 
 from safescreen._checks import check_mask, check_vector
 
-__all__ = ["LossSums", "Terms"]
+__all__ = ["LossSums", "Tally", "Terms"]
 
-CHUNK = 1 << 15
+CHUNK = 1 << 13
 """How many terms are looked at together by rules, so that temporary arrays stay in the processor's cache."""
 
 
@@ -91,6 +91,14 @@ class Terms(ABC):
     def select(self, keep):
         """Return the terms of the boolean mask `keep`, in order, sharing what they can with this object."""
 
+    def partition(self, status):
+        """Return ``(left, total, error, ids)``: terms of status 0, the sum of those of status 1 with its error bound, and the numbers of the first.
+
+        `status` is an int8 array of shape (T,): 0 undecided, 1 linear, 2 zero.
+        """
+        total, error = self.weighted_sum(status == 1)
+        return self.select(status == 0), total, error, np.flatnonzero(status == 0).astype(np.int32)
+
     def total(self):
         """Return ``(sum_t a_t, bound of its rounding error)``."""
         return self.weighted_sum(np.ones(len(self), dtype=np.bool_))
@@ -99,6 +107,16 @@ class Terms(ABC):
         """Return ``max_t <a_t, x>``; ``-inf`` without terms."""
         products = self.inner_products(x)
         return max((float(products.chunk(*span)[0].max()) for span in self.chunks()), default=-np.inf)
+
+    def take(self, ids):
+        """Return the terms with these numbers, which are ascending."""
+        keep = np.zeros(len(self), dtype=np.bool_)
+        keep[ids] = True
+        return self.select(keep)
+
+    def tally(self):
+        """Return a :class:`Tally` of these terms."""
+        return Tally(self)
 
     def margins(self, x):
         """Return ``<a_t, x>`` for every term, shape (T,)."""
@@ -136,3 +154,23 @@ class Terms(ABC):
 
     def _check_keep(self, keep):
         return check_mask(keep, len(self), "keep")
+
+
+class Tally:
+    """The sum of a changing set of terms, always computed from the set itself, so that nothing drifts."""
+
+    def __init__(self, terms):
+        self._terms = terms
+        self._inside = np.zeros(len(terms), dtype=np.bool_)
+
+    def add(self, ids):
+        """Take terms into the set."""
+        self._inside[ids] = True
+
+    def remove(self, ids):
+        """Take terms out of the set."""
+        self._inside[ids] = False
+
+    def total(self):
+        """Return ``(sum of the set, bound of its rounding error)``."""
+        return self._terms.weighted_sum(self._inside)

@@ -194,14 +194,31 @@ class Triplets(Terms):
     def select(self, keep):
         """Return the triplets of the mask `keep`; pairs that none of them uses are dropped once they are many."""
         keep = self._check_keep(keep)
-        same_pairs, same = self._same_pairs.compact(self._same[keep])
-        other_pairs, other = self._other_pairs.compact(self._other[keep])
+        return self._part(self._same[keep], self._other[keep], self.norms[keep], keep)
+
+    def take(self, ids):
+        """Return the triplets with these numbers, ascending; O(numbers + pairs)."""
+        return self._part(self._same[ids], self._other[ids], self.norms[ids], ids)
+
+    def tally(self):
+        """Return a tally that counts triplets on their pairs, in exact integers."""
+        return TripletTally(self)
+
+    def partition(self, status):
+        """Return the triplets left, the sum of the linear ones, its error bound, and the numbers of those left; one pass."""
+        n = int(np.count_nonzero(status == 0))
+        same, other, left = (np.empty(n, dtype=np.int32) for _ in range(3))
+        norms = np.empty(n)
+        weights = np.empty(len(self._same_pairs)), np.empty(len(self._other_pairs))
+        kernels.partition(self._same, self._other, self.norms, status, *weights, same, other, norms, left)
+        return self._part(same, other, norms, left), *self._gram(*weights), left
+
+    def _part(self, same, other, norms, where):
+        same_pairs, same = self._same_pairs.compact(same)
+        other_pairs, other = self._other_pairs.compact(other)
         part = Triplets.__new__(Triplets)
-        part._set(self._points, same_pairs, other_pairs, same, other, parent=self, norms=self.norms[keep])
-        if np.ndim(self.threshold):
-            part.threshold = self.threshold[keep]
-        else:
-            part.threshold = self.threshold
+        part._set(self._points, same_pairs, other_pairs, same, other, parent=self, norms=norms)
+        part.threshold = self.threshold[where] if np.ndim(self.threshold) else self.threshold
         return part
 
     def _gram(self, same_weights, other_weights):
@@ -242,6 +259,26 @@ class TripletProducts:
         ids = self._triplets._same[start:stop], self._triplets._other[start:stop]
         kernels.chunk_products(*ids, *self._values, *self._errors, values, errors)
         return values, errors
+
+
+class TripletTally:
+    """The sum of a changing set of triplets, kept as whole numbers on pairs; a change costs O(changed), the sum O(pairs d + n d^2)."""
+
+    def __init__(self, triplets):
+        self._triplets = triplets
+        self._weights = np.zeros(len(triplets._same_pairs)), np.zeros(len(triplets._other_pairs))
+
+    def add(self, ids):
+        """Take triplets into the set."""
+        kernels.count(self._triplets._same, self._triplets._other, ids, 1.0, *self._weights)
+
+    def remove(self, ids):
+        """Take triplets out of the set."""
+        kernels.count(self._triplets._same, self._triplets._other, ids, -1.0, *self._weights)
+
+    def total(self):
+        """Return ``(sum of the set, bound of its rounding error)``."""
+        return self._triplets._gram(*self._weights)
 
 
 def labelled_lists(X, y, k):

@@ -8,9 +8,11 @@ import numpy as np
 
 from safescreen import ranges as lam_ranges
 from safescreen._checks import check_scalar, check_vector
+from safescreen.problem import Problem
+from safescreen.rounding import sqrt_upper, upper
 from safescreen.solvers.projected_gradient import Descent
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
-from safescreen.solvers.solve import check_freq, check_limits, check_problem, run, warn_if_not_converged
+from safescreen.solvers.solve import accuracy_slack, check_freq, check_limits, check_problem, run, warn_if_not_converged
 from safescreen.spheres import PathReference
 
 __all__ = ["Path", "path"]
@@ -173,13 +175,17 @@ class _Walk:
 
     def _screened_before(self, lam):
         last = self.last
-        evaluation = self.prob.assemble(self.sums, last.x, lam)
-        near = PathReference(last.x, last.eps, last.lam)
-        status = self.ranges.status(last, lam) if self.ranges else None
-        reduction = Reduction(self.prob, status)
-        # with ranges, what the path bound certifies is in the status already
-        families = [f for f in self.families if not (self.ranges and f[0].uses_path)]
-        reduction.screen(families, reference(evaluation, near))
+        near = PathReference(x0=last.x, eps=last.eps, lam0=last.lam)
+        problem, sums = self.sums
+        evaluation = problem.assemble(sums, last.x, lam)
+        slack = accuracy_slack(evaluation, self.limits)
+        if not self.ranges:
+            reduction = Reduction(self.prob)
+            reduction.screen(self.families, reference(evaluation, near), slack)
+            return reduction
+        reduction = self.ranges.reduction(last, lam, self.limits)
+        # what the path bound certifies is known from the ranges already
+        reduction.screen([f for f in self.families if not f[0].uses_path], reference(evaluation), slack)
         return reduction
 
     def _start(self, lam, reduction):
@@ -193,23 +199,53 @@ class _Walk:
 
 
 class _RangeBook:
-    """For each term: its certain category, and down to which lam it holds."""
+    """For each term its certain category, and down to which lam that holds; terms are looked at again only when it ends.
+
+    Ranges are computed for an accuracy of the reference enlarged by the accuracy of the solutions to come, which needs no more than a factor
+    ``lam0/lam`` at a later lam as long as the objective falls along the path.
+    """
 
     def __init__(self, prob):
         self.prob = prob
         self.category = np.zeros(len(prob), dtype=np.int8)
-        self.until = np.full(len(prob), np.inf)
+        self.until = np.full(len(prob), np.inf, dtype=np.float32)
+        self.tally = prob.terms.tally()
+        self.counts = [0, 0]
 
-    def status(self, last, lam):
-        """Return the status array for lam; ranges that have run out are computed anew from the last solution."""
+    def reduction(self, last, lam, limits):
+        """Return the reduction for lam; ranges that have run out are computed anew from the last solution."""
+        prob = self.prob
+        slack = upper(sqrt_upper(2.0 * max(limits.tol, limits.rtol * (1.0 + 4.0 * limits.rtol) * abs(last.primal)) / last.lam), 8)
         out = np.flatnonzero(self.until >= lam)
-        part = self.prob.reduce(np.zeros(len(self.prob), dtype=np.bool_), self.until < lam) if out.size < len(self.prob) else self.prob
-        if out.size:
-            found = lam_ranges.relaxed_path(part, last.x, last.eps, last.lam)
-            in_L, in_R = found.L_low < lam, found.R_low < lam  # NaN, an empty range, compares false
-            self.category[out] = np.where(in_L, 1, np.where(in_R, 2, 0))
-            self.until[out] = np.where(in_L, found.L_low, np.where(in_R, found.R_low, np.inf))
-        return self.category.copy()
+        self._forget(out)
+        part = prob.terms.take(out)
+        found = lam_ranges.relaxed_path(Problem(part, prob.loss), last.x, last.eps + slack, last.lam) if out.size else None
+        left = np.ones(out.size, dtype=np.bool_)
+        for code, low in ((1, found.L_low), (2, found.R_low)) if out.size else ():
+            inside = low < lam  # NaN, an empty range, compares false
+            ids = out[inside]
+            self.category[ids] = code
+            self.until[ids] = np.nextafter(low[inside].astype(np.float32), np.float32(np.inf))
+            self.counts[code - 1] += ids.size
+            left &= ~inside
+            if code == 1:
+                self.tally.add(ids)
+        total, error = self.tally.total()
+        height = self._height() - 0.5 * prob.loss.gamma * self.counts[0]
+        problem = prob.with_linear_part(part.take(np.flatnonzero(left)), total, error, height)
+        return Reduction.resume(prob, problem, out[left], self.category, tuple(self.counts), slack * last.lam / lam)
+
+    def _forget(self, ids):
+        category = self.category[ids]
+        self.tally.remove(ids[category == 1])
+        for code in (1, 2):
+            self.counts[code - 1] -= int(np.count_nonzero(category == code))
+        self.category[ids] = 0
+        self.until[ids] = np.inf
+
+    def _height(self):
+        tau = self.prob.terms.threshold
+        return float(tau) * self.counts[0] if np.ndim(tau) == 0 else float(np.sum(tau[self.category == 1]))
 
 
 def _grid(prob, lams, ratio, max_lams):
