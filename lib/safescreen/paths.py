@@ -8,6 +8,7 @@ import numpy as np
 
 from safescreen import ranges as lam_ranges
 from safescreen._checks import check_scalar, check_vector
+from safescreen._numba import njit
 from safescreen.problem import Problem
 from safescreen.rounding import sqrt_upper, upper
 from safescreen.solvers.projected_gradient import Descent
@@ -210,42 +211,60 @@ class _RangeBook:
         self.category = np.zeros(len(prob), dtype=np.int8)
         self.until = np.full(len(prob), np.inf, dtype=np.float32)
         self.tally = prob.terms.tally()
-        self.counts = [0, 0]
+        self.counts = np.zeros(2, dtype=np.int64)
 
     def reduction(self, last, lam, limits):
         """Return the reduction for lam; ranges that have run out are computed anew from the last solution."""
         prob = self.prob
         slack = upper(sqrt_upper(2.0 * max(limits.tol, limits.rtol * (1.0 + 4.0 * limits.rtol) * abs(last.primal)) / last.lam), 8)
-        out = np.flatnonzero(self.until >= lam)
-        self._forget(out)
+        out = np.flatnonzero(self.until >= lam).astype(np.int32)
         part = prob.terms.take(out)
         found = lam_ranges.relaxed_path(Problem(part, prob.loss), last.x, last.eps + slack, last.lam) if out.size else None
-        left = np.ones(out.size, dtype=np.bool_)
-        for code, low in ((1, found.L_low), (2, found.R_low)) if out.size else ():
-            inside = low < lam  # NaN, an empty range, compares false
-            ids = out[inside]
-            self.category[ids] = code
-            self.until[ids] = np.nextafter(low[inside].astype(np.float32), np.float32(np.inf))
-            self.counts[code - 1] += ids.size
-            left &= ~inside
-            if code == 1:
-                self.tally.add(ids)
+        removed, added, left = (np.empty(out.size, dtype=np.int32) for _ in range(3))
+        if out.size:
+            ends = found.L_low, found.R_low
+            sizes = _renew(out, *ends, lam, self.category, self.until, self.counts, removed, added, left)
+            self.tally.remove(removed[: sizes[0]])
+            self.tally.add(added[: sizes[1]])
+            left = left[: sizes[2]]
         total, error = self.tally.total()
-        height = self._height() - 0.5 * prob.loss.gamma * self.counts[0]
-        problem = prob.with_linear_part(part.take(np.flatnonzero(left)), total, error, height)
-        return Reduction.resume(prob, problem, out[left], self.category, tuple(self.counts), slack * last.lam / lam)
-
-    def _forget(self, ids):
-        category = self.category[ids]
-        self.tally.remove(ids[category == 1])
-        for code in (1, 2):
-            self.counts[code - 1] -= int(np.count_nonzero(category == code))
-        self.category[ids] = 0
-        self.until[ids] = np.inf
+        height = self._height() - 0.5 * prob.loss.gamma * int(self.counts[0])
+        problem = prob.with_linear_part(part.take(left), total, error, height)
+        known = self.category, (int(self.counts[0]), int(self.counts[1])), slack * last.lam / lam
+        return Reduction.resume(prob, problem, out[left], *known)
 
     def _height(self):
         tau = self.prob.terms.threshold
-        return float(tau) * self.counts[0] if np.ndim(tau) == 0 else float(np.sum(tau[self.category == 1]))
+        return float(tau) * int(self.counts[0]) if np.ndim(tau) == 0 else float(np.sum(tau[self.category == 1]))
+
+
+@njit
+def _renew(out, L_low, R_low, lam, category, until, counts, removed, added, left):
+    """Write new categories and the ends of their ranges; return how many terms leave L, enter L, and stay undecided."""
+    n_removed, n_added, n_left = 0, 0, 0
+    for n in range(out.size):
+        t = out[n]
+        old, new, low = category[t], 0, np.inf
+        if L_low[n] < lam:  # NaN, an empty range, compares false
+            new, low = 1, L_low[n]
+        elif R_low[n] < lam:
+            new, low = 2, R_low[n]
+        else:
+            left[n_left] = n
+            n_left += 1
+        if old != 0:
+            counts[old - 1] -= 1
+        if new != 0:
+            counts[new - 1] += 1
+        if old == 1 and new != 1:
+            removed[n_removed] = t
+            n_removed += 1
+        elif new == 1 and old != 1:
+            added[n_added] = t
+            n_added += 1
+        category[t] = new
+        until[t] = np.float32(low * (1.0 + 1e-6))  # rounded up: a range may only end early
+    return n_removed, n_added, n_left
 
 
 def _grid(prob, lams, ratio, max_lams):
