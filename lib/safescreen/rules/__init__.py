@@ -9,7 +9,8 @@ from safescreen.rules.ball import sphere
 from safescreen.rules.base import Screened
 from safescreen.rules.halfspace import cone_halfspace, halfspace
 from safescreen.rules.intersection import intersection
+from safescreen.rules.semidefinite import semidefinite
 
-__all__ = ["RULES", "Screened", "cone_halfspace", "halfspace", "intersection", "sphere"]
+__all__ = ["RULES", "Screened", "cone_halfspace", "halfspace", "intersection", "semidefinite", "sphere"]
 
-RULES = {"sphere": sphere, "halfspace": cone_halfspace}
+RULES = {"sphere": sphere, "halfspace": cone_halfspace, "semidefinite": semidefinite}

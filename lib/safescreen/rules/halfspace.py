@@ -80,6 +80,7 @@ def halfspace(prob, ball, normal, offset=0.0):
         return sphere(prob, ball)
 
     def decide(products, norms, low, high, in_L, in_R):
+        """Decide a chunk of terms: by the ball, then with the half-space."""
         step = int(high.size > 1)
         _ball(*products[0], norms, radius, low, high, step, in_L, in_R)
         fixed = (radius, delta, root, scale)

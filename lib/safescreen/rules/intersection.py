@@ -58,6 +58,7 @@ def intersection(prob, ball1, ball2):
     D_square = distance * distance * (1.0 - gamma(Q1.size + 16))
 
     def decide(products, norms, low, high, in_L, in_R):
+        """Decide a chunk of terms: by either ball, then by both together."""
         step = int(high.size > 1)
         _ball(*products[0], norms, r1, low, high, step, in_L, in_R)
         second_L, second_R = in_L.copy(), in_R.copy()

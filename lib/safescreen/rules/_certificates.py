@@ -1,0 +1,225 @@
+"""Certificates that no point of a ball and a cone has ``<a, x> >= C``, for a batch of terms at once.
+
+Weak duality: for every ``y >= 0``, with ``Z = Q + y a = Z_+ - Z_-`` split by the cone, each point of the cone
+with ``<a, x> >= C`` has::
+
+    ||x - Q||^2 >= g(y) = 2 y (C - <a, Q>) - y^2 ||a||^2 + ||Z_-||^2 = 2 y C + ||Q||^2 - ||Z_+||^2,
+    g'(y) = 2 (C - <a, Z_+>)
+
+so ``g(y) > r^2`` at any y decides the term. g is concave; how y is found is a matter of speed only.
+"""
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from safescreen.rounding import UNIT, gamma
+
+__all__ = ["Claims", "Region", "certify_orthant", "certify_semidefinite"]
+
+LARGEST = 1e140
+"""Beyond it squares leave the range of double precision; such a term stays undecided."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """The ball as certificates need it.
+
+    Attributes
+    ----------
+    center : element
+        Q.
+    square : float
+        Upper bound of ``r^2``.
+    norm_low, norm, minus_norm : float
+        Bounds of ``||Q||`` from below and above; ``||Q_-||``.
+    split_error : float
+        Error of a split of an element of norm 1.
+    """
+
+    center: np.ndarray
+    square: float
+    norm_low: float
+    norm: float
+    minus_norm: float
+    split_error: float
+
+
+@dataclass(frozen=True)
+class Claims:
+    """A batch of claims "``<a, x> < C`` all over the region"; arrays with one row a claim.
+
+    Attributes
+    ----------
+    a, a_error : arrays of shape (B, ...), (B,)
+        Terms (their sign turned for claims of the zero region) and bounds of their errors.
+    q, q_error : arrays of shape (B,)
+        ``<a, Q>``.
+    n : array of shape (B,)
+        Upper bounds of ``||a||``.
+    C, C_error : arrays of shape (B,)
+    product : array of shape (B,)
+        ``<a, [Q]_K>``, below C.
+    """
+
+    a: np.ndarray
+    a_error: np.ndarray
+    q: np.ndarray
+    q_error: np.ndarray
+    n: np.ndarray
+    C: np.ndarray
+    C_error: np.ndarray
+    product: np.ndarray
+
+    def take(self, mask):
+        """Return the claims of a mask."""
+        return Claims(*(getattr(self, f.name)[mask] for f in fields(self)))
+
+
+def passes(region, claims, y, plus, minus):
+    """Return where a lower bound of ``g(y)`` is above ``r^2``, given the computed norms of the parts of Z.
+
+    Both forms of g are evaluated: the first does not cancel for small y, the second not for large y. The
+    computed parts belong to an element at most `error` from Z (rounding of a, of Z and of the split), and
+    projections do not expand distances.
+    """
+    reach = region.norm + y * claims.n
+    error = y * claims.a_error + (region.split_error + 4.0 * UNIT + gamma(region.center.size + 4)) * reach
+    minus, plus = np.maximum(minus - error, 0.0), plus + error
+    linear, square = 2.0 * y * (claims.C - claims.q), (y * claims.n) ** 2
+    slack = 2.0 * y * (claims.C_error + claims.q_error + 4.0 * UNIT * (np.abs(claims.C) + np.abs(claims.q)))
+    first = linear - square + minus**2 - 16.0 * UNIT * (np.abs(linear) + square + minus**2)
+    constant = 2.0 * y * claims.C
+    second = constant + region.norm_low**2 - plus**2
+    second -= 16.0 * UNIT * (np.abs(constant) + region.norm_low**2 + plus**2)
+    return np.maximum(first, second) - (slack + 1e-300) * (1.0 + 8.0 * UNIT) > region.square
+
+
+def certify_semidefinite(region, claims, max_iter):
+    """Return which claims were certified; dual ascent by a bracketed secant, eigendecompositions in batches.
+
+    A claim is given up when ``Z_+`` is itself a counter-example, when the tangents of g at both ends of the
+    bracket keep its maximum below ``r^2``, or after `max_iter` steps.
+    """
+    certified = np.zeros(claims.q.size, dtype=np.bool_)
+    where = np.arange(claims.q.size)
+    bracket = _Bracket.start(region, claims)
+    y = np.maximum(claims.C - claims.q, claims.C - claims.product) / claims.n**2
+    for _ in range(max_iter):
+        keep = np.isfinite(y) & (y * claims.n < LARGEST)
+        where, claims, bracket, y = where[keep], claims.take(keep), bracket.take(keep), y[keep]
+        if not where.size:
+            break
+        values, vectors = np.linalg.eigh(region.center + y[:, None, None] * claims.a)
+        weights = np.einsum("bik,bik->bk", vectors, claims.a @ vectors)
+        positive, negative = np.maximum(values, 0.0), np.maximum(-values, 0.0)
+        plus, minus = np.linalg.norm(positive, axis=1), np.linalg.norm(negative, axis=1)
+        passed = passes(region, claims, y, plus, minus)
+        certified[where[passed]] = True
+        product = np.sum(positive * weights, axis=1)
+        square = (y * claims.n) ** 2 + 2.0 * y * np.sum(negative * weights, axis=1) + minus**2
+        counter = (product >= claims.C) & (square <= region.square)
+        value = 2.0 * y * (claims.C - claims.q) - (y * claims.n) ** 2 + minus**2
+        bracket.update(y, value, claims.C - product)
+        keep = ~passed & ~counter & (bracket.highest_value() > region.square)
+        y = bracket.next(claims.n)
+        where, claims, bracket, y = where[keep], claims.take(keep), bracket.take(keep), y[keep]
+    return certified
+
+
+def certify_orthant(region, claims):
+    """Return which claims were certified; y exactly, from the points where a coordinate of Z changes sign.
+
+    ``<a, Z_+>`` is piecewise linear and does not fall in y; the piece on which it reaches C follows from
+    prefix sums, O(d log d) a claim.
+    """
+    Q, a = region.center, claims.a
+    enters, leaves = (a > 0.0) & (Q < 0.0), (a < 0.0) & (Q > 0.0)
+    change = np.where(enters, 1.0, 0.0) - np.where(leaves, 1.0, 0.0)
+    active = (Q > 0.0) | ((Q == 0.0) & (a > 0.0))
+    breaks = np.where(change != 0.0, -Q / a, np.inf)
+    order = np.argsort(breaks, axis=1)
+    breaks = np.take_along_axis(breaks, order, axis=1)
+    starts = (np.where(active, a * Q, 0.0).sum(axis=1), np.where(active, a * a, 0.0).sum(axis=1))
+    deltas = (np.take_along_axis(change * v, order, axis=1) for v in (a * Q, a * a))
+    level, slope = (
+        np.column_stack((s, s[:, None] + np.cumsum(d, axis=1))) for s, d in zip(starts, deltas, strict=True)
+    )
+    reached = level[:, :-1] + breaks * slope[:, :-1]
+    piece = np.count_nonzero(np.isfinite(breaks) & (reached < claims.C[:, None]), axis=1)
+    rows = np.arange(piece.size)
+    level, slope = level[rows, piece], slope[rows, piece]
+    last = np.where(piece > 0, breaks[rows, np.maximum(piece - 1, 0)], 0.0)
+    y = np.maximum((claims.C - level) / slope, last)
+    # nothing left to rise: no point of the cone reaches C, and g grows by 2 (C - level) for ever
+    beyond = last + (region.square + region.norm**2) / (claims.C - level)
+    y = np.where(slope > 1e-14 * claims.n**2, y, beyond)
+    Z = Q + y[:, None] * a
+    Z_plus = np.maximum(Z, 0.0)
+    slope = np.where(Z > 0.0, a * a, 0.0).sum(axis=1)
+    polished = y + (claims.C - (a * Z_plus).sum(axis=1)) / slope
+    out = np.zeros(y.size, dtype=np.bool_)
+    for candidate in (y, polished):
+        usable = (candidate >= 0.0) & (candidate * claims.n < LARGEST)
+        candidate = np.where(usable, candidate, 0.0)
+        Z = Q + candidate[:, None] * a
+        parts = (np.linalg.norm(np.maximum(sign * Z, 0.0), axis=1) for sign in (1.0, -1.0))
+        out |= usable & passes(region, claims, candidate, *parts)
+    return out
+
+
+@dataclass(frozen=True)
+class _Bracket:
+    """Where the maximum of g is: ends, g and half its slope there; the upper end may be infinite."""
+
+    low: np.ndarray
+    low_value: np.ndarray
+    low_slope: np.ndarray
+    high: np.ndarray
+    high_value: np.ndarray
+    high_slope: np.ndarray
+    guess: np.ndarray
+    same_side: np.ndarray
+
+    @classmethod
+    def start(cls, region, claims):
+        size = claims.q.size
+        value = np.full(size, region.minus_norm**2)
+        unknown = (np.full(size, v) for v in (np.inf, np.nan, np.nan, np.nan))
+        return cls(np.zeros(size), value, claims.C - claims.product, *unknown, np.zeros(size, dtype=np.int64))
+
+    def take(self, mask):
+        return _Bracket(*(getattr(self, f.name)[mask] for f in fields(self)))
+
+    def update(self, y, value, slope):
+        """Move one end to y; keep the secant's estimate of the root of the slope for :meth:`next`."""
+        rising = slope > 0.0
+        # the slope's other known point: the far end if there is one, else the former lower end
+        use_high = np.isfinite(self.high) & rising
+        other = np.where(use_high, self.high, self.low)
+        other_slope = np.where(use_high, self.high_slope, self.low_slope)
+        self.guess[:] = y + slope * (y - other) / (other_slope - slope)
+        up, down = np.maximum(self.same_side, 0) + 1, np.minimum(self.same_side, 0) - 1
+        self.same_side[:] = np.where(rising, up, down)
+        for end, new in (("low", rising), ("high", ~rising)):
+            for name, found in ((end, y), (f"{end}_value", value), (f"{end}_slope", slope)):
+                np.copyto(getattr(self, name), found, where=new)
+
+    def highest_value(self):
+        """Return an upper bound of the maximum of g: where the tangents at both ends meet."""
+        a, b = 2.0 * self.low_slope, 2.0 * self.high_slope
+        step = (self.high_value - self.low_value - b * (self.high - self.low)) / (a - b)
+        top = self.low_value + a * np.clip(step, 0.0, self.high - self.low)
+        return np.where(np.isfinite(self.high), top, np.inf)
+
+    def next(self, n):
+        """Return the next y: the secant's, or the middle after two steps on one side.
+
+        ``0 <= -g''/2 <= n^2`` bounds the root on either side.
+        """
+        low, high = self.low + self.low_slope / n**2, self.high + self.high_slope / n**2
+        bounded = np.isfinite(self.high)
+        limit = np.where(bounded, high, 8.0 * low)
+        middle = np.where(bounded, 0.5 * (low + high), limit)
+        stuck = bounded & (np.abs(self.same_side) >= 2)
+        return np.clip(np.where(np.isfinite(self.guess) & ~stuck, self.guess, middle), low, limit)

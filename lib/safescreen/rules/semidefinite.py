@@ -1,0 +1,133 @@
+"""The semidefinite rule: whether ``<a, x>`` passes a threshold anywhere in a ball and the cone."""
+
+import math
+
+import numpy as np
+
+from safescreen._checks import check_mask, check_scalar
+from safescreen.cones import NonNegativeCone, PSDCone
+from safescreen.rounding import UNIT, upper
+from safescreen.rules._certificates import Claims, Region, certify_orthant, certify_semidefinite
+from safescreen.rules.halfspace import cone_halfspace
+
+__all__ = ["semidefinite"]
+
+BATCH = 1 << 18
+"""How many matrix entries are worked on together."""
+
+
+def semidefinite(prob, ball, *, max_iter=20, skip=None):
+    """Screen with the extreme values of ``<a, x>`` over the points of a ball that lie in the cone.
+
+    STS19 section 4.2 for the semidefinite cone, section 6.2 (Theorems 12 and 13, Algorithm 3) for the
+    non-negative one. A term is certified when the points of the cone beyond its threshold C are all further
+    than r from the center Q::
+
+        max_{y >= 0} 2 y C + ||Q||^2 - ||[Q + y a]_K||^2 > r^2
+
+    with ``C = tau - gamma`` for L, and with ``-a`` and ``C = -tau`` for R. Over the whole space this is the
+    sphere rule.
+
+    Parameters
+    ----------
+    prob : Problem
+        Its terms must offer ``elements``, single terms written out.
+    ball : Sphere
+        Contains the optimum.
+    max_iter : int
+        Most eigendecompositions a term (the diagonal case needs none).
+    skip : boolean array of shape (T,), optional
+        Terms not to be tried, beyond the sphere and the linear rule, which look at all.
+
+    Returns
+    -------
+    Screened
+        Everything that the sphere rule and, for a ball that brings a half-space of the cone, the linear rule
+        screen, and more.
+
+    Raises
+    ------
+    TypeError, ValueError
+        The terms cannot be written out singly; `max_iter` is not a positive integer; `skip` is not a mask of
+        the terms.
+
+    Notes
+    -----
+    Cost: a margin a term; then, for undecided terms that ``[Q]_K`` does not already refute, O(d^3) a step, or
+    O(d log d) in all for a diagonal metric. Safe in floating point by weak duality: any y certifies, steps
+    end at the first that does, and its value is a lower bound that includes the errors of the split, of the
+    term and of every operation.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> triplets = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]), [[0, 1, 2]])
+    >>> problem, ball = ss.Problem(triplets, ss.SmoothedHinge(0.5)), ss.Sphere(np.diag([-0.3, 0.5]), 0.32)
+    >>> ss.rules.sphere(problem, ball).in_R.tolist(), semidefinite(problem, ball).in_R.tolist()
+    ([False], [True])
+    """
+    first = cone_halfspace(prob, ball)
+    cone, radius = prob.cone, float(ball.radius)
+    steps = int(check_scalar(max_iter, "max_iter", low=1))
+    if steps != max_iter:
+        raise ValueError(f"max_iter must be a positive integer, got {max_iter}")
+    undecided = ~(first.in_L | first.in_R)
+    if skip is not None:
+        undecided &= ~check_mask(skip, len(prob), "skip")
+    if not isinstance(cone, PSDCone | NonNegativeCone) or not 0.0 <= radius < math.inf:
+        return first
+    if isinstance(cone, PSDCone):
+        size, certify = max(1, BATCH // cone.d**2), lambda *args: certify_semidefinite(*args, steps)
+    else:
+        size, certify = max(1, BATCH // cone.d), certify_orthant
+    if not hasattr(prob.terms, "elements"):
+        kind = type(prob.terms).__name__
+        raise TypeError(
+            f"prob must have terms that can be written out singly for the semidefinite rule, got {kind}"
+        )
+    region, plus = _region(cone, cone.check(ball.center, "ball.center"), radius)
+    views = [prob.terms.inner_products(element) for element in (ball.center, plus)]
+    masks = {-1.0: first.in_R, 1.0: first.in_L}
+    for start, stop in prob.terms.chunks():
+        open_terms = start + np.flatnonzero(undecided[start:stop])
+        if not open_terms.size:
+            continue
+        (q, q_errors), (products, _) = (view.chunk(start, stop) for view in views)
+        high = np.broadcast_to(prob.terms.thresholds(start, stop), q.shape)
+        low = high - prob.loss.gamma
+        for sign, limit in ((-1.0, -high), (1.0, low)):
+            numbers = open_terms[sign * products[open_terms - start] < limit[open_terms - start]]
+            for batch in np.split(numbers, range(size, numbers.size, size)):
+                k = batch - start
+                a, a_errors = prob.terms.elements(batch)
+                claims = Claims(
+                    a=sign * a,
+                    a_error=a_errors,
+                    q=sign * q[k],
+                    q_error=q_errors[k],
+                    n=prob.terms.norms[batch],
+                    C=limit[k],
+                    C_error=4.0 * UNIT * (np.abs(low[k]) + np.abs(high[k])),
+                    product=sign * products[k],
+                )
+                with np.errstate(all="ignore"):  # what overflows or is NaN certifies nothing
+                    masks[sign][batch] = certify(region, claims)
+    return first
+
+
+def _region(cone, center, radius):
+    """Return the :class:`Region` of a ball and the projection of its center."""
+    if center.ndim == 2:
+        center = 0.5 * (center + center.T)
+    plus, minus = cone.split(center)
+    norm, unit = cone.norm_upper(center), cone.zeros()
+    unit.flat[0] = 1.0  # the error of a split is proportional to the norm of what is split
+    region = Region(
+        center=center,
+        square=upper(radius * radius, 2),
+        norm_low=max(norm * (1.0 - (4 * center.size + 64) * UNIT) - 1e-150, 0.0),
+        norm=norm,
+        minus_norm=cone.norm(minus),
+        split_error=cone.split_error(unit),
+    )
+    return region, plus
