@@ -44,7 +44,7 @@ class SmoothedHinge:
         """Return ``loss(u - tau + 1)`` elementwise; shape of `u`."""
         slack = tau - np.asarray(u, dtype=float)
         a = self.alpha(u, tau)
-        return a * (slack - 0.5 * self.gamma * a)
+        return np.maximum(a * (slack - 0.5 * self.gamma * a), 0.0)
 
     def alpha(self, u, tau=1.0):
         """Return ``-loss'``, in [0, 1], elementwise; for the hinge 1 below the threshold and 0 from it on."""

@@ -69,8 +69,8 @@ def solve(
     >>> import numpy as np, safescreen as ss
     >>> triplets = ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1])
     >>> solution = solve(ss.Problem(triplets, ss.SmoothedHinge(0.05)), 100.0)
-    >>> solution.converged, solution.n_L + solution.n_R
-    (True, 8)
+    >>> solution.converged, solution.n_L
+    (True, 7)
     """
     prob = check_problem(prob)
     lam = check_lam(lam)

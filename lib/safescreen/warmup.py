@@ -1,0 +1,30 @@
+"""Compile every kernel once, so that later processes find them in the cache: ``python -m safescreen.warmup``."""
+
+import numpy as np
+
+__all__ = ["warm_up"]
+
+
+def warm_up():
+    """Run each family of terms, each sphere, rule, range and solver on a tiny instance; seconds when cold, nothing when warm."""
+    import safescreen as ss
+
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((12, 3)), np.arange(12) % 2
+    balls = list(ss.SPHERES)
+    families = [ss.Triplets.from_labels(X, y), ss.Triplets.from_labels(X, y, diagonal=True), ss.Samples(X, 2 * y - 1)]
+    for terms in families:
+        for gamma in (0.05, 0.0):
+            prob = ss.Problem(terms, ss.SmoothedHinge(gamma))
+            lams = prob.lam_max() * 0.5 ** np.arange(1, 4)
+            ss.path(prob, lams, rtol=1e-6, screening=balls)
+            solutions = ss.path(prob, lams, rtol=1e-6, ranges=True, active_set=True)
+            for rule in ss.rules.RULES:
+                ball = ss.spheres.duality_gap_bound(prob, solutions[-1].x, lams[-1])
+                ss.rules.RULES[rule](prob, ball)
+    products = ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.05))
+    ss.path(products, products.lam_max() * 0.5 ** np.arange(1, 4), rtol=1e-6)
+
+
+if __name__ == "__main__":
+    warm_up()
