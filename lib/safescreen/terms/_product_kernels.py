@@ -40,6 +40,16 @@ def row_values(X, Z, i, points, start, stop, out):
 
 
 @njit
+def all_values(X, Z, XT, ZT, i, out):
+    """``out[j] = (x_i - x_j)' (z_i - z_j)`` for every point j, from the transposed arrays: the inner loop runs over points."""
+    out[:] = 0.0
+    for k in range(XT.shape[0]):
+        a, b = X[i, k], Z[i, k]
+        for j in range(XT.shape[1]):
+            out[j] += (a - XT[k, j]) * (b - ZT[k, j])
+
+
+@njit
 def pair_values(X, Z, anchors, ptr, points, out):
     """Values of all pairs (anchor, point), a row of `ptr` an anchor."""
     for m in range(anchors.size):
@@ -255,17 +265,46 @@ def add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_wei
 
 
 @njit
+def add_all(X, norms, i, signed, Y):
+    """Add to Y of shape (d + 1, n) the rows ``x_i signed'`` and, last, the row and column sums of `signed`, the weights of all pairs (i, j).
+
+    Returns ``sum |signed_j| (|x_i| + |x_j|)^2``.
+    """
+    d = X.shape[1]
+    for k in range(d):
+        a = X[i, k]
+        for j in range(signed.size):
+            Y[k, j] += a * signed[j]
+    scale = 0.0
+    total = 0.0
+    for j in range(signed.size):
+        w = signed[j]
+        Y[d, j] += w
+        length = norms[i] + norms[j]
+        total += w
+        scale += abs(w) * (length * length)
+    Y[d, i] += total
+    return scale
+
+
+@njit
 def chunk_loss_sums(
-    X, Z, norms, anchors, same_ptr, same, other_ptr, other, first, last, tau, gamma, near, bits, diagonal, Y, sums
-):
-    """Add to ``sums[:5]`` what :func:`product_sums` gives for the anchors ``first:last``, to ``sums[5]`` the scale of the error of Y."""
+    X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, first, last,
+    tau, gamma, near, bits, diagonal, Y, sums,
+):  # fmt: skip
+    """Add to ``sums[:5]`` what :func:`product_sums` gives for the anchors ``first:last``, to ``sums[5]`` the scale of the error of Y.
+
+    With transposed points XT every point is visited and Y is that of :func:`add_all`; without (no columns) the listed ones are, and
+    it is that of :func:`add_anchor`.
+    """
     p_max = 1
     q_max = 1
     for m in range(first, last):
         p_max = max(p_max, same_ptr[m + 1] - same_ptr[m])
         q_max = max(q_max, other_ptr[m + 1] - other_ptr[m])
     shorter = min(p_max, q_max) + 1
-    a, b = np.empty(p_max), np.empty(q_max)
+    dense = XT.shape[1] > 0
+    a, b, every = np.empty(p_max), np.empty(q_max), np.empty(XT.shape[1])
     same_weights, other_weights = np.empty(p_max), np.empty(q_max)
     ints, squares = np.empty((7, shorter), dtype=np.int64), np.empty(shorter)
     row = np.empty(X.shape[1])
@@ -273,41 +312,60 @@ def chunk_loss_sums(
         i = anchors[m]
         s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
         p, q = s1 - s0, o1 - o0
-        row_values(X, Z, i, same, s0, s1, a)
-        row_values(X, Z, i, other, o0, o1, b)
+        if dense:
+            all_values(X, Z, XT, ZT, i, every)
+            for r in range(p):
+                a[r] = every[same[s0 + r]]
+            for c in range(q):
+                b[c] = every[other[o0 + c]]
+        else:
+            row_values(X, Z, i, same, s0, s1, a)
+            row_values(X, Z, i, other, o0, o1, b)
         if p <= q:
-            product_sums(a, b, p, q, tau, gamma, near[m], bits, same_weights, other_weights, ints, squares, sums)
+            args = (tau, gamma, near[m], bits, same_weights, other_weights, ints, squares, sums)
+            product_sums(a, b, p, q, *args)
         else:  # tau + a - b = tau + (-b) - (-a)
             for r in range(p):
                 a[r] = -a[r]
             for c in range(q):
                 b[c] = -b[c]
-            product_sums(b, a, q, p, tau, gamma, near[m], bits, other_weights, same_weights, ints, squares, sums)
-        sums[5] += add_anchor(
-            X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, diagonal, row, Y
-        )
+            args = (tau, gamma, near[m], bits, other_weights, same_weights, ints, squares, sums)
+            product_sums(b, a, q, p, *args)
+        if dense:
+            every[:] = 0.0
+            for r in range(p):
+                every[same[s0 + r]] = -same_weights[r]
+            for c in range(q):
+                every[other[o0 + c]] = other_weights[c]
+            sums[5] += add_all(X, norms, i, every, Y)
+        else:
+            weights = same_weights, other_weights
+            args = (same, s0, s1, weights[0], other, o0, o1, weights[1])
+            sums[5] += add_anchor(X, norms, i, *args, diagonal, row, Y)
 
 
 @njit
 def loss_sums(
-    X, Z, norms, anchors, same_ptr, same, other_ptr, other, bounds, tau, gamma, near, bits, diagonal, Y, sums
-):
+    X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds,
+    tau, gamma, near, bits, diagonal, Y, sums,
+):  # fmt: skip
     """Run :func:`chunk_loss_sums` over chunks of anchors, chunk c filling ``Y[c]`` and ``sums[c]``."""
-    lists = (anchors, same_ptr, same, other_ptr, other)
     for c in range(bounds.size - 1):
-        first, last = bounds[c], bounds[c + 1]
-        chunk_loss_sums(X, Z, norms, *lists, first, last, tau, gamma, near, bits, diagonal, Y[c], sums[c])
+        chunk_loss_sums(
+            X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds[c], bounds[c + 1],
+            tau, gamma, near, bits, diagonal, Y[c], sums[c],
+        )  # fmt: skip
 
 
 @njit(parallel=True)
 def parallel_loss_sums(
-    X, Z, norms, anchors, same_ptr, same, other_ptr, other, bounds, tau, gamma, near, bits, diagonal, Y, sums
-):
+    X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds,
+    tau, gamma, near, bits, diagonal, Y, sums,
+):  # fmt: skip
     """:func:`loss_sums` with the chunks shared among threads; the same bits, for a chunk is never split."""
     for c in prange(bounds.size - 1):
-        first, last = bounds[c], bounds[c + 1]
         chunk_loss_sums(
-            X, Z, norms, anchors, same_ptr, same, other_ptr, other, first, last,
+            X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds[c], bounds[c + 1],
             tau, gamma, near, bits, diagonal, Y[c], sums[c],
         )  # fmt: skip
 

@@ -76,7 +76,7 @@ class ProductTriplets(Terms):
         )
         self._p, self._q = p[used], q[used]
         self._offsets = np.concatenate(([0], np.cumsum(self._p * self._q)))
-        self._norms = self._scales = None
+        self._norms = self._scales = self._XT = None
         self.cone = PSDCone(points.d) if not points.diagonal else NonNegativeCone(points.d)
         n_pairs = lists.same.size + lists.other.size
         rows = self._p + self._q
@@ -84,6 +84,7 @@ class ProductTriplets(Terms):
         ends = np.concatenate(([0], np.cumsum(rows)))
         self._bounds = np.searchsorted(ends, np.linspace(0, n_pairs, n_chunks + 1)).astype(np.int64)
         self._bounds[0], self._bounds[-1] = 0, self._anchors.size
+        self._dense = 2 * n_pairs >= points.n * self._anchors.size > 0
         self._serial = n_pairs * (points.d + 20) < SERIAL_WORK
         widest = int(max(self._p.max(initial=1), self._q.max(initial=1)))
         self._bits = min(50, 58 - widest.bit_length())
@@ -127,14 +128,20 @@ class ProductTriplets(Terms):
         return LossSums(loss, adjoint, error, upper(fenchel, self._length), alpha_sum, sums[2])
 
     def _run(self, x, gamma_, near):
-        p = self._points
-        Y = np.zeros((self._bounds.size - 1, *self._rows_shape()))
-        sums = np.zeros((Y.shape[0], 6))
+        p, Z = self._points, self._transformed(x)
+        if self._dense:
+            if self._XT is None:
+                self._XT = np.ascontiguousarray(p.X.T)
+            transposed, shape = (self._XT, np.ascontiguousarray(Z.T)), (p.d + 1, p.n)
+        else:
+            transposed, shape = (np.empty((p.d, 0)),) * 2, self._rows_shape()
+        Y, sums = np.zeros((self._bounds.size - 1, *shape)), np.zeros((self._bounds.size - 1, 6))
         run = kernels.loss_sums if self._serial else kernels.parallel_loss_sums
         args = self._bounds, float(self.threshold), gamma_, near, self._bits, p.diagonal, Y, sums
-        run(p.X, self._transformed(x), p.norms, *self._arrays, *args)
+        run(p.X, Z, *transposed, p.norms, *self._arrays, *args)
         sums = [float(v) for v in sums.sum(axis=0)]
-        return self._close(Y), upper(gamma(self._length) * sums[5], self._length), sums
+        adjoint = self._close_dense(_add(Y)) if self._dense else self._close(_add(Y))
+        return adjoint, upper(gamma(self._length) * sums[5], self._length), sums
 
     def total(self):
         """Return ``(sum_t a_t, bound of its rounding error)``; O(pairs d + n d^2)."""
@@ -308,22 +315,27 @@ class ProductTriplets(Terms):
     def _rows_shape(self):
         return (1, self._points.d) if self._points.diagonal else self._points.X.shape
 
-    def _close(self, Y):
-        """Return the element of the chunks' rows, added in order."""
-        rows = Y[0]
-        for part in Y[1:]:
-            rows += part
+    def _close(self, rows):
+        """Return the element of Laplacian rows ``sum_j w_ij (x_i - x_j)``; for a diagonal metric they are the element."""
         if self._points.diagonal:
             return rows[0]
         adjoint = self._points.X.T @ rows
         return 0.5 * (adjoint + adjoint.T)
+
+    def _close_dense(self, rows):
+        """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from the rows ``X'W`` and, last, the degrees of the weights W."""
+        X, products, degrees = self._points.X, rows[:-1], rows[-1]
+        if self._points.diagonal:
+            return np.square(self._XT) @ degrees - 2.0 * np.einsum("kj,jk->k", products, X)
+        half = (0.5 * (self._XT * degrees) - products) @ X
+        return half + half.T
 
     def _gram(self, same_weights, other_weights):
         Y, scale = np.zeros((1, *self._rows_shape())), np.zeros(1)
         points = self._points
         weights = same_weights, other_weights
         kernels.gram(points.X, points.norms, *self._arrays, *weights, points.diagonal, Y[0], scale)
-        return self._close(Y), upper(gamma(self._length) * float(scale[0]), self._length)
+        return self._close(Y[0]), upper(gamma(self._length) * float(scale[0]), self._length)
 
     def _weight_scale(self, same_weights, other_weights):
         scale, norms, lists = 0.0, self._points.norms, self._lists
@@ -369,3 +381,11 @@ class ProductInnerProducts:
         args = *t._arrays, t._offsets, t._points.norms, *self._values, self._relative
         kernels.chunk_products(*args, int(np.searchsorted(t._offsets, start, side="right")) - 1, start, values, errors)
         return values, errors
+
+
+def _add(parts):
+    """Return the sum of the parts, in order (in place)."""
+    total = parts[0]
+    for part in parts[1:]:
+        total += part
+    return total
