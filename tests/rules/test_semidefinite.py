@@ -1,0 +1,149 @@
+"""The semidefinite rule against a convex program, and at the last bit against exact distances."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from mpmath import mpf, sqrt
+from naive.extremes import distance_to_orthant_cut, exact, negative
+
+import safescreen as ss
+from safescreen.rules import RULES, semidefinite, sphere
+
+
+def program_extremes(elements, Q, r):
+    x = cp.Variable(Q.shape, PSD=True) if Q.ndim == 2 else cp.Variable(Q.shape, nonneg=True)
+    a = cp.Parameter(Q.shape)
+    program = cp.Problem(cp.Minimize(cp.sum(cp.multiply(a, x))), [cp.norm(cp.vec(x - Q, order="C")) <= r])
+    out = []
+    for sign in (1.0, -1.0):
+        for element in elements:
+            a.value = sign * element
+            out.append(sign * program.solve(solver="CLARABEL"))
+    return np.array(out).reshape(2, -1)
+
+
+def instance(seed, d, diagonal):
+    rng = np.random.default_rng(seed)
+    terms = ss.Triplets.from_labels(rng.normal(size=(10, d)), np.arange(10) % 2, k=1, diagonal=diagonal)
+    A = rng.normal(size=(d, d))
+    Q = rng.normal(size=d) if diagonal else 0.5 * (A + A.T)
+    minus = terms.cone.split(Q)[1]
+    return terms, ss.Sphere(Q, float(np.linalg.norm(minus) + rng.uniform(0.02, 0.6)), minus)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("d", [1, 2, 3, 4])
+def test_thresholds_around_the_exact_extremes(d, diagonal, make_problem):
+    gained = 0
+    for seed in range(3):
+        terms, ball = instance(seed, d, diagonal)
+        lows, highs = program_extremes(terms.elements(np.arange(len(terms)))[0], ball.center, ball.radius)
+        shift = 1e-4 * (1.0 + np.abs(lows) + np.abs(highs))
+        for side, values, outward in (("in_R", lows, -1.0), ("in_L", highs, 1.0)):
+            problem = make_problem(terms, values + outward * shift)
+            assert getattr(semidefinite(problem, ball, max_iter=60), side).all()
+            gained += np.count_nonzero(~getattr(sphere(problem, ball), side))
+            assert not getattr(semidefinite(make_problem(terms, values - outward * shift), ball), side).any()
+    assert gained > 0
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_nothing_of_the_other_rules_is_lost(diagonal):
+    decided = []
+    for seed in range(6):
+        terms, ball = instance(seed, 3, diagonal)
+        problem = ss.Problem(terms, ss.SmoothedHinge(0.3))
+        results = [RULES[name](problem, ball) for name in ("sphere", "halfspace", "semidefinite")]
+        for less, more in zip(results, results[1:], strict=False):
+            assert (more.in_L >= less.in_L).all() and (more.in_R >= less.in_R).all()
+        decided.append([s.n_L + s.n_R for s in results])
+        assert not (results[-1].in_L & results[-1].in_R).any()
+    totals = np.sum(decided, axis=0)
+    assert totals[0] < totals[1] < totals[2]
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_decisions_are_those_of_exact_arithmetic(diagonal, scale, make_problem):
+    """Axis-aligned triplets ``diag(-s^2, t^2)`` and diagonal centers: the radius at which a decision turns is known to 60 digits."""
+    rng = np.random.default_rng(3)
+    certified = 0
+    for _ in range(12):
+        s, t = rng.uniform(0.5, 2.0, size=2) * scale
+        X = np.array([[0.0, 0.0], [s, 0.0], [0.0, t], [0.0, -t]])
+        terms = ss.Triplets(X, [[0, 1, 2]], diagonal=diagonal)
+        a = [-(mpf(float(s)) ** 2), mpf(float(t)) ** 2]
+        Q = rng.normal(size=2)
+        threshold = float(np.array([-s * s, t * t]) @ Q + rng.normal() * s * t)
+        problem = make_problem(terms, threshold)
+        for side, b, C in (("in_L", a, mpf(threshold)), ("in_R", negative(a), -mpf(threshold))):
+            square = distance_to_orthant_cut(b, exact(Q), C)
+            if not float(np.sum(np.minimum(Q, 0.0) ** 2)) * (1 + 1e-9) < square < 100:
+                continue  # the nearest point of the cone is beyond the threshold: a smaller ball would miss the cone
+            turn = sqrt(square)
+            radii = [float(turn) * (1 + k * 2.0**-52) for k in range(-4, 5)]
+            for r in (*radii, float(turn) * (1 - 1e-6), float(turn) * 0.9):
+                ball = ss.Sphere(Q if diagonal else np.diag(Q), r)
+                got = getattr(semidefinite(problem, ball, max_iter=80), side)[0]
+                assert not got or mpf(r) < turn
+                assert got or r > float(turn) * (1 - 1e-6)
+                certified += got
+    assert certified > 20
+
+
+def test_a_radius_two_percent_too_small_is_caught(make_problem):
+    terms = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]), [[0, 1, 2]])
+    problem = make_problem(terms, 1.5)  # at the point (0, 3/8), 0.325 from the center, the product is 1.5
+    for r, expected in ((np.hypot(0.3, 0.125) * (1 + 1e-9), False), (np.hypot(0.3, 0.125) * 0.98, True)):
+        assert semidefinite(problem, ss.Sphere(np.diag([-0.3, 0.5]), r)).in_R[0] == expected
+
+
+def test_a_threshold_no_point_of_the_cone_reaches(make_problem):
+    X = np.array([[0.0, 0.0], [1.0, 2.0], [1.0, 1.0]])  # diag: 1 - 1, 1 - 4
+    for diagonal in (True, False):
+        terms = ss.Triplets(X, [[0, 1, 2]], diagonal=diagonal)
+        Q = np.array([0.2, 0.1])
+        ball = ss.Sphere(Q if diagonal else np.diag(Q), 2.0)
+        expected = diagonal  # for a full metric the other entries make a positive product possible
+        assert semidefinite(make_problem(terms, 0.5), ball).in_L[0] == expected
+
+
+def test_over_the_whole_space_it_is_the_sphere_rule(make_samples, make_problem):
+    rng = np.random.default_rng(0)
+    problem, ball = make_problem(make_samples(rng.normal(size=(40, 3))), 0.2), ss.Sphere(rng.normal(size=3), 0.3)
+    assert (semidefinite(problem, ball).in_R == sphere(problem, ball).in_R).all()
+
+
+def test_skipped_terms_are_not_tried(make_problem):
+    terms, ball = instance(1, 3, False)
+    problem = ss.Problem(terms, ss.SmoothedHinge(0.3))
+    skip = np.ones(len(terms), dtype=bool)
+    linear = RULES["halfspace"](problem, ball)
+    assert (semidefinite(problem, ball, skip=skip).in_R == linear.in_R).all()
+    assert (semidefinite(problem, ball, skip=~skip).in_R == semidefinite(problem, ball).in_R).all()
+
+
+@pytest.mark.parametrize("radius", [np.nan, np.inf, -1.0])
+def test_a_useless_radius_screens_nothing(radius):
+    terms, ball = instance(1, 3, True)
+    got = semidefinite(ss.Problem(terms, ss.Hinge()), ss.Sphere(ball.center, radius))
+    assert radius == -1.0 or got.rate == 0.0
+
+
+def test_extreme_scales_do_no_harm(make_problem):
+    for scale in (1e-75, 1e75):
+        X = np.array([[0.0, 0.0], [1.0, 0.3], [0.2, 2.0]]) * scale
+        for diagonal in (False, True):
+            terms = ss.Triplets(X, [[0, 1, 2]], diagonal=diagonal)
+            Q = np.array([-0.3, 0.5])
+            semidefinite(make_problem(terms, 1.0), ss.Sphere(Q if diagonal else np.diag(Q), 0.4))
+
+
+def test_bad_input_is_named():
+    terms, ball = instance(1, 3, False)
+    problem = ss.Problem(terms, ss.Hinge())
+    for bad in (0, 2.5):
+        with pytest.raises(ValueError, match="max_iter must be"):
+            semidefinite(problem, ball, max_iter=bad)
+    with pytest.raises(TypeError, match="skip must be a boolean mask"):
+        semidefinite(problem, ball, skip=np.zeros(len(terms)))
