@@ -1,33 +1,57 @@
 """Compiled loops that screen whole rows and columns of products of lists.
 
-A pair (i, j) stands for the interval ``d_ij -+ (e_ij + r |x_i - x_j|^2)`` of its squared distances over a ball. As ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2``, the
-margins of a triplet over the ball lie between the differences of the ends of its two intervals.
+A pair (i, j) stands for the interval ``d_ij -+ (e_ij + r |x_i - x_j|^2)`` of its squared distances over a ball. As
+``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2``, the margins of a triplet over the ball lie between the differences of the
+ends of its two intervals.
 """
 
 import numpy as np
 
 from safescreen._numba import njit, prange
-from safescreen.terms._product_kernels import row_values
+from safescreen.terms._product_kernels import all_values, row_values
 
 UNIT = 2.0**-53
 ROUNDS = 4
 
 
 @njit
-def row_intervals(X, norms, i, points, start, stop, radius, relative, diagonal, low, high):
-    """Widen the values in `low` to intervals; return whether they are all finite."""
-    d = X.shape[1]
-    finite = True
+def row_sizes(X, i, points, start, stop, diagonal, out):
+    """``out[p - start] = |x_i - x_j|^2``, ``j = points[p]``, or (diagonal) the norm of the squared differences."""
     for p in range(start, stop):
         j = points[p]
         size = 0.0
-        for k in range(d):
+        for k in range(X.shape[1]):
             u = X[i, k] - X[j, k]
             size += (u * u) * (u * u) if diagonal else u * u
+        out[p - start] = np.sqrt(size) if diagonal else size
+
+
+@njit
+def all_sizes(X, XT, i, diagonal, out):
+    """:func:`row_sizes` of every point, from the transposed array: the inner loop runs over points."""
+    out[:] = 0.0
+    for k in range(XT.shape[0]):
+        a = X[i, k]
         if diagonal:
-            size = np.sqrt(size)
-        s = norms[i] + norms[j]
-        size = size * (1.0 + (d + 12) * UNIT) + 8.0 * UNIT * (s * s) + 1e-150
+            for j in range(out.size):
+                u = a - XT[k, j]
+                out[j] += (u * u) * (u * u)
+        else:
+            for j in range(out.size):
+                u = a - XT[k, j]
+                out[j] += u * u
+    if diagonal:
+        for j in range(out.size):
+            out[j] = np.sqrt(out[j])
+
+
+@njit
+def row_intervals(d, norms, i, points, start, stop, radius, relative, sizes, low, high):
+    """Widen the values in `low` to intervals; return whether they are all finite."""
+    finite = True
+    for p in range(start, stop):
+        s = norms[i] + norms[points[p]]
+        size = sizes[p - start] * (1.0 + (d + 12) * UNIT) + 8.0 * UNIT * (s * s) + 1e-150
         value = low[p - start]
         half = (relative * (s * s) + radius * size) * (1.0 + 8.0 * UNIT) + 8.0 * UNIT * abs(value) + 1e-300
         low[p - start] = value - half
@@ -65,12 +89,13 @@ def certainly_above(a, b, limit):
 
 @njit
 def screen_anchor(
-    same_low, same_high, other_low, other_high, p, q, low, high, same_out, other_out, same_weights, other_weights, counts
-):
+    same_low, same_high, other_low, other_high, p, q, low, high,
+    same_out, other_out, same_weights, other_weights, counts,
+):  # fmt: skip
     """Take from the lists of one anchor what is decided against everything left in the other list.
 
-    Sets the flags ``same_out[:p]`` and ``other_out[:q]`` of pairs that leave; weights are the numbers of triplets certified to be linear that a pair is in;
-    ``counts += (number of linear triplets, number of zero ones)``.
+    Sets the flags ``same_out[:p]`` and ``other_out[:q]`` of pairs that leave; weights are the numbers of triplets certified
+    to be linear that a pair is in; ``counts += (number of linear triplets, number of zero ones)``.
     """
     n_same = p
     n_other = q
@@ -124,7 +149,7 @@ def screen_anchor(
 
 @njit
 def screen_chunk(
-    X, Z, norms, anchors, same_ptr, same, other_ptr, other, first, last, radius, relative, low, high, diagonal,
+    X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, first, last, radius, relative, low, high, diagonal,
     same_out, other_out, same_weights, other_weights, counts,
 ):  # fmt: skip
     """Run :func:`screen_anchor` over the anchors ``first:last``; flags and weights are zero on entry."""
@@ -133,14 +158,28 @@ def screen_chunk(
     for m in range(first, last):
         p_max = max(p_max, same_ptr[m + 1] - same_ptr[m])
         q_max = max(q_max, other_ptr[m + 1] - other_ptr[m])
-    same_low, same_high, other_low, other_high = np.empty(p_max), np.empty(p_max), np.empty(q_max), np.empty(q_max)
+    dense = XT.shape[1] > 0
+    same_low, same_high, same_size = np.empty(p_max), np.empty(p_max), np.empty(p_max)
+    other_low, other_high, other_size = np.empty(q_max), np.empty(q_max), np.empty(q_max)
+    values, sizes = np.empty(XT.shape[1]), np.empty(XT.shape[1])
+    d = X.shape[1]
     for m in range(first, last):
         i = anchors[m]
         s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
-        row_values(X, Z, i, same, s0, s1, same_low)
-        row_values(X, Z, i, other, o0, o1, other_low)
-        finite = row_intervals(X, norms, i, same, s0, s1, radius, relative, diagonal, same_low, same_high)
-        finite &= row_intervals(X, norms, i, other, o0, o1, radius, relative, diagonal, other_low, other_high)
+        if dense:
+            all_values(X, Z, XT, ZT, i, values)
+            all_sizes(X, XT, i, diagonal, sizes)
+            for p in range(s0, s1):
+                same_low[p - s0], same_size[p - s0] = values[same[p]], sizes[same[p]]
+            for p in range(o0, o1):
+                other_low[p - o0], other_size[p - o0] = values[other[p]], sizes[other[p]]
+        else:
+            row_values(X, Z, i, same, s0, s1, same_low)
+            row_values(X, Z, i, other, o0, o1, other_low)
+            row_sizes(X, i, same, s0, s1, diagonal, same_size)
+            row_sizes(X, i, other, o0, o1, diagonal, other_size)
+        finite = row_intervals(d, norms, i, same, s0, s1, radius, relative, same_size, same_low, same_high)
+        finite &= row_intervals(d, norms, i, other, o0, o1, radius, relative, other_size, other_low, other_high)
         if finite:
             screen_anchor(
                 same_low, same_high, other_low, other_high, s1 - s0, o1 - o0, low, high,
@@ -150,25 +189,25 @@ def screen_chunk(
 
 @njit
 def screen(
-    X, Z, norms, anchors, same_ptr, same, other_ptr, other, bounds, radius, relative, low, high, diagonal,
+    X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds, radius, relative, low, high, diagonal,
     same_out, other_out, same_weights, other_weights, counts,
 ):  # fmt: skip
     """Run :func:`screen_chunk` over chunks of anchors, chunk c counting in ``counts[c]``."""
     for c in range(bounds.size - 1):
         screen_chunk(
-            X, Z, norms, anchors, same_ptr, same, other_ptr, other, bounds[c], bounds[c + 1], radius, relative, low,
+            X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds[c], bounds[c + 1], radius, relative, low,
             high, diagonal, same_out, other_out, same_weights, other_weights, counts[c],
         )  # fmt: skip
 
 
 @njit(parallel=True)
 def parallel_screen(
-    X, Z, norms, anchors, same_ptr, same, other_ptr, other, bounds, radius, relative, low, high, diagonal,
+    X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds, radius, relative, low, high, diagonal,
     same_out, other_out, same_weights, other_weights, counts,
 ):  # fmt: skip
     """:func:`screen` with the chunks shared among threads; the same bits."""
     for c in prange(bounds.size - 1):
         screen_chunk(
-            X, Z, norms, anchors, same_ptr, same, other_ptr, other, bounds[c], bounds[c + 1], radius, relative, low,
+            X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds[c], bounds[c + 1], radius, relative, low,
             high, diagonal, same_out, other_out, same_weights, other_weights, counts[c],
         )  # fmt: skip

@@ -43,9 +43,9 @@ class ProductTriplets(Terms):
     temporaries. What needs a number for each triplet (``norms``, ``index``, masks) is made on demand, and refused beyond 50 million.
 
     Rounding: an anchor's margins are rounded to a grid of 2**-49 of their range (coarser for lists beyond 255 points), which is
-    part of the bound of their error; sums over the grid are exact, so the pair weights are those of dual variables in [0, 1] up to three
-    roundings. With ``s = |x_i| + |x_j|`` (centred points) the error of the adjoint is at most ``gamma_m sum w_ij s^2``, `m` the length of the
-    longest sum. Results do not depend on the number of threads.
+    part of the bound of their error; sums over the grid are exact, so the pair weights are those of dual variables in [0, 1] up to
+    three roundings. With ``s = |x_i| + |x_j|`` (centred points) the error of the adjoint is at most ``gamma_m sum w_ij s^2``, `m` the
+    length of the longest sum. Results do not depend on the number of threads.
 
     Examples
     --------
@@ -115,8 +115,8 @@ class ProductTriplets(Terms):
     def hinge_sums(self, x, width):
         """Return the :class:`LossSums` of the hinge for the dual point of the smoothed hinge of that width > 0; cost as one call.
 
-        Where ``0 < slack < width``, ``alpha = slack/width`` and ``loss(m) + loss*(-alpha) + alpha m = slack - slack^2/width``; elsewhere it is 0, or at most
-        the error of the margin. Everything is a sum of non-negative numbers, nothing cancels.
+        Where ``0 < slack < width``, ``alpha = slack/width`` and ``loss(m) + loss*(-alpha) + alpha m = slack - slack^2/width``;
+        elsewhere it is 0, or at most the error of the margin. Everything is a sum of non-negative numbers, nothing cancels.
         """
         near = 2.0 * self._margin_errors(x, width)
         adjoint, error, sums = self._run(x, width, near)
@@ -128,17 +128,12 @@ class ProductTriplets(Terms):
         return LossSums(loss, adjoint, error, upper(fenchel, self._length), alpha_sum, sums[2])
 
     def _run(self, x, gamma_, near):
-        p, Z = self._points, self._transformed(x)
-        if self._dense:
-            if self._XT is None:
-                self._XT = np.ascontiguousarray(p.X.T)
-            transposed, shape = (self._XT, np.ascontiguousarray(Z.T)), (p.d + 1, p.n)
-        else:
-            transposed, shape = (np.empty((p.d, 0)),) * 2, self._rows_shape()
+        p, factors = self._points, self._factors(x)
+        shape = (p.d + 1, p.n) if self._dense else self._rows_shape()
         Y, sums = np.zeros((self._bounds.size - 1, *shape)), np.zeros((self._bounds.size - 1, 6))
         run = kernels.loss_sums if self._serial else kernels.parallel_loss_sums
         args = self._bounds, float(self.threshold), gamma_, near, self._bits, p.diagonal, Y, sums
-        run(p.X, Z, *transposed, p.norms, *self._arrays, *args)
+        run(*factors, p.norms, *self._arrays, *args)
         sums = [float(v) for v in sums.sum(axis=0)]
         adjoint = self._close_dense(_add(Y)) if self._dense else self._close(_add(Y))
         return adjoint, upper(gamma(self._length) * sums[5], self._length), sums
@@ -171,8 +166,9 @@ class ProductTriplets(Terms):
 
         Notes
         -----
-        With ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2`` the sphere rule (STS19 equation 4.1) is implied by intervals of the two distances:
-        it separates. A pair is compared with the extreme ends of the other list, so a call costs O(pairs d). Comparisons are strict, and
+        With ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2`` the sphere rule (STS19 equation 4.1) is implied by intervals of the two
+        distances: it separates. A pair is
+        compared with the extreme ends of the other list, so a call costs O(pairs d). Comparisons are strict, and
         the rounding errors of distances, sizes and differences widen the intervals.
         """
         center = self.cone.check(ball.center, "ball.center")
@@ -188,7 +184,7 @@ class ProductTriplets(Terms):
         limits = np.nextafter(tau - loss.gamma, -np.inf), tau
         run = screening.screen if self._serial else screening.parallel_screen
         args = self._bounds, radius, relative, *limits, p.diagonal, *outs, *weights, counts
-        run(p.X, self._transformed(center), p.norms, *self._arrays, *args)
+        run(*self._factors(center), p.norms, *self._arrays, *args)
         n_L, n_R = (int(c) for c in counts.sum(axis=0))
         if n_L + n_R == 0:
             return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
@@ -278,6 +274,15 @@ class ProductTriplets(Terms):
 
     def _transformed(self, x):
         return self._points.X * x if self._points.diagonal else self._points.X @ x
+
+    def _factors(self, x):
+        """Return X, its image under x, and both transposed (without columns while lists are short)."""
+        X, Z = self._points.X, self._transformed(x)
+        if not self._dense:
+            return X, Z, np.empty((X.shape[1], 0)), np.empty((X.shape[1], 0))
+        if self._XT is None:
+            self._XT = np.ascontiguousarray(X.T)
+        return X, Z, self._XT, np.ascontiguousarray(Z.T)
 
     def _pair_values(self, x):
         Z, lists = self._transformed(x), self._lists
