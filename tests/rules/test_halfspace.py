@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
-from naive.extremes import exact, negative, over_ball, over_halfspace, triplet
 
 import safescreen as ss
+from naive.extremes import exact, negative, over_ball, over_halfspace, triplet
 from safescreen.rules import halfspace, sphere
 
 

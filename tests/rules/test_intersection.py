@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mpf
-from naive.extremes import exact, negative, over_two_balls, triplet
 
 import safescreen as ss
+from naive.extremes import exact, negative, over_two_balls, triplet
 from safescreen.rules import intersection, sphere
 
 

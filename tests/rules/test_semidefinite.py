@@ -4,9 +4,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 from mpmath import mpf, sqrt
-from naive.extremes import distance_to_orthant_cut, exact, negative
 
 import safescreen as ss
+from naive.extremes import distance_to_orthant_cut, exact, negative
 from safescreen.rules import RULES, semidefinite, sphere
 
 
