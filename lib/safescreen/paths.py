@@ -10,16 +10,18 @@ from safescreen import ranges as lam_ranges
 from safescreen._checks import check_scalar, check_vector
 from safescreen._numba import njit
 from safescreen.problem import Problem
-from safescreen.rounding import sqrt_upper, upper
 from safescreen.solvers.projected_gradient import Descent
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
-from safescreen.solvers.solve import accuracy_slack, check_freq, check_limits, check_problem, run, warn_if_not_converged
+from safescreen.solvers.solve import accuracy_of, accuracy_slack, check_freq, check_limits, check_problem, run, warn_if_not_converged
 from safescreen.spheres import PathReference
 
 __all__ = ["Path", "path"]
 
 KEEP_BELOW = 100_000
 """Paths over at most so many terms keep the screened masks of every solution."""
+
+BLOCK = 1 << 17
+"""How many terms have their ranges renewed at a time."""
 
 
 @dataclass(frozen=True)
@@ -216,22 +218,29 @@ class _RangeBook:
     def reduction(self, last, lam, limits):
         """Return the reduction for lam; ranges that have run out are computed anew from the last solution."""
         prob = self.prob
-        slack = upper(sqrt_upper(2.0 * max(limits.tol, limits.rtol * (1.0 + 4.0 * limits.rtol) * abs(last.primal)) / last.lam), 8)
-        out = np.flatnonzero(self.until >= lam).astype(np.int32)
-        part = prob.terms.take(out)
-        found = lam_ranges.relaxed_path(Problem(part, prob.loss), last.x, last.eps + slack, last.lam) if out.size else None
-        removed, added, left = (np.empty(out.size, dtype=np.int32) for _ in range(3))
-        if out.size:
-            ends = found.L_low, found.R_low
-            sizes = _renew(out, *ends, lam, self.category, self.until, self.counts, removed, added, left)
-            self.tally.remove(removed[: sizes[0]])
-            self.tally.add(added[: sizes[1]])
-            left = left[: sizes[2]]
+        slack = accuracy_of(limits, last.primal, last.lam)
+        left = [self._renew(start, lam, last, slack) for start in range(0, len(prob), BLOCK)]
+        left = np.concatenate(left)
         total, error = self.tally.total()
         height = self._height() - 0.5 * prob.loss.gamma * int(self.counts[0])
-        problem = prob.with_linear_part(part.take(left), total, error, height)
+        problem = prob.with_linear_part(prob.terms.take(left), total, error, height)
         known = self.category, (int(self.counts[0]), int(self.counts[1])), slack * last.lam / lam
-        return Reduction.resume(prob, problem, out[left], *known)
+        return Reduction.resume(prob, problem, left, *known)
+
+    def _renew(self, start, lam, last, slack):
+        """Look again at a block of terms; return the numbers of those that are undecided."""
+        out = np.flatnonzero(self.until[start : start + BLOCK] >= lam).astype(np.int32)
+        if out.size == 0:
+            return out
+        out += start
+        part = Problem(self.prob.terms.take(out), self.prob.loss)
+        found = lam_ranges.relaxed_path(part, last.x, last.eps + slack, last.lam)
+        removed, added, left = (np.empty(out.size, dtype=np.int32) for _ in range(3))
+        state = self.category, self.until, self.counts
+        sizes = _renew(out, found.L_low, found.R_low, lam, *state, removed, added, left)
+        self.tally.remove(removed[: sizes[0]])
+        self.tally.add(added[: sizes[1]])
+        return left[: sizes[2]]
 
     def _height(self):
         tau = self.prob.terms.threshold
@@ -250,7 +259,7 @@ def _renew(out, L_low, R_low, lam, category, until, counts, removed, added, left
         elif R_low[n] < lam:
             new, low = 2, R_low[n]
         else:
-            left[n_left] = n
+            left[n_left] = t
             n_left += 1
         if old != 0:
             counts[old - 1] -= 1

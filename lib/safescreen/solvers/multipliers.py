@@ -13,6 +13,7 @@ from safescreen.problem import Problem
 from safescreen.rounding import gamma, upper
 from safescreen.solvers.projected_gradient import Descent, Limits, minimize
 from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.solution import PackedDual
 from safescreen.terms.base import LossSums
 
 __all__ = ["hinge_sums", "minimize_hinge"]
@@ -45,31 +46,40 @@ def minimize_hinge(reduction, lam, state, limits, alpha=None, *, screen=None, fr
         alpha = reduction.restrict(np.full(len(reduction.whole), 0.5) if alpha is None else alpha)
     width, best, stalled = WIDTH, None, 0
     while True:
-        problem = reduction.problem
-        smoothed = _around(problem, alpha if explicit else 0.0, width)
+        smoothed = _around(reduction.problem, alpha if explicit else None, width)
+        alpha = None  # one array of length T less while the inner problem is solved
         inner = Descent(state.x, state.step, state.n_iter)
         tol = limits.tol if best is None else max(INNER * best.gap, 0.2 * max(limits.tol, limits.rtol * abs(best.primal)))
         target = Limits(tol, 1e-3 if best is None else 0.0, limits.max_iter)
         minimize(Reduction(smoothed), lam, inner, target, active_set=active_set, freq=freq)
         state.x, state.step, state.n_iter = inner.x, inner.step, inner.n_iter
         alpha = smoothed.alpha(inner.x) if explicit else width
-        e = problem.assemble(hinge_sums(problem.terms, inner.x, alpha), inner.x, lam)
+        smoothed = None
+        e = _at(reduction, inner.x, lam, alpha)
         state.record(reduction, e, callback)
         slow = best is not None and e.gap > SLOW * best.gap
         stalled = stalled + 1 if best is not None and e.gap > 0.99 * best.gap else 0
         if best is None or e.gap < best.gap:
-            best, best_alpha = e, reduction.expand(alpha) if explicit else alpha
+            best, packed = e, _pack(reduction, alpha)
         if limits.reached(best.gap, best.primal) or state.stopped or state.n_iter >= limits.max_iter or stalled >= STALLED:
             break
-        whole_alpha = reduction.expand(alpha) if explicit else alpha
+        here = _pack(reduction, alpha)
         if screen is not None and screen(e):
-            alpha = reduction.restrict(whole_alpha) if explicit else alpha
-            best = reduction.problem.assemble(hinge_sums(reduction.problem.terms, inner.x, alpha), inner.x, lam)
-            best_alpha = reduction.expand(alpha) if explicit else alpha
+            packed = here
+            alpha = reduction.restrict(packed.unpack()) if explicit else alpha
+            best = _at(reduction, inner.x, lam, alpha)
         if slow or not explicit:
             width = max(width * NARROWER, NARROWEST if explicit else 1e-3 * NARROWEST)
     state.evaluation, state.x = best, best.x
-    return limits.reached(best.gap, best.primal), best_alpha
+    return limits.reached(best.gap, best.primal), packed.unpack() if explicit else packed
+
+
+def _at(reduction, x, lam, alpha):
+    return reduction.problem.assemble(hinge_sums(reduction.problem.terms, x, alpha), x, lam)
+
+
+def _pack(reduction, alpha):
+    return PackedDual(reduction.expand(alpha)) if reduction.explicit else alpha
 
 
 def hinge_sums(terms, x, alpha):
@@ -89,9 +99,12 @@ def hinge_sums(terms, x, alpha):
 
 
 def _around(problem, alpha, width):
-    """Return the smoothed problem whose dual is the hinge's with a proximal term around alpha."""
-    threshold = problem.terms.threshold
-    terms = problem.terms.with_threshold(threshold + width * alpha) if np.ndim(alpha) else problem.terms
+    """Return the smoothed problem whose dual is the hinge's with a proximal term around alpha (None: around zero)."""
+    terms = problem.terms
+    if alpha is not None:
+        threshold = alpha * width
+        threshold += terms.threshold
+        terms = terms.with_threshold(threshold)
     smoothed = Problem(terms, SmoothedHinge(width), linear=problem.linear, constant=problem.constant)
     smoothed._linear_error = problem._linear_error
     return smoothed

@@ -13,7 +13,7 @@ from safescreen.solvers.reduction import Reduction, parse_screening, reference
 from safescreen.solvers.solution import PackedDual, PackedMasks, Solution
 from safescreen.spheres import reference_accuracy
 
-__all__ = ["ConvergenceWarning", "check_freq", "check_limits", "check_problem", "run", "solve", "warn_if_not_converged"]
+__all__ = ["ConvergenceWarning", "accuracy_of", "accuracy_slack", "check_freq", "check_limits", "check_problem", "run", "solve", "warn_if_not_converged"]
 
 
 class ConvergenceWarning(UserWarning):
@@ -133,10 +133,15 @@ def run(reduction, lam, state, limits, families, freq, active_set, callback, *, 
     return solution, sums
 
 
+def accuracy_of(limits, primal, lam):
+    """Return an upper bound of ``||x - x*||`` for any x whose gap the limits accept, when its objective is at most `primal`."""
+    gap = max(limits.tol, limits.rtol * (1.0 + 4.0 * limits.rtol) * abs(primal))
+    return upper(sqrt_upper(2.0 * gap / lam), 8)
+
+
 def accuracy_slack(evaluation, limits):
-    """Return an upper bound of the distance from the optimum of any x that the limits will accept."""
-    gap = max(limits.tol, limits.rtol * (1.0 + 4.0 * limits.rtol) * abs(evaluation.primal))
-    return upper(sqrt_upper(2.0 * gap / evaluation.lam) + 2.0 * evaluation.x_error, 4)
+    """Return by how much balls are enlarged so that any x the limits will accept lies in them too."""
+    return upper(accuracy_of(limits, evaluation.primal, evaluation.lam) + 2.0 * evaluation.x_error, 4)
 
 
 def _sums(problem, x, alpha):

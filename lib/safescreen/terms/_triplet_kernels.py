@@ -14,27 +14,41 @@ BLOCK = 4096
 
 @njit
 def pair_values_full(X, Z, pairs, out):
-    """``out[p] = (x_i - x_j)' (z_i - z_j)`` with ``Z = X M``."""
+    """``out[p] = (x_i - x_j)' (z_i - z_j)`` with ``Z = X M``; four partial sums, so that additions need not wait for each other."""
     d = X.shape[1]
+    whole = d - d % 4
     for p in range(pairs.shape[0]):
         i, j = pairs[p, 0], pairs[p, 1]
-        total = 0.0
-        for k in range(d):
-            total += (X[i, k] - X[j, k]) * (Z[i, k] - Z[j, k])
-        out[p] = total
+        a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
+        for k in range(0, whole, 4):
+            a0 += (X[i, k] - X[j, k]) * (Z[i, k] - Z[j, k])
+            a1 += (X[i, k + 1] - X[j, k + 1]) * (Z[i, k + 1] - Z[j, k + 1])
+            a2 += (X[i, k + 2] - X[j, k + 2]) * (Z[i, k + 2] - Z[j, k + 2])
+            a3 += (X[i, k + 3] - X[j, k + 3]) * (Z[i, k + 3] - Z[j, k + 3])
+        for k in range(whole, d):
+            a0 += (X[i, k] - X[j, k]) * (Z[i, k] - Z[j, k])
+        out[p] = (a0 + a1) + (a2 + a3)
 
 
 @njit
 def pair_values_diagonal(X, m, pairs, out):
-    """``out[p] = sum_k m_k (x_ik - x_jk)^2``."""
+    """``out[p] = sum_k m_k (x_ik - x_jk)^2``, in four partial sums."""
     d = X.shape[1]
+    whole = d - d % 4
     for p in range(pairs.shape[0]):
         i, j = pairs[p, 0], pairs[p, 1]
-        total = 0.0
-        for k in range(d):
-            u = X[i, k] - X[j, k]
-            total += m[k] * (u * u)
-        out[p] = total
+        a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
+        for k in range(0, whole, 4):
+            u0, u1 = X[i, k] - X[j, k], X[i, k + 1] - X[j, k + 1]
+            u2, u3 = X[i, k + 2] - X[j, k + 2], X[i, k + 3] - X[j, k + 3]
+            a0 += m[k] * (u0 * u0)
+            a1 += m[k + 1] * (u1 * u1)
+            a2 += m[k + 2] * (u2 * u2)
+            a3 += m[k + 3] * (u3 * u3)
+        for k in range(whole, d):
+            u0 = X[i, k] - X[j, k]
+            a0 += m[k] * (u0 * u0)
+        out[p] = (a0 + a1) + (a2 + a3)
 
 
 @njit

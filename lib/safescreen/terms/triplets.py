@@ -319,10 +319,16 @@ def _check_index(index, n):
 
 
 def _number_pairs(first, second, n):
-    """Return the distinct (first, second) pairs, sorted, as (P, 2) int32, and each row's pair number as int32."""
-    keys, numbers = np.unique(first.astype(np.int64) * n + second, return_inverse=True)
-    pairs = np.column_stack((keys // n, keys % n)).astype(np.int32)
-    return pairs, numbers.astype(np.int32).ravel()
+    """Return the distinct (first, second) pairs, sorted, as (P, 2) int32, and each row's pair number as int32.
+
+    Row numbers are looked up in pieces: 16 bytes a row at the peak.
+    """
+    keys = first.astype(np.int64) * n + second
+    distinct = np.unique(keys)
+    numbers = np.empty(keys.size, dtype=np.int32)
+    for start in range(0, keys.size, 1 << 16):
+        numbers[start : start + (1 << 16)] = np.searchsorted(distinct, keys[start : start + (1 << 16)])
+    return np.column_stack((distinct // n, distinct % n)).astype(np.int32), numbers
 
 
 def _check_not_contradictory(same_pairs, other_pairs, same, other, n):
