@@ -167,9 +167,8 @@ class ProductTriplets(Terms):
         Notes
         -----
         With ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2`` the sphere rule (STS19 equation 4.1) is implied by intervals of the two
-        distances: it separates. A pair is
-        compared with the extreme ends of the other list, so a call costs O(pairs d). Comparisons are strict, and
-        the rounding errors of distances, sizes and differences widen the intervals.
+        distances: it separates. A pair is compared with the extreme ends of the other list, so a call costs O(pairs d).
+        Comparisons are strict, and the rounding errors of distances, sizes and differences widen the intervals.
         """
         center = self.cone.check(ball.center, "ball.center")
         radius = float(ball.radius)
