@@ -53,7 +53,10 @@ class Path(Sequence):
         return np.array([s.lam for s in self.solutions])
 
     def to_frame(self):
-        """Return a pandas DataFrame, a row a lam: lam, primal, loss, gap, n_iter, n_L, n_R, screening_rate, path_rate, seconds, converged."""
+        """Return a pandas DataFrame, a row a lam.
+
+        Columns: lam, primal, loss, gap, n_iter, n_L, n_R, screening_rate, converged, path_rate, seconds.
+        """
         import pandas as pd
 
         columns = ("lam", "primal", "loss", "gap", "n_iter", "n_L", "n_R", "screening_rate", "converged")
@@ -92,7 +95,8 @@ def path(
     tol, rtol, freq, active_set, max_iter
         As in :func:`safescreen.solve`, for every lam.
     screening : tuple of str
-        Spheres; each is used before the first iteration with the last solution as its reference (RRPB as a path bound, STS19 Theorem 6), and again
+        Spheres; each is used before the first iteration with the last solution as its reference (RRPB as a path bound, STS19
+        Theorem 6), and again
         every `freq` iterations with the iterate.
     ranges : bool
         Keep, for each term, the range of lam in which it is certain (STS19 Theorem 10): no rule is evaluated for it in that range.
@@ -204,7 +208,8 @@ class _Walk:
 class _RangeBook:
     """For each term its certain category, and down to which lam that holds; terms are looked at again only when it ends.
 
-    Ranges are computed for an accuracy of the reference enlarged by the accuracy of the solutions to come, which needs no more than a factor
+    Ranges are computed for an accuracy of the reference enlarged by the accuracy of the solutions to come, which needs no more
+    than a factor
     ``lam0/lam`` at a later lam as long as the objective falls along the path.
     """
 

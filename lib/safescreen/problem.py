@@ -251,7 +251,8 @@ class Problem:
     def lam_max(self):
         """Return the smallest lam from which on every term is in the linear region; there ``x = [c + sum_t a_t]_K/lam``.
 
-        ``max_t <a_t, [c + sum_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no inner product is positive, ``inf`` if a term with
+        ``max_t <a_t, [c + sum_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no inner product is positive, ``inf``
+        if a term with
         ``tau_t <= gamma`` can never become linear.
         """
         x, ratios = self.all_linear(), []

@@ -2,7 +2,8 @@
 
 With ``gamma = 0`` the primal has kinks, and its gradients alone do not bring the gap to zero. The dual is made strongly concave around the
 current dual point: ``max D(alpha) - g/2 ||alpha - alpha_k||^2`` is, term by term, the smoothed hinge of width g with the threshold moved to
-``tau_t + g alpha_k,t``. Its solution is the next dual point. The iteration converges for any g (Rockafellar 1976), and every pair (x, alpha) on
+``tau_t + g alpha_k,t``. Its solution is the next dual point. The iteration converges for any g (Rockafellar 1976), and every pair
+(x, alpha) on
 the way has a gap of the hinge problem itself. Terms whose dual variables are never stored one by one get narrower and narrower g instead.
 """
 
@@ -85,7 +86,8 @@ def _pack(reduction, alpha):
 def hinge_sums(terms, x, alpha):
     """Return the hinge's :class:`LossSums` at x for a dual point: an array, or the width g of a smoothed hinge, meaning its ``alpha(x)``.
 
-    In the second case ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the Fenchel terms of
+    In the second case ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the
+    Fenchel terms of
     the smoothed hinge, so nothing of length T is needed.
     """
     hinge = SmoothedHinge(0.0)

@@ -82,7 +82,8 @@ class Descent:
 def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=False, callback=None):
     """Run projected gradient until the gap of the problem that is left reaches the limits; `state` is updated.
 
-    The step is the mean of the two Barzilai-Borwein lengths, ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2`` (STS19 section 7), taken freely as long as
+    The step is the mean of the two Barzilai-Borwein lengths, ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2`` (STS19 section 7), taken
+    freely as long as
     the gap keeps falling; after :data:`PATIENCE` iterations without progress it is halved along the feasible direction while the
     objective exceeds its recent maximum, which makes the method converge from anywhere.
 
@@ -95,7 +96,8 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
     screen : callable, optional
         ``screen(evaluation) -> bool``, called each `freq` iterations; True if the problem that is left has changed.
     active_set : bool
-        Between these rounds, use only the terms with non-zero loss (Weinberger & Saul); optimality is always judged on all terms that are left.
+        Between these rounds, use only the terms with non-zero loss (Weinberger & Saul); optimality is always judged on all terms
+        that are left.
 
     Returns
     -------

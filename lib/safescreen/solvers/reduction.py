@@ -38,7 +38,8 @@ def parse_screening(screening):
 class Reduction:
     """A problem, what is known of its terms, and the reduced problem that follows.
 
-    Every ball is enlarged by the accuracy the solution is to have (STS19 section 6.1.2): a solution within `slack` of the optimum then has every
+    Every ball is enlarged by the accuracy the solution is to have (STS19 section 6.1.2): a solution within `slack` of the optimum
+    then has every
     screened term in its region too, so that objective and gap of the reduced problem are those of the whole one there.
 
     Attributes

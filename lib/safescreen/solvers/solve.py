@@ -13,7 +13,17 @@ from safescreen.solvers.reduction import Reduction, parse_screening, reference
 from safescreen.solvers.solution import PackedDual, PackedMasks, Solution
 from safescreen.spheres import reference_accuracy
 
-__all__ = ["ConvergenceWarning", "accuracy_of", "accuracy_slack", "check_freq", "check_limits", "check_problem", "run", "solve", "warn_if_not_converged"]
+__all__ = [
+    "ConvergenceWarning",
+    "accuracy_of",
+    "accuracy_slack",
+    "check_freq",
+    "check_limits",
+    "check_problem",
+    "run",
+    "solve",
+    "warn_if_not_converged",
+]
 
 
 class ConvergenceWarning(UserWarning):

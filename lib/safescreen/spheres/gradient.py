@@ -10,7 +10,8 @@ __all__ = ["gradient_bound", "projected_gradient_bound"]
 def gradient_bound(prob, x, lam):
     """Return the gradient bound (GB): center ``x - g/(2 lam)``, radius ``||g||/(2 lam)``, g a subgradient at x.
 
-    STS19 Theorem 1. For a computed ``alpha(x)``, which is the exact slope up to rounding only, the radius is ``sqrt(||g||^2/(4 lam^2) + phi/lam)``
+    STS19 Theorem 1. For a computed ``alpha(x)``, which is the exact slope up to rounding only, the radius is
+    ``sqrt(||g||^2/(4 lam^2) + phi/lam)``
     with phi the Fenchel terms of the evaluation: adding the loss inequalities of the proof with that slack gives it, for any alpha.
 
     Parameters

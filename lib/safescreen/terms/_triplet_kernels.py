@@ -70,7 +70,8 @@ def pair_scales(X, point_norms, pairs, out):
 def triplet_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, out):
     """Upper bounds of ``||H_t||``.
 
-    With ``p = x_j - x_l`` and ``s = (x_i - x_l) + (x_i - x_j)``, ``H = (p s' + s p')/2`` has ``||H||^2 = (|p|^2 |s|^2 + (p's)^2)/2`` and diagonal
+    With ``p = x_j - x_l`` and ``s = (x_i - x_l) + (x_i - x_j)``, ``H = (p s' + s p')/2`` has
+    ``||H||^2 = (|p|^2 |s|^2 + (p's)^2)/2`` and diagonal
     ``p * s``: no cancellation when the two pairs are nearly the same vector.
     """
     d = X.shape[1]

@@ -92,8 +92,9 @@ class Terms(ABC):
         """Return the terms of the boolean mask `keep`, in order, sharing what they can with this object."""
 
     def partition(self, status):
-        """Return ``(left, total, error, ids)``: terms of status 0, the sum of those of status 1 with its error bound, and the numbers of the first.
+        """Return ``(left, total, error, ids)``.
 
+        The terms of status 0, the sum of those of status 1 with its error bound, and the numbers of the first.
         `status` is an int8 array of shape (T,): 0 undecided, 1 linear, 2 zero.
         """
         total, error = self.weighted_sum(status == 1)
