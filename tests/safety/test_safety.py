@@ -1,0 +1,178 @@
+"""Every sphere contains the optimum and every rule is right: all spheres, rules, losses and cones, on friendly and on hostile data."""
+
+from functools import lru_cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+from instances import ADVERSARIAL, KINDS, instance
+from naive.harness import truth
+
+import safescreen as ss
+from safescreen.rules import RULES
+from safescreen.solvers.reduction import Reduction
+from safescreen.spheres import SPHERES, PathReference, Reference, reference_accuracy
+
+FRACTIONS = (0.5, 0.02)
+LOSSES = (0.0, 0.05, 1.0)
+
+
+@lru_cache
+def solved(kind, data, gamma, fraction):
+    """Return an instance with its problem, lam, accurate solution and the truth about it."""
+    of = instance(kind, data)
+    prob, lam = of.problem(gamma), of.lam(fraction)
+    solution, known = truth(prob, of.exact(gamma), lam)
+    size = np.linalg.norm(solution.x)
+    assert float(known.eps) < 1e-4 * size, "a reference this vague would prove nothing"
+    return of, prob, lam, solution, known
+
+
+def visited(of, prob, lam, solution, seed=0):
+    """Return points of the cone: iterates of a solve that screens, and points no solver would look at."""
+    found, rng, size = [], np.random.default_rng(seed), float(np.linalg.norm(solution.x))
+    ss.solve(prob, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda state, x: found.append(x))
+    found = [*found[:3], *found[3::40], found[-1]]
+    found += [np.zeros_like(solution.x), solution.x, 1e6 * solution.x, 1e-6 * solution.x, prob.all_linear() / lam]
+    found += [of.feasible(rng, size * s) for s in (1e-3, 1.0, 1e3)]
+    for relative in (1e-12, 1e-9, 1e-6, 1e-3):
+        found.append(prob.cone.project(solution.x + of.feasible(rng, relative * size)))
+    return found
+
+
+def references(prob, points, lam, alphas=(None,)):
+    """Yield what spheres may be built from: each point alone, and as the solution of neighbouring lam."""
+    for x in points:
+        for alpha in alphas:
+            yield Reference(prob, prob.evaluate(x, lam, alpha))
+        for factor in (1.0, 0.9, 1.02, 3.0):
+            eps = reference_accuracy(prob.evaluate(x, factor * lam))
+            yield Reference(prob, prob.evaluate(x, lam), PathReference(x0=x, lam0=factor * lam, eps=eps))
+
+
+def balls(reference):
+    """Yield the balls of all families; those that do not use the path only once a point."""
+    for name, family in SPHERES.items():
+        if family.uses_path or reference.path is None:
+            yield name, family.build(reference)
+
+
+CASES = [(kind, "normal", gamma, fraction) for kind in KINDS for gamma in LOSSES for fraction in FRACTIONS]
+CASES += [(kind, data, gamma, 0.5 if gamma else 0.02) for kind in KINDS[:3] for data in ADVERSARIAL for gamma in LOSSES[:2]]
+
+
+@pytest.mark.parametrize(("kind", "data", "gamma", "fraction"), CASES)
+def test_contained_and_right(kind, data, gamma, fraction):
+    of, prob, lam, solution, known = solved(kind, data, gamma, fraction)
+    alphas = (None, solution.alpha, np.random.default_rng(1).uniform(size=len(prob)))
+    for n, reference in enumerate(references(prob, visited(of, prob, lam, solution), lam, alphas)):
+        for m, (name, ball) in enumerate(balls(reference)):
+            assert known.contained(ball), name
+            for rule in RULES:
+                if rule != "semidefinite" or kind != "full" or (n + m) % 4 == 0:  # eigendecompositions: a part of the balls
+                    assert known.right(RULES[rule](prob, ball)), (name, rule)
+
+
+@pytest.mark.parametrize("gamma", LOSSES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_intersections_and_halfspaces_are_right(kind, gamma):
+    of, prob, lam, solution, known = solved(kind, "normal", gamma, 0.5)
+    for x in visited(of, prob, lam, solution)[::3]:
+        found = [ball for reference in references(prob, [x], lam) for _, ball in balls(reference)]
+        for first, second in combinations(found, 2):
+            assert known.right(ss.rules.intersection(prob, first, second)), (first.name, second.name)
+        # optimality of the optimum against x: <lam x* - H(alpha*), x - x*> >= 0 gives no computable half-space, the cone does
+        for ball in found:
+            for normal in (of.feasible(np.random.default_rng(2)), prob.evaluate(x, lam).minus):
+                if of.cone != "free":
+                    assert known.right(ss.rules.halfspace(prob, ball, normal)), ball.name
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", KINDS)
+def test_public_functions_contain(kind, gamma):
+    of, prob, lam, solution, known = solved(kind, "normal", gamma, 0.5)
+    rng, s = np.random.default_rng(3), ss.spheres
+    for x in (np.zeros_like(solution.x), solution.x, *(of.feasible(rng, t) for t in (1e-3, 1e-1, 10.0))):
+        for alpha in (None, np.zeros(len(prob)), np.ones(len(prob)), rng.uniform(size=len(prob)), solution.alpha):
+            assert known.contained(s.duality_gap_bound(prob, x, lam, alpha))
+            assert known.contained(s.midpoint_gap_bound(prob, x, lam, alpha))
+            if alpha is not None:
+                assert known.contained(s.constrained_duality_gap_bound(prob, alpha, lam))
+        assert known.contained(s.gradient_bound(prob, x, lam))
+        assert known.contained(s.projected_gradient_bound(prob, x, lam))
+        for lam0 in (0.3 * lam, lam, 2.0 * lam):
+            eps = s.duality_gap_bound(prob, x, lam0).radius
+            assert known.contained(s.relaxed_path_bound(x, eps, lam0, lam))
+    exact_solution = prob.all_linear() / (3.0 * prob.lam_max()), 3.0 * prob.lam_max()
+    ball = s.path_bound(*exact_solution, lam)
+    assert known.contained(ss.Sphere(ball.center, ball.radius * (1.0 + 1e-12)))
+
+
+class Watch:
+    """Looks at every ball a solver uses and at every decision it takes."""
+
+    def __init__(self, monkeypatch):
+        self.known, self.n_balls, self.n_screened = None, 0, 0
+        original = Reduction.apply
+
+        def apply(reduction, ball, rule="sphere"):
+            changed = original(reduction, ball, rule)
+            assert self.known.contained(ball), ball.name
+            assert self.known.right(reduction.screened()), (ball.name, rule)
+            self.n_balls += 1
+            self.n_screened = max(self.n_screened, reduction.n_L + reduction.n_R)
+            return changed
+
+        monkeypatch.setattr(Reduction, "apply", apply)
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", KINDS)
+def test_inside_a_solve(kind, gamma, rule, monkeypatch):
+    *_, prob, lam, solution, known = solved(kind, "normal", gamma, 0.5)
+    for name in SPHERES:
+        for active_set in (False, True):
+            watch = Watch(monkeypatch)
+            watch.known = known
+            got = ss.solve(prob, lam, rtol=1e-9, tol=0.0, screening=(f"{name}+{rule}",), freq=1, active_set=active_set)
+            monkeypatch.undo()
+            assert watch.n_balls > 0 and watch.n_screened == got.n_L + got.n_R
+            assert known.right(got.screened)
+
+
+@pytest.mark.parametrize("ranges", [False, True])
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", KINDS)
+def test_along_a_path(kind, gamma, ranges):
+    of = instance(kind)
+    prob, lams = of.problem(gamma), of.lam(1.0) * 0.8 ** np.arange(8)
+    path = ss.path(prob, lams, tol=0.0, rtol=1e-7, ranges=ranges)
+    for solution, rate in zip(path, path.path_rates, strict=True):
+        known = truth(prob, of.exact(gamma), solution.lam)[1]
+        assert known.right(solution.screened)
+        assert known.contained(ss.Sphere(solution.x, solution.eps))
+        assert 0.0 <= rate <= 1.0
+    assert max(path.path_rates) > 0.1
+
+
+@pytest.mark.parametrize("gamma", [0.05, 0.5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_screening_screens(kind, gamma):
+    """With an accurate reference each sphere screens nearly all terms off the quadratic part, and even a poor one screens some."""
+    of, prob, lam, solution, known = solved(kind, "normal", gamma, 0.5)
+    certain = known.must_L | known.must_R
+    assert certain.sum() > 10
+    for name, ball in balls(Reference(prob, prob.evaluate(solution.x, lam))):
+        found = ss.rules.sphere(prob, ball)
+        decided = found.in_L | found.in_R
+        assert decided[certain].mean() > 0.9, name
+    rough = prob.cone.project(solution.x + of.feasible(np.random.default_rng(0), 0.02 * np.linalg.norm(solution.x)))
+    for name, ball in balls(Reference(prob, prob.evaluate(rough, lam))):
+        assert ss.rules.sphere(prob, ball).rate > 0.0, name
+    near = PathReference(x0=solution.x, lam0=lam / 0.98, eps=solution.eps)
+    known0 = truth(prob, of.exact(gamma), lam / 0.98)
+    near = PathReference(x0=known0[0].x, lam0=lam / 0.98, eps=known0[0].eps)
+    ball = SPHERES["RRPB"].build(Reference(prob, prob.evaluate(known0[0].x, lam), near))
+    assert ss.rules.sphere(prob, ball).rate > 0.2
