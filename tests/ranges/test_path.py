@@ -87,6 +87,25 @@ def test_badly_scaled_and_cancelling_triplets(scale):
     assert np.isfinite(ranges.L_low).any()
 
 
+@pytest.mark.parametrize("steps", range(-3, 4))
+def test_thresholds_a_few_ulps_from_a_margin(steps, make_samples):
+    """At lam0 with an exact reference the rule is the comparison of a margin and the threshold, to the last bit."""
+    rng = np.random.default_rng(7)
+    rows, x0 = rng.normal(size=(150, 5)), rng.normal(size=5)
+    margins = [dot(exact(a), exact(x0)) for a in rows]
+    thresholds = np.array([float(h) for h in margins])
+    for _ in range(abs(steps)):
+        thresholds = np.nextafter(thresholds, np.inf * np.sign(steps))
+    terms = make_samples(rows)
+    for shift, expected in ((0.0, None), (1e-12, True)):
+        for side, outward in (("R", -1.0), ("L", 1.0)):
+            terms.threshold = thresholds + outward * shift
+            known = ~np.isnan(getattr(relaxed_path(ss.Problem(terms, ss.Hinge()), x0, 0.0, 1.0), f"{side}_low"))
+            for t in np.flatnonzero(known):
+                assert outward * (float(terms.threshold[t]) - margins[t]) > 0
+            assert expected is None or known.all()
+
+
 @settings(max_examples=200)
 @given(
     st.lists(st.lists(st.integers(-3, 3), min_size=2, max_size=2), min_size=2, max_size=4),

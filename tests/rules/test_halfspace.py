@@ -32,14 +32,21 @@ def test_the_naive_formula_is_the_minimum(d):
         assert abs(program.solve(solver="CLARABEL") - float(over_halfspace(*args))) < 1e-5
 
 
+@pytest.mark.parametrize("far", [1.0, 1e5])
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_decisions_are_those_of_exact_arithmetic(d, scale, make_samples, check_extremes):
+def test_decisions_are_those_of_exact_arithmetic(d, scale, far, make_samples, check_extremes):
+    """A center far from 0 makes the roundings of the margins matter, not only those of the radius."""
     rng = np.random.default_rng(10 * d)
-    for level in (-0.9, -0.3, 0.0, 0.4, 0.95):
-        Q, P = rng.normal(size=(2, d)) * [[scale], [1.0 / scale]]
-        rows = rng.normal(size=(9, d)) * 10.0 ** rng.integers(-6, 7, size=(9, 1))
+    for level in (-0.9, -0.3, 0.0, 0.4, 0.95, 0.9999):
+        Q, P = rng.normal(size=(2, d)) * [[scale * far], [1.0 / scale]]
+        rows = rng.normal(size=(16, d)) * 10.0 ** rng.integers(-6, 7, size=(16, 1))
         rows[1], rows[2] = 3.0 * P / np.linalg.norm(P), -P / np.linalg.norm(P)  # parallel to the normal
+        if d > 1:  # minimisers just outside the half-space
+            unit = P / np.linalg.norm(P)
+            across = rows[8:] - np.outer(rows[8:] @ unit, unit)
+            across *= np.sqrt(1.0 - level**2) / np.linalg.norm(across, axis=1, keepdims=True)
+            rows[8:] = across - (level - 1e-9) * unit
         r = float(rng.uniform(0.1, 1.0) * scale)
         b = float(P @ Q + level * r * np.linalg.norm(P))
         scales = np.linalg.norm(rows, axis=1) * (np.linalg.norm(Q) + r)

@@ -33,16 +33,18 @@ def test_the_naive_formula_is_the_minimum(d):
         assert abs(program.solve(solver="CLARABEL") - float(naive)) < 1e-5
 
 
+@pytest.mark.parametrize("far", [0.0, 1e5])
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 @pytest.mark.parametrize("d", [1, 2, 5])
-def test_decisions_are_those_of_exact_arithmetic(d, scale, make_samples, check_extremes):
+def test_decisions_are_those_of_exact_arithmetic(d, scale, far, make_samples, check_extremes):
+    """Centers far from 0 make the roundings of the margins matter, not only those of the radii."""
     rng = np.random.default_rng(20 * d)
     for overlap in (0.05, 0.5, 0.9, 1.5, 2.5):
-        Q1, Q2 = rng.normal(size=(2, d)) * scale
+        Q1, Q2 = (rng.normal(size=(2, d)) + far * rng.normal(size=d)) * scale
         D = float(np.linalg.norm(Q1 - Q2))
         r1 = float(rng.uniform(0.3, 1.0) * D)
         r2 = float(abs(D - r1) + overlap * r1)
-        rows = rng.normal(size=(9, d)) * 10.0 ** rng.integers(-6, 7, size=(9, 1))
+        rows = rng.normal(size=(16, d)) * 10.0 ** rng.integers(-6, 7, size=(16, 1))
         rows[1], rows[2] = (Q1 - Q2) / D, -3.0 * (Q1 - Q2) / D  # along the line of centers
         scales = np.linalg.norm(rows, axis=1) * (np.linalg.norm(Q1) + np.linalg.norm(Q2) + r1 + r2)
         balls = ss.Sphere(Q1, r1), ss.Sphere(Q2, r2)

@@ -6,7 +6,7 @@ import pytest
 from mpmath import mpf, sqrt
 
 import safescreen as ss
-from naive.extremes import distance_to_orthant_cut, exact, negative
+from naive.extremes import distance_to_orthant_cut, exact, negative, triplet
 from safescreen.rules import RULES, semidefinite, sphere
 
 
@@ -89,6 +89,30 @@ def test_decisions_are_those_of_exact_arithmetic(diagonal, scale, make_problem):
                 assert got or r > float(turn) * (1 - 1e-6)
                 certified += got
     assert certified > 20
+
+
+@pytest.mark.parametrize("far", [1.0, 1e5])
+def test_diagonal_decisions_are_those_of_exact_arithmetic(far, make_problem):
+    """General triplets; centers far from 0 against a radius that is not."""
+    rng = np.random.default_rng(9)
+    certified = 0
+    for _ in range(25):
+        X = rng.normal(size=(3, 3))
+        terms, Q = ss.Triplets(X, [[0, 1, 2]], diagonal=True), rng.normal(size=3) * [far, far, 1.0]
+        a = triplet(X, 0, 1, 2)[::4]
+        slope = np.linalg.norm(np.array(a, dtype=float))
+        threshold = float(np.array(a, dtype=float) @ np.maximum(Q, 0.0)) + rng.choice([-1.0, 1.0]) * slope * rng.uniform(0.1, 1.0)
+        problem = make_problem(terms, threshold)
+        for side, b, C in (("in_L", a, mpf(threshold)), ("in_R", negative(a), -mpf(threshold))):
+            turn = sqrt(distance_to_orthant_cut(b, exact(Q), C))
+            if not float(np.linalg.norm(np.minimum(Q, 0.0))) * (1 + 1e-9) < turn < 1e9:
+                continue
+            for r in (*(float(turn) * (1 + k * 2.0**-52) for k in range(-6, 7)), float(turn) * 0.99):
+                got = getattr(semidefinite(problem, ss.Sphere(Q, r)), side)[0]
+                assert not got or mpf(r) < turn
+                certified += got
+            assert got or far > 1.0
+    assert certified > 10
 
 
 def test_a_radius_two_percent_too_small_is_caught(make_problem):
