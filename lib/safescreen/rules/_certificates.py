@@ -142,9 +142,7 @@ def certify_orthant(region, claims):
     breaks = np.take_along_axis(breaks, order, axis=1)
     starts = (np.where(active, a * Q, 0.0).sum(axis=1), np.where(active, a * a, 0.0).sum(axis=1))
     deltas = (np.take_along_axis(change * v, order, axis=1) for v in (a * Q, a * a))
-    level, slope = (
-        np.column_stack((s, s[:, None] + np.cumsum(d, axis=1))) for s, d in zip(starts, deltas, strict=True)
-    )
+    level, slope = (np.column_stack((s, s[:, None] + np.cumsum(d, axis=1))) for s, d in zip(starts, deltas, strict=True))
     reached = level[:, :-1] + breaks * slope[:, :-1]
     piece = np.count_nonzero(np.isfinite(breaks) & (reached < claims.C[:, None]), axis=1)
     rows = np.arange(piece.size)

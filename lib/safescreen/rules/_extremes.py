@@ -76,9 +76,7 @@ def halfspace_kernel(q, q_errors, s, s_errors, norms, r, delta, root, scale, low
 
 
 @njit
-def intersection_kernel(
-    q1, e1, q2, e2, norms, square1, square2, D, D_square, t0, h, low, high, step, in_L, in_R
-):
+def intersection_kernel(q1, e1, q2, e2, norms, square1, square2, D, D_square, t0, h, low, high, step, in_L, in_R):
     """Decide terms still undecided by either of two balls at distance `D`."""
     for t in range(q1.size):
         if in_L[t] or in_R[t]:

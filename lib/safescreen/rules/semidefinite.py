@@ -82,9 +82,7 @@ def semidefinite(prob, ball, *, max_iter=20, skip=None):
         size, certify = max(1, BATCH // cone.d), certify_orthant
     if not hasattr(prob.terms, "elements"):
         kind = type(prob.terms).__name__
-        raise TypeError(
-            f"prob must have terms that can be written out singly for the semidefinite rule, got {kind}"
-        )
+        raise TypeError(f"prob must have terms that can be written out singly for the semidefinite rule, got {kind}")
     region, plus = _region(cone, cone.check(ball.center, "ball.center"), radius)
     views = [prob.terms.inner_products(element) for element in (ball.center, plus)]
     masks = {-1.0: first.in_R, 1.0: first.in_L}
