@@ -65,10 +65,13 @@ def test_shares_add_up_to_one(problem):
     assert tops[-1] == 1.0 and ax.get_title(loc="left") == "shares"
 
 
-def test_rates_and_bars_show_their_numbers():
+def test_rates_lines_and_bars_show_their_numbers():
     ax = plots.rates({"GB": ([4.0, 2.0, 1.0], [0.1, 0.5, 0.9])})
     assert ax.lines[0].get_ydata().tolist() == [0.1, 0.5, 0.9]
     assert ax.get_xlim()[0] > ax.get_xlim()[1]
+    ax = plots.lines({"GB": [1.0, 0.5], "other": [0.1]}, title="radius", log=True)
+    assert [line.get_ydata().tolist() for line in ax.lines] == [[1.0, 0.5], [0.1]]
+    assert ax.get_yscale() == "log" and ax.get_title(loc="left") == "radius"
     ax = plots.bars({"none": 2.0, "GB": np.nan, "PGB": 0.5})
     assert [bar.get_width() for bar in ax.patches] == [2.0, 0.0, 0.5]
     assert [text.get_text() for text in ax.texts] == ["2.00", "", "0.50"]

@@ -1,6 +1,7 @@
-"""One-line figures of the notebooks: terms on the loss, balls in a plane, rates along a path, bars of seconds.
+"""One-line figures of the notebooks: terms on the loss, balls in a plane, rates along a path, bars.
 
-Every function draws on `ax`, or on a figure of its own, and returns the axes; matplotlib is imported when one is called.
+Every function draws on `ax`, or on a figure of its own, and returns the axes; matplotlib is imported when
+one is called.
 """
 
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ __all__ = [
     "STYLE",
     "balls",
     "bars",
+    "lines",
     "panels",
     "points_and_metric",
     "rates",
@@ -67,7 +69,7 @@ def _canvas(ax, figsize):
 
 
 def panels(ncols=2, width=9.0, height=3.2, **options):
-    """Return ``(figure, axes)`` of a row of panels in the common style; sizes in inches, `options` as for ``plt.subplots``."""
+    """Return ``(figure, axes)`` of a row of panels; sizes in inches, `options` as for ``plt.subplots``."""
     import matplotlib.pyplot as plt
 
     with plt.rc_context(STYLE):
@@ -154,7 +156,7 @@ def points_and_metric(X, y, M=None, *, ax=None, title=""):
 
 
 def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
-    """Draw balls, the cone and points in a plane of the space; a ball appears as the disc in which the plane cuts it.
+    """Draw balls, the cone and points in a plane; a ball appears as the disc in which the plane cuts it.
 
     Parameters
     ----------
@@ -212,7 +214,9 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
                 linestyle="none",
             )
             ax.annotate(label, seen(x), xytext=(6, 5), textcoords="offset points", fontsize=9, zorder=5)
-        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", title=title)
+        names = ("$x_1$", "$x_2$") if plane is None else ("", "")
+        ax.set(xlabel=names[0], ylabel=names[1], aspect="equal", title=title)
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         ax.legend(loc="best")
     return ax
 
@@ -259,8 +263,35 @@ def rates(curves, *, ax=None, title="", ylabel="share of terms screened"):
     return ax
 
 
+def lines(curves, *, ax=None, title="", xlabel="", ylabel="", log=False):
+    """Draw sequences of numbers against their position, a line each.
+
+    Parameters
+    ----------
+    curves : dict of sequences
+        By label; labels that are methods get their colours, every second line is dashed.
+    ax : matplotlib axes, optional
+    title, xlabel, ylabel : str
+    log : bool
+        Logarithmic vertical axis.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    with _canvas(ax, (5.2, 3.2)) as ax:
+        for order, (name, values) in enumerate(curves.items()):
+            ax.plot(
+                values, "-o" if order % 2 == 0 else "--o", color=METHODS.get(name), markersize=3, label=name
+            )
+        ax.set(xlabel=xlabel, ylabel=ylabel, yscale="log" if log else "linear")
+        ax.set_title(title)
+        ax.legend(loc="best")
+    return ax
+
+
 def shares(path, *, ax=None, title=""):
-    """Draw along a path which share of the terms screening has placed in the linear part, in the zero part, or left undecided.
+    """Draw the share of terms that screening has placed in either part of the loss, along a path.
 
     Parameters
     ----------
