@@ -1,12 +1,17 @@
-"""Set-up of numba: a compile cache that cannot be stale, and one place to get ``njit``.
+"""Set-up of numba: a compile cache that cannot be stale, a code generator that can be trusted, and one place to get ``njit``.
 
 numba's own cache key is the file a kernel is written in; editing a kernel that another file inlines
 would leave the caller stale. The cache folder is therefore named by a hash of every source file of
 this package and by numba's version, and is chosen before numba is imported.
+
+AVX-512 code is not generated: with numba 0.68 (LLVM 22) on processors of the ``znver4`` and ``znver5`` kind, a loop that stores to two
+arrays under a condition on one of them loses some of the stores once it is vectorized (a fault of LLVM's, known from other languages
+too: rust-lang/rust issue 158622), and a lost flag here would be an unsafe decision. ``tests/test_numba.py`` runs that loop. ``NUMBA_CPU_FEATURES`` or ``NUMBA_CPU_NAME`` in the environment overrule this choice.
 """
 
 import hashlib
 import os
+import platform
 import sys
 from pathlib import Path
 
@@ -35,11 +40,21 @@ def _cache_folder():
     return Path(base) / "safescreen" / "numba" / f"{source_hash()[:20]}-{version('numba')}"
 
 
+def _features():
+    if "NUMBA_CPU_NAME" in os.environ or platform.machine().lower() not in ("x86_64", "amd64"):
+        return None
+    return os.environ.setdefault("NUMBA_CPU_FEATURES", "-avx512f")
+
+
+FEATURES = _features()
 if "numba" not in sys.modules:
     os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache_folder()))
 
-import numba  # noqa: E402  (the cache folder has to be known first)
+import numba  # noqa: E402  (the cache folder and the features have to be known first)
 from numba import prange  # noqa: E402
+
+if numba.config.CPU_FEATURES is None and FEATURES is not None:
+    numba.config.CPU_FEATURES = FEATURES  # numba was imported before this package; read at its first compilation
 
 
 def njit(*args, **options):

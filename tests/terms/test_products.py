@@ -388,3 +388,18 @@ def test_memory_does_not_grow_with_the_number_of_triplets():
 def test_bad_input_is_named(arguments, error, message):
     with pytest.raises(error, match=message):
         ProductTriplets(*arguments)
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.02, 0.2, 1.0])
+def test_long_lists_count_every_triplet_once_when_screened(radius):
+    rng = np.random.default_rng(7)
+    X, y = rng.normal(size=(150, 4)), np.arange(150) % 3
+    X[:, 0] += 2.0 * y
+    loss = ss.SmoothedHinge(0.05)
+    problem = ss.Problem(ss.ProductTriplets(X, y), loss)
+    x = np.diag([0.5, 0.1, 0.0, 0.0])
+    found = problem.terms.screen_blocks(ss.Sphere(x, radius), loss)
+    assert len(found.remaining) + found.n_L + found.n_R == len(problem)
+    assert found.n_L + found.n_R > 0
+    left = problem.with_linear_part(found.remaining, found.total, found.error, found.n_L * (1.0 - 0.025))
+    assert np.isclose(left.primal(x, 10.0), problem.primal(x, 10.0), rtol=1e-12)

@@ -11,11 +11,9 @@ import numpy as np
 
 from safescreen.losses import SmoothedHinge
 from safescreen.problem import Problem
-from safescreen.rounding import gamma, upper
 from safescreen.solvers.projected_gradient import Descent, Limits, minimize
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.solution import PackedDual
-from safescreen.terms.base import LossSums
 
 __all__ = ["hinge_sums", "minimize_hinge"]
 
@@ -75,29 +73,17 @@ def minimize_hinge(reduction, lam, state, limits, alpha=None, *, screen=None, fr
     return limits.reached(best.gap, best.primal), packed.unpack() if explicit else packed
 
 
+def hinge_sums(terms, x, alpha):
+    """Return the hinge's loss sums at x for a dual point: an array, or the width g of the smoothed hinge whose ``alpha(x)`` is meant."""
+    return terms.loss_sums(x, SmoothedHinge(0.0), alpha) if np.ndim(alpha) else terms.hinge_sums(x, alpha)
+
+
 def _at(reduction, x, lam, alpha):
     return reduction.problem.assemble(hinge_sums(reduction.problem.terms, x, alpha), x, lam)
 
 
 def _pack(reduction, alpha):
     return PackedDual(reduction.expand(alpha)) if reduction.explicit else alpha
-
-
-def hinge_sums(terms, x, alpha):
-    """Return the hinge's :class:`LossSums` at x for a dual point: an array, or the width g of a smoothed hinge, meaning its ``alpha(x)``.
-
-    In the second case ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the
-    Fenchel terms of
-    the smoothed hinge, so nothing of length T is needed.
-    """
-    hinge = SmoothedHinge(0.0)
-    if np.ndim(alpha):
-        return terms.loss_sums(x, hinge, alpha)
-    kinked, smooth = terms.loss_sums(x, hinge), terms.loss_sums(x, SmoothedHinge(alpha))
-    difference = kinked.loss - smooth.loss - 0.5 * alpha * smooth.alpha_square
-    rounding = gamma(200) * (abs(kinked.loss) + abs(smooth.loss) + alpha * smooth.alpha_square)
-    fenchel = upper(max(difference, 0.0) + rounding + kinked.fenchel + smooth.fenchel, 8)
-    return LossSums(kinked.loss, smooth.adjoint, smooth.adjoint_error, fenchel, smooth.alpha_sum, smooth.alpha_square)
 
 
 def _around(problem, alpha, width):

@@ -136,15 +136,15 @@ def screen_anchor(
                 changed = True
         if n_other == 0:
             break
-    empty = n_same == 0 or n_other == 0
     for r in range(p):
         if not same_out[r]:
             same_weights[r] = from_other
-            same_out[r] = empty
     for c in range(q):
         if not other_out[c]:
             other_weights[c] = from_same
-            other_out[c] = empty
+    if n_same == 0 or n_other == 0:
+        same_out[:p] = True
+        other_out[:q] = True
 
 
 @njit

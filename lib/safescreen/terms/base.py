@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from safescreen._checks import check_mask, check_vector
+from safescreen.losses import SmoothedHinge
+from safescreen.rounding import gamma, upper
 
 __all__ = ["LossSums", "Tally", "Terms"]
 
@@ -82,6 +84,18 @@ class Terms(ABC):
     @abstractmethod
     def loss_sums(self, x, loss, alpha=None):
         """Return the :class:`LossSums` at x; `alpha` (shape (T,)) replaces ``alpha(<a_t, x>)`` where it is given."""
+
+    def hinge_sums(self, x, width):
+        """Return the hinge's :class:`LossSums` at x for the dual point of the smoothed hinge of a width g > 0; cost of two calls.
+
+        ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the Fenchel terms of the smoothed
+        hinge, so nothing of length T is needed.
+        """
+        kinked, smooth = self.loss_sums(x, SmoothedHinge(0.0)), self.loss_sums(x, SmoothedHinge(width))
+        difference = kinked.loss - smooth.loss - 0.5 * width * smooth.alpha_square
+        rounding = gamma(len(self) + 100) * (kinked.loss + smooth.loss + width * smooth.alpha_square)
+        fenchel = upper(max(difference, 0.0) + rounding + kinked.fenchel + smooth.fenchel, 8)
+        return LossSums(kinked.loss, smooth.adjoint, smooth.adjoint_error, fenchel, smooth.alpha_sum, smooth.alpha_square)
 
     @abstractmethod
     def weighted_sum(self, weights):
