@@ -1,0 +1,167 @@
+"""Every bound of a rounding error is one: against 50-digit arithmetic, and not larger than it has to be."""
+
+import mpmath
+import numpy as np
+import pytest
+from instances import ADVERSARIAL, KINDS, instance
+from mpmath import mpf
+from naive.exact import Exact, minus, split
+from naive.extremes import dot, exact, norm
+
+import safescreen as ss
+from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
+
+DATA = ("normal", *ADVERSARIAL)
+every = pytest.mark.parametrize("kind", KINDS)
+hostile = pytest.mark.parametrize("data", DATA)
+
+
+def flat(x):
+    return exact(np.ravel(x))
+
+
+def points(of, prob, lam, seed=0):
+    rng = np.random.default_rng(seed)
+    best = ss.solve(prob, lam, tol=0.0, rtol=1e-6).x
+    size = float(np.linalg.norm(best))
+    yield from (best, np.zeros_like(best), 1e5 * best, of.feasible(rng, size))
+    yield prob.cone.project(best + of.feasible(rng, 1e-8 * size))
+
+
+def evaluations(of, gamma, fraction=0.3):
+    """Yield ``(evaluation, dual point, exact problem)`` at several points, for whole and reduced problems, alpha given and not."""
+    prob, truth, lam = of.problem(gamma), of.exact(gamma), of.lam(fraction)
+    rng = np.random.default_rng(5)
+    which = rng.integers(0, 3, len(prob))
+    reduced = prob.reduce(which == 1, which == 2), truth.reduce(which == 1, which == 2)
+    for problem, exact_problem in ((prob, truth), reduced):
+        for x in points(of, problem, lam):
+            alphas = [rng.uniform(size=len(problem)), problem.alpha(x), np.round(rng.uniform(size=len(problem)))]
+            for alpha in alphas:
+                yield problem.evaluate(x, lam, alpha), exact(alpha), exact_problem
+            if gamma > 0.0:
+                yield problem.evaluate(x, lam), exact(alphas[1]), exact_problem  # the dual point as computed
+
+
+@hostile
+@every
+def test_inner_products(kind, data):
+    of = instance(kind, data)
+    rng, terms = np.random.default_rng(0), of.terms
+    truth = of.exact(0.0)
+    for x in (of.feasible(rng, 1.0), of.feasible(rng, 1e-12), of.feasible(rng, 1e12), -of.feasible(rng, 1.0)):
+        values, errors = terms.inner_products(x).chunk(0, len(terms))
+        assert np.array_equal(values, terms.margins(x))
+        for value, error, m, n in zip(values, errors, truth.margins(flat(x)), truth.norms, strict=True):
+            assert abs(mpf(float(value)) - m) <= mpf(float(error))
+            if data == "normal":
+                assert error <= 1e-12 * float(n) * np.linalg.norm(x) + 1e-299
+
+
+@hostile
+@every
+def test_norms(kind, data):
+    of = instance(kind, data)
+    norms = of.exact(0.0).norms
+    for bound, n in zip(of.terms.norms, norms, strict=True):
+        assert mpf(float(bound)) >= n
+        if data in ("normal", "tiny", "huge", "collinear", "zeros"):
+            assert bound <= float(n) * (1.0 + 1e-12) + 1e-14 * float(max(norms))
+
+
+@hostile
+@every
+def test_weighted_sums(kind, data):
+    of = instance(kind, data)
+    rng, terms, truth = np.random.default_rng(1), of.terms, of.exact(0.0)
+    T = len(terms)
+    for weights in (rng.uniform(size=T), rng.standard_normal(T), rng.uniform(size=T) < 0.5, np.ones(T)):
+        total, error = terms.weighted_sum(weights)
+        true = truth.adjoint(exact(np.asarray(weights, dtype=float)))
+        assert norm(minus(flat(total), true)) <= mpf(float(error))
+        if data == "normal":
+            assert error <= 1e-11 * float(np.abs(weights) @ terms.norms)
+
+
+@hostile
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@every
+def test_evaluations(kind, gamma, data):
+    of = instance(kind, data)
+    for e, alpha, truth in evaluations(of, gamma):
+        lam, x = mpf(float(e.lam)), split(flat(e.x), of.cone)[0]
+        assert norm(minus(flat(e.x), x)) <= mpf(e.x_error) * (1 + mpf(10) ** -40)
+        gap = truth.gap(x, e.lam, alpha)
+        assert gap >= -mpf(10) ** -35 * (1 + abs(gap))
+        assert mpf(e.gap) >= gap
+        assert mpf(e.fenchel) >= truth.fenchel(x, alpha) - mpf(10) ** -30 * abs(gap)
+        H = truth.H(alpha)
+        plus = split(H, of.cone)[0]
+        x_alpha = [v / lam for v in plus]
+        assert norm(minus(flat(e.H), H)) <= mpf(e.H_error)
+        assert norm(minus(flat(e.x_alpha), x_alpha)) <= mpf(e.x_alpha_error)
+        distance = norm(minus(x, x_alpha))
+        assert mpf(e.distance) + mpf(e.x_alpha_error) >= distance
+        assert mpf(e.excess) >= (truth.fenchel(x, alpha) + dot(x, split(H, of.cone)[1])) / lam
+        if data == "normal":
+            assert mpf(e.gap) <= gap * (1 + mpf(10) ** -9) + mpf(10) ** -12 * abs(mpf(e.primal))
+
+
+@hostile
+@every
+def test_spheres_hold_their_exact_versions(kind, data):
+    """Centers are computed, so each ball has to hold the exact ball of the same formula: its radius is not smaller."""
+    of = instance(kind, data)
+    prob, truth, lam = of.problem(0.05), of.exact(0.05), of.lam(0.3)
+    for x in points(of, prob, lam):
+        x_exact = split(flat(x), of.cone)[0]
+        alpha = exact(prob.alpha(x))  # as computed: any dual point gives spheres
+        half = mpf(0.5)
+        gap = truth.gap(x_exact, lam, alpha) / mpf(float(lam))
+        H = [v / mpf(float(lam)) for v in truth.H(alpha)]
+        g = minus(x_exact, H)  # gradient over lam
+        assert mpf(ss.spheres.gradient_bound(prob, x, lam).radius) >= half * norm(g)
+        assert mpf(ss.spheres.duality_gap_bound(prob, x, lam).radius) >= mpmath.sqrt(max(2 * gap, 0))
+        Q = [half * (p + q) for p, q in zip(x_exact, H, strict=True)]
+        square = half * half * dot(g, g) - dot(*[split(Q, of.cone)[1]] * 2)
+        assert mpf(ss.spheres.projected_gradient_bound(prob, x, lam).radius) >= mpmath.sqrt(max(square, 0))
+        apart = minus(x_exact, split(H, of.cone)[0])
+        square = gap - dot(apart, apart) / 4
+        assert mpf(ss.spheres.midpoint_gap_bound(prob, x, lam).radius) >= mpmath.sqrt(max(square, 0))
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5])
+def test_eigenvalue_splits(d):
+    rng, cone = np.random.default_rng(d), PSDCone(d)
+    for trial in range(12):
+        L = rng.standard_normal((d, d))
+        values = rng.standard_normal(d) * 10.0 ** rng.integers(-12, 3, d)
+        Q = np.linalg.qr(L)[0]
+        H = [L + L.T, Q * values @ Q.T, L @ L.T, -L @ L.T, np.outer(L[0], L[0]) - np.outer(L[-1], L[-1])][trial % 5]
+        H = 0.5 * (H + H.T) * 10.0 ** (20 * (trial % 3 - 1))
+        plus, negative = cone.split(H)
+        exact_plus, exact_negative = split(flat(H), "psd")
+        bound = mpf(cone.split_error(H))
+        assert norm(minus(flat(plus), exact_plus)) <= bound
+        assert norm(minus(flat(negative), exact_negative)) <= bound
+        assert norm(split(flat(plus), "psd")[1]) <= mpf(cone.feasible_error(plus)) + bound
+        assert bound <= 1e-13 * d * np.linalg.norm(H)
+
+
+@pytest.mark.parametrize("cone", [NonNegativeCone(4), FreeSpace(4)])
+def test_other_splits_are_exact(cone):
+    H = np.random.default_rng(0).standard_normal(4)
+    plus, negative = cone.split(H)
+    assert np.array_equal(plus - negative, H) and cone.split_error(H) == 0.0 and cone.feasible_error(plus) == 0.0
+    assert np.array_equal(plus, np.maximum(H, 0.0) if isinstance(cone, NonNegativeCone) else H)
+
+
+def test_the_exact_gap_is_that_of_the_definition():
+    of = instance("full")
+    truth, naive = Exact(of.exact_elements, "psd", 0.05), of.naive(0.05)
+    x, alpha = of.feasible(np.random.default_rng(0), 0.1), np.random.default_rng(1).uniform(size=len(of.terms))
+    lam = of.lam(0.3)
+    assert float(truth.gap(flat(x), lam, exact(alpha))) == pytest.approx(naive.gap(x, lam, alpha), rel=1e-10)
+    assert float(truth.fenchel(flat(x), exact(alpha))) == pytest.approx(
+        naive.losses(x).sum() + alpha @ naive.margins(x) - alpha.sum() + 0.025 * alpha @ alpha, rel=1e-10
+    )

@@ -1,0 +1,89 @@
+"""Many small reductions are one: linear terms stay within their error bound, and paths carry nothing along."""
+
+import numpy as np
+import pytest
+from instances import ADVERSARIAL, KINDS, instance
+from mpmath import mpf
+from naive.exact import minus
+from naive.extremes import exact, norm
+
+import safescreen as ss
+
+
+def error_of(problem, exact_problem):
+    """Return the true error of the linear term."""
+    return norm(minus(exact(np.ravel(problem.linear)), exact_problem.linear))
+
+
+@pytest.mark.parametrize("data", ["normal", *ADVERSARIAL])
+@pytest.mark.parametrize("kind", KINDS)
+def test_one_at_a_time_is_all_at_once(kind, data):
+    of = instance(kind, data)
+    whole, truth, n = of.problem(0.05), of.exact(0.05), len(of.terms)
+    rng = np.random.default_rng(0)
+    in_L = rng.uniform(size=n) < 0.6
+    in_R = ~in_L & (rng.uniform(size=n) < 0.5)
+    once, true = whole.reduce(in_L, in_R), truth.reduce(in_L, in_R)
+    left, problem = np.arange(n), whole
+    for part in np.array_split(rng.permutation(np.flatnonzero(in_L | in_R)), 25):
+        here = np.isin(left, part)
+        problem = problem.reduce(here & in_L[left], here & in_R[left])
+        left = left[~here]
+    assert np.array_equal(left, np.flatnonzero(~(in_L | in_R))) and len(problem) == len(once)
+    scale = float(np.sum(whole.terms.norms))
+    for reduced in (once, problem):
+        assert error_of(reduced, true) <= mpf(reduced._linear_error)
+        assert reduced.constant == pytest.approx(float(true.constant), rel=1e-13, abs=1e-12)
+        if data == "normal":
+            assert reduced._linear_error <= 1e-11 * scale
+    assert np.array_equal(problem.terms.norms, once.terms.norms)
+    apart = norm(minus(exact(np.ravel(once.linear)), exact(np.ravel(problem.linear))))
+    assert apart <= mpf(once._linear_error) + mpf(problem._linear_error)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_reduction_of_a_problem_with_a_linear_term(kind):
+    of = instance(kind)
+    rng, n = np.random.default_rng(1), len(of.terms)
+    c = of.feasible(rng, 1e3)
+    which = rng.integers(0, 3, n)
+    problem = of.problem(0.05, linear=c, constant=2.5).reduce(which == 1, which == 2)
+    true = of.exact(0.05, linear=exact(np.ravel(c)), constant=2.5).reduce(which == 1, which == 2)
+    assert error_of(problem, true) <= mpf(problem._linear_error)
+    assert problem.constant == pytest.approx(float(true.constant), rel=1e-13)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_path_with_ranges_keeps_a_true_tally(kind, gamma, monkeypatch):
+    """What terms in and out of their ranges leave in the linear term is the exact sum of those that are in."""
+    of, seen = instance(kind), []
+    whole, original = of.problem(gamma), ss.paths._RangeBook.reduction
+
+    def reduction(book, *args):
+        found = original(book, *args)
+        seen.append((found.problem.linear, found.problem._linear_error, book.category.copy()))
+        return found
+
+    monkeypatch.setattr(ss.paths._RangeBook, "reduction", reduction)
+    ss.path(whole, of.lam(1.0) * 0.9 ** np.arange(25), tol=0.0, rtol=1e-6, ranges=True)
+    truth = of.exact(gamma)
+    assert len(seen) == 24 and any((category == 1).any() for *_, category in seen)
+    for linear, bound, category in seen:
+        total = truth.adjoint([mpf(int(c == 1)) for c in category])
+        assert norm(minus(exact(np.ravel(linear)), total)) <= mpf(bound)
+
+
+@pytest.mark.parametrize("kind", ["full", "diagonal"])
+def test_a_tally_has_no_memory(kind):
+    terms = instance(kind).terms
+    rng, tally = np.random.default_rng(2), terms.tally()
+    inside = np.zeros(len(terms), dtype=bool)
+    for _ in range(200):
+        ids = rng.permutation(len(terms))[:30].astype(np.int32)
+        tally.add(ids[~inside[ids]])
+        tally.remove(ids[inside[ids]])
+        inside[ids] = ~inside[ids]
+    total, error = tally.total()
+    direct, direct_error = terms.weighted_sum(inside)
+    assert np.array_equal(total, direct) and error == direct_error
