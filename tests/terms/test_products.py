@@ -390,7 +390,7 @@ def test_bad_input_is_named(arguments, error, message):
         ProductTriplets(*arguments)
 
 
-@pytest.mark.parametrize("radius", [0.0, 0.02, 0.2, 1.0])
+@pytest.mark.parametrize("radius", [0.0, 0.02, 0.2])
 def test_long_lists_count_every_triplet_once_when_screened(radius):
     rng = np.random.default_rng(7)
     X, y = rng.normal(size=(150, 4)), np.arange(150) % 3
