@@ -70,7 +70,7 @@ def test_a_solver_does_not_use_a_broken_radius(radius, monkeypatch):
     problem = triplets([1.0, 1.0, 1.0], 0.05)
     family = ss.spheres.SphereFamily(lambda r: ss.Sphere(r.evaluation.x, radius), "broken")
     monkeypatch.setitem(ss.SPHERES, "broken", family)
-    found = solve(problem, 1e-3, screening=("broken",), freq=1)
+    found = solve(problem, 30.0, screening=("broken",), freq=1)
     assert found.converged and found.n_L + found.n_R == 0
 
 
