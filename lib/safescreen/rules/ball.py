@@ -42,6 +42,7 @@ def sphere(prob, ball):
     radius = float(ball.radius)
 
     def decide(products, norms, low, high, in_L, in_R):
+        """Decide a chunk of terms."""
         _ball(*products[0], norms, radius, low, high, int(high.size > 1), in_L, in_R)
 
     return apply(prob, (center,), decide)
@@ -49,12 +50,22 @@ def sphere(prob, ball):
 
 @njit
 def _ball(values, errors, norms, radius, low, high, step, in_L, in_R):
-    for t in range(values.size):
-        q, a, b = values[t], low[t * step], high[t * step]
-        slack = errors[t] + radius * norms[t]
-        slack += 8.0 * UNIT * (abs(q) + slack + abs(b) + abs(b - a))
-        in_R[t] = q - slack > b
-        in_L[t] = q + slack < a
+    if step == 0:  # one pair of thresholds for all terms: the loop vectorizes
+        a, b = low[0], high[0]
+        size = abs(b) + abs(b - a)
+        for t in range(values.size):
+            q = values[t]
+            slack = errors[t] + radius * norms[t]
+            slack += 8.0 * UNIT * (abs(q) + slack + size)
+            in_R[t] = q - slack > b
+            in_L[t] = q + slack < a
+    else:
+        for t in range(values.size):
+            q, a, b = values[t], low[t], high[t]
+            slack = errors[t] + radius * norms[t]
+            slack += 8.0 * UNIT * (abs(q) + slack + abs(b) + abs(b - a))
+            in_R[t] = q - slack > b
+            in_L[t] = q + slack < a
 
 
 def reach(ball):

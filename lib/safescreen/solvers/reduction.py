@@ -148,13 +148,12 @@ def reference(evaluation, path=None):
 def _merge(status, in_L, in_R):
     """Write new decisions into `status`; return how many are new in L and in R, and how many terms are decided."""
     new_L, new_R, decided = 0, 0, 0
-    for t in range(status.size):
-        if status[t] == 0:
-            if in_L[t]:
-                status[t] = 1
-                new_L += 1
-            elif in_R[t]:
-                status[t] = 2
-                new_R += 1
+    for t in range(status.size):  # without branches, so that it vectorizes
+        open_ = status[t] == 0
+        linear = open_ & in_L[t]
+        zero = open_ & in_R[t] & (not in_L[t])
+        status[t] += np.int8(linear) + np.int8(2) * np.int8(zero)
+        new_L += linear
+        new_R += zero
         decided += status[t] != 0
     return new_L, new_R, decided

@@ -265,13 +265,14 @@ def partition(same, other, norms, status, same_weights, other_weights, left_same
     other_weights[:] = 0.0
     n = 0
     for t in range(same.size):
-        if status[t] == 0:
+        code = status[t]
+        if code == 0:
             left_same[n] = same[t]
             left_other[n] = other[t]
             left_norms[n] = norms[t]
             left[n] = t
             n += 1
-        elif status[t] == 1:
+        elif code == 1:
             same_weights[same[t]] += 1.0
             other_weights[other[t]] += 1.0
 
