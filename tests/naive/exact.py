@@ -53,12 +53,12 @@ def split(H, cone):
 
 
 class Exact:
-    """The problem of exact elements over the cone "psd", "nonneg" or "free"."""
+    """The problem of exact elements over the cone "psd", "nonneg" or "free"; `linear` is a flat list."""
 
     def __init__(self, elements, cone, gamma, tau=1.0, linear=None, constant=0):
         self.A, self.cone, self.gamma, self.constant = elements, cone, mpf(float(gamma)), mpf(float(constant))
         self.tau = exact(np.broadcast_to(tau, len(elements)))
-        self.linear = [mpf(0)] * len(elements[0]) if linear is None else exact(np.ravel(linear))
+        self.linear = [mpf(0)] * len(elements[0]) if linear is None else [mpf(v) for v in linear]
         self.norms = [norm(a) for a in elements]
 
     def margins(self, x):
@@ -73,7 +73,7 @@ class Exact:
     def _slopes(self, x):
         slacks = [tau - m for tau, m in zip(self.tau, self.margins(x), strict=True)]
         if self.gamma == 0:
-            return [(mpf(s > 0), s) for s in slacks]
+            return [(mpf(bool(s > 0)), s) for s in slacks]
         return [(min(max(s / self.gamma, mpf(0)), mpf(1)), s) for s in slacks]
 
     def adjoint(self, alpha):
@@ -82,12 +82,20 @@ class Exact:
     def H(self, alpha):
         return [c + h for c, h in zip(self.linear, self.adjoint(alpha), strict=True)]
 
+    def reduce(self, in_L, in_R):
+        """Return the reduced problem (STS19 Lemma 1), its linear term without any rounding."""
+        keep = [t for t in range(len(self.A)) if not (in_L[t] or in_R[t])]
+        part = Exact([self.A[t] for t in keep], self.cone, self.gamma, [float(self.tau[t]) for t in keep], self.linear)
+        part.linear = self.H([mpf(bool(v)) for v in in_L])
+        part.constant = self.constant + mpmath.fsum(self.tau[t] - self.gamma / 2 for t in np.flatnonzero(in_L))
+        return part
+
     def gap(self, x, lam, alpha):
         """Return ``P(x) - D(alpha)``."""
         lam = mpf(float(lam))
         primal = self.loss(x) - dot(self.linear, x) + lam / 2 * dot(x, x)
         plus = split(self.H(alpha), self.cone)[0]
-        dual = dot(self.tau, alpha) - self.gamma / 2 * dot(alpha, alpha) - dot(plus, plus) / (2 * lam)
+        dual = dot(self.tau, alpha) - self.gamma / 2 * dot(alpha, alpha) - dot(plus, plus) / (2 * lam)  # constants cancel
         return primal - dual
 
     def fenchel(self, x, alpha):

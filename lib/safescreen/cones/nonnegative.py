@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safescreen.cones.base import Cone
+from safescreen.rounding import norm_upper
 
 __all__ = ["NonNegativeCone"]
 
@@ -33,8 +34,8 @@ class NonNegativeCone(Cone):
         return 0.0
 
     def violation(self, x):
-        """Return the norm of the negative part."""
-        return float(np.linalg.norm(np.minimum(x, 0.0)))
+        """Return the norm of the negative part; never 0 where there is one."""
+        return norm_upper(np.minimum(x, 0.0))
 
     def feasible_error(self, x):
         """Return 0: non-negative numbers are stored as such."""

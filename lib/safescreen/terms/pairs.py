@@ -21,12 +21,14 @@ class Points:
     """
 
     def __init__(self, X, diagonal):
-        self.X = np.ascontiguousarray(X - X.mean(axis=0))
-        if not np.isfinite(self.X).all():
-            raise ValueError("X must allow differences in double precision, found entries whose differences overflow")
+        with np.errstate(over="ignore", invalid="ignore"):
+            self.X = np.ascontiguousarray(X - X.mean(axis=0))
+            square = np.einsum("ij,ij->i", self.X, self.X)
+        if not square.max() < 1e300:  # NaN compares false
+            raise ValueError("X must allow squared distances in double precision, found entries whose squares overflow; scale it")
         self.n, self.d = X.shape
         self.diagonal = diagonal
-        self.norms = np.sqrt(np.einsum("ij,ij->i", self.X, self.X)) * (1.0 + gamma(self.d + 4)) + 1e-160
+        self.norms = np.sqrt(square) * (1.0 + gamma(self.d + 4)) + 1e-160
 
 
 class PairTable:

@@ -1,0 +1,82 @@
+"""Samples against rows written out, dense and sparse; bad input."""
+
+import numpy as np
+import pytest
+from instances import instance
+from naive import sample_elements
+from scipy import sparse
+
+import safescreen as ss
+
+X = np.random.default_rng(0).standard_normal((11, 4)) * (np.random.default_rng(1).uniform(size=(11, 4)) < 0.6)
+Y = np.where(np.arange(11) % 3 == 0, -1, 1)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csr_array, sparse.coo_array, sparse.csc_array])
+def test_definition(form):
+    terms, A = ss.Samples(form(X), Y), sample_elements(X, Y)
+    w, rng = np.random.default_rng(2).standard_normal(4), np.random.default_rng(3)
+    assert len(terms) == 11 and terms.cone == ss.FreeSpace(4)
+    assert np.allclose(terms.margins(w), A @ w, rtol=1e-13, atol=1e-14)
+    assert np.allclose(terms.norms, np.linalg.norm(A, axis=1), rtol=1e-13, atol=1e-150)
+    for weights in (rng.uniform(size=11), rng.standard_normal(11)):
+        assert np.allclose(terms.adjoint(weights), A.T @ weights, rtol=1e-13, atol=1e-14)
+    rows, errors = terms.elements(np.array([3, 0]))
+    assert np.array_equal(rows, A[[3, 0]]) and not errors.any()
+
+
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_sums_and_parts(kind):
+    of = instance(kind)
+    rng, w = np.random.default_rng(0), np.array([0.5, -0.2, 0.1])
+    for gamma in (0.0, 0.05, 0.5, 1.0):
+        naive = of.naive(gamma)
+        for alpha in (None, rng.uniform(size=len(of.terms))):
+            sums = of.terms.loss_sums(w, ss.SmoothedHinge(gamma), alpha)
+            used = naive.alpha(w) if alpha is None else alpha
+            assert sums.loss == pytest.approx(naive.losses(w).sum(), rel=1e-12)
+            assert np.allclose(sums.adjoint, naive.H(used), rtol=1e-12, atol=1e-12)
+            assert sums.alpha_sum == pytest.approx(used.sum()) and sums.alpha_square == pytest.approx(used @ used)
+    keep = rng.uniform(size=len(of.terms)) < 0.5
+    part = of.terms.with_threshold(np.arange(40.0)).select(keep)
+    assert np.array_equal(part.margins(w), of.terms.margins(w)[keep])
+    assert np.array_equal(part.threshold, np.arange(40.0)[keep]) and np.array_equal(part.norms, of.terms.norms[keep])
+
+
+def test_dense_and_sparse_solve_alike():
+    dense, csr = instance("dense"), instance("csr")
+    lam = dense.lam(0.2)
+    for gamma in (0.0, 0.05):
+        one, other = (ss.solve(of.problem(gamma), lam, tol=0.0, rtol=1e-10) for of in (dense, csr))
+        assert np.allclose(one.x, other.x, atol=one.eps + other.eps)
+
+
+def test_duplicate_entries_of_a_sparse_matrix_are_summed():
+    rows = sparse.csr_array((np.array([1.0, 2.0, 3.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    assert ss.Samples(rows, [1, -1]).margins(np.ones(2)).tolist() == [3.0, -3.0]
+    assert rows.nnz == 3, "the input is left as it was"
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e150])
+def test_norms_of_extreme_rows(scale):
+    terms = ss.Samples(np.array([[3.0, 4.0], [0.0, 0.0]]) * scale, [1, -1])
+    assert terms.norms[0] == pytest.approx(5.0 * scale, rel=1e-12) and terms.norms[0] >= 5.0 * scale
+
+
+@pytest.mark.parametrize(
+    ("points", "y", "error", "message"),
+    [
+        (X, np.ones(11), ValueError, "y must hold at least two classes, found only"),
+        (X, np.arange(11) % 2, ValueError, r"y must hold -1 and \+1 only, found \[0\]"),
+        (X, Y[:5], ValueError, r"y must have shape \(11,\)"),
+        (np.full((11, 4), np.nan), Y, ValueError, "X must be finite, got nan"),
+        (sparse.csr_array(np.full((11, 4), np.inf)), Y, ValueError, "X must be finite, got inf"),
+        (X[:, :0], Y, ValueError, "X must have at least one row and one column"),
+        (X[:, 0], Y, ValueError, "X must have two dimensions"),
+        (X.astype(str), Y, TypeError, "X must hold real numbers"),
+    ],
+)
+def test_bad_input_is_named(points, y, error, message):
+    with pytest.raises(error, match=message):
+        ss.Samples(points, y)
