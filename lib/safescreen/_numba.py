@@ -2,11 +2,12 @@
 
 numba's own cache key is the file a kernel is written in; editing a kernel that another file inlines
 would leave the caller stale. The cache folder is therefore named by a hash of every source file of
-this package and by numba's version, and is chosen before numba is imported.
+this package that kernels can depend on, and by numba's version, and is chosen before numba is imported.
 
 AVX-512 code is not generated: with numba 0.68 (LLVM 22) on processors of the ``znver4`` and ``znver5`` kind, a loop that stores to two
 arrays under a condition on one of them loses some of the stores once it is vectorized (a fault of LLVM's, known from other languages
-too: rust-lang/rust issue 158622), and a lost flag here would be an unsafe decision. ``tests/test_numba.py`` runs that loop. ``NUMBA_CPU_FEATURES`` or ``NUMBA_CPU_NAME`` in the environment overrule this choice.
+too: rust-lang/rust issue 158622), and a lost flag here would be an unsafe decision. ``tests/test_numba.py`` runs that loop.
+``NUMBA_CPU_FEATURES`` or ``NUMBA_CPU_NAME`` in the environment overrule this choice.
 """
 
 import hashlib
@@ -17,14 +18,18 @@ from pathlib import Path
 
 __all__ = ["njit", "prange", "source_hash"]
 
+WITHOUT_KERNELS = ("datasets", "experiments", "cli.py", "plots.py")
+
 
 def source_hash():
-    """Return the SHA-256 (hex) of all Python sources of this package, names included."""
+    """Return the SHA-256 (hex) of the Python sources that kernels can depend on, names included."""
     root = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode())
-        digest.update(path.read_bytes())
+        name = path.relative_to(root)
+        if name.parts[0] not in WITHOUT_KERNELS:
+            digest.update(name.as_posix().encode())
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

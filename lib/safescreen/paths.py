@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from safescreen import ranges as lam_ranges
 from safescreen._checks import check_scalar, check_vector
 from safescreen._numba import njit
-from safescreen.problem import Problem
+from safescreen.ranges.path import lower_end_kernel
+from safescreen.rounding import norm_upper
 from safescreen.solvers.projected_gradient import Descent
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
 from safescreen.solvers.solve import accuracy_of, accuracy_slack, check_freq, check_limits, check_problem, run, warn_if_not_converged
@@ -224,7 +224,9 @@ class _RangeBook:
         """Return the reduction for lam; ranges that have run out are computed anew from the last solution."""
         prob = self.prob
         slack = accuracy_of(limits, last.primal, last.lam)
-        left = [self._renew(start, lam, last, slack) for start in range(0, len(prob), BLOCK)]
+        products, m = prob.terms.inner_products(last.x), norm_upper(last.x)
+        near = m, last.eps + slack, last.lam
+        left = [self._renew(start, lam, products, near) for start in range(0, len(prob), BLOCK)]
         left = np.concatenate(left)
         total, error = self.tally.total()
         height = self._height() - 0.5 * prob.loss.gamma * int(self.counts[0])
@@ -232,17 +234,21 @@ class _RangeBook:
         known = self.category, (int(self.counts[0]), int(self.counts[1])), slack * last.lam / lam
         return Reduction.resume(prob, problem, left, *known)
 
-    def _renew(self, start, lam, last, slack):
+    def _renew(self, start, lam, products, near):
         """Look again at a block of terms; return the numbers of those that are undecided."""
         out = np.flatnonzero(self.until[start : start + BLOCK] >= lam).astype(np.int32)
         if out.size == 0:
             return out
         out += start
-        part = Problem(self.prob.terms.take(out), self.prob.loss)
-        found = lam_ranges.relaxed_path(part, last.x, last.eps + slack, last.lam)
+        terms, gamma = self.prob.terms, self.prob.loss.gamma
+        high = np.atleast_1d(np.asarray(terms.threshold, dtype=float))
+        high = high if high.size == 1 else high[out]
+        L_low, R_low = np.empty(out.size), np.empty(out.size)
+        thresholds = high - gamma, high, int(high.size > 1)
+        lower_end_kernel(*products.at(out), terms.norms[out], *near, *thresholds, L_low, R_low)
         removed, added, left = (np.empty(out.size, dtype=np.int32) for _ in range(3))
         state = self.category, self.until, self.counts
-        sizes = _renew(out, found.L_low, found.R_low, lam, *state, removed, added, left)
+        sizes = _renew(out, L_low, R_low, lam, *state, removed, added, left)
         self.tally.remove(removed[: sizes[0]])
         self.tally.add(added[: sizes[1]])
         return left[: sizes[2]]

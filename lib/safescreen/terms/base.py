@@ -75,7 +75,7 @@ class Terms(ABC):
 
     @abstractmethod
     def inner_products(self, x):
-        """Return a :class:`InnerProducts`-like object: ``chunk(start, stop) -> (values, errors)``.
+        """Return an object with ``chunk(start, stop)`` and ``at(ids)``, both ``-> (values, errors)``.
 
         ``values[t]`` is ``<a_t, x>`` as computed, ``errors[t]`` bounds its rounding error. What is shared by all terms (one
         distance a pair, say) is computed once, here.
@@ -88,8 +88,8 @@ class Terms(ABC):
     def hinge_sums(self, x, width):
         """Return the hinge's :class:`LossSums` at x for the dual point of the smoothed hinge of a width g > 0; cost of two calls.
 
-        ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the Fenchel terms of the smoothed
-        hinge, so nothing of length T is needed.
+        ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the Fenchel terms of
+        the smoothed hinge, so nothing of length T is needed.
         """
         kinked, smooth = self.loss_sums(x, SmoothedHinge(0.0)), self.loss_sums(x, SmoothedHinge(width))
         difference = kinked.loss - smooth.loss - 0.5 * width * smooth.alpha_square

@@ -260,6 +260,13 @@ class TripletProducts:
         kernels.chunk_products(*ids, *self._values, *self._errors, values, errors)
         return values, errors
 
+    def at(self, ids):
+        """Return ``(values, errors)`` of the triplets with these numbers."""
+        values, errors = np.empty(ids.size), np.empty(ids.size)
+        pairs = self._triplets._same[ids], self._triplets._other[ids]
+        kernels.chunk_products(*pairs, *self._values, *self._errors, values, errors)
+        return values, errors
+
 
 class TripletTally:
     """The sum of a changing set of triplets, kept as whole numbers on pairs; a change costs O(changed), the sum O(pairs d + n d^2)."""
