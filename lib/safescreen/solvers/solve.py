@@ -79,8 +79,8 @@ def solve(
     >>> import numpy as np, safescreen as ss
     >>> triplets = ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1])
     >>> solution = solve(ss.Problem(triplets, ss.SmoothedHinge(0.05)), 100.0)
-    >>> solution.converged, solution.n_L
-    (True, 7)
+    >>> solution.converged, solution.x.round(4).tolist(), solution.gap <= 1e-6
+    (True, [[0.1208]], True)
     """
     prob = check_problem(prob)
     lam = check_lam(lam)
