@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safescreen._checks import check_lam, check_scalar
+from safescreen._checks import check_element, check_lam, check_scalar
 from safescreen.rounding import UNIT, gamma, norm_upper, upper
 from safescreen.spheres.base import Sphere, gap_radius
 
@@ -51,7 +51,7 @@ def reference_accuracy(evaluation):
 
 
 def _bound(x0, eps, lam0, lam1, name):
-    x0 = np.asarray(x0, dtype=float)
+    x0 = check_element(x0, np.shape(x0), "x0")
     lam0, lam1 = check_lam(lam0, "lam0"), check_lam(lam1, "lam1")
     factor = (lam0 + lam1) / (2.0 * lam1)
     x_norm = norm_upper(x0)

@@ -1,0 +1,201 @@
+"""The problem against its definition: objectives, dual points, gap, reductions, lam_max, bad input."""
+
+import numpy as np
+import pytest
+from instances import GAMMAS, KINDS, instance
+
+import safescreen as ss
+
+every = pytest.mark.parametrize("kind", KINDS)
+widths = pytest.mark.parametrize("gamma", GAMMAS)
+
+
+def close(found, wanted, scale=1.0):
+    assert np.allclose(found, wanted, rtol=1e-11, atol=1e-12 * scale), np.max(np.abs(np.asarray(found) - wanted))
+
+
+def variants(of, gamma):
+    """Yield ``(problem, naive, number of terms)``: plain, with a linear term, with thresholds, reduced, reduced twice."""
+    rng, n = np.random.default_rng(7), len(of.terms)
+    c, tau = of.feasible(rng, 5.0) - of.feasible(rng, 3.0), rng.uniform(-0.5, 2.0, n)
+    yield of.problem(gamma), of.naive(gamma)
+    linear = {"linear": c, "constant": 2.5}
+    yield of.problem(gamma, **linear), of.naive(gamma, **linear)
+    terms = of.terms.with_threshold(tau)
+    problem, naive = ss.Problem(terms, ss.SmoothedHinge(gamma), **linear), of.naive(gamma, tau=tau, **linear)
+    yield problem, naive
+    for _ in range(2):
+        which = rng.integers(0, 4, len(problem))
+        problem, naive = problem.reduce(which == 1, which == 2), naive.reduce(which == 1, which == 2)
+        yield problem, naive
+
+
+@widths
+@every
+def test_definition(kind, gamma):
+    of, rng = instance(kind), np.random.default_rng(0)
+    for problem, naive in variants(of, gamma):
+        n, lam = len(problem), of.lam(0.3)
+        size = float(np.linalg.norm(problem.all_linear())) / lam
+        for x in (np.zeros(problem.cone.shape), *(of.feasible(rng, size * s) for s in (0.1, 1.0, 10.0))):
+            value = abs(naive.primal(x, lam)) + n
+            close(problem.primal(x, lam), naive.primal(x, lam), value)
+            close(problem.alpha(x), naive.alpha(x), 1e2)
+            close(problem.gap(x, lam), naive.gap(x, lam), value)
+            for alpha in (rng.uniform(size=n), np.ones(n), np.zeros(n)):
+                close(problem.dual(alpha, lam), naive.dual(alpha, lam), value)
+                close(problem.x_of(alpha, lam), naive.x_of(alpha, lam), size)
+                close(problem.gap(x, lam, alpha), naive.gap(x, lam, alpha), value)
+                assert problem.gap(x, lam, alpha) > 0.0
+                e = problem.evaluate(x, lam, alpha)
+                close(e.primal, naive.primal(x, lam), value)
+                close(e.dual, naive.dual(alpha, lam), value)
+                close(e.H, naive.H(alpha), size * lam)
+        close(problem.evaluate(x, lam).gradient, naive.gradient(x, lam), size * lam)
+
+
+@pytest.mark.nojit
+def test_definition_small():
+    of = instance("full", n=6, d=2, k=1)
+    problem, naive, x = of.problem(0.5), of.naive(0.5), np.array([[1.0, 0.2], [0.2, 0.3]])
+    close(problem.primal(x, 2.0), naive.primal(x, 2.0))
+    close(problem.gap(x, 2.0), naive.gap(x, 2.0))
+    assert len(problem.reduce(naive.alpha(x) == 1.0, naive.alpha(x) == 0.0)) == np.sum((naive.alpha(x) > 0) & (naive.alpha(x) < 1))
+
+
+@widths
+@every
+def test_sums_do_not_depend_on_lam(kind, gamma):
+    of = instance(kind)
+    problem, lam = of.problem(gamma), of.lam(0.3)
+    x = of.feasible(np.random.default_rng(0), 0.1)
+    sums = problem.terms.loss_sums(x, problem.loss)
+    for factor in (0.5, 2.0):
+        assert problem.assemble(sums, x, factor * lam).gap == problem.evaluate(x, factor * lam).gap
+
+
+@widths
+@every
+def test_a_right_reduction_keeps_the_optimum(kind, gamma):
+    of = instance(kind)
+    problem, lam = of.problem(gamma), of.lam(0.3)
+    best = ss.solve(problem, lam, tol=0.0, rtol=1e-9, screening=())
+    margins, reach = problem.terms.margins(best.x), best.eps * problem.terms.norms
+    in_L, in_R = margins + reach < 1.0 - gamma, margins - reach > 1.0
+    assert in_L.any() or in_R.any()
+    rng = np.random.default_rng(0)
+    for share in (1.0, 0.5):
+        some_L, some_R = (mask & (rng.uniform(size=mask.size) < share) for mask in (in_L, in_R))
+        reduced = problem.reduce(some_L, some_R)
+        assert len(reduced) == len(problem) - some_L.sum() - some_R.sum()
+        again = ss.solve(reduced, lam, tol=0.0, rtol=1e-9, screening=())
+        assert np.linalg.norm(again.x - best.x) <= again.eps + best.eps
+        # the dual of the reduced problem is the dual with those alphas fixed
+        alpha = rng.uniform(size=len(problem))
+        alpha[some_L], alpha[some_R] = 1.0, 0.0
+        close(reduced.dual(alpha[~(some_L | some_R)], lam), problem.dual(alpha, lam), abs(problem.dual(alpha, lam)))
+        close(reduced.primal(best.x, lam), problem.primal(best.x, lam), best.primal)
+
+
+@every
+def test_all_terms_may_go(kind):
+    of = instance(kind)
+    problem, n = of.problem(0.05), len(of.terms)
+    lam = 2.0 * problem.lam_max()
+    empty = problem.reduce(np.ones(n, dtype=bool), np.zeros(n, dtype=bool))
+    assert len(empty) == 0
+    found = ss.solve(empty, lam)
+    assert found.converged and np.allclose(found.x, problem.all_linear() / lam, atol=1e-12)
+    nothing = problem.reduce(np.zeros(n, dtype=bool), np.ones(n, dtype=bool))
+    assert not ss.solve(nothing, lam).x.any()
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05, 0.5])
+@every
+def test_lam_max(kind, gamma):
+    of = instance(kind)
+    for problem, naive in variants(of, gamma):
+        if np.ndim(problem.terms.threshold) and problem.terms.threshold.min() <= gamma:
+            assert problem.lam_max() == naive.lam_max() == np.inf
+            continue
+        lam_max = problem.lam_max()
+        close(lam_max, naive.lam_max(), lam_max)
+        for factor, linear in ((1.0 + 1e-9, True), (1.0 - 1e-9, False), (10.0, True)):
+            x = problem.all_linear() / (factor * lam_max)
+            assert np.all(naive.margins(x) < naive.tau - gamma) == linear
+        above = problem.all_linear() / (1.5 * lam_max)
+        assert problem.gap(above, 1.5 * lam_max) <= 1e-11 * (abs(problem.primal(above, lam_max)) + len(problem) + abs(problem.constant))
+        assert np.linalg.norm(ss.solve(problem, 1.5 * lam_max, tol=1e-9).x - above) <= 1e-3 * np.linalg.norm(above)
+
+
+def test_lam_max_at_its_ends():
+    samples = ss.Samples([[1.0], [1.0]], [1, -1])
+    assert ss.Problem(samples, ss.Hinge()).lam_max() == 0.0
+    assert ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(1.0)).lam_max() == np.inf
+    assert ss.Problem(samples.with_threshold(-1.0), ss.Hinge()).lam_max() == np.inf
+
+
+def test_diagonal_matrices_of_axis_aligned_points():
+    """Points on the axes: every H is diagonal, and so is the optimum."""
+    X = np.repeat(np.eye(3), 5, axis=0) * np.linspace(0.5, 3.0, 15)[:, None]
+    X[1::5] = 0.0
+    index = np.array([(i, j, m) for i in (1, 6) for j in (0, 2, 7) for m in (3, 4, 8, 9, 12, 13) if len({i, j, m}) == 3])
+    keep = [t for t, (i, j, m) in enumerate(index) if not X[i].any() or (X[j] * X[m]).any()]
+    full, diagonal = (ss.Triplets(X, index[keep], diagonal=flag) for flag in (False, True))
+    for gamma in (0.0, 0.05, 0.5):
+        big, small = (ss.Problem(terms, ss.SmoothedHinge(gamma)) for terms in (full, diagonal))
+        assert big.lam_max() == pytest.approx(small.lam_max(), rel=1e-12)
+        for lam in (0.5 * small.lam_max(), 0.05 * small.lam_max()):
+            M, m = (ss.solve(p, lam, tol=0.0, rtol=1e-10) for p in (big, small))
+            assert np.linalg.norm(M.x - np.diag(m.x)) <= M.eps + m.eps
+            x = np.abs(np.random.default_rng(0).standard_normal(3))
+            assert big.gap(np.diag(x), lam) == pytest.approx(small.gap(x, lam), rel=1e-11)
+
+
+def _problem():
+    return instance("full").problem(0.05)
+
+
+@pytest.mark.parametrize("lam", [0.0, -1.0, np.nan, np.inf])
+@pytest.mark.parametrize("method", ["primal", "gap", "x_of", "dual"])
+def test_bad_lam_is_named(method, lam):
+    problem = _problem()
+    first = np.eye(3) if method in ("primal", "gap") else np.ones(len(problem))
+    with pytest.raises(ValueError, match="lam must be"):
+        getattr(problem, method)(first, lam)
+
+
+def test_bad_input_is_named():
+    problem = _problem()
+    n, eye, no = len(problem), np.eye(3), np.zeros(len(problem), dtype=bool)
+    for call in (lambda x: problem.primal(x, 1.0), lambda x: problem.gap(x, 1.0)):
+        with pytest.raises(ValueError, match="x must lie in the PSDCone"):
+            call(np.diag([1.0, 1.0, -0.1]))
+        with pytest.raises(ValueError, match="x must have shape"):
+            call(np.eye(2))
+        with pytest.raises(ValueError, match="x must be finite"):
+            call(eye * np.nan)
+    for call in (lambda a: problem.dual(a, 1.0), lambda a: problem.x_of(a, 1.0), lambda a: problem.gap(eye, 1.0, a)):
+        with pytest.raises(ValueError, match="alpha must be at most 1"):
+            call(np.full(n, 1.0 + 1e-12))
+        with pytest.raises(ValueError, match="alpha must be at least 0"):
+            call(np.full(n, -1e-12))
+        with pytest.raises(ValueError, match="alpha must be finite"):
+            call(np.full(n, np.nan))
+        with pytest.raises(ValueError, match="alpha must have shape"):
+            call(np.ones(n + 1))
+    with pytest.raises(ValueError, match="in_L and in_R must be disjoint, both hold term 2"):
+        problem.reduce(np.arange(n) == 2, np.arange(n) >= 2)
+    with pytest.raises(TypeError, match="in_R must be a boolean mask"):
+        problem.reduce(no, no.astype(int))
+    with pytest.raises(ValueError, match="in_L must have shape"):
+        problem.reduce(no[1:], no)
+    with pytest.raises(TypeError, match="terms must be a family of terms"):
+        ss.Problem(np.eye(3), ss.Hinge())
+    with pytest.raises(TypeError, match="loss must be a SmoothedHinge"):
+        ss.Problem(problem.terms, 0.05)
+    with pytest.raises(ValueError, match="linear must have shape"):
+        ss.Problem(problem.terms, ss.Hinge(), linear=np.ones(3))
+    with pytest.raises(TypeError, match="lam must be a real number"):
+        problem.primal(eye, "1")
+    assert len(repr(problem)) < 200 and "108 triplets" in repr(problem)
