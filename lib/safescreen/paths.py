@@ -107,7 +107,7 @@ def path(
     keep_masks : bool, optional
         Keep ``Solution.screened`` of each solution, 2 bits a term; left out: for at most 100 000 terms.
     callback : callable, optional
-        ``callback(solution)`` after each lam; returning True ends the path.
+        ``callback(solution)`` after each lam; returning a true value ends the path.
     progress : bool
         Show a progress bar where there is a terminal.
 
@@ -142,7 +142,7 @@ def path(
             warn_if_not_converged(solution, limits)
             solutions.append(solution)
             rates.append(rate)
-            if callback is not None and callback(solution) is True:
+            if callback is not None and callback(solution):
                 reason = "callback"
                 break
             if lams is None and stop == "paper" and _settled(solutions):

@@ -64,7 +64,7 @@ class Descent:
         self.started = time.perf_counter()
 
     def record(self, reduction, evaluation, callback):
-        """Append the state to the history; a callback that returns True stops the solve."""
+        """Append the state to the history; a callback that returns a true value stops the solve."""
         state = Iteration(
             self.n_iter,
             evaluation.primal,
@@ -75,7 +75,7 @@ class Descent:
             time.perf_counter() - self.started,
         )
         self.history.append(state)
-        if callback is not None and callback(state, evaluation.x) is True:
+        if callback is not None and callback(state, evaluation.x):
             self.stopped = True
 
 

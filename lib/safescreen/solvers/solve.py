@@ -62,7 +62,7 @@ def solve(
     active_set : bool
         Iterate on terms with non-zero loss only, between checks of all terms.
     callback : callable, optional
-        ``callback(iteration, x)``, with an :class:`Iteration`; returning True stops the solve.
+        ``callback(iteration, x)``, with an :class:`Iteration`; returning a true value stops the solve.
     max_iter : int
 
     Returns

@@ -1,0 +1,150 @@
+"""The solver: converges in every setting, its certificate is that of the whole problem, its record is consistent; bad input."""
+
+import itertools
+
+import numpy as np
+import pytest
+from instances import ADVERSARIAL, KINDS, instance
+
+import safescreen as ss
+
+SCREENINGS = ((), ("RRPB", "PGB"), ("DGB", "MGB"), ("GB+halfspace", "CDGB"), ("GB+semidefinite",))
+every = pytest.mark.parametrize("kind", KINDS)
+RTOL = 1e-7
+
+
+def certified(problem, solution, tol=0.0, rtol=RTOL):
+    """Check a solution on the problem as it was given."""
+    goal = max(tol, rtol * abs(solution.primal))
+    assert solution.converged and solution.gap <= goal
+    alpha = solution.alpha if problem.loss.gamma == 0.0 else None
+    assert problem.gap(solution.x, solution.lam, alpha) <= goal * (1.0 + 1e-6)
+    assert solution.primal == pytest.approx(problem.primal(solution.x, solution.lam), rel=1e-11)
+    dual = problem.dual(solution.alpha, solution.lam)
+    assert -1e-11 * abs(dual) <= solution.primal - dual <= 1.5 * goal + 1e-11 * abs(dual)
+    masks = solution.screened
+    assert (masks.n_L, masks.n_R) == (solution.n_L, solution.n_R)
+    assert solution.screening_rate == pytest.approx((masks.n_L + masks.n_R) / len(problem))
+    assert not (masks.in_L & masks.in_R).any()
+    assert (solution.alpha[masks.in_L] == 1.0).all() and (solution.alpha[masks.in_R] == 0.0).all()
+    margins = problem.terms.margins(solution.x)
+    assert (margins[masks.in_L] <= 1.0 - problem.loss.gamma).all() and (margins[masks.in_R] >= 1.0).all()
+    counts = [(it.n_L, it.n_R) for it in solution.history]
+    assert counts == sorted(counts) and solution.history[-1].n_terms <= len(problem)
+    steps = [it.iteration for it in solution.history]
+    assert steps == sorted(steps) and solution.n_iter >= steps[-1]
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05, 1.0])
+@every
+def test_every_setting(kind, gamma):
+    of = instance(kind)
+    problem, lam = of.problem(gamma), of.lam(0.1)
+    exact = ss.solve(problem, lam, tol=0.0, rtol=1e-11, screening=())
+    for screening, active_set, freq in itertools.product(SCREENINGS, (False, True), (1, 10)):
+        solution = ss.solve(problem, lam, tol=0.0, rtol=RTOL, screening=screening, active_set=active_set, freq=freq)
+        certified(problem, solution)
+        assert np.linalg.norm(solution.x - exact.x) <= solution.eps + exact.eps
+        assert screening or solution.n_L == solution.n_R == 0
+        if screening and freq == 1 and gamma < 1.0:
+            assert solution.screening_rate > 0.2, screening
+
+
+@pytest.mark.parametrize("data", ADVERSARIAL)
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", KINDS[:3])
+def test_hostile_data(kind, gamma, data):
+    of = instance(kind, data)
+    problem, lam = of.problem(gamma), of.lam(0.3)
+    certified(problem, ss.solve(problem, lam, tol=0.0, rtol=1e-5), rtol=1e-5)
+
+
+@pytest.mark.nojit
+@pytest.mark.parametrize("gamma", [0.0, 0.5])
+@every
+def test_small(kind, gamma):
+    of = instance(kind, n=8, d=2, k=1)
+    problem = of.problem(gamma)
+    certified(problem, ss.solve(problem, of.lam(0.3), tol=0.0, rtol=1e-5, freq=3), rtol=1e-5)
+
+
+@every
+def test_absolute_tolerance_and_warm_starts(kind):
+    of = instance(kind)
+    problem, lam = of.problem(0.05), of.lam(0.1)
+    solution = ss.solve(problem, lam)
+    certified(problem, solution, tol=1e-6, rtol=0.0)
+    again = ss.solve(problem, lam, x0=solution.x)
+    assert again.n_iter <= 1 and again.gap <= 1e-6
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@every
+def test_problems_with_a_linear_term_and_thresholds(kind, gamma):
+    of, rng = instance(kind), np.random.default_rng(0)
+    terms = of.terms.with_threshold(rng.uniform(-0.5, 2.0, len(of.terms)))
+    lam = of.lam(0.2)
+    problem = ss.Problem(terms, ss.SmoothedHinge(gamma), linear=of.feasible(rng, np.linalg.norm(of.problem(gamma).all_linear())), constant=3.0)
+    solution = ss.solve(problem, lam, tol=0.0, rtol=RTOL)
+    alpha = solution.alpha if gamma == 0.0 else None
+    assert solution.converged and problem.gap(solution.x, lam, alpha) <= RTOL * abs(solution.primal) * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+def test_not_converging_warns_with_the_gap(gamma):
+    of = instance("full")
+    with pytest.warns(ss.ConvergenceWarning, match=r"lam = .*: duality gap .* after \d+ iterations, asked for 1e-09"):
+        solution = ss.solve(of.problem(gamma), of.lam(0.05), tol=1e-9, max_iter=2)
+    assert not solution.converged and solution.gap > 1e-9
+    alpha = solution.alpha if gamma == 0.0 else None
+    assert of.problem(gamma).gap(solution.x, solution.lam, alpha) <= solution.gap * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+def test_callback_sees_iterates_and_may_stop(gamma):
+    of, seen = instance("full"), []
+    problem, lam = of.problem(gamma), of.lam(0.1)
+
+    def callback(iteration, x):
+        seen.append((iteration, problem.cone.check_feasible(x)))
+        return len(seen) == 4
+
+    with pytest.warns(ss.ConvergenceWarning):
+        solution = ss.solve(problem, lam, tol=1e-9, callback=callback)
+    assert len(seen) == 4 and [it for it, _ in seen] == solution.history
+    for iteration, x in seen:
+        assert iteration.primal == pytest.approx(problem.primal(x, lam), rel=1e-10)
+        assert iteration.gap > 0.0 and iteration.n_terms + iteration.n_L + iteration.n_R >= len(problem)
+
+
+def test_solution_is_small():
+    of = instance("full")
+    solution = ss.solve(of.problem(0.05), of.lam(0.1))
+    assert "array" in repr(solution) and len(repr(solution)) < 600
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"lam": 0.0}, ValueError, "lam must be greater than 0"),
+        ({"lam": np.nan}, ValueError, "lam must be finite"),
+        ({"lam": "1"}, TypeError, "lam must be a real number"),
+        ({"tol": -1.0}, ValueError, "tol must be at least 0"),
+        ({"rtol": np.nan}, ValueError, "rtol must be finite"),
+        ({"tol": 0.0}, ValueError, "tol and rtol must not both be 0"),
+        ({"screening": "PGB"}, TypeError, "screening must be a sequence of names, got the string 'PGB'"),
+        ({"screening": ("PGX",)}, ValueError, "screening: unknown sphere 'PGX'"),
+        ({"screening": ("PGB+magic",)}, ValueError, "screening: unknown rule 'magic'"),
+        ({"freq": 0}, ValueError, "freq must be a positive int"),
+        ({"freq": 2.5}, ValueError, "freq must be a positive int"),
+        ({"max_iter": 0}, ValueError, "max_iter must be a positive int"),
+        ({"x0": -np.eye(3)}, ValueError, "x0 must lie in the PSDCone"),
+        ({"x0": np.eye(2)}, ValueError, "x0 must have shape"),
+        ({"x0": np.full((3, 3), np.nan)}, ValueError, "x0 must be finite"),
+        ({"prob": np.eye(3)}, TypeError, "prob must be a Problem"),
+    ],
+)
+def test_bad_input_is_named(options, error, message):
+    arguments = {"prob": instance("full").problem(0.05), "lam": 1.0, **options}
+    with pytest.raises(error, match=message):
+        ss.solve(**arguments)
