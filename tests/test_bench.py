@@ -98,7 +98,8 @@ def test_quick_run_end_to_end(tmp_path):
         assert (m["screened"] > 0.0) == (m["name"] != "none")
         assert m["seconds"] > 0.0 and m["iterations"] > 0
     assert result["summary"]["times_faster"]["triplets"] > 0.0
-    assert result["memory"]["bytes_per_triplet"] > 0.0
+    assert [m["name"] for m in result["memory"]] == ["none", "RRPB", "RRPB+PGB", "RRPB ranges"]
+    assert all(m["bytes_per_triplet"] > 0.0 for m in result["memory"])
     for call in result["evaluations"]["calls"]:
         assert call["primal"] > 0.0 and call["primal"] - call["dual"] >= -1e-12 * call["primal"]
     assert done.stdout == report.render(result)
@@ -113,16 +114,17 @@ def test_report(capsys):
     path = {"data": "iris", "lam_first": 1.3e7, "lam_last": 24.8, "ratio": 0.9, "lams": 126, "compile_seconds": 9.0, "methods": methods}
     paths = [{**path, **sizes}]
     summary = report.summarize(paths)
+    assert summary["methods"] == {"plain": ["none"], "triplets": ["RRPB"], "products": ["none"]}
     assert summary["times_faster"] == {"triplets": 25.0, "products": 50.0}
     call = {"part": 1.0, "seconds": 0.25, "best": 0.2}
     result = {
         "quick": False, "cpu": "a processor", "cores": 2, "machine": "here", "versions": {"numpy": "2.4"},
         "paths": paths, "summary": summary,
-        "memory": {"data": "iris", "bytes_per_triplet": 33.3},
+        "memory": [{"data": "iris", "name": "RRPB", "bytes_per_triplet": 33.3}],
         "evaluations": {"data": "digits", **sizes, "threads": 2, "calls": [call], "growth_bytes": 150e6, "build_seconds": 0.1},
     }  # fmt: skip
     text = report.render(result)
-    assert "735,000 triplets of 150 points" in text and "33.3 bytes a triplet" in text and "150 MB" in text
+    assert "735,000 triplets of 150 points" in text and "RRPB 33.3" in text and "150 MB" in text
     [row] = [line.split() for line in text.splitlines() if line.startswith("  triplets  RRPB ")]
     assert row == ["triplets", "RRPB", "2.00", "2.00", "2.00", "25.0", "7", "9.00e-07", "50.0%", "1.0e-08"]
     assert "25.0 times faster" in text and "not in this run" in text and "none 55.6, PGB 19.5, RRPB 12.5" in text

@@ -9,10 +9,13 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from safescreen.bench.cases import CASES
+from safescreen.bench.cases import CASES, METHODS
 from safescreen.bench.report import render, summarize
 
 __all__ = ["main", "run"]
+
+MEMORY = tuple(m for m in METHODS if m.terms == "triplets" and m.screening in ((), ("RRPB",), ("RRPB", "PGB")))
+"""Paths whose memory is measured."""
 
 THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -47,7 +50,7 @@ def run(data=tuple(CASES), repeats=3, quick=False):
     found = environment()
     threads = {"paths": 1, "memory": 1, "evaluations": min(EVALUATION_THREADS, found["cores"])}
     paths = [_measure("paths", threads, data=name, repeats=repeats, quick=quick) for name in data]
-    memory = _measure("memory", threads, data=data[0], quick=quick)
+    memory = [_measure("memory", threads, data=data[0], method=METHODS.index(m), quick=quick) for m in MEMORY]
     evaluations = _measure("evaluations", threads, data="digits", calls=2 if quick else CALLS, quick=quick)
     return {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),

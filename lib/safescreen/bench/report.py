@@ -19,13 +19,17 @@ def summarize(paths):
     Returns
     -------
     dict
-        CPU seconds (medians) and how many times faster than the plain baseline without screening.
+        CPU seconds (medians), how many times faster than the plain baseline without screening, and which methods these were.
     """
-    plain = sum(_seconds(path, "plain", screened=False) for path in paths)
-    triplets = sum(_seconds(path, "triplets", screened=True) for path in paths)
-    products = sum(min(_seconds(path, "products", screened=flag) for flag in (False, True)) for path in paths)
-    seconds = {"plain": plain, "triplets": triplets, "products": products}
-    return {"seconds": seconds, "times_faster": {"triplets": plain / triplets, "products": plain / products}}
+    chosen = {
+        "plain": [_best(path, "plain", (False,)) for path in paths],
+        "triplets": [_best(path, "triplets", (True,)) for path in paths],
+        "products": [_best(path, "products", (False, True)) for path in paths],
+    }
+    seconds = {terms: sum(r["seconds"] for r in records) for terms, records in chosen.items()}
+    faster = {terms: seconds["plain"] / seconds[terms] for terms in ("triplets", "products")}
+    methods = {terms: [r["name"] for r in records] for terms, records in chosen.items()}
+    return {"seconds": seconds, "times_faster": faster, "methods": methods}
 
 
 def render(result):
@@ -58,9 +62,9 @@ def _path_table(path):
     yield f"  CPU seconds on one thread, building the terms included: median and least of {n_runs} rounds (plain: one)"
     yield f"  compiling apart: {path['compile_seconds']:.1f} s"
     yield ROW.format(*COLUMNS)
-    plain = _seconds(path, "plain", screened=False)
+    plain = _best(path, "plain", (False,))["seconds"]
     for r in path["methods"]:
-        off = _seconds(path, r["terms"], screened=False)
+        off = _best(path, r["terms"], (False,))["seconds"]
         times = f"{r['seconds']:.2f}", f"{r['best']:.2f}", f"{off / r['seconds']:.2f}", f"{plain / r['seconds']:.1f}"
         reached = r["iterations"], f"{r['gap']:.2e}", f"{r['screened']:.1%}", f"{r['objective_off']:.1e}"
         yield ROW.format(r["terms"], r["name"], *times, *reached)
@@ -73,13 +77,14 @@ def _totals(summary, paths):
     seconds, faster = summary["seconds"], summary["times_faster"]
     yield f"In total ({', '.join(path['data'] for path in paths)}), CPU seconds:"
     yield f"  plain, O(T d^2) a step, no screening      {seconds['plain']:8.2f}"
-    yield f"  triplets, best screening of each set      {seconds['triplets']:8.2f}   {faster['triplets']:.1f} times faster"
-    yield f"  products, better of the two of each set   {seconds['products']:8.2f}   {faster['products']:.1f} times faster"
+    for terms, what in (("triplets", "triplets, best screening of each set"), ("products", "products, better of the two of each set")):
+        names = ", ".join(summary["methods"][terms])
+        yield f"  {what:41} {seconds[terms]:8.2f}   {faster[terms]:.1f} times faster ({names})"
 
 
 def _memory_line(memory):
-    each = memory["bytes_per_triplet"]
-    return f"Memory, explicit triplets of {memory['data']} and an RRPB path: {each:.1f} bytes a triplet at the peak"
+    each = ", ".join(f"{m['name']} {m['bytes_per_triplet']:.1f}" for m in memory)
+    return f"Memory of explicit triplets and a path, {memory[0]['data']}, bytes a triplet at the peak: {each}"
 
 
 def _evaluation_lines(found):
@@ -94,6 +99,7 @@ def _sizes(found):
     return f"{found['triplets']:,} triplets of {found['points']} points in {found['dimension']} dimensions"
 
 
-def _seconds(path, terms, *, screened):
-    """Least median of the methods of such terms, with or without screening."""
-    return min(r["seconds"] for r in path["methods"] if r["terms"] == terms and (r["name"] != "none") == screened)
+def _best(path, terms, screened):
+    """Return the record of least median among the methods of such terms that screen, or do not."""
+    records = (r for r in path["methods"] if r["terms"] == terms and (r["name"] != "none") in screened)
+    return min(records, key=lambda r: r["seconds"])

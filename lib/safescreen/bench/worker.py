@@ -58,16 +58,16 @@ def measure_paths(data, repeats, quick):
     return {"data": data, **sizes, **grid, "compile_seconds": compiling, "methods": records}
 
 
-def measure_memory(data, quick):
-    """Return the growth of memory at the peak of building explicit triplets and a screened path over them."""
+def measure_memory(data, method, quick):
+    """Return the growth of memory at the peak of building explicit triplets and a path over them, `method` its place in ``METHODS``."""
     case = (cases.QUICK if quick else cases.CASES)[data]
     X, y = case.points()
-    tiny, method = case.tiny(), cases.Method("triplets", ("RRPB",))
+    tiny, method = case.tiny(), cases.METHODS[method]
     _run(method, *tiny.points(), tiny.lams)
     before = memory.reset()
     _run(method, X, y, case.lams)
     growth, n = memory.peak() - before, len(ss.ProductTriplets(X, y))
-    return {"data": data, "triplets": n, "growth_bytes": growth, "bytes_per_triplet": growth / n}
+    return {"data": data, "name": method.name, "triplets": n, "growth_bytes": growth, "bytes_per_triplet": growth / n}
 
 
 def measure_evaluations(data, calls, quick):
