@@ -1,0 +1,547 @@
+# %% [markdown]
+# # The problem, its dual, and the smaller problem
+#
+# Everything in this book happens between two optimisation problems that have the same value. This notebook
+# derives the second from the first, shows how the solution sorts the triplets into three groups, and why
+# knowing the group of a triplet lets us take it out of the problem.
+#
+# At the end you will have seen that
+#
+# * the dual of metric learning has one number in $[0, 1]$ for each triplet, and the cone constraint
+#   disappears from it into a projection;
+# * the duality gap is a sum of parts none of which can be negative, which is how it can be computed to the
+#   last digit;
+# * a problem with known triplets removed has the same optimum, but **not** the same duality gap away from it.
+
+# %%
+import cvxpy as cp
+import matplotlib.pyplot as plt
+import numpy as np
+import sympy as sp
+
+import safescreen as ss
+from safescreen import plots
+
+# %% [markdown]
+# ## The claims
+#
+# The primal problem, over matrices or vectors $x$ in a closed convex cone $K$ (for a metric, $x = M \succeq
+# 0$ and $a_t = H_{ijl} = (x_i-x_l)(x_i-x_l)^\top - (x_i-x_j)(x_i-x_j)^\top$):
+#
+# $$P(x;\lambda) = \sum_t \ell(\langle a_t, x\rangle) + \tfrac{\lambda}{2}\|x\|^2, \qquad x \in K .$$
+#
+# The loss is the smoothed hinge: $0$ for margins $u > 1$, then $(1-u)^2/2\gamma$, and $1 - u - \gamma/2$ for $u
+# < 1-\gamma$. As $\gamma \to 0$ it becomes the hinge.
+#
+# > **Duality** (STS19 section 2.2, appendix A). With $H(\alpha) = \sum_t \alpha_t a_t$ and $[\cdot]_K$ the
+# > projection onto $K$,
+# >
+# > $$\min_{x \in K} P(x;\lambda) = \max_{0 \le \alpha \le 1} D(\alpha;\lambda), \qquad D(\alpha;\lambda) =
+# > \mathbf 1^\top\alpha - \tfrac{\gamma}{2}\|\alpha\|^2 - \tfrac{1}{2\lambda}\big\|[H(\alpha)]_K\big\|^2 .$$
+# >
+# > At the optimum $x^\star = [H(\alpha^\star)]_K/\lambda$ and $-\alpha_t^\star$ is a slope of the loss at
+# > $\langle a_t, x^\star\rangle$. Hence $\alpha_t^\star = 1$ in $L = \{\langle a_t, x^\star\rangle < 1-\gamma\}$,
+# > $\alpha^\star_t = 0$ in $R = \{\langle a_t, x^\star\rangle > 1\}$, and anything in $[0,1]$ in between ($C$).
+#
+# > **The reduced problem** (STS19 Lemma 1, appendix B). If $\hat L \subseteq L$ and $\hat R \subseteq R$, then
+# >
+# > $$\tilde P(x;\lambda) = \sum_{t \notin \hat L \cup \hat R} \ell(\langle a_t, x\rangle) + \tfrac\lambda2\|x\|^2
+# > + \big(1-\tfrac\gamma2\big)|\hat L| - \big\langle \textstyle\sum_{t \in \hat L} a_t,\, x\big\rangle$$
+# >
+# > has the same solution $x^\star$ as $P$, and its dual is $D$ with $\alpha$ fixed to 1 on $\hat L$ and to 0 on
+# > $\hat R$, with the same solutions too.
+#
+# Assumptions: $\ell$ convex, $K$ a closed convex cone, $\lambda > 0$. Nothing more; the losses are finite
+# everywhere, so any interior point of $K$ is a Slater point and there is no gap at the optimum.
+
+# %% [markdown]
+# The small problem of these notebooks: twelve points of the plane in two classes and their triplets.
+
+# %%
+rng = np.random.default_rng(3)
+X = rng.standard_normal((12, 2)) * [1.0, 0.6]
+X[6:, 0] += 1.2
+y = np.repeat([0, 1], 6)
+
+loss = ss.SmoothedHinge(gamma=0.05)
+problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
+lam = 0.1 * problem.lam_max()
+solution = ss.solve(problem, lam, tol=1e-11)
+print(problem)
+
+# %% [markdown]
+# ## Derivation
+#
+# ### Step 1: give every margin a name, and a price for getting it wrong
+#
+# Write $t$ for the vector of margins. Minimising over $x$ **and** $t$ with the constraint $t_s = \langle
+# a_s, x\rangle$ is the same problem. Multipliers $\alpha$ for these equations and $\Gamma \in K^*$ for $x
+# \in K$ (for matrices $K^* = K$: $\Gamma \succeq 0$) make the Lagrangian
+#
+# $$\mathcal L = \sum_s \ell(t_s) + \tfrac\lambda2\|x\|^2 + \sum_s \alpha_s\big(t_s - \langle a_s, x\rangle\big)
+# - \langle \Gamma, x\rangle .$$
+#
+# Now $x$ and the $t_s$ are all on their own, and the infimum over each can be taken separately:
+#
+# $$D(\alpha, \Gamma) = -\sum_s \underbrace{\sup_t\{-\alpha_s t - \ell(t)\}}_{\ell^*(-\alpha_s)}
+# \;+\; \inf_x\Big\{\tfrac\lambda2\|x\|^2 - \langle H(\alpha) + \Gamma, x\rangle\Big\} .$$
+#
+# ### Step 2: the conjugate of the loss (STS19 eq. A.2)
+#
+# What is $\sup_t\{-\alpha t - \ell(t)\}$? On the quadratic piece sympy finds the stationary point. On the two
+# straight pieces the slope in $t$ is $1-\alpha$ on the left and $-\alpha$ on the right: for $0 \le \alpha \le
+# 1$ we climb towards the middle, outside that interval we climb for ever and the supremum is infinite.
+# **That is where the box comes from.**
+
+# %%
+t, a, gam, ell = sp.symbols("t alpha gamma lambda", real=True)
+middle = (1 - t) ** 2 / (2 * gam)
+climb = -a * t - middle
+best = sp.solve(sp.diff(climb, t), t)[0]
+conjugate = sp.expand(climb.subs(t, best))
+
+print("stationary at t =", sp.factor(best), "  conjugate:", conjugate)
+assert sp.simplify(conjugate - (gam * a**2 / 2 - a)) == 0
+assert sp.diff(-a * t - (1 - t - gam / 2), t) == 1 - a  # to the left of the middle piece: climbs to the right
+assert sp.diff(-a * t, t) == -a  # to the right of it: climbs to the left
+
+# %% [markdown]
+# The stationary point $1 - \gamma\alpha$ lies in $[1-\gamma, 1]$ exactly when $\alpha \in [0, 1]$, so it is the
+# maximum. For $\gamma = 0$ the middle piece is the kink $t = 1$, and the value there is $-\alpha$: the same formula.
+#
+# ### Step 3: the infimum over $x$
+#
+# A quadratic bowl: the bottom is at $x = (H(\alpha) + \Gamma)/\lambda$.
+
+# %%
+x1, x2, h1, h2 = sp.symbols("x1 x2 h1 h2", real=True)  # the coordinates are alone, two of them show it
+bowl = ell / 2 * (x1**2 + x2**2) - h1 * x1 - h2 * x2
+bottom = sp.solve([sp.diff(bowl, v) for v in (x1, x2)], [x1, x2])
+depth = sp.simplify(bowl.subs(bottom) + (h1**2 + h2**2) / (2 * ell))
+assert depth == 0
+print("bottom at", bottom, " depth is -|h|^2/(2 lambda):", depth == 0)
+
+# %% [markdown]
+# Together (STS19 Dual1): $\;D(\alpha,\Gamma) = \mathbf 1^\top\alpha - \frac\gamma2\|\alpha\|^2 - \frac1{2\lambda}\|H(\alpha)
+# + \Gamma\|^2$, to be maximised over $0 \le \alpha \le 1$ and $\Gamma \in K^*$.
+#
+# ### Step 4: $\Gamma$ disappears into a projection
+#
+# For given $\alpha$ the best $\Gamma$ makes $\|H + \Gamma\|$ as small as it can be. Split $H = H_+ - H_-$ with
+# $H_+ = [H]_K$ and $H_- = [-H]_{K^*}$, which are orthogonal (Moreau). For any $\Gamma \in K^*$,
+#
+# $$\|H+\Gamma\|^2 = \|H_+\|^2 + 2\langle H_+, \Gamma\rangle - 2\langle H_+, H_-\rangle + \|\Gamma - H_-\|^2
+# \;\ge\; \|H_+\|^2 ,$$
+#
+# because $\langle H_+, \Gamma\rangle \ge 0$ and $\langle H_+, H_-\rangle = 0$. Equality holds at $\Gamma = H_-$. For matrices
+# $H_+$ keeps the positive eigenvalues and $H_-$ the absolute values of the negative ones. (STS19 writes $H_-$ with the
+# opposite sign.) A thousand random $\Gamma \succeq 0$ for one random $H$:
+
+# %%
+B = rng.standard_normal((4, 4))
+H = B + B.T
+values, vectors = np.linalg.eigh(H)
+H_plus, H_minus = (vectors * np.maximum(s * values, 0.0) @ vectors.T for s in (1.0, -1.0))
+
+tries = [G @ G.T * scale for scale in (0.1, 1.0) for G in rng.standard_normal((500, 4, 4))]
+lengths = np.array([np.linalg.norm(H + G) for G in tries])
+print(f"|H_+| = {np.linalg.norm(H_plus):.4f},  with Gamma = H_-: {np.linalg.norm(H + H_minus):.4f}")
+print(f"smallest |H + Gamma| of {len(tries)} others: {lengths.min():.4f}")
+assert abs(np.vdot(H_plus, H_minus)) < 1e-12 and lengths.min() >= np.linalg.norm(H_plus)
+
+# %% [markdown]
+# This is $D(\alpha)$ of the claim, with $x(\alpha) = [H(\alpha)]_K/\lambda$ as the matching primal point.
+#
+# ### Step 5: the gap, as a sum of parts that cannot be negative
+#
+# Subtract the two objectives and write $u_t = \langle a_t, x\rangle$, so that $\sum_t \alpha_t u_t = \langle H, x\rangle$:
+#
+# $$P(x) - D(\alpha) = \underbrace{\sum_t \ell(u_t) + \ell^*(-\alpha_t) + \alpha_t u_t}_{\text{Fenchel: each}\;\ge 0}
+# \;+\; \underbrace{\langle x, H_-\rangle}_{\ge 0}
+# \;+\; \tfrac\lambda2\big\|x - x(\alpha)\big\|^2 . \tag{1}$$
+#
+# The middle part is non-negative as $x \in K$ and $H_- \in K^*$; the first by the very definition of a supremum in step 2.
+# What sympy has to confirm is the quadratic algebra, with $p = H_+$, $q = H_-$ and $\langle p, q\rangle = 0$ (two
+# coordinates with $p$ on one axis and $q$ on the other do for two orthogonal vectors; $x$ needs a third).
+
+# %%
+x3, p, q = sp.symbols("x3 p q", real=True)
+x_vec, p_vec, q_vec = sp.Matrix([x1, x2, x3]), sp.Matrix([p, 0, 0]), sp.Matrix([0, q, 0])
+h_vec = p_vec - q_vec
+left = ell / 2 * x_vec.dot(x_vec) + p_vec.dot(p_vec) / (2 * ell) - h_vec.dot(x_vec)
+apart = x_vec - p_vec / ell
+right = x_vec.dot(q_vec) + ell / 2 * apart.dot(apart)
+print("left - right =", sp.expand(left - right))
+assert sp.expand(left - right) == 0
+
+# %% [markdown]
+# Read (1) from right to left and it contains everything: **weak duality** ($P \ge D$ always), and the **optimality
+# conditions** ($P = D$ exactly when all three parts vanish):
+#
+# * Fenchel parts zero: $-\alpha_t$ is a slope of the loss at $u_t$, so $\alpha_t = 1$ on $L$, $0$ on $R$;
+# * $\langle x, H_-\rangle = 0$: complementarity;
+# * $x = x(\alpha) = [H(\alpha)]_K/\lambda$.
+#
+# ## Ten lines of numpy
+
+
+# %%
+def objectives(A, x, alpha, lam, gamma, d):
+    """P(x), D(alpha), x(alpha), and the three parts of the gap; a row of A is a term, a matrix the vector of its entries."""
+    u = A @ x
+    slope = np.clip((1.0 - u) / gamma, 0.0, 1.0)
+    value = slope * (1.0 - u) - gamma * slope**2 / 2
+    H = (A.T @ alpha).reshape(d, d)
+    eigenvalues, V = np.linalg.eigh(H)
+    plus = (V * np.maximum(eigenvalues, 0.0) @ V.T).ravel()
+    minus = plus - H.ravel()
+    primal = value.sum() + lam / 2 * x @ x
+    dual = alpha.sum() - gamma / 2 * alpha @ alpha - plus @ plus / (2 * lam)
+    fenchel = value + gamma / 2 * alpha**2 - alpha + alpha * u
+    return primal, dual, plus / lam, (fenchel, x @ minus, lam / 2 * np.sum((x - plus / lam) ** 2))
+
+
+i, j, k = problem.terms.index.T
+A = np.array([np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)])
+A = A.reshape(len(problem), 4)
+
+point = 0.3 * np.eye(2)
+some_alpha = rng.uniform(0.0, 1.0, len(problem))
+primal, dual, x_alpha, (fenchel, product, square) = objectives(
+    A, point.ravel(), some_alpha, lam, loss.gamma, 2
+)
+print(f"P = {primal:.4f}   D = {dual:.4f}   P - D = {primal - dual:.4f}")
+print(f"parts of the gap: {fenchel.sum():.4f} + {product:.4f} + {square:.4f}")
+
+# %% [markdown]
+# ## The library, and does it match?
+
+# %%
+print(f"P = {problem.primal(point, lam):.4f}   D = {problem.dual(some_alpha, lam):.4f}", end="   ")
+print(f"gap = {problem.gap(point, lam, some_alpha):.4f}")
+
+assert np.isclose(problem.primal(point, lam), primal, rtol=1e-12)
+assert np.isclose(problem.dual(some_alpha, lam), dual, rtol=1e-12)
+assert np.allclose(problem.x_of(some_alpha, lam).ravel(), x_alpha, rtol=1e-12)
+gap = problem.gap(point, lam, some_alpha)
+assert fenchel.sum() + product + square <= gap <= (primal - dual) * (1 + 1e-9)
+
+# %% [markdown]
+# The library's gap is the sum (1) plus a bound of its own rounding errors, so it never falls below the exact one. The
+# sum pays off near the optimum, where $P - D$ is the difference of two nearly equal numbers. We walk towards the
+# solution; below one unit in the last place of $P$ the subtraction has nothing left to say.
+
+# %%
+target, unit = solution.x.ravel(), np.spacing(solution.primal)
+parts_only, difference = [], []
+for n in range(0, 11):
+    near = target + 10.0**-n * (point.ravel() - target)
+    alpha = problem.alpha(near.reshape(2, 2))
+    primal, dual, _, (fenchel, product, square) = objectives(A, near, alpha, lam, loss.gamma, 2)
+    parts_only.append(np.sum(np.maximum(fenchel, 0.0)) + product + square)
+    difference.append(primal - dual)
+    if n < 5:
+        print(f"distance 1e-{n:02d}   sum of parts {parts_only[-1]:8.1e}")
+assert all(b < a for a, b in zip(parts_only, parts_only[1:6], strict=False))
+assert all(abs(s - m) <= 1e3 * unit for s, m in zip(parts_only, difference, strict=True))
+print("the difference of the objectives agrees, up to a thousand units in the last place of P")
+
+# %% [markdown]
+# ## An outside opinion
+#
+# cvxpy knows nothing of this derivation: it is given the primal problem, and separately the dual *with* $\Gamma$. The
+# multiplier it reports for $M \succeq 0$ must be our $H_-(\alpha^\star)$.
+
+# %% tags=["STS19-D2.2"]
+M = cp.Variable((2, 2), symmetric=True)
+margins = A @ cp.vec(M, order="C")
+hinge = cp.sum(cp.huber(cp.pos(1 - margins), loss.gamma)) / (2 * loss.gamma)
+psd = M >> 0
+outside_primal = cp.Problem(cp.Minimize(hinge + lam / 2 * cp.sum_squares(M)), [psd])
+outside_primal.solve(solver=cp.SCS, eps_abs=1e-9, eps_rel=1e-9, max_iters=100_000)
+
+weights, Gamma = cp.Variable(len(problem)), cp.Variable((2, 2), PSD=True)
+H_alpha = cp.reshape(A.T @ weights, (2, 2), order="C")
+concave = (
+    cp.sum(weights) - loss.gamma / 2 * cp.sum_squares(weights) - cp.sum_squares(H_alpha + Gamma) / (2 * lam)
+)
+outside_dual = cp.Problem(cp.Maximize(concave), [weights >= 0, weights <= 1])
+outside_dual.solve(solver=cp.SCS, eps_abs=1e-9, eps_rel=1e-9, max_iters=100_000)
+
+alpha_star = problem.alpha(solution.x)
+H_star = problem.terms.adjoint(alpha_star)
+H_star_minus = problem.cone.split(H_star)[1]
+print(
+    f"optimal value: primal {outside_primal.value:.5f}, dual {outside_dual.value:.5f}, ours {solution.primal:.5f}"
+)
+print("M*:    ", np.round(M.value.ravel(), 4) + 0.0, " ours", np.round(solution.x.ravel(), 4) + 0.0)
+print("Gamma*:", np.round(psd.dual_value.ravel(), 3) + 0.0, " ours", np.round(H_star_minus.ravel(), 3) + 0.0)
+
+scale = np.linalg.norm(H_star)
+assert np.allclose(M.value, solution.x, atol=1e-6)
+assert np.allclose([outside_primal.value, outside_dual.value], solution.primal, atol=1e-5)
+assert np.allclose(psd.dual_value, H_star_minus, atol=1e-5 * scale)  # multiplier of the primal constraint
+assert np.allclose(Gamma.value, H_star_minus, atol=1e-4 * scale)  # variable of the dual problem
+assert np.allclose(weights.value, alpha_star, atol=1e-3)
+assert np.allclose(lam * solution.x, H_star + H_star_minus, atol=1e-5 * scale)
+
+u = problem.terms.margins(solution.x)
+in_L, in_R = u < 1.0 - loss.gamma, u > 1.0
+assert np.all(alpha_star[in_L] == 1.0) and np.all(alpha_star[in_R] == 0.0)
+assert np.allclose(weights.value[in_L], 1.0, atol=1e-4) and np.allclose(weights.value[in_R], 0.0, atol=1e-4)
+print("triplets in L, C, R:", in_L.sum(), (~in_L & ~in_R).sum(), in_R.sum())
+
+# %% [markdown]
+# ## Picture
+#
+# The dual variable of a triplet is minus the slope under its dot. In the two straight parts it does not depend on where
+# exactly the dot is. This is the freedom that screening uses: a *region* that holds the solution is enough.
+
+# %%
+figure, axes = plots.panels(2, height=3.2)
+plots.terms_on_loss(loss, u, ss.rules.Screened(in_L, in_R), ax=axes[0], title="at the solution: L, C and R")
+order = np.argsort(u)
+axes[1].plot(u[order], alpha_star[order], "o", color="#333333", markersize=4)
+axes[1].set(
+    xlabel=r"margin $\langle H_t, M^\star\rangle$", ylabel=r"$\alpha^\star_t$", title="their dual variables"
+)
+axes[1].grid(axis="y", color="#E6E6E6", linewidth=0.8)
+plt.show()
+
+# %% [markdown]
+# ## Where the path begins
+#
+# For large $\lambda$ the solution is so small that every margin is below $1-\gamma$. Then $\alpha = \mathbf 1$ and $x =
+# [\sum_t a_t]_K/\lambda$; by (1) this pair is optimal **if and only if** no margin exceeds $1-\gamma$, that is
+#
+# $$\lambda \ge \lambda_{\max} = \max_t \frac{\langle a_t, [\sum_s a_s]_K\rangle}{1-\gamma} .$$
+#
+# (STS19 starts its paths further down, where $R$ first gets a member.)
+
+# %%
+all_in = problem.all_linear()
+lam_max = max(A @ all_in.ravel()) / (1.0 - loss.gamma)
+assert np.isclose(lam_max, problem.lam_max(), rtol=1e-12)
+above, below = ss.solve(problem, 1.001 * lam_max, tol=1e-10), ss.solve(problem, 0.999 * lam_max, tol=1e-10)
+for name, s in (("above", above), ("below", below)):
+    beyond = int(np.sum(problem.terms.margins(s.x) > 1.0 - loss.gamma + 1e-6))
+    print(f"just {name} lam_max: {beyond} triplets have left the linear part")
+assert (
+    np.allclose(above.x, all_in / above.lam, atol=1e-6)
+    and problem.terms.margins(below.x).max() > 1.0 - loss.gamma
+)
+
+# %% [markdown]
+# ## The reduced problem
+#
+# Suppose we know some members of $L$ and $R$. In the Lagrangian of step 1 replace their losses by what they are near the
+# solution: $1 - \gamma/2 - t$ for $\hat L$, nothing for $\hat R$. The infimum over such a $t$ is that of a *linear*
+# function, $-\infty$ unless its slope is zero. That forces $\alpha_t = 1$ on $\hat L$ and $\alpha_t = 0$ on $\hat R$. The
+# rest of the derivation is unchanged, and the dual is
+#
+# $$\max_{0 \le \alpha \le 1} D(\alpha;\lambda) \quad \text{with } \alpha_{\hat L} = 1,\; \alpha_{\hat R} = 0 .$$
+#
+# The feasible set is a part of the old one **that still contains every old maximiser**, since these have the
+# fixed values already. So maximum and maximisers are the same, and so is $x^\star = [H(\alpha^\star)]_K/\lambda$.
+#
+# With sympy on one term: a loss replaced by its straight part has the conjugate we need at $\alpha = 1$.
+
+# %%
+assert (
+    sp.simplify((1 - t - gam / 2) + 1 * t - (-conjugate.subs(a, 1))) == 0
+)  # inf over t at slope zero = -loss*(-1)
+print(
+    "constant left by a term of L:",
+    sp.factor(-conjugate.subs(a, 1)),
+    " by a term of R:",
+    -conjugate.subs(a, 0),
+)
+
+# %% [markdown]
+# Now random problems of all three kinds. Known are random parts of the true $L$ and $R$; what is left is solved from
+# scratch, without screening, and compared with the whole problem: the solution, the value, and the dual point of the
+# reduced problem with ones and zeros filled in, whose gap is judged **on the whole problem**.
+
+
+# %%
+def random_problem(kind, gamma, rng):
+    n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
+    X, y = rng.standard_normal((n, d)), np.arange(n) % 2
+    X[y == 1] += rng.uniform(0.0, 1.5, d)
+    if kind == "support vectors":
+        return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
+    diagonal = kind == "diagonal metric"
+    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma))
+
+
+# %% tags=["STS19-L1"]
+rng = np.random.default_rng(7)
+removed, total, most_apart = 0, 0, 0.0
+for kind in ("metric", "diagonal metric", "support vectors"):
+    for repeat in range(15):
+        whole = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
+        weight = max(whole.lam_max(), 1.0) * rng.choice([0.5, 0.1, 0.02])
+        full = ss.solve(whole, weight, tol=1e-11, rtol=1e-12, screening=())
+        u_full, margin_error = whole.terms.margins(full.x), full.eps * whole.terms.norms
+        known = rng.random(len(whole)) < rng.choice([0.3, 0.9, 1.0])
+        L_hat = known & (u_full + margin_error < 1.0 - whole.loss.gamma)
+        R_hat = known & (u_full - margin_error > 1.0)
+        reduced = whole.reduce(L_hat, R_hat)
+        removed, total = removed + int(L_hat.sum() + R_hat.sum()), total + len(whole)
+        if len(reduced) == 0:
+            continue
+        small = ss.solve(reduced, weight, tol=1e-11, rtol=1e-12, screening=())
+        alpha = L_hat.astype(float)
+        alpha[~L_hat & ~R_hat] = reduced.alpha(small.x)
+
+        apart = np.linalg.norm(small.x - full.x)
+        most_apart = max(most_apart, apart / (small.eps + full.eps))
+        assert apart <= small.eps + full.eps  # the two accuracies the solver certifies
+        assert np.isclose(small.primal, full.primal, rtol=1e-9, atol=1e-9)
+        assert np.isclose(
+            reduced.dual(reduced.alpha(small.x), weight), whole.dual(alpha, weight), rtol=1e-9, atol=1e-9
+        )
+        assert whole.gap(full.x, weight, alpha) <= 1e-7 * max(
+            1.0, full.primal
+        )  # dual optimal for the whole problem
+print(
+    f"45 problems, {total} terms, {100 * removed / total:.0f} % of them removed: the same primal and dual optimum"
+)
+assert removed > 0.3 * total and most_apart <= 1.0
+
+# %% [markdown]
+# ## What is *not* the same
+#
+# Only the optimum is. Elsewhere the reduced objective is **lower**: a loss lies above its straight part and above zero,
+# so $\tilde P(x) \le P(x)$ at every $x$, with equality where all removed triplets are in their regions. A gap of the
+# reduced problem therefore can be smaller than the gap of the problem we want to solve.
+
+# %%
+reduced = problem.reduce(in_L, in_R)
+lower = []
+for B in rng.standard_normal((500, 2, 2)):
+    x = B @ B.T
+    lower.append(problem.primal(x, lam) - reduced.primal(x, lam))
+print(
+    "P - reduced P at 500 random metrics: never negative:",
+    min(lower) >= -1e-9,
+    " positive at",
+    sum(v > 1e-9 for v in lower),
+)
+half = 0.5 * (point + solution.x)
+print(
+    f"half-way to the solution: gap of the whole {problem.gap(half, lam):.3f}, of the reduced {reduced.gap(half, lam):.3f}"
+)
+assert min(lower) >= -1e-9 and reduced.gap(half, lam) < problem.gap(half, lam)
+
+# %% [markdown]
+# Whoever stops at a small gap of the reduced problem has to make sure that it is a gap of the whole one as well.
+# Notebook `23-algorithms` takes this up.
+#
+# ## Break it
+#
+# ### One triplet in the wrong group
+#
+# Put a single triplet of $C$ into $\hat R$, the one with the largest dual variable. The reduced problem is solved with the
+# same accuracy and reports a tiny gap. It is the answer to another question.
+
+# %%
+middle = ~in_L & ~in_R
+wrong = int(np.flatnonzero(middle)[np.argmax(alpha_star[middle])])
+mistaken = problem.reduce(in_L, in_R | (np.arange(len(problem)) == wrong))
+elsewhere = ss.solve(mistaken, lam, tol=1e-9)
+print(f"its dual variable is {alpha_star[wrong]:.3f}, its margin {u[wrong]:.3f}")
+print("gap it reports below 1e-9:", elsewhere.gap < 1e-9, f"  true gap {problem.gap(elsewhere.x, lam):.3f}")
+print(
+    f"distance from the solution {np.linalg.norm(elsewhere.x - solution.x):.4f}, norm of the solution {np.linalg.norm(solution.x):.4f}"
+)
+assert problem.gap(elsewhere.x, lam) > 1e-3 and np.linalg.norm(elsewhere.x - solution.x) > 1e3 * elsewhere.eps
+
+# %% [markdown]
+# ### The dual without the projection
+#
+# Leave out $\Gamma$ and write $\|H(\alpha)\|$ for $\|[H(\alpha)]_K\|$. The result is still a lower bound, but that of the
+# *unconstrained* problem: however good $\alpha$ is, the gap does not close.
+
+# %%
+free = cp.Problem(
+    cp.Maximize(
+        cp.sum(weights) - loss.gamma / 2 * cp.sum_squares(weights) - cp.sum_squares(H_alpha) / (2 * lam)
+    ),
+    [weights >= 0, weights <= 1],
+)
+free.solve(solver=cp.SCS, eps_abs=1e-9, eps_rel=1e-9, max_iters=100_000)
+print(
+    f"P(M*) = {solution.primal:.4f}, best dual value {outside_dual.value:.4f}, best without Gamma {free.value:.4f}"
+)
+assert free.value < outside_dual.value - 1e-3
+
+# %% [markdown]
+# ### The conjugate outside the box
+#
+# The formula $\gamma\alpha^2/2 - \alpha$ is finite for every $\alpha$, the conjugate is not. Let the first dual variable of an
+# $L$ triplet grow past 1: "weak duality" fails.
+
+# %%
+beyond = alpha_star.copy()
+beyond[np.argmin(u)] = 2.0
+_, false_dual, _, _ = objectives(A, solution.x.ravel(), beyond, lam, loss.gamma, 2)
+print(f"'dual' value {false_dual:.4f} above the optimum {solution.primal:.4f}:", false_dual > solution.primal)
+assert false_dual > solution.primal
+try:
+    problem.dual(beyond, lam)
+except ValueError as error:
+    print("the library refuses:", error)
+
+# %% [markdown]
+# ## Exercise
+#
+# Show that at the optimum the losses and their conjugates add up to $-\lambda\|x^\star\|^2$, and conclude that
+# $\|x^\star\|^2 \le |T|\,(1-\gamma/2)/\lambda$ whatever the data (for $\gamma \le 1$). Can the bound be reached?
+#
+# <details>
+# <summary><b>Solution</b></summary>
+#
+# The Fenchel parts of (1) vanish: $\ell(u_t) + \ell^*(-\alpha_t) = -\alpha_t u_t$. Summing, $-\langle H(\alpha^\star),
+# x^\star\rangle = -\langle H_+, x^\star\rangle + \langle H_-, x^\star\rangle = -\lambda\|x^\star\|^2 + 0$.
+#
+# So $\lambda\|x^\star\|^2 = \sum_t \big(-\ell^*(-\alpha_t) - \ell(u_t)\big) \le \sum_t (\alpha_t -
+# \gamma\alpha_t^2/2) \le |T|(1-\gamma/2)$, since $a - \gamma a^2/2$ grows on $[0,1]$ when $\gamma \le 1$. For equality every triplet has $\alpha_t = 1$ and
+# $\ell(u_t) = 0$; the slope 1 and the value 0 meet only at the kink of the hinge, $\gamma = 0$ and $u_t = 1$. One triplet
+# at $\lambda = \|[a]_K\|^2$ does it.
+#
+# </details>
+
+# %%
+values = loss.value(u) + loss.conjugate(alpha_star)
+square = float(np.vdot(solution.x, solution.x))
+print(f"sum of losses and conjugates {values.sum():.4f}, -lam |x*|^2 = {-lam * square:.4f}")
+assert np.isclose(values.sum(), -lam * square, rtol=1e-6)
+assert square <= len(problem) * (1 - loss.gamma / 2) / lam
+
+line = ss.Triplets(np.array([[0.0], [0.0], [2.0]]), [[0, 1, 2]], diagonal=True)  # one term, a = 4
+tight = ss.solve(ss.Problem(line, ss.Hinge()), 16.0, tol=1e-10)
+print(f"one triplet, hinge, lam = |a|^2 = 16:  x = {tight.x[0]:.4f}, the bound {np.sqrt(1 / 16.0):.4f}")
+assert abs(tight.x[0] - 0.25) < 1e-4
+
+# %% [markdown]
+# ## Fine print
+#
+# * **Two misprints.** STS19 eq. 2.10 heads the reduced dual with a "min"; it is a maximum, as in its eq. B.4. Section 2.2
+#   calls the best value of $-\frac12\|M_\lambda(\alpha,\Gamma)\|^2$ "equivalent to the projection"; the projection is where it is
+#   reached, $\lambda M_\lambda(\alpha, \Gamma) = [H(\alpha)]_+$.
+# * **"The same dual solutions"** in Lemma 1 means the same *set*. For the hinge it may have many members (two equal
+#   triplets at the kink can share their weight in any way), and every one of them has the fixed values on $\hat L$ and
+#   $\hat R$, because $x^\star$ is unique.
+# * **Ties.** $L$ and $R$ are defined by strict inequalities. With $\gamma > 0$ nothing would go wrong at equality; for the
+#   hinge a triplet exactly at the kink may have any $\alpha$ and must not be removed.
+# * **A linear term.** The problem stays in the family when it is reduced: $\sum_{\hat L} a_t$ goes into a linear term $-\langle
+#   c, x\rangle$, and $H(\alpha)$ becomes $c + \sum_t\alpha_t a_t$ everywhere. `Problem.reduce` returns such a problem.
+# * **Cost.** $P$, $D$ and the gap of one pair take one pass over the triplets and one eigendecomposition.
+#
+# ## References
+#
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31,
+#   2019: sections 2.2 and 2.3, Lemma 1, appendices A and B.
+# * The projection: Boyd, Xiao, *Least-squares covariance matrix adjustment*, SIAM J. Matrix Anal. Appl. 27, 2005; Malick,
+#   *A dual approach to semidefinite least-squares problems*, same journal 26, 2004.
