@@ -76,8 +76,9 @@ print("eigenvalues of the solution:", np.round(np.abs(np.linalg.eigvalsh(solutio
 # for one at $\langle a_t, x^\star\rangle$. A convex function lies above its tangents, at either point:
 #
 # $$\ell(\langle a_t, x^\star\rangle) \ge
-# \ell(\langle a_t, x\rangle) - \alpha_t \langle a_t, x^\star - x\rangle, \qquad \ell(\langle a_t, x\rangle) \ge \ell(\langle a_t, x^\star\rangle) - \alpha^\star_t \langle a_t, x -
-# x^\star\rangle .$$
+# \ell(\langle a_t, x\rangle) - \alpha_t \langle a_t, x^\star - x\rangle, \qquad
+# \ell(\langle a_t, x\rangle) \ge
+# \ell(\langle a_t, x^\star\rangle) - \alpha^\star_t \langle a_t, x - x^\star\rangle .$$
 #
 # Adding the two cancels the losses, and summing over $t$ with $H(\alpha) = c + \sum_t \alpha_t a_t$
 # leaves
@@ -186,7 +187,8 @@ print("the same inequality, seen from the two ends of a diameter:", sp.expand(th
 # most the gap of Fenchel's inequality (whichever $\alpha_t \in [0, 1]$ is used):
 #
 # $$\varphi = \sum_t \ell(\langle a_t, x\rangle) + \ell^*(-\alpha_t)
-# + \alpha_t \langle a_t, x\rangle \;\ge\; 0, \qquad \varphi = 0 \text{ exactly when all } -\alpha_t \text{ are slopes at } x .$$
+# + \alpha_t \langle a_t, x\rangle \;\ge\; 0, \qquad
+# \varphi = 0 \text{ exactly when all } -\alpha_t \text{ are slopes at } x .$$
 #
 # Carrying it along, (1) gets $\varphi$ on its right side, (3) too, and step 4 ends with
 #
@@ -349,7 +351,7 @@ margins = problem.terms.margins(x_star)
 
 assert np.all(margins[found.in_R] > 1.0) and np.all(margins[found.in_L] < 1.0 - loss.gamma)
 assert 0 < found.n_L + found.n_R < len(problem)
-print(f"{len(problem)} triplets, certified: {found.n_L} in L, {found.n_R} in R, and at the solution they all are")
+print(f"{len(problem)} triplets, certified: {found.n_L} in L, {found.n_R} in R; at the solution all are")
 plots.terms_on_loss(loss, margins, found, title="triplets at the solution, coloured by what GB certifies")
 plt.show()
 

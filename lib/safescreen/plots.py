@@ -37,6 +37,7 @@ METHODS = {
     "MGB": "#CC79A7",
     "ranges": "#5D4A9C",
     "product": "#3B3B3B",
+    "product+RRPB": "#B5A642",
 }
 """One colour a screening method, the same in every figure."""
 
@@ -117,6 +118,10 @@ def terms_on_loss(loss, margins, screened=None, *, ax=None, title="", span=None)
         for edge in {1.0 - loss.gamma, 1.0}:
             ax.axvline(edge, color="#CCCCCC", linewidth=0.8, zorder=0)
         ax.set(xlabel=r"margin $\langle H_t, M\rangle$", ylabel="loss", title=title, xlim=(low, high))
+        ax.set_ylim(-0.13 * loss.value(low), 1.08 * loss.value(low))
+        for text, x in (("linear", 1.0 - loss.gamma - 0.02), ("zero", 1.02)):
+            side = "right" if text == "linear" else "left"
+            ax.text(x, 0.02, text, ha=side, fontsize=8, color="#999999", transform=ax.get_xaxis_transform())
         ax.legend(loc="upper right", handletextpad=0.2)
     return ax
 
@@ -248,8 +253,9 @@ def rates(curves, *, ax=None, title="", ylabel="share of terms screened"):
     matplotlib axes
     """
     with _canvas(ax, (5.2, 3.2)) as ax:
-        for order, (name, (lams, values)) in enumerate(curves.items()):
-            ax.plot(lams, values, color=METHODS.get(name), label=name, zorder=3 - 0.1 * order)
+        widths = np.linspace(3.4, 1.2, max(len(curves), 2))  # curves that coincide stay visible
+        for (name, (lams, values)), width in zip(curves.items(), widths, strict=False):
+            ax.plot(lams, values, color=METHODS.get(name), linewidth=width, label=name)
         ax.set(
             xscale="log",
             xlabel=r"$\lambda$, from large to small",

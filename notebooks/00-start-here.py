@@ -1,0 +1,238 @@
+# %% [markdown]
+# # Start here
+#
+# Learning a metric from triplets means minimising a sum of very many terms. At the solution most of them
+# do not matter one by one: either they cost nothing, or they pull with a constant force that can be
+# added up once and for all. **Safe screening proves which ones, before the solution is known**, and
+# leaves them out; what is computed stays exactly the same.
+#
+# This notebook shows the idea on a problem small enough to draw, then how to use the library, the
+# notation, and how the book is organised.
+
+# %% tags=["parameters"]
+overview = ""  # a file name: write the first figure there
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+
+import safescreen as ss
+from safescreen import plots
+
+# %% [markdown]
+# ## The idea in two minutes
+#
+# Three classes of points in the plane. A *triplet* $(i, j, l)$ asks that $x_i$ be closer to $x_j$, of
+# its own class, than to $x_l$, of another one, in the metric $d_M(x, z)^2 = (x - z)^\top M (x - z)$ to
+# be learned. Its *margin* is the difference of the two squared distances, which is linear in $M$:
+#
+# $$\langle H_{ijl}, M\rangle = d_M(x_i, x_l)^2 - d_M(x_i, x_j)^2 .$$
+#
+# A margin above 1 costs nothing, a smaller one costs by the smoothed hinge loss, and $M$ has to be
+# positive semidefinite:
+#
+# $$\min_{M \succeq 0} \; \sum_{(i,j,l)} \ell(\langle H_{ijl}, M\rangle) + \tfrac{\lambda}{2} \|M\|_F^2 .$$
+
+# %%
+rng = np.random.default_rng(2)
+centers = np.array([[-1.7, 0.0], [1.7, 0.2], [0.1, 1.9]])
+X = np.concatenate([center + rng.standard_normal((6, 2)) * [0.9, 0.3] for center in centers])
+y = np.repeat([0, 1, 2], 6)
+
+triplets = ss.Triplets.from_labels(X, y, k=3)
+loss = ss.SmoothedHinge(gamma=0.4)
+problem = ss.Problem(triplets, loss)
+print(triplets)
+
+# %% [markdown]
+# Suppose the problem has been solved for some $\lambda_0$, and now $\lambda$ is 10 % smaller. The old
+# solution $M_0$ and the two numbers $\lambda_0, \lambda$ determine a ball that contains the new one (the
+# *path bound*). Over a ball, a margin can be no more and no less than
+#
+# $$\langle H, Q\rangle \pm r\,\|H\|_F \qquad (\text{center } Q, \text{ radius } r).$$
+#
+# If even the least of these is above 1, the triplet costs nothing at the new solution: it is in the
+# *zero* part, R. If even the largest is on the slope, it pulls with constant force: it is in the
+# *linear* part, L. Nobody has computed the new solution yet.
+
+# %%
+lam0 = 0.05 * problem.lam_max()
+lam = 0.9 * lam0
+old = ss.solve(problem, lam0, rtol=1e-9)
+
+ball = ss.spheres.relaxed_path_bound(old.x, old.eps, lam0, lam)
+found = ss.rules.sphere(problem, ball)
+print(
+    f"proved: {found.n_L} triplets in L, {found.n_R} in R, of {len(problem)}; {found.rate:.0%} need no attention"
+)
+
+# %% [markdown]
+# Now solve, and look where the triplets really are. Those that were screened are in colour.
+
+# %%
+new = ss.solve(problem, lam, rtol=1e-9)
+margins = triplets.margins(new.x)
+
+figure, axes = plots.panels(3, width=11.0, height=3.3, width_ratios=[1.0, 1.25, 1.25])
+span = (-0.35, 2.8)
+plots.points_and_metric(X, y, new.x, ax=axes[0], title="three classes, learned metric")
+plots.terms_on_loss(loss, margins, ax=axes[1], title="before screening: every triplet counts", span=span)
+plots.terms_on_loss(loss, margins, found, ax=axes[2], title="after: proved, and left out", span=span)
+if overview:
+    figure.savefig(overview, dpi=130, bbox_inches="tight")
+plt.show()
+
+# %% [markdown]
+# Not one colour is on a wrong part of the loss, and the problem with the coloured triplets taken out has
+# the same solution. The grey ones are either too close to a corner to be sure about, or they are in
+# between, where the loss is curved and the triplet really matters.
+
+# %%
+assert np.all(margins[found.in_L] < 1.0 - loss.gamma) and np.all(margins[found.in_R] > 1.0)
+
+reduced = problem.reduce(found.in_L, found.in_R)
+again = ss.solve(reduced, lam, rtol=1e-9, screening=())
+assert np.linalg.norm(again.x - new.x) <= again.eps + new.eps
+print(f"{len(reduced)} triplets instead of {len(problem)}, the same M:")
+print(np.round(again.x, 4))
+
+# %% [markdown]
+# Along a whole path of $\lambda$ every solution screens for the next one, and during each solve the
+# iterates screen again:
+
+# %%
+path = ss.path(problem, problem.lam_max() * 0.9 ** np.arange(60), rtol=1e-6)
+assert all(solution.converged for solution in path)
+plots.shares(path, title="what is known at the end of each solve")
+plt.show()
+
+# %% [markdown]
+# ## In your own code
+#
+# Five lines. `tol` is the duality gap to reach, in units of the objective, `rtol` relative to it;
+# `screening` names the balls, `()` is none. The gap that is returned is an upper bound that includes
+# rounding.
+
+# %%
+triplets = ss.Triplets.from_labels(X, y, k=3)
+problem = ss.Problem(triplets, ss.SmoothedHinge(gamma=0.05))
+lam = 0.05 * problem.lam_max()
+solution = ss.solve(problem, lam, tol=1e-6, screening=("RRPB", "PGB"))
+assert solution.converged and solution.gap <= 1e-6
+print(f"gap below 1e-6; of {len(problem)} triplets {solution.n_L} were screened in L and {solution.n_R} in R")
+
+# %% [markdown]
+# | instead of | write |
+# |---|---|
+# | one $\lambda$ | `ss.path(problem, ratio=0.9)`: warm starts, screening from solution to solution |
+# | listed triplets | `ss.ProductTriplets(X, y)`: all triplets without listing them, for when they are many |
+# | a full matrix | `ss.Triplets.from_labels(X, y, diagonal=True)`: non-negative weights of the features |
+# | triplets | `ss.Samples(X, y)`: a linear support vector machine without intercept, labels -1 and +1 |
+# | the smoothed hinge | `ss.Hinge()` |
+#
+# ## Notation
+#
+# The library treats one problem, with $x$ a matrix or a vector in a cone $K$ and terms $a_t$:
+#
+# $$P(x; \lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac{\lambda}{2}\|x\|^2, \qquad x \in K .$$
+#
+# The papers write it in their own letters. Below, `M` is `solution.x`, and every entry of the column
+# *code* is evaluated and its shape compared with the column *shape*; `T` is the number of triplets.
+# Papers: STS19 (triplets), SSS13 and SSS14 (samples), full references in `CITATION.cff`.
+#
+# | symbol | paper | code | shape | meaning |
+# |---|---|---|---|---|
+# | $x_1, \dots, x_n$ | STS19 sec. 2.1 | `X` | (n, d) | points, one a row |
+# | $(i, j, l)$ | STS19 sec. 2.1 | `triplets.index` | (T, 3) | anchor, same class, other class |
+# | $\vert\mathcal{T}\vert$ | STS19 sec. 2.1 | `len(problem)` | number | number of triplets, of terms |
+# | $M$, $w$; here $x$ | STS19 Primal; SSS14 eq. 1 | `solution.x` | (d, d) | metric; weights: `(d,)` |
+# | $M \succeq O$; here $K$ | STS19 Primal | `problem.cone` |  | semidefinite, non-negative, or all |
+# | $\Vert H_{ijl}\Vert_F$ | STS19 eq. 4.1 | `triplets.norms` | (T,) | norms of the terms, rounded up |
+# | $\langle H_{ijl}, M\rangle$ | STS19 eq. 2.1 | `triplets.margins(M)` | (T,) | margins |
+# | $\tau$; 1 in the papers | STS19 sec. 6.3 | `triplets.threshold` | number | margin from which a term is free |
+# | $\ell$ | STS19 eq. 2.3 | `loss.value(0.5)` | number | smoothed hinge |
+# | $\gamma$ | STS19 eq. 2.3 | `loss.gamma` | number | width of its curved part; 0: hinge |
+# | $\lambda$; $1/C$ | STS19 Primal; SSS14 eq. 1 | `lam` | number | weight of the regularizer |
+# | $P_\lambda(M)$ | STS19 Primal | `problem.primal(M, lam)` | number | objective |
+# | $\alpha$; $\alpha_{SVM} / C$ | STS19 eq. 2.6 | `problem.alpha(M)` | (T,) | dual point $-\ell'$, in [0, 1] |
+# | $\sum_t \alpha_t H_t$ | STS19 eq. 2.4 | `triplets.adjoint(alpha)` | (d, d) | here $H(\alpha)$, plus $c$ |
+# | $[\,\cdot\,]_+$; here $[\,\cdot\,]_K$ | STS19 sec. 1.1 | `problem.cone.project(H)` | (d, d) | projection |
+# | $M_\lambda(\alpha)$ | STS19 eq. 2.4 | `problem.x_of(alpha, lam)` | (d, d) | primal point of a dual one |
+# | $D_\lambda(\alpha)$ | STS19 Dual2 | `problem.dual(alpha, lam)` | number | dual objective |
+# | $P - D$ | STS19 Theorem 4 | `problem.gap(M, lam)` | number | duality gap, an upper bound |
+# | $\epsilon$ | STS19 eq. 3.2 | `solution.eps` | number | bound of the distance to the solution |
+# | $\lambda_{\max}$; $1/C_{\min}$ | SSS14 Lemma 9 | `problem.lam_max()` | number | from here on all terms are in L |
+# | $\hat{\mathcal{L}}$ | STS19 sec. 2.4 | `found.in_L` | (T,) | certified to be in the linear part |
+# | $\hat{\mathcal{R}}$; non-SVs | STS19 sec. 2.4 | `found.in_R` | (T,) | certified to be in the zero part |
+# | reduced problem | STS19 Lemma 1 | `problem.reduce(found.in_L, found.in_R)` |  | same solution |
+# | $Q$ | STS19 sec. 3 | `ball.center` | (d, d) | center of a ball with the solution |
+# | $r$ | STS19 sec. 3 | `ball.radius` | number | its radius, rounded up |
+# | GB | STS19 Theorem 1 | `ss.spheres.gradient_bound` |  | gradient bound |
+# | PGB | STS19 Theorem 2 | `ss.spheres.projected_gradient_bound` |  | projected gradient bound |
+# | DGB | STS19 Theorem 4 | `ss.spheres.duality_gap_bound` |  | duality gap bound |
+# | CDGB | STS19 App. F | `ss.spheres.constrained_duality_gap_bound` |  | the same at $x(\alpha)$ |
+# | RPB; BT1 | STS19 Theorem 5; SSS14 Theorem 6 | `ss.spheres.path_bound` |  | path bound |
+# | RRPB | STS19 Theorem 6 | `ss.spheres.relaxed_path_bound` |  | path bound, inexact reference |
+# | MGB | here | `ss.spheres.midpoint_gap_bound` |  | midpoint gap bound |
+# | sphere rule | STS19 sec. 4.1; SSS14 Lemma 1 | `ss.rules.sphere` |  | over a ball |
+# | linear rule; dome | STS19 Theorem 9; SSS14 Theorem 11 | `ss.rules.halfspace` |  | ball and half-space |
+# | semidefinite rule | STS19 sec. 4.2 | `ss.rules.semidefinite` |  | ball and cone |
+# | intersection test | SSS14 Theorem 8 | `ss.rules.intersection` |  | two balls |
+# | range of $\lambda$ | STS19 Theorem 10 | `ss.ranges.relaxed_path` |  | where a term stays certain |
+# | dynamic screening | STS19 Algorithm 1 | `ss.solve` |  | one $\lambda$ |
+# | path | STS19 Algorithm 2 | `ss.path` |  | decreasing $\lambda$ |
+
+# %%
+import re
+
+from safescreen.experiments import places
+
+text = (places.notebooks_folder() / "00-start-here.py").read_text(encoding="utf-8")
+table = re.findall(r"^# \|.*\| `(.+)` \| (.*) \| .+ \|$", text[text.index("# ## Notation") :], flags=re.M)
+
+M, alpha, lam = solution.x, problem.alpha(solution.x), solution.lam
+H = triplets.adjoint(alpha)
+ball = ss.spheres.duality_gap_bound(problem, M, lam)
+found = ss.rules.sphere(problem, ball)
+sizes = {"n": len(X), "d": X.shape[1], "T": len(problem), "number": ()}
+
+for code, shape in table:
+    value = eval(code)
+    assert not shape or np.shape(value) == eval(shape, dict(sizes)), code
+print("entries of the table that exist and have their shape:", len(table))
+
+# %% [markdown]
+# ## The book
+#
+# | notebooks | what they are | the model |
+# |---|---|---|
+# | `00` | this one | |
+# | `1x` to `4x` | a theorem each: claim, derivation, check, picture, counter-example | `11-gradient-bound` |
+# | `5x` to `8x` | an experiment of a paper each, our numbers beside the paper's | `51-path-time` |
+# | `9x` | what has been run, and the ledger of claims | `90-report` |
+#
+# Every `NAME.ipynb` is made from `NAME.py` beside it and committed executed. `claims.yml` lists every
+# theorem, algorithm, table and figure of the papers with what became of it here; one that is not `open`
+# names a notebook cell that would fail if the claim failed. `experiments.yml` lists what can be run, at
+# which sizes.
+#
+# ## What runs where
+#
+# | you want to | do |
+# |---|---|
+# | read | open the notebooks anywhere; their outputs are in them |
+# | try something | `make lab`: JupyterLab with everything installed |
+# | run one on other data | `papermill notebooks/51-path-time.ipynb out.ipynb -p dataset wine` |
+# | run all of them | `make reproduce`, or `safescreen run --profile smoke` and `safescreen report` |
+# | check everything | `make test`: unit tests, every notebook compared with its committed outputs |
+# | change a notebook | edit `NAME.py` (or the paired `.ipynb` in JupyterLab), then `make notebooks` |
+# | use the solver | `import safescreen as ss`, as above |
+#
+# ## What is not covered
+#
+# * Losses without a flat or a linear piece, such as the logistic loss: there is nothing to screen.
+# * Problems without the squared norm: all balls come from the strong convexity it brings. A trace norm
+#   besides is fine, it is a linear term.
+# * An intercept in the support vector machine: add a constant feature, and it is regularized like the
+#   others.
+# * What is still `open` in `claims.yml`; `safescreen claims` prints the list.
