@@ -65,6 +65,9 @@ def test_baseline_screens_safely(small):
     rows = {tuple(row) for row in left.index.tolist()}
     gone = np.array([tuple(row) not in rows for row in triplets.index.tolist()])
     assert gone.sum() == len(triplets) - len(left.index) > 0
+    eps = np.sqrt(2e-7 * last.primal / last.lam)
+    found = ss.rules.sphere(ss.Problem(triplets, loss), ss.spheres.relaxed_path_bound(last.M, eps, last.lam, lam))
+    np.testing.assert_array_equal(gone, found.in_L | found.in_R)  # no margin is within rounding of its limit
     assert left.n_linear == np.count_nonzero(gone & (margins < 0.95)) > 0
     assert np.count_nonzero(gone & (margins > 1.0)) == gone.sum() - left.n_linear > 0
     expected = triplets.weighted_sum((gone & (margins < 0.95)).astype(float))[0]
