@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 _PACKAGE = Path(__file__).resolve().parents[1]
-_NOT_NUMERICAL = ("experiments/", "cli.py", "__main__.py")
+_NOT_NUMERICAL = ("bench/", "datasets/cli.py", "experiments/", "cli.py", "__main__.py", "warmup.py")
 
 
 def sha256(*parts: str | bytes) -> str:
