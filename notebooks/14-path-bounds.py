@@ -1,0 +1,507 @@
+# %% [markdown]
+# # The path bounds (RPB and RRPB)
+#
+# A solved problem says something about the next one. When the solution for one $\lambda$ is known, the
+# solution for another lies in a ball whose center and radius need that one matrix and nothing else: no
+# gradient, no dual value, no pass over the triplets. This notebook derives the ball, finds out exactly
+# what is lost in it, repairs it for solutions that are not exact, and shows what happens to somebody who
+# does not repair it.
+#
+# At the end you will have seen that
+#
+# * the regularization path bound (RPB) is Thales' theorem on the segment from $x_0^\star$ to
+#   $\frac{\lambda_0}{\lambda_1} x_0^\star$, and follows from the optimality of two dual solutions;
+# * used with a solution that is *nearly* right it loses the next solution, and screens triplets wrongly;
+# * the relaxed bound (RRPB) pays for the error $\varepsilon$ of the reference with
+#   $\max(1, \lambda_0/\lambda_1)\,\varepsilon$, and at $\lambda_1 = \lambda_0$ becomes the duality gap bound.
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+import sympy as sp
+
+import safescreen as ss
+from safescreen import datasets, plots
+
+# %% [markdown]
+# ## The claims
+#
+# > **Regularization path bound** (STS19 Theorem 5; STS18 Theorem 3.7). Let $x_0^\star$ be the solution
+# > for $\lambda_0$. Then the solution $x_1^\star$ for $\lambda_1$ satisfies
+# >
+# > $$\Big\| x_1^\star - \tfrac{\lambda_0+\lambda_1}{2\lambda_1}\, x_0^\star \Big\| \le
+# \tfrac{|\lambda_0-\lambda_1|}{2\lambda_1}\, \|x_0^\star\| .$$
+#
+# > **Relaxed path bound** (STS19 Theorem 6; STS18 Theorem 3.10). Let $x_0$ be any point with $\|x_0^\star -
+# > x_0\| \le \varepsilon$. Then
+# >
+# > $$\Big\| x_1^\star - \tfrac{\lambda_0+\lambda_1}{2\lambda_1}\, x_0 \Big\| \le
+# \tfrac{|\lambda_0-\lambda_1|}{2\lambda_1}\, \|x_0\| +
+# \tfrac{|\lambda_0-\lambda_1| + \lambda_0 + \lambda_1}{2\lambda_1}\, \varepsilon .$$
+#
+# | assumption | used in step |
+# |---|---|
+# | $x_0^\star$ and $x_1^\star$ are solutions of the *same* problem, for two $\lambda > 0$ | 1 |
+# | the conjugate of the loss is convex | 1 |
+# | $K$ is a convex cone | 2 |
+# | RPB: the reference is exact. RRPB: its error is at most $\varepsilon$ | 3; 4 |
+#
+# Either order is allowed, $\lambda_1 < \lambda_0$ as on a path, or $\lambda_1 > \lambda_0$.
+
+# %% [markdown]
+# The small problem of `11-gradient-bound`: twelve points of the plane, their triplets, a $2 \times 2$
+# metric, solved for two values of $\lambda$ to a gap of $10^{-11}$. Subscripts 0 and 1 tell them apart.
+
+# %%
+rng = np.random.default_rng(3)
+X = rng.standard_normal((12, 2)) * [1.0, 0.6]
+X[6:, 0] += 1.2
+y = np.repeat([0, 1], 6)
+
+loss = ss.SmoothedHinge(gamma=0.05)
+problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
+lam0 = 0.1 * problem.lam_max()
+lam1 = 0.7 * lam0
+first, second = (ss.solve(problem, lam, tol=1e-11) for lam in (lam0, lam1))
+x0, x1 = first.x, second.x
+print(problem)
+print("x0* =", np.round(x0, 4).tolist())
+print("x1* =", np.round(x1, 4).tolist())
+
+# %% [markdown]
+# ## Derivation
+#
+# ### Step 1: two dual solutions, two variational inequalities (STS19 appendix G)
+#
+# The dual objective, the cone already maximised away, and its gradient:
+#
+# $$D(\alpha;\lambda) = \tau^\top\alpha - \tfrac\gamma2 \|\alpha\|^2 - \tfrac1{2\lambda} \|[H(\alpha)]_K\|^2,
+# \qquad \partial_t D = \tau_t - \gamma\alpha_t - \langle a_t,\, x(\alpha;\lambda)\rangle,
+# \qquad x(\alpha;\lambda) = \tfrac1\lambda [H(\alpha)]_K .$$
+#
+# $\alpha_0$ is best for $\lambda_0$ among all points of the box, so nothing is gained by walking
+# towards $\alpha_1$; and the other way round:
+#
+# $$\langle \nabla D(\alpha_0;\lambda_0),\, \alpha_1 - \alpha_0\rangle \le 0, \qquad
+# \langle \nabla D(\alpha_1;\lambda_1),\, \alpha_0 - \alpha_1\rangle \le 0 .$$
+#
+# Add them. The thresholds cancel, and with $\sum_t (\alpha_1 - \alpha_0)_t a_t = H_1 - H_0$
+#
+# $$\gamma\|\alpha_1 - \alpha_0\|^2 \;\le\; \langle H_1 - H_0,\; x_0^\star - x_1^\star\rangle . \tag{1}$$
+#
+# ### Step 2: the cone
+#
+# Split $H_i = \lambda_i x_i^\star - N_i$, where $N_i = [H_i]_K - H_i$ is the part the projection removed. It
+# is orthogonal to $x_i^\star$, and has a non-negative inner product with everything in $K$ (Moreau). So
+#
+# $$\langle H_1 - H_0, x_0^\star - x_1^\star\rangle = \langle \lambda_1 x_1^\star - \lambda_0 x_0^\star,\; x_0^\star -
+# x_1^\star\rangle - \langle N_1, x_0^\star\rangle - \langle N_0, x_1^\star\rangle . \tag{2}$$
+#
+# Together:
+#
+# $$\langle \lambda_1 x_1^\star - \lambda_0 x_0^\star,\; x_0^\star - x_1^\star\rangle \;\ge\;
+# \gamma\|\alpha_1 - \alpha_0\|^2 + \langle N_1, x_0^\star\rangle + \langle N_0, x_1^\star\rangle \;\ge\; 0 . \tag{3}$$
+#
+# All of this can be looked at. The two inequalities of step 1, and both sides of (3):
+
+# %%
+alpha0, alpha1 = problem.alpha(x0), problem.alpha(x1)
+gradient0 = 1.0 - loss.gamma * alpha0 - problem.terms.margins(x0)
+gradient1 = 1.0 - loss.gamma * alpha1 - problem.terms.margins(x1)
+vi0, vi1 = gradient0 @ (alpha1 - alpha0), gradient1 @ (alpha0 - alpha1)
+
+N0, N1 = (problem.evaluate(x, lam).minus for x, lam in ((x0, lam0), (x1, lam1)))
+left = np.vdot(lam1 * x1 - lam0 * x0, x0 - x1)
+right = loss.gamma * np.sum((alpha1 - alpha0) ** 2) + np.vdot(N1, x0) + np.vdot(N0, x1)
+print(f"two variational inequalities: {vi0:.3f} and {vi1:.3f}, neither positive")
+print(f"(3): {left:.3f} >= {right:.3f} >= 0")
+assert vi0 <= 1e-6 and vi1 <= 1e-6 and left >= right - 1e-4 and right >= 0.0
+assert abs((left - right) + (vi0 + vi1)) < 1e-4
+
+# %% [markdown]
+# The last assertion says more: what (3) gives away is exactly what the two variational inequalities give
+# away. Nothing else is lost.
+#
+# ### Step 3: complete the square
+#
+# $\langle \lambda_1 x_1 - \lambda_0 x_0,\; x_0 - x_1\rangle \ge 0$, divided by $-\lambda_1$, reads
+# $\langle x_1 - \tfrac{\lambda_0}{\lambda_1} x_0,\; x_1 - x_0\rangle \le 0$: from $x_1^\star$ the two points
+# $x_0^\star$ and $\frac{\lambda_0}{\lambda_1} x_0^\star$ are seen under an angle of at least 90 degrees. That is
+# the ball over the segment between them (Thales), with center in its middle and half its length as radius.
+# sympy does the algebra for symmetric matrices:
+
+
+# %%
+def symmetric(name):
+    a, b, c = sp.symbols(f"{name}11 {name}12 {name}22", real=True)
+    return sp.Matrix([[a, b], [b, c]])
+
+
+def inner(A, B):
+    return (A.T * B).trace()
+
+
+Z, M0 = symmetric("z"), symmetric("m")  # the solution for lam1, the one for lam0
+l0, l1 = sp.symbols("lambda0 lambda1", positive=True)
+thales = inner(Z - l0 / l1 * M0, Z - M0)
+Q, r_squared = (l0 + l1) / (2 * l1) * M0, ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)
+assert sp.expand(thales - (inner(Z - Q, Z - Q) - r_squared)) == 0
+print("<z - (lam0/lam1) m, z - m>  =  |z - Q|^2 - r^2:", sp.expand(thales - (inner(Z - Q, Z - Q) - r_squared)) == 0)
+
+# %% [markdown]
+# **This is Theorem 5**, and (3) gives the distance from the surface for free:
+#
+# $$r^2 - \|x_1^\star - Q\|^2 = \tfrac1{\lambda_1} \langle \lambda_1 x_1^\star - \lambda_0 x_0^\star,\; x_0^\star - x_1^\star\rangle
+# \ge \tfrac1{\lambda_1} \big( \gamma\|\alpha_1 - \alpha_0\|^2 + \langle N_1, x_0^\star\rangle + \langle N_0, x_1^\star\rangle \big) .$$
+#
+# The solution moves *away* from the surface when dual variables change, and when the constraint that was
+# active changes.
+#
+# ### Step 4: a reference that is not exact (STS19 appendix H)
+#
+# Only $x_0$ is known, and $\|x_0^\star - x_0\| \le \varepsilon$. The center moves by at most
+# $\frac{\lambda_0+\lambda_1}{2\lambda_1}\varepsilon$, and the unknown $\|x_0^\star\|$ is at most $\|x_0\| + \varepsilon$:
+#
+# $$\|x_1^\star - Q(x_0)\| \le \|x_1^\star - Q(x_0^\star)\| + \|Q(x_0^\star) - Q(x_0)\| \le
+# \tfrac{|\lambda_0-\lambda_1|}{2\lambda_1} \big(\|x_0\| + \varepsilon\big) + \tfrac{\lambda_0+\lambda_1}{2\lambda_1}\varepsilon .$$
+#
+# **This is Theorem 6.** The coefficient of $\varepsilon$ looks complicated and is not:
+# $|\lambda_0 - \lambda_1| + \lambda_0 + \lambda_1 = 2\max(\lambda_0, \lambda_1)$, so
+#
+# $$r_{\text{RRPB}} = \tfrac{|\lambda_0-\lambda_1|}{2\lambda_1}\,\|x_0\| + \max\!\big(1, \tfrac{\lambda_0}{\lambda_1}\big)\, \varepsilon .$$
+
+# %%
+coefficient = (sp.Abs(l0 - l1) + l0 + l1) / (2 * l1)
+assert sp.simplify(coefficient.rewrite(sp.Max, sp.Abs).subs(l1, l0 / 2) - 2) == 0
+assert sp.simplify(coefficient.subs(l1, 3 * l0) - 1) == 0
+print("coefficient of eps at lam1 = lam0/2:", sp.simplify(coefficient.subs(l1, l0 / 2)))
+print("coefficient of eps at lam1 = 3 lam0:", sp.simplify(coefficient.subs(l1, 3 * l0)))
+
+# %% [markdown]
+# An $\varepsilon$ is always at hand: the radius of the duality gap bound at $x_0$ for $\lambda_0$,
+# $\varepsilon^2 = 2\,(P(x_0;\lambda_0) - D(\alpha_0;\lambda_0))/\lambda_0$ (STS19 equation 3.2). The solver
+# returns it as `solution.eps`.
+#
+# ## Ten lines of numpy
+
+
+# %%
+def path_ball(x0, eps, lam0, lam1):
+    """Center and radius of RRPB; with eps = 0 of RPB."""
+    center = (lam0 + lam1) / (2 * lam1) * x0
+    away = abs(lam0 - lam1)
+    return center, away / (2 * lam1) * np.linalg.norm(x0) + (away + lam0 + lam1) / (2 * lam1) * eps
+
+
+slow_center, slow_radius = path_ball(x0, 0.0, lam0, lam1)
+relaxed_center, relaxed_radius = path_ball(x0, 0.01, lam0, lam1)
+print("RPB : center", np.round(slow_center, 4).tolist(), " radius", round(float(slow_radius), 4))
+print("RRPB with eps = 0.01: the same center, radius", round(float(relaxed_radius), 4))
+
+# %% [markdown]
+# ## The library
+
+# %%
+rpb = ss.spheres.path_bound(x0, lam0, lam1)
+rrpb = ss.spheres.relaxed_path_bound(x0, 0.01, lam0, lam1)
+print("RPB : center", np.round(rpb.center, 4).tolist(), " radius", round(rpb.radius, 4))
+print("RRPB with eps = 0.01: radius", round(rrpb.radius, 4))
+
+# %% [markdown]
+# ## Does it match?
+#
+# Centers to rounding; the library's radii are upper bounds, larger by rounding only.
+
+# %%
+for ball, center, radius in ((rpb, slow_center, slow_radius), (rrpb, relaxed_center, relaxed_radius)):
+    assert np.linalg.norm(ball.center - center) < 1e-14 * np.linalg.norm(center)
+    assert 0.0 <= ball.radius / radius - 1.0 < 1e-12
+print("centers and radii agree, and no radius is smaller")
+
+# %% [markdown]
+# ## RPB over three cones
+#
+# Random problems with a full metric, a diagonal metric and a support vector machine, each solved for
+# $\lambda_0$ and for a $\lambda_1$ between $0.3\,\lambda_0$ and $2\lambda_0$, as exactly as the machine allows.
+# The distance is in radii; 1 is the surface. The accuracies of the two computed solutions, known from their
+# gaps, are granted.
+
+
+# %%
+def random_problem(kind, gamma, rng):
+    n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
+    X, y = rng.standard_normal((n, d)), np.arange(n) % 2
+    X[y == 1] += rng.uniform(0.0, 1.5, d)
+    if kind == "support vectors":
+        return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
+    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal metric"), ss.SmoothedHinge(gamma))
+
+
+def pairs_of_solutions(rng, repeats=40):
+    for kind in ("metric", "diagonal metric", "support vectors"):
+        for repeat in range(repeats):
+            prob = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
+            a = max(prob.lam_max(), 1.0) * rng.choice([2.0, 0.5, 0.1, 0.02])
+            b = a * rng.choice([0.3, 0.7, 0.9, 0.99, 1.2, 2.0])
+            yield kind, prob, *(ss.solve(prob, lam, rtol=1e-13, tol=1e-12) for lam in (a, b))
+
+
+solved = list(pairs_of_solutions(np.random.default_rng(11)))
+print("pairs of solutions:", len(solved))
+
+# %% tags=["STS19-T5"]
+largest, shrunk = {}, 0
+for kind, _, at0, at1 in solved:
+    ball = ss.spheres.path_bound(at0.x, at0.lam, at1.lam)
+    granted = at1.eps + max(1.0, at0.lam / at1.lam) * at0.eps
+    distance = np.linalg.norm(at1.x - ball.center)
+    assert distance <= ball.radius + granted
+    largest[kind] = max(largest.get(kind, 0.0), distance / (ball.radius + granted))
+    shrunk += distance > 0.98 * ball.radius + granted
+for kind, value in largest.items():
+    print(f"{kind:16} largest distance {value:.3f}")
+print("of", len(solved), "solutions a radius 2 % smaller loses some:", shrunk > 0)
+assert shrunk > 0
+
+# %% [markdown]
+# Solutions lie on the surface itself. They do whenever no dual variable changes between $\lambda_0$ and
+# $\lambda_1$ and the same constraint stays active: then $x_1^\star = \frac{\lambda_0}{\lambda_1} x_0^\star$, the
+# far end of the segment.
+#
+# ## Picture
+#
+# Left, the support vector machine of the same points (its space is a plane, so nothing is projected away): a ball for
+# each of three $\lambda_1$, all of them touching $x_0^\star$, their centers and far ends on the ray through it.
+# As $\lambda_1$ falls the far end runs away,
+# and the solution, a star for each $\lambda_1$, follows more slowly. Right, the full metric: the share of the radius that the
+# solution really needs.
+
+# %%
+flat = ss.Problem(ss.Samples(X, 2 * y - 1), loss)
+start = 0.7 * flat.lam_max()
+at = ss.solve(flat, start, tol=1e-11).x
+factors = (0.8, 0.6, 0.45)
+found = [ss.solve(flat, f * start, tol=1e-11).x for f in factors]
+balls = {rf"$\lambda_1 = {f}\,\lambda_0$": ss.spheres.path_bound(at, start, f * start) for f in factors}
+figure, axes = plots.panels(2, height=3.9)
+plots.balls(flat.cone, balls, {"$0$": np.zeros(2), "$x_0^*$": at, "optimum": found[-1]}, ax=axes[0], title=r"RPB, three new $\lambda$")
+axes[0].plot(*np.array(found).T, "*", color="black", markersize=9, zorder=5)
+axes[0].plot(*np.outer(at, [0.0, 1.0 / factors[-1]]), color="#555555", linewidth=0.8, zorder=1)
+grid = np.geomspace(0.2, 0.995, 25)
+needed = []
+for f in grid:
+    ball, best = ss.spheres.path_bound(x0, lam0, f * lam0), ss.solve(problem, f * lam0, tol=1e-9).x
+    needed.append(np.linalg.norm(best - ball.center) / ball.radius)
+with plt.rc_context(plots.STYLE):
+    axes[1].plot(grid, needed, color=plots.METHODS["RRPB"])
+    axes[1].set(xlabel=r"$\lambda_1/\lambda_0$", ylabel="distance of the solution / radius", ylim=(0, 1.05))
+    axes[1].invert_xaxis()
+    axes[1].set_title("how much of the ball is needed")
+plt.show()
+
+# %% [markdown]
+# ## What it screens, and what that costs
+#
+# With an exact reference the ball decides a triplet from numbers the last solve has left behind: the
+# margin $\langle a_t, x_0\rangle$, scaled, and a radius times $\|a_t\|$.
+
+# %%
+found = ss.rules.sphere(problem, rpb)
+margins = problem.terms.margins(x1)
+assert np.all(margins[found.in_R] > 1.0) and np.all(margins[found.in_L] < 1.0 - loss.gamma)
+assert found.n_L > 0
+print(f"{len(problem)} triplets, lam1 = 0.7 lam0: {found.n_L} in L and {found.n_R} in R, all of them truly there")
+
+# %% [markdown]
+# ## Break it: RPB with a reference that is nearly right
+#
+# Theorem 5 wants $x_0^\star$. No computer has it. How bad is it to use what a solver returns? We stop the
+# solver for $\lambda_0$ at several gaps, pretend that its answer is exact, and go to the next $\lambda$ of a path
+# with steps of 1 % (as in STS19's larger experiments). The truth is the solution to a gap of $10^{-11}$.
+
+# %%
+larger = ss.Problem(ss.Triplets.from_labels(*datasets.load("iris", return_X_y=True), k=5), loss)
+a = 0.1 * larger.lam_max()
+b = 0.99 * a
+truth = ss.solve(larger, b, tol=0.0, rtol=1e-12)
+true_margin = larger.terms.margins(truth.x)
+
+
+def wrong(found):
+    """Number of terms placed in a region where they are not."""
+    return np.sum(found.in_R & ~(true_margin > 1.0)) + np.sum(found.in_L & ~(true_margin < 1.0 - loss.gamma))
+
+
+print(f"iris, {len(larger)} triplets, lam1 = 0.99 lam0")
+print("relative gap   RPB: distance/r  wrong     RRPB: distance/r  wrong")
+for rtol in (1e-1, 1e-2, 1e-3, 1e-6):
+    at = ss.solve(larger, a, tol=0.0, rtol=rtol, screening=())
+    row = []
+    for ball in (ss.spheres.path_bound(at.x, a, b), ss.spheres.relaxed_path_bound(at.x, at.eps, a, b)):
+        row += [np.linalg.norm(truth.x - ball.center) / ball.radius, wrong(ss.rules.sphere(larger, ball))]
+    print(f"{rtol:9.0e}      {row[0]:14.1f} {row[1]:6d} {row[2]:20.1f} {row[3]:6d}")
+    assert row[2] <= 1.0 and row[3] == 0
+    if rtol >= 1e-3:
+        assert row[0] > 1.0 and row[1] > 0
+
+# %% [markdown]
+# With a reference whose gap is a thousandth of the objective the solution for $\lambda_1$ is four radii away from
+# the center of RPB, and triplets are discarded that have a loss: the "safe" answer is wrong, without a
+# warning. The radius shrinks with the step $|\lambda_0 - \lambda_1|$, the error of the reference does not. The gap
+# at which this stops happening depends on the step, on $\lambda$ and on the data. RRPB has no such luck to
+# count on: none of its balls misses, and no decision is wrong.
+#
+# The extreme case is $\lambda_1 = \lambda_0$, where the radius of RPB is 0 whatever the reference:
+
+# %%
+rough = ss.solve(larger, a, tol=0.0, rtol=1e-3, screening=())
+point = ss.spheres.path_bound(rough.x, a, a)
+exact = ss.solve(larger, a, tol=0.0, rtol=1e-12).x
+print("radius of RPB at lam1 = lam0 below 1e-12:", point.radius < 1e-12)
+print("distance of the solution:", round(float(np.linalg.norm(exact - point.center)), 3))
+assert np.linalg.norm(exact - point.center) > 1e3 * point.radius
+
+# %% [markdown]
+# ## RRPB over three cones
+#
+# The random problems again, now with references of all qualities: the exact solution moved inside the cone by a
+# known distance $\varepsilon$ in a random direction (feasibility is not even needed), and iterates of a solver with
+# $\varepsilon$ from their duality gap. The least favourable direction is along $x_0$ itself, so that one is in too.
+
+# %% tags=["STS19-T6"]
+rng = np.random.default_rng(2)
+count, closest, without = 0, {}, 0
+for kind, prob, at0, at1 in solved:
+    size = np.linalg.norm(at0.x)
+    if size == 0.0:
+        continue
+    references = []
+    for share in (1e-3, 0.03, 0.3):
+        for direction in (rng.standard_normal(at0.x.shape), at0.x, -at0.x):
+            if direction.ndim == 2:
+                direction = direction + direction.T
+            eps = share * size
+            references.append((at0.x + eps * direction / np.linalg.norm(direction), eps + at0.eps))
+    early = ss.solve(prob, at0.lam, tol=0.0, rtol=1e-2, screening=())
+    references.append((early.x, early.eps))
+    for x, eps in references:
+        ball = ss.spheres.relaxed_path_bound(x, eps * (1 + 1e-12), at0.lam, at1.lam)
+        distance = np.linalg.norm(at1.x - ball.center)
+        assert distance <= ball.radius + at1.eps
+        closest[kind] = max(closest.get(kind, 0.0), distance / (ball.radius + at1.eps))
+        without += distance > ss.spheres.path_bound(x, at0.lam, at1.lam).radius + at1.eps
+        count += 1
+# at lam1 = lam0 the ball is DGB: the same center, the same radius
+for _, prob, at0, _ in solved[::7]:
+    x = prob.cone.project(1.2 * at0.x)
+    dgb = ss.spheres.duality_gap_bound(prob, x, at0.lam)
+    same = ss.spheres.relaxed_path_bound(x, dgb.radius, at0.lam, at0.lam)
+    assert np.array_equal(dgb.center, same.center) and abs(same.radius / dgb.radius - 1.0) < 1e-9
+for kind, value in closest.items():
+    print(f"{kind:16} largest distance {value:.3f} radii")
+print("all", count, "balls of RRPB hold the solution; RPB with the same references lost more than a third:", 3 * without > count)
+print("RRPB at lam1 = lam0 with the eps of DGB is DGB")
+assert 3 * without > count
+
+# %% [markdown]
+# ## The price of relaxing
+#
+# The radius of RRPB has two parts, one for the step and one for the accuracy. Small steps and crude solutions make the
+# second one dominate. Left: radius against $\lambda_1/\lambda_0$, iris, for three accuracies of the reference (relative gap).
+# Right: what the balls screen. `RPB` uses a reference of gap $10^{-12}$, the closest to exact there is.
+
+# %%
+ratios = np.linspace(0.5, 0.999, 40)
+references = {"RPB": ss.solve(larger, a, tol=0.0, rtol=1e-12)}
+references |= {f"RRPB, gap {r:.0e}": ss.solve(larger, a, tol=0.0, rtol=r, screening=()) for r in (1e-4, 1e-3, 1e-2)}
+figure, axes = plots.panels(2, height=3.4)
+shades = ("#000000", "#0072B2", "#56B4E9", "#CC79A7")
+with plt.rc_context(plots.STYLE):
+    for (name, at), colour in zip(references.items(), shades, strict=True):
+        eps = 0.0 if name == "RPB" else at.eps
+        spheres = [ss.spheres.relaxed_path_bound(at.x, eps, a, f * a) for f in ratios]
+        axes[0].plot(ratios, [s.radius for s in spheres], color=colour, label=name)
+        axes[1].plot(ratios, [ss.rules.sphere(larger, s).rate for s in spheres], color=colour, label=name)
+    for ax, label in zip(axes, ("radius", "share of triplets screened"), strict=True):
+        ax.set(xlabel=r"$\lambda_1 / \lambda_0$", ylabel=label, ylim=(0, None))
+        ax.invert_xaxis()
+    axes[0].legend(loc="best")
+plt.show()
+
+# %% [markdown]
+# ## No smaller radius around this center
+#
+# If all one knows is $\|x_0^\star - x_0\| \le \varepsilon$, the radius of RRPB cannot be improved: put the true solution at
+# $x_0^\star = x_0 + \varepsilon x_0/\|x_0\|$ and the next one at the far end of *its* segment, which happens, as we saw, when no dual
+# variable changes. One term on a line does it: $a = 1$, $\lambda \ge 1$, where $x^\star = 1/\lambda$ as long as
+# $1/\lambda < 1 - \gamma$.
+
+# %%
+line = ss.Problem(ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), loss)
+solution0, solution1, eps = 1.0 / 2.0, 1.0 / 1.25, 0.1
+assert abs(ss.solve(line, 2.0, tol=1e-13).x[0] - solution0) < 1e-6
+assert abs(ss.solve(line, 1.25, tol=1e-13).x[0] - solution1) < 1e-6
+ball = ss.spheres.relaxed_path_bound(np.array([solution0 - eps]), eps, 2.0, 1.25)
+print("distance of the solution in radii:", round(abs(solution1 - ball.center[0]) / ball.radius, 6))
+assert abs(abs(solution1 - ball.center[0]) / ball.radius - 1.0) < 1e-9
+
+# %% [markdown]
+# But more is known than $\varepsilon$. The pair $(x_0, \alpha_0)$ that gave $\varepsilon$ also gives, for $\lambda_1$, the
+# midpoint gap bound (`28-midpoint-gap-bound`), which at an exact reference *is* RPB, needs no $\varepsilon$, and always
+# lies inside RRPB:
+
+# %%
+print("relative gap   radius of RRPB   of MGB      screened by RRPB   by MGB")
+for rtol in (1e-2, 1e-3, 1e-4, 1e-6):
+    at = ss.solve(larger, a, tol=0.0, rtol=rtol, screening=())
+    relaxed = ss.spheres.relaxed_path_bound(at.x, ss.spheres.duality_gap_bound(larger, at.x, a).radius, a, b)
+    middle = ss.spheres.midpoint_gap_bound(larger, at.x, b)
+    rates = [ss.rules.sphere(larger, s).rate for s in (relaxed, middle)]
+    print(f"{rtol:9.0e} {relaxed.radius:17.3f} {middle.radius:11.3f} {rates[0]:17.2f} {rates[1]:13.2f}")
+    assert np.linalg.norm(relaxed.center - middle.center) + middle.radius <= relaxed.radius
+
+# %% [markdown]
+# ## Exercise
+#
+# You walk down a path with steps $\lambda_1 = (1 - \delta)\lambda_0$ and solve to an accuracy $\varepsilon$. For which
+# $\varepsilon$ are the two parts of the radius of RRPB equal?
+# What does this say about choosing a solver's tolerance on a path of steps of 1 %?
+#
+# <details>
+# <summary><b>Solution</b></summary>
+#
+# With $\lambda_1 < \lambda_0$ the parts are $\frac{\delta}{2(1-\delta)}\|x_0\|$ and $\frac{1}{1-\delta}\varepsilon$; they are equal at
+# $\varepsilon = \frac{\delta}{2}\|x_0\|$. For steps of 1 % the solution should be known to half a percent of its norm. Since
+# $\varepsilon = \sqrt{2\,\text{gap}/\lambda_0}$, that is a gap of $\frac{\delta^2}{4} \cdot \frac{\lambda_0}{2}\|x_0\|^2$: a fraction
+# $2.5 \cdot 10^{-5}$ of the regularizer. Finer steps need a tolerance that falls with the *square* of the step, or
+# the reference's error eats what the finer step has gained.
+#
+# </details>
+
+# %%
+for step in (0.1, 0.01):
+    eps = step / 2 * np.linalg.norm(x0)
+    full = ss.spheres.relaxed_path_bound(x0, eps, lam0, (1 - step) * lam0).radius
+    half = ss.spheres.path_bound(x0, lam0, (1 - step) * lam0).radius
+    print(f"step {step:4.0%}: radius {full / half:.3f} times that of RPB")
+    assert abs(full / half - 2.0) < 1e-9
+
+# %% [markdown]
+# ## Fine print
+#
+# * **Cost.** The center is a multiple of $x_0$: all margins are those of the last solve, times one number. This is why STS19
+#   finds RRPB the cheapest ball of a path although others screen as much.
+# * **Fixed for the whole solve.** $x_0$, $\varepsilon$ and the ball do not improve while $\lambda_1$ is being solved; for that there are
+#   GB, PGB, DGB and MGB. With the iterate as reference, $\lambda_0 = \lambda_1$, RRPB *is* DGB.
+# * **The hinge** ($\gamma = 0$) is included: step 1 uses the dual only, and loses its term $\gamma\|\alpha_1 - \alpha_0\|^2$.
+# * **Rounding.** The library's radii carry the rounding of the product and of the norm upwards; `solution.eps` is an upper bound
+#   of the distance that covers the rounding of the gap. `path_bound` believes you that the reference is exact.
+# * **Wording.** STS19 writes $M_0^\star$ for the solution and $M_0$ for the approximation; RPB is only ever computed with the latter.
+# * The same ball over the whole space is the DVI test of Wang et al. and a case of ball test 1 of SSS14: `26-one-problem-three-cones`.
+#
+# ## References
+#
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31, 2019:
+#   sections 3.4 and 3.5, Theorems 5 and 6, proofs in appendices G and H (there headed "Theorem 6" and "Theorem 7").
+# * STS18: the same authors, KDD 2018: Theorems 3.7 and 3.10.
+# * Wang, Wonka, Ye, *Scaling SVM and least absolute deviations via exact data reduction*, ICML 2014: the same argument for samples.
