@@ -4,11 +4,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
-from naive import Naive, sample_elements, triplet_elements
-from naive.exact import Exact, exact_samples, exact_triplets
 from scipy import sparse
 
 import safescreen as ss
+from naive import Naive, sample_elements, triplet_elements
+from naive.exact import Exact, exact_samples, exact_triplets
 
 KINDS = ("full", "diagonal", "dense", "csr")
 CONES = {"full": "psd", "diagonal": "nonneg", "dense": "free", "csr": "free"}

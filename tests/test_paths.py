@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from instances import KINDS, instance
 
 import safescreen as ss
+from instances import KINDS, instance
 
 every = pytest.mark.parametrize("kind", KINDS)
 RTOL = 1e-7

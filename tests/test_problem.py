@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from instances import GAMMAS, KINDS, instance
 
 import safescreen as ss
+from instances import GAMMAS, KINDS, instance
 
 every = pytest.mark.parametrize("kind", KINDS)
 widths = pytest.mark.parametrize("gamma", GAMMAS)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mpmath import mpf
-from naive.extremes import exact, norm
 
+from naive.extremes import exact, norm
 from safescreen.rounding import UNIT, gamma, norm_upper, sqrt_upper, upper
 
 

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from naive import project
 from scipy import sparse
 
 import safescreen as ss
+from naive import project
 from safescreen.cones.psd import eigh
 
 CONES = {"psd": ss.PSDCone, "nonneg": ss.NonNegativeCone, "free": ss.FreeSpace}

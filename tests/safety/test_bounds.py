@@ -3,12 +3,12 @@
 import mpmath
 import numpy as np
 import pytest
-from instances import ADVERSARIAL, KINDS, instance
 from mpmath import mpf
-from naive.exact import Exact, minus, split
-from naive.extremes import dot, exact, norm
 
 import safescreen as ss
+from instances import ADVERSARIAL, KINDS, instance
+from naive.exact import Exact, minus, split
+from naive.extremes import dot, exact, norm
 from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
 
 DATA = ("normal", *ADVERSARIAL)

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from instances import ADVERSARIAL, KINDS, instance
 from mpmath import mpf
-from naive.exact import minus
-from naive.extremes import exact, norm
 
 import safescreen as ss
+from instances import ADVERSARIAL, KINDS, instance
+from naive.exact import minus
+from naive.extremes import exact, norm
 
 
 def error_of(problem, exact_problem):

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+
+import safescreen as ss
 from instances import KINDS, instance
 from naive.exact import Exact, exact_samples
 from naive.harness import certify, truth
-
-import safescreen as ss
 from safescreen.rules import RULES, Screened
 from safescreen.spheres import SPHERES, PathReference, Reference
 

@@ -5,10 +5,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from instances import ADVERSARIAL, KINDS, instance
-from naive.harness import truth
 
 import safescreen as ss
+from instances import ADVERSARIAL, KINDS, instance
+from naive.harness import truth
 from safescreen.rules import RULES
 from safescreen.solvers.reduction import Reduction
 from safescreen.spheres import SPHERES, PathReference, Reference, reference_accuracy

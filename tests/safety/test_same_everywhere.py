@@ -3,9 +3,9 @@
 import numba
 import numpy as np
 import pytest
-from instances import KINDS, instance
 
 import safescreen as ss
+from instances import KINDS, instance
 from safescreen.rules import RULES
 from safescreen.terms import base
 

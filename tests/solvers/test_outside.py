@@ -3,9 +3,9 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from instances import KINDS, instance
 
 import safescreen as ss
+from instances import KINDS, instance
 
 
 def by_cvxpy(of, gamma, lam, linear=None):

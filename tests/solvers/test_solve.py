@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from instances import ADVERSARIAL, KINDS, instance
 
 import safescreen as ss
+from instances import ADVERSARIAL, KINDS, instance
 
 SCREENINGS = ((), ("RRPB", "PGB"), ("DGB", "MGB"), ("GB+halfspace", "CDGB"), ("GB+semidefinite",))
 every = pytest.mark.parametrize("kind", KINDS)

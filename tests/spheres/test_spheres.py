@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from instances import GAMMAS, KINDS, instance
-from naive import relaxed_path_bound, screen_by_definition
 
 import safescreen as ss
+from instances import GAMMAS, KINDS, instance
+from naive import relaxed_path_bound, screen_by_definition
 from safescreen import spheres
 
 every = pytest.mark.parametrize("kind", KINDS)

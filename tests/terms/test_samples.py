@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from instances import instance
-from naive import sample_elements
 from scipy import sparse
 
 import safescreen as ss
+from instances import instance
+from naive import sample_elements
 
 X = np.random.default_rng(0).standard_normal((11, 4)) * (np.random.default_rng(1).uniform(size=(11, 4)) < 0.6)
 Y = np.where(np.arange(11) % 3 == 0, -1, 1)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from instances import instance
-from naive import triplet_elements
 from scipy import sparse
 
 import safescreen as ss
+from instances import instance
+from naive import triplet_elements
 
 X = np.random.default_rng(0).standard_normal((9, 4))
 INDEX = np.array([[0, 1, 2], [3, 1, 2], [0, 1, 5], [8, 7, 6], [3, 4, 8], [0, 4, 2]])

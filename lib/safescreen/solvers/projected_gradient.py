@@ -130,7 +130,7 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
                 e, x, guarded, since_best, recent, origin = best, best.x, True, 0, [], None
             if active_set:
                 working = _active(reduction.problem, x)
-                e, recent, origin = working.evaluate(x, lam), [], None
+                e, recent = working.evaluate(x, lam), []  # the step's memory stays: the gradient at x is the same
         state.n_iter, k = state.n_iter + 1, k + 1
         gradient = e.gradient
         state.step = _step(state.step, origin, x, gradient, lam)
