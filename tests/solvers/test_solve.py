@@ -68,6 +68,23 @@ def test_small(kind, gamma):
     certified(problem, ss.solve(problem, of.lam(0.3), tol=0.0, rtol=1e-5, freq=3), rtol=1e-5)
 
 
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@every
+def test_the_active_set_costs_no_iterations(kind, gamma):
+    """With a look at all terms in every iteration it is the plain method, steps included."""
+    of = instance(kind)
+    plain, active = (ss.solve(of.problem(gamma), of.lam(0.1), freq=1, active_set=flag, screening=()) for flag in (False, True))
+    assert active.n_iter <= 1.5 * plain.n_iter + 10
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_steps_that_jump_to_and_fro(diagonal):
+    """One dimension, three terms, curvatures that differ by a million: free steps alternate between a flat and a steep piece."""
+    terms = ss.Triplets(np.arange(4.0)[:, None], [[0, 1, 2], [0, 1, 3], [0, 2, 3]], diagonal=diagonal)
+    for lam in (1.0, 1e-1, 1e-2, 1e-3):
+        assert ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.05)), lam, screening=()).n_iter < 2000
+
+
 @every
 def test_absolute_tolerance_and_warm_starts(kind):
     of = instance(kind)
@@ -84,7 +101,8 @@ def test_problems_with_a_linear_term_and_thresholds(kind, gamma):
     of, rng = instance(kind), np.random.default_rng(0)
     terms = of.terms.with_threshold(rng.uniform(-0.5, 2.0, len(of.terms)))
     lam = of.lam(0.2)
-    problem = ss.Problem(terms, ss.SmoothedHinge(gamma), linear=of.feasible(rng, np.linalg.norm(of.problem(gamma).all_linear())), constant=3.0)
+    linear = of.feasible(rng, np.linalg.norm(of.problem(gamma).all_linear()))
+    problem = ss.Problem(terms, ss.SmoothedHinge(gamma), linear=linear, constant=3.0)
     solution = ss.solve(problem, lam, tol=0.0, rtol=RTOL)
     alpha = solution.alpha if gamma == 0.0 else None
     assert solution.converged and problem.gap(solution.x, lam, alpha) <= RTOL * abs(solution.primal) * (1.0 + 1e-6)

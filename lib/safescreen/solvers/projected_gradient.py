@@ -17,7 +17,7 @@ BUFFER = 0.1
 """Terms whose margin exceeds the threshold by less than this stay in the active set, so that it does not change at every step."""
 
 PATIENCE = 40
-"""After so many iterations without a smaller gap, restart from the best point with guarded steps."""
+"""After so many iterations that did not halve the gap, restart from the best point with guarded steps."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
     """
     project = reduction.problem.cone.project
     x, origin, recent, guarded, halvings = state.x, None, [], False, 0
-    working, best, since_best, k = reduction.problem, None, 0, 0
+    working, best, mark, since_best, k = reduction.problem, None, np.inf, 0, 0
     while True:
         on_all = not active_set or k % freq == 0
         e = (reduction.problem if on_all else working).evaluate(x, lam)
@@ -123,7 +123,9 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
                 e, best, recent, origin = reduction.problem.evaluate(x, lam), None, [], None
             since_best += freq if active_set else 1
             if best is None or e.gap < best.gap:
-                best, since_best = e, 0
+                if best is None or e.gap < 0.5 * mark:
+                    mark, since_best = e.gap, 0
+                best = e
             if limits.reached(best.gap, best.primal) or state.stopped or state.n_iter >= limits.max_iter:
                 break
             if since_best >= PATIENCE * (1 + 4 * guarded):
