@@ -1,0 +1,160 @@
+"""Compiled ends of ranges: the first root of a quartic, reached from a point where it is positive, never passed.
+
+With ``t = lam0/lam`` every ball of :mod:`safescreen.ranges.general` has radius ``sqrt(q(t)) + f sqrt(t)``, q a
+quadratic, and gives the rule ``A + B t - n f sqrt(t) > n sqrt(q(t))``. For falling t (rising lam) put ``u =
+sqrt(t)``, for rising t ``u = 1/sqrt(t)`` and multiply the rule by ``u^2``: either way ``g(u) > n sqrt(Q(u))``,
+quadratic against the root of a quartic, for u from 1 down to 0. In ``z = 1 - u`` the rule holds from ``z = 0``
+until the first root of ``p(z) = g^2 - n^2 Q``: while p is positive neither ``g - n sqrt(Q)`` nor ``g + n
+sqrt(Q)`` can change its sign. Since ``z >= 0``, a polynomial with smaller coefficients is a lower bound: all
+roundings are taken off the coefficients, and the root of what remains is approached from the left only.
+"""
+
+import numpy as np
+
+from safescreen._numba import njit
+
+__all__ = ["ball_interval_kernel", "first_root"]
+
+UNIT = 2.0**-53
+FLOOR = 1e-300
+STEPS = 60
+
+
+@njit
+def _chord(p, n1, n2, n3, n4, h):
+    """Lower bound, at most h, of the root of ``N(h) = p - n1 h - n2 h^2 - n3 h^3 - n4 h^4``, all ``n >= 0 < p``.
+
+    N falls and is concave: Newton's steps stay right of the root, the chord to ``(0, p)`` ends left of it.
+    """
+    if n1 > 0.0:
+        h = min(h, p / n1)
+    if n2 > 0.0:
+        h = min(h, np.sqrt(p / n2))
+    if n3 > 0.0:
+        h = min(h, np.cbrt(p / n3))
+    if n4 > 0.0:
+        h = min(h, np.sqrt(np.sqrt(p / n4)))
+    value = 0.0
+    for _ in range(5):
+        value = p - h * (n1 + h * (n2 + h * (n3 + h * n4)))
+        if value >= 0.0:
+            return h
+        h += value / (n1 + h * (2.0 * n2 + h * (3.0 * n3 + h * 4.0 * n4)))
+    value = p - h * (n1 + h * (n2 + h * (n3 + h * n4)))
+    return h * (p / (p - value)) if value < 0.0 else h
+
+
+@njit
+def first_root(d0, d1, d2, d3, d4):
+    """Return a z in [0, 1], as large as roundings allow, with ``d0 + d1 z + ... + d4 z^4 > 0`` all over ``[0, z]``; needs ``d0 > 0``.
+
+    From the point reached the polynomial is written in ``h = z' - z >= 0``; without its positive coefficients it is a lower bound
+    that falls, whose own root is the next step. Near a simple root this is Newton's method. nan if a coefficient is not finite.
+    """
+    z = 0.0
+    if not np.isfinite(d0 + d1 + d2 + d3 + d4):
+        return np.nan
+    e1, e2, e3, e4 = abs(d1), abs(d2), abs(d3), abs(d4)
+    for _ in range(STEPS):
+        p0 = d0 + z * (d1 + z * (d2 + z * (d3 + z * d4)))
+        p0 -= 16.0 * UNIT * (d0 + z * (e1 + z * (e2 + z * (e3 + z * e4))))
+        if not p0 > FLOOR:
+            break
+        p1 = d1 + z * (2.0 * d2 + z * (3.0 * d3 + z * 4.0 * d4))
+        p1 -= 16.0 * UNIT * (e1 + z * (2.0 * e2 + z * (3.0 * e3 + z * 4.0 * e4)))
+        p2 = d2 + z * (3.0 * d3 + z * 6.0 * d4) - 16.0 * UNIT * (e2 + z * (3.0 * e3 + z * 6.0 * e4))
+        p3 = d3 + z * 4.0 * d4 - 16.0 * UNIT * (e3 + z * 4.0 * e4)
+        n1, n2, n3, n4 = max(-p1, 0.0), max(-p2, 0.0), max(-p3, 0.0), max(-d4, 0.0)
+        rest = 1.0 - z
+        loss = rest * (n1 + rest * (n2 + rest * (n3 + rest * n4))) + FLOOR
+        if p0 - loss > 32.0 * UNIT * (p0 + loss):
+            return 1.0
+        h = _chord(p0, n1, n2, n3, n4, rest) * (1.0 - 2e-14) - 4.0 * UNIT * z
+        new = z + h
+        step = (new - z) * (1.0 + 8.0 * UNIT)
+        loss = step * (n1 + step * (n2 + step * (n3 + step * n4))) + FLOOR
+        if not (new > z and p0 - loss > 32.0 * UNIT * (p0 + loss)):
+            break
+        z = min(new, 1.0)
+        if step < 1e-15 * z or z == 1.0:
+            break
+    return z
+
+
+@njit
+def _least_t(g0, g1, n, q0, q1, q2, f):
+    """Smallest ``u^2`` found such that ``g > n sqrt(Q)`` from there to 1; nan if it fails at 1.
+
+    Lower bound ``g = g0 + g1 y - n f (1 - z)`` and upper bound ``Q = q0 + q1 y + q2 y^2`` with ``y = 1 - u^2 = 2 z - z^2``; without
+    f everything is quadratic in y.
+    """
+    nn = n * n * (1.0 + 4.0 * UNIT) + FLOOR
+    if f == 0.0:
+        a0, a1, a2, r0, r1, r2, r3, r4 = g0, g1, 0.0, q0, q1, q2, 0.0, 0.0
+    else:
+        nf = n * f * (1.0 + 4.0 * UNIT) + FLOOR
+        a0, a1, a2 = g0 - nf, 2.0 * g1 + nf * (1.0 - 4.0 * UNIT), -g1
+        a0, a1 = a0 - 4.0 * UNIT * (abs(g0) + nf), a1 - 4.0 * UNIT * (2.0 * abs(g1) + nf)
+        r0, r1, r2, r3, r4 = q0, 2.0 * q1, 4.0 * q2 - q1, -4.0 * q2, q2
+        r2 += 4.0 * UNIT * (4.0 * abs(q2) + abs(q1))
+    if not a0 > 0.0:
+        return np.nan
+    s0, s1, s2, s3, s4 = a0 * a0, 2.0 * a0 * a1, a1 * a1 + 2.0 * a0 * a2, 2.0 * a1 * a2, a2 * a2
+    d0 = s0 - nn * r0 - (8.0 * UNIT * (s0 + nn * abs(r0)) + FLOOR)
+    d1 = s1 - nn * r1 - (8.0 * UNIT * (abs(s1) + nn * abs(r1)) + FLOOR)
+    d2 = s2 - nn * r2 - (8.0 * UNIT * (a1 * a1 + 2.0 * a0 * abs(a2) + nn * abs(r2)) + FLOOR)
+    d3 = s3 - nn * r3 - (8.0 * UNIT * (abs(s3) + nn * abs(r3)) + FLOOR)
+    d4 = s4 - nn * r4 - (8.0 * UNIT * (s4 + nn * abs(r4)) + FLOOR)
+    if not d0 > 0.0:
+        return np.nan
+    left = 1.0 - first_root(d0, d1, d2, d3, d4)
+    return left if f == 0.0 else left * left * (1.0 + 4.0 * UNIT)
+
+
+@njit
+def _interval(A, B, n, form, lam0):
+    """Open interval around lam0 on which ``A + B t`` is above ``n`` radii; (nan, nan) if it fails at lam0."""
+    q0, up1, up2, down1, down2, f = form
+    g0 = A + B - 4.0 * UNIT * abs(A + B)
+    if not g0 > 0.0:
+        return np.nan, np.nan
+    least_up = _least_t(g0, -B, n, q0, up1, up2, f)
+    least_down = _least_t(g0, -A, n, q0, down1, down2, f)
+    if not (least_up < 1.0 and least_down < 1.0):
+        return np.nan, np.nan
+    low = lam0 * least_down * (1.0 + 8.0 * UNIT)
+    high = lam0 / least_up * (1.0 - 8.0 * UNIT) if least_up > 0.0 else np.inf
+    if low < lam0 and lam0 < high:
+        return low, high
+    return np.nan, np.nan
+
+
+@njit
+def ball_interval_kernel(h, h_errors, k, k_errors, norms, shares, steady, rising, scale, form, lam0, low, high, step, ends):
+    """Both ends of both intervals of a run of terms, into the rows ``L_low, L_high, R_low, R_high`` of `ends`.
+
+    Parameters
+    ----------
+    h, k : arrays of shape (T,)
+        Inner products with the parts of the center ``share_A x + share_B t w``; k is not read if ``share_B = 0``.
+    shares : (float, float)
+        1 or 1/2 and 0 or 1/2, exact.
+    steady, rising : float
+        What the ball's radius is larger by, ``steady + rising t``, both as parts of `scale`.
+    scale : float
+        Power of two the lengths in `form` are divided by.
+    low, high : arrays of length 1 (``step = 0``) or T (``step = 1``)
+        ``tau - gamma`` and ``tau``.
+    """
+    share_A, share_B = shares
+    for t in range(h.size):
+        a, b = low[t * step], high[t * step]
+        n = norms[t] * scale
+        A, A_error = share_A * h[t], share_A * h_errors[t] + n * steady
+        B, B_error = 0.0, n * rising
+        if share_B > 0.0:
+            B, B_error = share_B * k[t], share_B * k_errors[t] + n * rising
+        A_error += 8.0 * UNIT * (abs(A) + A_error + abs(a) + abs(b)) + FLOOR
+        B_error += 8.0 * UNIT * (abs(B) + B_error) + FLOOR
+        ends[0, t], ends[1, t] = _interval(a - A - A_error, -B - B_error, n, form, lam0)
+        ends[2, t], ends[3, t] = _interval(A - b - A_error, B - B_error, n, form, lam0)
