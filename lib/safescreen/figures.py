@@ -1,0 +1,198 @@
+"""Figures in space: the cone of 2 x 2 metrics with balls in it, and sliders for figures where a notebook can show them.
+
+A symmetric matrix ``M`` is the point ``((M11 - M22)/sqrt 2, sqrt 2 M12, (M11 + M22)/sqrt 2)``: distances are
+those of the Frobenius norm, and the positive semidefinite matrices are the upright circular cone ``z >= sqrt(x^2 + y^2)``.
+"""
+
+import os
+
+import numpy as np
+
+from safescreen.plots import METHODS, STYLE
+
+__all__ = ["coordinates", "cone_scene", "matrix_at", "scenes", "sliders"]
+
+_ROOT = np.sqrt(2.0)
+
+
+def coordinates(M):
+    """Return the point of a symmetric 2 x 2 matrix, shape (3,).
+
+    Parameters
+    ----------
+    M : array of shape (2, 2)
+
+    Returns
+    -------
+    array of shape (3,)
+
+    Raises
+    ------
+    ValueError
+        `M` is not a symmetric matrix of shape (2, 2).
+
+    Examples
+    --------
+    >>> coordinates([[2.0, 0.0], [0.0, 0.0]]).round(3).tolist()
+    [1.414, 0.0, 1.414]
+    """
+    M = np.asarray(M, dtype=float)
+    if M.shape != (2, 2) or abs(M[0, 1] - M[1, 0]) > 1e-9 * np.abs(M).max():
+        raise ValueError(f"M must be a symmetric matrix of shape (2, 2), found shape {M.shape}: {M.tolist()}")
+    return np.array([(M[0, 0] - M[1, 1]) / _ROOT, _ROOT * M[0, 1], (M[0, 0] + M[1, 1]) / _ROOT])
+
+
+def matrix_at(point):
+    """Return the symmetric matrix of a point, the inverse of :func:`coordinates`.
+
+    Parameters
+    ----------
+    point : array of shape (3,)
+
+    Returns
+    -------
+    array of shape (2, 2)
+    """
+    x, y, z = np.asarray(point, dtype=float)
+    return np.array([[z + x, y], [y, z - x]]) / _ROOT
+
+
+def scenes(n, width=9.4, height=3.6):
+    """Return ``(figure, axes)`` of a row of `n` spaces, sizes in inches."""
+    import matplotlib.pyplot as plt
+
+    with plt.rc_context(STYLE):
+        return plt.subplots(1, n, figsize=(width, height), subplot_kw={"projection": "3d"}, layout="constrained")
+
+
+def cone_scene(spheres, points, *, normal=None, box=None, ax=None, title="", view=(12.0, -60.0)):
+    """Draw balls, points and the edge of a half-space around the cone of positive semidefinite 2 x 2 matrices.
+
+    Parameters
+    ----------
+    spheres : dict of Sphere
+        By label; labels that begin with a method get its colour.
+    points : dict of arrays of shape (2, 2)
+        By label; one labelled ``optimum`` is a star.
+    normal : array of shape (2, 2), optional
+        The plane ``<normal, M> = 0`` is drawn.
+    box : (array of shape (3,), float), optional
+        Middle and half the width of what is shown, in the coordinates above; left out: all balls and points.
+    ax : matplotlib 3-d axes, optional
+    title : str
+    view : (float, float)
+        Elevation and azimuth in degrees.
+
+    Returns
+    -------
+    matplotlib 3-d axes
+    """
+    if ax is None:
+        _, ax = scenes(1, 4.6, 4.2)
+    middle, half = _box(spheres, points) if box is None else box
+    top = middle[2] + half
+    _cone(ax, middle, half, top)
+    if normal is not None:
+        _plane(ax, coordinates(normal), middle, half)
+    for label, ball in spheres.items():
+        _ball(ax, coordinates(ball.center), ball.radius, METHODS.get(label.split()[0], "#0072B2"), label)
+    for label, M in points.items():
+        place, star = coordinates(M), label == "optimum"
+        ax.plot(*place[:, None], "*" if star else "o", color="black", markersize=10 if star else 4, zorder=10)
+        ax.text(*(place + 0.05 * half), label, fontsize=8.5, zorder=11)
+    for axis, center in zip("xyz", middle, strict=True):
+        getattr(ax, f"set_{axis}lim")(center - half, center + half)
+    ax.set(xticks=[], yticks=[], zticks=[], box_aspect=(1, 1, 1))
+    ax.set_title(title, fontsize=10, loc="left")
+    ax.set_axis_off()
+    ax.view_init(*view)
+    if spheres:
+        ax.legend(loc="upper right", fontsize=8, frameon=False)
+    return ax
+
+
+def sliders(draw, *, live=None, **ranges):
+    """Show a figure with sliders where a notebook is open in a browser, the same figure at its defaults elsewhere.
+
+    Parameters
+    ----------
+    draw : callable
+        ``draw(**values)`` makes the figure.
+    live : bool, optional
+        Left out: sliders if this kernel was started by Jupyter's server and ipywidgets is installed.
+    **ranges : (low, high, default)
+        A slider each.
+
+    Returns
+    -------
+    dict
+        The defaults.
+
+    Examples
+    --------
+    >>> sliders(lambda lam: print("lam is", lam), live=False, lam=(0.1, 1.0, 0.5))
+    lam is 0.5
+    {'lam': 0.5}
+    """
+    values = {}
+    for name, (low, high, default) in ranges.items():
+        if not low <= default <= high:
+            raise ValueError(f"{name} must hold low <= default <= high, got {(low, high, default)}")
+        values[name] = default
+    if live is None:
+        live = "JPY_SESSION_NAME" in os.environ
+    try:
+        if not live:
+            raise ImportError
+        import ipywidgets
+    except ImportError:
+        draw(**values)
+        return values
+    options = {"continuous_update": False, "readout_format": ".3g"}
+    controls = {
+        name: ipywidgets.FloatSlider(default, min=low, max=high, step=(high - low) / 50.0, description=name, **options)
+        for name, (low, high, default) in ranges.items()
+    }
+    ipywidgets.interact(draw, **controls)
+    return values
+
+
+def _box(spheres, points):
+    reach = [(coordinates(ball.center), ball.radius) for ball in spheres.values()]
+    reach += [(coordinates(M), 0.0) for M in points.values()] + [(np.zeros(3), 0.0)]
+    low = np.min([place - radius for place, radius in reach], axis=0)
+    high = np.max([place + radius for place, radius in reach], axis=0)
+    return 0.5 * (low + high), 0.52 * float(np.max(high - low))
+
+
+def _cone(ax, middle, half, top):
+    """The surface z = sqrt(x^2 + y^2), as far as the box goes."""
+    height = np.linspace(0.0, max(top, 0.0), 30)[:, None]
+    turn = np.linspace(0.0, 2.0 * np.pi, 73)[None, :]
+    x, y, z = height * np.cos(turn), height * np.sin(turn), height + 0.0 * turn
+    outside = (np.abs(x - middle[0]) > half) | (np.abs(y - middle[1]) > half) | (z < middle[2] - half)
+    x, y, z = (np.where(outside, np.nan, v) for v in (x, y, z))
+    ax.plot_surface(x, y, z, color="#D9CFB4", alpha=0.35, linewidth=0, shade=False, rcount=30, ccount=73)
+    ax.plot_wireframe(x, y, z, color="#B9AF97", linewidth=0.4, rcount=6, ccount=18)
+
+
+def _ball(ax, center, radius, colour, label):
+    theta, phi = np.meshgrid(np.linspace(0.0, 2.0 * np.pi, 37), np.linspace(0.0, np.pi, 19))
+    away = np.stack([np.cos(theta) * np.sin(phi), np.sin(theta) * np.sin(phi), np.cos(phi)])
+    surface = center[:, None, None] + radius * away
+    ax.plot_surface(*surface, color=colour, alpha=0.13, linewidth=0, shade=False)
+    ax.plot_wireframe(*surface, color=colour, linewidth=0.5, alpha=0.75, rcount=7, ccount=12)
+    ax.plot([], [], [], color=colour, label=label)
+    ax.plot(*center[:, None], "+", color=colour, markersize=8)
+
+
+def _plane(ax, normal, middle, half):
+    """The part of <normal, z> = 0 in the box, a square around the point nearest the middle."""
+    n = normal / np.linalg.norm(normal)
+    u = np.cross(n, [0.0, 0.0, 1.0] if abs(n[2]) < 0.9 else [1.0, 0.0, 0.0])
+    u /= np.linalg.norm(u)
+    v, foot = np.cross(n, u), middle - (middle @ n) * n
+    a, b = np.meshgrid(*2 * [np.linspace(-0.8 * half, 0.8 * half, 2)])
+    square = foot[:, None, None] + a * u[:, None, None] + b * v[:, None, None]
+    ax.plot_surface(*square, color="#009E73", alpha=0.12, linewidth=0, shade=False)
+    ax.plot_wireframe(*square, color="#009E73", linewidth=0.8)
