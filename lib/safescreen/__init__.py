@@ -3,13 +3,13 @@
 from safescreen import _numba as _numba  # first: chooses the compile cache before numba is imported
 from safescreen import ranges, rules, spheres
 from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
-from safescreen.losses import Hinge, SmoothedHinge
+from safescreen.losses import Hinge, SmoothedHinge, SquaredHinge
 from safescreen.paths import Path, path
 from safescreen.problem import Problem
 from safescreen.rules import Screened
 from safescreen.solvers import ConvergenceWarning, Solution, solve
 from safescreen.spheres import SPHERES, Sphere
-from safescreen.terms import ProductTriplets, Samples, Triplets
+from safescreen.terms import Pairs, ProductTriplets, Quadruplets, Samples, Triplets, pull
 
 __version__ = "0.1.0"
 
@@ -20,16 +20,20 @@ __all__ = [
     "Hinge",
     "NonNegativeCone",
     "PSDCone",
+    "Pairs",
     "Path",
     "Problem",
     "ProductTriplets",
+    "Quadruplets",
     "Samples",
     "Screened",
     "SmoothedHinge",
     "Solution",
     "Sphere",
+    "SquaredHinge",
     "Triplets",
     "path",
+    "pull",
     "ranges",
     "rules",
     "solve",

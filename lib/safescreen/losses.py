@@ -1,16 +1,18 @@
-"""Losses with a zero region and a linear region: what safe screening needs.
+"""Losses with a zero region and, most of them, a linear region: what safe screening needs.
 
-The smoothed hinge is ``loss(u) = max_{0 <= a <= 1} a (1 - u) - gamma a^2/2``; the maximiser is ``alpha(u) = -loss'(u)``. It is
-0 for ``u > 1``, quadratic in between and linear for ``u < 1 - gamma``. A term with threshold ``tau`` has ``loss(u - tau + 1)``.
+All are ``loss(u) = max_{0 <= a <= cap} a (1 - u) - smoothing a^2/2``; the maximiser is ``alpha(u) = -loss'(u)``. With ``cap = 1`` it is the
+smoothed hinge: 0 for ``u > 1``, quadratic in between and linear for ``u < 1 - gamma``. With ``cap = inf`` it is the squared hinge, which
+has no linear region. A term with threshold ``tau`` has ``loss(u - tau + 1)``.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from safescreen._checks import check_scalar
 
-__all__ = ["Hinge", "SmoothedHinge"]
+__all__ = ["Hinge", "SmoothedHinge", "SquaredHinge"]
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,13 @@ class SmoothedHinge:
     ----------
     gamma : float >= 0
         Width of the quadratic part, in units of the margin.
+
+    Attributes
+    ----------
+    smoothing : float
+        Factor of ``a^2/2`` in the conjugate, here gamma.
+    cap : float
+        Largest slope, here 1.
 
     Notes
     -----
@@ -36,29 +45,88 @@ class SmoothedHinge:
     """
 
     gamma: float = 0.05
+    cap = 1.0
 
     def __post_init__(self):
         object.__setattr__(self, "gamma", check_scalar(self.gamma, "gamma", low=0.0))
+
+    @property
+    def smoothing(self):
+        """Factor of ``a^2/2`` in the conjugate."""
+        return self.gamma
+
+    @property
+    def has_linear_region(self):
+        """Whether terms can be certain to be linear, that is, whether there is a set L."""
+        return math.isfinite(self.gamma)
 
     def value(self, u, tau=1.0):
         """Return ``loss(u - tau + 1)`` elementwise; shape of `u`."""
         slack = tau - np.asarray(u, dtype=float)
         a = self.alpha(u, tau)
-        return np.maximum(a * (slack - 0.5 * self.gamma * a), 0.0)
+        return np.maximum(a * (slack - 0.5 * self.smoothing * a), 0.0)
 
     def alpha(self, u, tau=1.0):
-        """Return ``-loss'``, in [0, 1], elementwise; for the hinge 1 below the threshold and 0 from it on."""
+        """Return ``-loss'``, in [0, cap], elementwise; for the hinge 1 below the threshold and 0 from it on."""
         slack = tau - np.asarray(u, dtype=float)
-        if self.gamma == 0.0:
+        if self.smoothing == 0.0:
             return (slack > 0.0).astype(float)
         with np.errstate(over="ignore"):  # a subnormal gamma: the quotient may be infinite, its clip is 0 or 1
-            return np.clip(slack / self.gamma, 0.0, 1.0)
+            return np.clip(slack / self.smoothing, 0.0, self.cap)
 
     def conjugate(self, a, tau=1.0):
-        """Return ``loss*(-a)`` elementwise: ``gamma a^2/2 - tau a`` on [0, 1], infinite outside."""
+        """Return ``loss*(-a)`` elementwise: ``smoothing a^2/2 - tau a`` on [0, cap], infinite outside."""
         a = np.asarray(a, dtype=float)
-        inside = (a >= 0.0) & (a <= 1.0)
-        return np.where(inside, a * (0.5 * self.gamma * a - tau), np.inf)
+        inside = (a >= 0.0) & (a <= self.cap)
+        return np.where(inside, a * (0.5 * self.smoothing * a - tau), np.inf)
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class SquaredHinge(SmoothedHinge):
+    """Squared hinge loss ``max(0, 1 - u)^2/(2 gamma)`` (STS19 section 6.3).
+
+    Its quadratic part never ends, so no term is ever linear: only the zero region R is screened, ``lam_max()`` is infinite, and a path
+    needs its `lams`. Dual variables are ``alpha = max(0, 1 - u)/gamma``, not bounded by 1.
+
+    Parameters
+    ----------
+    gamma : float > 0
+        Inverse of the curvature.
+
+    Attributes
+    ----------
+    gamma : float
+        Infinite: what a margin must fall below the threshold by to cost linearly, as for :class:`SmoothedHinge`.
+    smoothing : float
+        Factor of ``a^2/2`` in the conjugate: the `gamma` passed in.
+    cap : float
+        Infinite.
+
+    Notes
+    -----
+    The proofs of all spheres use convexity, Fenchel's inequality and ``alpha >= 0`` only, so they hold unchanged.
+
+    Examples
+    --------
+    >>> loss = SquaredHinge(gamma=0.5)
+    >>> loss.value([2.0, 1.0, 0.5, 0.0]).tolist()
+    [0.0, 0.0, 0.25, 1.0]
+    >>> loss.alpha([2.0, 1.0, 0.5, 0.0]).tolist()
+    [0.0, 0.0, 1.0, 2.0]
+    """
+
+    smoothing: float = 1.0
+    cap = math.inf
+
+    def __init__(self, gamma=1.0):
+        gamma = check_scalar(gamma, "gamma", low=0.0, open_low=True)
+        if not math.isfinite(1.0 / gamma):
+            raise ValueError(f"gamma must have a finite inverse, got {gamma:g}")
+        object.__setattr__(self, "gamma", math.inf)
+        object.__setattr__(self, "smoothing", gamma)
+
+    def __repr__(self):
+        return f"SquaredHinge(gamma={self.smoothing!r})"
 
 
 def Hinge():

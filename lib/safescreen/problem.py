@@ -2,10 +2,11 @@
 
 ::
 
-    P(x; lam) = sum_t loss(<a_t, x>) - <c, x> + constant + lam/2 ||x||^2,                     x in K
-    D(alpha; lam) = sum_t (tau_t alpha_t - gamma/2 alpha_t^2) + constant - 1/(2 lam) ||[H(alpha)]_K||^2,   0 <= alpha <= 1
+    P(x; lam) = sum_t w_t loss(<a_t, x>) - <c, x> + constant + lam/2 ||x||^2,                     x in K
+    D(alpha; lam) = sum_t w_t (tau_t alpha_t - gamma/2 alpha_t^2) + constant - 1/(2 lam) ||[H(alpha)]_K||^2,   0 <= alpha <= 1
 
-with ``H(alpha) = c + sum_t alpha_t a_t``. Triplet metric learning is the case of the semidefinite or the non-negative cone, support vector
+with ``H(alpha) = c + sum_t w_t alpha_t a_t`` and weights ``w_t``, 1 unless the terms bring others. For the squared hinge gamma stands for
+its smoothing, and alpha has no upper end. Triplet metric learning is the case of the semidefinite or the non-negative cone, support vector
 machines are the case of the whole space.
 """
 
@@ -36,7 +37,7 @@ class Evaluation:
     gap : float
         Upper bound of the exact duality gap, rounding included.
     fenchel : float
-        Upper bound of ``sum_t loss(m_t) + loss*(-alpha_t) + alpha_t m_t >= 0``.
+        Upper bound of ``sum_t w_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t) >= 0``.
     H, plus, minus : elements
         ``H(alpha) = plus - minus``, ``plus = [H(alpha)]_K``.
     x_alpha : element
@@ -79,9 +80,9 @@ class Problem:
     ----------
     terms : Terms
         The elements a_t; they bring the cone.
-    loss : SmoothedHinge
+    loss : SmoothedHinge or SquaredHinge
     linear : element, optional
-        The fixed linear term c.
+        The fixed linear term c, such as the pull term of LMNN (:func:`safescreen.pull`). The array is taken as exact data.
     constant : float, optional
         Constant added to both objectives.
 
@@ -99,7 +100,9 @@ class Problem:
         if not isinstance(terms, Terms):
             raise TypeError(f"terms must be a family of terms such as Triplets or Samples, got {type(terms).__name__}")
         if not isinstance(loss, SmoothedHinge):
-            raise TypeError(f"loss must be a SmoothedHinge, got {type(loss).__name__}")
+            raise TypeError(f"loss must be a SmoothedHinge or a SquaredHinge, got {type(loss).__name__}")
+        if not (terms.explicit or loss.has_linear_region):
+            raise TypeError(f"loss must have a linear region for {type(terms).__name__}, got {loss!r}; list the terms singly")
         self.terms, self.loss = terms, loss
         self.cone = terms.cone
         self.linear = None if linear is None else self.cone.check(linear, "linear")
@@ -119,13 +122,11 @@ class Problem:
         return self.evaluate(self.cone.check_feasible(x), check_lam(lam)).primal
 
     def dual(self, alpha, lam):
-        """Return ``D(alpha; lam)`` at alpha in [0, 1]^T (STS19 Dual2)."""
+        """Return ``D(alpha; lam)`` at alpha in [0, 1]^T, for the squared hinge any ``alpha >= 0`` (STS19 Dual2)."""
         lam = check_lam(lam)
-        alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=1.0)
+        alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=self.loss.cap)
         plus = self.cone.project(self._H(self.terms.weighted_sum(alpha)[0]))
-        tau = self.terms.threshold
-        conjugate = float(np.sum(tau * alpha)) - 0.5 * self.loss.gamma * float(alpha @ alpha)
-        return conjugate + self.constant - 0.5 * self.cone.inner(plus, plus) / lam
+        return self.terms.conjugates(self.loss, alpha) + self.constant - 0.5 * self.cone.inner(plus, plus) / lam
 
     def alpha(self, x):
         """Return the dual point ``alpha(x) = -loss'(<a_t, x>)``, shape (T,) (STS19 equation 2.6)."""
@@ -134,7 +135,7 @@ class Problem:
     def x_of(self, alpha, lam):
         """Return ``x(alpha; lam) = [H(alpha)]_K / lam`` (STS19 Dual2)."""
         lam = check_lam(lam)
-        alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=1.0)
+        alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=self.loss.cap)
         return self.cone.project(self._H(self.terms.weighted_sum(alpha)[0])) / lam
 
     def gap(self, x, lam, alpha=None):
@@ -157,7 +158,7 @@ class Problem:
         The gap is not the difference of two large numbers but, by the equality case of Fenchel's inequality, the sum of terms that are each
         non-negative and vanish at the optimum::
 
-            P(x) - D(alpha) = lam/2 ||x - x(alpha)||^2 + <x, H_-> + sum_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t)
+            P(x) - D(alpha) = lam/2 ||x - x(alpha)||^2 + <x, H_-> + sum_t w_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t)
 
         Let ``dH`` bound the rounding error of H, ``dS`` that of its split, ``dx`` the distance of x from the cone, D be the first
         norm. The gap is differentiable in H with gradient ``x(alpha) - x`` and Lipschitz constant ``1/lam``, and in x (alpha fixed) with
@@ -192,7 +193,7 @@ class Problem:
         primal = loss + 0.5 * lam * cone.inner(x, x)
         if self.linear is not None:
             primal -= cone.inner(self.linear, x)
-        dual = sums.alpha_sum - 0.5 * self.loss.gamma * sums.alpha_square + self.constant
+        dual = sums.alpha_sum - 0.5 * self.loss.smoothing * sums.alpha_square + self.constant
         dual -= 0.5 * cone.inner(plus, plus) / lam
         return Evaluation(
             x=x,
@@ -227,18 +228,26 @@ class Problem:
         both = in_L & in_R
         if both.any():
             raise ValueError(f"in_L and in_R must be disjoint, both hold term {int(np.flatnonzero(both)[0])}")
+        if in_L.any() and not self.loss.has_linear_region:
+            raise ValueError(f"in_L must be empty, {self.loss!r} has no linear region; found term {int(np.flatnonzero(in_L)[0])}")
         return self.reduce_by(in_L.view(np.int8) + 2 * in_R.view(np.int8))[0]
 
     def reduce_by(self, status):
         """Return ``(reduced problem, numbers of its terms)`` from a status array: 0 undecided, 1 linear, 2 zero; not checked."""
         left, total, error, ids = self.terms.partition(status)
-        tau = self.terms.threshold
-        n_L = int(np.count_nonzero(status == 1))
-        height = float(tau) * n_L if np.ndim(tau) == 0 else float(np.sum(tau[status == 1]))
-        return self.with_linear_part(left, total, error, height - 0.5 * self.loss.gamma * n_L), ids
+        return self._with(left, total, error, self.terms.linear_constant(self.loss, status == 1)), ids
 
     def with_linear_part(self, terms, total, error, constant):
-        """Return the problem of `terms` with `total` (known up to `error`) added to the linear term, and a constant."""
+        """Return the problem of `terms` with `total` (known up to `error`) added to the linear term, and a constant.
+
+        The constant is counted by the caller, ``tau - gamma/2`` a term, which is right only for terms without weights and a loss with a
+        linear region: ValueError otherwise.
+        """
+        if self.terms.weights is not None or not self.loss.has_linear_region:
+            raise ValueError("terms with weights, and losses without a linear region, are not reduced by counts (path: leave ranges=False)")
+        return self._with(terms, total, error, constant)
+
+    def _with(self, terms, total, error, constant):
         problem = Problem(terms, self.loss, constant=self.constant + constant)
         if self.linear is None:
             problem.linear = total
@@ -249,11 +258,10 @@ class Problem:
         return problem
 
     def lam_max(self):
-        """Return the smallest lam from which on every term is in the linear region; there ``x = [c + sum_t a_t]_K/lam``.
+        """Return the smallest lam from which on every term is in the linear region; there ``x = [c + sum_t w_t a_t]_K/lam``.
 
-        ``max_t <a_t, [c + sum_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no inner product is positive, ``inf``
-        if a term with
-        ``tau_t <= gamma`` can never become linear.
+        ``max_t <a_t, [c + sum_t w_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no inner product is positive, ``inf`` if
+        a term with ``tau_t <= gamma`` can never become linear, as no term can with the squared hinge.
         """
         x, ratios = self.all_linear(), []
         if np.ndim(self.terms.threshold) == 0:
@@ -263,10 +271,10 @@ class Problem:
             values = products.chunk(start, stop)[0]
             limits = self.terms.thresholds(start, stop) - self.loss.gamma
             ratios.append(max(_linear_from(v, limit) for v, limit in zip(values, limits, strict=True)))
-        return max(0.0, *ratios)
+        return max([0.0, *ratios])
 
     def all_linear(self):
-        """Return ``[c + sum_t a_t]_K``, lam times the solution for every ``lam >= lam_max()``."""
+        """Return ``[c + sum_t w_t a_t]_K``, lam times the solution for every ``lam >= lam_max()``."""
         return self.cone.project(self._H(self.terms.total()[0]))
 
     def _H(self, adjoint):

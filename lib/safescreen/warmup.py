@@ -22,6 +22,11 @@ def warm_up():
             for rule in ss.rules.RULES:
                 ball = ss.spheres.duality_gap_bound(prob, solutions[-1].x, lams[-1])
                 ss.rules.RULES[rule](prob, ball)
+    rows, weights = [[0, 1, 2], [3, 4, 5]], [1.0, 2.0]
+    for terms in (ss.Triplets(X, rows, weights=weights), ss.Quadruplets(X, [[0, 1, 2, 3]]), ss.Pairs(X, [[0, 1]], [[2, 3]], 1.0, 2.0)):
+        for loss in (ss.SmoothedHinge(0.05), ss.SquaredHinge(), ss.Hinge()):
+            prob = ss.Problem(terms, loss)
+            ss.path(prob, np.array([2.0, 1.0]), tol=0.0, rtol=1e-6, screening=balls)
     products = ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.05))
     ss.path(products, products.lam_max() * 0.5 ** np.arange(1, 4), rtol=1e-6)
 

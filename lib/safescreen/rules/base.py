@@ -54,14 +54,19 @@ def apply(prob, elements, decide):
     Returns
     -------
     Screened
+        For a loss without a linear region L is empty: `low` is ``tau`` then, and what is found below it is dropped.
     """
     terms = prob.terms
     in_L, in_R = np.zeros(len(terms), dtype=np.bool_), np.zeros(len(terms), dtype=np.bool_)
     views = [terms.inner_products(element) for element in elements]
     norms = terms.norms
+    linear = prob.loss.has_linear_region
+    width = prob.loss.gamma if linear else 0.0
     for start, stop in terms.chunks():
         high = np.atleast_1d(np.asarray(terms.thresholds(start, stop), dtype=float))
-        low = high - prob.loss.gamma
+        low = high - width
         products = [view.chunk(start, stop) for view in views]
         decide(products, norms[start:stop], low, high, in_L[start:stop], in_R[start:stop])
+    if not linear:
+        in_L[:] = False
     return Screened(in_L, in_R)

@@ -1,7 +1,7 @@
-"""Compiled loops of pair-factored triplets.
+"""Compiled loops of pair-factored terms.
 
-A triplet (i, j, l) is a *same* pair (i, j) and an *other* pair (i, l). Everything that depends on the metric is computed once a
-pair; a triplet costs one subtraction, and its weight is added to two pairs. Kernels fill the arrays named last.
+A term is a *same* pair (i, j), subtracted, and an *other* pair (k, l), added; in a triplet (i, j, l) k is i. Everything that depends on the
+metric is computed once a pair; a term costs one subtraction, and its weight is added to two pairs. Kernels fill the arrays named last.
 """
 
 import numpy as np
@@ -67,31 +67,37 @@ def pair_scales(X, point_norms, pairs, out):
 
 
 @njit
-def triplet_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, out):
-    """Upper bounds of ``||H_t||``.
+def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, out):
+    """Upper bounds of ``||a_t||``, ``a = u u' - v v'`` with ``u = x_k - x_l`` (other) and ``v = x_i - x_j`` (same).
 
-    With ``p = x_j - x_l`` and ``s = (x_i - x_l) + (x_i - x_j)``, ``H = (p s' + s p')/2`` has
-    ``||H||^2 = (|p|^2 |s|^2 + (p's)^2)/2`` and diagonal
+    With ``p = u - v`` and ``s = u + v``, ``a = (p s' + s p')/2`` has ``||a||^2 = (|p|^2 |s|^2 + (p's)^2)/2`` and diagonal
     ``p * s``: no cancellation when the two pairs are nearly the same vector.
+
+    Roundings, with unit roundoff e: centred points are off by ``e |x|``, differences of two by ``2 e (|x| + |y|)``, and the difference
+    or sum of two differences by e times all four norms more, below ``4 e`` times the norms (s gets ``8 e``). The difference of a
+    point with itself is exact. For pairs that share a point p is ``(x_k - x_i) - (x_l - x_j)``, one of them zero.
     """
     d = X.shape[1]
     rounding = (d + 8) * UNIT
     for t in range(same.size):
         i, j = same_pairs[same[t], 0], same_pairs[same[t], 1]
-        m = other_pairs[other[t], 1]
+        k, m = other_pairs[other[t], 0], other_pairs[other[t], 1]
+        shared = i == k or j == m
         pp = 0.0
         ss = 0.0
         ps = 0.0
         hh = 0.0
-        for k in range(d):
-            p = X[j, k] - X[m, k]
-            s = (X[i, k] - X[m, k]) + (X[i, k] - X[j, k])
+        for c in range(d):
+            u, v = X[k, c] - X[m, c], X[i, c] - X[j, c]
+            p = (X[k, c] - X[i, c]) - (X[m, c] - X[j, c]) if shared else u - v
+            s = u + v
             pp += p * p
             ss += s * s
             ps += p * s
             hh += (p * s) * (p * s)
-        p_error = 4.0 * UNIT * (point_norms[j] + point_norms[m])
-        s_error = 8.0 * UNIT * (2.0 * point_norms[i] + point_norms[j] + point_norms[m])
+        size = _apart(point_norms, k, m) + _apart(point_norms, i, j)
+        s_error = 8.0 * UNIT * size
+        p_error = 4.0 * UNIT * (_apart(point_norms, k, i) + _apart(point_norms, m, j) if shared else size)
         p_norm = np.sqrt(pp) * (1.0 + rounding) + p_error
         s_norm = np.sqrt(ss) * (1.0 + rounding) + s_error
         if diagonal:
@@ -104,8 +110,14 @@ def triplet_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal
 
 
 @njit
+def _apart(point_norms, a, b):
+    """``|x_a| + |x_b|``, the scale of the error of ``x_a - x_b``; nothing for a point and itself."""
+    return point_norms[a] + point_norms[b] if a != b else 0.0
+
+
+@njit
 def chunk_products(same, other, same_values, other_values, same_errors, other_errors, values, errors):
-    """Margins of a run of triplets and bounds of their rounding errors."""
+    """Margins of a run of terms and bounds of their rounding errors."""
     for t in range(same.size):
         s, o = same[t], other[t]
         q = other_values[o] - same_values[s]
@@ -114,10 +126,11 @@ def chunk_products(same, other, same_values, other_values, same_errors, other_er
 
 
 @njit
-def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, near, same_weights, other_weights, sums):
+def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap, near, same_weights, other_weights, sums):
     """Loss, its slope per pair, and the sums of the dual: ``sums = (loss, tau'alpha, alpha'alpha, terms within `near` of a kink)``.
 
-    Triplets with the same (anchor, same) pair follow each other: their sums stay in registers until the pair changes.
+    `gamma` is the smoothing of the loss, `cap` its largest slope. Terms with the same same pair follow each other: their sums stay in
+    registers until the pair changes.
     """
     same_weights[:] = 0.0
     other_weights[:] = 0.0
@@ -140,7 +153,7 @@ def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, near
             for t in range(start, stop):
                 o = other[t]
                 slack = base - (other_values[o] - value)
-                a = min(max(slack * inverse, 0.0), 1.0)
+                a = min(max(slack * inverse, 0.0), cap)
                 other_weights[o] += a
                 weight += a
                 loss += a * (slack - half * a)
@@ -153,7 +166,7 @@ def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, near
                 threshold = tau[t * tau_step]
                 slack = threshold - (other_values[o] - value)
                 if gamma > 0.0:
-                    a = min(max(slack * inverse, 0.0), 1.0)
+                    a = min(max(slack * inverse, 0.0), cap)
                 else:
                     a = 1.0 if slack > 0.0 else 0.0
                     close += 1.0 if abs(slack) <= near else 0.0
@@ -171,8 +184,43 @@ def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, near
 
 
 @njit
-def fenchel_sums(same, other, same_values, other_values, tau, tau_step, gamma, alpha, sums):
-    """Sums for a given alpha: ``(loss, tau'alpha, alpha'alpha, sum phi, sum |a - alpha(m)|, sum |a - alpha(m)| (|slack| + gamma))``.
+def weighted_loss_sums(
+    same, other, same_values, other_values, tau, tau_step, gamma, cap, near, term_weights, same_weights, other_weights, sums
+):  # fmt: skip
+    """:func:`loss_sums` with a weight a term; ``sums[3]`` adds the weights of terms within `near` of a kink."""
+    same_weights[:] = 0.0
+    other_weights[:] = 0.0
+    sums[:] = 0.0
+    half = 0.5 * gamma
+    for start in range(0, same.size, BLOCK):
+        loss = 0.0
+        alpha_sum = 0.0
+        alpha_square = 0.0
+        close = 0.0
+        for t in range(start, min(start + BLOCK, same.size)):
+            s, o, w = same[t], other[t], term_weights[t]
+            threshold = tau[t * tau_step]
+            slack = threshold - (other_values[o] - same_values[s])
+            if gamma > 0.0:
+                a = min(max(slack / gamma, 0.0), cap)
+            else:
+                a = 1.0 if slack > 0.0 else 0.0
+                close += w if abs(slack) <= near else 0.0
+            wa = w * a
+            same_weights[s] += wa
+            other_weights[o] += wa
+            loss += wa * (slack - half * a)
+            alpha_sum += threshold * wa
+            alpha_square += wa * a
+        sums[0] += loss
+        sums[1] += alpha_sum
+        sums[2] += alpha_square
+        sums[3] += close
+
+
+@njit
+def fenchel_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap, weights, weight_step, alpha, sums):
+    """Weighted sums for a given alpha: ``(loss, tau'alpha, alpha'alpha, phi, |a - a*|, |a - a*| (|slack| + gamma (a + a*)/2))``.
 
     ``phi = loss(m) + loss*(-a) + a m = (a* - a)(slack - gamma (a* + a)/2) >= 0``, ``a* = alpha(m)``.
     """
@@ -186,19 +234,20 @@ def fenchel_sums(same, other, same_values, other_values, tau, tau_step, gamma, a
         apart = 0.0
         scaled = 0.0
         for t in range(start, min(start + BLOCK, same.size)):
-            threshold = tau[t * tau_step]
+            threshold, w = tau[t * tau_step], weights[t * weight_step]
             slack = threshold - (other_values[other[t]] - same_values[same[t]])
             if gamma > 0.0:
-                best = min(max(slack / gamma, 0.0), 1.0)
+                best = min(max(slack / gamma, 0.0), cap)
             else:
                 best = 1.0 if slack > 0.0 else 0.0
             a = alpha[t]
-            loss += best * (slack - half * best)
-            alpha_sum += threshold * a
-            alpha_square += a * a
-            phi += max((best - a) * (slack - half * (best + a)), 0.0)
-            apart += abs(best - a)
-            scaled += abs(best - a) * (abs(slack) + gamma)
+            distance, mean = w * abs(best - a), half * (best + a)
+            loss += w * (best * (slack - half * best))
+            alpha_sum += threshold * (w * a)
+            alpha_square += w * (a * a)
+            phi += w * max((best - a) * (slack - mean), 0.0)
+            apart += distance
+            scaled += distance * (abs(slack) + mean)
         sums[0] += loss
         sums[1] += alpha_sum
         sums[2] += alpha_square
@@ -209,7 +258,7 @@ def fenchel_sums(same, other, same_values, other_values, tau, tau_step, gamma, a
 
 @njit
 def pair_weights(same, other, weights, same_weights, other_weights):
-    """Add per-triplet weights (float or boolean) to their two pairs."""
+    """Add per-term weights (float or boolean) to their two pairs."""
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     for t in range(same.size):
@@ -260,7 +309,7 @@ def fill_products(same_ptr, other_ptr, same, other):
 
 @njit
 def partition(same, other, norms, status, same_weights, other_weights, left_same, left_other, left_norms, left):
-    """Count the triplets of status 1 on their pairs (exact integers), and gather those of status 0."""
+    """Count the terms of status 1 on their pairs (exact integers), and gather those of status 0."""
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     n = 0
@@ -279,7 +328,7 @@ def partition(same, other, norms, status, same_weights, other_weights, left_same
 
 @njit
 def count(same, other, ids, step, same_weights, other_weights):
-    """Add `step` to both pairs of each numbered triplet; whole numbers below 2^53 stay exact."""
+    """Add `step` to both pairs of each numbered term; whole numbers below 2^53 stay exact."""
     for n in range(ids.size):
         t = ids[n]
         same_weights[same[t]] += step

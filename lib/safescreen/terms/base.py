@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safescreen._checks import check_mask, check_vector
+from safescreen._checks import check_mask, check_scalar, check_vector
 from safescreen.losses import SmoothedHinge
 from safescreen.rounding import gamma, upper
 
-__all__ = ["LossSums", "Tally", "Terms"]
+__all__ = ["LossSums", "Tally", "Terms", "check_weights"]
 
 CHUNK = 1 << 13
 """How many terms are looked at together by rules, so that temporary arrays stay in the processor's cache."""
@@ -26,16 +26,16 @@ class LossSums:
     Attributes
     ----------
     loss : float
-        ``sum_t loss(<a_t, x>)``.
+        ``sum_t w_t loss(<a_t, x>)``.
     adjoint : element of the space
-        ``sum_t alpha_t a_t`` with ``alpha_t = alpha(<a_t, x>)`` (or the alpha that was passed in).
+        ``sum_t w_t alpha_t a_t`` with ``alpha_t = alpha(<a_t, x>)`` (or the alpha that was passed in).
     adjoint_error : float
         Bound of the rounding error of `adjoint`, in the norm of the space.
     fenchel : float
-        Upper bound of ``sum_t loss(<a_t, x>) + loss*(-alpha_t) + alpha_t <a_t, x>``, a sum of non-negative terms that is 0
-        in exact arithmetic when ``alpha_t = alpha(<a_t, x>)``.
+        Upper bound of ``sum_t w_t (loss(<a_t, x>) + loss*(-alpha_t) + alpha_t <a_t, x>)``, a sum of non-negative terms that is
+        0 in exact arithmetic when ``alpha_t = alpha(<a_t, x>)``.
     alpha_sum, alpha_square : float
-        ``sum_t tau_t alpha_t`` and ``sum_t alpha_t^2``.
+        ``sum_t w_t tau_t alpha_t`` and ``sum_t w_t alpha_t^2``.
     """
 
     loss: float
@@ -55,12 +55,16 @@ class Terms(ABC):
         The cone the solution of a problem with these terms lives in.
     threshold : float or array of shape (T,)
         ``tau_t``: the margin from which term t costs nothing.
+    weights : array of shape (T,) or None
+        ``w_t > 0``: factors of the losses; None stands for 1. Dual variables do not contain them: ``alpha_t`` is the slope of the loss
+        itself, and ``w_t alpha_t`` is what multiplies ``a_t``.
     norms : array of shape (T,)
         Upper bounds of ``||a_t||``, tight to rounding.
     """
 
     cone = None
     threshold = 1.0
+    weights = None
     explicit = True
     """Whether each term can be screened on its own (False: whole blocks only, through ``screen_blocks``)."""
 
@@ -99,7 +103,7 @@ class Terms(ABC):
 
     @abstractmethod
     def weighted_sum(self, weights):
-        """Return ``(sum_t weights_t a_t, bound of its rounding error)`` for weights of shape (T,), float or boolean."""
+        """Return ``(sum_t w_t weights_t a_t, bound of its rounding error)`` for weights of shape (T,), float or boolean."""
 
     @abstractmethod
     def select(self, keep):
@@ -115,7 +119,7 @@ class Terms(ABC):
         return self.select(status == 0), total, error, np.flatnonzero(status == 0).astype(np.int32)
 
     def total(self):
-        """Return ``(sum_t a_t, bound of its rounding error)``."""
+        """Return ``(sum_t w_t a_t, bound of its rounding error)``."""
         return self.weighted_sum(np.ones(len(self), dtype=np.bool_))
 
     def max_inner_product(self, x):
@@ -142,7 +146,7 @@ class Terms(ABC):
         return out
 
     def adjoint(self, alpha):
-        """Return ``sum_t alpha_t a_t``, an element of the space."""
+        """Return ``sum_t w_t alpha_t a_t``, an element of the space."""
         return self.weighted_sum(check_vector(alpha, len(self), "alpha"))[0]
 
     def alpha(self, x, loss):
@@ -164,11 +168,41 @@ class Terms(ABC):
     def with_threshold(self, threshold):
         """Return the same terms with other thresholds, a number or an array of shape (T,)."""
         part = copy.copy(self)
-        part.threshold = threshold
+        if np.ndim(threshold) == 0:
+            part.threshold = check_scalar(threshold, "threshold")
+        elif self.explicit:
+            part.threshold = check_vector(threshold, len(self), "threshold")
+        else:
+            raise TypeError(f"threshold must be one number for {type(self).__name__}, got an array of shape {np.shape(threshold)}")
         return part
+
+    def conjugates(self, loss, alpha):
+        """Return ``sum_t w_t (tau_t alpha_t - smoothing/2 alpha_t^2)``, what alpha adds to the dual beside its norm."""
+        weighted = alpha if self.weights is None else self.weights * alpha
+        return float(np.sum(self.threshold * weighted)) - 0.5 * loss.smoothing * float(weighted @ alpha)
+
+    def linear_constant(self, loss, in_L):
+        """Return ``sum_t w_t (tau_t - gamma/2)`` over the mask `in_L`: the constant those terms leave (STS19 Lemma 1)."""
+        n, tau = int(np.count_nonzero(in_L)), self.threshold
+        if n == 0:
+            return 0.0
+        if self.weights is not None:
+            return float(np.sum((self.weights * (tau - 0.5 * loss.smoothing))[in_L]))
+        height = float(tau) * n if np.ndim(tau) == 0 else float(np.sum(tau[in_L]))
+        return height - 0.5 * loss.smoothing * n
 
     def _check_keep(self, keep):
         return check_mask(keep, len(self), "keep")
+
+
+def check_weights(weights, n):
+    """Return a copy of the weights of n terms, positive and finite; None stays None."""
+    if weights is None:
+        return None
+    weights = np.array(check_vector(weights, n, "weights"))
+    if n and not weights.min() > 0.0:
+        raise ValueError(f"weights must be positive, found {weights.min():g} at index {int(weights.argmin())}")
+    return weights
 
 
 class Tally:

@@ -1,4 +1,4 @@
-"""Points and tables of point pairs, the factors that triplets share."""
+"""Points and tables of point pairs, the factors that terms share."""
 
 import numpy as np
 
@@ -75,6 +75,10 @@ class PairTable:
         numbers -= 1
         return PairTable(self.points, self.pairs[used], self.scales[used]), numbers[ids]
 
+    def proper(self):
+        """Return the mask of pairs of two different points; the others are zero, exactly, and bring no rounding errors."""
+        return self.pairs[:, 0] != self.pairs[:, 1]
+
     def max_degree(self):
         """Return the largest number of pairs that any point is in."""
-        return int(np.bincount(self.pairs.ravel(), minlength=1).max())
+        return int(np.bincount(self.pairs[self.proper()].ravel(), minlength=1).max())

@@ -6,7 +6,7 @@ from scipy import sparse
 from safescreen._checks import check_labels, check_points, check_vector
 from safescreen.cones import FreeSpace
 from safescreen.rounding import gamma, norm_upper, upper
-from safescreen.terms.base import LossSums, Terms
+from safescreen.terms.base import LossSums, Terms, check_weights
 
 __all__ = ["Samples"]
 
@@ -19,6 +19,8 @@ class Samples(Terms):
     X : array or CSR matrix of shape (n, d)
     y : array of shape (n,)
         Labels -1 and +1, both present.
+    weights : array of shape (n,), optional
+        Positive factors of the losses.
 
     Notes
     -----
@@ -32,19 +34,21 @@ class Samples(Terms):
     [1.0, -2.0]
     """
 
-    def __init__(self, X, y):
+    def __init__(self, X, y, *, weights=None):
         X = check_points(X, allow_sparse=True)
         y = check_labels(y, X.shape[0])
         if not np.isin(y, (-1, 1)).all():
             raise ValueError(f"y must hold -1 and +1 only, found {np.setdiff1d(y, (-1, 1))[:5].tolist()}")
         signs = y.astype(np.float64)
-        self._set(X * signs[:, None] if not sparse.issparse(X) else sparse.csr_array(X.multiply(signs[:, None])))
+        Z = X * signs[:, None] if not sparse.issparse(X) else sparse.csr_array(X.multiply(signs[:, None]))
+        self._set(Z, weights=check_weights(weights, X.shape[0]))
 
-    def _set(self, Z, norms=None, threshold=1.0):
+    def _set(self, Z, norms=None, threshold=1.0, weights=None):
         self._Z = Z
         self.cone = FreeSpace(Z.shape[1])
         self._norms = norms
         self.threshold = threshold
+        self.weights = weights
 
     def __len__(self):
         return self._Z.shape[0]
@@ -75,33 +79,39 @@ class Samples(Terms):
     def loss_sums(self, x, loss, alpha=None):
         """Return sums over all samples; one product with the data and one with its transpose."""
         margins = self._Z @ x
-        tau = self.threshold
+        tau, half = self.threshold, 0.5 * loss.smoothing
+        weights = 1.0 if self.weights is None else self.weights
         slack = tau - margins
         best = loss.alpha(margins, tau)
-        delta = upper(gamma(self._length()) * norm_upper(x), 4) * self.norms + gamma(8) * (np.abs(tau) + loss.gamma)
-        if loss.gamma > 0.0:
-            rounding = np.minimum(delta, delta * delta / (2.0 * loss.gamma))
+        reach = np.minimum(loss.gamma, np.abs(slack))  # where the loss is quadratic
+        delta = upper(gamma(self._length()) * norm_upper(x), 4) * self.norms + gamma(8) * (np.abs(tau) + reach)
+        if loss.smoothing > 0.0:
+            square = delta * delta / (2.0 * loss.smoothing)
+            rounding = np.minimum(delta, square) if loss.has_linear_region else square
         else:
             rounding = np.where(np.abs(slack) <= 2.0 * delta, 2.0 * delta, 0.0)
-        fenchel = upper(float(rounding.sum()), len(self) + 4)
-        total = float((best * (slack - 0.5 * loss.gamma * best)).sum())
+        fenchel = upper(float((weights * rounding).sum()), len(self) + 4)
+        total = float((weights * (best * (slack - half * best))).sum())
         if alpha is None:
             alpha = best
         else:
-            alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=1.0)
-            apart = np.abs(best - alpha)
-            phi = np.maximum((best - alpha) * (slack - 0.5 * loss.gamma * (best + alpha)), 0.0)
-            fenchel += upper(float(phi.sum()), len(self) + 8)
-            fenchel += upper(float((apart * (2.0 * delta + gamma(16) * (np.abs(slack) + loss.gamma))).sum()), len(self) + 8)
-            fenchel += upper(float(delta.sum() if loss.gamma == 0.0 else rounding.sum()), len(self) + 4)
+            alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=loss.cap)
+            apart, mean = weights * np.abs(best - alpha), half * (best + alpha)
+            phi = np.maximum((best - alpha) * (slack - mean), 0.0)
+            fenchel += upper(float((weights * phi).sum()), len(self) + 8)
+            fenchel += upper(float((apart * (2.0 * delta + gamma(16) * (np.abs(slack) + mean))).sum()), len(self) + 8)
+            fenchel += upper(float((weights * (delta if loss.smoothing == 0.0 else rounding)).sum()), len(self) + 4)
         adjoint, error = self.weighted_sum(alpha)
-        return LossSums(total, adjoint, error, fenchel, float((tau * alpha).sum()), float(alpha @ alpha))
+        weighted = weights * alpha
+        return LossSums(total, adjoint, error, fenchel, float((tau * weighted).sum()), float(weighted @ alpha))
 
     def weighted_sum(self, weights):
-        """Return ``(sum_i weights_i z_i, error bound)``."""
+        """Return ``(sum_i w_i weights_i z_i, error bound)``."""
         weights = np.asarray(weights, dtype=np.float64)
+        if self.weights is not None:
+            weights = self.weights * weights
         scale = float(np.abs(weights) @ self.norms)
-        return np.asarray(self._Z.T @ weights), upper(gamma(len(self) + 2) * scale, len(self) + 4)
+        return np.asarray(self._Z.T @ weights), upper(gamma(len(self) + 4) * scale, len(self) + 4)
 
     def elements(self, numbers):
         """Return ``(z, errors)``: the samples of those numbers as dense rows, shape (B, d); they are exact, errors are 0."""
@@ -113,7 +123,8 @@ class Samples(Terms):
         """Return the samples of the mask `keep`; their rows are copied."""
         keep = self._check_keep(keep)
         part = Samples.__new__(Samples)
-        part._set(self._Z[keep], self.norms[keep], self.threshold[keep] if np.ndim(self.threshold) else self.threshold)
+        threshold = self.threshold[keep] if np.ndim(self.threshold) else self.threshold
+        part._set(self._Z[keep], self.norms[keep], threshold, None if self.weights is None else self.weights[keep])
         return part
 
     def _length(self):

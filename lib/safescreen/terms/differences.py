@@ -1,0 +1,243 @@
+"""Terms that are differences of two pairs, ``u u' - v v'``, factored through the pairs they share.
+
+Triplets, quadruplets and single pairs are cases of it: O(n d^2 + pairs d + T) a pass, never d^2 a term.
+"""
+
+import numpy as np
+
+from safescreen._checks import check_vector
+from safescreen.cones import NonNegativeCone, PSDCone
+from safescreen.rounding import gamma, norm_upper, upper
+from safescreen.terms import _triplet_kernels as kernels
+from safescreen.terms.base import LossSums, Tally, Terms
+from safescreen.terms.indices import number_pairs
+from safescreen.terms.pairs import PairTable, Points
+
+__all__ = ["PairDifferences"]
+
+
+class PairDifferences(Terms):
+    """Terms ``a_t = u u' - v v'``, u the difference of an *other* pair of points and v that of a *same* pair.
+
+    Notes
+    -----
+    Memory: 16 bytes a term (two 4-byte pair numbers, one norm), 8 more for weights or thresholds of their own, and O(pairs + n d).
+    Margins and their adjoint cost O(n d^2 + pairs d + T), with d in place of d^2 for a diagonal metric.
+
+    Rounding: every inner product comes with a bound of its error, proportional to ``||x||`` and to the scale of the two pairs,
+    see :class:`safescreen.terms.pairs.PairTable`; points are centred first, which changes no difference by more than that.
+    """
+
+    def _build(self, X, same_index, other_index, *, diagonal, weights):
+        """Set up from two arrays of pairs, shape (T, 2), one row a term."""
+        points = Points(X, diagonal=bool(diagonal))
+        (same_pairs, same), (other_pairs, other) = (number_pairs(rows, X.shape[0]) for rows in (same_index, other_index))
+        self._set(points, PairTable(points, same_pairs), PairTable(points, other_pairs), same, other, weights)
+
+    def _set(self, points, same_pairs, other_pairs, same, other, weights=None):
+        self._assign(points, same_pairs, other_pairs, same, other, weights)
+        counts = [np.bincount(ids, minlength=len(table)) for ids, table in ((same, same_pairs), (other, other_pairs))]
+        degrees = sum(table.max_degree() for table in (same_pairs, other_pairs))
+        most = max(int((c * table.proper()).max(initial=0)) for c, table in zip(counts, (same_pairs, other_pairs), strict=True))
+        self._length = points.n + degrees + most + 20
+        self._square = 0.0
+        if weights is not None:
+            counts = [np.bincount(ids, weights, minlength=len(c)) for ids, c in zip((same, other), counts, strict=True)]
+        for c, table in zip(counts, (same_pairs, other_pairs), strict=True):
+            self._square += 2.0 * upper(float(np.dot(c, table.scales**2)), len(table) + most + 4)
+
+    def _assign(self, points, same_pairs, other_pairs, same, other, weights, norms=None):
+        self._points = points
+        self._same_pairs, self._other_pairs = same_pairs, other_pairs
+        self._same, self._other = same, other
+        self._norms, self.weights = norms, weights
+        self._total_weight = float(len(self)) if weights is None else upper(float(weights.sum()), len(self) + 2)
+        self.cone = PSDCone(points.d) if not points.diagonal else NonNegativeCone(points.d)
+
+    def __len__(self):
+        return self._same.size
+
+    def __repr__(self):
+        kind = "diagonal" if self._points.diagonal else "full"
+        name = type(self).__name__.lower()
+        return f"<{len(self)} {name} of {self._points.n} points in {self._points.d} dimensions, {kind} metric>"
+
+    @property
+    def norms(self):
+        """Upper bounds of ``||a_t||``, shape (T,); computed once, O(T d)."""
+        if self._norms is None:
+            self._norms = np.empty(len(self))
+            p = self._points
+            args = (self._same_pairs.pairs, self._other_pairs.pairs, self._same, self._other, p.diagonal)
+            kernels.term_norms(p.X, p.norms, *args, self._norms)
+        return self._norms
+
+    def inner_products(self, x):
+        """Return the pair values of x, from which chunks of margins are one subtraction a term."""
+        return PairProducts(self, x)
+
+    def loss_sums(self, x, loss, alpha=None):
+        """Return sums over all terms; O(n d^2 + pairs d + T), no array of length T."""
+        same_values = self._same_pairs.values(x)
+        other_values = self._other_pairs.values(x)
+        tau = np.atleast_1d(np.asarray(self.threshold, dtype=float))
+        farthest = float(np.abs(tau).max(initial=0.0))
+        # a margin's error, the rounding of a feasible x included (terms of scale g move by at most g times ||dx||)
+        x_norm, scale = norm_upper(x), self._same_pairs.largest + self._other_pairs.largest
+        relative = gamma(34 * self._points.d + 10) * x_norm
+        reach = loss.gamma if loss.has_linear_region else farthest + x_norm * scale  # of slacks where the loss is quadratic
+        delta = relative * scale + gamma(8) * (reach + farthest)
+        arrays = (self._same, self._other, same_values, other_values, tau, int(tau.size > 1), loss.smoothing, loss.cap)
+        fenchel = upper(self._total_weight * _conjugate_slack(delta, loss), 8)
+        if loss.smoothing > 0.0:  # sum of squares over pairs instead of the largest one
+            square = 2.0 * relative**2 * self._square + self._total_weight * 2.0 * (8e-16 * reach) ** 2
+            fenchel = min(fenchel, upper(square / loss.smoothing, 8))
+        if alpha is None:
+            sums = np.empty(4)
+            weights = np.empty(len(self._same_pairs)), np.empty(len(self._other_pairs))
+            if self.weights is None:
+                kernels.loss_sums(*arrays, 2.0 * delta, *weights, sums)
+            else:
+                kernels.weighted_loss_sums(*arrays, 2.0 * delta, self.weights, *weights, sums)
+            adjoint, error = self._gram(*weights)
+            if loss.smoothing == 0.0:
+                fenchel = upper(float(sums[3]) * 2.0 * delta, len(self) + 4)
+            return LossSums(sums[0], adjoint, error, fenchel, sums[1], sums[2])
+        alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=loss.cap)
+        sums = np.empty(6)
+        weights = (np.ones(1), 0) if self.weights is None else (self.weights, 1)
+        kernels.fenchel_sums(*arrays, *weights, alpha, sums)
+        adjoint, error = self.weighted_sum(alpha)
+        fenchel += upper(float(sums[3] + sums[4] * 2.0 * delta + gamma(16) * sums[5]), len(self) + 8)
+        return LossSums(sums[0], adjoint, error, fenchel, sums[1], sums[2])
+
+    def weighted_sum(self, weights):
+        """Return ``(sum_t w_t weights_t a_t, error bound)``; O(T + pairs d + n d^2)."""
+        if self.weights is not None:
+            weights = self.weights * weights
+        same_weights, other_weights = np.empty(len(self._same_pairs)), np.empty(len(self._other_pairs))
+        kernels.pair_weights(self._same, self._other, weights, same_weights, other_weights)
+        adjoint, error = self._gram(same_weights, other_weights)
+        if weights.dtype.kind == "f" and weights.size and weights.min() < 0.0:
+            kernels.pair_weights(self._same, self._other, np.abs(weights), same_weights, other_weights)
+            error = self._gram_error(same_weights, other_weights)
+        return adjoint, error
+
+    def elements(self, numbers):
+        """Return ``(a, errors)``: the terms of those numbers written out, shape (B, d, d) or (B, d), and bounds of their errors.
+
+        For rules that look at single terms: d^2 operations and numbers a term. `errors`, shape (B,), bounds the norm of the rounding
+        error: differences are off by ``2 u s``, see :class:`safescreen.terms.pairs.PairTable`, their squares by ``4 u s w + u w^2``.
+        """
+        same, other = self._same[numbers], self._other[numbers]
+        X = self._points.X
+        u, v = (X[p.T[0]] - X[p.T[1]] for p in (self._other_pairs.pairs[other], self._same_pairs.pairs[same]))
+        errors = upper(gamma(12) * (self._other_pairs.scales[other] + self._same_pairs.scales[same])) + 1e-300
+        if self._points.diagonal:
+            return u * u - v * v, errors
+        return u[:, :, None] * u[:, None, :] - v[:, :, None] * v[:, None, :], errors
+
+    def select(self, keep):
+        """Return the terms of the mask `keep`; pairs that none of them uses are dropped once they are many."""
+        keep = self._check_keep(keep)
+        return self._part(self._same[keep], self._other[keep], self.norms[keep], keep)
+
+    def take(self, ids):
+        """Return the terms with these numbers, ascending; O(numbers + pairs)."""
+        return self._part(self._same[ids], self._other[ids], self.norms[ids], ids)
+
+    def tally(self):
+        """Return a tally that counts terms on their pairs, in exact integers; with weights, one that keeps the set itself."""
+        return PairTally(self) if self.weights is None else Tally(self)
+
+    def partition(self, status):
+        """Return the terms left, the sum of the linear ones, its error bound, and the numbers of those left; one pass."""
+        n = int(np.count_nonzero(status == 0))
+        same, other, left = (np.empty(n, dtype=np.int32) for _ in range(3))
+        norms = np.empty(n)
+        weights = np.empty(len(self._same_pairs)), np.empty(len(self._other_pairs))
+        kernels.partition(self._same, self._other, self.norms, status, *weights, same, other, norms, left)
+        if self.weights is not None:
+            kernels.pair_weights(self._same, self._other, self.weights * (status == 1), *weights)
+        return self._part(same, other, norms, left), *self._gram(*weights), left
+
+    def _part(self, same, other, norms, where):
+        same_pairs, same = self._same_pairs.compact(same)
+        other_pairs, other = self._other_pairs.compact(other)
+        part = type(self).__new__(type(self))
+        weights = None if self.weights is None else self.weights[where]
+        part._assign(self._points, same_pairs, other_pairs, same, other, weights, norms)
+        part._length, part._square = self._length, self._square  # bounds of the whole stay bounds of a part
+        part.threshold = self.threshold[where] if np.ndim(self.threshold) else self.threshold
+        return part
+
+    def _gram(self, same_weights, other_weights):
+        p = self._points
+        if p.diagonal:
+            adjoint = np.zeros(p.d)
+            kernels.add_squares(p.X, self._other_pairs.pairs, other_weights, 1.0, adjoint)
+            kernels.add_squares(p.X, self._same_pairs.pairs, same_weights, -1.0, adjoint)
+        else:
+            Y = np.zeros_like(p.X)
+            kernels.add_laplacian(p.X, self._other_pairs.pairs, other_weights, 1.0, Y)
+            kernels.add_laplacian(p.X, self._same_pairs.pairs, same_weights, -1.0, Y)
+            adjoint = p.X.T @ Y
+            adjoint = 0.5 * (adjoint + adjoint.T)
+        return adjoint, self._gram_error(same_weights, other_weights)
+
+    def _gram_error(self, same_weights, other_weights):
+        # Y sums at most `degree` terms a row, X'Y is a dot product of length n, a weight sums `count` products:
+        # the lengths add up to self._length (for a diagonal metric: pairs instead of n, the same bound with more terms)
+        length = self._length
+        if self._points.diagonal:
+            length += len(self._same_pairs) + len(self._other_pairs)
+        scale = np.dot(same_weights, self._same_pairs.scales) + np.dot(other_weights, self._other_pairs.scales)
+        return upper(gamma(length) * float(scale), len(self._same_pairs) + len(self._other_pairs) + 4)
+
+
+class PairProducts:
+    """Margins ``<a_t, x>`` at one x, a chunk at a time."""
+
+    def __init__(self, terms, x):
+        self._terms = terms
+        self._values = [table.values(x) for table in (terms._same_pairs, terms._other_pairs)]
+        self._errors = [table.errors(x) for table in (terms._same_pairs, terms._other_pairs)]
+
+    def chunk(self, start, stop):
+        """Return ``(values, errors)`` of terms ``start:stop``."""
+        return self.at(slice(start, stop))
+
+    def at(self, ids):
+        """Return ``(values, errors)`` of the terms with these numbers."""
+        same, other = self._terms._same[ids], self._terms._other[ids]
+        values, errors = np.empty(same.size), np.empty(same.size)
+        kernels.chunk_products(same, other, *self._values, *self._errors, values, errors)
+        return values, errors
+
+
+class PairTally:
+    """The sum of a changing set of terms, kept as whole numbers on pairs; a change costs O(changed), the sum O(pairs d + n d^2)."""
+
+    def __init__(self, terms):
+        self._terms = terms
+        self._weights = np.zeros(len(terms._same_pairs)), np.zeros(len(terms._other_pairs))
+
+    def add(self, ids):
+        """Take terms into the set."""
+        kernels.count(self._terms._same, self._terms._other, ids, 1.0, *self._weights)
+
+    def remove(self, ids):
+        """Take terms out of the set."""
+        kernels.count(self._terms._same, self._terms._other, ids, -1.0, *self._weights)
+
+    def total(self):
+        """Return ``(sum of the set, bound of its rounding error)``."""
+        return self._terms._gram(*self._weights)
+
+
+def _conjugate_slack(delta, loss):
+    # loss(m) + loss*(-a) + a m when m is off by at most delta: Lipschitz, and quadratic where there is smoothing
+    if loss.smoothing == 0.0:
+        return loss.cap * delta
+    square = delta * delta / (2.0 * loss.smoothing)
+    return min(loss.cap * delta, square) if loss.has_linear_region else square

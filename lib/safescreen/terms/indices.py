@@ -1,0 +1,69 @@
+"""Checks of index arrays, and numbers for the distinct pairs in them."""
+
+import numpy as np
+
+__all__ = ["check_different", "check_index", "find_contradiction", "number_pairs", "pair_codes"]
+
+
+def check_index(index, n, columns, name="index", *, what=None):
+    """Return `index` as an int array of shape (T, len(columns)) with entries in ``0..n-1``.
+
+    `columns` names what a row holds, `what` the row itself; without `what` there may be no rows.
+    """
+    index = np.asarray(index)
+    if what is None and index.shape in ((0,), (0, len(columns))):
+        return np.empty((0, len(columns)), dtype=np.int32)
+    if index.ndim != 2 or index.shape[1] != len(columns):
+        raise ValueError(f"{name} must have shape (T, {len(columns)}): {', '.join(columns)}; got {index.shape}")
+    if index.shape[0] == 0:
+        raise ValueError(f"{name} must hold at least one {what}, got none")
+    if index.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers, got dtype {index.dtype}")
+    low, high = int(index.min()), int(index.max())
+    if low < 0 or high >= n:
+        raise ValueError(f"{name} must lie in 0..{n - 1}, found {low if low < 0 else high}")
+    return index
+
+
+def check_different(index, columns, pairs, name="index"):
+    """Raise a ValueError if a row of `index` holds one point in two columns that make a pair; `pairs` numbers these columns."""
+    for a, b in pairs:
+        bad = np.flatnonzero(index[:, a] == index[:, b])
+        if bad.size:
+            found = index[bad[0]].tolist()
+            raise ValueError(f"{name}: {columns[a]} and {columns[b]} must be different points, row {bad[0]} is {found}")
+
+
+def pair_codes(pairs, n):
+    """Return a number for each row of `pairs`, the same for (i, j) and (j, i)."""
+    low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
+    return low.astype(np.int64) * n + high
+
+
+def find_contradiction(terms):
+    """Return the numbers of two terms that are each other's negative, or None; pairs may be given in either order."""
+    codes = [pair_codes(table.pairs, terms._points.n) for table in (terms._same_pairs, terms._other_pairs)]
+    both = np.intersect1d(*codes)
+    if both.size < 2:
+        return None
+    inside = [np.isin(code, both)[ids] for code, ids in zip(codes, (terms._same, terms._other), strict=True)]
+    rows = np.flatnonzero(inside[0] & inside[1])
+    same, other = (np.searchsorted(both, code[ids[rows]]) for code, ids in zip(codes, (terms._same, terms._other), strict=True))
+    code = np.minimum(same, other) * np.int64(both.size) + np.maximum(same, other)
+    order = np.lexsort((same < other, code))
+    code, sense = code[order], (same < other)[order]
+    bad = np.flatnonzero((code[1:] == code[:-1]) & (sense[1:] != sense[:-1]))
+    return tuple(int(rows[order[k]]) for k in (bad[0] + 1, bad[0])) if bad.size else None
+
+
+def number_pairs(rows, n):
+    """Return the distinct pairs in `rows`, sorted, as (P, 2) int32, and each row's pair number as int32.
+
+    Row numbers are looked up in pieces: 16 bytes a row at the peak.
+    """
+    keys = rows[:, 0].astype(np.int64) * n + rows[:, 1]
+    distinct = np.unique(keys)
+    numbers = np.empty(keys.size, dtype=np.int32)
+    for start in range(0, keys.size, 1 << 16):
+        numbers[start : start + (1 << 16)] = np.searchsorted(distinct, keys[start : start + (1 << 16)])
+    return np.column_stack((distinct // n, distinct % n)).astype(np.int32), numbers

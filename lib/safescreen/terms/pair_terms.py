@@ -1,0 +1,134 @@
+"""Single pairs of points, each to be nearer or farther apart than a threshold; and the linear term that pulls pairs together."""
+
+import numpy as np
+
+from safescreen._checks import check_points, check_scalar
+from safescreen.terms import _triplet_kernels as kernels
+from safescreen.terms.base import check_weights
+from safescreen.terms.differences import PairDifferences
+from safescreen.terms.indices import check_different, check_index, number_pairs, pair_codes
+from safescreen.terms.pairs import PairTable, Points
+
+__all__ = ["Pairs", "pull"]
+
+COLUMNS = ("i", "j")
+
+
+class Pairs(PairDifferences):
+    """Pair terms ``+C_il`` with threshold `lower` and ``-C_ij`` with threshold ``-upper``, ``C_ij = (x_i - x_j)(x_i - x_j)'``.
+
+    STS19 section 6.3, after Davis et al. (2007): dissimilar points are to be at least at the squared distance `lower`, similar ones at
+    most at `upper`. The terms are those of `dissimilar` first, then those of `similar`.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Points.
+    similar, dissimilar : int arrays of shape (S, 2) and (D, 2)
+        One pair a row; one of the two may be empty.
+    upper, lower : float >= 0
+        Thresholds U and L of squared distances in the metric.
+    diagonal : bool
+        Keep only the diagonals: the metric is a vector of d non-negative weights (STS19 section 6.2).
+    weights : array of shape (D + S,), optional
+        Positive factors of the losses, dissimilar pairs first.
+
+    Raises
+    ------
+    ValueError
+        No pairs, an index out of range, a point paired with itself, a pair in both lists, or a negative threshold.
+
+    Notes
+    -----
+    Each term has a threshold of its own. A similar pair costs nothing under a small metric, so no lam makes all terms linear:
+    ``lam_max()`` is infinite if there are any, and a path needs its `lams`. Memory, cost and rounding as in
+    :class:`safescreen.terms.differences.PairDifferences`, where the second pair of a term is one point twice.
+
+    Examples
+    --------
+    >>> pairs = Pairs(np.array([[0.0], [1.0], [4.0]]), similar=[[0, 1]], dissimilar=[[0, 2], [1, 2]], upper=2.0, lower=3.0)
+    >>> pairs.margins(np.eye(1)).tolist(), pairs.threshold.tolist()
+    ([16.0, 9.0, -1.0], [3.0, 3.0, -2.0])
+    """
+
+    def __init__(self, X, similar, dissimilar, upper, lower, *, diagonal=False, weights=None):
+        X = check_points(X)
+        upper, lower = check_scalar(upper, "upper", low=0.0), check_scalar(lower, "lower", low=0.0)
+        lists = []
+        for rows, name in ((dissimilar, "dissimilar"), (similar, "similar")):
+            rows = check_index(rows, X.shape[0], COLUMNS, name)
+            check_different(rows, COLUMNS, ((0, 1),), name)
+            lists.append(rows)
+        D, S = (len(rows) for rows in lists)
+        if D + S == 0:
+            raise ValueError("similar and dissimilar must hold at least one pair, got none")
+        both = np.intersect1d(*(pair_codes(rows, len(X)) for rows in lists))
+        if both.size:
+            raise ValueError(f"similar and dissimilar must not share a pair, found {divmod(int(both[0]), len(X))} in both")
+        points, numbers = Points(X, diagonal=bool(diagonal)), np.zeros((2, D + S), dtype=np.int32)
+        zero = np.full((1, 2), np.argmin(points.norms))  # one point twice, in front of either table
+        tables = []
+        for rows, part in zip(lists, (numbers[0, :D], numbers[1, D:]), strict=True):
+            distinct, ids = number_pairs(rows, len(X))
+            part[:] = ids + 1
+            tables.append(PairTable(points, np.vstack((zero, distinct))))
+        self._set(points, tables[1], tables[0], numbers[1], numbers[0], check_weights(weights, D + S))
+        self.threshold = np.repeat([lower, -upper], [D, S])
+
+    @property
+    def is_similar(self):
+        """Which terms are similar pairs, boolean array of shape (T,)."""
+        return self._same_pairs.proper()[self._same]
+
+    @property
+    def index(self):
+        """Pairs as an int32 array of shape (T, 2)."""
+        rows = self._other_pairs.pairs[self._other], self._same_pairs.pairs[self._same]
+        return np.where(self.is_similar[:, None], rows[1], rows[0])
+
+
+def pull(X, pairs, *, weights=None, diagonal=False):
+    """Return the linear term ``c = -sum w_ij (x_i - x_j)(x_i - x_j)'`` that pulls pairs together, as in LMNN (STS19 section 6.3).
+
+    ``Problem(triplets, ss.Hinge(), linear=ss.pull(X, pairs))`` adds ``sum w_ij (x_i - x_j)' M (x_i - x_j)`` to the objective.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Points.
+    pairs : int array of shape (P, 2)
+        Target neighbours: point i and a neighbour j of the same class; a pair may appear more than once.
+    weights : array of shape (P,), optional
+        Positive factors; 1 if left out.
+    diagonal : bool
+        Keep only the diagonal, for a metric that is a vector of weights (STS19 section 6.2).
+
+    Returns
+    -------
+    array of shape (d, d), or (d,) for a diagonal metric
+
+    Notes
+    -----
+    A problem takes its linear term as exact data: what it certifies, it certifies for the array returned here, which differs from the
+    sum in exact arithmetic by rounding. Cost: O(n d^2 + P d).
+
+    Examples
+    --------
+    >>> pull(np.array([[0.0, 1.0], [2.0, 1.0]]), [[0, 1]]).tolist()
+    [[-4.0, 0.0], [0.0, 0.0]]
+    """
+    X = check_points(X)
+    pairs = check_index(pairs, X.shape[0], COLUMNS, "pairs", what="pair")
+    check_different(pairs, COLUMNS, ((0, 1),), "pairs")
+    weights = check_weights(weights, len(pairs))
+    points = Points(X, diagonal=bool(diagonal))
+    distinct, ids = number_pairs(pairs, len(X))
+    weights = np.bincount(ids, weights).astype(np.float64)
+    if points.diagonal:
+        total = np.zeros(points.d)
+        kernels.add_squares(points.X, distinct, weights, -1.0, total)
+        return total
+    Y = np.zeros_like(points.X)
+    kernels.add_laplacian(points.X, distinct, weights, -1.0, Y)
+    total = points.X.T @ Y
+    return 0.5 * (total + total.T)

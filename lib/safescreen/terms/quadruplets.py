@@ -1,0 +1,65 @@
+"""Quadruplets (i, j, k, l): k and l should be farther apart than i and j."""
+
+import numpy as np
+
+from safescreen._checks import check_points
+from safescreen.terms.base import check_weights
+from safescreen.terms.differences import PairDifferences
+from safescreen.terms.indices import check_different, check_index, find_contradiction, pair_codes
+
+__all__ = ["Quadruplets"]
+
+COLUMNS = ("i", "j", "k", "l")
+
+
+class Quadruplets(PairDifferences):
+    """Quadruplet terms ``C_ijkl = (x_k - x_l)(x_k - x_l)' - (x_i - x_j)(x_i - x_j)'`` (STS19 section 6.3).
+
+    The triplet (i, j, l) is the quadruplet (i, j, i, l).
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+        Points.
+    index : int array of shape (T, 4)
+        One quadruplet a row: the pair (k, l) should be farther apart than the pair (i, j).
+    diagonal : bool
+        Keep only the diagonal of ``C``: the metric is a vector of d non-negative weights (STS19 section 6.2).
+    weights : array of shape (T,), optional
+        Positive factors of the losses.
+
+    Raises
+    ------
+    ValueError
+        No quadruplets, an index out of range, a point paired with itself, a pair compared with itself, or two quadruplets that ask for
+        the opposite of each other.
+
+    Notes
+    -----
+    Memory, cost and rounding as in :class:`safescreen.terms.differences.PairDifferences`.
+
+    Examples
+    --------
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0], [3.0, 2.0]])
+    >>> Quadruplets(X, [[0, 1, 2, 3]]).margins(np.eye(2)).tolist()
+    [8.0]
+    """
+
+    def __init__(self, X, index, *, diagonal=False, weights=None):
+        X = check_points(X)
+        index = check_index(index, X.shape[0], COLUMNS, what="quadruplet")
+        check_different(index, COLUMNS, ((0, 1), (2, 3)))
+        weights = check_weights(weights, len(index))
+        bad = np.flatnonzero(pair_codes(index[:, :2], len(X)) == pair_codes(index[:, 2:], len(X)))
+        if bad.size:
+            raise ValueError(f"index must compare different pairs, row {bad[0]} is {index[bad[0]].tolist()}")
+        self._build(X, index[:, :2], index[:, 2:], diagonal=diagonal, weights=weights)
+        bad = find_contradiction(self)
+        if bad:
+            first, second = (tuple(index[t].tolist()) for t in bad)
+            raise ValueError(f"index must not hold contradictory quadruplets, found {first} and {second}")
+
+    @property
+    def index(self):
+        """Quadruplets as an int32 array of shape (T, 4): i, j, k, l."""
+        return np.hstack((self._same_pairs.pairs[self._same], self._other_pairs.pairs[self._other]))
