@@ -63,7 +63,7 @@ old = ss.solve(problem, lam0, rtol=1e-9)
 ball = ss.spheres.relaxed_path_bound(old.x, old.eps, lam0, lam)
 found = ss.rules.sphere(problem, ball)
 print(
-    f"proved: {found.n_L} triplets in L, {found.n_R} in R, of {len(problem)}; {found.rate:.0%} need no attention"
+    f"proved: {found.n_L} triplets in L, {found.n_R} in R, of {len(problem)} ({found.rate:.0%})"
 )
 
 # %% [markdown]
@@ -76,8 +76,12 @@ margins = triplets.margins(new.x)
 figure, axes = plots.panels(3, width=11.0, height=3.3, width_ratios=[1.0, 1.25, 1.25])
 span = (-0.35, 2.8)
 plots.points_and_metric(X, y, new.x, ax=axes[0], title="three classes, learned metric")
-plots.terms_on_loss(loss, margins, ax=axes[1], title="before screening: every triplet counts", span=span)
-plots.terms_on_loss(loss, margins, found, ax=axes[2], title="after: proved, and left out", span=span)
+plots.terms_on_loss(
+    loss, margins, ax=axes[1], title="before screening: every triplet counts", span=span
+)
+plots.terms_on_loss(
+    loss, margins, found, ax=axes[2], title="after: proved, and left out", span=span
+)
 if overview:
     figure.savefig(overview, dpi=130, bbox_inches="tight")
 plt.show()
@@ -119,7 +123,7 @@ problem = ss.Problem(triplets, ss.SmoothedHinge(gamma=0.05))
 lam = 0.05 * problem.lam_max()
 solution = ss.solve(problem, lam, tol=1e-6, screening=("RRPB", "PGB"))
 assert solution.converged and solution.gap <= 1e-6
-print(f"gap below 1e-6; of {len(problem)} triplets {solution.n_L} were screened in L and {solution.n_R} in R")
+print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R} in R")
 
 # %% [markdown]
 # | instead of | write |
@@ -188,7 +192,9 @@ import re
 from safescreen.experiments import places
 
 text = (places.notebooks_folder() / "00-start-here.py").read_text(encoding="utf-8")
-table = re.findall(r"^# \|.*\| `(.+)` \| (.*) \| .+ \|$", text[text.index("# ## Notation") :], flags=re.M)
+table = re.findall(
+    r"^# \|.*\| `(.+)` \| (.*) \| .+ \|$", text[text.index("# ## Notation") :], flags=re.M
+)
 
 M, alpha, lam = solution.x, problem.alpha(solution.x), solution.lam
 H = triplets.adjoint(alpha)

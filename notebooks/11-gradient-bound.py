@@ -92,7 +92,7 @@ u, v = np.meshgrid(np.linspace(-1.0, 2.0, 301), np.linspace(-1.0, 2.0, 301))
 for gamma in (0.0, 0.05, 1.0):
     alpha = ss.SmoothedHinge(gamma).alpha
     assert np.all((alpha(u) - alpha(v)) * (u - v) <= 0.0)
-print("alpha(u) = -loss'(u) never increases with u: on a grid of", u.size, "pairs, for three widths gamma")
+print("alpha(u) = -loss'(u) never increases with u:", u.size, "pairs, three widths gamma")
 
 # %% [markdown]
 # ### Step 2: at the solution no feasible direction goes down (STS19 eq. C.1)
@@ -140,7 +140,7 @@ assert square + slope <= 0.0
 # The left side of (3), divided by $\lambda$, is the square of a distance minus a constant:
 #
 # $$\|x^\star - x\|^2 + \tfrac1\lambda \langle g, x^\star - x\rangle =
-# \big\|x^\star - \big(x - \tfrac{g}{2\lambda}\big)\big\|^2 - \tfrac{\|g\|^2}{4\lambda^2} .$$
+# \|x^\star - (x - \tfrac{g}{2\lambda})\|^2 - \tfrac{\|g\|^2}{4\lambda^2} .$$
 #
 # sympy expands it for symmetric $2 \times 2$ matrices and the Frobenius inner product. (Both sides are
 # sums over coordinates, so what holds for three coordinates holds for any number.)
@@ -156,7 +156,7 @@ def inner(A, B):
     return (A.T * B).trace()
 
 
-Z, M, G = symmetric("z"), symmetric("m"), symmetric("g")  # the solution, the reference, the subgradient there
+Z, M, G = symmetric("z"), symmetric("m"), symmetric("g")  # x*, x and g
 ell = sp.symbols("lambda", positive=True)
 
 left = inner(Z - M, Z - M) + inner(G, Z - M) / ell
@@ -177,7 +177,9 @@ print("left side minus right side:", sp.expand(left - right))
 pole = M - G / ell
 thales = inner(Z - M, Z - pole)
 assert sp.expand(thales - left) == 0
-print("the same inequality, seen from the two ends of a diameter:", sp.expand(thales - left) == 0)
+print(
+    "the same inequality, seen from the two ends of a diameter:", sp.expand(thales - left) == 0
+)
 
 # %% [markdown]
 # ### Step 5: any dual point, at a price
@@ -208,7 +210,8 @@ pieces = {
 }
 for name, value in pieces.items():
     print(f"{name:26} {sp.factor(value + conjugate + a * m)}")
-assert sp.simplify(pieces["quadratic"] + conjugate + a * m - (1 - m - gam * a) ** 2 / (2 * gam)) == 0
+square = (1 - m - gam * a) ** 2 / (2 * gam)
+assert sp.simplify(pieces["quadratic"] + conjugate + a * m - square) == 0
 
 # %% [markdown]
 # On the quadratic piece it is a square, zero exactly at $\alpha = (1 - u)/\gamma$. On the other two it
@@ -234,7 +237,8 @@ def gradient_ball(A, x, lam, gamma, alpha=None):
 
 
 i, j, k = problem.terms.index.T
-A = np.array([np.outer(p, p) - np.outer(q, q) for p, q in zip(X[i] - X[k], X[i] - X[j], strict=True)])
+far, near = X[i] - X[k], X[i] - X[j]
+A = far[:, :, None] * far[:, None, :] - near[:, :, None] * near[:, None, :]
 A = A.reshape(len(problem), 4)
 slow_center, slow_radius = gradient_ball(A, x.ravel(), lam, loss.gamma)
 print("center", np.round(slow_center, 4), " radius", round(float(slow_radius), 4))
@@ -277,7 +281,9 @@ def random_problem(kind, gamma, rng):
     if kind == "support vectors":
         return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
     diagonal = kind == "diagonal metric"
-    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma))
+    return ss.Problem(
+        ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma)
+    )
 
 
 def references(problem, x_star, rng):
@@ -334,8 +340,8 @@ for ax, prob, start, title in (
 plt.show()
 
 # %% [markdown]
-# Both pictures show what is wrong with this ball: its center is outside the cone, and so is a good part
-# of it. The solution cannot be there, yet the ball does not know.
+# Both pictures show what is wrong with this ball: a good part of it is outside the cone, on the left
+# even its center. The solution cannot be there, yet the ball does not know.
 #
 # ## What it screens
 #
@@ -351,8 +357,8 @@ margins = problem.terms.margins(x_star)
 
 assert np.all(margins[found.in_R] > 1.0) and np.all(margins[found.in_L] < 1.0 - loss.gamma)
 assert 0 < found.n_L + found.n_R < len(problem)
-print(f"{len(problem)} triplets, certified: {found.n_L} in L, {found.n_R} in R; at the solution all are")
-plots.terms_on_loss(loss, margins, found, title="triplets at the solution, coloured by what GB certifies")
+print(f"{len(problem)} triplets, certified: {found.n_L} in L, {found.n_R} in R; rightly so")
+plots.terms_on_loss(loss, margins, found, title="margins at the solution, what GB certifies")
 plt.show()
 
 # %% [markdown]
@@ -375,24 +381,21 @@ radii = {}
 figure, axes = plots.panels(2, height=3.2)
 for ax, (title, (prob, weight, start)) in zip(axes, cases.items(), strict=True):
     visited = []
-    ss.solve(
-        prob, weight, 1e-9, x0=start, screening=(), callback=lambda _, point, to=visited: to.append(point)
-    )
-    radii[title] = {name: [bound(prob, z, weight).radius for z in visited] for name, bound in bounds.items()}
+    keep = {"callback": lambda state, point, to=visited: to.append(point)}
+    ss.solve(prob, weight, 1e-9, x0=start, screening=(), **keep)
+    radii[title] = {
+        name: [bound(prob, z, weight).radius for z in visited] for name, bound in bounds.items()
+    }
     plots.lines(radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log=True)
 plt.show()
 
 # %%
 stuck = np.linalg.norm(slope_at_star) / (2 * lam)
 metric, vectors = radii.values()
-print(
-    "metric:          GB stops at",
-    round(metric["GB"][-1], 4),
-    "and |P'(x*)|/(2 lam) is",
-    round(float(stuck), 4),
-)
-print("                 PGB ends below 1e-4:", metric["PGB"][-1] < 1e-4)
-print("support vectors: GB ends below 1e-4:", vectors["GB"][-1] < 1e-4)
+print("metric, last radius of GB:", round(metric["GB"][-1], 4))
+print("norm of P'(x*) / (2 lam): ", round(float(stuck), 4))
+print("metric, last radius of PGB below 1e-4:", metric["PGB"][-1] < 1e-4)
+print("support vectors, last radius of GB below 1e-4:", vectors["GB"][-1] < 1e-4)
 assert abs(metric["GB"][-1] - stuck) < 1e-4 and stuck > 0.01
 assert metric["PGB"][-1] < 1e-4 and vectors["GB"][-1] < 1e-4
 
@@ -407,10 +410,14 @@ assert metric["PGB"][-1] < 1e-4 and vectors["GB"][-1] < 1e-4
 
 # %%
 center, radius = gradient_ball(np.array([[-1.0]]), np.array([-0.5]), 1.0, 0.05)
-print(f"ball from x = -0.5: [{center[0] - radius:.2f}, {center[0] + radius:.2f}], the solution is 0")
+print(
+    f"ball from x = -0.5: [{center[0] - radius:.2f}, {center[0] + radius:.2f}], the solution is 0"
+)
 assert center[0] + radius < 0.0
 
-line = ss.Problem(ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), loss)
+line = ss.Problem(
+    ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), loss
+)
 assert line.terms.margins(np.ones(1))[0] == -1.0
 try:
     ss.spheres.gradient_bound(line, np.array([-0.5]), 1.0)
@@ -453,7 +460,10 @@ b = ss.spheres.gradient_bound(problem, problem.cone.zeros(), weight)
 exact = exact.reshape(2, 2)
 position = np.linalg.norm(exact - b.center) / b.radius
 print("distance of the solution, in radii:", round(float(position), 6))
-print("still inside with 98 % of the radius:", ss.Sphere(b.center, 0.98 * b.radius).contains(exact))
+print(
+    "still inside with 98 % of the radius:",
+    ss.Sphere(b.center, 0.98 * b.radius).contains(exact),
+)
 assert 0.98 < position <= 1.0
 
 # %% [markdown]
@@ -512,7 +522,9 @@ for point in (x, x_half, x_star, x0.x):
     for name, b in of_point.items():
         found = ss.rules.sphere(problem, b)
         assert b.contains(point), name
-        assert np.all(here[found.in_R] > 1.0) and np.all(here[found.in_L] < 1.0 - loss.gamma), name
+        assert np.all(here[found.in_R] > 1.0) and np.all(here[found.in_L] < 1.0 - loss.gamma), (
+            name
+        )
 print("every ball contains its reference, and certifies only what is true there already")
 
 # %% [markdown]
