@@ -1,0 +1,259 @@
+"""Ranges of GB, DGB and MGB against their spheres on a grid of lam, in 50-digit arithmetic, and against solved problems."""
+
+from functools import lru_cache
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mpf
+
+import safescreen as ss
+from instances import instance
+from naive.exact import minus, split
+from naive.extremes import dot, exact, norm
+from safescreen.ranges import duality_gap, exact_path, gradient, midpoint_gap, relaxed_path
+from safescreen.ranges.quartic import first_root
+
+BALLS = {
+    "GB": (gradient, ss.spheres.gradient_bound),
+    "DGB": (duality_gap, ss.spheres.duality_gap_bound),
+    "MGB": (midpoint_gap, ss.spheres.midpoint_gap_bound),
+}
+ENDS = ("L_low", "L_high", "R_low", "R_high")
+
+
+@lru_cache
+def solved(kind, gamma, data="normal", tol=1e-3):
+    """Return an instance, its problem, a lam with terms of every category and a rough solution."""
+    inst = instance(kind, data)
+    problem, lam0 = inst.problem(gamma), inst.lam(0.3)
+    return inst, problem, lam0, ss.solve(problem, lam0, tol=0.0, rtol=tol, screening=()).x
+
+
+def at_every(problem, build, x, lams, accuracy):
+    """Return two arrays of shape (len(lams), T): what the sphere rule decides at each lam."""
+    rows = []
+    for lam in lams:
+        ball = build(problem, x, lam)
+        found = ss.rules.sphere(problem, ss.Sphere(ball.center, ball.radius + np.sqrt(2.0 * accuracy / lam)))
+        rows.append((found.in_L, found.in_R))
+    return np.array(rows).transpose(1, 0, 2)
+
+
+def check_grid(ranges, lams, lam0, decided, slack=1e-6):
+    """Check that each interval is the run of decided lams around lam0, to the grid's spacing; return how many there are."""
+    count, inside_of = 0, np.searchsorted(lams, lam0)
+    for side, table in zip("LR", decided, strict=True):
+        low, high = getattr(ranges, f"{side}_low"), getattr(ranges, f"{side}_high")
+        for t in range(len(ranges)):
+            if np.isnan(low[t]):
+                assert not table[inside_of, t], (side, t)
+                continue
+            assert low[t] < lam0 < high[t]
+            inside = (lams > low[t] * (1 + slack)) & (lams < high[t] * (1 - slack))
+            assert table[inside, t].all(), (side, t, low[t], high[t])
+            above, below = lams > high[t] * (1 + slack), lams < low[t] * (1 - slack)
+            # the first lam beyond each end is not decided, unless a hole narrower than the grid lies before it
+            for beyond in (lams[above][:1], lams[below][-1:]):
+                at = np.isin(lams, beyond)
+                assert not table[at, t].any(), (side, t, low[t], high[t], beyond)
+            count += 1
+    return count
+
+
+@pytest.mark.parametrize("part", [0.0, 1e-3])
+@pytest.mark.parametrize("name", BALLS)
+@pytest.mark.parametrize(("kind", "gamma"), [("full", 0.05), ("diagonal", 0.5), ("dense", 0.05), ("csr", 0.0)])
+def test_intervals_are_where_the_rule_holds(kind, gamma, name, part):
+    inst, problem, lam0, x = solved(kind, gamma)
+    around, build = BALLS[name]
+    accuracy = part * problem.primal(x, lam0)
+    lams = np.sort(np.append(lam0 * np.geomspace(1e-2, 1e3, 300), lam0))
+    decided = at_every(problem, build, x, lams, accuracy)
+    count = check_grid(around(problem, x, lam0, accuracy), lams, lam0, decided)
+    assert count > 3 or gamma == 0.0
+
+
+def test_from_any_reference_and_any_dual_point():
+    """Far from a solution, where the rule may hold on more than one interval."""
+    rng, total = np.random.default_rng(4), 0
+    inst, problem, lam0, solution = solved("full", 0.05)
+    for size in (0.0, 0.02, 0.1):
+        x = problem.cone.project(solution * (1.0 + size) + size * inst.feasible(rng, np.linalg.norm(solution)))
+        alpha = np.clip(problem.alpha(solution) + size * rng.uniform(-1.0, 1.0, len(problem)), 0.0, 1.0)
+        lams = np.sort(np.append(lam0 * np.geomspace(0.1, 10.0, 200), lam0))
+        for name, e_of in (("DGB", ss.spheres.gap.from_evaluation_dgb), ("MGB", ss.spheres.gap.from_evaluation_mgb)):
+
+            def build(problem, x, lam, e_of=e_of, alpha=alpha):
+                return e_of(problem.cone, problem.evaluate(x, lam, alpha))
+
+            decided = at_every(problem, build, x, lams, 0.0)
+            total += check_grid(BALLS[name][0](problem, x, lam0, alpha=alpha), lams, lam0, decided)
+    assert total > 30
+
+
+def rule_holds(name, side, a, x, H, plus, phi_and_product, threshold, accuracy, lam):
+    """Return whether the enlarged sphere rule holds at lam, all in 50 digits, each radius from its definition."""
+    lam = mpf(float(lam))
+    other = H if name == "GB" else plus
+    distance = norm(minus(x, [v / lam for v in other]))
+    extra = phi_and_product[0] / lam if name == "GB" else sum(phi_and_product) / lam
+    if name == "DGB":
+        q, square = dot(a, x), distance**2 + 2 * extra
+    else:
+        q, square = (dot(a, x) + dot(a, other) / lam) / 2, distance**2 / 4 + extra
+    reach = norm(a) * (mpmath.sqrt(square) + mpmath.sqrt(2 * mpf(float(accuracy)) / lam))
+    return q - reach > threshold if side == "R" else q + reach < threshold
+
+
+@pytest.mark.parametrize("accuracy", [0.0, 1e-2])
+@pytest.mark.parametrize("name", BALLS)
+@pytest.mark.parametrize(
+    ("kind", "data"), [("dense", "normal"), ("dense", "huge"), ("diagonal", "near"), ("diagonal", "tiny"), ("full", "offset")]
+)
+def test_ends_in_exact_arithmetic(kind, data, name, accuracy):
+    """At the last number inside each end, and at some between, the rule holds exactly; the ends are tight."""
+    inst, problem, lam0, x = solved(kind, 0.5, data)
+    alpha = problem.alpha(x)
+    ranges = BALLS[name][0](problem, x, lam0, accuracy, alpha=alpha)
+    oracle = inst.exact(0.5)
+    point = split(exact(np.ravel(x)), inst.cone)[0]
+    H = oracle.H(exact(alpha))
+    plus, negative = split(H, inst.cone)
+    parts = oracle.fenchel(point, exact(alpha)), dot(point, negative)
+    count = 0
+    for side, shift in (("L", mpf(0.5)), ("R", mpf(0))):
+        low, high = (getattr(ranges, f"{side}_{end}") for end in ("low", "high"))
+        for t in np.flatnonzero(~np.isnan(low))[:6]:
+            fixed = (oracle.A[t], point, H, plus, parts, oracle.tau[t] - shift, accuracy)
+            top, bottom = min(np.nextafter(high[t], 0.0), 1e12 * lam0), max(np.nextafter(low[t], np.inf), 1e-12 * lam0)
+            for lam in (bottom, top, lam0, *np.geomspace(bottom, top, 5).clip(bottom, top)):
+                assert rule_holds(name, side, *fixed, lam), (side, t, low[t], high[t], lam)
+            if data == "normal":
+                assert high[t] > 1e3 * lam0 or not rule_holds(name, side, *fixed, high[t] * (1 + 1e-6))
+                assert low[t] < 1e-3 * lam0 or not rule_holds(name, side, *fixed, low[t] * (1 - 1e-6))
+            count += 1
+    assert count > 0 or data in ("offset", "near")
+
+
+@pytest.mark.parametrize("steps", range(-2, 3))
+@pytest.mark.parametrize("name", BALLS)
+def test_thresholds_a_few_ulps_from_where_the_rule_turns(name, steps):
+    inst, problem, lam0, x = solved("dense", 0.5)
+    alpha = problem.alpha(x)
+    oracle = inst.exact(0.5)
+    point, H = exact(x), oracle.H(exact(alpha))
+    parts = oracle.fenchel(point, exact(alpha)), mpf(0)
+    for t in range(0, len(problem), 4):
+        a, other = oracle.A[t], [v / mpf(float(lam0)) for v in H]
+        distance, extra = norm(minus(point, other)), parts[0] / mpf(float(lam0))
+        if name == "DGB":
+            turn = dot(a, point) - norm(a) * mpmath.sqrt(distance**2 + 2 * extra)
+        else:
+            turn = (dot(a, point) + dot(a, other)) / 2 - norm(a) * mpmath.sqrt(distance**2 / 4 + extra)
+        threshold = float(turn)
+        for _ in range(abs(steps)):
+            threshold = np.nextafter(threshold, np.inf * np.sign(steps))
+        for shift, expected in ((0.0, None), (1e-5, True), (-1e-5, False)):
+            moved = inst.terms.with_threshold(np.where(np.arange(len(problem)) == t, threshold - shift, inst.terms.threshold))
+            # the same alpha keeps the adjoint; the Fenchel terms change with the threshold of t alone
+            e = ss.Problem(moved, problem.loss).evaluate(x, lam0, alpha)
+            if not np.isclose(e.fenchel, float(parts[0]), rtol=1e-6, atol=1e-300):
+                continue
+            known = not np.isnan(BALLS[name][0](ss.Problem(moved, problem.loss), x, lam0, alpha=alpha).R_low[t])
+            assert not known or threshold - shift < turn
+            assert expected is None or known == expected
+
+
+@pytest.mark.parametrize("name", BALLS)
+def test_solutions_for_other_lam_lie_where_the_ranges_say(name):
+    """With an accuracy, not the optimum alone but whatever a solver of that tolerance returns."""
+    inst, problem, lam0, x = solved("full", 0.05)
+    accuracy, checked = 1e-2 * problem.primal(x, lam0), 0
+    exactly, roughly = BALLS[name][0](problem, x, lam0), BALLS[name][0](problem, x, lam0, accuracy)
+    for end, inward in zip(ENDS, (1, -1, 1, -1), strict=True):
+        tight, wide = getattr(roughly, end), getattr(exactly, end)
+        known = ~np.isnan(tight)
+        assert (inward * tight[known] >= inward * wide[known]).all() and not np.isnan(wide[known]).any()
+    for factor in (0.5, 0.8, 1.0, 1.3, 3.0):
+        best = ss.solve(problem, factor * lam0, tol=0.0, rtol=1e-10, screening=())
+        rough = ss.solve(problem, factor * lam0, tol=0.9 * accuracy, x0=x, screening=())
+        for solution, ranges in ((best, exactly), (rough, roughly)):
+            margins, decided = problem.terms.margins(solution.x), ranges.at(factor * lam0)
+            assert (margins[decided.in_R] > 1.0 - 1e-7).all() and (margins[decided.in_L] < 0.95 + 1e-7).all()
+            checked += decided.n_L + decided.n_R
+    assert checked > 50
+
+
+def test_a_radius_two_percent_too_small_is_caught(monkeypatch):
+    inst, problem, lam0, x = solved("full", 0.05)
+    lams = np.sort(np.append(lam0 * np.geomspace(0.1, 10.0, 400), lam0))
+    decided = at_every(problem, ss.spheres.duality_gap_bound, x, lams, 0.0)
+    check_grid(duality_gap(problem, x, lam0), lams, lam0, decided)
+    monkeypatch.setattr(type(inst.terms), "norms", 0.98 * problem.terms.norms)
+    with pytest.raises(AssertionError):
+        check_grid(duality_gap(problem, x, lam0), lams, lam0, decided)
+
+
+def test_an_exact_solution_has_the_range_of_the_path_bound():
+    inst, problem, lam0, x = solved("dense", 0.5, tol=1e-15)
+    path = exact_path(problem, x, lam0)
+    for around in (gradient, midpoint_gap):
+        for end in ENDS:
+            np.testing.assert_allclose(getattr(around(problem, x, lam0), end), getattr(path, end), rtol=1e-4)
+    for end in ENDS:
+        np.testing.assert_array_equal(getattr(path, end), getattr(relaxed_path(problem, x, 0.0, lam0), end))
+
+
+@pytest.mark.parametrize("kind", range(4))
+def test_first_root_against_all_roots(kind):
+    rng = np.random.default_rng(kind)
+    for _ in range(60):
+        if kind == 0:
+            d = rng.normal(size=5)
+        elif kind == 1:
+            d = rng.normal(size=5) * 10.0 ** rng.uniform(-12, 0, 5)
+        elif kind == 2:
+            d = np.poly([*rng.uniform(0.0, 1.5, 2), *rng.normal(size=2)])[::-1]
+        else:  # nearly a double root
+            root = rng.uniform(0.2, 0.9)
+            d = np.poly([root, root + 1e-6, 1.5, -0.3])[::-1]
+        d = d * np.sign(d[0])
+        z = first_root(*d)
+        roots = mpmath.polyroots([mpf(float(v)) for v in d[::-1]], maxsteps=300, extraprec=200)
+        roots = [mpmath.re(r) for r in roots if abs(mpmath.im(r)) < mpf(10) ** -30 and 0 < mpmath.re(r) <= 1]
+        first = min(roots, default=mpf(1))
+        assert first * (1 - mpf(10) ** -6) <= z <= first
+    assert np.isnan(first_root(1.0, np.inf, 0.0, 0.0, 0.0))
+
+
+def test_extreme_scales_do_no_harm():
+    for scale in (1e-75, 1e70):
+        X, y = np.array([[1.0, 0.3], [0.2, 2.0], [0.4, -1.0]]) * scale, [1, -1, 1]
+        problem = ss.Problem(ss.Samples(X, y), ss.SmoothedHinge(0.05))
+        x = np.array([1.0, -1.0]) / scale
+        for around, _ in BALLS.values():
+            found = around(problem, x, 0.3 * scale**2, 1e-9)
+            for side in "LR":
+                low, high = getattr(found, f"{side}_low"), getattr(found, f"{side}_high")
+                assert (np.isnan(low) == np.isnan(high)).all()
+
+
+def test_at_zero_without_any_gap():
+    problem = ss.Problem(ss.Samples([[1.0, 0.0], [0.0, -2.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    for around, _ in BALLS.values():
+        found = around(problem, np.zeros(2), 100.0, 0.0)
+        assert (found.L_low < 100.0).all() and np.isinf(found.L_high).all() and np.isnan(found.R_low).all()
+
+
+def test_bad_input_is_named():
+    problem = solved("dense", 0.5)[1]
+    for around, _ in BALLS.values():
+        with pytest.raises(ValueError, match="x must have shape"):
+            around(problem, np.ones(9), 1.0)
+        with pytest.raises(ValueError, match="lam0 must be greater than 0"):
+            around(problem, np.ones(3), 0.0)
+        with pytest.raises(ValueError, match="accuracy must be at least 0"):
+            around(problem, np.ones(3), 1.0, -1.0)
+        with pytest.raises(ValueError, match="alpha must be at most 1"):
+            around(problem, np.ones(3), 1.0, alpha=np.full(len(problem), 2.0))
