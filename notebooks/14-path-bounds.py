@@ -1,11 +1,10 @@
 # %% [markdown]
 # # The path bounds (RPB and RRPB)
 #
-# A solved problem says something about the next one. When the solution for one $\lambda$ is known, the
-# solution for another lies in a ball whose center and radius need that one matrix and nothing else: no
-# gradient, no dual value, no pass over the triplets. This notebook derives the ball, finds out exactly
-# what is lost in it, repairs it for solutions that are not exact, and shows what happens to somebody who
-# does not repair it.
+# A solved problem says something about the next one. When the solution for one $\lambda$ is known, the solution
+# for another lies in a ball whose center and radius need that one matrix and nothing else: no gradient, no dual
+# value, no pass over the triplets. This notebook derives the ball, finds out exactly what is lost in it,
+# repairs it for solutions that are not exact, and shows what happens to somebody who does not repair it.
 #
 # At the end you will have seen that
 #
@@ -49,8 +48,8 @@ from safescreen import datasets, plots
 # Either order is allowed, $\lambda_1 < \lambda_0$ as on a path, or $\lambda_1 > \lambda_0$.
 
 # %% [markdown]
-# The small problem of `11-gradient-bound`: twelve points of the plane, their triplets, a $2 \times 2$
-# metric, solved for two values of $\lambda$ to a gap of $10^{-11}$. Subscripts 0 and 1 tell them apart.
+# The small problem of `11-gradient-bound`: twelve points of the plane, their triplets, a $2 \times 2$ metric,
+# solved for two values of $\lambda$ to a gap of $10^{-11}$. Subscripts 0 and 1 tell them apart.
 
 # %%
 rng = np.random.default_rng(3)
@@ -79,8 +78,8 @@ print("x1* =", np.round(x1, 4).tolist())
 # \qquad \partial_t D = \tau_t - \gamma\alpha_t - \langle a_t,\, x(\alpha;\lambda)\rangle,
 # \qquad x(\alpha;\lambda) = \tfrac1\lambda [H(\alpha)]_K .$$
 #
-# $\alpha_0$ is best for $\lambda_0$ among all points of the box, so nothing is gained by walking
-# towards $\alpha_1$; and the other way round:
+# $\alpha_0$ is best for $\lambda_0$ among all points of the box, so nothing is gained by walking towards
+# $\alpha_1$; and the other way round:
 #
 # $$\langle \nabla D(\alpha_0;\lambda_0),\, \alpha_1 - \alpha_0\rangle \le 0, \qquad
 # \langle \nabla D(\alpha_1;\lambda_1),\, \alpha_0 - \alpha_1\rangle \le 0 .$$
@@ -91,8 +90,8 @@ print("x1* =", np.round(x1, 4).tolist())
 #
 # ### Step 2: the cone
 #
-# Split $H_i = \lambda_i x_i^\star - N_i$, where $N_i = [H_i]_K - H_i$ is the part the projection removed. It
-# is orthogonal to $x_i^\star$, and has a non-negative inner product with everything in $K$ (Moreau). So
+# Split $H_i = \lambda_i x_i^\star - N_i$, where $N_i = [H_i]_K - H_i$ is the part the projection removed. It is
+# orthogonal to $x_i^\star$, and has a non-negative inner product with everything in $K$ (Moreau). So
 #
 # $$\langle H_1 - H_0, x_0^\star - x_1^\star\rangle = \langle \lambda_1 x_1^\star - \lambda_0 x_0^\star,\; x_0^\star -
 # x_1^\star\rangle - \langle N_1, x_0^\star\rangle - \langle N_0, x_1^\star\rangle . \tag{2}$$
@@ -119,15 +118,15 @@ assert vi0 <= 1e-6 and vi1 <= 1e-6 and left >= right - 1e-4 and right >= 0.0
 assert abs((left - right) + (vi0 + vi1)) < 1e-4
 
 # %% [markdown]
-# The last assertion says more: what (3) gives away is exactly what the two variational inequalities give
-# away. Nothing else is lost.
+# The last assertion says more: what (3) gives away is exactly what the two variational inequalities give away.
+# Nothing else is lost.
 #
 # ### Step 3: complete the square
 #
 # $\langle \lambda_1 x_1 - \lambda_0 x_0,\; x_0 - x_1\rangle \ge 0$, divided by $-\lambda_1$, reads
 # $\langle x_1 - \tfrac{\lambda_0}{\lambda_1} x_0,\; x_1 - x_0\rangle \le 0$: from $x_1^\star$ the two points
-# $x_0^\star$ and $\frac{\lambda_0}{\lambda_1} x_0^\star$ are seen under an angle of at least 90 degrees. That is
-# the ball over the segment between them (Thales), with center in its middle and half its length as radius.
+# $x_0^\star$ and $\frac{\lambda_0}{\lambda_1} x_0^\star$ are seen under an angle of at least 90 degrees. That
+# is the ball over the segment between them (Thales), with center in its middle and half its length as radius.
 # sympy does the algebra for symmetric matrices:
 
 
@@ -154,13 +153,14 @@ print("<z - (lam0/lam1) m, z - m>  =  |z - Q|^2 - r^2:", sp.expand(thales - (inn
 # $$r^2 - \|x_1^\star - Q\|^2 = \tfrac1{\lambda_1} \langle \lambda_1 x_1^\star - \lambda_0 x_0^\star,\; x_0^\star - x_1^\star\rangle
 # \ge \tfrac1{\lambda_1} \big( \gamma\|\alpha_1 - \alpha_0\|^2 + \langle N_1, x_0^\star\rangle + \langle N_0, x_1^\star\rangle \big) .$$
 #
-# The solution moves *away* from the surface when dual variables change, and when the constraint that was
-# active changes.
+# The solution moves *away* from the surface when dual variables change, and when the constraint that was active
+# changes.
 #
 # ### Step 4: a reference that is not exact (STS19 appendix H)
 #
 # Only $x_0$ is known, and $\|x_0^\star - x_0\| \le \varepsilon$. The center moves by at most
-# $\frac{\lambda_0+\lambda_1}{2\lambda_1}\varepsilon$, and the unknown $\|x_0^\star\|$ is at most $\|x_0\| + \varepsilon$:
+# $\frac{\lambda_0+\lambda_1}{2\lambda_1}\varepsilon$, and the unknown $\|x_0^\star\|$ is at most
+# $\|x_0\| + \varepsilon$:
 #
 # $$\|x_1^\star - Q(x_0)\| \le \|x_1^\star - Q(x_0^\star)\| + \|Q(x_0^\star) - Q(x_0)\| \le
 # \tfrac{|\lambda_0-\lambda_1|}{2\lambda_1} \big(\|x_0\| + \varepsilon\big) + \tfrac{\lambda_0+\lambda_1}{2\lambda_1}\varepsilon .$$
@@ -265,16 +265,15 @@ assert shrunk > 0
 
 # %% [markdown]
 # Solutions lie on the surface itself. They do whenever no dual variable changes between $\lambda_0$ and
-# $\lambda_1$ and the same constraint stays active: then $x_1^\star = \frac{\lambda_0}{\lambda_1} x_0^\star$, the
-# far end of the segment.
+# $\lambda_1$ and the same constraint stays active: then $x_1^\star = \frac{\lambda_0}{\lambda_1} x_0^\star$,
+# the far end of the segment.
 #
 # ## Picture
 #
-# Left, the support vector machine of the same points (its space is a plane, so nothing is projected away): a ball for
-# each of three $\lambda_1$, all of them touching $x_0^\star$, their centers and far ends on the ray through it.
-# As $\lambda_1$ falls the far end runs away,
-# and the solution, a star for each $\lambda_1$, follows more slowly. Right, the full metric: the share of the radius that the
-# solution really needs.
+# Left, the support vector machine of the same points (its space is a plane, so nothing is projected away): a
+# ball for each of three $\lambda_1$, all of them touching $x_0^\star$, their centers and far ends on the ray
+# through it. As $\lambda_1$ falls the far end runs away, and the solution, a star for each $\lambda_1$, follows
+# more slowly. Right, the full metric: the share of the radius that the solution really needs.
 
 # %%
 flat = ss.Problem(ss.Samples(X, 2 * y - 1), loss)
@@ -302,8 +301,8 @@ plt.show()
 # %% [markdown]
 # ## What it screens, and what that costs
 #
-# With an exact reference the ball decides a triplet from numbers the last solve has left behind: the
-# margin $\langle a_t, x_0\rangle$, scaled, and a radius times $\|a_t\|$.
+# With an exact reference the ball decides a triplet from numbers the last solve has left behind: the margin
+# $\langle a_t, x_0\rangle$, scaled, and a radius times $\|a_t\|$.
 
 # %%
 found = ss.rules.sphere(problem, rpb)
@@ -316,8 +315,8 @@ print(f"{len(problem)} triplets, lam1 = 0.7 lam0: {found.n_L} in L and {found.n_
 # ## Break it: RPB with a reference that is nearly right
 #
 # Theorem 5 wants $x_0^\star$. No computer has it. How bad is it to use what a solver returns? We stop the
-# solver for $\lambda_0$ at several gaps, pretend that its answer is exact, and go to the next $\lambda$ of a path
-# with steps of 1 % (as in STS19's larger experiments). The truth is the solution to a gap of $10^{-11}$.
+# solver for $\lambda_0$ at several gaps, pretend that its answer is exact, and go to the next $\lambda$ of a
+# path with steps of 1 % (as in STS19's larger experiments). The truth is the solution to a gap of $10^{-11}$.
 
 # %%
 larger = ss.Problem(ss.Triplets.from_labels(*datasets.load("iris", return_X_y=True), k=5), loss)
@@ -345,10 +344,10 @@ for rtol in (1e-1, 1e-2, 1e-3, 1e-6):
         assert row[0] > 1.0 and row[1] > 0
 
 # %% [markdown]
-# With a reference whose gap is a thousandth of the objective the solution for $\lambda_1$ is four radii away from
-# the center of RPB, and triplets are discarded that have a loss: the "safe" answer is wrong, without a
-# warning. The radius shrinks with the step $|\lambda_0 - \lambda_1|$, the error of the reference does not. The gap
-# at which this stops happening depends on the step, on $\lambda$ and on the data. RRPB has no such luck to
+# With a reference whose gap is a thousandth of the objective the solution for $\lambda_1$ is four radii away
+# from the center of RPB, and triplets are discarded that have a loss: the "safe" answer is wrong, without a
+# warning. The radius shrinks with the step $|\lambda_0 - \lambda_1|$, the error of the reference does not. The
+# gap at which this stops happening depends on the step, on $\lambda$ and on the data. RRPB has no such luck to
 # count on: none of its balls misses, and no decision is wrong.
 #
 # The extreme case is $\lambda_1 = \lambda_0$, where the radius of RPB is 0 whatever the reference:
@@ -365,8 +364,9 @@ assert np.linalg.norm(exact - point.center) > 1e3 * point.radius
 # ## RRPB over three cones
 #
 # The random problems again, now with references of all qualities: the exact solution moved inside the cone by a
-# known distance $\varepsilon$ in a random direction (feasibility is not even needed), and iterates of a solver with
-# $\varepsilon$ from their duality gap. The least favourable direction is along $x_0$ itself, so that one is in too.
+# known distance $\varepsilon$ in a random direction (feasibility is not even needed), and iterates of a solver
+# with $\varepsilon$ from their duality gap. The least favourable direction is along $x_0$ itself, so that one
+# is in too.
 
 # %% tags=["STS19-T6"]
 rng = np.random.default_rng(2)
@@ -406,9 +406,10 @@ assert 3 * without > count
 # %% [markdown]
 # ## The price of relaxing
 #
-# The radius of RRPB has two parts, one for the step and one for the accuracy. Small steps and crude solutions make the
-# second one dominate. Left: radius against $\lambda_1/\lambda_0$, iris, for three accuracies of the reference (relative gap).
-# Right: what the balls screen. `RPB` uses a reference of gap $10^{-12}$, the closest to exact there is.
+# The radius of RRPB has two parts, one for the step and one for the accuracy. Small steps and crude solutions
+# make the second one dominate. Left: radius against $\lambda_1/\lambda_0$, iris, for three accuracies of the
+# reference (relative gap). Right: what the balls screen. `RPB` uses a reference of gap $10^{-12}$, the closest
+# to exact there is.
 
 # %%
 ratios = np.linspace(0.5, 0.999, 40)
@@ -431,10 +432,10 @@ plt.show()
 # %% [markdown]
 # ## No smaller radius around this center
 #
-# If all one knows is $\|x_0^\star - x_0\| \le \varepsilon$, the radius of RRPB cannot be improved: put the true solution at
-# $x_0^\star = x_0 + \varepsilon x_0/\|x_0\|$ and the next one at the far end of *its* segment, which happens, as we saw, when no dual
-# variable changes. One term on a line does it: $a = 1$, $\lambda \ge 1$, where $x^\star = 1/\lambda$ as long as
-# $1/\lambda < 1 - \gamma$.
+# If all one knows is $\|x_0^\star - x_0\| \le \varepsilon$, the radius of RRPB cannot be improved: put the true
+# solution at $x_0^\star = x_0 + \varepsilon x_0/\|x_0\|$ and the next one at the far end of *its* segment,
+# which happens, as we saw, when no dual variable changes. One term on a line does it: $a = 1$, $\lambda \ge 1$,
+# where $x^\star = 1/\lambda$ as long as $1/\lambda < 1 - \gamma$.
 
 # %%
 line = ss.Problem(ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), loss)
@@ -446,9 +447,9 @@ print("distance of the solution in radii:", round(abs(solution1 - ball.center[0]
 assert abs(abs(solution1 - ball.center[0]) / ball.radius - 1.0) < 1e-9
 
 # %% [markdown]
-# But more is known than $\varepsilon$. The pair $(x_0, \alpha_0)$ that gave $\varepsilon$ also gives, for $\lambda_1$, the
-# midpoint gap bound (`28-midpoint-gap-bound`), which at an exact reference *is* RPB, needs no $\varepsilon$, and always
-# lies inside RRPB:
+# But more is known than $\varepsilon$. The pair $(x_0, \alpha_0)$ that gave $\varepsilon$ also gives, for
+# $\lambda_1$, the midpoint gap bound (`28-midpoint-gap-bound`), which at an exact reference *is* RPB, needs no
+# $\varepsilon$, and always lies inside RRPB:
 
 # %%
 print("relative gap   radius of RRPB   of MGB      screened by RRPB   by MGB")
@@ -463,18 +464,20 @@ for rtol in (1e-2, 1e-3, 1e-4, 1e-6):
 # %% [markdown]
 # ## Exercise
 #
-# You walk down a path with steps $\lambda_1 = (1 - \delta)\lambda_0$ and solve to an accuracy $\varepsilon$. For which
-# $\varepsilon$ are the two parts of the radius of RRPB equal?
-# What does this say about choosing a solver's tolerance on a path of steps of 1 %?
+# You walk down a path with steps $\lambda_1 = (1 - \delta)\lambda_0$ and solve to an accuracy $\varepsilon$.
+# For which $\varepsilon$ are the two parts of the radius of RRPB equal? What does this say about choosing a
+# solver's tolerance on a path of steps of 1 %?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# With $\lambda_1 < \lambda_0$ the parts are $\frac{\delta}{2(1-\delta)}\|x_0\|$ and $\frac{1}{1-\delta}\varepsilon$; they are equal at
-# $\varepsilon = \frac{\delta}{2}\|x_0\|$. For steps of 1 % the solution should be known to half a percent of its norm. Since
-# $\varepsilon = \sqrt{2\,\text{gap}/\lambda_0}$, that is a gap of $\frac{\delta^2}{4} \cdot \frac{\lambda_0}{2}\|x_0\|^2$: a fraction
-# $2.5 \cdot 10^{-5}$ of the regularizer. Finer steps need a tolerance that falls with the *square* of the step, or
-# the reference's error eats what the finer step has gained.
+# With $\lambda_1 < \lambda_0$ the parts are $\frac{\delta}{2(1-\delta)}\|x_0\|$ and
+# $\frac{1}{1-\delta}\varepsilon$; they are equal at $\varepsilon = \frac{\delta}{2}\|x_0\|$. For steps of 1 %
+# the solution should be known to half a percent of its norm. Since
+# $\varepsilon = \sqrt{2\,\text{gap}/\lambda_0}$, that is a gap of
+# $\frac{\delta^2}{4} \cdot \frac{\lambda_0}{2}\|x_0\|^2$: a fraction $2.5 \cdot 10^{-5}$ of the regularizer.
+# Finer steps need a tolerance that falls with the *square* of the step, or the reference's error eats what the
+# finer step has gained.
 #
 # </details>
 
@@ -489,19 +492,26 @@ for step in (0.1, 0.01):
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** The center is a multiple of $x_0$: all margins are those of the last solve, times one number. This is why STS19
-#   finds RRPB the cheapest ball of a path although others screen as much.
-# * **Fixed for the whole solve.** $x_0$, $\varepsilon$ and the ball do not improve while $\lambda_1$ is being solved; for that there are
-#   GB, PGB, DGB and MGB. With the iterate as reference, $\lambda_0 = \lambda_1$, RRPB *is* DGB.
-# * **The hinge** ($\gamma = 0$) is included: step 1 uses the dual only, and loses its term $\gamma\|\alpha_1 - \alpha_0\|^2$.
-# * **Rounding.** The library's radii carry the rounding of the product and of the norm upwards; `solution.eps` is an upper bound
-#   of the distance that covers the rounding of the gap. `path_bound` believes you that the reference is exact.
-# * **Wording.** STS19 writes $M_0^\star$ for the solution and $M_0$ for the approximation; RPB is only ever computed with the latter.
-# * The same ball over the whole space is the DVI test of Wang et al. and a case of ball test 1 of SSS14: `26-one-problem-three-cones`.
+# * **Cost.** The center is a multiple of $x_0$: all margins are those of the last solve, times one number. This
+#   is why STS19 finds RRPB the cheapest ball of a path although others screen as much.
+# * **Fixed for the whole solve.** $x_0$, $\varepsilon$ and the ball do not improve while $\lambda_1$ is being
+#   solved; for that there are GB, PGB, DGB and MGB. With the iterate as reference, $\lambda_0 = \lambda_1$,
+#   RRPB *is* DGB.
+# * **The hinge** ($\gamma = 0$) is included: step 1 uses the dual only, and loses its term
+#   $\gamma\|\alpha_1 - \alpha_0\|^2$.
+# * **Rounding.** The library's radii carry the rounding of the product and of the norm upwards; `solution.eps`
+#   is an upper bound of the distance that covers the rounding of the gap. `path_bound` believes you that the
+#   reference is exact.
+# * **Wording.** STS19 writes $M_0^\star$ for the solution and $M_0$ for the approximation; RPB is only ever
+#   computed with the latter.
+# * The same ball over the whole space is the DVI test of Wang et al. and a case of ball test 1 of SSS14:
+#   `26-one-problem-three-cones`.
 #
 # ## References
 #
-# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31, 2019:
-#   sections 3.4 and 3.5, Theorems 5 and 6, proofs in appendices G and H (there headed "Theorem 6" and "Theorem 7").
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
+#   Computation 31, 2019: sections 3.4 and 3.5, Theorems 5 and 6, proofs in appendices G and H (there headed
+#   "Theorem 6" and "Theorem 7").
 # * STS18: the same authors, KDD 2018: Theorems 3.7 and 3.10.
-# * Wang, Wonka, Ye, *Scaling SVM and least absolute deviations via exact data reduction*, ICML 2014: the same argument for samples.
+# * Wang, Wonka, Ye, *Scaling SVM and least absolute deviations via exact data reduction*, ICML 2014: the same
+#   argument for samples.

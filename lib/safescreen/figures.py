@@ -57,15 +57,17 @@ def matrix_at(point):
     return np.array([[z + x, y], [y, z - x]]) / _ROOT
 
 
-def scenes(n, width=9.4, height=3.6):
-    """Return ``(figure, axes)`` of a row of `n` spaces, sizes in inches."""
+def scenes(n_rows=1, n_cols=1, width=9.4, height=4.2):
+    """Return ``(figure, axes)`` of a grid of spaces, sizes in inches; the axes as a flat list."""
     import matplotlib.pyplot as plt
 
     with plt.rc_context(STYLE):
-        return plt.subplots(1, n, figsize=(width, height), subplot_kw={"projection": "3d"}, layout="constrained")
+        figure, axes = plt.subplots(n_rows, n_cols, figsize=(width, height), subplot_kw={"projection": "3d"}, squeeze=False)
+    figure.subplots_adjust(left=0.0, right=1.0, bottom=0.0, top=0.95, wspace=0.0, hspace=0.08)
+    return figure, list(axes.flat)
 
 
-def cone_scene(spheres, points, *, normal=None, box=None, ax=None, title="", view=(12.0, -60.0)):
+def cone_scene(spheres, points, *, normal=None, ax=None, title="", view=(10.0, -40.0)):
     """Draw balls, points and the edge of a half-space around the cone of positive semidefinite 2 x 2 matrices.
 
     Parameters
@@ -76,8 +78,6 @@ def cone_scene(spheres, points, *, normal=None, box=None, ax=None, title="", vie
         By label; one labelled ``optimum`` is a star.
     normal : array of shape (2, 2), optional
         The plane ``<normal, M> = 0`` is drawn.
-    box : (array of shape (3,), float), optional
-        Middle and half the width of what is shown, in the coordinates above; left out: all balls and points.
     ax : matplotlib 3-d axes, optional
     title : str
     view : (float, float)
@@ -88,10 +88,10 @@ def cone_scene(spheres, points, *, normal=None, box=None, ax=None, title="", vie
     matplotlib 3-d axes
     """
     if ax is None:
-        _, ax = scenes(1, 4.6, 4.2)
-    middle, half = _box(spheres, points) if box is None else box
-    top = middle[2] + half
-    _cone(ax, middle, half, top)
+        ax = scenes(width=4.6)[1][0]
+    height, low, high = _box(spheres, points)
+    middle, half = 0.5 * (low + high), 0.5 * float(np.max(high - low))
+    _cone(ax, height)
     if normal is not None:
         _plane(ax, coordinates(normal), middle, half)
     for label, ball in spheres.items():
@@ -99,10 +99,9 @@ def cone_scene(spheres, points, *, normal=None, box=None, ax=None, title="", vie
     for label, M in points.items():
         place, star = coordinates(M), label == "optimum"
         ax.plot(*place[:, None], "*" if star else "o", color="black", markersize=10 if star else 4, zorder=10)
-        ax.text(*(place + 0.05 * half), label, fontsize=8.5, zorder=11)
-    for axis, center in zip("xyz", middle, strict=True):
-        getattr(ax, f"set_{axis}lim")(center - half, center + half)
-    ax.set(xticks=[], yticks=[], zticks=[], box_aspect=(1, 1, 1))
+        ax.text(*(place + 0.06 * half), label, fontsize=9, zorder=11)
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
+    ax.set_box_aspect(high - low, zoom=1.15)
     ax.set_title(title, fontsize=10, loc="left")
     ax.set_axis_off()
     ax.view_init(*view)
@@ -158,22 +157,22 @@ def sliders(draw, *, live=None, **ranges):
 
 
 def _box(spheres, points):
-    reach = [(coordinates(ball.center), ball.radius) for ball in spheres.values()]
-    reach += [(coordinates(M), 0.0) for M in points.values()] + [(np.zeros(3), 0.0)]
-    low = np.min([place - radius for place, radius in reach], axis=0)
-    high = np.max([place + radius for place, radius in reach], axis=0)
-    return 0.5 * (low + high), 0.52 * float(np.max(high - low))
+    """Height of the cone that is drawn, and the corners of a box around it and all balls."""
+    places = [coordinates(M) for M in (*points.values(), *(ball.center for ball in spheres.values()))]
+    height = 1.3 * max((float(place[2]) for place in places), default=1.0) or 1.0
+    low, high = np.array([-height, -height, 0.0]), np.full(3, height)
+    for ball in spheres.values():
+        low = np.minimum(low, coordinates(ball.center) - ball.radius)
+        high = np.maximum(high, coordinates(ball.center) + ball.radius)
+    return height, low, high
 
 
-def _cone(ax, middle, half, top):
-    """The surface z = sqrt(x^2 + y^2), as far as the box goes."""
-    height = np.linspace(0.0, max(top, 0.0), 30)[:, None]
-    turn = np.linspace(0.0, 2.0 * np.pi, 73)[None, :]
-    x, y, z = height * np.cos(turn), height * np.sin(turn), height + 0.0 * turn
-    outside = (np.abs(x - middle[0]) > half) | (np.abs(y - middle[1]) > half) | (z < middle[2] - half)
-    x, y, z = (np.where(outside, np.nan, v) for v in (x, y, z))
-    ax.plot_surface(x, y, z, color="#D9CFB4", alpha=0.35, linewidth=0, shade=False, rcount=30, ccount=73)
-    ax.plot_wireframe(x, y, z, color="#B9AF97", linewidth=0.4, rcount=6, ccount=18)
+def _cone(ax, height):
+    """The surface z = sqrt(x^2 + y^2)."""
+    z, turn = np.meshgrid(np.linspace(0.0, height, 13), np.linspace(0.0, 2.0 * np.pi, 49))
+    x, y = z * np.cos(turn), z * np.sin(turn)
+    ax.plot_surface(x, y, z, color="#D9CFB4", alpha=0.30, linewidth=0, shade=False)
+    ax.plot_wireframe(x, y, z, color="#B9AF97", linewidth=0.4, rcount=17, ccount=4)
 
 
 def _ball(ax, center, radius, colour, label):

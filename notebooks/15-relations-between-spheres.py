@@ -1,0 +1,495 @@
+# %% [markdown]
+# # How the balls are related
+#
+# Seven balls contain the same unknown solution. Some coincide, some lie in others, some only have ordered
+# radii, and some of what one would guess from a drawing is false. This notebook proves and checks each
+# relation, sorts the balls by what they need, and draws them where they live: in the cone of $2 \times 2$
+# matrices, in three dimensions, from numbers.
+#
+# At the end you will have seen that
+#
+# * with an exact solution for $\lambda_0$ as reference, PGB, RPB, RRPB and MGB are *one* ball, which touches
+#   the DGB ball from inside and is half as wide;
+# * with an inexact reference a chain remains, $r_{\text{PGB}} \le r_{\text{MGB}} \le r_{\text{DGB}}/\sqrt2$, of
+#   which the paper has no part;
+# * PGB may stick out of GB and out of DGB: a smaller radius is not an inclusion.
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+import sympy as sp
+
+import safescreen as ss
+from safescreen import figures, plots
+
+# %% [markdown]
+# ## The claims
+#
+# > **PGB = RPB** (STS19 Theorem 7; STS18 Theorem 3.8). Take the solution $x_0^\star$ for $\lambda_0$ as the
+# > reference of PGB for $\lambda_1$. There is a subgradient of $P(\cdot;\lambda_1)$ at $x_0^\star$ for which PGB and
+# > RPB have the same center and radius.
+#
+# > **RPB in DGB** (STS19 Theorem 8; STS18 Theorem 3.9). Take the solutions $x_0^\star, \alpha_0^\star$ for $\lambda_0$
+# > as the references of DGB for $\lambda_1$. Then $r_{\text{DGB}} = 2\, r_{\text{RPB}}$, and the ball of RPB lies in
+# > that of DGB.
+#
+# > **Summary** (STS19 section 3.6 and Table 1). With that reference $r_{\text{GB}} \ge r_{\text{PGB}}$ and DGB
+# > $\supseteq$ PGB = RPB = RRPB. With an inexact reference, "only" $r_{\text{GB}} \ge r_{\text{PGB}}$. In dynamic
+# > screening RRPB = DGB. At the solution all radii vanish except that of GB; the hinge needs the right subgradient
+# > for it.
+#
+# | ball | notebook | center | squared radius |
+# |---|---|---|---|
+# | GB | `11-gradient-bound` | $Q = \frac12(x + \frac1\lambda H)$ | $\frac14\lVert x - \frac1\lambda H\rVert^2 + \frac1\lambda\varphi$ |
+# | PGB | `12-projected-gradient-bound` | $[Q]_K$ | $r_{\text{GB}}^2 - \lVert Q - [Q]_K\rVert^2$ |
+# | DGB | `13-duality-gap-bounds` | $x$ | $\frac2\lambda (P(x) - D(\alpha))$ |
+# | MGB | `28-midpoint-gap-bound` | $\frac12(x + x(\alpha))$ | $\frac1\lambda(P(x) - D(\alpha)) - \frac14\lVert x - x(\alpha)\rVert^2$ |
+# | RPB | `14-path-bounds` | $\frac{\lambda_0+\lambda_1}{2\lambda_1} x_0$ | $(\lambda_0-\lambda_1)^2 \lVert x_0\rVert^2 / 4\lambda_1^2$ |
+# | RRPB | `14-path-bounds` | as RPB | $\big(r_{\text{RPB}} + \max(1, \frac{\lambda_0}{\lambda_1})\,\varepsilon\big)^2$ |
+#
+# with $H = H(\alpha)$, $x(\alpha) = \frac1\lambda [H]_K$, and $\varphi \ge 0$ the Fenchel gaps of the terms,
+# zero when $\alpha$ holds the slopes at $x$.
+#
+# ## Ten lines of numpy
+#
+# All of them, straight from this table, for any reference pair $(x, \alpha)$:
+
+
+# %%
+def all_balls(problem, x, alpha, lam):
+    """Center and radius of GB, PGB, DGB and MGB by their definitions."""
+    H, dual = problem.terms.adjoint(alpha), problem.dual(alpha, lam)
+    margin, gamma = problem.terms.margins(x), problem.loss.gamma
+    fenchel = np.sum(problem.loss.value(margin) + gamma * alpha**2 / 2 - alpha + alpha * margin)
+    Q, r_squared = (x + H / lam) / 2, np.sum((x - H / lam) ** 2) / 4 + max(fenchel, 0.0) / lam
+    plus = problem.cone.project(Q)
+    gap, x_alpha = max(problem.primal(x, lam) - dual, 0.0), problem.cone.project(H) / lam
+    return {
+        "GB": (Q, np.sqrt(r_squared)),
+        "PGB": (plus, np.sqrt(max(r_squared - np.sum((Q - plus) ** 2), 0.0))),
+        "DGB": (x, np.sqrt(2 * gap / lam)),
+        "MGB": ((x + x_alpha) / 2, np.sqrt(max(gap / lam - np.sum((x - x_alpha) ** 2) / 4, 0.0))),
+    }
+
+
+def path_ball(x0, lam0, lam1, eps=0.0):
+    radius = abs(lam0 - lam1) / (2 * lam1) * np.linalg.norm(x0) + max(1.0, lam0 / lam1) * eps
+    return (lam0 + lam1) / (2 * lam1) * x0, radius
+
+
+rng = np.random.default_rng(3)
+X = rng.standard_normal((12, 2)) * [1.0, 0.6]
+X[6:, 0] += 1.2
+y = np.repeat([0, 1], 6)
+problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), ss.SmoothedHinge(gamma=0.05))
+lam0 = 0.1 * problem.lam_max()
+lam1 = 0.7 * lam0
+x0 = ss.solve(problem, lam0, tol=1e-11).x
+x1 = ss.solve(problem, lam1, tol=1e-11).x
+
+found = all_balls(problem, x0, problem.alpha(x0), lam1) | {"RPB": path_ball(x0, lam0, lam1)}
+print("reference: the solution for lam0; lam1 = 0.7 lam0")
+for name, (center, radius) in found.items():
+    print(f"{name:4} center {np.round(center + 0.0, 3).tolist()}  radius {radius:.4f}")
+
+# %% [markdown]
+# There it is: three of the five lines are the same. The library agrees with all of them:
+
+# %%
+library = {
+    "GB": ss.spheres.gradient_bound(problem, x0, lam1),
+    "PGB": ss.spheres.projected_gradient_bound(problem, x0, lam1),
+    "DGB": ss.spheres.duality_gap_bound(problem, x0, lam1),
+    "MGB": ss.spheres.midpoint_gap_bound(problem, x0, lam1),
+    "RPB": ss.spheres.path_bound(x0, lam0, lam1),
+}
+for name, (center, radius) in found.items():
+    assert np.linalg.norm(library[name].center - center) < 1e-9
+    assert abs(library[name].radius / radius - 1.0) < 1e-9
+print("library and definitions agree for", ", ".join(found))
+
+# %% [markdown]
+# ## Derivation: PGB = RPB (STS19 appendix I)
+#
+# Let $H_0 = H(\alpha_0^\star)$ and $N_0 = [H_0]_K - H_0$, so that $H_0 = \lambda_0 x_0^\star - N_0$ and
+# $\langle x_0^\star, N_0\rangle = 0$. The dual solution is a vector of slopes at $x_0^\star$, so
+# $g = \lambda_1 x_0^\star - H_0$ is a subgradient for $\lambda_1$. The center of GB is
+#
+# $$Q = x_0^\star - \tfrac{g}{2\lambda_1} = \tfrac{\lambda_0+\lambda_1}{2\lambda_1}\, x_0^\star - \tfrac{1}{2\lambda_1} N_0 .$$
+#
+# The first part is in the cone, the second is the polar part, and they are orthogonal: this *is* the
+# decomposition of Moreau, so $[Q]_K = \frac{\lambda_0+\lambda_1}{2\lambda_1} x_0^\star$. And
+# $\|g\|^2 = (\lambda_0 - \lambda_1)^2\|x_0^\star\|^2 + \|N_0\|^2$, from which the projection takes away exactly
+# $\|N_0\|^2$. sympy, with a rank-one $x_0^\star = p p^\top$ and $N_0 = s\, q q^\top$, $q \perp p$:
+
+# %%
+p1, p2 = sp.symbols("p1 p2", real=True)
+l0, l1, s = sp.symbols("lambda0 lambda1 s", positive=True)
+p, q = sp.Matrix([p1, p2]), sp.Matrix([-p2, p1])
+M0, N0 = p * p.T, s * q * q.T
+
+
+def inner(A, B):
+    return sp.expand((A.T * B).trace())
+
+
+g = l1 * M0 - (l0 * M0 - N0)
+Q = M0 - g / (2 * l1)
+minus = N0 / (2 * l1)
+r_pgb_squared = inner(g, g) / (4 * l1**2) - inner(minus, minus)
+assert inner(M0, N0) == 0
+assert sp.simplify(Q + minus - (l0 + l1) / (2 * l1) * M0) == sp.zeros(2)
+assert sp.simplify(r_pgb_squared - ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)) == 0
+print("[Q] is the center of RPB, and the squared radii differ by", sp.simplify(r_pgb_squared - ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)))
+
+# %% [markdown]
+# The same step gives MGB: $x_{\lambda_1}(\alpha_0^\star) = \frac{\lambda_0}{\lambda_1} x_0^\star$, the midpoint
+# is the center of RPB, and the gap below leaves the radius of RPB.
+#
+# ## Derivation: DGB is twice as wide (STS19 appendix J)
+#
+# The gap is a sum of three terms that cannot be negative:
+#
+# $$P(x;\lambda) - D(\alpha;\lambda) = \tfrac\lambda2\, \|x - x(\alpha)\|^2 + \langle x, N\rangle + \varphi .$$
+#
+# At $(x_0^\star, \alpha_0^\star)$ the last two vanish, **for every** $\lambda$: neither contains it. Only the
+# first is left, and $x_{\lambda_1}(\alpha_0^\star) = \frac{\lambda_0}{\lambda_1}x_0^\star$, so
+#
+# $$P(x_0^\star;\lambda_1) - D(\alpha_0^\star;\lambda_1) = \tfrac{(\lambda_0-\lambda_1)^2}{2\lambda_1} \|x_0^\star\|^2,
+# \qquad r_{\text{DGB}} = \tfrac{|\lambda_0-\lambda_1|}{\lambda_1}\|x_0^\star\| = 2\,r_{\text{RPB}} .$$
+#
+# The centers $x_0^\star$ and $\frac{\lambda_0+\lambda_1}{2\lambda_1}x_0^\star$ are $r_{\text{RPB}}$ apart. So
+# RPB lies inside DGB, goes through its center, and touches it at the far end
+# $\frac{\lambda_0}{\lambda_1}x_0^\star$ of its diameter: half the radius is not luck but geometry. First the
+# identity, at a pair that is nothing special:
+
+# %%
+x = problem.cone.project(x0 + 0.1 * np.array([[1.0, -0.5], [-0.5, 0.2]]))
+alpha = np.random.default_rng(0).uniform(0.0, 1.0, len(problem))
+H, margin = problem.terms.adjoint(alpha), problem.terms.margins(x)
+plus = problem.cone.project(H)
+phi = np.sum(problem.loss.value(margin) + 0.05 * alpha**2 / 2 - alpha + alpha * margin)
+three = lam1 / 2 * np.sum((x - plus / lam1) ** 2), np.vdot(x, plus - H), phi
+gap = problem.primal(x, lam1) - problem.dual(alpha, lam1)
+print("gap", round(float(gap), 4), " = ", " + ".join(f"{v:.4f}" for v in three))
+assert abs(gap - sum(three)) < 1e-10 * gap and min(three) >= 0.0
+
+# %% [markdown]
+# ## The two theorems over three cones
+#
+# Random problems with a full metric, a diagonal metric and samples, the hinge among the losses, solved for
+# $\lambda_0$ to gaps of about $10^{-12}$ (the hinge: $10^{-11}$, relative). The dual solution is the solver's, which for
+# the hinge is *not* a function of $x$. Differences are in units of $r_{\text{RPB}}$; they are what is left of
+# the accuracy of the reference.
+
+
+# %%
+def random_problem(kind, gamma, rng):
+    n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
+    X, y = rng.standard_normal((n, d)), np.arange(n) % 2
+    X[y == 1] += rng.uniform(0.0, 1.5, d)
+    if kind == "support vectors":
+        return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
+    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal metric"), ss.SmoothedHinge(gamma))
+
+
+rng = np.random.default_rng(5)
+solved = []
+for kind in ("metric", "diagonal metric", "support vectors"):
+    for repeat in range(30):
+        gamma = (0.0, 0.05, 0.5)[repeat % 3]
+        instance = random_problem(kind, gamma, rng)
+        a = max(instance.lam_max(), 1.0) * rng.choice([0.5, 0.1, 0.02])
+        b = a * rng.choice([0.5, 0.9, 1.5])
+        at = ss.solve(instance, a, rtol=1e-11 if gamma == 0.0 else 1e-12, tol=1e-12)
+        if np.linalg.norm(at.x) > 0.0:
+            solved.append((kind, instance, at, a, b))
+print("problems:", len(solved), " of them with the hinge:", sum(p.loss.gamma == 0.0 for _, p, *_ in solved))
+
+# %% tags=["STS19-T7"]
+worst = {"PGB": 0.0, "MGB": 0.0}
+for _, instance, at, a, b in solved:
+    center, radius = path_ball(at.x, a, b)
+    of = all_balls(instance, at.x, at.alpha, b)
+    for name in worst:
+        away = max(np.linalg.norm(of[name][0] - center), abs(of[name][1] - radius)) / radius
+        worst[name] = max(worst[name], away)
+for name, value in worst.items():
+    print(f"{name} against RPB: centers and radii differ by less than 1 % of the radius:", value < 0.01)
+    assert value < 0.01
+
+# %% tags=["STS19-T8"]
+for _, instance, at, a, b in solved:
+    center, radius = path_ball(at.x, a, b)
+    other, wide = all_balls(instance, at.x, at.alpha, b)["DGB"]
+    assert abs(wide / (2 * radius) - 1.0) < 0.01
+    assert np.linalg.norm(other - center) + radius <= wide * 1.01
+    assert np.linalg.norm(other - center) + radius >= wide * 0.99  # it touches
+print("r_DGB = 2 r_RPB, RPB is inside DGB and touches it:", len(solved), "of", len(solved))
+
+# %% [markdown]
+# ### "There is a subgradient"
+#
+# Those words matter. With the smoothed hinge there is only one subgradient; with the hinge, a term with margin
+# 1 has a slope anywhere in $[-1, 0]$, and $\alpha(x)$ makes an arbitrary choice of 0 or 1. With that choice PGB
+# is not RPB, and it need not be small at all:
+
+# %%
+ratios = {"dual solution": [], "alpha(x)": []}
+for _, instance, at, a, b in solved:
+    if instance.loss.gamma == 0.0:
+        radius = path_ball(at.x, a, b)[1]
+        ratios["dual solution"].append(all_balls(instance, at.x, at.alpha, b)["PGB"][1] / radius)
+        ratios["alpha(x)"].append(all_balls(instance, at.x, instance.alpha(at.x), b)["PGB"][1] / radius)
+for name, values in ratios.items():
+    print(f"hinge, slopes from {name:13}  some PGB is more than 1.5 times as wide as RPB: {max(values) > 1.5}")
+assert max(ratios["dual solution"]) < 1.01 and max(ratios["alpha(x)"]) > 1.5
+
+# %% [markdown]
+# ## The picture (STS19 Figure 2, from numbers)
+#
+# A symmetric $2 \times 2$ matrix has three numbers: $\frac{1}{\sqrt2}(M_{11} - M_{22})$, $\sqrt2 M_{12}$ and,
+# upwards, $\frac{1}{\sqrt2}(M_{11} + M_{22})$. In these coordinates the Frobenius norm is the ordinary length,
+# and the positive semidefinite matrices are the upright circular cone. The metrics of rank one are its surface,
+# where the solution (star) sits.
+#
+# (a) GB and its projection PGB; the plane is the half-space $\langle Q_-, M\rangle \ge 0$ that touches the
+#     cone. (b) DGB and MGB. (c) With an exact reference: RPB inside DGB. (d) RRPB around an inexact reference,
+#     and RPB.
+
+
+# %%
+def pictures(lam, position):
+    """The balls for lam (in units of lam0); position 0 is the solution for lam0, 1 a multiple of the identity."""
+    new = lam * lam0
+    optimum = ss.solve(problem, new, tol=1e-10).x
+    ref = (1.0 - position) * x0 + position * 0.15 * np.eye(2)
+    gb, pgb = ss.spheres.gradient_bound(problem, ref, new), ss.spheres.projected_gradient_bound(problem, ref, new)
+    dgb, mgb = ss.spheres.duality_gap_bound(problem, ref, new), ss.spheres.midpoint_gap_bound(problem, ref, new)
+    exact_dgb, rpb = ss.spheres.duality_gap_bound(problem, x0, new), ss.spheres.path_bound(x0, lam0, new)
+    near = (1.0 - 0.1 * position) * x0 + 0.1 * position * 0.15 * np.eye(2)
+    rrpb = ss.spheres.relaxed_path_bound(near, np.linalg.norm(near - x0), lam0, new)
+    _, axes = figures.scenes(2, 2, 9.4, 8.4)
+    figures.cone_scene({"GB": gb, "PGB": pgb}, {"optimum": optimum, "x": ref}, normal=gb.normal, ax=axes[0], title="(a) any reference")
+    figures.cone_scene({"DGB": dgb, "MGB": mgb}, {"optimum": optimum, "x": ref}, ax=axes[1], title="(b) any reference")
+    figures.cone_scene({"DGB": exact_dgb, "PGB = RPB": rpb}, {"optimum": optimum, "$x_0^*$": x0}, ax=axes[2], title="(c) exact reference")
+    figures.cone_scene({"RRPB": rrpb, "PGB = RPB": rpb}, {"optimum": optimum, "$x_0$": near}, ax=axes[3], title="(d) inexact reference")
+    plt.show()
+    return optimum, {"GB": gb, "PGB": pgb, "DGB": dgb, "MGB": mgb, "RPB": rpb, "RRPB": rrpb}
+
+
+# %% tags=["STS19-F2"]
+optimum, drawn = pictures(lam=0.7, position=0.35)
+for name, ball in drawn.items():
+    assert np.linalg.norm(figures.coordinates(optimum) - figures.coordinates(ball.center)) <= ball.radius, name
+edge = figures.coordinates(optimum)
+assert abs(edge[2] - np.hypot(edge[0], edge[1])) < 1e-6  # the star is on the surface of the cone
+assert not ss.PSDCone(2).violation(drawn["GB"].center) < 1e-3  # (a) the center of GB is outside the cone
+assert np.vdot(drawn["GB"].normal, drawn["GB"].center) < 0.0 <= np.vdot(drawn["GB"].normal, optimum)  # the plane separates
+away = np.linalg.norm(drawn["DGB"].center - drawn["MGB"].center)
+assert away + drawn["MGB"].radius <= drawn["DGB"].radius  # (b)
+away = np.linalg.norm(drawn["RRPB"].center - drawn["RPB"].center)
+assert away + drawn["RPB"].radius <= drawn["RRPB"].radius  # (d)
+print("every ball drawn holds the optimum, which is on the surface of the cone; the center of GB is outside")
+print("radii:", "  ".join(f"{name} {ball.radius:.3f}" for name, ball in drawn.items()))
+
+# %% [markdown]
+# With JupyterLab open the next cell has sliders for $\lambda_1/\lambda_0$ and for the position of the
+# reference. Executed without a browser it shows one more static picture, a reference close to the exact one.
+
+# %% tags=["nbval-ignore-output"]
+values = figures.sliders(lambda lam, position: pictures(lam, position) and None, lam=(0.3, 0.99, 0.6), position=(0.0, 1.0, 0.05))
+
+# %% [markdown]
+# ## With an inexact reference
+#
+# The paper sees "only $r_{\text{GB}} \ge r_{\text{PGB}}$" here. There is more. For *any* feasible $x$ and any
+# dual point, with the same pair in all balls,
+#
+# $$r_{\text{PGB}} \le \min(r_{\text{GB}},\, r_{\text{MGB}}), \qquad \text{MGB} \subseteq \text{DGB},
+# \qquad r_{\text{MGB}} \le \tfrac{1}{\sqrt2}\, r_{\text{DGB}}, \qquad \text{MGB} \subseteq \text{RRPB}$$
+#
+# (proofs in `28-midpoint-gap-bound`; the first because PGB and MGB come from moving the center of GB by an
+# element of the dual cone, and PGB by the best one). It follows that PGB too is never wider than
+# $0.71\,r_{\text{DGB}}$. Which ball lies in which? For a thousand random references near and far: *always*,
+# *sometimes* or *never*, the row inside the column.
+
+# %%
+rng = np.random.default_rng(8)
+names = ("GB", "PGB", "DGB", "MGB", "RRPB")
+inside, total = np.zeros((5, 5)), 0
+worst_ratio = {"PGB/GB": 0.0, "PGB/MGB": 0.0, "MGB/DGB": 0.0}
+for _, instance, at, a, b in solved:
+    for share in 10.0 ** rng.uniform(-3, 0.3, 12):
+        H = rng.standard_normal(at.x.shape)
+        x = instance.cone.project(at.x + share * np.linalg.norm(at.x) * (H + H.T if H.ndim == 2 else H) / np.linalg.norm(H))
+        alpha = instance.alpha(x)
+        of = all_balls(instance, x, alpha, b)
+        of["RRPB"] = path_ball(x, a, b, all_balls(instance, x, alpha, a)["DGB"][1])
+        scale = of["DGB"][1]
+        for i, row in enumerate(names):
+            for j, column in enumerate(names):
+                away = np.linalg.norm(of[row][0] - of[column][0])
+                inside[i, j] += away + of[row][1] <= of[column][1] + 1e-6 * scale
+        total += 1
+        for key in worst_ratio:
+            one, other = key.split("/")
+            worst_ratio[key] = max(worst_ratio[key], of[one][1] / of[other][1])
+print("inside:  " + "".join(f"{name:>10}" for name in names))
+for name, row in zip(names, inside, strict=True):
+    words = ["always" if v == total else "never" if v == 0 else "sometimes" for v in row]
+    print(f"{name:9}" + "".join(f"{'-' if other == name else word:>10}" for other, word in zip(names, words, strict=True)))
+for key, value in worst_ratio.items():
+    print(f"largest r_{key.replace('/', ' / r_')}: {value:.3f}")
+assert total >= 900 and inside[names.index("MGB"), names.index("DGB")] == inside[names.index("MGB"), names.index("RRPB")] == total
+assert worst_ratio["PGB/GB"] <= 1.0 + 1e-9 and worst_ratio["PGB/MGB"] <= 1.0 + 1e-6
+assert worst_ratio["MGB/DGB"] <= np.sqrt(0.5) + 1e-6
+assert inside[names.index("PGB"), names.index("DGB")] < total and inside[names.index("PGB"), names.index("GB")] < total
+
+# %% [markdown]
+# ## Break it: smaller is not inside
+#
+# PGB sticks out of both GB and DGB, sometimes. The smallest example is a half-line: one term $a = -1$, the cone
+# $x \ge 0$, $\lambda = 1$, the reference $x = 1$. The solution is 0. GB is the interval $[-1, 1]$ around
+# $Q = 0$. DGB is centered at 1. PGB reaches further to the left than DGB, and DGB further to the right: neither
+# contains the other, and the intersection is better than both.
+
+# %%
+line = ss.Problem(ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), ss.SmoothedHinge(0.05))
+one = np.ones(1)
+intervals = {name: (float(c[0] - r), float(c[0] + r)) for name, (c, r) in all_balls(line, one, line.alpha(one), 1.0).items()}
+for name, (low, high) in intervals.items():
+    print(f"{name:4} [{low:6.3f}, {high:6.3f}]")
+assert intervals["PGB"][0] < intervals["DGB"][0] and intervals["PGB"][1] < intervals["DGB"][1]
+assert intervals["MGB"][0] >= intervals["DGB"][0] - 1e-9 and intervals["MGB"][1] <= intervals["DGB"][1]
+
+# %% [markdown]
+# ## Properties of the balls (STS19 Table 1)
+#
+# Three questions to each ball, answered by experiment on the problems above.
+#
+# 1. *Radius convergence*: what is the radius when the reference is the solution itself
+#    ($\lambda_0 = \lambda_1$)? For GB half the distance from $H/\lambda$ to the cone: zero or not, as the
+#    constraint is inactive or active.
+# 2. *Dynamic screening*: can it be built again and again from the iterates of the running solve?
+# 3. *Exact reference*: does it still hold the solution when the reference is inexact?
+#
+# For the last two we take rough references at the same $\lambda$. RPB built from them has radius 0 and is wrong
+# each time: it is "not applicable".
+
+
+# %% tags=["STS19-B1"]
+def row_of(instance, x, alpha, lam):
+    of = all_balls(instance, x, alpha, lam)
+    x_alpha = instance.x_of(alpha, lam)
+    of["CDGB"] = x_alpha, np.sqrt(max(instance.primal(x_alpha, lam) - instance.dual(alpha, lam), 0.0) / lam)
+    of["RPB"], of["RRPB"] = path_ball(x, lam, lam), path_ball(x, lam, lam, of["DGB"][1])
+    return of
+
+
+at_optimum, missed, n_rough = {}, {}, 0
+for _, instance, at, a, _ in solved:
+    for name, (_, radius) in row_of(instance, at.x, at.alpha, a).items():
+        at_optimum[name] = max(at_optimum.get(name, 0.0), radius / np.linalg.norm(at.x))
+    rough = ss.solve(instance, a, tol=0.0, rtol=1e-2, screening=())
+    if np.linalg.norm(rough.x - at.x) < 1e-3 * np.linalg.norm(at.x):
+        continue
+    n_rough += 1
+    for name, (center, radius) in row_of(instance, rough.x, rough.alpha, a).items():
+        missed[name] = missed.get(name, 0) + (np.linalg.norm(at.x - center) > radius + at.eps)
+needs = dict.fromkeys(("GB", "PGB", "DGB", "CDGB", "MGB", "RPB", "RRPB"), "primal/dual") | dict.fromkeys(("GB", "PGB", "RPB"), "primal")
+print("ball   largest radius/|x*| at the solution   reference    solution lost with a rough reference")
+for name in needs:
+    size = "below 0.1" if at_optimum[name] < 0.1 else "above 1"
+    lost = "never" if missed[name] == 0 else "always" if missed[name] == n_rough else "sometimes"
+    print(f"{name:6} {size:>22} {needs[name]:>24} {lost:>19}")
+assert at_optimum["GB"] > 1.0 and all(v < 0.1 for name, v in at_optimum.items() if name != "GB")
+assert n_rough > 20 and missed.pop("RPB") == n_rough and not any(missed.values())
+
+# %% [markdown]
+# The table of the paper stands, MGB joins it with DGB's properties. Footnote (a) of the paper asks for the
+# right subgradient in PGB for the hinge; DGB, CDGB and MGB need the right dual point in just the same way. The
+# footnote does not mention them because it counts the dual point as part of *their* reference.
+#
+# ### Radii, watched
+#
+# Left: along the iterates of projected gradient. Right: with the exact solution for $\lambda_0$ as reference,
+# against $\lambda_1$. There the lines of PGB, MGB and RPB are one, DGB is twice as high, and GB does not go to
+# zero.
+
+# %%
+visited = []
+ss.solve(problem, lam1, 1e-9, x0=0.3 * np.eye(2), screening=(), callback=lambda _, point: visited.append(point))
+along = [row_of(problem, z, problem.alpha(z), lam1) for z in visited[:40]]
+figure, axes = plots.panels(2, height=3.4)
+plots.lines({name: [max(r[name][1], 1e-8) for r in along] for name in ("GB", "PGB", "DGB", "CDGB", "MGB")}, ax=axes[0],
+            xlabel="iteration", ylabel="radius", log=True, title="dynamic")  # fmt: skip
+shares = np.linspace(0.5, 1.0, 30)
+of = [all_balls(problem, x0, problem.alpha(x0), f * lam0) | {"RRPB": path_ball(x0, lam0, f * lam0)} for f in shares]
+with plt.rc_context(plots.STYLE):
+    for name, width in (("GB", 1.6), ("DGB", 1.6), ("PGB", 5.0), ("MGB", 3.0), ("RRPB", 1.2)):
+        label = "RPB" if name == "RRPB" else name
+        axes[1].plot(shares, [b[name][1] for b in of], color=plots.METHODS[name], linewidth=width, label=label)
+    axes[1].set(xlabel=r"$\lambda_1/\lambda_0$", ylabel="radius", ylim=(0.0, None))
+    axes[1].set_title("path, exact reference")
+    axes[1].invert_xaxis()
+    axes[1].legend(loc="best")
+plt.show()
+
+# %% [markdown]
+# ## What the order of radii is worth
+#
+# Share of triplets screened at $\lambda_1$ with the exact reference. Equal balls decide equally; DGB pays for
+# its double radius.
+
+# %%
+rate = {name: ss.rules.sphere(problem, ball).rate for name, ball in library.items()}
+print("  ".join(f"{name} {value:.2f}" for name, value in rate.items()))
+assert rate["PGB"] == rate["MGB"] == rate["RPB"] >= rate["DGB"]
+
+# %% [markdown]
+# ## Exercise
+#
+# The drawing (a) suggests that PGB lies inside GB. When does it?
+#
+# <details>
+# <summary><b>Solution</b></summary>
+#
+# The centers are $m = \|Q - [Q]_K\|$ apart, and $r_{\text{PGB}} = \sqrt{r_{\text{GB}}^2 - m^2}$. A ball is
+# inside another when distance plus radius is at most the other radius: $m + \sqrt{r^2 - m^2} \le r$. Squaring
+# $\sqrt{r^2 - m^2} \le r - m$ gives $m\,(r - m) \le 0$: only if $m = 0$ (the center is in the cone and the
+# balls are equal) or $m = r$ (PGB is a point). Otherwise PGB always sticks out, on the side towards the cone.
+# What *is* true: the part of GB in the half-space lies in PGB, and the equator where the plane cuts GB is a
+# great circle of PGB when the plane goes through $[Q]_K$.
+#
+# </details>
+
+# %%
+for _, instance, at, _, b in solved[:30]:
+    x = instance.cone.project(0.7 * at.x)
+    of = all_balls(instance, x, instance.alpha(x), b)
+    m = np.linalg.norm(of["GB"][0] - of["PGB"][0])
+    if 1e-3 * of["GB"][1] < m < 0.999 * of["GB"][1]:
+        assert m + of["PGB"][1] > of["GB"][1]
+print("PGB sticks out of GB whenever the projection moves the center, and leaves a radius")
+
+# %% [markdown]
+# ## Fine print
+#
+# * **Numbering.** Section 3.6 of STS19 refers to its Theorems 7 and 8 as "theorems 8 and 9"; the appendices are
+#   shifted by one in the same way.
+# * **DGB $\supseteq$ PGB** in the summary is a statement about exact references. Away from them it is false, as
+#   the table above shows; MGB $\subseteq$ DGB has no such condition.
+# * **RRPB = RPB** in the summary takes $\varepsilon = 0$. As soon as $\varepsilon > 0$, RRPB is the widest of
+#   the path balls: PGB and MGB, built from the same pair, let the error enter under a root,
+#   $\sqrt{r^2 + \text{small}}$, RRPB adds it.
+# * **Experiments** agree with the paper's: PGB and RRPB screen alike on a path, DGB less (STS19 section 7.2.2;
+#   `50-bounds-on-a-path` and the notebooks after it).
+# * "RPB lies inside DGB" needs the *dual* solution in DGB. With a worse dual point DGB grows, and still
+#   contains RPB when the center is the same.
+#
+# ## References
+#
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
+#   Computation 31, 2019: section 3.6, Figure 2, Table 1, Theorems 7 and 8, proofs in appendices I and J.
+# * STS18: the same authors, KDD 2018: Theorems 3.8 and 3.9.
