@@ -28,10 +28,7 @@ def problem():
 
 
 def dots(ax):
-    return {
-        text.get_text(): len(part.get_offsets())
-        for text, part in zip(ax.get_legend().texts, ax.collections, strict=True)
-    }
+    return {text.get_text(): len(part.get_offsets()) for text, part in zip(ax.get_legend().texts, ax.collections, strict=True)}
 
 
 def test_terms_on_loss_counts_and_places_every_term(problem):
@@ -78,9 +75,7 @@ def test_rates_lines_and_bars_show_their_numbers():
 
 
 def test_points_and_metric():
-    ax = plots.points_and_metric(
-        np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]]), [0, 0, 1], np.diag([1.0, 4.0])
-    )
+    ax = plots.points_and_metric(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]]), [0, 0, 1], np.diag([1.0, 4.0]))
     assert [len(part.get_offsets()) for part in ax.collections] == [2, 1]
     width, height = np.ptp(ax.lines[0].get_xdata()), np.ptp(ax.lines[0].get_ydata())
     assert width == pytest.approx(2.0 * height, rel=1e-3)

@@ -145,9 +145,7 @@ def points_and_metric(X, y, M=None, *, ax=None, title=""):
     """
     X, y = np.asarray(X), np.asarray(y)
     with _canvas(ax, (3.4, 3.2)) as ax:
-        for label, marker, shade in zip(
-            np.unique(y), "os^Dv", ("#222222", "#777777", "#B0B0B0", "#555555", "#999999"), strict=False
-        ):
+        for label, marker, shade in zip(np.unique(y), "os^Dv", ("#222222", "#777777", "#B0B0B0", "#555555", "#999999"), strict=False):
             ax.scatter(*X[y == label].T, marker=marker, s=30, color=shade, linewidths=0)
         if M is not None:
             values, vectors = np.linalg.eigh(M)
@@ -180,9 +178,7 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
     -------
     matplotlib axes
     """
-    origin, first, second = (
-        (np.zeros(2), *np.eye(2)) if plane is None else (np.asarray(p, dtype=float) for p in plane)
-    )
+    origin, first, second = (np.zeros(2), *np.eye(2)) if plane is None else (np.asarray(p, dtype=float) for p in plane)
     u = (first - origin) / np.linalg.norm(first - origin)
     v = second - origin - np.vdot(second - origin, u) * u
     v = v / np.linalg.norm(v)
@@ -193,9 +189,7 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
     with _canvas(ax, (4.4, 3.8)) as ax:
         turn = np.linspace(0.0, 2.0 * np.pi, 300)
         everything = [seen(x) for x in points.values()]
-        for (label, ball), colour in zip(
-            spheres.items(), ("#0072B2", "#D55E00", "#009E73", "#CC79A7"), strict=False
-        ):
+        for (label, ball), colour in zip(spheres.items(), ("#0072B2", "#D55E00", "#009E73", "#CC79A7"), strict=False):
             center = seen(ball.center)
             off = np.linalg.norm(ball.center - origin - center[0] * u - center[1] * v)
             radius = np.sqrt(max(ball.radius**2 - off**2, 0.0))
@@ -230,9 +224,7 @@ def _shade_cone(ax, cone, at, low, high):
     a, b = (np.linspace(low[k], high[k], 241) for k in range(2))
     inside = np.array([[cone.violation(at(s, t)) for s in a] for t in b])
     if inside.max() > 0.0:
-        ax.contourf(
-            a, b, inside, levels=[-1.0, 1e-9 * (1.0 + inside.max())], colors=[COLOURS["cone"]], zorder=0
-        )
+        ax.contourf(a, b, inside, levels=[-1.0, 1e-9 * (1.0 + inside.max())], colors=[COLOURS["cone"]], zorder=0)
         ax.contour(a, b, inside, levels=[1e-3 * inside.max()], colors=["#B9AF97"], linewidths=1.0, zorder=0)
     else:
         ax.set_facecolor(COLOURS["cone"])
@@ -287,9 +279,7 @@ def lines(curves, *, ax=None, title="", xlabel="", ylabel="", log=False):
     """
     with _canvas(ax, (5.2, 3.2)) as ax:
         for order, (name, values) in enumerate(curves.items()):
-            ax.plot(
-                values, "-o" if order % 2 == 0 else "--o", color=METHODS.get(name), markersize=3, label=name
-            )
+            ax.plot(values, "-o" if order % 2 == 0 else "--o", color=METHODS.get(name), markersize=3, label=name)
         ax.set(xlabel=xlabel, ylabel=ylabel, yscale="log" if log else "linear")
         ax.set_title(title)
         ax.legend(loc="best")
@@ -359,9 +349,7 @@ def bars(values, *, ax=None, title="", xlabel="", number="{:.2f}"):
             height=0.68,
             color=[METHODS.get(name, COLOURS["L"]) for name in names],
         )
-        ax.bar_label(
-            drawn, ["" if np.isnan(v) else number.format(v) for v in lengths], padding=3, fontsize=8.5
-        )
+        ax.bar_label(drawn, ["" if np.isnan(v) else number.format(v) for v in lengths], padding=3, fontsize=8.5)
         ax.invert_yaxis()
         ax.set(xlabel=xlabel, title=title, xlim=(0.0, 1.14 * np.nanmax(lengths)))
         ax.spines["left"].set_visible(False)
