@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from safescreen.rounding import UNIT, gamma
+from safescreen.rules._splits import split_all, split_one
 
 __all__ = ["Claims", "Region", "certify_orthant", "certify_semidefinite"]
 
@@ -96,35 +97,38 @@ def passes(region, claims, y, plus, minus):
 
 
 def certify_semidefinite(region, claims, max_iter):
-    """Return which claims were certified; dual ascent by a bracketed secant, eigendecompositions in batches.
+    """Return which claims were certified; dual ascent by a bracketed secant, in batches.
 
-    A claim is given up when ``Z_+`` is itself a counter-example, when the tangents of g at both ends of the
-    bracket keep its maximum below ``r^2``, or after `max_iter` steps.
+    A step costs a full eigendecomposition, or the lowest eigenpair alone when the center is in the cone. A claim is given up when
+    ``Z_+`` is itself a counter-example, when the tangents of g at both ends of the bracket keep its maximum below ``r^2``, or after
+    `max_iter` steps.
     """
     certified = np.zeros(claims.q.size, dtype=np.bool_)
     where = np.arange(claims.q.size)
-    bracket = _Bracket.start(region, claims)
+    split = split_one if region.minus_norm <= region.split_error * region.norm else split_all
+    bracket, vectors = _Bracket.start(region, claims), None
     y = np.maximum(claims.C - claims.q, claims.C - claims.product) / claims.n**2
     for _ in range(max_iter):
         keep = np.isfinite(y) & (y * claims.n < LARGEST)
-        where, claims, bracket, y = where[keep], claims.take(keep), bracket.take(keep), y[keep]
+        where, claims, bracket, y, vectors = _take(keep, where, claims, bracket, y, vectors)
         if not where.size:
             break
-        values, vectors = np.linalg.eigh(region.center + y[:, None, None] * claims.a)
-        weights = np.einsum("bik,bik->bk", vectors, claims.a @ vectors)
-        positive, negative = np.maximum(values, 0.0), np.maximum(-values, 0.0)
-        plus, minus = np.linalg.norm(positive, axis=1), np.linalg.norm(negative, axis=1)
-        passed = passes(region, claims, y, plus, minus)
+        parts, vectors = split(region.center + y[:, None, None] * claims.a, claims.a, vectors)
+        passed = passes(region, claims, y, parts.plus, parts.minus)
         certified[where[passed]] = True
-        product = np.sum(positive * weights, axis=1)
-        square = (y * claims.n) ** 2 + 2.0 * y * np.sum(negative * weights, axis=1) + minus**2
-        counter = (product >= claims.C) & (square <= region.square)
-        value = 2.0 * y * (claims.C - claims.q) - (y * claims.n) ** 2 + minus**2
-        bracket.update(y, value, claims.C - product)
+        square = (y * claims.n) ** 2 + 2.0 * y * parts.minus_product + parts.minus**2
+        counter = (parts.plus_product >= claims.C) & (square <= region.square)
+        value = 2.0 * y * (claims.C - claims.q) - (y * claims.n) ** 2 + parts.minus**2
+        bracket.update(y, value, claims.C - parts.plus_product)
         keep = ~passed & ~counter & (bracket.highest_value() > region.square)
         y = bracket.next(claims.n)
-        where, claims, bracket, y = where[keep], claims.take(keep), bracket.take(keep), y[keep]
+        where, claims, bracket, y, vectors = _take(keep, where, claims, bracket, y, vectors)
     return certified
+
+
+def _take(mask, where, claims, bracket, y, vectors):
+    """Return all of a batch's state for the claims of a mask."""
+    return where[mask], claims.take(mask), bracket.take(mask), y[mask], None if vectors is None else vectors[mask]
 
 
 def certify_orthant(region, claims):

@@ -1,0 +1,103 @@
+"""The parts of ``Z = Q + y a`` that certificates over the semidefinite cone need: all eigenpairs, or one.
+
+A term has at most one negative eigenvalue, and so has minus a term (both are differences of two matrices ``u u'``). If Q is in the
+cone, Z then has at most one negative eigenvalue itself (Weyl), and its eigenpair is the whole of ``Z_-``.
+
+One pair needs no trust in how it was found. For every unit q and ``s = max(0, -q'Zq)``::
+
+    ||Z_-|| = max_{S in K, ||S|| <= 1} -<Z, S> >= s,      ||Z_+|| = min_{S in K} ||Z + S|| <= ||Z + s q q'||
+
+so a wrong or missed pair makes a certificate weaker, never false.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+__all__ = ["Parts", "split_all", "split_one"]
+
+BATCHED_BELOW, LANCZOS_FROM = 10, 90
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Computed parts of a batch of matrices, arrays of shape (B,).
+
+    Attributes
+    ----------
+    plus, minus : arrays
+        At least ``||Z_+||`` and at most ``||Z_-||``, up to rounding.
+    plus_product, minus_product : arrays
+        Inner products of a with the two parts.
+    """
+
+    plus: np.ndarray
+    minus: np.ndarray
+    plus_product: np.ndarray
+    minus_product: np.ndarray
+
+
+def split_all(Z, a, start=None):
+    """Return ``(Parts, None)`` by full eigendecompositions; shapes (B, d, d)."""
+    values, vectors = np.linalg.eigh(Z)
+    weights = np.einsum("bik,bik->bk", vectors, a @ vectors)
+    positive, negative = np.maximum(values, 0.0), np.maximum(-values, 0.0)
+    norms = np.linalg.norm(positive, axis=1), np.linalg.norm(negative, axis=1)
+    return Parts(*norms, np.sum(positive * weights, axis=1), np.sum(negative * weights, axis=1)), None
+
+
+def split_one(Z, a, start=None):
+    """Return ``(Parts, q)`` by the lowest eigenpair of each matrix.
+
+    On one core a pair took, in microseconds, by the batched full decomposition, by LAPACK ``dsyevr`` for one pair, and by Lanczos
+    steps (ARPACK): 2, 3, - at d = 5; 18, 12, 103 at d = 20; 287, 76, 108 at d = 68; 2947, 928, 249 at d = 200. LOBPCG was slower
+    at each. Hence the first below d = 10, the last from d = 90 on.
+
+    Parameters
+    ----------
+    Z, a : arrays of shape (B, d, d)
+    start : array of shape (B, d), optional
+        Where Lanczos steps start, the q of a former call; if left out, the column of a with the lowest diagonal entry.
+    """
+    q = lowest_vectors(Z, a, start)
+    Zq = np.einsum("bij,bj->bi", Z, q)
+    length = np.einsum("bi,bi->b", q, q)
+    s = np.maximum(-np.einsum("bi,bi->b", q, Zq) / length, 0.0)
+    rest = Z + (s / length)[:, None, None] * (q[:, :, None] * q[:, None, :])
+    minus_product = s / length * np.einsum("bi,bij,bj->b", q, a, q)
+    product = np.einsum("bij,bij->b", Z, a)
+    return Parts(np.linalg.norm(rest, axis=(1, 2)), s, product + minus_product, minus_product), q
+
+
+def lowest_vectors(Z, a, start):
+    """Return approximate eigenvectors of the lowest eigenvalues, shape (B, d)."""
+    size, d = Z.shape[:2]
+    if d < BATCHED_BELOW:
+        return np.linalg.eigh(Z)[1][:, :, 0]
+    if start is None and d >= LANCZOS_FROM:
+        column = np.argmin(np.einsum("bii->bi", a), axis=1)
+        start = a[np.arange(size), :, column]
+    out = np.empty((size, d))
+    for b in range(size):
+        out[b] = _by_lapack(Z[b]) if d < LANCZOS_FROM else _by_lanczos(Z[b], start[b])
+    return out
+
+
+def _by_lapack(Z):
+    """Return the eigenvector of the lowest eigenvalue; a unit vector of no use if LAPACK gives none."""
+    _, vectors, _, _, info = lapack.dsyevr(Z, range="I", il=1, iu=1)
+    if info == 0 and np.isfinite(vectors[:, 0]).all():
+        return vectors[:, 0]
+    return np.eye(1, len(Z))[0]
+
+
+def _by_lanczos(Z, start):
+    from scipy.sparse.linalg import ArpackError, eigsh
+
+    if not (np.isfinite(start).all() and start.any()):
+        start = np.ones(len(Z))
+    try:
+        return eigsh(Z, 1, which="SA", tol=1e-4, ncv=8, v0=start, maxiter=100)[1][:, 0]
+    except ArpackError:
+        return _by_lapack(Z)
