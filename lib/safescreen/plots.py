@@ -183,14 +183,14 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
     v = second - origin - np.vdot(second - origin, u) * u
     v = v / np.linalg.norm(v)
 
-    def seen(x):
+    def _seen(x):
         return np.array([np.vdot(x - origin, u), np.vdot(x - origin, v)])
 
     with _canvas(ax, (4.4, 3.8)) as ax:
         turn = np.linspace(0.0, 2.0 * np.pi, 300)
-        everything = [seen(x) for x in points.values()]
+        everything = [_seen(x) for x in points.values()]
         for (label, ball), colour in zip(spheres.items(), ("#0072B2", "#D55E00", "#009E73", "#CC79A7"), strict=False):
-            center = seen(ball.center)
+            center = _seen(ball.center)
             off = np.linalg.norm(ball.center - origin - center[0] * u - center[1] * v)
             radius = np.sqrt(max(ball.radius**2 - off**2, 0.0))
             ring = center[:, None] + radius * np.array([np.cos(turn), np.sin(turn)])
@@ -205,14 +205,14 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
         for label, x in points.items():
             star = label == "optimum"
             ax.plot(
-                *seen(x),
+                *_seen(x),
                 "*" if star else "o",
                 color="black",
                 markersize=11 if star else 4.5,
                 zorder=4,
                 linestyle="none",
             )
-            ax.annotate(label, seen(x), xytext=(6, 5), textcoords="offset points", fontsize=9, zorder=5)
+            ax.annotate(label, _seen(x), xytext=(6, 5), textcoords="offset points", fontsize=9, zorder=5)
         names = ("$x_1$", "$x_2$") if plane is None else ("", "")
         ax.set(xlabel=names[0], ylabel=names[1], aspect="equal", title=title)
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
