@@ -1,12 +1,9 @@
 """Settings shared by all tests."""
 
-import os
 import socket
 
 import pytest
 from hypothesis import settings
-
-os.environ.setdefault("MPLBACKEND", "Agg")
 
 # the same examples in every run, however slow the machine
 settings.register_profile("safescreen", deadline=None, derandomize=True)

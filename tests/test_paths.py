@@ -175,3 +175,17 @@ def test_bad_input_is_named(options, error, message):
 def test_a_problem_without_lam_max_needs_lams():
     with pytest.raises(ValueError, match=r"lams must be given: lam_max\(\) of this problem is inf"):
         ss.path(instance("full").problem(1.0))
+
+
+def test_the_stopping_rule_sees_the_loss_of_all_terms():
+    rng = np.random.default_rng(4)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    X[:, 0] += 2.0 * y
+    prob = ss.Problem(ss.Triplets.from_labels(X, y, k=5), ss.SmoothedHinge(0.05))
+    plain = ss.path(prob, rtol=1e-7, tol=0.0, screening=())
+    for options in ({}, {"ranges": True}, {"active_set": True}):
+        other = ss.path(prob, rtol=1e-7, tol=0.0, **options)
+        assert len(other) == len(plain) > 20 and other.stop_reason == "paper"
+        np.testing.assert_allclose([s.loss for s in other], [s.loss for s in plain], rtol=1e-4)
+        full = prob.loss.value(prob.terms.margins(other[-1].x)).sum()
+        assert np.isclose(other[-1].loss, full, rtol=1e-12)

@@ -123,12 +123,15 @@ def run(reduction, lam, state, limits, families, freq, active_set, callback, *, 
             break
         # screened terms cost something at x: ask for more accuracy of the reduced problem
         target = Limits(0.1 * target.tol, 0.1 * target.rtol, limits.max_iter)
+    loss = evaluation.primal - 0.5 * lam * whole.cone.inner(state.x, state.x)  # linear parts of screened terms included
+    if whole.linear is not None:
+        loss += whole.cone.inner(whole.linear, state.x)
     solution = Solution(
         x=state.x,
         lam=lam,
         gap=evaluation.gap,
         primal=evaluation.primal,
-        loss=evaluation.loss,
+        loss=loss,
         n_iter=state.n_iter,
         converged=bool(limits.reached(evaluation.gap, evaluation.primal)),
         history=state.history,
