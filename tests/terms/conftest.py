@@ -3,9 +3,9 @@
 import cvxpy as cp
 import numpy as np
 import pytest
-from naive.harness import truth
 
 import safescreen as ss
+from naive.harness import truth
 from safescreen.rules import RULES
 from safescreen.spheres import SPHERES, PathReference, Reference, reference_accuracy
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
+
+import safescreen as ss
 from instances import KINDS, instance
 from naive import Naive
 from naive.exact import Exact, exact, minus
 from naive.extremes import norm
-from scipy import sparse
-
-import safescreen as ss
 
 GAMMAS = (0.0, 0.05, 0.5)
 kinds = pytest.mark.parametrize("kind", KINDS)
@@ -206,7 +206,7 @@ def test_from_labels_takes_weights():
 
 def test_a_path_with_ranges_refuses_weights():
     problem = ss.Problem(Repeated("full", thresholds=False).terms, ss.SmoothedHinge(0.05))
-    with pytest.raises(ValueError, match="weights .* leave ranges=False"):
+    with pytest.raises(ValueError, match="terms with weights.*leave ranges=False"):
         ss.path(problem, problem.lam_max() * np.array([0.5, 0.4]), ranges=True)
 
 
