@@ -160,7 +160,7 @@ class _Walk:
     def __init__(self, prob, limits, families, freq, active_set, ranges, extrapolate):
         self.prob, self.limits, self.families, self.freq = prob, limits, families, freq
         self.active_set, self.extrapolate = active_set, extrapolate
-        self.last = self.before = self.sums = self.alpha = None
+        self.last = self.before = self.sums = None
         self.ranges = _RangeBook(prob) if ranges else None
         self.keep_masks = True
 
@@ -168,41 +168,42 @@ class _Walk:
         """Solve for the next lam; return its solution and the rate of screening before the first iteration."""
         prob = self.prob
         if self.last is None:
-            reduction, x, step, alpha = Reduction(prob), prob.cone.zeros(), None, None
+            reduction, state, alpha = Reduction(prob), Descent(prob.cone.zeros()), None
         else:
-            reduction = self._screened_before(lam)
-            x, step = self._start(lam, reduction), self.last.step
+            problem, sums = self.sums
+            here = problem.assemble(sums, self.last.x, lam)  # the last solution, judged for the new lam
+            reduction = self._screened_before(here)
+            state = self._start(here, reduction)
             alpha = self.last.fractional.unpack() if self.last.fractional is not None else None
         rate = (reduction.n_L + reduction.n_R) / len(prob)
-        state = Descent(x, step)
         options = (self.limits, self.families, self.freq, self.active_set, None)
         solution, self.sums = run(reduction, lam, state, *options, alpha=alpha, keep_masks=self.keep_masks)
         self.before, self.last = self.last, solution
         return solution, rate
 
-    def _screened_before(self, lam):
-        last = self.last
+    def _screened_before(self, here):
+        last, lam = self.last, here.lam
         near = PathReference(x0=last.x, eps=last.eps, lam0=last.lam)
-        problem, sums = self.sums
-        evaluation = problem.assemble(sums, last.x, lam)
-        slack = accuracy_slack(evaluation, self.limits)
+        slack = accuracy_slack(here, self.limits)
         if not self.ranges:
             reduction = Reduction(self.prob)
-            reduction.screen(self.families, reference(evaluation, near), slack)
+            reduction.screen(self.families, reference(here, near), slack)
             return reduction
         reduction = self.ranges.reduction(last, lam, self.limits)
         # what the path bound certifies is known from the ranges already
-        reduction.screen([f for f in self.families if not f[0].uses_path], reference(evaluation), slack)
+        reduction.screen([f for f in self.families if not f[0].uses_path], reference(here), slack)
         return reduction
 
-    def _start(self, lam, reduction):
-        x, last, before = self.last.x, self.last, self.before
-        if not self.extrapolate or before is None:
-            return x
-        factor = (lam - last.lam) / (last.lam - before.lam)
-        ahead = self.prob.cone.project(x + factor * (x - before.x))
-        problem = reduction.problem
-        return ahead if problem.evaluate(ahead, lam).gap < problem.evaluate(x, lam).gap else x
+    def _start(self, here, reduction):
+        """Return where to start: the line through the last two solutions, or the last one if that is no better."""
+        last, before, lam = self.last, self.before, here.lam
+        if self.extrapolate and before is not None:
+            factor = (lam - last.lam) / (last.lam - before.lam)
+            ahead = self.prob.cone.project(last.x + factor * (last.x - before.x))
+            evaluation = reduction.problem.evaluate(ahead, lam)
+            if evaluation.gap < here.gap:
+                return Descent(ahead, last.step, evaluation=evaluation)
+        return Descent(last.x, last.step)
 
 
 class _RangeBook:

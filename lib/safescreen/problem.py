@@ -17,7 +17,7 @@ import numpy as np
 from safescreen._checks import check_lam, check_mask, check_vector
 from safescreen.losses import SmoothedHinge
 from safescreen.rounding import UNIT, gamma, norm_upper, upper
-from safescreen.terms.base import Terms
+from safescreen.terms.base import LossSums, Terms
 
 __all__ = ["Evaluation", "Problem"]
 
@@ -48,6 +48,8 @@ class Evaluation:
         ``gap/lam - distance^2/2``, computed without the cancellation: ``(<x, minus> + fenchel)/lam`` and the rounding allowance.
     x_error, H_error, x_alpha_error : float
         Bounds of the rounding errors of `x` (its distance from the cone), `H` and `x_alpha`.
+    sums : LossSums
+        The sums it was made from; they serve for any lam.
     """
 
     x: np.ndarray
@@ -66,6 +68,7 @@ class Evaluation:
     x_error: float
     H_error: float
     x_alpha_error: float
+    sums: LossSums
 
     @property
     def gradient(self):
@@ -212,6 +215,7 @@ class Problem:
             x_error=x_error,
             H_error=H_error,
             x_alpha_error=upper((H_error + split_error) / lam + difference_error, 4),
+            sums=sums,
         )
 
     # ------------------------------------------------------------------ reduction and range of lam

@@ -62,16 +62,16 @@ def sqrt_upper(value):
 def norm_upper(x):
     """Return an upper bound of the Euclidean (Frobenius) norm of the array `x`; O(size).
 
-    The entries are scaled by their largest magnitude, so neither overflow nor underflow of the squares matters.
+    Where squares would overflow or underflow the entries are scaled by their largest magnitude.
 
     >>> norm_upper(np.array([3.0, 4.0])) >= 5.0
     True
     """
     x = np.asarray(x)
+    square = float(np.vdot(x, x))
+    if 1e-280 < square < 1e280:  # no overflow, and what underflows is below the added constant
+        return upper(math.sqrt(square), x.size + 2) + 1e-150
     scale = float(np.max(np.abs(x), initial=0.0))
     if scale == 0.0 or not math.isfinite(scale):
         return scale
-    if 1e-140 < scale < 1e140:
-        flat = x.ravel()
-        return upper(math.sqrt(float(flat @ flat)), x.size + 2) + 1e-160
     return upper(float(np.linalg.norm(x / scale)) * scale, 2 * x.size + 8)

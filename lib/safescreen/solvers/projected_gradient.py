@@ -44,8 +44,8 @@ class Descent:
     step : float or None
         Length of the last step.
     n_iter : int
-    evaluation : Evaluation
-        The problem that is left, at x.
+    evaluation : Evaluation or None
+        The problem that is left, at x and the lam to be solved.
     path : PathReference or None
         Solution of a neighbouring lam.
     """
@@ -83,9 +83,8 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
     """Run projected gradient until the gap of the problem that is left reaches the limits; `state` is updated.
 
     The step is the mean of the two Barzilai-Borwein lengths, ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2`` (STS19 section 7), taken
-    freely as long as
-    the gap keeps falling; after :data:`PATIENCE` iterations without progress it is halved along the feasible direction while the
-    objective exceeds its recent maximum, which makes the method converge from anywhere.
+    freely as long as the gap keeps falling; after :data:`PATIENCE` iterations without progress it is halved along the feasible
+    direction while the objective exceeds its recent maximum, which makes the method converge from anywhere.
 
     Parameters
     ----------
@@ -107,9 +106,11 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
     project = reduction.problem.cone.project
     x, origin, recent, guarded, halvings = state.x, None, [], False, 0
     working, best, mark, since_best, k = reduction.problem, None, np.inf, 0, 0
+    known = state.evaluation if state.evaluation is not None and state.evaluation.x is x else None
     while True:
         on_all = not active_set or k % freq == 0
-        e = (reduction.problem if on_all else working).evaluate(x, lam)
+        e = known or (reduction.problem if on_all else working).evaluate(x, lam)
+        known = None
         if guarded and recent and halvings < 30 and e.primal > max(recent) * (1.0 + 1e-14):
             x, halvings, state.n_iter = origin[0] + 0.5 * (x - origin[0]), halvings + 1, state.n_iter + 1
             if state.n_iter < limits.max_iter:

@@ -115,7 +115,7 @@ def run(reduction, lam, state, limits, families, freq, active_set, callback, *, 
             reached = minimize(reduction, lam, state, target, **options)
         evaluation, eps = state.evaluation, reference_accuracy(state.evaluation)
         if eps < reduction.slack:  # every screened term is in its region at x: nothing is left out
-            sums = reduction.problem, _sums(reduction.problem, state.x, reduction.restrict(alpha) if hinge else None)
+            sums = reduction.problem, evaluation.sums
             break
         sums = whole, _sums(whole, state.x, alpha)
         evaluation = whole.assemble(sums[1], state.x, lam)
