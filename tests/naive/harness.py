@@ -9,9 +9,9 @@ from mpmath import mpf
 
 import safescreen as ss
 from naive.exact import minus, split
-from naive.extremes import exact, norm
+from naive.extremes import dot, exact, norm
 
-__all__ = ["Truth", "truth"]
+__all__ = ["Truth", "certify", "flat", "truth"]
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Truth:
 
 
 def certify(exact_problem, x, lam, alpha=None):
-    """Return the :class:`Truth` that a float point x (and alpha, for the hinge) gives; x is projected exactly first."""
-    x = split(exact(np.ravel(x)), exact_problem.cone)[0]
-    alpha = exact_problem.alpha(x) if alpha is None else exact(alpha)
+    """Return the :class:`Truth` that a point x (and a dual one, for the hinge) gives, exact flat lists; x is projected first."""
+    x = split(x, exact_problem.cone)[0]
+    alpha = exact_problem.alpha(x) if alpha is None else alpha
     gap = exact_problem.gap(x, lam, alpha)
     eps = mpmath.sqrt(max(2 * gap / mpf(float(lam)), mpf(0))) + mpf(10) ** -40 * norm(x)
     gamma, rows = exact_problem.gamma, []
@@ -69,4 +69,34 @@ def truth(prob, exact_problem, lam):
         warnings.simplefilter("ignore", ss.ConvergenceWarning)
         limits = {"rtol": 1e-14, "max_iter": 1000} if hinge else {"rtol": 1e-17, "max_iter": 600}
         solution = ss.solve(prob, lam, tol=0.0, screening=(), **limits)
-    return solution, certify(exact_problem, solution.x, lam, solution.alpha if hinge else None)
+    if not hinge:
+        return solution, certify(exact_problem, flat(solution.x), lam)
+    known = certify(exact_problem, flat(solution.x), lam, exact(solution.alpha))
+    if known.eps > mpf(10) ** -5 * norm(known.x):  # as far as double precision goes: on in exact arithmetic
+        known = min(known, certify(exact_problem, *ascend(exact_problem, lam, exact(solution.alpha))), key=lambda k: k.eps)
+    return solution, known
+
+
+def ascend(exact_problem, lam, alpha, sweeps=2):
+    """Return ``(x(alpha), lam, alpha)`` after dual ascent, by secants, in a few fractional entries of a dual point of the hinge."""
+    weight = mpf(float(lam))
+
+    def x_of():
+        return [v / weight for v in split(exact_problem.H(alpha), exact_problem.cone)[0]]
+
+    for _ in range(sweeps):
+        for t in [t for t, a in enumerate(alpha) if 0 < a < 1][:4]:
+            a = exact_problem.A[t]
+            slope = exact_problem.tau[t] - dot(a, x_of())  # of the dual in alpha_t; it falls
+            step = weight * slope / dot(a, a)
+            for _ in range(6):
+                alpha[t] = min(max(alpha[t] + step, mpf(0)), mpf(1))
+                before, slope = slope, exact_problem.tau[t] - dot(a, x_of())
+                if slope in (0, before):
+                    break
+                step *= slope / (before - slope)
+    return x_of(), lam, alpha
+
+
+def flat(x):
+    return exact(np.ravel(x))

@@ -8,7 +8,7 @@ import pytest
 import safescreen as ss
 from instances import KINDS, instance
 from naive.exact import Exact, exact_samples
-from naive.harness import certify, truth
+from naive.harness import certify, flat, truth
 from safescreen.rules import RULES, Screened
 from safescreen.spheres import SPHERES, PathReference, Reference
 
@@ -18,7 +18,7 @@ def tight_cases(name):
     if name == "CDGB":  # two equal samples with margin 1 at the optimum
         X, y = np.array([[2.0, 1.0], [-2.0, -1.0]]), np.array([1.0, -1.0])
         prob, lam = ss.Problem(ss.Samples(X, y), ss.Hinge()), 10.0
-        known = certify(Exact(exact_samples(X, y), "free", 0.0), prob.all_linear() / lam, lam, np.ones(2))
+        known = certify(Exact(exact_samples(X, y), "free", 0.0), flat(prob.all_linear() / lam), lam, [1, 1])
         for alpha in (0.2, 0.5, 0.9):
             yield Reference(prob, prob.evaluate(np.zeros(2), lam, np.full(2, alpha))), known
         return
@@ -28,7 +28,7 @@ def tight_cases(name):
             prob = of.problem(gamma)
             lam = 2.0 * prob.lam_max()
             best = prob.all_linear() / lam
-            known = certify(of.exact(gamma), best, lam)
+            known = certify(of.exact(gamma), flat(best), lam)
             for factor in (0.9, 0.2, 1.3):
                 path = PathReference(x0=best / factor, lam0=lam * factor, eps=0.0) if name == "RRPB" else None
                 yield Reference(prob, prob.evaluate(factor * best, lam), path), known
@@ -48,7 +48,7 @@ def test_a_radius_two_percent_too_small_is_caught(name):
 def test_path_bound_is_tight_too():
     prob = instance("dense").problem(0.05)
     lam = 2.0 * prob.lam_max()
-    known = certify(instance("dense").exact(0.05), prob.all_linear() / lam, lam)
+    known = certify(instance("dense").exact(0.05), flat(prob.all_linear() / lam), lam)
     ball = ss.spheres.path_bound(prob.all_linear() / (3.0 * lam), 3.0 * lam, lam)
     assert known.contained(ball)
     assert not known.contained(replace(ball, radius=0.98 * ball.radius))
