@@ -30,14 +30,16 @@ from safescreen import plots
 #
 # $$P(x;\lambda) = \sum_t \ell(\langle a_t, x\rangle) + \tfrac{\lambda}{2}\|x\|^2, \qquad x \in K .$$
 #
-# The loss is the smoothed hinge: $0$ for margins $u > 1$, then $(1-u)^2/2\gamma$, and $1 - u - \gamma/2$ for $u
+# The loss is the smoothed hinge: $0$ for margins $u > 1$, then $(1-u)^2/2\gamma$, and $1 - u - \gamma/2$ for
+# $u
 # < 1-\gamma$. As $\gamma \to 0$ it becomes the hinge.
 #
 # > **Duality** (STS19 section 2.2, appendix A). With $H(\alpha) = \sum_t \alpha_t a_t$ and $[\cdot]_K$ the
 # > projection onto $K$,
 # >
-# > $$\min_{x \in K} P(x;\lambda) = \max_{0 \le \alpha \le 1} D(\alpha;\lambda), \qquad D(\alpha;\lambda) =
-# > \mathbf 1^\top\alpha - \tfrac{\gamma}{2}\|\alpha\|^2 - \tfrac{1}{2\lambda}\big\|[H(\alpha)]_K\big\|^2 .$$
+# > $$\min_{x \in K} P(x;\lambda) = \max_{0 \le \alpha \le 1} D(\alpha;\lambda), \quad \text{where}$$
+# >
+# > $$D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac{\gamma}{2}\|\alpha\|^2 - \tfrac{1}{2\lambda}\big\|[H(\alpha)]_K\big\|^2 .$$
 # >
 # > At the optimum $x^\star = [H(\alpha^\star)]_K/\lambda$ and $-\alpha_t^\star$ is a slope of the loss at
 # > $\langle a_t, x^\star\rangle$. Hence $\alpha_t^\star = 1$ in $L = \{\langle a_t, x^\star\rangle < 1-\gamma\}$,
@@ -45,11 +47,10 @@ from safescreen import plots
 #
 # > **The reduced problem** (STS19 Lemma 1, appendix B). If $\hat L \subseteq L$ and $\hat R \subseteq R$, then
 # >
-# > $$\tilde P(x;\lambda) = \sum_{t \notin \hat L \cup \hat R} \ell(\langle a_t, x\rangle) + \tfrac\lambda2\|x\|^2
-# > + \big(1-\tfrac\gamma2\big)|\hat L| - \big\langle \textstyle\sum_{t \in \hat L} a_t,\, x\big\rangle$$
+# > $$\tilde P(x;\lambda) = \sum_{t\;\text{left}} \ell(\langle a_t, x\rangle) + \tfrac\lambda2\|x\|^2 - \langle c, x\rangle + (1-\tfrac\gamma2)|\hat L|$$
 # >
-# > has the same solution $x^\star$ as $P$, and its dual is $D$ with $\alpha$ fixed to 1 on $\hat L$ and to 0 on
-# > $\hat R$, with the same solutions too.
+# > with $c = \sum_{t \in \hat L} a_t$, the first sum over what is left, has the same solution $x^\star$ as $P$, and
+# > its dual is $D$ with $\alpha$ fixed to 1 on $\hat L$ and to 0 on $\hat R$, with the same solutions too.
 #
 # Assumptions: $\ell$ convex, $K$ a closed convex cone, $\lambda > 0$. Nothing more; the losses are finite
 # everywhere, so any interior point of $K$ is a Slater point and there is no gap at the optimum.
@@ -106,8 +107,9 @@ assert sp.diff(-a * t - (1 - t - gam / 2), t) == 1 - a  # to the left of the mid
 assert sp.diff(-a * t, t) == -a  # to the right of it: climbs to the left
 
 # %% [markdown]
-# The stationary point $1 - \gamma\alpha$ lies in $[1-\gamma, 1]$ exactly when $\alpha \in [0, 1]$, so it is the
-# maximum. For $\gamma = 0$ the middle piece is the kink $t = 1$, and the value there is $-\alpha$: the same formula.
+# The stationary point $1 - \gamma\alpha$ lies in $[1-\gamma, 1]$ exactly when $\alpha \in [0, 1]$, so it is
+# the maximum. For $\gamma = 0$ the middle piece is the kink $t = 1$, and the value there is $-\alpha$: the
+# same formula.
 #
 # ### Step 3: the infimum over $x$
 #
@@ -122,20 +124,20 @@ assert depth == 0
 print("bottom at", bottom, " depth is -|h|^2/(2 lambda):", depth == 0)
 
 # %% [markdown]
-# Together (STS19 Dual1): $\;D(\alpha,\Gamma) = \mathbf 1^\top\alpha - \frac\gamma2\|\alpha\|^2 - \frac1{2\lambda}\|H(\alpha)
-# + \Gamma\|^2$, to be maximised over $0 \le \alpha \le 1$ and $\Gamma \in K^*$.
+# Together (STS19 Dual1): $\;D(\alpha,\Gamma) = \mathbf 1^\top\alpha - \frac\gamma2\|\alpha\|^2 -
+# \frac1{2\lambda}\|H(\alpha) + \Gamma\|^2$, to be maximised over $0 \le \alpha \le 1$ and $\Gamma \in K^*$.
 #
 # ### Step 4: $\Gamma$ disappears into a projection
 #
-# For given $\alpha$ the best $\Gamma$ makes $\|H + \Gamma\|$ as small as it can be. Split $H = H_+ - H_-$ with
-# $H_+ = [H]_K$ and $H_- = [-H]_{K^*}$, which are orthogonal (Moreau). For any $\Gamma \in K^*$,
+# For given $\alpha$ the best $\Gamma$ makes $\|H + \Gamma\|$ as small as it can be. Split $H = H_+ - H_-$
+# with $H_+ = [H]_K$ and $H_- = [-H]_{K^*}$, which are orthogonal (Moreau). For any $\Gamma \in K^*$,
 #
 # $$\|H+\Gamma\|^2 = \|H_+\|^2 + 2\langle H_+, \Gamma\rangle - 2\langle H_+, H_-\rangle + \|\Gamma - H_-\|^2
 # \;\ge\; \|H_+\|^2 ,$$
 #
-# because $\langle H_+, \Gamma\rangle \ge 0$ and $\langle H_+, H_-\rangle = 0$. Equality holds at $\Gamma = H_-$. For matrices
-# $H_+$ keeps the positive eigenvalues and $H_-$ the absolute values of the negative ones. (STS19 writes $H_-$ with the
-# opposite sign.) A thousand random $\Gamma \succeq 0$ for one random $H$:
+# because $\langle H_+, \Gamma\rangle \ge 0$ and $\langle H_+, H_-\rangle = 0$. Equality holds at $\Gamma =
+# H_-$. For matrices $H_+$ keeps the positive eigenvalues and $H_-$ the absolute values of the negative ones.
+# (STS19 writes $H_-$ with the opposite sign.) A thousand random $\Gamma \succeq 0$ for one random $H$:
 
 # %%
 B = rng.standard_normal((4, 4))
@@ -154,15 +156,17 @@ assert abs(np.vdot(H_plus, H_minus)) < 1e-12 and lengths.min() >= np.linalg.norm
 #
 # ### Step 5: the gap, as a sum of parts that cannot be negative
 #
-# Subtract the two objectives and write $u_t = \langle a_t, x\rangle$, so that $\sum_t \alpha_t u_t = \langle H, x\rangle$:
+# Subtract the two objectives and write $u_t = \langle a_t, x\rangle$, so that $\sum_t \alpha_t u_t = \langle
+# H, x\rangle$:
 #
 # $$P(x) - D(\alpha) = \underbrace{\sum_t \ell(u_t) + \ell^*(-\alpha_t) + \alpha_t u_t}_{\text{Fenchel: each}\;\ge 0}
 # \;+\; \underbrace{\langle x, H_-\rangle}_{\ge 0}
 # \;+\; \tfrac\lambda2\big\|x - x(\alpha)\big\|^2 . \tag{1}$$
 #
-# The middle part is non-negative as $x \in K$ and $H_- \in K^*$; the first by the very definition of a supremum in step 2.
-# What sympy has to confirm is the quadratic algebra, with $p = H_+$, $q = H_-$ and $\langle p, q\rangle = 0$ (two
-# coordinates with $p$ on one axis and $q$ on the other do for two orthogonal vectors; $x$ needs a third).
+# The middle part is non-negative as $x \in K$ and $H_- \in K^*$; the first by the very definition of a
+# supremum in step 2. What sympy has to confirm is the quadratic algebra, with $p = H_+$, $q = H_-$ and
+# $\langle p, q\rangle = 0$ (two coordinates with $p$ on one axis and $q$ on the other do for two orthogonal
+# vectors; $x$ needs a third).
 
 # %%
 x3, p, q = sp.symbols("x3 p q", real=True)
@@ -175,8 +179,8 @@ print("left - right =", sp.expand(left - right))
 assert sp.expand(left - right) == 0
 
 # %% [markdown]
-# Read (1) from right to left and it contains everything: **weak duality** ($P \ge D$ always), and the **optimality
-# conditions** ($P = D$ exactly when all three parts vanish):
+# Read (1) from right to left and it contains everything: **weak duality** ($P \ge D$ always), and the
+# **optimality conditions** ($P = D$ exactly when all three parts vanish):
 #
 # * Fenchel parts zero: $-\alpha_t$ is a slope of the loss at $u_t$, so $\alpha_t = 1$ on $L$, $0$ on $R$;
 # * $\langle x, H_-\rangle = 0$: complementarity;
@@ -227,9 +231,9 @@ gap = problem.gap(point, lam, some_alpha)
 assert fenchel.sum() + product + square <= gap <= (primal - dual) * (1 + 1e-9)
 
 # %% [markdown]
-# The library's gap is the sum (1) plus a bound of its own rounding errors, so it never falls below the exact one. The
-# sum pays off near the optimum, where $P - D$ is the difference of two nearly equal numbers. We walk towards the
-# solution; below one unit in the last place of $P$ the subtraction has nothing left to say.
+# The library's gap is the sum (1) plus a bound of its own rounding errors, so it never falls below the exact
+# one. The sum pays off near the optimum, where $P - D$ is the difference of two nearly equal numbers. We walk
+# towards the solution; below one unit in the last place of $P$ the subtraction has nothing left to say.
 
 # %%
 target, unit = solution.x.ravel(), np.spacing(solution.primal)
@@ -249,8 +253,8 @@ print("the difference of the objectives agrees, up to a thousand units in the la
 # %% [markdown]
 # ## An outside opinion
 #
-# cvxpy knows nothing of this derivation: it is given the primal problem, and separately the dual *with* $\Gamma$. The
-# multiplier it reports for $M \succeq 0$ must be our $H_-(\alpha^\star)$.
+# cvxpy knows nothing of this derivation: it is given the primal problem, and separately the dual *with*
+# $\Gamma$. The multiplier it reports for $M \succeq 0$ must be our $H_-(\alpha^\star)$.
 
 # %% tags=["STS19-D2.2"]
 M = cp.Variable((2, 2), symmetric=True)
@@ -294,8 +298,9 @@ print("triplets in L, C, R:", in_L.sum(), (~in_L & ~in_R).sum(), in_R.sum())
 # %% [markdown]
 # ## Picture
 #
-# The dual variable of a triplet is minus the slope under its dot. In the two straight parts it does not depend on where
-# exactly the dot is. This is the freedom that screening uses: a *region* that holds the solution is enough.
+# The dual variable of a triplet is minus the slope under its dot. In the two straight parts it does not
+# depend on where exactly the dot is. This is the freedom that screening uses: a *region* that holds the
+# solution is enough.
 
 # %%
 figure, axes = plots.panels(2, height=3.2)
@@ -311,8 +316,9 @@ plt.show()
 # %% [markdown]
 # ## Where the path begins
 #
-# For large $\lambda$ the solution is so small that every margin is below $1-\gamma$. Then $\alpha = \mathbf 1$ and $x =
-# [\sum_t a_t]_K/\lambda$; by (1) this pair is optimal **if and only if** no margin exceeds $1-\gamma$, that is
+# For large $\lambda$ the solution is so small that every margin is below $1-\gamma$. Then $\alpha = \mathbf
+# 1$ and $x = [\sum_t a_t]_K/\lambda$; by (1) this pair is optimal **if and only if** no margin exceeds
+# $1-\gamma$, that is
 #
 # $$\lambda \ge \lambda_{\max} = \max_t \frac{\langle a_t, [\sum_s a_s]_K\rangle}{1-\gamma} .$$
 #
@@ -334,15 +340,16 @@ assert (
 # %% [markdown]
 # ## The reduced problem
 #
-# Suppose we know some members of $L$ and $R$. In the Lagrangian of step 1 replace their losses by what they are near the
-# solution: $1 - \gamma/2 - t$ for $\hat L$, nothing for $\hat R$. The infimum over such a $t$ is that of a *linear*
-# function, $-\infty$ unless its slope is zero. That forces $\alpha_t = 1$ on $\hat L$ and $\alpha_t = 0$ on $\hat R$. The
-# rest of the derivation is unchanged, and the dual is
+# Suppose we know some members of $L$ and $R$. In the Lagrangian of step 1 replace their losses by what they
+# are near the solution: $1 - \gamma/2 - t$ for $\hat L$, nothing for $\hat R$. The infimum over such a $t$ is
+# that of a *linear* function, $-\infty$ unless its slope is zero. That forces $\alpha_t = 1$ on $\hat L$ and
+# $\alpha_t = 0$ on $\hat R$. The rest of the derivation is unchanged, and the dual is
 #
 # $$\max_{0 \le \alpha \le 1} D(\alpha;\lambda) \quad \text{with } \alpha_{\hat L} = 1,\; \alpha_{\hat R} = 0 .$$
 #
 # The feasible set is a part of the old one **that still contains every old maximiser**, since these have the
-# fixed values already. So maximum and maximisers are the same, and so is $x^\star = [H(\alpha^\star)]_K/\lambda$.
+# fixed values already. So maximum and maximisers are the same, and so is $x^\star =
+# [H(\alpha^\star)]_K/\lambda$.
 #
 # With sympy on one term: a loss replaced by its straight part has the conjugate we need at $\alpha = 1$.
 
@@ -358,9 +365,10 @@ print(
 )
 
 # %% [markdown]
-# Now random problems of all three kinds. Known are random parts of the true $L$ and $R$; what is left is solved from
-# scratch, without screening, and compared with the whole problem: the solution, the value, and the dual point of the
-# reduced problem with ones and zeros filled in, whose gap is judged **on the whole problem**.
+# Now random problems of all three kinds. Known are random parts of the true $L$ and $R$; what is left is
+# solved from scratch, without screening, and compared with the whole problem: the solution, the value, and
+# the dual point of the reduced problem with ones and zeros filled in, whose gap is judged **on the whole
+# problem**.
 
 
 # %%
@@ -412,9 +420,9 @@ assert removed > 0.3 * total and most_apart <= 1.0
 # %% [markdown]
 # ## What is *not* the same
 #
-# Only the optimum is. Elsewhere the reduced objective is **lower**: a loss lies above its straight part and above zero,
-# so $\tilde P(x) \le P(x)$ at every $x$, with equality where all removed triplets are in their regions. A gap of the
-# reduced problem therefore can be smaller than the gap of the problem we want to solve.
+# Only the optimum is. Elsewhere the reduced objective is **lower**: a loss lies above its straight part and
+# above zero, so $\tilde P(x) \le P(x)$ at every $x$, with equality where all removed triplets are in their
+# regions. A gap of the reduced problem therefore can be smaller than the gap of the problem we want to solve.
 
 # %%
 reduced = problem.reduce(in_L, in_R)
@@ -435,15 +443,15 @@ print(
 assert min(lower) >= -1e-9 and reduced.gap(half, lam) < problem.gap(half, lam)
 
 # %% [markdown]
-# Whoever stops at a small gap of the reduced problem has to make sure that it is a gap of the whole one as well.
-# Notebook `23-algorithms` takes this up.
+# Whoever stops at a small gap of the reduced problem has to make sure that it is a gap of the whole one as
+# well. Notebook `23-algorithms` takes this up.
 #
 # ## Break it
 #
 # ### One triplet in the wrong group
 #
-# Put a single triplet of $C$ into $\hat R$, the one with the largest dual variable. The reduced problem is solved with the
-# same accuracy and reports a tiny gap. It is the answer to another question.
+# Put a single triplet of $C$ into $\hat R$, the one with the largest dual variable. The reduced problem is
+# solved with the same accuracy and reports a tiny gap. It is the answer to another question.
 
 # %%
 middle = ~in_L & ~in_R
@@ -460,8 +468,8 @@ assert problem.gap(elsewhere.x, lam) > 1e-3 and np.linalg.norm(elsewhere.x - sol
 # %% [markdown]
 # ### The dual without the projection
 #
-# Leave out $\Gamma$ and write $\|H(\alpha)\|$ for $\|[H(\alpha)]_K\|$. The result is still a lower bound, but that of the
-# *unconstrained* problem: however good $\alpha$ is, the gap does not close.
+# Leave out $\Gamma$ and write $\|H(\alpha)\|$ for $\|[H(\alpha)]_K\|$. The result is still a lower bound, but
+# that of the *unconstrained* problem: however good $\alpha$ is, the gap does not close.
 
 # %%
 free = cp.Problem(
@@ -479,8 +487,8 @@ assert free.value < outside_dual.value - 1e-3
 # %% [markdown]
 # ### The conjugate outside the box
 #
-# The formula $\gamma\alpha^2/2 - \alpha$ is finite for every $\alpha$, the conjugate is not. Let the first dual variable of an
-# $L$ triplet grow past 1: "weak duality" fails.
+# The formula $\gamma\alpha^2/2 - \alpha$ is finite for every $\alpha$, the conjugate is not. Let the first
+# dual variable of an $L$ triplet grow past 1: "weak duality" fails.
 
 # %%
 beyond = alpha_star.copy()
@@ -496,19 +504,21 @@ except ValueError as error:
 # %% [markdown]
 # ## Exercise
 #
-# Show that at the optimum the losses and their conjugates add up to $-\lambda\|x^\star\|^2$, and conclude that
-# $\|x^\star\|^2 \le |T|\,(1-\gamma/2)/\lambda$ whatever the data (for $\gamma \le 1$). Can the bound be reached?
+# Show that at the optimum the losses and their conjugates add up to $-\lambda\|x^\star\|^2$, and conclude
+# that $\|x^\star\|^2 \le |T|\,(1-\gamma/2)/\lambda$ whatever the data (for $\gamma \le 1$). Can the bound be
+# reached?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# The Fenchel parts of (1) vanish: $\ell(u_t) + \ell^*(-\alpha_t) = -\alpha_t u_t$. Summing, $-\langle H(\alpha^\star),
-# x^\star\rangle = -\langle H_+, x^\star\rangle + \langle H_-, x^\star\rangle = -\lambda\|x^\star\|^2 + 0$.
+# The Fenchel parts of (1) vanish: $\ell(u_t) + \ell^*(-\alpha_t) = -\alpha_t u_t$. Summing, $-\langle
+# H(\alpha^\star), x^\star\rangle = -\langle H_+, x^\star\rangle + \langle H_-, x^\star\rangle =
+# -\lambda\|x^\star\|^2 + 0$.
 #
 # So $\lambda\|x^\star\|^2 = \sum_t \big(-\ell^*(-\alpha_t) - \ell(u_t)\big) \le \sum_t (\alpha_t -
-# \gamma\alpha_t^2/2) \le |T|(1-\gamma/2)$, since $a - \gamma a^2/2$ grows on $[0,1]$ when $\gamma \le 1$. For equality every triplet has $\alpha_t = 1$ and
-# $\ell(u_t) = 0$; the slope 1 and the value 0 meet only at the kink of the hinge, $\gamma = 0$ and $u_t = 1$. One triplet
-# at $\lambda = \|[a]_K\|^2$ does it.
+# \gamma\alpha_t^2/2) \le |T|(1-\gamma/2)$, since $a - \gamma a^2/2$ grows on $[0,1]$ when $\gamma \le 1$. For
+# equality every triplet has $\alpha_t = 1$ and $\ell(u_t) = 0$; the slope 1 and the value 0 meet only at the
+# kink of the hinge, $\gamma = 0$ and $u_t = 1$. One triplet at $\lambda = \|[a]_K\|^2$ does it.
 #
 # </details>
 
@@ -527,21 +537,22 @@ assert abs(tight.x[0] - 0.25) < 1e-4
 # %% [markdown]
 # ## Fine print
 #
-# * **Two misprints.** STS19 eq. 2.10 heads the reduced dual with a "min"; it is a maximum, as in its eq. B.4. Section 2.2
-#   calls the best value of $-\frac12\|M_\lambda(\alpha,\Gamma)\|^2$ "equivalent to the projection"; the projection is where it is
-#   reached, $\lambda M_\lambda(\alpha, \Gamma) = [H(\alpha)]_+$.
-# * **"The same dual solutions"** in Lemma 1 means the same *set*. For the hinge it may have many members (two equal
-#   triplets at the kink can share their weight in any way), and every one of them has the fixed values on $\hat L$ and
-#   $\hat R$, because $x^\star$ is unique.
-# * **Ties.** $L$ and $R$ are defined by strict inequalities. With $\gamma > 0$ nothing would go wrong at equality; for the
-#   hinge a triplet exactly at the kink may have any $\alpha$ and must not be removed.
-# * **A linear term.** The problem stays in the family when it is reduced: $\sum_{\hat L} a_t$ goes into a linear term $-\langle
-#   c, x\rangle$, and $H(\alpha)$ becomes $c + \sum_t\alpha_t a_t$ everywhere. `Problem.reduce` returns such a problem.
+# * **Two misprints.** STS19 eq. 2.10 heads the reduced dual with a "min"; it is a maximum, as in its eq. B.4.
+#   Section 2.2 calls the best value of $-\frac12\|M_\lambda(\alpha,\Gamma)\|^2$ "equivalent to the
+#   projection"; the projection is where it is reached, $\lambda M_\lambda(\alpha, \Gamma) = [H(\alpha)]_+$.
+# * **"The same dual solutions"** in Lemma 1 means the same *set*. For the hinge it may have many members (two
+#   equal triplets at the kink can share their weight in any way), and every one of them has the fixed values
+#   on $\hat L$ and $\hat R$, because $x^\star$ is unique.
+# * **Ties.** $L$ and $R$ are defined by strict inequalities. With $\gamma > 0$ nothing would go wrong at
+#   equality; for the hinge a triplet exactly at the kink may have any $\alpha$ and must not be removed.
+# * **A linear term.** The problem stays in the family when it is reduced: $\sum_{\hat L} a_t$ goes into a
+#   linear term $-\langle c, x\rangle$, and $H(\alpha)$ becomes $c + \sum_t\alpha_t a_t$ everywhere.
+#   `Problem.reduce` returns such a problem.
 # * **Cost.** $P$, $D$ and the gap of one pair take one pass over the triplets and one eigendecomposition.
 #
 # ## References
 #
-# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31,
-#   2019: sections 2.2 and 2.3, Lemma 1, appendices A and B.
-# * The projection: Boyd, Xiao, *Least-squares covariance matrix adjustment*, SIAM J. Matrix Anal. Appl. 27, 2005; Malick,
-#   *A dual approach to semidefinite least-squares problems*, same journal 26, 2004.
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
+#   Computation 31, 2019: sections 2.2 and 2.3, Lemma 1, appendices A and B.
+# * The projection: Boyd, Xiao, *Least-squares covariance matrix adjustment*, SIAM J. Matrix Anal. Appl. 27,
+#   2005; Malick, *A dual approach to semidefinite least-squares problems*, same journal 26, 2004.

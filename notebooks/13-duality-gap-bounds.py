@@ -30,11 +30,10 @@ from safescreen import plots
 # > $$\|x^\star - x\|^2 \le \tfrac{2}{\lambda}\big(P(x) - D(\alpha)\big) .$$
 #
 # > **Constrained duality gap bound, CDGB** (STS19 Theorem 14, appendix F; STS18 Theorem 3.6). For any $0 \le \alpha \le 1$
-# > and $\Gamma \in K^*$, with $x_\Gamma = (H(\alpha)+\Gamma)/\lambda$ and $D(\alpha, \Gamma) = \mathbf 1^\top\alpha -
-# > \frac\gamma2\|\alpha\|^2 - \frac\lambda2\|x_\Gamma\|^2$,
+# > and $\Gamma \in K^*$, with $x_\Gamma = (H(\alpha)+\Gamma)/\lambda$ and
+# > $D(\alpha, \Gamma) = \mathbf 1^\top\alpha - \frac\gamma2\|\alpha\|^2 - \frac\lambda2\|x_\Gamma\|^2$,
 # >
-# > $$\|x^\star - x_\Gamma\|^2 \le \tfrac1\lambda\big(P(x_\Gamma) - D(\alpha, \Gamma)\big)
-# > \qquad\textbf{provided } x_\Gamma \in K .$$
+# > $$\|x^\star - x_\Gamma\|^2 \le \tfrac1\lambda\big(P(x_\Gamma) - D(\alpha, \Gamma)\big) \qquad\textbf{provided } x_\Gamma \in K .$$
 # >
 # > The proviso is ours; it holds for the best $\Gamma$, where $x_\Gamma = x(\alpha)$ and $D(\alpha,\Gamma) = D(\alpha)$.
 #
@@ -182,7 +181,8 @@ assert 0.5 < min(used.values()) and max(used.values()) <= 1.001
 # *constrained* to produce it:
 #
 # $$G(x) = P(x) - \max_{\alpha, \Gamma\,:\; x_\Gamma = x} D(\alpha,\Gamma)
-# = \sum_t \ell(\langle a_t, x\rangle) + \lambda\|x\|^2 + f(x), \qquad f(x) = \min_{H(\alpha) \preceq_K \lambda x} \sum_t \ell^*(-\alpha_t) ,$$
+# = \sum_t \ell(\langle a_t, x\rangle) + \lambda\|x\|^2 + f(x), \qquad
+# f(x) = \min_{H(\alpha) \preceq_K \lambda x} \sum_t \ell^*(-\alpha_t) ,$$
 #
 # where $H(\alpha) \preceq_K \lambda x$ says that the difference is in $K^*$. Both objectives contribute a
 # $\frac\lambda2\|x\|^2$, because with the constraint the dual has it too. The minimum of a convex function
@@ -424,9 +424,8 @@ def gap_of(A, alpha, Gamma, lam, gamma):
 x_Gamma, printed_gap = gap_of(A, alpha_u, np.zeros((2, 2)), lam, loss.gamma)
 distance = np.linalg.norm(x_star - x_Gamma.reshape(2, 2))
 print("eigenvalues of M_u:", np.round(np.linalg.eigvalsh(x_Gamma.reshape(2, 2)), 4))
-print(
-    f"printed radius below 1e-4: {abs(printed_gap / lam) < 1e-8}, distance of the solution {distance:.4f}, its norm {np.linalg.norm(x_star):.4f}"
-)
+print("printed radius below 1e-4:", abs(printed_gap / lam) < 1e-8)
+print(f"distance of the solution {distance:.4f}, its norm {np.linalg.norm(x_star):.4f}")
 assert abs(printed_gap / lam) < 1e-8 and distance > 0.05 and np.allclose(x_Gamma, M_u.ravel(), atol=1e-6)
 
 # %% [markdown]
