@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from safescreen.rounding import UNIT, gamma
-from safescreen.rules._splits import split_all, split_one
+from safescreen.rules._splits import PAIR_FROM, split_all, split_one
 
 __all__ = ["Claims", "Region", "certify_orthant", "certify_semidefinite"]
 
@@ -82,7 +82,7 @@ def passes(region, claims, y, plus, minus):
 
     Both forms of g are evaluated: the first does not cancel for small y, the second not for large y. The
     computed parts belong to an element at most `error` from Z (rounding of a, of Z and of the split), and
-    projections do not expand distances.
+    projections do not expand distances; `minus` may be too small and `plus` too large by more.
     """
     reach = region.norm + y * claims.n
     error = y * claims.a_error + (region.split_error + 4.0 * UNIT + gamma(region.center.size + 4)) * reach
@@ -99,13 +99,14 @@ def passes(region, claims, y, plus, minus):
 def certify_semidefinite(region, claims, max_iter):
     """Return which claims were certified; dual ascent by a bracketed secant, in batches.
 
-    A step costs a full eigendecomposition, or the lowest eigenpair alone when the center is in the cone. A claim is given up when
-    ``Z_+`` is itself a counter-example, when the tangents of g at both ends of the bracket keep its maximum below ``r^2``, or after
-    `max_iter` steps.
+    A step costs a full eigendecomposition, or, for larger matrices and a center in the cone, the lowest eigenpair alone. A claim is
+    given up when ``Z_+`` is itself a counter-example, when the tangents of g at both ends of the bracket keep its maximum below
+    ``r^2``, or after `max_iter` steps.
     """
     certified = np.zeros(claims.q.size, dtype=np.bool_)
     where = np.arange(claims.q.size)
-    split = split_one if region.minus_norm <= region.split_error * region.norm else split_all
+    inside = region.minus_norm <= region.split_error * region.norm
+    split = split_one if inside and len(region.center) >= PAIR_FROM else split_all
     bracket, vectors = _Bracket.start(region, claims), None
     y = np.maximum(claims.C - claims.q, claims.C - claims.product) / claims.n**2
     for _ in range(max_iter):

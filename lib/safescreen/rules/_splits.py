@@ -15,9 +15,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
-__all__ = ["Parts", "split_all", "split_one"]
+__all__ = ["PAIR_FROM", "Parts", "split_all", "split_one"]
 
-BATCHED_BELOW, LANCZOS_FROM = 10, 90
+PAIR_FROM, LANCZOS_FROM = 16, 90
+"""From which d one pair is worth a call of its own, and from which Lanczos steps find it soonest."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ def split_all(Z, a, start=None):
 def split_one(Z, a, start=None):
     """Return ``(Parts, q)`` by the lowest eigenpair of each matrix.
 
-    On one core a pair took, in microseconds, by the batched full decomposition, by LAPACK ``dsyevr`` for one pair, and by Lanczos
+    On one core a matrix took, in microseconds, by the batched full decomposition, by LAPACK ``dsyevr`` for one pair, and by Lanczos
     steps (ARPACK): 2, 3, - at d = 5; 18, 12, 103 at d = 20; 287, 76, 108 at d = 68; 2947, 928, 249 at d = 200. LOBPCG was slower
-    at each. Hence the first below d = 10, the last from d = 90 on.
+    at each.
 
     Parameters
     ----------
@@ -61,20 +62,20 @@ def split_one(Z, a, start=None):
         Where Lanczos steps start, the q of a former call; if left out, the column of a with the lowest diagonal entry.
     """
     q = lowest_vectors(Z, a, start)
-    Zq = np.einsum("bij,bj->bi", Z, q)
-    length = np.einsum("bi,bi->b", q, q)
-    s = np.maximum(-np.einsum("bi,bi->b", q, Zq) / length, 0.0)
-    rest = Z + (s / length)[:, None, None] * (q[:, :, None] * q[:, None, :])
-    minus_product = s / length * np.einsum("bi,bij,bj->b", q, a, q)
-    product = np.einsum("bij,bij->b", Z, a)
-    return Parts(np.linalg.norm(rest, axis=(1, 2)), s, product + minus_product, minus_product), q
+    length = np.vecdot(q, q)
+    s = np.maximum(-np.vecdot(q, (Z @ q[:, :, None])[:, :, 0]) / length, 0.0)
+    minus_product = s / length * np.vecdot(q, (a @ q[:, :, None])[:, :, 0])
+    flat = Z.shape[0], -1
+    product = np.vecdot(Z.reshape(flat), a.reshape(flat))
+    rest = q[:, :, None] * ((s / length)[:, None] * q)[:, None, :]
+    rest += Z
+    rest = rest.reshape(flat)
+    return Parts(np.sqrt(np.vecdot(rest, rest)), s, product + minus_product, minus_product), q
 
 
 def lowest_vectors(Z, a, start):
     """Return approximate eigenvectors of the lowest eigenvalues, shape (B, d)."""
     size, d = Z.shape[:2]
-    if d < BATCHED_BELOW:
-        return np.linalg.eigh(Z)[1][:, :, 0]
     if start is None and d >= LANCZOS_FROM:
         column = np.argmin(np.einsum("bii->bi", a), axis=1)
         start = a[np.arange(size), :, column]
