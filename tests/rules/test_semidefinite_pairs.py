@@ -113,7 +113,7 @@ def test_a_negative_part_two_percent_too_large_is_caught(monkeypatch):
 def test_solvers_that_fail_cost_decisions_only(d, monkeypatch):
     import scipy.sparse.linalg
 
-    problem, ball = instance(d, 40)
+    problem, ball = instance(d, 40 if d < 90 else 8)
     every = semidefinite(problem, ball)
 
     def refuse(*args, **kwargs):
@@ -126,6 +126,13 @@ def test_solvers_that_fail_cost_decisions_only(d, monkeypatch):
     left = semidefinite(problem, ball)
     assert not (left.in_L & ~every.in_L).any() and not (left.in_R & ~every.in_R).any()
     assert left.rate < every.rate
+
+
+def test_a_loss_without_a_linear_region_screens_R_alone():
+    problem, ball = instance(16, 60)
+    squared = semidefinite(ss.Problem(problem.terms, ss.SquaredHinge(1.0)), ball)
+    assert (squared.in_R == semidefinite(problem, ball).in_R).all()
+    assert squared.n_R > 0 and squared.n_L == 0
 
 
 def test_thresholds_around_what_a_convex_program_finds():

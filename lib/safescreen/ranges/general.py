@@ -132,14 +132,18 @@ def _ranges(prob, e, kappa, w, w_error, linear, accuracy):
     form, steady, rising, scale = _form(prob.cone, e, kappa, w, w_error, linear, accuracy)
     shares = (1.0, 0.0) if kappa == 1.0 else (0.5, 0.5)
     terms, norms = prob.terms, prob.terms.norms
+    linear_region = prob.loss.has_linear_region
+    width = prob.loss.gamma if linear_region else 0.0
     ends = np.empty((4, len(terms)))
     x_products, w_products = terms.inner_products(e.x), terms.inner_products(w) if shares[1] else None
     for start, stop in terms.chunks():
         high = np.atleast_1d(np.asarray(terms.thresholds(start, stop), dtype=float))
         products = x_products.chunk(start, stop)
         others = w_products.chunk(start, stop) if w_products else products
-        fixed = (shares, steady, rising, scale, form, e.lam, high - prob.loss.gamma, high, int(high.size > 1))
+        fixed = (shares, steady, rising, scale, form, e.lam, high - width, high, int(high.size > 1))
         ball_interval_kernel(*products, *others, norms[start:stop], *fixed, ends[:, start:stop])
+    if not linear_region:
+        ends[:2] = np.nan
     return Ranges(*ends)
 
 

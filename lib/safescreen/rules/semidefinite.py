@@ -88,14 +88,16 @@ def semidefinite(prob, ball, *, max_iter=20, skip=None):
     region, plus = _region(cone, cone.check(ball.center, "ball.center"), radius)
     views = [prob.terms.inner_products(element) for element in (ball.center, plus)]
     masks = {-1.0: first.in_R, 1.0: first.in_L}
+    linear = prob.loss.has_linear_region
+    width = prob.loss.gamma if linear else 0.0
     for start, stop in prob.terms.chunks():
         open_terms = start + np.flatnonzero(undecided[start:stop])
         if not open_terms.size:
             continue
         (q, q_errors), (products, _) = (view.chunk(start, stop) for view in views)
         high = np.broadcast_to(prob.terms.thresholds(start, stop), q.shape)
-        low = high - prob.loss.gamma
-        for sign, limit in ((-1.0, -high), (1.0, low)):
+        low = high - width
+        for sign, limit in ((-1.0, -high), (1.0, low))[: 1 + linear]:
             numbers = open_terms[sign * products[open_terms - start] < limit[open_terms - start]]
             for batch in np.split(numbers, range(size, numbers.size, size)):
                 k = batch - start
