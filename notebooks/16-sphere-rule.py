@@ -25,6 +25,8 @@ import sympy as sp
 import safescreen as ss
 from safescreen import datasets, plots
 
+plt.rcParams.update(plots.STYLE)
+
 # %% [markdown]
 # ## The claim
 #
@@ -363,11 +365,8 @@ ax.annotate("", 0.7 * direction, (0, 0), arrowprops={"arrowstyle": "->"})
 ax.text(*(0.75 * direction + [0.03, -0.12]), "$H$")
 ax.text(-0.2, 0.02, "$Q$")
 ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-2.1, 2.2), ylim=(-2.0, 1.7), title="a triplet in R")
-names = [f"{name}, k = {k}" for name, k in saving]
-shown = np.array([saving[key] for key in saving])
-axes[1].barh(names, shown, color="#0072B2", height=0.6)
-axes[1].set(xscale="log", xlabel="multiplications: paper's count / by pairs", title="what sharing pairs saves")
-axes[1].invert_yaxis()
+shown = {f"{name}, k = {k}": value for (name, k), value in saving.items()}
+plots.bars(shown, ax=axes[1], title="what sharing pairs saves", xlabel="multiplications: paper's count / by pairs", number="{:.0f}")
 plt.show()
 
 # %% [markdown]

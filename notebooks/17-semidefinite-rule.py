@@ -28,6 +28,8 @@ import sympy as sp
 import safescreen as ss
 from safescreen import datasets, plots
 
+plt.rcParams.update(plots.STYLE)
+
 # %% [markdown]
 # ## The claim
 #
@@ -283,7 +285,7 @@ open_terms = np.flatnonzero(~(sphere.in_R | sphere.in_L))
 Q, r = toy_ball.center, toy_ball.radius
 C = 1.0 - loss.gamma
 shown = [t for t in open_terms if np.vdot(H_toy[t], projected) < C]
-ys = np.linspace(0.0, 1.0, 201)
+ys = np.linspace(0.0, 0.6, 241)
 for t in shown:
     dual = np.array([2 * C * v + np.vdot(Q, Q) - np.linalg.norm(positive_part(Q + v * H_toy[t])) ** 2 for v in ys])
     colour = "#0072B2" if full.in_L[t] else "#8A8A8A"
@@ -292,7 +294,7 @@ for t in shown:
         k = np.argmax(dual > r**2)
         axes[1].plot(ys[k], dual[k] / r**2, "o", color=colour, markersize=4)
 axes[1].axhline(1.0, color="#B9AF97")
-axes[1].set(xlabel="$y$", ylim=(0.0, 2.0), xlim=(0.0, 1.0), title="dual functions in units of $r^2$; above 1: in L")
+axes[1].set(xlabel="$y$", ylim=(0.0, 2.0), xlim=(0.0, 0.6), title="dual functions in units of $r^2$; above 1: in L")
 plt.show()
 certified = int(np.sum(full.in_L & ~sphere.in_L))
 print(f"candidates for L that the ball leaves open: {len(shown)}, certified with the cone: {certified}")

@@ -25,6 +25,8 @@ import sympy as sp
 import safescreen as ss
 from safescreen import datasets, plots
 
+plt.rcParams.update(plots.STYLE)
+
 # %% [markdown]
 # ## The claim
 #

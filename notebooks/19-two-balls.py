@@ -30,6 +30,8 @@ import sympy as sp
 import safescreen as ss
 from safescreen import datasets, plots
 
+plt.rcParams.update(plots.STYLE)
+
 # %% [markdown]
 # ## The claim
 #
@@ -240,10 +242,12 @@ lam = 0.1 * toy.lam_max()
 star, x0 = ss.solve(toy, lam, tol=1e-10), ss.solve(toy, 1.6 * lam, tol=1e-6)
 pair = {
     "RRPB": S.relaxed_path_bound(x0.x, x0.eps, 1.6 * lam, lam),
-    "DGB, later": S.duality_gap_bound(toy, 0.75 * star.x + 0.25 * x0.x + 0.03 * np.eye(2), lam),
+    "MGB, aimed (below)": None,
 }
+at_center = toy.alpha(toy.cone.project(pair["RRPB"].center))
+pair["MGB, aimed (below)"] = S.midpoint_gap_bound(toy, x0.x, lam, alpha=at_center)
 figure, axes = plots.panels(2, height=3.6)
-plane = (pair["RRPB"].center, pair["DGB, later"].center, star.x)
+plane = (pair["RRPB"].center, pair["MGB, aimed (below)"].center, star.x)
 plots.balls(toy.cone, pair, {"optimum": star.x}, plane=plane, ax=axes[0], title="two balls and the cone")
 f = np.linspace(-1.0, 1.0, 401)
 for distance in (0.25, 0.5, 1.0, 1.5):
@@ -397,6 +401,9 @@ for ax, (name, rows) in zip(axes, series.items(), strict=True):
     lams = paths[name].lams[1:] / problems[name].lam_max()
     labels = ("RRPB", "aimed ball", "one after the other", "intersection")
     plots.rates({label: (lams, rows[:, c]) for c, label in enumerate(labels)}, ax=ax, title=name)
+    for line, colour in zip(ax.lines, ("#0072B2", "#CC79A7", "#E69F00", "#3B3B3B"), strict=True):
+        line.set_color(colour)
+    ax.legend(loc="best", ncols=2)
     ax.set(ylim=(min(0.5, rows.min() - 0.02), 1.0), xlabel=r"$\lambda/\lambda_{\max}$, from large to small")
 plt.show()
 

@@ -28,6 +28,8 @@ import sympy as sp
 import safescreen as ss
 from safescreen import datasets, plots
 
+plt.rcParams.update(plots.STYLE)
+
 # %% [markdown]
 # ## The claim
 #
@@ -356,23 +358,26 @@ assert agree == total and gained > 0 and false == 0
 # %% [markdown]
 # ## Picture
 #
-# Left: the curve of distances $\varphi(y)$ for an instance with eight features, its change points, and where
-# it passes $r^2$. Right: how many coordinates are touched, counted, not timed: Algorithm 3 looks at all $d$
+# Left: the distance $\varphi(y)$ along two curves with eight features, their change points, and $r^2$. One
+# leaves the ball (Theorem 11), the other never does (Theorem 12). Right: how many coordinates are touched, counted, not timed: Algorithm 3 looks at all $d$
 # for every interval that it visits; the sorted walk compares about $d\log_2 d$ times; bisection needs some 60 passes.
 
 # %%
 rng = np.random.default_rng(8)
-h, q = rng.standard_normal((2, 8))
-r = np.linalg.norm(np.minimum(q, 0.0)) + 0.8
-grid = np.linspace(0.0, 1.2, 500)
-phi = np.array([np.sum((np.maximum(q - v * h, 0.0) - q) ** 2) for v in grid])
-breaks = np.sort((q / h)[q * h > 0])
+h, q = rng.uniform(0.3, 1.0, (2, 8))
+q[-1] *= -1.0
 figure, axes = plots.panels(2, height=3.2)
-axes[0].plot(grid, phi, color="#0072B2")
-for v in breaks[breaks < 1.2]:
-    axes[0].plot(v, np.sum((np.maximum(q - v * h, 0.0) - q) ** 2), "o", color="#0072B2", markersize=4)
-axes[0].axhline(r**2, color="#B9AF97")
-axes[0].text(0.02, r**2 * 1.02, "$r^2$")
+grid, level = np.linspace(0.0, 2.5, 500), 5.0
+for slopes, colour, label in ((h * np.where(np.arange(8) < 5, 1, -1), "#0072B2", "$h$ of either sign"), (h, "#D55E00", "$h > 0$")):
+    phi = lambda v, slopes=slopes: np.sum((np.maximum(q - v * slopes, 0.0) - q) ** 2)
+    breaks = (q / slopes)[q * slopes > 0]
+    axes[0].plot(grid, [phi(v) for v in grid], color=colour, label=label)
+    axes[0].plot(breaks, [phi(v) for v in breaks], "o", color=colour, markersize=4)
+axes[0].axhline(level, color="#B9AF97")
+axes[0].text(2.4, level * 1.03, "$r^2$")
+axes[0].legend()
+axes[0].set_xlim(0.0, 2.5)
+axes[0].set_ylim(0.0, 8.0)
 axes[0].set(xlabel=r"$y = 1/2\alpha$", title=r"squared distance of $x(y) = [q - yh]_+$ from $q$")
 sizes = np.array([4, 16, 64, 256, 1024])
 touched = []
