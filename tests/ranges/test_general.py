@@ -228,6 +228,18 @@ def test_first_root_against_all_roots(kind):
     assert np.isnan(first_root(1.0, np.inf, 0.0, 0.0, 0.0))
 
 
+@pytest.mark.parametrize("name", BALLS)
+def test_a_loss_without_a_linear_region_has_ranges_of_R_alone(name):
+    inst, lam0 = instance("dense"), instance("dense").lam(0.01)
+    problem = ss.Problem(inst.terms, ss.SquaredHinge(1.0))
+    x = ss.solve(problem, lam0, tol=0.0, rtol=1e-6, screening=()).x
+    around, build = BALLS[name]
+    ranges = around(problem, x, lam0)
+    lams = np.sort(np.append(lam0 * np.geomspace(1e-2, 1e3, 300), lam0))
+    assert check_grid(ranges, lams, lam0, at_every(problem, build, x, lams, 0.0)) >= 1
+    assert np.isnan(ranges.L_low).all() and np.isnan(ranges.L_high).all()
+
+
 def test_extreme_scales_do_no_harm():
     for scale in (1e-75, 1e70):
         X, y = np.array([[1.0, 0.3], [0.2, 2.0], [0.4, -1.0]]) * scale, [1, -1, 1]
