@@ -7,21 +7,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from safescreen._checks import check_scalar, check_vector
-from safescreen._numba import njit
-from safescreen.ranges.path import lower_end_kernel
-from safescreen.rounding import norm_upper
 from safescreen.solvers.projected_gradient import Descent
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
 from safescreen.solvers.solve import accuracy_of, accuracy_slack, check_freq, check_limits, check_problem, run, warn_if_not_converged
-from safescreen.spheres import PathReference
+from safescreen.spheres import PathReference, relaxed_path_bound
 
 __all__ = ["Path", "path"]
 
 KEEP_BELOW = 100_000
 """Paths over at most so many terms keep the screened masks of every solution."""
 
-BLOCK = 1 << 17
-"""How many terms have their ranges renewed at a time."""
+REACH, ENOUGH, PLENTY = 0.8, 0.8, 0.92
+"""With ranges: how far below its first lam the first stretch ends over which terms are certified together; a stretch that certifies
+less than ``ENOUGH`` of the terms makes the next one shorter, one that certifies more than ``PLENTY`` makes it longer."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +97,7 @@ def path(
         Theorem 6), and again
         every `freq` iterations with the iterate.
     ranges : bool
-        Keep, for each term, the range of lam in which it is certain (STS19 Theorem 10): no rule is evaluated for it in that range.
+        Certify terms for whole stretches of the path with the range of RRPB (STS19 Theorem 10): inside, no rule is evaluated for them.
     stop : {"paper", None}
         Without `lams`: end when the loss changes by less than 1 % relative to the step of lam (STS19 section 7), or only after `max_lams`.
     extrapolate : bool
@@ -161,7 +159,7 @@ class _Walk:
         self.prob, self.limits, self.families, self.freq = prob, limits, families, freq
         self.active_set, self.extrapolate = active_set, extrapolate
         self.last = self.before = self.sums = None
-        self.ranges = _RangeBook(prob) if ranges else None
+        self.ranges = _Ahead(prob) if ranges else None
         self.keep_masks = True
 
     def step(self, lam):
@@ -190,7 +188,7 @@ class _Walk:
             reduction.screen(self.families, reference(here, near), slack)
             return reduction
         reduction = self.ranges.reduction(last, lam, self.limits)
-        # what the path bound certifies is known from the ranges already
+        # the path bound has been used for the whole stretch
         reduction.screen([f for f in self.families if not f[0].uses_path], reference(here), slack)
         return reduction
 
@@ -206,86 +204,31 @@ class _Walk:
         return Descent(last.x, last.step)
 
 
-class _RangeBook:
-    """For each term its certain category, and down to which lam that holds; terms are looked at again only when it ends.
+class _Ahead:
+    """Terms that are certain for a whole stretch of the path (STS19 Theorem 10), so that no rule looks at them there.
 
-    Ranges are computed for an accuracy of the reference enlarged by the accuracy of the solutions to come, which needs no more
-    than a factor
-    ``lam0/lam`` at a later lam as long as the objective falls along the path.
+    The rule of RRPB, multiplied by lam, is linear in lam below lam0, and positive at lam0 wherever it is positive further down: one
+    pass with the ball of the far end certifies its terms for every lam in between. The reference's accuracy is enlarged by the accuracy of
+    the solutions to come, which grows in the ball by ``lam0/lam``, and shrinks along the path as long as the objective falls.
     """
 
     def __init__(self, prob):
-        self.prob = prob
-        self.category = np.zeros(len(prob), dtype=np.int8)
-        self.until = np.full(len(prob), np.inf, dtype=np.float32)
-        self.tally = prob.terms.tally()
-        self.counts = np.zeros(2, dtype=np.int64)
+        self.prob, self.base, self.end, self.reach = prob, None, np.inf, REACH
 
     def reduction(self, last, lam, limits):
-        """Return the reduction for lam; ranges that have run out are computed anew from the last solution."""
-        prob = self.prob
-        slack = accuracy_of(limits, last.primal, last.lam)
-        products, m = prob.terms.inner_products(last.x), norm_upper(last.x)
-        near = m, last.eps + slack, last.lam
-        left = [self._renew(start, lam, products, near) for start in range(0, len(prob), BLOCK)]
-        left = np.concatenate(left)
-        total, error = self.tally.total()
-        height = self._height() - 0.5 * prob.loss.gamma * int(self.counts[0])
-        problem = prob.with_linear_part(prob.terms.take(left), total, error, height)
-        known = self.category, (int(self.counts[0]), int(self.counts[1])), slack * last.lam / lam
-        return Reduction.resume(prob, problem, left, *known)
-
-    def _renew(self, start, lam, products, near):
-        """Look again at a block of terms; return the numbers of those that are undecided."""
-        out = np.flatnonzero(self.until[start : start + BLOCK] >= lam).astype(np.int32)
-        if out.size == 0:
-            return out
-        out += start
-        terms, gamma = self.prob.terms, self.prob.loss.gamma
-        high = np.atleast_1d(np.asarray(terms.threshold, dtype=float))
-        high = high if high.size == 1 else high[out]
-        L_low, R_low = np.empty(out.size), np.empty(out.size)
-        thresholds = high - gamma, high, int(high.size > 1)
-        lower_end_kernel(*products.at(out), terms.norms[out], *near, *thresholds, L_low, R_low)
-        removed, added, left = (np.empty(out.size, dtype=np.int32) for _ in range(3))
-        state = self.category, self.until, self.counts
-        sizes = _renew(out, L_low, R_low, lam, *state, removed, added, left)
-        self.tally.remove(removed[: sizes[0]])
-        self.tally.add(added[: sizes[1]])
-        return left[: sizes[2]]
-
-    def _height(self):
-        tau = self.prob.terms.threshold
-        return float(tau) * int(self.counts[0]) if np.ndim(tau) == 0 else float(np.sum(tau[self.category == 1]))
-
-
-@njit
-def _renew(out, L_low, R_low, lam, category, until, counts, removed, added, left):
-    """Write new categories and the ends of their ranges; return how many terms leave L, enter L, and stay undecided."""
-    n_removed, n_added, n_left = 0, 0, 0
-    for n in range(out.size):
-        t = out[n]
-        old, new, low = category[t], 0, np.inf
-        if L_low[n] < lam:  # NaN, an empty range, compares false
-            new, low = 1, L_low[n]
-        elif R_low[n] < lam:
-            new, low = 2, R_low[n]
-        else:
-            left[n_left] = t
-            n_left += 1
-        if old != 0:
-            counts[old - 1] -= 1
-        if new != 0:
-            counts[new - 1] += 1
-        if old == 1 and new != 1:
-            removed[n_removed] = t
-            n_removed += 1
-        elif new == 1 and old != 1:
-            added[n_added] = t
-            n_added += 1
-        category[t] = new
-        until[t] = np.float32(low * (1.0 + 1e-6))  # rounded up: a range may only end early
-    return n_removed, n_added, n_left
+        """Return the reduction for lam from what is certain on the stretch; a new stretch begins where the last one ends."""
+        if lam < self.end:
+            slack = accuracy_of(limits, last.primal, last.lam)
+            self.end = self.reach * lam
+            self.base = Reduction(self.prob)
+            self.base.apply(relaxed_path_bound(last.x, last.eps + slack, last.lam, self.end))
+            self.base.slack = slack
+            rate = (self.base.n_L + self.base.n_R) / len(self.prob)
+            if rate < ENOUGH:
+                self.reach = min(self.reach**0.5, 0.97)
+            elif rate > PLENTY:
+                self.reach = max(self.reach**1.5, 0.3)
+        return self.base.copy()
 
 
 def _grid(prob, lams, ratio, max_lams):

@@ -1,5 +1,6 @@
 """Bookkeeping of screening: which terms are certain, and the problem that is left."""
 
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -62,14 +63,11 @@ class Reduction:
         self._ids = None
         self.status = np.zeros(len(whole), dtype=np.int8) if self.explicit else None
 
-    @classmethod
-    def resume(cls, whole, problem, ids, status, counts, slack):
-        """Return a reduction that starts from what is known already; `status` is copied."""
-        self = cls.__new__(cls)
-        self.whole, self.problem, self.explicit = whole, problem, True
-        self.n_L, self.n_R = counts
-        self.slack, self._ids, self.status = slack, ids, status.copy()
-        return self
+    def copy(self):
+        """Return a reduction that knows the same and can learn more on its own."""
+        twin = copy.copy(self)
+        twin.status = None if self.status is None else self.status.copy()
+        return twin
 
     def screen(self, families, reference_of, slack=0.0):
         """Screen with each family in turn.
