@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mpmath import mpf
 
 import safescreen as ss
+from instances import ADVERSARIAL, KINDS, instance
+from naive.extremes import exact
 from safescreen.rules import RULES, Screened
 from safescreen.solvers.solve import solve
 
@@ -72,6 +75,34 @@ def test_a_solver_does_not_use_a_broken_radius(radius, monkeypatch):
     monkeypatch.setitem(ss.SPHERES, "broken", family)
     found = solve(problem, 30.0, screening=("broken",), freq=1)
     assert found.converged and found.n_L + found.n_R == 0
+
+
+@pytest.mark.parametrize("data", ["normal", *ADVERSARIAL])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_few_ulps_from_the_threshold(kind, data):
+    """Thresholds next to the exact extreme values over a ball: whatever is decided is decided rightly."""
+    of, rng, n_decided = instance(kind, data), np.random.default_rng(0), 0
+    truth = of.exact(0.0)
+    for relative in (0.0, 1e-3, 1.0):
+        Q = of.feasible(rng)
+        ball = ss.Sphere(Q, relative)
+        q = truth.margins(exact(np.ravel(Q)))
+        for sign, side in ((-1, "in_R"), (1, "in_L")):
+            extremes = [m + sign * mpf(relative) * n for m, n in zip(q, truth.norms, strict=True)]
+            nearest = np.array([float(v) for v in extremes])
+            for ulps in (-64, -4, -1, 0, 1, 4, 64, 1 << 20):
+                tau = nearest + sign * ulps * np.spacing(np.abs(nearest))
+                few = range(0, tau.size, max(1, tau.size // 8))
+                for thresholds in (tau, *(float(tau[t]) for t in few)):  # one a term, or one for all
+                    prob = ss.Problem(of.terms.with_threshold(thresholds), ss.Hinge())
+                    found = getattr(ss.rules.sphere(prob, ball), side)
+                    limits = np.broadcast_to(thresholds, tau.shape)
+                    close = found & (np.abs(limits - nearest) <= 1e-6 * np.abs(nearest))
+                    for t in np.flatnonzero(close):
+                        assert sign * (mpf(float(limits[t])) - extremes[t]) > 0
+                    assert (sign * (limits - nearest) > 0.0)[found & ~close].all()
+                    n_decided += found.sum()
+    assert n_decided > 0
 
 
 @given(
