@@ -39,7 +39,7 @@ from safescreen import plots
 # >
 # > $$\min_{x \in K} P(x;\lambda) = \max_{0 \le \alpha \le 1} D(\alpha;\lambda), \quad \text{where}$$
 # >
-# > $$D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac{\gamma}{2}\|\alpha\|^2 - \tfrac{1}{2\lambda}\big\|[H(\alpha)]_K\big\|^2 .$$
+# > $$D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac{\gamma}{2}\|\alpha\|^2 - \tfrac{1}{2\lambda}\|[H(\alpha)]_K\|^2 .$$
 # >
 # > At the optimum $x^\star = [H(\alpha^\star)]_K/\lambda$ and $-\alpha_t^\star$ is a slope of the loss at
 # > $\langle a_t, x^\star\rangle$. Hence $\alpha_t^\star = 1$ in $L = \{\langle a_t, x^\star\rangle < 1-\gamma\}$,
@@ -47,10 +47,11 @@ from safescreen import plots
 #
 # > **The reduced problem** (STS19 Lemma 1, appendix B). If $\hat L \subseteq L$ and $\hat R \subseteq R$, then
 # >
-# > $$\tilde P(x;\lambda) = \sum_{t\;\text{left}} \ell(\langle a_t, x\rangle) + \tfrac\lambda2\|x\|^2 - \langle c, x\rangle + (1-\tfrac\gamma2)|\hat L|$$
+# > $$\tilde P(x) = \sum_{t\;\text{left}} \ell(\langle a_t, x\rangle) + \tfrac\lambda2\|x\|^2 - \langle c, x\rangle + \text{constant}$$
 # >
-# > with $c = \sum_{t \in \hat L} a_t$, the first sum over what is left, has the same solution $x^\star$ as $P$, and
-# > its dual is $D$ with $\alpha$ fixed to 1 on $\hat L$ and to 0 on $\hat R$, with the same solutions too.
+# > with $c = \sum_{t \in \hat L} a_t$ and the constant $(1-\frac\gamma2)|\hat L|$, the first sum over what is left,
+# > has the same solution $x^\star$ as $P$. Its dual is $D$ with $\alpha$ fixed to 1 on $\hat L$ and to 0 on $\hat R$
+# > with the same solutions too.
 #
 # Assumptions: $\ell$ convex, $K$ a closed convex cone, $\lambda > 0$. Nothing more; the losses are finite
 # everywhere, so any interior point of $K$ is a Slater point and there is no gap at the optimum.
@@ -85,7 +86,7 @@ print(problem)
 # Now $x$ and the $t_s$ are all on their own, and the infimum over each can be taken separately:
 #
 # $$D(\alpha, \Gamma) = -\sum_s \underbrace{\sup_t\{-\alpha_s t - \ell(t)\}}_{\ell^*(-\alpha_s)}
-# \;+\; \inf_x\Big\{\tfrac\lambda2\|x\|^2 - \langle H(\alpha) + \Gamma, x\rangle\Big\} .$$
+# \;+\; \inf_x\{\tfrac\lambda2\|x\|^2 - \langle H(\alpha) + \Gamma, x\rangle\} .$$
 #
 # ### Step 2: the conjugate of the loss (STS19 eq. A.2)
 #
@@ -111,7 +112,7 @@ assert sp.diff(-a * t, t) == -a  # to the right of it: climbs to the left
 # the maximum. For $\gamma = 0$ the middle piece is the kink $t = 1$, and the value there is $-\alpha$: the
 # same formula.
 #
-# ### Step 3: the infimum over $x$
+# ### Step 3: the infimum over the point
 #
 # A quadratic bowl: the bottom is at $x = (H(\alpha) + \Gamma)/\lambda$.
 
@@ -127,10 +128,11 @@ print("bottom at", bottom, " depth is -|h|^2/(2 lambda):", depth == 0)
 # Together (STS19 Dual1): $\;D(\alpha,\Gamma) = \mathbf 1^\top\alpha - \frac\gamma2\|\alpha\|^2 -
 # \frac1{2\lambda}\|H(\alpha) + \Gamma\|^2$, to be maximised over $0 \le \alpha \le 1$ and $\Gamma \in K^*$.
 #
-# ### Step 4: $\Gamma$ disappears into a projection
+# ### Step 4: the multiplier of the cone disappears into a projection
 #
-# For given $\alpha$ the best $\Gamma$ makes $\|H + \Gamma\|$ as small as it can be. Split $H = H_+ - H_-$
-# with $H_+ = [H]_K$ and $H_- = [-H]_{K^*}$, which are orthogonal (Moreau). For any $\Gamma \in K^*$,
+# That multiplier is $\Gamma$. For given $\alpha$ the best one makes $\|H + \Gamma\|$ as small as it can be.
+# Split $H = H_+ - H_-$ with $H_+ = [H]_K$ and $H_- = [-H]_{K^*}$, which are orthogonal (Moreau). For any
+# $\Gamma \in K^*$,
 #
 # $$\|H+\Gamma\|^2 = \|H_+\|^2 + 2\langle H_+, \Gamma\rangle - 2\langle H_+, H_-\rangle + \|\Gamma - H_-\|^2
 # \;\ge\; \|H_+\|^2 ,$$
@@ -161,7 +163,7 @@ assert abs(np.vdot(H_plus, H_minus)) < 1e-12 and lengths.min() >= np.linalg.norm
 #
 # $$P(x) - D(\alpha) = \underbrace{\sum_t \ell(u_t) + \ell^*(-\alpha_t) + \alpha_t u_t}_{\text{Fenchel: each}\;\ge 0}
 # \;+\; \underbrace{\langle x, H_-\rangle}_{\ge 0}
-# \;+\; \tfrac\lambda2\big\|x - x(\alpha)\big\|^2 . \tag{1}$$
+# \;+\; \tfrac\lambda2\|x - x(\alpha)\|^2 . \tag{1}$$
 #
 # The middle part is non-negative as $x \in K$ and $H_- \in K^*$; the first by the very definition of a
 # supremum in step 2. What sympy has to confirm is the quadratic algebra, with $p = H_+$, $q = H_-$ and
@@ -307,9 +309,8 @@ figure, axes = plots.panels(2, height=3.2)
 plots.terms_on_loss(loss, u, ss.rules.Screened(in_L, in_R), ax=axes[0], title="at the solution: L, C and R")
 order = np.argsort(u)
 axes[1].plot(u[order], alpha_star[order], "o", color="#333333", markersize=4)
-axes[1].set(
-    xlabel=r"margin $\langle H_t, M^\star\rangle$", ylabel=r"$\alpha^\star_t$", title="their dual variables"
-)
+axes[1].set(xlabel=r"margin $\langle H_t, M^\star\rangle$", ylabel=r"$\alpha^\star_t$")
+axes[1].set_title("their dual variables", loc="left", fontsize=10)
 axes[1].grid(axis="y", color="#E6E6E6", linewidth=0.8)
 plt.show()
 
@@ -354,9 +355,8 @@ assert (
 # With sympy on one term: a loss replaced by its straight part has the conjugate we need at $\alpha = 1$.
 
 # %%
-assert (
-    sp.simplify((1 - t - gam / 2) + 1 * t - (-conjugate.subs(a, 1))) == 0
-)  # inf over t at slope zero = -loss*(-1)
+straight = (1 - t - gam / 2) + 1 * t  # the loss of an L triplet and its multiplier 1: nothing is left of t
+assert sp.simplify(straight + conjugate.subs(a, 1)) == 0
 print(
     "constant left by a term of L:",
     sp.factor(-conjugate.subs(a, 1)),
@@ -409,9 +409,8 @@ for kind in ("metric", "diagonal metric", "support vectors"):
         assert np.isclose(
             reduced.dual(reduced.alpha(small.x), weight), whole.dual(alpha, weight), rtol=1e-9, atol=1e-9
         )
-        assert whole.gap(full.x, weight, alpha) <= 1e-7 * max(
-            1.0, full.primal
-        )  # dual optimal for the whole problem
+        # the dual point is optimal for the whole problem
+        assert whole.gap(full.x, weight, alpha) <= 1e-7 * max(1.0, full.primal)
 print(
     f"45 problems, {total} terms, {100 * removed / total:.0f} % of them removed: the same primal and dual optimum"
 )
@@ -438,7 +437,7 @@ print(
 )
 half = 0.5 * (point + solution.x)
 print(
-    f"half-way to the solution: gap of the whole {problem.gap(half, lam):.3f}, of the reduced {reduced.gap(half, lam):.3f}"
+    f"half-way to the solution: gap {problem.gap(half, lam):.3f}, of the reduced problem {reduced.gap(half, lam):.3f}"
 )
 assert min(lower) >= -1e-9 and reduced.gap(half, lam) < problem.gap(half, lam)
 

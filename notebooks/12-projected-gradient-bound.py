@@ -329,7 +329,7 @@ plots.rates(
 plots.rates(
     {name: (lams, values) for name, values in sizes.items()},
     ax=axes[1],
-    title="",
+    title="radius of the balls",
     ylabel=r"radius / $\|x_0\|$",
 )
 axes[1].set(ylim=(0.0, None))
@@ -405,9 +405,8 @@ surface = np.array([[radius_with(first, second) for first in grid] for second in
 figure, axes = plots.panels(1, width=5.0, height=3.8)
 drawn = axes.contourf(grid, grid, surface, levels=16, cmap="cividis")
 axes.plot(*alpha_star[kink], "*", color="white", markersize=12)
-axes.set(
-    xlabel="slope of the first", ylabel="slope of the second", title="radius of PGB at the solution, hinge"
-)
+axes.set(xlabel="slope of the first", ylabel="slope of the second")
+axes.set_title("radius of PGB at the solution, hinge", loc="left", fontsize=10)
 figure.colorbar(drawn)
 plt.show()
 

@@ -169,7 +169,7 @@ for kind in kinds:
             count += 1
 for kind in kinds:
     print(
-        f"{kind:16} largest distance {largest[kind]:.2f} radii; two distances use up to {100 * used[kind]:.0f} % of the gap"
+        f"{kind:16} largest distance {largest[kind]:.2f} radii; both use up to {100 * used[kind]:.0f} % of the gap"
     )
 print("pairs checked:", count)
 assert 0.5 < min(used.values()) and max(used.values()) <= 1.001
@@ -245,9 +245,10 @@ for ax, top in zip(axes, (9.0, 0.5), strict=True):
         label=r"$\frac{\lambda}{2} |x - x^\star|^2$",
     )
     ax.set(xlabel="$x$", ylim=(0.0, top))
-axes[1].set(xlim=(best - 0.35, best + 0.35), title="the same, nearer")
-axes[0].set(title="one dimension, seven terms")
-axes[0].legend()
+axes[1].set(xlim=(best - 0.35, best + 0.35))
+for ax, title in zip(axes, ("one dimension, seven terms", "the same, nearer"), strict=True):
+    ax.set_title(title, loc="left", fontsize=10)
+axes[0].legend(frameon=False, fontsize=8.5)
 plt.show()
 
 # %%
@@ -262,7 +263,7 @@ fine = np.linspace(1.001 * numbers.sum() / above, 0.999 * (1.0 - gamma) / number
 P, _, G = curves_1d(above, fine)
 curvature = [np.diff(v, 2) / np.diff(fine)[0] ** 2 / above for v in (P, G)]
 print(
-    f"where everything else is straight, curvature in units of lam: P {curvature[0].mean():.3f}, G {curvature[1].mean():.3f}"
+    f"where all else is straight, curvature over lam: P {curvature[0].mean():.3f}, G {curvature[1].mean():.3f}"
 )
 assert rest.min() > -1e-6
 assert np.allclose(curvature[0], 1.0, atol=1e-5) and np.allclose(curvature[1], 2.0, atol=1e-5)
