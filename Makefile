@@ -45,7 +45,7 @@ reproduce: install ## run every experiment on embedded data, write the report (P
 	exit $$failed
 
 test: install ## run all tests and notebooks, then the marked ones without the compiler and with checked indices
-	@$(IN) $(PY) -m safescreen.warmup; \
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup; \
 	$(PY) -m pytest -q -n 2 --dist loadscope; \
 	echo "Once more without the compiler:"; \
 	NUMBA_DISABLE_JIT=1 $(PY) -m pytest -q tests -m nojit || [ $$? -eq 5 ]; \
