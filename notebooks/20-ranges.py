@@ -181,7 +181,7 @@ print("every interval inside the plain one, equal to nine digits")
 # %% [markdown]
 # ## Picture: a range chart
 #
-# One row a triplet, sorted by its margin at the reference. Pale: where the triplet *is*, from solving the problem
+# One row a triplet, those decided for longest outermost. Pale: where the triplet *is*, from solving the problem
 # at thirty values of $\lambda$ (blue: L, orange: R, white: on the quadratic piece in between). Solid: where the
 # range says so, from one reference at $\lambda_0$ and two fractions a triplet.
 
@@ -191,16 +191,15 @@ truth = []
 for at_lam in np.geomspace(*span, 30):
     margins = problem.terms.margins(ss.solve(problem, at_lam, tol=1e-9).x)
     truth.append((at_lam, ss.Screened(margins < u, margins > 1.0)))
-order = np.argsort(margin)
 bounds = {
     "RRPB": ranges,
     "MGB": ss.ranges.midpoint_gap(problem, x0, lam0),
     "DGB": ss.ranges.duality_gap(problem, x0, lam0),
 }
 figure, axes = plots.panels(2, height=4.6)
-range_chart(ranges, lam0, span, order=order, truth=truth, ax=axes[0], title="RRPB: category by colour")
+range_chart(ranges, lam0, span, truth=truth, ax=axes[0], title="RRPB: category by colour")
 nested = {name: bounds[name] for name in ("DGB", "RRPB", "MGB")}
-range_chart(nested, lam0, span, order=order, ax=axes[1], title="the first that decides: DGB, RRPB, MGB")
+range_chart(nested, lam0, span, ax=axes[1], title="the first that decides: DGB, RRPB, MGB")
 plt.show()
 
 # %% [markdown]
@@ -447,23 +446,24 @@ assert claimed and true_margin < 1.0 - 1e-3
 
 # %% [markdown]
 # A wrong certificate, and not by a rounding error: the reduced problem believes that $(1.9, 1.9)$ is *the* solution
-# for this $\lambda$, with gap zero, because it has forgotten the guards. The whole story in pictures:
+# for this $\lambda$, with gap zero, because it has forgotten the guards. The whole story in pictures (on the right, the DGB of the reduced problem is the accepted
+# point itself, and the DGB of the whole problem covers all that is shown):
 
 # %%
 figure, axes = plots.panels(2, height=4.4)
 tolerance = ss.Sphere(best, np.sqrt(2 * tol / lam0_story))
 points = {"earlier": earlier, "optimum": best, "accepted": accepted}
-plots.balls(whole.cone, {"DGB, earlier iterate": dgb, "gap within tolerance": tolerance}, points, ax=axes[0])
-axes[0].set_title(r"$\lambda_0 = 2.5$: the guards go")
+spheres = {"DGB, earlier iterate": dgb, "gap within tolerance": tolerance}
+plots.balls(whole.cone, spheres, points, ax=axes[0], title=r"$\lambda_0 = 2.5$: the guards go")
 points = {"accepted": accepted, "optimum": x_next}
-spheres = {"DGB, whole problem": honest, "DGB, reduced: a point": trusting}
-plots.balls(whole.cone, spheres, points, ax=axes[1], title=r"$\lambda = 5/1.9$: the probe is misjudged")
-for ax in axes:
-    limits = ax.get_xlim(), ax.get_ylim()
-    ax.axvline(1 / 0.52, color="#CC79A7", linewidth=1.2, label="guards cost nothing to the right")
+title = r"$\lambda = 5/1.9$, closer: the probe is misjudged"
+plots.balls(whole.cone, {"DGB, whole problem": honest}, points, ax=axes[1], title=title)
+for ax, limits in zip(axes, (None, ((1.88, 1.96), (1.865, 1.945))), strict=True):
+    limits = limits or (ax.get_xlim(), ax.get_ylim())
+    ax.axvline(1 / 0.52, color="#CC79A7", linewidth=1.2, label="right of it guards cost nothing")
     if ax is axes[1]:
         m1 = np.array(limits[0])
-        ax.plot(m1, (1 + 0.5 * m1) / 1.029, "--", color="#5D4A9C", linewidth=1.2, label="probe: R above")
+        ax.plot(m1, (1 + 0.5 * m1) / 1.029, "--", color="#5D4A9C", linewidth=1.2, label="above it the probe is in R")
     ax.set(xlim=limits[0], ylim=limits[1], xlabel="$m_1$", ylabel="$m_2$")
     ax.legend(loc="lower right", fontsize=8)
 plt.show()

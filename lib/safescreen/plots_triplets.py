@@ -20,7 +20,7 @@ def range_chart(ranges, lam0, span, *, order=None, truth=(), ax=None, title=""):
     span : (float, float)
         The lam shown; the axis is logarithmic and runs from large to small, as a path does.
     order : int array of shape (T,), optional
-        Terms from bottom to top; as they come if left out.
+        Terms from bottom to top. Left out: linear ones below, zero ones on top, those decided for longest outermost.
     truth : sequence of (float, Screened), optional
         The categories at some lam, a column of pale cells each.
     ax : matplotlib axes, optional
@@ -40,8 +40,8 @@ def range_chart(ranges, lam0, span, *, order=None, truth=(), ax=None, title=""):
         raise ValueError(f"span must be positive and increasing, got {(low, high)}")
     several = ranges if isinstance(ranges, dict) else {"": ranges}
     n_terms = len(next(iter(several.values())))
-    order = np.arange(n_terms) if order is None else np.asarray(order)
-    rows = np.arange(n_terms)
+    order = _funnel(*several.values()) if order is None else np.asarray(order)
+    rows, thickness = np.arange(n_terms), 1.0 if n_terms > 40 else 0.72
     with _canvas(ax, (5.2, 4.0)) as ax:
         _cells(ax, truth, low, high, order)
         for name, found in reversed(several.items()):
@@ -51,13 +51,20 @@ def range_chart(ranges, lam0, span, *, order=None, truth=(), ax=None, title=""):
                 left, right = np.clip(left[decided], low, high), np.clip(right[decided], low, high)
                 colour = METHODS.get(name, COLOURS[side])
                 label = name if name and side == "L" else "" if name else NAMES[side]
-                ax.barh(rows[decided], right - left, 0.72, left, color=colour, linewidth=0, label=label, zorder=2)
+                ax.barh(rows[decided], right - left, thickness, left, color=colour, linewidth=0, label=label, zorder=2)
         ax.axvline(lam0, color="black", linewidth=1.0, zorder=3)
         ax.annotate(r"$\lambda_0$", (lam0, n_terms), xytext=(4, 1), textcoords="offset points", fontsize=9)
         ax.set(xscale="log", xlim=(high, low), ylim=(-1.0, n_terms + 0.02 * n_terms + 1.0))
         ax.set(xlabel=r"$\lambda$, from large to small", ylabel="terms", title=title)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=max(2, len(several)))
     return ax
+
+
+def _funnel(*several):
+    """Order by the smallest lam down to which a term is decided."""
+    ends = np.array([[found.L_low, found.R_low] for found in several])
+    in_L, in_R = np.where(np.isnan(ends), np.inf, ends).min(axis=0)
+    return np.lexsort((np.where(np.isfinite(in_L), in_L, -in_R), np.isfinite(in_R).astype(int) - np.isfinite(in_L)))
 
 
 def _cells(ax, truth, low, high, order):
