@@ -449,7 +449,7 @@ for kind in kinds:
             assert distance <= ball.radius + best.eps
             if distance > 1e3 * best.eps:
                 position = max(position, distance / ball.radius)
-            # any other Gamma = H_- + E, E in the cone: D falls by (|x_Gamma|^2 - |x(alpha)|^2) lam/2, x_Gamma is feasible
+            # another Gamma, H_- + E with E in the cone: x_Gamma stays feasible, D falls
             E = rng.standard_normal(best.x.shape)
             E = instance.cone.project(E + E.T if E.ndim == 2 else E) if kind != "support vectors" else 0.0 * E
             x_Gamma = ball.center + E * rng.uniform(0.0, 0.5) * np.linalg.norm(best.x)
@@ -519,9 +519,9 @@ assert sp.expand(primal_s - dual_s - (1 - s) ** 2) == 0
 # ### A smaller gap for free
 #
 # Theorem 4 does not care where the gap comes from. Triplets that are already known to be in $L$ or $R$ may be
-# taken out of the problem: the reduced problem has the same solution, and a gap that is never larger
-# (notebook `10-problem-and-duality`). Its DGB is a ball around the same center, possibly smaller, that still
-# holds $x^\star$.
+# taken out of the problem: the reduced problem has the same solution and, for the same dual point, a gap that
+# is never larger (notebook `10-problem-and-duality`). Its DGB is a ball around the same center that still
+# holds $x^\star$, here a smaller one.
 
 # %%
 u = problem.terms.margins(x_star)

@@ -310,6 +310,7 @@ axes[0].set(
     ylim=(0, 1),
 )
 axes[0].set_title("plain Algorithm 2", loc="left", fontsize=10)
+axes[0].tick_params(axis="x", which="minor", labelbottom=False)
 axes[0].set_xlim(lams[1], lams[-1])
 axes[0].legend(loc="lower right", frameon=True)
 plots.shares(library_path, ax=axes[1], title="library, after solving")
