@@ -2,17 +2,20 @@
 # # The sphere rule, and what rules cost
 #
 # Once a ball holds the solution, a triplet is decided by one inner product, one norm and one comparison.
-# This notebook derives the rule in three lines and then looks at what the lines leave out: how the norm is
-# computed without losing its digits, and what a million of these tests cost when triplets share their
+# This notebook derives the rule in three lines and then looks at what the lines leave out: how the norm
+# is computed without losing its digits, and what a million of these tests cost when triplets share their
 # pairs.
 #
 # At the end you will have seen that
 #
-# * the extreme values of $\langle H, X\rangle$ over a ball are $\langle H, Q\rangle \mp r\|H\|$, and are attained;
-# * the textbook formula for $\|H\|$ can return 0 for a triplet whose norm is not, and then screens falsely;
-# * the paper counts $O(d^2)$ a triplet; through shared pairs it is $O(nd^2 + Pd + T)$ for all of them, and
-#   for some balls the products are there already;
-# * beside it stand $O(d^3)$ a step for the semidefinite rule and twice the sphere rule for the linear one.
+# * the extreme values of $\langle H, X\rangle$ over a ball are $\langle H, Q\rangle \mp r\|H\|$, and are
+#   attained;
+# * the textbook formula for $\|H\|$ can return 0 for a triplet whose norm is not, and then screens
+#   falsely;
+# * the paper counts $O(d^2)$ a triplet; through shared pairs it is $O(nd^2 + Pd + T)$ for all of them,
+#   and for some balls the products are there already;
+# * beside it stand $O(d^3)$ a step for the semidefinite rule and twice the sphere rule for the linear
+#   one.
 
 # %%
 import time
@@ -34,11 +37,12 @@ plt.rcParams.update(plots.STYLE)
 # >
 # > $$\langle H, Q\rangle - r\|H\| \ \le\ \langle H, M^\star\rangle \ \le\ \langle H, Q\rangle + r\|H\| .$$
 # >
-# > So $\langle H, Q\rangle - r\|H\| > 1$ puts the triplet into R, and $\langle H, Q\rangle + r\|H\| < 1 - \gamma$ into L.
+# > So $\langle H, Q\rangle - r\|H\| > 1$ puts the triplet into R, and
+# > $\langle H, Q\rangle + r\|H\| < 1 - \gamma$ into L.
 #
-# > **Cost** (STS19 section 5). $\langle H, Q\rangle$ takes $O(d^2)$ operations a triplet and $\|H\|$ takes $O(d)$,
-# > once; for DGB, RPB and RRPB the product is known from the objective, which leaves $O(1)$. The linear rule
-# > takes $O(d^2)$, the semidefinite one $O(d^3)$ in each iteration.
+# > **Cost** (STS19 section 5). $\langle H, Q\rangle$ takes $O(d^2)$ operations a triplet and $\|H\|$
+# > takes $O(d)$, once; for DGB, RPB and RRPB the product is known from the objective, which leaves
+# > $O(1)$. The linear rule takes $O(d^2)$, the semidefinite one $O(d^3)$ in each iteration.
 #
 # | assumption | what for |
 # |---|---|
@@ -48,9 +52,10 @@ plt.rcParams.update(plots.STYLE)
 #
 # ## Derivation
 #
-# Write $X = Q + Y$ with $\|Y\| \le r$. Then $\langle H, X\rangle = \langle H, Q\rangle + \langle H, Y\rangle$, and by
-# Cauchy and Schwarz $|\langle H, Y\rangle| \le r\|H\|$, with equality at $Y = \mp rH/\|H\|$. That is all. The same
-# three lines serve samples, diagonal metrics and quadruplets; nothing about $H$ is used.
+# Write $X = Q + Y$ with $\|Y\| \le r$. Then $\langle H, X\rangle = \langle H, Q\rangle + \langle H,
+# Y\rangle$, and by Cauchy and Schwarz $|\langle H, Y\rangle| \le r\|H\|$, with equality at $Y = \mp
+# rH/\|H\|$. That is all. The same three lines serve samples, diagonal metrics and quadruplets; nothing
+# about $H$ is used.
 
 # %%
 rng = np.random.default_rng(0)
@@ -76,9 +81,9 @@ assert worst < 1e-6
 #
 # $$\|H\|^2 = |u|^4 + |v|^4 - 2(u'v)^2 . \tag{1}$$
 #
-# That subtracts nearly equal numbers when $u \approx v$, that is when $x_j$ and $x_l$ are close together and far
-# from $x_i$: the triplet of an outlying anchor. With the difference and the sum of the two, $p = u - v = x_j -
-# x_l$ and $s = u + v$,
+# That subtracts nearly equal numbers when $u \approx v$, that is when $x_j$ and $x_l$ are close together
+# and far from $x_i$: the triplet of an outlying anchor. With the difference and the sum of the two, $p =
+# u - v = x_j - x_l$ and $s = u + v$,
 #
 # $$H = \tfrac12 (p s' + s p'), \qquad \|H\|^2 = \tfrac12\big(|p|^2|s|^2 + (p's)^2\big), \tag{2}$$
 #
@@ -161,8 +166,8 @@ print("same masks as the slow rule, and every decision holds at the solution:", 
 
 # %% [markdown]
 # Not only on wine. Random problems over three cones, several balls each, every decision held against a
-# solution that is far more accurate than the balls; and a radius that is half of what it should be, to see
-# whether the test could fail at all.
+# solution that is far more accurate than the balls; and a radius that is half of what it should be, to
+# see whether the test could fail at all.
 
 # %% tags=["STS19-D4.1"]
 rng = np.random.default_rng(16)
@@ -194,10 +199,11 @@ assert false == 0 and decisions > 1000 and false_half > 0
 #
 # ### Triplets share pairs
 #
-# $\langle H_{ijl}, Q\rangle = \mathrm{d}_Q(x_i, x_l) - \mathrm{d}_Q(x_i, x_j)$, two squared distances, one a pair. With
-# $k$ neighbours of either kind an anchor has $k^2$ triplets but $2k$ pairs. So compute $Z = XQ$ once
-# ($nd^2$ multiplications), one distance a distinct pair ($d$ each, from the rows of $X$ and $Z$), and one
-# subtraction a triplet. The functions below count their multiplications from the shapes they multiply.
+# $\langle H_{ijl}, Q\rangle = \mathrm{d}_Q(x_i, x_l) - \mathrm{d}_Q(x_i, x_j)$, two squared distances,
+# one a pair. With $k$ neighbours of either kind an anchor has $k^2$ triplets but $2k$ pairs. So compute
+# $Z = XQ$ once ($nd^2$ multiplications), one distance a distinct pair ($d$ each, from the rows of $X$ and
+# $Z$), and one subtraction a triplet. The functions below count their multiplications from the shapes
+# they multiply.
 
 
 # %%
@@ -213,10 +219,11 @@ def by_pairs(X, index, Q):
     """Margins through distinct pairs."""
     n, d = X.shape
     n_terms = len(index)
-    pairs, number = np.unique(np.vstack([index[:, [0, 2]], index[:, [0, 1]]]), axis=0, return_inverse=True)
+    ends = np.concatenate([index[:, 2], index[:, 1]]).astype(np.int64)  # others, then same
+    keys, number = np.unique(np.tile(index[:, 0], 2) * n + ends, return_inverse=True)
+    pairs = np.stack([keys // n, keys % n], axis=1)
     Z = X @ Q
     distance = np.sum((X[pairs[:, 0]] - X[pairs[:, 1]]) * (Z[pairs[:, 0]] - Z[pairs[:, 1]]), axis=1)
-    number = number.ravel()
     return distance[number[:n_terms]] - distance[number[n_terms:]], n * d * d + len(pairs) * d, len(pairs)
 
 
@@ -243,6 +250,7 @@ assert min(saving.values()) > 9 and saving["breast-cancer", 20] > 300
 # The same counts on random data, one size changed at a time, as exponents: multiplications $\sim
 # \text{size}^e$. By pairs nothing depends on the number of triplets but the subtraction, and $d$ enters
 # through $d^2$ a *point*.
+
 
 # %% tags=["STS19-D5"]
 def counts(n, d, k):
@@ -273,8 +281,8 @@ assert growth["dimension d"][0] > 1.9 and abs(growth["points n"][1] - 1.0) < 0.0
 # %% [markdown]
 # ### Products that are there already
 #
-# The centers of DGB, RPB and RRPB are multiples of the reference $M$, so their products are multiples of the
-# margins that the objective has just computed: $O(1)$ a triplet, as the paper says. The center of the
+# The centers of DGB, RPB and RRPB are multiples of the reference $M$, so their products are multiples of
+# the margins that the objective has just computed: $O(1)$ a triplet, as the paper says. The center of the
 # gradient bound is $M - g/2\lambda$, whose direction is new; that of PGB is a projection. These need one
 # more pass.
 
@@ -307,15 +315,17 @@ assert np.allclose(balls["RRPB"].center, (lam0 + lam) / (2 * lam) * x0.x)
 # | semidefinite | twice the sphere rule's | an eigendecomposition a step, $O(d^3)$ |
 #
 # Time per call of the library's rules on random data of growing dimension, with the same number of
-# triplets (720), and of the semidefinite rule for one triplet. (These figures depend on the machine; nothing is asserted.)
+# triplets (720), and of the semidefinite rule for one triplet. (These figures depend on the machine;
+# nothing is asserted.)
+
 
 # %% tags=["nbval-ignore-output"]
-def seconds(action, repeats=5):
-    action()
+def seconds(action, *args, repeats=5):
+    action(*args)
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        action()
+        action(*args)
         times.append(time.perf_counter() - start)
     return float(np.median(times))
 
@@ -330,9 +340,9 @@ for d in (8, 16, 32, 64):
     b = ss.spheres.gradient_bound(timed, ss.solve(timed, at / 0.9, rtol=1e-6).x, at)
     other = ss.spheres.duality_gap_bound(timed, ss.solve(timed, at / 0.95, rtol=1e-6).x, at)
     row = [
-        seconds(lambda: ss.rules.sphere(timed, b)),
-        seconds(lambda: ss.rules.cone_halfspace(timed, b)),
-        seconds(lambda: ss.rules.intersection(timed, b, other)),
+        seconds(ss.rules.sphere, timed, b),
+        seconds(ss.rules.cone_halfspace, timed, b),
+        seconds(ss.rules.intersection, timed, b, other),
     ]
     first = ss.rules.sphere(timed, b)
     skip = np.arange(len(timed)) % 18 > 0  # every eighteenth triplet is enough to know
@@ -345,9 +355,9 @@ for d in (8, 16, 32, 64):
 # %% [markdown]
 # ## Picture
 #
-# Left: the rule in the plane of $Q$ and $H$. The lines are levels of $\langle H, X\rangle$; the ball touches the
-# lowest and the highest it meets at $Q \mp rH/\|H\|$. This triplet is in R if the line of level 1 lies below
-# the ball. Right: multiplications a triplet for the data sets of the table.
+# Left: the rule in the plane of $Q$ and $H$. The lines are levels of $\langle H, X\rangle$; the ball
+# touches the lowest and the highest it meets at $Q \mp rH/\|H\|$. This triplet is in R if the line of
+# level 1 lies below the ball. Right: multiplications a triplet for the data sets of the table.
 
 # %%
 figure, axes = plots.panels(2, height=3.4, width_ratios=(1.0, 1.5))
@@ -374,9 +384,9 @@ plt.show()
 #
 # ### A norm that rounds to zero
 #
-# Anchor far away, $x_j$ and $x_l$ close together, a ball that says next to nothing ($r$ large). Formula (1)
-# loses the norm, the slack vanishes, and the triplet is "decided" although the ball contains matrices that
-# contradict it.
+# Anchor far away, $x_j$ and $x_l$ close together, a ball that says next to nothing ($r$ large). Formula
+# (1) loses the norm, the slack vanishes, and the triplet is "decided" although the ball contains matrices
+# that contradict it.
 
 # %%
 x_i, x_j = np.array([1000.0, 1000.0]), np.array([0.1, 0.2])
@@ -387,7 +397,8 @@ q, r = u @ Q @ u - v @ Q @ v, 1e12
 n_bad, n_good = norm_1(u, v), norm_2(u, v)
 print(f"<H, Q> = {q:.1f};  formula (1) is right to 1 %: {abs(n_bad / n_good - 1) < 0.01};  formula (2): {n_good:.1e}")
 lowest = q - r * n_good
-print(f"minimum over the ball: {lowest:.1e}; the library decides R: {bool(ss.rules.sphere(ss.Problem(ss.Triplets(X, [[0, 1, 2]]), loss), ss.Sphere(Q, r)).in_R[0])}")
+far = ss.Problem(ss.Triplets(X, [[0, 1, 2]]), loss)
+print(f"minimum over the ball: {lowest:.1e}; the library decides R: {bool(ss.rules.sphere(far, ss.Sphere(Q, r)).in_R[0])}")
 assert lowest < 1.0 and abs(n_bad / n_good - 1) > 0.01
 
 # %%
@@ -423,16 +434,17 @@ for center, expected in ((1.0 / 3.0, False), (0.34, True)):
 # %% [markdown]
 # ## Exercise
 #
-# Screening *blocks* of triplets needs a bound that separates into pairs: $\|H\| \le |u|^2 + |v|^2$. Show it. When
-# is it an equality, and by what factor can it be too large if $u \perp v$? If $u$ and $v$ are nearly the same?
+# Screening *blocks* of triplets needs a bound that separates into pairs: $\|H\| \le |u|^2 + |v|^2$. Show
+# it. When is it an equality, and by what factor can it be too large if $u \perp v$? If $u$ and $v$ are
+# nearly the same?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# The triangle inequality for $uu' - vv'$, or (1): $|u|^4 + |v|^4 - 2(u'v)^2 \le (|u|^2 + |v|^2)^2$. The difference of
-# the two sides is $2|u|^2|v|^2 + 2(u'v)^2$, so equality needs $u = 0$ or $v = 0$: a duplicated point. For $u \perp v$
-# the factor is $(a + b)/\sqrt{a^2 + b^2} \le \sqrt 2$. For $u \to v$ it grows without bound: $\|H\| \to 0$. Blocks lose
-# the triplets of outlying anchors, and little elsewhere.
+# The triangle inequality for $uu' - vv'$, or (1): $|u|^4 + |v|^4 - 2(u'v)^2 \le (|u|^2 + |v|^2)^2$. The
+# difference of the two sides is $2|u|^2|v|^2 + 2(u'v)^2$, so equality needs $u = 0$ or $v = 0$: a
+# duplicated point. For $u \perp v$ the factor is $(a + b)/\sqrt{a^2 + b^2} \le \sqrt 2$. For $u \to v$ it
+# grows without bound: $\|H\| \to 0$. Blocks lose the triplets of outlying anchors, and little elsewhere.
 #
 # </details>
 
@@ -449,12 +461,12 @@ assert (u @ u + v @ v) / norm_2(u, v) <= np.sqrt(2.0)
 # %% [markdown]
 # ## Fine print
 #
-# * **Rounding.** Every product comes with an error bound, proportional to $\|Q\|$ and to the scale of the two
-#   pairs; norms and radius are upper bounds; the roundings of the test itself are added. NaN compares false
-#   and leaves a triplet undecided.
+# * **Rounding.** Every product comes with an error bound, proportional to $\|Q\|$ and to the scale of the
+#   two pairs; norms and radius are upper bounds; the roundings of the test itself are added. NaN compares
+#   false and leaves a triplet undecided.
 # * **Memory.** Two pair numbers of four bytes and one norm a triplet, no matrix $H$ anywhere.
-# * **Fewer than $T$.** With the separable bound of the exercise whole blocks of triplets are decided by sorted
-#   pair values, and even the one subtraction goes.
+# * **Fewer than $T$.** With the separable bound of the exercise whole blocks of triplets are decided by
+#   sorted pair values, and even the one subtraction goes.
 # * **The paper's $O(d^2)$** is right for one triplet on its own; what it misses is only that triplets are
 #   never alone.
 #
@@ -462,4 +474,5 @@ assert (u @ u + v @ v) / norm_2(u, v) <= np.sqrt(2.0)
 #
 # * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
 #   Computation 31, 2019: section 4.1, equation 4.1; section 5.
-# * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, 2014: Lemma 1.
+# * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, 2014:
+#   Lemma 1.

@@ -12,10 +12,11 @@
 #   decided, and the search for $y$ may stop there;
 # * the sign matters: it replaces the paper's preliminary test with a feasible point, without which the
 #   printed procedure makes false decisions;
-# * from a center in the cone, $Q + yH$ has at most one negative eigenvalue **for either sign of $y$** (the
-#   paper's argument covers one), so a single eigenpair is enough; and it can be had in $O(d)$;
-# * for the raw gradient bound the cone buys a good deal, of which a single half-space gives nearly all at a
-#   hundredth of the price; for a ball that knows of the cone already (PGB) it buys about half a percent.
+# * from a center in the cone, $Q + yH$ has at most one negative eigenvalue **for either sign of $y$**
+#   (the paper's argument covers one), so a single eigenpair is enough; and it can be had in $O(d)$;
+# * for the raw gradient bound the cone buys a good deal, of which a single half-space gives nearly all at
+#   a hundredth of the price; for a ball that knows of the cone already (PGB) it buys about half a
+#   percent.
 
 # %%
 import time
@@ -33,19 +34,21 @@ plt.rcParams.update(plots.STYLE)
 # %% [markdown]
 # ## The claim
 #
-# The solution $M^\star$ lies in the ball $\|X - Q\| \le r$ and in the cone $X \succeq 0$. For R we want to be
-# sure that $\langle H, M^\star\rangle > C$ with $C = 1$.
+# The solution $M^\star$ lies in the ball $\|X - Q\| \le r$ and in the cone $X \succeq 0$. For R we want
+# to be sure that $\langle H, M^\star\rangle > C$ with $C = 1$.
 #
-# > **As printed** (STS19 section 4.2). Choose any $X_0$ in ball and cone. If $\langle H, X_0\rangle \le C$
-# > the triplet is not certain. Otherwise solve the *semidefinite least-squares* problem
+# > **As printed** (STS19 section 4.2). Choose any $X_0$ in ball and cone. If
+# > $\langle H, X_0\rangle \le C$ the triplet is not certain. Otherwise solve the *semidefinite least-squares* problem
 # > $\min \|X - Q\|^2$ subject to $\langle H, X\rangle = C$, $X \succeq 0$; if its value exceeds $r^2$, the triplet is
 # > in R. Its dual is
 # >
 # > $$\max_y\ D(y) = -\|[Q + yH]_+\|^2 + 2Cy + \|Q\|^2, \tag{1}$$
 # >
-# > whose ascent may stop as soon as $D(y) > r^2$. For L use $C = 1 - \gamma$, with the inequalities turned.
+# > whose ascent may stop as soon as $D(y) > r^2$. For L use $C = 1 - \gamma$, with the inequalities
+# > turned.
 # >
-# > If $Q \succeq 0$, $Q + yH$ has at most one negative eigenvalue, and $[Q + yH]_+$ needs that eigenpair only.
+# > If $Q \succeq 0$, $Q + yH$ has at most one negative eigenvalue, and $[Q + yH]_+$ needs that eigenpair
+# > only.
 #
 # > **What this notebook proves** (and the library does). For R any $y \le 0$, for L any $y \ge 0$ with
 # > $D(y) > r^2$ decides the triplet. No $X_0$ is needed.
@@ -62,15 +65,15 @@ plt.rcParams.update(plots.STYLE)
 # ### Step 1: a distance, and its dual
 #
 # "Every point of the region has $\langle H, X\rangle > 1$" says: every point of the cone with $\langle H,
-# X\rangle \le 1$ is farther than $r$ from $Q$. Let $X$ be such a point and $z \ge 0$ any number (it will be
-# $-y$). Then
+# X\rangle \le 1$ is farther than $r$ from $Q$. Let $X$ be such a point and $z \ge 0$ any number (it will
+# be $-y$). Then
 #
 # $$\|X - Q\|^2 \ \ge\ \|X - Q\|^2 + 2z\big(\langle H, X\rangle - 1\big)
 # = \|X - (Q - zH)\|^2 - \|Q - zH\|^2 + \|Q\|^2 - 2z ,$$
 #
-# and since $X$ is in the cone, $\|X - Z\|^2 \ge \|[Z]_-\|^2$ for $Z = Q - zH$. With $\|Z\|^2 = \|[Z]_+\|^2 +
-# \|[Z]_-\|^2$ what is left is $D(-z)$. For L, the points to keep out have $\langle H, X\rangle \ge 1 -
-# \gamma$, the bracket is turned and $y = +z$.
+# and since $X$ is in the cone, $\|X - Z\|^2 \ge \|[Z]_-\|^2$ for $Z = Q - zH$. With $\|Z\|^2 =
+# \|[Z]_+\|^2 + \|[Z]_-\|^2$ what is left is $D(-z)$. For L, the points to keep out have $\langle H,
+# X\rangle \ge 1 - \gamma$, the bracket is turned and $y = +z$.
 #
 # Two lines; no optimisation problem has been solved, and any $z \ge 0$ will do.
 
@@ -78,7 +81,12 @@ plt.rcParams.update(plots.STYLE)
 d = 2
 X_s, Q_s, H_s = (sp.Matrix(2, 2, sp.symbols(f"{n}11 {n}12 {n}12 {n}22", real=True)) for n in "xqh")
 z = sp.symbols("z", nonnegative=True)
-inner = lambda A, B: (A.T * B).trace()
+
+
+def inner(A, B):
+    return (A.T * B).trace()
+
+
 first = inner(X_s - Q_s, X_s - Q_s) + 2 * z * (inner(H_s, X_s) - 1)
 Z_s = Q_s - z * H_s
 second = inner(X_s - Z_s, X_s - Z_s) - inner(Z_s, Z_s) + inner(Q_s, Q_s) - 2 * z
@@ -99,8 +107,8 @@ print("completed square, left minus right:", sp.expand(first - second))
 #
 # ## Ten lines of numpy
 #
-# An ascent: bisection on the sign of $D'$, stopped by the first $y$ that decides. It also returns how many
-# eigendecompositions it took.
+# An ascent: bisection on the sign of $D'$, stopped by the first $y$ that decides. It also returns how
+# many eigendecompositions it took.
 
 
 # %%
@@ -130,9 +138,9 @@ def in_R(H, Q, r, C=1.0):
 # %% [markdown]
 # ## Does it match?
 #
-# cvxpy finds the minimum of $\langle H, X\rangle$ over ball and cone. A threshold a little below it must be
-# certified, one a little above must not; by the lines above and by the library. A third column counts how
-# many of the thresholds are out of reach of the ball alone.
+# cvxpy finds the minimum of $\langle H, X\rangle$ over ball and cone. A threshold a little below it must
+# be certified, one a little above must not; by the lines above and by the library. A third column counts
+# how many of the thresholds are out of reach of the ball alone.
 
 # %% tags=["STS19-D4.2"]
 rng = np.random.default_rng(17)
@@ -160,11 +168,11 @@ assert tally[1] == tally[2] == tally[3] == tally[0] // 2 and tally[4] < tally[1]
 # %% [markdown]
 # ## The sign of $y$
 #
-# The printed dual has $y \in \mathbb{R}$, because the printed constraint is $\langle H, X\rangle = 1$. With
-# either sign, $D(y) > r^2$ proves that the region does not *meet* the plane $\langle H, X\rangle = 1$. The region
-# could lie on either side of it! That is why the paper needs $X_0$. If somebody forgets it, or lets an
-# ascent run from a start of the wrong sign, this is what happens on wine, where most triplets are clearly
-# on one side or the other:
+# The printed dual has $y \in \mathbb{R}$, because the printed constraint is $\langle H, X\rangle = 1$.
+# With either sign, $D(y) > r^2$ proves that the region does not *meet* the plane $\langle H, X\rangle =
+# 1$. The region could lie on either side of it! That is why the paper needs $X_0$. If somebody forgets
+# it, or lets an ascent run from a start of the wrong sign, this is what happens on wine, where most
+# triplets are clearly on one side or the other:
 
 
 # %%
@@ -202,16 +210,16 @@ assert np.all(with_X0 == with_sign)
 #
 # $$Q + yH = \underbrace{(Q + y\,uu')}_{\succeq 0} - y\,vv' ,$$
 #
-# a positive semidefinite matrix less one of rank one: on the hyperplane $v^\perp$ its form is non-negative,
-# so two negative eigenvalues would have no room. The paper says "$H$ has at most one negative eigenvalue,
-# hence". But the rule for **R** goes to $y < 0$, and there it is the *positive* part of $H$ that is
-# subtracted:
+# a positive semidefinite matrix less one of rank one: on the hyperplane $v^\perp$ its form is
+# non-negative, so two negative eigenvalues would have no room. The paper says "$H$ has at most one
+# negative eigenvalue, hence". But the rule for **R** goes to $y < 0$, and there it is the *positive* part
+# of $H$ that is subtracted:
 #
 # $$Q + yH = (Q + |y|\,vv') - |y|\,uu' .$$
 #
 # Again one negative eigenvalue at most, because $uu'$ has rank one too. It is a property of triplets (and
-# quadruplets) that both parts have rank one; an $H$ that has one negative but several positive eigenvalues
-# satisfies the paper's premise and breaks its conclusion.
+# quadruplets) that both parts have rank one; an $H$ that has one negative but several positive
+# eigenvalues satisfies the paper's premise and breaks its conclusion.
 
 
 # %%
@@ -262,9 +270,9 @@ assert worst < 1e-12
 #
 # Left: $2\times 2$ matrices, the plane through the center, its projection and the solution of a small
 # problem. The ball of the gradient bound sticks out of the cone; the part inside is what the rule works
-# with. Right: the dual functions of candidates for L that the ball alone cannot decide, in units of $r^2$. A
-# dot marks the first $y$ that decides, where an ascent may stop. Curves that pass the line are certified; for the others the maximum itself is
-# below.
+# with. Right: the dual functions of candidates for L that the ball alone cannot decide, in units of
+# $r^2$. A dot marks the first $y$ that decides, where an ascent may stop. Curves that pass the line are
+# certified; for the others the maximum itself is below.
 
 # %%
 rng = np.random.default_rng(3)
@@ -303,18 +311,19 @@ assert certified > 5
 # %% [markdown]
 # ## What the ball cannot do
 #
-# An extreme case by hand. $Q = \mathrm{diag}(-0.3, 0.5)$ lies outside of the cone, $r = 0.32$. The point of the
-# triplet $x_i = 0$, $x_j = (1, 0)$, $x_l = (0, 2)$ is $H = \mathrm{diag}(-1, 4)$, $\langle H, Q\rangle = 2.3$ and
-# $r\|H\| = 1.32$: the ball's minimum is 0.98, just not enough. But in the cone $X_{11} \ge 0$ must be made up
-# for, and only $\sqrt{0.32^2 - 0.3^2} \approx 0.11$ of the radius is left to go in other directions.
+# An extreme case by hand. $Q = \mathrm{diag}(-0.3, 0.5)$ lies outside of the cone, $r = 0.32$. The triplet
+# $x_i = 0$, $x_j = (1, 0)$, $x_l = (0, 2)$ has $H = \mathrm{diag}(-1, 4)$, $\langle H, Q\rangle = 2.3$ and
+# $r\|H\| = 1.32$: the ball's minimum is 0.98, just not enough. But in the cone $X_{11} \ge 0$ must be made
+# up for, and only $\sqrt{0.32^2 - 0.3^2} \approx 0.11$ of the radius is left to go in other directions.
 
 # %%
 by_hand = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]), [[0, 1, 2]])
 problem, hand_ball = ss.Problem(by_hand, loss), ss.Sphere(np.diag([-0.3, 0.5]), 0.32)
 H = by_hand.elements(np.array([0]))[0][0]
-print(f"ball alone: minimum {np.vdot(H, hand_ball.center) - 0.32 * np.linalg.norm(H):.2f}, decided", bool(ss.rules.sphere(problem, hand_ball).in_R[0]))
-print("with the cone: decided", bool(ss.rules.semidefinite(problem, hand_ball).in_R[0]), "after", in_R(H, hand_ball.center, 0.32)[1], "decomposition")
-assert ss.rules.semidefinite(problem, hand_ball).in_R[0] and not ss.rules.sphere(problem, hand_ball).in_R[0]
+alone, with_cone = (bool(rule(problem, hand_ball).in_R[0]) for rule in (ss.rules.sphere, ss.rules.semidefinite))
+print(f"ball alone: minimum {np.vdot(H, hand_ball.center) - 0.32 * np.linalg.norm(H):.2f}, decided {alone}")
+print(f"with the cone: decided {with_cone} after {in_R(H, hand_ball.center, 0.32)[1]} decomposition")
+assert with_cone and not alone
 
 # %% [markdown]
 # ## What it gains and what it costs
@@ -347,8 +356,8 @@ assert gained["GB", 0.003] > 0.05 and gained["PGB", 0.003] < 0.05
 
 # %% [markdown]
 # The cone mends GB where its constraint binds; PGB has most of that already, and for balls around a good
-# reference the cone adds a percent at most. The price: how many triplets had to be tried one by one, and how
-# many eigendecompositions each took. (Counted with the ten lines above, on every tenth of them.)
+# reference the cone adds a percent at most. The price: how many triplets had to be tried one by one, and
+# how many eigendecompositions each took. (Counted with the ten lines above, on every tenth of them.)
 
 # %%
 b = saved_balls[-3]  # GB at the smallest lam
@@ -359,45 +368,49 @@ tried = np.flatnonzero(above & ~plain.in_R)[::10]
 results = [in_R(H_real[t], b.center, b.radius) for t in tried]
 used_yes = [used for passed, used in results if passed]
 used_no = [used for passed, used in results if not passed]
-print(f"tried {len(tried)}: certified {len(used_yes)} (median {int(np.median(used_yes))} decompositions), not certified {len(used_no)} (all {max(used_no)})")
+print(f"tried {len(tried)}: certified {len(used_yes)}, with {int(np.median(used_yes))} decomposition (median)")
+print(f"           not certified {len(used_no)}, with {max(used_no)} decompositions")
 assert np.median(used_yes) <= 3 and len(used_yes) > 5
 
 # %% [markdown]
-# The early stop does what weak duality promises: a certified triplet takes a step or two. It is those that
-# *cannot* be certified that cost; the library gives them up when the tangents of $D$ at both ends of its
-# bracket meet below $r^2$, or when $[Z]_+$ is itself a point of the region beyond the threshold.
+# The early stop does what weak duality promises: a certified triplet takes a step or two. It is those
+# that *cannot* be certified that cost; the library gives them up when the tangents of $D$ at both ends of
+# its bracket meet below $r^2$, or when $[Z]_+$ is itself a point of the region beyond the threshold.
+
 
 # %% tags=["nbval-ignore-output"]
-def seconds(action, repeats=5):
-    action()
+def seconds(action, *args, repeats=5):
+    action(*args)
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        action()
+        action(*args)
         times.append(time.perf_counter() - start)
     return np.median(times)
 
 
 for label, rule in (("sphere", ss.rules.sphere), ("half-space", ss.rules.cone_halfspace), ("semidefinite", ss.rules.semidefinite)):
-    print(f"{label:13} {seconds(lambda: rule(real, b)) * 1e3:8.2f} ms for {len(real)} triplets, rate {rule(real, b).rate:.3f}")
+    print(f"{label:13} {seconds(rule, real, b) * 1e3:8.2f} ms for {len(real)} triplets, rate {rule(real, b).rate:.3f}")
 
 # %% [markdown]
 # ## Exercise
 #
-# Let $Q = V\Lambda V'$ be decomposed once and for all triplets, $Q \succeq 0$. Find the negative eigenvalue of $Q + y(uu' -
-# vv')$, $y > 0$, in $O(d)$ operations a trial, given $V'u$ and $V'v$. Hint: $\det(\Lambda - \mu I + y(aa' - bb'))$ is
-# $\det(\Lambda - \mu I)$ times a $2 \times 2$ determinant.
+# Let $Q = V\Lambda V'$ be decomposed once and for all triplets, $Q \succeq 0$. Find the negative
+# eigenvalue of $Q + y(uu' - vv')$, $y > 0$, in $O(d)$ operations a trial, given $V'u$ and $V'v$. Hint:
+# $\det(\Lambda - \mu I + y(aa' - bb'))$ is $\det(\Lambda - \mu I)$ times a $2 \times 2$ determinant.
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# For $\mu < 0$, with $a = V'u$, $b = V'v$ and $\langle a, b\rangle_\mu = \sum_k a_k b_k/(\Lambda_k - \mu)$ that determinant is
+# For $\mu < 0$, with $a = V'u$, $b = V'v$ and $\langle a, b\rangle_\mu = \sum_k a_k b_k/(\Lambda_k -
+# \mu)$ that determinant is
 #
 # $$f(\mu) = (1 + y\langle a, a\rangle_\mu)(1 - y\langle b, b\rangle_\mu) + y^2\langle a, b\rangle_\mu^2 .$$
 #
-# The other factor is positive, so $f(\mu) < 0$ says that an odd number of eigenvalues lies below $\mu$, and we
-# know there is at most one. Bisect between $-y\|b\|^2$ and 0. Transforming $u$ and $v$ costs $O(d^2)$, which
-# is no more than reading $H$; each trial costs $O(d)$ instead of the $O(d^3)$ of a decomposition.
+# The other factor is positive, so $f(\mu) < 0$ says that an odd number of eigenvalues lies below $\mu$,
+# and we know there is at most one. Bisect between $-y\|b\|^2$ and 0. Transforming $u$ and $v$ costs
+# $O(d^2)$, which is no more than reading $H$; each trial costs $O(d)$ instead of the $O(d^3)$ of a
+# decomposition.
 #
 # </details>
 
@@ -430,16 +443,18 @@ assert worst < 1e-10
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** The sphere rule for all triplets, two products for the undecided ones ($\langle H, Q\rangle$ and
-#   $\langle H, [Q]_+\rangle$, both by pairs), then $O(d^3)$ a step for those that $[Q]_+$ does not refute.
-# * **Rounding.** $D(y)$ is a difference of large numbers when $y$ is large, and a sum of small ones when it
-#   is small; the library evaluates two algebraically equal forms with error bounds and takes the better.
-# * **Strong duality** (the maximum of $D$ *is* the squared distance) needs a positive definite point beyond
-#   the threshold. Without it nothing unsafe happens; some triplet may stay undecided.
-# * **The single eigenpair** saves little at small $d$, where a LAPACK call for all of them takes as long; it
-#   is meant for hundreds of features.
-# * **Relatives.** One half-space of the cone instead of all of it: `18-linear-rule`. Diagonal metrics, where the
-#   ascent has a closed form: `21-diagonal-metrics`.
+# * **Cost.** The sphere rule for all triplets, two products for the undecided ones ($\langle H, Q\rangle$
+#   and $\langle H, [Q]_+\rangle$, both by pairs), then $O(d^3)$ a step for those that $[Q]_+$ does not
+#   refute.
+# * **Rounding.** $D(y)$ is a difference of large numbers when $y$ is large, and a sum of small ones when
+#   it is small; the library evaluates two algebraically equal forms with error bounds and takes the
+#   better.
+# * **Strong duality** (the maximum of $D$ *is* the squared distance) needs a positive definite point
+#   beyond the threshold. Without it nothing unsafe happens; some triplet may stay undecided.
+# * **The single eigenpair** saves little at small $d$, where a LAPACK call for all of them takes as long;
+#   it is meant for hundreds of features.
+# * **Relatives.** One half-space of the cone instead of all of it: `18-linear-rule`. Diagonal metrics,
+#   where the ascent has a closed form: `21-diagonal-metrics`.
 #
 # ## References
 #

@@ -8,8 +8,8 @@
 #
 # At the end you will have seen that
 #
-# * the answer is $\langle H, Q\rangle - r\|H\| \cos(\theta + \varphi)$: one angle says how deep the cut is,
-#   the other where $H$ points;
+# * the answer is $\langle H, Q\rangle - r\|H\| \cos(\theta + \varphi)$: one angle says how deep the cut
+#   is, the other where $H$ points;
 # * the printed theorem has three branches, and **the first one is wrong**: for $H = a P$ it returns 0
 #   whatever the ball is. It loses decisions for R and, worse, makes false ones for L. With a single
 #   feature *every* triplet takes this branch;
@@ -36,21 +36,21 @@ plt.rcParams.update(plots.STYLE)
 # $$\min_X\ \langle H, X\rangle \quad\text{subject to}\quad \|X - Q\| \le r, \qquad \langle P, X\rangle \ge 0 .$$
 #
 # > **As printed** (STS19 Theorem 9, STS18 Theorem 3.1). The minimum is
-# >
-# > $$\begin{cases} 0 & \text{if } H = aP,\\[2pt]
-# > \langle H, Q\rangle - r\|H\| & \text{if } \langle P,\, Q - r H/\|H\| \rangle \ge 0,\\[2pt]
-# > \big\langle H,\, (\beta P - H)/\alpha + Q \big\rangle & \text{otherwise,}\end{cases}$$
-# >
-# > $$\alpha = \sqrt{\frac{\|P\|^2\|H\|^2 - \langle P, H\rangle^2}{r^2\|P\|^2 - \langle P, Q\rangle^2}},\qquad
-# > \beta = \frac{\langle P, H\rangle - \alpha\langle P, Q\rangle}{\|P\|^2} .$$
+#
+# $$\begin{cases} 0 & \text{if } H = aP,\\[2pt]
+# \langle H, Q\rangle - r\|H\| & \text{if } \langle P,\, Q - r H/\|H\| \rangle \ge 0,\\[2pt]
+# \big\langle H,\, (\beta P - H)/\alpha + Q \big\rangle & \text{otherwise,}\end{cases}$$
+#
+# $$\alpha = \sqrt{\frac{\|P\|^2\|H\|^2 - \langle P, H\rangle^2}{r^2\|P\|^2 - \langle P, Q\rangle^2}},\qquad
+# \beta = \frac{\langle P, H\rangle - \alpha\langle P, Q\rangle}{\|P\|^2} .$$
 #
 # > **Corrected.** Drop the first branch. With
-# >
-# > $$\sin\theta = \frac{-\langle P, Q\rangle}{r\,\|P\|}, \qquad \sin\varphi = \frac{\langle P, H\rangle}{\|P\|\,\|H\|}, \qquad
-# > -\tfrac{\pi}{2} \le \theta, \varphi \le \tfrac{\pi}{2},$$
-# >
-# > the minimum is $\langle H, Q\rangle - r\|H\|\cos(\max(\theta + \varphi, 0))$ whenever the plane cuts the
-# > ball ($|\langle P, Q\rangle| \le r\|P\|$), parallel or not. A ball inside the half-space keeps
+#
+# $$\sin\theta = \frac{-\langle P, Q\rangle}{r\,\|P\|}, \qquad \sin\varphi = \frac{\langle P, H\rangle}{\|P\|\,\|H\|}, \qquad
+# -\tfrac{\pi}{2} \le \theta, \varphi \le \tfrac{\pi}{2},$$
+#
+# > the minimum is $\langle H, Q\rangle - r\|H\|\cos(\max(\theta + \varphi, 0))$ whenever the plane cuts
+# > the ball ($|\langle P, Q\rangle| \le r\|P\|$), parallel or not. A ball inside the half-space keeps
 # > $\langle H, Q\rangle - r\|H\|$; a ball outside is a contradiction.
 #
 # | assumption | used in step |
@@ -103,7 +103,8 @@ assert min(inside) > 0.0 and abs(np.vdot(plus, P)) < 1e-12
 # ### Step 2: the best multiplier
 #
 # $\|H - kp\|^2 = n^2 - 2ks + k^2$. The right side of (1) is concave in $k$; put its derivative to zero.
-# sympy confirms that $k^\star = n \sin(\theta + \varphi)/\cos\theta$ does it, and what the bound is there.
+# sympy confirms that $k^\star = n \sin(\theta + \varphi)/\cos\theta$ does it, and what the bound is
+# there.
 
 # %%
 r, n = sp.symbols("r n", positive=True)
@@ -122,8 +123,8 @@ print("slope at k*:", sp.simplify(sp.expand_trig(slope)))
 print("bound at k*, beyond <H, Q>:", -n * r * sp.cos(theta + phi))
 
 # %% [markdown]
-# If $\theta + \varphi \le 0$, then $k^\star \le 0$ is not allowed, the best admissible multiplier is $k = 0$
-# and the half-space changes nothing: $\langle H, Q\rangle - rn$. The two together are
+# If $\theta + \varphi \le 0$, then $k^\star \le 0$ is not allowed, the best admissible multiplier is $k =
+# 0$ and the half-space changes nothing: $\langle H, Q\rangle - rn$. The two together are
 # $\cos(\max(\theta+\varphi, 0))$.
 #
 # ### Step 3: the bound is attained
@@ -136,8 +137,8 @@ print("bound at k*, beyond <H, Q>:", -n * r * sp.cos(theta + phi))
 #
 # ### Step 4: the printed branches
 #
-# The second branch asks for $\langle P, Q - rH/\|H\|\rangle \ge 0$, that is $-\sin\theta - \sin\varphi \ge
-# 0$, that is $\theta + \varphi \le 0$: the same. The third branch, in angles:
+# The second branch asks for $\langle P, Q - rH/\|H\|\rangle \ge 0$, that is $-\sin\theta - \sin\varphi
+# \ge 0$, that is $\theta + \varphi \le 0$: the same. The third branch, in angles:
 
 # %%
 alpha = n * sp.cos(phi) / (r * sp.cos(theta))  # the printed square root, for |P| = 1
@@ -148,9 +149,9 @@ assert sp.simplify(sp.expand_trig(value + n * r * sp.cos(theta + phi))) == 0
 print("printed beta is k*:", True, "  printed third branch is -n r cos(theta + phi):", True)
 
 # %% [markdown]
-# Both are right. The trouble is the first. Appendix K of STS19 argues: *if* the multiplier $\alpha$ of the
-# ball is zero, *then* $H = \beta P$ and the value is 0. True; but the theorem uses the converse. For $H =
-# aP$ the angle $\varphi$ is $+90°$ ($a > 0$) or $-90°$ ($a < 0$), and our formula says
+# Both are right. The trouble is the first. Appendix K of STS19 argues: *if* the multiplier $\alpha$ of
+# the ball is zero, *then* $H = \beta P$ and the value is 0. True; but the theorem uses the converse. For
+# $H = aP$ the angle $\varphi$ is $+90°$ ($a > 0$) or $-90°$ ($a < 0$), and our formula says
 #
 # | | plane cuts the ball | ball inside the half-space |
 # |---|---|---|
@@ -200,8 +201,8 @@ def printed(H, Q, r, P):
 # ## Does it match? An outside solver and brute force
 #
 # cvxpy solves the problem as a cone program. Brute force draws points of the ball, half of them on its
-# surface, and keeps those in the half-space. The instances come in four kinds: $H$ in general position and
-# $H = \pm P$, balls that the plane cuts and balls strictly inside the half-space.
+# surface, and keeps those in the half-space. The instances come in four kinds: $H$ in general position
+# and $H = \pm P$, balls that the plane cuts and balls strictly inside the half-space.
 
 # %%
 x_var, center, length = cp.Variable(3), cp.Parameter(3), cp.Parameter(nonneg=True)
@@ -266,8 +267,8 @@ assert right[1, False][1] == right[-1, True][1] == right[-1, False][1] == 0
 #
 # In the rules of the paper, R needs a minimum above 1 and L a maximum below $1 - \gamma$.
 #
-# * **R**: a printed minimum of 0 never passes. Decisions are lost, none is false (with thresholds of one's
-#   own, as pairs have them, even that ends: 0 is above a negative threshold).
+# * **R**: a printed minimum of 0 never passes. Decisions are lost, none is false (with thresholds of
+#   one's own, as pairs have them, even that ends: 0 is above a negative threshold).
 # * **L**: the maximum is minus the minimum for $-H$, again 0, and $0 < 1 - \gamma$ **always passes**.
 #
 # How likely is $H = aP$? With several features it takes a coincidence, such as duplicated points. With
@@ -312,8 +313,8 @@ assert outcome["printed"][0] == len(problem) and outcome["printed"][2] == (~in_L
 assert outcome["corrected"] == outcome["library"] and outcome["library"][2] == 0 < outcome["library"][1]
 
 # %% [markdown]
-# The printed rule puts **every** triplet into L, among them all that are not. A problem reduced in this way
-# has a different solution. Here it is: the metric that solves the falsely reduced problem.
+# The printed rule puts **every** triplet into L, among them all that are not. A problem reduced in this
+# way has a different solution. Here it is: the metric that solves the falsely reduced problem.
 
 # %%
 false_L, false_R = screen(printed)
@@ -324,17 +325,17 @@ assert false_L.all() and wrong > 2.0 * solution.x.item()
 # %% [markdown]
 # ## The condition under the square root
 #
-# The third branch divides by $r^2\|P\|^2 - \langle P, Q\rangle^2 = r^2\|P\|^2\cos^2\theta$. Is it positive
-# whenever the branch is taken? The branch means $\theta + \varphi > 0$, hence $\sin\theta > -\sin\varphi \ge
-# -1$: a ball well inside the half-space never comes here. On the other side $\sin\theta \ge 1$ means that
-# ball and half-space have at most one common point. So
+# The third branch divides by $r^2\|P\|^2 - \langle P, Q\rangle^2 = r^2\|P\|^2\cos^2\theta$. Is it
+# positive whenever the branch is taken? The branch means $\theta + \varphi > 0$, hence $\sin\theta >
+# -\sin\varphi \ge -1$: a ball well inside the half-space never comes here. On the other side $\sin\theta
+# \ge 1$ means that ball and half-space have at most one common point. So
 #
-# > the condition $r^2\|P\|^2 > \langle P, Q\rangle^2$ holds in the third branch **if and only if the region
-# > has an interior**.
+# > the condition $r^2\|P\|^2 > \langle P, Q\rangle^2$ holds in the third branch **if and only if the
+# > region has an interior**.
 #
 # That exception is not far-fetched. With $A = Q_{GB}$ as the source of $P$, the region shrinks to a point
-# exactly when PGB's radius does, $r_{PGB}^2 = r^2 - \|[Q_{GB}]_-\|^2 = r^2 \cos^2\theta$: at the optimum. On
-# the way there rounding decides the sign of the difference.
+# exactly when PGB's radius does, $r_{PGB}^2 = r^2 - \|[Q_{GB}]_-\|^2 = r^2 \cos^2\theta$: at the optimum.
+# On the way there rounding decides the sign of the difference.
 
 # %%
 H, P = np.array([1.0, 0.5, 0.0]), np.array([0.0, 0.0, 2.0])
@@ -348,17 +349,17 @@ with np.errstate(all="ignore"):
 assert np.isclose(minimum(H, np.array([0.3, 0.2, -1.0]), 1.0, P), H @ [0.3, 0.2, 0.0])
 
 # %% [markdown]
-# A ball that touches the half-space (third line) leaves a single point, where $\langle H, X\rangle = 0.4$: the
-# angles find it, the printed quotient does not. A ball that misses the half-space (last line) cannot
-# hold the solution: NaN, and a NaN must screen nothing. The library falls back to the ball alone in both
-# cases, which costs a little and is never wrong.
+# A ball that touches the half-space (third line) leaves a single point, where $\langle H, X\rangle =
+# 0.4$: the angles find it, the printed quotient does not. A ball that misses the half-space (last line)
+# cannot hold the solution: NaN, and a NaN must screen nothing. The library falls back to the ball alone
+# in both cases, which costs a little and is never wrong.
 
 # %% [markdown]
 # ## The library
 #
 # `rules.halfspace` decides, it does not report minima. But thresholds of one's own turn decisions into a
-# measurement: a term must be put into R by a threshold a little below its minimum and must not be by one a
-# little above. All matrices are $2 \times 2$ again; half of the triplets are made parallel to $P$ by
+# measurement: a term must be put into R by a threshold a little below its minimum and must not be by one
+# a little above. All matrices are $2 \times 2$ again; half of the triplets are made parallel to $P$ by
 # duplicating points.
 
 # %%
@@ -391,11 +392,11 @@ assert blunt == 0 and sharp == tried and parallels >= 20
 # %% [markdown]
 # ## Picture
 #
-# Everything happens in the plane through $Q$ that is spanned by $p$ and $H$. Left: the plane has passed the
-# center ($\theta > 0$). The minimum moves from the ball's own minimiser (hollow) to the edge of the cut.
-# Right: $\cos(\max(\theta + \varphi, 0))$, the share of the ball's slack $r\|H\|$ that is left, against the direction of $H$,
-# for cuts of several depths; a deep cut can make the slack negative: the minimum is *above* the value at
-# the center.
+# Everything happens in the plane through $Q$ that is spanned by $p$ and $H$. Left: the plane has passed
+# the center ($\theta > 0$). The minimum moves from the ball's own minimiser (hollow) to the edge of the
+# cut. Right: $\cos(\max(\theta + \varphi, 0))$, the share of the ball's slack $r\|H\|$ that is left,
+# against the direction of $H$, for cuts of several depths; a deep cut can make the slack negative: the
+# minimum is *above* the value at the center.
 
 # %%
 figure, axes = plots.panels(2, height=3.6)
@@ -455,22 +456,23 @@ for lam1, (a, b, c, d) in zip(lams / real.lam_max(), table, strict=True):
 assert table[-1][2] > table[-1][0] + 0.02
 
 # %% [markdown]
-# As $\lambda$ falls the cone constraint begins to bind and the half-space to matter. Nearly all of its gain
-# is in PGB already, which needs one margin a triplet and not two; nearly all that the cone could give is in
-# the half-space.
+# As $\lambda$ falls the cone constraint begins to bind and the half-space to matter. Nearly all of its
+# gain is in PGB already, which needs one margin a triplet and not two; nearly all that the cone could
+# give is in the half-space.
 #
 # ## Exercise
 #
 # Nothing in the derivation needs the plane to pass through 0: for $\langle P, X\rangle \ge b$ only
-# $\delta$ changes, $\delta = b/\|P\| - \langle p, Q\rangle$. A support vector machine offers such a region:
-# the ball of radius $R$ around 0 and the half-space $\langle w_a, w\rangle \ge \|w_a\|^2$ (the *dome*). What
-# is the minimum of $\langle z, w\rangle$ over it?
+# $\delta$ changes, $\delta = b/\|P\| - \langle p, Q\rangle$. A support vector machine offers such a
+# region: the ball of radius $R$ around 0 and the half-space $\langle w_a, w\rangle \ge \|w_a\|^2$ (the
+# *dome*). What is the minimum of $\langle z, w\rangle$ over it?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# $Q = 0$ and $\delta = \|w_a\|$, so $\sin\theta = \|w_a\|/R$ and $\sin\varphi = \langle z, w_a\rangle/(\|z\|\|w_a\|)$. The minimum is $-R\|z\|\cos(\max(\theta +
-# \varphi, 0))$; written out for $\theta + \varphi > 0$
+# $Q = 0$ and $\delta = \|w_a\|$, so $\sin\theta = \|w_a\|/R$ and $\sin\varphi = \langle z,
+# w_a\rangle/(\|z\|\|w_a\|)$. The minimum is $-R\|z\|\cos(\max(\theta + \varphi, 0))$; written out for
+# $\theta + \varphi > 0$
 #
 # $$\langle z, w_a\rangle - \sqrt{R^2 - \|w_a\|^2}\,\sqrt{\|z\|^2 - \langle z, w_a\rangle^2/\|w_a\|^2} .$$
 #
@@ -495,14 +497,14 @@ print("the dome test is the linear rule with an offset")
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** Two margins a triplet, $\langle H, Q\rangle$ and $\langle H, P\rangle$, each one subtraction of
-#   two pair distances, and two square roots. No eigenvalue beyond the one split that gives $P$.
+# * **Cost.** Two margins a triplet, $\langle H, Q\rangle$ and $\langle H, P\rangle$, each one subtraction
+#   of two pair distances, and two square roots. No eigenvalue beyond the one split that gives $P$.
 # * **Rounding.** The library never takes the inverse sine of anything: it computes $k^\star$ roughly and
 #   evaluates (1) there, with error bounds for both margins, for $\delta$ and for $\|H - kp\|$. A computed
 #   normal is in the dual cone only up to rounding; `cone_halfspace` moves the plane outward by as much.
 # * **Parallel terms need no branch.** At $\varphi = \pm 90°$ formula and code are continuous. In floating
-#   point $\|H - kp\|$ cancels there, so that the library's bound is sharp to about $10^{-7} r\|H\|$ instead
-#   of $10^{-15}$, on the safe side.
+#   point $\|H - kp\|$ cancels there, so that the library's bound is sharp to about $10^{-7} r\|H\|$
+#   instead of $10^{-15}$, on the safe side.
 # * **In the paper's experiments** $d$ is at least 4 and the branch is met by coincidence only, so its
 #   results need not be affected.
 #

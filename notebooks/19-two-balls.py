@@ -14,9 +14,9 @@
 # * the obvious pairs (RRPB and PGB, RRPB and DGB, GB and DGB) gain **next to nothing** over using the two
 #   balls one after the other: less than a percentage point anywhere, mostly none at all, and the theorems
 #   of the paper say why;
-# * a second ball that is *aimed* at the first, as the machines' second ball test is, gains something
-#   real before the first iteration: 3 to 4 points over RRPB on average, about 7 at best, on our two data
-#   sets; a good part of it without any intersection.
+# * a second ball that is *aimed* at the first, as the machines' second ball test is, gains something real
+#   before the first iteration: 3 to 4 points over RRPB on average, about 7 at best, on our two data sets;
+#   a good part of it without any intersection.
 
 # %%
 import time
@@ -37,13 +37,13 @@ plt.rcParams.update(plots.STYLE)
 #
 # > **Ball and ball.** Let $\|X - Q_1\| \le r_1$ and $\|X - Q_2\| \le r_2$ have a common interior point,
 # > neither ball inside the other. With
-# >
-# > $$D = \|Q_2 - Q_1\|,\quad t_0 = \tfrac12\Big(1 + \frac{r_1^2 - r_2^2}{D^2}\Big),\quad
-# > h = \sqrt{r_1^2 - D^2 t_0^2},\quad f = \frac{\langle H, Q_2 - Q_1\rangle}{\|H\| D},\quad
-# > t^\star = t_0 + \frac{h}{D}\frac{f}{\sqrt{1 - f^2}},$$
-# >
-# > the minimum of $\langle H, X\rangle$ over the intersection is that of the first ball if $t^\star \le
-# > 0$, of the second if $t^\star \ge 1$, and otherwise
+#
+# $$D = \|Q_2 - Q_1\|,\quad t_0 = \tfrac12\Big(1 + \frac{r_1^2 - r_2^2}{D^2}\Big),\quad
+# h = \sqrt{r_1^2 - D^2 t_0^2},\quad f = \frac{\langle H, Q_2 - Q_1\rangle}{\|H\| D},\quad
+# t^\star = t_0 + \frac{h}{D}\frac{f}{\sqrt{1 - f^2}},$$
+#
+# > the minimum of $\langle H, X\rangle$ over the intersection is that of the first ball if
+# > $t^\star \le 0$, of the second if $t^\star \ge 1$, and otherwise
 # >
 # > $$\langle H,\, Q_1 + t_0 (Q_2 - Q_1)\rangle - h\,\|H\| \sqrt{1 - f^2} .$$
 #
@@ -133,8 +133,8 @@ def two_balls(H, Q1, r1, Q2, r2):
 # ## Does it match?
 #
 # Three judges: cvxpy; the three cases as SSS14 Theorem 8 words them; and points drawn at random from the
-# intersection, none of which may be below the minimum. Then the library, through thresholds a little below
-# and above the minimum of the triplet.
+# intersection, none of which may be below the minimum. Then the library, through thresholds a little
+# below and above the minimum of the triplet.
 
 
 # %%
@@ -228,8 +228,8 @@ assert false == 0 and extra > 0 and decisions > 1000
 # %% [markdown]
 # ## Picture
 #
-# The plane through two centers and the solution: the region is the lens. A direction $H$ along the line of
-# centers sees one ball only; one across it sees the disc of radius $h$. Right: how much of the smaller
+# The plane through two centers and the solution: the region is the lens. A direction $H$ along the line
+# of centers sees one ball only; one across it sees the disc of radius $h$. Right: how much of the smaller
 # slack is left, $h\sqrt{1-f^2}$ and its like against the single balls, for equal balls at several
 # distances.
 
@@ -262,15 +262,15 @@ plt.show()
 
 # %% [markdown]
 # The gain is greatest *across* the line of centers, $1 - h/r$, and it is second order in the distance:
-# $1 - \sqrt{1 - D^2/4r^2} \approx D^2/8r^2$. Two equal balls half a radius apart take 3 % off the slack. To
-# gain, **balls must be far apart compared with their radii**.
+# $1 - \sqrt{1 - D^2/4r^2} \approx D^2/8r^2$. Two equal balls half a radius apart take 3 % off the slack.
+# To gain, **balls must be far apart compared with their radii**.
 #
 # ## What it gains on data
 #
-# Iris and wine, every triplet of 5 nearest neighbours of either kind, $\lambda$ falling by a factor 0.8. At
-# each $\lambda$ the reference is the solution for the previous one; and, for dynamic screening, the second
-# iterate of projected gradient from there. Share of triplets decided, averaged along the path: by the two
-# balls alone, by their union (one after the other), and by the intersection.
+# Iris and wine, every triplet of 5 nearest neighbours of either kind, $\lambda$ falling by a factor 0.8.
+# At each $\lambda$ the reference is the solution for the previous one; and, for dynamic screening, the
+# second iterate of projected gradient from there. Share of triplets decided, averaged along the path: by
+# the two balls alone, by their union (one after the other), and by the intersection.
 
 # %%
 PAIRS = [("RRPB", "PGB"), ("RRPB", "DGB"), ("RRPB", "MGB"), ("GB", "DGB"), ("PGB", "DGB")]
@@ -337,25 +337,25 @@ assert max(steps.mean() for steps in gains.values()) < 0.01
 #   intersection is either of them;
 # * **RPB lies inside DGB** there (STS19 Theorem 8), so DGB adds nothing;
 # * MGB lies inside DGB always;
-# * when the iterates have moved on, the ball of the iterate is much smaller than the path's ball and
-#   lies well inside of it.
+# * when the iterates have moved on, the ball of the iterate is much smaller than the path's ball and lies
+#   well inside of it.
 #
 # All these balls are drawn around the same reference. What is missing is a ball from *elsewhere*.
 #
 # ## A ball that is aimed
 #
-# SSS14's second ball test has a free choice: its dual point need not be the one of the reference. The same
-# freedom is in the midpoint gap bound, MGB$(x, \alpha)$, valid for every $\alpha \in [0, 1]^T$. Which
-# $\alpha$ makes it cut deepest into the first ball? Measure the depth at the center $Q_1$ by its *power*,
-# $\|Q_1 - Q_2\|^2 - r_2^2$. The ball is $\langle X - x, X - x(\alpha)\rangle \le \frac1\lambda(\Phi + \langle x,
-# H_-\rangle)$ with the Fenchel gaps $\Phi$ of the terms; written out,
+# SSS14's second ball test has a free choice: its dual point need not be the one of the reference. The
+# same freedom is in the midpoint gap bound, MGB$(x, \alpha)$, valid for every $\alpha \in [0, 1]^T$.
+# Which $\alpha$ makes it cut deepest into the first ball? Measure the depth at the center $Q_1$ by its
+# *power*, $\|Q_1 - Q_2\|^2 - r_2^2$. The ball is $\langle X - x, X - x(\alpha)\rangle \le
+# \frac1\lambda(\Phi + \langle x, H_-\rangle)$ with the Fenchel gaps $\Phi$ of the terms; written out,
 #
 # $$\|Q_1 - Q_2\|^2 - r_2^2 = \text{const} + \tfrac1\lambda \sum_t \big(\alpha_t (1 - \langle a_t, Q_1\rangle) -
 # \tfrac{\gamma}{2}\alpha_t^2\big) - \tfrac1\lambda\langle Q_1, H(\alpha)_-\rangle,$$
 #
-# and without the last term (it is 0 when $H(\alpha)$ is in the cone) every $\alpha_t$ can be chosen alone:
-# the best is $\alpha_t = \alpha(\langle a_t, Q_1\rangle)$. **Take the dual point at the center of the other
-# ball.** With the hinge and over the whole space this is SSS14's equation (25).
+# and without the last term (it is 0 when $H(\alpha)$ is in the cone) every $\alpha_t$ can be chosen
+# alone: the best is $\alpha_t = \alpha(\langle a_t, Q_1\rangle)$. **Take the dual point at the center of
+# the other ball.** With the hinge and over the whole space this is SSS14's equation (25).
 
 # %%
 problem = problems["iris"]
@@ -414,13 +414,14 @@ plt.show()
 # problem, solve it from the previous solution without further screening. Seconds depend on the machine,
 # ratios less.
 
+
 # %% tags=["nbval-ignore-output"]
-def seconds(action, repeats=7):
-    action()
+def seconds(action, *args, repeats=7):
+    action(*args)
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
-        action()
+        action(*args)
         times.append(time.perf_counter() - start)
     return np.median(times)
 
@@ -450,30 +451,28 @@ RULES = {
     "no screening": lambda *args: None,
     "RRPB": one,
     "RRPB and PGB, union": lambda p, s, lam: one(p, s, lam) | ss.rules.sphere(p, S.projected_gradient_bound(p, s.x, lam)),
-    "RRPB and PGB, intersection": lambda p, s, lam: ss.rules.intersection(
-        p, path_ball(p, s, lam), S.projected_gradient_bound(p, s.x, lam)
-    ),
+    "RRPB and PGB, intersection": lambda p, s, lam: ss.rules.intersection(p, path_ball(p, s, lam), S.projected_gradient_bound(p, s.x, lam)),
     "RRPB and aimed, union": lambda p, s, lam: one(p, s, lam) | ss.rules.sphere(p, aimed_ball(p, s, lam)),
     "RRPB and aimed, intersection": lambda p, s, lam: ss.rules.intersection(p, path_ball(p, s, lam), aimed_ball(p, s, lam)),
 }
 for name, problem in problems.items():
     s, lam = paths[name][5], paths[name][6].lam
-    base = seconds(lambda: RULES["RRPB"](problem, s, lam))
-    whole = seconds(lambda: screened_path(name, RULES["no screening"]), 2)
+    base = seconds(RULES["RRPB"], problem, s, lam)
+    whole = seconds(screened_path, name, RULES["no screening"], repeats=2)
     print(f"{name}: one evaluation in units of RRPB's {base * 1e3:.2f} ms; path in units of the unscreened {whole:.2f} s")
     for label, rule in RULES.items():
-        once = seconds(lambda: rule(problem, s, lam)) / base
-        print(f"  {label:29} {once:5.1f} {seconds(lambda: screened_path(name, rule), 2) / whole:8.2f}")
+        once = seconds(rule, problem, s, lam) / base
+        print(f"  {label:29} {once:5.1f} {seconds(screened_path, name, rule, repeats=2) / whole:8.2f}")
 
 # %% [markdown]
 # An intersection costs what its two balls cost and three square roots a triplet on top. The second ball
 # needs an evaluation of the whole problem, as much as an iteration, and a solve here takes a handful of
 # them. On data of this size not even RRPB pays for itself, and no refinement of it does.
 #
-# **Verdict.** *Intersecting the triplet papers' own balls is not worth its cost*: within one point in a hundred
-# it screens what the two balls screen separately. An aimed second ball is worth having when screening
-# *before* the first iteration is what counts, for example because terms that survive must be fetched or
-# built. As soon as there are iterates, PGB of the second iterate overtakes both.
+# **Verdict.** *Intersecting the triplet papers' own balls is not worth its cost*: within one point in a
+# hundred it screens what the two balls screen separately. An aimed second ball is worth having when
+# screening *before* the first iteration is what counts, for example because terms that survive must be
+# fetched or built. As soon as there are iterates, PGB of the second iterate overtakes both.
 
 # %% [markdown]
 # ## Break it: degenerate pairs
@@ -481,13 +480,13 @@ for name, problem in problems.items():
 # | pair | what happens in the formula | what is right |
 # |---|---|---|
 # | same center, $D = 0$ | $t_0$ and $f$ divide by 0 | the smaller ball |
-# | one inside the other, $D \le \lvert r_1 - r_2\rvert$ | $h^2 < 0$, but then $t_0 \notin (0, 1)$: the cases, if asked first, choose the inner ball | the inner ball |
+# | one inside the other, $D \le \lvert r_1 - r_2\rvert$ | $h^2 < 0$, but $t_0 \notin (0, 1)$ | inner ball; asked first, the cases say so |
 # | touching, $D \approx r_1 + r_2$ | $h^2$ is all rounding error | a tiny lens |
 # | apart, $D > r_1 + r_2$ | $h^2 < 0$ and $t_0 \in (0, 1)$ | a contradiction: some input is wrong |
 #
 # The third is the dangerous one. Take $r_1 + r_2$ larger than $D$ by one unit in the last place. Exact
-# fractions say that the lens has a radius of about $10^{-8}$; double precision, for some radii, says 0.
-# A bound that uses this 0 is too high, and a term between the two is decided falsely.
+# fractions say that the lens has a radius of about $10^{-8}$; double precision, for some radii, says 0. A
+# bound that uses this 0 is too high, and a term between the two is decided falsely.
 
 # %%
 D = 1.0
@@ -513,9 +512,9 @@ print("a bound with h = 0 puts the triplet into R; the library does:", bool(got.
 assert not got.in_R[0]
 
 # %% [markdown]
-# The library mixes (1) with rounding allowances, so the square of the mixed radius cannot be too small. The
-# other degenerate pairs, each with a threshold just above what the smaller ball allows (must not be decided)
-# and one just below (must be):
+# The library mixes (1) with rounding allowances, so the square of the mixed radius cannot be too small.
+# The other degenerate pairs, each with a threshold just above what the smaller ball allows (must not be
+# decided) and one just below (must be):
 
 # %%
 terms = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.5], [0.3, 1.4]]), [[0, 1, 2]])
@@ -551,17 +550,17 @@ assert single[0].in_R[0] and single[1].in_L[0] and both.rate == 0.0
 # %% [markdown]
 # ## Exercise
 #
-# The family (1) has its *smallest* ball at $t_0$ (if $0 \le t_0 \le 1$). One could screen with this single
-# ball, the ball around the lens: one margin a triplet. Is it better or worse than the intersection? Is it
-# at least as good as the union of the two?
+# The family (1) has its *smallest* ball at $t_0$ (if $0 \le t_0 \le 1$). One could screen with this
+# single ball, the ball around the lens: one margin a triplet. Is it better or worse than the
+# intersection? Is it at least as good as the union of the two?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
 # Worse than the intersection, which takes the best $t$ for each triplet. And *not* always as good as the
-# union: along the line of centers, $f = \pm 1$, the ball around the lens reaches out to $h$ beyond the disc,
-# and a single ball may end earlier. Projecting GB on the half-space of the cone and taking the ball around
-# what is left gives PGB: there too the ball around the region loses to the region.
+# union: along the line of centers, $f = \pm 1$, the ball around the lens reaches out to $h$ beyond the
+# disc, and a single ball may end earlier. Projecting GB on the half-space of the cone and taking the ball
+# around what is left gives PGB: there too the ball around the region loses to the region.
 #
 # </details>
 
@@ -576,14 +575,15 @@ assert lens < e1 @ Q2 - r
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** Two margins and three square roots a triplet, one ball rule each first: a triplet that either
-#   ball decides is done.
+# * **Cost.** Two margins and three square roots a triplet, one ball rule each first: a triplet that
+#   either ball decides is done.
 # * **Rounding.** Any $t$ gives a valid ball, so the library computes $t^\star$ roughly, and evaluates (1)
 #   there with a *lower* bound of $D^2$ and upper bounds of the rest. If that $r(t)^2$ is not $\ge 0$, the
 #   single balls stand.
 # * **Balls that contradict each other** cannot both hold the solution. The library then decides only the
 #   triplets about which they do not disagree.
-# * **Three balls** and more: mix with weights on a simplex; the best weights are no longer in closed form.
+# * **Three balls** and more: mix with weights on a simplex; the best weights are no longer in closed
+#   form.
 #
 # ## References
 #

@@ -10,12 +10,12 @@
 #
 # * the two theorems of the paper are one curve, $x(y) = [q - y h]_+$, followed until it leaves the ball;
 #   Theorem 12 is its far end;
-# * Algorithm 3 walks along the curve piece by piece, $O(d^2)$; sorted, with running sums, the same walk is
-#   $O(d \log d)$;
-# * the conference paper prints $\|x - q\|^2 = r$ for $\|x - q\|^2 = r^2$: with a radius above 1 this makes
-#   **false decisions**, and which ones depends on the units of the data;
-# * the journal's text counts the pieces from $k = 1$; the piece it leaves out, $k = 0$, holds the solution
-#   in a good part of all cases.
+# * Algorithm 3 walks along the curve piece by piece, $O(d^2)$; sorted, with running sums, the same walk
+#   is $O(d \log d)$;
+# * the conference paper prints $\|x - q\|^2 = r$ for $\|x - q\|^2 = r^2$: with a radius above 1 this
+#   makes **false decisions**, and which ones depends on the units of the data;
+# * the journal's text counts the pieces from $k = 1$; the piece it leaves out, $k = 0$, holds the
+#   solution in a good part of all cases.
 
 # %%
 import time
@@ -40,8 +40,8 @@ plt.rcParams.update(plots.STYLE)
 #
 # > Let $\alpha \ge 0$ be the multiplier of the ball.
 # >
-# > **$\alpha > 0$** (STS19 Theorem 11): $x_k = q_k - h_k/2\alpha$ where $h_k - 2\alpha q_k \le 0$, else $0$;
-# > and $\|x - q\|^2 = r^2$.
+# > **$\alpha > 0$** (STS19 Theorem 11): $x_k = q_k - h_k/2\alpha$ where $h_k - 2\alpha q_k \le 0$, else
+# > $0$; and $\|x - q\|^2 = r^2$.
 # >
 # > **$\alpha = 0$** (STS19 Theorem 12): $x_k = 0$ where $h_k > 0$, else $\max(q_k, 0)$; and $h \ge 0$.
 # >
@@ -60,8 +60,8 @@ plt.rcParams.update(plots.STYLE)
 # ### Step 1: stationarity is a projection
 #
 # The Lagrangian is $h'x - \alpha(r^2 - \|x - q\|^2) - \beta'x$. For a fixed $\alpha > 0$ the coordinates
-# separate: minimise $h_k x_k + \alpha (x_k - q_k)^2$ over $x_k \ge 0$. It is a parabola with its vertex at
-# $q_k - h_k/2\alpha$; if the vertex is negative the best point is 0. With $y = 1/2\alpha$
+# separate: minimise $h_k x_k + \alpha (x_k - q_k)^2$ over $x_k \ge 0$. It is a parabola with its vertex
+# at $q_k - h_k/2\alpha$; if the vertex is negative the best point is 0. With $y = 1/2\alpha$
 #
 # $$x(y) = [q - y h]_+ , \tag{1}$$
 #
@@ -78,7 +78,8 @@ assert sp.simplify(multiplier - (h_k - 2 * alpha * q_k)) == 0
 print("vertex:", sp.expand(vertex), "   slope at 0, the multiplier beta_k:", multiplier)
 
 # %% [markdown]
-# Where $x_k = 0$ is chosen the slope $\beta_k = h_k - 2\alpha q_k$ is positive, as the KKT conditions ask.
+# Where $x_k = 0$ is chosen the slope $\beta_k = h_k - 2\alpha q_k$ is positive, as the KKT conditions
+# ask.
 #
 # ### Step 2: follow the curve out of the ball
 #
@@ -88,15 +89,16 @@ print("vertex:", sp.expand(vertex), "   slope at 0, the multiplier beta_k:", mul
 # $$\varphi(y) = \sum_{k \in S(y)} y^2 h_k^2 + \sum_{k \notin S(y)} q_k^2 , \qquad S(y) = \{k : q_k - y h_k > 0\} . \tag{2}$$
 #
 # It is continuous, and on each piece a parabola that rises from its vertex at $y = 0$, or constant:
-# $\varphi$ **never falls**. A coordinate leaves $S$ (if $h_k > 0$) or enters it (if $h_k < 0$) at most once, at $y_k =
-# q_k/h_k$. So there are at most $d + 1$ pieces, and exactly one of three things happens:
+# $\varphi$ **never falls**. A coordinate leaves $S$ (if $h_k > 0$) or enters it (if $h_k < 0$) at most
+# once, at $y_k = q_k/h_k$. So there are at most $d + 1$ pieces, and exactly one of three things happens:
 #
 # 1. $\varphi(0) > r^2$: ball and cone do not meet.
-# 2. $\varphi(y) = r^2$ somewhere. There $x(y)$, $\alpha = 1/2y$ and $\beta$ satisfy every KKT condition, and the
-#    problem is convex: **Theorem 11**. On the right piece $y = \sqrt{(r^2 - \sum_{\notin S} q_k^2) / \sum_S h_k^2}$.
-# 3. $\varphi$ stays below $r^2$ for ever. Then no $h_k$ is negative (such coordinates grow without end), and
-#    the far end $x(\infty)$ has 0 where $h_k > 0$ and $[q_k]_+$ where $h_k = 0$: **Theorem 12**, with the value
-#    $h'x = 0$, which no point of the cone beats when $h \ge 0$.
+# 2. $\varphi(y) = r^2$ somewhere. There $x(y)$, $\alpha = 1/2y$ and $\beta$ satisfy every KKT condition,
+#    and the problem is convex: **Theorem 11**. On the right piece $y = \sqrt{(r^2 - \sum_{\notin S}
+#    q_k^2) / \sum_S h_k^2}$.
+# 3. $\varphi$ stays below $r^2$ for ever. Then no $h_k$ is negative (such coordinates grow without end),
+#    and the far end $x(\infty)$ has 0 where $h_k > 0$ and $[q_k]_+$ where $h_k = 0$: **Theorem 12**, with
+#    the value $h'x = 0$, which no point of the cone beats when $h \ge 0$.
 #
 # The theorem for $\alpha = 0$ is the end of the curve of the theorem for $\alpha > 0$.
 
@@ -115,9 +117,9 @@ for low, high in ((0, 1), (1, sp.Rational(3, 2)), (sp.Rational(3, 2), 2), (2, 10
 # %% [markdown]
 # ## Algorithm 3 in plain lines
 #
-# The paper goes along $\alpha$, from the change points $\alpha_k = h_k/2q_k > 0$ in ascending order: on each
-# interval form the support, solve for $\alpha$, and accept if it lies in the interval. Every interval costs
-# $O(d)$ and there are at most $d + 1$. The code also counts the intervals it visited.
+# The paper goes along $\alpha$, from the change points $\alpha_k = h_k/2q_k > 0$ in ascending order: on
+# each interval form the support, solve for $\alpha$, and accept if it lies in the interval. Every
+# interval costs $O(d)$ and there are at most $d + 1$. The code also counts the intervals it visited.
 
 
 # %%
@@ -150,8 +152,8 @@ print(f"value {value:.4f}, alpha {alpha:.4f}, intervals visited {visits}")
 # %% [markdown]
 # ## The same walk in $O(d \log d)$
 #
-# From one piece to the next only one coordinate changes sides, so the two sums of (2) are running sums over
-# the sorted change points. Sort once, cumulate, find the piece, solve.
+# From one piece to the next only one coordinate changes sides, so the two sums of (2) are running sums
+# over the sorted change points. Sort once, cumulate, find the piece, solve.
 
 
 # %%
@@ -180,15 +182,18 @@ print(f"value {sorted_walk(np.array([2.0, 1.0, -1.0]), np.array([3.0, 1.0, -2.0]
 # %% [markdown]
 # ## An iterative solver, for comparison
 #
-# $\varphi$ never falls: bisect for $\varphi(y) = r^2$. Each step costs $O(d)$, about 60 are needed for full
-# precision. (A rule need not go that far: it stops as soon as weak duality decides. That is the dual ascent
-# of the full metric, see `17-semidefinite-rule`.)
+# $\varphi$ never falls: bisect for $\varphi(y) = r^2$. Each step costs $O(d)$, about 60 are needed for
+# full precision. (A rule need not go that far: it stops as soon as weak duality decides. That is the dual
+# ascent of the full metric, see `17-semidefinite-rule`.)
 
 
 # %%
 def bisection(h, q, r, steps=200):
     """The same minimum by bisection for the multiplier; 0 if the curve never leaves the ball."""
-    phi = lambda y: np.sum((np.maximum(q - y * h, 0.0) - q) ** 2)
+
+    def phi(y):
+        return np.sum((np.maximum(q - y * h, 0.0) - q) ** 2)
+
     if phi(0.0) > r**2:
         return np.nan
     low, high = 0.0, 1.0
@@ -206,8 +211,8 @@ def bisection(h, q, r, steps=200):
 # ## Does it match?
 #
 # Four ways and an outside solver, on random instances of 1 to 8 features in four kinds: $h$ of any sign,
-# $h \ge 0$ with zeros in it, integers (many ties and zeros in $q$ and $h$), and a ball that hardly reaches
-# into the cone.
+# $h \ge 0$ with zeros in it, integers (many ties and zeros in $q$ and $h$), and a ball that hardly
+# reaches into the cone.
 
 
 # %%
@@ -261,9 +266,9 @@ assert counts["h >= 0"][1] > 20 and min(positive for positive, _ in counts.value
 # %% [markdown]
 # ### Where the numbering starts
 #
-# Appendix N.3 of STS19 puts $\alpha_0 := 0$ and then says that the support of the solution "should be one of
-# $S_k$ for $k = 1, \dots, d'$". The interval below the first change point, $(\alpha_0, \alpha_1)$ with support
-# $S_0$, must be among them. (STS18 counts from 0.) Without it:
+# Appendix N.3 of STS19 puts $\alpha_0 := 0$ and then says that the support of the solution "should be one
+# of $S_k$ for $k = 1, \dots, d'$". The interval below the first change point, $(\alpha_0, \alpha_1)$ with
+# support $S_0$, must be among them. (STS18 counts from 0.) Without it:
 
 # %%
 print("no solution found when the first interval is skipped:", left_out, "of", 4 * 250)
@@ -275,8 +280,9 @@ assert np.isclose(algorithm_3(h, q, r)[0], by_cvxpy(h, q, r), atol=1e-6)
 # %% [markdown]
 # ## The misprint $\|x - q\|^2 = r$
 #
-# STS18 (appendix B) determines $\alpha$ from $\|x - q\|^2 = r$; STS19 has $r^2$. Taken at its word this is a
-# ball of radius $\sqrt r$: too large for $r < 1$, too small for $r > 1$. A small radius is the dangerous one:
+# STS18 (appendix B) determines $\alpha$ from $\|x - q\|^2 = r$; STS19 has $r^2$. Taken at its word this
+# is a ball of radius $\sqrt r$: too large for $r < 1$, too small for $r > 1$. A small radius is the
+# dangerous one:
 
 # %% tags=["STS19-T11"]
 h, q, r = np.array([1.0, -0.5]), np.array([4.0, 1.0]), 4.0
@@ -288,9 +294,9 @@ print(f"a point of the ball and the cone: {np.round(x_low, 3)}, h'x = {h @ x_low
 assert np.linalg.norm(x_low - q) <= r + 1e-12 and h @ x_low < 1.0
 
 # %% [markdown]
-# And on data. Iris with a diagonal metric, a gradient bound from half-way to the solution; once in its usual
-# units and once with the same points in units 30 times larger and 10 times smaller ($\lambda$ follows, so that it is
-# the same problem and every right decision is the same).
+# And on data. Iris with a diagonal metric, a gradient bound from half-way to the solution; once in its
+# usual units and once with the same points in units 30 times larger and 10 times smaller ($\lambda$
+# follows, so that it is the same problem and every right decision is the same).
 
 # %% tags=["STS19-T11"]
 data, loss = datasets.load("iris"), ss.SmoothedHinge(gamma=0.05)
@@ -329,10 +335,11 @@ assert outcome[30.0][1][2] > 0 and sum(outcome[0.1][1][:2]) < sum(outcome[0.1][0
 #
 # ## The library
 #
-# `rules.semidefinite` takes the cone of the problem as it is, and for a diagonal metric uses a twin of the
-# sorted walk. It does not compute minima: it asks how far the points of the cone *beyond the threshold* are
-# from $q$, which is the same question turned round (a term is certain if they are farther than $r$), and
-# its answer is safe in floating point by weak duality. It must decide what the exact minima decide.
+# `rules.semidefinite` takes the cone of the problem as it is, and for a diagonal metric uses a twin of
+# the sorted walk. It does not compute minima: it asks how far the points of the cone *beyond the
+# threshold* are from $q$, which is the same question turned round (a term is certain if they are farther
+# than $r$), and its answer is safe in floating point by weak duality. It must decide what the exact
+# minima decide.
 
 # %% tags=["STS19-A3"]
 rng = np.random.default_rng(5)
@@ -358,9 +365,10 @@ assert agree == total and gained > 0 and false == 0
 # %% [markdown]
 # ## Picture
 #
-# Left: the distance $\varphi(y)$ along two curves with eight features, their change points, and $r^2$. One
-# leaves the ball (Theorem 11), the other never does (Theorem 12). Right: how many coordinates are touched, counted, not timed: Algorithm 3 looks at all $d$
-# for every interval that it visits; the sorted walk compares about $d\log_2 d$ times; bisection needs some 60 passes.
+# Left: the distance $\varphi(y)$ along two curves with eight features, their change points, and $r^2$.
+# One leaves the ball (Theorem 11), the other never does (Theorem 12). Right: how many coordinates are
+# touched, counted, not timed: Algorithm 3 looks at all $d$ for every interval that it visits; the sorted
+# walk compares about $d\log_2 d$ times; bisection needs some 60 passes.
 
 # %%
 rng = np.random.default_rng(8)
@@ -368,11 +376,12 @@ h, q = rng.uniform(0.3, 1.0, (2, 8))
 q[-1] *= -1.0
 figure, axes = plots.panels(2, height=3.2)
 grid, level = np.linspace(0.0, 2.5, 500), 5.0
-for slopes, colour, label in ((h * np.where(np.arange(8) < 5, 1, -1), "#0072B2", "$h$ of either sign"), (h, "#D55E00", "$h > 0$")):
-    phi = lambda v, slopes=slopes: np.sum((np.maximum(q - v * slopes, 0.0) - q) ** 2)
+mixed = h * np.where(np.arange(8) < 5, 1, -1)
+for slopes, colour, label in ((mixed, "#0072B2", "$h$ of either sign"), (h, "#D55E00", "$h > 0$")):
     breaks = (q / slopes)[q * slopes > 0]
-    axes[0].plot(grid, [phi(v) for v in grid], color=colour, label=label)
-    axes[0].plot(breaks, [phi(v) for v in breaks], "o", color=colour, markersize=4)
+    for y, style in ((grid, "-"), (breaks, "o")):
+        phi = np.sum((np.maximum(q - np.outer(y, slopes), 0.0) - q) ** 2, axis=1)
+        axes[0].plot(y, phi, style, color=colour, markersize=4, label=label if style == "-" else None)
 axes[0].axhline(level, color="#B9AF97")
 axes[0].text(2.4, level * 1.03, "$r^2$")
 axes[0].legend()
@@ -421,8 +430,9 @@ for d in (16, 256, 2048):
 # ### A ball that only touches the cone
 #
 # At $r = \|[q]_-\|$ the single common point is $[q]_+$. The minimum is $h'[q]_+$, but there is *no*
-# multiplier: $y = 0$ would be $\alpha = \infty$. The theorems, which begin "if the optimal dual variable",
-# say nothing; the walk gives the right value. Below that radius there is nothing to minimise over.
+# multiplier: $y = 0$ would be $\alpha = \infty$. The theorems, which begin "if the optimal dual
+# variable", say nothing; the walk gives the right value. Below that radius there is nothing to minimise
+# over.
 
 # %%
 h, q = np.array([1.0, -2.0, 0.5]), np.array([0.6, -3.0, 0.4])
@@ -433,9 +443,9 @@ assert np.isclose(sorted_walk(h, q, 3.0), h @ np.maximum(q, 0.0)) and np.isnan(s
 # %% [markdown]
 # ### Theorem 12 without its condition
 #
-# The point of Theorem 12 can be written down whether or not $\alpha = 0$. If it lies outside of the ball the
-# minimum is larger than 0: taking 0 would lose decisions. If some $h_k < 0$ the minimum is smaller than the
-# value there, and taking it would be unsafe: here is one above the threshold 1.
+# The point of Theorem 12 can be written down whether or not $\alpha = 0$. If it lies outside of the ball
+# the minimum is larger than 0: taking 0 would lose decisions. If some $h_k < 0$ the minimum is smaller
+# than the value there, and taking it would be unsafe: here is one above the threshold 1.
 
 # %%
 h, q, r = np.array([1.0, -0.5]), np.array([0.2, 3.0]), 1.0
@@ -454,17 +464,17 @@ assert sorted_walk(h, q, r) < h @ x_12 - 0.1 and sorted_walk(np.abs(h), np.array
 #
 # $$g(y) = 2y + \|q\|^2 - \|[q + y h]_+\|^2$$
 #
-# is a lower bound of the squared distance between $q$ and the points of the cone with $h'x \ge 1$. What does
-# $g(y) > r^2$ prove, for which category?
+# is a lower bound of the squared distance between $q$ and the points of the cone with $h'x \ge 1$. What
+# does $g(y) > r^2$ prove, for which category?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# For such an $x$ and $y \ge 0$: $\|x - q\|^2 \ge \|x - q\|^2 + 2y(1 - h'x) = \|x - (q + yh)\|^2 + 2y + \|q\|^2 - \|q +
-# yh\|^2$, and over $x \ge 0$ the first term is at least $\|[q + yh]_-\|^2$; now $\|v\|^2 - \|[v]_-\|^2 =
-# \|[v]_+\|^2$. If $g(y) > r^2$ for a single $y$, no point of ball and cone has $h'x \ge 1$: with $1 -
-# \gamma$ in place of 1 this certifies L, and with $-h$ and $-1$ it certifies R. This is the dual that the
-# library evaluates, here as for full metrics.
+# For such an $x$ and $y \ge 0$: $\|x - q\|^2 \ge \|x - q\|^2 + 2y(1 - h'x) = \|x - (q + yh)\|^2 + 2y +
+# \|q\|^2 - \|q + yh\|^2$, and over $x \ge 0$ the first term is at least $\|[q + yh]_-\|^2$; now
+# $\|v\|^2 - \|[v]_-\|^2 = \|[v]_+\|^2$. If $g(y) > r^2$ for a single $y$, no point of ball and cone has
+# $h'x \ge 1$: with $1 - \gamma$ in place of 1 this certifies L, and with $-h$ and $-1$ it certifies R.
+# This is the dual that the library evaluates, here as for full metrics.
 #
 # </details>
 
@@ -484,11 +494,11 @@ print("weak duality holds on every sample")
 #
 # * **Cost.** $O(d\log d)$ a triplet, and only for triplets that the sphere rule left undecided and that
 #   $[q]_+$ does not refute at once. Sums need $h$ itself, $d$ numbers a triplet.
-# * **Running sums cancel** when coordinates leave. The code above recomputes the two sums for the piece it has
-#   chosen; the library polishes $y$ and evaluates the dual value with rounding allowances.
-# * **Ties and zeros.** Coordinates with $q_k = 0$ never change sides: they are out for $h_k > 0$ and in for
-#   $h_k < 0$ from the start. Equal change points make empty intervals, which no $\alpha$ lies in except at
-#   their common end, where $x$ is the same from either side.
+# * **Running sums cancel** when coordinates leave. The code above recomputes the two sums for the piece
+#   it has chosen; the library polishes $y$ and evaluates the dual value with rounding allowances.
+# * **Ties and zeros.** Coordinates with $q_k = 0$ never change sides: they are out for $h_k > 0$ and in
+#   for $h_k < 0$ from the start. Equal change points make empty intervals, which no $\alpha$ lies in
+#   except at their common end, where $x$ is the same from either side.
 # * **Numbering.** STS19's appendix N calls the theorems 12 and 13.
 #
 # ## References
