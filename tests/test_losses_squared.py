@@ -201,9 +201,8 @@ def test_path(kind):
     of = instance(kind, seed=3)
     problem, lams = squared(of, 0.3), of.lam(1.0) * np.array([0.3, 0.2, 0.1, 0.05])
     plain = ss.path(problem, lams, tol=0.0, rtol=1e-10, screening=())
-    for solution, other in zip(ss.path(problem, lams, tol=0.0, rtol=1e-10, active_set=True), plain, strict=True):
-        assert solution.converged and np.linalg.norm(solution.x - other.x) <= solution.eps + other.eps
-        assert solution.primal == pytest.approx(other.primal, rel=1e-9) and solution.n_L == 0
-    assert solution.n_R > 0 and solution.alpha.max() > 1.0
-    with pytest.raises(ValueError, match="without a linear region.*leave ranges=False"):
-        ss.path(problem, lams, ranges=True)
+    for options in ({"active_set": True}, {"ranges": True}):
+        for solution, other in zip(ss.path(problem, lams, tol=0.0, rtol=1e-10, **options), plain, strict=True):
+            assert solution.converged and np.linalg.norm(solution.x - other.x) <= solution.eps + other.eps
+            assert solution.primal == pytest.approx(other.primal, rel=1e-9) and solution.n_L == 0
+        assert solution.n_R > 0 and solution.alpha.max() > 1.0

@@ -248,7 +248,7 @@ class Problem:
         linear region: ValueError otherwise.
         """
         if self.terms.weights is not None or not self.loss.has_linear_region:
-            raise ValueError("terms with weights, and losses without a linear region, are not reduced by counts (path: leave ranges=False)")
+            raise ValueError("terms with weights, and losses without a linear region, are not reduced by counts")
         return self._with(terms, total, error, constant)
 
     def _with(self, terms, total, error, constant):

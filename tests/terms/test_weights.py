@@ -204,10 +204,21 @@ def test_from_labels_takes_weights():
     assert terms.weights[0] == 1.0, "a copy"
 
 
-def test_a_path_with_ranges_refuses_weights():
-    problem = ss.Problem(Repeated("full", thresholds=False).terms, ss.SmoothedHinge(0.05))
-    with pytest.raises(ValueError, match="terms with weights.*leave ranges=False"):
-        ss.path(problem, problem.lam_max() * np.array([0.5, 0.4]), ranges=True)
+@kinds
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+def test_a_path_with_ranges(kind, gamma):
+    case = Repeated(kind)
+    problem, naive, lams = ss.Problem(case.terms, ss.SmoothedHinge(gamma)), case.naive(gamma), case.of.lam(0.3) * 0.8 ** np.arange(5)
+    plain = ss.path(problem, lams, tol=0.0, rtol=1e-9, screening=())
+    for solution, other in zip(ss.path(problem, lams, tol=0.0, rtol=1e-9, ranges=True), plain, strict=True):
+        assert solution.converged and np.linalg.norm(solution.x - other.x) <= solution.eps + other.eps
+        assert solution.primal == pytest.approx(naive.primal(solution.x, solution.lam), rel=1e-10), "constants of screened terms included"
+
+
+def test_what_is_counted_has_no_weights():
+    problem = ss.Problem(Repeated("full").terms, ss.SmoothedHinge(0.05))
+    with pytest.raises(ValueError, match="terms with weights"):
+        problem.with_linear_part(problem.terms, problem.cone.zeros(), 0.0, 1.0)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, o
 
     Roundings, with unit roundoff e: centred points are off by ``e |x|``, differences of two by ``2 e (|x| + |y|)``, and the difference
     or sum of two differences by e times all four norms more, below ``4 e`` times the norms (s gets ``8 e``). The difference of a
-    point with itself is exact. For pairs that share a point p is ``(x_k - x_i) - (x_l - x_j)``, one of them zero.
+    point with itself is exact. For pairs that share a point p is one difference, ``x_j - x_l`` or ``x_k - x_i``.
     """
     d = X.shape[1]
     rounding = (d + 8) * UNIT
@@ -83,13 +83,14 @@ def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, o
         i, j = same_pairs[same[t], 0], same_pairs[same[t], 1]
         k, m = other_pairs[other[t], 0], other_pairs[other[t], 1]
         shared = i == k or j == m
+        a, b = (j, m) if i == k else (k, i)
         pp = 0.0
         ss = 0.0
         ps = 0.0
         hh = 0.0
         for c in range(d):
             u, v = X[k, c] - X[m, c], X[i, c] - X[j, c]
-            p = (X[k, c] - X[i, c]) - (X[m, c] - X[j, c]) if shared else u - v
+            p = X[a, c] - X[b, c] if shared else u - v
             s = u + v
             pp += p * p
             ss += s * s
@@ -97,7 +98,7 @@ def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, o
             hh += (p * s) * (p * s)
         size = _apart(point_norms, k, m) + _apart(point_norms, i, j)
         s_error = 8.0 * UNIT * size
-        p_error = 4.0 * UNIT * (_apart(point_norms, k, i) + _apart(point_norms, m, j) if shared else size)
+        p_error = 4.0 * UNIT * (_apart(point_norms, a, b) if shared else size)
         p_norm = np.sqrt(pp) * (1.0 + rounding) + p_error
         s_norm = np.sqrt(ss) * (1.0 + rounding) + s_error
         if diagonal:
@@ -219,10 +220,10 @@ def weighted_loss_sums(
 
 
 @njit
-def fenchel_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap, weights, weight_step, alpha, sums):
+def fenchel_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap, weights, alpha, sums):
     """Weighted sums for a given alpha: ``(loss, tau'alpha, alpha'alpha, phi, |a - a*|, |a - a*| (|slack| + gamma (a + a*)/2))``.
 
-    ``phi = loss(m) + loss*(-a) + a m = (a* - a)(slack - gamma (a* + a)/2) >= 0``, ``a* = alpha(m)``.
+    Weights that are None are 1. ``phi = loss(m) + loss*(-a) + a m = (a* - a)(slack - gamma (a* + a)/2) >= 0``, ``a* = alpha(m)``.
     """
     sums[:] = 0.0
     half = 0.5 * gamma
@@ -234,7 +235,8 @@ def fenchel_sums(same, other, same_values, other_values, tau, tau_step, gamma, c
         apart = 0.0
         scaled = 0.0
         for t in range(start, min(start + BLOCK, same.size)):
-            threshold, w = tau[t * tau_step], weights[t * weight_step]
+            threshold = tau[t * tau_step]
+            w = 1.0 if weights is None else weights[t]
             slack = threshold - (other_values[other[t]] - same_values[same[t]])
             if gamma > 0.0:
                 best = min(max(slack / gamma, 0.0), cap)
