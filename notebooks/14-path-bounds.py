@@ -31,8 +31,8 @@ from safescreen import datasets, plots
 # > $$\Big\| x_1^\star - \tfrac{\lambda_0+\lambda_1}{2\lambda_1}\, x_0^\star \Big\| \le
 # \tfrac{|\lambda_0-\lambda_1|}{2\lambda_1}\, \|x_0^\star\| .$$
 #
-# > **Relaxed path bound** (STS19 Theorem 6; STS18 Theorem 3.10). Let $x_0$ be any point with $\|x_0^\star -
-# > x_0\| \le \varepsilon$. Then
+# > **Relaxed path bound** (STS19 Theorem 6; STS18 Theorem 3.10). Let $x_0$ be any point with
+# > $\|x_0^\star - x_0\| \le \varepsilon$. Then
 # >
 # > $$\Big\| x_1^\star - \tfrac{\lambda_0+\lambda_1}{2\lambda_1}\, x_0 \Big\| \le
 # \tfrac{|\lambda_0-\lambda_1|}{2\lambda_1}\, \|x_0\| +
