@@ -37,9 +37,9 @@ plt.rcParams.update(plots.STYLE)
 #
 # > **As printed** (STS19 Theorem 9, STS18 Theorem 3.1). The minimum is
 #
-# $$\begin{cases} 0 & \text{if } H = aP,\\[2pt]
-# \langle H, Q\rangle - r\|H\| & \text{if } \langle P,\, Q - r H/\|H\| \rangle \ge 0,\\[2pt]
-# \big\langle H,\, (\beta P - H)/\alpha + Q \big\rangle & \text{otherwise,}\end{cases}$$
+# $$\begin{cases} 0 & \text{if } H = aP,\\
+# \langle H, Q\rangle - r\|H\| & \text{if } \langle P,\, Q - r H/\|H\| \rangle \ge 0,\\
+# \langle H,\, (\beta P - H)/\alpha + Q \rangle & \text{otherwise,}\end{cases}$$
 #
 # $$\alpha = \sqrt{\frac{\|P\|^2\|H\|^2 - \langle P, H\rangle^2}{r^2\|P\|^2 - \langle P, Q\rangle^2}},\qquad
 # \beta = \frac{\langle P, H\rangle - \alpha\langle P, Q\rangle}{\|P\|^2} .$$
