@@ -178,9 +178,9 @@ assert abs(gap - sum(three)) < 1e-10 * gap and min(three) >= 0.0
 # ## The two theorems over three cones
 #
 # Random problems with a full metric, a diagonal metric and samples, the hinge among the losses, solved for
-# $\lambda_0$ to gaps of about $10^{-12}$ (the hinge: $10^{-11}$, relative). The dual solution is the solver's, which for
-# the hinge is *not* a function of $x$. Differences are in units of $r_{\text{RPB}}$; they are what is left of
-# the accuracy of the reference.
+# $\lambda_0$ to gaps of about $10^{-12}$ (the hinge: $10^{-11}$, relative). The dual solution is the solver's,
+# which for the hinge is *not* a function of $x$. Differences are in units of $r_{\text{RPB}}$; they are what is
+# left of the accuracy of the reference.
 
 
 # %%
@@ -483,8 +483,8 @@ print("PGB sticks out of GB whenever the projection moves the center, and leaves
 # * **RRPB = RPB** in the summary takes $\varepsilon = 0$. As soon as $\varepsilon > 0$, RRPB is the widest of
 #   the path balls: PGB and MGB, built from the same pair, let the error enter under a root,
 #   $\sqrt{r^2 + \text{small}}$, RRPB adds it.
-# * **Experiments** agree with the paper's: PGB and RRPB screen alike on a path, DGB less (STS19 section 7.2.2;
-#   `50-bounds-on-a-path` and the notebooks after it).
+# * **Experiments** agree with the paper's: PGB and RRPB screen alike on a path, DGB less (STS19 section 7;
+#   `51-path-time`).
 # * "RPB lies inside DGB" needs the *dual* solution in DGB. With a worse dual point DGB grows, and still
 #   contains RPB when the center is the same.
 #
