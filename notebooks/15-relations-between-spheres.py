@@ -460,7 +460,7 @@ assert rate["PGB"] == rate["MGB"] == rate["RPB"] >= rate["DGB"]
 # $\sqrt{r^2 - m^2} \le r - m$ gives $m\,(r - m) \le 0$: only if $m = 0$ (the center is in the cone and the
 # balls are equal) or $m = r$ (PGB is a point). Otherwise PGB always sticks out, on the side towards the cone.
 # What *is* true: the part of GB in the half-space lies in PGB, and the equator where the plane cuts GB is a
-# great circle of PGB when the plane goes through $[Q]_K$.
+# great circle of PGB, for the plane goes through $[Q]_K$.
 #
 # </details>
 
