@@ -760,8 +760,9 @@ assert sp.simplify((1 - sp.cos(2 * r)) / (1 + sp.cos(2 * r)) - sp.tan(r) ** 2) =
 # * **PGB has no range of this kind:** the projection of its center depends on $\lambda$ in a way that no polynomial
 #   follows.
 # * **Thresholds.** For pairs a threshold may be negative; then R, too, can be without an upper end.
-# * **On the path.** `ss.path(..., ranges=True)` computes the intervals of RRPB at the beginning of each $\lambda$, keeps
-#   for each term the smallest $\lambda$ down to which it is decided, and skips it until then.
+# * **On the path.** `ss.path(..., ranges=True)` uses step 1 the other way round: below $\lambda_0$ the rule is linear and
+#   positive at $\lambda_0$, so one pass with the ball of the far end of a stretch certifies its terms for every $\lambda$
+#   in between, and no rule looks at them there.
 #
 # ## References
 #

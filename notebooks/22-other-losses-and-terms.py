@@ -443,8 +443,8 @@ for name in ("iris", "wine"):
     assert min(errors["pull 1"], errors["pull 5"]) <= errors["Euclidean"] + 0.01
 
 # %% [markdown]
-# On these two sets three neighbours do well already in the given coordinates, so little can be gained; the learned
-# metrics are as good or better, and the work of the solver is on the few triplets that screening leaves.
+# On these two sets three neighbours do well already in the given coordinates, so little can be gained: iris stays where
+# it was, up to one flower, wine gets better. The solver's work is on the few triplets that screening leaves.
 #
 # What the pull term does is seen in the space of the metric: the two leading directions of wine, before and after. It
 # also lowers the rank, being a trace norm in disguise: $-c$ is positive semidefinite.
