@@ -125,7 +125,10 @@ def squares(X, pairs):
 def questions(rng, loss, diagonal=False, n=30, d=3):
     """Problems by name, each with the plain arrays C, tau, w, c (full metrics)."""
     X, y = points(rng, n, d)
-    same, other = (np.array([(i, j) for i in range(n) for j in range(i) if (y[i] == y[j]) == e]) for e in (True, False))
+    same, other = (
+        np.array([(i, j) for i in range(n) for j in range(i) if (y[i] == y[j]) == e])
+        for e in (True, False)
+    )
     similar, dissimilar = (rows[rng.permutation(len(rows))[:40]] for rows in (same, other))
     triplets = ss.Triplets.from_labels(X, y, k=2, diagonal=diagonal)
     ijl = triplets.index
@@ -143,14 +146,30 @@ def questions(rng, loss, diagonal=False, n=30, d=3):
     one = np.ones(len(ijl))
     return {
         "quadruplets": (ss.Problem(quad, loss), D - S, np.ones(40), np.ones(40), zero),
-        "pairs": (ss.Problem(pairs, loss), np.vstack((D, -S)), np.repeat([3.0, -1.0], 40), np.ones(80), zero),
+        "pairs": (
+            ss.Problem(pairs, loss),
+            np.vstack((D, -S)),
+            np.repeat([3.0, -1.0], 40),
+            np.ones(80),
+            zero,
+        ),
         "weighted triplets": (ss.Problem(weighted, loss), H, one, weights, zero),
-        "LMNN": (ss.Problem(triplets, loss, linear=pull), H, one, one, -eta @ squares(X, targets)),
+        "LMNN": (
+            ss.Problem(triplets, loss, linear=pull),
+            H,
+            one,
+            one,
+            -eta @ squares(X, targets),
+        ),
         "trace norm": (ss.Problem(triplets, loss, linear=trace), H, one, one, trace.ravel()),
     }
 
 
-losses = {"hinge": ss.Hinge(), "smoothed hinge": ss.SmoothedHinge(0.05), "squared hinge": ss.SquaredHinge(0.5)}
+losses = {
+    "hinge": ss.Hinge(),
+    "smoothed hinge": ss.SmoothedHinge(0.05),
+    "squared hinge": ss.SquaredHinge(0.5),
+}
 five = questions(np.random.default_rng(2), losses["smoothed hinge"])
 for name, (problem, *_) in five.items():
     print(f"{name:18} {problem.terms}, lam_max {problem.lam_max():.4g}")
@@ -185,13 +204,16 @@ def outside(C, tau, w, c, loss, lam):
 
 lam, worst = 5.0, {}
 for name, loss in losses.items():
-    for question, (problem, C, tau_, w, c) in questions(np.random.default_rng(2), loss).items():
+    for problem, C, tau_, w, c in questions(np.random.default_rng(2), loss).values():
         M, value = outside(C, tau_, w, c, loss, lam)
         ours = ss.solve(problem, lam, tol=1e-9)
         difference = np.linalg.norm(ours.x - M) / max(np.linalg.norm(M), 1e-2)
         assert abs(ours.primal - value) < 1e-5 * max(abs(value), 1.0) and difference < 1e-3
         worst[name] = max(worst.get(name, 0.0), difference)
-print("fifteen optima of the library and of cvxpy agree:", {k: bool(v < 1e-3) for k, v in worst.items()})
+print(
+    "fifteen optima of the library and of cvxpy agree:",
+    {k: bool(v < 1e-3) for k, v in worst.items()},
+)
 
 # %% [markdown]
 # ## Does it match?
@@ -253,22 +275,35 @@ for kind, loss in losses.items():
             margins, tau_ = problem.terms.margins(best.x), problem.terms.threshold
             for x in references(problem, rough.x, rng):
                 spheres = [bound(problem, x, weight) for bound in library.values()]
-                spheres.append(ss.spheres.relaxed_path_bound(before.x, before.eps, 1.2 * weight, weight))
+                spheres.append(
+                    ss.spheres.relaxed_path_bound(before.x, before.eps, 1.2 * weight, weight)
+                )
                 if loss.cap == 1.0:
-                    spheres.append(ss.spheres.constrained_duality_gap_bound(problem, problem.alpha(x), weight))
+                    spheres.append(
+                        ss.spheres.constrained_duality_gap_bound(
+                            problem, problem.alpha(x), weight
+                        )
+                    )
                 for ball in spheres:
                     distance = np.linalg.norm(best.x - ball.center)
                     assert distance <= ball.radius + best.eps, (name, kind, ball.name)
                     found = ss.rules.sphere(problem, ball)
                     assert np.all((margins > tau_)[found.in_R]), (name, kind, ball.name)
-                    assert np.all((margins < tau_ - loss.gamma)[found.in_L]), (name, kind, ball.name)
+                    assert np.all((margins < tau_ - loss.gamma)[found.in_L]), (
+                        name,
+                        kind,
+                        ball.name,
+                    )
                     table[name][kind] = table[name][kind] + np.array([found.n_L, found.n_R])
                     largest, balls = max(largest, distance / (ball.radius + best.eps)), balls + 1
-print(f"{balls} balls hold the solution, largest distance {largest:.3f} radii; decisions (L, R), all true:")
+print(f"{balls} balls hold the solution, largest distance {largest:.3f} radii")
+print("decisions (L, R), all of them true:")
 print(f"{'':18}" + "".join(f"{kind:>20}" for kind in losses))
 for name, row in table.items():
     print(f"{name:18}" + "".join(f"{str(tuple(map(int, row[kind]))):>20}" for kind in losses))
-    assert all(row[kind][1] > 0 and (row[kind][0] > 0) == (kind != "squared hinge") for kind in losses)
+    assert all(
+        row[kind][1] > 0 and (row[kind][0] > 0) == (kind != "squared hinge") for kind in losses
+    )
 
 # %% [markdown]
 # Nothing is ever in L with the squared hinge: its quadratic part never ends, so a term that costs something keeps a
@@ -294,9 +329,14 @@ for quality in (0.5, 0.95, 1.0):
         assert np.linalg.norm(best - Q) <= r + 1e-4
         reach = (r + 1e-4) * np.linalg.norm(C, axis=1)
         in_R, in_L = C @ Q - reach > tau_, C @ Q + reach < tau_ - 0.05
-        assert np.all((C @ best)[in_R] > tau_[in_R]) and np.all((C @ best)[in_L] < tau_[in_L] - 0.05)
+        assert np.all((C @ best)[in_R] > tau_[in_R]) and np.all(
+            (C @ best)[in_L] < tau_[in_L] - 0.05
+        )
         counts.append(int(in_R.sum() + in_L.sum()))
-    print(f"{len(C)} terms, reference {quality} M*: certified", dict(zip(balls_here, counts, strict=True)))
+    print(
+        f"{len(C)} terms, reference {quality} M*: certified",
+        dict(zip(balls_here, counts, strict=True)),
+    )
 assert min(counts) > 0
 
 # %% [markdown]
@@ -313,7 +353,7 @@ for name, (problem, *_) in crowd.items():
     tau_ = problem.terms.threshold
     possible = np.mean((margins > tau_) | (margins < tau_ - 0.05))
     share = (last.n_L + last.n_R) / len(problem)
-    print(f"{name:18} {len(problem):4} terms: {share:4.0%} screened at the end of the path, {possible:4.0%} possible")
+    print(f"{name:18} {len(problem):4} terms: {share:4.0%} screened, {possible:4.0%} possible")
     assert 0.5 < share <= possible
 
 # %% [markdown]
@@ -379,7 +419,8 @@ for _ in range(200):
     g = (lam * start - C.T @ slopes(start)) / (2 * lam)
     worst = max(worst, np.linalg.norm(x - start + g) / np.linalg.norm(g))
 slope = slopes(x)
-print(f"logistic loss, 200 references: largest distance {worst:.3f} radii; dual variables exactly 0: {np.sum(slope == 0)}")
+print(f"logistic loss, 200 references: largest distance {worst:.3f} radii")
+print("dual variables that are exactly 0:", np.sum(slope == 0))
 assert worst <= 1.0 + 1e-6 and np.all(slope > 0)
 
 # %% [markdown]
@@ -408,7 +449,12 @@ assert not low <= optimum <= high
 def knn_error(train, y_train, test, y_test, k=3):
     distance = np.sum((test[:, None] - train[None]) ** 2, axis=2)
     near = np.argsort(distance, axis=1, kind="stable")[:, :k]
-    return np.mean([np.bincount(y_train[row]).argmax() != label for row, label in zip(near, y_test, strict=True)])
+    return np.mean(
+        [
+            np.bincount(y_train[row]).argmax() != label
+            for row, label in zip(near, y_test, strict=True)
+        ]
+    )
 
 
 def lmnn(X, y, pull, factor=1e-3):
@@ -488,7 +534,9 @@ for factor in (0.9, 1.1):
     for weight in (0.1, 100.0):
         problem = ss.Problem(triplets, ss.SmoothedHinge(0.05), linear=-factor * edge * np.eye(3))
         size = np.linalg.norm(ss.solve(problem, weight, tol=1e-10).x)
-        print(f"beta = {factor} of the largest eigenvalue, lam = {weight:5}: M* = O is {bool(size < 1e-4)}")
+        print(
+            f"beta = {factor} largest eigenvalues, lam = {weight:5}: M* = O is {bool(size < 1e-4)}"
+        )
         assert (size < 1e-4) == (factor > 1.0)
 
 # %% [markdown]
