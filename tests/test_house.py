@@ -128,9 +128,7 @@ def test_readme_links_lead_somewhere():
 
 
 def test_the_example_of_the_readme_runs(capsys):
-    (example,) = re.findall(
-        r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.S
-    )
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.S)
     exec(compile(example, "README.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     assert len(printed) > 3 and all(line.endswith(" True") for line in printed[2:])

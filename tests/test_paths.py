@@ -76,9 +76,7 @@ def test_default_grid_and_stopping_rule(kind):
     problem = of.problem(0.05)
     path = ss.path(problem, ratio=0.5, tol=0.0, rtol=1e-6, max_lams=12)
     assert path.lams[0] == problem.lam_max() and np.allclose(path.lams[1:] / path.lams[:-1], 0.5)
-    changes = [
-        (a.loss - b.loss) / a.loss * a.lam / (a.lam - b.lam) for a, b in itertools.pairwise(path)
-    ]
+    changes = [(a.loss - b.loss) / a.loss * a.lam / (a.lam - b.lam) for a, b in itertools.pairwise(path)]
     assert path.stop_reason in ("paper", "length")
     if path.stop_reason == "paper":
         assert changes[-1] < 0.01 and all(change >= 0.01 for change in changes[:-1])

@@ -51,9 +51,7 @@ def _sentence(error: Exception) -> str:
 def _parser() -> argparse.ArgumentParser:
     from .datasets.cli import add_parser as add_data
 
-    parser = argparse.ArgumentParser(
-        prog="safescreen", description="Safe screening: the book's experiments, report, ledger and data."
-    )
+    parser = argparse.ArgumentParser(prog="safescreen", description="Safe screening: the book's experiments, report, ledger and data.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     run = commands.add_parser(

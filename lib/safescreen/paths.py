@@ -213,12 +213,12 @@ class _Ahead:
     """
 
     def __init__(self, prob):
-        self.prob, self.base, self.end, self.reach = prob, None, np.inf, REACH
+        self.prob, self.base, self.start, self.end, self.reach = prob, None, np.inf, np.inf, REACH
 
     def reduction(self, last, lam, limits):
         """Return the reduction for lam from what is certain on the stretch; a new stretch begins where the last one ends."""
         if lam < self.end:
-            slack = accuracy_of(limits, last.primal, last.lam)
+            slack, self.start = accuracy_of(limits, last.primal, last.lam), last.lam
             self.end = self.reach * lam
             self.base = Reduction(self.prob)
             self.base.apply(relaxed_path_bound(last.x, last.eps + slack, last.lam, self.end))
@@ -228,7 +228,9 @@ class _Ahead:
                 self.reach = min(self.reach**0.5, 0.97)
             elif rate > PLENTY:
                 self.reach = max(self.reach**1.5, 0.3)
-        return self.base.copy()
+        found = self.base.copy()
+        found.slack *= self.start / lam
+        return found
 
 
 def _grid(prob, lams, ratio, max_lams):

@@ -21,9 +21,7 @@ LIBSVM = b"+1 1:0.5 3:-2e3\n-1 2:1   # a remark\n\n2 3:4\n"
 DENSE = np.array([[0.5, 0, -2000], [0, 1, 0], [0, 0, 4]])
 
 
-@pytest.mark.parametrize(
-    "suffix, pack", [("", bytes), (".xz", lzma.compress), (".bz2", bz2.compress), (".gz", gzip.compress)]
-)
+@pytest.mark.parametrize("suffix, pack", [("", bytes), (".xz", lzma.compress), (".bz2", bz2.compress), (".gz", gzip.compress)])
 def test_libsvm_text_packed_or_not(tmp_path, suffix, pack):
     path = tmp_path / f"tiny{suffix}"
     path.write_bytes(pack(LIBSVM))

@@ -71,9 +71,7 @@ def test_what_is_wrong_is_named(book, path, value, message):
         load_manifest(book.folder, {"STS19-F9"})
 
 
-@pytest.mark.parametrize(
-    ("text", "message"), [("a: [", "not valid YAML"), ("- a", "expected a mapping, found list")]
-)
+@pytest.mark.parametrize(("text", "message"), [("a: [", "not valid YAML"), ("- a", "expected a mapping, found list")])
 def test_not_a_manifest(book, text, message):
     book.write(text)
     with pytest.raises(ManifestError, match=message):

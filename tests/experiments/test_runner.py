@@ -46,9 +46,7 @@ def test_failure_is_named_and_others_go_on(first):
     book, code, printed = first
     assert code == 1
     assert "tiny/good: done in" in printed
-    assert (
-        'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): AssertionError: n too' in printed
-    )
+    assert 'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): AssertionError: n too' in printed
     assert "tiny/silent: FAILED: RuntimeError: the notebook did not write results.csv" in printed
     assert "1 done, 2 failed" in printed
     assert (book.run_folder("bad") / "notebook.failed.ipynb").is_file()

@@ -46,9 +46,7 @@ def split(H, cone):
     parts = []
     for sign in (1, -1):
         weights = [max(sign * values[k], mpf(0)) * size for k in range(d)]
-        parts.append([
-            mpmath.fsum(weights[k] * vectors[i, k] * vectors[j, k] for k in range(d)) for i in range(d) for j in range(d)
-        ])
+        parts.append([mpmath.fsum(weights[k] * vectors[i, k] * vectors[j, k] for k in range(d)) for i in range(d) for j in range(d)])
     return parts[0], parts[1]
 
 

@@ -12,7 +12,7 @@ from mpmath import mpf
 import safescreen as ss
 from naive.extremes import dot, exact, norm, triplet
 from safescreen.ranges import relaxed_path
-from safescreen.ranges.path import interval_kernel, lower_end_kernel
+from safescreen.ranges.path import interval_kernel
 from safescreen.rounding import norm_upper
 from safescreen.rules import sphere
 from safescreen.spheres import relaxed_path_bound
@@ -185,15 +185,13 @@ def test_kernels_work_in_chunks(per_term, make_samples):
         terms.threshold = rng.uniform(0.5, 1.5, size=50)
     problem, x0 = ss.Problem(terms, ss.SmoothedHinge(0.2)), rng.normal(size=3)
     whole = relaxed_path(problem, x0, 0.01, 2.0)
-    products, ends, lowers = terms.inner_products(x0), np.empty((4, 50)), np.empty((2, 50))
+    products, ends = terms.inner_products(x0), np.empty((4, 50))
     for start, stop in ((0, 7), (7, 30), (30, 50)):
         high = np.atleast_1d(np.asarray(terms.thresholds(start, stop), dtype=float))
         args = (*products.chunk(start, stop), terms.norms[start:stop], norm_upper(x0), 0.01, 2.0)
         limits = (high - 0.2, high, int(per_term))
         interval_kernel(*args, *limits, *ends[:, start:stop])
-        lower_end_kernel(*args, *limits, *lowers[:, start:stop])
     np.testing.assert_array_equal(ends, [whole.L_low, whole.L_high, whole.R_low, whole.R_high])
-    np.testing.assert_array_equal(lowers, [whole.L_low, whole.R_low])
 
 
 def test_bad_input_is_named(make_samples):

@@ -92,7 +92,7 @@ def test_evaluations(kind, gamma, data):
         lam, x = mpf(float(e.lam)), split(flat(e.x), of.cone)[0]
         assert norm(minus(flat(e.x), x)) <= mpf(e.x_error) * (1 + mpf(10) ** -40)
         gap = truth.gap(x, e.lam, alpha)
-        assert gap >= -mpf(10) ** -35 * (1 + abs(gap))
+        assert gap >= -(mpf(10) ** -35) * (1 + abs(gap))
         assert mpf(e.gap) >= gap
         assert mpf(e.fenchel) >= truth.fenchel(x, alpha) - mpf(10) ** -30 * abs(gap)
         H = truth.H(alpha)

@@ -60,7 +60,5 @@ class Cone(ABC):
         x = self.check(x, name)
         violation = self.violation(x)
         if violation > 2.0 * self.feasible_error(x):
-            raise ValueError(
-                f"{name} must lie in the {type(self).__name__}, found distance {violation:.3g} from it; project it first"
-            )
+            raise ValueError(f"{name} must lie in the {type(self).__name__}, found distance {violation:.3g} from it; project it first")
         return x

@@ -75,9 +75,7 @@ def content(path: Path, spec: FileSpec) -> bytes:
     """
     raw = unpack(path)
     if wrong := _mismatch(raw, spec):
-        raise ValueError(
-            f"{path}: wrong checksum: {wrong}. The file was left as it is; move it or replace it."
-        )
+        raise ValueError(f"{path}: wrong checksum: {wrong}. The file was left as it is; move it or replace it.")
     return raw
 
 

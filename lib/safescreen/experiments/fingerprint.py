@@ -188,9 +188,7 @@ def git_state(folder: Path) -> dict[str, Any] | None:
     """
 
     def git(*arguments):
-        return subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True
-        ).stdout.strip()
+        return subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
     try:
         return {

@@ -63,16 +63,14 @@ def read_source(folder: Path, name: str) -> nbformat.NotebookNode:
 def _bare(nb, stem: str) -> nbformat.NotebookNode:
     cells = []
     for index, cell in enumerate(nb.cells):
-        new = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}.get(
-            cell.cell_type, nbformat.v4.new_raw_cell
-        )(cell.source)
+        new = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}.get(cell.cell_type, nbformat.v4.new_raw_cell)(
+            cell.source
+        )
         new.id = hashlib.sha256(f"{stem}\n{index}\n{cell.source}".encode()).hexdigest()[:16]
         if cell.metadata.get("tags"):
             new.metadata["tags"] = list(cell.metadata["tags"])
         cells.append(new)
-    return nbformat.v4.new_notebook(
-        cells=cells, metadata={"kernelspec": dict(_KERNEL), "language_info": {"name": "python"}}
-    )
+    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": dict(_KERNEL), "language_info": {"name": "python"}})
 
 
 def signature(nb) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -165,9 +163,7 @@ def problems(folder: Path, names: list[str] | None = None) -> Iterator[str]:
         nb = nbformat.read(notebook, as_version=4)
         ours, theirs = signature(read_source(folder, name)), signature(nb)
         if ours != theirs:
-            where = next(
-                (i for i, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None
-            )
+            where = next((i for i, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None)
             where = min(len(ours), len(theirs)) if where is None else where
             yield f"{name}: {text.name} and {notebook.name} differ from cell {where + 1} on"
         code = [cell for cell in nb.cells if cell.cell_type == "code"]

@@ -82,9 +82,7 @@ class Recorder:
         _plain(name)
         if self.folder is not None and not hasattr(fig, "savefig"):
             raise TypeError(f"fig: expected a matplotlib figure, found {type(fig).__name__}")
-        return self._write(
-            f"{name}.png", lambda path: fig.savefig(path, format="png", dpi=dpi, bbox_inches="tight")
-        )
+        return self._write(f"{name}.png", lambda path: fig.savefig(path, format="png", dpi=dpi, bbox_inches="tight"))
 
     def summary(self, **entries: Any) -> Path | None:
         """Add entries to `summary.json`; an entry given again replaces the older one.

@@ -45,9 +45,7 @@ def notebooks_folder(folder: str | os.PathLike | None = None) -> Path:
     if folder is None:
         root = checkout()
         if root is None:
-            raise FileNotFoundError(
-                "no checkout found: run inside one, or name the folder with --notebooks DIR"
-            )
+            raise FileNotFoundError("no checkout found: run inside one, or name the folder with --notebooks DIR")
         return root / "notebooks"
     path = Path(folder).resolve()
     if not path.is_dir():

@@ -71,11 +71,7 @@ def execute(spec: dict, scratch: Path) -> None:
             "started": started.isoformat(timespec="seconds"),
             "seconds": {**timings, "wall": round(wall, 3), "cpu": cpu},
             "peak_memory_mb": peak,
-            "files": {
-                file.relative_to(result).as_posix(): sha256_file(file)
-                for file in sorted(result.rglob("*"))
-                if file.is_file()
-            },
+            "files": {file.relative_to(result).as_posix(): sha256_file(file) for file in sorted(result.rglob("*")) if file.is_file()},
         },
     )
 

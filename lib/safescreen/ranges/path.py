@@ -9,7 +9,7 @@ from safescreen._numba import njit
 from safescreen.rounding import norm_upper
 from safescreen.rules.base import Screened
 
-__all__ = ["Ranges", "interval_kernel", "lower_end_kernel", "relaxed_path"]
+__all__ = ["Ranges", "interval_kernel", "relaxed_path"]
 
 UNIT = 2.0**-53
 FLOOR = 1e-300
@@ -92,11 +92,15 @@ def relaxed_path(prob, x0, eps, lam0):
     terms, m = prob.terms, norm_upper(x0)
     ends = [np.empty(len(terms)) for _ in range(4)]
     products, norms = terms.inner_products(x0), terms.norms
+    linear = prob.loss.has_linear_region
+    width = prob.loss.gamma if linear else 0.0
     for start, stop in terms.chunks():
         high = np.atleast_1d(np.asarray(terms.thresholds(start, stop), dtype=float))
-        fixed = (m, eps, lam0, high - prob.loss.gamma, high, int(high.size > 1))
+        fixed = (m, eps, lam0, high - width, high, int(high.size > 1))
         chunk = products.chunk(start, stop)
         interval_kernel(*chunk, norms[start:stop], *fixed, *(end[start:stop] for end in ends))
+    if not linear:  # no term is ever linear
+        ends[0][:], ends[1][:] = np.nan, np.nan
     return Ranges(*ends)
 
 
@@ -138,13 +142,3 @@ def interval_kernel(q, errors, norms, m, eps, lam0, low, high, step, L_low, L_hi
         nm, en = norms[t] * m * (1.0 + 4.0 * UNIT) + FLOOR, eps * norms[t] * (1.0 + 4.0 * UNIT) + FLOOR
         L_low[t], L_high[t] = _interval(_safe_h(-q[t], errors[t], a, b), nm, en, -a, lam0)
         R_low[t], R_high[t] = _interval(_safe_h(q[t], errors[t], a, b), nm, en, b, lam0)
-
-
-@njit
-def lower_end_kernel(q, errors, norms, m, eps, lam0, low, high, step, L_low, R_low):
-    """Lower ends only, for a path of falling lam: decided for ``lower end < lam <= lam0``; nan if not."""
-    for t in range(q.size):
-        a, b = low[t * step], high[t * step]
-        nm, en = norms[t] * m * (1.0 + 4.0 * UNIT) + FLOOR, eps * norms[t] * (1.0 + 4.0 * UNIT) + FLOOR
-        L_low[t] = _interval(_safe_h(-q[t], errors[t], a, b), nm, en, -a, lam0)[0]
-        R_low[t] = _interval(_safe_h(q[t], errors[t], a, b), nm, en, b, lam0)[0]

@@ -36,7 +36,7 @@ def constrained_duality_gap_bound(prob, alpha, lam):
     STS19 Theorem 14 (appendix F). Parameters as in :func:`duality_gap_bound`; the cost is an evaluation of the primal at ``x(alpha)``.
     """
     lam = check_lam(lam)
-    alpha = check_vector(alpha, len(prob), "alpha", low=0.0, high=1.0)
+    alpha = check_vector(alpha, len(prob), "alpha", low=0.0, high=prob.loss.cap)
     e = prob.evaluate(prob.x_of(alpha, lam), lam, alpha)
     sphere = from_evaluation_mgb(prob.cone, e)
     return Sphere(sphere.center, sphere.radius, None, "CDGB")

@@ -326,12 +326,3 @@ def partition(same, other, norms, status, same_weights, other_weights, left_same
         elif code == 1:
             same_weights[same[t]] += 1.0
             other_weights[other[t]] += 1.0
-
-
-@njit
-def count(same, other, ids, step, same_weights, other_weights):
-    """Add `step` to both pairs of each numbered term; whole numbers below 2^53 stay exact."""
-    for n in range(ids.size):
-        t = ids[n]
-        same_weights[same[t]] += step
-        other_weights[other[t]] += step

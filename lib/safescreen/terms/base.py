@@ -13,7 +13,7 @@ from safescreen._checks import check_mask, check_scalar, check_vector
 from safescreen.losses import SmoothedHinge
 from safescreen.rounding import gamma, upper
 
-__all__ = ["LossSums", "Tally", "Terms", "check_weights"]
+__all__ = ["LossSums", "Terms", "check_weights"]
 
 CHUNK = 1 << 13
 """How many terms are looked at together by rules, so that temporary arrays stay in the processor's cache."""
@@ -79,7 +79,7 @@ class Terms(ABC):
 
     @abstractmethod
     def inner_products(self, x):
-        """Return an object with ``chunk(start, stop)`` and ``at(ids)``, both ``-> (values, errors)``.
+        """Return an object with ``chunk(start, stop) -> (values, errors)``.
 
         ``values[t]`` is ``<a_t, x>`` as computed, ``errors[t]`` bounds its rounding error. What is shared by all terms (one
         distance a pair, say) is computed once, here.
@@ -126,16 +126,6 @@ class Terms(ABC):
         """Return ``max_t <a_t, x>``; ``-inf`` without terms."""
         products = self.inner_products(x)
         return max((float(products.chunk(*span)[0].max()) for span in self.chunks()), default=-np.inf)
-
-    def take(self, ids):
-        """Return the terms with these numbers, which are ascending."""
-        keep = np.zeros(len(self), dtype=np.bool_)
-        keep[ids] = True
-        return self.select(keep)
-
-    def tally(self):
-        """Return a :class:`Tally` of these terms."""
-        return Tally(self)
 
     def margins(self, x):
         """Return ``<a_t, x>`` for every term, shape (T,)."""
@@ -203,23 +193,3 @@ def check_weights(weights, n):
     if n and not weights.min() > 0.0:
         raise ValueError(f"weights must be positive, found {weights.min():g} at index {int(weights.argmin())}")
     return weights
-
-
-class Tally:
-    """The sum of a changing set of terms, always computed from the set itself, so that nothing drifts."""
-
-    def __init__(self, terms):
-        self._terms = terms
-        self._inside = np.zeros(len(terms), dtype=np.bool_)
-
-    def add(self, ids):
-        """Take terms into the set."""
-        self._inside[ids] = True
-
-    def remove(self, ids):
-        """Take terms out of the set."""
-        self._inside[ids] = False
-
-    def total(self):
-        """Return ``(sum of the set, bound of its rounding error)``."""
-        return self._terms.weighted_sum(self._inside)

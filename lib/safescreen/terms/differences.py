@@ -9,7 +9,7 @@ from safescreen._checks import check_vector
 from safescreen.cones import NonNegativeCone, PSDCone
 from safescreen.rounding import gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
-from safescreen.terms.base import LossSums, Tally, Terms
+from safescreen.terms.base import LossSums, Terms
 from safescreen.terms.indices import number_pairs
 from safescreen.terms.pairs import PairTable, Points
 
@@ -141,14 +141,6 @@ class PairDifferences(Terms):
         keep = self._check_keep(keep)
         return self._part(self._same[keep], self._other[keep], self.norms[keep], keep)
 
-    def take(self, ids):
-        """Return the terms with these numbers, ascending; O(numbers + pairs)."""
-        return self._part(self._same[ids], self._other[ids], self.norms[ids], ids)
-
-    def tally(self):
-        """Return a tally that counts terms on their pairs, in exact integers; with weights, one that keeps the set itself."""
-        return PairTally(self) if self.weights is None else Tally(self)
-
     def partition(self, status):
         """Return the terms left, the sum of the linear ones, its error bound, and the numbers of those left; one pass."""
         n = int(np.count_nonzero(status == 0))
@@ -204,34 +196,10 @@ class PairProducts:
 
     def chunk(self, start, stop):
         """Return ``(values, errors)`` of terms ``start:stop``."""
-        return self.at(slice(start, stop))
-
-    def at(self, ids):
-        """Return ``(values, errors)`` of the terms with these numbers."""
-        same, other = self._terms._same[ids], self._terms._other[ids]
+        same, other = self._terms._same[start:stop], self._terms._other[start:stop]
         values, errors = np.empty(same.size), np.empty(same.size)
         kernels.chunk_products(same, other, *self._values, *self._errors, values, errors)
         return values, errors
-
-
-class PairTally:
-    """The sum of a changing set of terms, kept as whole numbers on pairs; a change costs O(changed), the sum O(pairs d + n d^2)."""
-
-    def __init__(self, terms):
-        self._terms = terms
-        self._weights = np.zeros(len(terms._same_pairs)), np.zeros(len(terms._other_pairs))
-
-    def add(self, ids):
-        """Take terms into the set."""
-        kernels.count(self._terms._same, self._terms._other, ids, 1.0, *self._weights)
-
-    def remove(self, ids):
-        """Take terms out of the set."""
-        kernels.count(self._terms._same, self._terms._other, ids, -1.0, *self._weights)
-
-    def total(self):
-        """Return ``(sum of the set, bound of its rounding error)``."""
-        return self._terms._gram(*self._weights)
 
 
 def _conjugate_slack(delta, loss):

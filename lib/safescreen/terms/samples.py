@@ -141,7 +141,3 @@ class SampleProducts:
     def chunk(self, start, stop):
         """Return ``(values, errors)`` of samples ``start:stop``."""
         return self._values[start:stop], self._errors[start:stop]
-
-    def at(self, ids):
-        """Return ``(values, errors)`` of the samples with these numbers."""
-        return self._values[ids], self._errors[ids]

@@ -24,9 +24,7 @@ def _sparse_rows(raw: bytes, where: str, n_features: int | None, labelled: bool)
         for token in tokens[labelled:]:
             index, colon, value = token.partition(b":")
             if labelled and not colon:
-                raise ValueError(
-                    f"{where}, line {line}: {token.decode('ascii', 'replace')!r} is not index:value"
-                )
+                raise ValueError(f"{where}, line {line}: {token.decode('ascii', 'replace')!r} is not index:value")
             last = feature_index(index, n_features, last, where, line)
             indices.append(last)
             data.append(number(value, where, line) if colon else 1.0)
