@@ -217,6 +217,16 @@ print("entries of the table that exist and have their shape:", len(table))
 # | `5x` to `8x` | an experiment of a paper each, our numbers beside the paper's | `51-path-time` |
 # | `9x` | what has been run, and the ledger of claims | `90-report` |
 #
+# The theorem notebooks so far, in an order to read them in:
+#
+# | | |
+# |---|---|
+# | the problem | `10-problem-and-duality`, `26-one-problem-three-cones` |
+# | where the solution is | `11-gradient-bound`, `12-projected-gradient-bound`, `13-duality-gap-bounds`, `14-path-bounds`, `15-relations-between-spheres`, `28-midpoint-gap-bound` |
+# | what that says of a term | `16-sphere-rule`, `17-semidefinite-rule`, `18-linear-rule`, `19-two-balls`, `21-diagonal-metrics` |
+# | along the path | `20-ranges`, `23-algorithms` |
+# | other losses and terms, many terms, rounding | `22-other-losses-and-terms`, `25-product-triplets`, `24-floating-point` |
+#
 # Every `NAME.ipynb` is made from `NAME.py` beside it and committed executed. `claims.yml` lists every
 # theorem, algorithm, table and figure of the papers with what became of it here; one that is not `open`
 # names a notebook cell that would fail if the claim failed. `experiments.yml` lists what can be run, at

@@ -188,6 +188,7 @@ def git_state(folder: Path) -> dict[str, Any] | None:
     """
 
     def git(*arguments):
+        """Return what git prints, without the ends."""
         return subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
     try:

@@ -103,6 +103,7 @@ def run(reduction, lam, state, limits, families, freq, active_set, callback, *, 
     """
 
     def screen(evaluation):
+        """Screen at an evaluated point; return whether the problem that is left has changed."""
         return reduction.screen(families, reference(evaluation), accuracy_slack(evaluation, limits))
 
     whole, hinge = reduction.whole, reduction.whole.loss.gamma == 0.0
