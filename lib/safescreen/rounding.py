@@ -69,8 +69,8 @@ def norm_upper(x):
     """
     x = np.asarray(x)
     square = float(np.vdot(x, x))
-    if 1e-280 < square < 1e280:  # no overflow, and what underflows is below the added constant
-        return upper(math.sqrt(square), x.size + 2) + 1e-150
+    if 1e-250 < square < 1e280:  # no overflow, and squares that underflow are far below the rounding of the others
+        return upper(math.sqrt(square), x.size + 2)
     scale = float(np.max(np.abs(x), initial=0.0))
     if scale == 0.0 or not math.isfinite(scale):
         return scale
