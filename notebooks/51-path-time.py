@@ -95,7 +95,8 @@ def make_problem(X, y, name="none"):
 def grid_of(problem):
     """Lams of the path, and the share of triplets outside the quadratic piece at each solution."""
     solutions, removable, zero = [], [], []
-    for solution in ss.path(problem, ratio=ratio, rtol=rtol, tol=tol, screening=(), keep_masks=False):
+    longest = n_lams + 30 if n_lams else 1000  # from lam_max down to the first lam of the grid: far less than 30
+    for solution in ss.path(problem, ratio=ratio, rtol=rtol, tol=tol, screening=(), keep_masks=False, max_lams=longest):
         margins = problem.terms.margins(solution.x)
         zero.append(bool((margins > 1.0).any()))
         removable.append(float(np.mean((margins > 1.0) | (margins < 1.0 - gamma))))
