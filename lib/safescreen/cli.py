@@ -24,8 +24,20 @@ def main(argv: list[str] | None = None) -> int:
     -------
     int
         0 when all went well, 1 when something failed or is wrong, 2 when the request makes no sense, 130
-        when interrupted.
+        when interrupted, 141 when nobody reads the output any more.
     """
+    try:
+        code = _execute(argv)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `safescreen list | head` has seen enough
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())  # for what Python flushes at its end
+        os.close(nowhere)
+        return 141
+    return code
+
+
+def _execute(argv: list[str] | None) -> int:
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:
         options = _parser().parse_args(arguments)

@@ -119,3 +119,14 @@ def test_module_and_light_import():
     command = [sys.executable, "-m", "safescreen", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
     assert done.stdout.startswith("usage: safescreen")
+
+
+@pytest.mark.parametrize(("arguments", "unbuffered"), [("data list", ""), ("data list", "1"), ("claims", ""), ("--help", "")])
+def test_a_reader_that_leaves_early(arguments, unbuffered):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUNBUFFERED": unbuffered}
+    command = [sys.executable, "-m", "safescreen", *arguments.split()]
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as pipe:
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, env=environment, check=False)
+    assert done.returncode == 141 and done.stderr == ""

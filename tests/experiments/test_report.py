@@ -112,6 +112,30 @@ def test_claim_links_to_its_cell(book):
     assert f'id="cell-id={source.cells[3].id}"' in (index.parent / "notebooks/tiny.html").read_text()
 
 
+def test_formulas_in_headings_leave_links_whole():
+    pytest.importorskip("latex2mathml")
+    text = "# Which $\\lambda$, $x_0$ and **all**\n\n## Step 1: $a < b$ and `$c$`\n\n## [A link $x$](#there)\n"
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(text)])
+    assert pages.title(nb, "none") == "Which λ, x0 and all"
+    page = pages.body(nb)
+    assert page.count("<math") == 4 and "SAFESCREENFORMULA" not in page
+    for tag in re.findall(r"<(?:h\d|a)\b[^>]*>", page):
+        assert re.fullmatch(r"<\w+(?: [\w-]+=\"[^\"<>]*\")*>", tag), tag
+    (anchor,) = re.findall(r'<h2 id="(Step[^"]*)">', page)
+    assert f'href="#{anchor}"' in page and "a-b" in anchor
+
+
+def test_titles_are_shown_as_text(book):
+    pytest.importorskip("latex2mathml")
+    book.runs(a={"n": 2})
+    source = read_source(book.folder, "tiny")
+    source.cells[0].source = "# For which $\\lambda$?"
+    nbformat.write(source, book.folder / "tiny.ipynb")
+    index = report.render(load_manifest(book.folder), "smoke", book.outputs)
+    assert "For which λ?</a>" in index.read_text(encoding="utf-8")
+    assert "<title>For which λ?</title>" in (index.parent / "notebooks/tiny.html").read_text(encoding="utf-8")
+
+
 def test_formulas_are_set_aside_and_code_is_not():
     pytest.importorskip("latex2mathml")
     text = "Inline $x^2$, `$y$`, 5$ and 6$.\n\n$$\\mathcal{T} < a_b$$\n\n```\n$z$\n```\n"

@@ -94,9 +94,10 @@ def _missing(entry: Info, spec: FileSpec, why: str) -> DataNotFoundError:
     return DataNotFoundError("\n".join(lines))
 
 
-def _specs(entry: Info, split: str | None) -> list[FileSpec]:
-    names = entry.files if split is None else entry.part(split).files
-    return [entry.files[name] for name in names]
+def _paths(name: str, split: str | None, download: bool) -> list[Path]:
+    entry = info(name)
+    files = entry.files if split is None else entry.part(split).files
+    return [obtain(entry, entry.files[file], download) for file in files]
 
 
 def find(name: str, split: str | None = None) -> list[Path]:
@@ -124,14 +125,7 @@ def find(name: str, split: str | None = None) -> list[Path]:
     >>> find("iris")
     []
     """
-    entry = info(name)
-    paths = []
-    for spec in _specs(entry, split):
-        path = locate(spec)
-        if path is None:
-            raise _missing(entry, spec, "it is not here")
-        paths.append(path)
-    return paths
+    return _paths(name, split, download=False)
 
 
 def available(name: str, split: str | None = None) -> bool:
@@ -192,12 +186,12 @@ def _download(entry: Info, spec: FileSpec) -> Path:
     return target
 
 
-def obtain(entry: Info, spec: FileSpec) -> Path:
+def obtain(entry: Info, spec: FileSpec, download: bool = True) -> Path:
     """Path of one file: where it is, or downloaded now."""
     path = locate(spec)
     if path is not None:
         return path
-    if spec.url is None:
+    if not download or spec.url is None:
         raise _missing(entry, spec, "it is not here")
     return _download(entry, spec)
 
@@ -205,17 +199,7 @@ def obtain(entry: Info, spec: FileSpec) -> Path:
 def fetch(name: str, split: str | None = None) -> list[Path]:
     """Make the files of a data set available, downloading those that are in none of the folders.
 
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-    split : str, optional
-        Only what this part needs; by default the files of all parts.
-
-    Returns
-    -------
-    list of Path
-        Empty for a set that scikit-learn carries.
+    Parameters and result as in :func:`find`.
 
     Raises
     ------
@@ -224,8 +208,7 @@ def fetch(name: str, split: str | None = None) -> list[Path]:
     ValueError
         If what was downloaded has the wrong checksum; it is not kept.
     """
-    entry = info(name)
-    return [obtain(entry, spec) for spec in _specs(entry, split)]
+    return _paths(name, split, download=True)
 
 
 def verify(name: str) -> list[Path]:

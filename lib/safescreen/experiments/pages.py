@@ -3,7 +3,7 @@
 import html
 import importlib.util
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 _CODE = r"```.*?```|~~~.*?~~~|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
@@ -14,6 +14,7 @@ _MATH = re.compile(
     r"|(?<![\\$])\$(?P<inline>[^\s$](?:[^$]*?[^\s\\$])?)\$(?!\d)",
     re.DOTALL,
 )
+_PLACE = r"SAFESCREENFORMULA(\d+)X"
 _SCRIPT = dict(zip("BEFHILMR", "ℬℰℱℋℐℒℳℛ", strict=True))  # the script letters that Unicode has elsewhere
 
 
@@ -40,10 +41,12 @@ def body(nb) -> str:
     convert, formulas = _converter(), []
     for index, cell in enumerate(nb.cells):
         cell = nb.cells[index] = nbformat.from_dict(cell)
-        if cell.cell_type == "markdown" and convert is not None:
-            cell.source = _MATH.sub(lambda match: _set_aside(match, convert, formulas), cell.source)
+        if cell.cell_type == "markdown":
+            cell.source = _take_out(cell.source, convert, formulas)
     page, _ = HTMLExporter(template_name="basic").from_notebook_node(nb)
-    return re.sub(r"SAFESCREENFORMULA(\d+)X", lambda match: formulas[int(match[1])], page)
+    words = list(map(_words, formulas))
+    page = re.sub(rf"<[^<>]*{_PLACE}[^<>]*>", lambda tag: _put_back(tag[0], words), page)
+    return _put_back(page, formulas)
 
 
 def highlighting() -> str:
@@ -72,12 +75,14 @@ def title(nb, default: str) -> str:
     Returns
     -------
     str
-        Plain text.
+        Plain text; of formulas their letters, ``λ`` for ``$\\lambda$``, where `body` would typeset them.
     """
     for cell in nb.cells:
         found = re.search(r"(?m)^#\s+(.+)$", cell.source) if cell.cell_type == "markdown" else None
         if found:
-            return re.sub(r"[*`]", "", found[1]).strip()
+            formulas: list[str] = []
+            text = re.sub(r"[*`]", "", _take_out(found[1], _converter(), formulas))
+            return _put_back(text, map(_letters, formulas)).strip()
     return default
 
 
@@ -118,6 +123,26 @@ def _converter() -> Callable[[str, str], str] | None:
 
 def _script(letter: str) -> str:
     return _SCRIPT.get(letter, chr(0x1D49C + ord(letter) - ord("A")))
+
+
+def _take_out(text: str, convert, formulas: list[str]) -> str:
+    """Markdown with its formulas typeset, added to a list and replaced by words; as it is if nothing can typeset."""
+    return text if convert is None else _MATH.sub(lambda match: _set_aside(match, convert, formulas), text)
+
+
+def _put_back(text: str, formulas: Iterable[str]) -> str:
+    formulas = list(formulas)
+    return re.sub(_PLACE, lambda match: formulas[int(match[1])], text)
+
+
+def _letters(formula: str) -> str:
+    """The text of a typeset formula."""
+    return html.unescape(re.sub(r"<[^<>]*>", "", formula))
+
+
+def _words(formula: str) -> str:
+    """The same for an attribute, such as the id of a heading."""
+    return re.sub(r"\W+", "-", _letters(formula)).strip("-")
 
 
 def _set_aside(match: re.Match, convert, formulas: list[str]) -> str:
