@@ -57,12 +57,12 @@ def matrix_at(point):
     return np.array([[z + x, y], [y, z - x]]) / _ROOT
 
 
-def scenes(n_rows=1, n_cols=1, width=9.4, height=4.2):
+def scenes(n_rows=1, n_cols=1, width=9.4, height=4.2, dpi=80):
     """Return ``(figure, axes)`` of a grid of spaces, sizes in inches; the axes as a flat list."""
     import matplotlib.pyplot as plt
 
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(n_rows, n_cols, figsize=(width, height), subplot_kw={"projection": "3d"}, squeeze=False)
+        figure, axes = plt.subplots(n_rows, n_cols, figsize=(width, height), dpi=dpi, subplot_kw={"projection": "3d"}, squeeze=False)
     figure.subplots_adjust(left=0.0, right=1.0, bottom=0.0, top=0.95, wspace=0.0, hspace=0.08)
     return figure, list(axes.flat)
 

@@ -19,9 +19,13 @@ def warm_up():
             lams = prob.lam_max() * 0.5 ** np.arange(1, 4)
             ss.path(prob, lams, rtol=1e-6, screening=balls)
             solutions = ss.path(prob, lams, rtol=1e-6, ranges=True, active_set=True)
-            for rule in ss.rules.RULES:
-                ball = ss.spheres.duality_gap_bound(prob, solutions[-1].x, lams[-1])
-                ss.rules.RULES[rule](prob, ball)
+            last = solutions[-1]
+            ball = ss.spheres.duality_gap_bound(prob, last.x, last.lam)
+            for rule in ss.rules.RULES.values():
+                rule(prob, ball)
+            for ranges in (ss.ranges.gradient, ss.ranges.duality_gap, ss.ranges.midpoint_gap):
+                ranges(prob, last.x, last.lam)
+            ss.ranges.relaxed_path(prob, last.x, last.eps, last.lam)
     rows, weights = [[0, 1, 2], [3, 4, 5]], [1.0, 2.0]
     for terms in (ss.Triplets(X, rows, weights=weights), ss.Quadruplets(X, [[0, 1, 2, 3]]), ss.Pairs(X, [[0, 1]], [[2, 3]], 1.0, 2.0)):
         for loss in (ss.SmoothedHinge(0.05), ss.SquaredHinge(), ss.Hinge()):

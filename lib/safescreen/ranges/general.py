@@ -63,8 +63,8 @@ def duality_gap(prob, x, lam0, accuracy=0.0, alpha=None):
     Returns
     -------
     Ranges
-        The rule need not hold on one interval only: where the gap is large it may fail and hold again. What is returned is the
-        interval around lam0; empty if the rule fails at lam0.
+        The interval around lam0; empty if the rule fails at lam0. With ``accuracy = 0`` the rule holds nowhere else; with a
+        positive one it may fail and hold again further away.
 
     Raises
     ------
