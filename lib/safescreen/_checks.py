@@ -93,13 +93,17 @@ def check_mask(mask, n, name):
 
 
 def check_element(x, shape, name="x"):
-    """Return an element of the space: a finite float64 array of the given shape."""
+    """Return an element of the space: a finite float64 array of the given shape (None: of any), or what knows its space itself."""
+    if hasattr(x, "space"):
+        if shape is not None:
+            raise TypeError(f"{name} must be an array of shape {shape}, got an {type(x).__name__} of another space")
+        return x.space.check(x, name)
     if sparse.issparse(x):
         raise TypeError(f"{name} must be a dense array of shape {shape}, got a sparse {type(x).__name__}")
     x = np.asarray(x)
     if x.dtype.kind not in "fiub":
         raise TypeError(f"{name} must hold real numbers, got dtype {x.dtype}")
-    if x.shape != shape:
+    if shape is not None and x.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {x.shape}")
     x = np.ascontiguousarray(x, dtype=np.float64)
     if not np.isfinite(x).all():

@@ -16,7 +16,7 @@ import numpy as np
 
 from safescreen._checks import check_lam, check_mask, check_vector
 from safescreen.losses import SmoothedHinge
-from safescreen.rounding import UNIT, gamma, norm_upper, upper
+from safescreen.rounding import UNIT, magnitude, upper
 from safescreen.terms.base import LossSums, Terms
 
 __all__ = ["Evaluation", "Problem"]
@@ -176,19 +176,18 @@ class Problem:
         H = self._H(sums.adjoint)
         plus, minus = cone.split(H)
         x_alpha = plus / lam
-        x_norm, plus_norm, minus_norm = (cone.norm_upper(v) for v in (x, plus, minus))
-        size = x.size
+        x_norm, minus_norm = cone.norm_upper(x), cone.norm_upper(minus)
         H_error = sums.adjoint_error + self._linear_error
         if self.linear is not None:
-            H_error += 2.0 * UNIT * (cone.norm_upper(self.linear) + cone.norm_upper(sums.adjoint))
+            H_error += 2.0 * UNIT * (cone.magnitude(self.linear) + cone.magnitude(sums.adjoint))
         split_error = cone.split_error(H)
         x_error = cone.feasible_error(x)
-        difference_error = 4.0 * UNIT * (x_norm + plus_norm / lam)
+        difference_error = 4.0 * UNIT * (cone.magnitude(x) + cone.magnitude(plus) / lam)
         D = cone.norm_upper(x - x_alpha)
         moved = upper(H_error + split_error + lam * (x_error + difference_error), 8)
         product = max(cone.inner(x, minus), 0.0)
         allowance = moved * D + moved * moved / lam + split_error * x_norm + x_error * minus_norm
-        allowance += gamma(size + 2) * x_norm * minus_norm
+        allowance += cone.inner_error(x, minus)
         square = 0.5 * lam * D * D
         gap = upper(square + product + sums.fenchel + allowance, 12)
         excess = upper((product + sums.fenchel + allowance) / lam, 12)
@@ -257,7 +256,7 @@ class Problem:
             problem.linear = total
         else:
             problem.linear = self.linear + total
-            error += 2.0 * UNIT * (norm_upper(self.linear) + norm_upper(total))
+            error += 2.0 * UNIT * (magnitude(self.linear) + magnitude(total))
         problem._linear_error = upper(self._linear_error + error, 4)
         return problem
 

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-__all__ = ["SAFETY", "TINY", "UNIT", "gamma", "norm_upper", "sqrt_upper", "upper"]
+__all__ = ["SAFETY", "TINY", "UNIT", "gamma", "magnitude", "norm_upper", "sqrt_upper", "upper"]
 
 UNIT = 2.0**-53
 """Unit roundoff of double precision."""
@@ -62,11 +62,14 @@ def sqrt_upper(value):
 def norm_upper(x):
     """Return an upper bound of the Euclidean (Frobenius) norm of the array `x`; O(size).
 
-    Where squares would overflow or underflow the entries are scaled by their largest magnitude.
+    Where squares would overflow or underflow the entries are scaled by their largest magnitude. An element that is not an array is
+    asked itself.
 
     >>> norm_upper(np.array([3.0, 4.0])) >= 5.0
     True
     """
+    if hasattr(x, "norm_upper"):
+        return x.norm_upper()
     x = np.asarray(x)
     square = float(np.vdot(x, x))
     if 1e-250 < square < 1e280:  # no overflow, and squares that underflow are far below the rounding of the others
@@ -75,3 +78,14 @@ def norm_upper(x):
     if scale == 0.0 or not math.isfinite(scale):
         return scale
     return upper(float(np.linalg.norm(x / scale)) * scale, 2 * x.size + 8)
+
+
+def magnitude(x):
+    """Return what, times the unit roundoff, bounds the change of `x` in the norm of its space when each of its numbers is rounded once.
+
+    For an array that is its norm; where the numbers are coefficients of elements that are not orthogonal it can be much more.
+
+    >>> magnitude(np.array([3.0, 4.0])) >= 5.0
+    True
+    """
+    return x.magnitude() if hasattr(x, "magnitude") else norm_upper(x)

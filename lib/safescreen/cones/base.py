@@ -5,15 +5,26 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from safescreen._checks import check_element
-from safescreen.rounding import norm_upper
+from safescreen.rounding import gamma, magnitude, norm_upper
 
 __all__ = ["Cone"]
 
 
 class Cone(ABC):
-    """A closed convex cone in a Euclidean space of arrays of shape ``shape``."""
+    """A closed convex cone in a Euclidean space of arrays of shape ``shape``.
+
+    Whoever computes with elements uses ``+``, ``-``, products with numbers and the methods below, nothing else: an element need not be an
+    array.
+
+    Attributes
+    ----------
+    shape : tuple
+    projection_error : float
+        Bound of :meth:`feasible_error` for elements of norm 1.
+    """
 
     shape: tuple
+    projection_error = 0.0
 
     def zeros(self):
         """Return the zero element."""
@@ -30,6 +41,26 @@ class Cone(ABC):
     def norm_upper(self, x):
         """Return an upper bound of the norm of an element, rounding included."""
         return norm_upper(x)
+
+    def norm_lower(self, x):
+        """Return a lower bound of the norm of an element, rounding included."""
+        return max(self.norm(x) * (1.0 - gamma(x.size + 16)), 0.0)
+
+    def inner_error(self, x, y):
+        """Return a bound of the rounding error of :meth:`inner`."""
+        return gamma(x.size + 2) * self.norm_upper(x) * self.norm_upper(y)
+
+    def magnitude(self, x):
+        """Return a bound of what rounding each number of an element once does to it, in units of the roundoff."""
+        return magnitude(x)
+
+    def largest(self, x):
+        """Return a size of an element by which it can be scaled into range: 0 for zero alone."""
+        return float(np.abs(x).max())
+
+    def ldexp(self, x, exponent):
+        """Return ``2**exponent x``, exactly unless it underflows."""
+        return np.ldexp(x, exponent)
 
     def check(self, x, name="x"):
         """Return `x` as an element of the space; ValueError or TypeError otherwise."""

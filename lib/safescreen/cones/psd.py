@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from safescreen.cones.base import Cone
-from safescreen.rounding import UNIT, norm_upper
+from safescreen.rounding import SAFETY, UNIT, norm_upper
 
 __all__ = ["PSDCone"]
 
@@ -28,6 +28,11 @@ class PSDCone(Cone):
     def shape(self):
         """Shape of an element, ``(d, d)``."""
         return (self.d, self.d)
+
+    @property
+    def projection_error(self):
+        """Bound of :meth:`feasible_error` for elements of norm 1."""
+        return _BACKWARD * self.d * UNIT * SAFETY
 
     def check(self, x, name="x"):
         """Return `x` as a symmetric matrix; ValueError if it is not symmetric to rounding."""

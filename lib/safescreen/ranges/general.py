@@ -24,7 +24,7 @@ import numpy as np
 from safescreen._checks import check_lam, check_scalar
 from safescreen.ranges.path import Ranges, relaxed_path
 from safescreen.ranges.quartic import ball_interval_kernel
-from safescreen.rounding import UNIT, gamma, sqrt_upper, upper
+from safescreen.rounding import UNIT, sqrt_upper, upper
 
 __all__ = ["duality_gap", "exact_path", "gradient", "midpoint_gap"]
 
@@ -35,7 +35,7 @@ def gradient(prob, x, lam0, accuracy=0.0, alpha=None):
     Parameters and result as in :func:`duality_gap`.
     """
     e = _evaluate(prob, x, lam0, alpha)
-    w_error = upper(e.H_error / e.lam + 4.0 * UNIT * prob.cone.norm_upper(e.H) / e.lam, 4)
+    w_error = upper(e.H_error / e.lam + 4.0 * UNIT * prob.cone.magnitude(e.H) / e.lam, 4)
     return _ranges(prob, e, 0.25, e.H / e.lam, w_error, e.fenchel / e.lam, accuracy)
 
 
@@ -116,7 +116,7 @@ def _fenchel_and_product(cone, e):
     """Return an upper bound of ``(phi + <x, H_->)/lam0``, x being the nearest point of the cone, H as computed."""
     split_error = cone.split_error(e.H)
     x_norm, minus_norm = cone.norm_upper(e.x), cone.norm_upper(e.minus)
-    product = max(cone.inner(e.x, e.minus), 0.0) + gamma(e.x.size + 2) * x_norm * minus_norm
+    product = max(cone.inner(e.x, e.minus), 0.0) + cone.inner_error(e.x, e.minus)
     product += split_error * x_norm + e.x_error * (minus_norm + split_error)
     return upper((e.fenchel + product) / e.lam, 8)
 
@@ -154,24 +154,22 @@ def _form(cone, e, kappa, w, w_error, linear, accuracy):
     down1 y + down2 y^2``. All lengths are divided by `scale`, a power of two.
     """
     enlargement = sqrt_upper(upper(2.0 * accuracy / e.lam, 4)) if accuracy > 0.0 else 0.0
-    lengths = (np.abs(e.x).max(), np.abs(w).max(), math.sqrt(linear) if linear >= 0.0 else math.nan, enlargement)
+    lengths = (cone.largest(e.x), cone.largest(w), math.sqrt(linear) if linear >= 0.0 else math.nan, enlargement)
     exponent = math.frexp(max(lengths))[1] if all(map(math.isfinite, lengths)) else 0
-    x, w = np.ldexp(e.x, -exponent), np.ldexp(w, -exponent)
+    x, w = cone.ldexp(e.x, -exponent), cone.ldexp(w, -exponent)
     x_error, w_error = math.ldexp(e.x_error, -exponent), math.ldexp(w_error, -exponent)
     linear, f = math.ldexp(math.ldexp(linear, -exponent), -exponent), math.ldexp(enlargement, -exponent)
     steady, rising = 2.0 * x_error, 2.0 * w_error
     D = x - w
-    x_norm, w_norm, D_norm = (upper(cone.norm_upper(v), 4) for v in (x, w, D))
-    small = gamma(x.size + 8)
+    lost = 4.0 * UNIT * cone.magnitude(D)  # by the subtraction
+    x_norm, w_norm, D_norm = upper(cone.norm_upper(x), 4), upper(cone.norm_upper(w), 4), upper(cone.norm_upper(D) + lost, 4)
     q0 = upper(kappa * D_norm * D_norm + linear, 4)
     up, down = 2.0 * kappa * cone.inner(D, w), -2.0 * kappa * cone.inner(D, x)
-    up1 = up - linear + 4.0 * UNIT * (abs(up) + linear) + 4.0 * kappa * small * D_norm * w_norm
-    down1 = down - linear + 4.0 * UNIT * (abs(down) + linear) + 4.0 * kappa * small * D_norm * x_norm
+    up1 = up - linear + 4.0 * UNIT * (abs(up) + linear) + 4.0 * kappa * (cone.inner_error(D, w) + lost * w_norm)
+    down1 = down - linear + 4.0 * UNIT * (abs(down) + linear) + 4.0 * kappa * (cone.inner_error(D, x) + lost * x_norm)
     up2, down2 = upper(kappa * w_norm * w_norm, 4), upper(kappa * x_norm * x_norm, 4)
     if accuracy > 0.0:  # solutions to come lie in the cone up to rounding, as large as they can be
-        unit = cone.zeros()
-        unit.flat[0] = 1.0
-        part, root = 2.0 * cone.feasible_error(unit), 0.5 * (sqrt_upper(linear) + f)
+        part, root = 2.0 * cone.projection_error, 0.5 * (sqrt_upper(linear) + f)
         steady, rising = steady + part * (2.0 * x_norm + root), rising + part * (2.0 * w_norm + root)
     form = tuple(map(float, (q0, up1, up2, down1, down2, f)))
     return form, upper(steady, 8), upper(rising, 8), math.ldexp(1.0, exponent)

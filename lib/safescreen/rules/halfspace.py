@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from safescreen._checks import check_scalar
-from safescreen.rounding import UNIT, gamma, upper
+from safescreen.rounding import UNIT, upper
 from safescreen.rules._extremes import halfspace_kernel
 from safescreen.rules.ball import _ball, sphere
 from safescreen.rules.base import apply
@@ -65,11 +65,11 @@ def halfspace(prob, ball, normal, offset=0.0):
     cone = prob.cone
     center, normal = cone.check(ball.center, "ball.center"), cone.check(normal, "normal")
     offset, radius = check_scalar(offset, "offset"), float(ball.radius)
-    largest = float(np.abs(normal).max())
+    largest = cone.largest(normal)
     if largest == 0.0:
         return sphere(prob, ball)
     exponent = -math.frexp(largest)[1]  # a power of two is exact, and keeps every product in range
-    normal, offset = np.ldexp(normal, exponent), float(np.ldexp(offset, exponent))
+    normal, offset = cone.ldexp(normal, exponent), float(np.ldexp(offset, exponent))
     scale = cone.norm_upper(normal)
     delta = _level(cone, normal, offset, center, radius) / scale
     if not abs(delta) < radius < math.inf:
@@ -115,7 +115,6 @@ def cone_halfspace(prob, ball):
 def _level(cone, normal, offset, center, radius):
     """Return a lower bound of ``offset - <normal, center>``."""
     product = cone.inner(normal, center)
-    lengths = cone.norm_upper(normal) * cone.norm_upper(center)
-    error = gamma(center.size + 2) * lengths + 4.0 * UNIT * (abs(offset) + abs(product))
+    error = cone.inner_error(normal, center) + 4.0 * UNIT * (abs(offset) + abs(product))
     underflow = 1e-300 * (1.0 + cone.norm_upper(center) + abs(radius))
     return offset - product - upper(error + underflow, 8)

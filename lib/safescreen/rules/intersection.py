@@ -2,7 +2,7 @@
 
 import math
 
-from safescreen.rounding import gamma
+from safescreen.rounding import UNIT
 from safescreen.rules._extremes import intersection_kernel
 from safescreen.rules.ball import _ball, sphere
 from safescreen.rules.base import Screened, apply
@@ -50,12 +50,13 @@ def intersection(prob, ball1, ball2):
     cone = prob.cone
     Q1, Q2 = cone.check(ball1.center, "ball1.center"), cone.check(ball2.center, "ball2.center")
     r1, r2 = float(ball1.radius), float(ball2.radius)
-    distance = cone.norm(Q1 - Q2)
+    apart = Q1 - Q2
+    distance = cone.norm(apart)
     if not (distance > 0.0 and 0.0 <= r1 < math.inf and 0.0 <= r2 < math.inf):
         return _either(sphere(prob, ball1), sphere(prob, ball2))
     t0 = 0.5 * (1.0 + (r1 - r2) / distance * ((r1 + r2) / distance))
     h = math.sqrt(max((r1 - distance * t0) * (r1 + distance * t0), 0.0))
-    D_square = distance * distance * (1.0 - gamma(Q1.size + 16))
+    D_square = max(cone.norm_lower(apart) - 4.0 * UNIT * cone.magnitude(apart), 0.0) ** 2 * (1.0 - 4.0 * UNIT)
 
     def decide(products, norms, low, high, in_L, in_R):
         """Decide a chunk of terms: by either ball, then by both together."""

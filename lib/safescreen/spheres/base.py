@@ -32,7 +32,8 @@ class Sphere:
 
     def contains(self, x):
         """Return whether x lies in the ball, as computed."""
-        return bool(np.linalg.norm(np.asarray(x) - self.center) <= self.radius)
+        away = (x if hasattr(x, "norm") else np.asarray(x)) - self.center
+        return bool((away.norm() if hasattr(away, "norm") else np.linalg.norm(away)) <= self.radius)
 
 
 @dataclass(frozen=True, kw_only=True)

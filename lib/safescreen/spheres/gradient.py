@@ -1,7 +1,7 @@
 """Gradient bounds: GB and PGB."""
 
 from safescreen._checks import check_lam
-from safescreen.rounding import UNIT, gamma, sqrt_upper, upper
+from safescreen.rounding import UNIT, sqrt_upper, upper
 from safescreen.spheres.base import Sphere
 
 __all__ = ["gradient_bound", "projected_gradient_bound"]
@@ -58,10 +58,10 @@ def from_evaluation_pgb(cone, e):
     Q, error = _center(cone, e)
     plus, minus = cone.split(Q)
     split_error = cone.split_error(Q)
-    moved = error + split_error + e.x_error + 4.0 * UNIT * (cone.norm_upper(plus) + cone.norm_upper(e.x))
+    moved = error + split_error + e.x_error + 4.0 * UNIT * (cone.magnitude(plus) + cone.magnitude(e.x))
     apart = cone.norm_upper(plus - e.x) + moved
     x_norm, minus_norm = cone.norm_upper(e.x), cone.norm_upper(minus)
-    product = max(cone.inner(e.x, minus), 0.0) + gamma(Q.size + 2) * x_norm * minus_norm
+    product = max(cone.inner(e.x, minus), 0.0) + cone.inner_error(e.x, minus)
     product += x_norm * split_error + e.x_error * (minus_norm + split_error)
     square = apart**2 + 2.0 * product + e.fenchel / e.lam
     return Sphere(plus, upper(sqrt_upper(upper(square, 8)) + error + split_error, 4), None, "PGB")
@@ -69,5 +69,5 @@ def from_evaluation_pgb(cone, e):
 
 def _center(cone, e):
     Q = 0.5 * (e.x + e.H / e.lam)
-    error = 0.5 * e.H_error / e.lam + 4.0 * UNIT * (cone.norm_upper(e.x) + cone.norm_upper(e.H) / e.lam)
+    error = 0.5 * e.H_error / e.lam + 4.0 * UNIT * (cone.magnitude(e.x) + cone.magnitude(e.H) / e.lam)
     return Q, upper(error, 4)

@@ -1,9 +1,7 @@
 """Regularization path bounds: RPB and RRPB."""
 
-import numpy as np
-
 from safescreen._checks import check_element, check_lam, check_scalar
-from safescreen.rounding import UNIT, gamma, norm_upper, upper
+from safescreen.rounding import UNIT, gamma, magnitude, norm_upper, upper
 from safescreen.spheres.base import Sphere, gap_radius
 
 __all__ = ["path_bound", "reference_accuracy", "relaxed_path_bound"]
@@ -51,10 +49,10 @@ def reference_accuracy(evaluation):
 
 
 def _bound(x0, eps, lam0, lam1, name):
-    x0 = check_element(x0, np.shape(x0), "x0")
+    x0 = check_element(x0, None, "x0")
     lam0, lam1 = check_lam(lam0, "lam0"), check_lam(lam1, "lam1")
     factor = (lam0 + lam1) / (2.0 * lam1)
     x_norm = norm_upper(x0)
     radius = abs(lam0 - lam1) / (2.0 * lam1) * x_norm + max(lam0, lam1) / lam1 * eps
-    radius = upper(radius, 8) + gamma(4) * factor * x_norm + UNIT * x_norm
+    radius = upper(radius, 8) + gamma(4) * factor * magnitude(x0) + UNIT * x_norm
     return Sphere(factor * x0, upper(radius, 4), None, name)
