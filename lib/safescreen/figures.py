@@ -99,7 +99,8 @@ def cone_scene(spheres, points, *, normal=None, ax=None, title="", view=(10.0, -
     for label, M in points.items():
         place, star = coordinates(M), label == "optimum"
         ax.plot(*place[:, None], "*" if star else "o", color="black", markersize=10 if star else 4, zorder=10)
-        ax.text(*(place + 0.06 * half), label, fontsize=9, zorder=11)
+        shift, side = (0.06 * half, "left") if star else (-0.04 * half, "right")  # near points keep their names apart
+        ax.text(*(place + shift), label, fontsize=9, ha=side, zorder=11)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     ax.set_box_aspect(high - low, zoom=1.15)
     ax.set_title(title, fontsize=10, loc="left")
