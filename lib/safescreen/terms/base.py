@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from safescreen._checks import check_mask, check_scalar, check_vector
+from safescreen._checks import check_labels, check_mask, check_scalar, check_vector
 from safescreen.losses import SmoothedHinge
 from safescreen.rounding import gamma, upper
 
-__all__ = ["LossSums", "Terms", "check_weights"]
+__all__ = ["LossSums", "Terms", "check_signs", "check_weights"]
 
 CHUNK = 1 << 13
 """How many terms are looked at together by rules, so that temporary arrays stay in the processor's cache."""
@@ -193,3 +193,11 @@ def check_weights(weights, n):
     if n and not weights.min() > 0.0:
         raise ValueError(f"weights must be positive, found {weights.min():g} at index {int(weights.argmin())}")
     return weights
+
+
+def check_signs(y, n):
+    """Return the labels of n samples as floats; they have to be -1 and +1, both present."""
+    y = check_labels(y, n)
+    if not np.isin(y, (-1, 1)).all():
+        raise ValueError(f"y must hold -1 and +1 only, found {np.setdiff1d(y, (-1, 1))[:5].tolist()}")
+    return y.astype(np.float64)
