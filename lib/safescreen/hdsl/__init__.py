@@ -1,1 +1,16 @@
-"""Similarity learning in high dimension: Frank-Wolfe over four-entry atoms (HDSL19)."""
+"""Sparse similarities ``x'Mx`` in very many dimensions, by Frank-Wolfe with away steps (HDSL19)."""
+
+from safescreen.hdsl.frank_wolfe import FrankWolfe
+from safescreen.hdsl.neighbors import NeighborError, neighbor_error, predict_neighbors
+from safescreen.hdsl.similarity import SparseSimilarity
+from safescreen.hdsl.triplets import nearest_triplets, random_triplets
+
+__all__ = [
+    "FrankWolfe",
+    "NeighborError",
+    "SparseSimilarity",
+    "nearest_triplets",
+    "neighbor_error",
+    "predict_neighbors",
+    "random_triplets",
+]

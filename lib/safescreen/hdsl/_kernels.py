@@ -1,0 +1,207 @@
+"""Kernels of the Frank-Wolfe method: all work on the stored entries of X, none on d x d entries."""
+
+import numpy as np
+
+from safescreen._numba import njit
+
+
+@njit
+def _pair_weights(slopes, same, other, weights):
+    """Fill the weights of the pairs: ``B = sum_t g_t (e_x e_y' - e_x e_z')``."""
+    weights[:] = 0.0
+    for t in range(slopes.size):
+        weights[same[t]] += slopes[t]
+        weights[other[t]] -= slopes[t]
+
+
+@njit
+def _overlap_sizes(ptr, partner, indptr, indices, marked, sizes):
+    """Count the features that the two points of each pair share; `marked` (d,) is all False before and after."""
+    for a in range(ptr.size - 1):
+        if ptr[a] == ptr[a + 1]:
+            continue
+        for q in range(indptr[a], indptr[a + 1]):
+            marked[indices[q]] = True
+        for p in range(ptr[a], ptr[a + 1]):
+            b = partner[p]
+            count = 0
+            for q in range(indptr[b], indptr[b + 1]):
+                count += marked[indices[q]]
+            sizes[p] = count
+        for q in range(indptr[a], indptr[a + 1]):
+            marked[indices[q]] = False
+
+
+@njit
+def _overlap_fill(ptr, partner, indptr, indices, data, row, starts, features, products):
+    """List the shared features of each pair and the products of their values; `row` (d,) is zero before and after."""
+    for a in range(ptr.size - 1):
+        if ptr[a] == ptr[a + 1]:
+            continue
+        for q in range(indptr[a], indptr[a + 1]):
+            row[indices[q]] = data[q]
+        for p in range(ptr[a], ptr[a + 1]):
+            b = partner[p]
+            place = starts[p]
+            for q in range(indptr[b], indptr[b + 1]):
+                value = row[indices[q]]
+                if value != 0.0:
+                    features[place] = indices[q]
+                    products[place] = value * data[q]
+                    place += 1
+        for q in range(indptr[a], indptr[a + 1]):
+            row[indices[q]] = 0.0
+
+
+@njit
+def _diagonal_of_overlaps(weights, starts, features, products, diagonal):
+    """Fill ``diag(X'BX)`` from the shared features of the pairs."""
+    diagonal[:] = 0.0
+    for p in range(weights.size):
+        weight = weights[p]
+        if weight != 0.0:
+            for q in range(starts[p], starts[p + 1]):
+                diagonal[features[q]] += weight * products[q]
+
+
+@njit
+def _diagonal(weights, ptr, partner, indptr, indices, data, row, diagonal):
+    """Fill ``diag(X'BX)`` from the rows; `row` (d,) is zero before and after."""
+    diagonal[:] = 0.0
+    for a in range(ptr.size - 1):
+        if ptr[a] == ptr[a + 1]:
+            continue
+        for q in range(indptr[a], indptr[a + 1]):
+            row[indices[q]] = data[q]
+        for p in range(ptr[a], ptr[a + 1]):
+            weight = weights[p]
+            if weight != 0.0:
+                b = partner[p]
+                for q in range(indptr[b], indptr[b + 1]):
+                    value = row[indices[q]]
+                    if value != 0.0:
+                        diagonal[indices[q]] += weight * value * data[q]
+        for q in range(indptr[a], indptr[a + 1]):
+            row[indices[q]] = 0.0
+
+
+@njit
+def _neighbour_sums(i, weights, near_ptr, near, near_pair, colptr, rows, values, sums):
+    """Fill ``sums = (B + B') x_i`` where x_i is column i of X, shape (n,)."""
+    sums[:] = 0.0
+    for q in range(colptr[i], colptr[i + 1]):
+        value = values[q]
+        b = rows[q]
+        for p in range(near_ptr[b], near_ptr[b + 1]):
+            sums[near[p]] += weights[near_pair[p]] * value
+
+
+@njit
+def _gradient_row(sums, indptr, indices, data, row):
+    """Fill ``row = X' sums``: row i of ``X'(B + B')X``, shape (d,)."""
+    row[:] = 0.0
+    for a in range(sums.size):
+        value = sums[a]
+        if value != 0.0:
+            for q in range(indptr[a], indptr[a + 1]):
+                row[indices[q]] += value * data[q]
+
+
+@njit
+def _best_partner(i, diagonal, row):
+    """Return ``(j, sign, value)`` that maximise ``diag_i + diag_j + sign row_j`` over j != i, ties to the lower j."""
+    best, where = -np.inf, -1
+    for j in range(diagonal.size):
+        value = diagonal[j] + abs(row[j])
+        if value > best and j != i:
+            best, where = value, j
+    sign = 1 if row[where] >= 0.0 else -1
+    return where, sign, best + diagonal[i]
+
+
+@njit
+def _scatter(i, j, sign, colptr, rows, values, column):
+    """Add ``p = x_i + sign x_j`` to `column` (n,)."""
+    for q in range(colptr[i], colptr[i + 1]):
+        column[rows[q]] += values[q]
+    for q in range(colptr[j], colptr[j + 1]):
+        column[rows[q]] += sign * values[q]
+
+
+@njit
+def _clear(i, j, colptr, rows, column):
+    """Set `column` (n,) to zero where columns i and j of X have entries."""
+    for q in range(colptr[i], colptr[i + 1]):
+        column[rows[q]] = 0.0
+    for q in range(colptr[j], colptr[j + 1]):
+        column[rows[q]] = 0.0
+
+
+@njit
+def _atom_scores(i, j, sign, scale, colptr, rows, values, anchor_ptr, similar, different, column, scores):
+    """Fill ``scores_t = <A_t, B>`` of one atom; `column` (n,) is zero before and after."""
+    scores[:] = 0.0
+    _scatter(i, j, sign, colptr, rows, values, column)
+    for k in range(2):
+        c = i if k == 0 else j
+        for q in range(colptr[c], colptr[c + 1]):
+            a = rows[q]
+            value = scale * column[a]
+            for t in range(anchor_ptr[a], anchor_ptr[a + 1]):
+                scores[t] = value * (column[similar[t]] - column[different[t]])
+    _clear(i, j, colptr, rows, column)
+
+
+@njit
+def _atom_values(atoms, n_atoms, weights, colptr, rows, values, ptr, partner, column, found):
+    """Fill ``found_k = p_k' B p_k`` for the active atoms; `column` (n,) is zero before and after."""
+    for k in range(n_atoms):
+        i, j, sign = atoms[k, 0], atoms[k, 1], atoms[k, 2]
+        _scatter(i, j, sign, colptr, rows, values, column)
+        total = 0.0
+        for c in (i, j):
+            for q in range(colptr[c], colptr[c + 1]):
+                a = rows[q]
+                # a row in both columns is met twice: each time with its own share of p_a
+                share = values[q] if c == i else sign * values[q]
+                inner = 0.0
+                for p in range(ptr[a], ptr[a + 1]):
+                    inner += weights[p] * column[partner[p]]
+                total += share * inner
+        found[k] = total
+        _clear(i, j, colptr, rows, column)
+
+
+@njit
+def _sum_norms(weights, near_ptr, near, near_pair, colptr, rows, values, sums, norms):
+    """Fill ``norms_i = ||(B + B') x_i||`` for all features; `sums` (n,) is zero before and after."""
+    for i in range(norms.size):
+        total = 0.0
+        for q in range(colptr[i], colptr[i + 1]):
+            b = rows[q]
+            for p in range(near_ptr[b], near_ptr[b + 1]):
+                sums[near[p]] += weights[near_pair[p]] * values[q]
+        for q in range(colptr[i], colptr[i + 1]):
+            b = rows[q]
+            for p in range(near_ptr[b], near_ptr[b + 1]):
+                total += sums[near[p]] * sums[near[p]]
+                sums[near[p]] = 0.0
+        norms[i] = np.sqrt(total)
+
+
+@njit
+def _search_rows(
+    order, bounds, slack, diagonal, weights, near_ptr, near, near_pair, colptr, rows, values, indptr, indices, data, sums, row, best
+):
+    """Search the rows in `order` until the bound of the next is below the best; update `best` (i, j, sign, value, rows searched)."""
+    for k in range(order.size):
+        i = order[k]
+        if bounds[i] + slack < best[3]:
+            break
+        best[4] += 1.0
+        _neighbour_sums(i, weights, near_ptr, near, near_pair, colptr, rows, values, sums)
+        _gradient_row(sums, indptr, indices, data, row)
+        j, sign, value = _best_partner(i, diagonal, row)
+        low, high = min(i, j), max(i, j)
+        if value > best[3] or (value == best[3] and (low < best[0] or (low == best[0] and high < best[1]))):
+            best[0], best[1], best[2], best[3] = low, high, sign, value

@@ -1,0 +1,152 @@
+"""Triplet constraints compiled for the Frank-Wolfe method: the stored entries of X by row and by column, and the distinct pairs."""
+
+import numpy as np
+from scipy import sparse
+
+from safescreen._checks import check_points
+from safescreen.hdsl import _kernels as kernels
+from safescreen.hdsl.triplets import check_triplets
+from safescreen.terms.indices import number_pairs
+
+__all__ = ["Constraints", "check_sparse_points"]
+
+
+def check_sparse_points(X, name="X"):
+    """Return points as a CSR array without stored zeros; dense input is converted."""
+    X = check_points(X, name, allow_sparse=True)
+    X = X.copy() if sparse.issparse(X) and not X.data.all() else sparse.csr_array(X)
+    X.eliminate_zeros()
+    return X
+
+
+class Constraints:
+    """Constraints ``A_t = x_t (y_t - z_t)'`` over points X, and the gradient of their mean loss on demand (HDSL19 section 3.2).
+
+    With slopes ``g_t = -loss'(<A_t, M>)`` and the n x n matrix ``B = sum_t g_t (e_x e_y' - e_x e_z')`` the gradient is
+    ``G = -X'BX/T``. B has one entry for each distinct pair (x, y) or (x, z); only its entries are stored.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    triplets : int array of shape (T, 3)
+        Rows (x, y, z): x should be more similar to y than to z.
+
+    Attributes
+    ----------
+    features : int array of shape (m,)
+        Features with a stored entry, and up to two without, which stand for all of those: m <= nnz(X) + 2.
+    order : int array of shape (T,)
+        Constraints are kept sorted by x; ``order[t]`` is the row of `triplets` of constraint t.
+
+    Notes
+    -----
+    Memory O(T + nnz(X)); nothing of length d. The shared features of the pairs are listed as well as long as they are no
+    more than ``8 (T + nnz(X))``.
+
+    Examples
+    --------
+    >>> constraints = Constraints([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], [[0, 1, 2]])
+    >>> constraints.atom_scores(0, 1, 1, 1.0).tolist()
+    [1.0]
+    """
+
+    def __init__(self, X, triplets):
+        X = check_sparse_points(X)
+        self.n, self.d = X.shape
+        if self.d < 2:
+            raise ValueError(f"X must have at least two features, as atoms pair two of them, got shape {X.shape}")
+        index = check_triplets(triplets, self.n)
+        self._compact(X)
+        self._number(index)
+        self._overlaps = self._list_overlaps()
+        self.column_norms = np.sqrt(np.bincount(self._rows[1], X.data**2, minlength=self.features.size))
+        size = self.features.size
+        self._column, self._sums = np.zeros(self.n), np.empty(self.n)
+        self._row, self._diagonal = np.zeros(size), np.empty(size)
+
+    def __len__(self):
+        return self.order.size
+
+    def _compact(self, X):
+        present = np.unique(X.indices)
+        gaps = np.setdiff1d(np.arange(min(self.d, present.size + 2)), present)[:2]
+        self.features = np.union1d(present, gaps).astype(np.int64)
+        self._absent = int(np.searchsorted(self.features, gaps[0])) if gaps.size else -1
+        indices = np.searchsorted(self.features, X.indices).astype(np.int32)
+        rows = sparse.csr_array((X.data, indices, X.indptr.astype(np.int64)), shape=(self.n, self.features.size))
+        columns = rows.tocsc()
+        self.X = rows
+        self._rows = X.indptr.astype(np.int64), indices, X.data
+        self._columns = columns.indptr.astype(np.int64), columns.indices.astype(np.int32), columns.data
+
+    def _number(self, index):
+        self.order = np.argsort(index[:, 0], kind="stable")
+        index = index[self.order]
+        x, self._similar, self._different = (np.ascontiguousarray(column, dtype=np.int32) for column in index.T)
+        self._anchor_ptr = _pointers(x, self.n)
+        T = x.size
+        pairs, numbers = number_pairs(np.concatenate((index[:, :2], index[:, ::2])), self.n)
+        self._same, self._other = numbers[:T], numbers[T:]
+        self._pair_ptr, self._partner = _pointers(pairs[:, 0], self.n), np.ascontiguousarray(pairs[:, 1])
+        ends = np.concatenate((pairs[:, 0], pairs[:, 1]))
+        near = np.concatenate((pairs[:, 1], pairs[:, 0]))
+        by_end = np.argsort(ends, kind="stable")
+        ids = np.tile(np.arange(len(pairs), dtype=np.int32), 2)
+        self._near = _pointers(ends[by_end], self.n), near[by_end], ids[by_end]
+        self.weights = np.zeros(len(pairs))
+
+    def _list_overlaps(self):
+        indptr, indices, data = self._rows
+        sizes = np.zeros(self._partner.size, dtype=np.int64)
+        kernels._overlap_sizes(self._pair_ptr, self._partner, indptr, indices, np.zeros(self.features.size, np.bool_), sizes)
+        starts = np.concatenate(([0], np.cumsum(sizes)))
+        if starts[-1] > 8 * (len(self) + data.size):
+            return None
+        features, products = np.empty(starts[-1], np.int32), np.empty(starts[-1])
+        row = np.zeros(self.features.size)
+        kernels._overlap_fill(self._pair_ptr, self._partner, indptr, indices, data, row, starts, features, products)
+        return starts, features, products
+
+    def compact(self, feature):
+        """Return the place of a feature of X in `features`; one without entries becomes the one that stands for it."""
+        place = int(np.searchsorted(self.features, feature))
+        found = place < self.features.size and self.features[place] == feature
+        return place if found else self._absent
+
+    def set_slopes(self, slopes):
+        """Set the weights of the pairs from ``g_t``, shape (T,); what follows refers to them."""
+        kernels._pair_weights(slopes, self._same, self._other, self.weights)
+
+    def diagonal(self):
+        """Return ``diag(X'BX)``, shape (m,), in a work array."""
+        if self._overlaps is not None:
+            kernels._diagonal_of_overlaps(self.weights, *self._overlaps, self._diagonal)
+        else:
+            self._row[:] = 0.0
+            kernels._diagonal(self.weights, self._pair_ptr, self._partner, *self._rows, self._row, self._diagonal)
+        return self._diagonal
+
+    def neighbour_sums(self, i):
+        """Return ``(B + B') X e_i``, shape (n,), in a work array."""
+        kernels._neighbour_sums(i, self.weights, *self._near, *self._columns, self._sums)
+        return self._sums
+
+    def row(self, i):
+        """Return row i of ``X'(B + B')X``, shape (m,), in a work array."""
+        kernels._gradient_row(self.neighbour_sums(i), *self._rows, self._row)
+        return self._row
+
+    def atom_scores(self, i, j, sign, scale, out=None):
+        """Return ``<A_t, scale (e_i + sign e_j)(e_i + sign e_j)'>``, shape (T,), for places i, j in `features`."""
+        out = np.empty(len(self)) if out is None else out
+        kernels._atom_scores(i, j, sign, scale, *self._columns, self._anchor_ptr, self._similar, self._different, self._column, out)
+        return out
+
+    def atom_values(self, atoms, n_atoms, out):
+        """Fill ``out[k] = p_k' B p_k`` with ``p_k = X(e_i + sign e_j)``, that is ``-T/scale <G, atom k>``."""
+        kernels._atom_values(atoms, n_atoms, self.weights, *self._columns, self._pair_ptr, self._partner, self._column, out)
+        return out[:n_atoms]
+
+
+def _pointers(sorted_ids, n):
+    return np.searchsorted(sorted_ids, np.arange(n + 1)).astype(np.int64)

@@ -1,0 +1,119 @@
+"""Minimise the mean loss along a segment: a convex piecewise quadratic of one variable."""
+
+from safescreen._numba import njit
+
+__all__ = ["LINE_SEARCHES", "bisection", "exact"]
+
+
+def exact(margins, direction, top, gamma):
+    """Return the minimiser over ``[0, top]`` of ``mean loss(margins + step direction)``, exact up to rounding.
+
+    The derivative is continuous, piecewise linear and increasing; Newton's method inside a bracket ends on the right piece.
+
+    Parameters
+    ----------
+    margins, direction : arrays of shape (T,)
+    top : float
+        Largest step.
+    gamma : float > 0
+        Width of the quadratic part of the smoothed hinge.
+
+    Returns
+    -------
+    float
+        The step; 0 if the direction is not one of descent.
+
+    Notes
+    -----
+    Cost O(T) for each of a handful of Newton steps.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> exact(np.array([0.0]), np.array([2.0]), 1.0, 1.0), exact(np.array([0.0]), np.array([0.25]), 1.0, 1.0)
+    (0.5, 1.0)
+    """
+    return _newton(margins, direction, top, gamma)
+
+
+def bisection(margins, direction, top, gamma, tol=1e-8):
+    """Return the minimiser found by halving ``[0, top]`` on the sign of the derivative (HDSL19 section 3.2.2).
+
+    Parameters
+    ----------
+    margins, direction : arrays of shape (T,)
+    top : float
+        Largest step.
+    gamma : float > 0
+        Width of the quadratic part of the smoothed hinge.
+    tol : float
+        Length of the last bracket relative to `top`.
+
+    Returns
+    -------
+    float
+        The lower end of the last bracket, so that the mean loss never increases; `top` if the derivative is negative there.
+
+    Notes
+    -----
+    Cost O(T log(1/tol)).
+    """
+    return _bisection(margins, direction, top, gamma, tol)
+
+
+LINE_SEARCHES = {"exact": exact, "bisection": bisection}
+
+
+@njit
+def _slopes(margins, direction, step, gamma):
+    """Return first and second derivative of the summed loss at `step`."""
+    first, second = 0.0, 0.0
+    for t in range(margins.size):
+        v = direction[t]
+        slack = 1.0 - margins[t] - step * v
+        if slack >= gamma:
+            first -= v
+        elif slack > 0.0:
+            first -= slack / gamma * v
+            second += v * v / gamma
+    return first, second
+
+
+@njit
+def _newton(margins, direction, top, gamma):
+    low, high = 0.0, top
+    if _slopes(margins, direction, top, gamma)[0] <= 0.0:
+        return top
+    first, second = _slopes(margins, direction, 0.0, gamma)
+    if first >= 0.0:
+        return 0.0
+    step = 0.0
+    for _ in range(200):
+        new = step - first / second if second > 0.0 else low + 0.5 * (high - low)
+        if not low < new < high:
+            new = low + 0.5 * (high - low)
+        if abs(new - step) <= 1e-15 * top:
+            return new
+        step = new
+        first, second = _slopes(margins, direction, step, gamma)
+        if first == 0.0:
+            return step
+        if first < 0.0:
+            low = step
+        else:
+            high = step
+    return step
+
+
+@njit
+def _bisection(margins, direction, top, gamma, tol):
+    if _slopes(margins, direction, top, gamma)[0] <= 0.0:
+        return top
+    low, high = 0.0, top
+    while high - low > tol * top:
+        middle = low + 0.5 * (high - low)
+        if _slopes(margins, direction, middle, gamma)[0] <= 0.0:
+            low = middle
+        else:
+            high = middle
+    return low

@@ -1,0 +1,114 @@
+"""Nearest neighbours by a similarity: predictions, their error, and the error as a monitor of training."""
+
+import numpy as np
+
+from safescreen._checks import check_labels
+from safescreen.hdsl.triplets import check_count
+
+__all__ = ["NeighborError", "neighbor_error", "predict_neighbors"]
+
+
+def predict_neighbors(products, y, k=3):
+    """Return the class of most of the k most similar points, for each row of similarities.
+
+    Points whose similarity ties with the k-th share the votes left for them, so that the order of points does not matter; classes with
+    equal votes are ranked by the sum of the similarities of their voters, then by label.
+
+    Parameters
+    ----------
+    products : array of shape (m, n)
+        Similarities of m points to n labelled ones.
+    y : array of shape (n,)
+    k : int
+
+    Returns
+    -------
+    array of shape (m,)
+
+    Examples
+    --------
+    >>> predict_neighbors(np.array([[3.0, 2.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0]]), [1, 0, 0, 0], k=1).tolist()
+    [1, 0]
+    """
+    products = np.asarray(products, dtype=np.float64)
+    if products.ndim != 2:
+        raise ValueError(f"products must have two dimensions (m, n), got shape {products.shape}")
+    classes, codes = np.unique(check_labels(y, products.shape[1]), return_inverse=True)
+    k = min(check_count(k, "k"), products.shape[1])
+    members = np.eye(classes.size)[codes]
+    kth = np.partition(products, -k, axis=1)[:, -k][:, None]
+    above, tied = products > kth, products == kth
+    votes = above + tied * ((k - above.sum(axis=1, keepdims=True)) / tied.sum(axis=1, keepdims=True))
+    counts, sums = np.round(votes @ members, 9), (votes * products) @ members
+    leading = counts == counts.max(axis=1, keepdims=True)
+    return classes[np.argmax(np.where(leading, sums, -np.inf), axis=1)]
+
+
+def neighbor_error(similarity, X, y, X_new, y_new, k=3, block_bytes=1 << 26):
+    """Return the fraction of new points whose k most similar points vote for a wrong class (HDSL19 Table 3, there k = 3).
+
+    Parameters
+    ----------
+    similarity : callable or None
+        ``similarity(X1, X2)`` returns products; None is the dot product.
+    X, y : points of shape (n, d) and their labels
+    X_new, y_new : points of shape (m, d) and their labels
+    k : int
+    block_bytes : int
+        Upper bound of a block of products.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> neighbor_error(None, np.eye(2), [0, 1], np.array([[2.0, 1.0], [3.0, 1.0]]), [0, 1], k=1)
+    0.5
+    """
+    return NeighborError(X, y, X_new, y_new, k, block_bytes)(similarity)
+
+
+class NeighborError:
+    """Error of the k nearest neighbours as a function of the similarity alone: a monitor for :class:`FrankWolfe`.
+
+    Parameters
+    ----------
+    X, y : points of shape (n, d) and their labels
+    X_new, y_new : points of shape (m, d) and their labels
+    k : int
+    block_bytes : int
+        Upper bound of a block of products.
+
+    Examples
+    --------
+    >>> NeighborError(np.eye(2), [0, 1], np.array([[2.0, 1.0]]), [0], k=1)(None)
+    0.0
+    """
+
+    def __init__(self, X, y, X_new, y_new, k=3, block_bytes=1 << 26):
+        self.X, self.X_new = X, X_new
+        self.y = check_labels(y, np.shape(X)[0])
+        self.y_new, self.k = np.asarray(y_new), check_count(k, "k")
+        if self.y_new.shape != (np.shape(X_new)[0],):
+            raise ValueError(f"y_new must have shape ({np.shape(X_new)[0]},), got {self.y_new.shape}")
+        self.block_bytes = block_bytes
+
+    def __call__(self, similarity):
+        """Return the error, in [0, 1], of a similarity; None is the dot product."""
+        step = max(1, self.block_bytes // (8 * np.shape(self.X)[0]))
+        left, right = self.X_new, self.X
+        if hasattr(similarity, "transform"):
+            left, right = similarity.transform(left), similarity.transform(right)
+            similarity = None
+        similarity = _dot if similarity is None else similarity
+        wrong = 0
+        for start in range(0, self.y_new.size, step):
+            products = similarity(left[start : start + step], right)
+            wrong += int(np.count_nonzero(predict_neighbors(products, self.y, self.k) != self.y_new[start : start + step]))
+        return wrong / self.y_new.size
+
+
+def _dot(X1, X2):
+    products = X1 @ X2.T
+    return products.toarray() if hasattr(products, "toarray") else products

@@ -1,0 +1,100 @@
+"""What is learned: a similarity ``x'Mx'`` whose M is a convex combination of four-entry atoms."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from safescreen.hdsl.constraints import check_sparse_points
+
+__all__ = ["SparseSimilarity"]
+
+
+@dataclass(frozen=True)
+class SparseSimilarity:
+    """Similarity ``S(x, x') = x'Mx'`` with ``M = sum_k w_k scale (e_i + s e_j)(e_i + s e_j)'``, (i, j, s) the k-th atom (HDSL19 section 3.1).
+
+    Attributes
+    ----------
+    atoms : int array of shape (k, 3)
+        Rows (i, j, s): features i < j, sign s = -1 or +1.
+    weights : array of shape (k,)
+        Positive, sum 1.
+    scale : float
+        The lambda of the paper.
+    d : int
+        Number of features of the data.
+
+    Examples
+    --------
+    >>> similarity = SparseSimilarity(np.array([[0, 2, -1]]), np.array([1.0]), 2.0, 3)
+    >>> similarity.to_sparse().toarray().tolist()
+    [[2.0, 0.0, -2.0], [0.0, 0.0, 0.0], [-2.0, 0.0, 2.0]]
+    >>> similarity([[1.0, 5.0, 0.0]], [[1.0, 5.0, 0.0], [0.0, 5.0, 1.0]]).tolist()
+    [[2.0, -2.0]]
+    """
+
+    atoms: np.ndarray = field(repr=False)
+    weights: np.ndarray = field(repr=False)
+    scale: float
+    d: int
+
+    def __len__(self):
+        return self.weights.size
+
+    @property
+    def features(self):
+        """Features that some atom uses, sorted."""
+        return np.unique(self.atoms[:, :2])
+
+    def factor(self):
+        """Return L with ``M = L'L``, CSR of shape (k, d): row k is ``sqrt(w_k scale) (e_i + s e_j)'``."""
+        root = np.sqrt(self.weights * self.scale)
+        data = np.column_stack((root, root * self.atoms[:, 2])).ravel()
+        indptr = np.arange(0, 2 * len(self) + 1, 2)
+        return sparse.csr_array((data, self.atoms[:, :2].ravel(), indptr), shape=(len(self), self.d))
+
+    def to_sparse(self):
+        """Return M, COO of shape (d, d), entries summed; at most 4k of them."""
+        weights = self.weights * self.scale
+        i, j, sign = self.atoms.T
+        entries = np.concatenate((weights, weights, sign * weights, sign * weights))
+        M = sparse.coo_array((entries, (np.concatenate((i, j, i, j)), np.concatenate((i, j, j, i)))), shape=(self.d, self.d))
+        M.sum_duplicates()
+        return M
+
+    def transform(self, X):
+        """Return the points projected by the factor, ``X L'``, CSR of shape (n, k): dot products there are similarities."""
+        X = check_sparse_points(X)
+        if X.shape[1] != self.d:
+            raise ValueError(f"X must have {self.d} features, got shape {X.shape}")
+        order, weights = np.argsort(self.atoms[:, 0], kind="stable"), np.sqrt(self.weights * self.scale)
+        features, places = np.unique(self.atoms[order, :2], return_inverse=True)
+        part = X[:, features]
+        k = len(self)
+        signs = np.column_stack((np.ones(k), self.atoms[order, 2])).ravel()
+        columns = np.repeat(np.arange(k), 2)
+        small = sparse.csr_array((signs * np.repeat(weights[order], 2), (places.ravel(), columns)), shape=(features.size, k))
+        projected = sparse.csr_array(part @ small)
+        inverse = np.empty(k, dtype=np.int64)
+        inverse[order] = np.arange(k)
+        return projected[:, inverse]
+
+    def __call__(self, X1, X2=None):
+        """Return the similarities of the rows of X1 and X2 (default X1), a dense array of shape (n1, n2); cost of ``(X1 L')(X2 L')'``."""
+        left = self.transform(X1)
+        right = left if X2 is None else self.transform(X2)
+        return _product(left, right)
+
+    def margins(self, X, triplets):
+        """Return ``<A_t, M> = S(x_t, y_t) - S(x_t, z_t)``, shape (T,); cost O(T) products of projected rows."""
+        projected, triplets = self.transform(X), np.asarray(triplets)
+        x, y, z = (projected[triplets[:, c]] for c in range(3))
+        return np.asarray(x.multiply(y - z).sum(axis=1)).ravel()
+
+
+def _product(left, right):
+    """Dense product ``left right'`` of two CSR arrays; by BLAS where they are not very sparse."""
+    if left.nnz > 0.02 * left.shape[0] * left.shape[1]:
+        return left.toarray() @ right.toarray().T
+    return (left @ right.T).toarray()

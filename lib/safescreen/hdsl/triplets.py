@@ -1,0 +1,123 @@
+"""Triplet constraints of labelled points: x should be more similar to y (same class) than to z (another class)."""
+
+import numpy as np
+from scipy import sparse
+
+from safescreen._checks import check_labels, check_points
+from safescreen.terms.indices import check_different, check_index
+
+__all__ = ["check_count", "check_triplets", "nearest_triplets", "random_triplets"]
+
+COLUMNS = ("x", "y", "z")
+
+
+def check_count(value, name):
+    """Return `value` as an int of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be an integer, got {type(value).__name__}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")
+    return int(value)
+
+
+def check_triplets(triplets, n, name="triplets"):
+    """Return triplets as an (T, 3) int array over points ``0..n-1``; the three points of a row must differ."""
+    index = check_index(triplets, n, COLUMNS, name, what="triplet")
+    check_different(index, COLUMNS, ((0, 1), (0, 2), (1, 2)), name)
+    return index
+
+
+def nearest_triplets(X, y, n_targets=3, n_impostors=5, block_bytes=1 << 26):
+    """Return the triplets of nearest neighbours of HDSL19 section 5.2.1: targets x impostors by largest dot product.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    y : array of shape (n,)
+    n_targets, n_impostors : int
+        How many of the most similar points of the same class and of the others; ties to the lower index. Fewer if there are fewer.
+    block_bytes : int
+        Upper bound of the temporary block of dot products.
+
+    Returns
+    -------
+    int32 array of shape (T, 3)
+        Sorted by x; ``T = n_targets n_impostors n`` unless a class is too small. Points alone in their class are no x.
+
+    Notes
+    -----
+    Cost of ``X X'``, by blocks of rows; never n x n numbers at once.
+
+    Examples
+    --------
+    >>> nearest_triplets([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]], [0, 0, 1], 1, 1).tolist()
+    [[0, 1, 2], [1, 0, 2]]
+    """
+    X = check_points(X, allow_sparse=True)
+    n = X.shape[0]
+    codes = np.unique(check_labels(y, n), return_inverse=True)[1]
+    n_targets, n_impostors = check_count(n_targets, "n_targets"), check_count(n_impostors, "n_impostors")
+    step, found = max(1, block_bytes // (8 * n)), []
+    for start in range(0, n, step):
+        products = X[start : start + step] @ X.T
+        products = products.toarray() if sparse.issparse(products) else products
+        for i, row in enumerate(products, start):
+            same = codes == codes[i]
+            same[i] = False
+            targets = _largest(row, np.flatnonzero(same), n_targets)
+            impostors = _largest(row, np.flatnonzero(codes != codes[i]), n_impostors)
+            found.append(_product(i, targets, impostors))
+    return _stack(found)
+
+
+def random_triplets(y, n_per_point=20, random_state=0):
+    """Return random triplets: for every x, y of its class and z of another, drawn uniformly and independently.
+
+    The paper uses 20 a point on dexter (HDSL19 section 5.2.1). Repeated triplets are possible and kept.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Labels.
+    n_per_point : int
+        Triplets of every x that has a partner in its class.
+    random_state : int or numpy.random.Generator
+
+    Returns
+    -------
+    int32 array of shape (T, 3)
+
+    Examples
+    --------
+    >>> random_triplets([0, 0, 1], 2).tolist()
+    [[0, 1, 2], [0, 1, 2], [1, 0, 2], [1, 0, 2]]
+    """
+    y = np.asarray(y)
+    codes = np.unique(check_labels(y, y.size), return_inverse=True)[1]
+    count = check_count(n_per_point, "n_per_point")
+    rng = np.random.default_rng(random_state)
+    members = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
+    outside = [np.flatnonzero(codes != c) for c in range(codes.max() + 1)]
+    found = []
+    for i, c in enumerate(codes):
+        own = members[c]
+        if own.size > 1:
+            draw = own[(np.searchsorted(own, i) + rng.integers(1, own.size, count)) % own.size]
+            found.append(np.column_stack((np.full(count, i), draw, rng.choice(outside[c], count))))
+    return _stack(found)
+
+
+def _largest(row, candidates, k):
+    return candidates[np.argsort(-row[candidates], kind="stable")[:k]]
+
+
+def _product(i, targets, impostors):
+    size = targets.size * impostors.size
+    return np.column_stack((np.full(size, i), np.repeat(targets, impostors.size), np.tile(impostors, targets.size)))
+
+
+def _stack(found):
+    found = np.concatenate(found).astype(np.int32) if found else np.empty((0, 3), dtype=np.int32)
+    if found.shape[0] == 0:
+        raise ValueError("y must hold a class of at least two points, found none")
+    return found
