@@ -9,7 +9,7 @@ from safescreen.problem import Problem
 from safescreen.rules import Screened
 from safescreen.solvers import ConvergenceWarning, Solution, solve
 from safescreen.spheres import SPHERES, Sphere
-from safescreen.terms import Pairs, ProductTriplets, Quadruplets, Samples, Triplets, pull
+from safescreen.terms import KernelSamples, Pairs, ProductTriplets, Quadruplets, Samples, Triplets, pull
 
 __version__ = "0.1.0"
 
@@ -18,6 +18,7 @@ __all__ = [
     "ConvergenceWarning",
     "FreeSpace",
     "Hinge",
+    "KernelSamples",
     "NonNegativeCone",
     "PSDCone",
     "Pairs",

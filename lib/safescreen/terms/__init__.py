@@ -1,10 +1,11 @@
 """Families of loss terms: what a term is, and how all of them are summed without visiting each in d^2 operations."""
 
 from safescreen.terms.base import LossSums, Terms
+from safescreen.terms.kernel_samples import KernelSamples
 from safescreen.terms.pair_terms import Pairs, pull
 from safescreen.terms.products import ProductTriplets
 from safescreen.terms.quadruplets import Quadruplets
 from safescreen.terms.samples import Samples
 from safescreen.terms.triplets import Triplets
 
-__all__ = ["LossSums", "Pairs", "ProductTriplets", "Quadruplets", "Samples", "Terms", "Triplets", "pull"]
+__all__ = ["KernelSamples", "LossSums", "Pairs", "ProductTriplets", "Quadruplets", "Samples", "Terms", "Triplets", "pull"]

@@ -1,0 +1,334 @@
+"""The whole feature space of a kernel: elements are expansions in the samples, known through the kernel matrix alone.
+
+With ``Q = diag(y) K diag(y)`` the inner products of the elements ``z_i = y_i phi(x_i)``, everything about ``w = sum_j c_j z_j`` follows
+from its coefficients c and its image ``Q c``: ``<z_i, w> = (Q c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). Sums and multiples of
+expansions have sums and multiples of images, so that only a new c costs a product with Q, and one that differs from a known c in k
+entries costs k columns of it.
+"""
+
+import math
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+
+from safescreen._checks import check_element
+from safescreen._numba import njit
+from safescreen.cones.base import Cone
+from safescreen.rounding import TINY, UNIT, gamma, sqrt_upper, upper
+
+__all__ = ["Expansion", "KernelSpace"]
+
+REMEMBERED = 4
+"""How many expansions a space remembers to compute new ones from."""
+
+DRIFT, WORN = 8.0, 32.0
+"""How much larger than that of a fresh product the error of an image may be that is updated, and of one that takes part in a step."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Expansion:
+    """An element ``w = sum_j c_j z_j`` of a :class:`KernelSpace`; the coefficients are exact, as they are stored.
+
+    Sums, differences and multiples by numbers cost O(n). Made by :meth:`KernelSpace.expansion`.
+
+    Attributes
+    ----------
+    space : KernelSpace
+    coef : array of shape (n,)
+        Coefficients c.
+    image : array of shape (n,)
+        Inner products ``<z_i, w>``, as computed.
+    error : float
+        ``|image_i - <z_i, w>| <= ||z_i|| error``.
+    scale : float
+        At least ``sum_j ||z_j|| |c_j|``, and so at least ``||w||``.
+
+    Notes
+    -----
+    Let ``c = fl(a + b)`` and S its scale. Rounding the coefficients moves the exact image of i by at most ``||z_i|| u S``, rounding its
+    image by ``u |image_i| <= ||z_i|| u (S + error)``: hence ``error = error_a + error_b + 2 u S``, and ``|t| error_a + 2 u S`` for a
+    multiple, up to a factor ``1 + u``.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> space = ss.KernelSamples([[2.0, 1.0], [1.0, 2.0]], [1, -1]).cone
+    >>> w = 2.0 * space.expansion([1.0, 1.0]) - space.expansion([1.0, 0.0])
+    >>> w.coef.tolist(), w.image.tolist(), space.inner(w, w)
+    ([1.0, 2.0], [0.0, 3.0], 6.0)
+    """
+
+    space: "KernelSpace"
+    coef: np.ndarray
+    image: np.ndarray
+    error: float
+    scale: float
+
+    __array_ufunc__ = None  # so that numpy's numbers leave the arithmetic to this class
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array(self.coef, dtype=dtype, copy=copy)
+
+    def __len__(self):
+        return self.coef.size
+
+    def __repr__(self):
+        return f"<expansion in {np.count_nonzero(self.coef)} of {len(self)} samples>"
+
+    @property
+    def size(self):
+        """Number of coefficients."""
+        return self.coef.size
+
+    @property
+    def shape(self):
+        """Shape of the coefficients."""
+        return self.coef.shape
+
+    def norm(self):
+        """Return ``||w||``, as computed; O(n)."""
+        return math.sqrt(max(self.coef @ self.image, 0.0))
+
+    def norm_upper(self):
+        """Return an upper bound of ``||w||``; NaN where the kernel matrix shows to be indefinite. O(n)."""
+        return self._bounds()[1]
+
+    def norm_lower(self):
+        """Return a lower bound of ``||w||``; O(n)."""
+        return self._bounds()[0]
+
+    def magnitude(self):
+        """Return `scale`: what, times the roundoff, bounds how far rounding the coefficients moves the element."""
+        return self.scale
+
+    def _bounds(self):
+        if not 1e-120 < self.scale < 1e120:
+            if self.scale == 0.0 or not math.isfinite(self.scale):
+                return self.scale, self.scale
+            exponent = math.frexp(self.scale)[1]
+            low, high = self.space.ldexp(self, -exponent)._bounds()
+            return math.ldexp(low, exponent) * (1.0 - 2.0 * UNIT), upper(math.ldexp(high, exponent), 2)
+        square = float(self.coef @ self.image)
+        error = self.space.inner_error(self, self)
+        low = math.sqrt(max(square - error, 0.0)) * (1.0 - 4.0 * UNIT)
+        return low, min(sqrt_upper(upper(square + error, 4)), self.scale)
+
+    def _combine(self, operation, other):
+        if not isinstance(other, Expansion):
+            return NotImplemented
+        if other.space is not self.space:
+            raise ValueError("elements must belong to one and the same space, got expansions of two kernel matrices")
+        coef = operation(self.coef, other.coef)
+        scale = self.space.scale(coef)
+        error = upper(self.error + other.error + 2.0 * UNIT * scale, 8)
+        return Expansion(self.space, coef, operation(self.image, other.image), error, scale)
+
+    def _multiple(self, operation, number, factor):
+        coef = operation(self.coef, number)
+        scale = self.space.scale(coef)
+        error = upper(factor * self.error + 2.0 * UNIT * scale + self.space.underflow, 8)
+        return Expansion(self.space, coef, operation(self.image, number), error, scale)
+
+    def __add__(self, other):
+        return self._combine(np.add, other)
+
+    def __sub__(self, other):
+        return self._combine(np.subtract, other)
+
+    def __neg__(self):
+        return Expansion(self.space, -self.coef, -self.image, self.error, self.scale)
+
+    def __mul__(self, number):
+        return self._multiple(np.multiply, number, abs(float(number))) if isinstance(number, numbers.Real) else NotImplemented
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, number):
+        return self._multiple(np.divide, number, 1.0 / abs(float(number))) if isinstance(number, numbers.Real) else NotImplemented
+
+
+class KernelSpace(Cone):
+    """The feature space of n samples with a kernel matrix, without a constraint; projection is the identity.
+
+    Parameters
+    ----------
+    K : C-contiguous array of shape (n, n)
+        Kernel matrix; not copied, taken to be symmetric.
+    signs : array of shape (n,)
+        Labels -1.0 and 1.0.
+    relative_error : float
+        u with ``|K_ij - k(x_i, x_j)| <= u ||phi(x_i)|| ||phi(x_j)||`` for a kernel k that is exactly positive semidefinite.
+
+    Attributes
+    ----------
+    norms : array of shape (n,)
+        Upper bounds of ``||z_i||``.
+
+    Notes
+    -----
+    A product of Q with k coefficients of scale S is off by at most ``||z_i|| (gamma_k (1 + u) + u) S``, in any order of summation. An image
+    that is updated keeps the error of the one it comes from, so it is computed anew once the sum exceeds eight times that of a fresh one.
+    """
+
+    def __init__(self, K, signs, relative_error):
+        self.K, self.signs, self.relative_error = K, signs, relative_error
+        self.norms = np.sqrt(np.diagonal(K) / (1.0 - relative_error)) * (1.0 + gamma(8))
+        positive = self.norms[self.norms > 0.0]
+        total = float(self.norms.sum())
+        self.underflow = TINY * (total + (positive.size / float(positive.min()) if positive.size else 0.0))
+        self._recent = []
+
+    @property
+    def shape(self):
+        """Shape of the coefficients, ``(n,)``."""
+        return self.signs.shape
+
+    def __repr__(self):
+        return f"KernelSpace({self.signs.size} samples)"
+
+    # ------------------------------------------------------------------ elements
+
+    def scale(self, coef):
+        """Return an upper bound of ``sum_j ||z_j|| |c_j|``; 0 for zero alone."""
+        total = float(self.norms @ np.abs(coef))
+        return upper(total, coef.size + 4) if total != 0.0 or coef.any() else 0.0
+
+    def zeros(self):
+        """Return the zero element."""
+        return Expansion(self, np.zeros(self.shape), np.zeros(self.shape), 0.0, 0.0)
+
+    def expansion(self, coef):
+        """Return ``sum_j coef_j z_j``, from a remembered expansion if that differs in few coefficients.
+
+        Parameters
+        ----------
+        coef : array of shape (n,)
+            Copied.
+
+        Returns
+        -------
+        Expansion
+            Cost: O(n) times the number of coefficients that are not 0, or of those that differ.
+        """
+        coef = np.array(coef, dtype=np.float64)
+        n_used, scale = int(np.count_nonzero(coef)), self.scale(coef)
+        if n_used == 0:
+            return self.zeros()
+        changes = [int(np.count_nonzero(coef != known.coef)) for known in self._recent]
+        where = int(np.argmin(changes)) if changes else None
+        found = None
+        if where is not None and 2 * changes[where] <= n_used:
+            found = self._updated(self._recent[where], coef, scale, n_used)
+        if found is not None:
+            del self._recent[where]  # a sequence of expansions keeps one place
+        else:
+            used = np.flatnonzero(coef)
+            found = Expansion(self, coef, self.product(used, coef[used]), self._product_error(n_used, scale), scale)
+        self._recent = [*self._recent[1 - REMEMBERED :], found]
+        return found
+
+    def _updated(self, known, coef, scale, n_used):
+        """Return the expansion computed from a known one; None if its error would be too large."""
+        changed = np.flatnonzero(coef != known.coef)
+        if changed.size == 0:
+            return known
+        steps = coef[changed] - known.coef[changed]
+        moved = upper(float(self.norms[changed] @ np.abs(steps)), changed.size + 4)
+        error = upper(known.error + self._product_error(changed.size + 2, moved) + 2.0 * UNIT * scale, 8)
+        if not error <= DRIFT * self._product_error(n_used, scale):
+            return None
+        return Expansion(self, coef, known.image + self.product(changed, steps), error, scale)
+
+    def product(self, used, values):
+        """Return ``Q c`` for the coefficients `values` of the samples `used`."""
+        values = self.signs[used] * values
+        if 2 * used.size > self.signs.size:
+            whole = np.zeros(self.shape)
+            whole[used] = values
+            return self.signs * (self.K @ whole)
+        out = np.zeros(self.shape)
+        _add_rows(self.K, used, values, out)
+        return self.signs * out
+
+    def _product_error(self, n_used, scale):
+        u = self.relative_error
+        return upper((gamma(n_used + 4) * (1.0 + u) + u) * scale + self.underflow, 8)
+
+    # ------------------------------------------------------------------ what a cone offers
+
+    def inner(self, x, y):
+        """Return the inner product, from the image that is known better; O(n)."""
+        x, y = self._ordered(x, y)
+        return float(x.coef @ y.image)
+
+    def inner_error(self, x, y):
+        """Return a bound of the rounding error of :meth:`inner`; O(n)."""
+        x, y = self._ordered(x, y)
+        return upper(x.scale * y.error + gamma(x.size + 4) * float(np.abs(x.coef) @ np.abs(y.image)), 8)
+
+    @staticmethod
+    def _ordered(x, y):
+        return (x, y) if x.scale * y.error <= y.scale * x.error else (y, x)
+
+    def norm(self, x):
+        """Return the norm of an element."""
+        return x.norm()
+
+    def norm_lower(self, x):
+        """Return a lower bound of the norm of an element, rounding included."""
+        return x.norm_lower()
+
+    def largest(self, x):
+        """Return the scale of an element."""
+        return x.scale
+
+    def ldexp(self, x, exponent):
+        """Return ``2**exponent x``, exactly unless it underflows."""
+        coef, image = np.ldexp(x.coef, exponent), np.ldexp(x.image, exponent)
+        error = upper(math.ldexp(x.error, exponent) + self.underflow, 2)
+        return Expansion(self, coef, image, error, self.scale(coef))
+
+    def check(self, x, name="x"):
+        """Return `x` if it is an expansion of this space; a vector of coefficients is expanded, O(n) for each that is not 0."""
+        if not isinstance(x, Expansion):
+            return self.expansion(check_element(x, self.shape, name))
+        if x.space is not self:
+            raise ValueError(f"{name} must be an element of this space, got an expansion of another kernel matrix")
+        if not math.isfinite(x.scale + x.error):
+            raise ValueError(f"{name} must be finite, got coefficients of total size {x.scale:g}")
+        return x
+
+    def split(self, H):
+        """Return ``(H, 0)``; the image is computed anew where steps have worn it out."""
+        if H.error > WORN * self._product_error(np.count_nonzero(H.coef), H.scale):
+            H = self.expansion(H.coef)
+        return H, self.zeros()
+
+    def split_error(self, H):
+        """Return 0: the split is exact."""
+        return 0.0
+
+    def violation(self, x):
+        """Return 0: every element is feasible."""
+        return 0.0
+
+    def feasible_error(self, x):
+        """Return 0: every element is feasible."""
+        return 0.0
+
+
+@njit
+def _add_rows(K, used, values, out):
+    """Add ``sum_k values[k] K[used[k]]`` to `out`, four rows at a time."""
+    n, m = out.size, used.size
+    whole = m - m % 4
+    for k in range(0, whole, 4):
+        a, b, c, d = K[used[k]], K[used[k + 1]], K[used[k + 2]], K[used[k + 3]]
+        p, q, r, s = values[k], values[k + 1], values[k + 2], values[k + 3]
+        for i in range(n):
+            out[i] += (p * a[i] + q * b[i]) + (r * c[i] + s * d[i])
+    for k in range(whole, m):
+        a, p = K[used[k]], values[k]
+        for i in range(n):
+            out[i] += p * a[i]

@@ -1,0 +1,159 @@
+"""Kernel matrices: computed from points with a bound of their rounding errors, or checked when they are given."""
+
+import math
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import eigvalsh_tridiagonal
+
+from safescreen._checks import check_scalar
+from safescreen._numba import njit
+from safescreen.rounding import UNIT, gamma, upper
+
+__all__ = ["KERNELS", "LARGEST_ERROR", "check_kernel_matrix", "default_error", "kernel_matrix"]
+
+KERNELS = ("linear", "polynomial", "rbf")
+
+LARGEST_ERROR = 0.1
+"""Largest relative error of a kernel matrix that is worked with."""
+
+BLOCK = 256
+"""How many rows of a kernel matrix are computed together."""
+
+EIGENVALUES_UP_TO, LANCZOS_STEPS = 500, 12
+"""Up to which n all eigenvalues are looked at; beyond, how many steps look for a negative one."""
+
+
+def default_error(K):
+    """Return the relative error a given kernel matrix is taken to have: ``4 n + 64`` units of its precision.
+
+    Wide enough for entries that are sums of n or of some tens of rounded products, as a rule; what comes from longer sums, or from a
+    library that promises less, needs a number of its own.
+    """
+    unit = np.finfo(K.dtype).eps / 2.0 if K.dtype.kind == "f" else UNIT
+    return (4.0 * len(K) + 64.0) * max(float(unit), UNIT)
+
+
+def kernel_matrix(X, kernel, gamma_, degree, coef0, max_gigabytes):
+    """Return ``(K, relative error)`` of checked points, dense or CSR.
+
+    With d columns a product ``x'x'`` is computed up to ``gamma_d |x| |x'|``. For the polynomial, ``g |x| |x'| + c <= sqrt((g |x|^2 + c)(g
+    |x'|^2 + c))`` by Cauchy and Schwarz, so that the base has a relative error ``gamma_{d+4}``, and its p-th power, by p - 1 products, one
+    of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``, hence the exponent by at most ``4 g
+    gamma_{d+6} max |x|^2``, and the exponential is evaluated to 8 units.
+    """
+    if kernel not in KERNELS:
+        raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
+    n, d = X.shape
+    limit = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True)
+    if 8e-9 * n * n > limit:
+        raise ValueError(f"X holds {n} points: their kernel matrix needs {8e-9 * n * n:.3g} GB, and max_gigabytes is {limit:g}")
+    g = 1.0 / d if gamma_ is None else check_scalar(gamma_, "gamma", low=0.0, open_low=True)
+    p, c = check_scalar(degree, "degree", low=1), check_scalar(coef0, "coef0", low=0.0)
+    if p != int(p):
+        raise ValueError(f"degree must be an integer, got {degree}")
+    K = _products(X)
+    squares = K.diagonal().copy()
+    error = {"linear": gamma(d + 4), "polynomial": gamma(int(p) * (d + 8) + 8)}.get(kernel)
+    if kernel == "rbf":
+        shift = upper(4.0 * g * gamma(d + 8) * float(squares.max()), 8)
+        error = upper(math.expm1(min(shift, 1.0)) + 8.0 * UNIT, 8)
+    if error > LARGEST_ERROR:
+        raise ValueError(f"X is too large for this kernel: rounding would change its entries by {error:.1g}; center or scale the points")
+    for start in range(0, n if kernel != "linear" else 0, BLOCK):
+        rows = K[start : start + BLOCK]
+        if kernel == "polynomial":
+            rows *= g
+            rows += c
+            base = rows.copy()
+            for _ in range(int(p) - 1):
+                rows *= base
+        else:
+            distances = squares[start : start + BLOCK, None] + squares
+            distances -= 2.0 * rows
+            np.maximum(distances, 0.0, out=distances)
+            distances *= -g
+            np.exp(distances, out=rows)
+    if kernel == "rbf":
+        np.fill_diagonal(K, 1.0)
+    _check_diagonal(K, "the kernel matrix of X")
+    return K, error
+
+
+def _products(X):
+    if not sparse.issparse(X):
+        return X @ X.T
+    K, transposed = np.empty((X.shape[0], X.shape[0])), sparse.csr_array(X.T)
+    for start in range(0, X.shape[0], BLOCK):
+        K[start : start + BLOCK] = (X[start : start + BLOCK] @ transposed).toarray()
+    return K
+
+
+def check_kernel_matrix(K, relative_error):
+    """Return a given kernel matrix as C-contiguous float64, not copied where it is; ValueError if it cannot be one.
+
+    It has to be square, finite, symmetric, without an entry larger than its diagonal allows (all 2 x 2 minors), and without an eigenvalue
+    below what an error of `relative_error` in each entry can make of 0: of the matrix scaled to unit diagonal, ``-u n``. For ``n <= 500``
+    all eigenvalues are computed; beyond, the smallest of a dozen Lanczos steps is looked at, which an indefinite matrix may pass.
+    """
+    n = len(K)
+    K = np.asarray(K.T if K.flags.f_contiguous else K, dtype=np.float64, order="C")
+    _check_diagonal(K, "K")
+    roots = np.sqrt(K.diagonal())
+    u = relative_error / (1.0 - relative_error)
+    fault, i, j = _inspect(K, roots, 2.0 * u + 8.0 * UNIT)
+    if fault == 1:
+        raise ValueError(f"K must be finite, got {K[i, j]} at index ({i}, {j})")
+    if fault == 2:
+        raise ValueError(f"K must be symmetric, found {K[i, j]:.17g} and {K[j, i]:.17g} at index ({i}, {j}) and its mirror image")
+    if fault == 3:
+        raise ValueError(f"K must be positive semidefinite, found {K[i, j]:g} at index ({i}, {j}), more than its diagonal entries allow")
+    scaling = np.divide(1.0, roots, out=np.zeros(n), where=roots > 0.0)
+    if n <= EIGENVALUES_UP_TO:
+        lowest = float(np.linalg.eigvalsh(scaling[:, None] * K * scaling).min())
+    else:
+        lowest = _lanczos(lambda v: scaling * (K @ (scaling * v)), n)
+    if lowest < -(u + (4.0 * n + 64.0) * UNIT) * n:
+        raise ValueError(f"K must be positive semidefinite, found an eigenvalue of at most {lowest:.3g} when scaled to unit diagonal")
+    return K
+
+
+def _check_diagonal(K, name):
+    diagonal = K.diagonal()
+    for i in np.flatnonzero(~((diagonal == 0.0) | ((diagonal >= 1e-250) & (diagonal <= 1e250))))[:1]:
+        raise ValueError(f"{name} must have diagonal entries that are 0 or from 1e-250 to 1e250, found {diagonal[i]:g} at index {i}")
+
+
+def _lanczos(product, n):
+    """Return the smallest Ritz value of a dozen Lanczos steps: an upper bound, up to rounding, of the smallest eigenvalue."""
+    v, before, beta = np.random.default_rng(0).standard_normal(n), np.zeros(n), 0.0
+    v /= np.linalg.norm(v)
+    diagonal, off = [], []
+    for _ in range(LANCZOS_STEPS):
+        w = product(v) - beta * before
+        diagonal.append(float(v @ w))
+        w -= diagonal[-1] * v
+        beta = float(np.linalg.norm(w))
+        if beta <= 1e-8 * (abs(diagonal[-1]) + sum(off)):
+            break
+        off.append(beta)
+        before, v = v, w / beta
+    return float(eigvalsh_tridiagonal(np.array(diagonal), np.array(off[: len(diagonal) - 1])).min())
+
+
+@njit
+def _inspect(K, roots, slack):
+    """Return ``(fault, i, j)``: 1 not finite, 2 not symmetric, 3 larger than the diagonal allows, 0 none; in square tiles."""
+    n = roots.size
+    for top in range(0, n, 64):
+        for left in range(0, top + 1, 64):
+            for i in range(top, min(top + 64, n)):
+                for j in range(left, min(left + 64, i + 1)):
+                    a, b, bound = K[i, j], K[j, i], roots[i] * roots[j]
+                    if not (np.isfinite(a) and np.isfinite(b)):
+                        return 1, (i if not np.isfinite(a) else j), (j if not np.isfinite(a) else i)
+                    if abs(a - b) > slack * bound:
+                        return 2, i, j
+                    if max(abs(a), abs(b)) > (1.0 + slack) * bound:
+                        return 3, i, j
+    return 0, 0, 0

@@ -1,0 +1,208 @@
+"""Samples of a binary classification problem with a kernel: support vector machines without intercept."""
+
+import numpy as np
+from scipy import sparse
+
+from safescreen._checks import check_points, check_scalar
+from safescreen.cones.kernel import KernelSpace
+from safescreen.rounding import UNIT, upper
+from safescreen.terms._kernel_matrices import LARGEST_ERROR, check_kernel_matrix, default_error, kernel_matrix
+from safescreen.terms._margin_sums import margin_sums
+from safescreen.terms.base import Terms, check_signs, check_weights
+
+__all__ = ["KernelSamples"]
+
+
+class KernelSamples(Terms):
+    """Sample terms ``z_i = y_i phi(x_i)`` known through ``Q_ij = <z_i, z_j> = y_i y_j K_ij`` alone (SSS14 section IV-D).
+
+    Parameters
+    ----------
+    K : array of shape (n, n)
+        Kernel matrix, symmetric and positive semidefinite; a C- or F-contiguous float64 array is not copied and must not be changed.
+    y : array of shape (n,)
+        Labels -1 and +1, both present.
+    weights : array of shape (n,), optional
+        Positive factors of the losses.
+    relative_error : float, optional
+        What is known of the entries: there is a positive semidefinite K* with ``|K_ij - K*_ij| <= relative_error sqrt(K*_ii K*_jj)``, and
+        K* is the kernel the results are for. Left out, ``4 n + 64`` units of roundoff of K's precision; see :meth:`from_points`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        K is not square, finite or symmetric, has an entry that is larger than its diagonal allows, or is found to be indefinite beyond
+        what `relative_error` explains (for more than 500 samples by a dozen Lanczos steps only).
+
+    Notes
+    -----
+    An element is an :class:`~safescreen.cones.Expansion` in *all* samples this object was made from; parts of it (:meth:`select`) keep
+    the space. Margins of an element cost O(n), a sum O(n) for each of its non-zero weights, or for each weight that differs from one of
+    the last few sums. In the papers' notation ``C = 1/lam`` and the dual variables are ``C alpha``. There is no intercept; a constant
+    added to K gives one that is penalised.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> samples = ss.KernelSamples([[1.0, 0.0], [0.0, 4.0]], [1, -1])
+    >>> w = samples.adjoint([1.0, 0.5])
+    >>> w.coef.tolist(), samples.margins(w).tolist()
+    ([1.0, 0.5], [1.0, 2.0])
+    >>> problem = ss.Problem(samples, ss.SmoothedHinge(0.5))
+    >>> problem.lam_max()
+    8.0
+    """
+
+    def __init__(self, K, y, *, weights=None, relative_error=None):
+        if sparse.issparse(K):
+            raise TypeError(f"K must be a dense array, got a sparse {type(K).__name__} of shape {K.shape}")
+        K = np.asarray(K)
+        if K.dtype.kind not in "fiub":
+            raise TypeError(f"K must hold real numbers, got dtype {K.dtype}")
+        if K.ndim != 2 or K.shape[0] != K.shape[1] or K.shape[0] == 0:
+            raise ValueError(f"K must be a square matrix, got shape {K.shape}")
+        signs = check_signs(y, len(K))
+        error = default_error(K) if relative_error is None else relative_error
+        error = check_scalar(error, "relative_error", low=0.0, high=LARGEST_ERROR)
+        self._set(KernelSpace(check_kernel_matrix(K, error), signs, error), None, weights=check_weights(weights, len(K)))
+
+    @classmethod
+    def from_points(cls, X, y, kernel="rbf", gamma=None, degree=3, coef0=1.0, *, weights=None, max_gigabytes=4.0):
+        """Return the samples of points, with the bound of the rounding errors of their kernel matrix.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+        y : array of shape (n,)
+            Labels -1 and +1, both present.
+        kernel : {"rbf", "polynomial", "linear"}
+            ``exp(-gamma |x - x'|^2)``, ``(gamma x'x + coef0)^degree``, ``x'x``.
+        gamma : float > 0, optional
+            Left out: ``1/d``.
+        degree : int >= 1
+        coef0 : float >= 0
+        weights : array of shape (n,), optional
+        max_gigabytes : float
+            Largest kernel matrix that is computed.
+
+        Returns
+        -------
+        KernelSamples
+
+        Raises
+        ------
+        ValueError, TypeError
+            Bad points, labels or parameters, or a kernel matrix of more than `max_gigabytes`.
+
+        Notes
+        -----
+        Cost: O(n^2 d). The bound is some d units of roundoff; for rbf it grows with ``gamma max |x|^2``: center points that are far from 0.
+
+        Examples
+        --------
+        >>> import safescreen as ss
+        >>> ss.KernelSamples.from_points([[0.0], [1.0], [3.0]], [1, 1, -1], "polynomial", gamma=1.0, degree=2).gram([0, 2])
+        array([[  1.,  -1.],
+               [ -1., 100.]])
+        """
+        X = check_points(X, allow_sparse=True)
+        signs, weights = check_signs(y, X.shape[0]), check_weights(weights, X.shape[0])
+        K, error = kernel_matrix(X, kernel, gamma, degree, coef0, max_gigabytes)
+        samples = cls.__new__(cls)
+        samples._set(KernelSpace(K, signs, error), None, weights=weights)
+        return samples
+
+    def _set(self, space, ids, threshold=1.0, weights=None):
+        self.cone = space
+        self._ids = ids  # numbers of the terms among the samples of the space; None stands for all
+        self._norms = space.norms if ids is None else space.norms[ids]
+        self.threshold = threshold
+        self.weights = weights
+
+    def __len__(self):
+        return self._norms.size
+
+    def __repr__(self):
+        return f"<{len(self)} samples with a kernel, in the span of {self.cone.signs.size}>"
+
+    @property
+    def norms(self):
+        """Upper bounds of ``||z_i||``, shape (n,)."""
+        return self._norms
+
+    def inner_products(self, x):
+        """Return all margins at once; chunks are slices."""
+        return KernelProducts(*self._margins(x))
+
+    def loss_sums(self, x, loss, alpha=None):
+        """Return sums over all samples; the margins are at hand, the adjoint is one sum."""
+        return margin_sums(self, *self._margins(x), loss, alpha)
+
+    def _margins(self, x):
+        """Return margins at an expansion, and bounds of their errors."""
+        values = x.image if self._ids is None else x.image[self._ids]
+        return values, self._norms * x.error + 1e-300
+
+    def weighted_sum(self, weights):
+        """Return ``(sum_i w_i weights_i z_i, error bound)``; the error is the rounding of ``w_i weights_i``, if there are any w."""
+        weights = np.asarray(weights, dtype=np.float64)
+        if self.weights is not None:
+            weights = self.weights * weights
+        if self._ids is not None:
+            coef = np.zeros(self.cone.shape)
+            coef[self._ids] = weights
+            weights = coef
+        total = self.cone.expansion(weights)
+        return total, 0.0 if self.weights is None else upper(UNIT * total.scale, 4)
+
+    def select(self, keep):
+        """Return the samples of the mask `keep`, in the same space."""
+        keep = self._check_keep(keep)
+        ids = np.flatnonzero(keep) if self._ids is None else self._ids[keep]
+        threshold = self.threshold[keep] if np.ndim(self.threshold) else self.threshold
+        part = KernelSamples.__new__(KernelSamples)
+        part._set(self.cone, ids, threshold, None if self.weights is None else self.weights[keep])
+        return part
+
+    def rows(self, numbers):
+        """Return None: single samples have no coordinates."""
+        return None
+
+    def gram(self, numbers):
+        """Return the inner products of the samples of those numbers, shape (B, B)."""
+        where = self._where(numbers)
+        signs = self.cone.signs[where]
+        block = self.cone.K[np.ix_(where, where)]
+        block *= signs
+        block *= signs[:, None]
+        return block
+
+    def columns(self, numbers):
+        """Return the inner products of all samples with those of these numbers, shape (n, B)."""
+        where, signs = self._where(numbers), self.cone.signs
+        rows = self.cone.K[where]
+        if self._ids is not None:
+            rows, signs = rows[:, self._ids], signs[self._ids]
+        rows *= signs
+        rows *= self.cone.signs[where, None]
+        return rows.T
+
+    def gram_operator(self, numbers):
+        """Return the function ``v -> Q_BB v`` for the samples of those numbers; nothing of size B^2 is stored."""
+        where = self._where(numbers)
+        return lambda v: self.cone.product(where, v)[where]
+
+    def _where(self, numbers):
+        numbers = np.asarray(numbers, dtype=np.intp)
+        return numbers if self._ids is None else self._ids[numbers]
+
+
+class KernelProducts:
+    """Margins ``<z_i, x>`` of samples at one x."""
+
+    def __init__(self, values, errors):
+        self._values, self._errors = values, errors
+
+    def chunk(self, start, stop):
+        """Return ``(values, errors)`` of samples ``start:stop``."""
+        return self._values[start:stop], self._errors[start:stop]
