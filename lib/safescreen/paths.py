@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from safescreen._checks import check_scalar, check_vector
+from safescreen.solvers.methods import check_method
 from safescreen.solvers.projected_gradient import Descent
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
 from safescreen.solvers.solve import accuracy_of, accuracy_slack, check_freq, check_limits, check_problem, run, warn_if_not_converged
@@ -81,6 +82,7 @@ def path(
     keep_masks=None,
     callback=None,
     progress=False,
+    method="auto",
 ):
     """Solve a problem for a decreasing sequence of lam with warm starts and screening (STS19 Algorithm 2).
 
@@ -108,6 +110,8 @@ def path(
         ``callback(solution)`` after each lam; returning a true value ends the path.
     progress : bool
         Show a progress bar where there is a terminal.
+    method : str
+        As in :func:`safescreen.solve`.
 
     Returns
     -------
@@ -132,6 +136,7 @@ def path(
         raise ValueError("ranges=True needs explicit terms; these are screened in blocks")
     grid = _grid(prob, lams, check_scalar(ratio, "ratio", low=0.0, high=1.0, open_low=True), max_lams)
     walk = _Walk(prob, limits, families, freq, bool(active_set), bool(ranges), bool(extrapolate))
+    walk.method = check_method(method, prob)
     walk.keep_masks = len(prob) <= KEEP_BELOW if keep_masks is None else bool(keep_masks)
     solutions, rates, reason = [], [], "grid" if lams is not None else "length"
     try:
@@ -160,7 +165,7 @@ class _Walk:
         self.active_set, self.extrapolate = active_set, extrapolate
         self.last = self.before = self.sums = None
         self.ranges = _Ahead(prob) if ranges else None
-        self.keep_masks = True
+        self.keep_masks, self.method = True, None
 
     def step(self, lam):
         """Solve for the next lam; return its solution and the rate of screening before the first iteration."""
@@ -175,7 +180,7 @@ class _Walk:
             alpha = self.last.fractional.unpack() if self.last.fractional is not None else None
         rate = (reduction.n_L + reduction.n_R) / len(prob)
         options = (self.limits, self.families, self.freq, self.active_set, None)
-        solution, self.sums = run(reduction, lam, state, *options, alpha=alpha, keep_masks=self.keep_masks)
+        solution, self.sums = run(reduction, lam, state, *options, alpha=alpha, method=self.method, keep_masks=self.keep_masks)
         self.before, self.last = self.last, solution
         return solution, rate
 

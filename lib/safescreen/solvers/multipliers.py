@@ -15,7 +15,7 @@ from safescreen.solvers.projected_gradient import Descent, Limits, minimize
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.solution import PackedDual
 
-__all__ = ["hinge_sums", "minimize_hinge"]
+__all__ = ["minimize_hinge"]
 
 WIDTH, NARROWER, NARROWEST = 0.1, 0.3, 1e-6
 """First width g, the factor it shrinks by when the gap falls too slowly, and the smallest one."""
@@ -24,7 +24,9 @@ INNER, SLOW, STALLED = 0.02, 0.95, 30
 """Inner gap relative to the outer one; what counts as slow; rounds without progress before giving up."""
 
 
-def minimize_hinge(reduction, lam, state, limits, alpha=None, *, screen=None, freq=10, active_set=False, callback=None):
+def minimize_hinge(
+    reduction, lam, state, limits, alpha=None, *, inner=minimize, width=WIDTH, screen=None, freq=10, active_set=False, callback=None
+):
     """Solve the problem with the hinge; like :func:`minimize`, and returns the dual point too.
 
     Parameters
@@ -33,6 +35,10 @@ def minimize_hinge(reduction, lam, state, limits, alpha=None, *, screen=None, fr
         As for :func:`safescreen.solvers.projected_gradient.minimize`.
     alpha : array of shape (T,), optional
         Dual point of the whole problem to start from.
+    inner : callable
+        Solver of the smoothed problems.
+    width : float
+        First width g of them.
 
     Returns
     -------
@@ -43,18 +49,18 @@ def minimize_hinge(reduction, lam, state, limits, alpha=None, *, screen=None, fr
     explicit = reduction.explicit
     if explicit:
         alpha = reduction.restrict(np.full(len(reduction.whole), 0.5) if alpha is None else alpha)
-    width, best, stalled = WIDTH, None, 0
+    best, stalled = None, 0
     while True:
         smoothed = _around(reduction.problem, alpha if explicit else None, width)
         alpha = None  # one array of length T less while the inner problem is solved
-        inner = Descent(state.x, state.step, state.n_iter)
+        descent = Descent(state.x, state.step, state.n_iter)
         tol = limits.tol if best is None else max(INNER * best.gap, 0.2 * max(limits.tol, limits.rtol * abs(best.primal)))
         target = Limits(tol, 1e-3 if best is None else 0.0, limits.max_iter)
-        minimize(Reduction(smoothed), lam, inner, target, active_set=active_set, freq=freq)
-        state.x, state.step, state.n_iter = inner.x, inner.step, inner.n_iter
-        alpha = smoothed.alpha(inner.x) if explicit else width
+        inner(Reduction(smoothed), lam, descent, target, active_set=active_set, freq=freq)
+        state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter
+        alpha = smoothed.alpha(descent.x) if explicit else width
         smoothed = None
-        e = _at(reduction, inner.x, lam, alpha)
+        e = _at(reduction, descent.x, lam, alpha)
         state.record(reduction, e, callback)
         slow = best is not None and e.gap > SLOW * best.gap
         stalled = stalled + 1 if best is not None and e.gap > 0.99 * best.gap else 0
@@ -66,20 +72,20 @@ def minimize_hinge(reduction, lam, state, limits, alpha=None, *, screen=None, fr
         if screen is not None and screen(e):
             packed = here
             alpha = reduction.restrict(packed.unpack()) if explicit else alpha
-            best = _at(reduction, inner.x, lam, alpha)
+            best = _at(reduction, descent.x, lam, alpha)
         if slow or not explicit:
             width = max(width * NARROWER, NARROWEST if explicit else 1e-3 * NARROWEST)
     state.evaluation, state.x = best, best.x
     return limits.reached(best.gap, best.primal), packed.unpack() if explicit else packed
 
 
-def hinge_sums(terms, x, alpha):
+def _hinge_sums(terms, x, alpha):
     """Return the hinge's loss sums at x for a dual point: an array, or the width g of the smoothed hinge whose ``alpha(x)`` is meant."""
     return terms.loss_sums(x, SmoothedHinge(0.0), alpha) if np.ndim(alpha) else terms.hinge_sums(x, alpha)
 
 
 def _at(reduction, x, lam, alpha):
-    return reduction.problem.assemble(hinge_sums(reduction.problem.terms, x, alpha), x, lam)
+    return reduction.problem.assemble(_hinge_sums(reduction.problem.terms, x, alpha), x, lam)
 
 
 def _pack(reduction, alpha):

@@ -136,18 +136,18 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
                 e, recent = working.evaluate(x, lam), []  # the step's memory stays: the gradient at x is the same
         state.n_iter, k = state.n_iter + 1, k + 1
         gradient = e.gradient
-        state.step = _step(state.step, origin, x, gradient, lam)
+        state.step = _step(reduction.problem.cone, state.step, origin, x, gradient, lam)
         origin, recent = (x, gradient), [*recent[1 - MEMORY :], e.primal]
         x = e.x_alpha if state.step == 1.0 / lam else project(x - state.step * gradient)
     state.evaluation, state.x = best, best.x
     return limits.reached(best.gap, best.primal)
 
 
-def _step(last, origin, x, gradient, lam):
+def _step(cone, last, origin, x, gradient, lam):
     if origin is None:
         return 1.0 / lam if last is None else last
     dx, dg = x - origin[0], gradient - origin[1]
-    xx, xg, gg = float(np.vdot(dx, dx)), float(np.vdot(dx, dg)), float(np.vdot(dg, dg))
+    xx, xg, gg = cone.inner(dx, dx), cone.inner(dx, dg), cone.inner(dg, dg)
     if xg <= 0.0 or gg == 0.0:
         return 1.0 / lam
     return 0.5 * (xg / gg + xx / xg)

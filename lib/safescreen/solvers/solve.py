@@ -7,8 +7,8 @@ import numpy as np
 from safescreen._checks import check_lam, check_scalar
 from safescreen.problem import Problem
 from safescreen.rounding import sqrt_upper, upper
-from safescreen.solvers.multipliers import hinge_sums, minimize_hinge
-from safescreen.solvers.projected_gradient import Descent, Limits, minimize
+from safescreen.solvers.methods import METHODS, check_method
+from safescreen.solvers.projected_gradient import Descent, Limits
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
 from safescreen.solvers.solution import PackedDual, PackedMasks, Solution
 from safescreen.spheres import reference_accuracy
@@ -41,10 +41,12 @@ def solve(
     active_set=False,
     callback=None,
     max_iter=10_000,
+    method="auto",
 ):
     """Solve a problem for one lam, screening as it goes.
 
-    STS19 Algorithm 1 with projected gradient (Barzilai-Borwein steps); the hinge through a proximal method of multipliers.
+    STS19 Algorithm 1. Over a cone: projected gradient (Barzilai-Borwein steps). Over the whole space: dual coordinate descent, then
+    semismooth Newton steps. The hinge through a proximal method of multipliers where a solver needs a smooth loss.
 
     Parameters
     ----------
@@ -64,6 +66,10 @@ def solve(
     callback : callable, optional
         ``callback(iteration, x)``, with an :class:`Iteration`; returning a true value stops the solve.
     max_iter : int
+        Largest number of iterations: gradient or Newton steps, or sweeps of coordinate descent.
+    method : {"auto", "gradient", "newton", "coordinate", "hybrid"}
+        The last three for terms over the whole space, such as samples; "hybrid" is coordinate descent that hands over to Newton's
+        method where it is slow, and what "auto" means there; elsewhere "auto" means "gradient".
 
     Returns
     -------
@@ -87,12 +93,13 @@ def solve(
     limits = check_limits(tol, rtol, max_iter)
     families = parse_screening(screening)
     x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
-    solution, _ = run(Reduction(prob), lam, Descent(x), limits, families, check_freq(freq), bool(active_set), callback)
+    options = (limits, families, check_freq(freq), bool(active_set), callback)
+    solution, _ = run(Reduction(prob), lam, Descent(x), *options, method=check_method(method, prob))
     warn_if_not_converged(solution, limits)
     return solution
 
 
-def run(reduction, lam, state, limits, families, freq, active_set, callback, *, alpha=None, keep_masks=True):
+def run(reduction, lam, state, limits, families, freq, active_set, callback, *, alpha=None, method=None, keep_masks=True):
     """Solve what a reduction leaves, and judge the result on the whole problem.
 
     Returns
@@ -106,14 +113,12 @@ def run(reduction, lam, state, limits, families, freq, active_set, callback, *, 
         """Screen at an evaluated point; return whether the problem that is left has changed."""
         return reduction.screen(families, reference(evaluation), accuracy_slack(evaluation, limits))
 
-    whole, hinge = reduction.whole, reduction.whole.loss.gamma == 0.0
+    whole = reduction.whole
+    method = METHODS["gradient"] if method is None else method
     options = {"screen": screen if families else None, "freq": freq, "active_set": active_set, "callback": callback}
     target = limits
     for _ in range(12):
-        if hinge:
-            reached, alpha = minimize_hinge(reduction, lam, state, target, alpha, **options)
-        else:
-            reached = minimize(reduction, lam, state, target, **options)
+        reached, alpha = method(reduction, lam, state, target, alpha, **options)
         evaluation, eps = state.evaluation, reference_accuracy(state.evaluation)
         if eps < reduction.slack:  # every screened term is in its region at x: nothing is left out
             sums = reduction.problem, evaluation.sums
@@ -142,7 +147,7 @@ def run(reduction, lam, state, limits, families, freq, active_set, callback, *, 
         step=state.step,
         problem=whole,
         packed=PackedMasks(reduction.status) if keep_masks and reduction.explicit else None,
-        fractional=PackedDual(alpha) if hinge and reduction.explicit else None,
+        fractional=PackedDual(alpha) if alpha is not None and reduction.explicit else None,
     )
     return solution, sums
 
@@ -159,9 +164,9 @@ def accuracy_slack(evaluation, limits):
 
 
 def _sums(problem, x, alpha):
-    if alpha is None or problem.loss.gamma > 0.0:
-        return problem.terms.loss_sums(x, problem.loss)
-    return hinge_sums(problem.terms, x, alpha)
+    if alpha is None or np.ndim(alpha):
+        return problem.terms.loss_sums(x, problem.loss, alpha)
+    return problem.terms.hinge_sums(x, alpha)
 
 
 def warn_if_not_converged(solution, limits):

@@ -3,10 +3,11 @@
 import numpy as np
 
 from safescreen._checks import check_vector
-from safescreen.rounding import gamma, upper
+from safescreen._numba import njit
+from safescreen.rounding import UNIT, upper
 from safescreen.terms.base import LossSums
 
-__all__ = ["margin_sums"]
+__all__ = ["levels", "margin_sums"]
 
 
 def margin_sums(terms, margins, errors, loss, alpha=None):
@@ -21,28 +22,52 @@ def margin_sums(terms, margins, errors, loss, alpha=None):
     alpha : array of shape (T,), optional
         Dual point; ``alpha(<a_t, x>)`` if left out.
     """
-    n, tau, half = len(terms), terms.threshold, 0.5 * loss.smoothing
-    weights = 1.0 if terms.weights is None else terms.weights
-    slack = tau - margins
-    best = loss.alpha(margins, tau)
-    reach = np.minimum(loss.gamma, np.abs(slack))  # where the loss is quadratic
-    delta = errors + gamma(8) * (np.abs(tau) + reach)
-    if loss.smoothing > 0.0:
-        square = delta * delta / (2.0 * loss.smoothing)
-        rounding = np.minimum(delta, square) if loss.has_linear_region else square
-    else:
-        rounding = np.where(np.abs(slack) <= 2.0 * delta, 2.0 * delta, 0.0)
-    fenchel = upper(float((weights * rounding).sum()), n + 4)
-    total = float((weights * (best * (slack - half * best))).sum())
-    if alpha is None:
-        alpha = best
-    else:
-        alpha = check_vector(alpha, n, "alpha", low=0.0, high=loss.cap)
-        apart, mean = weights * np.abs(best - alpha), half * (best + alpha)
-        phi = np.maximum((best - alpha) * (slack - mean), 0.0)
-        fenchel += upper(float((weights * phi).sum()), n + 8)
-        fenchel += upper(float((apart * (2.0 * delta + gamma(16) * (np.abs(slack) + mean))).sum()), n + 8)
-        fenchel += upper(float((weights * (delta if loss.smoothing == 0.0 else rounding)).sum()), n + 4)
+    n, given = len(terms), alpha is not None
+    alpha = check_vector(alpha, n, "alpha", low=0.0, high=loss.cap) if given else np.empty(n)
+    shape = (loss.smoothing, loss.gamma, loss.cap, loss.has_linear_region)
+    total, fenchel, height, square = _sums(margins, errors, *levels(terms), *shape, alpha, given)
     adjoint, error = terms.weighted_sum(alpha)
-    weighted = weights * alpha
-    return LossSums(total, adjoint, error, fenchel, float((tau * weighted).sum()), float(weighted @ alpha))
+    return LossSums(total, adjoint, error, upper(fenchel, n + 16), height, square)
+
+
+def levels(terms):
+    """Return thresholds and weights as kernels take them: arrays, each with the step from term to term."""
+    tau = np.atleast_1d(np.asarray(terms.threshold, dtype=float))
+    weights = np.ones(1) if terms.weights is None else terms.weights
+    return tau, int(np.ndim(terms.threshold) > 0), weights, int(terms.weights is not None)
+
+
+@njit
+def _sums(margins, errors, tau, tau_step, w, w_step, g, width, cap, has_linear_region, alpha, given):
+    """Return the loss, the Fenchel terms with their roundings, ``sum w tau alpha`` and ``sum w alpha^2``.
+
+    Writes the dual point into `alpha` unless it is `given`; the rounding of the sums themselves is the caller's.
+    """
+    loss, fenchel, height, square = 0.0, 0.0, 0.0, 0.0
+    for t in range(margins.size):
+        level, weight = tau[t * tau_step], w[t * w_step]
+        slack = level - margins[t]
+        size = abs(slack)
+        delta = errors[t] + 16.0 * UNIT * (abs(level) + min(width, size))
+        if g > 0.0:
+            best = min(max(slack / g, 0.0), cap)
+            error = delta * delta / (2.0 * g)
+            if has_linear_region:
+                error = min(error, delta)
+        else:
+            best = 1.0 if slack > 0.0 else 0.0
+            error = 2.0 * delta if size <= 2.0 * delta else 0.0
+        a = best
+        if given:
+            a = alpha[t]
+            mean = 0.5 * g * (best + a)
+            phi = max((best - a) * (slack - mean), 0.0)
+            phi += abs(best - a) * (2.0 * delta + 32.0 * UNIT * (size + mean))
+            error += phi + (delta if g == 0.0 else error)
+        else:
+            alpha[t] = best
+        loss += weight * best * (slack - 0.5 * g * best)
+        fenchel += weight * error + 0.0 * slack  # a NaN stays one
+        height += weight * level * a
+        square += weight * a * a
+    return loss, fenchel, height, square

@@ -3,10 +3,12 @@
 import numpy as np
 from scipy import sparse
 
-from safescreen._checks import check_labels, check_points, check_vector
+from safescreen._checks import check_points
 from safescreen.cones import FreeSpace
 from safescreen.rounding import gamma, norm_upper, upper
-from safescreen.terms.base import LossSums, Terms, check_weights
+from safescreen.terms._margin_sums import levels, margin_sums
+from safescreen.terms._sample_kernels import sweep_dense, sweep_sparse
+from safescreen.terms.base import Terms, check_signs, check_weights
 
 __all__ = ["Samples"]
 
@@ -36,10 +38,7 @@ class Samples(Terms):
 
     def __init__(self, X, y, *, weights=None):
         X = check_points(X, allow_sparse=True)
-        y = check_labels(y, X.shape[0])
-        if not np.isin(y, (-1, 1)).all():
-            raise ValueError(f"y must hold -1 and +1 only, found {np.setdiff1d(y, (-1, 1))[:5].tolist()}")
-        signs = y.astype(np.float64)
+        signs = check_signs(y, X.shape[0])
         Z = X * signs[:, None] if not sparse.issparse(X) else sparse.csr_array(X.multiply(signs[:, None]))
         self._set(Z, weights=check_weights(weights, X.shape[0]))
 
@@ -78,32 +77,9 @@ class Samples(Terms):
 
     def loss_sums(self, x, loss, alpha=None):
         """Return sums over all samples; one product with the data and one with its transpose."""
-        margins = self._Z @ x
-        tau, half = self.threshold, 0.5 * loss.smoothing
-        weights = 1.0 if self.weights is None else self.weights
-        slack = tau - margins
-        best = loss.alpha(margins, tau)
-        reach = np.minimum(loss.gamma, np.abs(slack))  # where the loss is quadratic
-        delta = upper(gamma(self._length()) * norm_upper(x), 4) * self.norms + gamma(8) * (np.abs(tau) + reach)
-        if loss.smoothing > 0.0:
-            square = delta * delta / (2.0 * loss.smoothing)
-            rounding = np.minimum(delta, square) if loss.has_linear_region else square
-        else:
-            rounding = np.where(np.abs(slack) <= 2.0 * delta, 2.0 * delta, 0.0)
-        fenchel = upper(float((weights * rounding).sum()), len(self) + 4)
-        total = float((weights * (best * (slack - half * best))).sum())
-        if alpha is None:
-            alpha = best
-        else:
-            alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=loss.cap)
-            apart, mean = weights * np.abs(best - alpha), half * (best + alpha)
-            phi = np.maximum((best - alpha) * (slack - mean), 0.0)
-            fenchel += upper(float((weights * phi).sum()), len(self) + 8)
-            fenchel += upper(float((apart * (2.0 * delta + gamma(16) * (np.abs(slack) + mean))).sum()), len(self) + 8)
-            fenchel += upper(float((weights * (delta if loss.smoothing == 0.0 else rounding)).sum()), len(self) + 4)
-        adjoint, error = self.weighted_sum(alpha)
-        weighted = weights * alpha
-        return LossSums(total, adjoint, error, fenchel, float((tau * weighted).sum()), float(weighted @ alpha))
+        margins = np.asarray(self._Z @ x)
+        errors = upper(gamma(self._length()) * norm_upper(x), 4) * self.norms
+        return margin_sums(self, margins, errors, loss, alpha)
 
     def weighted_sum(self, weights):
         """Return ``(sum_i w_i weights_i z_i, error bound)``."""
@@ -118,6 +94,45 @@ class Samples(Terms):
         rows = self._Z[numbers]
         rows = rows.toarray() if sparse.issparse(rows) else rows
         return rows, np.zeros(rows.shape[0])
+
+    def rows(self, numbers):
+        """Return the samples of those numbers as rows, shape (B, d), dense or CSR as the data are."""
+        return self._Z[numbers]
+
+    def gram(self, numbers):
+        """Return the inner products of the samples of those numbers, shape (B, B)."""
+        rows = self._Z[numbers]
+        product = rows @ rows.T
+        return product.toarray() if sparse.issparse(product) else product
+
+    def sweep(self, alpha, H, lam, loss, tolerance, epochs, state):
+        """Improve a dual point coordinate by coordinate (see :mod:`safescreen.terms._sample_kernels`); O(n d) a sweep.
+
+        Parameters
+        ----------
+        alpha : array of shape (n,)
+            Dual point; overwritten.
+        H : array of shape (d,)
+            ``c + sum_i w_i alpha_i z_i``.
+        lam : float
+        loss : SmoothedHinge
+        tolerance : float
+            Stop when the projected slopes, in units of the margin, differ by no more.
+        epochs : int
+            Largest number of sweeps.
+        state : int
+            State of the random generator that orders them.
+
+        Returns
+        -------
+        H, spread, n_sweeps, state
+        """
+        H = np.array(H)
+        fixed = (*levels(self), loss.smoothing, loss.cap, lam, tolerance, epochs, state)
+        if sparse.issparse(self._Z):
+            Z = self._Z
+            return H, *sweep_sparse(Z.data, Z.indices, Z.indptr, self.norms, alpha, H, *fixed)
+        return H, *sweep_dense(self._Z, self.norms, alpha, H, *fixed)
 
     def select(self, keep):
         """Return the samples of the mask `keep`; their rows are copied."""

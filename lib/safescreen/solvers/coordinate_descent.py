@@ -1,0 +1,50 @@
+"""Dual coordinate descent with shrinking on the problem that screening leaves, for terms over the whole space.
+
+One dual variable at a time is set to its best value (Hsieh et al. 2008), whatever the loss, weights, thresholds and linear term. Leaving
+variables out for a while is a heuristic that the solver itself takes back; screening is not, and both are used together.
+"""
+
+import numpy as np
+
+__all__ = ["minimize_dual"]
+
+SWEEPS = 1000
+"""Largest number of sweeps between two looks at the duality gap."""
+
+
+def minimize_dual(reduction, lam, state, limits, alpha=None, *, patience=None, screen=None, freq=10, active_set=False, callback=None):
+    """Run dual coordinate descent until the gap of the problem that is left reaches the limits; `state` is updated.
+
+    Parameters and result as in :func:`safescreen.solvers.multipliers.minimize_hinge`, for a loss of any smoothing. The gap is looked at
+    when the projected slopes, in units of the margin, have fallen far enough, and screening is tried there; an iteration is a sweep. With
+    `patience` it gives up where so many sweeps are not enough for that.
+    """
+    problem = reduction.problem
+    alpha = np.zeros(len(problem)) if alpha is None else np.array(reduction.restrict(alpha))
+    tolerance, best, kept, asked, seed = 1.0, None, alpha, np.inf, 1
+    e, given_up = None, False
+    while True:
+        if e is None:
+            H = problem.terms.weighted_sum(alpha)[0]
+            H = H if problem.linear is None else problem.linear + H
+            e = problem.evaluate((1.0 / lam) * H, lam, alpha)
+        state.record(reduction, e, callback)
+        if best is None or e.gap < best.gap:
+            best, kept = e, alpha.copy()
+        if limits.reached(best.gap, best.primal) or state.stopped or given_up or state.n_iter >= limits.max_iter:
+            break
+        if screen is not None and best.gap < 0.3 * asked:
+            asked = best.gap
+            full = reduction.expand(alpha)
+            if screen(best):
+                alpha, problem, e, best = np.array(reduction.restrict(full)), reduction.problem, None, None
+                continue
+        sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
+        H, spread, done, seed = problem.terms.sweep(alpha, e.H, lam, problem.loss, tolerance, sweeps, seed)
+        state.n_iter += done
+        if done < sweeps:
+            tolerance = 0.3 * min(tolerance, spread)
+        given_up = tolerance < 1e-16 or (patience is not None and done == sweeps)
+        e = problem.evaluate((1.0 / lam) * H, lam, alpha)
+    state.evaluation, state.x = best, best.x
+    return limits.reached(best.gap, best.primal), reduction.expand(kept)

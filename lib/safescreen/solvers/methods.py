@@ -1,0 +1,54 @@
+"""Which solver is used: methods by name."""
+
+from safescreen.solvers import newton, projected_gradient
+from safescreen.solvers.coordinate_descent import minimize_dual
+from safescreen.solvers.multipliers import minimize_hinge
+
+__all__ = ["METHODS", "check_method"]
+
+PATIENCE = 60
+"""Sweeps of coordinate descent without a tenfold gain after which Newton's method takes over."""
+
+
+def _gradient(reduction, lam, state, limits, alpha, **options):
+    if reduction.whole.loss.smoothing == 0.0:
+        return minimize_hinge(reduction, lam, state, limits, alpha, **options)
+    return projected_gradient.minimize(reduction, lam, state, limits, **options), None
+
+
+def _newton(reduction, lam, state, limits, alpha, **options):
+    if reduction.whole.loss.smoothing == 0.0:
+        return minimize_hinge(reduction, lam, state, limits, alpha, inner=newton.minimize, width=newton.WIDTH, **options)
+    return newton.minimize(reduction, lam, state, limits, **options), None
+
+
+def _coordinate(reduction, lam, state, limits, alpha, **options):
+    return minimize_dual(reduction, lam, state, limits, alpha, **options)
+
+
+def _hybrid(reduction, lam, state, limits, alpha, **options):
+    reached, alpha = minimize_dual(reduction, lam, state, limits, alpha, patience=PATIENCE, **options)
+    if reached or state.stopped or state.n_iter >= limits.max_iter:
+        return reached, alpha
+    return _newton(reduction, lam, state, limits, alpha, **options)
+
+
+METHODS = {"gradient": _gradient, "newton": _newton, "coordinate": _coordinate, "hybrid": _hybrid}
+
+
+def check_method(method, prob):
+    """Return the solver of that name, "auto" being hybrid where the terms allow it and gradient elsewhere.
+
+    Raises
+    ------
+    ValueError
+        An unknown name, or a method that needs the whole space and single terms.
+    """
+    free = hasattr(prob.terms, "sweep")
+    if method == "auto":
+        return METHODS["hybrid" if free else "gradient"]
+    if method not in METHODS:
+        raise ValueError(f"method must be 'auto' or one of {', '.join(METHODS)}, got {method!r}")
+    if method != "gradient" and not free:
+        raise ValueError(f"method={method!r} needs terms over the whole space such as Samples, got {type(prob.terms).__name__}")
+    return METHODS[method]
