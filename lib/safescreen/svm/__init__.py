@@ -1,0 +1,44 @@
+"""Support vector machines in the notation of their papers (SSS13, SSS14): C instead of lam, tests by their names.
+
+With ``C = 1/lam``, ``alpha_SVM = C alpha`` and ``xi = sum_i max(0, 1 - <z_i, w>)`` the problem ``min_w ||w||^2/2 + C xi`` is C times
+:class:`safescreen.Problem`, so everything here is a way to call spheres and rules of the library: it holds for dense, sparse and kernel
+samples, for weights, thresholds and the smoothed hinge, for references that are only nearly optimal, and in floating point. There is no
+free intercept in these problems; see :func:`add_intercept`.
+"""
+
+from safescreen.svm import outside
+from safescreen.svm.balls import ball_1, ball_2, ball_test_1, ball_test_2, choose_s, intersection_test
+from safescreen.svm.dome import Dome, dome, dome_test
+from safescreen.svm.eps import eps_next_C
+from safescreen.svm.intercept import add_intercept
+from safescreen.svm.paths import eps_path, path
+from safescreen.svm.references import Reference, c_min, reference, solution_below_c_min
+from safescreen.svm.safe_path import feasible_between, safe_screening, safe_screening_path
+from safescreen.svm.totals import C_of_s, s_bounds, total_loss
+
+__all__ = [
+    "C_of_s",
+    "Dome",
+    "Reference",
+    "add_intercept",
+    "ball_1",
+    "ball_2",
+    "ball_test_1",
+    "ball_test_2",
+    "c_min",
+    "choose_s",
+    "dome",
+    "dome_test",
+    "eps_next_C",
+    "eps_path",
+    "feasible_between",
+    "intersection_test",
+    "outside",
+    "path",
+    "reference",
+    "s_bounds",
+    "safe_screening",
+    "safe_screening_path",
+    "solution_below_c_min",
+    "total_loss",
+]

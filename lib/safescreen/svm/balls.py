@@ -1,0 +1,146 @@
+"""Ball tests 1 and 2 and the intersection test (SSS14 Theorems 6, 7 and 8).
+
+Both balls are the midpoint gap bound, :func:`safescreen.spheres.midpoint_gap_bound`, of a feasible point ``w~`` and a dual point alpha.
+Its center is ``(w~ + C sum_i alpha_i z_i)/2`` and its squared radius ``||center||^2 + C (xi~ - 1'alpha)``. With ``alpha = s`` binary
+that is ball 2. With the dual optimum ``alpha0`` for C0 we have ``sum_i alpha0_i z_i = w0/C0`` and, as both objectives for C0 are equal,
+``1'alpha0 = xi0 + ||w0||^2/C0``, which turns it into ball 1. The printed radii are differences of large numbers; the library
+computes the same radius as a sum of non-negative ones, for alpha fractional, w0 inexact and any loss of the family.
+"""
+
+from safescreen import rules
+from safescreen._checks import check_lam
+from safescreen.spheres import Sphere
+from safescreen.spheres.gap import from_evaluation_mgb
+from safescreen.svm.references import as_reference, problem_of
+
+__all__ = ["ball_1", "ball_2", "ball_of", "ball_test_1", "ball_test_2", "choose_s", "intersection_test"]
+
+
+def ball_of(prob, w, C, alpha, name):
+    """Return the midpoint gap bound of (w, alpha) for C under a name."""
+    w = prob.cone.check_feasible(w, "w" if name != "BT2" else "feasible")
+    ball = from_evaluation_mgb(prob.cone, prob.evaluate(w, 1.0 / check_lam(C, "C"), alpha))
+    return Sphere(ball.center, ball.radius, ball.normal, name)
+
+
+def ball_1(terms, C, reference, feasible=None, loss=None):
+    """Return the ball of test 1: center ``(w~ + C/C0 w0)/2``, ``r^2 = ||center||^2 - C/C0 ||w0||^2 + C (xi~ - xi0)``.
+
+    SSS14 Theorem 6, for a reference that need not be exact: ``w0/C0`` stands for ``sum_i alpha0_i z_i``. With ``feasible`` left out,
+    and an exact reference, the center is ``(C + C0)/(2 C0) w0`` and the radius ``|C - C0|/(2 C0) ||w0||``: the bound of the DVI test (SSS14
+    appendix C), and STS19 Theorem 5.
+
+    Parameters
+    ----------
+    terms : Samples or other terms
+    C : float > 0
+        Regularization parameter the ball is for.
+    reference : Reference or Solution
+        For some other C, larger or smaller.
+    feasible : element, optional
+        ``w~``, any point; the reference's w if left out.
+    loss : SmoothedHinge, optional
+        The loss of the reference, or the hinge, if left out.
+
+    Returns
+    -------
+    Sphere
+        Contains the optimum for C, rounding included.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> samples = ss.Samples([[1.0], [-2.0]], [1, -1])
+    >>> start = ss.svm.solution_below_c_min(samples, 0.125)
+    >>> ball = ball_1(samples, 0.25, start)
+    >>> ball.center.tolist(), round(ball.radius, 12)
+    ([0.5625], 0.1875)
+    """
+    reference = as_reference(reference)
+    w = reference.w if feasible is None else feasible
+    return ball_of(problem_of(terms, loss, reference), w, C, reference.alpha, "BT1")
+
+
+def ball_2(terms, C, feasible, s, loss=None):
+    """Return the ball of test 2: center ``(w~ + C z_s)/2``, ``r^2 = ||center||^2 + C (xi~ - s'1)``, ``z_s = sum_i s_i z_i``.
+
+    SSS14 Theorem 7, there for s in {0, 1}^n, here for any s in [0, 1]^n.
+
+    Parameters
+    ----------
+    terms, C, loss
+        As for :func:`ball_1`; the hinge if `loss` is left out.
+    feasible : element
+        ``w~``, any point.
+    s : array of shape (n,)
+        Such as :func:`choose_s` returns.
+    """
+    return ball_of(problem_of(terms, loss), feasible, C, s, "BT2")
+
+
+def choose_s(terms, C, reference, feasible=None, loss=None):
+    """Return the s that maximises ``||m1 - m2||^2 - r2^2``, the distance of the centers against the radius of ball 2.
+
+    SSS14 equation 25. Written out, ``||m1 - m2||^2 - r2^2 = const + C sum_i s_i (1 - <z_i, m1>)`` for any ``w~``, so
+    ``s_i = 1`` where the margin at the center of ball 1 is below 1. With thresholds and the smoothed hinge the sum is that of
+    ``s_i (tau_i - <z_i, m1>) - gamma/2 s_i^2``: s is the dual point of that center, ``alpha(m1)``, fractional if gamma > 0.
+
+    Returns
+    -------
+    array of shape (n,)
+    """
+    reference = as_reference(reference)
+    prob = problem_of(terms, loss, reference)
+    return prob.alpha(ball_1(terms, C, reference, feasible, prob.loss).center)
+
+
+def ball_test_1(terms, C, reference, feasible=None, loss=None):
+    """Screen with ball 1 (SSS14 Theorem 6 and Lemma 1). Parameters as for :func:`ball_1`; a product with the data and its transpose.
+
+    Returns
+    -------
+    Screened
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> samples = ss.Samples([[1.0], [-2.0]], [1, -1])
+    >>> ball_test_1(samples, 0.25, ss.svm.solution_below_c_min(samples, 0.125)).in_L.tolist()
+    [True, False]
+    """
+    reference = as_reference(reference)
+    prob = problem_of(terms, loss, reference)
+    return rules.sphere(prob, ball_1(terms, C, reference, feasible, prob.loss))
+
+
+def ball_test_2(terms, C, feasible, s, loss=None):
+    """Screen with ball 2 (SSS14 Theorem 7 and Lemma 1). Parameters as for :func:`ball_2`.
+
+    Returns
+    -------
+    Screened
+    """
+    return rules.sphere(problem_of(terms, loss), ball_2(terms, C, feasible, s, loss))
+
+
+def intersection_test(terms, C, reference, s=None, feasible=None, loss=None):
+    """Screen with the points of both balls (SSS14 Theorem 8).
+
+    Parameters
+    ----------
+    terms, C, reference, feasible, loss
+        As for :func:`ball_1`; both balls share ``w~``.
+    s : array of shape (n,), optional
+        For ball 2; :func:`choose_s` if left out.
+
+    Returns
+    -------
+    Screened
+        Everything that ball test 1 or ball test 2 screens, and more. Concentric balls and balls inside one another are no exception.
+    """
+    reference = as_reference(reference)
+    prob = problem_of(terms, loss, reference)
+    w = reference.w if feasible is None else feasible
+    first = ball_of(prob, w, C, reference.alpha, "BT1")
+    s = prob.alpha(first.center) if s is None else s
+    return rules.intersection(prob, first, ball_of(prob, w, C, s, "BT2"))

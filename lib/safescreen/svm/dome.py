@@ -1,0 +1,99 @@
+"""The dome test: a ball around 0 and a half-space, for a whole interval of C (SSS13 Theorem 2, SSS14 Theorem 11)."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from safescreen import rules
+from safescreen._checks import check_scalar
+from safescreen.rounding import UNIT, upper
+from safescreen.spheres import Sphere
+from safescreen.svm.balls import ball_of
+from safescreen.svm.references import Reference, as_reference, problem_of
+from safescreen.svm.totals import norm_lower, norm_of_ball
+
+__all__ = ["Dome", "dome", "dome_test"]
+
+
+@dataclass(frozen=True)
+class Dome:
+    """The points of a ball with ``<normal, w> >= offset``.
+
+    Attributes
+    ----------
+    ball : Sphere
+        Of center 0.
+    normal : element
+    offset : float
+        A lower bound, rounding included.
+    """
+
+    ball: Sphere
+    normal: Any
+    offset: float
+
+
+def dome(terms, reference_a, bound, loss=None):
+    """Return the dome that contains the solutions for all C in ``[C_a, C_b]``: ``||w|| <= ||w_b||``, ``<w_a, w> >= ||w_a||^2``.
+
+    SSS13 Lemma 1. For C >= C_a the total loss of ``w(C)`` is at most that of ``w_a``, which is the shortest vector among those of that
+    loss; hence the half-space. For C <= C_b the norm is at most ``||w_b||``.
+
+    An inexact reference is known to be within eps of some c, its midpoint gap bound. The exact u has ``<u, w - u> >= 0``, which says
+    ``||u - w/2|| <= ||w||/2``; therefore ``||c - w/2|| <= ||w||/2 + eps``, which says::
+
+        <c, w> >= ||c||^2 - eps (eps + ||w||) >= ||c||^2 - eps (eps + R)
+
+    No smaller slack would do for all u that near to c.
+
+    Parameters
+    ----------
+    terms : Samples or other terms
+    reference_a : Reference or Solution
+        For C_a.
+    bound : Reference, Solution or float
+        A solution for C_b >= C_a, exact or not; or an upper bound R of the norm of the solutions, such as the norm of a vector whose
+        total loss is at most that of the solution for C_b.
+    loss : SmoothedHinge, optional
+    """
+    a = as_reference(reference_a, "reference_a")
+    prob = problem_of(terms, loss, a)
+    cone, near = prob.cone, ball_of(prob, a.w, a.C, a.alpha, "MGB")
+    if isinstance(bound, int | float):
+        R = check_scalar(bound, "bound", low=0.0)
+    else:
+        b: Reference = as_reference(bound, "bound")
+        if b.C < a.C:
+            raise ValueError(f"bound must be a reference for a C of at least that of reference_a, {a.C:g}, got {b.C:g}")
+        R = norm_of_ball(cone, ball_of(prob, b.w, b.C, b.alpha, "MGB"))[1]
+    square = norm_lower(cone, near.center) ** 2
+    slack = upper(near.radius * (near.radius + R), 4)
+    return Dome(Sphere(cone.zeros(), R, None, "DT"), near.center, square - slack - 8.0 * UNIT * (square + slack))
+
+
+def dome_test(terms, reference_a, bound, loss=None):
+    """Screen for all C in ``[C_a, C_b]`` at once with :func:`dome`, whose parameters these are.
+
+    With ``A = ||w_a||^2``, ``B = ||w_b||^2`` and an exact reference the minimum of ``<z_i, w>`` is ``-sqrt(B) ||z_i||`` if
+    ``-<z_i, w_a>/||z_i|| >= A/sqrt(B)``, else ``<z_i, w_a> - sqrt((B - A)/A (A ||z_i||^2 - <z_i, w_a>^2))``. SSS14 Theorem 11 defines its
+    gammas as A and B, but prints the first case and both conditions as if they were ``A/2`` and ``B/2``. Its condition then asks for
+    ``sqrt(2) A/sqrt(B)``, and between the two the second case is taken where the first is due: a bound that does not hold.
+
+    Returns
+    -------
+    Screened
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> samples = ss.Samples([[1.0], [-2.0], [-8.0]], [1, -1, 1])
+    >>> start = ss.svm.solution_below_c_min(samples, 1 / 64)
+    >>> dome_test(samples, start, 0.2).in_L.tolist()
+    [True, True, False]
+    """
+    a = as_reference(reference_a, "reference_a")
+    prob = problem_of(terms, loss, a)
+    region = dome(terms, a, bound, prob.loss)
+    if not (math.isfinite(region.ball.radius) and math.isfinite(region.offset)):
+        return rules.sphere(prob, region.ball)
+    return rules.halfspace(prob, region.ball, region.normal, region.offset)

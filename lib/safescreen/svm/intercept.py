@@ -1,0 +1,34 @@
+"""An intercept that is penalised, as one more feature."""
+
+import numpy as np
+from scipy import sparse
+
+from safescreen._checks import check_points, check_scalar
+
+__all__ = ["add_intercept"]
+
+
+def add_intercept(X, scale=1.0):
+    """Return `X` with a constant column of value `scale` at its end (SSS14 section II, footnote 1).
+
+    The solution of the larger problem has the intercept ``b = scale * w[-1]``, penalised by ``b^2/(2 scale^2)``: the larger the scale, the
+    weaker the penalty, and the longer all vectors, which weakens every test. A *free* intercept, as in LIBSVM, is not covered by
+    the theory: its dual has the constraint ``sum_i y_i alpha_i = 0``, and no dual point used here obeys it.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    scale : float > 0
+
+    Returns
+    -------
+    array or CSR array of shape (n, d + 1)
+
+    Examples
+    --------
+    >>> add_intercept([[1.0], [2.0]], 10.0).tolist()
+    [[1.0, 10.0], [2.0, 10.0]]
+    """
+    X = check_points(X, allow_sparse=True)
+    column = np.full((X.shape[0], 1), check_scalar(scale, "scale", low=0.0, open_low=True))
+    return sparse.csr_array(sparse.hstack([X, column])) if sparse.issparse(X) else np.hstack([X, column])

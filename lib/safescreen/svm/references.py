@@ -1,0 +1,113 @@
+"""Reference solutions: what the tests of the papers are built from."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from safescreen._checks import check_lam, check_vector
+from safescreen.losses import Hinge
+from safescreen.problem import Problem
+from safescreen.solvers import Solution
+
+__all__ = ["Reference", "as_reference", "c_min", "problem_of", "reference", "solution_below_c_min"]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A primal and a dual point, optimal for C or nearly so.
+
+    Nothing here relies on optimality: any `w` and any `alpha` give valid tests, good ones give tests that screen.
+
+    Attributes
+    ----------
+    w : element of the feature space
+    alpha : array of shape (n,)
+        Dual variables in [0, 1], ``alpha_SVM/C``.
+    C : float
+        What they were computed for.
+    loss : SmoothedHinge or None
+        The loss they belong to, the default of functions that take this reference; None stands for the hinge.
+
+    Examples
+    --------
+    >>> Reference(np.array([0.5]), np.array([1.0, 0.0]), 2.0).C
+    2.0
+    """
+
+    w: object
+    alpha: np.ndarray
+    C: float
+    loss: object = field(default=None, repr=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "C", check_lam(self.C, "C"))
+        object.__setattr__(self, "alpha", check_vector(self.alpha, np.size(self.alpha), "alpha", low=0.0))
+
+
+def reference(solution):
+    """Return the :class:`Reference` of a solution of the library: its x, its dual point and ``C = 1/lam``.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> reference(ss.solve(problem, 0.5)).C
+    2.0
+    """
+    if not isinstance(solution, Solution):
+        raise TypeError(f"solution must be a Solution, got {type(solution).__name__}")
+    return Reference(solution.x, solution.alpha, 1.0 / solution.lam, solution.problem.loss)
+
+
+def as_reference(value, name="reference"):
+    """Return a :class:`Reference`; a Solution is taken for its own."""
+    if isinstance(value, Reference):
+        return value
+    if isinstance(value, Solution):
+        return reference(value)
+    raise TypeError(f"{name} must be a Reference or a Solution, got {type(value).__name__}")
+
+
+def problem_of(terms, loss=None, *references):
+    """Return the problem of `terms` with a loss: the one given, else the first that a reference brings, else the hinge."""
+    if loss is None:
+        loss = next((r.loss for r in references if r.loss is not None), Hinge())
+    return Problem(terms, loss)
+
+
+def c_min(terms, loss=None):
+    """Return ``C_min = 1/max_i (Q 1)_i``, up to which every sample is in L: ``alpha_SVM = C 1`` (SSS14 Lemma 9).
+
+    Infinite where that maximum is 0: the mean of ``<z_i, sum_j z_j>`` is ``||sum_j z_j||^2/n``, so the maximum is never negative, and it
+    is 0 only if the sum of all ``z_i`` is, in which case ``w = 0`` solves the problem for every C. With thresholds and the smoothed hinge
+    it is ``1/max_i <z_i, sum_j z_j>/(tau_i - gamma)``.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> c_min(ss.Samples([[1.0], [-2.0]], [1, -1]))
+    0.16666666666666666
+    """
+    lam = problem_of(terms, loss).lam_max()
+    return np.inf if lam == 0.0 else 1.0 / lam
+
+
+def solution_below_c_min(terms, C, loss=None):
+    """Return the solution for ``C <= C_min``: ``w = C sum_i z_i``, ``alpha = 1`` (SSS14 Lemma 9).
+
+    Raises
+    ------
+    ValueError
+        C is larger than :func:`c_min`.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> solution_below_c_min(ss.Samples([[1.0], [-2.0]], [1, -1]), 0.125).w.tolist()
+    [0.375]
+    """
+    prob, C = problem_of(terms, loss), check_lam(C, "C")
+    largest = c_min(terms, prob.loss)
+    if C > largest:
+        raise ValueError(f"C must be at most C_min = {largest:g} for the closed form, got {C:g}")
+    return Reference(C * prob.all_linear(), np.ones(len(terms)), C, prob.loss)

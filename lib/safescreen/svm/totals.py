@@ -1,0 +1,166 @@
+"""The s-form: ``min ||w||^2/2`` subject to a total loss of at most s, and what is certain of ``s(C)`` (SSS13 section 4).
+
+The solution for C solves the s-form for ``s(C) = sum_i loss(<z_i, w(C)>)``, which falls as C grows, while ``||w(C)||`` grows
+(SSS13 Lemma 3).
+"""
+
+import numpy as np
+
+from safescreen._checks import check_lam, check_scalar
+from safescreen.rounding import TINY, UNIT, gamma, upper
+from safescreen.solvers import solve
+from safescreen.spheres.gap import from_evaluation_mgb
+from safescreen.svm.references import as_reference, c_min, problem_of
+
+__all__ = ["C_of_s", "norm_lower", "norm_of_ball", "s_bounds", "total_loss"]
+
+
+def total_loss(terms, w, loss=None):
+    """Return ``(low, high)``, bounds of ``H(w) = sum_i loss(<z_i, w>)`` that include rounding.
+
+    The loss falls with the margin, so margins moved by their error bounds give bounds of the sum. Cost: one product with the data.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> low, high = total_loss(ss.Samples([[1.0], [-2.0]], [1, -1]), np.array([0.25]))
+    >>> low <= 1.25 <= high, high - low < 1e-12
+    (True, True)
+    """
+    prob = problem_of(terms, loss)
+    w, low, high = prob.cone.check(w, "w"), 0.0, 0.0
+    products = terms.inner_products(w)
+    for start, stop in terms.chunks():
+        margins, errors = products.chunk(start, stop)
+        tau = terms.thresholds(start, stop)
+        weights = 1.0 if terms.weights is None else terms.weights[start:stop]
+        reach = errors + 4.0 * UNIT * (np.abs(margins) + np.abs(tau))
+        low += float(np.sum(weights * prob.loss.value(margins + reach, tau)))
+        high += float(np.sum(weights * prob.loss.value(margins - reach, tau)))
+    rounding = gamma(len(terms) + 64)
+    return max(low * (1.0 - rounding) - TINY, 0.0), high * (1.0 + rounding) + TINY
+
+
+def s_bounds(terms, C, references, loss=None):
+    """Return ``(low, high)`` with ``low <= s(C) <= high``, certain whatever the references' accuracy.
+
+    ``s(C) = P* - ||w(C)||^2/(2 C)`` with ``P*`` the optimal value, so a lower bound of ``P*`` and an upper one of the norm give `low`::
+
+        s(C) >= max_r (H(w_r) + ||w_r||^2/(2 C) - gap_r) - U^2/(2 C),        U = min_r (||m_r|| + r_r)
+
+    with gaps and midpoint gap bounds ``(m_r, r_r)`` of the references at C; likewise `high`. References for a larger C
+    add ``s(C) >= s(C_r)`` and ``||w(C)|| <= ||w(C_r)||``, those for a smaller one the opposite. This takes the place of the trial
+    and error by which SSS13 finds its ``s_b``.
+
+    Parameters
+    ----------
+    terms : Samples or other terms
+    C : float > 0
+    references : Reference, Solution, or a sequence of them
+    loss : SmoothedHinge, optional
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> samples = ss.Samples([[1.0], [-2.0]], [1, -1])
+    >>> low, high = s_bounds(samples, 0.125, ss.svm.solution_below_c_min(samples, 0.125))
+    >>> low <= 0.875 <= high, high - low < 1e-6
+    (True, True)
+    """
+    C = check_lam(C, "C")
+    references = references if isinstance(references, list | tuple) else [references]
+    if not references:
+        raise ValueError("references must hold at least one, got none")
+    references = [as_reference(r, "references") for r in references]
+    prob = problem_of(terms, loss, *references)
+    here = [_optimum(prob, C, r) for r in references]
+    low, high = _total(C, here)
+    for r in references:
+        if r.C != C:
+            there = _total(r.C, [_optimum(prob, r.C, r)])
+            low, high = (max(low, there[0]), high) if r.C > C else (low, min(high, there[1]))
+    return low, high
+
+
+def _optimum(prob, C, reference):
+    """Return bounds ``(P_low, P_high, norm_low, norm_high)`` of the optimal value and of the norm of the optimum for C."""
+    cone, lam = prob.cone, 1.0 / C
+    w = cone.check_feasible(reference.w, "reference.w")
+    e = prob.evaluate(w, lam, reference.alpha)
+    low, high = total_loss(prob.terms, w, prob.loss)
+    square_low, square_high = 0.5 * lam * norm_lower(cone, w) ** 2, 0.5 * lam * cone.norm_upper(w) ** 2
+    slack = 8.0 * UNIT * (high + square_high + e.gap)
+    return low + square_low - e.gap - slack, high + square_high + slack, *norm_of_ball(cone, from_evaluation_mgb(cone, e))
+
+
+def _total(C, bounds):
+    P_low, P_high, norm_low, norm_high = (f(values) for f, values in zip((max, min, max, min), zip(*bounds, strict=True), strict=True))
+    most, least = 0.5 * norm_high**2 / C, 0.5 * norm_low**2 / C
+    low = P_low - most - 8.0 * UNIT * (abs(P_low) + most)
+    return max(low, 0.0), P_high - least + 8.0 * UNIT * (P_high + least)
+
+
+def norm_of_ball(cone, ball):
+    """Return bounds ``(low, high)`` of the norm of every point of a ball."""
+    low = norm_lower(cone, ball.center) - ball.radius
+    return max(low - 4.0 * UNIT * abs(low), 0.0), upper(cone.norm_upper(ball.center) + ball.radius, 2)
+
+
+def norm_lower(cone, x):
+    """Return a lower bound of the norm of x: its upper bound lies as far above the computed one as rounding can take that."""
+    norm = cone.norm(x)
+    return max(norm - 2.0 * (cone.norm_upper(x) - norm), 0.0)
+
+
+def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
+    """Return the C whose solution has the total loss `s`, and that solution: the s-form, solved through the C-form.
+
+    ``s(C)`` is continuous and falls; the root is found by safeguarded secants of s in log C. Up to ``C_min`` it is known in closed form.
+
+    Parameters
+    ----------
+    terms : Samples or other terms
+    s : float
+        Below ``H(0)``, where w = 0 is the solution, and above the smallest total loss.
+    loss : SmoothedHinge, optional
+    rtol : float
+        Accuracy of s relative to ``H(0)``, and of each solve.
+    max_solves : int
+    **options
+        For :func:`safescreen.solve`.
+
+    Returns
+    -------
+    C : float
+    solution : Solution
+
+    Raises
+    ------
+    ValueError
+        No C with this s: s is not below ``H(0)``, or not reached in `max_solves`.
+    """
+    prob, s = problem_of(terms, loss), check_scalar(s, "s", low=0.0)
+    at_zero = total_loss(terms, prob.cone.zeros(), prob.loss)[1]
+    if s >= at_zero:
+        raise ValueError(f"s must be below the total loss {at_zero:g} of w = 0, got {s:g}")
+    if prob.lam_max() == 0.0:
+        raise ValueError(f"s must be the total loss {at_zero:g} of w = 0, which solves this problem for every C; got {s:g}")
+    start = c_min(terms, prob.loss)
+    C, x, below, above = start if start > 0.0 else 1.0, None, None, None
+    for _ in range(max_solves):
+        solution = solve(prob, 1.0 / C, tol=0.0, rtol=rtol, x0=x, **options)
+        x, found = solution.x, solution.loss
+        if abs(found - s) <= rtol * at_zero:
+            return C, solution
+        if found > s:
+            below = np.log(C), found
+        else:
+            above = np.log(C), found
+        if below is None:
+            C *= 0.1
+        elif above is None:
+            C *= 10.0
+        else:
+            (t0, s0), (t1, s1) = below, above
+            C = float(np.exp(t0 + (t1 - t0) * min(max((s0 - s) / max(s0 - s1, TINY), 0.1), 0.9)))
+    raise ValueError(f"s = {s:g} was not reached in {max_solves} solves: the last, for C = {C:g}, has total loss {found:g}")
