@@ -10,6 +10,7 @@ from mpmath import mpf
 import safescreen as ss
 from naive.exact import minus, split
 from naive.extremes import dot, exact, norm
+from naive.features import flat
 
 __all__ = ["Truth", "certify", "flat", "truth"]
 
@@ -41,7 +42,7 @@ class Truth:
         """Return whether the ball may contain the optimum; a NaN radius claims nothing."""
         if np.isnan(sphere.radius):
             return True
-        return norm(minus(self.x, exact(np.ravel(sphere.center)))) <= mpf(float(sphere.radius)) + self.eps
+        return norm(minus(self.x, flat(sphere.center))) <= mpf(float(sphere.radius)) + self.eps
 
     def right(self, screened):
         """Return whether no screened term is certainly somewhere else."""
@@ -96,7 +97,3 @@ def ascend(exact_problem, lam, alpha, sweeps=2):
                     break
                 step *= slope / (before - slope)
     return x_of(), lam, alpha
-
-
-def flat(x):
-    return exact(np.ravel(x))

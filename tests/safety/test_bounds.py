@@ -6,26 +6,23 @@ import pytest
 from mpmath import mpf
 
 import safescreen as ss
-from instances import ADVERSARIAL, KINDS, instance
+from instances import ADVERSARIAL, WITH_KERNEL, instance
 from naive.exact import Exact, minus, split
 from naive.extremes import dot, exact, norm
+from naive.features import flat, size
 from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
 
 DATA = ("normal", *ADVERSARIAL)
-every = pytest.mark.parametrize("kind", KINDS)
+every = pytest.mark.parametrize("kind", WITH_KERNEL)
 hostile = pytest.mark.parametrize("data", DATA)
-
-
-def flat(x):
-    return exact(np.ravel(x))
 
 
 def points(of, prob, lam, seed=0):
     rng = np.random.default_rng(seed)
     best = ss.solve(prob, lam, tol=0.0, rtol=1e-6).x
-    size = float(np.linalg.norm(best))
-    yield from (best, np.zeros_like(best), 1e5 * best, of.feasible(rng, size))
-    yield prob.cone.project(best + of.feasible(rng, 1e-8 * size))
+    length = size(best)
+    yield from (best, prob.cone.zeros(), 1e5 * best, of.feasible(rng, length))
+    yield prob.cone.project(best + of.feasible(rng, 1e-8 * length))
 
 
 def evaluations(of, gamma, fraction=0.3):

@@ -5,18 +5,19 @@ import pytest
 from mpmath import mpf
 
 import safescreen as ss
-from instances import ADVERSARIAL, KINDS, instance
+from instances import ADVERSARIAL, WITH_KERNEL, instance
 from naive.exact import minus
-from naive.extremes import exact, norm
+from naive.extremes import norm
+from naive.features import flat
 
 
 def error_of(problem, exact_problem):
     """Return the true error of the linear term."""
-    return norm(minus(exact(np.ravel(problem.linear)), exact_problem.linear))
+    return norm(minus(flat(problem.linear), exact_problem.linear))
 
 
 @pytest.mark.parametrize("data", ["normal", *ADVERSARIAL])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_one_at_a_time_is_all_at_once(kind, data):
     of = instance(kind, data)
     whole, truth, n = of.problem(0.05), of.exact(0.05), len(of.terms)
@@ -37,24 +38,24 @@ def test_one_at_a_time_is_all_at_once(kind, data):
         if data == "normal":
             assert reduced._linear_error <= 1e-11 * scale
     assert np.array_equal(problem.terms.norms, once.terms.norms)
-    apart = norm(minus(exact(np.ravel(once.linear)), exact(np.ravel(problem.linear))))
+    apart = norm(minus(flat(once.linear), flat(problem.linear)))
     assert apart <= mpf(once._linear_error) + mpf(problem._linear_error)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_a_reduction_of_a_problem_with_a_linear_term(kind):
     of = instance(kind)
     rng, n = np.random.default_rng(1), len(of.terms)
     c = of.feasible(rng, 1e3)
     which = rng.integers(0, 3, n)
     problem = of.problem(0.05, linear=c, constant=2.5).reduce(which == 1, which == 2)
-    true = of.exact(0.05, linear=exact(np.ravel(c)), constant=2.5).reduce(which == 1, which == 2)
+    true = of.exact(0.05, linear=flat(c), constant=2.5).reduce(which == 1, which == 2)
     assert error_of(problem, true) <= mpf(problem._linear_error)
     assert problem.constant == pytest.approx(float(true.constant), rel=1e-13)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_a_path_with_ranges_keeps_a_true_linear_term(kind, gamma, monkeypatch):
     """What certain terms leave in the linear term of a stretch is the exact sum of those that have left the arrays as linear."""
     of, seen = instance(kind), []
@@ -76,4 +77,4 @@ def test_a_path_with_ranges_keeps_a_true_linear_term(kind, gamma, monkeypatch):
     assert len(seen) == 24 and any((category == 1).any() for *_, category in seen)
     for linear, bound, category in seen:
         total = truth.adjoint([mpf(int(c == 1)) for c in category])
-        assert norm(minus(exact(np.ravel(linear)), total)) <= mpf(bound)
+        assert norm(minus(flat(linear), total)) <= mpf(bound)

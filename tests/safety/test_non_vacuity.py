@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from instances import KINDS, instance
+from instances import WITH_KERNEL, instance
 from naive.exact import Exact, exact_samples
+from naive.features import size
 from naive.harness import certify, flat, truth
 from safescreen.rules import RULES, Screened
 from safescreen.spheres import SPHERES, PathReference, Reference
@@ -22,7 +23,7 @@ def tight_cases(name):
         for alpha in (0.2, 0.5, 0.9):
             yield Reference(prob, prob.evaluate(np.zeros(2), lam, np.full(2, alpha))), known
         return
-    for kind in ("dense", "csr"):  # over the whole space, with all terms linear at both ends
+    for kind in ("dense", "csr", "kernel"):  # over the whole space, with all terms linear at both ends
         of = instance(kind)
         for gamma in (0.0, 0.05, 0.5):
             prob = of.problem(gamma)
@@ -76,14 +77,14 @@ def with_the_nearer_end(prob, ball):
 
 
 @pytest.mark.parametrize("rule", [without_radius, with_wrong_threshold, with_sides_exchanged, with_the_nearer_end])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_an_unsafe_rule_is_caught(kind, rule):
     of = instance(kind)
     prob, lam = of.problem(0.5), of.lam(0.5)
     solution, known = truth(prob, of.exact(0.5), lam)
     rng, caught = np.random.default_rng(0), 0
     for relative in (0.0, 1e-3, 0.3, 1.0):
-        step = of.feasible(rng, relative * np.linalg.norm(solution.x))
+        step = of.feasible(rng, relative * size(solution.x))
         e = prob.evaluate(prob.cone.project(solution.x + step), lam)
         for family in SPHERES.values():
             ball = family.build(Reference(prob, e))
@@ -92,7 +93,7 @@ def test_an_unsafe_rule_is_caught(kind, rule):
     assert caught > 0
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_a_reduction_that_drops_too_much_is_caught(kind):
     of = instance(kind)
     prob, lam = of.problem(0.05), of.lam(0.5)

@@ -1,0 +1,26 @@
+"""Expansions written out in explicit features, so that what is known through a kernel matrix alone can be checked."""
+
+from weakref import WeakKeyDictionary
+
+import mpmath
+import numpy as np
+
+from naive.extremes import exact
+
+__all__ = ["FEATURES", "flat", "size"]
+
+FEATURES = WeakKeyDictionary()
+"""For each kernel space the exact elements ``z_j``, flat lists."""
+
+
+def flat(x):
+    """Return an element as an exact flat list; an expansion as ``sum_j c_j z_j``."""
+    if not hasattr(x, "space"):
+        return exact(np.ravel(x))
+    elements = FEATURES[x.space]
+    return [mpmath.fdot(exact(x.coef), [z[k] for z in elements]) for k in range(len(elements[0]))]
+
+
+def size(x):
+    """Return the norm of an element, as computed."""
+    return x.norm() if hasattr(x, "space") else float(np.linalg.norm(x))
