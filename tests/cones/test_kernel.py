@@ -1,0 +1,224 @@
+"""Expansions in a feature space: every number that travels with them is right, or bounds what it says, against explicit features."""
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mpmath import mpf
+
+import safescreen as ss
+from naive.exact import exact_samples
+from naive.extremes import dot, exact, norm
+from naive.features import FEATURES, flat
+from safescreen.cones import Expansion, KernelSpace
+from safescreen.cones.kernel import DRIFT, REMEMBERED, WORN
+
+N = 24
+
+
+def space(seed=0, n=N, d=3, integers=False, scale=1.0, repeat=False):
+    """Return the space of a linear kernel, its exact elements registered."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(-4, 5, (n, d)).astype(float) if integers else rng.standard_normal((n, d)) * scale
+    if repeat:
+        X[n // 2 :] = X[: n - n // 2]
+    y = np.where(np.arange(n) % 2, 1, -1)
+    made = ss.KernelSamples.from_points(X, y, "linear").cone
+    FEATURES[made] = exact_samples(X, y)
+    return made
+
+
+def assert_sound(x):
+    """Check scale, image, error and the bounds of the norm of an expansion."""
+    elements, true = FEATURES[x.space], flat(x)
+    norms = [norm(z) for z in elements]
+    slack = 1 + mpf(10) ** -40
+    assert all(mpf(float(bound)) * slack >= n for bound, n in zip(x.space.norms, norms, strict=True))
+    assert mpf(x.scale) * slack >= mpmath.fsum(n * abs(c) for n, c in zip(norms, exact(x.coef), strict=True))
+    for value, z, n in zip(x.image, elements, norms, strict=True):
+        assert abs(mpf(float(value)) - dot(z, true)) <= n * mpf(x.error) + mpf(10) ** -290
+    length = norm(true)
+    assert mpf(x.norm_lower()) <= length * slack and length <= mpf(x.norm_upper()) * slack
+    assert x.magnitude() == x.scale and x.norm_upper() <= x.scale
+
+
+def test_integers_are_exact():
+    made, rng = space(integers=True), np.random.default_rng(1)
+    Q = np.outer(made.signs, made.signs) * made.K
+    for _ in range(5):
+        a, b = rng.integers(-3, 4, (2, N)).astype(float)
+        x, y = made.expansion(a), made.expansion(b)
+        for got, coef in ((x + y, a + b), (x - y, a - b), (-x, -a), (4.0 * x, 4.0 * a), (x * 0.5, 0.5 * a), (x / 2, a / 2)):
+            assert np.array_equal(got.coef, coef) and np.array_equal(got.image, Q @ coef)
+        assert made.inner(x, y) == a @ Q @ b and made.norm(x) == pytest.approx(np.sqrt(a @ Q @ a), rel=1e-15)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-60, 1e60])
+@pytest.mark.parametrize("repeat", [False, True])
+def test_arithmetic_keeps_its_bounds(scale, repeat):
+    made, rng = space(scale=scale, repeat=repeat), np.random.default_rng(2)
+    x, y = made.expansion(rng.standard_normal(N)), made.expansion(rng.standard_normal(N) * (rng.uniform(size=N) < 0.2))
+    fresh = x.error / x.scale
+    for step in range(40):
+        t = float(rng.standard_normal())
+        x = [x + t * y, x - y * t, x / (1.5 + abs(t)), made.split(-x)[0], 0.5 * (x + y)][step % 5]
+        if step % 8 == 0:
+            assert_sound(x)
+            bound = made.inner_error(x, y)
+            assert abs(mpf(made.inner(x, y)) - dot(flat(x), flat(y))) <= mpf(bound)
+            assert bound <= 1e-11 * x.scale * y.scale
+    for exponent in (-300, -30, 3, 250):
+        assert_sound(made.ldexp(x, exponent) if scale == 1.0 else x)
+    assert fresh < 1e-13 and x.error < 1e-10 * max(x.scale, y.scale)
+
+
+def test_a_small_difference_of_large_elements_has_a_small_norm():
+    made, rng = space(), np.random.default_rng(3)
+    x = made.expansion(1e3 * rng.standard_normal(N))
+    step = made.expansion(1e-9 * rng.standard_normal(N))
+    away = (x + step) - x
+    assert_sound(away)
+    assert away.scale < 1e-6 and away.norm_upper() < 1e-6
+    same = x - x
+    assert same.norm_upper() == same.scale == 0.0
+
+
+def test_elements_that_vanish_have_a_norm_near_zero():
+    """Equal samples with opposite coefficients: the coefficients are far from 0, the element is 0."""
+    made = space(repeat=True)  # half the samples twice, with labels that agree
+    coef = np.zeros(N)
+    coef[[0, N // 2]] = 1.0, -1.0
+    x = made.expansion(coef)
+    assert norm(flat(x)) == 0 and 0.0 < x.norm_upper() < 1e-6 and x.norm_lower() == 0.0
+    assert_sound(x)
+
+
+def test_numbers_of_numpy_leave_the_arithmetic_to_the_expansion():
+    made = space()
+    x = made.expansion(np.ones(N))
+    for number in (np.float64(2.0), np.float32(2.0), np.int64(2), 2):
+        for got in (number * x, x * number, x / (1.0 / number)):
+            assert isinstance(got, Expansion) and np.array_equal(got.coef, 2.0 * x.coef)
+    for wrong in (lambda: x + 1.0, lambda: np.ones(N) + x, lambda: np.ones(N) * x, lambda: x * x, lambda: x / "2"):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(ValueError, match="one and the same space"):
+        x + space(1).expansion(np.ones(N))
+
+
+def test_it_looks_like_its_coefficients():
+    made = space()
+    x = made.expansion(np.arange(N))
+    assert np.array_equal(np.asarray(x), np.arange(N)) and len(x) == x.size == N and x.shape == made.shape == (N,)
+    assert repr(x) == "<expansion in 23 of 24 samples>" and repr(made) == "KernelSpace(24 samples)"
+    assert ss.Sphere(x, 0.0).contains(x) and not ss.Sphere(x, 0.5).contains(2.0 * x)
+
+
+def test_check():
+    made = space()
+    x = made.expansion(np.ones(N))
+    assert made.check(x) is x
+    assert np.array_equal(made.check(np.ones(N)).image, x.image)
+    with pytest.raises(ValueError, match=r"center must have shape \(24,\), got \(3,\)"):
+        made.check(np.ones(3), "center")
+    with pytest.raises(ValueError, match="x must be finite, got nan"):
+        made.check(np.full(N, np.nan))
+    with pytest.raises(ValueError, match="x0 must be an element of this space"):
+        made.check(space(1).expansion(np.ones(N)), "x0")
+    with np.errstate(all="ignore"), pytest.raises(ValueError, match="x must be finite, got coefficients of total size inf"):
+        made.check(1e300 * (1e300 * x))
+    with pytest.raises(TypeError, match="must be an array of shape .* got an Expansion of another space"):
+        ss.FreeSpace(N).check(x)
+
+
+def test_projection_is_the_identity():
+    made = space()
+    x = made.expansion(np.ones(N))
+    assert made.project(x) is x and made.split(x)[1].scale == 0.0
+    assert made.violation(x) == made.split_error(x) == made.feasible_error(x) == made.projection_error == 0.0
+    assert made.check_feasible(x) is x and made.norm_upper(made.zeros()) == 0.0
+
+
+def test_what_steps_have_worn_out_is_computed_anew():
+    made = space()
+    x = made.expansion(np.random.default_rng(4).standard_normal(N))
+    for _ in range(30):
+        x = x + (x - 0.999 * x)
+    fresh = made.expansion(x.coef)
+    assert x.error > WORN * fresh.error
+    assert made.project(x).error <= DRIFT * fresh.error
+    assert_sound(made.project(x))
+
+
+class Counting:
+    """Counts the columns of K that products look at."""
+
+    def __init__(self, monkeypatch):
+        self.columns, original = 0, KernelSpace.product
+
+        def product(made, used, values):
+            self.columns += used.size
+            return original(made, used, values)
+
+        monkeypatch.setattr(KernelSpace, "product", product)
+
+
+def test_few_changes_cost_few_columns(monkeypatch):
+    made, rng, count = space(n=200), np.random.default_rng(5), Counting(monkeypatch)
+    s, alpha = (rng.uniform(size=200) < 0.5).astype(float), rng.uniform(size=200)
+    made.expansion(s), made.expansion(alpha)
+    start = count.columns
+    for _ in range(30):  # two sequences that take turns
+        s[rng.integers(200)] = rng.integers(2)
+        alpha[rng.integers(200, size=3)] = rng.uniform(size=3)
+        pair = made.expansion(s), made.expansion(alpha)
+    assert count.columns - start <= 30 * 4
+    assert made.expansion(s) is pair[0] and len(made._recent) <= REMEMBERED
+    for x in pair:
+        assert_sound(x)
+
+
+def test_updates_do_not_drift(monkeypatch):
+    made, rng, count = space(n=60), np.random.default_rng(6), Counting(monkeypatch)
+    alpha = rng.uniform(size=60)
+    for step in range(300):
+        alpha[rng.integers(60)] = rng.uniform() * 10.0 ** rng.integers(-8, 9)
+        x = made.expansion(alpha)
+        assert x.error <= (DRIFT + 1e-9) * made._product_error(60, x.scale)
+        if step % 60 == 59:
+            assert_sound(x)
+    assert 300 < count.columns < 300 * 30, "some from scratch, most not"
+
+
+def test_few_and_many_coefficients_agree():
+    made, rng = space(n=101), np.random.default_rng(7)
+    Q = np.outer(made.signs, made.signs) * made.K
+    for n_used in (1, 2, 3, 4, 5, 7, 50, 51, 100, 101):
+        coef = np.zeros(101)
+        coef[rng.permutation(101)[:n_used]] = rng.standard_normal(n_used)
+        made._recent.clear()
+        assert np.allclose(made.expansion(coef).image, Q @ coef, rtol=1e-13, atol=1e-13)
+
+
+def test_coefficients_are_copied():
+    made, coef = space(), np.ones(N)
+    x = made.expansion(coef)
+    coef[0] = 5.0
+    assert x.coef[0] == 1.0
+
+
+def test_an_indefinite_matrix_gives_no_norm():
+    made = KernelSpace(np.array([[1.0, 2.0], [2.0, 1.0]]), np.array([1.0, -1.0]), 0.0)
+    assert np.isnan(made.expansion([1.0, 1.0]).norm_upper())
+
+
+@given(st.lists(st.tuples(st.sampled_from("+-*/n"), st.integers(0, 3), st.sampled_from([1.0, -0.3, 1e-8, 1e5])), max_size=12))
+@settings(max_examples=25)
+def test_any_sequence_of_operations(steps):
+    made = space(8, n=8)
+    rng = np.random.default_rng(9)
+    x, others = made.zeros(), [made.expansion(rng.standard_normal(8)) for _ in range(4)]
+    for operation, k, t in steps:
+        x = {"+": x + others[k], "-": x - t * others[k], "*": t * x, "/": x / t, "n": -x}[operation]
+    assert_sound(x)
