@@ -271,7 +271,7 @@ def rademacher(sample, n, scale, *, loss=None, repeats=200, seed=0):
         With it, the complexity of the losses of single atoms (k = 1), which is the smallest of all k. Left out: that of the products
         ``<A, M>``, the same for every k, which by contraction is at least that of the losses of any k.
     repeats : int >= 2
-        Number of draws of sample and signs.
+        Number of draws of sample and signs; each is used with its signs and with their negatives, so that ``loss(0)`` adds no variance.
     seed : int
 
     Returns
@@ -292,7 +292,8 @@ def rademacher(sample, n, scale, *, loss=None, repeats=200, seed=0):
     draws = np.empty(repeats)
     for r in range(repeats):
         X, y = sample(n, rng)
-        draws[r] = largest_at_atoms(X, y, rng.choice([-1.0, 1.0], n // 3), scale, loss)
+        sigma = rng.choice([-1.0, 1.0], n // 3)
+        draws[r] = 0.5 * (largest_at_atoms(X, y, sigma, scale, loss) + largest_at_atoms(X, y, -sigma, scale, loss))
     return MonteCarlo(draws)
 
 

@@ -1,0 +1,37 @@
+"""Figures of the notebooks on similarity learning: what was measured against what bounds it."""
+
+from safescreen.plots import _canvas
+
+__all__ = ["measured_and_bounds"]
+
+
+def measured_and_bounds(x, measured, bounds, *, ax=None, title="", xlabel="", ylabel="", log="xy"):
+    """Draw measurements as dots and bounds as lines, dashed those that are false.
+
+    Parameters
+    ----------
+    x : sequence of float
+        Horizontal positions of all.
+    measured : dict of sequences
+        By label.
+    bounds : dict of (sequence, bool)
+        By label: the values, and whether it is a bound.
+    ax : matplotlib axes, optional
+    title, xlabel, ylabel : str
+    log : {"", "x", "y", "xy"}
+        Logarithmic axes.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    with _canvas(ax, (5.2, 3.4)) as ax:
+        for colour, marker, (name, values) in zip(("#0072B2", "#009E73", "#CC79A7"), "osv", measured.items(), strict=False):
+            ax.plot(x, values, marker, color=colour, markersize=5, label=name, zorder=3)
+        true, false = iter(("#000000", "#8A8A8A", "#56B4E9")), iter(("#D55E00", "#E69F00", "#B5A642"))
+        for name, (values, holds) in bounds.items():
+            ax.plot(x, values, "-" if holds else "--", color=next(true if holds else false), label=name)
+        ax.set(xlabel=xlabel, ylabel=ylabel, xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
+        ax.set_title(title)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
+    return ax
