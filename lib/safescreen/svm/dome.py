@@ -10,7 +10,7 @@ from safescreen.rounding import UNIT, upper
 from safescreen.spheres import Sphere
 from safescreen.svm.balls import ball_of
 from safescreen.svm.references import Reference, as_reference, problem_of
-from safescreen.svm.totals import norm_lower, norm_of_ball
+from safescreen.svm.totals import norm_of_ball
 
 __all__ = ["Dome", "dome", "dome_test"]
 
@@ -66,7 +66,7 @@ def dome(terms, reference_a, bound, loss=None):
         if b.C < a.C:
             raise ValueError(f"bound must be a reference for a C of at least that of reference_a, {a.C:g}, got {b.C:g}")
         R = norm_of_ball(cone, ball_of(prob, b.w, b.C, b.alpha, "MGB"))[1]
-    square = norm_lower(cone, near.center) ** 2
+    square = cone.norm_lower(near.center) ** 2
     slack = upper(near.radius * (near.radius + R), 4)
     return Dome(Sphere(cone.zeros(), R, None, "DT"), near.center, square - slack - 8.0 * UNIT * (square + slack))
 

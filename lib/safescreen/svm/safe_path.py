@@ -73,9 +73,9 @@ def feasible_between(terms, reference_a, reference_T, s, loss=None):
 def safe_screening_path(terms, Cs, loss=None, *, M=5, rtol=1e-6, tol=0.0, screening=(), **options):
     """Solve for an increasing sequence of C with one rule for every M of them (SSS13 Algorithm 2).
 
-    The problems for the first and the last C are solved whole. The rule for the next M solutions is :func:`safe_screening` between the
-    last solution, ``s_a``, and a certified ``s_b <= s(C)`` for the last of the M (:func:`s_bounds`; trial and error in SSS13), with a
-    feasible point from :func:`feasible_between`.
+    The problems for the first and the last C are solved whole. Of each next M the last is solved first, with the rule between the last
+    solution before, ``s_a``, and a certified ``s_b <= s(C)`` (:func:`safescreen.svm.s_bounds`; trial and error in SSS13), for a
+    feasible point from :func:`feasible_between`. Then it is a reference itself, and one rule between the two serves for those in between.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def safe_screening_path(terms, Cs, loss=None, *, M=5, rtol=1e-6, tol=0.0, screen
     Returns
     -------
     Path
-        ``path_rates`` are the rates of the rules, 0 for the first and the last C.
+        ``path_rates`` are the rates of the rules, 0 for the first and the last C. Solutions are in the order of C.
     """
     Cs, prob = check_grid(Cs), problem_of(terms, loss)
     if Cs.size < 2:
@@ -105,10 +105,15 @@ def safe_screening_path(terms, Cs, loss=None, *, M=5, rtol=1e-6, tol=0.0, screen
     last = solve_screened(prob, Cs[-1], nothing, solutions[0].x, **options)
     between = Cs[1:-1]
     for group in (between[i : i + M] for i in range(0, between.size, M)):
-        screened = _rule(prob, as_reference(solutions[-1]), as_reference(last), float(group[-1]))
-        for C in group:
+        a = as_reference(solutions[-1])
+        first = _rule(prob, a, as_reference(last), float(group[-1]))
+        far = solve_screened(prob, float(group[-1]), first, a.w, **options)
+        screened = dome_test(terms, a, far, prob.loss)
+        for C in group[:-1]:
             solutions.append(solve_screened(prob, float(C), screened, solutions[-1].x, **options))
             rates.append(screened.rate)
+        solutions.append(far)
+        rates.append(first.rate)
     return Path([*solutions, last], [*rates, 0.0], "grid")
 
 

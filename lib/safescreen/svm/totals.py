@@ -12,7 +12,7 @@ from safescreen.solvers import solve
 from safescreen.spheres.gap import from_evaluation_mgb
 from safescreen.svm.references import as_reference, c_min, problem_of
 
-__all__ = ["C_of_s", "norm_lower", "norm_of_ball", "s_bounds", "total_loss"]
+__all__ = ["C_of_s", "norm_of_ball", "s_bounds", "total_loss"]
 
 
 def total_loss(terms, w, loss=None):
@@ -88,7 +88,7 @@ def _optimum(prob, C, reference):
     w = cone.check_feasible(reference.w, "reference.w")
     e = prob.evaluate(w, lam, reference.alpha)
     low, high = total_loss(prob.terms, w, prob.loss)
-    square_low, square_high = 0.5 * lam * norm_lower(cone, w) ** 2, 0.5 * lam * cone.norm_upper(w) ** 2
+    square_low, square_high = 0.5 * lam * cone.norm_lower(w) ** 2, 0.5 * lam * cone.norm_upper(w) ** 2
     slack = 8.0 * UNIT * (high + square_high + e.gap)
     return low + square_low - e.gap - slack, high + square_high + slack, *norm_of_ball(cone, from_evaluation_mgb(cone, e))
 
@@ -102,20 +102,15 @@ def _total(C, bounds):
 
 def norm_of_ball(cone, ball):
     """Return bounds ``(low, high)`` of the norm of every point of a ball."""
-    low = norm_lower(cone, ball.center) - ball.radius
+    low = cone.norm_lower(ball.center) - ball.radius
     return max(low - 4.0 * UNIT * abs(low), 0.0), upper(cone.norm_upper(ball.center) + ball.radius, 2)
 
 
-def norm_lower(cone, x):
-    """Return a lower bound of the norm of x: its upper bound lies as far above the computed one as rounding can take that."""
-    norm = cone.norm(x)
-    return max(norm - 2.0 * (cone.norm_upper(x) - norm), 0.0)
-
-
 def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
-    """Return the C whose solution has the total loss `s`, and that solution: the s-form, solved through the C-form.
+    """Return a C whose solution has the total loss `s`, and that solution: the s-form, solved through the C-form.
 
-    ``s(C)`` is continuous and falls; the root is found by safeguarded secants of s in log C. Up to ``C_min`` it is known in closed form.
+    ``s(C)`` is continuous and falls; the root is found by safeguarded secants of s in log C, from ``C_min`` on. With the hinge s is
+    constant on stretches, on which any C is right.
 
     Parameters
     ----------
