@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from safescreen._checks import check_scalar, check_vector
-from safescreen.solvers.methods import check_method
+from safescreen.solvers.methods import DUAL, check_method
 from safescreen.solvers.projected_gradient import Descent
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
 from safescreen.solvers.solve import accuracy_of, accuracy_slack, check_freq, check_limits, check_problem, run, warn_if_not_converged
@@ -176,8 +176,9 @@ class _Walk:
             problem, sums = self.sums
             here = problem.assemble(sums, self.last.x, lam)  # the last solution, judged for the new lam
             reduction = self._screened_before(here)
-            state = self._start(here, reduction)
             alpha = self.last.fractional.unpack() if self.last.fractional is not None else None
+            known = alpha is not None and self.method in DUAL
+            state = Descent(self.last.x, self.last.step) if known else self._start(here, reduction)
         rate = (reduction.n_L + reduction.n_R) / len(prob)
         options = (self.limits, self.families, self.freq, self.active_set, None)
         solution, self.sums = run(reduction, lam, state, *options, alpha=alpha, method=self.method, keep_masks=self.keep_masks)

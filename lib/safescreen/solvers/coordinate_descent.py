@@ -19,15 +19,17 @@ def minimize_dual(reduction, lam, state, limits, alpha=None, *, patience=None, s
     when the projected slopes, in units of the margin, have fallen far enough, and screening is tried there; an iteration is a sweep. With
     `patience` it gives up where so many sweeps are not enough for that.
     """
-    problem = reduction.problem
-    alpha = np.zeros(len(problem)) if alpha is None else np.array(reduction.restrict(alpha))
-    tolerance, best, kept, asked, seed = 1.0, None, alpha, np.inf, 1
-    e, given_up = None, False
+    problem, smooth = reduction.problem, reduction.problem.loss.smoothing > 0.0
+    alpha = _start(problem, state.x, lam) if alpha is None else np.array(reduction.restrict(alpha))
+    tolerance, best, kept, asked, seed, given_up, e = 1.0, None, alpha, np.inf, 1, False, None
+    if smooth:
+        e = problem.evaluate(state.x, lam)
+        H = e.H
     while True:
         if e is None:
             H = problem.terms.weighted_sum(alpha)[0]
             H = H if problem.linear is None else problem.linear + H
-            e = problem.evaluate((1.0 / lam) * H, lam, alpha)
+            e = problem.evaluate((1.0 / lam) * H, lam, None if smooth else alpha)
         state.record(reduction, e, callback)
         if best is None or e.gap < best.gap:
             best, kept = e, alpha.copy()
@@ -40,11 +42,24 @@ def minimize_dual(reduction, lam, state, limits, alpha=None, *, patience=None, s
                 alpha, problem, e, best = np.array(reduction.restrict(full)), reduction.problem, None, None
                 continue
         sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
-        H, spread, done, seed = problem.terms.sweep(alpha, e.H, lam, problem.loss, tolerance, sweeps, seed)
+        H, spread, done, seed = problem.terms.sweep(alpha, H if smooth else e.H, lam, problem.loss, tolerance, sweeps, seed)
         state.n_iter += done
         if done < sweeps:
-            tolerance = 0.3 * min(tolerance, spread)
+            tolerance = 0.1 * min(tolerance, spread)
         given_up = tolerance < 1e-16 or (patience is not None and done == sweeps)
-        e = problem.evaluate((1.0 / lam) * H, lam, alpha)
+        e = problem.evaluate((1.0 / lam) * H, lam, None if smooth else alpha)
     state.evaluation, state.x = best, best.x
-    return limits.reached(best.gap, best.primal), reduction.expand(kept)
+    return limits.reached(best.gap, best.primal), None if smooth else reduction.expand(kept)
+
+
+def _start(problem, x, lam):
+    """Return a dual point to start from: ``alpha(x)``, or for the hinge and x = 0 the best one with equal entries."""
+    if problem.loss.smoothing > 0.0 or problem.cone.norm(x) > 0.0:
+        return problem.terms.alpha(x, problem.loss)
+    ones, loss, cone = np.ones(len(problem)), problem.loss, problem.cone
+    total = problem.terms.total()[0]
+    height, square = problem.terms.conjugates(loss, ones), cone.inner(total, total) / lam
+    weight = len(problem) if problem.terms.weights is None else float(problem.terms.weights.sum())
+    height += 0.5 * loss.smoothing * weight - (0.0 if problem.linear is None else cone.inner(problem.linear, total) / lam)
+    square += loss.smoothing * weight
+    return ones * (min(max(height / square, 0.0), loss.cap) if square > 0.0 else 0.0)

@@ -4,7 +4,7 @@ from safescreen.solvers import newton, projected_gradient
 from safescreen.solvers.coordinate_descent import minimize_dual
 from safescreen.solvers.multipliers import minimize_hinge
 
-__all__ = ["METHODS", "check_method"]
+__all__ = ["DUAL", "METHODS", "check_method"]
 
 PATIENCE = 60
 """Sweeps of coordinate descent without a tenfold gain after which Newton's method takes over."""
@@ -34,6 +34,9 @@ def _hybrid(reduction, lam, state, limits, alpha, **options):
 
 
 METHODS = {"gradient": _gradient, "newton": _newton, "coordinate": _coordinate, "hybrid": _hybrid}
+
+DUAL = (_coordinate, _hybrid)
+"""Those that start from a dual point, whatever x is."""
 
 
 def check_method(method, prob):

@@ -15,6 +15,9 @@ __all__ = ["WIDTH", "minimize"]
 WIDTH = 0.003
 """First width of the smoothed problems that stand for the hinge: Newton steps do not mind how strongly they are curved."""
 
+STALLED = 3
+"""Steps that do not lower the objective by more than rounding before giving up."""
+
 LARGEST = 3000
 """Systems up to this size are factorized; larger ones are solved by conjugate gradients."""
 
@@ -29,19 +32,20 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
     -----
     Cost of a step: three products with the data beside the system, ``|C| d min(|C|, d)`` to build it and a third power to solve it.
     """
-    x, best, asked, stalled = state.x, None, np.inf, 0
+    x, best, asked, stalled, lowest = state.x, None, np.inf, 0, np.inf
     e = state.evaluation if state.evaluation is not None and state.evaluation.x is x else reduction.problem.evaluate(x, lam)
     while True:
         state.record(reduction, e, callback)
-        stalled = 0 if best is None or e.gap < 0.99 * best.gap else stalled + 1
+        stalled = 0 if e.primal < lowest * (1.0 - 1e-14) else stalled + 1
+        lowest = min(lowest, e.primal)
         if best is None or e.gap < best.gap:
             best = e
-        if limits.reached(best.gap, best.primal) or state.stopped or state.n_iter >= limits.max_iter or stalled > freq:
+        if limits.reached(best.gap, best.primal) or state.stopped or state.n_iter >= limits.max_iter or stalled > STALLED:
             break
         if screen is not None and e.gap < 0.1 * asked:
             asked = e.gap
             if screen(e):
-                e, best = reduction.problem.evaluate(x, lam), None
+                e, best, lowest = reduction.problem.evaluate(x, lam), None, np.inf
                 if limits.reached(e.gap, e.primal):
                     best = e
                     break
