@@ -190,14 +190,12 @@ def _sum_norms(weights, near_ptr, near, near_pair, colptr, rows, values, sums, n
 
 
 @njit
-def _search_rows(
-    order, bounds, slack, diagonal, weights, near_ptr, near, near_pair, colptr, rows, values, indptr, indices, data, sums, row, best
-):
-    """Search the rows in `order` until the bound of the next is below the best; update `best` (i, j, sign, value, rows searched)."""
-    for k in range(order.size):
-        i = order[k]
-        if bounds[i] + slack < best[3]:
+def _search_rows(order, bounds, diagonal, weights, near_ptr, near, near_pair, colptr, rows, values, indptr, indices, data, sums, row, best):
+    """Search the rows in `order` until the bound of the next is below the best; update `best`: i, j, sign, value, rows searched."""
+    for k in range(bounds.size):
+        if bounds[k] < best[3]:
             break
+        i = order[k]
         best[4] += 1.0
         _neighbour_sums(i, weights, near_ptr, near, near_pair, colptr, rows, values, sums)
         _gradient_row(sums, indptr, indices, data, row)

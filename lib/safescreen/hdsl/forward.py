@@ -24,8 +24,9 @@ class Direction(NamedTuple):
 def exact(constraints, rng=None):
     """Return the best atom of all (HDSL19 Algorithm 3, line 3), ties to the lower i, then j; `rng` is not used.
 
-    With ``R = X'(B + B')X`` the value of row i is at most ``R_ii/2 + max_j (R_jj/2 + ||(B + B')x_i|| ||x_j||)`` by the
-    Cauchy-Schwarz inequality. Rows are searched by decreasing bound, until the bound is below the best value found.
+    With ``W = B + B'`` and ``c_i = ||W x_i|| ||x_i||`` for the columns x_i of X, the Cauchy-Schwarz inequality, used once from each
+    side, gives ``|x_i'W x_j| <= sqrt(c_i c_j) <= (c_i + c_j)/2``, so an atom's value is at most ``h_i + h_j`` with ``h_i = x_i'B x_i + c_i/2``.
+    Rows are searched by decreasing h until the sum of the next two is below the best value found: no pair of the rest can be better.
 
     Parameters
     ----------
@@ -39,17 +40,16 @@ def exact(constraints, rng=None):
 
     Notes
     -----
-    Bounds cost O(P s + m log m) for P pairs of points with s features each, and a row O(nnz(X)) at most.
+    Bounds cost O(P s + m log m) for P pairs of points with s features each, and a searched row O(nnz(X)) at most.
     """
     diagonal = constraints.diagonal()
-    bounds = _row_bounds(constraints, diagonal)
-    order = np.argsort(-bounds, kind="stable")
+    halves = _halves(constraints, diagonal)
+    order = np.argsort(-halves, kind="stable")
+    halves = halves[order]
     best = np.array([np.inf, np.inf, 1.0, -np.inf, 0.0])
-    slack = 1e-12 * (np.abs(bounds).max() + np.abs(diagonal).max())
     kernels._search_rows(
         order,
-        bounds,
-        slack,
+        halves[:-1] + halves[1:] + 1e-12 * np.abs(halves).max(),
         diagonal,
         constraints.weights,
         *constraints._near,
@@ -63,8 +63,8 @@ def exact(constraints, rng=None):
 
 
 def upper_bound(constraints):
-    """Return an upper bound of the value of every atom, for the price of the diagonal and the bounds of :func:`exact`."""
-    return float(_row_bounds(constraints, constraints.diagonal()).max())
+    """Return an upper bound of the value of every atom, ``h_i + h_j`` of the two largest, without the search of :func:`exact`."""
+    return float(np.partition(_halves(constraints, constraints.diagonal()), -2)[-2:].sum())
 
 
 def heuristic(constraints, rng):
@@ -95,25 +95,9 @@ def heuristic(constraints, rng):
 FORWARD = {"exact": exact, "heuristic": heuristic}
 
 
-def _row_bounds(constraints, diagonal):
-    """Return ``D_i + max_j (D_j + ||sums_i|| ||x_j||)`` for all i: the upper envelope of lines, looked up at ``||sums_i||``."""
+def _halves(constraints, diagonal):
+    """Return ``h_i = x_i'B x_i + ||(B + B') x_i|| ||x_i||/2``, shape (m,)."""
     sums, norms = constraints._sums, np.empty(diagonal.size)
     sums[:] = 0.0
     kernels._sum_norms(constraints.weights, *constraints._near, *constraints._columns, sums, norms)
-    slopes = constraints.column_norms
-    order = np.lexsort((diagonal, slopes))
-    hull = []
-    for k in order[np.append(slopes[order][1:] != slopes[order][:-1], True)]:  # of equal slopes only the highest line
-        while hull and diagonal[k] >= diagonal[hull[-1]] or len(hull) > 1 and _hidden(slopes, diagonal, *hull[-2:], k):
-            hull.pop()
-        hull.append(k)
-    a, b = slopes[hull], diagonal[hull]
-    crossings = (b[:-1] - b[1:]) / (a[1:] - a[:-1])
-    where = np.searchsorted(crossings, norms)
-    return diagonal + b[where] + a[where] * norms
-
-
-def _hidden(slopes, heights, first, middle, last):
-    """Whether the middle one of three lines of increasing slope is nowhere above both others."""
-    left = (heights[first] - heights[middle]) * (slopes[last] - slopes[middle])
-    return left >= (heights[middle] - heights[last]) * (slopes[middle] - slopes[first])
+    return diagonal + 0.5 * norms * constraints.column_norms

@@ -39,10 +39,10 @@ class Iteration(NamedTuple):
 class FrankWolfe:
     """Minimise ``f(M) = 1/T sum_t loss(<A_t, M>)`` over ``D = conv{scale (e_i +- e_j)(e_i +- e_j)', i < j}`` (HDSL19 problem 4).
 
-    Each iteration moves towards the atom of the forward direction or away from an active one, whichever is steeper. The slope of
-    the forward direction, ``<G, M - B>``, is the Frank-Wolfe gap. With ``forward="exact"`` and no `batch` it is an upper bound of ``f(M) - f*``;
-    otherwise B is one atom of many and the number is a lower bound of the gap: :attr:`gap_`, computed at the end with the exact
-    direction, is the certificate.
+    Each iteration moves towards the atom of the forward direction or away from an active one, whichever is steeper. The slope of the
+    forward direction, ``<G, M - B>``, is the Frank-Wolfe gap. With ``forward="exact"`` and no `batch` it is an upper bound of
+    ``f(M) - f*``; otherwise B is one atom of many and the number is a lower bound of the gap: :attr:`gap_`, computed at the end with the
+    exact direction, is the certificate.
 
     Parameters
     ----------
@@ -83,12 +83,13 @@ class FrankWolfe:
 
     Notes
     -----
-    Atoms ``i = j`` are no part of D, as in the paper: ``e_i e_i' + e_j e_j'`` is half the sum of two atoms. A feature without any entry in X is a feature
-    like others; atoms of two of them change no similarity of the training points.
+    Atoms ``i = j`` are no part of D, as in the paper: ``e_i e_i' + e_j e_j'`` is half the sum of two atoms. A feature without any entry
+    in X is a feature like others; atoms of two of them change no similarity of the training points.
 
     Interrupting (Ctrl-C) ends the training as if `max_iter` had been reached.
 
-    Cost of an iteration ``O(P s + nnz(X) + T + k c)`` at most for P pairs of points, s entries a point, k atoms of c entries; nothing grows with d.
+    Cost of an iteration ``O(P s + nnz(X) + T + k c)`` at most for P pairs of points, s entries a point, k atoms that touch c pairs each;
+    nothing grows with d.
 
     Examples
     --------
@@ -134,7 +135,8 @@ class FrankWolfe:
         triplets : int array of shape (T, 3)
             Rows (x, y, z): x should be more similar to y than to z.
         monitor : callable, optional
-            ``monitor(similarity)`` returns an error, for instance :class:`NeighborError` on validation data; called every `check_every` iterations.
+            ``monitor(similarity)`` returns an error, for instance :class:`NeighborError` on validation data; called every `check_every`
+            iterations.
 
         Returns
         -------

@@ -21,7 +21,7 @@ def exact(margins, direction, top, gamma):
     Returns
     -------
     float
-        The step; 0 if the direction is not one of descent.
+        The step, `top` if the derivative is not positive there; 0 if the direction is not one of descent.
 
     Notes
     -----
@@ -30,8 +30,8 @@ def exact(margins, direction, top, gamma):
     Examples
     --------
     >>> import numpy as np
-    >>> exact(np.array([0.0]), np.array([2.0]), 1.0, 1.0), exact(np.array([0.0]), np.array([0.25]), 1.0, 1.0)
-    (0.5, 1.0)
+    >>> round(exact(np.array([0.0, 1.0]), np.array([2.0, -1.0]), 1.0, 1.0), 12)
+    0.4
     """
     return _newton(margins, direction, top, gamma)
 

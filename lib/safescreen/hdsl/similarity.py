@@ -12,7 +12,7 @@ __all__ = ["SparseSimilarity"]
 
 @dataclass(frozen=True)
 class SparseSimilarity:
-    """Similarity ``S(x, x') = x'Mx'`` with ``M = sum_k w_k scale (e_i + s e_j)(e_i + s e_j)'``, (i, j, s) the k-th atom (HDSL19 section 3.1).
+    """Similarity ``S(x, x') = x'Mx'`` with ``M = sum_k w_k scale (e_i + s e_j)(e_i + s e_j)'`` (HDSL19 section 3.1).
 
     Attributes
     ----------
