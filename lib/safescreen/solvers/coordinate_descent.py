@@ -12,12 +12,12 @@ SWEEPS = 1000
 """Largest number of sweeps between two looks at the duality gap."""
 
 
-def minimize_dual(reduction, lam, state, limits, alpha=None, *, patience=None, screen=None, freq=10, active_set=False, callback=None):
+def minimize_dual(reduction, lam, state, limits, alpha=None, *, patience=None, shrinking=True, screen=None, freq=10, active_set=False, callback=None):
     """Run dual coordinate descent until the gap of the problem that is left reaches the limits; `state` is updated.
 
     Parameters and result as in :func:`safescreen.solvers.multipliers.minimize_hinge`, for a loss of any smoothing. The gap is looked at
     when the projected slopes, in units of the margin, have fallen far enough, and screening is tried there; an iteration is a sweep. With
-    `patience` it gives up where so many sweeps are not enough for that.
+    `patience` it gives up where so many sweeps are not enough for that; `shrinking` leaves variables out for a while.
     """
     problem, smooth = reduction.problem, reduction.problem.loss.smoothing > 0.0
     alpha = _start(problem, state.x, lam) if alpha is None else np.array(reduction.restrict(alpha))
@@ -42,7 +42,7 @@ def minimize_dual(reduction, lam, state, limits, alpha=None, *, patience=None, s
                 alpha, problem, e, best = np.array(reduction.restrict(full)), reduction.problem, None, None
                 continue
         sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
-        H, spread, done, seed = problem.terms.sweep(alpha, H if smooth else e.H, lam, problem.loss, tolerance, sweeps, seed)
+        H, spread, done, seed = problem.terms.sweep(alpha, H if smooth else e.H, lam, problem.loss, tolerance, sweeps, seed, shrinking)
         state.n_iter += done
         if done < sweeps:
             tolerance = 0.1 * min(tolerance, spread)

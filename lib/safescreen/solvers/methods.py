@@ -26,6 +26,10 @@ def _coordinate(reduction, lam, state, limits, alpha, **options):
     return minimize_dual(reduction, lam, state, limits, alpha, **options)
 
 
+def _unshrunk(reduction, lam, state, limits, alpha, **options):
+    return minimize_dual(reduction, lam, state, limits, alpha, shrinking=False, **options)
+
+
 def _hybrid(reduction, lam, state, limits, alpha, **options):
     reached, alpha = minimize_dual(reduction, lam, state, limits, alpha, patience=PATIENCE, **options)
     if reached or state.stopped or state.n_iter >= limits.max_iter:
@@ -33,9 +37,9 @@ def _hybrid(reduction, lam, state, limits, alpha, **options):
     return _newton(reduction, lam, state, limits, alpha, **options)
 
 
-METHODS = {"gradient": _gradient, "newton": _newton, "coordinate": _coordinate, "hybrid": _hybrid}
+METHODS = {"gradient": _gradient, "newton": _newton, "coordinate": _coordinate, "unshrunk": _unshrunk, "hybrid": _hybrid}
 
-DUAL = (_coordinate, _hybrid)
+DUAL = (_coordinate, _unshrunk, _hybrid)
 """Those that start from a dual point, whatever x is."""
 
 

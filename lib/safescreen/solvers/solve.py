@@ -67,9 +67,9 @@ def solve(
         ``callback(iteration, x)``, with an :class:`Iteration`; returning a true value stops the solve.
     max_iter : int
         Largest number of iterations: gradient or Newton steps, or sweeps of coordinate descent.
-    method : {"auto", "gradient", "newton", "coordinate", "hybrid"}
-        The last three for terms over the whole space, such as samples; "hybrid" is coordinate descent that hands over to Newton's
-        method where it is slow, and what "auto" means there; elsewhere "auto" means "gradient".
+    method : {"auto", "gradient", "newton", "coordinate", "unshrunk", "hybrid"}
+        The last four for terms over the whole space, such as samples: Newton's method, coordinate descent with and without shrinking, and
+        coordinate descent that hands over to Newton's method where it is slow, which is what "auto" means there.
 
     Returns
     -------

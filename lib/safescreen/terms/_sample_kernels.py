@@ -31,7 +31,7 @@ def _judge(slope, a, cap, high, low):
 
 
 @njit
-def sweep_dense(Z, norms, alpha, H, tau, tau_step, w, w_step, g, cap, lam, tolerance, epochs, state):
+def sweep_dense(Z, norms, alpha, H, tau, tau_step, w, w_step, g, cap, lam, tolerance, epochs, state, shrinking):
     """Sweep over the rows of Z until the projected slopes of those that still move differ by at most `tolerance`.
 
     Mutates alpha and H. Coordinates that sit at a bound with a slope beyond those of the last sweep are left out (Hsieh et al. 2008).
@@ -52,7 +52,7 @@ def sweep_dense(Z, norms, alpha, H, tau, tau_step, w, w_step, g, cap, lam, toler
                 slope += Z[t, j] * H[j]
             slope = slope / lam - tau[t * tau_step] + g * alpha[t]
             projected, leave = _judge(slope, alpha[t], cap, high, low)
-            if leave:
+            if leave and shrinking:
                 size -= 1
                 order[k], order[size] = order[size], order[k]
                 continue
@@ -78,7 +78,7 @@ def sweep_dense(Z, norms, alpha, H, tau, tau_step, w, w_step, g, cap, lam, toler
 
 
 @njit
-def sweep_sparse(values, columns, starts, norms, alpha, H, tau, tau_step, w, w_step, g, cap, lam, tolerance, epochs, state):
+def sweep_sparse(values, columns, starts, norms, alpha, H, tau, tau_step, w, w_step, g, cap, lam, tolerance, epochs, state, shrinking):
     """Do as :func:`sweep_dense` for rows in compressed form; O(stored entries) a sweep."""
     n = starts.size - 1
     order = np.arange(n)
@@ -95,7 +95,7 @@ def sweep_sparse(values, columns, starts, norms, alpha, H, tau, tau_step, w, w_s
                 slope += values[j] * H[columns[j]]
             slope = slope / lam - tau[t * tau_step] + g * alpha[t]
             projected, leave = _judge(slope, alpha[t], cap, high, low)
-            if leave:
+            if leave and shrinking:
                 size -= 1
                 order[k], order[size] = order[size], order[k]
                 continue

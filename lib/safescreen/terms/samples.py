@@ -105,7 +105,7 @@ class Samples(Terms):
         product = rows @ rows.T
         return product.toarray() if sparse.issparse(product) else product
 
-    def sweep(self, alpha, H, lam, loss, tolerance, epochs, state):
+    def sweep(self, alpha, H, lam, loss, tolerance, epochs, state, shrinking=True):
         """Improve a dual point coordinate by coordinate (see :mod:`safescreen.terms._sample_kernels`); O(n d) a sweep.
 
         Parameters
@@ -122,13 +122,15 @@ class Samples(Terms):
             Largest number of sweeps.
         state : int
             State of the random generator that orders them.
+        shrinking : bool
+            Leave out, for a while, coordinates that sit firmly at a bound.
 
         Returns
         -------
         H, spread, n_sweeps, state
         """
         H = np.array(H)
-        fixed = (*levels(self), loss.smoothing, loss.cap, lam, tolerance, epochs, state)
+        fixed = (*levels(self), loss.smoothing, loss.cap, lam, tolerance, epochs, state, shrinking)
         if sparse.issparse(self._Z):
             Z = self._Z
             return H, *sweep_sparse(Z.data, Z.indices, Z.indptr, self.norms, alpha, H, *fixed)
