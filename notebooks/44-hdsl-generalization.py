@@ -29,7 +29,13 @@ from scipy.stats import binom
 
 import safescreen as ss
 from safescreen import plots, plots_hdsl
-from safescreen.hdsl.complexity import Bounds, MonteCarlo, largest_at_atoms, largest_entry, rademacher
+from safescreen.hdsl.complexity import (
+    Bounds,
+    MonteCarlo,
+    largest_at_atoms,
+    largest_entry,
+    rademacher,
+)
 
 # %% [markdown]
 # ## The claims
@@ -102,8 +108,8 @@ for n in range(3, 9):
     blocks = q[shuffled[:, :m], shuffled[:, m : 2 * m], shuffled[:, 2 * m : 3 * m]]
     mean_of_means = Fraction(int(blocks.sum()), m * math.factorial(n))
     assert mean_of_means == u_statistic
-    mean, difference = str(mean_of_means), mean_of_means - u_statistic
-    print(f"n = {n}: {len(shuffled):5} permutations of {m} block(s), mean {mean:>9}, difference {difference}")
+    mean, gap = str(mean_of_means), mean_of_means - u_statistic
+    print(f"n = {n}: {len(shuffled):5} permutations, {m} block(s), mean {mean:>9}, difference {gap}")
 
 # %% [markdown]
 # ## A supremum over it is at most a supremum over blocks
@@ -119,15 +125,21 @@ for n in range(3, 9):
 
 # %%
 def both_sides(Q, n, weights=(3, 2, 1), order=None):
-    """Expected supremum of the U-statistic and of the blocks, as fractions, over all samples; `order` rearranges each sample."""
+    """Expected suprema of U-statistic and blocks over all samples; `order` rearranges a sample."""
     m, samples = n // 3, np.array(list(itertools.product(range(3), repeat=n)))
     probability = np.array(weights)[samples].prod(axis=1)
     ordered = samples if order is None else order(samples)
     i, j, k = np.array(list(itertools.permutations(range(n), 3))).T
     u_sum = Q[:, samples[:, i], samples[:, j], samples[:, k]].sum(axis=2).max(axis=0)
-    block_sum = Q[:, ordered[:, :m], ordered[:, m : 2 * m], ordered[:, 2 * m : 3 * m]].sum(axis=2).max(axis=0)
+    block_sum = (
+        Q[:, ordered[:, :m], ordered[:, m : 2 * m], ordered[:, 2 * m : 3 * m]]
+        .sum(axis=2)
+        .max(axis=0)
+    )
     total = sum(weights) ** n
-    return Fraction(int(probability @ u_sum), total * len(i)), Fraction(int(probability @ block_sum), total * m)
+    return Fraction(int(probability @ u_sum), total * len(i)), Fraction(
+        int(probability @ block_sum), total * m
+    )
 
 
 # %% tags=["HDSL19-L3"]
@@ -136,7 +148,8 @@ for n in range(3, 8):
     for n_functions in (1, 2, 20):
         left, right = both_sides(rng.integers(-9, 10, (n_functions, 3, 3, 3)), n)
         assert left <= right and (left == right or n_functions > 1)
-    print(f"n = {n}: 20 functions, U-statistic {float(left):.4f} <= blocks {float(right):.4f};  with one function equal")
+    both = f"U-statistic {float(left):.4f} <= blocks {float(right):.4f}"
+    print(f"n = {n}: 20 functions, {both};  with one function equal")
 
 # %% [markdown]
 # With one function both sides are its expectation. With several the blocks, of which there are few, leave more
@@ -208,7 +221,8 @@ for n in (5, 50, 500, 5000):
     for divisor in (2, 4):
         tails = sum_of_signs_beyond(n, 2.0 * np.sqrt(n * np.log(2.0 / levels) / divisor))
         worst[n, divisor] = np.max(tails / levels)
-    print(f"n = {n:4}: largest P / delta, lemma {worst[n, 2]:.3f}, with n/4 {worst[n, 4]:.3g}")
+    lemma, sharper = worst[n, 2], worst[n, 4]
+    print(f"n = {n:4}: largest P / delta, lemma {lemma:.3f}, with n/4 {sharper:.3g}")
     assert worst[n, 2] <= 1.0
 assert worst[500, 4] > 100.0
 
@@ -216,14 +230,16 @@ rng = np.random.default_rng(2)
 n, draws = 60, 4000
 first = rng.uniform(size=(draws, n)) < 0.2
 sizes = first.sum(axis=1)
-fraction = (sizes * (sizes - 1) * (n - sizes) + (n - sizes) * (n - sizes - 1) * sizes) / (n * (n - 1) * (n - 2))
+fraction = (sizes * (sizes - 1) * (n - sizes) + (n - sizes) * (n - sizes - 1) * sizes) / (
+    n * (n - 1) * (n - 2)
+)
 expected = 0.2 * 0.8
 for delta in (0.5, 0.1, 0.01):
     outside = np.mean(np.abs(fraction - expected) > np.sqrt(math.log(2 / delta) / (2 * n)))
     assert outside <= delta
-    print(f"share of admissible triplets, c = 1/n, delta {delta:4}: outside in {outside:.4f} of {draws} samples")
+    print(f"share of admissible triplets, delta {delta:4}: {outside:.4f} of {draws} samples outside")
 same_sign = math.sqrt(2 * 100 * math.log(2 / 0.05))
-print(f"one sign repeated 100 times: |f| = 100 always, the lemma would say {same_sign:.1f} with probability 0.95")
+print(f"one sign repeated 100 times: |f| = 100, by the lemma {same_sign:.1f} with probability 0.95")
 assert same_sign < 100.0
 
 # %% [markdown]
@@ -243,7 +259,7 @@ for n in range(3, 15):
             own, others = split[0] - 1, split[1:]
             largest = max(largest, 2 * own * sum(others) + sum(size * (size - 1) for size in others))
     assert largest == (n - 1) * (n - 2)
-print("one point is in at most (n-1)(n-2) admissible triplets, and it can be in as many: n = 3 to 14")
+print("n = 3 to 14: a point is in (n-1)(n-2) admissible triplets at most, and can be in as many")
 
 # %% [markdown]
 # So if $0 \le \ell \le \ell_{\max}$ on the class, $L_S(M)$ changes by at most $c = \ell_{\max}/n$. What is
@@ -260,7 +276,9 @@ unit = 0.001
 print(f"lam B_X = {unit}: printed bound of the loss {4 * unit}, loss(0) = {loss.value(0.0)}")
 assert loss.value(0.0) > 4 * unit
 u = np.linspace(-4.0, 4.0, 801)
-assert np.all(loss.value(u) <= loss.value(0.0) + np.abs(u) + 1e-12) and np.isclose(loss.value(-4.0), 4.5)
+assert np.all(loss.value(u) <= loss.value(0.0) + np.abs(u) + 1e-12) and np.isclose(
+    loss.value(-4.0), 4.5
+)
 
 # %% [markdown]
 # ## From risk to Rademacher complexity
@@ -281,10 +299,12 @@ rng = np.random.default_rng(3)
 ratios = []
 for _ in range(300):
     vectors = rng.uniform(-3.0, 3.0, (8, 12)) * rng.choice([0.1, 1.0])
-    with_loss, without = ((signs @ values).max(axis=1).mean() for values in (loss.value(vectors), vectors))
+    with_loss, without = (
+        (signs @ values).max(axis=1).mean() for values in (loss.value(vectors), vectors)
+    )
     ratios.append(with_loss / without)
 assert max(ratios) <= 1.0 + 1e-12
-print(f"with the loss / without it, 300 sets of 12 vectors: from {min(ratios):.2f} to {max(ratios):.2f}")
+print(f"with the loss / without it, 300 sets of vectors: {min(ratios):.2f} to {max(ratios):.2f}")
 
 # %% [markdown]
 # ## Which set is finite
@@ -308,7 +328,7 @@ def supremum(X, y, sigma, lam, value=lambda u: u):
     """Largest over all atoms of 1/m sum sigma_i value(<A_i, B>), the atoms as matrices."""
     n, d = X.shape
     m, best = n // 3, -np.inf
-    A = [(y[i] == y[i + m] != y[i + 2 * m]) * np.outer(X[i], X[i + m] - X[i + 2 * m]) for i in range(m)]
+    A = [np.outer(X[i], X[i + m] - X[i + 2 * m]) for i in range(m)]
     kept = np.array([y[i] == y[i + m] != y[i + 2 * m] for i in range(m)])
     for a, b in itertools.combinations(range(d), 2):
         for e in (np.eye(d)[a] + np.eye(d)[b], np.eye(d)[a] - np.eye(d)[b]):
@@ -330,11 +350,14 @@ print(f"largest sum of products {slow[0]:.4f}, of losses {slow[1]:.4f}")
 # %%
 fast = largest_at_atoms(X, y, sigma, 0.5), largest_at_atoms(X, y, sigma, 0.5, loss)
 assert np.allclose(slow, fast, rtol=1e-12)
-G = sum(sigma[i] * np.outer(X[i], X[i + 10] - X[i + 20]) for i in range(10) if y[i] == y[i + 10] != y[i + 20]) / 10
-atoms = [0.5 * np.outer(e, e) for a, b in itertools.combinations(np.eye(5), 2) for e in (a + b, a - b)]
+kept = sigma * (y[:10] == y[10:20]) * (y[:10] != y[20:])
+G = X[:10].T @ (kept[:, None] * (X[10:20] - X[20:])) / 10
+atoms = [
+    0.5 * np.outer(e, e) for a, b in itertools.combinations(np.eye(5), 2) for e in (a + b, a - b)
+]
 mixtures = np.tensordot(rng.dirichlet(np.full(len(atoms), 0.3), 2000), atoms, axes=1)
 assert len(atoms) == 5 * 4 and np.tensordot(mixtures, G).max() <= fast[0] + 1e-12
-print("slow and fast agree; number of atoms for d = 5:", len(atoms), "; no mixture is above the best atom")
+print(f"slow and fast agree; {len(atoms)} atoms for d = 5; no mixture is above the best atom")
 
 # %% [markdown]
 # ## The bound that holds
@@ -385,7 +408,11 @@ def signs_data(d):
 
 
 def sparse_data(d):
-    return lambda n, rng: (rng.uniform(size=(n, d)) * (rng.uniform(size=(n, d)) < 0.1), rng.integers(0, 3, n))
+    def draw(n, rng):
+        present = rng.uniform(size=(n, d)) < 0.1
+        return rng.uniform(size=(n, d)) * present, rng.integers(0, 3, n)
+
+    return draw
 
 
 def digits_data():
@@ -401,24 +428,33 @@ def digits_data():
 
 
 digits, digits_entry = digits_data()
-cases = [("signs", n, d, 0.05, signs_data(d), 2.0) for n, d in ((9, 2), (9, 40), (90, 5), (90, 20), (90, 60), (300, 20))]
+sizes = ((9, 40), (90, 20), (90, 60), (300, 20))
+cases = [("signs", n, d, 0.05, signs_data(d), 2.0) for n, d in ((9, 2), (90, 5), *sizes)]
 cases += [("signs", 90, 20, unit, signs_data(20), 2.0) for unit in (0.5, 5.0)]
-cases += [("sparse", n, d, 0.05, sparse_data(d), 1.0) for n, d in ((9, 40), (90, 20), (90, 60), (300, 20))]
-cases += [("digits", n, 64, unit, digits, digits_entry) for n, unit in ((30, 0.05), (90, 0.05), (90, 5.0))]
+cases += [("sparse", n, d, 0.05, sparse_data(d), 1.0) for n, d in sizes]
+for n, unit in ((30, 0.05), (90, 0.05), (90, 5.0)):
+    cases.append(("digits", n, 64, unit, digits, digits_entry))
 
 # %% tags=["HDSL19-L1"]
-print("data      n    d  lam B_X    k = 1   any k, at most   printed: k=1    k=2   k=10   corrected")
+print("data      n    d  lam B_X   k = 1  any k at most  printed k=1    k=2   k=10   corrected")
 for name, n, d, unit, sample, B in cases:
     lam = unit / B
     one = rademacher(sample, n, lam, loss=loss, repeats=150)
     products = rademacher(sample, n, lam, repeats=150)
     bounds = Bounds(n, d, lam, B)
     printed = [bounds.printed_complexity(k) / bounds.unit for k in (1, 2, 10)]
-    low, high, holds = (value / bounds.unit for value in (one.mean, products.mean, bounds.complexity()))
-    row = f"{low:9.3f} {high:12.3f} {printed[0]:18.2f} {printed[1]:7.2f} {printed[2]:6.2f} {holds:10.2f}"
+    low, high, holds = (
+        value / bounds.unit for value in (one.mean, products.mean, bounds.complexity())
+    )
+    three = f"{printed[0]:14.2f} {printed[1]:7.2f} {printed[2]:6.2f}"
+    row = f"{low:8.3f} {high:12.3f} {three} {holds:10.2f}"
     print(f"{name:7} {n:3} {d:4} {unit:8} {row}")
-    assert high + 4 * products.error / bounds.unit < holds, "the corrected bound must hold for every k"
-    assert printed[0] == 0.0 < low - 4 * one.error / bounds.unit, "the printed bound must fail for k = 1"
+    assert high + 4 * products.error / bounds.unit < holds, (
+        "the corrected bound must hold for every k"
+    )
+    assert printed[0] == 0.0 < low - 4 * one.error / bounds.unit, (
+        "the printed bound must fail for k = 1"
+    )
 
 # %% [markdown]
 # **The printed lemma is false for $k = 1$ in every row:** it says 0. The corrected bound is above the second
@@ -442,7 +478,7 @@ for name, n, d, unit, sample, B in cases:
 
 # %%
 def twin_complexity(m, d, lam):
-    """Lower bound of the complexity of the losses for every k, on twins in dimension d, in units of lam B_X."""
+    """Lower bound of the complexity of the losses on twins, any k, in units of lam B_X."""
     total, sizes = 0.0, np.arange(1, m + 1)
     for size, weight in zip(sizes, binom.pmf(sizes, m, 0.25), strict=True):
         if weight > 1e-14:
@@ -453,16 +489,21 @@ def twin_complexity(m, d, lam):
 
 
 def twins_data(d):
-    return lambda n, rng: (np.repeat(rng.choice([-1.0, 1.0], (n, d // 2)), 2, axis=1), rng.integers(0, 2, n))
+    def draw(n, rng):
+        single, labels = signs_data(d // 2)(n, rng)
+        return np.repeat(single, 2, axis=1), labels
+
+    return draw
 
 
 found, exact = rademacher(twins_data(60), 90, 1e-6, repeats=2000), twin_complexity(30, 60, 1e-6)
 estimate, error = found.mean / 2e-6, found.error / 2e-6
-print(f"n = 90, d = 60: Monte Carlo, all atoms {estimate:.3f} +- {error:.3f}, exact for atoms on twins {exact:.3f}")
+print(f"n = 90, d = 60: all atoms {estimate:.3f} +- {error:.3f}, twins, exact, {exact:.3f}")
 assert exact - 4 * error < estimate < 1.2 * exact
 
 m, lam = 3000, 1e-6
-print(f"\nn = {3 * m}:   d      complexity at least    printed k=2    k=3    k=4    corrected   (times 1000)")
+print(f"\nn = {3 * m}, numbers times 1000")
+print("     d    complexity at least   printed k=2    k=3    k=4   corrected")
 failed = {}
 for d in (1e3, 1e6, 1e12, 1e13, 1e18, 1e19, 1e22):
     value, bounds = twin_complexity(m, d, lam), Bounds(3 * m, int(d), lam, 2.0)
@@ -470,12 +511,19 @@ for d in (1e3, 1e6, 1e12, 1e13, 1e18, 1e19, 1e22):
     failed[d] = [k for k in printed if value > printed[k]]
     row = " ".join(f"{1e3 * number:6.1f}" for number in printed.values())
     holds = bounds.complexity() / bounds.unit
-    print(f"          {d:8.0e} {1e3 * value:17.1f} {row:>29} {1e3 * holds:10.1f}   fails for k = {failed[d]}")
+    note = f"printed fails for k = {failed[d]}" if failed[d] else ""
+    print(f"{d:8.0e} {1e3 * value:15.1f} {row:>28} {1e3 * holds:10.1f}   {note}")
     assert value < holds
 value, bounds = twin_complexity(600, 1e300, lam), Bounds(1800, 10**300, lam, 2.0)
-print(f"\nn = 1800, d = 1e300: at least {value:.3f}, printed k=10 {bounds.printed_complexity(10) / bounds.unit:.3f}")
-assert 1.0 - 1e-3 < value < 1.0 + 1e-9 and bounds.printed_complexity(10) < bounds.unit * value
-assert failed[1e6] == [] and failed[1e13] == [2] and failed[1e19] == [2, 3] and failed[1e22] == [2, 3, 4]
+ten = bounds.printed_complexity(10) / bounds.unit
+print(f"\nn = 1800, d = 1e300: at least {value:.3f}, printed k=10 {ten:.3f}")
+assert 1.0 - 1e-3 < value < 1.0 + 1e-9 and ten < value
+assert (
+    failed[1e6] == []
+    and failed[1e13] == [2]
+    and failed[1e19] == [2, 3]
+    and failed[1e22] == [2, 3, 4]
+)
 
 # %% [markdown]
 # So **no bound without $d$ that falls with $n$ can be true**, for any $k$: when $d$ grows there is, in the end, a pair
@@ -485,8 +533,8 @@ assert failed[1e6] == [] and failed[1e13] == [2] and failed[1e19] == [2, 3] and 
 #
 # ## Picture
 #
-# Left: the complexity grows with the dimension, like $\sqrt{\log d}$, and the printed bounds do not. Right: the
-# rate in $n$ is the right one.
+# Left: the complexity grows with the dimension, like $\sqrt{\log d}$, and the printed bounds (dashed) do not.
+# Right: the rate in $n$ is the right one.
 
 # %%
 dimensions, sizes = (4, 10, 30, 100, 300, 1000), (9, 30, 90, 300, 900)
@@ -495,7 +543,7 @@ by_n = [rademacher(twins_data(30), n, 1.0, repeats=200).mean / 2.0 for n in size
 assert np.all(np.diff(by_d) > 0.0) and np.all(np.diff(by_n) < 0.0)
 
 
-def both(settings):
+def both_bounds(settings):
     all_bounds = [Bounds(n, d, 1.0, 2.0) for n, d in settings]
     curves = {"corrected, any k": ([b.complexity() / 2.0 for b in all_bounds], True)}
     for k in (1, 2):
@@ -506,10 +554,20 @@ def both(settings):
 figure, axes = plots.panels(2, height=3.6)
 options = {"ylabel": r"complexity / $\lambda B_X$", "log": "x"}
 for ax, x, values, settings, xlabel, title in (
-    (axes[0], dimensions, by_d, [(90, d) for d in dimensions], "dimension d", "n = 90, twin features"),
+    (
+        axes[0],
+        dimensions,
+        by_d,
+        [(90, d) for d in dimensions],
+        "dimension d",
+        "n = 90, twin features",
+    ),
     (axes[1], sizes, by_n, [(n, 30) for n in sizes], "sample size n", "d = 30, twin features"),
 ):
-    plots_hdsl.measured_and_bounds(x, {"Monte Carlo": values}, both(settings), ax=ax, title=title, xlabel=xlabel, **options)
+    labels = {"title": title, "xlabel": xlabel, **options}
+    plots_hdsl.measured_and_bounds(
+        x, {"Monte Carlo": values}, both_bounds(settings), ax=ax, **labels
+    )
 plt.show()
 
 # %% [markdown]
@@ -525,7 +583,7 @@ plt.show()
 
 # %%
 class Population:
-    """Points drawn with equal probability; risks of all atoms, exact, and of samples given by how often each point occurs."""
+    """Points drawn with equal probability: triplets, products with all atoms, weights in risks."""
 
     def __init__(self, X, y, lam):
         size, d = X.shape
@@ -556,20 +614,21 @@ points, labels = rng.choice([-1.0, 1.0], (16, 6)), np.repeat([0, 1], (12, 4))
 entry = largest_entry(points)
 population = Population(points, labels, 0.5)
 
-few, atom = points[rng.integers(0, 16, 7)], population.products[0]  # the weights against the definition
-rows = np.array([0, 0, 3, 5, 12, 12, 15])
+rows = np.array([0, 0, 3, 5, 12, 12, 15])  # a sample with repetitions, by weights and by definition
 counts = np.bincount(rows, minlength=16)
-weights = counts[population.i] * (counts[population.j] - (population.i == population.j)) * counts[population.k] / (7 * 6 * 5)
-slow = np.mean([
-    (labels[a] == labels[b] != labels[c]) * loss.value(0.5 * (points[a, 0] + points[a, 1]) * ((points[b] - points[c])[:2].sum()))
-    for a, b, c in itertools.permutations(rows, 3)
-])  # fmt: skip
+pairs = counts[population.i] * (counts[population.j] - (population.i == population.j))
+weights = pairs * counts[population.k] / (7 * 6 * 5)
+slow = 0.0
+for a, b, c in itertools.permutations(rows, 3):
+    product = 0.5 * points[a, :2].sum() * (points[b] - points[c])[:2].sum()
+    slow += (labels[a] == labels[b] != labels[c]) * loss.value(product) / (7 * 6 * 5)
 assert np.isclose(slow, weights @ loss.value(population.products[:, 0]))
 print("risk of one atom on seven points, by definition and by weights:", round(float(slow), 4))
 
 # %% tags=["HDSL19-T1"]
 n, delta, draws = 60, 0.05, 2000
-print("lam B_X   E sup  <= 2R(k=1) printed 0   above printed: k=1   k=30   above corrected    bounds: k=1   k=30  corrected")
+print("                               share of samples above         bound")
+print("lam B_X   E sup      2R   k=1  k=30  corrected      k=1     k=30  corrected")
 above = {}
 for lam in (0.0005, 0.005, 0.05, 0.5):
     rng, crowd = np.random.default_rng(7), Population(points, labels, lam)
@@ -577,16 +636,23 @@ for lam in (0.0005, 0.005, 0.05, 0.5):
     risk = crowd.weights @ losses
     drawn = [crowd.sample_weights(n, rng) for _ in range(draws)]
     deviations = np.array([np.max(risk - weights @ losses) for weights in drawn])
-    baseline = loss.value(0.0) * (crowd.weights.sum() - np.sum(drawn, axis=1))  # mean zero, less variance
+    baseline = loss.value(0.0) * (
+        crowd.weights.sum() - np.sum(drawn, axis=1)
+    )  # mean zero, less variance
     twice = 2.0 * rademacher(crowd.draw, n, lam, loss=loss, repeats=200).mean
     bounds = Bounds(n, 6, lam, entry)
-    limits = bounds.printed_deviation(1, delta), bounds.printed_deviation(30, delta), bounds.deviation(delta)
+    limits = (
+        bounds.printed_deviation(1, delta),
+        bounds.printed_deviation(30, delta),
+        bounds.deviation(delta),
+    )
     above[lam] = [float(np.mean(deviations > limit)) for limit in limits]
     mean = MonteCarlo(deviations - baseline)
     assert 0.0 < mean.mean - 4 * mean.error and mean.mean < twice
     assert above[lam][2] <= delta
     shown = " ".join(f"{limit:8.4f}" for limit in limits)
-    print(f"{bounds.unit:7.3f} {mean.mean:7.4f} {twice:9.4f} {above[lam][0]:24.3f} {above[lam][1]:9.3f} {above[lam][2]:13.3f} {shown:>40}")
+    shares = " ".join(f"{share:5.3f}" for share in above[lam])
+    print(f"{bounds.unit:7.3f} {mean.mean:7.4f} {twice:7.4f} {shares}     {shown}")
 assert min(above[0.0005][:2]) > delta and max(above[0.05]) == 0.0
 
 # %% [markdown]
@@ -619,15 +685,26 @@ def ascend(gain, value_at, w, steps=25):
 
 
 rng, n_atoms = np.random.default_rng(8), population.products.shape[1]
-losses, limit, found = loss.value(population.products), Bounds(n, 6, population.lam, entry).deviation(delta), []
+losses, limit, found = (
+    loss.value(population.products),
+    Bounds(n, 6, population.lam, entry).deviation(delta),
+    [],
+)
 for _ in range(60):
     difference = population.weights - population.sample_weights(n, rng)
-    value_at = lambda w, v=difference: v @ loss.value(population.products @ w)  # noqa: E731
-    gain = lambda w, v=difference: -(v * loss.alpha(population.products @ w)) @ population.products  # noqa: E731
+
+    def value_at(w, v=difference):
+        return v @ loss.value(population.products @ w)
+
+    def gain(w, v=difference):
+        return -(v * loss.alpha(population.products @ w)) @ population.products
+
     starts = [np.eye(n_atoms)[np.argmax(difference @ losses)], *rng.dirichlet(np.ones(n_atoms), 2)]
     found.append(max(ascend(gain, value_at, w) for w in starts))
     assert found[-1] >= np.max(difference @ losses) - 1e-12
-print(f"mixtures: mean {np.mean(found):.3f}, largest {np.max(found):.3f}, corrected bound {limit:.3f}")
+print(
+    f"mixtures: mean {np.mean(found):.3f}, largest {np.max(found):.3f}, corrected bound {limit:.3f}"
+)
 assert np.mean(np.array(found) > limit) <= delta
 
 # %% [markdown]
@@ -656,7 +733,7 @@ assert np.mean(np.array(found) > limit) <= delta
 
 # %%
 def frank_wolfe(products, weights, steps):
-    """Iterates of Algorithm 3 as weights of atoms, the Frank-Wolfe gap before each step, and whether the step was a drop step."""
+    """Algorithm 3 on weights of atoms: iterates, Frank-Wolfe gap before each step, drop steps."""
     w = np.zeros(products.shape[1])
     w[0] = 1.0
     iterates, gaps, drops = [w], [], []
@@ -670,10 +747,14 @@ def frank_wolfe(products, weights, steps):
         direction, longest = (forward, 1.0) if is_forward else (backward, w[away] / (1.0 - w[away]))
         change = products @ direction
         low, high = 0.0, longest
-        if -(weights * loss.alpha(at + longest * change)) @ change > 0.0:
+
+        def rising(step, at=at, change=change):
+            return -(weights * loss.alpha(at + step * change)) @ change > 0.0
+
+        if rising(longest):
             for _ in range(50):
                 middle = 0.5 * (low + high)
-                low, high = (low, middle) if -(weights * loss.alpha(at + middle * change)) @ change > 0.0 else (middle, high)
+                low, high = (low, middle) if rising(middle) else (middle, high)
         else:
             low = longest
         drop = not is_forward and low == longest
@@ -686,15 +767,21 @@ def frank_wolfe(products, weights, steps):
 
 
 true_path, true_gaps, _ = frank_wolfe(population.products, population.weights, 300)
-true_risk = lambda w: population.weights @ loss.value(population.products @ w)  # noqa: E731
+
+
+def true_risk(w):
+    return population.weights @ loss.value(population.products @ w)
+
+
 least = true_risk(true_path[-1]) - true_gaps[-1]
-print(f"smallest risk over D: {least:.4f}, its Frank-Wolfe gap below 1e-4: {true_gaps[-1] < 1e-4}, atoms {np.sum(true_path[-1] > 1e-9)}")
+print(f"smallest risk over D: {least:.4f}, Frank-Wolfe gap below 1e-4: {true_gaps[-1] < 1e-4}")
 assert 0.0 <= true_gaps[-1] < 1e-4
 
 # %% tags=["HDSL19-C1"]
 rng, steps, samples = np.random.default_rng(9), 40, 100
 excess, training, generalization = np.empty((3, samples, steps + 1))
-count, progress, lipschitz = np.empty((samples, steps + 1), int), np.empty((samples, steps + 1), int), np.empty(samples)
+count, progress = np.empty((2, samples, steps + 1), int)
+lipschitz = np.empty(samples)
 for row in range(samples):
     weights = population.sample_weights(n, rng)
     path, gaps, drops = frank_wolfe(population.products, weights, steps + 60)
@@ -711,18 +798,22 @@ bounds = Bounds(n, 6, population.lam, entry)
 assert np.all(count <= np.arange(steps + 1) + 1) and np.all(2 * progress >= np.arange(steps + 1))
 rate = 16.0 * lipschitz[:, None] * population.lam**2 / (progress + 2)
 assert np.all(training[:, 1:] <= rate[:, 1:])
-print("k    atoms (largest)  drop steps   L_S - min  its bound    L - L_S   excess (largest)   corrected   printed")
+print("          drop    training   its      mean     excess   bound:")
+print(" k atoms  steps   error      bound    L - L_S  risk     corrected   printed")
 for k in (1, 2, 5, 10, 20, 40):
     of_k = [bounds.excess(delta, bound) for bound in rate[:, k]]
     printed = [bounds.printed_excess(k, delta, L) for L in lipschitz]
     assert np.mean(excess[:, k] > of_k) <= delta
-    numbers = training[:, k].max(), rate[:, k].min(), generalization[:, k].mean(), excess[:, k].max(), min(of_k), min(printed)
-    shown = "{:11.4f} {:10.3f} {:10.4f} {:18.4f} {:11.3f} {:9.3f}".format(*numbers)
-    print(f"{k:2} {count[:, k].max():12} {(k - progress[:, k]).sum():16} {shown}")
+    means = training[:, k].max(), rate[:, k].min(), generalization[:, k].mean(), excess[:, k].max()
+    shown = "{:8.4f} {:8.3f} {:10.4f} {:8.4f} {:11.3f} {:9.3f}".format(
+        *means, min(of_k), min(printed)
+    )
+    print(f"{k:2} {count[:, k].max():5} {(k - progress[:, k]).sum():6} {shown}")
 early = MonteCarlo(generalization[:, 1])
 assert count[:, 1].max() == 2 and early.mean > 4 * early.error
 share = np.mean(count[:, 1] == 2)
-print(f"\nafter one iteration: {share:.2f} of the solutions have two atoms; mean of L - L_S {early.mean:.3f} +- {early.error:.3f}")
+print(f"\nafter one iteration: {share:.2f} of the solutions have two atoms")
+print(f"mean of L - L_S after one iteration: {early.mean:.4f} +- {early.error:.4f}")
 
 # %% [markdown]
 # The solution after one iteration has two atoms, outside of $D^{(1)}$; drop steps occur; and the mean of $L -
@@ -743,10 +834,13 @@ printed = np.array([large.printed_excess(int(k), 0.05, 1.0) for k in iterations]
 corrected = np.array([large.excess(0.05, 16.0 / (k + 2)) for k in iterations])
 true_from = next(k for k in range(1, 10) if k**16 >= 1000 * 999)
 best = int(iterations[np.argmin(printed)])
-print(f"n = 10^6, d = 1000, lam B_X = 1, L = 1: printed bound smallest at k = {best}, above the corrected one from k = {true_from} on")
-assert 1 < best < 10**4 and np.all(np.diff(corrected) < 0.0) and np.all((corrected < printed)[iterations >= true_from])
+print(f"n = 10^6, d = 1000, lam B_X = 1, L = 1: printed bound smallest at k = {best},")
+print(f"and above the corrected one from k = {true_from} on")
+assert 1 < best < 10**4 and np.all(np.diff(corrected) < 0.0)
+assert np.all((corrected < printed)[iterations >= true_from])
 curves = {"corrected (no drop steps)": (corrected, True), "printed": (printed, False)}
-plots_hdsl.measured_and_bounds(iterations, {}, curves, title="excess risk bounds", xlabel="iterations k", ylabel="bound")
+labels = {"title": "excess risk bounds", "xlabel": "iterations k", "ylabel": "bound"}
+plots_hdsl.measured_and_bounds(iterations, {}, curves, **labels)
 plt.show()
 
 # %% [markdown]
@@ -783,7 +877,9 @@ for d in (4, 16, 64, 256):
         X, y = signs_data(d)(90, rng)
         sigma = rng.choice([-1.0, 1.0], 30) * ((y[:30] == y[30:60]) & (y[:30] != y[60:]))
         G = X[:30].T @ (sigma[:, None] * (X[30:60] - X[60:])) / 30
-        values.append((largest_at_atoms(X, y, sigma, 1.0) / 2.0, 2.0 * np.abs(G).max(), np.linalg.norm(G)))
+        values.append(
+            (largest_at_atoms(X, y, sigma, 1.0) / 2.0, 2.0 * np.abs(G).max(), np.linalg.norm(G))
+        )
     row = np.mean(values, axis=0)
     ratios.append(row[2] / row[1])
     print(f"{d:4} {row[0]:8.2f} {row[1]:10.2f} {row[2]:16.2f}")
