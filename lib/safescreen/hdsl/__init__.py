@@ -1,16 +1,27 @@
-"""Sparse similarities ``x'Mx`` in very many dimensions, by Frank-Wolfe with away steps (HDSL19)."""
+"""Sparse similarities ``x'Mx`` in very many dimensions, by Frank-Wolfe with away steps (HDSL19), and what the paper compares them with."""
 
+from safescreen.hdsl.diagonal import DiagonalSimilarity, fit_diagonal
 from safescreen.hdsl.frank_wolfe import FrankWolfe
 from safescreen.hdsl.neighbors import NeighborError, neighbor_error, predict_neighbors
+from safescreen.hdsl.oasis import BilinearSimilarity, Projection, fit_oasis, pca_projection, random_projection
 from safescreen.hdsl.similarity import SparseSimilarity
+from safescreen.hdsl.svm import fit_svm
 from safescreen.hdsl.triplets import nearest_triplets, random_triplets
 
 __all__ = [
+    "BilinearSimilarity",
+    "DiagonalSimilarity",
     "FrankWolfe",
     "NeighborError",
+    "Projection",
     "SparseSimilarity",
+    "fit_diagonal",
+    "fit_oasis",
+    "fit_svm",
     "nearest_triplets",
     "neighbor_error",
+    "pca_projection",
     "predict_neighbors",
+    "random_projection",
     "random_triplets",
 ]

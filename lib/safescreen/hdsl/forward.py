@@ -25,8 +25,9 @@ def exact(constraints, rng=None):
     """Return the best atom of all (HDSL19 Algorithm 3, line 3), ties to the lower i, then j; `rng` is not used.
 
     With ``W = B + B'`` and ``c_i = ||W x_i|| ||x_i||`` for the columns x_i of X, the Cauchy-Schwarz inequality, used once from each
-    side, gives ``|x_i'W x_j| <= sqrt(c_i c_j) <= (c_i + c_j)/2``, so an atom's value is at most ``h_i + h_j`` with ``h_i = x_i'B x_i + c_i/2``.
-    Rows are searched by decreasing h until the sum of the next two is below the best value found: no pair of the rest can be better.
+    side, gives ``|x_i'W x_j| <= sqrt(c_i c_j) <= (c_i + c_j)/2``. So an atom's value is at most ``h_i + h_j`` with
+    ``h_i = x_i'B x_i + c_i/2``. Rows are searched by decreasing h until the sum of the next two is below the best value found: no pair
+    of the rest can be better.
 
     Parameters
     ----------
