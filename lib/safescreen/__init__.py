@@ -1,7 +1,7 @@
 """Safe screening: prove, before solving, that a term of a learning problem cannot matter, and leave it out."""
 
 from safescreen import _numba as _numba  # first: chooses the compile cache before numba is imported
-from safescreen import ranges, rules, spheres, svm
+from safescreen import hdsl, ranges, rules, spheres, svm
 from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
 from safescreen.losses import Hinge, SmoothedHinge, SquaredHinge
 from safescreen.paths import Path, path
@@ -33,6 +33,7 @@ __all__ = [
     "Sphere",
     "SquaredHinge",
     "Triplets",
+    "hdsl",
     "path",
     "pull",
     "ranges",

@@ -84,9 +84,9 @@ def fit_diagonal(X, triplets, lam, penalty="l2", *, gamma=1.0, tol=1e-6, max_ite
 
     Examples
     --------
-    >>> X = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> fit_diagonal(X, [[0, 1, 2]], 1e-3, "l1").weights.round(3).tolist()
-    [0.999, 0.0]
+    >>> X = np.array([[1.0, 1.0], [2.0, 0.0], [0.0, 1.0]])
+    >>> fit_diagonal(X, [[0, 1, 2]], 0.1, "l1").weights.round(3).tolist()
+    [0.475, 0.0]
     """
     X = check_sparse_points(X)
     triplets = check_triplets(triplets, X.shape[0])
@@ -112,12 +112,13 @@ def fit_diagonal(X, triplets, lam, penalty="l2", *, gamma=1.0, tol=1e-6, max_ite
     step = 1.0 / (1.02 * _largest_eigenvalue(lambda w: adjoint(margins(w)), X.shape[1]) / (gamma * T) + 1e-300)
 
     def proximal(w):
-        return w / (1.0 + 2.0 * step * lam) if penalty == "l2" else np.sign(w) * np.maximum(np.abs(w) - step * lam, 0.0)
+        return w / (1.0 + 2.0 * step * lam) if penalty == "l2" else np.maximum(w - step * lam, 0.0) + np.minimum(w + step * lam, 0.0)
 
     w = momentum = np.zeros(X.shape[1])
     u = ahead = np.zeros(T)
     t, last, converged, iteration = 1.0, value(w, u), False, 0
-    for iteration in range(1, max_iter + 1):
+    while iteration < max_iter and not converged:
+        iteration += 1
         new = proximal(momentum + step / T * adjoint(loss.alpha(ahead)))
         new_u = margins(new)
         objective = value(new, new_u)
@@ -129,8 +130,6 @@ def fit_diagonal(X, triplets, lam, penalty="l2", *, gamma=1.0, tol=1e-6, max_ite
         factor = (t - 1.0) / after
         momentum, ahead = new + factor * (new - w), new_u + factor * (new_u - u)
         w, u, t, last = new, new_u, after, objective
-        if converged:
-            break
     if not converged:
         warnings.warn(f"diagonal similarity: tol={tol:g} not reached in {max_iter} iterations", ConvergenceWarning, stacklevel=2)
     return DiagonalSimilarity(w, float(last), iteration)

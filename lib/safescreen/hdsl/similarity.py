@@ -27,11 +27,11 @@ class SparseSimilarity:
 
     Examples
     --------
-    >>> similarity = SparseSimilarity(np.array([[0, 2, -1]]), np.array([1.0]), 2.0, 3)
+    >>> similarity = SparseSimilarity(np.array([[0, 2, -1]]), np.array([1.0]), 4.0, 3)
     >>> similarity.to_sparse().toarray().tolist()
-    [[2.0, 0.0, -2.0], [0.0, 0.0, 0.0], [-2.0, 0.0, 2.0]]
+    [[4.0, 0.0, -4.0], [0.0, 0.0, 0.0], [-4.0, 0.0, 4.0]]
     >>> similarity([[1.0, 5.0, 0.0]], [[1.0, 5.0, 0.0], [0.0, 5.0, 1.0]]).tolist()
-    [[2.0, -2.0]]
+    [[4.0, -4.0]]
     """
 
     atoms: np.ndarray = field(repr=False)
