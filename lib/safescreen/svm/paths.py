@@ -1,6 +1,5 @@
 """Paths in C (SSS14 section IV-B and Algorithm 1): each solution is the reference of the tests for the next."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -8,9 +7,10 @@ import numpy as np
 from safescreen._checks import check_lam, check_scalar, check_vector
 from safescreen.paths import Path
 from safescreen.rules import Screened
-from safescreen.solvers import ConvergenceWarning, Solution, solve
-from safescreen.solvers.solution import PackedDual, PackedMasks
-from safescreen.spheres import reference_accuracy
+from safescreen.solvers.methods import check_method
+from safescreen.solvers.projected_gradient import Descent
+from safescreen.solvers.reduction import Reduction, parse_screening
+from safescreen.solvers.solve import check_freq, check_limits, run, warn_if_not_converged
 from safescreen.svm.balls import ball_test_1, ball_test_2, choose_s, intersection_test
 from safescreen.svm.eps import eps_next_C
 from safescreen.svm.references import as_reference, c_min, problem_of, solution_below_c_min
@@ -43,7 +43,7 @@ def path(terms, Cs, test="IT", loss=None, *, rtol=1e-6, tol=0.0, screening=("MGB
     screening : tuple of str
         Spheres by which a solve screens on as it goes, which the papers do not; ``()`` is the papers' form.
     **options
-        For :func:`safescreen.solve`.
+        ``freq``, ``max_iter``, ``method`` of :func:`safescreen.solve`.
 
     Returns
     -------
@@ -119,8 +119,7 @@ def _walk(prob, grid, first, test, options):
     while True:
         screened = None if test is None or reference is None else TESTS[test](terms, C, reference, loss=prob.loss)
         screened = Screened(np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)) if screened is None else screened
-        start = None if reference is None else reference.w
-        solutions.append(solve_screened(prob, C, screened, start, **options))
+        solutions.append(solve_screened(prob, C, screened, reference, **options))
         rates.append(screened.rate)
         reference = as_reference(solutions[-1])
         try:
@@ -129,46 +128,46 @@ def _walk(prob, grid, first, test, options):
             return Path(solutions, rates, "grid")
 
 
-def solve_screened(prob, C, screened, x0=None, *, rtol=1e-6, tol=0.0, **options) -> Solution:
+def solve_screened(prob, C, screened, reference=None, *, rtol=1e-6, tol=0.0, screening=(), freq=10, max_iter=10_000, method="auto"):
     """Solve for C what a test leaves of a problem, and judge the result on all of it.
 
-    Samples in R are dropped, those in L folded into the linear term (:meth:`safescreen.Problem.reduce`). The gap is that of `prob`,
-    screened samples included: where they cost something at a point that is optimal to a tolerance only, the smaller problem is solved
-    further.
+    Samples in R are dropped, those in L folded into the linear term. The gap is that of `prob`, screened samples included: where they cost
+    something at a point that is optimal to a tolerance only, the smaller problem is solved further.
+
+    Parameters
+    ----------
+    prob : Problem
+    C : float > 0
+    screened : Screened
+        What is certain for C.
+    reference : Reference, optional
+        Where to start.
+    rtol, tol, screening, freq, max_iter, method
+        As in :func:`safescreen.solve`.
+
+    Returns
+    -------
+    Solution
     """
-    lam, alpha, status = 1.0 / C, np.zeros(len(prob)), screened.in_L + 2 * screened.in_R
-    reduced, left = prob.reduce(screened.in_L, screened.in_R), ~(screened.in_L | screened.in_R)
-    n_iter, factor = 0, 1.0
-    while True:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            part = solve(reduced, lam, rtol=factor * rtol, tol=factor * tol, x0=x0, **options)
-        n_iter += part.n_iter
-        alpha[screened.in_L], alpha[left] = 1.0, part.alpha
-        e = prob.evaluate(part.x, lam, alpha)
-        converged = bool(e.gap <= max(tol, rtol * abs(e.primal)))
-        if converged or not part.converged or factor < 1e-4:
-            break
-        x0, factor = part.x, 0.1 * factor
-    if not converged:
-        text = f"C = {C:g}: duality gap {e.gap:.3g} after {n_iter} iterations, asked for {max(tol, rtol * abs(e.primal)):.3g}"
-        warnings.warn(text, ConvergenceWarning, stacklevel=2)
-    if part.screened is not None:
-        status[left] = part.screened.in_L + 2 * part.screened.in_R
-    return replace(
-        part,
-        gap=e.gap,
-        primal=e.primal,
-        loss=e.loss,
-        n_iter=n_iter,
-        converged=converged,
-        n_L=int(np.count_nonzero(status == 1)),
-        n_R=int(np.count_nonzero(status == 2)),
-        eps=reference_accuracy(e),
-        problem=prob,
-        packed=PackedMasks(status),
-        fractional=PackedDual(alpha),
-    )
+    limits = check_limits(tol, rtol, max_iter)
+    state, alpha = Descent(prob.cone.zeros()), None
+    if reference is not None:
+        state, alpha = Descent(reference.w), reference.alpha if prob.loss.smoothing == 0.0 else None
+    options = (limits, parse_screening(screening), check_freq(freq), False, None)
+    solution, _ = run(_Certain(prob, screened), 1.0 / C, state, *options, alpha=alpha, method=check_method(method, prob))
+    warn_if_not_converged(solution, limits)
+    return solution
+
+
+class _Certain(Reduction):
+    """A reduction that begins with the masks of a test; their ball was not enlarged."""
+
+    def __init__(self, whole, screened):
+        super().__init__(whole)
+        self.status[:] = screened.in_L + 2 * (screened.in_R & ~screened.in_L)
+        self.n_L, self.n_R, self.slack = screened.n_L, screened.n_R, 0.0
+        if self.n_L + self.n_R:
+            self.problem, self._ids = whole.reduce_by(self.status)
 
 
 def check_grid(Cs):

@@ -102,15 +102,15 @@ def safe_screening_path(terms, Cs, loss=None, *, M=5, rtol=1e-6, tol=0.0, screen
     options = {"rtol": rtol, "tol": tol, "screening": screening, **options}
     nothing = Screened(np.zeros(len(prob), dtype=bool), np.zeros(len(prob), dtype=bool))
     solutions, rates = [solve_screened(prob, Cs[0], nothing, **options)], [0.0]
-    last = solve_screened(prob, Cs[-1], nothing, solutions[0].x, **options)
+    last = solve_screened(prob, Cs[-1], nothing, as_reference(solutions[0]), **options)
     between = Cs[1:-1]
     for group in (between[i : i + M] for i in range(0, between.size, M)):
         a = as_reference(solutions[-1])
         first = _rule(prob, a, as_reference(last), float(group[-1]))
-        far = solve_screened(prob, float(group[-1]), first, a.w, **options)
+        far = solve_screened(prob, float(group[-1]), first, a, **options)
         screened = dome_test(terms, a, far, prob.loss)
         for C in group[:-1]:
-            solutions.append(solve_screened(prob, float(C), screened, solutions[-1].x, **options))
+            solutions.append(solve_screened(prob, float(C), screened, as_reference(solutions[-1]), **options))
             rates.append(screened.rate)
         solutions.append(far)
         rates.append(first.rate)
