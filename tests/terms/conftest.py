@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import safescreen as ss
+from naive.features import size
 from naive.harness import truth
 from safescreen.rules import RULES
 from safescreen.spheres import SPHERES, PathReference, Reference, reference_accuracy
@@ -58,11 +59,10 @@ def assert_safe():
 
     def check(problem, exact, lam):
         solution, known = truth(problem, exact, lam)
-        size = float(np.linalg.norm(solution.x))
-        assert float(known.eps) < 1e-4 * size, "a reference this vague would prove nothing"
+        assert float(known.eps) < 1e-4 * size(solution.x), "a reference this vague would prove nothing"
         points, screened = [], np.zeros(2, dtype=int)
         ss.solve(problem, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda state, x: points.append(x))
-        zero, rng = np.zeros_like(solution.x), np.random.default_rng(0)
+        zero, rng = problem.cone.zeros(), np.random.default_rng(0)
         alphas = (None, solution.alpha, rng.uniform(size=len(problem)) * min(problem.loss.cap, 3.0))
         for x in (zero, 1e3 * solution.x, *points[::6], solution.x):
             references = [Reference(problem, problem.evaluate(x, lam, alpha)) for alpha in alphas]
