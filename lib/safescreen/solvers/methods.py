@@ -18,7 +18,8 @@ def _gradient(reduction, lam, state, limits, alpha, **options):
 
 def _newton(reduction, lam, state, limits, alpha, **options):
     if reduction.whole.loss.smoothing == 0.0:
-        return minimize_hinge(reduction, lam, state, limits, alpha, inner=newton.minimize, width=newton.WIDTH, **options)
+        options |= {"inner": newton.minimize, "width": newton.WIDTH, "accuracy": newton.ACCURACY}
+        return minimize_hinge(reduction, lam, state, limits, alpha, **options)
     return newton.minimize(reduction, lam, state, limits, **options), None
 
 

@@ -20,12 +20,12 @@ __all__ = ["minimize_hinge"]
 WIDTH, NARROWER, NARROWEST = 0.1, 0.3, 1e-6
 """First width g, the factor it shrinks by when the gap falls too slowly, and the smallest one."""
 
-INNER, SLOW, STALLED = 0.02, 0.95, 30
+ACCURACY, SLOW, STALLED = 0.02, 0.95, 30
 """Inner gap relative to the outer one; what counts as slow; rounds without progress before giving up."""
 
 
 def minimize_hinge(
-    reduction, lam, state, limits, alpha=None, *, inner=minimize, width=WIDTH, screen=None, freq=10, active_set=False, callback=None
+    reduction, lam, state, limits, alpha=None, *, inner=minimize, width=WIDTH, accuracy=ACCURACY, screen=None, freq=10, active_set=False, callback=None
 ):
     """Solve the problem with the hinge; like :func:`minimize`, and returns the dual point too.
 
@@ -39,6 +39,8 @@ def minimize_hinge(
         Solver of the smoothed problems.
     width : float
         First width g of them.
+    accuracy : float
+        Their gap, relative to the one that is left.
 
     Returns
     -------
@@ -54,7 +56,7 @@ def minimize_hinge(
         smoothed = _around(reduction.problem, alpha if explicit else None, width)
         alpha = None  # one array of length T less while the inner problem is solved
         descent = Descent(state.x, state.step, state.n_iter)
-        tol = limits.tol if best is None else max(INNER * best.gap, 0.2 * max(limits.tol, limits.rtol * abs(best.primal)))
+        tol = limits.tol if best is None else accuracy * max(best.gap, 10.0 * limits.tol, 10.0 * limits.rtol * abs(best.primal))
         target = Limits(tol, 1e-3 if best is None else 0.0, limits.max_iter)
         inner(Reduction(smoothed), lam, descent, target, active_set=active_set, freq=freq)
         state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter

@@ -10,10 +10,13 @@ from scipy import linalg, sparse
 
 from safescreen._numba import njit
 
-__all__ = ["WIDTH", "minimize"]
+__all__ = ["ACCURACY", "WIDTH", "minimize"]
 
 WIDTH = 0.003
 """First width of the smoothed problems that stand for the hinge: Newton steps do not mind how strongly they are curved."""
+
+ACCURACY = 1e-5
+"""How far they are solved, relative to the hinge's gap: the last step of a finite method is the cheapest."""
 
 STALLED = 3
 """Steps that do not lower the objective by more than rounding before giving up."""
@@ -52,7 +55,7 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
         step = _step(reduction.problem, e)
         if step is None:
             break
-        x, state.n_iter = x + step, state.n_iter + 1
+        x, state.n_iter = reduction.problem.cone.project(x + step), state.n_iter + 1
         e = reduction.problem.evaluate(x, lam)
     state.evaluation, state.x, state.step = best, best.x, None
     return limits.reached(best.gap, best.primal)
@@ -64,15 +67,11 @@ def _step(problem, e):
     margins, gradient = terms.margins(e.x), e.gradient
     slack = terms.threshold - margins
     curved = np.flatnonzero((slack > 0.0) & (slack < loss.smoothing * loss.cap))
-    weights = None if terms.weights is None else terms.weights
     direction = _direction(terms, gradient, curved, loss.smoothing, lam)
     slopes = terms.margins(direction)
-    linear = lam * problem.cone.inner(e.x, direction)
-    if problem.linear is not None:
-        linear -= problem.cone.inner(problem.linear, direction)
-    square = lam * problem.cone.inner(direction, direction)
-    ones = np.ones(1) if weights is None else weights
-    t = _line_search(slack, slopes, ones, int(ones.size > 1), loss.smoothing, loss.cap, linear, square)
+    down, square = problem.cone.inner(gradient, direction), lam * problem.cone.inner(direction, direction)
+    weights = np.ones(1) if terms.weights is None else terms.weights
+    t = _line_search(slack, slopes, weights, int(terms.weights is not None), loss.smoothing, loss.cap, down, square)
     return t * direction if t > 0.0 else None
 
 
@@ -122,23 +121,25 @@ def _conjugate_gradients(apply, b):
 
 
 @njit
-def _line_search(slack, slopes, weights, step, width, cap, linear, square):
+def _line_search(slack, slopes, weights, step, width, cap, down, square):
     """Return the t > 0 that minimizes the objective along a direction, by safeguarded Newton steps on its slope.
 
-    ``slope(t) = linear + t square - sum_t w_t alpha_t(slack - t slopes) slopes`` is increasing and piecewise linear.
+    ``slope(t) = down + t square - sum_t w_t (alpha_t(slack - t slopes) - alpha_t(slack)) slopes`` is increasing and piecewise linear;
+    written with differences it does not cancel near the solution.
     """
     low, high, t = 0.0, np.inf, 1.0
     for _ in range(100):
-        value, curvature = linear + t * square, square
+        value, curvature = down + t * square, square
         for i in range(slack.size):
-            s = slack[i] - t * slopes[i]
-            if s > 0.0:
-                w = weights[i * step] * slopes[i]
-                if s < width * cap:
-                    value -= w * s / width
-                    curvature += w * slopes[i] / width
-                else:
-                    value -= w * cap
+            before, moved = min(max(slack[i], 0.0), width * cap), slack[i] - t * slopes[i]
+            after = min(max(moved, 0.0), width * cap)
+            w = weights[i * step] * slopes[i] / width
+            if after == moved and before == slack[i]:
+                value += w * t * slopes[i]
+            else:
+                value -= w * (after - before)
+            if moved > 0.0 and moved < width * cap:
+                curvature += w * slopes[i]
         if value > 0.0:
             high = t
         else:
