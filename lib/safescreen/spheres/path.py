@@ -14,6 +14,7 @@ def path_bound(x0, lam0, lam1):
 
     Examples
     --------
+    >>> import numpy as np
     >>> path_bound(np.array([2.0]), 2.0, 1.0).center.tolist()
     [3.0]
     """
@@ -37,6 +38,7 @@ def relaxed_path_bound(x0, eps, lam0, lam1):
 
     Examples
     --------
+    >>> import numpy as np
     >>> round(relaxed_path_bound(np.array([2.0]), 0.5, 2.0, 1.0).radius, 12)
     2.0
     """
