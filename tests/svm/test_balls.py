@@ -1,0 +1,209 @@
+"""Ball tests 1 and 2 and the intersection test: right for any reference, equal to what is printed for exact ones."""
+
+import warnings
+from functools import lru_cache
+from itertools import product
+
+import numpy as np
+import pytest
+
+import safescreen as ss
+from instances import instance
+from naive import naive_svm
+from naive.harness import truth
+from safescreen import svm
+from safescreen.svm.balls import ball_of
+
+KINDS = ("dense", "csr", "kernel")
+GAMMAS = (0.0, 0.05, 0.5)
+HINGE = ss.Hinge()
+
+
+@lru_cache
+def solved(kind, data, gamma, fraction=0.1):
+    """Return the instance, its problem, C and the truth about the solution there."""
+    of = instance(kind, data)
+    prob, lam = of.problem(gamma), of.lam(fraction)
+    known = truth(prob, of.exact(gamma), lam)[1]
+    return of, prob, 1.0 / lam, known
+
+
+def references(of, prob, C):
+    """Yield references: good, bad and arbitrary, for larger and smaller C."""
+    rng = np.random.default_rng(0)
+    for factor, rtol in product((0.5, 0.9, 1.0, 1.2), (1e-12, 1e-4, 0.3)):
+        with warnings.catch_warnings():  # on hostile data a reference is as inexact as it comes out
+            warnings.simplefilter("ignore", ss.ConvergenceWarning)
+            solution = ss.solve(prob, 1.0 / (factor * C), tol=0.0, rtol=rtol, screening=(), max_iter=300)
+        yield svm.reference(solution)
+    yield svm.Reference(of.feasible(rng, 0.5), rng.uniform(size=len(prob)), C, prob.loss)
+    smallest = svm.c_min(prob.terms, prob.loss)
+    if 0.0 < smallest < np.inf:
+        yield svm.solution_below_c_min(prob.terms, smallest, prob.loss)
+
+
+CASES = [(kind, "normal", gamma) for kind in KINDS for gamma in GAMMAS]
+CASES += [("dense", data, gamma) for data in ("duplicates", "zeros", "ties", "tiny", "huge", "outlier") for gamma in (0.0, 0.05)]
+
+
+@pytest.mark.parametrize(("kind", "data", "gamma"), CASES)
+def test_contained_and_right(kind, data, gamma):
+    of, prob, C, known = solved(kind, data, gamma)
+    rng, terms, loss = np.random.default_rng(1), prob.terms, prob.loss
+    for reference in references(of, prob, C):
+        best = svm.choose_s(terms, C, reference)
+        for feasible in (None, prob.cone.zeros(), of.feasible(rng, float(prob.cone.norm(reference.w)))):
+            w = reference.w if feasible is None else feasible
+            assert known.contained(svm.ball_1(terms, C, reference, feasible))
+            assert known.right(svm.ball_test_1(terms, C, reference, feasible))
+            for s in (best, rng.integers(0, 2, len(terms)), rng.uniform(size=len(terms))):
+                assert known.contained(svm.ball_2(terms, C, w, s, loss))
+                assert known.right(svm.ball_test_2(terms, C, w, s, loss))
+                assert known.right(svm.intersection_test(terms, C, reference, s, feasible))
+
+
+@pytest.mark.parametrize("gamma", GAMMAS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_intersection_screens_what_either_ball_does_and_they_screen(kind, gamma):
+    _, prob, C, _ = solved(kind, "normal", gamma)
+    terms, n_found, n_more = prob.terms, 0, 0
+    for factor in (0.3, 0.7, 0.9):
+        reference = svm.reference(ss.solve(prob, 1.0 / (factor * C), tol=0.0, rtol=1e-9))
+        s = svm.choose_s(terms, C, reference)
+        alone = svm.ball_test_1(terms, C, reference) | svm.ball_test_2(terms, C, reference.w, s, prob.loss)
+        both = svm.intersection_test(terms, C, reference)
+        assert not (alone.in_L & ~both.in_L).any() and not (alone.in_R & ~both.in_R).any()
+        n_found, n_more = n_found + alone.n_L + alone.n_R, n_more + both.n_L + both.n_R
+    assert n_more > n_found > 20
+
+
+def printed_case(seed=0, n=30, d=3):
+    """Return samples, their rows, a C0 and an exact reference for it."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    X = rng.standard_normal((n, d)) + 0.8 * y[:, None]
+    terms = ss.Samples(X, y)
+    C0 = 20.0 * svm.c_min(terms)
+    return terms, X * y[:, None], C0, svm.reference(ss.solve(ss.Problem(terms, HINGE), 1.0 / C0, tol=0.0, rtol=1e-13, screening=()))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("factor", [1.05, 1.5, 0.7])
+def test_exact_references_give_the_printed_balls(seed, factor):
+    terms, Z, C0, reference = printed_case(seed)
+    rng, C = np.random.default_rng(seed), factor * C0
+    for feasible in (reference.w, np.zeros(3), 1.1 * reference.w, rng.standard_normal(3)):
+        ball = svm.ball_1(terms, C, reference, feasible)
+        center, radius = naive_svm.ball_1(Z, C, reference.w, C0, feasible)
+        np.testing.assert_allclose(ball.center, center, rtol=1e-6, atol=1e-9)
+        assert ball.radius == pytest.approx(radius, rel=1e-5)
+        s = rng.integers(0, 2, len(terms)).astype(float)
+        ball = svm.ball_2(terms, C, feasible, s)
+        center, radius = naive_svm.ball_2(Z, C, feasible, s)
+        np.testing.assert_allclose(ball.center, center, rtol=1e-12, atol=1e-12)
+        assert ball.radius == pytest.approx(radius, rel=1e-9)
+    np.testing.assert_array_equal(svm.choose_s(terms, C, reference), naive_svm.best_s(Z, C, reference.w, C0))
+
+
+@pytest.mark.parametrize("factor", [1.05, 1.5, 4.0])
+def test_ball_1_is_the_path_bound_and_the_dvi_test(factor):
+    terms, Z, C0, reference = printed_case()
+    C = factor * C0
+    ball, other = svm.ball_1(terms, C, reference), ss.spheres.path_bound(reference.w, 1.0 / C0, 1.0 / C)
+    np.testing.assert_allclose(ball.center, other.center, rtol=1e-6)
+    assert ball.radius == pytest.approx(other.radius, rel=1e-5)
+    lowest = Z @ ball.center - ball.radius * np.linalg.norm(Z, axis=1)
+    np.testing.assert_allclose(lowest, naive_svm.dvi_lower(Z @ Z.T, C0 * reference.alpha, C, C0), rtol=1e-4, atol=1e-5)
+
+
+def test_the_optimum_can_be_on_the_boundary_of_ball_1():
+    """Below C_min ``w(C) = C/C0 w0``: no factor below 1 on the radius would do."""
+    terms = printed_case()[0]
+    largest = svm.c_min(terms)
+    ball = svm.ball_1(terms, largest, svm.solution_below_c_min(terms, 0.25 * largest))
+    distance = np.linalg.norm(svm.solution_below_c_min(terms, largest).w - ball.center)
+    assert 0.999999 * ball.radius < distance <= ball.radius
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_intersection_decides_as_printed(seed):
+    terms, Z, C0, reference = printed_case(seed)
+    for factor in (1.1, 1.3, 2.0):
+        C = factor * C0
+        balls = [svm.ball_1(terms, C, reference), svm.ball_2(terms, C, reference.w, svm.choose_s(terms, C, reference))]
+        pairs = [v for ball in balls for v in (ball.center, ball.radius)]
+        bounds = np.array([naive_svm.intersection_bounds(z, *pairs) for z in Z])
+        found, sure = svm.intersection_test(terms, C, reference), np.abs(bounds - 1.0).min(axis=1) > 1e-6
+        np.testing.assert_array_equal(found.in_R[sure], bounds[sure, 0] > 1.0)
+        np.testing.assert_array_equal(found.in_L[sure], bounds[sure, 1] < 1.0)
+
+
+def test_choice_of_s_is_the_best_of_all():
+    rng = np.random.default_rng(3)
+    terms = ss.Samples(rng.standard_normal((8, 3)), np.array([1, -1] * 4))
+    reference = svm.Reference(rng.standard_normal(3), rng.uniform(size=8), 1.0)
+
+    def merit(s, feasible, problem):
+        first = ball_of(problem, feasible, 2.0, reference.alpha, "BT1")
+        second = ball_of(problem, feasible, 2.0, s, "BT2")
+        return np.sum((first.center - second.center) ** 2) - second.radius**2
+
+    for feasible in (reference.w, np.zeros(3), rng.standard_normal(3)):
+        best = merit(svm.choose_s(terms, 2.0, reference, feasible), feasible, ss.Problem(terms, HINGE))
+        every = [merit(np.array(s, dtype=float), feasible, ss.Problem(terms, HINGE)) for s in product((0.0, 1.0), repeat=8)]
+        assert best == pytest.approx(max(every), rel=1e-9)
+        moved = terms.with_threshold(rng.uniform(0.5, 1.5, 8))
+        smooth = ss.Problem(moved, ss.SmoothedHinge(0.7))
+        s = svm.choose_s(moved, 2.0, reference, feasible, smooth.loss)
+        assert ((s > 0.0) & (s < 1.0)).any()
+        best = merit(s, feasible, smooth)
+        for _ in range(200):
+            assert merit(np.clip(s + 0.2 * rng.standard_normal(8), 0.0, 1.0), feasible, smooth) <= best + 1e-9
+
+
+def test_degenerate_pairs_of_balls():
+    terms, _, C0, reference = printed_case()
+    C = 1.2 * C0
+    first = svm.ball_test_1(terms, C, reference)
+    same = svm.intersection_test(terms, C, reference, s=reference.alpha)  # the same ball twice
+    np.testing.assert_array_equal(same.in_R, first.in_R)
+    np.testing.assert_array_equal(same.in_L, first.in_L)
+    huge = svm.intersection_test(terms, C, reference, s=np.zeros(len(terms)), feasible=reference.w)  # ball 1 well inside ball 2
+    assert not (first.in_R & ~huge.in_R).any() and not (first.in_L & ~huge.in_L).any()
+    below = 0.5 * svm.c_min(terms)  # all in L; the reference is exact and the ball a point
+    assert svm.intersection_test(terms, below, svm.solution_below_c_min(terms, below)).in_L.all()
+
+
+def test_a_single_sample_and_copies_of_it():
+    both = ss.Samples([[1.0, 2.0], [3.0, 1.0]], [1, -1])
+    single = both.select(np.array([True, False]))
+    start = svm.solution_below_c_min(single, svm.c_min(single))
+    assert svm.c_min(single) == pytest.approx(0.2)
+    assert not svm.intersection_test(single, 0.3, start).in_L.any()  # w(C) stays: the sample is on the kink
+    copies = ss.Samples([[1.0, 2.0]] * 4 + [[-1.0, -2.0]], [1] * 4 + [-1])
+    found = svm.intersection_test(copies, 0.039, svm.solution_below_c_min(copies, 0.03))
+    assert found.in_L.all()
+
+
+def test_a_solution_is_its_own_reference_and_brings_its_loss():
+    terms = printed_case()[0]
+    solution = ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.5)), 2.0, tol=1e-9)
+    reference = svm.reference(solution)
+    assert reference.C == 0.5 and reference.loss == ss.SmoothedHinge(0.5)
+    for test in (svm.ball_test_1, svm.intersection_test):
+        with_solution, with_reference = test(terms, 0.6, solution), test(terms, 0.6, reference, loss=ss.SmoothedHinge(0.5))
+        np.testing.assert_array_equal(with_solution.in_R, with_reference.in_R)
+
+
+def test_bad_input_is_named():
+    terms, _, C0, reference = printed_case()
+    with pytest.raises(ValueError, match="C must be greater than 0"):
+        svm.ball_1(terms, 0.0, reference)
+    with pytest.raises(TypeError, match="reference must be a Reference or a Solution, got ndarray"):
+        svm.ball_1(terms, 1.0, reference.w)
+    with pytest.raises(ValueError, match=r"alpha must have shape"):
+        svm.ball_2(terms, 1.0, reference.w, np.zeros(3))
+    with pytest.raises(ValueError, match="alpha must be at least 0"):
+        svm.Reference(reference.w, -reference.alpha, C0)
+    with pytest.raises(ValueError, match="feasible must have shape"):
+        svm.ball_2(terms, 1.0, np.zeros(2), reference.alpha)
