@@ -370,8 +370,10 @@ for _, instance, weight, rough, solved in instances:
         if printed >= 0 and distance > np.sqrt(printed) * (1 + 1e-9):
             kind = "optimum outside"
         counts[kind] += 1
-        right = np.sqrt(a + b / other + c / other**2)
-        corrected["GB"] = max(corrected["GB"], distance / right)
+        right = np.linalg.norm(rough.x + Xi / other) / 2  # with the plus sign, before the square is multiplied out
+        assert abs(right**2 - (a + b / other + c / other**2)) < 1e-12 * (a + c / other**2)
+        if right > 1e-4 * np.linalg.norm(x_star):  # else it is as small as the error of x_star
+            corrected["GB"] = max(corrected["GB"], distance / right)
         if other > weight and best.any():
             length, center = np.linalg.norm(best), (weight + other) / (2 * other) * best
             printed = (weight - other) / (2 * other) * length
