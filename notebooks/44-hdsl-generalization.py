@@ -44,30 +44,36 @@ from safescreen.hdsl.complexity import (
 # *admissible* if $y = y' \ne y''$. With a loss $\ell \ge 0$ that is 1-Lipschitz, here $\ell(u) = 0$ for $u >
 # 1$, $\frac12 (1 - u)^2$ between 0 and 1, and $\frac12 - u$ for $u < 0$,
 #
-# $$L_M(z, z', z'') = [\,y = y' \ne y''\,]\;\ell\big(\langle x (x' - x'')^\top, M\rangle\big), \qquad
-# L_S(M) = \frac{1}{n(n-1)(n-2)} \sum_{i \ne j \ne k} L_M(z_i, z_j, z_k), \qquad L(M) = \mathbb{E}\, L_M .$$
+# $$L_M(z, z', z'') = [\,y = y' \ne y''\,]\;\ell\big(\langle x (x' - x'')^\top, M\rangle\big), $$
+#
+# $$L_S(M) = \frac{1}{n(n-1)(n-2)} \sum_{i \ne j \ne k} L_M(z_i, z_j, z_k), \qquad L(M) = \mathbb{E}\, L_M .$$
 #
 # $M$ is a convex combination of at most $k$ of the *atoms* $\lambda (e_a \pm e_b)(e_a \pm e_b)^\top$: call this
 # set $D^{(k)}$, and $D$ the whole convex hull. $B_X$ bounds the entries of $x (x' - x'')^\top$, and $m =
 # \lfloor n/3 \rfloor$.
 #
-# > **As printed.** (HDSL19 Lemma 1) The Rademacher complexity of the losses of $D^{(k)}$ is at most $8 \lambda
-# > B_X \sqrt{2 \log k / m}$.
+# > **As printed.** The Rademacher complexity of the losses of $D^{(k)}$ is at most (HDSL19 Lemma 1)
 # >
-# > (Theorem 1) With probability $1 - \delta$, for every $M$ in $D^{(k)}$, $L(M) - L_S(M) \le 16 \lambda B_X
-# > \sqrt{2 \log k / m} + 12 \lambda B_X \sqrt{2 \log(2/\delta) / n}$.
+# > $$8 \lambda B_X \sqrt{2 \log k / m} .$$
 # >
-# > (Corollary 1) With probability $1 - \delta$, what Algorithm 3 returns after $k$ iterations has an excess
-# > risk of at most $\frac{16 L \lambda^2}{k + 2} + 16 \lambda B_X \sqrt{2 \log k / m} + 20 \lambda B_X
-# > \sqrt{\log(4/\delta) / n}$.
+# > With probability $1 - \delta$, for every $M$ in $D^{(k)}$ (Theorem 1),
+# >
+# > $$L(M) - L_S(M) \le 16 \lambda B_X \sqrt{2 \log k / m} + 12 \lambda B_X \sqrt{2 \log(2/\delta) / n} .$$
+# >
+# > With probability $1 - \delta$, what Algorithm 3 returns after $k$ iterations has an excess risk of at most
+# > (Corollary 1)
+# >
+# > $$\frac{16 L \lambda^2}{k + 2} + 16 \lambda B_X \sqrt{2 \log k / m} + 20 \lambda B_X \sqrt{\log(4/\delta) / n} .$$
 #
-# > **As it holds.** With $N = d(d-1)$, the number of atoms, and for every $k$: the complexity is at most $2
-# > \lambda B_X \sqrt{2 \log N / m}$;
+# > **As it holds.** Let $N = d(d-1)$, the number of atoms. For every $k$, in the same order,
 # >
-# > $$L(M) - L_S(M) \le 4 \lambda B_X \sqrt{2 \log N / m} + (\ell(0) + 4 \lambda B_X) \sqrt{\log(1/\delta) / 2n} ;$$
+# > $$2 \lambda B_X \sqrt{2 \log N / m} ,$$
 # >
-# > and the excess risk is at most $\frac{16 L \lambda^2}{k' + 2} + 4 \lambda B_X \sqrt{2 \log N / m} + 8
-# > \lambda B_X \sqrt{2 \log(1/\delta) / n}$, where $k' \ge k/2$ counts the iterations that are not drop steps.
+# > $$L(M) - L_S(M) \le 4 \lambda B_X \sqrt{2 \log N / m} + (\ell(0) + 4 \lambda B_X) \sqrt{\log(1/\delta) / 2n} ,$$
+# >
+# > $$\frac{16 L \lambda^2}{k' + 2} + 4 \lambda B_X \sqrt{2 \log N / m} + 8 \lambda B_X \sqrt{2 \log(1/\delta) / n} ,$$
+# >
+# > where $k' \ge k/2$ counts the iterations that are not drop steps.
 #
 # (The paper writes $B_X$ and the dual norm for any pair of norms; these are its constants for the largest
 # entry, where $\|M\|_1 \le 4\lambda$, its equation 14.)
@@ -109,7 +115,8 @@ for n in range(3, 9):
     mean_of_means = Fraction(int(blocks.sum()), m * math.factorial(n))
     assert mean_of_means == u_statistic
     mean, gap = str(mean_of_means), mean_of_means - u_statistic
-    print(f"n = {n}: {len(shuffled):5} permutations, {m} block(s), mean {mean:>9}, difference {gap}")
+    count = len(shuffled)
+    print(f"n = {n}: {count:5} permutations, {m} block(s), mean {mean:>8}, difference {gap}")
 
 # %% [markdown]
 # ## A supremum over it is at most a supremum over blocks
@@ -125,21 +132,17 @@ for n in range(3, 9):
 
 # %%
 def both_sides(Q, n, weights=(3, 2, 1), order=None):
-    """Expected suprema of U-statistic and blocks over all samples; `order` rearranges a sample."""
+    """Expected suprema of U-statistic and blocks; `order` rearranges each sample."""
     m, samples = n // 3, np.array(list(itertools.product(range(3), repeat=n)))
     probability = np.array(weights)[samples].prod(axis=1)
     ordered = samples if order is None else order(samples)
     i, j, k = np.array(list(itertools.permutations(range(n), 3))).T
     u_sum = Q[:, samples[:, i], samples[:, j], samples[:, k]].sum(axis=2).max(axis=0)
-    block_sum = (
-        Q[:, ordered[:, :m], ordered[:, m : 2 * m], ordered[:, 2 * m : 3 * m]]
-        .sum(axis=2)
-        .max(axis=0)
-    )
+    thirds = (ordered[:, part * m : (part + 1) * m] for part in range(3))
+    block_sum = Q[:, *thirds].sum(axis=2).max(axis=0)
     total = sum(weights) ** n
-    return Fraction(int(probability @ u_sum), total * len(i)), Fraction(
-        int(probability @ block_sum), total * m
-    )
+    of_u, of_blocks = int(probability @ u_sum), int(probability @ block_sum)
+    return Fraction(of_u, total * len(i)), Fraction(of_blocks, total * m)
 
 
 # %% tags=["HDSL19-L3"]
@@ -237,9 +240,9 @@ expected = 0.2 * 0.8
 for delta in (0.5, 0.1, 0.01):
     outside = np.mean(np.abs(fraction - expected) > np.sqrt(math.log(2 / delta) / (2 * n)))
     assert outside <= delta
-    print(f"share of admissible triplets, delta {delta:4}: {outside:.4f} of {draws} samples outside")
+    print(f"share of admissible triplets, delta {delta:4}: outside in {outside:.4f} of samples")
 same_sign = math.sqrt(2 * 100 * math.log(2 / 0.05))
-print(f"one sign repeated 100 times: |f| = 100, by the lemma {same_sign:.1f} with probability 0.95")
+print(f"one sign repeated 100 times: |f| = 100, the lemma would say {same_sign:.1f}")
 assert same_sign < 100.0
 
 # %% [markdown]
@@ -257,7 +260,9 @@ for n in range(3, 15):
     for split in itertools.product(range(n + 1), repeat=4):
         if sum(split) == n and split[0] > 0:
             own, others = split[0] - 1, split[1:]
-            largest = max(largest, 2 * own * sum(others) + sum(size * (size - 1) for size in others))
+            largest = max(
+                largest, 2 * own * sum(others) + sum(size * (size - 1) for size in others)
+            )
     assert largest == (n - 1) * (n - 2)
 print("n = 3 to 14: a point is in (n-1)(n-2) admissible triplets at most, and can be in as many")
 
@@ -299,10 +304,8 @@ rng = np.random.default_rng(3)
 ratios = []
 for _ in range(300):
     vectors = rng.uniform(-3.0, 3.0, (8, 12)) * rng.choice([0.1, 1.0])
-    with_loss, without = (
-        (signs @ values).max(axis=1).mean() for values in (loss.value(vectors), vectors)
-    )
-    ratios.append(with_loss / without)
+    with_loss = (signs @ loss.value(vectors)).max(axis=1).mean()
+    ratios.append(with_loss / (signs @ vectors).max(axis=1).mean())
 assert max(ratios) <= 1.0 + 1e-12
 print(f"with the loss / without it, 300 sets of vectors: {min(ratios):.2f} to {max(ratios):.2f}")
 
@@ -443,18 +446,13 @@ for name, n, d, unit, sample, B in cases:
     products = rademacher(sample, n, lam, repeats=150)
     bounds = Bounds(n, d, lam, B)
     printed = [bounds.printed_complexity(k) / bounds.unit for k in (1, 2, 10)]
-    low, high, holds = (
-        value / bounds.unit for value in (one.mean, products.mean, bounds.complexity())
-    )
+    low, high = one.mean / bounds.unit, products.mean / bounds.unit
+    holds = bounds.complexity() / bounds.unit
     three = f"{printed[0]:14.2f} {printed[1]:7.2f} {printed[2]:6.2f}"
     row = f"{low:8.3f} {high:12.3f} {three} {holds:10.2f}"
     print(f"{name:7} {n:3} {d:4} {unit:8} {row}")
-    assert high + 4 * products.error / bounds.unit < holds, (
-        "the corrected bound must hold for every k"
-    )
-    assert printed[0] == 0.0 < low - 4 * one.error / bounds.unit, (
-        "the printed bound must fail for k = 1"
-    )
+    assert high + 4 * products.error / bounds.unit < holds  # corrected: for every k
+    assert printed[0] == 0.0 < low - 4 * one.error / bounds.unit  # printed: false for k = 1
 
 # %% [markdown]
 # **The printed lemma is false for $k = 1$ in every row:** it says 0. The corrected bound is above the second
@@ -483,7 +481,8 @@ def twin_complexity(m, d, lam):
     for size, weight in zip(sizes, binom.pmf(sizes, m, 0.25), strict=True):
         if weight > 1e-14:
             with np.errstate(divide="ignore"):  # far below the middle F is zero to rounding
-                not_above = np.exp(0.5 * d * np.log1p(-binom.sf(np.arange(2 * size), 2 * size, 0.5)))
+                tail = binom.sf(np.arange(2 * size), 2 * size, 0.5)
+                not_above = np.exp(0.5 * d * np.log1p(-tail))
             total += weight * (2.0 * np.sum(1.0 - not_above) - 2.0 * size)
     return 4.0 * lam * total / m / (2.0 * lam) - 0.25 * 32.0 * lam**2 / (2.0 * lam)
 
@@ -518,12 +517,7 @@ value, bounds = twin_complexity(600, 1e300, lam), Bounds(1800, 10**300, lam, 2.0
 ten = bounds.printed_complexity(10) / bounds.unit
 print(f"\nn = 1800, d = 1e300: at least {value:.3f}, printed k=10 {ten:.3f}")
 assert 1.0 - 1e-3 < value < 1.0 + 1e-9 and ten < value
-assert (
-    failed[1e6] == []
-    and failed[1e13] == [2]
-    and failed[1e19] == [2, 3]
-    and failed[1e22] == [2, 3, 4]
-)
+assert (failed[1e6], failed[1e13], failed[1e22]) == ([], [2], [2, 3, 4])
 
 # %% [markdown]
 # So **no bound without $d$ that falls with $n$ can be true**, for any $k$: when $d$ grows there is, in the end, a pair
@@ -547,27 +541,21 @@ def both_bounds(settings):
     all_bounds = [Bounds(n, d, 1.0, 2.0) for n, d in settings]
     curves = {"corrected, any k": ([b.complexity() / 2.0 for b in all_bounds], True)}
     for k in (1, 2):
-        curves[f"printed, k = {k}"] = ([b.printed_complexity(k) / 2.0 for b in all_bounds], False)
+        printed = [b.printed_complexity(k) / 2.0 for b in all_bounds]
+        curves[f"printed, k = {k}"] = (printed, False)
     return curves
 
 
 figure, axes = plots.panels(2, height=3.6)
 options = {"ylabel": r"complexity / $\lambda B_X$", "log": "x"}
-for ax, x, values, settings, xlabel, title in (
-    (
-        axes[0],
-        dimensions,
-        by_d,
-        [(90, d) for d in dimensions],
-        "dimension d",
-        "n = 90, twin features",
-    ),
-    (axes[1], sizes, by_n, [(n, 30) for n in sizes], "sample size n", "d = 30, twin features"),
+by_dimension = by_d, [(90, d) for d in dimensions], "dimension d", "n = 90, twin features"
+by_size = by_n, [(n, 30) for n in sizes], "sample size n", "d = 30, twin features"
+for ax, x, (values, settings, xlabel, title) in zip(
+    axes, (dimensions, sizes), (by_dimension, by_size), strict=True
 ):
     labels = {"title": title, "xlabel": xlabel, **options}
-    plots_hdsl.measured_and_bounds(
-        x, {"Monte Carlo": values}, both_bounds(settings), ax=ax, **labels
-    )
+    curves = both_bounds(settings)
+    plots_hdsl.measured_and_bounds(x, {"Monte Carlo": values}, curves, ax=ax, **labels)
 plt.show()
 
 # %% [markdown]
@@ -583,7 +571,7 @@ plt.show()
 
 # %%
 class Population:
-    """Points drawn with equal probability: triplets, products with all atoms, weights in risks."""
+    """Points drawn with equal probability; products of triplets with all atoms."""
 
     def __init__(self, X, y, lam):
         size, d = X.shape
@@ -593,8 +581,11 @@ class Population:
         self.i, self.j, self.k = i[keep], j[keep], k[keep]
         a, b = np.triu_indices(d, 1)
         along = np.hstack((X[:, a] + X[:, b], X[:, a] - X[:, b]))
-        self.products = lam * along[self.i] * (along[self.j] - along[self.k])  # triplets by atoms
-        self.squares = np.sum(X**2, axis=1)[self.i] * np.sum((X[self.j] - X[self.k]) ** 2, axis=1)
+        steps = X[self.j] - X[self.k]
+        self.products = (
+            lam * along[self.i] * (along[self.j] - along[self.k])
+        )  # (triplets, atoms)
+        self.squares = np.sum(X**2, axis=1)[self.i] * np.sum(steps**2, axis=1)
         self.weights = np.full(len(self.i), 1.0 / size**3)
 
     def sample_weights(self, n, rng):
@@ -614,7 +605,7 @@ points, labels = rng.choice([-1.0, 1.0], (16, 6)), np.repeat([0, 1], (12, 4))
 entry = largest_entry(points)
 population = Population(points, labels, 0.5)
 
-rows = np.array([0, 0, 3, 5, 12, 12, 15])  # a sample with repetitions, by weights and by definition
+rows = np.array([0, 0, 3, 5, 12, 12, 15])  # a sample, by weights and by definition
 counts = np.bincount(rows, minlength=16)
 pairs = counts[population.i] * (counts[population.j] - (population.i == population.j))
 weights = pairs * counts[population.k] / (7 * 6 * 5)
@@ -627,8 +618,8 @@ print("risk of one atom on seven points, by definition and by weights:", round(f
 
 # %% tags=["HDSL19-T1"]
 n, delta, draws = 60, 0.05, 2000
-print("                               share of samples above         bound")
-print("lam B_X   E sup      2R   k=1  k=30  corrected      k=1     k=30  corrected")
+print("          over lam B_X   share of samples above         the bounds")
+print("lam B_X  E sup     2R     k=1   k=30  corrected      k=1     k=30  corrected")
 above = {}
 for lam in (0.0005, 0.005, 0.05, 0.5):
     rng, crowd = np.random.default_rng(7), Population(points, labels, lam)
@@ -636,23 +627,19 @@ for lam in (0.0005, 0.005, 0.05, 0.5):
     risk = crowd.weights @ losses
     drawn = [crowd.sample_weights(n, rng) for _ in range(draws)]
     deviations = np.array([np.max(risk - weights @ losses) for weights in drawn])
-    baseline = loss.value(0.0) * (
-        crowd.weights.sum() - np.sum(drawn, axis=1)
-    )  # mean zero, less variance
+    shares = np.sum(drawn, axis=1)  # of admissible triplets
+    baseline = loss.value(0.0) * (crowd.weights.sum() - shares)  # mean zero, less variance
     twice = 2.0 * rademacher(crowd.draw, n, lam, loss=loss, repeats=200).mean
     bounds = Bounds(n, 6, lam, entry)
-    limits = (
-        bounds.printed_deviation(1, delta),
-        bounds.printed_deviation(30, delta),
-        bounds.deviation(delta),
-    )
+    limits = [bounds.printed_deviation(k, delta) for k in (1, 30)] + [bounds.deviation(delta)]
     above[lam] = [float(np.mean(deviations > limit)) for limit in limits]
     mean = MonteCarlo(deviations - baseline)
     assert 0.0 < mean.mean - 4 * mean.error and mean.mean < twice
     assert above[lam][2] <= delta
     shown = " ".join(f"{limit:8.4f}" for limit in limits)
     shares = " ".join(f"{share:5.3f}" for share in above[lam])
-    print(f"{bounds.unit:7.3f} {mean.mean:7.4f} {twice:7.4f} {shares}     {shown}")
+    left = f"{bounds.unit:7.3f} {mean.mean / bounds.unit:6.3f} {twice / bounds.unit:6.3f}"
+    print(f"{left}  {shares}     {shown}")
 assert min(above[0.0005][:2]) > delta and max(above[0.05]) == 0.0
 
 # %% [markdown]
@@ -685,11 +672,8 @@ def ascend(gain, value_at, w, steps=25):
 
 
 rng, n_atoms = np.random.default_rng(8), population.products.shape[1]
-losses, limit, found = (
-    loss.value(population.products),
-    Bounds(n, 6, population.lam, entry).deviation(delta),
-    [],
-)
+losses, found = loss.value(population.products), []
+limit = Bounds(n, 6, population.lam, entry).deviation(delta)
 for _ in range(60):
     difference = population.weights - population.sample_weights(n, rng)
 
@@ -699,12 +683,13 @@ for _ in range(60):
     def gain(w, v=difference):
         return -(v * loss.alpha(population.products @ w)) @ population.products
 
-    starts = [np.eye(n_atoms)[np.argmax(difference @ losses)], *rng.dirichlet(np.ones(n_atoms), 2)]
+    starts = [
+        np.eye(n_atoms)[np.argmax(difference @ losses)],
+        *rng.dirichlet(np.ones(n_atoms), 2),
+    ]
     found.append(max(ascend(gain, value_at, w) for w in starts))
     assert found[-1] >= np.max(difference @ losses) - 1e-12
-print(
-    f"mixtures: mean {np.mean(found):.3f}, largest {np.max(found):.3f}, corrected bound {limit:.3f}"
-)
+print(f"mixtures: mean {np.mean(found):.3f}, largest {np.max(found):.3f}, bound {limit:.3f}")
 assert np.mean(np.array(found) > limit) <= delta
 
 # %% [markdown]
@@ -733,7 +718,7 @@ assert np.mean(np.array(found) > limit) <= delta
 
 # %%
 def frank_wolfe(products, weights, steps):
-    """Algorithm 3 on weights of atoms: iterates, Frank-Wolfe gap before each step, drop steps."""
+    """Algorithm 3 on weights of atoms: iterates, Frank-Wolfe gaps, drop steps."""
     w = np.zeros(products.shape[1])
     w[0] = 1.0
     iterates, gaps, drops = [w], [], []
@@ -744,7 +729,8 @@ def frank_wolfe(products, weights, steps):
         forward, backward = np.eye(len(w))[toward] - w, w - np.eye(len(w))[away]
         gaps.append(float(-slope @ forward))
         is_forward = slope @ forward <= slope @ backward or w[away] == 1.0
-        direction, longest = (forward, 1.0) if is_forward else (backward, w[away] / (1.0 - w[away]))
+        direction = forward if is_forward else backward
+        longest = 1.0 if is_forward else w[away] / (1.0 - w[away])
         change = products @ direction
         low, high = 0.0, longest
 
@@ -804,10 +790,8 @@ for k in (1, 2, 5, 10, 20, 40):
     of_k = [bounds.excess(delta, bound) for bound in rate[:, k]]
     printed = [bounds.printed_excess(k, delta, L) for L in lipschitz]
     assert np.mean(excess[:, k] > of_k) <= delta
-    means = training[:, k].max(), rate[:, k].min(), generalization[:, k].mean(), excess[:, k].max()
-    shown = "{:8.4f} {:8.3f} {:10.4f} {:8.4f} {:11.3f} {:9.3f}".format(
-        *means, min(of_k), min(printed)
-    )
+    shown = f"{training[:, k].max():8.4f} {rate[:, k].min():8.3f} {generalization[:, k].mean():10.4f}"
+    shown += f" {excess[:, k].max():8.4f} {min(of_k):11.3f} {min(printed):9.3f}"
     print(f"{k:2} {count[:, k].max():5} {(k - progress[:, k]).sum():6} {shown}")
 early = MonteCarlo(generalization[:, 1])
 assert count[:, 1].max() == 2 and early.mean > 4 * early.error
@@ -869,7 +853,7 @@ plt.show()
 # </details>
 
 # %%
-print("   d    atoms    l1 ball   Frobenius ball   (in units of lam B_X, n = 90, independent signs)")
+print("   d    atoms    l1 ball   Frobenius ball   (over lam B_X, n = 90, signs)")
 ratios = []
 for d in (4, 16, 64, 256):
     rng, values = np.random.default_rng(10), []
