@@ -109,7 +109,7 @@ def norm_of_ball(cone, ball):
 def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
     """Return a C whose solution has the total loss `s`, and that solution: the s-form, solved through the C-form.
 
-    ``s(C)`` is continuous and falls; the root is found by safeguarded secants of s in log C, from ``C_min`` on. With the hinge s is
+    ``s(C)`` is continuous and falls; the root is found by secants of s in log C and bisection in turn, from ``C_min`` on. With the hinge s is
     constant on stretches, on which any C is right.
 
     Parameters
@@ -119,7 +119,7 @@ def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
         Below ``H(0)``, where w = 0 is the solution, and above the smallest total loss.
     loss : SmoothedHinge, optional
     rtol : float
-        Accuracy of s relative to ``H(0)``, and of each solve.
+        Accuracy of s relative to ``H(0)``. Solves are accurate to its square, for s changes with the square root of the gap.
     max_solves : int
     **options
         For :func:`safescreen.solve`.
@@ -142,8 +142,8 @@ def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
         raise ValueError(f"s must be the total loss {at_zero:g} of w = 0, which solves this problem for every C; got {s:g}")
     start = c_min(terms, prob.loss)
     C, x, below, above = start if start > 0.0 else 1.0, None, None, None
-    for _ in range(max_solves):
-        solution = solve(prob, 1.0 / C, tol=0.0, rtol=rtol, x0=x, **options)
+    for k in range(max_solves):
+        solution = solve(prob, 1.0 / C, tol=0.0, rtol=max(rtol * rtol, 1e-12), x0=x, **options)
         x, found = solution.x, solution.loss
         if abs(found - s) <= rtol * at_zero:
             return C, solution
@@ -157,5 +157,6 @@ def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
             C *= 10.0
         else:
             (t0, s0), (t1, s1) = below, above
-            C = float(np.exp(t0 + (t1 - t0) * min(max((s0 - s) / max(s0 - s1, TINY), 0.1), 0.9)))
+            part = 0.5 if k % 2 else min(max((s0 - s) / max(s0 - s1, TINY), 0.05), 0.95)
+            C = float(np.exp(t0 + (t1 - t0) * part))
     raise ValueError(f"s = {s:g} was not reached in {max_solves} solves: the last, for C = {C:g}, has total loss {found:g}")

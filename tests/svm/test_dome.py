@@ -1,0 +1,122 @@
+"""The dome test: right for every C of its interval, where the printed one is not."""
+
+import numpy as np
+import pytest
+
+import safescreen as ss
+from instances import instance
+from naive import naive_svm
+from naive.harness import truth
+from safescreen import svm
+
+
+def solved(prob, C, rtol=1e-12):
+    return ss.solve(prob, 1.0 / C, tol=0.0, rtol=rtol, screening=())
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05, 0.5])
+@pytest.mark.parametrize("kind", ["dense", "csr", "kernel"])
+def test_right_for_all_C_between(kind, gamma):
+    of = instance(kind)
+    prob, lam = of.problem(gamma), of.lam(0.5)
+    C_a, C_b, n_found = 1.0 / lam, 1.3 / lam, 0
+    domes = []
+    for rtol in (1e-12, 1e-6, 1e-2, 0.3):
+        a, b = solved(prob, C_a, rtol), solved(prob, C_b, rtol)
+        domes += [(svm.dome(prob.terms, a, b), svm.dome_test(prob.terms, a, b))]
+        n_found += domes[-1][1].n_L + domes[-1][1].n_R
+    assert n_found > 0
+    for C in (C_a, 1.1 * C_a, C_b):
+        known = truth(prob, of.exact(gamma), 1.0 / C)[1]
+        x = np.array([float(v) for v in known.x])
+        for region, screened in domes:
+            assert known.contained(region.ball)
+            assert known.right(screened)
+            if kind != "kernel":
+                slack = float(known.eps) * np.linalg.norm(region.normal) + 1e-12 * abs(region.offset)
+                assert region.normal @ x >= region.offset - slack
+
+
+def test_no_smaller_slack_would_do():
+    """With u at the edge of what is known of it and w at the edge of ``<u, w - u> >= 0``, the half-space is met with equality."""
+    c, eps, R = np.array([2.0, 0.0]), 0.5, 5.0
+    lowest = np.inf
+    for angle in np.linspace(0.0, 2.0 * np.pi, 20_001):  # all u at distance eps; the w of norm R with <u, w> = ||u||^2
+        u = c + eps * np.array([np.cos(angle), np.sin(angle)])
+        across = np.array([-u[1], u[0]]) / np.linalg.norm(u)
+        for sign in (-1.0, 1.0):
+            w = u + sign * np.sqrt(R * R - u @ u) * across
+            lowest = min(lowest, c @ w)
+    assert lowest == pytest.approx(c @ c - eps * (eps + R), rel=1e-6)
+
+
+def cloud(seed, n=40):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    X = rng.standard_normal((n, 2)) + 1.2 * y[:, None]
+    return ss.Samples(X, y), X * y[:, None]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_corrected_bounds_are_the_extremes_and_decide_alike(seed):
+    terms, Z = cloud(seed)
+    prob, C = ss.Problem(terms, ss.Hinge()), 4.0 * svm.c_min(terms)
+    a, b = solved(prob, C, 1e-13), solved(prob, 1.5 * C, 1e-13)
+    angles = np.linspace(0.0, 2.0 * np.pi, 100_001)
+    circle = np.linalg.norm(b.x) * np.array([np.cos(angles), np.sin(angles)])
+    circle = circle[:, a.x @ circle >= a.x @ a.x]  # linear functions have their extremes on the arc of the dome, or at its ends
+    bounds = np.array([naive_svm.dome_bounds(z, a.x, b.x @ b.x) for z in Z])
+    np.testing.assert_allclose(bounds[:, 0], (Z @ circle).min(axis=1), atol=1e-3)
+    np.testing.assert_allclose(bounds[:, 1], (Z @ circle).max(axis=1), atol=1e-3)
+    found, sure = svm.dome_test(terms, a, b), np.abs(bounds - 1.0).min(axis=1) > 1e-4
+    np.testing.assert_array_equal(found.in_R[sure], bounds[sure, 0] > 1.0)
+    np.testing.assert_array_equal(found.in_L[sure], bounds[sure, 1] < 1.0)
+    np.testing.assert_array_equal(svm.safe_screening(terms, a, b.x).in_R[sure], naive_svm.non_sv_rule(Z, a.x, b.x)[1][sure])
+
+
+def test_printed_bounds_do_not_hold():
+    """Between the two conditions the printed upper bound is below the largest value over the dome."""
+    w_a, square_b = np.array([1.0, 0.0]), 2.25
+    z = np.array([np.cos(0.6), np.sin(0.6)])
+    w = 1.5 * z  # in the dome: its norm is sqrt(square_b)
+    assert w_a @ w >= w_a @ w_a
+    printed, corrected = naive_svm.dome_bounds_printed(z, w_a, square_b), naive_svm.dome_bounds(z, w_a, square_b)
+    assert printed[1] < z @ w - 1e-3
+    assert corrected[1] == pytest.approx(z @ w)
+
+
+def test_printed_bounds_screen_wrongly_on_a_real_problem():
+    """Somewhere in a few random problems the printed test says L of a sample that is not in L, or contradicts the optimum."""
+    violated = 0
+    for seed in range(20):
+        terms, Z = cloud(seed)
+        prob, C = ss.Problem(terms, ss.Hinge()), 4.0 * svm.c_min(terms)
+        a, b = solved(prob, C), solved(prob, 1.5 * C)
+        margins, correct = terms.margins(b.x), svm.dome_test(terms, a, b)
+        for i, z in enumerate(Z):
+            violated += margins[i] > naive_svm.dome_bounds_printed(z, a.x, b.x @ b.x)[1] + 1e-6
+        assert (margins[correct.in_R] > 1.0).all() and (margins[correct.in_L] < 1.0).all()
+    assert violated > 0
+
+
+def test_a_norm_serves_as_bound():
+    terms, _ = cloud(0)
+    prob, C = ss.Problem(terms, ss.Hinge()), 4.0 * svm.c_min(terms)
+    a, b = solved(prob, C), solved(prob, 1.2 * C)
+    by_norm = svm.dome_test(terms, a, float(np.linalg.norm(b.x)) * (1.0 + 1e-9))
+    by_solution = svm.dome_test(terms, a, b)
+    assert by_norm.n_L + by_norm.n_R >= by_solution.n_L + by_solution.n_R > 0
+    nothing = svm.dome_test(terms, a, 1e300)
+    assert not nothing.in_R.any()
+
+
+def test_bad_input_is_named():
+    terms, _ = cloud(0)
+    start = svm.solution_below_c_min(terms, svm.c_min(terms))
+    smaller = svm.solution_below_c_min(terms, 0.5 * svm.c_min(terms))
+    with pytest.raises(ValueError, match="bound must be a reference for a C of at least"):
+        svm.dome(terms, start, smaller)
+    with pytest.raises(ValueError, match="bound must be at least 0"):
+        svm.dome(terms, start, -1.0)
+    with pytest.raises(TypeError, match="bound must be a Reference or a Solution, got str"):
+        svm.dome(terms, start, "far")

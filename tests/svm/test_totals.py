@@ -1,0 +1,96 @@
+"""The s-form: bounds of the total loss at a point and at the optimum, and its monotony."""
+
+import mpmath
+import numpy as np
+import pytest
+
+import safescreen as ss
+from instances import instance
+from naive.harness import flat, truth
+from safescreen import svm
+
+KINDS = ("dense", "csr", "kernel")
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05, 0.5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_total_loss_is_bracketed(kind, gamma):
+    of = instance(kind)
+    rng, terms = np.random.default_rng(0), of.terms
+    for scale in (1e-8, 1.0, 1e6):
+        w = of.feasible(rng, scale)
+        low, high = svm.total_loss(terms, w, ss.SmoothedHinge(gamma))
+        true = of.exact(gamma).loss(flat(w))
+        assert low <= true <= high
+        assert high - low <= 1e-10 * (high + scale)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", KINDS)
+def test_s_is_bracketed(kind, gamma):
+    of = instance(kind)
+    prob, exact_problem = of.problem(gamma), of.exact(gamma)
+    C = 1.0 / of.lam(0.5)
+    solution, known = truth(prob, exact_problem, 1.0 / C)
+    s, width = exact_problem.loss(known.x), known.eps * mpmath.fsum(exact_problem.norms)
+    found = {}
+    for factor in (0.6, 0.9, 1.0, 1.3):
+        for rtol in (1e-12, 1e-3, 0.3):
+            found[factor, rtol] = svm.reference(ss.solve(prob, 1.0 / (factor * C), tol=0.0, rtol=rtol, screening=()))
+    for r in found.values():
+        low, high = svm.s_bounds(prob.terms, C, r)
+        assert low <= s + width and s - width <= high
+    low, high = svm.s_bounds(prob.terms, C, list(found.values()))
+    assert low <= s + width and s - width <= high
+    assert float(high) - float(low) < 1e-4 * float(s)
+    low, _ = svm.s_bounds(prob.terms, C, [found[0.9, 1e-12], found[1.3, 1e-12]])
+    assert low > svm.s_bounds(prob.terms, 1.3 * C, found[1.3, 1e-12])[0] - 1e-9 * float(s)  # what the larger C says at least
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3])
+def test_s_falls_and_the_norm_grows_with_C(gamma):
+    of = instance("dense")
+    solutions = [ss.solve(of.problem(gamma), of.lam(f), tol=0.0, rtol=1e-10) for f in (3.0, 1.0, 0.3, 0.1)]
+    totals = [svm.total_loss(of.terms, v.x, ss.SmoothedHinge(gamma))[0] for v in solutions]
+    assert (np.diff(totals) < 0.0).all()
+    assert (np.diff([np.linalg.norm(v.x) for v in solutions]) > 0.0).all()
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3])
+def test_C_of_s_inverts_s_of_C(gamma):
+    of, loss = instance("dense"), ss.SmoothedHinge(gamma)
+    for C in (0.5 * svm.c_min(of.terms, loss), 10.0 * svm.c_min(of.terms, loss)):
+        wanted = ss.solve(of.problem(gamma), 1.0 / C, tol=0.0, rtol=1e-12)
+        found, solution = svm.C_of_s(of.terms, wanted.loss, loss, rtol=1e-6)
+        assert solution.loss == pytest.approx(wanted.loss, abs=1e-6 * len(of.terms))
+        np.testing.assert_allclose(solution.x, wanted.x, rtol=1e-2, atol=1e-3)
+        if gamma > 0.0:
+            assert found == pytest.approx(C, rel=1e-2)
+
+
+def test_feasible_point_between():
+    of, loss = instance("dense"), ss.Hinge()
+    terms, prob = of.terms, of.problem(0.0)
+    a, T = (svm.reference(ss.solve(prob, of.lam(f), tol=0.0, rtol=1e-10)) for f in (1.0, 0.1))
+    s_a, s_T = (svm.total_loss(terms, r.w)[1] for r in (a, T))
+    before = np.linalg.norm(a.w)
+    for part in (0.1, 0.5, 0.9):
+        s = s_a + part * (s_T - s_a)
+        w = svm.feasible_between(terms, a, T, s, loss)
+        assert svm.total_loss(terms, w)[1] <= s
+        assert svm.total_loss(terms, w)[0] >= s - 1e-4 * s_a  # and no further than it must
+        assert before < np.linalg.norm(w) < np.linalg.norm(T.w)
+        before = np.linalg.norm(w)
+    assert svm.feasible_between(terms, a, T, 0.99 * s_T) is None
+
+
+def test_bad_input_is_named():
+    terms = instance("dense").terms
+    with pytest.raises(ValueError, match="s must be below the total loss 40 of w = 0, got 50"):
+        svm.C_of_s(terms, 50.0)
+    with pytest.raises(ValueError, match="references must hold at least one"):
+        svm.s_bounds(terms, 1.0, [])
+    with pytest.raises(ValueError, match="which solves this problem for every C"):
+        svm.C_of_s(ss.Samples([[1.0], [1.0]], [1, -1]), 1.0)
+    with pytest.raises(ValueError, match="was not reached in 3 solves"):
+        svm.C_of_s(terms, 1e-9, max_solves=3)
