@@ -1,0 +1,247 @@
+"""Iterates are feasible, objective and gap are what the definitions say, the optimum is reached."""
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import safescreen as ss
+from safescreen.hdsl import FrankWolfe
+from safescreen.hdsl.constraints import Constraints
+from safescreen.hdsl.frank_wolfe import VARIANTS, _Run
+
+
+def runs(make, dense, seed=0, scale=3.0, **settings):
+    X, triplets = make(seed, signed=bool(seed % 2))
+    run = _Run(FrankWolfe(scale, **settings), Constraints(X, triplets), None)
+    return run, dense(X.toarray(), triplets, scale, settings.get("gamma", 1.0)), X, triplets
+
+
+@pytest.mark.parametrize("forward", ["exact", "heuristic"])
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("seed", [0, 1])
+def test_every_iterate_is_feasible_and_never_worse(make, dense, forward, variant, seed):
+    run, problem, X, triplets = runs(make, dense, seed, forward=forward, variant=variant, gamma=0.7)
+    before = np.inf
+    for k in range(60):
+        M = run.similarity()
+        full = M.to_sparse().toarray()
+        assert M.weights.min() > 0.0 and M.weights.sum() == pytest.approx(1.0, abs=1e-14)
+        assert np.all(M.atoms[:, 0] < M.atoms[:, 1]) and len(set(map(tuple, M.atoms))) == len(M) <= k + 1
+        assert np.linalg.eigvalsh(full).min() >= -1e-13
+        assert np.count_nonzero(full) <= 4 * (k + 1) and M.features.size == run.active.n_features <= 2 * (k + 1)
+        assert np.allclose(M.margins(X, triplets)[run.constraints.order], run.u, atol=1e-12)
+        assert np.allclose(problem.margins(full), M.margins(X, triplets), atol=1e-12)
+        assert run.objective() == pytest.approx(problem.objective(full), abs=1e-13)
+        assert run.objective() <= before + 1e-14
+        before = run.objective()
+        direction, gap, place, away_gap = run.directions()
+        products = problem.products(full)
+        active = [problem.keys.index(tuple(a)) for a in M.atoms.tolist()]
+        here = np.sum(problem.gradient(full) * full)
+        assert len(run.active) == len(M) and away_gap == pytest.approx(products[active].max() - here, abs=1e-12)
+        true = problem.gap(full)
+        assert gap <= true + 1e-12 and run.exact_gap() == pytest.approx(true, abs=1e-12)
+        if forward == "exact":
+            assert gap == pytest.approx(true, abs=1e-12)
+        run.step(*run.directions())
+
+
+@pytest.mark.parametrize("variant", ["away", "pairwise"])
+@pytest.mark.parametrize("gamma", [1.0, 0.3])
+def test_the_optimum_is_that_of_an_outside_solver(make, dense, variant, gamma):
+    X, triplets = make(3, d=5)
+    problem = dense(X.toarray(), triplets, 2.0, gamma)
+    solver = FrankWolfe(2.0, forward="exact", variant=variant, gamma=gamma, tol=1e-9, max_iter=20_000).fit(X, triplets)
+    best = problem.optimum()
+    assert solver.converged_ and solver.gap_ <= 1e-9
+    assert solver.history_[-1].objective == pytest.approx(best, abs=1e-7)
+    for row in solver.history_:  # the gap is a certificate at every iterate
+        assert row.gap >= row.objective - best - 1e-7
+
+
+def test_the_rate_is_within_the_bound_of_proposition_1(make, dense):
+    X, triplets = make(4)
+    scale, problem = 5.0, dense(X.toarray(), triplets, 5.0)
+    L = np.mean(np.sum(problem.A**2, axis=(1, 2)))
+    best = problem.optimum()
+    for variant in ("plain", "away"):
+        history = FrankWolfe(scale, forward="exact", variant=variant, max_iter=200).fit(X, triplets).history_
+        assert all(row.objective - best <= 16 * L * scale**2 / (row.iteration + 2) for row in history[1:])
+
+
+def test_heuristic_reaches_the_exact_tolerance(make):
+    X, triplets = make(5, n=20, d=8, T=60)
+    solver = FrankWolfe(2.0, tol=1e-4, max_iter=20_000).fit(X, triplets)
+    assert solver.converged_ and solver.gap_ <= 1e-4
+
+
+def test_mini_batches_decrease_the_objective_of_all_constraints(make):
+    X, triplets = make(6, n=30, d=8, T=200)
+    solver = FrankWolfe(2.0, forward="exact", batch=40, max_iter=300).fit(X, triplets)
+    values = [row.objective for row in solver.history_]
+    assert all(b <= a + 1e-14 for a, b in zip(values, values[1:], strict=False))
+    best = FrankWolfe(2.0, forward="exact", tol=1e-8).fit(X, triplets).history_[-1].objective
+    assert values[-1] - best < 0.05 * (values[0] - best)
+    assert solver.gap_ >= values[-1] - best - 1e-8
+
+
+def test_away_steps_drop_atoms(make):
+    X, triplets = make(1, T=60, signed=True)
+    history = FrankWolfe(10.0, forward="exact", max_iter=300).fit(X, triplets).history_
+    drops = [k for k, row in enumerate(history[:-1]) if row.step == "drop"]
+    assert drops
+    assert all(history[k + 1].n_atoms == history[k].n_atoms - 1 for k in drops)
+    plain = FrankWolfe(10.0, forward="exact", variant="plain", max_iter=300).fit(X, triplets).history_
+    assert {row.step for row in plain} <= {"forward", "none"}
+    assert history[-1].gap < 1e-6 < plain[-1].gap
+
+
+def test_both_line_searches_lead_to_the_same_optimum(make):
+    X, triplets = make(8)
+    values = [FrankWolfe(1.5, forward="exact", line_search=name, tol=1e-7).fit(X, triplets) for name in ("exact", "bisection")]
+    assert values[0].history_[-1].objective == pytest.approx(values[1].history_[-1].objective, abs=2e-7)
+
+
+@pytest.mark.parametrize("dense_input", [True, False])
+def test_deterministic_and_dense_equals_sparse(make, dense_input):
+    X, triplets = make(9)
+    a = FrankWolfe(2.0, max_iter=100, random_state=3).fit(X, triplets)
+    b = FrankWolfe(2.0, max_iter=100, random_state=3).fit(X.toarray() if dense_input else X, triplets)
+    assert a.similarity_.atoms.tolist() == b.similarity_.atoms.tolist()
+    assert a.similarity_.weights.tolist() == b.similarity_.weights.tolist()
+    other = FrankWolfe(2.0, max_iter=3, random_state=4).fit(X, triplets)
+    assert other.history_[0].objective != a.history_[0].objective
+
+
+def test_patience_and_the_best_similarity(make):
+    X, triplets = make(10)
+    errors = iter([0.5, 0.3, 0.3, 0.4, 0.3, 0.1])
+    seen = []
+
+    def monitor(similarity):
+        seen.append(similarity)
+        return next(errors)
+
+    solver = FrankWolfe(2.0, max_iter=100, check_every=5, patience=3).fit(X, triplets, monitor)
+    assert len(seen) == 5 and solver.similarity_ is seen[1]
+    assert [row.error for row in solver.history_ if not np.isnan(row.error)] == [0.5, 0.3, 0.3, 0.4]
+
+
+def test_interrupting_leaves_a_model(make):
+    X, triplets = make(11)
+
+    def monitor(similarity):
+        if monitor.calls == 2:
+            raise KeyboardInterrupt
+        monitor.calls += 1
+        return 1.0 / monitor.calls
+
+    monitor.calls = 0
+    solver = FrankWolfe(2.0, check_every=5).fit(X, triplets, monitor)
+    assert solver.n_iter_ == 15 and not solver.converged_ and np.isnan(solver.gap_)
+    assert solver.similarity_.weights.sum() == pytest.approx(1.0)
+
+
+def test_not_converging_warns_with_the_gap(make):
+    X, triplets = make(12)
+    with pytest.warns(ss.ConvergenceWarning, match=r"gap [\d.e-]+ above tol=1e-12 after 3 iterations"):
+        FrankWolfe(2.0, tol=1e-12, max_iter=3).fit(X, triplets)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        FrankWolfe(2.0, max_iter=3).fit(X, triplets)
+
+
+def test_margins_do_not_drift(make, dense):
+    run, *_ = runs(make, dense, 1)
+    for _ in range(499):
+        run.step(*run.directions())
+    assert np.allclose(run.u, run.margins(), atol=1e-12)
+
+
+def test_points_without_entries_and_a_million_features():
+    """Nothing to learn, and nothing of length d: atoms of features without entries, a gap of zero."""
+    X = sparse.csr_array((3, 1_000_000))
+    solver = FrankWolfe(1.0, forward="exact", max_iter=5).fit(X, [[0, 1, 2]])
+    assert solver.gap_ == 0.0 and solver.converged_ and solver.history_[-1].objective == 0.5
+
+
+def test_memory_is_independent_of_the_dimension():
+    """No array of the compiled constraints or of the run is longer than what is stored: T, nnz(X), pairs, n."""
+    rng = np.random.default_rng(0)
+    n, s, d, T = 50, 8, 1_000_000, 200
+    columns = np.concatenate([rng.choice(d, s, replace=False) for _ in range(n)])
+    X = sparse.csr_array((np.ones(n * s), (np.repeat(np.arange(n), s), columns)), shape=(n, d))
+    triplets = np.array([rng.choice(n, 3, replace=False) for _ in range(T)])
+    run = _Run(FrankWolfe(10.0), Constraints(X, triplets), None)
+    for _ in range(30):
+        run.step(*run.directions())
+    limit = 8 * (T + n * s)
+
+    def arrays(thing):
+        for value in vars(thing).values():
+            for part in value if isinstance(value, tuple) else (value,):
+                if isinstance(part, np.ndarray):
+                    yield part
+
+    sizes = [a.size for a in (*arrays(run), *arrays(run.constraints), *arrays(run.active))]
+    assert len(sizes) > 20 and max(sizes) <= limit < d
+    assert run.similarity().factor().shape == (len(run.active), d)
+
+
+BAD = [
+    (dict(scale=0.0), ValueError, "scale must be greater than 0"),
+    (dict(scale=-1.0), ValueError, "scale"),
+    (dict(scale=np.nan), ValueError, "scale must be finite"),
+    (dict(scale="1"), TypeError, "scale must be a real number"),
+    (dict(gamma=0.0), ValueError, "gamma must be greater than 0"),
+    (dict(forward="best"), ValueError, "forward must be one of exact, heuristic"),
+    (dict(variant="fast"), ValueError, "variant must be one of"),
+    (dict(line_search="none"), ValueError, "line_search must be one of"),
+    (dict(batch=0), ValueError, "batch must be at least 1"),
+    (dict(max_iter=0), ValueError, "max_iter"),
+    (dict(max_iter=2.5), TypeError, "max_iter must be an integer"),
+    (dict(tol=-1.0), ValueError, "tol must be at least 0"),
+    (dict(patience=0), ValueError, "patience"),
+    (dict(check_every=True), TypeError, "check_every"),
+]
+
+
+@pytest.mark.parametrize(("settings", "error", "text"), BAD)
+def test_bad_settings(settings, error, text):
+    with pytest.raises(error, match=text):
+        FrankWolfe(**{"scale": 1.0, **settings})
+
+
+def test_bad_data(make):
+    X, triplets = make(0)
+    solver = FrankWolfe(1.0, max_iter=2)
+    broken = X.toarray()
+    broken[1, 2] = np.nan
+    cases = [
+        (broken, triplets, ValueError, "X must be finite, got nan at index"),
+        (X.toarray()[0], triplets, ValueError, "X must have two dimensions"),
+        (X[:, :1], triplets, ValueError, "X must have at least two features"),
+        (X.toarray().astype(object), triplets, TypeError, "X must hold real numbers"),
+        (X, np.empty((0, 3), int), ValueError, "triplets must hold at least one triplet"),
+        (X, [[0, 1]], ValueError, r"triplets must have shape \(T, 3\)"),
+        (X, [[0, 1, 12]], ValueError, "triplets must lie in 0..11, found 12"),
+        (X, [[0, -1, 2]], ValueError, "triplets must lie in"),
+        (X, [[0.0, 1.0, 2.0]], TypeError, "triplets must hold integers"),
+        (X, [[0, 1, 1]], ValueError, "y and z must be different"),
+        (X, [[1, 1, 2]], ValueError, "x and y must be different"),
+    ]
+    for data, index, error, text in cases:
+        with pytest.raises(error, match=text):
+            solver.fit(data, index)
+    with pytest.raises(ValueError, match="batch must be at most the number of triplets 30"):
+        FrankWolfe(1.0, batch=31).fit(X, triplets)
+
+
+@pytest.mark.parametrize("kind", ["csc_array", "coo_array", "csr_matrix", "lil_array"])
+def test_any_sparse_type(make, kind):
+    X, triplets = make(2)
+    a = FrankWolfe(2.0, max_iter=20).fit(X, triplets)
+    b = FrankWolfe(2.0, max_iter=20).fit(getattr(sparse, kind)(X), triplets)
+    assert a.similarity_.weights.tolist() == b.similarity_.weights.tolist()

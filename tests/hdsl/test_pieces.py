@@ -1,0 +1,135 @@
+"""Line searches, triplets, similarities and neighbours."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from safescreen import hdsl
+from safescreen.hdsl.line_search import bisection, exact
+
+
+def mean_loss(u, gamma):
+    return np.where(u >= 1, 0.0, np.where(u <= 1 - gamma, 1 - u - gamma / 2, (1 - u) ** 2 / (2 * gamma))).mean()
+
+
+@given(st.integers(0, 10**6), st.integers(1, 40), st.sampled_from([1e-3, 0.3, 1.0, 4.0]), st.sampled_from([1e-3, 1.0, 50.0]))
+def test_line_search_is_optimal(seed, T, gamma, size):
+    rng = np.random.default_rng(seed)
+    u, v, top = rng.normal(0.5, 1.0, T), size * rng.normal(0.2, 1.0, T), float(rng.choice((0.01, 1.0, 3.0)))
+    step = exact(u, v, top, gamma)
+    assert 0.0 <= step <= top
+    kinks = np.concatenate(((1.0 - u) / v, (1.0 - gamma - u) / v, np.linspace(0, top, 50), step + np.array([-1e-7, 1e-7]) * top))
+    others = min(mean_loss(u + s * v, gamma) for s in kinks if 0.0 <= s <= top)
+    assert mean_loss(u + step * v, gamma) <= others + 1e-13 * (1.0 + others)
+    halved = bisection(u, v, top, gamma, tol=1e-10)
+    assert mean_loss(u + halved * v, gamma) <= min(mean_loss(u, gamma), mean_loss(u + step * v, gamma) + 1e-6 * size) + 1e-13
+
+
+def test_line_search_ends():
+    assert exact(np.zeros(2), np.ones(2), 0.25, 1.0) == 0.25 == bisection(np.zeros(2), np.ones(2), 0.25, 1.0)
+    assert exact(np.zeros(2), -np.ones(2), 1.0, 1.0) == 0.0
+    assert bisection(np.zeros(2), -np.ones(2), 1.0, 1.0) == 0.0
+
+
+def by_sorting(X, y, n_targets, n_impostors):
+    S, found = X @ X.T, []
+    for i in range(len(y)):
+        order = sorted(range(len(y)), key=lambda j: (-S[i, j], j))
+        same = [j for j in order if y[j] == y[i] and j != i][:n_targets]
+        other = [j for j in order if y[j] != y[i]][:n_impostors]
+        found += [[i, a, b] for a in same for b in other]
+    return found
+
+
+@pytest.mark.parametrize("block_bytes", [1, 1000, 1 << 26])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_nearest_triplets(block_bytes, kind):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (15, 4)).astype(float), np.append(rng.integers(0, 3, 14), 7)  # ties, and a class of one
+    found = hdsl.nearest_triplets(kind(X), y, 3, 5, block_bytes)
+    assert found.dtype == np.int32 and found.tolist() == by_sorting(X, y, 3, 5)
+
+
+def test_random_triplets():
+    y = np.array([0, 1, 0, 1, 1, 2, 0, 2, 9])
+    found = hdsl.random_triplets(y, 200, random_state=1)
+    x, a, b = found.T
+    assert len(found) == 200 * 8 and 8 not in x  # the last one is alone in its class
+    assert np.all(y[x] == y[a]) and np.all(x != a) and np.all(y[x] != y[b])
+    for i in range(8):
+        assert set(a[x == i]) == set(np.flatnonzero(y == y[i])) - {i}
+        assert set(b[x == i]) == set(np.flatnonzero(y != y[i]))
+    assert np.array_equal(found, hdsl.random_triplets(y, 200, random_state=1))
+
+
+def test_bad_triplets():
+    with pytest.raises(ValueError, match="n_targets must be at least 1, got 0"):
+        hdsl.nearest_triplets(np.eye(3), [0, 0, 1], 0)
+    with pytest.raises(TypeError, match="n_per_point must be an integer"):
+        hdsl.random_triplets([0, 0, 1], 1.5)
+    with pytest.raises(ValueError, match="class of at least two points"):
+        hdsl.random_triplets([0, 1, 2])
+    with pytest.raises(ValueError, match="two classes"):
+        hdsl.nearest_triplets(np.eye(3), [1, 1, 1])
+
+
+@pytest.fixture(params=[0, 1])
+def learned(request, make):
+    X, triplets = make(request.param, n=20, d=9, T=80, density=[0.02, 0.6][request.param])
+    return X, triplets, hdsl.FrankWolfe(3.0, max_iter=30).fit(X, triplets).similarity_
+
+
+def test_similarity_by_its_factor(learned):
+    X, triplets, similarity = learned
+    M, L = similarity.to_sparse().toarray(), similarity.factor().toarray()
+    assert np.allclose(L.T @ L, M, atol=1e-13) and L.shape == (len(similarity), 9)
+    assert np.allclose(similarity.transform(X).toarray(), X.toarray() @ L.T, atol=1e-13)
+    S = X.toarray() @ M @ X.toarray().T
+    assert np.allclose(similarity(X), S, atol=1e-12) and np.allclose(similarity(X[:3], X), S[:3], atol=1e-12)
+    x, y, z = triplets.T
+    assert np.allclose(similarity.margins(X, triplets), S[x, y] - S[x, z], atol=1e-12)
+    assert set(similarity.features) == set(similarity.atoms[:, :2].ravel())
+    with pytest.raises(ValueError, match="X must have 9 features, got shape"):
+        similarity(X[:, :4])
+
+
+def test_neighbours_do_not_depend_on_the_order_of_points():
+    rng = np.random.default_rng(0)
+    products, y = rng.integers(0, 4, (40, 12)).astype(float), rng.integers(0, 3, 12)
+    shuffled = rng.permutation(12)
+    for k in (1, 2, 3, 12, 50):
+        one = hdsl.predict_neighbors(products, y, k)
+        assert np.array_equal(one, hdsl.predict_neighbors(products[:, shuffled], y[shuffled], k))
+
+
+def test_neighbours_without_ties_are_a_vote():
+    rng = np.random.default_rng(1)
+    products, y = rng.standard_normal((30, 15)), rng.integers(0, 2, 15)
+    nearest = y[np.argsort(-products, axis=1)[:, :3]]
+    assert np.array_equal(hdsl.predict_neighbors(products, y, 3), (nearest.sum(axis=1) >= 2).astype(int))
+
+
+def test_tied_neighbours_share_their_votes():
+    assert hdsl.predict_neighbors([[2.0, 1.0, 1.0, 1.0]], [0, 1, 1, 1], 2).tolist() == [0]  # one vote each: the more similar class
+    assert hdsl.predict_neighbors([[1.0, 1.0, 1.0, 1.0]], [0, 1, 1, 1], 3).tolist() == [1]
+
+
+@pytest.mark.parametrize("block_bytes", [1, 1 << 26])
+def test_neighbor_error(learned, block_bytes):
+    X, _, similarity = learned
+    y = np.arange(20) % 3
+    S = X.toarray() @ similarity.to_sparse().toarray() @ X.toarray().T
+    expected = np.mean(hdsl.predict_neighbors(np.round(S[12:, :12], 9), y[:12]) != y[12:])
+    found = hdsl.neighbor_error(lambda A, B: np.round(similarity(A, B), 9), X[:12], y[:12], X[12:], y[12:], block_bytes=block_bytes)
+    assert found == expected
+    dot = np.mean(hdsl.predict_neighbors((X[12:] @ X[:12].T).toarray(), y[:12]) != y[12:])
+    assert hdsl.neighbor_error(None, X[:12], y[:12], X[12:], y[12:], block_bytes=block_bytes) == dot
+
+
+def test_bad_neighbours():
+    with pytest.raises(ValueError, match="products must have two dimensions"):
+        hdsl.predict_neighbors([1.0], [0, 1])
+    with pytest.raises(ValueError, match=r"y_new must have shape \(2,\), got \(3,\)"):
+        hdsl.NeighborError(np.eye(2), [0, 1], np.eye(2), [0, 1, 1])
