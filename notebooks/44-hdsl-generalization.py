@@ -233,9 +233,8 @@ rng = np.random.default_rng(2)
 n, draws = 60, 4000
 first = rng.uniform(size=(draws, n)) < 0.2
 sizes = first.sum(axis=1)
-fraction = (sizes * (sizes - 1) * (n - sizes) + (n - sizes) * (n - sizes - 1) * sizes) / (
-    n * (n - 1) * (n - 2)
-)
+rest = n - sizes
+fraction = (sizes * (sizes - 1) * rest + rest * (rest - 1) * sizes) / (n * (n - 1) * (n - 2))
 expected = 0.2 * 0.8
 for delta in (0.5, 0.1, 0.01):
     outside = np.mean(np.abs(fraction - expected) > np.sqrt(math.log(2 / delta) / (2 * n)))
@@ -260,9 +259,8 @@ for n in range(3, 15):
     for split in itertools.product(range(n + 1), repeat=4):
         if sum(split) == n and split[0] > 0:
             own, others = split[0] - 1, split[1:]
-            largest = max(
-                largest, 2 * own * sum(others) + sum(size * (size - 1) for size in others)
-            )
+            odd_one_out = sum(size * (size - 1) for size in others)
+            largest = max(largest, 2 * own * sum(others) + odd_one_out)
     assert largest == (n - 1) * (n - 2)
 print("n = 3 to 14: a point is in (n-1)(n-2) admissible triplets at most, and can be in as many")
 
@@ -281,9 +279,8 @@ unit = 0.001
 print(f"lam B_X = {unit}: printed bound of the loss {4 * unit}, loss(0) = {loss.value(0.0)}")
 assert loss.value(0.0) > 4 * unit
 u = np.linspace(-4.0, 4.0, 801)
-assert np.all(loss.value(u) <= loss.value(0.0) + np.abs(u) + 1e-12) and np.isclose(
-    loss.value(-4.0), 4.5
-)
+assert np.all(loss.value(u) <= loss.value(0.0) + np.abs(u) + 1e-12)
+assert np.isclose(loss.value(-4.0), 4.5)
 
 # %% [markdown]
 # ## From risk to Rademacher complexity
@@ -582,14 +579,12 @@ class Population:
         a, b = np.triu_indices(d, 1)
         along = np.hstack((X[:, a] + X[:, b], X[:, a] - X[:, b]))
         steps = X[self.j] - X[self.k]
-        self.products = (
-            lam * along[self.i] * (along[self.j] - along[self.k])
-        )  # (triplets, atoms)
+        self.products = lam * along[self.i] * (along[self.j] - along[self.k])
         self.squares = np.sum(X**2, axis=1)[self.i] * np.sum(steps**2, axis=1)
         self.weights = np.full(len(self.i), 1.0 / size**3)
 
     def sample_weights(self, n, rng):
-        """Weights of the triplets in L_S, and the sample drawn."""
+        """Draw a sample; return the weights of the triplets in its risk."""
         rows = rng.integers(0, self.size, n)
         counts = np.bincount(rows, minlength=self.size).astype(float)
         pairs = counts[self.i] * (counts[self.j] - (self.i == self.j))
@@ -619,7 +614,7 @@ print("risk of one atom on seven points, by definition and by weights:", round(f
 # %% tags=["HDSL19-T1"]
 n, delta, draws = 60, 0.05, 2000
 print("          over lam B_X   share of samples above         the bounds")
-print("lam B_X  E sup     2R     k=1   k=30  corrected      k=1     k=30  corrected")
+print("lam B_X  E sup     2R     k=1   k=30  corrected       k=1     k=30  corrected")
 above = {}
 for lam in (0.0005, 0.005, 0.05, 0.5):
     rng, crowd = np.random.default_rng(7), Population(points, labels, lam)
@@ -637,9 +632,9 @@ for lam in (0.0005, 0.005, 0.05, 0.5):
     assert 0.0 < mean.mean - 4 * mean.error and mean.mean < twice
     assert above[lam][2] <= delta
     shown = " ".join(f"{limit:8.4f}" for limit in limits)
-    shares = " ".join(f"{share:5.3f}" for share in above[lam])
+    shares = f"{above[lam][0]:7.3f} {above[lam][1]:6.3f} {above[lam][2]:10.3f}"
     left = f"{bounds.unit:7.3f} {mean.mean / bounds.unit:6.3f} {twice / bounds.unit:6.3f}"
-    print(f"{left}  {shares}     {shown}")
+    print(f"{left} {shares}  {shown}")
 assert min(above[0.0005][:2]) > delta and max(above[0.05]) == 0.0
 
 # %% [markdown]
@@ -683,10 +678,8 @@ for _ in range(60):
     def gain(w, v=difference):
         return -(v * loss.alpha(population.products @ w)) @ population.products
 
-    starts = [
-        np.eye(n_atoms)[np.argmax(difference @ losses)],
-        *rng.dirichlet(np.ones(n_atoms), 2),
-    ]
+    best_atom = np.eye(n_atoms)[np.argmax(difference @ losses)]
+    starts = [best_atom, *rng.dirichlet(np.ones(n_atoms), 2)]
     found.append(max(ascend(gain, value_at, w) for w in starts))
     assert found[-1] >= np.max(difference @ losses) - 1e-12
 print(f"mixtures: mean {np.mean(found):.3f}, largest {np.max(found):.3f}, bound {limit:.3f}")
@@ -698,14 +691,13 @@ assert np.mean(np.array(found) > limit) <= delta
 # Let $M_k$ be what Algorithm 3 returns, $M^\star$ the minimizer of the risk over $D$, and insert training
 # risks:
 #
-# $$L(M_k) - L(M^\star) \le \underbrace{L_S(M_k) - \min_D L_S}_{\text{optimization}} +
-# \underbrace{(L - L_S)(M_k) - (L - L_S)(M^\star)}_{\text{generalization}} .$$
+# $$L(M_k) - L(M^\star) \le \big[ L_S(M_k) - \min_D L_S \big] + \big[ (L - L_S)(M_k) - (L - L_S)(M^\star) \big] .$$
 #
-# The paper bounds the two differences one by one. Together they are better: the supremum over $M$ of the second
-# brace has the same expectation bound $2R$ (its second half has mean zero), and its losses $L_M - L_{M^\star}$
-# are at most $\|M - M^\star\|_1 B_X \le 8 \lambda B_X$ in size. Here $\ell(0)$ **cancels**. One point changes
-# $(n-1)(n-2)$ terms before and as many after: $c = 16 \lambda B_X/n$, one use of Lemma 4, and the second and
-# third term of the corrected corollary are there.
+# The first bracket is the optimization error, the second that of generalization. The paper bounds its two halves one
+# by one. Together they are better: the supremum over $M$ of the second bracket has the same expectation bound $2R$
+# (its second half has mean zero), and its losses $L_M - L_{M^\star}$ are at most $\|M - M^\star\|_1 B_X \le 8
+# \lambda B_X$ in size. Here $\ell(0)$ **cancels**. One point changes $(n-1)(n-2)$ terms before and as many after:
+# $c = 16 \lambda B_X/n$, one use of Lemma 4, and the second and third term of the corrected corollary are there.
 #
 # The first term is Proposition 1 of the paper. Two atoms have the squared distance at most $8 \lambda^2$, which
 # makes $2 L \cdot 8 \lambda^2/(k+2)$. But the proof of that rate counts steps that make progress. An away step
@@ -790,7 +782,8 @@ for k in (1, 2, 5, 10, 20, 40):
     of_k = [bounds.excess(delta, bound) for bound in rate[:, k]]
     printed = [bounds.printed_excess(k, delta, L) for L in lipschitz]
     assert np.mean(excess[:, k] > of_k) <= delta
-    shown = f"{training[:, k].max():8.4f} {rate[:, k].min():8.3f} {generalization[:, k].mean():10.4f}"
+    shown = f"{training[:, k].max():8.4f} {rate[:, k].min():8.3f}"
+    shown += f" {generalization[:, k].mean():10.4f}"
     shown += f" {excess[:, k].max():8.4f} {min(of_k):11.3f} {min(printed):9.3f}"
     print(f"{k:2} {count[:, k].max():5} {(k - progress[:, k]).sum():6} {shown}")
 early = MonteCarlo(generalization[:, 1])
