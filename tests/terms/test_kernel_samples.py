@@ -142,6 +142,18 @@ def test_gaps_and_their_errors_are_bounds(kernel):
                 assert e.primal - e.dual == pytest.approx(float(gap), rel=1e-9, abs=1e-9 * abs(e.primal))
 
 
+@every
+def test_sums_with_weights_are_as_close_as_they_say(kernel):
+    weights = np.random.default_rng(6).uniform(0.1, 3.0, 16)
+    terms, X, y = made(kernel, weights=weights)
+    for alpha in (np.random.default_rng(7).uniform(size=16), np.full(16, 0.1), np.ones(16, dtype=bool)):
+        total, error = terms.weighted_sum(alpha)
+        factors = [w * a for w, a in zip(exact(weights), exact(alpha), strict=True)]
+        true = [mpmath.fdot(factors, [z[k] for z in FEATURES[terms.cone]]) for k in range(len(flat(total)))]
+        apart = norm(minus(flat(total), true))
+        assert apart <= mpf(error) <= 1e-15 * total.scale and (apart > 0) == (alpha.dtype != bool)
+
+
 def pair(weights=False, thresholds=False, loss=None):
     """Return the same problem as plain samples and through their products."""
     of, rng = instance("dense"), np.random.default_rng(3)
