@@ -72,6 +72,7 @@ def path(
     tol=1e-6,
     rtol=0.0,
     screening=("RRPB", "PGB"),
+    dynamic=None,
     ranges=False,
     active_set=False,
     stop="paper",
@@ -89,15 +90,17 @@ def path(
     Parameters
     ----------
     prob : Problem
-    lams : array, optional
-        Strictly decreasing regularization parameters: exactly these are solved. Left out: ``lam_max()`` and on by factors of `ratio`.
+    lams : array or callable, optional
+        Strictly decreasing regularization parameters: exactly these are solved. A function gets the solutions so far and returns the next
+        lam, or None to end the path. Left out: ``lam_max()`` and on by factors of `ratio`.
     ratio : float in (0, 1)
     tol, rtol, freq, active_set, max_iter
         As in :func:`safescreen.solve`, for every lam.
     screening : tuple of str
         Spheres; each is used before the first iteration with the last solution as its reference (RRPB as a path bound, STS19
-        Theorem 6), and again
-        every `freq` iterations with the iterate.
+        Theorem 6), and again while it is solved with the iterate. Names as for :func:`safescreen.solve`.
+    dynamic : tuple of str, optional
+        Spheres for the screening while a lam is solved, if others than `screening`; ``()`` screens only before.
     ranges : bool
         Certify terms for whole stretches of the path with the range of RRPB (STS19 Theorem 10): inside, no rule is evaluated for them.
     stop : {"paper", None}
@@ -129,16 +132,21 @@ def path(
     prob = check_problem(prob)
     limits = check_limits(tol, rtol, max_iter)
     freq = check_freq(freq)
-    families = parse_screening(screening)
+    tests = parse_screening(screening, prob)
+    during = tests if dynamic is None else parse_screening(dynamic, prob)
     if stop not in ("paper", None):
         raise ValueError(f"stop must be 'paper' or None, got {stop!r}")
     if ranges and not prob.terms.explicit:
         raise ValueError("ranges=True needs explicit terms; these are screened in blocks")
-    grid = _grid(prob, lams, check_scalar(ratio, "ratio", low=0.0, high=1.0, open_low=True), max_lams)
-    walk = _Walk(prob, limits, families, freq, bool(active_set), bool(ranges), bool(extrapolate))
+    solutions, rates, reason = [], [], "grid" if lams is not None else "length"
+    grid = (
+        _called(lams, solutions)
+        if callable(lams)
+        else _grid(prob, lams, check_scalar(ratio, "ratio", low=0.0, high=1.0, open_low=True), max_lams)
+    )
+    walk = _Walk(prob, limits, (tests, during), freq, bool(active_set), bool(ranges), bool(extrapolate))
     walk.method = check_method(method, prob)
     walk.keep_masks = len(prob) <= KEEP_BELOW if keep_masks is None else bool(keep_masks)
-    solutions, rates, reason = [], [], "grid" if lams is not None else "length"
     try:
         for lam in _bar(grid, progress):
             solution, rate = walk.step(float(lam))
@@ -160,8 +168,9 @@ def path(
 class _Walk:
     """One path: what is carried from lam to lam."""
 
-    def __init__(self, prob, limits, families, freq, active_set, ranges, extrapolate):
-        self.prob, self.limits, self.families, self.freq = prob, limits, families, freq
+    def __init__(self, prob, limits, tests, freq, active_set, ranges, extrapolate):
+        self.prob, self.limits, self.freq = prob, limits, freq
+        self.tests, self.during = tests
         self.active_set, self.extrapolate = active_set, extrapolate
         self.last = self.before = self.sums = None
         self.ranges = _Ahead(prob) if ranges else None
@@ -180,7 +189,7 @@ class _Walk:
             known = alpha is not None and self.method in DUAL
             state = Descent(self.last.x, self.last.step) if known else self._start(here, reduction)
         rate = (reduction.n_L + reduction.n_R) / len(prob)
-        options = (self.limits, self.families, self.freq, self.active_set, None)
+        options = (self.limits, self.during, self.freq, self.active_set, None)
         solution, self.sums = run(reduction, lam, state, *options, alpha=alpha, method=self.method, keep_masks=self.keep_masks)
         self.before, self.last = self.last, solution
         return solution, rate
@@ -191,11 +200,11 @@ class _Walk:
         slack = accuracy_slack(here, self.limits)
         if not self.ranges:
             reduction = Reduction(self.prob)
-            reduction.screen(self.families, reference(here, near), slack)
+            reduction.screen(self.tests, reference(here, near), slack)
             return reduction
         reduction = self.ranges.reduction(last, lam, self.limits)
         # the path bound has been used for the whole stretch
-        reduction.screen([f for f in self.families if not f[0].uses_path], reference(here), slack)
+        reduction.screen([test for test in self.tests if not test.uses_path], reference(here), slack)
         return reduction
 
     def _start(self, here, reduction):
@@ -237,6 +246,18 @@ class _Ahead:
         found = self.base.copy()
         found.slack *= self.start / lam
         return found
+
+
+def _called(following, solutions):
+    """Yield what a function of the solutions so far returns, until that is None."""
+    while True:
+        lam = following(solutions)
+        if lam is None:
+            return
+        lam = check_scalar(lam, "lams(solutions)", low=0.0, open_low=True)
+        if solutions and lam >= solutions[-1].lam:
+            raise ValueError(f"lams must be strictly decreasing, got {lam:g} after {solutions[-1].lam:g}")
+        yield lam
 
 
 def _grid(prob, lams, ratio, max_lams):

@@ -12,7 +12,9 @@ SWEEPS = 1000
 """Largest number of sweeps between two looks at the duality gap."""
 
 
-def minimize_dual(reduction, lam, state, limits, alpha=None, *, patience=None, shrinking=True, screen=None, freq=10, active_set=False, callback=None):
+def minimize_dual(
+    reduction, lam, state, limits, alpha=None, *, patience=None, shrinking=True, screen=None, freq=10, active_set=False, callback=None
+):
     """Run dual coordinate descent until the gap of the problem that is left reaches the limits; `state` is updated.
 
     Parameters and result as in :func:`safescreen.solvers.multipliers.minimize_hinge`, for a loss of any smoothing. The gap is looked at

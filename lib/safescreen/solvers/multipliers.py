@@ -25,7 +25,19 @@ ACCURACY, SLOW, STALLED = 0.02, 0.95, 30
 
 
 def minimize_hinge(
-    reduction, lam, state, limits, alpha=None, *, inner=minimize, width=WIDTH, accuracy=ACCURACY, screen=None, freq=10, active_set=False, callback=None
+    reduction,
+    lam,
+    state,
+    limits,
+    alpha=None,
+    *,
+    inner=minimize,
+    width=WIDTH,
+    accuracy=ACCURACY,
+    screen=None,
+    freq=10,
+    active_set=False,
+    callback=None,
 ):
     """Solve the problem with the hinge; like :func:`minimize`, and returns the dual point too.
 

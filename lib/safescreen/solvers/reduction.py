@@ -1,39 +1,64 @@
 """Bookkeeping of screening: which terms are certain, and the problem that is left."""
 
 import copy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from safescreen._numba import njit
 from safescreen.rounding import upper
-from safescreen.rules import RULES, Screened
+from safescreen.rules import RULES, Screened, intersection
 from safescreen.rules.ball import reach
 from safescreen.spheres import SPHERES, Reference
 
-__all__ = ["Reduction", "parse_screening", "reference"]
+__all__ = ["Reduction", "Test", "parse_screening", "reference"]
 
 SHRINK = 0.05
 """Screened terms leave the arrays once they are this part of what is left."""
 
 
-def parse_screening(screening):
-    """Return ``[(sphere family, rule)]`` of names such as ``"PGB"`` or ``"GB+halfspace"``.
+@dataclass(frozen=True)
+class Test:
+    """One ball and a rule, or two balls and the points that lie in both.
 
-    The sphere's name comes from ``SPHERES``, the rule's from ``RULES`` ("sphere" where none is given).
+    Attributes
+    ----------
+    spheres : tuple of SphereFamily
+    rule : str
+    """
+
+    spheres: tuple
+    rule: str
+
+    @property
+    def uses_path(self):
+        """Whether it is built from the solution of the neighbouring lam when there is one."""
+        return any(sphere.uses_path for sphere in self.spheres)
+
+
+def parse_screening(screening, prob):
+    """Return a list of :class:`Test` from names such as ``"PGB"``, ``"GB+halfspace"`` or ``"MGB&BT2"``.
+
+    Spheres are named as in ``SPHERES``, rules as in ``RULES`` (the sphere rule if none is); ``&`` means the points of two balls.
     """
     if isinstance(screening, str):
         raise TypeError(f"screening must be a sequence of names, got the string {screening!r}; write ({screening!r},)")
-    parsed = []
+    tests = []
     for name in screening:
-        sphere, _, rule = str(name).partition("+")
+        balls, _, rule = str(name).partition("+")
+        spheres = balls.split("&")
+        for sphere in spheres:
+            if sphere not in SPHERES:
+                raise ValueError(f"screening: unknown sphere {sphere!r}, the known ones are {', '.join(SPHERES)}")
+            if SPHERES[sphere].singly and not prob.terms.explicit:
+                raise ValueError(f"screening: {sphere} needs single terms, {type(prob.terms).__name__} has blocks of them")
+        if len(spheres) > 2 or (len(spheres) == 2 and rule):
+            raise ValueError(f"screening: two balls at most, and without another rule, got {name!r}")
         rule = rule or "sphere"
-        if sphere not in SPHERES:
-            raise ValueError(f"screening: unknown sphere {sphere!r}, the known ones are {', '.join(SPHERES)}")
         if rule not in RULES:
             raise ValueError(f"screening: unknown rule {rule!r}, the known ones are {', '.join(RULES)}")
-        parsed.append((SPHERES[sphere], rule))
-    return parsed
+        tests.append(Test(tuple(SPHERES[sphere] for sphere in spheres), rule))
+    return tests
 
 
 class Reduction:
@@ -69,12 +94,12 @@ class Reduction:
         twin.status = None if self.status is None else self.status.copy()
         return twin
 
-    def screen(self, families, reference_of, slack=0.0):
-        """Screen with each family in turn.
+    def screen(self, tests, reference_of, slack=0.0):
+        """Screen with each test in turn.
 
         Parameters
         ----------
-        families : list of (SphereFamily, rule name)
+        tests : list of Test
         reference_of : callable
             ``reference_of(problem) -> Reference`` for the problem that is left.
         slack : float
@@ -86,20 +111,21 @@ class Reduction:
             Whether the problem that is left has changed.
         """
         changed = False
-        for family, rule in families:
+        for test in tests:
             if len(self.problem) == 0:
                 break
-            ball = family.build(reference_of(self.problem))
-            if reach(ball):
-                changed |= self.apply(replace(ball, radius=upper(ball.radius + slack, 2)), rule)
+            known = reference_of(self.problem)
+            balls = [ball for ball in (sphere.build(known) for sphere in test.spheres) if reach(ball)]
+            if balls:
+                changed |= self.apply(*(replace(ball, radius=upper(ball.radius + slack, 2)) for ball in balls), rule=test.rule)
                 self.slack = min(self.slack, slack)
         return changed
 
-    def apply(self, ball, rule="sphere"):
-        """Screen the terms that are left with one ball; return whether the problem changed."""
+    def apply(self, *balls, rule="sphere"):
+        """Screen the terms that are left with one ball, or with the points of two; return whether the problem changed."""
         if not self.explicit:
-            return self._apply_blocks(ball)
-        found = RULES[rule](self.problem, ball)
+            return bool(sum(self._apply_blocks(ball) for ball in balls))
+        found = RULES[rule](self.problem, *balls) if len(balls) == 1 else intersection(self.problem, *balls)
         here = self.status if self._ids is None else self.status[self._ids]
         new_L, new_R, n_decided = _merge(here, found.in_L, found.in_R)
         self.n_L, self.n_R = self.n_L + new_L, self.n_R + new_R

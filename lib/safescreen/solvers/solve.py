@@ -58,7 +58,8 @@ def solve(
     x0 : element of the cone, optional
         Where to start; zero if left out.
     screening : tuple of str
-        Spheres by name from ``SPHERES``, each with the sphere rule, or with another rule: ``"GB+halfspace"``. ``()`` screens nothing.
+        Spheres by name from ``SPHERES``, each with the sphere rule, or with another rule: ``"GB+halfspace"``; or two spheres and the points
+        that lie in both: ``"MGB&BT2"``. ``()`` screens nothing.
     freq : int
         Screen each `freq` iterations.
     active_set : bool
@@ -91,15 +92,15 @@ def solve(
     prob = check_problem(prob)
     lam = check_lam(lam)
     limits = check_limits(tol, rtol, max_iter)
-    families = parse_screening(screening)
+    tests = parse_screening(screening, prob)
     x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
-    options = (limits, families, check_freq(freq), bool(active_set), callback)
+    options = (limits, tests, check_freq(freq), bool(active_set), callback)
     solution, _ = run(Reduction(prob), lam, Descent(x), *options, method=check_method(method, prob))
     warn_if_not_converged(solution, limits)
     return solution
 
 
-def run(reduction, lam, state, limits, families, freq, active_set, callback, *, alpha=None, method=None, keep_masks=True):
+def run(reduction, lam, state, limits, tests, freq, active_set, callback, *, alpha=None, method=None, keep_masks=True):
     """Solve what a reduction leaves, and judge the result on the whole problem.
 
     Returns
@@ -111,11 +112,11 @@ def run(reduction, lam, state, limits, families, freq, active_set, callback, *, 
 
     def screen(evaluation):
         """Screen at an evaluated point; return whether the problem that is left has changed."""
-        return reduction.screen(families, reference(evaluation), accuracy_slack(evaluation, limits))
+        return reduction.screen(tests, reference(evaluation), accuracy_slack(evaluation, limits))
 
     whole = reduction.whole
     method = METHODS["gradient"] if method is None else method
-    options = {"screen": screen if families else None, "freq": freq, "active_set": active_set, "callback": callback}
+    options = {"screen": screen if tests else None, "freq": freq, "active_set": active_set, "callback": callback}
     target = limits
     for _ in range(12):
         reached, alpha = method(reduction, lam, state, target, alpha, **options)

@@ -51,11 +51,14 @@ class SphereFamily:
     title : str
     uses_path : bool
         Whether it is built from the solution of the neighbouring lam when there is one.
+    singly : bool
+        Whether it needs a dual variable for each term, which terms in blocks do not have.
     """
 
     build: Callable[[Reference], Sphere]
     title: str
     uses_path: bool = False
+    singly: bool = False
 
 
 def _cdgb(reference):
@@ -63,6 +66,13 @@ def _cdgb(reference):
     at_x_alpha = reference.problem.evaluate(e.x_alpha, e.lam)
     sphere = from_evaluation_mgb(reference.problem.cone, at_x_alpha)
     return Sphere(sphere.center, sphere.radius, at_x_alpha.minus, "CDGB")
+
+
+def _bt2(reference):
+    e, prob = reference.evaluation, reference.problem
+    s = prob.alpha(from_evaluation_mgb(prob.cone, e).center)
+    sphere = from_evaluation_mgb(prob.cone, prob.assemble(prob.terms.loss_sums(e.x, prob.loss, s), e.x, e.lam))
+    return Sphere(sphere.center, sphere.radius, sphere.normal, "BT2")
 
 
 def _rrpb(reference):
@@ -79,5 +89,6 @@ SPHERES = {
     "DGB": SphereFamily(lambda r: from_evaluation_dgb(r.problem.cone, r.evaluation), "duality gap bound"),
     "CDGB": SphereFamily(_cdgb, "constrained duality gap bound"),
     "MGB": SphereFamily(lambda r: from_evaluation_mgb(r.problem.cone, r.evaluation), "midpoint gap bound"),
+    "BT2": SphereFamily(_bt2, "midpoint gap bound, slopes at its center", singly=True),
     "RRPB": SphereFamily(_rrpb, "relaxed regularization path bound", uses_path=True),
 }
