@@ -1,0 +1,66 @@
+"""The next C of an approximation path: as printed for exact references, and true for any."""
+
+import math
+
+import numpy as np
+import pytest
+
+import safescreen as ss
+from instances import instance
+from naive import naive_svm
+from safescreen import svm
+
+
+def solved(prob, C, rtol=1e-12):
+    return ss.solve(prob, 1.0 / C, tol=0.0, rtol=rtol, screening=())
+
+
+@pytest.mark.parametrize("eps", [1e-3, 1e-2, 0.1])
+@pytest.mark.parametrize("factor", [2.0, 20.0])
+def test_exact_references_give_the_printed_C(eps, factor):
+    of = instance("dense")
+    C0 = factor * svm.c_min(of.terms)
+    solution = solved(of.problem(0.0), C0)
+    printed = C0 * naive_svm.eps_rho(of.A, solution.x, C0, eps)
+    assert svm.eps_next_C(of.terms, solution, eps) == pytest.approx(printed, rel=1e-6)
+
+
+@pytest.mark.parametrize("rtol", [1e-12, 1e-4, 5e-3])
+@pytest.mark.parametrize("gamma", [0.0, 0.05, 0.5])
+@pytest.mark.parametrize("kind", ["dense", "csr", "kernel"])
+def test_true_for_every_C_between(kind, gamma, rtol):
+    """Equation 35, by solving again; and the largest C by this bound: a little further the bound itself fails."""
+    of, eps = instance(kind), 1e-2
+    prob, C0 = of.problem(gamma), 1.0 / of.lam(0.3)
+    reference = svm.reference(solved(prob, C0, rtol))
+    last = svm.eps_next_C(prob.terms, reference, eps)
+    assert C0 <= last < 2.0 * C0
+    for C in np.linspace(C0, last, 5):
+        best = solved(prob, C)
+        optimum = C * (best.primal - best.gap)
+        assert optimum - C * prob.dual(reference.alpha, 1.0 / C) <= eps * optimum * (1.0 + 1e-9)
+    beyond = 1.0 / (1.001 * last)
+    assert prob.gap(reference.w, beyond, reference.alpha) > eps * prob.dual(reference.alpha, beyond)
+
+
+def test_an_inexact_reference_gets_less_far():
+    of = instance("dense")
+    prob, C0 = of.problem(0.0), 20.0 * svm.c_min(of.terms)
+    assert svm.eps_next_C(of.terms, solved(prob, C0, 5e-3), 1e-2) < svm.eps_next_C(of.terms, solved(prob, C0), 1e-2)
+
+
+def test_at_c_min_and_without_direction():
+    terms = instance("dense").terms
+    start = svm.solution_below_c_min(terms, svm.c_min(terms))
+    assert svm.eps_next_C(terms, start, 1e-2) > start.C
+    balanced = ss.Samples([[1.0], [1.0]], [1, -1])
+    assert svm.eps_next_C(balanced, svm.Reference(np.zeros(1), np.ones(2), 3.0), 1e-2) == math.inf
+
+
+def test_bad_input_is_named():
+    terms = instance("dense").terms
+    bad = svm.Reference(np.ones(3), np.zeros(len(terms)), 1.0)
+    with pytest.raises(ValueError, match="reference must have a gap of at most 0.001 of its dual value"):
+        svm.eps_next_C(terms, bad)
+    with pytest.raises(ValueError, match="eps must be greater than 0"):
+        svm.eps_next_C(terms, bad, 0.0)

@@ -1,0 +1,99 @@
+"""Paths in C: the same solutions as without any test, certified on all samples."""
+
+import numpy as np
+import pytest
+
+import safescreen as ss
+from instances import instance
+from safescreen import svm
+from safescreen.svm.paths import TESTS
+
+
+def check(of, gamma, found, Cs, rtol=1e-8):
+    """Compare a path with solutions on all samples, and its masks with the optimum."""
+    np.testing.assert_allclose(1.0 / found.lams, Cs)
+    prob = of.problem(gamma)
+    for solution in found:
+        assert solution.converged
+        assert solution.gap <= rtol * solution.primal
+        assert prob.gap(solution.x, solution.lam, solution.alpha) <= 1.01 * rtol * solution.primal
+        best = ss.solve(prob, solution.lam, tol=0.0, rtol=1e-12, screening=())
+        assert float(prob.cone.norm(solution.x - best.x)) <= solution.eps + best.eps
+        margins, reach = of.terms.margins(best.x), best.eps * of.terms.norms
+        assert (margins[solution.screened.in_R] > 1.0 - reach[solution.screened.in_R]).all()
+        assert (margins[solution.screened.in_L] < 1.0 - gamma + reach[solution.screened.in_L]).all()
+
+
+@pytest.mark.parametrize("test", [*TESTS, None])
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", ["dense", "csr", "kernel"])
+def test_path_finds_the_solutions(kind, gamma, test):
+    of, loss = instance(kind), ss.SmoothedHinge(gamma)
+    smallest = svm.c_min(of.terms, loss)
+    Cs = smallest * np.array([0.5, 1.0, 2.0, 2.5, 3.0, 30.0])
+    for screening in ((), ("MGB",)):
+        found = svm.path(of.terms, Cs, test, loss, rtol=1e-8, screening=screening)
+        check(of, gamma, found, Cs)
+        assert (max(found.path_rates) > 0.2) == (test is not None)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", ["dense", "kernel"])
+def test_eps_path_covers_every_C(kind, gamma):
+    of, loss, eps = instance(kind), ss.SmoothedHinge(gamma), 0.02
+    smallest = svm.c_min(of.terms, loss)
+    found = svm.eps_path(of.terms, 10.0 * smallest, eps, "IT", loss)
+    Cs = 1.0 / found.lams
+    assert found.stop_reason == "grid"
+    assert Cs[0] == pytest.approx(smallest) and Cs[-1] == pytest.approx(10.0 * smallest)
+    assert len(found) > 5
+    check(of, gamma, found, Cs, 1e-3 * eps)
+    prob = of.problem(gamma)
+    for former, C0, C1 in zip(found, Cs, Cs[1:], strict=False):
+        for C in (0.5 * (C0 + C1), C1):
+            best = ss.solve(prob, 1.0 / C, tol=0.0, rtol=1e-10, screening=())
+            assert best.primal - prob.dual(former.alpha, 1.0 / C) <= eps * best.primal * (1.0 + 1e-8)
+
+
+def test_eps_path_ends_where_no_sample_is_in_L():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(20) % 2, 1.0, -1.0)
+    terms = ss.Samples(rng.standard_normal((20, 2)) * 0.3 + 2.0 * y[:, None], y)
+    found = svm.eps_path(terms, 1e6, 0.05)
+    assert found.stop_reason == "no L"
+    assert found.lams[-1] > 1e-3
+    assert (terms.margins(found[-1].x) > 0.99).all()
+    assert svm.eps_path(terms, 1e6, 0.05, max_solutions=3).stop_reason == "length"
+
+
+@pytest.mark.parametrize("M", [1, 2, 5])
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", ["dense", "kernel"])
+def test_safe_screening_path_finds_the_solutions(kind, gamma, M):
+    of, loss = instance(kind), ss.SmoothedHinge(gamma)
+    Cs = svm.c_min(of.terms, loss) * np.geomspace(1.2, 6.0, 9)
+    found = svm.safe_screening_path(of.terms, Cs, loss, M=M, rtol=1e-8)
+    check(of, gamma, found, Cs)
+    assert max(found.path_rates) > 0.0
+    assert found.path_rates[0] == found.path_rates[-1] == 0.0
+
+
+def test_bad_input_is_named():
+    terms = instance("dense").terms
+    for Cs, text in (([], "at least one"), ([0.0, 1.0], "must be positive"), ([2.0, 1.0], "strictly increasing")):
+        with pytest.raises(ValueError, match=text):
+            svm.path(terms, np.array(Cs))
+    with pytest.raises(ValueError, match="test must be one of BT1, BT2, IT or None, got 'DT'"):
+        svm.path(terms, [1.0], "DT")
+    with pytest.raises(ValueError, match="C_max must be larger than C_min"):
+        svm.eps_path(terms, 1e-9)
+    with pytest.raises(ValueError, match="M must be a positive int"):
+        svm.safe_screening_path(terms, [1.0, 2.0], M=0)
+    with pytest.raises(ValueError, match="Cs must hold at least two values"):
+        svm.safe_screening_path(terms, [1.0])
+
+
+def test_missed_tolerances_warn():
+    terms = instance("dense").terms
+    with pytest.warns(ss.ConvergenceWarning):
+        svm.path(terms, [1.0], rtol=1e-10, max_iter=1)
