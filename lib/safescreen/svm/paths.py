@@ -4,37 +4,32 @@ from dataclasses import replace
 
 import numpy as np
 
+from safescreen import paths
 from safescreen._checks import check_lam, check_scalar, check_vector
-from safescreen.paths import Path
-from safescreen.rules import Screened
 from safescreen.solvers.methods import check_method
 from safescreen.solvers.projected_gradient import Descent
 from safescreen.solvers.reduction import Reduction, parse_screening
 from safescreen.solvers.solve import check_freq, check_limits, run, warn_if_not_converged
-from safescreen.svm.balls import ball_test_1, ball_test_2, choose_s, intersection_test
 from safescreen.svm.eps import eps_next_C
-from safescreen.svm.references import as_reference, c_min, problem_of, solution_below_c_min
+from safescreen.svm.references import c_min, problem_of
 
 __all__ = ["TESTS", "check_grid", "eps_path", "path", "solve_screened"]
 
-
-def _second(terms, C, reference, loss=None):
-    reference = as_reference(reference)
-    return ball_test_2(terms, C, reference.w, choose_s(terms, C, reference, loss=loss), loss)
-
-
-TESTS = {"BT1": ball_test_1, "BT2": _second, "IT": intersection_test}
-"""Tests that take a path from one C to the next: ``test(terms, C, reference, loss=...)``."""
+TESTS = {"BT1": ("MGB",), "BT2": ("BT2",), "IT": ("MGB&BT2",), None: ()}
+"""The papers' tests as screening of :func:`safescreen.path`: ball 1 is the midpoint gap bound of the last solution, ball 2 the one with
+``choose_s`` in place of its dual point."""
 
 
 def path(terms, Cs, test="IT", loss=None, *, rtol=1e-6, tol=0.0, screening=("MGB",), **options):
-    """Solve for an increasing sequence of C; before each a test with the last solution as its reference takes samples out.
+    """Solve for an increasing sequence of C; before each but the first a test with the last solution takes samples out.
+
+    It is :func:`safescreen.path` for ``lam = 1/C``.
 
     Parameters
     ----------
     terms : Samples or other terms
     Cs : array
-        Strictly increasing; the first is solved with ``C_min`` as its reference if it is larger than that.
+        Strictly increasing.
     test : {"IT", "BT1", "BT2", None}
     loss : SmoothedHinge, optional
         The hinge if left out.
@@ -43,7 +38,7 @@ def path(terms, Cs, test="IT", loss=None, *, rtol=1e-6, tol=0.0, screening=("MGB
     screening : tuple of str
         Spheres by which a solve screens on as it goes, which the papers do not; ``()`` is the papers' form.
     **options
-        ``freq``, ``max_iter``, ``method`` of :func:`safescreen.solve`.
+        ``ranges``, ``freq``, ``max_iter``, ``method``, ``callback``, ``progress`` and others of :func:`safescreen.path`.
 
     Returns
     -------
@@ -57,8 +52,8 @@ def path(terms, Cs, test="IT", loss=None, *, rtol=1e-6, tol=0.0, screening=("MGB
     >>> [solution.converged for solution in path(samples, [0.1, 0.2, 0.4])]
     [True, True, True]
     """
-    Cs = check_grid(Cs)
-    return _walk(problem_of(terms, loss), iter(Cs[1:]), Cs[0], test, {"rtol": rtol, "tol": tol, "screening": screening, **options})
+    lams = 1.0 / check_grid(Cs)
+    return paths.path(problem_of(terms, loss), lams, screening=_screening(test), dynamic=screening, rtol=rtol, tol=tol, **options)
 
 
 def eps_path(terms, C_max, eps=1e-3, test="IT", loss=None, *, rtol=None, tol=0.0, screening=("MGB",), max_solutions=10_000, **options):
@@ -80,52 +75,38 @@ def eps_path(terms, C_max, eps=1e-3, test="IT", loss=None, *, rtol=None, tol=0.0
     Returns
     -------
     Path
-        ``stop_reason`` is ``"grid"`` (`C_max` reached), ``"no L"`` or ``"length"``.
+        ``stop_reason`` is ``"grid"`` (`C_max` reached), ``"no L"``, ``"length"``, or one of those of :func:`safescreen.path`.
     """
     prob, C_max, start = problem_of(terms, loss), check_lam(C_max, "C_max"), c_min(terms, loss)
     eps = check_scalar(eps, "eps", low=0.0, open_low=True)
     rtol = 1e-3 * eps if rtol is None else check_scalar(rtol, "rtol", low=0.0, high=0.5 * eps)
     if not 0.0 < start < C_max:
         raise ValueError(f"C_max must be larger than C_min = {start:g}, which must be positive; got {C_max:g}")
-    reason = []
+    reason = ["grid"]
 
-    def following():
-        """Yield the next C, given the last solution."""
-        solution = yield
-        for _ in range(max_solutions - 1):
-            if solution.lam * C_max <= 1.0:
-                reason.append("grid")
-                return
-            if not (solution.alpha >= 1.0).any():
-                reason.append("no L")
-                return
-            solution = yield min(eps_next_C(terms, solution, eps, prob.loss), C_max)
-        reason.append("length")
+    def following(solutions):
+        """Return the next lam, given the solutions so far."""
+        if not solutions:
+            return 1.0 / start
+        last = solutions[-1]
+        if last.lam * C_max <= 1.0:
+            return None
+        if len(solutions) >= max_solutions:
+            reason[0] = "length"
+        elif not (last.alpha >= 1.0).any():
+            reason[0] = "no L"
+        else:
+            return max(1.0 / eps_next_C(terms, last, eps, prob.loss), 1.0 / C_max)
+        return None
 
-    found = _walk(prob, following(), start, test, {"rtol": rtol, "tol": tol, "screening": screening, **options})
-    return replace(found, stop_reason=reason[0])
+    found = paths.path(prob, following, screening=_screening(test), dynamic=screening, rtol=rtol, tol=tol, **options)
+    return replace(found, stop_reason=reason[0]) if found.stop_reason == "grid" else found
 
 
-def _walk(prob, grid, first, test, options):
-    """Solve for `first`, then for each C of `grid`; a generator is told the last solution."""
-    if test is not None and test not in TESTS:
-        raise ValueError(f"test must be one of {', '.join(TESTS)} or None, got {test!r}")
-    terms, n = prob.terms, len(prob)
-    smallest = c_min(terms, prob.loss)
-    reference = solution_below_c_min(terms, min(first, smallest), prob.loss) if smallest > 0.0 else None
-    solutions, rates, C = [], [], first
-    if hasattr(grid, "send"):
-        next(grid)
-    while True:
-        screened = None if test is None or reference is None else TESTS[test](terms, C, reference, loss=prob.loss)
-        screened = Screened(np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)) if screened is None else screened
-        solutions.append(solve_screened(prob, C, screened, reference, **options))
-        rates.append(screened.rate)
-        reference = as_reference(solutions[-1])
-        try:
-            C = grid.send(solutions[-1]) if hasattr(grid, "send") else float(next(grid))
-        except StopIteration:
-            return Path(solutions, rates, "grid")
+def _screening(test):
+    if test not in TESTS:
+        raise ValueError(f"test must be one of {', '.join(t for t in TESTS if t)} or None, got {test!r}")
+    return TESTS[test]
 
 
 def solve_screened(prob, C, screened, reference=None, *, rtol=1e-6, tol=0.0, screening=(), freq=10, max_iter=10_000, method="auto"):
@@ -153,7 +134,7 @@ def solve_screened(prob, C, screened, reference=None, *, rtol=1e-6, tol=0.0, scr
     state, alpha = Descent(prob.cone.zeros()), None
     if reference is not None:
         state, alpha = Descent(reference.w), reference.alpha if prob.loss.smoothing == 0.0 else None
-    options = (limits, parse_screening(screening), check_freq(freq), False, None)
+    options = (limits, parse_screening(screening, prob), check_freq(freq), False, None)
     solution, _ = run(_Certain(prob, screened), 1.0 / C, state, *options, alpha=alpha, method=check_method(method, prob))
     warn_if_not_converged(solution, limits)
     return solution
