@@ -94,34 +94,15 @@ def fit_diagonal(X, triplets, lam, penalty="l2", *, gamma=1.0, tol=1e-6, max_ite
     tol, max_iter = check_scalar(tol, "tol", low=0.0), check_count(max_iter, "max_iter")
     if penalty not in PENALTIES:
         raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}; got {penalty!r}")
-    T, loss = len(triplets), SmoothedHinge(gamma)
-    pairs, numbers = number_pairs(np.concatenate((triplets[:, :2], triplets[:, ::2])), X.shape[0])
-    shared = sparse.csr_array(X[pairs[:, 0]].multiply(X[pairs[:, 1]]))
-    same, other = numbers[:T], numbers[T:]
-
-    def margins(w):
-        products = shared @ w
-        return products[same] - products[other]
-
-    def adjoint(slopes):
-        return shared.T @ (np.bincount(same, slopes, len(pairs)) - np.bincount(other, slopes, len(pairs)))
-
-    def value(w, u):
-        return loss.value(u).mean() + lam * (w @ w if penalty == "l2" else np.abs(w).sum())
-
-    step = 1.0 / (1.02 * _largest_eigenvalue(lambda w: adjoint(margins(w)), X.shape[1]) / (gamma * T) + 1e-300)
-
-    def proximal(w):
-        return w / (1.0 + 2.0 * step * lam) if penalty == "l2" else np.maximum(w - step * lam, 0.0) + np.minimum(w + step * lam, 0.0)
-
+    problem = _Diagonal(X, triplets, lam, penalty, SmoothedHinge(gamma))
     w = momentum = np.zeros(X.shape[1])
-    u = ahead = np.zeros(T)
-    t, last, converged, iteration = 1.0, value(w, u), False, 0
+    u = ahead = np.zeros(len(triplets))
+    t, last, converged, iteration = 1.0, problem.value(w, u), False, 0
     while iteration < max_iter and not converged:
         iteration += 1
-        new = proximal(momentum + step / T * adjoint(loss.alpha(ahead)))
-        new_u = margins(new)
-        objective = value(new, new_u)
+        new = problem.proximal_step(momentum, ahead)
+        new_u = problem.margins(new)
+        objective = problem.value(new, new_u)
         if objective > last and t > 1.0:
             t, momentum, ahead = 1.0, w, u  # restart from the best point
             continue
@@ -133,6 +114,39 @@ def fit_diagonal(X, triplets, lam, penalty="l2", *, gamma=1.0, tol=1e-6, max_ite
     if not converged:
         warnings.warn(f"diagonal similarity: tol={tol:g} not reached in {max_iter} iterations", ConvergenceWarning, stacklevel=2)
     return DiagonalSimilarity(w, float(last), iteration)
+
+
+class _Diagonal:
+    """Margins, value and proximal step; products of shared features are stored once for each distinct pair of points."""
+
+    def __init__(self, X, triplets, lam, penalty, loss):
+        T = len(triplets)
+        pairs, numbers = number_pairs(np.concatenate((triplets[:, :2], triplets[:, ::2])), X.shape[0])
+        self.shared = sparse.csr_array(X[pairs[:, 0]].multiply(X[pairs[:, 1]]))
+        self.same, self.other = numbers[:T], numbers[T:]
+        self.lam, self.penalty, self.loss = lam, penalty, loss
+        curvature = _largest_eigenvalue(lambda w: self.adjoint(self.margins(w)), X.shape[1]) / (loss.smoothing * T)
+        self.step = 1.0 / (1.02 * curvature + 1e-300)
+
+    def margins(self, w):
+        """Return ``<A_t, diag(w)>``, shape (T,)."""
+        products = self.shared @ w
+        return products[self.same] - products[self.other]
+
+    def adjoint(self, slopes):
+        """Return ``sum_t slopes_t diag(A_t)``, shape (d,)."""
+        P = self.shared.shape[0]
+        return self.shared.T @ (np.bincount(self.same, slopes, P) - np.bincount(self.other, slopes, P))
+
+    def value(self, w, u):
+        """Return the objective at w with margins u."""
+        return self.loss.value(u).mean() + self.lam * (w @ w if self.penalty == "l2" else np.abs(w).sum())
+
+    def proximal_step(self, w, u):
+        """Return the proximal gradient step from w with margins u."""
+        w = w + self.step / u.size * self.adjoint(self.loss.alpha(u))
+        shrink = self.step * self.lam
+        return w / (1.0 + 2.0 * shrink) if self.penalty == "l2" else np.maximum(w - shrink, 0.0) + np.minimum(w + shrink, 0.0)
 
 
 def _largest_eigenvalue(product, d, iterations=100):

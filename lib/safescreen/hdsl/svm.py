@@ -18,7 +18,8 @@ def fit_svm(X, y, kind="linear-l2", C=1.0, *, random_state=0, max_iter=100_000):
     X : array or CSR matrix of shape (n, d)
     y : array of shape (n,)
     kind : {"linear-l2", "linear-l1", "poly-2", "poly-3"}
-        Linear with squared hinge and that penalty (liblinear), or the kernel ``(1 + x'x')^p`` with the hinge (libsvm).
+        Linear with squared hinge and that penalty (liblinear), or the kernel ``(1 + x'x'/m)^p``, m the mean squared
+        norm of the rows of X, with the hinge (libsvm).
     C : float > 0
         Weight of the losses.
     random_state : int
@@ -39,16 +40,17 @@ def fit_svm(X, y, kind="linear-l2", C=1.0, *, random_state=0, max_iter=100_000):
     from sklearn.multiclass import OneVsOneClassifier
     from sklearn.svm import SVC, LinearSVC
 
-    C = check_scalar(C, "C", low=0.0, open_low=True)
+    X, C = _short(X), check_scalar(C, "C", low=0.0, open_low=True)
     match kind:
         case "linear-l2" | "linear-l1":
             single = LinearSVC(C=C, penalty=kind[-2:], dual=kind == "linear-l2", random_state=random_state, max_iter=max_iter)
             machine = OneVsOneClassifier(single) if np.unique(y).size > 2 else single
         case "poly-2" | "poly-3":
-            machine = SVC(C=C, kernel="poly", degree=int(kind[-1]), gamma=1.0, coef0=1.0)
+            size = float((X.data**2).sum() if sparse.issparse(X) else (X**2).sum()) / X.shape[0]
+            machine = SVC(C=C, kernel="poly", degree=int(kind[-1]), gamma=1.0 / (size or 1.0), coef0=1.0)
         case _:
             raise ValueError(f"kind must be one of {', '.join(SVM_KINDS)}; got {kind!r}")
-    return _Fitted(machine.fit(_short(X), y))
+    return _Fitted(machine.fit(X, y))
 
 
 class _Fitted:
