@@ -840,8 +840,8 @@ plt.show()
 # is $4 \lambda \max_{ab} |G_{ab}|$ with $G = \frac1m \sum \sigma_i A_i$.
 #
 # On the Frobenius ball it is $2 \lambda \|G\|_F$, of the order $\lambda \sqrt{p\,\mathbb{E}\|A\|_F^2/m}$, and
-# $\|A\|_F$ can be $d B_X$: the bound grows like $d$. For *sparse* data $\|A\|_F$ is at most the geometric mean
-# of the numbers of nonzero products, and the difference is smaller.
+# $\|A\|_F$ can be $d B_X$: the complexity grows like $d$. For *sparse* data $\|A\|_F$ is at most $B_X$ times the
+# geometric mean of the numbers of nonzeros of $x$ and of $x' - x''$, and the difference is smaller.
 #
 # </details>
 
