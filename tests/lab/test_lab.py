@@ -92,7 +92,7 @@ def run_all(browser, address, name):
     """Open a notebook, press "restart the kernel and run all cells", and return the notebook when it is done."""
     browser.open(address.format(name))
     kernel = f"{PANEL}?.context?.path === '{name}.ipynb' && {PANEL}.sessionContext?.session?.kernel?.status"
-    until(lambda: browser.js(kernel) == "idle", 40, "an idle kernel")
+    until(lambda: browser.js(kernel) == "idle", 60, "an idle kernel")
     browser.js("jupyterapp.restored.then(() => true)")
     button = '.jp-NotebookPanel-toolbar [data-command="notebook:restart-run-all"]'
     browser.click(button)
@@ -104,7 +104,7 @@ def run_all(browser, address, name):
         failed = [out for cell in code for out in cell.outputs if out.output_type == "error"]
         return nb if failed or all(cell.execution_count for cell in code) else None
 
-    return until(done, 60, f"{name} run to its end")
+    return until(done, 120, f"{name} run to its end")
 
 
 def check(nb, figures):
@@ -129,5 +129,6 @@ def test_sliders_redraw(browser, address):
         lambda: browser.js(f"document.querySelector('{HANDLE}') !== null && document.querySelector('{PICTURE}') !== null"), 20, "a slider"
     )
     before = browser.js(f"document.querySelector('{PICTURE}').src")
-    browser.drag(HANDLE, -60)
+    browser.drag(HANDLE, -60)  # lam from 0.6 to its lower end
     until(lambda: browser.js(f"![null, undefined, {before!r}].includes(document.querySelector('{PICTURE}')?.src)"), 30, "another picture")
+    assert browser.js("parseFloat(document.querySelector('.jp-OutputArea .widget-readout').textContent)") < 0.5
