@@ -84,6 +84,24 @@ def test_a_small_difference_of_large_elements_has_a_small_norm():
     assert same.norm_upper() == same.scale == 0.0
 
 
+def test_what_rounding_leaves_of_larger_elements():
+    """The coefficients all but cancel, down to subnormal numbers, while the image keeps its rounding error."""
+    made, rng = space(), np.random.default_rng(10)
+    x, tiny = made.expansion(rng.standard_normal(N)), made.expansion(np.where(np.arange(N) == 3, 1.0, 0.0))
+    for size in (1e-318, 1e-300, 1e-200, 1e-100, 1e-40):
+        rest = (x - x) + size * tiny
+        assert 0.0 <= rest.norm_lower() <= float(norm(flat(rest))) <= rest.norm_upper() <= rest.scale
+        assert made.largest(rest) == 0.0 or abs(made.ldexp(rest, -int(np.frexp(rest.scale)[1])).scale - 0.75) <= 0.25
+        problem = ss.Problem(ss.KernelSamples(made.K, made.signs), ss.SmoothedHinge(0.05))
+        ball = ss.Sphere(problem.cone.expansion(x.coef), 0.1)
+        normal = problem.cone.expansion(x.coef)
+        normal = (normal - normal) + size * problem.cone.expansion(tiny.coef)
+        alone, both = ss.rules.sphere(problem, ball), ss.rules.halfspace(problem, ball, normal)
+        assert (alone.in_L <= both.in_L).all() and (alone.in_R <= both.in_R).all()
+        evaluation = problem.evaluate(normal, 1.0)
+        assert evaluation.gap > 0.0 and len(ss.ranges.midpoint_gap(problem, normal, 1.0)) == N
+
+
 def test_elements_that_vanish_have_a_norm_near_zero():
     """Equal samples with opposite coefficients: the coefficients are far from 0, the element is 0."""
     made = space(repeat=True)  # half the samples twice, with labels that agree

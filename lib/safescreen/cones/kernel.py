@@ -103,8 +103,10 @@ class Expansion:
         return self.scale
 
     def _bounds(self):
-        if not 1e-120 < self.scale < 1e120:
-            if self.scale == 0.0 or not math.isfinite(self.scale):
+        if not self.scale > 1e-120:  # the image may be all error, and products underflow
+            return 0.0, self.scale
+        if not self.scale < 1e120:
+            if not math.isfinite(self.scale):
                 return self.scale, self.scale
             exponent = math.frexp(self.scale)[1]
             low, high = self.space.ldexp(self, -exponent)._bounds()
@@ -280,8 +282,8 @@ class KernelSpace(Cone):
         return x.norm_lower()
 
     def largest(self, x):
-        """Return the scale of an element."""
-        return x.scale
+        """Return the scale of an element; 0 also where it is nothing but the rounding of larger ones."""
+        return x.scale if x.scale > 1e-250 and x.error < 1e30 * x.scale else 0.0
 
     def ldexp(self, x, exponent):
         """Return ``2**exponent x``, exactly unless it underflows."""
