@@ -115,11 +115,11 @@ class Watch:
         self.known, self.n_balls, self.n_screened = None, 0, 0
         original = Reduction.apply
 
-        def apply(reduction, ball, rule="sphere"):
-            changed = original(reduction, ball, rule)
-            assert self.known.contained(ball), ball.name
-            assert self.known.right(reduction.screened()), (ball.name, rule)
-            self.n_balls += 1
+        def apply(reduction, *balls, rule="sphere"):
+            changed = original(reduction, *balls, rule=rule)
+            assert all(self.known.contained(ball) for ball in balls), [ball.name for ball in balls]
+            assert self.known.right(reduction.screened()), ([ball.name for ball in balls], rule)
+            self.n_balls += len(balls)
             self.n_screened = max(self.n_screened, reduction.n_L + reduction.n_R)
             return changed
 
