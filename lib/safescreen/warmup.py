@@ -33,6 +33,9 @@ def warm_up():
             ss.path(prob, np.array([2.0, 1.0]), tol=0.0, rtol=1e-6, screening=balls)
     products = ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.05))
     ss.path(products, products.lam_max() * 0.5 ** np.arange(1, 4), rtol=1e-6)
+    for line_search in ("exact", "bisection"):
+        ss.hdsl.FrankWolfe(1.0, line_search=line_search, max_iter=3).fit(X, rows)
+    ss.hdsl.fit_oasis(X, rows, n_steps=1)
 
 
 if __name__ == "__main__":
