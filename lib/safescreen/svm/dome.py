@@ -1,6 +1,7 @@
 """The dome test: a ball around 0 and a half-space, for a whole interval of C (SSS13 Theorem 2, SSS14 Theorem 11)."""
 
 import math
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +60,7 @@ def dome(terms, reference_a, bound, loss=None):
     a = as_reference(reference_a, "reference_a")
     prob = problem_of(terms, loss, a)
     cone, near = prob.cone, ball_of(prob, a.w, a.C, a.alpha, "MGB")
-    if isinstance(bound, int | float):
+    if isinstance(bound, numbers.Real):
         R = check_scalar(bound, "bound", low=0.0)
     else:
         b: Reference = as_reference(bound, "bound")

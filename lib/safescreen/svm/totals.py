@@ -109,8 +109,8 @@ def norm_of_ball(cone, ball):
 def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
     """Return a C whose solution has the total loss `s`, and that solution: the s-form, solved through the C-form.
 
-    ``s(C)`` is continuous and falls; the root is found by secants of s in log C and bisection in turn, from ``C_min`` on. With the hinge s is
-    constant on stretches, on which any C is right.
+    ``s(C)`` is continuous and falls; the root is found by secants of s in log C and bisection in turn, from ``C_min`` on. With the hinge
+    s is constant on stretches, on which any C is right.
 
     Parameters
     ----------
