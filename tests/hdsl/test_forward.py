@@ -43,7 +43,7 @@ def test_rows_and_diagonal_of_the_gradient(case):
 
 def test_the_diagonal_without_the_list_of_shared_features(case):
     constraints, G, *_ = case
-    constraints._overlaps = None
+    constraints._overlaps, constraints._known = None, False
     assert np.allclose(constraints.diagonal(), -np.diag(G)[constraints.features], atol=1e-14)
 
 
@@ -53,7 +53,7 @@ def test_scores_and_values_of_atoms(case):
     constraints, G, X, triplets = case
     x, y, z = (X[triplets[constraints.order, c]] for c in range(3))
     atoms = np.array([(0, 1, 1), (0, 3, -1), (2, 4, 1)])
-    values = constraints.atom_values(atoms, 3, np.empty(5))
+    values = constraints.atom_values(atoms, np.empty(5))
     for (i, j, sign), value in zip(atoms.tolist(), values, strict=True):
         e = np.zeros(X.shape[1])
         e[constraints.features[[i, j]]] = 1.0, sign
@@ -91,14 +91,14 @@ def test_the_search_leaves_rows_out():
     found = exact(constraints)
     searched, search = [], kernels._search_rows
     full = np.array([np.inf, np.inf, 1.0, -np.inf, 0.0])
-    arrays = (constraints.weights, *constraints._near, *constraints._columns, *constraints._rows, constraints._sums, constraints._row)
+    arrays = (*constraints._near, *constraints._columns, *constraints._rows, constraints._sums, constraints._row)
     order = np.arange(constraints.features.size)
     diagonal = constraints.diagonal()
     search(order, np.full(order.size - 1, np.inf), diagonal, *arrays, full)
     assert (found.i, found.j, found.sign, found.value) == tuple(full[:4])
     assert full[4] == order.size - 1
     norms = np.empty(order.size)
-    kernels._sum_norms(constraints.weights, *constraints._near, *constraints._columns, np.zeros(60), norms)
+    kernels._sum_norms(*constraints._near, *constraints._columns, np.zeros(60), norms)
     halves = np.sort(diagonal + 0.5 * norms * constraints.column_norms)[::-1]
     searched = np.count_nonzero(halves[:-1] + halves[1:] >= found.value)
     assert searched < 100

@@ -6,12 +6,14 @@ from safescreen._numba import njit
 
 
 @njit
-def _pair_weights(slopes, same, other, weights):
-    """Fill the weights of the pairs: ``B = sum_t g_t (e_x e_y' - e_x e_z')``."""
+def _pair_weights(slopes, same, other, weights, near_pair, near_weights):
+    """Fill the weights of the pairs, ``B = sum_t g_t (e_x e_y' - e_x e_z')``, and list them by either end."""
     weights[:] = 0.0
     for t in range(slopes.size):
         weights[same[t]] += slopes[t]
         weights[other[t]] -= slopes[t]
+    for p in range(near_pair.size):
+        near_weights[p] = weights[near_pair[p]]
 
 
 @njit
@@ -86,14 +88,14 @@ def _diagonal(weights, ptr, partner, indptr, indices, data, row, diagonal):
 
 
 @njit
-def _neighbour_sums(i, weights, near_ptr, near, near_pair, colptr, rows, values, sums):
+def _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums):
     """Fill ``sums = (B + B') x_i`` where x_i is column i of X, shape (n,)."""
     sums[:] = 0.0
     for q in range(colptr[i], colptr[i + 1]):
         value = values[q]
         b = rows[q]
         for p in range(near_ptr[b], near_ptr[b + 1]):
-            sums[near[p]] += weights[near_pair[p]] * value
+            sums[near[p]] += near_weights[p] * value
 
 
 @njit
@@ -153,34 +155,34 @@ def _atom_scores(i, j, sign, scale, colptr, rows, values, anchor_ptr, similar, d
 
 
 @njit
-def _atom_values(atoms, n_atoms, weights, colptr, rows, values, ptr, partner, column, found):
-    """Fill ``found_k = p_k' B p_k`` for the active atoms; `column` (n,) is zero before and after."""
-    for k in range(n_atoms):
-        i, j, sign = atoms[k, 0], atoms[k, 1], atoms[k, 2]
-        _scatter(i, j, sign, colptr, rows, values, column)
+def _atom_values(atoms, diagonal, near_ptr, near, near_weights, colptr, rows, values, column, found):
+    """Fill ``found_k = diag_i + diag_j + sign x_i'(B + B')x_j`` for the active atoms; `column` (n,) is zero before and after."""
+    for k in range(atoms.shape[0]):
+        i, j = atoms[k, 0], atoms[k, 1]
+        small, big = (i, j) if colptr[i + 1] - colptr[i] <= colptr[j + 1] - colptr[j] else (j, i)
+        for q in range(colptr[big], colptr[big + 1]):
+            column[rows[q]] = values[q]
         total = 0.0
-        for c in (i, j):
-            for q in range(colptr[c], colptr[c + 1]):
-                a = rows[q]
-                # a row in both columns is met twice: each time with its own share of p_a
-                share = values[q] if c == i else sign * values[q]
-                inner = 0.0
-                for p in range(ptr[a], ptr[a + 1]):
-                    inner += weights[p] * column[partner[p]]
-                total += share * inner
-        found[k] = total
-        _clear(i, j, colptr, rows, column)
+        for q in range(colptr[small], colptr[small + 1]):
+            b = rows[q]
+            inner = 0.0
+            for p in range(near_ptr[b], near_ptr[b + 1]):
+                inner += near_weights[p] * column[near[p]]
+            total += values[q] * inner
+        found[k] = diagonal[i] + diagonal[j] + atoms[k, 2] * total
+        for q in range(colptr[big], colptr[big + 1]):
+            column[rows[q]] = 0.0
 
 
 @njit
-def _sum_norms(weights, near_ptr, near, near_pair, colptr, rows, values, sums, norms):
+def _sum_norms(near_ptr, near, near_weights, colptr, rows, values, sums, norms):
     """Fill ``norms_i = ||(B + B') x_i||`` for all features; `sums` (n,) is zero before and after."""
     for i in range(norms.size):
         total = 0.0
         for q in range(colptr[i], colptr[i + 1]):
             b = rows[q]
             for p in range(near_ptr[b], near_ptr[b + 1]):
-                sums[near[p]] += weights[near_pair[p]] * values[q]
+                sums[near[p]] += near_weights[p] * values[q]
         for q in range(colptr[i], colptr[i + 1]):
             b = rows[q]
             for p in range(near_ptr[b], near_ptr[b + 1]):
@@ -190,14 +192,14 @@ def _sum_norms(weights, near_ptr, near, near_pair, colptr, rows, values, sums, n
 
 
 @njit
-def _search_rows(order, bounds, diagonal, weights, near_ptr, near, near_pair, colptr, rows, values, indptr, indices, data, sums, row, best):
+def _search_rows(order, bounds, diagonal, near_ptr, near, near_weights, colptr, rows, values, indptr, indices, data, sums, row, best):
     """Search the rows in `order` until the bound of the next is below the best; update `best`: i, j, sign, value, rows searched."""
     for k in range(bounds.size):
         if bounds[k] < best[3]:
             break
         i = order[k]
         best[4] += 1.0
-        _neighbour_sums(i, weights, near_ptr, near, near_pair, colptr, rows, values, sums)
+        _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums)
         _gradient_row(sums, indptr, indices, data, row)
         j, sign, value = _best_partner(i, diagonal, row)
         low, high = min(i, j), max(i, j)

@@ -62,7 +62,8 @@ class Constraints:
         self.column_norms = np.sqrt(np.bincount(self._rows[1], X.data**2, minlength=self.features.size))
         size = self.features.size
         self._column, self._sums = np.zeros(self.n), np.empty(self.n)
-        self._row, self._diagonal = np.zeros(size), np.empty(size)
+        self._row, self._diagonal = np.zeros(size), np.zeros(size)
+        self._known = True  # all slopes are zero
 
     def __len__(self):
         return self.order.size
@@ -92,7 +93,8 @@ class Constraints:
         near = np.concatenate((pairs[:, 1], pairs[:, 0]))
         by_end = np.argsort(ends, kind="stable")
         ids = np.tile(np.arange(len(pairs), dtype=np.int32), 2)
-        self._near = _pointers(ends[by_end], self.n), near[by_end], ids[by_end]
+        self._near_pair = ids[by_end]
+        self._near = _pointers(ends[by_end], self.n), near[by_end], np.zeros(ends.size)
         self.weights = np.zeros(len(pairs))
 
     def _list_overlaps(self):
@@ -115,20 +117,23 @@ class Constraints:
 
     def set_slopes(self, slopes):
         """Set the weights of the pairs from ``g_t``, shape (T,); what follows refers to them."""
-        kernels._pair_weights(slopes, self._same, self._other, self.weights)
+        kernels._pair_weights(slopes, self._same, self._other, self.weights, self._near_pair, self._near[2])
+        self._known = False
 
     def diagonal(self):
-        """Return ``diag(X'BX)``, shape (m,), in a work array."""
-        if self._overlaps is not None:
-            kernels._diagonal_of_overlaps(self.weights, *self._overlaps, self._diagonal)
-        else:
-            self._row[:] = 0.0
-            kernels._diagonal(self.weights, self._pair_ptr, self._partner, *self._rows, self._row, self._diagonal)
+        """Return ``diag(X'BX)``, shape (m,), in a work array; computed once for each slopes."""
+        if not self._known:
+            if self._overlaps is not None:
+                kernels._diagonal_of_overlaps(self.weights, *self._overlaps, self._diagonal)
+            else:
+                self._row[:] = 0.0
+                kernels._diagonal(self.weights, self._pair_ptr, self._partner, *self._rows, self._row, self._diagonal)
+            self._known = True
         return self._diagonal
 
     def neighbour_sums(self, i):
         """Return ``(B + B') X e_i``, shape (n,), in a work array."""
-        kernels._neighbour_sums(i, self.weights, *self._near, *self._columns, self._sums)
+        kernels._neighbour_sums(i, *self._near, *self._columns, self._sums)
         return self._sums
 
     def row(self, i):
@@ -142,10 +147,10 @@ class Constraints:
         kernels._atom_scores(i, j, sign, scale, *self._columns, self._anchor_ptr, self._similar, self._different, self._column, out)
         return out
 
-    def atom_values(self, atoms, n_atoms, out):
+    def atom_values(self, atoms, out):
         """Fill ``out[k] = p_k' B p_k`` with ``p_k = X(e_i + sign e_j)``, that is ``-T/scale <G, atom k>``."""
-        kernels._atom_values(atoms, n_atoms, self.weights, *self._columns, self._pair_ptr, self._partner, self._column, out)
-        return out[:n_atoms]
+        kernels._atom_values(atoms, self.diagonal(), *self._near, *self._columns, self._column, out)
+        return out[: len(atoms)]
 
 
 def _pointers(sorted_ids, n):

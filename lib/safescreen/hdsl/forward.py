@@ -52,7 +52,6 @@ def exact(constraints, rng=None):
         order,
         halves[:-1] + halves[1:] + 1e-12 * np.abs(halves).max(),
         diagonal,
-        constraints.weights,
         *constraints._near,
         *constraints._columns,
         *constraints._rows,
@@ -100,5 +99,5 @@ def _halves(constraints, diagonal):
     """Return ``h_i = x_i'B x_i + ||(B + B') x_i|| ||x_i||/2``, shape (m,)."""
     sums, norms = constraints._sums, np.empty(diagonal.size)
     sums[:] = 0.0
-    kernels._sum_norms(constraints.weights, *constraints._near, *constraints._columns, sums, norms)
+    kernels._sum_norms(*constraints._near, *constraints._columns, sums, norms)
     return diagonal + 0.5 * norms * constraints.column_norms

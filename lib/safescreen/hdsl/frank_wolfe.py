@@ -225,7 +225,7 @@ class _Run:
         self.constraints.set_slopes(slopes)
         if len(self.active) > self.values.size:
             self.values = np.empty(2 * len(self.active))
-        values = self.constraints.atom_values(self.active.atoms, len(self.active), self.values)
+        values = self.constraints.atom_values(self.active.atoms, self.values)
         place = int(np.argmin(values))
         direction = self.forward(self.constraints, self.rng)
         here, factor = float(slopes @ self.u) / count, self.settings.scale / count
