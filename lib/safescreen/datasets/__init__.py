@@ -6,9 +6,11 @@
 ((150, 4), -1.0, 1.0)
 """
 
+from safescreen.datasets.binary import two_classes
 from safescreen.datasets.loading import Dataset, load, subsample
 from safescreen.datasets.registry import FileSpec, Info, Part, info, names
 from safescreen.datasets.store import DataNotFoundError, available, fetch, find, folders, verify
+from safescreen.datasets.synthetic import sparse_classification
 
 __all__ = [
     "DataNotFoundError",
@@ -23,6 +25,8 @@ __all__ = [
     "info",
     "load",
     "names",
+    "sparse_classification",
     "subsample",
+    "two_classes",
     "verify",
 ]
