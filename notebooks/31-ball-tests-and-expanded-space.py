@@ -1,0 +1,554 @@
+# %% [markdown]
+# # Ball tests and the expanded space
+#
+# A sample can be left out of the training of a support vector machine once it is certain on which side of the
+# kink its margin ends up. If the unknown solution is fenced in by a ball, the range of every margin is known in
+# closed form: that is a *ball test*. This notebook shows where SSS14 gets balls from: from conditions that the
+# solution satisfies together with its total loss, in a space with one more dimension.
+#
+# At the end you will have seen that
+#
+# * the range of a margin over a ball is its value at the center plus or minus radius times length;
+# * one quadratic and one linear condition on $(w, \xi)$ are a ball for $w$, and which ones are empty;
+# * the three conditions of SSS14 are strong convexity, a tangent, and one inequality of the hinge;
+# * they hold to the last digit: here they are checked in rational numbers, without any tolerance;
+# * the tangent condition is false as soon as its reference is not exactly optimal, and that the dual point of
+#   the reference mends it.
+
+# %%
+from fractions import Fraction
+from itertools import product
+
+import matplotlib.pyplot as plt
+import numpy as np
+import sympy as sp
+
+import safescreen as ss
+from safescreen import plots, plots_svm, svm
+
+# %% [markdown]
+# The problem (notation as in `30-svm-problem`): $z_i = y_i x_i$, total loss
+# $\xi(w) = \sum_i \max\{0, 1 - \langle z_i, w\rangle\}$, and
+#
+# $$w^\star = \arg\min_w\; \tfrac12\|w\|^2 + C\,\xi(w), \qquad \xi^\star = \xi(w^\star).$$
+#
+# | assumption | used by |
+# |---|---|
+# | the hinge is convex | all three conditions |
+# | $\tilde\xi \ge \xi(\tilde w)$ | condition 1 |
+# | the reference $w_0$ is **exactly** optimal for its $C_0$ | condition 2 |
+# | $s \in \{0, 1\}^n$, or $[0, 1]^n$ | condition 3 |
+#
+# ## A yardstick without rounding
+#
+# Inequalities that can be equalities are hard to check with rounded numbers. But if data and $C$ are rational,
+# so is the solution: once it is known which samples are in L and which stand on the step, the dual variables
+# of the latter solve a linear system. Below, a solution in floating point says which they are, the system is
+# solved in fractions, and the optimality conditions are then verified exactly. They are sufficient, so what is
+# returned is *the* solution.
+
+
+# %%
+def total_loss(Z, w):
+    return sum(max(Fraction(0), 1 - u) for u in Z @ w)
+
+
+def exact_optimum(Z, C):
+    """The solution and a dual point in [0, 1]^n, in fractions; proved optimal."""
+    signs = np.where(np.arange(len(Z)) % 2, 1.0, -1.0)  # any labels will do: z = y x
+    problem = ss.Problem(ss.Samples(Z.astype(float) * signs[:, None], signs), ss.Hinge())
+    margins = Z.astype(float) @ ss.solve(problem, float(1 / C), tol=0.0, rtol=1e-10).x
+    on_step = np.abs(margins - 1.0) < 1e-5
+    alpha = np.array([Fraction(int(v)) for v in (margins < 1.0) & ~on_step])
+    if on_step.any():
+        E = Z[on_step]
+        found = sp.Matrix(E @ E.T).LUsolve(sp.Matrix(1 / C - E @ (Z.T @ alpha)))
+        alpha[on_step] = [Fraction(int(v.p), int(v.q)) for v in found]
+    w = C * (Z.T @ alpha)
+    assert all(0 <= a <= 1 for a in alpha)
+    assert all(u == 1 or a == (1 if u < 1 else 0) for u, a in zip(Z @ w, alpha, strict=True))
+    return w, alpha
+
+
+def fractions(values, denominator=16):
+    return np.array([Fraction(int(v), denominator) for v in np.ravel(values)]).reshape(np.shape(values))
+
+
+def instance(rng):
+    """Samples whose numbers are multiples of 1/16, and some of C, from below C_min to far beyond."""
+    n, d = int(rng.integers(6, 15)), int(rng.integers(2, 4))
+    Z = fractions(rng.integers(-32, 33, (n, d))) + Fraction(1, 2)
+    smallest = 1 / max(Z @ Z.sum(axis=0))
+    return Z, [smallest * factor for factor in (Fraction(1, 2), 2, 10, 100)]
+
+
+rng = np.random.default_rng(31)
+instances = []
+for _ in range(30):
+    Z, Cs = instance(rng)
+    instances.append((Z, [(C, *exact_optimum(Z, C)) for C in Cs]))
+print("exact solutions:", sum(len(solutions) for _, solutions in instances))
+Z, solutions = instances[3]
+print("one of them: w =", ", ".join(str(v) for v in solutions[2][1]), " for C =", solutions[2][0])
+
+# %% [markdown]
+# ## The range of a margin over a ball
+#
+# > **Ball test** (SSS14 Lemma 1). Over the ball $\|w - m\| \le r$ the margin $\langle z, w\rangle$ takes exactly
+# > the values from $\langle z, m\rangle - r\|z\|$ to $\langle z, m\rangle + r\|z\|$. If the lower end is above 1 the
+# > sample is in R, if the upper end is below 1 it is in L, whatever the solution is, as long as the ball holds it.
+#
+# By Cauchy and Schwarz $|\langle z, w - m\rangle| \le \|z\| \|w - m\|$, with equality for
+# $w = m \pm r z / \|z\|$: one line. SSS14 goes through a multiplier $\mu$ of the constraint; sympy follows, with
+# $n$ for $\|z\|$ and $q$ for $\langle z, m\rangle$.
+
+# %%
+mu, r, n, q = sp.symbols("mu r n q", positive=True)
+value = q - mu * r**2 - n**2 / (4 * mu)  # the smallest value over w of <z, w> + mu (|w - m|^2 - r^2)
+best = [root for root in sp.solve(sp.diff(value, mu), mu) if root.is_positive]
+print("multiplier:", best[0], "  lower end:", sp.simplify(value.subs(mu, best[0])))
+assert sp.simplify(value.subs(mu, best[0]) - (q - n * r)) == 0
+assert sp.limit(q - n**2 / (4 * mu), mu, sp.oo) == q  # a ball of radius 0: no multiplier is best, the bound stays
+
+# %% [markdown]
+# Ten lines of numpy, then the library, which subtracts a rounding allowance from every bound.
+
+
+# %%
+def margin_range(Z, m, r):
+    middle, reach = Z @ m, r * np.linalg.norm(Z, axis=1)
+    return middle - reach, middle + reach
+
+
+# %% tags=["SSS14-L1"]
+rng = np.random.default_rng(1)
+checked = 0
+for _ in range(200):
+    n, d = int(rng.integers(2, 40)), int(rng.integers(1, 6))
+    X, y = rng.standard_normal((n, d)), np.where(np.arange(n) % 2, 1, -1)
+    X[0] = 0.0  # a zero sample: both bounds are 0
+    Z, m, r = X * y[:, None], rng.standard_normal(d), rng.choice([0.0, 0.1, 1.0])
+    low, high = margin_range(Z, m, r)
+
+    away = rng.standard_normal((100, d))
+    away *= (r * rng.uniform(size=100) ** (1 / d) / np.linalg.norm(away, axis=1))[:, None]
+    values = (m + away) @ Z.T
+    assert np.all(values >= low - 1e-12) and np.all(values <= high + 1e-12)  # nothing is outside
+    direction = Z / np.maximum(np.linalg.norm(Z, axis=1), 1e-300)[:, None]
+    assert np.allclose(np.sum(Z * (m - r * direction), axis=1), low, atol=1e-12)  # and both ends are reached
+    assert np.allclose(np.sum(Z * (m + r * direction), axis=1), high, atol=1e-12)
+
+    problem = ss.Problem(ss.Samples(X, y), ss.Hinge())
+    found = ss.rules.sphere(problem, ss.Sphere(m, r))
+    clear = np.minimum(np.abs(low - 1.0), np.abs(high - 1.0)) > 1e-9
+    assert np.array_equal(found.in_R[clear], low[clear] > 1.0) and np.array_equal(found.in_L[clear], high[clear] < 1.0)
+    checked += n
+print("samples over random balls, ends reached, nothing outside, the library decides the same:", checked)
+
+# %% [markdown]
+# In the plane of weights every sample is a line $\langle z_i, w\rangle = 1$. A line that misses the ball belongs to
+# a sample that is decided: orange on the side where the whole ball has margins above 1, blue below.
+
+# %%
+rng = np.random.default_rng(7)
+y = np.where(np.arange(40) % 2, 1, -1)
+X = rng.standard_normal((40, 2)) + 1.1 * y[:, None] * [1.0, 0.6]
+samples, C, C0 = ss.Samples(X, y), 0.2, 0.16
+problem = ss.Problem(samples, ss.Hinge())
+reference = svm.reference(ss.solve(problem, 1.0 / C0, tol=0.0, rtol=1e-12))
+ball = svm.ball_1(samples, C, reference)
+found = ss.rules.sphere(problem, ball)
+optimum = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12).x
+
+figure, axes = plots.panels(2, width=10.5, height=3.8)
+plots_svm.weight_space(X * y[:, None], {"ball": ball}, {"optimum": optimum}, found, ax=axes[0], title="weights: a line a sample")
+plots_svm.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
+plt.show()
+
+# %% [markdown]
+# ### Break it
+#
+# The lemma is about the ball, not about the solution. A ball that does not hold it decides just as readily. Here the
+# radius is made smaller step by step; the ball of the figure holds the solution well inside, so a third can go before
+# it is lost.
+
+# %%
+margins = samples.margins(optimum)
+kept = np.linalg.norm(optimum - ball.center) / ball.radius
+print("distance of the solution from the center, in radii:", round(float(kept), 3))
+for factor in (1.0, 0.5, 0.05):
+    low, high = margin_range(X * y[:, None], ball.center, factor * ball.radius)
+    wrong = np.sum((low > 1.0) & (margins < 1.0 + 1e-9)) + np.sum((high < 1.0) & (margins > 1.0 - 1e-9))
+    print(f"radius times {factor:4}: decided {np.sum(low > 1.0) + np.sum(high < 1.0):2d}, of them wrong {wrong}")
+    assert (wrong == 0) == (factor > kept)
+
+# %% [markdown]
+# ## The expanded space
+#
+# The total loss is the largest of $2^n$ linear functions: for each sample the larger of 0 and $1 - \langle z_i, w\rangle$,
+# hence
+#
+# $$\xi(w) = \max_{s \in \{0,1\}^n} \sum_i s_i (1 - \langle z_i, w\rangle) .$$
+#
+# So the support vector machine is the same as minimising $\frac12\|w\|^2 + C\xi$ over all $(w, \xi)$ that satisfy
+# $2^n$ linear inequalities (SSS14 equation 11; the trick is that of Joachims' structural machines). With six samples
+# one can write down all 64, and let cvxpy solve it.
+
+# %%
+import cvxpy as cp
+
+rng = np.random.default_rng(5)
+Z6 = rng.standard_normal((6, 2)) + 0.5
+every = np.array(list(product((0.0, 1.0), repeat=6)))
+for w in rng.standard_normal((100, 2)):
+    assert abs((every @ (1.0 - Z6 @ w)).max() - np.maximum(1.0 - Z6 @ w, 0.0).sum()) < 1e-12
+
+w, xi = cp.Variable(2), cp.Variable()
+expanded = cp.Problem(cp.Minimize(cp.sum_squares(w) / 2 + 0.7 * xi), [every @ (1.0 - Z6 @ w) <= xi])
+expanded.solve(solver="CLARABEL")
+labels = np.array([1, -1] * 3)
+direct = ss.solve(ss.Problem(ss.Samples(Z6 * labels[:, None], labels), ss.Hinge()), 1.0 / 0.7, tol=1e-12).x
+assert np.linalg.norm(w.value - direct) < 1e-4
+print("w from 64 linear constraints:", np.round(w.value, 3) + 0.0, " from the hinge:", np.round(direct, 3) + 0.0)
+
+# %% [markdown]
+# ## One quadratic and one linear condition are a ball
+#
+# > **From conditions to a ball** (SSS14 Lemma 2). If $(w, \xi)$ satisfies, with $a_1 > 0$,
+# >
+# > $$a_1\|w\|^2 + \langle b_1, w\rangle + c_1 + \xi \le 0 \qquad\text{and}\qquad \langle b_2, w\rangle + c_2 \le \xi,$$
+# >
+# > then $\|w - m\| \le r$ with $m = -\frac{1}{2a_1}(b_1 + b_2)$ and $r^2 = \|m\|^2 - \frac{1}{a_1}(c_1 + c_2)$. The two
+# > conditions can hold together if and only if $\|b_1 + b_2\|^2 - 4 a_1 (c_1 + c_2) \ge 0$.
+#
+# The second condition bounds $\xi$ from below, the first from above. An $\xi$ in between exists if and only if
+#
+# $$a_1\|w\|^2 + \langle b_1 + b_2, w\rangle + c_1 + c_2 \le 0, \tag{1}$$
+#
+# and the left side is $a_1(\|w - m\|^2 - r^2)$. Three coordinates for sympy:
+
+# %%
+w3, b1, b2 = (sp.Matrix(sp.symbols(f"{name}1:4", real=True)) for name in ("w", "p", "q"))
+a1, c1, c2 = sp.symbols("a1 c1 c2", positive=True)
+m = -(b1 + b2) / (2 * a1)
+r_squared = m.dot(m) - (c1 + c2) / a1
+left = a1 * w3.dot(w3) + (b1 + b2).dot(w3) + c1 + c2
+assert sp.expand(left - a1 * ((w3 - m).dot(w3 - m) - r_squared)) == 0
+assert sp.expand(4 * a1**2 * r_squared - ((b1 + b2).dot(b1 + b2) - 4 * a1 * (c1 + c2))) == 0
+print("(1) is a1 (|w - m|^2 - r^2), and 4 a1^2 r^2 is the printed discriminant:", True)
+
+# %% [markdown]
+# More is true than the lemma says: (1) was an *equivalence*, so the ball is the shadow of the region on the space of
+# weights, whole. Nothing is lost by forgetting $\xi$, and the footnote on emptiness is just $r^2 \ge 0$. In fractions,
+# where "if and only if" can be tested as it stands:
+
+# %% tags=["SSS14-L2"]
+rng = np.random.default_rng(2)
+count = {"in": 0, "out": 0, "empty": 0}
+for _ in range(2000):
+    a1, c1, c2 = Fraction(int(rng.integers(1, 40)), 8), *fractions(rng.integers(-60, 60, 2))
+    b1, b2 = fractions(rng.integers(-60, 60, (2, 2)))
+    m = -(b1 + b2) / (2 * a1)
+    r_squared = m @ m - (c1 + c2) / a1
+    assert (r_squared >= 0) == ((b1 + b2) @ (b1 + b2) - 4 * a1 * (c1 + c2) >= 0)
+    w = m + fractions(rng.integers(-60, 60, 2))
+    possible = b2 @ w + c2 <= -(a1 * w @ w + b1 @ w + c1)  # some xi fits between
+    assert possible == ((w - m) @ (w - m) <= r_squared)
+    if r_squared < 0:
+        assert not (b2 @ m + c2 <= -(a1 * m @ m + b1 @ m + c1))  # at the center it would fit best
+    count["empty" if r_squared < 0 else "in" if possible else "out"] += 1
+print("regions that hold the point:", count["in"], " that do not:", count["out"], " empty:", count["empty"])
+
+# %% [markdown]
+# The sign of $a_1$ matters. With $a_1 < 0$, inequality (1) divided by $a_1$ turns around: the region's shadow is
+# everything *outside* a ball. An empty region is information, too: conditions that are true of the solution can
+# never be contradictory, so a negative $r^2$ proves that one of them was not. We meet that below.
+#
+# ## Three conditions
+#
+# ### Condition 1: strong convexity
+#
+# > (SSS14 Lemma 3) For every $\tilde w$ and $\tilde\xi \ge \xi(\tilde w)$:
+# > $\;\frac1C\|w^\star\|^2 - \frac1C\langle\tilde w, w^\star\rangle - \tilde\xi + \xi^\star \le 0 .$
+#
+# In the expanded space the objective $\frac12\|w\|^2 + C\xi$ is smooth and the feasible set convex, so at the optimum
+# no feasible direction goes down: $\langle w^\star, \tilde w - w^\star\rangle + C(\tilde\xi - \xi^\star) \ge 0$. That is
+# the lemma, times $-C$.
+#
+# There is another way to read it. An objective with the term $\frac12\|w\|^2$ grows at least by
+# $\frac12\|\tilde w - w^\star\|^2$ away from its minimum. Written out, the same inequality:
+
+# %%
+wt, ws = (sp.Matrix(sp.symbols(f"{name}1:4", real=True)) for name in ("t", "s"))
+xt, xs, CC = sp.symbols("xi_t xi_s C", positive=True)
+growth = (wt.dot(wt) / 2 + CC * xt) - (ws.dot(ws) / 2 + CC * xs) - (wt - ws).dot(wt - ws) / 2
+condition = ws.dot(ws) / CC - wt.dot(ws) / CC - xt + xs
+assert sp.expand(growth + CC * condition) == 0
+print("growth beyond the square is -C times the left side of condition 1:", True)
+
+
+# %%
+def condition_1(w_star, xi_star, C, w, xi):
+    return w_star @ w_star / C - w @ w_star / C - xi + xi_star
+
+
+def points(rng, Z, w_star):
+    """Feasible pairs: zero, near, far, the solution itself, on the surface xi = xi(w) or above it."""
+    d = len(w_star)
+    for w in (fractions(np.zeros(d)), w_star / 2, 2 * w_star, *fractions(rng.integers(-40, 41, (3, d)), 32), w_star):
+        yield w, total_loss(Z, w) + Fraction(int(rng.integers(0, 2)), 4)
+
+
+# %% tags=["SSS14-L3"]
+rng = np.random.default_rng(3)
+values, too_low = [], 0
+for Z, solutions in instances:
+    for C, w_star, _ in solutions:
+        xi_star = total_loss(Z, w_star)
+        for w, xi in points(rng, Z, w_star):
+            values.append(condition_1(w_star, xi_star, C, w, xi))
+            half = total_loss(Z[::2], w)  # the loss of every second sample only
+            too_low += condition_1(w_star, xi_star, C, w, half) > 0
+assert all(value <= 0 for value in values)
+print(f"condition 1 in fractions: {len(values)} pairs, violated {sum(v > 0 for v in values)}, equalities {values.count(0)}")
+print("the same with the loss of every second sample only, violated:", too_low)
+assert too_low > 0 and values.count(0) > 100
+
+# %% [markdown]
+# Equality occurs, so nothing can be taken away: at $\tilde w = w^\star$ of course, and below $C_{\min}$, where all samples
+# stay on the linear piece between $\tilde w$ and $w^\star$. The second line is the counter-example: a $\tilde\xi$ that
+# leaves out samples is not feasible, and the condition fails. That matters in practice: the loss of $\tilde w$
+# must be summed over *all* samples, screened ones included.
+#
+# ### Condition 2: a tangent at a reference
+#
+# > (SSS14 Lemma 4) Let $w_0$ be the solution for some other $C_0$, $\xi_0 = \xi(w_0)$. Then
+# > $\;-\frac{1}{C_0}\langle w_0, w^\star\rangle + \frac{1}{C_0}\|w_0\|^2 + \xi_0 \le \xi^\star .$
+#
+# The roles are exchanged: $w_0$ is optimal for $C_0$ and $(w^\star, \xi^\star)$ is a feasible point of *its* problem, for
+# the feasible set does not depend on $C$. No feasible direction goes down at $w_0$:
+# $\langle w_0, w^\star - w_0\rangle + C_0 (\xi^\star - \xi_0) \ge 0$. Nothing is asked of $C_0$; it may be smaller or
+# larger than $C$.
+
+# %%
+w0 = sp.Matrix(sp.symbols("r1:4", real=True))
+x0, C0_ = sp.symbols("xi_0 C_0", positive=True)
+downhill = w0.dot(ws - w0) + C0_ * (xs - x0)
+condition = -w0.dot(ws) / C0_ + w0.dot(w0) / C0_ + x0 - xs
+assert sp.expand(downhill + C0_ * condition) == 0
+print("condition 2 is the slope at the reference towards the solution, times -1/C0:", True)
+
+
+# %%
+def condition_2(w_star, xi_star, C0, w0, xi0):
+    return -w0 @ w_star / C0 + w0 @ w0 / C0 + xi0 - xi_star
+
+
+# %% tags=["SSS14-L4"]
+values = []
+for Z, solutions in instances:
+    for (_, w_star, _), (C0, w0, alpha0) in product(solutions, repeat=2):
+        values.append(condition_2(w_star, total_loss(Z, w_star), C0, w0, total_loss(Z, w0)))
+        # the reference's dual point says the same, in other letters
+        assert np.all(w0 / C0 == Z.T @ alpha0) and w0 @ w0 / C0 + total_loss(Z, w0) == alpha0.sum()
+assert all(value <= 0 for value in values)
+print(f"condition 2 in fractions: {len(values)} pairs of C and C0, violated {sum(v > 0 for v in values)}, equalities {values.count(0)}")
+
+# %% [markdown]
+# ### Condition 3: one of the inequalities
+#
+# > (SSS14 Lemma 5) For every $s \in \{0, 1\}^n$, with $z_s = \sum_i s_i z_i$:
+# > $\;-\langle z_s, w^\star\rangle + s^\top 1 \le \xi^\star .$
+#
+# It is one of the $2^n$ constraints, so there is nothing to prove. But look at a single sample,
+# $s_i (1 - u) \le \max\{0, 1 - u\}$: this holds for **every** $s_i \in [0, 1]$, and for no other number.
+
+# %%
+u, s = np.linspace(-2.0, 4.0, 601), np.linspace(-0.5, 1.5, 201)
+holds = np.array([np.all(v * (1.0 - u) <= np.maximum(1.0 - u, 0.0) + 1e-12) for v in s])
+assert np.array_equal(holds, (s >= -1e-12) & (s <= 1.0 + 1e-12))
+print(f"factors that hold for all margins: from {s[holds].min() + 0.0:.2f} to {s[holds].max():.2f}")
+
+
+# %%
+def condition_3(Z, w_star, xi_star, s):
+    return -(Z.T @ s) @ w_star + s.sum() - xi_star
+
+
+# %% tags=["SSS14-L5"]
+rng = np.random.default_rng(4)
+binary, fractional, beyond = [], [], 0
+for Z, solutions in instances:
+    for _, w_star, alpha in solutions:
+        xi_star, n = total_loss(Z, w_star), len(Z)
+        below = np.array([Fraction(int(u < 1)) for u in Z @ w_star])
+        binary += [condition_3(Z, w_star, xi_star, s) for s in (below, *fractions(rng.integers(0, 2, (5, n)), 1))]
+        fractional += [condition_3(Z, w_star, xi_star, s) for s in (alpha, *fractions(rng.integers(0, 17, (5, n))))]
+        beyond += condition_3(Z, w_star, xi_star, 2 * below) > 0
+        beyond += condition_3(Z, w_star, xi_star, below - fractions(Z @ w_star > 1, 1)) > 0
+assert all(value <= 0 for value in binary + fractional)
+print(f"condition 3 in fractions, s binary: {len(binary)}, violated {sum(v > 0 for v in binary)}, equalities {binary.count(0)}")
+print(f"s between 0 and 1:                  {len(fractional)}, violated {sum(v > 0 for v in fractional)}, equalities {fractional.count(0)}")
+print("s with entries 2 or -1, violated:  ", beyond)
+assert beyond > 0 and binary.count(0) > 100 and fractional.count(0) > 100
+
+# %% [markdown]
+# ### Two of the three are one
+#
+# The check of condition 2 held a surprise. At an exact reference $w_0/C_0 = \sum_i \alpha_{0,i} z_i$ and
+# $\|w_0\|^2/C_0 + \xi_0 = \sum_i\alpha_{0,i}$, the second because primal and dual objective are equal. Put in, **condition 2
+# is condition 3 with $s = \alpha_0$**, the dual point of the reference. So the papers' two linear conditions are a
+# single one, which any point of $[0, 1]^n$ may serve:
+#
+# $$\xi^\star \;\ge\; \sum_i \alpha_i - \Big\langle \sum_i \alpha_i z_i,\; w^\star \Big\rangle, \qquad \alpha \in [0, 1]^n . \tag{2}$$
+#
+# ## A reference that is not exact
+#
+# Solvers stop. What if $w_0$ is optimal up to a gap? In (2) nothing happens: any $\alpha$ is allowed. Condition 2 as
+# printed, however, uses $w_0$ and $\xi_0$ in place of the dual point, and they are no longer the same thing. It then
+# claims more than is true by as much as
+#
+# $$\Big(\tfrac{1}{C_0}\|w_0\|^2 + \xi_0 - \sum_i\alpha_i\Big)
+# - \Big\langle \tfrac{1}{C_0} w_0 - \sum_i\alpha_i z_i,\; w^\star\Big\rangle ;$$
+#
+# for $w_0 = C_0\sum_i \alpha_i z_i$, which is how solvers of the dual end, that is
+# $\frac{1}{C_0}\|w_0\|^2 + \xi_0 - \sum_i\alpha_i$, the duality gap of the reference. Below are references of three accuracies, for $C_0 = 0.99\,C$, their binary numbers taken as the
+# fractions that they are. Printed conditions count as violated when they are so by more than a part in $10^9$ of $\xi^\star$;
+# condition (2) by anything at all.
+
+# %%
+print("relative gap   printed condition 2 violated   condition (2) violated       of")
+worst = None
+for rtol in (1e-1, 1e-2, 1e-4):
+    printed, mended, total = 0, 0, 0
+    for Z, solutions in instances:
+        labels = np.where(np.arange(len(Z)) % 2, 1, -1)
+        prob = ss.Problem(ss.Samples(Z.astype(float) * labels[:, None], labels), ss.Hinge())
+        for C, w_star, _ in solutions:
+            C0 = C * Fraction(99, 100)
+            rough = ss.solve(prob, float(1 / C0), tol=0.0, rtol=rtol, method="coordinate", screening=())
+            w0, alpha0 = (np.array([Fraction(v) for v in a.tolist()]) for a in (rough.x, rough.alpha))
+            xi_star = total_loss(Z, w_star)
+            value = condition_2(w_star, xi_star, C0, w0, total_loss(Z, w0))
+            right = condition_3(Z, w_star, xi_star, alpha0)
+            printed, mended, total = printed + (value > xi_star / 10**9), mended + (right > 0), total + 1
+            if worst is None or value > worst[0]:
+                worst = value, right, xi_star, C, C0
+    print(f"{rtol:12.0e} {printed:30d} {mended:24d} {total:8d}")
+    assert mended == 0
+    assert printed > 0 or rtol < 1e-3
+value, right, xi_star, C, C0 = (float(v) for v in worst)
+print(f"largest violation: a total loss of at least {xi_star + value:.4f} is claimed, it is {xi_star:.4f}")
+print(f"with the dual point of the same reference: at least {xi_star + right:.4f}")
+
+# %% [markdown]
+# The printed lemma is not at fault, it asks for the optimum; but no program returns one. **The library never uses
+# condition 2. It takes the dual point of whatever reference it is given, and uses (2).** At an exact reference that is
+# the same condition.
+#
+# ## Picture
+#
+# Seven samples on a line, so that $(w, \xi)$ is a plane. The feasible set lies above the total loss. Condition 1 puts the
+# solution below the orange parabola, condition 2 above the straight line; the bar on the axis is the shadow of the
+# region between them, the ball. On the right the reference is not optimal: its printed line passes *above* the
+# solution and cuts it off, that of its dual point does not.
+
+# %%
+z = np.array([1.9, 1.4, 0.9, 0.6, 0.35, -0.4, -0.9])
+labels = np.array([1, -1, 1, -1, 1, -1, 1])
+line = ss.Samples(z[:, None] * labels[:, None], labels)
+C, C0 = 0.5, 0.3
+on_line = ss.Problem(line, ss.Hinge())
+star, exact = (ss.solve(on_line, 1.0 / c, tol=1e-12) for c in (C, C0))
+
+
+def loss_at(w):
+    return np.maximum(1.0 - z * w, 0.0).sum()
+
+
+def tangent(w0):
+    return -w0 / C0, w0**2 / C0 + loss_at(w0)
+
+
+figure, axes = plots.panels(2, width=11.5, height=3.4)
+best, feasible = (star.x[0], loss_at(star.x[0])), (0.25, loss_at(0.25))
+plots_svm.expanded_space(z, C, feasible, {"condition 2": tangent(exact.x[0])}, best, span=(-0.3, 1.6), ax=axes[0], title="exact reference")
+axes[0].get_legend().remove()
+wrong_w = exact.x[0] + 0.25
+alpha = np.clip(np.where(z * wrong_w < 1.0, 1.0, 0.0), 0.0, 1.0)
+lines = {"printed condition 2": tangent(wrong_w), "its dual point": (-(alpha @ z), alpha.sum())}
+plots_svm.expanded_space(z, C, feasible, lines, best, span=(-0.3, 1.6), ax=axes[1], title="reference off by 0.25")
+plt.show()
+
+# %%
+for name, (slope, height) in {"exact": tangent(exact.x[0]), **lines}.items():
+    print(f"{name:20} claims a total loss of at least {slope * best[0] + height:.3f}; it is {best[1]:.3f}")
+assert lines["printed condition 2"][0] * best[0] + lines["printed condition 2"][1] > best[1] + 0.01
+assert lines["its dual point"][0] * best[0] + lines["its dual point"][1] <= best[1]
+
+# %% [markdown]
+# ## From here to the tests
+#
+# Condition 1 with condition 2 is ball test 1, condition 1 with condition 3 is ball test 2: `32-ball-tests-1-and-2`. Since
+# both linear conditions are (2), both balls are the midpoint gap bound (`28-midpoint-gap-bound`) of $\tilde w$ and a dual
+# point, over the whole space.
+
+# %%
+C, alpha = 0.2, np.random.default_rng(8).uniform(size=40)
+z_alpha, xi = samples.adjoint(alpha), np.maximum(1.0 - samples.margins(reference.w), 0.0).sum()
+a1, b1, c1, b2, c2 = 1.0 / C, -reference.w / C, -xi, -z_alpha, alpha.sum()  # conditions 1 and (2) as in Lemma 2
+center = -(b1 + b2) / (2.0 * a1)
+radius = np.sqrt(center @ center - (c1 + c2) / a1)
+ball = ss.spheres.midpoint_gap_bound(problem, reference.w, 1.0 / C, alpha)
+assert np.linalg.norm(ball.center - center) < 1e-12 and 0.0 <= ball.radius / radius - 1.0 < 1e-9
+print("center", np.round(ball.center, 4), " radius", round(ball.radius, 4), " as the midpoint gap bound:", True)
+
+# %% [markdown]
+# ## Exercise
+#
+# Two linear conditions, of $\alpha$ and of $\beta$, can be mixed: $(1 - t)\alpha + t\beta$ is a dual point too. Where is the
+# center of the mixed ball? Does it contain the intersection of the two balls? Is it contained in their union? Can its radius
+# be smaller than both?
+#
+# <details>
+# <summary><b>Solution</b></summary>
+#
+# Inequality (1) is linear in $b_2$ and $c_2$, so the mixed inequality is the mixture of the two: its ball has the
+# center $(1-t) m_\alpha + t m_\beta$ and holds every point that satisfies both, and no point that violates both. So
+# intersection $\subseteq$ mixed ball $\subseteq$ union. Its squared radius is
+# $(1-t) r_\alpha^2 + t r_\beta^2 - t(1-t)\|m_\alpha - m_\beta\|^2$, which for centers far apart is smaller than both. The
+# intersection test uses all of the mixtures at once (`19-two-balls`).
+#
+# </details>
+
+# %%
+rng = np.random.default_rng(9)
+mixed_is_smaller = 0
+for _ in range(200):
+    w, (a, b), t = rng.standard_normal(2), rng.integers(0, 2, (2, 40)).astype(float), rng.uniform()
+    one, two, mix = (ss.spheres.midpoint_gap_bound(problem, w, 5.0, v) for v in (a, b, (1 - t) * a + t * b))
+    expected = (1 - t) * one.radius**2 + t * two.radius**2 - t * (1 - t) * np.sum((one.center - two.center) ** 2)
+    assert abs(mix.radius**2 - expected) < 1e-9
+    mixed_is_smaller += mix.radius < min(one.radius, two.radius)
+    for point in one.center + one.radius * rng.uniform(-1.5, 1.5, (50, 2)):
+        both = one.contains(point) and two.contains(point)
+        assert mix.contains(point) or not both
+        assert one.contains(point) or two.contains(point) or not mix.contains(point)
+print("mixed balls smaller than both:", mixed_is_smaller, "of 200")
+
+# %% [markdown]
+# ## Fine print
+#
+# * **Cost.** A ball test needs the margins at the center and $\|z_i\|$, computed once: $O(nd)$, or $O(n)$ if the margins of
+#   $\tilde w$ and of $\sum_i\alpha_i z_i$ are at hand.
+# * **Non-empty.** Lemma 2 assumes it. For conditions that are true it holds by itself, since $(w^\star, \xi^\star)$ is in
+#   the region; for conditions with errors the squared radius can be negative.
+# * **Smoothed hinge.** (2) becomes Fenchel's inequality, with $-\ell^*(-\alpha_i) = \alpha_i - \frac\gamma2\alpha_i^2$ for
+#   $\alpha_i$; condition 1 stays as it is.
+# * **Rounding.** The library's radius is an upper bound of an exact one, and its test keeps an allowance for every margin.
+#
+# ## References
+#
+# * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, arXiv 2014: Lemmas 1 to 5,
+#   proofs in appendix A, figure 3.
+# * Joachims, *Training Linear SVMs in Linear Time*, KDD 2006: the form with $2^n$ constraints.
