@@ -63,3 +63,12 @@ def test_expanded_space_shades_the_projection():
     np.testing.assert_allclose(values, [np.maximum(1.0 - v * z, 0.0).sum() for v in w])
     empty = plots_svm.expanded_space(z, C, (0.0, 3.0), {"too high": (0.0, 4.0)}, span=(-2.0, 2.0))
     assert not [line for line in empty.lines if line.get_linewidth() == 5]
+
+
+def test_along_ratio_draws_each_curve_as_it_is():
+    ratios, curves = np.linspace(0.5, 1.0, 6), {"BT1": np.arange(6.0), "BT2": np.arange(6.0) ** 2}
+    ax = plots_svm.along_ratio(ratios, curves, ylabel="share")
+    for line, (label, values) in zip(ax.lines, curves.items(), strict=True):
+        assert line.get_label() == label
+        np.testing.assert_array_equal(line.get_data(), [ratios, values])
+    assert ax.get_yscale() == "linear" and plots_svm.along_ratio(ratios, curves, log=True).get_yscale() == "log"

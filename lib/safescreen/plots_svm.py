@@ -5,10 +5,13 @@ import numpy as np
 from safescreen.cones import FreeSpace
 from safescreen.plots import COLOURS, NAMES, _canvas, balls
 
-__all__ = ["expanded_space", "samples", "weight_space"]
+__all__ = ["along_ratio", "expanded_space", "samples", "weight_space"]
 
 PALE = 0.35
 """Opacity of what is not known to matter."""
+
+TESTS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+"""Colours of the first, second, ... ball or test, as in :func:`safescreen.plots.balls`."""
 
 
 def samples(X, y, w=None, screened=None, *, ax=None, title=""):
@@ -126,6 +129,32 @@ def expanded_space(z, C, feasible, bounds, optimum=None, *, span, ax=None, title
             ax.annotate("optimum", optimum, xytext=(-8, -14), textcoords="offset points", fontsize=9)
         ax.set(xlim=span, ylim=(-0.03 * top, top), xlabel="$w$", ylabel=r"$\xi$", title=title)
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return ax
+
+
+def along_ratio(ratios, curves, *, ax=None, title="", ylabel="", log=False):
+    """Draw numbers against ``C_ref/C``, the closeness of a reference, a line a test.
+
+    Parameters
+    ----------
+    ratios : array
+    curves : dict of sequences
+        By label, as long as `ratios`.
+    ax : matplotlib axes, optional
+    title, ylabel : str
+    log : bool
+        Logarithmic vertical axis.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    with _canvas(ax, (4.6, 3.2)) as ax:
+        for (label, values), colour in zip(curves.items(), TESTS, strict=False):
+            ax.plot(ratios, values, color=colour, label=label)
+        ax.set(xlabel=r"$C_{\rm ref}/C$", ylabel=ylabel, title=title, yscale="log" if log else "linear")
+        ax.grid(axis="y", color="#E6E6E6", linewidth=0.8)
+        ax.legend(loc="best")
     return ax
 
 
