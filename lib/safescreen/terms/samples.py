@@ -43,7 +43,7 @@ class Samples(Terms):
         self._set(Z, weights=check_weights(weights, X.shape[0]))
 
     def _set(self, Z, norms=None, threshold=1.0, weights=None):
-        self._Z = Z
+        self._Z, self._transposed = Z, None
         self.cone = FreeSpace(Z.shape[1])
         self._norms = norms
         self.threshold = threshold
@@ -87,7 +87,9 @@ class Samples(Terms):
         if self.weights is not None:
             weights = self.weights * weights
         scale = float(np.abs(weights) @ self.norms)
-        return np.asarray(self._Z.T @ weights), upper(gamma(len(self) + 4) * scale, len(self) + 4)
+        if self._transposed is None:
+            self._transposed = self._Z.T
+        return np.asarray(self._transposed @ weights), upper(gamma(len(self) + 4) * scale, len(self) + 4)
 
     def elements(self, numbers):
         """Return ``(z, errors)``: the samples of those numbers as dense rows, shape (B, d); they are exact, errors are 0."""

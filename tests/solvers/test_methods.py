@@ -1,0 +1,178 @@
+"""Solvers of samples: every method finds the optimum, with and without screening, for any loss, weights, thresholds, linear term."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import safescreen as ss
+from instances import instance
+from safescreen import datasets
+from safescreen.solvers.methods import METHODS
+from safescreen.solvers.newton import _direction, _line_search
+
+LOSSES = {"hinge": ss.Hinge(), "smoothed": ss.SmoothedHinge(0.3), "squared": ss.SquaredHinge(0.5)}
+SAMPLES = ("dense", "csr", "kernel")
+FREE = [name for name in METHODS if name != "gradient"]
+
+
+def exact_points(kind="dense", n=30, d=3, weighted=False, seed=3):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    X = rng.standard_normal((n, d)) + 0.4 * y[:, None]
+    weights = rng.uniform(0.2, 3.0, n) if weighted else None
+    if kind == "kernel":
+        return ss.KernelSamples.from_points(X, y, "linear", weights=weights), X, y
+    return ss.Samples(sparse.csr_array(X) if kind == "csr" else X, y, weights=weights), X, y
+
+
+def outside(X, y, loss, lam, weights, tau, c):
+    """Return the optimal value by cvxpy."""
+    import cvxpy as cp
+
+    w = cp.Variable(X.shape[1])
+    margins = cp.multiply(y, X @ w)
+    u, g = tau - margins, loss.smoothing
+    if not loss.has_linear_region:
+        terms = cp.square(cp.pos(u)) / (2.0 * g)
+    elif g > 0.0:
+        terms = cp.huber(cp.pos(u), g) / (2.0 * g)
+    else:
+        terms = cp.pos(u)
+    objective = cp.sum(cp.multiply(weights, terms)) - c @ w + 0.5 * lam * cp.sum_squares(w)
+    return cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+
+
+@pytest.mark.parametrize("method", FREE)
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_every_method_finds_the_optimum(kind, loss, method):
+    rng = np.random.default_rng(0)
+    for weighted, threshold, linear in ((False, False, False), (True, True, True)):
+        terms, X, y = exact_points(kind, weighted=weighted)
+        tau = rng.uniform(0.5, 2.0, len(terms)) if threshold else np.ones(len(terms))
+        terms = terms.with_threshold(tau) if threshold else terms
+        a = rng.uniform(-1.0, 1.0, len(terms)) if linear else np.zeros(len(terms))
+        c = terms.adjoint(a) if linear else None
+        plain = (y * (a if terms.weights is None else a * terms.weights)) @ X
+        prob = ss.Problem(terms, LOSSES[loss], linear=c)
+        for lam in (20.0, 0.5) if method in ("coordinate", "unshrunk") else (20.0, 0.5, 1e-3):
+            best = outside(X, y, LOSSES[loss], lam, np.ones(len(terms)) if terms.weights is None else terms.weights, tau, plain)
+            for screening in ((), ("MGB",)):
+                found = ss.solve(prob, lam, tol=1e-9, rtol=1e-8, screening=screening, method=method, max_iter=200_000)
+                assert found.converged
+                assert found.primal == pytest.approx(best, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("method", FREE)
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_certificates_are_those_of_the_whole_problem(kind, gamma, method):
+    of = instance(kind)
+    prob = of.problem(gamma)
+    for fraction in (0.5, 0.02):
+        lam = of.lam(fraction)
+        found = ss.solve(prob, lam, tol=0.0, rtol=1e-7, screening=("MGB", "BT2", "MGB&BT2"), method=method, max_iter=100_000)
+        assert found.converged
+        assert prob.gap(found.x, lam, found.alpha) <= 1.001e-7 * found.primal
+        if gamma > 0.0:
+            assert prob.gap(found.x, lam) <= 1.001e-7 * found.primal
+        again = ss.solve(prob, lam, tol=0.0, rtol=1e-10, screening=(), method="auto")
+        assert found.primal - again.primal <= 1e-7 * found.primal
+
+
+@pytest.mark.parametrize("method", ["auto", "newton"])
+def test_tiny_lam(method):
+    """Six or seven orders of magnitude below ``lam_max``, where coordinate descent alone takes millions of sweeps."""
+    X, labels = datasets.load("breast-cancer", return_X_y=True)
+    y = np.where(labels == labels.min(), -1, 1)
+    for terms, last in ((ss.Samples(X, y), 1e-7), (ss.KernelSamples.from_points(X, y, "rbf"), 1e-6)):
+        prob = ss.Problem(terms, ss.Hinge())
+        found = ss.path(prob, prob.lam_max() * np.geomspace(0.9, last, 12), tol=1e-300, rtol=1e-6, method=method)
+        assert all(solution.converged for solution in found)
+
+
+def test_a_solution_is_where_it_starts():
+    of = instance("dense")
+    prob, lam = of.problem(0.05), of.lam(0.1)
+    first = ss.solve(prob, lam, tol=0.0, rtol=1e-8)
+    assert first.n_iter > 0
+    assert ss.solve(prob, lam, tol=0.0, rtol=1e-8, x0=first.x).n_iter == 0
+
+
+def test_shrinking_does_less_for_the_same():
+    X, labels = datasets.load("breast-cancer", return_X_y=True)
+    prob = ss.Problem(ss.Samples(X, np.where(labels == labels.min(), -1, 1)), ss.Hinge())
+    lam = 0.01 * prob.lam_max()
+    shrunk, whole = (ss.solve(prob, lam, tol=0.0, rtol=1e-8, screening=(), method=m, max_iter=100_000) for m in ("coordinate", "unshrunk"))
+    assert shrunk.converged and whole.converged
+    assert shrunk.primal == pytest.approx(whole.primal, rel=2e-8)
+
+
+@pytest.mark.nojit
+@pytest.mark.boundscheck
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_small(kind):
+    terms, *_ = exact_points(kind, n=8, d=2)
+    for loss in LOSSES.values():
+        prob = ss.Problem(terms, loss)
+        for method in FREE:
+            found = ss.solve(prob, 1.0, tol=1e-7, method=method, screening=("MGB",))
+            assert found.converged
+
+
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_newton_direction_solves_its_system(kind):
+    terms, X, y = exact_points(kind, weighted=True)
+    Z, lam, width = y[:, None] * X, 0.7, 0.2
+    rng = np.random.default_rng(1)
+    gradient = terms.adjoint(rng.uniform(-1.0, 1.0, len(terms)))
+    for size in (1, 2, 12):  # fewer and more than the dimension
+        curved = np.sort(rng.choice(len(terms), size, replace=False))
+        direction = _direction(terms, gradient, curved, width, lam)
+        g, v = (Z.T @ np.asarray(e) if kind == "kernel" else e for e in (gradient, direction))
+        slope = lam * np.eye(X.shape[1]) + (Z[curved].T * (terms.weights[curved] / width)) @ Z[curved]
+        np.testing.assert_allclose(slope @ v, -g, rtol=1e-9, atol=1e-9)
+
+
+def test_line_search_finds_the_minimum():
+    rng = np.random.default_rng(2)
+    for width, cap in ((0.2, 1.0), (1.0, np.inf)):
+        for _ in range(20):
+            slack, slopes, w = rng.standard_normal(15), rng.standard_normal(15), rng.uniform(0.5, 2.0, 15)
+
+            def alpha(t, slack=slack, slopes=slopes, width=width, cap=cap):
+                return np.clip((slack - t * slopes) / width, 0.0, cap)
+
+            square = rng.uniform(0.1, 2.0)
+            down = -rng.uniform(0.1, 5.0)
+            t = _line_search(slack, slopes, w, 1, width, cap, down, square)
+            slope = down + t * square - (w * (alpha(t) - alpha(0.0)) * slopes).sum()
+            assert t > 0.0 and abs(slope) <= 1e-9 * (abs(down) + square * t)
+
+
+def test_methods_are_named_in_errors():
+    of = instance("full")
+    with pytest.raises(ValueError, match="method must be 'auto' or one of gradient, newton, .* got 'simplex'"):
+        ss.solve(of.problem(0.05), 1.0, method="simplex")
+    with pytest.raises(ValueError, match="method='newton' needs terms over the whole space such as Samples, got Triplets"):
+        ss.solve(of.problem(0.05), 1.0, method="newton")
+    with pytest.raises(ValueError, match="two balls at most"):
+        ss.solve(of.problem(0.05), 1.0, screening=("MGB&BT2&PGB",))
+    with pytest.raises(ValueError, match="two balls at most, and without another rule"):
+        ss.solve(of.problem(0.05), 1.0, screening=("MGB&BT2+halfspace",))
+    blocks = ss.Problem(ss.ProductTriplets(of.X, of.y), ss.SmoothedHinge(0.05))
+    with pytest.raises(ValueError, match="BT2 needs single terms, ProductTriplets has blocks of them"):
+        ss.solve(blocks, 1.0, screening=("BT2",))
+
+
+def test_paths_ask_for_the_next_lam():
+    of = instance("dense")
+    prob, first = of.problem(0.05), of.lam(0.9)
+    found = ss.path(prob, lambda solutions: first if not solutions else 0.7 * solutions[-1].lam if len(solutions) < 4 else None)
+    np.testing.assert_allclose(found.lams, first * 0.7 ** np.arange(4))
+    assert found.stop_reason == "grid"
+    with pytest.raises(ValueError, match="lams must be strictly decreasing, got 2 after 1"):
+        ss.path(prob, lambda solutions: 1.0 + len(solutions))
+    static = ss.path(prob, found.lams, screening=("MGB&BT2",), dynamic=())
+    for solution, rate in zip(static, static.path_rates, strict=True):
+        assert solution.screening_rate == rate
