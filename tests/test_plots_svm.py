@@ -32,6 +32,8 @@ def test_every_sample_once_with_its_colour_and_shape():
     expected = [COLOURS[key] for key in "LRRC"]
     assert [counts[tuple(x)] for x in X] == expected
     assert [text.get_text().rsplit(": ", 1)[1] for text in ax.get_legend().get_texts()] == ["1", "1", "2"]
+    ax = plots_svm.samples(X, y, screened=SCREENED, rest="at 1")
+    assert ax.get_legend().get_texts()[0].get_text() == "at 1: 1"
 
 
 def test_lines_of_the_margin_pass_where_it_has_its_levels():
@@ -46,6 +48,8 @@ def test_weight_space_has_a_line_for_every_sample_that_is_not_zero():
     Z = np.vstack([X * y[:, None], np.zeros(2)])
     known = ss.Screened(np.append(SCREENED.in_L, False), np.append(SCREENED.in_R, False))
     ax = plots_svm.weight_space(Z, {"ball": ss.Sphere(np.zeros(2), 1.0)}, {"optimum": np.ones(2)}, known)
+    narrow = plots_svm.weight_space(Z, {"ball": ss.Sphere(np.zeros(2), 1.0)}, {"optimum": np.ones(2)}, room=0.0)
+    assert np.ptp(ax.get_xlim()) == pytest.approx(1.6 * np.ptp(narrow.get_xlim()))
     drawn = [line for line in ax.lines if len(line.get_xdata()) == 2]
     assert len(drawn) == 4
     for z, line, key in zip(Z, drawn, "LRRC", strict=False):
@@ -56,7 +60,8 @@ def test_weight_space_has_a_line_for_every_sample_that_is_not_zero():
 def test_expanded_space_shades_the_projection():
     z, C = np.array([1.0, -0.5, 2.0]), 0.5
     ax = plots_svm.expanded_space(z, C, (0.0, 3.0), {"tangent": (0.0, 2.0)}, (0.5, 1.75), span=(-2.0, 2.0))
-    bar = next(line for line in ax.lines if np.all(np.asarray(line.get_ydata()) == 0.0) and len(line.get_xdata()) == 2)
+    bar = next(line for line in ax.lines if len(line.get_xdata()) == 2 and line.get_linewidth() == 5)
+    assert set(bar.get_ydata()) == {ax.get_ylim()[0]}
     np.testing.assert_allclose(bar.get_xdata(), [-np.sqrt(C), np.sqrt(C)], atol=0.005)
     total = next(line for line in ax.lines if line.get_label() == "total loss")
     w, values = total.get_data()

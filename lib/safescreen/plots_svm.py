@@ -14,7 +14,7 @@ TESTS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 """Colours of the first, second, ... ball or test, as in :func:`safescreen.plots.balls`."""
 
 
-def samples(X, y, w=None, screened=None, *, ax=None, title=""):
+def samples(X, y, w=None, screened=None, *, ax=None, title="", rest="undecided"):
     """Draw labelled points of the plane, the lines where the margin is 0 and 1, and what screening has proved.
 
     Parameters
@@ -28,20 +28,22 @@ def samples(X, y, w=None, screened=None, *, ax=None, title=""):
         Left out: every point is undecided.
     ax : matplotlib axes, optional
     title : str
+    rest : str
+        What the legend calls samples in neither mask.
 
     Returns
     -------
     matplotlib axes
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
-    keys = _categories(screened, len(X))
+    keys, names = _categories(screened, len(X)), NAMES | {"C": rest}
     with _canvas(ax, (4.4, 3.8)) as ax:
         for key in "CLR":
             for label, marker in ((-1, "s"), (1, "o")):
                 chosen = (keys == key) & (y == label)
                 ax.scatter(*X[chosen].T, marker=marker, s=24, color=COLOURS[key], alpha=0.8, linewidths=0, zorder=2)
             if screened is not None:
-                ax.plot([], [], "o", color=COLOURS[key], markersize=5, label=f"{NAMES[key]}: {np.count_nonzero(keys == key)}")
+                ax.plot([], [], "o", color=COLOURS[key], markersize=5, label=f"{names[key]}: {np.count_nonzero(keys == key)}")
         low, high = X.min(axis=0), X.max(axis=0)
         pad = 0.06 * np.max(high - low)
         ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad), aspect="equal")
@@ -54,7 +56,7 @@ def samples(X, y, w=None, screened=None, *, ax=None, title=""):
     return ax
 
 
-def weight_space(Z, spheres, points, screened=None, *, ax=None, title=""):
+def weight_space(Z, spheres, points, screened=None, *, ax=None, title="", room=0.3):
     """Draw balls in the plane of weights and the line ``<z_i, w> = 1`` of every sample, coloured by what is known of it.
 
     Parameters
@@ -69,6 +71,8 @@ def weight_space(Z, spheres, points, screened=None, *, ax=None, title=""):
         A line that misses the balls belongs to a sample in L or R.
     ax : matplotlib axes, optional
     title : str
+    room : float
+        Space around balls and points, as a share of their extent.
 
     Returns
     -------
@@ -78,6 +82,8 @@ def weight_space(Z, spheres, points, screened=None, *, ax=None, title=""):
     keys = _categories(screened, len(Z))
     ax = balls(FreeSpace(2), spheres, points, ax=ax, title=title)
     ax.set_facecolor("white")
+    for limits, put in ((ax.get_xlim(), ax.set_xlim), (ax.get_ylim(), ax.set_ylim)):
+        put(limits[0] - room * np.ptp(limits), limits[1] + room * np.ptp(limits))
     for z, key in zip(Z, keys, strict=True):
         _line(ax, z, 1.0, color=COLOURS[key], alpha=PALE if key == "C" else 0.75, linewidth=0.8, zorder=0)
     ax.set(xlabel="$w_1$", ylabel="$w_2$")
@@ -111,7 +117,8 @@ def expanded_space(z, C, feasible, bounds, optimum=None, *, span, ax=None, title
     total = np.maximum(1.0 - np.outer(w, z), 0.0).sum(axis=1)
     above = feasible[1] + w * (feasible[0] - w) / C
     with _canvas(ax, (4.6, 3.6)) as ax:
-        top = 1.15 * max(float(above.max()), feasible[1])
+        top, floor = max(float(above.max()), feasible[1]), float(total.min())
+        top, floor = top + 0.25 * (top - floor), floor - 0.6 * (top - floor)
         ax.fill_between(w, total, np.maximum(top, total), color=COLOURS["cone"], linewidth=0, zorder=0)
         ax.plot(w, total, color="#B9AF97", linewidth=1.4, label="total loss", zorder=1)
         ax.plot(w, above, color=COLOURS["R"], label="quadratic condition", zorder=2)
@@ -121,13 +128,13 @@ def expanded_space(z, C, feasible, bounds, optimum=None, *, span, ax=None, title
             inside = above >= below
             if order == 0 and inside.any():
                 ax.fill_between(w, below, above, where=inside, color=colour, alpha=0.18, linewidth=0, zorder=1)
-                ax.plot(w[inside][[0, -1]], [0.0, 0.0], color=colour, linewidth=5, solid_capstyle="butt", zorder=3)
+                ax.plot(w[inside][[0, -1]], [floor, floor], color=colour, linewidth=5, solid_capstyle="butt", zorder=3)
         ax.plot(*feasible, "o", color="black", markersize=4.5, zorder=4)
         ax.annotate(r"$(\tilde w, \tilde\xi)$", feasible, xytext=(6, 5), textcoords="offset points", fontsize=9)
         if optimum is not None:
             ax.plot(*optimum, "*", color="black", markersize=11, zorder=4)
             ax.annotate("optimum", optimum, xytext=(-8, -14), textcoords="offset points", fontsize=9)
-        ax.set(xlim=span, ylim=(-0.03 * top, top), xlabel="$w$", ylabel=r"$\xi$", title=title)
+        ax.set(xlim=span, ylim=(floor, top), xlabel="$w$", ylabel=r"$\xi$", title=title)
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
 
