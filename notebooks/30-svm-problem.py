@@ -176,11 +176,12 @@ on_step = np.abs(margins - 1.0) < 1e-6
 category = ss.Screened((margins < 1.0) & ~on_step, (margins > 1.0) & ~on_step)
 
 figure, axes = plots.panels(2, width=10.0, height=3.6)
-plots_svm.samples(X, y, solution.x, category, ax=axes[0], title="solution, true categories")
+plots_svm.samples(X, y, solution.x, category, ax=axes[0], title="solution, true categories", rest="on the step")
 axes[1].plot([margins.min(), 1.0, 1.0, margins.max()], [1.0, 1.0, 0.0, 0.0], color="#CCCCCC", zorder=0)
 for key, mask in (("C", on_step), ("L", category.in_L), ("R", category.in_R)):
     axes[1].plot(margins[mask], solution.alpha[mask], "o", color=plots.COLOURS[key], markersize=5)
-axes[1].set(xlabel=r"margin $\langle z_i, w^\star\rangle$", ylabel=r"$\alpha^\star_i$", title="dual variable against margin")
+axes[1].set(xlabel=r"margin $\langle z_i, w^\star\rangle$", ylabel=r"$\alpha^\star_i$")
+axes[1].set_title("dual variable against margin", loc="left", fontsize=10)
 plt.show()
 
 # %%

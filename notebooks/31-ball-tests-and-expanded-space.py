@@ -411,10 +411,10 @@ assert beyond > 0 and binary.count(0) > 100 and fractional.count(0) > 100
 # $$\Big(\tfrac{1}{C_0}\|w_0\|^2 + \xi_0 - \sum_i\alpha_i\Big)
 # - \Big\langle \tfrac{1}{C_0} w_0 - \sum_i\alpha_i z_i,\; w^\star\Big\rangle ;$$
 #
-# for $w_0 = C_0\sum_i \alpha_i z_i$, which is how solvers of the dual end, that is
-# $\frac{1}{C_0}\|w_0\|^2 + \xi_0 - \sum_i\alpha_i$, the duality gap of the reference. Below are references of three accuracies, for $C_0 = 0.99\,C$, their binary numbers taken as the
-# fractions that they are. Printed conditions count as violated when they are so by more than a part in $10^9$ of $\xi^\star$;
-# condition (2) by anything at all.
+# for $w_0 = C_0\sum_i \alpha_i z_i$, which is how solvers of the dual end, that is $\frac{1}{C_0}\|w_0\|^2 +
+# \xi_0 - \sum_i\alpha_i$, the duality gap of the reference. Below are references of three accuracies, for $C_0 =
+# 0.99\,C$, their binary numbers taken as the fractions that they are. Printed conditions count as violated when
+# they are so by more than a part in $10^9$ of $\xi^\star$; condition (2) by anything at all.
 
 # %%
 print("relative gap   printed condition 2 violated   condition (2) violated       of")
@@ -449,9 +449,9 @@ print(f"with the dual point of the same reference: at least {xi_star + right:.4f
 # ## Picture
 #
 # Seven samples on a line, so that $(w, \xi)$ is a plane. The feasible set lies above the total loss. Condition 1 puts the
-# solution below the orange parabola, condition 2 above the straight line; the bar on the axis is the shadow of the
+# solution below the orange parabola, condition 2 above the straight line; the bar at the bottom is the shadow of the
 # region between them, the ball. On the right the reference is not optimal: its printed line passes *above* the
-# solution and cuts it off, that of its dual point does not.
+# solution, the region ends before it, and so does the ball. The line of its dual point stays below.
 
 # %%
 z = np.array([1.9, 1.4, 0.9, 0.6, 0.35, -0.4, -0.9])
@@ -471,7 +471,7 @@ def tangent(w0):
 
 
 figure, axes = plots.panels(2, width=11.5, height=3.4)
-best, feasible = (star.x[0], loss_at(star.x[0])), (0.25, loss_at(0.25))
+best, feasible = (star.x[0], loss_at(star.x[0])), (0.47, loss_at(0.47))
 plots_svm.expanded_space(z, C, feasible, {"condition 2": tangent(exact.x[0])}, best, span=(-0.3, 1.6), ax=axes[0], title="exact reference")
 axes[0].get_legend().remove()
 wrong_w = exact.x[0] + 0.25
@@ -484,6 +484,18 @@ plt.show()
 for name, (slope, height) in {"exact": tangent(exact.x[0]), **lines}.items():
     print(f"{name:20} claims a total loss of at least {slope * best[0] + height:.3f}; it is {best[1]:.3f}")
 assert lines["printed condition 2"][0] * best[0] + lines["printed condition 2"][1] > best[1] + 0.01
+
+
+def printed_ball(w):
+    """Conditions 1 at w and 2 as printed, with the reference that is off: center and squared radius."""
+    m = 0.5 * (w + C / C0 * wrong_w)
+    return m, m**2 - C / C0 * wrong_w**2 + C * (loss_at(w) - loss_at(wrong_w))
+
+
+(m, square), (_, none) = printed_ball(feasible[0]), printed_ball(0.55)
+print(f"printed ball from {m - np.sqrt(square):.3f} to {m + np.sqrt(square):.3f}, the solution is {best[0]:.3f}")
+print(f"from the better point w~ = 0.55 the squared radius is {none:.3f}: nothing satisfies both conditions")
+assert m - np.sqrt(square) > best[0] + 0.01 and none < 0.0
 assert lines["its dual point"][0] * best[0] + lines["its dual point"][1] <= best[1]
 
 # %% [markdown]
