@@ -24,13 +24,14 @@ def matrices(similarities, *, height=2.6):
     -------
     array of matplotlib axes
     """
-    figure, axes = panels(len(similarities), width=height * len(similarities), height=height + 0.2, squeeze=False)
+    axes = panels(len(similarities), width=height * len(similarities), height=height + 0.2, squeeze=False)[1]
     for ax, (title, similarity) in zip(axes[0], similarities.items(), strict=True):
         M = similarity.to_sparse().toarray()
         top = np.abs(M).max()
-        ax.imshow(M, cmap="RdBu", vmin=-top, vmax=top, interpolation="nearest")
-        ax.set_title(title)
-        ax.set(xticks=[], yticks=[])
+        with _canvas(ax, None):
+            ax.imshow(M, cmap="RdBu", vmin=-top, vmax=top, interpolation="nearest")
+            ax.set_title(title)
+            ax.set(xticks=[], yticks=[])
     return axes[0]
 
 
