@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from safescreen.bench import baseline, cases, cli, plain_path, report
+from safescreen.bench import baseline, cases, cli, plain_path, report, samples
 
 LIBRARY = Path(ss.__file__).parents[1]
 
@@ -89,7 +89,7 @@ def test_grids_end_where_they_should():
 def test_quick_run_end_to_end(tmp_path):
     out = tmp_path / "bench.json"
     command = [sys.executable, "-m", "safescreen.bench", "--quick", "--data", "iris", "--repeats", "1", "--json", str(out)]
-    env = {**os.environ, "PYTHONPATH": str(LIBRARY)}
+    env = {**os.environ, "PYTHONPATH": str(LIBRARY), "SAFESCREEN_DATA": ""}  # embedded data only
     done = subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     result = json.loads(out.read_text(encoding="utf-8"))
@@ -105,6 +105,11 @@ def test_quick_run_end_to_end(tmp_path):
     assert all(m["bytes_per_triplet"] > 0.0 for m in result["memory"])
     for call in result["evaluations"]["calls"]:
         assert call["primal"] > 0.0 and call["primal"] - call["dual"] >= -1e-12 * call["primal"]
+    found = result["samples"][0]
+    assert found["data"] == "breast-cancer" and [m["name"] for m in found["methods"]] == [*samples.PATHS, samples.OUTSIDE]
+    for m in found["methods"]:
+        assert m["name"] == samples.OUTSIDE or 0.0 <= m["gap"] <= 1e-6
+        assert (m["screened"] > 0.0) == (m["name"] not in ("none", samples.OUTSIDE))
     assert done.stdout == report.render(result)
 
 
@@ -120,16 +125,22 @@ def test_report(capsys):
     assert summary["methods"] == {"plain": ["none"], "triplets": ["RRPB"], "products": ["none"]}
     assert summary["times_faster"] == {"triplets": 25.0, "products": 50.0}
     call = {"part": 1.0, "seconds": 0.25, "best": 0.2}
+    rows = [("none", 2.0, 0), ("MGB", 0.5, 0), (samples.OUTSIDE, 4.0, 3)]
+    solvers = [{"name": n, "seconds": s, "best": s, "iterations": 7, "screened": 0.5, "missed": m} for n, s, m in rows]
     result = {
         "quick": False, "cpu": "a processor", "cores": 2, "machine": "here", "versions": {"numpy": "2.4"},
         "paths": paths, "summary": summary,
         "memory": [{"data": "iris", "name": "RRPB", "bytes_per_triplet": 33.3}],
+        "samples": [{"data": "rows", "samples": 1000, "dimension": 5, "Cs": 9, "methods": solvers}],
         "evaluations": {"data": "digits", **sizes, "threads": 2, "calls": [call], "growth_bytes": 150e6, "build_seconds": 0.1},
     }  # fmt: skip
     text = report.render(result)
     assert "735,000 triplets of 150 points" in text and "RRPB 33.3" in text and "150 MB" in text
     [row] = [line.split() for line in text.splitlines() if line.startswith("  triplets  RRPB ")]
     assert row == ["triplets", "RRPB", "2.00", "2.00", "2.00", "25.0", "7", "9.00e-07", "50.0%", "1.0e-08"]
+    [row] = [line.split() for line in text.splitlines() if line.startswith("  MGB ") and "%" in line]
+    assert row == ["MGB", "0.500", "0.500", "4.00", "8.00", "7", "50.0%"]
+    assert "for 3 values of C" in text
     assert "25.0 times faster" in text and "not in this run" in text and "none 55.6, PGB 19.5, RRPB 12.5" in text
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from safescreen.bench.cases import CASES, METHODS
 from safescreen.bench.report import render, summarize
+from safescreen.bench.samples import DATA
 
 __all__ = ["main", "run"]
 
@@ -38,19 +39,21 @@ def run(data=tuple(CASES), repeats=3, quick=False):
     Returns
     -------
     dict
-        Plain Python, ready for JSON: versions, machine, `paths`, `summary`, `memory`, `evaluations`.
+        Plain Python, ready for JSON: versions, machine, `paths`, `summary`, `memory`, `evaluations`, `samples`.
 
     Raises
     ------
     RuntimeError
         When a measurement fails; its own message is on the standard error.
     """
+    from safescreen.datasets import available
     from safescreen.experiments.fingerprint import environment
 
     found = environment()
-    threads = {"paths": 1, "memory": 1, "evaluations": min(EVALUATION_THREADS, found["cores"])}
+    threads = {"paths": 1, "memory": 1, "samples": 1, "evaluations": min(EVALUATION_THREADS, found["cores"])}
     paths = [_measure("paths", threads, data=name, repeats=repeats, quick=quick) for name in data]
     memory = [_measure("memory", threads, data=data[0], method=METHODS.index(m), quick=quick) for m in MEMORY]
+    samples = [_measure("samples", threads, data=name, repeats=repeats, quick=quick) for name in DATA if available(name)]
     evaluations = _measure("evaluations", threads, data="digits", calls=2 if quick else CALLS, quick=quick)
     return {
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -64,13 +67,15 @@ def run(data=tuple(CASES), repeats=3, quick=False):
         "paths": paths,
         "summary": summarize(paths),
         "memory": memory,
+        "samples": samples,
         "evaluations": {**evaluations, "threads": threads["evaluations"]},
     }
 
 
 def main(argv=None):
     """Print the tables, and write JSON where asked to; return 0."""
-    parser = argparse.ArgumentParser(prog="python -m safescreen.bench", description="Time and memory against a plain implementation.")
+    about = "Time and memory against a plain implementation, and time against LIBLINEAR."
+    parser = argparse.ArgumentParser(prog="python -m safescreen.bench", description=about)
     parser.add_argument("--data", nargs="+", choices=list(CASES), default=list(CASES), help="data sets of the paths")
     parser.add_argument("--repeats", type=int, default=3, help="rounds of timing, 3 if left out; the plain baseline always runs once")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all numbers here too")

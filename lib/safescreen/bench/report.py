@@ -1,6 +1,7 @@
 """The result of a benchmark as text."""
 
 from safescreen.bench.cases import ELSEWHERE, RTOL
+from safescreen.bench.samples import render_samples
 
 __all__ = ["render", "summarize"]
 
@@ -52,6 +53,7 @@ def render(result):
         lines += ["", *_path_table(path)]
     lines += ["", *_totals(result["summary"], result["paths"]), ""]
     lines += [_memory_line(result["memory"]), *_evaluation_lines(result["evaluations"])]
+    lines += render_samples(result["samples"])
     return "\n".join(lines) + "\n"
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import safescreen as ss
 from safescreen.bench import cases, memory
 from safescreen.bench.baseline import plain_path
+from safescreen.bench.samples import measure_samples
 
 __all__ = ["main", "measure_evaluations", "measure_memory", "measure_paths"]
 
@@ -151,7 +152,7 @@ def _say(text):
     print(text, file=sys.stderr, flush=True)
 
 
-TASKS = {"paths": measure_paths, "memory": measure_memory, "evaluations": measure_evaluations}
+TASKS = {"samples": measure_samples, "paths": measure_paths, "memory": measure_memory, "evaluations": measure_evaluations}
 
 
 def main(argv=None):
