@@ -41,7 +41,7 @@ def test_triplets_come_from_the_ends_of_the_ranking():
 
 
 def test_ties_are_broken_at_random():
-    _, y, _ = hdsl.graded_triplets(np.zeros((30, 30)), 4000, 0.1).T
+    _, y, _ = hdsl.graded_triplets(np.zeros((30, 30)), 4000, 0.3).T
     assert np.unique(y).size == 30
 
 
