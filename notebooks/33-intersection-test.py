@@ -1,20 +1,20 @@
 # %% [markdown]
 # # The intersection test (IT)
 #
-# Two different arguments give two balls that hold the solution of a support vector machine. Each screens
-# alone. The *intersection test* asks both at once: it takes the extreme margins over the points the balls
-# have in common, in closed form, sample by sample.
+# Two different arguments give two balls that hold the solution of a support vector machine. Each screens alone. The
+# *intersection test* asks both at once: it takes the extreme margins over the points the balls have in common, in
+# closed form, sample by sample.
 #
 # At the end you will have seen that
 #
-# * a ball is a **half-space on a paraboloid**, so that two balls ask for the minimum over two planes: the
-#   step that SSS14 puts first (Lemma 10);
-# * the formula has three cases, and all of them follow from one question: does the minimiser of one ball
-#   lie in the other;
+# * a ball is a **half-space on a paraboloid**, so that two balls ask for the minimum over two planes: the step that
+#   SSS14 puts first (Lemma 10);
+# * the formula has three cases, and all of them follow from one question: does the minimiser of one ball lie in the
+#   other;
 # * the test never decides less than the two balls, on thousands of pairs and along paths;
-# * its degenerate cases are no curiosities. Below $C_{\min}$ the printed formula is $0/0$, and **whenever
-#   the reference has no loss the two balls touch in one point**: the test then knows the solution exactly,
-#   and the printed formula, rounded, gives NaN or throws out support vectors.
+# * its degenerate cases are no curiosities. Below $C_{\min}$ the printed formula is $0/0$, and **whenever the
+#   reference has no loss the two balls touch in one point**: the test then knows the solution exactly, and the
+#   printed formula, rounded, gives NaN or throws out support vectors.
 
 # %%
 import cvxpy as cp
@@ -28,8 +28,8 @@ from safescreen import datasets, plots, plots_intersection
 # %% [markdown]
 # ## The claim
 #
-# Samples $z_i = y_i x_i$, hinge loss, $C = 1/\lambda$; R are the samples with margin above 1 at the
-# solution, L those below.
+# Samples $z_i = y_i x_i$, hinge loss, $C = 1/\lambda$; R are the samples with margin above 1 at the solution, L those
+# below.
 #
 # > **Intersection test** (SSS14 Theorem 8). Let the solution lie in the balls $(m_1, r_1)$ and $(m_2, r_2)$, and
 # >
@@ -60,8 +60,8 @@ from safescreen import datasets, plots, plots_intersection
 #
 # ## Derivation
 #
-# The route below is the paper's, by Lagrange multipliers. `19-two-balls` proves the same bound by a family
-# of balls that contain the intersection; that proof needs no cases and is what the library rounds safely.
+# The route below is the paper's, by Lagrange multipliers. `19-two-balls` proves the same bound by a family of balls
+# that contain the intersection; that proof needs no cases and is what the library rounds safely.
 #
 # ### Step 1: a ball is a half-space on the paraboloid
 #
@@ -71,10 +71,10 @@ from safescreen import datasets, plots, plots_intersection
 # $$\min\ \langle z, w\rangle \quad\text{where}\quad \|w\|^2 \le \xi,\quad
 # \xi \le 2\langle m_k, w\rangle + r_k^2 - \|m_k\|^2,\ k = 1, 2 . \tag{1}$$
 #
-# Nothing is lost: from $(w, \xi)$ drop $\xi$ and $\|w\|^2 \le \xi \le \dots$ says that $w$ is in both balls;
-# and from $w$ take $\xi = \|w\|^2$. **The $w$ that occur are the same, so is the minimum of anything that
-# depends on $w$ alone.** (SSS14 Lemma 10. It is short, but it is why there is a single curved constraint with
-# one multiplier below.) On a line of $w$, where a ball is an interval:
+# Nothing is lost: from $(w, \xi)$ drop $\xi$ and $\|w\|^2 \le \xi \le \dots$ says that $w$ is in both balls; and from
+# $w$ take $\xi = \|w\|^2$. **The $w$ that occur are the same, so is the minimum of anything that depends on $w$
+# alone.** (SSS14 Lemma 10. It is short, but it is why there is a single curved constraint with one multiplier below.)
+# On a line of $w$, where a ball is an interval:
 
 # %%
 plots_intersection.expanded_line((1.6, 1.0), (0.6, 0.8), title="two intervals, one parabola")
@@ -123,9 +123,9 @@ assert unbounded.status == "unbounded"
 # %% [markdown]
 # ### Step 2: is one ball enough?
 #
-# Over ball 1 alone the minimiser is $m_1 - r_1 z/\|z\|$. If it lies inside ball 2, it is the minimiser over
-# both. Its squared distance from $m_2$ is $\|\phi\|^2 + 2 r_1\|\phi\| f + r_1^2$, with $f$ as above. Less than
-# $r_2^2$: that is case 1. Likewise for ball 2 and case 2.
+# Over ball 1 alone the minimiser is $m_1 - r_1 z/\|z\|$. If it lies inside ball 2, it is the minimiser over both. Its
+# squared distance from $m_2$ is $\|\phi\|^2 + 2 r_1\|\phi\| f + r_1^2$, with $f$ as above. Less than $r_2^2$: that is
+# case 1. Likewise for ball 2 and case 2.
 
 # %%
 p, r1, r2, f = sp.symbols("phi r1 r2 f", positive=True)  # p for the norm of phi
@@ -141,12 +141,12 @@ print("minimiser of ball 2 in ball 1:  f >", zeta / r2)
 # ### Step 3: both are needed
 #
 # Otherwise the minimum is on both surfaces, that is on the sphere of center $\psi$ and radius $\kappa$ in the
-# hyperplane orthogonal to $\phi$: subtract the two equations to find the hyperplane, at distance $\zeta$ from
-# $m_2$ towards $m_1$, and Pythagoras for $\kappa$. The part of $z$ along $\phi$ is constant there, the part
-# across has length $\|z\|\sqrt{1 - f^2}$: hence the third case. That it *is* the minimum over the two balls,
-# and not only over that sphere, is a matter of multipliers. In (1) let $\mu$ belong to the paraboloid and
-# $\nu_1, \nu_2$ to the planes. Stationarity: $\mu = \nu_1 + \nu_2$ and $2\mu w = 2\nu_1 m_1 + 2\nu_2 m_2 - z$.
-# The plane of $z$ and $\phi$ is all that matters; take $m_2 = 0$, $m_1 = (\|\phi\|, 0)$, $z = (-f, \sqrt{1 - f^2})$.
+# hyperplane orthogonal to $\phi$: subtract the two equations to find the hyperplane, at distance $\zeta$ from $m_2$
+# towards $m_1$, and Pythagoras for $\kappa$. The part of $z$ along $\phi$ is constant there, the part across has
+# length $\|z\|\sqrt{1 - f^2}$: hence the third case. That it *is* the minimum over the two balls, and not only over
+# that sphere, is a matter of multipliers. In (1) let $\mu$ belong to the paraboloid and $\nu_1, \nu_2$ to the planes.
+# Stationarity: $\mu = \nu_1 + \nu_2$ and $2\mu w = 2\nu_1 m_1 + 2\nu_2 m_2 - z$. The plane of $z$ and $\phi$ is all
+# that matters; take $m_2 = 0$, $m_1 = (\|\phi\|, 0)$, $z = (-f, \sqrt{1 - f^2})$.
 
 # %%
 theta, kappa, zeta_ = sp.symbols("theta kappa zeta", real=True)  # f = sin(theta), -90 < theta < 90 degrees
@@ -164,11 +164,11 @@ assert sp.simplify(nu2 - positive * (p - zeta_ + kappa * sp.tan(theta))) == 0
 print("nu1 = (zeta - kappa tan(theta)) and nu2 = (phi - zeta + kappa tan(theta)), times", positive)
 
 # %% [markdown]
-# $\nu_1 \ge 0$ is $\tan\theta \le \zeta/\kappa$. As $\kappa^2 = r_2^2 - \zeta^2$ is the other leg of a right
-# triangle with hypotenuse $r_2$, this is $f = \sin\theta \le \zeta/r_2$: case 2 does not apply. And $\nu_2 \ge
-# 0$ is $\tan\theta \ge (\zeta - \|\phi\|)/\kappa$; $\kappa^2 = r_1^2 - (\zeta - \|\phi\|)^2$ too, so it is $f
-# \ge (\zeta - \|\phi\|)/r_1$: case 1 does not apply. The problem is convex, so non-negative multipliers prove
-# the minimum. The three cases are complete and exclude one another.
+# $\nu_1 \ge 0$ is $\tan\theta \le \zeta/\kappa$. As $\kappa^2 = r_2^2 - \zeta^2$ is the other leg of a right triangle
+# with hypotenuse $r_2$, this is $f = \sin\theta \le \zeta/r_2$: case 2 does not apply. And $\nu_2 \ge 0$ is
+# $\tan\theta \ge (\zeta - \|\phi\|)/\kappa$; $\kappa^2 = r_1^2 - (\zeta - \|\phi\|)^2$ too, so it is
+# $f \ge (\zeta - \|\phi\|)/r_1$: case 1 does not apply. The problem is convex, so non-negative multipliers prove the
+# minimum. The three cases are complete and exclude one another.
 #
 # ## Ten lines of numpy
 
@@ -196,8 +196,8 @@ def lower_printed(z, m1, r1, m2, r2):
 # %% [markdown]
 # ## Does it match?
 #
-# The printed formula against cvxpy; and against the library, whose rule answers yes or no, asked with the
-# threshold a little below and a little above the printed minimum, and the same for the maximum.
+# The printed formula against cvxpy; and against the library, whose rule answers yes or no, asked with the threshold a
+# little below and a little above the printed minimum, and the same for the maximum.
 
 # %% tags=["SSS14-T8"]
 cases, worst, sharp = {1: 0, 2: 0, 3: 0}, 0.0, 0
@@ -223,9 +223,8 @@ assert worst < 1e-6 and sharp == 180 and min(cases.values()) >= 10
 # %% [markdown]
 # ## Picture
 #
-# A machine in the plane, reference at half of $C$. Left: the balls and the lens. Right: turn a unit vector $z$
-# all the way round; above the better of the two balls the third case gains where $z$ looks across the line of
-# centers.
+# A machine in the plane, reference at half of $C$. Left: the balls and the lens. Right: turn a unit vector $z$ all
+# the way round; above the better of the two balls the third case gains where $z$ looks across the line of centers.
 
 # %%
 toy_rng = np.random.default_rng(6)
@@ -317,10 +316,10 @@ for share in (0.5, 0.9):
 #
 # ## Break it: the same center
 #
-# Up to $C_{\min}$ every sample is in L, $\alpha_0 = 1$ and $w_0 = C_0\sum_i z_i$. Take $C_0 < C < C_{\min}$.
-# Equation (25) sets $\hat s = 1$, so $m_2 = \frac12(w_0 + C\sum_i z_i) = \frac{C_0 + C}{2}\sum_i z_i = m_1$:
-# the balls are the same ball, $\phi = 0$, and everything in the formula is $0/0$. Numbers that binary
-# fractions hold exactly, so that no rounding blurs it:
+# Up to $C_{\min}$ every sample is in L, $\alpha_0 = 1$ and $w_0 = C_0\sum_i z_i$. Take $C_0 < C < C_{\min}$. Equation
+# (25) sets $\hat s = 1$, so $m_2 = \frac12(w_0 + C\sum_i z_i) = \frac{C_0 + C}{2}\sum_i z_i = m_1$: the balls are the
+# same ball, $\phi = 0$, and everything in the formula is $0/0$. Numbers that binary fractions hold exactly, so that
+# no rounding blurs it:
 
 # %% tags=["SSS14-T8"]
 tiny = ss.Samples([[1.0, 0.0], [-2.0, 1.0], [0.5, -1.0]], [1, -1, 1])
@@ -341,16 +340,15 @@ print("printed, in L:", [bool(u < 1) for u in printed], "  library, in L:", libr
 assert np.all(np.isnan(printed)) and library.in_L.all()
 
 # %% [markdown]
-# NaN compares false with everything, so nothing is screened although ball 1 alone decides all three: **the
-# printed IT does less than BT1**. The same happens further on, whenever $\hat s$ equals $\alpha_0$, that is, if
-# no sample has a fractional weight and none changes its side. The library takes either ball alone when the
-# centers agree.
+# NaN compares false with everything, so nothing is screened although ball 1 alone decides all three: **the printed IT
+# does less than BT1**. The same happens further on, whenever $\hat s$ equals $\alpha_0$, that is, if no sample has a
+# fractional weight and none changes its side. The library takes either ball alone when the centers agree.
 #
 # ## Break it: one inside the other
 #
 # If ball 1 is inside ball 2, $r_2 \ge \|\phi\| + r_1$, then $(\zeta - \|\phi\|)/r_1 \ge 1$, so case 1 holds for every
-# $z$; in the other order $\zeta/r_2 \le -1$, case 2. The printed conditions are right. But $\kappa^2 < 0$:
-# a program that computes $\kappa$ before it looks at the cases takes the root of a negative number.
+# $z$; in the other order $\zeta/r_2 \le -1$, case 2. The printed conditions are right. But $\kappa^2 < 0$: a program
+# that computes $\kappa$ before it looks at the cases takes the root of a negative number.
 
 # %%
 nested = np.array([0.3, 0.0]), 0.5, np.zeros(2), 1.0
@@ -365,10 +363,10 @@ assert picked == {1} and zeta_value > 1.0
 # %% [markdown]
 # ## Break it: the balls touch
 #
-# Suppose that the reference has **no loss**: all margins are at least 1, as at the end of every path of
-# separable data. Take $\tilde w = w_0$ and $C = \rho C_0 > C_0$. The center $m_1 = \frac{1+\rho}2 w_0$ has margins
-# above 1, so $\hat s = 0$. Ball 1 has the segment from $w_0$ to $\rho w_0$ as its diameter, ball 2 the one from $0$
-# to $w_0$. They touch at $w_0$, and nowhere else. **The test has proved that $w^\star = w_0$ for all $C > C_0$.**
+# Suppose that the reference has **no loss**: all margins are at least 1, as at the end of every path of separable
+# data. Take $\tilde w = w_0$ and $C = \rho C_0 > C_0$. The center $m_1 = \frac{1+\rho}2 w_0$ has margins above 1, so
+# $\hat s = 0$. Ball 1 has the segment from $w_0$ to $\rho w_0$ as its diameter, ball 2 the one from $0$ to $w_0$.
+# They touch at $w_0$, and nowhere else. **The test has proved that $w^\star = w_0$ for all $C > C_0$.**
 
 # %%
 rho, a = sp.symbols("rho a", positive=True)  # a is the norm of w0
@@ -382,8 +380,8 @@ assert kappa_square == 0 and apart == 0
 # %% [markdown]
 # And here rounding bites. $\kappa^2$ is exactly 0, so the computed one is a rounding error of either sign. If it is
 # negative the bound is NaN. If one mends that with $\max(\kappa^2, 0)$, the bound is $\langle z_i, w_0\rangle$ as
-# computed, which for a *support vector* is 1 up to the last digit. When it comes out as
-# $1 + 2^{-52}$, the rule says R, and a sample that carries the solution is thrown away.
+# computed, which for a *support vector* is 1 up to the last digit. When it comes out as $1 + 2^{-52}$, the rule says
+# R, and a sample that carries the solution is thrown away.
 #
 # Machines with one support vector $z_1$, of which everything is known: $w_0 = z_1/\|z_1\|^2$, and the other margins
 # are larger. Two thousand of them, in ten dimensions.
@@ -427,8 +425,8 @@ print("library: support vector thrown out", wrong, "times, the five others found
 assert count["NaN"] > 20 and count["support vector in R, mended"] > 20 and wrong == 0 and found_all == 200
 
 # %% [markdown]
-# The library lets the support vector undecided and decides the rest: it evaluates the bound of *some* ball of the family with
-# every rounding added, so $\kappa$ becomes some $10^{-8}\|w_0\|$ instead of 0.
+# The library lets the support vector undecided and decides the rest: it evaluates the bound of *some* ball of the
+# family with every rounding added, so $\kappa$ becomes some $10^{-8}\|w_0\|$ instead of 0.
 #
 # Without the support vector the machine has another solution:
 
@@ -448,10 +446,10 @@ assert np.linalg.norm(whole - without) > 0.1
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# From the first $C_0$ on at which no sample has loss (the largest weight in the solution of largest margin), IT with reference $C_0$
-# is exact for **every** $C > C_0$, however far: the lens is a point. Ball 1 grows with $C$: its radius is
-# $\frac{C - C_0}{2C_0}\|w_0\|$, and BT1 decides less and less. (It decides again when the reference moves along; but nothing needs to be
-# solved any more.)
+# From the first $C_0$ on at which no sample has loss (the largest weight in the solution of largest margin), IT with
+# reference $C_0$ is exact for **every** $C > C_0$, however far: the lens is a point. Ball 1 grows with $C$: its
+# radius is $\frac{C - C_0}{2C_0}\|w_0\|$, and BT1 decides less and less. (It decides again when the reference moves
+# along; but nothing needs to be solved any more.)
 #
 # </details>
 
@@ -475,15 +473,15 @@ for factor in (1.1, 2.0, 10.0, 100.0):
 #
 # * **Cost.** Two margins and a few square roots a sample: of the same order as the two ball tests. Notebook
 #   `35-kernels` counts operations.
-# * **What is printed** holds where $\phi \neq 0$, $r_1, r_2 > 0$ and the third case is entered only if the surfaces meet. The ledger
-#   calls the theorem *corrected* for the concentric case, which is where every path starts, and for $\kappa$, which is 0 where
-#   separable paths end.
-# * **Balls without a common point** cannot both hold the solution. If rounding makes them so, the library decides nothing on which
-#   they disagree.
+# * **What is printed** holds where $\phi \neq 0$, $r_1, r_2 > 0$ and the third case is entered only if the surfaces
+#   meet. The ledger calls the theorem *corrected* for the concentric case, which is where every path starts, and for
+#   $\kappa$, which is 0 where separable paths end.
+# * **Balls without a common point** cannot both hold the solution. If rounding makes them so, the library decides
+#   nothing on which they disagree.
 # * For triplets, metrics and the proof by families of balls: `19-two-balls`. How $\hat s$ should be chosen:
 #   `34-choice-of-s-and-smallest-c`.
 #
 # ## References
 #
-# * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, arXiv:1401.6740, 2014:
-#   section III-D, Theorem 8, equations (20) and (24), proof in appendix A with Lemma 10.
+# * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, arXiv:1401.6740,
+#   2014: section III-D, Theorem 8, equations (20) and (24), proof in appendix A with Lemma 10.
