@@ -103,7 +103,10 @@ H = a1 * z1 + a2 * z2
 assert all(sp.simplify(at[v] - h / weight) == 0 for v, h in zip(w, H, strict=True))
 dual = a1 + a2 - H.dot(H) / (2 * weight)
 assert sp.simplify(lower.subs(at) - dual) == 0
-print("w =", "(alpha1 z1 + alpha2 z2)/lambda,  value = alpha1 + alpha2 - |alpha1 z1 + alpha2 z2|^2/(2 lambda)")
+print(
+    "w =",
+    "(alpha1 z1 + alpha2 z2)/lambda,  value = alpha1 + alpha2 - |alpha1 z1 + alpha2 z2|^2/(2 lambda)",
+)
 
 # %% [markdown]
 # For every $w$ and every $\alpha \in [0, 1]^n$, therefore,
@@ -176,7 +179,9 @@ on_step = np.abs(margins - 1.0) < 1e-6
 category = ss.Screened((margins < 1.0) & ~on_step, (margins > 1.0) & ~on_step)
 
 figure, axes = plots.panels(2, width=10.0, height=3.6)
-plots_svm.samples(X, y, solution.x, category, ax=axes[0], title="solution, true categories", rest="on the step")
+plots_svm.samples(
+    X, y, solution.x, category, ax=axes[0], title="solution, true categories", rest="on the step"
+)
 axes[1].plot([margins.min(), 1.0, 1.0, margins.max()], [1.0, 1.0, 0.0, 0.0], color="#CCCCCC", zorder=0)
 for key, mask in (("C", on_step), ("L", category.in_L), ("R", category.in_R)):
     axes[1].plot(margins[mask], solution.alpha[mask], "o", color=plots.COLOURS[key], markersize=5)
@@ -219,7 +224,10 @@ assert np.linalg.norm(small.x - solution.x) <= small.eps + solution.eps
 assert abs(reduced.primal(small.x, lam) - problem.primal(solution.x, lam)) < 1e-9
 for point in rng.standard_normal((1000, 2)):
     assert reduced.primal(point, lam) <= problem.primal(point, lam) + 1e-9
-print(f"{len(problem)} samples, {in_L.sum()} known to be in L, {in_R.sum()} in R, {len(reduced)} left: same solution")
+print(
+    f"{len(problem)} samples, {in_L.sum()} known to be in L, {in_R.sum()} in R;",
+    f"{len(reduced)} left: same solution",
+)
 
 # %% [markdown]
 # ### The dual of the reduced problem, as printed
@@ -243,7 +251,10 @@ d = C * (X[rest] @ X[in_L].T) @ y[in_L]
 printed = lambda a: a @ Q_rest @ a - a @ (1.0 - d)  # noqa: E731
 
 ones = np.full(rest.sum(), C)
-print(f"printed objective at the true dual variables {printed(true):.3f}, at the corner C 1: {printed(ones):.3f}")
+print(
+    f"printed objective at the true dual variables {printed(true):.3f},",
+    f"at the corner C 1: {printed(ones):.3f}",
+)
 errors = {
     "minimum instead of maximum": box_quadratic(2.0 * Q_rest, 1.0 - d, C),
     "minimum, factor 1/2": box_quadratic(Q_rest, 1.0 - d, C),
@@ -263,7 +274,11 @@ assert [np.abs(found - true).max() < 1e-6 for found in errors.values()] == [Fals
 # %%
 outside = svm.outside.linear_svc(samples, C, ss.Screened(np.zeros(40, dtype=bool), in_R), tol=1e-8)
 assert outside.gap < 1e-6 and np.linalg.norm(outside.w - solution.x) < 1e-3
-print(f"LIBLINEAR was given {outside.n_fed} samples of {len(problem)}; gap of the whole problem below 1e-6:", outside.gap < 1e-6)
+print(
+    f"LIBLINEAR was given {outside.n_fed} samples of {len(problem)};",
+    "gap of the whole problem below 1e-6:",
+    outside.gap < 1e-6,
+)
 
 # %% [markdown]
 # ## Along the path
@@ -319,7 +334,9 @@ for scale in (0.0, 1.0, 10.0, 100.0):
 from sklearn.svm import SVC
 
 moved_samples = ss.Samples(moved, y)
-reference = svm.reference(ss.solve(ss.Problem(moved_samples, ss.Hinge()), 1.0 / (0.9 * C), tol=0.0, rtol=1e-12))
+reference = svm.reference(
+    ss.solve(ss.Problem(moved_samples, ss.Hinge()), 1.0 / (0.9 * C), tol=0.0, rtol=1e-12)
+)
 found = svm.ball_test_1(moved_samples, C, reference)
 
 free = SVC(C=C, kernel="linear", tol=1e-9).fit(moved, y)
@@ -341,14 +358,22 @@ assert right and wrong.sum() > 0
 # %%
 machine = ss.Problem(ss.KernelSamples.from_points(X, y, "rbf", gamma=0.5), ss.Hinge())
 curved = ss.solve(machine, lam, tol=0.0, rtol=1e-10)
-print("training errors:", int(np.sum(machine.terms.margins(curved.x) <= 0)), " gap below 1e-7:", curved.gap < 1e-7)
+print(
+    "training errors:",
+    int(np.sum(machine.terms.margins(curved.x) <= 0)),
+    " gap below 1e-7:",
+    curved.gap < 1e-7,
+)
 
 K = np.exp(-0.5 * np.sum((X[:, None] - X[None]) ** 2, axis=2))
 by_hand = box_quadratic(K * np.outer(y, y), np.ones(40), C)
 assert np.abs(by_hand - C * curved.alpha).max() < 1e-5
 linear = ss.solve(ss.Problem(ss.KernelSamples(X @ X.T, y), ss.Hinge()), lam, tol=0.0, rtol=1e-12)
 assert np.abs(linear.problem.terms.margins(linear.x) - margins).max() < 1e-8
-print("the ten lines of numpy find the same dual variables; a linear kernel gives the linear machine:", True)
+print(
+    "the ten lines of numpy find the same dual variables; a linear kernel gives the linear machine:",
+    True,
+)
 
 # %% [markdown]
 # ## Exercise
@@ -383,7 +408,10 @@ for _ in range(500):
     a = np.clip(dual + rng.uniform(0.0, 1.0) * rng.standard_normal(40), 0.0, 1.0)
     for sign in (1, -1):  # scale the larger side down until both sums are equal
         a[y == sign] *= min(1.0, a[y == -sign].sum() / a[y == sign].sum())
-    guess_w, guess_b = free.coef_[0] + rng.standard_normal(2), free.intercept_[0] + rng.standard_normal()
+    guess_w, guess_b = (
+        free.coef_[0] + rng.standard_normal(2),
+        free.intercept_[0] + rng.standard_normal(),
+    )
     loss = np.maximum(1.0 - y * (moved @ guess_w + guess_b), 0.0).sum()
     center = 0.5 * (guess_w + C * (moved * y[:, None]).T @ a)
     radius = np.sqrt(center @ center + C * (loss - a.sum()))

@@ -108,7 +108,9 @@ value = q - mu * r**2 - n**2 / (4 * mu)  # the smallest value over w of <z, w> +
 best = [root for root in sp.solve(sp.diff(value, mu), mu) if root.is_positive]
 print("multiplier:", best[0], "  lower end:", sp.simplify(value.subs(mu, best[0])))
 assert sp.simplify(value.subs(mu, best[0]) - (q - n * r)) == 0
-assert sp.limit(q - n**2 / (4 * mu), mu, sp.oo) == q  # a ball of radius 0: no multiplier is best, the bound stays
+assert (
+    sp.limit(q - n**2 / (4 * mu), mu, sp.oo) == q
+)  # a ball of radius 0: no multiplier is best, the bound stays
 
 # %% [markdown]
 # Ten lines of numpy, then the library, which subtracts a rounding allowance from every bound.
@@ -135,15 +137,21 @@ for _ in range(200):
     values = (m + away) @ Z.T
     assert np.all(values >= low - 1e-12) and np.all(values <= high + 1e-12)  # nothing is outside
     direction = Z / np.maximum(np.linalg.norm(Z, axis=1), 1e-300)[:, None]
-    assert np.allclose(np.sum(Z * (m - r * direction), axis=1), low, atol=1e-12)  # and both ends are reached
+    assert np.allclose(
+        np.sum(Z * (m - r * direction), axis=1), low, atol=1e-12
+    )  # and both ends are reached
     assert np.allclose(np.sum(Z * (m + r * direction), axis=1), high, atol=1e-12)
 
     problem = ss.Problem(ss.Samples(X, y), ss.Hinge())
     found = ss.rules.sphere(problem, ss.Sphere(m, r))
     clear = np.minimum(np.abs(low - 1.0), np.abs(high - 1.0)) > 1e-9
-    assert np.array_equal(found.in_R[clear], low[clear] > 1.0) and np.array_equal(found.in_L[clear], high[clear] < 1.0)
+    assert np.array_equal(found.in_R[clear], low[clear] > 1.0) and np.array_equal(
+        found.in_L[clear], high[clear] < 1.0
+    )
     checked += n
-print("samples over random balls, ends reached, nothing outside, the library decides the same:", checked)
+print(
+    "samples over random balls, ends reached, nothing outside, the library decides the same:", checked
+)
 
 # %% [markdown]
 # In the plane of weights every sample is a line $\langle z_i, w\rangle = 1$. A line that misses the ball belongs to
@@ -161,7 +169,14 @@ found = ss.rules.sphere(problem, ball)
 optimum = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12).x
 
 figure, axes = plots.panels(2, width=10.5, height=3.8)
-plots_svm.weight_space(X * y[:, None], {"ball": ball}, {"optimum": optimum}, found, ax=axes[0], title="weights: a line a sample")
+plots_svm.weight_space(
+    X * y[:, None],
+    {"ball": ball},
+    {"optimum": optimum},
+    found,
+    ax=axes[0],
+    title="weights: a line a sample",
+)
 plots_svm.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
 plt.show()
 
@@ -179,7 +194,10 @@ print("distance of the solution from the center, in radii:", round(float(kept), 
 for factor in (1.0, 0.5, 0.05):
     low, high = margin_range(X * y[:, None], ball.center, factor * ball.radius)
     wrong = np.sum((low > 1.0) & (margins < 1.0 + 1e-9)) + np.sum((high < 1.0) & (margins > 1.0 - 1e-9))
-    print(f"radius times {factor:4}: decided {np.sum(low > 1.0) + np.sum(high < 1.0):2d}, of them wrong {wrong}")
+    print(
+        f"radius times {factor:4}:",
+        f"decided {np.sum(low > 1.0) + np.sum(high < 1.0):2d}, of them wrong {wrong}",
+    )
     assert (wrong == 0) == (factor > kept)
 
 # %% [markdown]
@@ -207,9 +225,16 @@ w, xi = cp.Variable(2), cp.Variable()
 expanded = cp.Problem(cp.Minimize(cp.sum_squares(w) / 2 + 0.7 * xi), [every @ (1.0 - Z6 @ w) <= xi])
 expanded.solve(solver="CLARABEL")
 labels = np.array([1, -1] * 3)
-direct = ss.solve(ss.Problem(ss.Samples(Z6 * labels[:, None], labels), ss.Hinge()), 1.0 / 0.7, tol=1e-12).x
+direct = ss.solve(
+    ss.Problem(ss.Samples(Z6 * labels[:, None], labels), ss.Hinge()), 1.0 / 0.7, tol=1e-12
+).x
 assert np.linalg.norm(w.value - direct) < 1e-4
-print("w from 64 linear constraints:", np.round(w.value, 3) + 0.0, " from the hinge:", np.round(direct, 3) + 0.0)
+print(
+    "w from 64 linear constraints:",
+    np.round(w.value, 3) + 0.0,
+    " from the hinge:",
+    np.round(direct, 3) + 0.0,
+)
 
 # %% [markdown]
 # ## One quadratic and one linear condition are a ball
@@ -257,7 +282,14 @@ for _ in range(2000):
     if r_squared < 0:
         assert not (b2 @ m + c2 <= -(a1 * m @ m + b1 @ m + c1))  # at the center it would fit best
     count["empty" if r_squared < 0 else "in" if possible else "out"] += 1
-print("regions that hold the point:", count["in"], " that do not:", count["out"], " empty:", count["empty"])
+print(
+    "regions that hold the point:",
+    count["in"],
+    " that do not:",
+    count["out"],
+    " empty:",
+    count["empty"],
+)
 
 # %% [markdown]
 # The sign of $a_1$ matters. With $a_1 < 0$, inequality (1) divided by $a_1$ turns around: the region's shadow is
@@ -288,6 +320,10 @@ print("growth beyond the square is -C times the left side of condition 1:", True
 
 
 # %%
+def tally(values):
+    return f"{len(values)} checked, violated {sum(v > 0 for v in values)}, equalities {values.count(0)}"
+
+
 def condition_1(w_star, xi_star, C, w, xi):
     return w_star @ w_star / C - w @ w_star / C - xi + xi_star
 
@@ -295,7 +331,13 @@ def condition_1(w_star, xi_star, C, w, xi):
 def points(rng, Z, w_star):
     """Feasible pairs: zero, near, far, the solution itself, on the surface xi = xi(w) or above it."""
     d = len(w_star)
-    for w in (fractions(np.zeros(d)), w_star / 2, 2 * w_star, *fractions(rng.integers(-40, 41, (3, d)), 32), w_star):
+    for w in (
+        fractions(np.zeros(d)),
+        w_star / 2,
+        2 * w_star,
+        *fractions(rng.integers(-40, 41, (3, d)), 32),
+        w_star,
+    ):
         yield w, total_loss(Z, w) + Fraction(int(rng.integers(0, 2)), 4)
 
 
@@ -310,7 +352,7 @@ for Z, solutions in instances:
             half = total_loss(Z[::2], w)  # the loss of every second sample only
             too_low += condition_1(w_star, xi_star, C, w, half) > 0
 assert all(value <= 0 for value in values)
-print(f"condition 1 in fractions: {len(values)} pairs, violated {sum(v > 0 for v in values)}, equalities {values.count(0)}")
+print(f"condition 1 in fractions: {tally(values)}")
 print("the same with the loss of every second sample only, violated:", too_low)
 assert too_low > 0 and values.count(0) > 100
 
@@ -352,7 +394,7 @@ for Z, solutions in instances:
         # the reference's dual point says the same, in other letters
         assert np.all(w0 / C0 == Z.T @ alpha0) and w0 @ w0 / C0 + total_loss(Z, w0) == alpha0.sum()
 assert all(value <= 0 for value in values)
-print(f"condition 2 in fractions: {len(values)} pairs of C and C0, violated {sum(v > 0 for v in values)}, equalities {values.count(0)}")
+print(f"condition 2 in fractions, all pairs of C and C0: {tally(values)}")
 
 # %% [markdown]
 # ### Condition 3: one of the inequalities
@@ -382,13 +424,18 @@ for Z, solutions in instances:
     for _, w_star, alpha in solutions:
         xi_star, n = total_loss(Z, w_star), len(Z)
         below = np.array([Fraction(int(u < 1)) for u in Z @ w_star])
-        binary += [condition_3(Z, w_star, xi_star, s) for s in (below, *fractions(rng.integers(0, 2, (5, n)), 1))]
-        fractional += [condition_3(Z, w_star, xi_star, s) for s in (alpha, *fractions(rng.integers(0, 17, (5, n))))]
+        binary += [
+            condition_3(Z, w_star, xi_star, s)
+            for s in (below, *fractions(rng.integers(0, 2, (5, n)), 1))
+        ]
+        fractional += [
+            condition_3(Z, w_star, xi_star, s) for s in (alpha, *fractions(rng.integers(0, 17, (5, n))))
+        ]
         beyond += condition_3(Z, w_star, xi_star, 2 * below) > 0
         beyond += condition_3(Z, w_star, xi_star, below - fractions(Z @ w_star > 1, 1)) > 0
 assert all(value <= 0 for value in binary + fractional)
-print(f"condition 3 in fractions, s binary: {len(binary)}, violated {sum(v > 0 for v in binary)}, equalities {binary.count(0)}")
-print(f"s between 0 and 1:                  {len(fractional)}, violated {sum(v > 0 for v in fractional)}, equalities {fractional.count(0)}")
+print(f"condition 3 in fractions, s binary: {tally(binary)}")
+print(f"s between 0 and 1:                  {tally(fractional)}")
 print("s with entries 2 or -1, violated:  ", beyond)
 assert beyond > 0 and binary.count(0) > 100 and fractional.count(0) > 100
 
@@ -431,14 +478,20 @@ for rtol in (1e-1, 1e-2, 1e-4):
             xi_star = total_loss(Z, w_star)
             value = condition_2(w_star, xi_star, C0, w0, total_loss(Z, w0))
             right = condition_3(Z, w_star, xi_star, alpha0)
-            printed, mended, total = printed + (value > xi_star / 10**9), mended + (right > 0), total + 1
+            printed, mended, total = (
+                printed + (value > xi_star / 10**9),
+                mended + (right > 0),
+                total + 1,
+            )
             if worst is None or value > worst[0]:
                 worst = value, right, xi_star, C, C0
     print(f"{rtol:12.0e} {printed:30d} {mended:24d} {total:8d}")
     assert mended == 0
     assert printed > 0 or rtol < 1e-3
 value, right, xi_star, C, C0 = (float(v) for v in worst)
-print(f"largest violation: a total loss of at least {xi_star + value:.4f} is claimed, it is {xi_star:.4f}")
+print(
+    f"largest violation: a total loss of at least {xi_star + value:.4f} is claimed, it is {xi_star:.4f}"
+)
 print(f"with the dual point of the same reference: at least {xi_star + right:.4f}")
 
 # %% [markdown]
@@ -472,17 +525,30 @@ def tangent(w0):
 
 figure, axes = plots.panels(2, width=11.5, height=3.4)
 best, feasible = (star.x[0], loss_at(star.x[0])), (0.47, loss_at(0.47))
-plots_svm.expanded_space(z, C, feasible, {"condition 2": tangent(exact.x[0])}, best, span=(-0.3, 1.6), ax=axes[0], title="exact reference")
+plots_svm.expanded_space(
+    z,
+    C,
+    feasible,
+    {"condition 2": tangent(exact.x[0])},
+    best,
+    span=(-0.3, 1.6),
+    ax=axes[0],
+    title="exact reference",
+)
 axes[0].get_legend().remove()
 wrong_w = exact.x[0] + 0.25
 alpha = np.clip(np.where(z * wrong_w < 1.0, 1.0, 0.0), 0.0, 1.0)
 lines = {"printed condition 2": tangent(wrong_w), "its dual point": (-(alpha @ z), alpha.sum())}
-plots_svm.expanded_space(z, C, feasible, lines, best, span=(-0.3, 1.6), ax=axes[1], title="reference off by 0.25")
+plots_svm.expanded_space(
+    z, C, feasible, lines, best, span=(-0.3, 1.6), ax=axes[1], title="reference off by 0.25"
+)
 plt.show()
 
 # %%
 for name, (slope, height) in {"exact": tangent(exact.x[0]), **lines}.items():
-    print(f"{name:20} claims a total loss of at least {slope * best[0] + height:.3f}; it is {best[1]:.3f}")
+    print(
+        f"{name:20} claims a total loss of at least {slope * best[0] + height:.3f}; it is {best[1]:.3f}"
+    )
 assert lines["printed condition 2"][0] * best[0] + lines["printed condition 2"][1] > best[1] + 0.01
 
 
@@ -493,8 +559,13 @@ def printed_ball(w):
 
 
 (m, square), (_, none) = printed_ball(feasible[0]), printed_ball(0.55)
-print(f"printed ball from {m - np.sqrt(square):.3f} to {m + np.sqrt(square):.3f}, the solution is {best[0]:.3f}")
-print(f"from the better point w~ = 0.55 the squared radius is {none:.3f}: nothing satisfies both conditions")
+print(
+    f"printed ball from {m - np.sqrt(square):.3f} to {m + np.sqrt(square):.3f},",
+    f"the solution is {best[0]:.3f}",
+)
+print(
+    f"from the better point w~ = 0.55 the squared radius is {none:.3f}: nothing satisfies both conditions"
+)
 assert m - np.sqrt(square) > best[0] + 0.01 and none < 0.0
 assert lines["its dual point"][0] * best[0] + lines["its dual point"][1] <= best[1]
 
@@ -508,12 +579,25 @@ assert lines["its dual point"][0] * best[0] + lines["its dual point"][1] <= best
 # %%
 C, alpha = 0.2, np.random.default_rng(8).uniform(size=40)
 z_alpha, xi = samples.adjoint(alpha), np.maximum(1.0 - samples.margins(reference.w), 0.0).sum()
-a1, b1, c1, b2, c2 = 1.0 / C, -reference.w / C, -xi, -z_alpha, alpha.sum()  # conditions 1 and (2) as in Lemma 2
+a1, b1, c1, b2, c2 = (
+    1.0 / C,
+    -reference.w / C,
+    -xi,
+    -z_alpha,
+    alpha.sum(),
+)  # conditions 1 and (2) as in Lemma 2
 center = -(b1 + b2) / (2.0 * a1)
 radius = np.sqrt(center @ center - (c1 + c2) / a1)
 ball = ss.spheres.midpoint_gap_bound(problem, reference.w, 1.0 / C, alpha)
 assert np.linalg.norm(ball.center - center) < 1e-12 and 0.0 <= ball.radius / radius - 1.0 < 1e-9
-print("center", np.round(ball.center, 4), " radius", round(ball.radius, 4), " as the midpoint gap bound:", True)
+print(
+    "center",
+    np.round(ball.center, 4),
+    " radius",
+    round(ball.radius, 4),
+    " as the midpoint gap bound:",
+    True,
+)
 
 # %% [markdown]
 # ## Exercise
@@ -538,8 +622,14 @@ rng = np.random.default_rng(9)
 mixed_is_smaller = 0
 for _ in range(200):
     w, (a, b), t = rng.standard_normal(2), rng.integers(0, 2, (2, 40)).astype(float), rng.uniform()
-    one, two, mix = (ss.spheres.midpoint_gap_bound(problem, w, 5.0, v) for v in (a, b, (1 - t) * a + t * b))
-    expected = (1 - t) * one.radius**2 + t * two.radius**2 - t * (1 - t) * np.sum((one.center - two.center) ** 2)
+    one, two, mix = (
+        ss.spheres.midpoint_gap_bound(problem, w, 5.0, v) for v in (a, b, (1 - t) * a + t * b)
+    )
+    expected = (
+        (1 - t) * one.radius**2
+        + t * two.radius**2
+        - t * (1 - t) * np.sum((one.center - two.center) ** 2)
+    )
     assert abs(mix.radius**2 - expected) < 1e-9
     mixed_is_smaller += mix.radius < min(one.radius, two.radius)
     for point in one.center + one.radius * rng.uniform(-1.5, 1.5, (50, 2)):

@@ -189,7 +189,9 @@ for Z, solutions in instances:
                 assert distance <= square
                 count, surface = count + 1, surface + (distance == square)
                 if all(w == w0):
-                    assert square == (C - C0) ** 2 / (4 * C0**2) * (w0 @ w0) and all(m == (C + C0) / (2 * C0) * w0)
+                    assert square == (C - C0) ** 2 / (4 * C0**2) * (w0 @ w0) and all(
+                        m == (C + C0) / (2 * C0) * w0
+                    )
 print(f"ball 1, printed, in fractions: {count} balls hold the solution, {surface} on the surface")
 assert surface > 100
 
@@ -206,7 +208,9 @@ for Z, solutions in instances:
                 assert distance <= square
                 count, surface = count + 1, surface + (distance == square)
             m, square = ball_2(Z, C, by_margin, w)
-            assert square == (w - C * (by_margin @ Z)) @ (w - C * (by_margin @ Z)) / 4  # the sum in (5) vanishes
+            assert (
+                square == (w - C * (by_margin @ Z)) @ (w - C * (by_margin @ Z)) / 4
+            )  # the sum in (5) vanishes
             for s in (alpha, *fractions(rng.integers(0, 17, (3, len(Z))))):
                 m, square = ball_2(Z, C, s, w)
                 assert (w_star - m) @ (w_star - m) <= square
@@ -252,9 +256,14 @@ star = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12)
 for name, ball in (("ball 1", one), ("ball 2", two)):
     found = ss.rules.sphere(problem, ball)
     margins, slack = samples.margins(star.x), star.eps * samples.norms
-    assert np.all(margins[found.in_R] + slack[found.in_R] > 1.0) and np.all(margins[found.in_L] - slack[found.in_L] < 1.0)
+    assert np.all(margins[found.in_R] + slack[found.in_R] > 1.0) and np.all(
+        margins[found.in_L] - slack[found.in_L] < 1.0
+    )
     away = np.linalg.norm(star.x - ball.center) / ball.radius
-    print(f"{name}: {found.n_L} in L, {found.n_R} in R of {len(problem)}; solution at {away:.3f} radii from the center")
+    print(
+        f"{name}: {found.n_L} in L, {found.n_R} in R of {len(problem)};",
+        f"solution at {away:.3f} radii from the center",
+    )
     assert away <= 1.0 + star.eps / ball.radius
 
 # %% [markdown]
@@ -263,9 +272,9 @@ for name, ball in (("ball 1", one), ("ball 2", two)):
 # ## Picture
 #
 # Forty points of the plane; every sample is a line $\langle z_i, w\rangle = 1$ in the plane of weights, and a ball decides
-# it if it misses the line. Left: a far reference, $C_{\rm ref} = C/2$; right: a close one. Ball 1 shrinks to a point with
-# $C_{\rm ref} \to C$, ball 2 does not. But their surfaces cross at the solution, and the lens between them is much
-# smaller than ball 1.
+# it if it misses the line. The dot is the reference $w_0$. Left: a far reference, $C_{\rm ref} = C/2$; right: a close
+# one. Ball 1 shrinks to a point with $C_{\rm ref} \to C$, ball 2 does not. But the surface of ball 2 runs through the middle of ball 1, near the solution, and
+# takes half of it away.
 
 # %%
 rng = np.random.default_rng(7)
@@ -278,11 +287,16 @@ optimum = ss.solve(small, 5.0, tol=1e-12).x
 figure, axes = plots.panels(2, width=10.5, height=4.2)
 for ax, ratio in zip(axes, (0.5, 0.9), strict=True):
     near = svm.reference(ss.solve(small, 5.0 / ratio, tol=1e-12))
-    first, second = svm.ball_1(plane, 0.2, near), svm.ball_2(plane, 0.2, near.w, svm.choose_s(plane, 0.2, near))
+    first, second = (
+        svm.ball_1(plane, 0.2, near),
+        svm.ball_2(plane, 0.2, near.w, svm.choose_s(plane, 0.2, near)),
+    )
     both = svm.intersection_test(plane, 0.2, near)
-    spheres, marks = {"BT1": first, "BT2": second}, {"optimum": optimum, "$w_0$": near.w}
+    spheres, marks = {"BT1": first, "BT2": second}, {"optimum": optimum, "": near.w}
     title = rf"$C_{{\rm ref}}/C$ = {ratio}; lines decided by both balls together"
-    plots_svm.weight_space(points * labels[:, None], spheres, marks, both, ax=ax, title=title, room=0.05)
+    plots_svm.weight_space(
+        points * labels[:, None], spheres, marks, both, ax=ax, title=title, room=0.05
+    )
 plt.show()
 
 # %% [markdown]
@@ -298,7 +312,11 @@ for ratio in ratios:
     near = svm.reference(ss.solve(problem, 1.0 / (ratio * C), tol=0.0, rtol=1e-10))
     s = svm.choose_s(samples, C, near)
     first, second = svm.ball_1(samples, C, near), svm.ball_2(samples, C, near.w, s)
-    tests = ss.rules.sphere(problem, first), ss.rules.sphere(problem, second), svm.intersection_test(samples, C, near, s)
+    tests = (
+        ss.rules.sphere(problem, first),
+        ss.rules.sphere(problem, second),
+        svm.intersection_test(samples, C, near, s),
+    )
     for name, found in zip(shares, tests, strict=True):
         shares[name].append(found.rate)
     apart = np.linalg.norm(first.center - second.center)
@@ -306,7 +324,9 @@ for ratio in ratios:
         radii[name].append(value)
 
 figure, axes = plots.panels(2, width=10.0, height=3.2)
-plots_svm.along_ratio(ratios, shares, ax=axes[0], title="breast-cancer, C = 1", ylabel="share of samples screened")
+plots_svm.along_ratio(
+    ratios, shares, ax=axes[0], title="breast-cancer, C = 1", ylabel="share of samples screened"
+)
 plots_svm.along_ratio(ratios, radii, ax=axes[1], title="radii, and distance of the centers", log=True)
 plt.show()
 
@@ -317,9 +337,14 @@ for name, values in shares.items():
 assert all(it >= max(a, b) for a, b, it in zip(*shares.values(), strict=True))
 assert max(shares["BT2"]) < 0.05 < 0.9 < shares["BT1"][-1]
 radius_1 = np.array(radii["BT1"]) / ((1.0 - ratios) / (2.0 * ratios))
+outside = np.array(radii["between centers"]) > radii["BT2"]
+print("center of ball 1 outside ball 2:", outside.sum(), "of", len(ratios), "references")
 assert np.all(np.diff(radii["BT1"]) < 0) and np.ptp(radius_1) / radius_1.mean() < 0.5
 
 # %% [markdown]
+# The center of ball 1 is outside ball 2, if only just (right panel: two lines that look like one). So less than half of
+# ball 1 is left, on the side of the solution, which is what the intersection test gains.
+#
 # ### What the zeros and ones of ball 2 cost
 #
 # Put the best possible point into ball 2, $\tilde w = w^\star$, and for $s$ the margins below 1. By (5)
@@ -394,12 +419,20 @@ for _ in range(200):
         w_next = 0.7 * (small_Z.T @ s)
         w, s = w_next, (small_Z @ w_next < 1.0).astype(float)
     ball = svm.ball_2(ss.Samples(small_Z * signs[:, None], signs), 0.7, w, s)
-    exact = [np.array([Fraction(v) for v in np.ravel(a).tolist()]).reshape(np.shape(a)) for a in (small_Z, s, w)]
+    exact = [
+        np.array([Fraction(v) for v in np.ravel(a).tolist()]).reshape(np.shape(a))
+        for a in (small_Z, s, w)
+    ]
     C_exact = 1 / Fraction(1.0 / 0.7)
     square = ball_2(exact[0], C_exact, exact[1], exact[2])[1]
     too_small += Fraction(ball.radius) ** 2 < square
     excess.append(ball.radius - float(square) ** 0.5)
-print("library's radius below the exact one:", too_small, "of 200; largest excess below 1e-6:", max(excess) < 1e-6)
+print(
+    "library's radius below the exact one:",
+    too_small,
+    "of 200; largest excess below 1e-6:",
+    max(excess) < 1e-6,
+)
 assert too_small == 0 and max(excess) < 1e-6
 
 # %% [markdown]
@@ -421,7 +454,16 @@ for rtol in (1e-1, 1e-2, 1e-3):
         terms = ss.Samples(Z_.astype(float) * signs[:, None], signs)
         for C, w_star, _ in solutions:
             weight = 1.0 / float(C * Fraction(99, 100))
-            rough = svm.reference(ss.solve(ss.Problem(terms, ss.Hinge()), weight, tol=0.0, rtol=rtol, method="coordinate", screening=()))
+            rough = svm.reference(
+                ss.solve(
+                    ss.Problem(terms, ss.Hinge()),
+                    weight,
+                    tol=0.0,
+                    rtol=rtol,
+                    method="coordinate",
+                    screening=(),
+                )
+            )
             w0, C0 = np.array([Fraction(v) for v in rough.w.tolist()]), Fraction(rough.C)
             m, square = ball_1(Z_, C, w0, C0, w0)
             lost += (w_star - m) @ (w_star - m) > square * Fraction(1000001, 1000000)
@@ -463,13 +505,19 @@ def mistakes(in_L, in_R, star):
 def solver_reference(kind, C0):
     if kind.startswith("LIBLINEAR"):
         return svm.outside.linear_svc(samples, C0, tol=float(kind.split()[-1]))
-    return svm.reference(ss.solve(problem, 1.0 / C0, tol=0.0, rtol=float(kind.split()[-1]), method="coordinate", screening=()))
+    return svm.reference(
+        ss.solve(
+            problem, 1.0 / C0, tol=0.0, rtol=float(kind.split()[-1]), method="coordinate", screening=()
+        )
+    )
 
 
 kinds = [f"LIBLINEAR, tolerance {tol}" for tol in ("0.1", "0.01")]
 kinds += [f"coordinates, gap {rtol}" for rtol in ("0.01", "0.001", "1e-06")]
 print("decisions (wrong ones)        printed ball 1                          with the dual point")
-print("C/C_ref                       1.001       1.003       1.01            1.001       1.003       1.01")
+print(
+    "C/C_ref                       1.001       1.003       1.01            1.001       1.003       1.01"
+)
 totals = {}
 for kind in kinds:
     cells = [[], []]
@@ -483,7 +531,9 @@ for kind in kinds:
             m, square = ball_1(Z, C, near.w, C0, near.w)
             middle, reach = Z @ m, np.sqrt(square) * np.linalg.norm(Z, axis=1)
             found = svm.ball_test_1(samples, C, near)
-            for row, (in_L, in_R) in enumerate(((middle + reach < 1.0, middle - reach > 1.0), (found.in_L, found.in_R))):
+            for row, (in_L, in_R) in enumerate(
+                ((middle + reach < 1.0, middle - reach > 1.0), (found.in_L, found.in_R))
+            ):
                 decided[row] += np.sum(in_L | in_R), mistakes(in_L, in_R, star)
         for row in range(2):
             cells[row].append(f"{decided[row, 0]:5d} ({decided[row, 1]:2d}) ")
@@ -540,7 +590,9 @@ for C in (1.05, 1.2, 1.5, 2.0):
     found = svm.ball_test_1(samples, C, near).in_R[in_R]
     clear = np.abs(until - C) > 1e-3
     assert np.array_equal(found[clear], until[clear] > C)
-    print(f"C/C_ref = {C:4}: {found.sum():3d} of {in_R.sum()} samples of R are still certain, as the formula says")
+    print(
+        f"C/C_ref = {C:4}: {found.sum():3d} of {in_R.sum()} samples of R still certain, as the formula says"
+    )
 
 # %% [markdown]
 # ## Fine print
