@@ -6,10 +6,10 @@ from safescreen.plots import _canvas
 
 __all__ = ["TESTS", "expanded_line", "rates_against", "screened_points"]
 
-TESTS = {"BT1": "#D55E00", "BT2": "#009E73", "IT": "#0072B2"}
-"""Colours of the tests, near those of the paper's figures."""
+TESTS = {"BT1": "#0072B2", "BT2": "#D55E00", "IT": "#009E73"}
+"""Colours of the tests: those of first and second ball in :func:`safescreen.plots.balls`, and a third."""
 
-OTHERS = ("#CC79A7", "#3B3B3B", "#E69F00", "#56B4E9", "#8A8A8A")
+OTHERS = ("#CC79A7", "#E69F00", "#56B4E9", "#B5A642", "#3B3B3B", "#5D4A9C")
 
 
 def rates_against(x, curves, *, ax=None, title="", xlabel="", ylabel="share of samples screened"):
