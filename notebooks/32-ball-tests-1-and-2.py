@@ -271,10 +271,10 @@ for name, ball in (("ball 1", one), ("ball 2", two)):
 #
 # ## Picture
 #
-# Forty points of the plane; every sample is a line $\langle z_i, w\rangle = 1$ in the plane of weights, and a ball decides
-# it if it misses the line. The dot is the reference $w_0$. Left: a far reference, $C_{\rm ref} = C/2$; right: a close
-# one. Ball 1 shrinks to a point with $C_{\rm ref} \to C$, ball 2 does not. But the surface of ball 2 runs through the middle of ball 1, near the solution, and
-# takes half of it away.
+# Forty points of the plane; every sample is a line $\langle z_i, w\rangle = 1$ in the plane of weights, and a
+# ball decides it if it misses the line. The dot is the reference $w_0$. Left: a far reference, $C_{\rm ref} =
+# C/2$; right: a close one. Ball 1 shrinks to a point with $C_{\rm ref} \to C$, ball 2 does not. But the surface
+# of ball 2 runs through the middle of ball 1, near the solution, and takes half of it away.
 
 # %%
 rng = np.random.default_rng(7)
