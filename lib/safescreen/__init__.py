@@ -14,6 +14,7 @@ from safescreen.terms import KernelSamples, Pairs, ProductTriplets, Quadruplets,
 __version__ = "0.1.0"
 
 __all__ = [
+    "HDSL",
     "SPHERES",
     "ConvergenceWarning",
     "FreeSpace",
@@ -26,12 +27,14 @@ __all__ = [
     "Problem",
     "ProductTriplets",
     "Quadruplets",
+    "SafeSVC",
     "Samples",
     "Screened",
     "SmoothedHinge",
     "Solution",
     "Sphere",
     "SquaredHinge",
+    "TripletMetric",
     "Triplets",
     "hdsl",
     "path",
@@ -42,3 +45,14 @@ __all__ = [
     "spheres",
     "svm",
 ]
+
+_ESTIMATORS = ("HDSL", "SafeSVC", "TripletMetric")
+
+
+def __getattr__(name):
+    """Import scikit-learn with the estimators only when one of them is asked for."""
+    if name in _ESTIMATORS:
+        from safescreen import estimators
+
+        return getattr(estimators, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

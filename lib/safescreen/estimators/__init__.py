@@ -1,0 +1,7 @@
+"""Estimators with the conventions of scikit-learn; imported on first use, so that ``import safescreen`` stays light."""
+
+from safescreen.estimators.hdsl import HDSL
+from safescreen.estimators.safe_svc import SafeSVC
+from safescreen.estimators.triplet_metric import TripletMetric
+
+__all__ = ["HDSL", "SafeSVC", "TripletMetric"]

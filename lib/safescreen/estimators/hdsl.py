@@ -1,0 +1,230 @@
+"""Sparse similarity learning by Frank-Wolfe as an estimator."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.model_selection import train_test_split
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from safescreen.hdsl import FrankWolfe, NeighborError, nearest_triplets, predict_neighbors, random_triplets
+
+__all__ = ["HDSL"]
+
+
+class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
+    """Sparse bilinear similarity ``x'My`` for very many features, learned by Frank-Wolfe with away steps (HDSL19).
+
+    As a transformer it maps x to the coordinates in which the similarity is the dot product, one for each atom of M; as a classifier it
+    is the k-nearest-neighbour rule of the similarity.
+
+    Parameters
+    ----------
+    scale : float > 0
+        Size of the domain, the lambda of the paper.
+    n_targets, n_impostors : int
+        Constraints of each point: its targets of the same class times its impostors of others, the most similar by the dot product.
+    triplets : {"nearest", "random"}
+        How they are chosen; "random" draws ``n_targets * n_impostors`` a point.
+    forward : {"heuristic", "exact"}
+    variant : {"away", "pairwise", "plain"}
+    max_iter : int
+    tol : float, optional
+        Frank-Wolfe gap to stop at.
+    early_stopping : bool
+        Keep the similarity with the smallest neighbour error on a part of the training points that is set aside.
+    validation_fraction : float in (0, 1)
+    patience, check_every : int
+        Iterations between two looks at that error, and how many without a gain end the training.
+    n_neighbors : int
+    random_state : int, RandomState or None
+    callback : callable, optional
+        ``callback(similarity)``, every `check_every` iterations; an exception or Ctrl-C in it ends the training.
+    verbose : bool
+        Show a progress bar on a terminal.
+
+    Attributes
+    ----------
+    similarity_ : SparseSimilarity
+    components_ : CSR array of shape (n_atoms, d)
+        Factor L of ``M = L'L``.
+    features_ : array of int
+        Features that M uses.
+    n_iter_ : int
+    dual_gap_ : float
+        Exact Frank-Wolfe gap of the last iterate, an upper bound of how far its objective is from the optimum.
+    history_ : list
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from safescreen import HDSL, datasets
+    >>> X, y = datasets.load("digits", return_X_y=True)
+    >>> model = HDSL(10.0, max_iter=300).fit(X[:300], y[:300])
+    >>> bool(model.score(X[300:600], y[300:600]) > 0.8)
+    True
+    """
+
+    def __init__(
+        self,
+        scale=1.0,
+        *,
+        n_targets=3,
+        n_impostors=5,
+        triplets="nearest",
+        forward="heuristic",
+        variant="away",
+        max_iter=1000,
+        tol=None,
+        early_stopping=False,
+        validation_fraction=0.2,
+        patience=20,
+        check_every=50,
+        n_neighbors=3,
+        random_state=0,
+        callback=None,
+        verbose=False,
+    ):
+        self.scale = scale
+        self.n_targets = n_targets
+        self.n_impostors = n_impostors
+        self.triplets = triplets
+        self.forward = forward
+        self.variant = variant
+        self.max_iter = max_iter
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.check_every = check_every
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def fit(self, X, y):
+        """Learn the similarity from labels.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+        y : array of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_features=2)
+        check_classification_targets(y)
+        if self.triplets not in ("nearest", "random"):
+            raise ValueError(f"triplets must be 'nearest' or 'random', got {self.triplets!r}")
+        self.classes_ = np.unique(y)
+        if self.classes_.size < 2:
+            raise ValueError(f"y must hold at least two classes, got one class: {self.classes_[0]!r}")
+        codes = np.searchsorted(self.classes_, y)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        train, monitor = np.arange(X.shape[0]), self.callback
+        if self.early_stopping:
+            train, held = train_test_split(train, test_size=self.validation_fraction, random_state=seed, stratify=codes)
+            error = NeighborError(X[train], codes[train], X[held], codes[held], self.n_neighbors)
+            monitor = error if self.callback is None else _Both(error, self.callback)
+        if self.triplets == "nearest":
+            index = nearest_triplets(X[train], codes[train], self.n_targets, self.n_impostors)
+        else:
+            index = random_triplets(codes[train], self.n_targets * self.n_impostors, seed)
+        solver = FrankWolfe(
+            self.scale,
+            forward=self.forward,
+            variant=self.variant,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            check_every=self.check_every,
+            patience=self.patience,
+            random_state=seed,
+            progress=self.verbose,
+        )
+        solver.fit(X[train], index, monitor if self.early_stopping or monitor is None else _Watching(monitor))
+        self.similarity_, self.history_ = solver.similarity_, solver.history_
+        self.components_, self.features_ = self.similarity_.factor(), self.similarity_.features
+        self.n_iter_, self.dual_gap_ = solver.n_iter_, solver.gap_
+        self._X, self._codes = X, codes
+        return self
+
+    def transform(self, X):
+        """Return L x for each point, shape (n, n_atoms); dot products there are the similarities.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return _dense(self.similarity_.transform(X))
+
+    def predict(self, X):
+        """Return the class most of the most similar training points have, shape (n,).
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+        """
+        check_is_fitted(self)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        products = self.similarity_(X, self._X)
+        return self.classes_[predict_neighbors(products, self._codes, min(self.n_neighbors, self._codes.size))]
+
+    def get_mahalanobis_matrix(self):
+        """Return the learned matrix M as a CSR array of shape (d, d)."""
+        check_is_fitted(self)
+        return self.similarity_.to_sparse()
+
+    def pair_distance(self, pairs):
+        """Return ``sqrt((x - y)'M(x - y))`` of pairs of points, shape (n_pairs,).
+
+        Parameters
+        ----------
+        pairs : array of shape (n_pairs, 2, d)
+        """
+        check_is_fitted(self)
+        pairs = np.asarray(pairs, dtype=np.float64)
+        if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features_in_):
+            raise ValueError(f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {pairs.shape}")
+        return np.linalg.norm(_dense(self.similarity_.transform(pairs[:, 0] - pairs[:, 1])), axis=1)
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the transformed features, ``hdsl0`` and on."""
+        check_is_fitted(self)
+        return np.array([f"hdsl{i}" for i in range(self.components_.shape[0])], dtype=object)
+
+
+class _Both:
+    """The validation error, shown to a callback too."""
+
+    def __init__(self, error, callback):
+        self.error, self.callback = error, callback
+
+    def __call__(self, similarity):
+        self.callback(similarity)
+        return self.error(similarity)
+
+
+class _Watching:
+    """A callback in place of an error: the last similarity is always the best."""
+
+    def __init__(self, callback):
+        self.callback, self.value = callback, 0.0
+
+    def __call__(self, similarity):
+        self.callback(similarity)
+        self.value -= 1.0
+        return self.value
+
+
+def _dense(Z):
+    return Z.toarray() if sparse.issparse(Z) else np.asarray(Z)
