@@ -2,7 +2,7 @@
 
 from safescreen.plots import _canvas
 
-__all__ = ["measured_and_bounds"]
+__all__ = ["measured_and_bounds", "sparsity"]
 
 
 def measured_and_bounds(x, measured, bounds, *, ax=None, title="", xlabel="", ylabel="", log="xy"):
@@ -34,4 +34,32 @@ def measured_and_bounds(x, measured, bounds, *, ax=None, title="", xlabel="", yl
         ax.set(xlabel=xlabel, ylabel=ylabel, xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
         ax.set_title(title)
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.18), ncols=2)
+    return ax
+
+
+def sparsity(similarity, *, ax=None, title="", size=3.0):
+    """Draw where the entries of a sparse M are: blue positive, red negative, row 0 on top.
+
+    Parameters
+    ----------
+    similarity : SparseSimilarity
+    ax : matplotlib axes, optional
+    title : str
+        The number of non-zero entries is added.
+    size : float
+        Area of a mark in square points.
+
+    Returns
+    -------
+    matplotlib axes
+    """
+    M = similarity.to_sparse()
+    i, j = M.coords
+    with _canvas(ax, (3.6, 3.8)) as ax:
+        for sign, colour, label in ((1, "#0072B2", "positive"), (-1, "#D55E00", "negative")):
+            some = sign * M.data > 0.0
+            ax.scatter(j[some], i[some], s=size, color=colour, linewidths=0, label=label)
+        d = similarity.d
+        ax.set(xlim=(-0.5, d - 0.5), ylim=(d - 0.5, -0.5), aspect="equal")
+        ax.set_title(f"{title}: {M.count_nonzero()} entries" if title else f"{M.count_nonzero()} entries")
     return ax

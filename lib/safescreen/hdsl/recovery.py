@@ -15,7 +15,7 @@ class Recovery(NamedTuple):
 
 
 def recovery_auc(similarity, truth):
-    """Return how well ``|M_ij|``, i <= j, ranks the entries of the truth first, and the row sums of ``|M|`` its features.
+    """Return how well ``|M_ij|``, i < j, ranks the entries of the truth first, and the row sums of ``|M|`` its features.
 
     Parameters
     ----------
@@ -28,7 +28,9 @@ def recovery_auc(similarity, truth):
 
     Notes
     -----
-    Entries that are zero in both are counted, not listed: cost O(k log k) for k atoms.
+    Pairs of two features only: every atom has its diagonal entries, so that a similarity learned from nothing would rank the diagonal
+    of the truth, most of its entries, before nearly all others. Entries that are zero in both are counted, not listed: cost
+    O(d + k log k) for k atoms.
 
     Examples
     --------
@@ -42,14 +44,14 @@ def recovery_auc(similarity, truth):
         raise ValueError(f"similarity must have the {d} features of truth, got {similarity.d}")
     entries, active_entries = _entries(similarity), _entries(truth)
     active_features = dict.fromkeys(truth.features.tolist(), 1.0)
-    return Recovery(_auc(_rows(similarity), active_features, d), _auc(entries, active_entries, d * (d + 1) // 2))
+    return Recovery(_auc(_rows(similarity), active_features, d), _auc(entries, active_entries, d * (d - 1) // 2))
 
 
 def _entries(similarity):
-    """Return ``|M_ij|`` by (i, j), i <= j, those that are not zero."""
+    """Return ``|M_ij|`` by (i, j), i < j, those that are not zero."""
     M = similarity.to_sparse()
     i, j = M.coords
-    keep = (i <= j) & (M.data != 0.0)
+    keep = (i < j) & (M.data != 0.0)
     return dict(zip(zip(i[keep].tolist(), j[keep].tolist(), strict=True), np.abs(M.data[keep]).tolist(), strict=True))
 
 
