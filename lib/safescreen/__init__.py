@@ -7,6 +7,7 @@ from safescreen.losses import Hinge, SmoothedHinge, SquaredHinge
 from safescreen.paths import Path, path
 from safescreen.problem import Problem
 from safescreen.rules import Screened
+from safescreen.screening import Certificate, screen
 from safescreen.solvers import ConvergenceWarning, Solution, solve
 from safescreen.spheres import SPHERES, Sphere
 from safescreen.terms import KernelSamples, Pairs, ProductTriplets, Quadruplets, Samples, Triplets, pull
@@ -16,6 +17,7 @@ __version__ = "0.1.0"
 __all__ = [
     "HDSL",
     "SPHERES",
+    "Certificate",
     "ConvergenceWarning",
     "FreeSpace",
     "Hinge",
@@ -41,6 +43,7 @@ __all__ = [
     "pull",
     "ranges",
     "rules",
+    "screen",
     "solve",
     "spheres",
     "svm",
