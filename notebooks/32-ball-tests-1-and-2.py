@@ -443,12 +443,12 @@ assert too_small == 0 and max(excess) < 1e-6
 # the more it screens, the more of it is wrong. First small problems in fractions, where "wrong" can be
 # proved: a sample is put into R although its exact margin is at most 1, or into L although it is at least 1.
 
-# %%
-print("relative gap     printed ball 1:               with the dual point:")
-print("of reference     solution lost   wrong         solution lost   wrong         of")
+# %% tags=["nbval-ignore-output"]
+print("relative gap     printed ball 1:             with the dual point:       of")
+print("of reference   solution lost  wrong        solution lost  wrong     balls  samples")
 unsafe = {}
-for rtol in (1e-1, 1e-2, 1e-3):
-    lost, wrong, lost_too, wrong_too, total = 0, 0, 0, 0, 0
+for rtol in (1e-1, 1e-2, 1e-3, 1e-10):
+    lost, wrong, lost_too, wrong_too, n_balls, total = 0, 0, 0, 0, 0, 0
     for Z_, solutions in instances:
         signs = np.where(np.arange(len(Z_)) % 2, 1, -1)
         terms = ss.Samples(Z_.astype(float) * signs[:, None], signs)
@@ -477,13 +477,17 @@ for rtol in (1e-1, 1e-2, 1e-3):
             away = w_star - np.array([Fraction(v) for v in ball.center.tolist()])
             lost_too += away @ away > Fraction(ball.radius) ** 2
             wrong_too += np.sum(found.in_R & (u <= 1)) + np.sum(found.in_L & (u >= 1))
-            total += len(Z_)
+            n_balls, total = n_balls + 1, total + len(Z_)
     unsafe[rtol] = wrong
-    print(f"{rtol:8.0e} {lost:21d} {wrong:9d} {lost_too:18d} {wrong_too:9d} {total:14d}")
+    print(f"{rtol:8.0e} {lost:19d} {wrong:6d} {lost_too:20d} {wrong_too:6d} {n_balls:9d} {total:8d}")
     assert lost_too == wrong_too == 0
-assert unsafe[1e-1] > 0 and unsafe[1e-2] > 0
+assert min(unsafe[1e-1], unsafe[1e-2], unsafe[1e-3]) > 3
 
 # %% [markdown]
+# In the last row it comes down to the last digit: a sample stands exactly on the step, with a dual variable of 0.03, and
+# is parallel to the solution, so that the bound of its margin at an exact reference is exactly 1. Accurate references
+# make mistakes rare, they do not make them impossible.
+#
 # The remedy costs nothing. Use the reference's *dual* point, $C\sum_i\alpha_{0,i} z_i$ for $\frac{C}{C_0} w_0$ and
 # $\sum_i \alpha_{0,i}$ for $\xi_0 + \frac1{C_0}\|w_0\|^2$: this is ball 2 with fractional $s$, which never asked for
 # optimality. At an exact reference nothing changes.
@@ -538,7 +542,7 @@ for kind in kinds:
         for row in range(2):
             cells[row].append(f"{decided[row, 0]:5d} ({decided[row, 1]:2d}) ")
         totals[kind] = totals.get(kind, 0) + decided[:, 1]
-    print(f"{kind:27}" + "  ".join(cells[0]) + "      " + "  ".join(cells[1]))
+    print(f"{kind:27}" + "  ".join(cells[0]) + "      " + "  ".join(cells[1]).rstrip())
 print("each cell: C_ref = 10, 100 and 1000 C_min,", 3 * len(problem), "samples in all")
 assert all(mended == 0 for _, mended in totals.values())
 assert totals["coordinates, gap 0.01"][0] > 0 and totals["coordinates, gap 1e-06"][0] == 0
@@ -591,7 +595,7 @@ for C in (1.05, 1.2, 1.5, 2.0):
     clear = np.abs(until - C) > 1e-3
     assert np.array_equal(found[clear], until[clear] > C)
     print(
-        f"C/C_ref = {C:4}: {found.sum():3d} of {in_R.sum()} samples of R still certain, as the formula says"
+        f"C/C_ref = {C:4}: {found.sum():3d} of {in_R.sum()} samples of R still certain, as by the formula"
     )
 
 # %% [markdown]
