@@ -305,14 +305,14 @@ assert abs(C_min - 1.0 / (Z @ Z.sum(axis=0)).max()) < 1e-12
 # ### Penalised: one more feature
 #
 # A constant feature of value $s$ gives the intercept $b = s\, w_{d+1}$, penalised by $b^2 / (2 s^2)$. It is an
-# ordinary feature, so everything in this book holds. The price of a large $s$ is that all $\|z_i\|$ grow, and every
-# test with them. The points below are those above, moved away from the origin, where a line through the origin
+# ordinary feature, so everything in this book holds. The price of a large $s$ is that all $\|z_i\|$ grow,
+# which weakens every test. The points below are those above, moved away from the origin, where a line through the origin
 # separates them badly.
 
 # %%
-moved = X + [3.0, 2.0]
 from sklearn.svm import SVC
 
+moved = X + [3.0, 2.0]
 print("scale of the constant     intercept     errors of 40     mean length of z_i")
 for scale in (0.0, 1.0, 10.0, 100.0):
     wide = moved if scale == 0.0 else svm.add_intercept(moved, scale)
@@ -326,14 +326,14 @@ free = SVC(C=C, kernel="linear", tol=1e-9).fit(moved, y)
 print(f"{'free':>21} {free.intercept_[0]:13.3f} {np.sum(y != free.predict(moved)):16d}")
 
 # %% [markdown]
-# The intercept tends to the free one of LIBSVM, while the samples become ten and thirty times as long.
+# The intercept tends to the free one of LIBSVM, while the samples become three and thirty times as long.
 #
 # ### Free: not covered
 #
 # With a free intercept $b$ the margins are $\langle z_i, w\rangle + y_i b$, and $b$ is not in the regularizer. Go
 # through step 2 again: the lower bound now contains $-b \sum_i \alpha_i y_i$, whose smallest value over $b$ is
 # $-\infty$ unless $\sum_i \alpha_i y_i = 0$. A dual point that does not obey this equation proves nothing, and
-# the dual points of the tests (all ones at $C_{\min}$, zeros and ones for ball test 2) do not. Besides, all tests
+# the dual points of the tests (all ones at $C_{\min}$, zeros and ones for ball test 2) in general do not. Besides, all tests
 # find a ball from the strong convexity in $w$; in the direction of $b$ there is none, so no ball holds $b$.
 #
 # It is not only that the proof fails. Ball test 1, computed on the moved points as if there were no intercept,
