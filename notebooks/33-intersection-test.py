@@ -77,7 +77,7 @@ from safescreen import datasets, plots, plots_intersection
 # On a line of $w$, where a ball is an interval:
 
 # %%
-plots_intersection.expanded_line((1.6, 1.0), (0.6, 0.8), title="two intervals, one parabola")
+plots_intersection.expanded_line((0.7, 0.9), (-0.5, 0.9), title="two intervals, one parabola")
 plt.show()
 
 # %% [markdown]
@@ -110,7 +110,12 @@ for number in range(40):
     first, second, w = two_forms(z, *pair)
     differences.append(abs(first - second) / (np.linalg.norm(z) * (pair[1] + pair[3])))
     outside += any(np.linalg.norm(w - m) > r + 1e-5 for m, r in (pair[:2], pair[2:]))
-print("both forms have the same minimum:", max(differences) < 1e-6, "  minimisers of the second outside a ball:", outside)
+print(
+    "both forms have the same minimum:",
+    max(differences) < 1e-6,
+    "  minimisers of the second outside a ball:",
+    outside,
+)
 assert max(differences) < 1e-6 and outside == 0
 
 # without the paraboloid the planes alone do not bound anything
@@ -149,7 +154,9 @@ print("minimiser of ball 2 in ball 1:  f >", zeta / r2)
 # that matters; take $m_2 = 0$, $m_1 = (\|\phi\|, 0)$, $z = (-f, \sqrt{1 - f^2})$.
 
 # %%
-theta, kappa, zeta_ = sp.symbols("theta kappa zeta", real=True)  # f = sin(theta), -90 < theta < 90 degrees
+theta, kappa, zeta_ = sp.symbols(
+    "theta kappa zeta", real=True
+)  # f = sin(theta), -90 < theta < 90 degrees
 z = sp.Matrix([-sp.sin(theta), sp.cos(theta)])
 mu = sp.cos(theta) / (2 * kappa)
 nu1 = mu * zeta_ / p - sp.sin(theta) / (2 * p)
@@ -213,11 +220,24 @@ for number in range(90):
     one = ss.Samples(np.vstack([z, z]), [1, -1])
     balls = ss.Sphere(pair[0], pair[1]), ss.Sphere(pair[2], pair[3])
     for shift in (-1e-6, 1e-6):
-        in_R = ss.rules.intersection(ss.Problem(one.with_threshold(low + shift * size), ss.Hinge()), *balls).in_R[0]
-        in_L = ss.rules.intersection(ss.Problem(one.with_threshold(high + shift * size), ss.Hinge()), *balls).in_L[0]
+        in_R = ss.rules.intersection(
+            ss.Problem(one.with_threshold(low + shift * size), ss.Hinge()), *balls
+        ).in_R[0]
+        in_L = ss.rules.intersection(
+            ss.Problem(one.with_threshold(high + shift * size), ss.Hinge()), *balls
+        ).in_L[0]
         assert in_R == (shift < 0) and in_L == (shift > 0)
         sharp += in_R + in_L
-print("cases met:", cases, "  agrees with cvxpy to 1e-6:", worst < 1e-6, "  library sharp:", sharp, "of", 180)
+print(
+    "cases met:",
+    cases,
+    "  agrees with cvxpy to 1e-6:",
+    worst < 1e-6,
+    "  library sharp:",
+    sharp,
+    "of",
+    180,
+)
 assert worst < 1e-6 and sharp == 180 and min(cases.values()) >= 10
 
 # %% [markdown]
@@ -237,12 +257,27 @@ first = ss.svm.ball_1(toy.terms, C, old)
 second = ss.svm.ball_2(toy.terms, C, old.x, ss.svm.choose_s(toy.terms, C, old))
 pair = first.center, first.radius, second.center, second.radius
 figure, axes = plots.panels(2, height=3.9)
-plots.balls(toy.cone, {"ball 1": first, "ball 2": second}, {"optimum": star.x, "$w_0$": old.x}, ax=axes[0], title="two balls")
+plots.balls(
+    toy.cone,
+    {"ball 1": first, "ball 2": second},
+    {"optimum": star.x, "$w_0$": old.x},
+    ax=axes[0],
+    title="two balls",
+)
 turn = np.linspace(0.0, 2 * np.pi, 361)
 round_ = np.array([np.cos(turn), np.sin(turn)]).T
-curves = {"BT1": round_ @ pair[0] - pair[1], "BT2": round_ @ pair[2] - pair[3], "IT": [lower_printed(z, *pair)[0] for z in round_]}
+curves = {
+    "BT1": round_ @ pair[0] - pair[1],
+    "BT2": round_ @ pair[2] - pair[3],
+    "IT": [lower_printed(z, *pair)[0] for z in round_],
+}
 plots_intersection.rates_against(
-    np.degrees(turn), curves, ax=axes[1], title="least margin of a unit vector", xlabel="its angle, degrees", ylabel="lower bound"
+    np.degrees(turn),
+    curves,
+    ax=axes[1],
+    title="least margin of a unit vector",
+    xlabel="its angle, degrees",
+    ylabel="lower bound",
 )
 assert np.all(curves["IT"] >= np.maximum(curves["BT1"], curves["BT2"]) - 1e-12)
 plt.show()
@@ -281,7 +316,9 @@ for number in range(240):
     both = bt1 | bt2
     assert np.all(it.in_L >= both.in_L) and np.all(it.in_R >= both.in_R)
     margin, room = terms.margins(star_.x), star_.eps * terms.norms
-    false += np.sum(it.in_R & (margin + room <= 1.0)) + np.sum(it.in_L & (margin - room >= 1.0 - loss.gamma))
+    false += np.sum(it.in_R & (margin + room <= 1.0)) + np.sum(
+        it.in_L & (margin - room >= 1.0 - loss.gamma)
+    )
     totals, extra = totals + decided(it).sum(), extra + (decided(it) & ~decided(both)).sum()
 print("240 machines: false decisions", false, "  more than both balls together:", extra > 0)
 assert false == 0 and extra > 0 and totals > 1000
@@ -302,7 +339,9 @@ for share in shares:
         ss.svm.intersection_test(cancer.terms, C, old),
     )
     assert np.all(decided(results[2]) >= decided(results[0] | results[1]))
-    assert np.all(margin[results[2].in_R] + room[results[2].in_R] > 1) and np.all(margin[results[2].in_L] - room[results[2].in_L] < 1)
+    assert np.all(margin[results[2].in_R] + room[results[2].in_R] > 1) and np.all(
+        margin[results[2].in_L] - room[results[2].in_L] < 1
+    )
     for name, result in zip(found, results, strict=True):
         found[name].append(result.rate)
 plots_intersection.rates_against(shares, found, title="breast-cancer, C = 10", xlabel="$C_{ref}/C$")
@@ -356,8 +395,15 @@ gap = 0.3 + 0.5 - 1.0
 p_ = 0.3
 zeta_value = (p_**2 + 1.0 - 0.5**2) / (2 * p_)
 with np.errstate(invalid="ignore"):
-    picked = {lower_printed(v, *nested)[1] for v in round_} | {3 - lower_printed(v, *nested[2:], *nested[:2])[1] for v in round_}
-print("case taken in all 361 directions, both orders: ball", picked, "  kappa^2 =", round(1.0 - zeta_value**2, 4))
+    picked = {lower_printed(v, *nested)[1] for v in round_} | {
+        3 - lower_printed(v, *nested[2:], *nested[:2])[1] for v in round_
+    }
+print(
+    "case taken in all 361 directions, both orders: ball",
+    picked,
+    "  kappa^2 =",
+    round(1.0 - zeta_value**2, 4),
+)
 assert picked == {1} and zeta_value > 1.0
 
 # %% [markdown]
@@ -374,7 +420,14 @@ m1_, r1_, m2_, r2_ = (1 + rho) / 2 * a, (rho - 1) / 2 * a, a / 2, a / 2
 phi_ = m1_ - m2_
 zeta_ = sp.simplify((phi_**2 + r2_**2 - r1_**2) / (2 * phi_))
 kappa_square, apart = sp.simplify(r2_**2 - zeta_**2), sp.simplify(phi_ - r1_ - r2_)
-print("distance of centers - r1 - r2 =", apart, "  psi =", sp.simplify(m2_ + zeta_), "  kappa^2 =", kappa_square)
+print(
+    "distance of centers - r1 - r2 =",
+    apart,
+    "  psi =",
+    sp.simplify(m2_ + zeta_),
+    "  kappa^2 =",
+    kappa_square,
+)
 assert kappa_square == 0 and apart == 0
 
 # %% [markdown]
@@ -387,7 +440,13 @@ assert kappa_square == 0 and apart == 0
 # are larger. Two thousand of them, in ten dimensions.
 
 # %% tags=["SSS14-T8"]
-count = {"machines": 0, "NaN": 0, "support vector in R": 0, "NaN, mended": 0, "support vector in R, mended": 0}
+count = {
+    "machines": 0,
+    "NaN": 0,
+    "support vector in R": 0,
+    "NaN, mended": 0,
+    "support vector in R, mended": 0,
+}
 wrong, found_all = 0, 0
 for number in range(2000):
     z1 = rng.standard_normal(10)
@@ -415,13 +474,23 @@ for number in range(2000):
     if number % 10 == 0:
         y_ = np.where(np.arange(6) % 2, 1.0, -1.0)
         alpha = np.array([1 / (z1 @ z1) / C0, 0, 0, 0, 0, 0])
-        library = ss.svm.intersection_test(ss.Samples(y_[:, None] * Z, y_), C, ss.svm.Reference(w0, alpha, C0))
+        library = ss.svm.intersection_test(
+            ss.Samples(y_[:, None] * Z, y_), C, ss.svm.Reference(w0, alpha, C0)
+        )
         wrong += bool(decided(library)[0])
         found_all += library.n_R == 5
 for name in ("NaN", "support vector in R", "NaN, mended", "support vector in R, mended"):
-    often = "never" if count[name] == 0 else "in more than 1 % of the machines" if count[name] > 20 else "some"
+    often = (
+        "never"
+        if count[name] == 0
+        else "in more than 1 % of the machines"
+        if count[name] > 20
+        else "some"
+    )
     print(f"printed formula, {name}:".ljust(50), often)
-print("library: support vector thrown out", wrong, "times, the five others found", found_all, "times of 200")
+print(
+    "library: support vector thrown out", wrong, "times, the five others found", found_all, "times of 200"
+)
 assert count["NaN"] > 20 and count["support vector in R, mended"] > 20 and wrong == 0 and found_all == 200
 
 # %% [markdown]
@@ -463,10 +532,15 @@ z_margins = separable.margins(at.x)
 support = np.abs(z_margins - 1) < 1e-6
 assert z_margins.min() > 1 - 1e-9
 for factor in (1.1, 2.0, 10.0, 100.0):
-    one, both = ss.svm.ball_test_1(separable, 10.0 * factor, at), ss.svm.intersection_test(separable, 10.0 * factor, at)
+    one, both = (
+        ss.svm.ball_test_1(separable, 10.0 * factor, at),
+        ss.svm.intersection_test(separable, 10.0 * factor, at),
+    )
     assert not decided(both)[support].any()
     left = [40 - np.count_nonzero(decided(found)) for found in (one, both)]
-    print(f"C = {factor:5} C_ref, undecided: BT1 {left[0]:2}   IT {left[1]:2}   support vectors {support.sum()}")
+    print(
+        f"C = {factor:5} C_ref, undecided: BT1 {left[0]:2}   IT {left[1]:2}   support vectors {support.sum()}"
+    )
 
 # %% [markdown]
 # ## Fine print

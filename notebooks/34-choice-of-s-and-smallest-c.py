@@ -103,7 +103,10 @@ print("criterion minus (1):", sp.expand(left - right))
 p, q1, q2 = sp.symbols("p q1 q2", positive=True)
 zeta = (p**2 + q2**2 - q1**2) / (2 * p)  # from m2 towards m1 to the plane of the disc
 assert sp.simplify(p - zeta - (p**2 - q2**2 + q1**2) / (2 * p)) == 0
-print("distance from m1 to the plane of the disc minus (2):", sp.simplify(p - zeta - (p**2 - q2**2 + q1**2) / (2 * p)))
+print(
+    "distance from m1 to the plane of the disc minus (2):",
+    sp.simplify(p - zeta - (p**2 - q2**2 + q1**2) / (2 * p)),
+)
 
 # %% [markdown]
 # ## Ten lines of numpy
@@ -156,7 +159,9 @@ for _ in range(100):
     m1, _, m2, square = two_balls(Z, old.x, C0, C, S)
     values = criterion(m1, m2, square)
     hits += values[-1] >= values.max() - 1e-9 * np.abs(values).max()
-print("equation (25) has the largest criterion in", hits, "of 100;  the library chooses the same s in", same)
+print(
+    "equation (25) has the largest criterion in", hits, "of 100;  the library chooses the same s in", same
+)
 assert hits == 100 and same == 100
 
 # %% [markdown]
@@ -208,7 +213,9 @@ def lens_area(m1, r1_square, m2, r2_square):
         x = np.clip(x / np.maximum(r, 1e-300), -1, 1)
         return r**2 * (np.arccos(x) - x * np.sqrt(1 - x**2))
 
-    return np.where(p <= abs(r1 - r2), np.pi * np.minimum(r1, r2) ** 2, segment(r1, one) + segment(r2, two))
+    return np.where(
+        p <= abs(r1 - r2), np.pi * np.minimum(r1, r2) ** 2, segment(r1, one) + segment(r2, two)
+    )
 
 
 rng = np.random.default_rng(25)
@@ -238,7 +245,9 @@ for label, values in {"equation (25)": ratios, "aimed again (below)": again}.ite
     line = f"median {np.median(values):.2f}, upper decile {np.quantile(values, 0.9):.1f}"
     print(f"area of the lens over the smallest possible, {label:20} {line}")
 best, top = np.mean(ratios < 1 + 1e-9), np.mean(np.array(ranks) < 0.05)
-print(f"(25) is the best of all s in {best:.0%} of the machines, among the best 5 % of all s in {top:.0%}")
+print(
+    f"(25) is the best of all s in {best:.0%} of the machines, among the best 5 % of all s in {top:.0%}"
+)
 assert np.mean(ratios > 1.01) > 0.05
 
 # %% [markdown]
@@ -266,7 +275,11 @@ def lens_center(ball1, ball2):
     """Center of the disc in which the surfaces of two balls meet."""
     phi = ball1.center - ball2.center
     p = np.linalg.norm(phi)
-    return ball2.center + (p**2 + ball2.radius**2 - ball1.radius**2) / (2 * p) * phi / p if p > 0 else ball1.center
+    return (
+        ball2.center + (p**2 + ball2.radius**2 - ball1.radius**2) / (2 * p) * phi / p
+        if p > 0
+        else ball1.center
+    )
 
 
 def aimed(prob, C, old, times):
@@ -295,19 +308,26 @@ C = 1e4 * c_min
 star = ss.solve(cancer, 1 / C, rtol=1e-11)
 margin, room = cancer.terms.margins(star.x), star.eps * cancer.terms.norms
 shares, rng = np.linspace(0.3, 0.98, 35), np.random.default_rng(0)
-labels = ("BT1", "s = 0", "s = 1", "coins", "categories of $w_0$", "IT", "aimed again", "four times again")
+labels = ("BT1", "s = 0", "s = 1", "coins", "categories at w0", "IT", "aimed again", "four times again")
 curves = {label: [] for label in labels}
 for share in shares:
     old = ss.solve(cancer, 1 / (share * C), rtol=1e-10)
     n = len(cancer)
-    guesses = (np.zeros(n), np.ones(n), rng.integers(0, 2, n).astype(float), (cancer.terms.margins(old.x) < 1).astype(float))
+    guesses = (
+        np.zeros(n),
+        np.ones(n),
+        rng.integers(0, 2, n).astype(float),
+        (cancer.terms.margins(old.x) < 1).astype(float),
+    )
     tests = [ss.svm.ball_test_1(cancer.terms, C, old)]
     tests += [ss.svm.intersection_test(cancer.terms, C, old, s) for s in (*guesses, None)]
     tests += [aimed(cancer, C, old, times)[0] for times in (2, 5)]
     for label, found in zip(labels, tests, strict=True):
         assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
         curves[label].append(found.rate)
-plots_intersection.rates_against(shares, curves, title="breast-cancer, $C = 10^4 C_{min}$", xlabel="$C_{ref}/C$")
+plots_intersection.rates_against(
+    shares, curves, title="breast-cancer, $C = 10^4 C_{min}$", xlabel="$C_{ref}/C$"
+)
 plt.show()
 mean = {label: np.mean(values) for label, values in curves.items()}
 for label, value in mean.items():
@@ -325,7 +345,13 @@ print(f"{'':16}{'C/C_min':>8}{'C_ref/C':>9}{'BT1':>7}{'IT':>7}{'again':>7}{'4 mo
 gains = []
 for name in ("breast-cancer", "digits", "wine", "iris"):
     X_, y_ = datasets.load(name, return_X_y=True)
-    two = y_ if name == "breast-cancer" else np.where(y_ % 2 == 1, 1, -1) if name == "digits" else np.where(y_ == y_.max(), 1, -1)
+    two = (
+        y_
+        if name == "breast-cancer"
+        else np.where(y_ % 2 == 1, 1, -1)
+        if name == "digits"
+        else np.where(y_ == y_.max(), 1, -1)
+    )
     prob = ss.Problem(ss.Samples(X_, two), ss.Hinge())
     for factor, share in ((100, 0.8), (10_000, 0.8), (10_000, 0.9)):
         C = factor * ss.svm.c_min(prob.terms)
@@ -334,7 +360,9 @@ for name in ("breast-cancer", "digits", "wine", "iris"):
         gains.append((rates[0] - one, rates[1] - rates[0]))
         print(f"{name:16}{factor:8}{share:9}{one:7.2f}{rates[0]:7.2f}{rates[1]:7.2f}{rates[4]:8.2f}")
 gains = np.array(gains)
-print(f"mean gain of IT over BT1: {gains[:, 0].mean():.2f};  of aiming again over IT: {gains[:, 1].mean():.2f}")
+print(
+    f"mean gain of IT over BT1: {gains[:, 0].mean():.2f};  of aiming again over IT: {gains[:, 1].mean():.2f}"
+)
 assert np.all(gains >= 0)
 
 # %% [markdown]
@@ -363,21 +391,33 @@ for _ in range(200):
     X = rng.standard_normal((n, d)) + rng.uniform(0, 1) * y[:, None]
     Z, terms = y[:, None] * X, ss.Samples(X, y)
     row_sums = Z @ Z.sum(axis=0)
-    assert row_sums.max() >= row_sums.mean() > 0 and np.isclose(row_sums.mean(), Z.sum(axis=0) @ Z.sum(axis=0) / n)
+    assert row_sums.max() >= row_sums.mean() > 0 and np.isclose(
+        row_sums.mean(), Z.sum(axis=0) @ Z.sum(axis=0) / n
+    )
     c_min = 1 / row_sums.max()
     assert abs(ss.svm.c_min(terms) / c_min - 1) < 1e-12
     prob = ss.Problem(terms, ss.Hinge())
     for factor in (0.3, 0.999999):
         C = factor * c_min
         solved = ss.solve(prob, 1 / C, rtol=1e-13, tol=1e-14)
-        differences.append(np.linalg.norm(solved.x - C * Z.sum(axis=0)) / np.linalg.norm(C * Z.sum(axis=0)))
+        differences.append(
+            np.linalg.norm(solved.x - C * Z.sum(axis=0)) / np.linalg.norm(C * Z.sum(axis=0))
+        )
         closed = ss.svm.solution_below_c_min(terms, C)
         value = prob.primal(closed.w, 1 / C)
         assert (value - prob.dual(closed.alpha, 1 / C)) <= 1e-12 * value and np.all(Z @ closed.w <= 1)
     C = 1.01 * c_min  # beyond it, alpha = 1 is not optimal any more
     closed = C * Z.sum(axis=0)
-    beyond += prob.primal(closed, 1 / C) - prob.dual(np.ones(n), 1 / C) > 1e-9 * prob.primal(closed, 1 / C)
-print("up to C_min the solver finds C sum z:", max(differences) < 1e-5, "  1 % beyond, alpha = C 1 has a gap in", beyond, "of 200")
+    beyond += prob.primal(closed, 1 / C) - prob.dual(np.ones(n), 1 / C) > 1e-9 * prob.primal(
+        closed, 1 / C
+    )
+print(
+    "up to C_min the solver finds C sum z:",
+    max(differences) < 1e-5,
+    "  1 % beyond, alpha = C 1 has a gap in",
+    beyond,
+    "of 200",
+)
 assert max(differences) < 1e-5 and beyond == 200
 
 # %% [markdown]
@@ -402,7 +442,13 @@ assert ss.svm.c_min(ss.Samples(X, y)) == np.inf
 for z in ((0.1, 0.2, -0.3), (0.1, 1.5, -1.6)):
     computed = max(sum(u * v for v in z) for u in z)
     exact = max(Fraction(u) * sum(map(Fraction, z)) for u in z)
-    print(z, " largest row sum: exact > 0:", exact > 0, "  computed", "> 0" if computed > 0 else "= 0" if computed == 0 else "< 0")
+    print(
+        z,
+        " largest row sum: exact > 0:",
+        exact > 0,
+        "  computed",
+        "> 0" if computed > 0 else "= 0" if computed == 0 else "< 0",
+    )
     assert exact > 0 and abs(computed) < 1e-15
 
 # %% [markdown]
@@ -422,11 +468,17 @@ for ax, factor in zip(axes, (100, 10_000), strict=True):
     curves = {"BT1": [], "IT": [], "aimed again": []}
     for share in shares:
         old = ss.solve(cancer, 1 / (share * C), rtol=1e-10)
-        tests = (ss.svm.ball_test_1(cancer.terms, C, old), ss.svm.intersection_test(cancer.terms, C, old), aimed(cancer, C, old, 2)[0])
+        tests = (
+            ss.svm.ball_test_1(cancer.terms, C, old),
+            ss.svm.intersection_test(cancer.terms, C, old),
+            aimed(cancer, C, old, 2)[0],
+        )
         for name, found in zip(curves, tests, strict=True):
             assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
             curves[name].append(found.rate)
-    plots_intersection.rates_against(shares, curves, ax=ax, title=f"breast-cancer, C = {factor} $C_{{min}}$", xlabel="$C_{ref}/C$")
+    plots_intersection.rates_against(
+        shares, curves, ax=ax, title=f"breast-cancer, C = {factor} $C_{{min}}$", xlabel="$C_{ref}/C$"
+    )
     low, high = (np.interp(value, shares, curves["IT"]) for value in (0.8, 1.25))
     print(f"C = {factor} C_min, IT: {low:.2f} from C_ref = 0.8 C, {high:.2f} from C_ref = 1.25 C")
 plt.show()
@@ -489,5 +541,5 @@ print(f"criterion negative in {negative} of 300")
 #
 # * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, arXiv:1401.6740,
 #   2014: sections IV-A to IV-C, equation (25), Lemma 9 with its proof in appendix A.
-# * Cutting planes at centers: Levin, *An algorithm for minimizing convex functions*, Soviet Mathematics Doklady 160,
-#   1965.
+# * Cutting planes at centers: Levin, *On an algorithm for the minimization of convex functions*, Soviet Mathematics
+#   Doklady 6, 1965.

@@ -35,7 +35,7 @@ def rates_against(x, curves, *, ax=None, title="", xlabel="", ylabel="share of s
         ax.set(xlabel=xlabel, ylabel=ylabel)
         ax.set_title(title)
         ax.grid(axis="y", color="#E6E6E6", linewidth=0.8)
-        ax.legend(loc="best")
+        ax.legend(**({"loc": "best"} if len(curves) <= 4 else {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}))
     return ax
 
 
@@ -68,7 +68,7 @@ def expanded_line(ball1, ball2, *, ax=None, title=""):
         ax.fill_between(w, w**2, top, where=top >= w**2, color=TESTS["IT"], alpha=0.15, linewidth=0, label="both")
         ax.plot([low, high], [0.0, 0.0], color=TESTS["IT"], linewidth=4, solid_capstyle="butt", clip_on=False)
         ax.set(xlabel="$w$", ylabel=r"$\xi$", title=title, ylim=(0.0, 1.1 * w.max() ** 2))
-        ax.legend(loc="upper left")
+        ax.legend(loc="upper center")
     return ax
 
 
