@@ -70,7 +70,9 @@ def solved(samples, *Cs):
 def check(samples, found, solution):
     """Assert that no decision contradicts a solution known to its eps."""
     margins, slack = samples.margins(solution.x), solution.eps * samples.norms
-    assert np.all(margins[found.in_R] > 1.0 - slack[found.in_R]) and np.all(margins[found.in_L] < 1.0 + slack[found.in_L])
+    assert np.all(margins[found.in_R] > 1.0 - slack[found.in_R]) and np.all(
+        margins[found.in_L] < 1.0 + slack[found.in_L]
+    )
 
 
 # %% [markdown]
@@ -93,8 +95,15 @@ def overlapping(draw):
         check(samples, masks, best)
     margins = samples.margins(best.x)
     counts = {f"{name}: {part}": getattr(masks, f"n_{part}") for name, masks in found.items() for part in "RL"}
-    counts |= {"solution: R": int((margins > 1.0 + 1e-6).sum()), "solution: L": int((margins < 1.0 - 1e-6).sum())}
-    return (X, y, samples, reference, best, found["IT"]), {"toy": "overlapping", "draw": draw, "n": len(y)} | counts
+    counts |= {
+        "solution: R": int((margins > 1.0 + 1e-6).sum()),
+        "solution: L": int((margins < 1.0 - 1e-6).sum()),
+    }
+    return (X, y, samples, reference, best, found["IT"]), {
+        "toy": "overlapping",
+        "draw": draw,
+        "n": len(y),
+    } | counts
 
 
 rows = [overlapping(draw)[1] for draw in range(n_draws)]
@@ -116,7 +125,9 @@ print(spread(first, [f"{name}: share" for name in ("solution", "IT", "BT1", "BT2
 # %% tags=["SSS14-F1"]
 share = first["IT: share"]
 above = float((share > 0.8).mean())
-print(f"screened by IT: {share.mean():.1%} on average, {share.min():.1%} to {share.max():.1%}; more than 80 % in {above:.0%} of the draws")
+print(
+    f"screened by IT: {share.mean():.1%} on average, {share.min():.1%} to {share.max():.1%}; more than 80 % in {above:.0%} of the draws"
+)
 most = {name: first[f"{name}: R"].max() / (2 * overlap_n) for name in ("IT", "solution")}
 print(f"R alone: at most {most['IT']:.0%} by IT, at most {most['solution']:.0%} at the solution")
 if (overlap, overlap_sd, C, C_ref) == (0.5, 1.5, 10.0, 5.0) and n_draws >= 20 and overlap_n == 500:
@@ -132,8 +143,8 @@ if (overlap, overlap_sd, C, C_ref) == (0.5, 1.5, 10.0, 5.0) and n_draws >= 20 an
 #
 # What the second ball of the intersection test adds is all in L: of R it finds what BT1 finds, give or take one point.
 #
-# The picture, for the draw nearest to the average. Shaded: where a point of the class *would be* screened into R, which is more than a
-# half-plane: the bound falls with the length of $x$, so the border bends outwards.
+# The picture, for the draw nearest to the average. Shaded: where a point of the class *would be* screened into R. It is
+# not a half-plane but a wedge within it: the interval of a margin is as wide as $x$ is long.
 
 # %%
 typical = int((first["IT: share"] - share.mean()).abs().idxmin())
@@ -155,7 +166,9 @@ def shade(ax, decide, size=161):
 first_ball = ss.svm.ball_1(samples, C, reference)
 second_ball = ss.svm.ball_2(samples, C, reference.x, ss.svm.choose_s(samples, C, reference))
 figure, axes = plots.panels(1, width=6.6, height=4.4)
-plots_svm.samples(X, y, best.x, found, ax=axes, title=f"C = {C:g} from C_ref = {C_ref:g}: {found.rate:.0%} screened")
+plots_svm.samples(
+    X, y, best.x, found, ax=axes, title=f"C = {C:g} from C_ref = {C_ref:g}: {found.rate:.0%} screened"
+)
 shade(axes, lambda points: ss.rules.intersection(ss.Problem(points, ss.Hinge()), first_ball, second_ball))
 record.figure("overlapping", figure)
 plt.show()
@@ -203,7 +216,9 @@ at_least, one_in_L = {}, {}
 for reading, frame in second.groupby("reading"):
     at_least[reading] = float((frame["dome: both"] >= 530).mean())
     one_in_L[reading] = float((frame["dome: L"] <= 1).mean())
-    print(f"{reading}: 530 or more by the dome in {at_least[reading]:.0%} of the draws; at most one in L in {one_in_L[reading]:.0%}")
+    print(
+        f"{reading}: 530 or more by the dome in {at_least[reading]:.0%} of the draws; at most one in L in {one_in_L[reading]:.0%}"
+    )
 if (apart, apart_variance, C_low, C_high) == (1.5, 0.75, 1.0, 10.0) and n_draws >= 20 and apart_n == 300:
     for _, frame in second.groupby("reading"):
         assert frame["dome: both"].min() < 530 < frame["dome: both"].max()
@@ -241,10 +256,29 @@ assert closer > 0
 
 # %%
 figure, axes = plots.panels(2, width=11.0, height=3.8)
-plots_svm.samples(X, y, low.x, dome, ax=axes[0], title=f"dome, C in [{C_low:g}, {C_high:g}]: {dome.n_R + dome.n_L} of {len(y)}")
+plots_svm.samples(
+    X,
+    y,
+    low.x,
+    dome,
+    ax=axes[0],
+    title=f"dome, C in [{C_low:g}, {C_high:g}]: {dome.n_R + dome.n_L} of {len(y)}",
+)
 region = ss.svm.dome(samples, low, high)
-shade(axes[0], lambda points: ss.rules.halfspace(ss.Problem(points, ss.Hinge()), region.ball, region.normal, region.offset))
-plots_svm.samples(X, y, low.x, ranges, ax=axes[1], title=f"ranges of the same solutions: {ranges.n_R + ranges.n_L} of {len(y)}")
+shade(
+    axes[0],
+    lambda points: ss.rules.halfspace(
+        ss.Problem(points, ss.Hinge()), region.ball, region.normal, region.offset
+    ),
+)
+plots_svm.samples(
+    X,
+    y,
+    low.x,
+    ranges,
+    ax=axes[1],
+    title=f"ranges of the same solutions: {ranges.n_R + ranges.n_L} of {len(y)}",
+)
 record.figure("touching", figure)
 plt.show()
 
@@ -257,7 +291,9 @@ with plt.rc_context(plots.STYLE):
     axes[0].hist(share, bins=20, color=plots.COLOURS["L"])
     axes[0].axvline(0.8, color="black", linewidth=1.2)
     axes[0].set(title="overlapping: share screened by IT; line: the paper", xlabel="share", ylabel="draws")
-    for (reading, frame), colour in zip(second.groupby("reading"), (plots.COLOURS["R"], "#E69F00"), strict=True):
+    for (reading, frame), colour in zip(
+        second.groupby("reading"), (plots.COLOURS["R"], "#E69F00"), strict=True
+    ):
         axes[1].hist(frame["dome: both"], bins=20, histtype="step", linewidth=1.6, color=colour, label=reading)
     axes[1].axvline(530, color="black", linewidth=1.2)
     axes[1].set(title="touching: screened by the dome; line: the paper", xlabel="samples of 600")
