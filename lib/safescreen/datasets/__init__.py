@@ -11,6 +11,7 @@ from safescreen.datasets.loading import Dataset, load, subsample
 from safescreen.datasets.registry import FileSpec, Info, Part, info, names
 from safescreen.datasets.store import DataNotFoundError, available, fetch, find, folders, verify
 from safescreen.datasets.synthetic import sparse_classification
+from safescreen.datasets.topics import sparse_topics
 
 __all__ = [
     "DataNotFoundError",
@@ -26,6 +27,7 @@ __all__ = [
     "load",
     "names",
     "sparse_classification",
+    "sparse_topics",
     "subsample",
     "two_classes",
     "verify",
