@@ -114,14 +114,24 @@ y = np.repeat([1, -1], 300)
 toy = ss.Problem(ss.Samples(X, y), ss.Hinge())
 pair = hinge_problem([[1.0], [0.8]])
 
-Cs = {"600 points of the plane": np.geomspace(1e-3, 30.0, 41), "two samples on a line": np.geomspace(0.1, 10.0, 121)}
+Cs = {
+    "600 points of the plane": np.geomspace(1e-3, 30.0, 41),
+    "two samples on a line": np.geomspace(0.1, 10.0, 121),
+}
 both = {"600 points of the plane": toy, "two samples on a line": pair}
 figure, axes = plots.panels(2)
 lengths, losses = {}, {}
 for ax, (name, prob) in zip(axes, both.items(), strict=True):
     found = [solve(prob, C).x for C in Cs[name]]
-    lengths[name], losses[name] = np.array([np.linalg.norm(w) for w in found]), np.array([total(prob, w) for w in found])
-    scaled = {"total loss, share of n": (Cs[name], losses[name] / len(prob)), r"$\|w(C)\|$": (Cs[name], lengths[name])}
+    lengths[name], losses[name] = (
+        np.array([np.linalg.norm(w) for w in found]),
+        np.array([total(prob, w) for w in found]),
+    )
+    loss_part, length_part = losses[name] / losses[name][0], lengths[name] / lengths[name][-1]
+    scaled = {
+        r"$\xi(w(C))$, part of the first": (Cs[name], loss_part),
+        r"$\|w(C)\|$, part of the last": (Cs[name], length_part),
+    }
     plots_dome.curves(scaled, ax=ax, title=name)
 plt.show()
 
@@ -132,7 +142,9 @@ rests = np.abs(np.diff(lengths["two samples on a line"])) < 1e-6
 print("two samples: steps of the grid on which w rests:", int(rests.sum()), "of", rests.size)
 assert 10 < rests.sum() < rests.size
 # w = 1.8 C up to 1, then 1, then 0.8 C from C = 1.25 on, then 1.25 from C = 1.5625 on
-exact = np.minimum(np.maximum(np.minimum(1.8 * Cs["two samples on a line"], 1.0), 0.8 * Cs["two samples on a line"]), 1.25)
+exact = np.minimum(
+    np.maximum(np.minimum(1.8 * Cs["two samples on a line"], 1.0), 0.8 * Cs["two samples on a line"]), 1.25
+)
 assert np.max(np.abs(exact - lengths["two samples on a line"])) < 1e-4
 
 rng, pairs = np.random.default_rng(0), 0
@@ -154,7 +166,9 @@ print("pairs of C in 40 random problems, loss and length in the order claimed:",
 wanted = 0.5 * (losses["600 points of the plane"][5] + losses["600 points of the plane"][10])
 C_found, solution = svm.C_of_s(toy.terms, wanted, rtol=1e-6)
 low, high = Cs["600 points of the plane"][[5, 10]]
-print(f"a C for the loss {wanted:.2f}: between {low:.4f} and {high:.4f}: {low < C_found < high};  loss there {solution.loss:.2f}")
+print(
+    f"a C for the loss {wanted:.2f}: in ({low:.4f}, {high:.4f}): {low < C_found < high};  loss there {solution.loss:.2f}"
+)
 assert low < C_found < high and abs(solution.loss - wanted) < 1e-3
 
 # %% [markdown]
@@ -183,10 +197,15 @@ for _ in range(40):
     for w_hat in (w_hat for w_hat in candidates if total(prob, w_hat) <= s_b):  # any point with no more loss
         points += 1
         for w in inside:
-            assert w_a @ w >= w_a @ w_a * (1 - slack) and np.linalg.norm(w) <= np.linalg.norm(w_hat) * (1 + slack)
+            assert w_a @ w >= w_a @ w_a * (1 - slack) and np.linalg.norm(w) <= np.linalg.norm(w_hat) * (
+                1 + slack
+            )
             checked += 1
     # the roles exchanged: the plane of the larger C, the ball of the smaller
-    turned += sum(w_b @ w < w_b @ w_b * (1 - slack) and np.linalg.norm(w) > np.linalg.norm(w_a) * (1 + slack) for w in inside[1:-1])
+    turned += sum(
+        w_b @ w < w_b @ w_b * (1 - slack) and np.linalg.norm(w) > np.linalg.norm(w_a) * (1 + slack)
+        for w in inside[1:-1]
+    )
 print("feasible points:", points, "  pairs with a solution between, both conditions hold:", checked)
 assert points > 200
 print("with the roles of a and b exchanged, solutions that break both:", turned, "of", 3 * 40)
@@ -258,7 +277,16 @@ print("samples", len(toy), "  screened for every C between:", slow[0].sum(), "in
 # %%
 region = svm.dome(toy.terms, a, b)
 found = svm.dome_test(toy.terms, a, b)
-print("radius", round(region.ball.radius, 4), "  offset", round(region.offset, 4), "  in L", found.n_L, "  in R", found.n_R)
+print(
+    "radius",
+    round(region.ball.radius, 4),
+    "  offset",
+    round(region.offset, 4),
+    "  in L",
+    found.n_L,
+    "  in R",
+    found.n_R,
+)
 
 # %% [markdown]
 # ## Does it match?
@@ -272,7 +300,10 @@ angle = np.linspace(0.0, 2.0 * np.pi, 40_001)
 circle = np.sqrt(b.x @ b.x) * np.array([np.cos(angle), np.sin(angle)])
 circle = circle[:, a.x @ circle >= a.x @ a.x]
 low, high = dome_bounds(Z, a.x, b.x @ b.x)
-assert np.max(np.abs(low - (Z @ circle).min(axis=1))) < 2e-3 and np.max(np.abs(high - (Z @ circle).max(axis=1))) < 2e-3
+assert (
+    np.max(np.abs(low - (Z @ circle).min(axis=1))) < 2e-3
+    and np.max(np.abs(high - (Z @ circle).max(axis=1))) < 2e-3
+)
 # the algorithm: same as the formula without its first condition (w_a is in the region, so l <= <z, w_a>)
 assert np.array_equal(slow[1], low > 1.0) and np.array_equal(slow[0], high < 1.0)
 # the library decides alike, the certain margin for rounding and accuracy aside
@@ -296,7 +327,7 @@ for _ in range(200):
     w_a, z_ = rng.standard_normal((2, d))
     B_ = w_a @ w_a * rng.uniform(1.0, 4.0)
     low_ = dome_bounds(z_[None], w_a, B_)[0][0]
-    # weak duality: min <z - k w_a, w> over the ball + k A is a lower bound for every k >= 0; the best k by a fine grid
+    # weak duality: min <z - k w_a, w> over the ball + k A is a lower bound for every k >= 0
     k = np.concatenate([[0.0], np.geomspace(1e-4, 1e3, 4000)])[:, None]
     dual = k[:, 0] * (w_a @ w_a) - np.sqrt(B_) * np.linalg.norm(z_ - k * w_a, axis=1)
     assert low_ >= dual.max() - 1e-9
@@ -358,11 +389,24 @@ def corrected(Z, w_a, B):
 
 kappa, tau = sp.symbols("kappa tau", positive=True)
 ratio = tau / kappa + sp.sqrt((1 - kappa**-2) * (1 - tau**2))
-assert sp.simplify((ratio - tau / kappa).subs(tau, 1 / kappa) ** 2 - (1 - kappa**-2) ** 2) == 0  # so the ratio is 1 there
+assert (
+    sp.simplify((ratio - tau / kappa).subs(tau, 1 / kappa) ** 2 - (1 - kappa**-2) ** 2) == 0
+)  # so the ratio is 1 there
 at_end = sp.simplify(ratio.subs({tau: 1, kappa: sp.sqrt(2)}))
-grid = np.array([(float(k_), float(t_)) for k_ in np.linspace(1.0, 4.0, 301) for t_ in np.linspace(1 / k_, min(1.0, np.sqrt(2) / k_), 60)])
+grid = np.array(
+    [
+        (float(k_), float(t_))
+        for k_ in np.linspace(1.0, 4.0, 301)
+        for t_ in np.linspace(1 / k_, min(1.0, np.sqrt(2) / k_), 60)
+    ]
+)
 values = grid[:, 1] / grid[:, 0] + np.sqrt(np.maximum((1 - grid[:, 0] ** -2) * (1 - grid[:, 1] ** 2), 0.0))
-print("printed upper bound / true maximum: smallest on a grid", round(float(values.min()), 3), "  at kappa = sqrt 2, tau = 1:", at_end)
+print(
+    "printed upper bound / true maximum: smallest on a grid",
+    round(float(values.min()), 3),
+    "  at kappa = sqrt 2, tau = 1:",
+    at_end,
+)
 assert values.min() >= float(at_end) - 1e-12 and abs(values.min() - float(at_end)) < 1e-2
 
 # %% [markdown]
@@ -370,7 +414,10 @@ assert values.min() >= float(at_end) - 1e-12 and abs(values.min() - float(at_end
 
 # %%
 rng = np.random.default_rng(5)
-tally = {key: dict.fromkeys(("u too low", "u too high", "l too high", "not real"), 0) for key in ("as defined", "halves", "corrected")}
+tally = {
+    key: dict.fromkeys(("u too low", "u too high", "l too high", "not real"), 0)
+    for key in ("as defined", "halves", "corrected")
+}
 wrong_R, n_random = dict.fromkeys(tally, 0), 0
 for _ in range(400):
     d = int(rng.integers(2, 6))
@@ -390,10 +437,18 @@ for _ in range(400):
         tally[key]["l too high"] += int(np.sum(low_[real] > low[real] + eps))
         tally[key]["not real"] += int(np.sum(~real))
         wrong_R[key] += int(np.sum((low_ > 1.0) & (low <= 1.0 - eps)))
-print(f"{'of ' + str(n_random):12}" + "".join(f"{name:>12}" for name in tally["corrected"]) + f"{'unproved R':>12}")
+print(
+    f"{'of ' + str(n_random):12}"
+    + "".join(f"{name:>12}" for name in tally["corrected"])
+    + f"{'unproved R':>12}"
+)
 for key, row in tally.items():
     print(f"{key:12}" + "".join(f"{value:12d}" for value in row.values()) + f"{wrong_R[key]:12d}")
-assert tally["as defined"]["u too low"] > 0 and tally["as defined"]["u too high"] > 0 and wrong_R["as defined"] == 0
+assert (
+    tally["as defined"]["u too low"] > 0
+    and tally["as defined"]["u too high"] > 0
+    and wrong_R["as defined"] == 0
+)
 assert wrong_R["halves"] > 0 and not any(tally["corrected"].values())
 
 # %% [markdown]
@@ -410,13 +465,26 @@ C_a, C_b = 0.95 / 1.8, 2.0
 w_a, w_b = solve(pair, C_a).x, solve(pair, C_b).x
 u_printed, u_right = printed(line, w_a, w_b @ w_b)[1], dome_bounds(line, w_a, w_b @ w_b)[1]
 print("w_a", round(float(w_a[0]), 4), "  w_b", round(float(w_b[0]), 4))
-print("sample 1: margin at C_b", round(float(line[0] @ w_b), 4), "  printed bound", round(float(u_printed[0]), 4), end="  ")
+print(
+    "sample 1: margin at C_b",
+    round(float(line[0] @ w_b), 4),
+    "  printed bound",
+    round(float(u_printed[0]), 4),
+    end="  ",
+)
 print("right bound", round(float(u_right[0]), 4))
 assert u_printed[0] < 1.0 < line[0] @ w_b <= u_right[0] + 1e-6  # in L says the print; in R it is
 reduced = pair.reduce(np.array([True, False]), np.array([False, False]))
 w_wrong = ss.solve(reduced, 1.0 / C_b, tol=1e-12, screening=()).x
-objective = {name: 0.5 * float(w @ w) + C_b * total(pair, w) for name, w in (("right", w_b), ("printed", w_wrong))}
-print("solution with sample 1 held in L:", round(float(w_wrong[0]), 4), "  objectives", {k: round(v, 4) for k, v in objective.items()})
+objective = {
+    name: 0.5 * float(w @ w) + C_b * total(pair, w) for name, w in (("right", w_b), ("printed", w_wrong))
+}
+print(
+    "solution with sample 1 held in L:",
+    round(float(w_wrong[0]), 4),
+    "  objectives",
+    {k: round(v, 4) for k, v in objective.items()},
+)
 assert objective["printed"] > 2.0 * objective["right"]
 by_library = svm.dome_test(pair.terms, solve(pair, C_a), solve(pair, C_b))
 assert not by_library.in_L[0]
@@ -434,8 +502,12 @@ for factor, step in ((1.5, 1.3), (1.5, 2.0), (3.0, 1.3), (30.0, 1.1)):
     (low_p, high_p), (low, high) = printed(ZZ, w_a, w_b @ w_b), dome_bounds(ZZ, w_a, w_b @ w_b)
     margins = ZZ @ w_b
     unproved = np.sum((high_p < 1) & (high >= 1))
-    rows.append((factor, step, np.sum(high_p < 1), np.sum(high < 1), unproved, np.sum(low_p > 1), np.sum(low > 1)))
-    assert np.array_equal(low_p > 1, low > 1) and np.all(margins <= high + 1e-5) and np.all(margins >= low - 1e-5)
+    rows.append(
+        (factor, step, np.sum(high_p < 1), np.sum(high < 1), unproved, np.sum(low_p > 1), np.sum(low > 1))
+    )
+    assert (
+        np.array_equal(low_p > 1, low > 1) and np.all(margins <= high + 1e-5) and np.all(margins >= low - 1e-5)
+    )
 print("breast cancer: C_a/C_min, C_b/C_a;  L printed, right, without right;  R printed, right")
 for row in rows:
     print(f"{row[0]:12.1f}{row[1]:8.1f}{row[2]:12d}{row[3]:7d}{row[4]:12d}{row[5]:15d}{row[6]:7d}")
@@ -460,7 +532,13 @@ e1, B_ = np.array([1.0, 0.0]), 1.7**2
 figure, axes = plots.panels(2, height=3.5)
 upper = {"dome (corrected)": dome_bounds(fan, e1, B_)[1], "printed": printed(fan, e1, B_)[1]}
 curves = {name: (np.degrees(turn), value) for name, value in upper.items()}
-plots_dome.curves(curves, ax=axes[0], log="", xlabel="angle between z and $w_a$, degrees", title=r"largest margin, $|w_b| = 1.7\,|w_a|$")
+plots_dome.curves(
+    curves,
+    ax=axes[0],
+    log="",
+    xlabel="angle between z and $w_a$, degrees",
+    title=r"largest margin, $|w_b| = 1.7\,|w_a|$",
+)
 at_ = solve(toy, 0.14)
 two = {
     r"ball from $w_a$": spheres.path_bound(a.x, a.lam, b.lam),
@@ -477,6 +555,7 @@ plt.show()
 # solution. Sixty small problems, references of relative gap $10^{-2}$, the dome from these as if they were
 # exact, and `svm.dome_test`:
 
+
 # %%
 def clouds(seed):
     rng = np.random.default_rng(seed)
@@ -488,7 +567,16 @@ def wrong(screened, margins):
     return int(np.sum(screened.in_R & (margins < 1 - 1e-6)) + np.sum(screened.in_L & (margins > 1 + 1e-6)))
 
 
-count = dict.fromkeys(("outside the half-space", "outside the ball", "wrong, as if exact", "wrong, library", "decided, library"), 0)
+count = dict.fromkeys(
+    (
+        "outside the half-space",
+        "outside the ball",
+        "wrong, as if exact",
+        "wrong, library",
+        "decided, library",
+    ),
+    0,
+)
 n_pairs = 0
 for seed in range(60):
     prob = clouds(seed)
@@ -530,7 +618,9 @@ turn = np.linspace(0.0, 2 * np.pi, 20_001)
 u = c[:, None] + eps * np.array([np.cos(turn), np.sin(turn)])
 across = np.array([-u[1], u[0]]) / np.linalg.norm(u, axis=0)
 w = np.concatenate([u + sign * np.sqrt(R**2 - (u * u).sum(axis=0)) * across for sign in (-1, 1)], axis=1)
-assert np.allclose((np.tile(u, 2) * (w - np.tile(u, 2))).sum(axis=0), 0.0) and np.allclose(np.linalg.norm(w, axis=0), R)
+assert np.allclose((np.tile(u, 2) * (w - np.tile(u, 2))).sum(axis=0), 0.0) and np.allclose(
+    np.linalg.norm(w, axis=0), R
+)
 print("smallest <c, w>:", round(float((c @ w).min()), 4), "  |c|^2 - eps (eps + R):", c @ c - eps * (eps + R))
 assert abs((c @ w).min() - (c @ c - eps * (eps + R))) < 1e-4
 
@@ -575,7 +665,9 @@ for C in (0.15, 0.3, 1.0, 3.0):
     U = min(np.linalg.norm(ball.center) + ball.radius for ball in balls)
     w_hat = svm.feasible_between(toy.terms, a, T, s_low)
     w_hat = T.x if w_hat is None else w_hat
-    assert s_low <= total(toy, here.x) <= s_high and np.linalg.norm(here.x) <= U <= np.linalg.norm(w_hat) * (1 + 1e-6)
+    assert s_low <= total(toy, here.x) <= s_high and np.linalg.norm(here.x) <= U <= np.linalg.norm(w_hat) * (
+        1 + 1e-6
+    )
     n_shorter += np.linalg.norm(w_hat) < U * (1 - 1e-6)
     rows.append((C, s_low, total(toy, here.x), s_high, np.linalg.norm(here.x), U, np.linalg.norm(w_hat)))
 print("   C     s_b certified    s(C)   at most     |w(C)|   bound U   |w^| by line search")
@@ -639,7 +731,7 @@ def trial_and_error(prob, start, end, C, drop):
 
 
 def five_at_a_time(prob, grid, how, M=5):
-    """SSS13 Algorithm 2: rates of the rules for the farthest and for those between, and trainings that were in vain."""
+    """SSS13 Algorithm 2: rates of the rules for the farthest and those between, trainings in vain."""
     start, end, drop = solve(prob, grid[0], 1e-9), solve(prob, grid[-1], 1e-9), 1e-3
     far_rates, between_rates, vain = [], [], 0
     inner = grid[1:-1]
@@ -667,11 +759,16 @@ def five_at_a_time(prob, grid, how, M=5):
 
 # %% tags=["SSS13-A2"]
 grid = np.geomspace(0.1, 10.0, 42)
-table = {how: five_at_a_time(toy, grid, how) for how in ("trial and error", "certified", "rough", "true length")}
+table = {
+    how: five_at_a_time(toy, grid, how) for how in ("trial and error", "certified", "rough", "true length")
+}
 print(f"{'radius from':18}{'farthest':>10}{'between':>10}{'in vain':>9}")
 for how, (far, between, vain) in table.items():
     print(f"{how:18}{far:10.2f}{between:10.2f}{vain:9d}")
-assert table["certified"][0] <= table["true length"][0] + 1e-9 and table["rough"][0] <= table["true length"][0] + 1e-9
+assert (
+    table["certified"][0] <= table["true length"][0] + 1e-9
+    and table["rough"][0] <= table["true length"][0] + 1e-9
+)
 assert table["rough"][0] > table["certified"][0] > 0.3 and table["certified"][1] > 0.8
 
 whole = svm.safe_screening_path(toy.terms, grid, M=5, rtol=1e-8)
@@ -680,7 +777,10 @@ assert len(whole) == len(plain) == 42 and all(s.converged for s in whole)
 for with_rule, without in zip(whole, plain, strict=True):
     assert abs(with_rule.primal / without.primal - 1.0) < 1e-7
     assert np.linalg.norm(with_rule.x - without.x) <= with_rule.eps + without.eps
-print("svm.safe_screening_path: the solutions of a path without screening, at 42 of 42 C; mean share screened", end=" ")
+print(
+    "svm.safe_screening_path: the solutions of a path without screening, at 42 of 42 C; mean share screened",
+    end=" ",
+)
 print(round(float(np.mean(whole.path_rates)), 2))
 
 # %% [markdown]
@@ -713,7 +813,7 @@ print("in the ball over [v, k v]:  |w - v|^2 <= (k - 1) <v, w - v>")
 
 
 def two_balls(prob, first, second):
-    """Screen for every C between two solutions, inexact ones too: a relaxed path bound contains the exact one."""
+    """Screen for every C between two solutions; a relaxed path bound contains the exact one."""
     from_a = spheres.relaxed_path_bound(first.x, first.eps, first.lam, second.lam)
     from_b = spheres.relaxed_path_bound(second.x, second.eps, second.lam, first.lam)
     return rules.intersection(prob, from_a, from_b)

@@ -87,7 +87,7 @@ w_t, z_alpha = sp.Matrix([w1, w2]), sp.Matrix([v1, v2])  # w~ and sum alpha_i z_
 
 
 def mgb_square(w, z, xi, S):
-    """Squared radius of MGB for the hinge: C (P - D) - |w - C z|^2/4, with P - D = xi + |w|^2/2C - S + C |z|^2/2."""
+    """Squared radius of MGB, C (P - D) - |w - C z|^2/4; hinge: P - D = xi + |w|^2/2C - S + C |z|^2/2."""
     return C * (xi + w.dot(w) / (2 * C) - S + C * z.dot(z) / 2) - (w - C * z).dot(w - C * z) / 4
 
 
@@ -126,7 +126,7 @@ print("BT2(w~, s = alpha(w~)) - GB:", sp.simplify(at_slopes - gb))
 
 # %%
 def dvi(Q, a0, C0, C, modulus=True):
-    """Bounds of all margins by SSS14 equation 34, from the kernel matrix and the dual solution 0 <= a0 <= C0."""
+    """Bounds of all margins by SSS14 equation 34, from the kernel matrix and the dual solution."""
     Qa = Q @ a0
     far = (abs(C - C0) if modulus else C - C0) / (2.0 * C0) * np.sqrt(a0 @ Qa * np.diag(Q))
     middle = (C + C0) / (2.0 * C0) * Qa
@@ -154,7 +154,7 @@ def solve(prob, C, rtol=1e-11):
 # from the accuracy of the reference.
 
 # %% tags=["SSS14-AppC"]
-print(f"{'kernel':12}{'C/C0':>6}{'in R, DVI':>11}{'BT1':>6}{'in L, DVI':>11}{'BT1':>6}{'printed bounds above the margins':>36}")
+print(f"{'kernel':12}{'C/C0':>6}{'in R, DVI':>11}{'BT1':>6}{'in L, DVI':>11}{'BT1':>6}{'printed too high':>20}")
 worst = above_up = 0.0
 above_down = []
 for name, terms in kinds.items():
@@ -171,15 +171,21 @@ for name, terms in kinds.items():
         scale = rpb.radius * terms.norms
         for ball in (bt1, rpb):
             q, n = terms.margins(ball.center), terms.norms
-            worst = max(worst, np.max(np.abs(q - ball.radius * n - low) / scale), np.max(np.abs(q + ball.radius * n - high) / scale))
+            worst = max(
+                worst,
+                np.max(np.abs(q - ball.radius * n - low) / scale),
+                np.max(np.abs(q + ball.radius * n - high) / scale),
+            )
         assert np.all(low <= margins + 1e-4) and np.all(margins <= high + 1e-4)
         found = svm.ball_test_1(terms, C_, at0)
         clear = np.minimum(np.abs(low - 1.0), np.abs(high - 1.0)) > 1e-3
-        assert np.array_equal(found.in_R[clear], (low > 1)[clear]) and np.array_equal(found.in_L[clear], (high < 1)[clear])
+        assert np.array_equal(found.in_R[clear], (low > 1)[clear]) and np.array_equal(
+            found.in_L[clear], (high < 1)[clear]
+        )
         share = float(np.mean(printed > margins + 1e-4))
         by_both = (low > 1, found.in_R), (high < 1, found.in_L)
         in_R, in_L = (f"{np.sum(slow & clear):11d}{np.sum(fast & clear):6d}" for slow, fast in by_both)
-        print(f"{name:12}{ratio:6.2f}{in_R}{in_L}{share:36.2f}")
+        print(f"{name:12}{ratio:6.2f}{in_R}{in_L}{share:20.2f}")
         if ratio > 1.0:
             above_up = max(above_up, share)
         else:
@@ -201,6 +207,7 @@ print("DVI, BT1 and RPB differ by less than 1 % of a radius:", worst < 1e-2)
 # %%
 def as_printed_1(Z, C, w0, C0, w_t):
     """SSS14 Theorem 6."""
+
     def loss(w):
         return np.maximum(1.0 - Z @ w, 0.0).sum()
 
@@ -233,7 +240,10 @@ pairs = {
     "BT2(w~, s) printed, svm.ball_2": (as_printed_2(Z, C_, w_t, any_s), svm.ball_2(terms, C_, w_t, any_s)),
     "BT2(w~, s), MGB(w~, s)": (as_printed_2(Z, C_, w_t, any_s), mgb(prob, w_t, lam, any_s)),
     "BT2(w~, slopes), GB(w~)": (as_printed_2(Z, C_, w_t, slopes), spheres.gradient_bound(prob, w_t, lam)),
-    "BT2(w~, slopes), DGB/2": (as_printed_2(Z, C_, w_t, slopes), ss.Sphere(half.center - 0.5 * (w_t - C_ * slopes @ Z), 0.5 * half.radius)),
+    "BT2(w~, slopes), DGB/2": (
+        as_printed_2(Z, C_, w_t, slopes),
+        ss.Sphere(half.center - 0.5 * (w_t - C_ * slopes @ Z), 0.5 * half.radius),
+    ),
     "BT1(C/C0 w0), CDGB(alpha0)": (
         as_printed_1(Z, C_, at0.x, C0_, stretched),
         spheres.constrained_duality_gap_bound(prob, at0.alpha, lam),
@@ -243,7 +253,9 @@ for name, (one, other) in pairs.items():
     apart = np.linalg.norm(one.center - other.center) / one.radius
     wider = abs(other.radius / one.radius - 1.0)
     assert apart < 1e-3 and wider < 1e-3 and other.contains(optimum.x)
-    print(f"{name:32} same ball to 1e-3 of its radius: {bool(apart < 1e-3 and wider < 1e-3)}   radius {one.radius:.3f}")
+    print(
+        f"{name:32} same to 1e-3 of the radius: {bool(apart < 1e-3 and wider < 1e-3)}   radius {one.radius:.3f}"
+    )
 
 # the dome and the linear rule; C_min and the all-linear lambda
 last = solve(prob, 1.2 * C_)
@@ -251,13 +263,16 @@ dome = svm.dome(terms, at0, last)
 by_rule = rules.halfspace(prob, ss.Sphere(np.zeros(30), dome.ball.radius), dome.normal, dome.offset)
 by_test = svm.dome_test(terms, at0, last)
 assert np.array_equal(by_rule.in_R, by_test.in_R) and np.array_equal(by_rule.in_L, by_test.in_L)
-assert abs(svm.c_min(terms) * prob.lam_max() - 1.0) < 1e-12 and abs(svm.c_min(terms) * (Z @ Z.sum(axis=0)).max() - 1.0) < 1e-9
+assert (
+    abs(svm.c_min(terms) * prob.lam_max() - 1.0) < 1e-12
+    and abs(svm.c_min(terms) * (Z @ Z.sum(axis=0)).max() - 1.0) < 1e-9
+)
 # IT is the rule of two MGBs
 s_hat = svm.choose_s(terms, C_, at0)
 both = rules.intersection(prob, mgb(prob, at0.x, lam, at0.alpha), mgb(prob, at0.x, lam, s_hat))
 by_it = svm.intersection_test(terms, C_, at0)
 assert np.array_equal(both.in_R, by_it.in_R) and np.array_equal(both.in_L, by_it.in_L)
-print("dome test = linear rule, C_min = 1/lam_max(), intersection test = rule of two MGBs: the same masks and numbers")
+print("dome test = linear rule, C_min = 1/lam_max(), IT = rule of two MGBs: the same masks and numbers")
 
 # %% [markdown]
 # ### Who contains whom
@@ -268,7 +283,12 @@ print("dome test = linear rule, C_min = 1/lam_max(), intersection test = rule of
 
 # %%
 steps = np.geomspace(1.02, 2.5, 12)
-names = {"BT1 = DVI = RPB = MGB": [], "BT2 (GB at the center of BT1)": [], "IT": [], "dome, with the solution for C": []}
+names = {
+    "BT1 = DVI = RPB = MGB": [],
+    "BT2, s from the center of BT1": [],
+    "IT": [],
+    "dome, with the solution for C": [],
+}
 for ratio in steps:
     C = ratio * C0_
     it, bt1 = svm.intersection_test(terms, C, at0), svm.ball_test_1(terms, C, at0)
@@ -313,7 +333,10 @@ for method, rtol in (("coordinate", 1e-2), ("coordinate", 1e-5), ("gradient", 1e
         for key, value in away.items():
             lost[key] += value > 1.0 + 1e-6
         n_balls += 1
-        print(f"{method:12}{rtol:10.0e}{ratio:7.2f}{away['RPB']:11.1f}{away['DVI']:9.1f}{away['MGB']:9.1f}{away['RRPB']:9.1f}")
+        print(
+            f"{method:12}{rtol:10.0e}{ratio:7.2f}{away['RPB']:11.1f}{away['DVI']:9.1f}"
+            f"{away['MGB']:9.1f}{away['RRPB']:9.1f}"
+        )
 print("of", n_balls, "times, solution lost:", {key: int(value) for key, value in lost.items()})
 assert lost["RPB"] > 2 and lost["DVI"] > 2 and lost["MGB"] == 0 and lost["RRPB"] == 0
 
@@ -331,7 +354,9 @@ far = prob.alpha(4.0 * at0.x)
 gap_like = 0.5 * np.linalg.norm(w_t - 1.3 * C0_ * far @ Z)
 ball = as_printed_2(Z, 1.3 * C0_, w_t, far)
 distance = np.linalg.norm(ball.center - optimum.x)
-print(f"slopes of another point: formula of GB {gap_like:.3f}   BT2 {ball.radius:.3f}   distance of the solution {distance:.3f}")
+print(
+    f"slopes of another point: formula of GB {gap_like:.3f}, BT2 {ball.radius:.3f}; distance of the solution {distance:.3f}"
+)
 assert gap_like < distance <= ball.radius
 
 # %% [markdown]
@@ -356,10 +381,13 @@ first, second = solve(prob, C_a, 1e-12), solve(prob, C_b, 1e-12)
 C = np.sqrt(C_a * C_b)
 from_a, from_b = (spheres.path_bound(s.x, s.lam, 1.0 / C) for s in (first, second))
 ends = (C / C_b * second.x, second.x)
-assert np.linalg.norm(from_b.center - sum(ends) / 2) < 1e-9 and abs(from_b.radius - np.linalg.norm(ends[1] - ends[0]) / 2) < 1e-9
+assert (
+    np.linalg.norm(from_b.center - sum(ends) / 2) < 1e-9
+    and abs(from_b.radius - np.linalg.norm(ends[1] - ends[0]) / 2) < 1e-9
+)
 lens, one = rules.intersection(prob, from_a, from_b), rules.sphere(prob, from_a)
 other = rules.sphere(prob, from_b)
-print(f"between two references: ball of the first {one.rate:.2f}, of the second {other.rate:.2f}, both {lens.rate:.2f}")
+print(f"two references: ball of the first {one.rate:.2f}, of the second {other.rate:.2f}, both {lens.rate:.2f}")
 assert lens.rate > one.rate
 
 # %% [markdown]

@@ -17,7 +17,7 @@ def domes(normal, radius, spheres, points, *, ax=None, title=""):
     radius : float
         At least the norm of `normal`.
     spheres : dict of Sphere
-        By label. What they have in common is shaded.
+        By label. What they have in common is shaded; what is far from the dome is cut off.
     points : dict of arrays of shape (2,)
         By label; a point labelled ``optimum`` is a star.
     ax : matplotlib axes, optional
@@ -42,14 +42,11 @@ def domes(normal, radius, spheres, points, *, ax=None, title=""):
     with _canvas(ax, (4.4, 3.8)) as ax:
         ax.fill(*arc, color="#E69F00", alpha=0.18, linewidth=0, zorder=0)
         ax.plot(*np.hstack([arc, arc[:, :1]]), color="#E69F00", label="dome", zorder=1)
-        seen = [arc, normal[:, None]]
         for (label, ball), colour in zip(spheres.items(), (COLOURS["L"], "#009E73", "#CC79A7"), strict=False):
             ring = np.asarray(ball.center)[:, None] + ball.radius * np.array([np.cos(turn), np.sin(turn)])
             ax.plot(*ring, color=colour, label=label, zorder=2)
-            seen.append(ring)
-        everything = np.hstack(seen)
-        low, high = everything.min(axis=1), everything.max(axis=1)
-        pad = 0.1 * np.max(high - low)
+        low, high = arc.min(axis=1), arc.max(axis=1)
+        pad = 0.2 * np.max(high - low)
         low, high = low - pad, high + pad
         if spheres:
             grid = np.meshgrid(*(np.linspace(low[k], high[k], 401) for k in range(2)))
