@@ -1,0 +1,165 @@
+# %% [markdown]
+# # Your own data
+#
+# A table in a file, a column with labels: which distance between rows puts equal labels together? By the end
+# you will have read a CSV, learned a metric along a path of regularization weights, chosen one by validation, seen
+# what the metric looks at, which neighbours it changed, and how many triplets never had to be looked at.
+#
+# Replace the file and the two names in the next cell by your own.
+
+# %% tags=["parameters"]
+file = ""  # a CSV file with a header; empty: one is written for the example
+label = "class"  # the column that holds the classes
+k = 5  # triplets of each row: its k nearest of the same class x its k nearest of others
+validation = 0.3  # share of the rows that is set aside
+seed = 0
+
+# %%
+import tempfile
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from sklearn.datasets import load_wine
+from sklearn.model_selection import train_test_split
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.preprocessing import MinMaxScaler
+
+import safescreen as ss
+
+if not file:
+    example = load_wine(as_frame=True)
+    table = example.frame.rename(columns={"target": label})
+    table[label] = np.array(example.target_names)[table[label]]
+    file = Path(tempfile.mkdtemp()) / "wine.csv"
+    table.to_csv(file, index=False)
+
+# %% [markdown]
+# ## Read it
+#
+# Columns that are not numbers, and rows with gaps, are for you to decide about: nothing is repaired silently.
+
+# %%
+table = pd.read_csv(file)
+if label not in table.columns:
+    raise ValueError(f"label: no column {label!r} in the file, it has {', '.join(table.columns)}")
+words = [name for name in table.columns.drop(label) if not pd.api.types.is_numeric_dtype(table[name])]
+if words:
+    raise ValueError(f"these columns are not numbers, encode or drop them: {', '.join(words)}")
+if table.isna().any().any():
+    raise ValueError(f"these columns have gaps, fill them or drop the rows: {', '.join(table.columns[table.isna().any()])}")
+names = list(table.columns.drop(label))
+X, y = table[names].to_numpy(float), table[label].to_numpy()
+pd.Series(y).value_counts().rename("rows").to_frame()
+
+# %% [markdown]
+# Features of very different sizes make the first neighbours meaningless, so each is scaled to $[0, 1]$ on the rows used
+# for training.
+
+# %%
+train, test = train_test_split(np.arange(len(y)), test_size=validation, random_state=seed, stratify=y)
+scaler = MinMaxScaler().fit(X[train])
+A, B = scaler.transform(X[train]), scaler.transform(X[test])
+classes, codes = np.unique(y[train], return_inverse=True)
+triplets = ss.Triplets.from_labels(A, codes, k=k)
+print(f"{len(triplets):,} triplets of {len(A)} rows; each wants a row nearer to one of its own class than to one of another")
+
+# %% [markdown]
+# ## Solve a path
+#
+# For $\lambda$ at the top every triplet costs linearly and the solution is known; from there on each solution is the start
+# for the next one, and proves of most triplets that they cannot matter there.
+
+# %%
+prob = ss.Problem(triplets, ss.SmoothedHinge(gamma=0.05))
+path = ss.path(prob, prob.lam_max() * np.geomspace(0.9, 1e-5, 25), tol=1e-300, rtol=1e-4)
+assert all(solution.converged for solution in path)
+
+errors = []
+for solution in path:
+    values, vectors = np.linalg.eigh(solution.x)
+    L = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+    model = KNeighborsClassifier(3).fit(A @ L.T, y[train])
+    errors.append(1.0 - model.score(B @ L.T, y[test]))
+before = 1.0 - KNeighborsClassifier(3).fit(A, y[train]).score(B, y[test])
+best = int(np.argmin(errors))
+print(f"{len(path)} values of lambda; 3-nearest-neighbour error {before:.3f} before, {errors[best]:.3f} at the best of them")
+
+# %%
+fig, (left, right) = plt.subplots(1, 2, figsize=(9.5, 3.2), layout="constrained")
+left.semilogx(path.lams, errors, "o-", label="learned metric")
+left.axhline(before, color="0.5", ls="--", label="scaled features")
+left.axvline(path.lams[best], color="C3", lw=1)
+left.set(xlabel=r"$\lambda$", ylabel="validation error", title="Choosing $\\lambda$")
+left.legend()
+right.semilogx(path.lams, [s.n_L / len(prob) for s in path], label="proved linear (L)")
+right.semilogx(path.lams, [s.n_R / len(prob) for s in path], label="proved zero (R)")
+right.semilogx(path.lams, path.path_rates, "k:", label="both, before the first iteration")
+right.set(xlabel=r"$\lambda$", ylabel="share of triplets", title="What never had to be looked at", ylim=(0, 1))
+right.legend()
+plt.show()
+
+# %% [markdown]
+# Several values of $\lambda$ often tie. Take the largest of them: it is the most regular metric, and the cheapest.
+
+# %% [markdown]
+# ## What the metric looks at
+
+# %%
+chosen = path[best]
+M = chosen.x
+fig, ax = plt.subplots(figsize=(6.2, 4.8), layout="constrained")
+size = np.abs(M).max()
+image = ax.imshow(M, cmap="RdBu_r", vmin=-size, vmax=size)
+ax.set_xticks(range(len(names)), names, rotation=90, fontsize=7)
+ax.set_yticks(range(len(names)), names, fontsize=7)
+ax.set_title("The learned matrix M")
+fig.colorbar(image)
+plt.show()
+order = np.argsort(np.diag(M))[::-1]
+print("weighs most:", ", ".join(names[i] for i in order[:3]))
+
+# %% [markdown]
+# ## Neighbours before and after
+#
+# Rows of the validation part whose nearest training row changes its class.
+
+# %%
+values, vectors = np.linalg.eigh(M)
+L = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+
+
+def nearest(P, Q):
+    """Return the number of the row of Q nearest to each row of P."""
+    return np.array([int(((Q - p) ** 2).sum(axis=1).argmin()) for p in P])
+
+
+old, new = y[train][nearest(B, A)], y[train][nearest(B @ L.T, A @ L.T)]
+changed = np.flatnonzero(old != new)
+pd.DataFrame({"row": test[changed], "its class": y[test][changed], "nearest before": old[changed], "nearest after": new[changed]})
+
+# %% [markdown]
+# ## The same as an estimator
+#
+# `TripletMetric` is this in one object with the conventions of scikit-learn, for a pipeline or a grid search.
+
+# %%
+from sklearn.pipeline import make_pipeline
+
+lam_ratio = float(chosen.lam / prob.lam_max())
+model = make_pipeline(MinMaxScaler(), ss.TripletMetric(k=k, lam_ratio=lam_ratio, with_path=True, n_neighbors=3)).fit(X[train], y[train])
+metric = model[-1]
+assert np.allclose(metric.get_mahalanobis_matrix(), M, atol=0.02 * size)
+print(f"validation error {1.0 - model.score(X[test], y[test]):.3f}; {metric.screening_.rate:.0%} of the triplets screened")
+
+# %% [markdown]
+# ## When something is wrong
+#
+# Messages say what was found. One class only, for instance:
+
+# %%
+try:
+    ss.Triplets.from_labels(A, np.zeros(len(A), dtype=int), k=k)
+except ValueError as message:
+    print(message)
