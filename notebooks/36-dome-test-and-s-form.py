@@ -11,7 +11,7 @@
 # * two solutions enclose everything between them in a dome, a ball cut by a plane, whose extreme margins are two
 #   lines of numpy;
 # * the printed theorem is inconsistent; it never errs about R, it does err about L, and a machine of two samples
-#   shows it; the correction is the removal of a $\sqrt2$ in three places;
+#   shows it; the correction is to strike a $\sqrt2$ from two formulas;
 # * with references that are not exact both conditions fail, and by how much they have to give way;
 # * the path of SSS13 needs neither its line search nor its trial and error;
 # * and that two balls made of the same two solutions lie inside the dome, always, and screen several times as
@@ -516,7 +516,7 @@ assert sum(row[4] for row in rows) > 0
 # %% [markdown]
 # **Judgement.** Printed Theorem 11: *not consistent* (one symbol, two meanings); *safe for R*, and identical to the
 # right test there; *unsafe for L*; *not tight* where $\tau \ge \sqrt2/\kappa$. **Correction**: keep
-# $\gamma = \|w\|^2$ and strike the three kinds of $\sqrt2$: values $\mp\sqrt{\gamma_b}\,\|z\|$, conditions
+# $\gamma = \|w\|^2$ and strike the $\sqrt2$ from the first case, value $\mp\sqrt{\gamma_b}\,\|z\|$, and from its condition,
 # $\ge \gamma_a/\sqrt{\gamma_b}$. Equally: take $\gamma = \frac12\|w\|^2$ and write $2\gamma_a\|z\|^2$ in the root.
 #
 # ## Picture
@@ -650,6 +650,8 @@ assert abs((c @ w).min() - (c @ c - eps * (eps + R))) < 1e-4
 # Let $\xi(\hat w) \le s_b$ with $s_b$ from (1). Then
 #
 # $$\frac{\|\hat w\|^2}{2C} \;\ge\; P^\star - \xi(\hat w) \;\ge\; D(\alpha) - s_b \;=\; \frac{U^2}{2C} .$$
+#
+# (and the same with $C_T$ in place of $C$, if the budget is that of $C_T$).
 #
 # **A feasible point for a certified budget is never shorter than the bound $U$ the budget was made of.** The dome
 # needs a radius, nothing else, and had a better one before the line search began. The detour pays only for a

@@ -47,7 +47,7 @@ from safescreen import datasets, plots_dome, rules, spheres, svm
 # | BT1($w_0$) | DVI, RPB | always, for an exact reference |
 # | BT2($\tilde w, s$) | MGB of $(\tilde w, s)$ | always |
 # | BT2($\tilde w, s$) | GB at $\tilde w$ | $s = \alpha(\tilde w)$, slopes at $\tilde w$ |
-# | BT2($\tilde w, s$) | half of DGB at $\tilde w$ | $s = \alpha(\tilde w)$ |
+# | BT2($\tilde w, s$) | DGB at $\tilde w$ with half the radius, moved | $s = \alpha(\tilde w)$ |
 # | BT1($\tilde w$) | CDGB | $\tilde w = \frac{C}{C_0} w_0$ |
 # | Dome | linear rule, center 0 | always |
 # | $1/C_{\min}$ | all-linear $\lambda$ | always |
@@ -277,7 +277,7 @@ print("dome test = linear rule, C_min = 1/lam_max(), IT = rule of two MGBs: the 
 # %% [markdown]
 # ### Who contains whom
 #
-# Equal is not all. For the pair $(\tilde w, \alpha)$ MGB lies in DGB and touches it; BT1 and BT2 are such MGBs, for
+# Equal is not all. For the pair $(\tilde w, \alpha)$ MGB lies in DGB; BT1 and BT2 are such MGBs, for
 # different $\alpha$, and neither contains the other; the ball of $w_0$ holds for the whole interval from $C_0$ to $C$,
 # and lies inside the dome (`36-dome-test-and-s-form`). Shares that each name screens, along $C/C_0$:
 
@@ -369,9 +369,10 @@ assert gap_like < distance <= ball.radius
 # <summary><b>Solution</b></summary>
 #
 # From $\frac{C}{C_b} w_b$ to $w_b$. Both balls shrink to the point $w(C)$, with radii proportional to $|C - C_a|$ and
-# $|C_b - C|$. Half-way the diameter from both sides is nearly the same piece of a ray: two balls that overlap in
-# most of their volume if the path is a straight ray there (then $w(C) = \frac{C}{C_a} w_a$, no sample
-# changes its category), in a thin lens if it bends.
+# $|C_b - C|$. If the path is a straight ray there, $w(C) = \frac{C}{C_a} w_a = \frac{C}{C_b} w_b$, one ball ends in
+# $w(C)$ and the other begins in it: they touch in the solution and nowhere else. If the path rests,
+# $w_a = w(C) = w_b$, they touch there again, the other way round. In general what they have in common is a lens,
+# as thick as the path is bent.
 #
 # </details>
 
@@ -389,6 +390,14 @@ lens, one = rules.intersection(prob, from_a, from_b), rules.sphere(prob, from_a)
 other = rules.sphere(prob, from_b)
 print(f"two references: ball of the first {one.rate:.2f}, of the second {other.rate:.2f}, both {lens.rate:.2f}")
 assert lens.rate > one.rate
+# a straight ray: below C_min
+C_a, C_b = 0.5 * svm.c_min(terms), svm.c_min(terms)
+C = 0.7 * C_b
+ends = (svm.solution_below_c_min(terms, at) for at in (C_a, C_b))
+from_a, from_b = (spheres.path_bound(s.w, 1.0 / s.C, 1.0 / C) for s in ends)
+gap = np.linalg.norm(from_a.center - from_b.center) / (from_a.radius + from_b.radius)
+print("on a straight ray, distance of the centers over the sum of the radii:", round(float(gap), 6))
+assert abs(gap - 1.0) < 1e-9
 
 # %% [markdown]
 # ## Fine print
