@@ -1,0 +1,215 @@
+# %% [markdown]
+# # How much is screened, against how near the reference is
+#
+# SSS14 Figure 4: the share of samples that ball test 1 (`BT1`), ball test 2 (`BT2`) and the intersection test
+# (`IT`) take out of a support vector machine with $C = 10$, when the reference is the solution for a smaller
+# $C_{\mathrm{ref}}$. Four data sets, a linear kernel and three widths of the RBF kernel. First, the data sets
+# of the paper's Table II and which of them can be had.
+#
+# Nothing here depends on a clock: the rates are counts, and every sample screened is checked against an
+# accurate solution.
+
+# %% [markdown]
+# ## Parameters
+#
+# | name | meaning | paper |
+# |---|---|---|
+# | `dataset`, `part` | data set and its part | D01 to D04 |
+# | `kernels` | `linear`, or the numerator of the RBF width $\gamma = \cdot/d$ | linear, 0.1, 1, 10 |
+# | `C` | what is solved | 10 |
+# | `n_references` | how many values of $C_{\mathrm{ref}}/C$ between 0 and 1 | |
+# | `rtol` | relative duality gap of references and solution | |
+
+# %% tags=["parameters"]
+dataset = "breast-cancer"
+part = "train"
+kernels = "linear,0.1,1,10"
+C = 10.0
+n_references = 20
+rtol = 1e-9
+output_dir = ""
+
+# %%
+import time
+
+import matplotlib.pyplot as plt
+import numba
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+import safescreen as ss
+from safescreen import datasets, plots, plots_svm_paths, svm
+from safescreen.experiments import Recorder
+
+record = Recorder(output_dir)
+numba.set_num_threads(1)
+limits = threadpool_limits(1)
+widths = [name.strip() for name in kernels.split(",")]
+
+# %% [markdown]
+# ## The data sets
+#
+# The paper's sizes beside those of the registry. Six of the twelve are the same sets at the same size. Of
+# gisette only the validation rows could be had; news20, acoustic, url and the two of kdd could not. For the
+# sizes of the last three the library can make up sparse data of any size (`sparse_classification`; the
+# notebook on a single training uses it).
+
+# %% tags=["SSS14-B2"]
+TABLE = [
+    ("D01", "breast-cancer", (569, 30)),
+    ("D02", "dna", (2000, 180)),
+    ("D03", "digit1", (1500, 241)),
+    ("D04", "satimage", (4435, 36)),
+    ("D05", "gisette", (6000, 5000)),
+    ("D06", "mushrooms", (8124, 112)),
+    ("D07", "news20", (19996, 1355191)),
+    ("D08", "shuttle", (43500, 9)),
+    ("D09", "acoustic", (78832, 50)),
+    ("D10", "url", (2396130, 3231961)),
+    ("D11", "kdd-a", (8407752, 20216830)),
+    ("D12", "kdd-b", (19264097, 29890095)),
+]
+HERE = {"gisette": "gisette_valid"}
+known = datasets.names()
+rows = []
+for number, name, size in TABLE:
+    entry = datasets.info(HERE.get(name, name)) if HERE.get(name, name) in known else None
+    shape = next(iter(entry.parts.values())).shape if entry else None
+    same = shape == size
+    remark = "as in the paper" if same else "not to be had" if entry is None else "validation rows only"
+    rows.append((number, name, *size, *(shape or ("-", "-")), entry.classes if entry else "-", remark))
+sets = pd.DataFrame(rows, columns=["", "data set", "n, paper", "d, paper", "n", "d", "classes", ""])
+print(sets.to_string(index=False))
+here = [row[1] for row in rows if row[-1] == "as in the paper"]
+assert here == ["breast-cancer", "dna", "digit1", "satimage", "mushrooms", "shuttle"]
+assert [row[1] for row in rows if row[-1] == "not to be had"] == ["news20", "acoustic", "url", "kdd-a", "kdd-b"]
+
+# %% [markdown]
+# dna, satimage and shuttle have three, six and seven classes, and the paper does not say how it made two of
+# them. Here the odd class numbers stand against the even ones. It does not name a scaling either: what LIBSVM's
+# pages scale is taken scaled to $[-1, 1]$, the rest as it is. Rates on these sets are therefore comparable in
+# kind, not in digits.
+
+# %%
+X, y = datasets.load(dataset, part, return_X_y=True)
+y = datasets.two_classes(y)
+n, d = X.shape
+if (dataset, part) == ("breast-cancer", "train"):  # read, not only listed
+    assert (n, d) == (569, 30)
+print(f"{dataset}: {n} samples, {d} features, {np.mean(y > 0):.0%} of them positive")
+
+# %% [markdown]
+# ## References and tests
+#
+# The references are one warm-started path of accurate solutions up to $C$. The rate is that of the paper:
+# samples screened, as L or as R, over all that are in L or R at the solution (the rest are support vectors on
+# the margin, which no test can take out). L and R are certified by the solution's own midpoint gap bound.
+#
+# The second ball's dual point $s$ is the choice that separates the two balls most (SSS14 equation 25). For
+# `BT2` alone that ball is used by itself.
+
+# %% tags=["SSS14-F4"]
+fractions = np.linspace(0.0, 1.0, n_references + 1)[1:]
+fractions[-1] = 0.99
+rows, started = [], time.process_time()
+for width in widths:
+    name = "linear" if width == "linear" else f"RBF {width}/d"
+    terms = ss.Samples(X, y) if width == "linear" else ss.KernelSamples.from_points(X, y, "rbf", float(width) / d)
+    prob = ss.Problem(terms, ss.Hinge())
+    path = svm.path(terms, np.append(fractions, 1.0) * C, rtol=rtol)
+    solution = path[-1]
+    ball = ss.spheres.midpoint_gap_bound(prob, solution.x, solution.lam, solution.alpha)
+    truth = ss.rules.sphere(prob, ball)
+    assert all(s.converged for s in path)
+    for fraction, before in zip(fractions, path, strict=False):
+        s = svm.choose_s(terms, C, before)
+        found = {
+            "BT1": svm.ball_test_1(terms, C, before),
+            "BT2": svm.ball_test_2(terms, C, before.x, s),
+            "IT": svm.intersection_test(terms, C, before),
+        }
+        removable = truth.in_L | truth.in_R | found["IT"].in_L | found["IT"].in_R
+        for test, screened in found.items():
+            assert not (screened.in_L & truth.in_R).any() and not (screened.in_R & truth.in_L).any(), "not safe"
+            assert not (screened.in_L & ~found["IT"].in_L).any() and not (screened.in_R & ~found["IT"].in_R).any()
+            counts = {"n_L": screened.n_L, "n_R": screened.n_R, "removable": int(removable.sum())}
+            rate = (screened.n_L + screened.n_R) / max(int(removable.sum()), 1)
+            rows.append({"dataset": dataset, "kernel": name, "C_ref/C": fraction, "test": test, "rate": rate, **counts})
+results = pd.DataFrame(rows)
+seconds = time.process_time() - started
+record.table("results", results)
+assert (results["rate"] <= 1.0).all()
+print("tests:", len(results), " unsafe decisions: 0, and IT contains BT1 and BT2 everywhere")
+
+# %%
+names = list(dict.fromkeys(results["kernel"]))
+figure, axes = plots.panels(len(names), width=3.1 * len(names), height=2.9, sharey=True)
+for ax, name in zip(np.atleast_1d(axes), names, strict=True):
+    chosen = results[results["kernel"] == name]
+    lines = {test: (part_["C_ref/C"], part_["rate"]) for test, part_ in chosen.groupby("test", sort=False)}
+    xlabel = r"$C_{\mathrm{ref}}/C$"
+    plots_svm_paths.along(lines, ax=ax, log_x=False, xlabel=xlabel, ylabel="rate", title=f"{dataset}: {name}")
+record.figure("rates", figure)
+plt.show()
+
+# %% [markdown]
+# The same figures at a few places.
+
+# %%
+places = fractions[[np.argmin(np.abs(fractions - f)) for f in (0.25, 0.5, 0.75, 0.9, 0.99)]]
+table = results[results["C_ref/C"].isin(places)].pivot_table(index=["kernel", "test"], columns="C_ref/C", values="rate", sort=False)
+record.table("table_rates", table.reset_index().rename(columns=str))
+print(table.to_string(float_format="{:.2f}".format))
+on_margin = 1.0 - results.groupby("kernel", sort=False)["removable"].max() / n
+print("\nshare of samples on the margin, which no test could take out")
+print(on_margin.to_string(float_format="{:.2f}".format))
+
+# %% [markdown]
+# ## What stands of the paper's conclusions
+
+# %%
+wide = results.pivot_table(index=["kernel", "C_ref/C"], columns="test", values="rate", sort=False)
+tests = ("BT1", "BT2", "IT")
+falls = {test: int(sum((group[test].diff() < 0.0).sum() for _, group in wide.groupby("kernel", sort=False))) for test in tests}
+steps = len(wide) - len(names)
+better = float((wide["IT"] > wide[["BT1", "BT2"]].max(axis=1)).mean())
+second = int((wide["BT2"] > wide["BT1"]).sum())
+gain = float((wide["IT"] - wide[["BT1", "BT2"]].max(axis=1)).max())
+conclusions = [
+    {
+        "claim": "the rates rise as the reference comes nearer",
+        "paper": "in most cases",
+        "ours": f"of {steps} steps, falls: " + ", ".join(f"{test} {count}" for test, count in falls.items()),
+        "stands": bool(sum(falls.values()) <= 0.1 * 3 * steps),
+    },
+    {
+        "claim": "the intersection test screens more than either ball test",
+        "paper": "always higher",
+        "ours": f"never lower; strictly higher at {better:.0%} of the points, by up to {gain:.2f}",
+        "stands": bool((wide["IT"] >= wide[["BT1", "BT2"]].max(axis=1)).all()),
+    },
+    {
+        "claim": "neither ball test contains the other",
+        "paper": "by the figure",
+        "ours": f"BT2 higher at {second} of {len(wide)} points",
+        "stands": bool(0 < second < len(wide)),
+    },
+]
+comparison = [{"quantity": f"{dataset}: {c['claim']}", "paper": c["paper"], "ours": c["ours"], "note": ""} for c in conclusions]
+record.table("comparison", pd.DataFrame(comparison))
+record.summary(timings={"run": round(seconds, 3)}, conclusions=conclusions)
+limits.unregister()
+for item in conclusions:
+    print(f"{'stands' if item['stands'] else 'does not stand'}: {item['claim']}\n    ours: {item['ours']}")
+
+# %% [markdown]
+# ## Reading the result
+#
+# * **Agrees with the paper:** the tests do more the nearer the reference, and the intersection is never below
+#   the better of its two balls. Ball test 2 alone screens little: its worth is in the intersection, which
+#   gains most at middling distances, where ball 1 is already large and still cut by ball 2.
+# * **How near is near?** The paths of the papers step by some per cent, $C_{\mathrm{ref}}/C \approx 0.9$ and more:
+#   the right end of the pictures, where most of what can be screened is.
+# * **Fine print.** The paper divides by the samples outside the margin as its solver sees them. Here they are
+#   certified, and a sample the solution's own bound leaves open counts only if a test decides it.

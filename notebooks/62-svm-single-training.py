@@ -1,0 +1,290 @@
+# %% [markdown]
+# # One support vector machine on large data
+#
+# SSS14 Table III: a single linear support vector machine for $C = C_{\mathrm{ref}}/0.9$, with the solution for
+# $C_{\mathrm{ref}} = 500\,C_{\min}$ as the reference of the tests. The columns of the paper are the solver on all
+# samples (`full`), with shrinking (`shrink`), each alone and after ball test 1 (`BT1`) or the intersection
+# test (`IT`); all of them start from nothing.
+#
+# But whoever has a reference can also start from it. So three columns are added with the library's default
+# solver: from the reference without any test (`warm`), with the intersection test (`warm+IT`), and with the
+# midpoint gap bound screening on while it solves (`ours`).
+#
+# acoustic, url and the two sets of kdd (up to 19 million rows) are not to be had. In their place stand
+# other large sets, and sparse data made up at such sizes: rows with some tens of entries of length 1, columns
+# as unequal as words, labels from a sparse $w$ with noise.
+
+# %% [markdown]
+# ## Parameters
+#
+# | name | meaning | paper |
+# |---|---|---|
+# | `dataset`, `part` | a data set, or empty: made up | acoustic, url, kdd-a, kdd-b |
+# | `n`, `d`, `entries`, `noise`, `seed` | rows, columns, entries drawn for a row, noise of the labels | |
+# | `multiple`, `factor` | $C_{\mathrm{ref}}/C_{\min}$ and $C_{\mathrm{ref}}/C$ | 500, 0.9 |
+# | `rtol`, `reference_rtol` | relative duality gap of what is timed and of the reference | the solvers' defaults |
+# | `max_sweeps` | largest number of sweeps over the samples | 1000 (LIBLINEAR) |
+# | `repeats` | how often each is timed; medians are shown | 5, means |
+
+# %% tags=["parameters"]
+dataset = ""
+part = "train"
+n = 20000
+d = 20000
+entries = 30.0
+noise = 0.1
+seed = 0
+multiple = 500.0
+factor = 0.9
+rtol = 1e-5
+reference_rtol = 1e-8
+max_sweeps = 1000
+repeats = 3
+output_dir = ""
+
+# %%
+import time
+import warnings
+
+import matplotlib.pyplot as plt
+import numba
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+import safescreen as ss
+from safescreen import datasets, plots, plots_svm_paths, svm
+from safescreen.experiments import Recorder
+from safescreen.svm.paths import solve_screened
+
+record = Recorder(output_dir)
+numba.set_num_threads(1)
+limits = threadpool_limits(1)
+
+# %%
+started = time.process_time()
+if dataset:
+    X, y = datasets.load(dataset, part, return_X_y=True)
+    y = datasets.two_classes(y)
+else:
+    X, y = datasets.sparse_classification(n, d, entries / d, seed, noise=noise)
+samples = ss.Samples(X, y)
+prob = ss.Problem(samples, ss.Hinge())
+C_min = svm.c_min(samples)
+C_ref = multiple * C_min
+C = C_ref / factor
+reading = time.process_time() - started
+name = dataset or f"made up, {X.shape[0]:g} x {X.shape[1]:g}"
+stored = f", {X.nnz / X.shape[0]:.1f} entries a row" if hasattr(X, "nnz") else ""
+print(f"{name}: {X.shape[0]} samples, {X.shape[1]} features{stored}")
+print(f"C_min = {C_min:.2e}, C_ref = {C_ref:.2e}, C = {C:.2e}")
+
+# %% [markdown]
+# ## Reference and tests
+#
+# The reference is solved accurately. The tests ask for one or two products with the data each. The rate is
+# the paper's: samples screened over samples in L or R at the solution, here those which an accurate solution
+# certifies; that solution also judges whether the tests were right.
+
+
+# %%
+def solve(C, rtol, screened=None, start=None, method="hybrid", screening=()):
+    """Solution and its CPU seconds; what does not converge within `max_sweeps` is counted, not hidden."""
+    began = time.process_time()
+    options = {"rtol": rtol, "method": method, "screening": screening, "max_iter": max_sweeps}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.ConvergenceWarning)
+        solution = solve_screened(prob, C, nothing if screened is None else screened, start, **options)
+    return solution, time.process_time() - began
+
+
+nothing = ss.Screened(np.zeros(len(prob), dtype=bool), np.zeros(len(prob), dtype=bool))
+started = time.process_time()
+solve(C_min, 1e-2)  # compiles
+solve(0.5 * C_min, 1e-2, method="unshrunk", screening=("MGB",))
+warm_up = time.process_time() - started
+before, reference_seconds = solve(C_ref, reference_rtol, screening=("MGB",))
+reference = svm.reference(before)
+exact, _ = solve(C, reference_rtol, start=reference, screening=("MGB",))
+
+tests, rule_seconds = {}, {}
+for test, function in (("BT1", svm.ball_test_1), ("IT", svm.intersection_test)):
+    spans = []
+    for _ in range(max(repeats, 2)):
+        began = time.process_time()
+        tests[test] = function(samples, C, reference)
+        spans.append(time.process_time() - began)
+    rule_seconds[test] = float(np.median(spans))
+
+known = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, exact.x, exact.lam, exact.alpha))
+removable = int(np.count_nonzero(known.in_L | known.in_R | tests["IT"].in_L | tests["IT"].in_R))
+rate = {test: (found.n_L + found.n_R) / max(removable, 1) for test, found in tests.items()}
+print(f"in L or R: {removable / len(prob):.3f} of the samples")
+for test, found in tests.items():
+    print(f"{test}: rate {rate[test]:.3f} ({found.n_L} in L, {found.n_R} in R)")
+reach = svm.ball_1(samples, C, reference).radius * float(np.median(samples.norms))
+spread = float(np.std(samples.margins(exact.x)))
+print(f"reach of ball test 1 for a sample of median length {reach:.2f}, standard deviation of the margins {spread:.2f}")
+
+# %% [markdown]
+# ## Run
+#
+# CPU seconds of this process, one thread; a column with a test includes the time of the test. The columns
+# take turns.
+
+# %%
+BT1, IT = tests["BT1"], tests["IT"]
+COLUMNS = {
+    "full": ({"method": "unshrunk"}, ""),
+    "shrink": ({"method": "coordinate"}, ""),
+    "BT1": ({"method": "unshrunk", "screened": BT1}, "BT1"),
+    "shrink+BT1": ({"method": "coordinate", "screened": BT1}, "BT1"),
+    "IT": ({"method": "unshrunk", "screened": IT}, "IT"),
+    "shrink+IT": ({"method": "coordinate", "screened": IT}, "IT"),
+    "warm": ({"start": reference}, ""),
+    "warm+IT": ({"start": reference, "screened": IT}, "IT"),
+    "ours": ({"start": reference, "screened": IT, "screening": ("MGB",)}, "IT"),
+}
+rows = []
+for repeat in range(repeats):
+    for column, (options, test) in COLUMNS.items():
+        solution, seconds = solve(C, rtol, **options)
+        rows.append(
+            {
+                "dataset": dataset or "made up",
+                "n": len(prob),
+                "d": X.shape[1],
+                "method": column,
+                "repeat": repeat,
+                "seconds": seconds + rule_seconds.get(test, 0.0),
+                "rule_seconds": rule_seconds.get(test, 0.0),
+                "rate": rate.get(test, 0.0),
+                "sweeps": solution.n_iter,
+                "relative_gap": solution.gap / solution.primal,
+                "primal": solution.primal,
+                "converged": solution.converged,
+                "threads": 1,
+            }
+        )
+results = pd.DataFrame(rows)
+record.table("results", results)
+print("solves:", len(results))
+
+# %% [markdown]
+# ## Safe, and the same solution
+#
+# No sample that a test took out is on the other side in the accurate solution; the intersection test has
+# everything that ball test 1 has; every column that converged has the same objective.
+
+# %% tags=["SSS14-B3"]
+for found in (BT1, IT):
+    assert not (found.in_L & known.in_R).any() and not (found.in_R & known.in_L).any()
+assert not (BT1.in_L & ~IT.in_L).any() and not (BT1.in_R & ~IT.in_R).any()
+assert rate["BT1"] <= rate["IT"] <= 1.0
+done = results[results["converged"]]
+off = float((done["primal"] / exact.primal - 1.0).abs().max())
+assert exact.converged and off <= 1.1 * rtol
+assert results.loc[results["method"].isin(["warm", "warm+IT", "ours"]), "converged"].all()
+print("safe, nested, and the same objective:", off <= 1.1 * rtol)
+
+# %% [markdown]
+# ## Table
+#
+# The paper's rows are other data on another machine; what can be compared are ratios along a row.
+
+# %% tags=["nbval-ignore-output"]
+PAPER = {
+    "acoustic": [98.2, 2.57, 95.1, 2.21, 47.3, 1.21, 0.0022, 0.0214, 0.178, 0.51],
+    "url": [1881, 327, 1690, 247, 1575, 228, 0.0514, 2.24, 0.108, 0.125],
+    "kdd-a": [2801, 115, 2699, 97.2, 2757, 88.1, 0.203, 2.78, 0.136, 0.136],
+    "kdd-b": [16875, 4558, 7170, 4028, 12002, 3293, 0.432, 5.39, 0.138, 0.139],
+}
+PAPER_COLUMNS = ["full", "shrink", "BT1", "shrink+BT1", "IT", "shrink+IT", "rule BT1", "rule IT", "rate BT1", "rate IT"]
+medians = results.groupby("method", sort=False)["seconds"].median()
+stuck = set(results.loc[~results["converged"], "method"])
+extra = {"rule BT1": rule_seconds["BT1"], "rule IT": rule_seconds["IT"], "rate BT1": rate["BT1"], "rate IT": rate["IT"]}
+table = pd.DataFrame([{**medians.to_dict(), **extra}], index=[dataset or "made up"])
+table = pd.concat([table, pd.DataFrame(PAPER, index=PAPER_COLUMNS).T])
+table.insert(0, "whose", ["ours", *["paper"] * len(PAPER)])
+record.table("table_time", table.reset_index(names="data set"))
+print(table.T.to_string(float_format="{:.3g}".format, na_rep="-"))
+if stuck:
+    print("not converged within the sweeps allowed:", ", ".join(sorted(stuck)))
+print(f"\nreading or making the data {reading:.1f} s, compilation {warm_up:.1f} s, reference {reference_seconds:.2f} s")
+
+# %%
+figure, axes = plots.panels(1, width=5.2, height=3.4)
+plots_svm_paths.dots(medians.to_dict(), cut=sorted(stuck), ax=axes, title=name)
+record.figure("seconds", figure)
+plt.show()
+
+
+# %% [markdown]
+# ## What stands of the paper's conclusions
+
+
+# %% tags=["nbval-ignore-output"]
+def ratios(a, b):
+    """The paper's ratios of two columns, and ours."""
+    theirs = ", ".join(f"{data} {row[PAPER_COLUMNS.index(a)] / row[PAPER_COLUMNS.index(b)]:.2f}" for data, row in PAPER.items())
+    return theirs, float(medians[a] / medians[b])
+
+
+def statement(claim, a, b, theirs=None):
+    """One ratio, which should be below 1."""
+    printed, ours = ratios(a, b) if theirs is None else (theirs, float(medians[a] / medians[b]))
+    return {"claim": f"{claim} ({a} over {b})", "paper": printed, "ours": f"{ours:.2f}", "stands": ours < 1.0}
+
+
+conclusions = [
+    statement("the intersection test makes the plain solver faster", "IT", "full"),
+    statement("ball test 1 speeds up shrinking", "shrink+BT1", "shrink"),
+    statement("the intersection test speeds up shrinking", "shrink+IT", "shrink"),
+    statement("of both, the intersection test is the better", "shrink+IT", "shrink+BT1"),
+    {
+        "claim": "shrinking with the intersection test is the fastest of the six",
+        "paper": "on all four sets",
+        "ours": str(medians.iloc[:6].idxmin()),
+        "stands": medians.iloc[:6].idxmin() == "shrink+IT",
+    },
+    statement("starting from the reference gains more than screening by it", "warm", "shrink+IT", "not in the paper"),
+    statement("the test still pays after a warm start", "warm+IT", "warm", "not in the paper"),
+    statement("so does screening while solving", "ours", "warm", "not in the paper"),
+]
+quantities = [(f"{key}, rate over L and R", rate[key]) for key in ("BT1", "IT")]
+quantities += [(f"{a} over {b}", ratios(a, b)[1]) for a, b in (("IT", "full"), ("shrink+IT", "shrink"))]
+comparison = [
+    {"quantity": quantity, "paper": theirs, "ours": round(float(value), 3), "note": f"paper: other data; ours: {name}"}
+    for (quantity, value), theirs in zip(
+        quantities,
+        (
+            "0.11 to 0.18",
+            "0.13 to 0.51",
+            "0.48 to 0.98",
+            "0.47 to 0.77",
+        ),
+        strict=True,
+    )
+]
+record.table("comparison", pd.DataFrame(comparison))
+timings = {"compile": round(warm_up, 3), "reference": round(reference_seconds, 3), "run": round(float(results["seconds"].sum()), 3)}
+record.summary(timings=timings, conclusions=conclusions)
+limits.unregister()
+for item in conclusions:
+    print(f"{'stands' if item['stands'] else 'does not stand':15} {item['claim']}\n{'':15} ours {item['ours']}; paper {item['paper']}")
+
+# %% [markdown]
+# ## Reading the result
+#
+# * **Stands:** a test of all samples costs as much as a sweep or two; it is safe; the intersection test never
+#   takes out less than ball test 1. What there is to gain is bounded by the rate: with a rate of some ten per
+#   cent, as on url and kdd in the paper, no column after a test can be much more than ten per cent faster
+#   for it, unless the samples taken out are the ones that keep the solver busy.
+# * **Depends on the data:** the rate. Ball test 1 decides a sample if its margin is further from 1 than
+#   $\lVert z_i\rVert$ times the radius, which is $(C - C_{\mathrm{ref}})/(2 C_{\mathrm{ref}})$, a twentieth, of $\lVert w\rVert$. Where many weak features
+#   share the work, as in the made-up rows, $\lVert w\rVert$ is large against the spread of the margins (both are printed
+#   above) and a step of ten per cent in $C$ is too long. $500\,C_{\min}$ means something else on every set too, since
+#   $C_{\min}$ is set by the one sample with the largest margin under the sum of all of them; at 50 times $C_{\min}$ the
+#   rate on the made-up rows is high (run `*-50` of the manifest).
+# * **What the paper's comparison leaves out:** its columns do not start from the reference although the tests
+#   need it. Where a warm start is possible that is the larger gain, and the tests add what they add to it.
