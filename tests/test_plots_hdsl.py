@@ -5,6 +5,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from safescreen import plots_hdsl
+from safescreen.hdsl import SparseSimilarity
 
 matplotlib.use("Agg")
 
@@ -27,3 +28,14 @@ def test_draws_on_given_axes():
     assert plots_hdsl.measured_and_bounds([1, 2], {}, {"bound": ([2, 1], True)}, ax=ax) is ax
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     plt.close(figure)
+
+
+def test_sparsity_marks_entries_by_sign():
+    similarity = SparseSimilarity(np.array([[0, 2, -1], [1, 2, 1]]), np.array([0.9, 0.1]), 1.0, 4)
+    ax = plots_hdsl.sparsity(similarity, title="M", size=10.0)
+    positive, negative = ax.collections
+    assert {tuple(p) for p in positive.get_offsets().tolist()} == {(0, 0), (1, 1), (2, 2), (1, 2), (2, 1)}
+    assert {tuple(p) for p in negative.get_offsets().tolist()} == {(0, 2), (2, 0)}
+    assert positive.get_sizes().max() == 10.0 > negative.get_sizes().max() > positive.get_sizes().min()
+    assert ax.get_title(loc="left") == "M: 7 entries" and ax.get_ylim() == (3.5, -0.5)
+    plt.close("all")

@@ -1,5 +1,7 @@
 """Figures of the notebooks on similarity learning: what was measured against what bounds it."""
 
+import numpy as np
+
 from safescreen.plots import _canvas
 
 __all__ = ["measured_and_bounds", "sparsity"]
@@ -38,7 +40,7 @@ def measured_and_bounds(x, measured, bounds, *, ax=None, title="", xlabel="", yl
 
 
 def sparsity(similarity, *, ax=None, title="", size=3.0):
-    """Draw where the entries of a sparse M are: blue positive, red negative, row 0 on top.
+    """Draw where the entries of a sparse M are: blue positive, red negative, row 0 on top; marks grow with the entries.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ def sparsity(similarity, *, ax=None, title="", size=3.0):
     title : str
         The number of non-zero entries is added.
     size : float
-        Area of a mark in square points.
+        Area of the largest mark in square points; none is smaller than a twentieth of it.
 
     Returns
     -------
@@ -55,10 +57,11 @@ def sparsity(similarity, *, ax=None, title="", size=3.0):
     """
     M = similarity.to_sparse()
     i, j = M.coords
+    areas = size * np.maximum(np.abs(M.data) / np.abs(M.data).max(), 0.05)
     with _canvas(ax, (3.6, 3.8)) as ax:
         for sign, colour, label in ((1, "#0072B2", "positive"), (-1, "#D55E00", "negative")):
             some = sign * M.data > 0.0
-            ax.scatter(j[some], i[some], s=size, color=colour, linewidths=0, label=label)
+            ax.scatter(j[some], i[some], s=areas[some], color=colour, linewidths=0, label=label)
         d = similarity.d
         ax.set(xlim=(-0.5, d - 0.5), ylim=(d - 0.5, -0.5), aspect="equal")
         ax.set_title(f"{title}: {M.count_nonzero()} entries" if title else f"{M.count_nonzero()} entries")
