@@ -277,16 +277,7 @@ print("samples", len(toy), "  screened for every C between:", slow[0].sum(), "in
 # %%
 region = svm.dome(toy.terms, a, b)
 found = svm.dome_test(toy.terms, a, b)
-print(
-    "radius",
-    round(region.ball.radius, 4),
-    "  offset",
-    round(region.offset, 4),
-    "  in L",
-    found.n_L,
-    "  in R",
-    found.n_R,
-)
+print(f"radius {region.ball.radius:.4f}   offset {region.offset:.4f}   in L {found.n_L}   in R {found.n_R}")
 
 # %% [markdown]
 # ## Does it match?
@@ -320,7 +311,7 @@ for C in np.linspace(C_a, C_b, 40):
 print(f"{found.rate:.1%} screened, right for 40 values of C in [{C_a}, {C_b}]; slow and fast agree")
 assert found.rate > 0.5
 
-# the same in more dimensions, every sample against a problem with a known answer: random domes, minimum by projection
+# the same in more dimensions: random domes, the minimum against its dual bound
 rng, worst = np.random.default_rng(2), 0.0
 for _ in range(200):
     d = int(rng.integers(2, 6))
@@ -401,12 +392,7 @@ grid = np.array(
     ]
 )
 values = grid[:, 1] / grid[:, 0] + np.sqrt(np.maximum((1 - grid[:, 0] ** -2) * (1 - grid[:, 1] ** 2), 0.0))
-print(
-    "printed upper bound / true maximum: smallest on a grid",
-    round(float(values.min()), 3),
-    "  at kappa = sqrt 2, tau = 1:",
-    at_end,
-)
+print(f"printed upper bound / true maximum: smallest on a grid {values.min():.3f}, at kappa = sqrt 2, tau = 1: {at_end}")
 assert values.min() >= float(at_end) - 1e-12 and abs(values.min() - float(at_end)) < 1e-2
 
 # %% [markdown]
@@ -465,31 +451,20 @@ C_a, C_b = 0.95 / 1.8, 2.0
 w_a, w_b = solve(pair, C_a).x, solve(pair, C_b).x
 u_printed, u_right = printed(line, w_a, w_b @ w_b)[1], dome_bounds(line, w_a, w_b @ w_b)[1]
 print("w_a", round(float(w_a[0]), 4), "  w_b", round(float(w_b[0]), 4))
-print(
-    "sample 1: margin at C_b",
-    round(float(line[0] @ w_b), 4),
-    "  printed bound",
-    round(float(u_printed[0]), 4),
-    end="  ",
-)
-print("right bound", round(float(u_right[0]), 4))
+print(f"sample 1: margin at C_b {line[0] @ w_b:.4f}   printed bound {u_printed[0]:.4f}   right bound {u_right[0]:.4f}")
 assert u_printed[0] < 1.0 < line[0] @ w_b <= u_right[0] + 1e-6  # in L says the print; in R it is
 reduced = pair.reduce(np.array([True, False]), np.array([False, False]))
 w_wrong = ss.solve(reduced, 1.0 / C_b, tol=1e-12, screening=()).x
 objective = {
     name: 0.5 * float(w @ w) + C_b * total(pair, w) for name, w in (("right", w_b), ("printed", w_wrong))
 }
-print(
-    "solution with sample 1 held in L:",
-    round(float(w_wrong[0]), 4),
-    "  objectives",
-    {k: round(v, 4) for k, v in objective.items()},
-)
+rounded = {key: round(value, 4) for key, value in objective.items()}
+print(f"solution with sample 1 held in L: {w_wrong[0]:.4f}   objectives {rounded}")
 assert objective["printed"] > 2.0 * objective["right"]
 by_library = svm.dome_test(pair.terms, solve(pair, C_a), solve(pair, C_b))
 assert not by_library.in_L[0]
 
-# consistent? the three readings on 40 000 samples above; safe for R, not for L; tight except in the last row of the table
+# the readings on 40 000 samples above: safe for R, not for L
 assert wrong_R["as defined"] == 0 and tally["as defined"]["u too low"] > 1000
 low_c, high_c = corrected(line, w_a, w_b @ w_b)
 assert np.allclose(high_c, u_right) and np.allclose(low_c, dome_bounds(line, w_a, w_b @ w_b)[0])

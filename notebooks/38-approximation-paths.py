@@ -246,9 +246,8 @@ print("gap of an inexact pair = |w - rho v|^2/2 + rho C0 phi:", True)
 
 # %% tags=["nbval-ignore-output"]
 broken = kept = 0
-print(
-    f"{'C0/C_min':>9}{'method':>12}{'gap/eps':>9}{'promised':>10}{'error/eps':>11}{'library':>9}{'error/eps':>11}"
-)
+columns = ("method", 12), ("gap/eps", 9), ("promised", 10), ("error/eps", 11), ("library", 9), ("error/eps", 11)
+print(f"{'C0/C_min':>9}" + "".join(f"{name:>{width}}" for name, width in columns))
 for factor in (10.0, 100.0, 1000.0):
     for method, rtol in (("gradient", 1e-2), ("gradient", 1e-3), ("coordinate", 1e-2)):
         C0_ = factor * svm.c_min(prob.terms)

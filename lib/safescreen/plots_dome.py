@@ -52,10 +52,11 @@ def domes(normal, radius, spheres, points, *, ax=None, title=""):
             grid = np.meshgrid(*(np.linspace(low[k], high[k], 401) for k in range(2)))
             away = [np.hypot(grid[0] - b.center[0], grid[1] - b.center[1]) - b.radius for b in spheres.values()]
             ax.contourf(*grid, np.max(away, axis=0), levels=[-np.inf, 0.0], colors=[COLOURS["L"]], alpha=0.25, zorder=1)
-        for label, w in points.items():
+        for order, (label, w) in enumerate(points.items()):
             star = label == "optimum"
             ax.plot(*w, "*" if star else "o", color="black", markersize=11 if star else 4.5, linestyle="none", zorder=4)
-            ax.annotate(label, w, xytext=(6, 5), textcoords="offset points", fontsize=9, zorder=5)
+            shift = (8, -4) if star else (-18, -11) if order == 0 else (6, 5)  # near points keep their names apart
+            ax.annotate(label, w, xytext=shift, textcoords="offset points", fontsize=9, zorder=5)
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xlabel="$w_1$", ylabel="$w_2$", title=title)
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
