@@ -36,7 +36,7 @@ def matrices(similarities, *, height=2.6):
 
 
 def pixel_pairs(similarity, shape, *, background=None, ax=None, title=""):
-    """Draw the atoms as lines between the two pixels they join: blue for the sign +, red for -, wide for a large weight.
+    """Draw the atoms as lines between the two pixels they join: blue for the sign +, orange for -, wide for a large weight.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def curves(named, *, ax=None, title="", xlabel="", ylabel="", log="xy", marks=Fa
     log : {"", "x", "y", "xy"}
         Logarithmic axes.
     marks : bool
-        Dots at the points.
+        Dots at the points; on a logarithmic axis ticks as well.
 
     Returns
     -------
@@ -122,6 +122,9 @@ def curves(named, *, ax=None, title="", xlabel="", ylabel="", log="xy", marks=Fa
         for colour, (name, (x, y)) in zip(colours, named.items(), strict=False):
             ax.plot(x, y, "-o" if marks else "-", color=colour, markersize=4, label=name)
         ax.set(xlabel=xlabel, ylabel=ylabel, xscale="log" if "x" in log else "linear", yscale="log" if "y" in log else "linear")
+        if marks and "x" in log:
+            ax.set_xticks(x, [f"{value:g}" for value in x])
+            ax.minorticks_off()
         ax.set_title(title)
         ax.legend(loc="best")
     return ax
