@@ -70,8 +70,11 @@ def path_lines(curves, *, ax=None, title="", ylabel="screening rate", span=None,
         if one:
             ax.axhline(1.0, color="#555555", linewidth=0.8, zorder=0)
             ax.set_yscale("log")
+            _plain_ticks(ax.yaxis)
         ax.set_ylim(limits)
-        ax.set_xlim((min(span), max(span)) if span else None)
+        if span:
+            ax.set_xlim(min(span), max(span))
+            _plain_ticks(ax.xaxis)
         ax.invert_xaxis()
         ax.grid(axis="y", color="#E6E6E6", linewidth=0.8)
         ax.legend(loc="best", ncols=1 + (len(curves) > 5))
@@ -141,6 +144,15 @@ def _edges(lams):
     logs = np.log(np.asarray(lams, dtype=float))
     half = 0.5 * np.diff(logs) if logs.size > 1 else np.array([0.1])
     return np.exp(np.concatenate(([logs[0] - half[0]], logs[:-1] + half if logs.size > 1 else [], [logs[-1] + half[-1]])))
+
+
+def _plain_ticks(axis):
+    """Write 1, 2 and 5 of each decade as plain numbers, for short logarithmic axes."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _running_median(values, width):

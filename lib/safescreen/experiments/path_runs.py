@@ -59,7 +59,7 @@ def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
     X : array of shape (m, d)
     y : array of shape (m,)
     """
-    X, y = datasets.load(name, return_X_y=True)
+    X, y = datasets.load(name, next(iter(datasets.info(name).parts)), return_X_y=True)
     X = X.toarray() if hasattr(X, "toarray") else X
     if n_components:
         X = X - X.mean(axis=0)
