@@ -281,10 +281,10 @@ for item in conclusions:
 #   cent, as on url and kdd in the paper, no column after a test can be much more than ten per cent faster
 #   for it, unless the samples taken out are the ones that keep the solver busy.
 # * **Depends on the data:** the rate. Ball test 1 decides a sample if its margin is further from 1 than
-#   $\lVert z_i\rVert$ times the radius, which is $(C - C_{\mathrm{ref}})/(2 C_{\mathrm{ref}})$, a twentieth, of $\lVert w\rVert$. Where many weak features
-#   share the work, as in the made-up rows, $\lVert w\rVert$ is large against the spread of the margins (both are printed
-#   above) and a step of ten per cent in $C$ is too long. $500\,C_{\min}$ means something else on every set too, since
-#   $C_{\min}$ is set by the one sample with the largest margin under the sum of all of them; at 50 times $C_{\min}$ the
-#   rate on the made-up rows is high (run `*-50` of the manifest).
+#   $\lVert z_i\rVert$ times the radius, which is $(C - C_{\mathrm{ref}})/(2 C_{\mathrm{ref}})$, a twentieth, of $\lVert w\rVert$.
+#   Where many weak features share the work, as in the made-up rows, $\lVert w\rVert$ is large against the spread of the
+#   margins (both are printed above) and a step of ten per cent in $C$ is too long. $500\,C_{\min}$ means something
+#   else on every set too, since $C_{\min}$ is set by the one sample with the largest margin under the sum of all of
+#   them; at 50 times $C_{\min}$ the rate on the made-up rows is high (run `n200000-50` of the manifest).
 # * **What the paper's comparison leaves out:** its columns do not start from the reference although the tests
 #   need it. Where a warm start is possible that is the larger gain, and the tests add what they add to it.
