@@ -1,18 +1,18 @@
 # %% [markdown]
 # # A similarity made of pairs of features
 #
-# HDSL19 learns a similarity $x^\top M x'$ in so many dimensions that $M$ can never be written down. What makes
-# it possible is the shape of the set in which $M$ is looked for.
+# HDSL19 learns a similarity $x^\top M x'$ in so many dimensions that $M$ can never be written down. What
+# makes it possible is the shape of the set in which $M$ is looked for.
 #
 # At the end you will have seen
 #
 # * what an atom does to a similarity, and why mixtures of atoms are positive semidefinite without anybody
 #   projecting;
-# * exactly which matrices are mixtures: diagonally dominant ones of trace $2\lambda$ in which no single feature
-#   has more than half of the excess;
+# * exactly which matrices are mixtures: diagonally dominant ones of trace $2\lambda$ in which no single
+#   feature has more than half of the excess;
 # * the gradient of $d^2$ entries held as a sparse matrix between *points*;
-# * a training on the digits whose every iterate is feasible, with the objective of a dense evaluation, and a
-#   picture of $M$ growing atom by atom;
+# * a training on the digits whose every iterate is feasible, with the objective of a dense evaluation,
+#   and a picture of $M$ growing atom by atom;
 # * what these matrices cannot do.
 
 # %%
@@ -32,14 +32,14 @@ from safescreen.hdsl.forward import exact
 # %% [markdown]
 # ## The problem
 #
-# Triplets say: $x_t$ should be more similar to $y_t$ than to $z_t$. With $A_t = x_t (y_t - z_t)^\top$ this
-# reads $\langle A_t, M\rangle = x_t^\top M y_t - x_t^\top M z_t > 0$, and one would like 1.
+# Triplets say: $x_t$ should be more similar to $y_t$ than to $z_t$. With $A_t = x_t (y_t - z_t)^\top$
+# this reads $\langle A_t, M\rangle = x_t^\top M y_t - x_t^\top M z_t > 0$, and one would like 1.
 #
 # > $$\min_{M \in D_\lambda} f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle), \qquad
 # > D_\lambda = \mathrm{conv} \{ \lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j \}$$
 # >
-# > (HDSL19 problem 4), where $\ell(u)$ is 0 for $u \ge 1$, $\frac12 - u$ for $u \le 0$ and $\frac12 (1-u)^2$
-# > between.
+# > (HDSL19 problem 4), where $\ell(u)$ is 0 for $u \ge 1$, $\frac12 - u$ for $u \le 0$ and
+# > $\frac12 (1-u)^2$ between.
 #
 # | symbol | paper | code |
 # |---|---|---|
@@ -48,7 +48,8 @@ from safescreen.hdsl.forward import exact
 # | $M$ | $M$ | `SparseSimilarity`: `atoms`, `weights` |
 # | $L$ with $M = L^\top L$ | $L^\top$ | `factor()` |
 #
-# The loss is the smoothed hinge of the rest of the book with $\gamma = 1$: convex, of slope between $-1$ and 0.
+# The loss is the smoothed hinge of the rest of the book with $\gamma = 1$: convex, of slope between $-1$
+# and 0.
 
 # %%
 loss = ss.SmoothedHinge(gamma=1.0)
@@ -58,9 +59,10 @@ print("minus its slope:         ", loss.alpha(np.array([-1.0, 0.0, 0.5, 1.0, 2.0
 # %% [markdown]
 # ## What an atom does
 #
-# $x^\top (e_i \pm e_j)(e_i \pm e_j)^\top x' = (x_i \pm x_j)(x'_i \pm x'_j) = x_i x'_i + x_j x'_j \pm (x_i x'_j
-# + x_j x'_i)$. Both signs reward a feature that is in both points. The sign $+$ also rewards feature $i$ here
-# with feature $j$ there, as if they were synonyms; the sign $-$ punishes it. With words as features:
+# $x^\top (e_i \pm e_j)(e_i \pm e_j)^\top x' = (x_i \pm x_j)(x'_i \pm x'_j) = x_i x'_i + x_j x'_j \pm (x_i
+# x'_j + x_j x'_i)$. Both signs reward a feature that is in both points. The sign $+$ also rewards feature
+# $i$ here with feature $j$ there, as if they were synonyms; the sign $-$ punishes it. With words as
+# features:
 
 # %%
 words = ["ball", "goal", "vote"]
@@ -81,16 +83,16 @@ assert similar[0, 1] > 0.0 > similar[1, 2]
 # * the trace is $2 \lambda$, and the absolute entries sum to at most $4 \lambda$;
 # * $M_{ii} \ge \sum_{j \ne i} |M_{ij}|$: $M$ is *diagonally dominant*, hence positive semidefinite.
 #
-# What is left on the diagonal, $r_i = M_{ii} - \sum_{j \ne i} |M_{ij}| \ge 0$, comes from pairs of atoms with
-# both signs, since $(P^{(ij)} + N^{(ij)})/2 = \lambda (e_i e_i^\top + e_j e_j^\top)$: always two features at a
-# time, in equal parts. Sums of such pairs can be any $r \ge 0$ with
+# What is left on the diagonal, $r_i = M_{ii} - \sum_{j \ne i} |M_{ij}| \ge 0$, comes from pairs of atoms
+# with both signs, since $(P^{(ij)} + N^{(ij)})/2 = \lambda (e_i e_i^\top + e_j e_j^\top)$: always two
+# features at a time, in equal parts. Sums of such pairs can be any $r \ge 0$ with
 #
 # $$r_i \le \sum_{j \ne i} r_j \quad\text{for every } i ,$$
 #
 # and no others (think of the $r_i$ as numbers of neighbours in a graph with multiple edges). Therefore
 #
-# > $D_\lambda$ is the set of symmetric, diagonally dominant matrices of trace $2\lambda$ in which no $r_i$ is
-# > more than half of $\sum_j r_j$.
+# > $D_\lambda$ is the set of symmetric, diagonally dominant matrices of trace $2\lambda$ in which no
+# > $r_i$ is more than half of $\sum_j r_j$.
 #
 # The paper does not say this. Is it right? A linear program decides whether a matrix is a mixture; random
 # matrices near the border are put to both tests.
@@ -99,7 +101,11 @@ assert similar[0, 1] > 0.0 > similar[1, 2]
 lam, a, b, c = sp.symbols("lambda a b c", positive=True)
 P = lam * sp.Matrix([[1, 1], [1, 1]])
 N = lam * sp.Matrix([[1, -1], [-1, 1]])
-assert (P + N) / 2 == lam * sp.eye(2) and P.eigenvals() == {2 * lam: 1, 0: 1} and N.eigenvals() == {2 * lam: 1, 0: 1}
+assert (
+    (P + N) / 2 == lam * sp.eye(2)
+    and P.eigenvals() == {2 * lam: 1, 0: 1}
+    and N.eigenvals() == {2 * lam: 1, 0: 1}
+)
 
 
 def atoms_of(d, scale):
@@ -112,14 +118,21 @@ def is_mixture(M, scale):
     """By linear programming: are there weights?"""
     atoms = atoms_of(len(M), scale)[1]
     equations = np.vstack((atoms[:, *np.triu_indices(len(M))].T, np.ones(len(atoms))))
-    answer = linprog(np.zeros(len(atoms)), A_eq=equations, b_eq=np.append(M[np.triu_indices(len(M))], 1.0), method="highs")
+    answer = linprog(
+        np.zeros(len(atoms)),
+        A_eq=equations,
+        b_eq=np.append(M[np.triu_indices(len(M))], 1.0),
+        method="highs",
+    )
     return answer.status == 0
 
 
 def passes(M, scale):
     """By the characterisation."""
     r = 2.0 * np.diag(M) - np.abs(M).sum(axis=1)
-    return bool(np.isclose(np.trace(M), 2 * scale) and r.min() >= -1e-9 and 2 * r.max() <= r.sum() + 1e-9)
+    return bool(
+        np.isclose(np.trace(M), 2 * scale) and r.min() >= -1e-9 and 2 * r.max() <= r.sum() + 1e-9
+    )
 
 
 rng, inside = np.random.default_rng(0), 0
@@ -132,7 +145,10 @@ for _ in range(400):
     scale = np.trace(M) / 2
     assert is_mixture(M, scale) == passes(M, scale)
     inside += passes(M, scale)
-print(f"400 random symmetric matrices: {inside} are mixtures; linear program and characterisation always agree")
+print(
+    f"400 random symmetric matrices: {inside} are mixtures; "
+    "linear program and characterisation always agree"
+)
 assert 100 < inside < 300
 
 # %% [markdown]
@@ -166,12 +182,17 @@ keys, atoms = atoms_of(8, 2.0)
 weights = rng.dirichlet(np.full(len(atoms), 0.1))
 M = np.tensordot(weights, atoms, 1)
 value, G = dense(X, triplets, M)
-slopes = loss.alpha(np.einsum("ti,ij,tj->t", X[triplets[:, 0]], M, X[triplets[:, 1]] - X[triplets[:, 2]]))
+slopes = loss.alpha(
+    np.einsum("ti,ij,tj->t", X[triplets[:, 0]], M, X[triplets[:, 1]] - X[triplets[:, 2]])
+)
 W = np.zeros((15, 15))
 np.add.at(W, (triplets[:, 0], triplets[:, 1]), slopes)
 np.add.at(W, (triplets[:, 0], triplets[:, 2]), -slopes)
 assert np.allclose(G, -X.T @ W @ X / 40)
-print(f"objective {value:.4f}; gradient of {G.size} entries = -X'WX/T with {np.count_nonzero(W)} entries in W")
+print(
+    f"objective {value:.4f}; gradient of {G.size} entries = -X'WX/T with {np.count_nonzero(W)} "
+    "entries in W"
+)
 
 # %% [markdown]
 # ### The library
@@ -188,15 +209,18 @@ for i in range(8):
 best = exact(constraints)
 products = np.einsum("kij,ij->k", atoms, G)
 assert keys[np.argmin(products)] == best[:3] and np.isclose(products.min(), -2.0 * best.value / 40)
-print(f"rows and diagonal of the gradient: equal; best atom {best[:3]}, product {products.min():.4f}: equal")
+print(
+    f"rows and diagonal of the gradient: equal; best atom {best[:3]}, product {products.min():.4f}: "
+    "equal"
+)
 
 # %% [markdown]
 # ## Every iterate is feasible
 #
-# The digits of scikit-learn, 300 images of 64 grey levels, for each the 3 most similar images of the same digit
-# and the 5 most similar of others: 4500 triplets. After every one of the first 60 iterations: weights on the
-# simplex, $M$ positive semidefinite and in $D_\lambda$ by the characterisation above, $M = L^\top L$, and the
-# objective that the solver reports is that of the dense evaluation.
+# The digits of scikit-learn, 300 images of 64 grey levels, for each the 3 most similar images of the same
+# digit and the 5 most similar of others: 4500 triplets. After every one of the first 60 iterations:
+# weights on the simplex, $M$ positive semidefinite and in $D_\lambda$ by the characterisation above,
+# $M = L^\top L$, and the objective that the solver reports is that of the dense evaluation.
 
 # %%
 images, labels = datasets.load("digits", return_X_y=True)
@@ -211,37 +235,52 @@ for k in range(1, 60):
     lowest = min(lowest, np.linalg.eigvalsh(M)[0])
     assert similarity.weights.min() > 0.0 and np.isclose(similarity.weights.sum(), 1.0, rtol=1e-14)
     assert passes(M, scale) and np.allclose(L.T @ L, M, atol=1e-13) and len(similarity) <= k + 1
-    assert np.isclose(loss.value(np.sum((x @ M) * step, axis=1)).mean(), history[k].objective, rtol=1e-12)
+    assert np.isclose(
+        loss.value(np.sum((x @ M) * step, axis=1)).mean(), history[k].objective, rtol=1e-12
+    )
 assert lowest > -1e-13
-print(f"59 iterates: all feasible, no eigenvalue below -1e-13; objective {history[1].objective:.4f} to {history[-1].objective:.4f}")
+print(
+    "59 iterates: all feasible, no eigenvalue below -1e-13; "
+    f"objective {history[1].objective:.4f} to {history[-1].objective:.4f}"
+)
 
 # %% [markdown]
 # ## M grows
 #
-# $M$ at four iterations, 64 x 64, blue for positive entries. Below, the atoms as lines between the two pixels
-# that they join, on the mean image; blue for $+$, red for $-$.
+# $M$ at four iterations, 64 x 64, blue for positive entries. Below, the atoms as lines between the two
+# pixels that they join, on the mean image; blue for $+$, orange for $-$.
 
 # %%
-growing = {f"k = {k}": FrankWolfe(scale, forward="exact", max_iter=k).fit(train, near).similarity_ for k in (1, 5, 20, 400)}
+growing = {
+    f"k = {k}": FrankWolfe(scale, forward="exact", max_iter=k).fit(train, near).similarity_
+    for k in (1, 5, 20, 400)
+}
 plots_frank_wolfe.matrices(growing)
 plt.show()
 figure, axes = plots.panels(4, width=10.4, height=2.8)
 for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
     title = f"{name}: {len(similarity)} atoms"
-    plots_frank_wolfe.pixel_pairs(similarity, (8, 8), background=train.mean(axis=0).reshape(8, 8), ax=ax, title=title)
+    plots_frank_wolfe.pixel_pairs(
+        similarity, (8, 8), background=train.mean(axis=0).reshape(8, 8), ax=ax, title=title
+    )
 plt.show()
 
 # %% [markdown]
-# Pairs of distant pixels, mostly with a minus sign: "ink here and not there". Does it help? Error of the 3
-# nearest neighbours by similarity on 400 other images, against the dot product ($M = I$):
+# An orange line says "ink here and not there". Does it help? Error of the 3 nearest neighbours by
+# similarity on 400 other images, against the dot product ($M = I$):
 
 # %%
 check = NeighborError(train, labels[:300], images[300:700], labels[300:700])
 identity = SparseSimilarity(
-    np.array([(i, j, s) for i, j in itertools.combinations(range(64), 2) for s in (-1, 1)]), np.full(64 * 63, 1 / (64 * 63)), 1.0, 64
+    np.array([(i, j, s) for i, j in itertools.combinations(range(64), 2) for s in (-1, 1)]),
+    np.full(64 * 63, 1 / (64 * 63)),
+    1.0,
+    64,
 )
 assert np.allclose(identity.to_sparse().toarray(), np.eye(64) / 32)
-errors = {"dot product": check(identity)} | {name: check(similarity) for name, similarity in growing.items()}
+errors = {"dot product": check(identity)} | {
+    name: check(similarity) for name, similarity in growing.items()
+}
 for name, similarity in ({"dot product": None} | growing).items():
     used = "64 features" if similarity is None else f"{similarity.features.size} features"
     print(f"{name:12} {used:12} error {errors[name]:.3f}")
@@ -253,9 +292,9 @@ learned = FrankWolfe(300.0, forward="exact", max_iter=100).fit(unit[:300], near_
 print(f"images of unit length: dot product {check(identity):.3f}, learned {check(learned):.3f}")
 
 # %% [markdown]
-# It does where the plain dot product is bad, because bright images are similar to everything. With all images
-# scaled to unit length the dot product is hard to beat: 64 pixels in all of which something may be are not what
-# this method is made for. That is thousands of features of which a point has a few.
+# It does where the plain dot product is bad, because bright images are similar to everything. With all
+# images scaled to unit length the dot product is hard to beat: 64 pixels in all of which something may be
+# are not what this method is made for. That is thousands of features of which a point has a few.
 
 # %% [markdown]
 # ## Break it
@@ -275,45 +314,60 @@ assert np.linalg.eigvalsh(M)[0] < -0.01
 # %% [markdown]
 # ### Four entries of another shape
 #
-# The matrix $\begin{pmatrix}1 & 2\\ 2 & 4\end{pmatrix}$ has four entries, is positive semidefinite and of rank
-# one. It is not diagonally dominant, so it is no mixture: features can only be combined with equal weight. And
-# the best *single* feature, $2\lambda e_1 e_1^\top$, is out of reach: $r_1$ is all of the excess.
+# The matrix $\begin{pmatrix}1 & 2\\ 2 & 4\end{pmatrix}$ has four entries, is positive semidefinite and of
+# rank one. It is not diagonally dominant, so it is no mixture: features can only be combined with equal
+# weight. And the best *single* feature, $2\lambda e_1 e_1^\top$, is out of reach: $r_1$ is all of the
+# excess.
 
 # %%
-for name, M in (("(1,2)(1,2)'", np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 0.0, 0.0]])), ("e1 e1'", np.diag([1.0, 0.0, 0.0]))):
-    print(f"{name:12} smallest eigenvalue {abs(np.linalg.eigvalsh(M)[0]):.1f}, mixture: {is_mixture(M, np.trace(M) / 2)}")
+for name, M in (
+    ("(1,2)(1,2)'", np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 0.0, 0.0]])),
+    ("e1 e1'", np.diag([1.0, 0.0, 0.0])),
+):
+    print(
+        f"{name:12} smallest eigenvalue {abs(np.linalg.eigvalsh(M)[0]):.1f}, mixture: "
+        f"{is_mixture(M, np.trace(M) / 2)}"
+    )
     assert not is_mixture(M, np.trace(M) / 2) and not passes(M, np.trace(M) / 2)
 
 # %% [markdown]
-# What does that cost? If only the first of $d$ features tells classes apart and the others are noise, the best
-# mixture gives half of the trace to partners of feature 1. With many partners, a little to each, their noise
-# averages out.
+# What does that cost? If only the first of $d$ features tells classes apart and the others are noise, the
+# best mixture gives half of the trace to partners of feature 1. With many partners, a little to each,
+# their noise averages out.
 
 # %%
 rng = np.random.default_rng(3)
 y = np.arange(60) % 2
 noisy = rng.normal(0.0, 0.5, (60, 10))
 noisy[:, 0] = np.where(y == 1, 1.0, -1.0) + rng.normal(0.0, 0.3, 60)
-best = FrankWolfe(0.5, forward="exact", max_iter=2000, tol=1e-6).fit(noisy, nearest_triplets(noisy, y, 3, 5))
+best = FrankWolfe(0.5, forward="exact", max_iter=2000, tol=1e-6).fit(
+    noisy, nearest_triplets(noisy, y, 3, 5)
+)
 M, pure = best.similarity_.to_sparse().toarray(), np.diag([1.0] + [0.0] * 9)
 single = dense(noisy, nearest_triplets(noisy, y, 3, 5), pure)[0]
-print(f"share of the trace on feature 1: {M[0, 0] / np.trace(M):.2f}; partners {len(best.similarity_.features) - 1}")
-print(f"objective {best.history_[-1].objective:.4f}, of the single feature with the same trace {single:.4f}")
+print(
+    f"share of the trace on feature 1: {M[0, 0] / np.trace(M):.2f}; "
+    f"partners {len(best.similarity_.features) - 1}"
+)
+print(
+    f"objective {best.history_[-1].objective:.4f}, "
+    f"of the single feature with the same trace {single:.4f}"
+)
 assert M[0, 0] / np.trace(M) <= 0.5 + 1e-9 and single < best.history_[-1].objective
 
 # %% [markdown]
 # ## Exercise
 #
-# Add the atoms $2 \lambda\, e_i e_i^\top$ (which would be "$i = j$", up to scale). Which set do you get, and do
-# trace, rank and number of entries after $k$ steps change?
+# Add the atoms $2 \lambda\, e_i e_i^\top$ (which would be "$i = j$", up to scale). Which set do you get,
+# and do trace, rank and number of entries after $k$ steps change?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# All symmetric diagonally dominant matrices of trace $2\lambda$: the condition on the $r_i$ disappears, as each
-# $r_i$ can be paid alone. (It is known that the extreme rays of the cone of diagonally dominant matrices with
-# non-negative diagonal are exactly these.) The new atoms have rank one and a single entry, so that nothing gets
-# larger. The paper leaves them out, and we follow it.
+# All symmetric diagonally dominant matrices of trace $2\lambda$: the condition on the $r_i$ disappears,
+# as each $r_i$ can be paid alone. (It is known that the extreme rays of the cone of diagonally dominant
+# matrices with non-negative diagonal are exactly these.) The new atoms have rank one and a single entry,
+# so that nothing gets larger. The paper leaves them out, and we follow it.
 #
 # </details>
 
@@ -322,7 +376,12 @@ M = np.diag([1.0, 0.2, 0.1])
 with_singles = np.concatenate((atoms_of(3, 0.65)[1], [2 * 0.65 * np.outer(v, v) for v in np.eye(3)]))
 equations = np.vstack((with_singles.reshape(9, 9).T, np.ones(9)))
 answer = linprog(np.zeros(9), A_eq=equations, b_eq=np.append(M.ravel(), 1.0), method="highs")
-print("diag(1, 0.2, 0.1): mixture of pairs", is_mixture(M, 0.65), " with single features", answer.status == 0)
+print(
+    "diag(1, 0.2, 0.1): mixture of pairs",
+    is_mixture(M, 0.65),
+    " with single features",
+    answer.status == 0,
+)
 assert not is_mixture(M, 0.65) and answer.status == 0
 
 # %% [markdown]
@@ -330,8 +389,8 @@ assert not is_mixture(M, 0.65) and answer.status == 0
 #
 # * **Symmetric.** $A_t$ is not symmetric, $M$ is: only $A_t + A_t^\top$ matters. The gradient is left
 #   unsymmetric in the formulas, and rows are those of $G + G^\top$.
-# * **Sizes.** $k$ atoms: at most $4k$ entries, $2k$ features, rank $k$; `factor()` is the projection to $k$
-#   dimensions whose dot products are the similarities.
+# * **Sizes.** $k$ atoms: at most $4k$ entries, $2k$ features, rank $k$; `factor()` is the projection to
+#   $k$ dimensions whose dot products are the similarities.
 # * **Scale.** $\lambda$ regularises: a small one cannot reach the margin 1. In the paper it is chosen by
 #   validation, as is the number of iterations.
 # * **Where it leads.** How the atoms are found: `41-frank-wolfe-and-away-steps`. What that costs:
@@ -339,8 +398,9 @@ assert not is_mixture(M, 0.65) and answer.status == 0
 #
 # ## References
 #
-# * HDSL19: Liu, Bellet, *Escaping the curse of dimensionality in similarity learning*, Neurocomputing 333,
-#   2019: section 3.1.
-# * Jaggi, *Sparse convex optimization methods for machine learning*, PhD thesis, ETH Zurich 2011: the atoms.
-# * Barker, Carlson, *Cones of diagonally dominant matrices*, Pacific Journal of Mathematics 57, 1975: extreme
-#   rays.
+# * HDSL19: Liu, Bellet, *Escaping the curse of dimensionality in similarity learning*, Neurocomputing
+#   333, 2019: section 3.1.
+# * Jaggi, *Sparse convex optimization methods for machine learning*, PhD thesis, ETH Zurich 2011: the
+#   atoms.
+# * Barker, Carlson, *Cones of diagonally dominant matrices*, Pacific Journal of Mathematics 57, 1975:
+#   extreme rays.

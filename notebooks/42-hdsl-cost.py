@@ -1,18 +1,18 @@
 # %% [markdown]
 # # What an iteration costs
 #
-# A matrix of a million times a million entries is learned, and an iteration takes less than a millisecond. This
-# notebook counts where the work is.
+# A matrix of a million times a million entries is learned, and an iteration takes less than a
+# millisecond. This notebook counts where the work is.
 #
 # At the end you will have seen
 #
 # * the direction search of the paper, in a few lines that count what they do, and the library beside it;
 # * the exponents of the printed table in $s$, $T$, $m$, $k$ and $d$, fitted to counts, and all of them
 #   confirmed as upper bounds;
-# * what the table leaves out: with four lookups a triplet, the $Tk$ of the away direction needs random access
-#   to the points;
-# * why the library does better than $T s^2$ in memory, and than $T k$ in time: it never looks at triplets, only
-#   at pairs of points;
+# * what the table leaves out: with four lookups a triplet, the $Tk$ of the away direction needs random
+#   access to the points;
+# * why the library does better than $T s^2$ in memory, and than $T k$ in time: it never looks at
+#   triplets, only at pairs of points;
 # * one heuristic iteration at $d = 10^6$ that costs what it costs at $d = 10^4$.
 
 # %%
@@ -56,7 +56,9 @@ from safescreen.hdsl.forward import exact, heuristic
 def random_points(n, d, s, seed=0):
     rng = np.random.default_rng(seed)
     columns = np.concatenate([np.sort(rng.choice(d, s, replace=False)) for _ in range(n)])
-    return sparse.csr_array((rng.uniform(0.1, 1.0, n * s), columns, np.arange(0, n * s + 1, s)), shape=(n, d))
+    return sparse.csr_array(
+        (rng.uniform(0.1, 1.0, n * s), columns, np.arange(0, n * s + 1, s)), shape=(n, d)
+    )
 
 
 def some_triplets(n, T, seed=1):
@@ -69,14 +71,18 @@ def some_triplets(n, T, seed=1):
 # %% [markdown]
 # ## The paper's directions, counting
 #
-# Exact: add up $G$ triplet by triplet in a dictionary of entries. Heuristic: the diagonal, a row, another row;
-# a row needs only the triplets that have its feature. `visits` counts multiplications and looked-at entries.
+# Exact: add up $G$ triplet by triplet in a dictionary of entries. Heuristic: the diagonal, a row, another
+# row; a row needs only the triplets that have its feature. `visits` counts multiplications and looked-at
+# entries.
 
 
 # %%
 def rows_of(X):
     """The points as dictionaries."""
-    return [dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True)) for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)]
+    return [
+        dict(zip(X.indices[a:b].tolist(), X.data[a:b].tolist(), strict=True))
+        for a, b in zip(X.indptr[:-1], X.indptr[1:], strict=True)
+    ]
 
 
 def difference(y, z):
@@ -123,7 +129,11 @@ def heuristic_counted(points, triplets, first):
                 for j, b in other.items() if feature in one else ():
                     row[j] = row.get(j, 0.0) + one[feature] * b
                     visits += 1
-        values = {j: diagonal.get(j, 0.0) + abs(row.get(j, 0.0)) for j in row.keys() | diagonal.keys() if j != feature}
+        values = {
+            j: diagonal.get(j, 0.0) + abs(row.get(j, 0.0))
+            for j in row.keys() | diagonal.keys()
+            if j != feature
+        }
         here = diagonal.get(feature, 0.0)
         feature, value = max(values.items(), key=lambda item: item[1])
         kept, visits = max(kept, len(diagonal) + len(row)), visits + len(values)
@@ -153,15 +163,20 @@ constraints.set_slopes(np.ones(len(triplets)))
 slow, visits, kept = exact_counted(points, triplets)
 assert np.isclose(slow, exact(constraints).value)
 for first in range(0, 80, 8):
-    assert np.isclose(heuristic_counted(points, triplets, first)[0], heuristic(constraints, First(first)).value)
-print(f"best value {slow:.4f} from {visits} visits, {kept} entries kept; library: equal, from 10 first features, too")
+    assert np.isclose(
+        heuristic_counted(points, triplets, first)[0], heuristic(constraints, First(first)).value
+    )
+print(
+    f"best value {slow:.4f} from {visits} visits, {kept} entries kept; library: equal, "
+    "from 10 first features, too"
+)
 
 # %% [markdown]
 # ## Exponents
 #
-# One of $d$, $s$, $T$ varies and the others stay; the exponent is the slope of the logarithm of the visits. The
-# heuristic starts at a feature of the first point, so that its row is not empty; its visits are averaged over
-# six.
+# One of $d$, $s$, $T$ varies and the others stay; the exponent is the slope of the logarithm of the
+# visits. The heuristic starts at a feature of the first point, so that its row is not empty; its visits
+# are averaged over six.
 
 
 # %%
@@ -179,7 +194,9 @@ def measured(n=150, d=20_000, s=12, T=300):
 
 ranges = {"d": (2_000, 20_000, 200_000, 1_000_000), "s": (6, 12, 24, 48), "T": (100, 200, 400, 800)}
 names = ("exact: visits", "exact: entries kept", "heuristic: visits", "heuristic: entries kept")
-counts = {key: np.array([measured(**{key: value}) for value in values]) for key, values in ranges.items()}
+counts = {
+    key: np.array([measured(**{key: value}) for value in values]) for key, values in ranges.items()
+}
 fitted = {key: [exponent(ranges[key], counts[key][:, column]) for column in range(4)] for key in ranges}
 print(f"{'exponents in':24}      d      s      T")
 for column, name in enumerate(names):
@@ -203,20 +220,22 @@ print("exact ~ T s^2, heuristic ~ T s, neither with d: confirmed")
 figure, axes = plots.panels(3, width=11.0, height=3.2)
 for ax, key in zip(axes, ranges, strict=True):
     named = {"exact": (ranges[key], counts[key][:, 0]), "heuristic": (ranges[key], counts[key][:, 2])}
-    plots_frank_wolfe.curves(named, ax=ax, marks=True, xlabel=key, ylabel="visits", title=f"against {key}")
+    plots_frank_wolfe.curves(
+        named, ax=ax, marks=True, xlabel=key, ylabel="visits", title=f"against {key}"
+    )
     ax.set_ylim(1e2, 1e7)
 plt.show()
 
 # %% [markdown]
-# What the heuristic keeps is at most $3 T s$ entries, and mostly fewer. The entries kept by the exact search
-# are what makes it expensive in memory: nearly $2 T s^2$ of them when points are sparse, hardly two triplets
-# share one.
+# What the heuristic keeps is at most $3 T s$ entries, and mostly fewer. The entries kept by the exact
+# search are what makes it expensive in memory: nearly $2 T s^2$ of them when points are sparse, hardly
+# two triplets share one.
 #
 # ## A mini-batch
 #
 # Only the triplets of the batch are visited for the direction. What remains of $T$: the margins of all
-# triplets, which the line search needs. So the $m s^2$ and the $m s$ of the table are as before, with $m$ in
-# place of $T$.
+# triplets, which the line search needs. So the $m s^2$ and the $m s$ of the table are as before, with $m$
+# in place of $T$.
 
 # %% tags=["HDSL19-B1"]
 X, triplets = random_points(150, 20_000, 12), some_triplets(150, 3200)
@@ -224,7 +243,12 @@ points, rng, batches = rows_of(X), np.random.default_rng(2), (100, 200, 400, 800
 by_batch = []
 for m in batches:
     batch = triplets[rng.choice(len(triplets), m, replace=False)]
-    by_batch.append((exact_counted(points, batch)[1], np.mean([heuristic_counted(points, batch, f)[1] for f in X.indices[:4].tolist()])))
+    by_batch.append(
+        (
+            exact_counted(points, batch)[1],
+            np.mean([heuristic_counted(points, batch, f)[1] for f in X.indices[:4].tolist()]),
+        )
+    )
 powers = [exponent(batches, column) for column in np.array(by_batch).T]
 print(f"exponents in m: exact {powers[0]:.2f}, heuristic {powers[1]:.2f}")
 assert all(abs(power - 1) < 0.1 for power in powers)
@@ -232,16 +256,16 @@ assert all(abs(power - 1) < 0.1 for power in powers)
 # %% [markdown]
 # ## The away direction
 #
-# The value of an active atom is $\langle B, G\rangle = -\frac\lambda T \sum_t g_t\, (x_i \pm x_j)(v_i \pm v_j)$
-# with $v = y - z$: six numbers of three points a triplet, for each of $k$ atoms, $T k$ in all; if a point is a
-# list of entries that must be searched, $T k \log s$. The library gathers the slopes of all triplets in one
-# sparse matrix between points,
+# The value of an active atom is $\langle B, G\rangle = -\frac\lambda T \sum_t g_t\, (x_i \pm x_j)(v_i \pm
+# v_j)$ with $v = y - z$: six numbers of three points a triplet, for each of $k$ atoms, $T k$ in all; if a
+# point is a list of entries that must be searched, $T k \log s$. The library gathers the slopes of all
+# triplets in one sparse matrix between points,
 #
 # $$W = \sum_t g_t\, (e_x e_y^\top - e_x e_z^\top), \qquad -\tfrac{T}{\lambda} \langle B, G\rangle = p^\top W p,
 # \qquad p = X (e_i \pm e_j) ,$$
 #
-# and visits for an atom only the points that *have* its features, and their partners in $W$. Counted from the
-# data, for the active atoms of a real run:
+# and visits for an atom only the points that *have* its features, and their partners in $W$. Counted from
+# the data, for the active atoms of a real run:
 
 
 # %% tags=["HDSL19-B1"]
@@ -255,7 +279,9 @@ def away_visits(X, triplets, atoms):
     columns = X.tocsc()
     size = np.diff(columns.indptr)
     rarer = np.where(size[atoms[:, 0]] <= size[atoms[:, 1]], atoms[:, 0], atoms[:, 1])
-    touched = np.array([partners[columns.indices[columns.indptr[i] : columns.indptr[i + 1]]].sum() for i in rarer])
+    touched = np.array(
+        [partners[columns.indices[columns.indptr[i] : columns.indptr[i + 1]]].sum() for i in rarer]
+    )
     return np.cumsum(touched)
 
 
@@ -264,7 +290,10 @@ solver = FrankWolfe(30.0, forward="exact", max_iter=400).fit(X, triplets)
 atoms = np.random.default_rng(3).permutation(solver.similarity_.atoms)
 visits, k = away_visits(X, triplets, atoms), np.arange(1, len(atoms) + 1)
 print(f"{len(atoms)} active atoms after 400 iterations")
-print(f"exponent in k: {exponent(k[5:], visits[5:]):.2f};  visits / (T k): {visits[-1] / (3000 * k[-1]):.4f}")
+print(
+    f"exponent in k: {exponent(k[5:], visits[5:]):.2f};  visits / (T k): "
+    f"{visits[-1] / (3000 * k[-1]):.4f}"
+)
 assert abs(exponent(k[5:], visits[5:]) - 1) < 0.1 and np.all(visits <= 3000 * k)
 values = np.empty(len(atoms))
 constraints = Constraints(X, triplets)
@@ -272,16 +301,19 @@ slopes = np.random.default_rng(4).uniform(size=3000)
 constraints.set_slopes(slopes[constraints.order])
 compact = np.column_stack((np.searchsorted(constraints.features, atoms[:, :2]), atoms[:, 2]))
 x, near, far = (X[triplets[:, c]].toarray() for c in range(3))
-by_triplets = [slopes @ ((x[:, i] + sign * x[:, j]) * ((near - far)[:, i] + sign * (near - far)[:, j])) for i, j, sign in atoms]
+by_triplets = [
+    slopes @ ((x[:, i] + sign * x[:, j]) * ((near - far)[:, i] + sign * (near - far)[:, j]))
+    for i, j, sign in atoms
+]
 assert np.allclose(constraints.atom_values(compact, values), by_triplets)
 print("library and sum over triplets: equal")
 
 # %% [markdown]
 # ## Memory
 #
-# The library keeps the points by row and by column, the triplets, the entries of $W$, and, where that is not
-# more than that, a list of shared features of each pair. Never $G$. Here is the size of all its arrays, in
-# numbers of 8 bytes for each triplet and stored entry:
+# The library keeps the points by row and by column, the triplets, the entries of $W$, and, where that is
+# not more than that, a list of shared features of each pair. Never $G$. Here is the size of all its
+# arrays, in numbers of 8 bytes for each triplet and stored entry:
 
 
 # %% tags=["HDSL19-B1"]
@@ -290,7 +322,9 @@ def arrays_in(thing):
         return thing.nbytes
     if isinstance(thing, tuple | list):
         return sum(map(arrays_in, thing))
-    return sum(map(arrays_in, (thing.indptr, thing.indices, thing.data))) if sparse.issparse(thing) else 0
+    return (
+        sum(map(arrays_in, (thing.indptr, thing.indices, thing.data))) if sparse.issparse(thing) else 0
+    )
 
 
 def size_of(n=300, d=10_000, s=20, T=3000):
@@ -309,13 +343,13 @@ for change in ({}, {"d": 100_000}, {"d": 1_000_000}, {"s": 40}, {"s": 80}, {"T":
 assert max(shown) < 20.0 and shown[2] < 1.3 * shown[0]
 
 # %% [markdown]
-# A constant times $T + \mathrm{nnz}(X)$, whatever $d$ is, and without the $T s^2$ of the table: the gradient is
-# never stored, its rows are made on demand.
+# A constant times $T + \mathrm{nnz}(X)$, whatever $d$ is, and without the $T s^2$ of the table: the
+# gradient is never stored, its rows are made on demand.
 #
 # ## Seconds
 #
-# Processor time of the library (not compared between machines). First against $d$, for 500 points of 30 entries
-# and 5000 triplets.
+# Processor time of the library (not compared between machines). First against $d$, for 500 points of 30
+# entries and 5000 triplets.
 
 
 # %% tags=["nbval-ignore-output"]
@@ -331,12 +365,17 @@ def seconds(function, before, repeats=9):
 
 
 def timed(n=500, d=10_000, s=30, T=5000):
-    constraints, rng = Constraints(random_points(n, d, s), some_triplets(n, T)), np.random.default_rng(0)
+    constraints, rng = (
+        Constraints(random_points(n, d, s), some_triplets(n, T)),
+        np.random.default_rng(0),
+    )
 
     def before():
         constraints.set_slopes(np.ones(T))
 
-    return seconds(lambda: heuristic(constraints, rng), before), seconds(lambda: exact(constraints), before, 3)
+    return seconds(lambda: heuristic(constraints, rng), before), seconds(
+        lambda: exact(constraints), before, 3
+    )
 
 
 dimensions = (10_000, 100_000, 1_000_000)
@@ -356,19 +395,26 @@ print(f"an iteration at d = 10^6 / at d = 10^4: {iterations[-1] / iterations[0]:
 larger = {"s": (15, 30, 60, 120), "T": (2500, 5000, 10_000, 20_000)}
 by = {key: np.array([timed(**{key: value}) for value in values]) for key, values in larger.items()}
 figure, axes = plots.panels(3, width=11.0, height=3.2)
-for ax, (key, x, y) in zip(axes, (("d", dimensions, by_d), *((key, larger[key], by[key]) for key in larger)), strict=True):
+for ax, (key, x, y) in zip(
+    axes, (("d", dimensions, by_d), *((key, larger[key], by[key]) for key in larger)), strict=True
+):
     named = {name: (x, 1e3 * y[:, column]) for column, name in ((1, "exact"), (0, "heuristic"))}
-    plots_frank_wolfe.curves(named, ax=ax, marks=True, xlabel=key, ylabel="ms", title=f"processor time against {key}")
+    plots_frank_wolfe.curves(
+        named, ax=ax, marks=True, xlabel=key, ylabel="ms", title=f"processor time against {key}"
+    )
 plt.show()
 for key in larger:
     powers = [exponent(larger[key], by[key][:, column]) for column in (0, 1)]
     print(f"exponent of the time in {key}: heuristic {powers[0]:.2f}, exact {powers[1]:.2f}")
 
 # %% [markdown]
+# The exponents of the time are below those of the counts at these sizes, where fixed costs of a call and
+# passes over all features in use still weigh.
+#
 # ## Break it
 #
-# "No $d$" assumes that $s$ does not grow with $d$. For dense points $s = d$, and the exponents in $d$ are 2 and
-# 1.
+# "No $d$" assumes that $s$ does not grow with $d$. For dense points $s = d$, and the exponents in $d$ are
+# 2 and 1.
 
 # %%
 widths = (8, 16, 32, 64)
@@ -382,21 +428,21 @@ print(f"dense points, exponents in d: exact {powers[0]:.2f}, heuristic {powers[1
 assert abs(powers[0] - 2) < 0.1 and abs(powers[1] - 1) < 0.15
 
 # %% [markdown]
-# And what does not depend on $d$ is the cost of an iteration. How much an iteration of the heuristic achieves
-# does depend on it: notebook `43-hdsl-forward-directions`.
+# And what does not depend on $d$ is the cost of an iteration. How much an iteration of the heuristic
+# achieves does depend on it: notebook `43-hdsl-forward-directions`.
 #
 # ## Exercise
 #
-# The triplets of the paper combine 3 targets and 5 impostors of each point: $T = 15 n$. How many entries has
-# $W$? What does that mean for the cost of a row of the gradient, if one took 20 of each?
+# The triplets of the paper combine 3 targets and 5 impostors of each point: $T = 15 n$. How many entries
+# has $W$? What does that mean for the cost of a row of the gradient, if one took 20 of each?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# A triplet $(x, y, z)$ contributes to the pairs $(x, y)$ and $(x, z)$ only, and a product of $p$ targets and
-# $q$ impostors has $p + q$ of them: $8n$ entries for $15 n$ triplets, $40 n$ for $400 n$. The cost of a row is
-# that of the pairs, so that 27 times as many triplets cost 5 times as much, and only the slopes (a pass over
-# $T$ numbers) grow with $T$.
+# A triplet $(x, y, z)$ contributes to the pairs $(x, y)$ and $(x, z)$ only, and a product of $p$ targets
+# and $q$ impostors has $p + q$ of them: $8n$ entries for $15 n$ triplets, $40 n$ for $400 n$. The cost of
+# a row is that of the pairs, so that 27 times as many triplets cost 5 times as much, and only the slopes
+# (a pass over $T$ numbers) grow with $T$.
 #
 # </details>
 
@@ -406,21 +452,24 @@ for p, q in ((3, 5), (20, 20)):
     triplets = nearest_triplets(points[:200], labels[:200], p, q)
     full = np.bincount(triplets[:, 0])
     whole = triplets[np.isin(triplets[:, 0], np.flatnonzero(full == p * q))]
-    print(f"{p:2} x {q:2}: {len(triplets) / 200:6.1f} triplets and {len(pairs_of(triplets)) / 200:5.1f} pairs a point")
+    print(
+        f"{p:2} x {q:2}: {len(triplets) / 200:6.1f} triplets and "
+        f"{len(pairs_of(triplets)) / 200:5.1f} pairs a point"
+    )
     assert len(pairs_of(whole)) * p * q == len(whole) * (p + q)
 
 # %% [markdown]
 # ## Fine print
 #
-# * **Slopes.** Triplets with margin 1 or more have slope 0 and are skipped; the counts above are for slopes of
-#   1, the worst case.
-# * **Exact search in the library.** It bounds every row by the Cauchy-Schwarz inequality and searches rows by
-#   decreasing bound until no other can win: no $T s^2$ entries, but in bad cases many rows of
+# * **Slopes.** Triplets with margin 1 or more have slope 0 and are skipped; the counts above are for
+#   slopes of 1, the worst case.
+# * **Exact search in the library.** It bounds every row by the Cauchy-Schwarz inequality and searches
+#   rows by decreasing bound until no other can win: no $T s^2$ entries, but in bad cases many rows of
 #   $O(\mathrm{nnz}(X))$ each.
 # * **Line search.** A few passes over $T$ numbers.
 # * **Logarithms** are left out in the table, dictionaries have expected constant time.
 #
 # ## References
 #
-# * HDSL19: Liu, Bellet, *Escaping the curse of dimensionality in similarity learning*, Neurocomputing 333,
-#   2019: section 3.2.2, Table 1.
+# * HDSL19: Liu, Bellet, *Escaping the curse of dimensionality in similarity learning*, Neurocomputing
+#   333, 2019: section 3.2.2, Table 1.

@@ -2,24 +2,24 @@
 # # Nearly the best direction
 #
 # An iteration of Frank-Wolfe looks for the atom with the most negative product with the gradient. HDSL19
-# section 3.2.3 makes that cheap in two ways: look at a random *mini-batch* of the triplets, or at the atoms of
-# two features only. What is lost?
+# section 3.2.3 makes that cheap in two ways: look at a random *mini-batch* of the triplets, or at the
+# atoms of two features only. What is lost?
 #
 # At the end you will have seen that
 #
-# * the value of an atom on a batch concentrates exponentially, by Hoeffding's inequality for samples without
-#   replacement: the proof in three steps, and the constants;
-# * Bernstein's form is two to four times narrower, because triplets that do not see an atom, or hardly, make
-#   the variance small;
+# * the value of an atom on a batch concentrates exponentially, by Hoeffding's inequality for samples
+#   without replacement: the proof in three steps, and the constants;
+# * Bernstein's form is two to four times narrower, because triplets that do not see an atom, or hardly,
+#   make the variance small;
 # * for *all* atoms at once the price is the logarithm of their number: the deviation depends on $\log d$;
-# * with a batch of fixed size the guarantee of Proposition 1 does **not** carry over: there is a floor of the
-#   size of the deviation, real for fixed steps; the line search over all triplets lets the error fall below it,
-#   slowly;
-# * the feature heuristic finds the best atom with a probability of at least $2/d$, and there are gradients
-#   where it is not more;
+# * with a batch of fixed size the guarantee of Proposition 1 does **not** carry over: there is a floor of
+#   the size of the deviation, real for fixed steps; the line search over all triplets lets the error fall
+#   below it, slowly;
+# * the feature heuristic finds the best atom with a probability of at least $2/d$, and there are
+#   gradients where it is not more;
 # * in practice it finds it far more often;
-# * its cost does not depend on $d$, but its progress does: in a million dimensions nearly all features it draws
-#   are empty.
+# * its cost does not depend on $d$, but its progress does: in a million dimensions nearly all features it
+#   draws are empty.
 
 # %%
 import itertools
@@ -40,15 +40,15 @@ from safescreen.hdsl.forward import exact, heuristic
 # %% [markdown]
 # ## The claims
 #
-# $G_t = -g_t A_t$ is the gradient of one triplet, with $0 \le g_t \le 1$, and $m$ of the $T$ triplets are drawn
-# without replacement (the paper writes $M$ for the number, too).
+# $G_t = -g_t A_t$ is the gradient of one triplet, with $0 \le g_t \le 1$, and $m$ of the $T$ triplets are
+# drawn without replacement (the paper writes $M$ for the number, too).
 #
-# > **(7)** The probability that $\big|\frac1m \sum_{t \in \text{batch}} \langle B, G_t\rangle - \frac1T \sum_t
-# > \langle B, G_t\rangle\big|$ is larger than some constant decreases exponentially with $m$, and convergence
-# > guarantees like Proposition 1 follow for inexact gradients.
+# > **(7)** The probability that $\big|\frac1m \sum_{t \in \text{batch}} \langle B, G_t\rangle - \frac1T
+# > \sum_t \langle B, G_t\rangle\big|$ is larger than some constant decreases exponentially with $m$, and
+# > convergence guarantees like Proposition 1 follow for inexact gradients.
 #
-# > **Heuristic.** Draw a feature $i$ of $d$; find the best atom on $i$ and any $j$; then the best atom on this
-# > $j$ and any $k$. It "gives good performance in practice".
+# > **Heuristic.** Draw a feature $i$ of $d$; find the best atom on $i$ and any $j$; then the best atom on
+# > this $j$ and any $k$. It "gives good performance in practice".
 #
 # The first, with constants (Serfling 1974): with $R$ the range of the $T$ numbers and $\sigma^2$ their
 # variance,
@@ -68,11 +68,11 @@ from safescreen.hdsl.forward import exact, heuristic
 # %% [markdown]
 # ## Without replacement is not worse than with
 #
-# **Hoeffding 1963**: for a convex function $\varphi$, $\mathbb{E}\, \varphi(\text{sum without replacement}) \le
-# \mathbb{E}\, \varphi(\text{sum with})$. Because drawing with replacement can be seen as: draw without, then
-# let chance repeat some of the drawn; given the set, the mean of the second sum is $m$ times the mean of the
-# set's distinct elements, an average over smaller samples without replacement, and Jensen's inequality does the
-# rest. In exact arithmetic, all samples listed:
+# **Hoeffding 1963**: for a convex function $\varphi$, $\mathbb{E}\, \varphi(\text{sum without
+# replacement}) \le \mathbb{E}\, \varphi(\text{sum with})$. Because drawing with replacement can be seen
+# as: draw without, then let chance repeat some of the drawn; given the set, the mean of the second sum is
+# $m$ times the mean of the set's distinct elements, an average over smaller samples without replacement,
+# and Jensen's inequality does the rest. In exact arithmetic, all samples listed:
 
 # %%
 rng = np.random.default_rng(0)
@@ -91,11 +91,11 @@ for T, m in ((4, 2), (5, 3), (6, 4)):
 # %% [markdown]
 # ## From moments to tails
 #
-# With $\varphi(v) = e^{sv}$ the sum may therefore be treated as one of $m$ independent numbers. Of mean zero
-# and range $R$, each has $\log \mathbb{E} e^{sv} \le s^2 R^2/8$ (Hoeffding's lemma, derived in notebook
-# `44-hdsl-generalization`); of variance $\sigma^2$ and $|v| \le R$, $\log \mathbb{E} e^{sv} \le \frac{s^2
-# \sigma^2/2}{1 - sR/3}$ (Bernstein: compare $e^v - 1 - v \le \frac{v^2/2}{1 - v/3}$ term by term,
-# $j! \ge 2 \cdot 3^{j-2}$). Markov's inequality and the best $s$:
+# With $\varphi(v) = e^{sv}$ the sum may therefore be treated as one of $m$ independent numbers. Of mean
+# zero and range $R$, each has $\log \mathbb{E} e^{sv} \le s^2 R^2/8$ (Hoeffding's lemma, derived in
+# notebook `44-hdsl-generalization`); of variance $\sigma^2$ and $|v| \le R$, $\log \mathbb{E} e^{sv} \le
+# \frac{s^2 \sigma^2/2}{1 - sR/3}$ (Bernstein: compare $e^v - 1 - v \le \frac{v^2/2}{1 - v/3}$ term by
+# term, $j! \ge 2 \cdot 3^{j-2}$). Markov's inequality and the best $s$:
 
 # %%
 s, m, R, eps, sigma = sp.symbols("s m R epsilon sigma", positive=True)
@@ -116,9 +116,9 @@ assert sp.simplify(at + m * eps**2 / (2 * sigma**2 + 2 * R * eps / 3)) == 0
 #
 # ## Data
 #
-# Two sets: the digits of scikit-learn, 100 images, of whose 64 pixels about half are zero; and a sparse set
-# like a text, 100 points with 15 of 2000 features. The gradients are those of a real run, stopped after 30
-# iterations.
+# Two sets: the digits of scikit-learn, 100 images, of whose 64 pixels about half are zero; and a sparse
+# set like a text, 100 points with 15 of 2000 features. The gradients are those of a real run, stopped
+# after 30 iterations.
 
 # %%
 loss = ss.SmoothedHinge(gamma=1.0)
@@ -130,8 +130,13 @@ def sparse_points(n, d, s, seed, informative=20):
     rows = np.zeros((n, s), int)
     for i in range(n):
         own = rng.choice(informative // 2, s // 5, replace=False) + y[i] * (informative // 2)
-        rows[i] = np.concatenate((own, rng.choice(np.arange(informative, d), s - own.size, replace=False)))
-    X = sparse.csr_array((rng.uniform(0.2, 1.0, n * s), np.sort(rows, axis=1).ravel(), np.arange(0, n * s + 1, s)), shape=(n, d))
+        rows[i] = np.concatenate(
+            (own, rng.choice(np.arange(informative, d), s - own.size, replace=False))
+        )
+    X = sparse.csr_array(
+        (rng.uniform(0.2, 1.0, n * s), np.sort(rows, axis=1).ravel(), np.arange(0, n * s + 1, s)),
+        shape=(n, d),
+    )
     return X, y
 
 
@@ -141,7 +146,7 @@ def digits(n=100):
 
 
 class Gradient:
-    """Slopes of the triplets at an iterate, and the products of atoms with the gradient of each triplet."""
+    """Slopes of the triplets at an iterate; products of atoms with the gradient of each."""
 
     def __init__(self, X, y, scale, iterations):
         self.X, self.scale, self.triplets = X, scale, nearest_triplets(X, y)
@@ -152,37 +157,51 @@ class Gradient:
         self.x, self.step, self.T = x.tocsc(), (y - z).tocsc(), len(self.triplets)
 
         self.heaviest = tuple(self.similarity.atoms[np.argmax(self.similarity.weights)].tolist())
-        first, second = (int(part[[7]].indices[0]) for part in (X[self.triplets[:, 0]], (y - z).tocsr()))
+        first, second = (
+            int(part[[7]].indices[0]) for part in (X[self.triplets[:, 0]], (y - z).tocsr())
+        )
         self.other = (first, second, 1) if first != second else (first, second + 1, 1)
 
     def of(self, atom):
         """``<B, G_t>`` of all triplets."""
         i, j, sign = atom
-        left, right = ((part[:, [i]] + sign * part[:, [j]]).toarray().ravel() for part in (self.x, self.step))
+        left, right = (
+            (part[:, [i]] + sign * part[:, [j]]).toarray().ravel() for part in (self.x, self.step)
+        )
         return -self.scale * self.slopes * left * right
 
 
-sets = {"digits": Gradient(*digits(), 1.0, 30), "sparse": Gradient(*sparse_points(100, 2000, 15, 1), 3.0, 30)}
+sets = {
+    "digits": Gradient(*digits(), 1.0, 30),
+    "sparse": Gradient(*sparse_points(100, 2000, 15, 1), 3.0, 30),
+}
 for name, g in sets.items():
     largest_x, largest_step = np.abs(g.x).max(), np.abs(g.step).max()
     values = g.of(g.heaviest)
     assert np.ptp(values) <= 8 * g.scale * largest_x * largest_step
     share, spread = np.mean(values != 0), values.std() / np.ptp(values)
-    print(f"{name}: {g.T} triplets; its heaviest atom is seen by {share:.0%} of them; sigma / range {spread:.3f}")
+    print(
+        f"{name}: {g.T} triplets; its heaviest atom is seen by {share:.0%} of them; "
+        f"sigma / range {spread:.3f}"
+    )
 
 # %% [markdown]
 # ## One atom: Monte Carlo against the bounds
 #
-# For each set the atom of the largest weight, and one of two features of a triplet; batches of several sizes,
-# 1500 of each. `measured` is the deviation that is exceeded with probability 1 %; the bounds are those for
-# $\delta = 0.01$, with the true range and variance.
+# For each set the atom of the largest weight, and one of two features of a triplet; batches of several
+# sizes, 1500 of each. `measured` is the deviation that is exceeded with probability 1 %; the bounds are
+# those for $\delta = 0.01$, with the true range and variance.
 
 
 # %%
 def deviations(values, m, repeats, rng):
     """|mean of a batch - mean of all|, for many batches."""
     keys = rng.random((repeats, values.size))
-    chosen = np.argpartition(keys, m - 1, axis=1)[:, :m] if m < values.size else np.tile(np.arange(values.size), (repeats, 1))
+    chosen = (
+        np.argpartition(keys, m - 1, axis=1)[:, :m]
+        if m < values.size
+        else np.tile(np.arange(values.size), (repeats, 1))
+    )
     return np.abs(values[chosen].mean(axis=1) - values.mean())
 
 
@@ -211,9 +230,9 @@ for name, g in sets.items():
             print(f"{name:8} {kind:9} {m:8}  {row}    {beyond[0]:.4f} {beyond[1]:.4f}")
 
 # %% [markdown]
-# Never beyond. Bernstein's form is the better one everywhere, because the standard deviation is a small part of
-# the range. *Exponentially fast* is right: the logarithm of the tail against $m$ is a line, here for a fixed
-# $\varepsilon$.
+# Never beyond. Bernstein's form is the better one everywhere, because the standard deviation is a small
+# part of the range. *Exponentially fast* is right: the logarithm of the tail against $m$ is a line, here
+# for a fixed $\varepsilon$.
 
 # %%
 sizes, tails, limits, g = (20, 40, 80, 160, 240), [], [], sets["digits"]
@@ -222,11 +241,16 @@ level = 1.5 * values.std() / math.sqrt(40)
 for size in sizes:
     found = deviations(values, size, 6000, rng)
     tails.append(np.mean(found >= level))
-    limits.append(2 * math.exp(-2 * size * level**2 / ((1 - (size - 1) / values.size) * np.ptp(values) ** 2)))
+    limits.append(
+        2 * math.exp(-2 * size * level**2 / ((1 - (size - 1) / values.size) * np.ptp(values) ** 2))
+    )
     assert tails[-1] <= limits[-1]
 slope = np.polyfit(sizes, np.log(np.maximum(tails, 1e-4)), 1)[0]
 print("P(deviation >= eps):", " ".join(f"{tail:.4f}" for tail in tails))
-print(f"slope of its logarithm: {slope:.4f} a triplet; Hoeffding grants {-2 * level**2 / np.ptp(values) ** 2:.4f}")
+print(
+    f"slope of its logarithm: {slope:.4f} a triplet; "
+    f"Hoeffding grants {-2 * level**2 / np.ptp(values) ** 2:.4f}"
+)
 assert slope < 0.0
 
 # %% [markdown]
@@ -238,17 +262,20 @@ assert slope < 0.0
 T = values.size
 indices = rng.integers(0, T, (1500, T))
 with_replacement = np.abs(values[indices].mean(axis=1) - values.mean())
-print(f"m = T: without replacement {deviations(values, T, 3, rng).max():.1e}, with {np.quantile(with_replacement, 0.99):.4f}")
+print(
+    f"m = T: without replacement {deviations(values, T, 3, rng).max():.1e}, "
+    f"with {np.quantile(with_replacement, 0.99):.4f}"
+)
 assert deviations(values, T, 3, rng).max() < 1e-12
 assert np.quantile(with_replacement, 0.99) > hoeffding_width(values, T, delta)
 
 # %% [markdown]
 # ## All atoms at once
 #
-# The atom that a batch chooses depends on the batch, so the bound for one atom says nothing about it. For $N$
-# atoms, $\delta$ becomes $\delta/N$: $\log(2/\delta)$ becomes $\log(2N/\delta)$, with $N = d(d-1)$, or the
-# number of atoms that any triplet sees. This is where $d$ comes back, as a logarithm. And it is used twice: the
-# atom $\hat B$ that is best on the batch, and the best atom $B^\star$,
+# The atom that a batch chooses depends on the batch, so the bound for one atom says nothing about it. For
+# $N$ atoms, $\delta$ becomes $\delta/N$: $\log(2/\delta)$ becomes $\log(2N/\delta)$, with $N = d(d-1)$,
+# or the number of atoms that any triplet sees. This is where $d$ comes back, as a logarithm. And it is
+# used twice: the atom $\hat B$ that is best on the batch, and the best atom $B^\star$,
 #
 # $$\langle \hat B, G\rangle \le \langle \hat B, \hat G\rangle + \varepsilon
 # \le \langle B^\star, \hat G\rangle + \varepsilon \le \langle B^\star, G\rangle + 2 \varepsilon .$$
@@ -256,7 +283,7 @@ assert np.quantile(with_replacement, 0.99) > hoeffding_width(values, T, delta)
 
 # %%
 def all_products(g, batch):
-    """<B, G> of all atoms of the features in use, from the triplets in `batch`; matrices P and N of the two signs."""
+    """<B, G> of all atoms from the triplets in `batch`, one row a sign."""
     x, step = g.x.tocsr()[batch].toarray(), g.step.tocsr()[batch].toarray()
     G = -x.T @ (g.slopes[batch, None] * step) / len(batch)
     diagonal, cross = np.diag(G)[:, None] + np.diag(G)[None, :], G + G.T
@@ -270,7 +297,10 @@ full = all_products(g, np.arange(g.T))
 i, j = np.triu_indices(g.X.shape[1], 1)
 ranges = 8 * g.scale * np.abs(g.x).max() * np.abs(g.step).max()
 print(f"digits: {full.size} atoms, best value {full.min():.4f}")
-print("   m   largest deviation (95 %)   Hoeffding for all   loss of the batch's atom (95 %)   twice the deviation")
+print(
+    "   m   largest deviation (95 %)   Hoeffding for all   loss of the batch's atom (95 %)   twice "
+    "the deviation"
+)
 losses = {}
 for m in (20, 80, 320, 1280):
     worst, lost = [], []
@@ -286,9 +316,16 @@ for m in (20, 80, 320, 1280):
 
 # %%
 sizes = list(losses)
-measured = {"largest of all atoms": [losses[m][0] for m in sizes], "loss of the batch's atom": [max(losses[m][2], 1e-4) for m in sizes]}
+measured = {
+    "largest of all atoms": [losses[m][0] for m in sizes],
+    "loss of the batch's atom": [max(losses[m][2], 1e-4) for m in sizes],
+}
 bounds = {"Hoeffding, all atoms": ([losses[m][1] for m in sizes], True)}
-labels = {"title": "digits: deviation of a batch", "xlabel": "size m of the batch", "ylabel": "deviation"}
+labels = {
+    "title": "digits: deviation of a batch",
+    "xlabel": "size m of the batch",
+    "ylabel": "deviation",
+}
 plots_hdsl.measured_and_bounds(sizes, measured, bounds, **labels)
 plt.show()
 slope = np.polyfit(np.log(sizes[:3]), np.log([losses[m][0] for m in sizes[:3]]), 1)[0]
@@ -296,12 +333,13 @@ print(f"exponent of the largest deviation in m, 20 to 320: {slope:.2f} (expected
 assert -0.65 < slope < -0.4
 
 # %% [markdown]
-# The bound is $\sqrt{\log d}$ and honest, but with the range over the whole set it is far from what happens.
+# The bound is $\sqrt{\log d}$ and honest, but with the range over the whole set it is far from what
+# happens.
 #
 # ## What a fixed batch does to convergence
 #
-# Put the loss $2\varepsilon$ into the recursion of notebook `41-frank-wolfe-and-away-steps`: $h \leftarrow (1 -
-# \gamma) h + 2 \gamma \varepsilon + \frac12 \gamma^2 C$ with $\gamma = 2/(k+2)$.
+# Put the loss $2\varepsilon$ into the recursion of notebook `41-frank-wolfe-and-away-steps`: $h
+# \leftarrow (1 - \gamma) h + 2 \gamma \varepsilon + \frac12 \gamma^2 C$ with $\gamma = 2/(k+2)$.
 
 # %%
 k, C, floor = sp.symbols("k C floor", positive=True)
@@ -313,11 +351,12 @@ assert sp.simplify(left - 2 * C / ((k + 2) ** 2 * (k + 3))) == 0
 
 # %% [markdown]
 # So what is guaranteed is $f(M_k) - f^\star \le 2\varepsilon + \frac{2C}{k+2}$: a **floor** of
-# $2 \varepsilon \sim \lambda B_X \sqrt{\log d / m}$. The results that the paper cites ask for an error that
-# falls like $1/k$; for a batch that means $m \sim k^2 \log d$, or all triplets once $k \sim \sqrt T$. With
-# batches of fixed size the paper's "convergence guarantees similar to Proposition 1" hold down to the floor
-# only. Is the floor real? Steps of size $2/(k+2)$, batches of fixed size, the digits (`floor` is the mean of
-# $\langle \hat B - B^\star, G\rangle$ at the optimum, what a batch's choice loses there):
+# $2 \varepsilon \sim \lambda B_X \sqrt{\log d / m}$. The results that the paper cites ask for an error
+# that falls like $1/k$; for a batch that means $m \sim k^2 \log d$, or all triplets once
+# $k \sim \sqrt T$. With batches of fixed size the paper's "convergence guarantees similar to Proposition
+# 1" hold down to the floor only. Is the floor real? Steps of size $2/(k+2)$, batches of fixed size, the
+# digits (`floor` is the mean of $\langle \hat B - B^\star, G\rangle$ at the optimum, what a batch's
+# choice loses there):
 
 
 # %% tags=["HDSL19-D3.2.3"]
@@ -350,54 +389,74 @@ for m in (None, 200, 50, 10):
     errors[m] = fixed_steps(g, m, 1000 if m else 300, rng, at) - lower
     lost = 0.0
     if m:
-        lost = np.mean([full_there.ravel()[np.argmin(all_products(at_optimum, rng.choice(g.T, m, replace=False)))] for _ in range(60)])
+        lost = np.mean(
+            [
+                full_there.ravel()[
+                    np.argmin(all_products(at_optimum, rng.choice(g.T, m, replace=False)))
+                ]
+                for _ in range(60)
+            ]
+        )
         lost -= full_there.min()
     print(
-        f"m = {m or g.T:5}: error after {', '.join(map(str, at[: len(errors[m])]))}: {np.round(errors[m], 4).tolist()}   floor {lost:.4f}"
+        f"m = {m or g.T:5}: error after {', '.join(map(str, at[: len(errors[m])]))}: "
+        f"{np.round(errors[m], 4).tolist()}   floor {lost:.4f}"
     )
 for m in (10, 50):
     assert errors[m][-1] > 0.3 * errors[m][-2] > 0.0 and errors[m][-1] > 3 * errors[None][-1]
 
 # %% [markdown]
-# With all triplets the error goes on falling like $1/k$; with batches it stops. Now with the line search over
-# *all* triplets, as in the paper and in the library: 300 images, 400 iterations.
+# With all triplets the error goes on falling like $1/k$; with batches it stops. Now with the line search
+# over *all* triplets, as in the paper and in the library: 300 images, 400 iterations.
 
 # %%
 X, y = digits(300)
 triplets, runs = nearest_triplets(X, y), {}
 for m in (None, 1000, 100, 10):
-    runs["all triplets" if m is None else f"m = {m}"] = FrankWolfe(1.0, forward="exact", batch=m, max_iter=400).fit(X, triplets)
+    runs["all triplets" if m is None else f"m = {m}"] = FrankWolfe(
+        1.0, forward="exact", batch=m, max_iter=400
+    ).fit(X, triplets)
 best = max(row.objective - row.gap for row in runs["all triplets"].history_)
-print("batch          error after 100 and 400 iterations   exact gap   steps of size 0")
+print("batch          error after 100 and 400 iterations   exact gap   idle in a third")
 final = {}
 for name, run in runs.items():
     f = np.array([row.objective for row in run.history_]) - best
     final[name] = f[-1]
     idle = sum(row.step == "none" for row in run.history_)
-    print(f"{name:14} {f[min(100, len(f) - 1)]:17.4f} {f[-1]:9.4f} {run.gap_:19.4f} {idle:14}")
+    often = idle > len(f) / 3
+    assert often == (name != "all triplets")
+    print(f"{name:14} {f[min(100, len(f) - 1)]:17.4f} {f[-1]:9.4f} {run.gap_:19.4f} {str(often):>14}")
 assert final["m = 10"] > final["m = 100"] > final["m = 1000"] > final["all triplets"] >= 0.0
 named = {
-    name: (np.arange(1, len(run.history_)), [max(row.objective - best, 1e-7) for row in run.history_[1:]]) for name, run in runs.items()
+    name: (
+        np.arange(1, len(run.history_)),
+        [max(row.objective - best, 1e-7) for row in run.history_[1:]],
+    )
+    for name, run in runs.items()
 }
 plots_frank_wolfe.curves(
-    named, log="xy", xlabel="iteration", ylabel="error", title="digits: batches of fixed size, line search over all triplets"
+    named,
+    log="xy",
+    xlabel="iteration",
+    ylabel="error",
+    title="digits: batches of fixed size, line search over all triplets",
 )
 plt.show()
 
 # %% [markdown]
-# The line search over all triplets keeps a bad direction from doing harm (a step of size 0), so the objective
-# never rises, and a batch is drawn again until one helps: below the floor, at the price of more and more idle
-# iterations. No rate is proved for this, here or in the paper. For learning, where one stops early anyway, that
-# may be all one wants.
+# The line search over all triplets keeps a bad direction from doing harm (a step of size 0), so the
+# objective never rises, and a batch is drawn again until one helps: below the floor, at the price of more
+# and more idle iterations. No rate is proved for this, here or in the paper. For learning, where one
+# stops early anyway, that may be all one wants.
 #
 # ## The feature heuristic finds the best atom with probability 2/d at least
 #
-# Let $(i, j)$ be the best atom. If the drawn feature is $i$, the best partner of $i$ is $j$ (nothing on $i$ is
-# better than the best of all), and the best partner of $j$ is $i$. The same from $j$. So two of the $d$ draws
-# find it for certain (if there are no ties).
+# Let $(i, j)$ be the best atom. If the drawn feature is $i$, the best partner of $i$ is $j$ (nothing on
+# $i$ is better than the best of all), and the best partner of $j$ is $i$. The same from $j$. So two of
+# the $d$ draws find it for certain (if there are no ties).
 #
-# For any first feature the answer is a fixed function of it, so how often it is found, and what is lost, can be
-# computed without drawing anything. In plain numpy, from the dense gradient:
+# For any first feature the answer is a fixed function of it, so how often it is found, and what is lost,
+# can be computed without drawing anything. In plain numpy, from the dense gradient:
 
 
 # %%
@@ -431,13 +490,16 @@ G = -np.einsum("t,ti,tj->ij", slopes, x, near - far)
 found, best_value = from_every_feature(G)
 fast = [heuristic(constraints, Every(feature)).value for feature in range(12)]
 assert np.allclose(found, fast) and np.isclose(best_value, exact(constraints).value)
-print(f"library and numpy agree from each of 12 features; best atom found from {np.count_nonzero(np.isclose(found, best_value))} of them")
+print(
+    "library and numpy agree from each of 12 features; "
+    f"best atom found from {np.count_nonzero(np.isclose(found, best_value))} of them"
+)
 
 # %% [markdown]
 # ## How often, and what is lost
 #
-# Along a run with exact directions: at each iterate, the share of first features from which the best atom is
-# found; and the slope of the direction found, 0 if it is no descent, relative to that of the best (the
+# Along a run with exact directions: at each iterate, the share of first features from which the best atom
+# is found; and the slope of the direction found, 0 if it is no descent, relative to that of the best (the
 # Frank-Wolfe gap), on average over the first feature.
 
 
@@ -460,35 +522,43 @@ def along_run(g, iterations, every):
 
 
 sparse_small = Gradient(*sparse_points(200, 500, 15, 2), 3.0, 1)
-found = {"digits, d = 64": along_run(sets["digits"], 31, 5), "sparse, d = 500": along_run(sparse_small, 31, 5)}
+found = {
+    "digits, d = 64": along_run(sets["digits"], 31, 5),
+    "sparse, d = 500": along_run(sparse_small, 31, 5),
+}
 for name, d in (("digits, d = 64", 64), ("sparse, d = 500", 500)):
     _, shares, ratios = found[name]
     shown = f"from {shares.mean():.0%} of the features (2/d = {2 / d:.1%})"
     print(f"{name:16} best atom found {shown}; mean slope / best {ratios.mean():.2f}")
     assert shares.mean() > 4 * 2 / d
 figure, axes = plots.panels(2, height=3.2)
-for ax, which, title in ((axes[0], 1, "share of features that lead to the best atom"), (axes[1], 2, "mean slope found / best")):
+for ax, which, title in (
+    (axes[0], 1, "share of features that lead to the best atom"),
+    (axes[1], 2, "mean slope found / best"),
+):
     named = {name: (row[0], row[which]) for name, row in found.items()}
     plots_frank_wolfe.curves(named, ax=ax, log="", marks=True, xlabel="iteration", title=title)
     ax.set_ylim(-0.02, 1.05)
 plt.show()
 
 # %% [markdown]
-# Far more features than two lead to the best atom, and on average half of the slope or more is found. Where the
-# best atom is missed another good one is taken, and the best may come later.
+# Far more features than two lead to the best atom, and on average half of the slope or more is found.
+# Where the best atom is missed another good one is taken, and the best may come later.
 #
 # ## Exactly 2/d
 #
 # The lower bound is attained. One triplet joins the features 0 and 1 and gives the best atom, of value 3.
-# Another makes feature 2 attractive *by itself*: every other feature prefers it as a partner, its own best
-# partner is 3, and the value there is 1.5.
+# Another makes feature 2 attractive *by itself*: every other feature prefers it as a partner, its own
+# best partner is 3, and the value there is 1.5.
 
 
 # %% tags=["HDSL19-D3.2.3"]
 def decoy(d):
     e = sparse.eye_array(d, format="csr")[:4]
     nothing = sparse.csr_array((1, d))
-    points = sparse.vstack((e[[0]], 3.0 * e[[1]], e[[2]], 1.4 * e[[2]] + 0.1 * e[[3]], nothing), format="csr")
+    points = sparse.vstack(
+        (e[[0]], 3.0 * e[[1]], e[[2]], 1.4 * e[[2]] + 0.1 * e[[3]], nothing), format="csr"
+    )
     return sparse.csr_array(points), np.array([[0, 1, 4], [2, 3, 4]])
 
 
@@ -498,33 +568,42 @@ for d in (10, 100, 1000):
     x, near, far = (X_.toarray()[column] for column in triplets_.T)
     found_, best_value = from_every_feature(-np.einsum("ti,tj->ij", x, near - far))
     hits = np.isclose(found_, best_value)
-    print(f"{d:5} {np.count_nonzero(hits):6} of {d:4} {np.unique(np.round(found_[~hits] / best_value, 6))[0]:12.2f}")
+    print(
+        f"{d:5} {np.count_nonzero(hits):6} of {d:4} "
+        f"{np.unique(np.round(found_[~hits] / best_value, 6))[0]:12.2f}"
+    )
     assert np.array_equal(np.flatnonzero(hits), [0, 1]) and np.allclose(found_[~hits], 1.5)
 
 # %% [markdown]
-# In $10^5$ dimensions the training does not see the atom in 1000 iterations, unless it begins there. What it
-# reports along the way looks like convergence; the exact gap, computed at the end, does not.
+# In $10^5$ dimensions the training does not see the atom in 1000 iterations, unless it begins there. What
+# it reports along the way looks like convergence; the exact gap, computed at the end, does not.
 
 # %%
 X_, triplets_ = decoy(10**5)
 known = FrankWolfe(0.2, forward="exact", max_iter=1000, tol=1e-9).fit(X_, triplets_)
 best_objective = known.history_[-1].objective
-print(f"exact directions: objective {best_objective:.4f} after {known.n_iter_} iterations; heuristic, 1000 iterations:")
+print(
+    f"exact directions: objective {best_objective:.4f} after {known.n_iter_} iterations; heuristic, "
+    "1000 iterations:"
+)
 missed = 0
 for seed in range(6):
     run = FrankWolfe(0.2, forward="heuristic", max_iter=1000, random_state=seed).fit(X_, triplets_)
     last = run.history_[-1]
-    print(f"  seed {seed}: objective {last.objective:.4f}, gap it saw last {max(last.gap, 0.0):.4f}, exact gap {max(run.gap_, 0.0):.4f}")
+    print(
+        f"  seed {seed}: objective {last.objective:.4f}, gap it saw last {max(last.gap, 0.0):.4f}, "
+        f"exact gap {max(run.gap_, 0.0):.4f}"
+    )
     missed += last.objective > best_objective + 0.02 and last.gap < 1e-3 and run.gap_ > 0.02
 assert missed >= 3
 
 # %% [markdown]
 # ## Empty features
 #
-# The paper draws the first feature from all $d$. In very many dimensions most features do not occur in the
-# triplets at all. From such a feature the first half of the heuristic finds the best *diagonal* entry, always
-# the same, and the second half its best partner: no choice is left. Here is the sparse set, and the same points
-# with empty features added. Cost and gradient are the same; progress is not.
+# The paper draws the first feature from all $d$. In very many dimensions most features do not occur in
+# the triplets at all. From such a feature the first half of the heuristic finds the best *diagonal*
+# entry, always the same, and the second half its best partner: no choice is left. Here is the sparse set,
+# and the same points with empty features added. Cost and gradient are the same; progress is not.
 
 # %% tags=["HDSL19-D3.2.3"]
 X_, y_ = sparse_points(200, 500, 15, 2)
@@ -537,29 +616,41 @@ for d in (500, 10_000, 1_000_000):
     runs_ = [FrankWolfe(3.0, max_iter=400, random_state=seed).fit(padded, near) for seed in range(5)]
     progress[d] = np.mean([[row.objective - lower for row in run.history_] for run in runs_], axis=0)
     share = np.unique(X_.indices).size / d
-    print(f"d = {d:8}: {share:8.3%} of the features occur; error after 100 and 400 iterations {progress[d][100]:.4f} {progress[d][-1]:.4f}")
+    print(
+        f"d = {d:8}: {share:8.3%} of the features occur; "
+        f"error after 100 and 400 iterations {progress[d][100]:.4f} {progress[d][-1]:.4f}"
+    )
 assert progress[10**6][-1] > 1.5 * progress[500][-1]
 named = {f"d = {d}": (np.arange(1, 400), values[1:]) for d, values in progress.items()}
-named["exact direction"] = (np.arange(1, 400), [max(row.objective - lower, 1e-9) for row in reference.history_[1:400]])
-plots_frank_wolfe.curves(named, log="xy", xlabel="iteration", ylabel="error", title="the same points, with empty features added")
+named["exact direction"] = (
+    np.arange(1, 400),
+    [max(row.objective - lower, 1e-9) for row in reference.history_[1:400]],
+)
+plots_frank_wolfe.curves(
+    named,
+    log="xy",
+    xlabel="iteration",
+    ylabel="error",
+    title="the same points, with empty features added",
+)
 plt.show()
 
 # %% [markdown]
-# So "independent of $d$" is true of the cost of an iteration and not of the progress it makes. The remedy is to
-# draw the first feature from those that occur: leave out empty columns before training.
+# So "independent of $d$" is true of the cost of an iteration and not of the progress it makes. The remedy
+# is to draw the first feature from those that occur: leave out empty columns before training.
 #
 # ## Exercise
 #
-# The heuristic takes two rounds. What does a third, or going on until nothing changes, bring? Can it turn the
-# probability $2/d$ into something better on the decoy?
+# The heuristic takes two rounds. What does a third, or going on until nothing changes, bring? Can it turn
+# the probability $2/d$ into something better on the decoy?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Each round is the best answer to the last feature, so values never fall, and it ends at two features that are
-# each other's best partner. On the decoy the pair (2, 3) is such a pair, so that no number of rounds helps.
-# More first features do: with $r$ of them the chance is $1 - (1 - 2/d)^r$. On real gradients the third round
-# changes little, as computed below.
+# Each round is the best answer to the last feature, so values never fall, and it ends at two features
+# that are each other's best partner. On the decoy the pair (2, 3) is such a pair, so that no number of
+# rounds helps. More first features do: with $r$ of them the chance is $1 - (1 - 2/d)^r$. On real
+# gradients the third round changes little, as computed below.
 #
 # </details>
 
@@ -581,27 +672,33 @@ shares = []
 for number in (1, 2, 3, 6):
     values, best_value = rounds(G, number)
     shares.append(np.mean(np.isclose(values, best_value)))
-    print(f"{number} rounds: best atom from {shares[-1]:.0%} of the features, mean value / best {np.mean(values) / best_value:.3f}")
-assert np.all(np.diff(shares) >= 0.0) and np.isclose(shares[1], np.mean(np.isclose(from_every_feature(G)[0], best_value)))
+    print(
+        f"{number} rounds: best atom from {shares[-1]:.0%} of the features, "
+        f"mean value / best {np.mean(values) / best_value:.3f}"
+    )
+assert np.all(np.diff(shares) >= 0.0) and np.isclose(
+    shares[1], np.mean(np.isclose(from_every_feature(G)[0], best_value))
+)
 
 # %% [markdown]
 # ## Fine print
 #
-# * **Away directions** are estimated on the batch as well; their error enters like $\varepsilon$. The line
-#   search uses all triplets, in the paper and here.
+# * **Away directions** are estimated on the batch as well; their error enters like $\varepsilon$. The
+#   line search uses all triplets, in the paper and here.
 # * **Drop steps** count half, as with exact directions; the floor is the same.
 # * **Ties.** The lemma of $2/d$ needs a unique best partner; with ties the first is taken.
-# * **$\sigma$ is not known** beforehand; Bardenet and Maillard give a form with the variance of the batch.
+# * **$\sigma$ is not known** beforehand; Bardenet and Maillard give a form with the variance of the
+#   batch.
 # * **Triplets that share points** are no obstacle: the $T$ numbers are fixed, only the batch is random.
 #
 # ## References
 #
-# * HDSL19: Liu, Bellet, *Escaping the curse of dimensionality in similarity learning*, Neurocomputing 333,
-#   2019: section 3.2.3.
-# * Hoeffding, *Probability inequalities for sums of bounded random variables*, JASA 58, 1963: section 6 for
-#   samples without replacement.
-# * Serfling, *Probability inequalities for the sum in sampling without replacement*, Annals of Statistics 2,
-#   1974.
+# * HDSL19: Liu, Bellet, *Escaping the curse of dimensionality in similarity learning*, Neurocomputing
+#   333, 2019: section 3.2.3.
+# * Hoeffding, *Probability inequalities for sums of bounded random variables*, JASA 58, 1963: section 6
+#   for samples without replacement.
+# * Serfling, *Probability inequalities for the sum in sampling without replacement*, Annals of Statistics
+#   2, 1974.
 # * Bardenet, Maillard, *Concentration inequalities for sampling without replacement*, Bernoulli 21, 2015.
-# * Jaggi, *Revisiting Frank-Wolfe*, ICML 2013; Freund, Grigas, *New analysis and results for the Frank-Wolfe
-#   method*, Mathematical Programming 155, 2016: inexact directions.
+# * Jaggi, *Revisiting Frank-Wolfe*, ICML 2013; Freund, Grigas, *New analysis and results for the
+#   Frank-Wolfe method*, Mathematical Programming 155, 2016: inexact directions.
