@@ -132,6 +132,8 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 # | listed triplets | `ss.ProductTriplets(X, y)`: all triplets without listing them, for when they are many |
 # | a full matrix | `ss.Triplets.from_labels(X, y, diagonal=True)`: non-negative weights of the features |
 # | triplets | `ss.Samples(X, y)`: a linear support vector machine without intercept, labels -1 and +1 |
+# | samples | `ss.KernelSamples.from_points(X, y, "rbf")`: the same with a kernel |
+# | a solver | `ss.TripletMetric()`, `ss.SafeSVC()`, `ss.HDSL()`: estimators with the conventions of scikit-learn |
 # | the smoothed hinge | `ss.Hinge()` |
 #
 # ## Notation
@@ -182,6 +184,12 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 # | linear rule; dome | STS19 Theorem 9; SSS14 Theorem 11 | `ss.rules.halfspace` |  | ball and half-space |
 # | semidefinite rule | STS19 sec. 4.2 | `ss.rules.semidefinite` |  | ball and cone |
 # | intersection test | SSS14 Theorem 8 | `ss.rules.intersection` |  | two balls |
+# | BT1, BT2 | SSS14 Theorems 6, 7 | `ss.svm.ball_test_1` |  | tests with a reference solution, in C |
+# | $\hat s$ | SSS14 eq. 25 | `ss.svm.choose_s` |  | slopes for the second ball |
+# | $C_{\min}$ | SSS14 Lemma 9 | `ss.svm.c_min` |  | up to here all samples are in L |
+# | $\varepsilon$-path | SSS14 App. D | `ss.svm.eps_path` |  | as few C as an accuracy allows |
+# | $s$-form | SSS13 sec. 2 | `ss.svm.total_loss` |  | bound the losses instead of weighing them |
+# | $\mathcal{D}_\lambda$, Frank-Wolfe | HDSL19 sec. 3 | `ss.hdsl.FrankWolfe` |  | sparse similarities from four-entry atoms |
 # | range of $\lambda$ | STS19 Theorem 10 | `ss.ranges.relaxed_path` |  | where a term stays certain |
 # | dynamic screening | STS19 Algorithm 1 | `ss.solve` |  | one $\lambda$ |
 # | path | STS19 Algorithm 2 | `ss.path` |  | decreasing $\lambda$ |
@@ -212,12 +220,12 @@ print("entries of the table that exist and have their shape:", len(table))
 #
 # | notebooks | what they are | the model |
 # |---|---|---|
-# | `00` | this one | |
+# | `0x` | this one; your own data; with scikit-learn | |
 # | `1x` to `4x` | a theorem each: claim, derivation, check, picture, counter-example | `11-gradient-bound` |
 # | `5x` to `8x` | an experiment of a paper each, our numbers beside the paper's | `51-path-time` |
 # | `9x` | what has been run, and the ledger of claims | `90-report` |
 #
-# The theorem notebooks so far, in an order to read them in:
+# The theorem notebooks, in an order to read them in:
 #
 # | | |
 # |---|---|
@@ -226,6 +234,11 @@ print("entries of the table that exist and have their shape:", len(table))
 # | what that says of a term | `16-sphere-rule`, `17-semidefinite-rule`, `18-linear-rule`, `19-two-balls`, `21-diagonal-metrics` |
 # | along the path | `20-ranges`, `23-algorithms` |
 # | other losses and terms, many terms, rounding | `22-other-losses-and-terms`, `25-product-triplets`, `24-floating-point` |
+# | support vector machines | `30-svm-problem`, `31-ball-tests-and-expanded-space`, `32-ball-tests-1-and-2`, `33-intersection-test`, `34-choice-of-s-and-smallest-c`, `35-kernels`, `36-dome-test-and-s-form`, `37-equivalences`, `38-approximation-paths`, `39-dynamic-svm` |
+# | similarities in a million dimensions | `40-hdsl-formulation`, `41-frank-wolfe-and-away-steps`, `42-hdsl-cost`, `43-hdsl-forward-directions`, `44-hdsl-generalization` |
+#
+# The experiments: `50` to `58` those of the triplet papers, `60` to `65` of the sample papers, `70` to `72` of the Frank-Wolfe paper. To
+# use the library on something else, begin with `01-your-own-data` or `02-with-scikit-learn`.
 #
 # Every `NAME.ipynb` is made from `NAME.py` beside it and committed executed. `claims.yml` lists every
 # theorem, algorithm, table and figure of the papers with what became of it here; one that is not `open`
