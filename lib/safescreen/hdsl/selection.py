@@ -105,8 +105,9 @@ def iterates(fold, scale, max_iter, every, random_state=0):
     judge, found = fold.neighbor_error(), []
 
     def monitor(similarity):
+        """Every check counts as better: nothing stops early, and the last similarity is kept."""
         found.append(Checkpoint((len(found) + 1) * every, judge(similarity), similarity.features.size, len(similarity)))
-        return -len(found)  # every check counts as better: nothing stops early, and the last similarity is kept
+        return -len(found)
 
     solver = FrankWolfe(scale, max_iter=max_iter, check_every=every, random_state=random_state).fit(fold.X, fold.triplets, monitor)
     return found[: max_iter // every], solver
