@@ -218,7 +218,7 @@ assert missed["ours"] == 0
 again_counts = {warm: sum(solves - 1 for solves, _ in counts) for warm, counts in tally.items()}
 print("all ways agree where they converged:", max(off.values()) <= 2.1 * rtol)
 
-# %% tags=["SSS13-F5"]
+# %% tags=["SSS13-F5", "nbval-ignore-output"]
 wrong = 0
 for solution, exact in zip(safe, ours, strict=True):
     truth = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, exact.x, exact.lam, exact.alpha))
@@ -251,7 +251,7 @@ plt.show()
 # $w_b$ with `M` steps of $C$ between them, for other scalings of the same data.
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def exact_rules(A):
     """Mean rate of the rules between accurate solutions `M` values of C apart, and the growth of the norm over a rule."""
     terms, ends = ss.Samples(A, y), Cs[::M]
