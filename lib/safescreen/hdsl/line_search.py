@@ -89,10 +89,12 @@ def _newton(margins, direction, top, gamma):
         return 0.0
     step = 0.0
     for _ in range(200):
-        new = step - first / second if second > 0.0 else low + 0.5 * (high - low)
+        new = step - first / second if second > 0.0 else low
+        if second > 0.0 and abs(new - step) <= 1e-15 * top:  # the root, though it may round to an end of the bracket
+            return new
         if not low < new < high:
             new = low + 0.5 * (high - low)
-        if abs(new - step) <= 1e-15 * top:
+        if new == step or high - low <= 1e-15 * top:
             return new
         step = new
         first, second = _slopes(margins, direction, step, gamma)
