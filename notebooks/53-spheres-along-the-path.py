@@ -80,7 +80,7 @@ same = spread <= 2.0 * max(rtol, tol / frame["primal"].min()) + 1e-10
 assert same and frame["converged"].all()
 print("all methods reach the same objectives:", same)
 mean = frame.groupby("method")[["path_rate", "final_rate"]].mean().loc[names]
-print(mean.to_string(float_format="{:.3f}".format))
+print(mean.to_string(float_format="{:.2f}".format))
 
 # %% [markdown]
 # ## Heat maps: screening while a lam is solved
@@ -139,7 +139,7 @@ def halfway(rates):
 
 during = {name: halfway(maps[name]) for name in names}
 for name in names:
-    print(f"{name:8} before {rate[name]:.3f}   half-way {during[name]:.3f}   in the end {mean.loc[name, 'final_rate']:.3f}")
+    print(f"{name:8} before {rate[name]:.2f}   half-way {during[name]:.2f}   in the end {mean.loc[name, 'final_rate']:.2f}")
     assert rate[name] <= mean.loc[name, "final_rate"] + 1e-12 <= 1.0 + 2e-12
     columns = maps[name].T
     assert all((np.diff(column[~np.isnan(column)]) >= 0.0).all() for column in columns), name  # nothing is ever taken back
