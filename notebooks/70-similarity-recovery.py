@@ -198,9 +198,9 @@ counts = pd.DataFrame({share: compared(*learned[share][::-1]) for share in share
 record.table("entries", counts.rename_axis("alpha").reset_index())
 print(counts.rename_axis("alpha").round(2).to_string())
 good = counts.loc[min(shares)]
-assert good["right"] > 0.9 and good["found"] > 0.7 and good["sign agrees"] > 0.99
+assert good["right"] > 0.8 and good["found"] > 0.9 and good["sign agrees"] > 0.99
 chance = n_blocks * block**2 / d**2
-assert good["inside the blocks"] > 0.95 > 1.5 * chance
+assert good["inside the blocks"] > 0.85 > 2.0 * chance
 
 # %% [markdown]
 # ## What agrees
