@@ -85,8 +85,14 @@ listed = PAPER[PAPER["k"] > 0]
 instances = listed["triplets"] / listed["k"] ** 2
 rule = np.floor(0.9 * listed["n"]) + 1.0
 fits = instances == rule
-print(pd.DataFrame({"triplets / k^2": instances, "floor(0.9 n) + 1": rule, "equal": fits}).to_string(float_format="{:.6g}".format))
-assert fits.drop("rcv1").all() and abs(instances["rcv1"] / rule["rcv1"] - 1.0) < 1e-3  # rcv1 has classes of fewer than k + 1
+print(
+    pd.DataFrame({"triplets / k^2": instances, "floor(0.9 n) + 1": rule, "equal": fits}).to_string(
+        float_format="{:.6g}".format
+    )
+)
+assert (
+    fits.drop("rcv1").all() and abs(instances["rcv1"] / rule["rcv1"] - 1.0) < 1e-3
+)  # rcv1 has classes of fewer than k + 1
 sizes = 45, 45, 46
 even = sum(n * (n - 1) * (136 - n) for n in sizes)
 print("iris, 136 instances in classes of 45, 45 and 46:", even, "triplets")
@@ -139,10 +145,21 @@ for name in chosen:
     ours, paper = mean.loc[name], PAPER.loc[name]
     ends[name] = {end: float(ours[end] / paper[end]) for end in ("triplets", "lam_max", "lam_min")}
     reduced = n_components > 0
-    print(f"{name}: triplets x {ends[name]['triplets']:.3f}, lam_max x {ends[name]['lam_max']:.1f}, lam_min x {ends[name]['lam_min']:.1f}")
+    print(
+        f"{name}: triplets x {ends[name]['triplets']:.3f}, lam_max x {ends[name]['lam_max']:.1f}, lam_min x {ends[name]['lam_min']:.1f}"
+    )
     for end in ("triplets", "lam_max", "lam_min"):
-        note = f"ratio {ends[name][end]:.3f}" + (", principal components in place of the autoencoder" if reduced else "")
-        comparison.append({"quantity": f"{name}: {end}", "paper": float(paper[end]), "ours": float(f"{ours[end]:.6g}"), "note": note})
+        note = f"ratio {ends[name][end]:.3f}" + (
+            ", principal components in place of the autoencoder" if reduced else ""
+        )
+        comparison.append(
+            {
+                "quantity": f"{name}: {end}",
+                "paper": float(paper[end]),
+                "ours": float(f"{ours[end]:.6g}"),
+                "note": note,
+            }
+        )
     if paper["k"] > 0:
         assert ours["triplets"] == paper["triplets"], name
     else:
@@ -164,10 +181,22 @@ record.summary(conclusions=conclusions, timings={"run": round(sum(total for *_, 
 # %%
 figure, ax = plots.panels(1, width=7.0, height=1.6 + 0.4 * len(chosen))
 for height, name in enumerate(chosen):
-    ax.plot(mean.loc[name, ["lam_min", "lam_max"]], [height, height], color=plots.COLOURS["L"], linewidth=4, label="ours" * (height == 0))
+    ax.plot(
+        mean.loc[name, ["lam_min", "lam_max"]],
+        [height, height],
+        color=plots.COLOURS["L"],
+        linewidth=4,
+        label="ours" * (height == 0),
+    )
     if name in PAPER.index:
         ends_of_paper = PAPER.loc[name, ["lam_min", "lam_max"]].to_numpy(dtype=float)
-        ax.plot(ends_of_paper, [height + 0.22] * 2, color=plots.COLOURS["R"], linewidth=2, label="paper" * (height == 0))
+        ax.plot(
+            ends_of_paper,
+            [height + 0.22] * 2,
+            color=plots.COLOURS["R"],
+            linewidth=2,
+            label="paper" * (height == 0),
+        )
 ax.set(xscale="log", xlabel=r"$\lambda$", title="range of the path", ylim=(-0.6, len(chosen) - 0.3))
 ax.set_yticks(range(len(chosen)), chosen)
 ax.invert_xaxis()
