@@ -37,9 +37,7 @@ rtol = 1e-6
 tol = 0.0
 zoom_low = -2.2
 zoom_high = -1.2
-methods = (
-    "GB,GB+halfspace,GB+semidefinite,PGB,PGB+semidefinite,DGB,DGB+halfspace,DGB+semidefinite,MGB,MGB+halfspace,MGB+semidefinite,BT2,MGB&BT2"
-)
+methods = "GB,GB+halfspace,GB+semidefinite,PGB,PGB+semidefinite,DGB,DGB+halfspace,DGB+semidefinite,MGB,MGB+halfspace,MGB+semidefinite,BT2,MGB&BT2"
 repeats = 1
 sample = 10_000
 output_dir = ""
@@ -62,11 +60,15 @@ accuracy = {"rtol": rtol, "tol": tol}
 names = [name.strip() for name in methods.split(",")]
 
 X, y = path_runs.draw(dataset, fraction, seed)
-problem = ss.Problem(ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset)), ss.SmoothedHinge(gamma))
+problem = ss.Problem(
+    ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset)), ss.SmoothedHinge(gamma)
+)
 grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB", "PGB"), **accuracy)
 print(problem.terms)
 print(f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
-print(f"outside the quadratic piece at the solutions: {np.mean(grid.removable / len(problem)):.1%} on average")
+print(
+    f"outside the quadratic piece at the solutions: {np.mean(grid.removable / len(problem)):.1%} on average"
+)
 
 # %% [markdown]
 # ## From one reference, every rule in turn
@@ -84,7 +86,11 @@ BALLS = {
     "DGB": ss.spheres.duality_gap_bound,
     "MGB": ss.spheres.midpoint_gap_bound,
 }
-RULES = {"sphere": ss.rules.sphere, "halfspace": ss.rules.cone_halfspace, "semidefinite": ss.rules.semidefinite}
+RULES = {
+    "sphere": ss.rules.sphere,
+    "halfspace": ss.rules.cone_halfspace,
+    "semidefinite": ss.rules.semidefinite,
+}
 
 
 some = np.sort(np.random.default_rng(seed).permutation(len(problem))[:sample])
@@ -120,12 +126,17 @@ for place in np.linspace(0, len(grid.lams) - 2, 7).astype(int):
     chain &= inside(found["PGB", "sphere"], found["GB", "halfspace"])
     chain &= inside(found["DGB", "sphere"], found["MGB", "sphere"])
     margins = drawn.terms.margins(grid.path[offset + place + 1].x)
-    shares = {f"{a} {b}": m.sum() / np.sum((margins > 1.0) | (margins < 1.0 - gamma)) for (a, b), m in found.items()}
+    shares = {
+        f"{a} {b}": m.sum() / np.sum((margins > 1.0) | (margins < 1.0 - gamma))
+        for (a, b), m in found.items()
+    }
     shown.append({"lam": lam, **shares})
 shown = pd.DataFrame(shown)
 print(shown.T.to_string(header=False, float_format=lambda v: f"{v:.3g}" if v > 1 else f"{v:.3f}"))
 assert chain
-print("each rule screens what the one before it does, GB+halfspace what PGB does, MGB what DGB does:", chain)
+print(
+    "each rule screens what the one before it does, GB+halfspace what PGB does, MGB what DGB does:", chain
+)
 
 # %% [markdown]
 # GB's share collapses as $\lambda$ falls, and a half-space mends it: its center has left the cone, and the
@@ -169,14 +180,21 @@ def curves(chosen, values="path_rate"):
 def figure_6(chosen, label):
     """Rate, enlargement, ratio of times."""
     figure, axes = plots.panels(3, width=11.0, height=3.4)
-    plots_paths.path_lines(curves(chosen), ax=axes[0], title=f"{dataset}: before the first iteration", limits=(-0.02, 1.02))
+    plots_paths.path_lines(
+        curves(chosen), ax=axes[0], title=f"{dataset}: before the first iteration", limits=(-0.02, 1.02)
+    )
     lines = curves(chosen)
     within = [v[(lams >= zoom[0]) & (lams <= zoom[1])] for lams, v in lines.values()]
     within = np.concatenate([v[v > 0.6] for v in within]) if within else np.ones(1)
     low = max(0.6, within.min() - 0.01) if within.size else 0.0
     plots_paths.path_lines(lines, ax=axes[1], title="enlarged", ylabel="", span=zoom, limits=(low, 1.0))
     plots_paths.path_lines(
-        curves(chosen, "ratio"), ax=axes[2], title="time for each lam", ylabel="CPU / CPU without screening", one=True, smooth=5
+        curves(chosen, "ratio"),
+        ax=axes[2],
+        title="time for each lam",
+        ylabel="CPU / CPU without screening",
+        one=True,
+        smooth=5,
     )
     for ax in axes[1:]:
         ax.get_legend().remove()
@@ -197,7 +215,9 @@ figure_6([name for name in names if name.startswith("DGB")], "gap")
 # ## Not in the paper: the midpoint ball, and two balls at once
 
 # %%
-figure_6([name for name in names if name.startswith(("MGB", "BT2"))] + ["PGB"] * ("PGB" in names), "midpoint")
+figure_6(
+    [name for name in names if name.startswith(("MGB", "BT2"))] + ["PGB"] * ("PGB" in names), "midpoint"
+)
 
 # %% [markdown]
 # ## What holds without a clock
@@ -207,8 +227,13 @@ rate, final = mean["path_rate"].to_dict(), mean["final_rate"].to_dict()
 for ball in ("GB", "PGB", "DGB", "MGB"):
     have = [name for name in (ball, f"{ball}+halfspace", f"{ball}+semidefinite") if name in rate]
     gains = [rate[b] - rate[a] for a, b in zip(have, have[1:], strict=False)]
-    assert all(gain >= -1e-4 for gain in gains), (ball, gains)  # references differ by the accuracy of the solutions
-    print(f"{ball:4}", " -> ".join(f"{name.partition('+')[2] or 'sphere'} {rate[name]:.3f}" for name in have))
+    assert all(gain >= -1e-4 for gain in gains), (
+        ball,
+        gains,
+    )  # references differ by the accuracy of the solutions
+    print(
+        f"{ball:4}", " -> ".join(f"{name.partition('+')[2] or 'sphere'} {rate[name]:.3f}" for name in have)
+    )
 if {"DGB", "DGB+semidefinite"} <= rate.keys():
     gain = rate["DGB+semidefinite"] - rate["DGB"]
     assert gain < 0.1
@@ -229,7 +254,9 @@ print(table.to_string(float_format="{:.3f}".format))
 # %% tags=["nbval-ignore-output"]
 half = len(grid.lams) // 2
 halves = {
-    name: (lambda v: (float(v[1:half].mean()), float(v[half:].mean())))(one.loc[one["method"] == name, "path_rate"].to_numpy())
+    name: (lambda v: (float(v[1:half].mean()), float(v[half:].mean())))(
+        one.loc[one["method"] == name, "path_rate"].to_numpy()
+    )
     for name in names
 }
 costly = [name for name in names if name.endswith("semidefinite")]
@@ -248,7 +275,8 @@ if {"GB", "PGB"} <= set(names):
     conclude(
         "GB's rate falls along the path, that of the other rules stays high",
         "GB severely reduced in the latter half",
-        "first and second half: " + ", ".join("{} {:.2f} and {:.2f}".format(name, *halves[name]) for name in ("GB", "PGB")),
+        "first and second half: "
+        + ", ".join("{} {:.2f} and {:.2f}".format(name, *halves[name]) for name in ("GB", "PGB")),
         halves["GB"][1] < halves["GB"][0] - 0.1 and halves["PGB"][1] > halves["GB"][1] + 0.1,
     )
 if {"PGB", "GB+halfspace", "GB+semidefinite"} <= set(names):
@@ -272,7 +300,8 @@ if factor:
     conclude(
         "semidefinite rules cost more than they save",
         "CPU time increased",
-        "time over that of the sphere rule: " + ", ".join(f"{plain[name]} {value:.1f}" for name, value in factor.items()),
+        "time over that of the sphere rule: "
+        + ", ".join(f"{plain[name]} {value:.1f}" for name, value in factor.items()),
         all(value > 1.0 for value in factor.values()),
     )
 if {"DGB", "DGB+halfspace"} <= set(names):
@@ -299,7 +328,12 @@ if {"MGB&BT2", "PGB"} <= set(names):
     )
 
 # %%
-PAPER = {"PGB": "2 to 10 times faster", "GB+halfspace": "2 to 10 times faster", "GB": "rate falls", "DGB+halfspace": "as DGB"}
+PAPER = {
+    "PGB": "2 to 10 times faster",
+    "GB+halfspace": "2 to 10 times faster",
+    "GB": "rate falls",
+    "DGB+halfspace": "as DGB",
+}
 comparison = [
     {"quantity": f"{name}: time / time of none", "paper": PAPER.get(name, "-"), "ours": round(float(table.loc[name, "ratio"]), 3),
      "note": f"path rate {rate[name]:.3f}, final {final[name]:.3f}"}
