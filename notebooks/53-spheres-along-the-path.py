@@ -56,11 +56,15 @@ accuracy = {"rtol": rtol, "tol": tol}
 names = [name.strip() for name in methods.split(",")]
 
 X, y = path_runs.draw(dataset, fraction, seed)
-problem = ss.Problem(ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset)), ss.SmoothedHinge(gamma))
+problem = ss.Problem(
+    ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset)), ss.SmoothedHinge(gamma)
+)
 grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB", "PGB"), **accuracy)
 print(problem.terms)
 print(f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
-print(f"outside the quadratic piece at the solutions: {np.mean(grid.removable / len(problem)):.1%} on average")
+print(
+    f"outside the quadratic piece at the solutions: {np.mean(grid.removable / len(problem)):.1%} on average"
+)
 
 # %% [markdown]
 # ## Run
@@ -94,7 +98,9 @@ ends = [np.count_nonzero(~np.isnan(rates), axis=0) for rates in maps.values()]
 rounds = int(np.quantile(ends, 0.97)) + 1
 rows = -(-len(names) // 4)
 with plt.rc_context(plots.STYLE):
-    figure, axes = plt.subplots(rows, 4, figsize=(11.0, 2.6 * rows), layout="constrained", sharey=True, squeeze=False)
+    figure, axes = plt.subplots(
+        rows, 4, figsize=(11.0, 2.6 * rows), layout="constrained", sharey=True, squeeze=False
+    )
 for place, (ax, name) in enumerate(zip(axes.flat, names, strict=False)):
     plots_paths.dynamic_map(maps[name], grid.lams, ax=ax, title=name, rounds=rounds)
     if place % 4:
@@ -113,9 +119,13 @@ ratios = path_runs.cpu_ratios(frame)
 one = frame[frame["repeat"] == 0]
 lines = {name: one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T for name in names}
 figure, axes = plots.panels(2, width=10.0, height=3.7)
-plots_paths.path_lines(lines, ax=axes[0], title=f"{dataset}: before the first iteration", limits=(-0.02, 1.02))
+plots_paths.path_lines(
+    lines, ax=axes[0], title=f"{dataset}: before the first iteration", limits=(-0.02, 1.02)
+)
 times = {name: (ratios.index.to_numpy(), ratios[name].to_numpy()) for name in names}
-plots_paths.path_lines(times, ax=axes[1], title="time for each lam", ylabel="CPU / CPU without screening", one=True, smooth=5)
+plots_paths.path_lines(
+    times, ax=axes[1], title="time for each lam", ylabel="CPU / CPU without screening", one=True, smooth=5
+)
 axes[1].get_legend().remove()
 record.figure("path", figure)
 plt.show()
@@ -139,10 +149,14 @@ def halfway(rates):
 
 during = {name: halfway(maps[name]) for name in names}
 for name in names:
-    print(f"{name:8} before {rate[name]:.2f}   half-way {during[name]:.2f}   in the end {mean.loc[name, 'final_rate']:.2f}")
+    print(
+        f"{name:8} before {rate[name]:.2f}   half-way {during[name]:.2f}   in the end {mean.loc[name, 'final_rate']:.2f}"
+    )
     assert rate[name] <= mean.loc[name, "final_rate"] + 1e-12 <= 1.0 + 2e-12
     columns = maps[name].T
-    assert all((np.diff(column[~np.isnan(column)]) >= 0.0).all() for column in columns), name  # nothing is ever taken back
+    assert all((np.diff(column[~np.isnan(column)]) >= 0.0).all() for column in columns), (
+        name
+    )  # nothing is ever taken back
 if {"PGB", "RRPB"} <= rate.keys():
     assert abs(rate["PGB"] - rate["RRPB"]) < 0.03
     print("PGB and RRPB before the first iteration differ by less than 0.03")
@@ -158,7 +172,9 @@ grouped = frame.groupby(["method", "repeat"])
 seconds = grouped["seconds"].sum().groupby("method").median()
 iterations = grouped["n_iter"].sum().groupby("method").median()
 latter = ratios.iloc[len(ratios) // 2 :].median()
-table = mean.assign(half_way=during, iterations=iterations, seconds=seconds, ratio=seconds / seconds["none"])
+table = mean.assign(
+    half_way=during, iterations=iterations, seconds=seconds, ratio=seconds / seconds["none"]
+)
 table = table.assign(median_ratio=ratios.median(), latter_half=latter)
 record.table("table_spheres", table.reset_index())
 print(f"none: {seconds['none']:.2f} s, {iterations['none']:.0f} iterations")
@@ -206,7 +222,8 @@ if {"PGB", "RRPB", "DGB"} <= rate.keys():
     conclude(
         "balls other than GB are more than twice as fast as no screening at most lam",
         "more than twice",
-        ", ".join(f"{name} {1.0 / ratios[name].median():.1f}" for name in ("PGB", "DGB", "RRPB")) + " times (medians)",
+        ", ".join(f"{name} {1.0 / ratios[name].median():.1f}" for name in ("PGB", "DGB", "RRPB"))
+        + " times (medians)",
         1.0 / ratios[least].median() > 2.0,
     )
 if {"MGB", "PGB"} <= rate.keys():
