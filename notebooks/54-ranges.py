@@ -53,7 +53,9 @@ limits = threadpool_limits(1)
 gaps = sorted((float(text) for text in accuracies.split(",")), reverse=True)
 
 X, y = path_runs.draw(dataset, fraction, seed)
-problem = ss.Problem(ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset)), ss.SmoothedHinge(gamma))
+problem = ss.Problem(
+    ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset)), ss.SmoothedHinge(gamma)
+)
 grid = path_runs.paper_grid(problem, ratio, n_lams, rtol=0.0, tol=gaps[-1], screening=("RRPB", "PGB"))
 lams = grid.lams
 print(problem.terms)
@@ -70,14 +72,18 @@ print(f"{len(lams)} lams from {lams[0]:.1e} to {lams[-1]:.1e}")
 maps, found = {}, {}
 for gap in gaps:
     path = ss.path(problem, lams, rtol=0.0, tol=gap, screening=("RRPB", "PGB"), keep_masks=False)
-    columns = [path_runs.range_counts(ss.ranges.relaxed_path(problem, s.x, s.eps, s.lam), lams) for s in path]
+    columns = [
+        path_runs.range_counts(ss.ranges.relaxed_path(problem, s.x, s.eps, s.lam), lams) for s in path
+    ]
     maps[gap], found[gap] = np.column_stack(columns) / grid.removable[:, None], path
     print(f"gap {gap:.0e}: mean rate over all pairs of lam {maps[gap].mean():.3f}")
 
 figure, axes = plots.panels(len(gaps), width=4.6 * len(gaps), height=3.9)
 for ax, gap in zip(np.atleast_1d(axes), gaps, strict=True):
     last = gap == gaps[-1]
-    plots_paths.range_map(maps[gap], lams, lams, ax=ax, title=f"{dataset}, RRPB, gap {gap:.0e}", colorbar=last)
+    plots_paths.range_map(
+        maps[gap], lams, lams, ax=ax, title=f"{dataset}, RRPB, gap {gap:.0e}", colorbar=last
+    )
 record.figure("ranges", figure)
 plt.show()
 
@@ -107,9 +113,16 @@ def edge(rates, share):
 figure, ax = plots.panels(1, width=5.6, height=3.3)
 for gap, dash in zip(gaps, ("--", "-", ":"), strict=False):
     for share, colour in ((0.5, plots.COLOURS["L"]), (0.9, plots.COLOURS["R"])):
-        ax.plot(lams, edge(maps[gap], share), dash, color=colour, label=f"rate above {share}, gap {gap:.0e}")
+        ax.plot(
+            lams, edge(maps[gap], share), dash, color=colour, label=f"rate above {share}, gap {gap:.0e}"
+        )
 with plt.rc_context(plots.STYLE):
-    ax.set(xscale="log", xlabel=r"$\lambda_0$", ylabel=r"$\lambda_0$ / lowest $\lambda$", title=f"{dataset}: reach of a range")
+    ax.set(
+        xscale="log",
+        xlabel=r"$\lambda_0$",
+        ylabel=r"$\lambda_0$ / lowest $\lambda$",
+        title=f"{dataset}: reach of a range",
+    )
     ax.legend()
 ax.invert_xaxis()
 record.figure("reach", figure)
@@ -133,11 +146,19 @@ for j in range(0, len(lams), 10):
     for i in range(0, len(lams), 10):
         margins = problem.terms.margins(found[gaps[-1]][i].x)
         claimed = ranges.at(lams[i])
-        wrong += int(np.sum(claimed.in_R & (margins <= 1.0)) + np.sum(claimed.in_L & (margins >= 1.0 - gamma)))
+        wrong += int(
+            np.sum(claimed.in_R & (margins <= 1.0)) + np.sum(claimed.in_L & (margins >= 1.0 - gamma))
+        )
         checked += int(np.sum(claimed.in_L) + np.sum(claimed.in_R))
 diagonal = {gap: float(np.diag(maps[gap]).mean()) for gap in gaps}
 middle = len(lams) // 2
-wide = {gap: (float(np.nanmedian(edge(maps[gap], 0.5)[:middle])), float(np.nanmedian(edge(maps[gap], 0.5)[middle:]))) for gap in gaps}
+wide = {
+    gap: (
+        float(np.nanmedian(edge(maps[gap], 0.5)[:middle])),
+        float(np.nanmedian(edge(maps[gap], 0.5)[middle:])),
+    )
+    for gap in gaps
+}
 print("categories claimed at other lams, some wrong:", checked > 1000, wrong > 0)
 for gap in gaps:
     first, second = wide[gap]
@@ -161,7 +182,8 @@ OTHERS = {
 }
 places = np.arange(0, len(lams), every)
 others = {
-    name: np.column_stack([path_runs.range_counts(of(found[gaps[-1]][j]), lams) for j in places]) / grid.removable[:, None]
+    name: np.column_stack([path_runs.range_counts(of(found[gaps[-1]][j]), lams) for j in places])
+    / grid.removable[:, None]
     for name, of in OTHERS.items()
 }
 figure, axes = plots.panels(3, width=11.0, height=3.6)
@@ -194,7 +216,9 @@ conclusions = [
     {
         "claim": "a wide range of lam can be screened from one reference",
         "paper": "wide, particularly for small lam",
-        "ours": "down to lam0/{:.2f} for large lam0 and lam0/{:.2f} for small ones half of it is screened".format(*wide[gaps[-1]]),
+        "ours": "down to lam0/{:.2f} for large lam0 and lam0/{:.2f} for small ones half of it is screened".format(
+            *wide[gaps[-1]]
+        ),
         "stands": wide[gaps[-1]][1] > max(wide[gaps[-1]][0], 1.5),
     },
     {
@@ -222,7 +246,14 @@ for item in conclusions:
 # %%
 frame = pd.DataFrame(
     [
-        {"dataset": dataset, "ball": "RRPB", "gap": gap, "lam0": lams[j], "lam": lams[i], "rate": maps[gap][i, j]}
+        {
+            "dataset": dataset,
+            "ball": "RRPB",
+            "gap": gap,
+            "lam0": lams[j],
+            "lam": lams[i],
+            "rate": maps[gap][i, j],
+        }
         for gap in gaps
         for j in range(0, len(lams), 2)
         for i in range(0, len(lams), 2)
