@@ -80,8 +80,13 @@ if unknown:
     raise ValueError(f"methods: unknown {unknown}, the known ones are {', '.join(OPTIONS)}")
 grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB",), ranges=True, **accuracy)
 print(problem.terms)
-print(f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}, the path was ended by:", grid.path.stop_reason)
-print(f"outside the quadratic piece at the solutions: {np.mean(grid.removable / len(problem)):.1%} on average")
+print(
+    f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}, the path was ended by:",
+    grid.path.stop_reason,
+)
+print(
+    f"outside the quadratic piece at the solutions: {np.mean(grid.removable / len(problem)):.1%} on average"
+)
 
 # %% [markdown]
 # ## Run
@@ -89,7 +94,9 @@ print(f"outside the quadratic piece at the solutions: {np.mean(grid.removable / 
 # All rows solve the same grid in turns. Seconds are processor seconds of one thread, everything but making the triplets.
 
 # %%
-runs = path_runs.measure(problem, {name: OPTIONS[name] for name in names}, grid, repeats=repeats, warm=4, **accuracy)
+runs = path_runs.measure(
+    problem, {name: OPTIONS[name] for name in names}, grid, repeats=repeats, warm=4, **accuracy
+)
 frame = runs.frame.assign(dataset=dataset, diagonal=diagonal, n_triplets=len(problem), threads=1, seed=seed)
 record.table("results", frame)
 
@@ -102,16 +109,23 @@ mean = frame.groupby("method")[["path_rate", "final_rate"]].mean().loc[names]
 for name in names:
     assert mean.loc[name, "path_rate"] <= mean.loc[name, "final_rate"] + 1e-12 <= 1.0 + 2e-12
     if mean.loc[name, "final_rate"] > 0.0:
-        print(f"{name:28} rate before the first iteration {mean.loc[name, 'path_rate']:.2f}, in the end {mean.loc[name, 'final_rate']:.2f}")
+        print(
+            f"{name:28} rate before the first iteration {mean.loc[name, 'path_rate']:.2f}, in the end {mean.loc[name, 'final_rate']:.2f}"
+        )
 screening = [name for name in names if OPTIONS[name]["screening"] and not name.startswith("product")]
 assert all(mean.loc[name, "path_rate"] > 0.5 for name in screening)
 
 # A diagonal metric is the full problem with all other entries kept at zero: on one triplet both give one margin.
 few = problem.terms.index[:3]
 m = np.linspace(0.1, 1.0, X.shape[1])
-as_vector, as_matrix = (ss.Triplets(X, few, diagonal=d).margins(m if d else np.diag(m)) for d in (True, False))
+as_vector, as_matrix = (
+    ss.Triplets(X, few, diagonal=d).margins(m if d else np.diag(m)) for d in (True, False)
+)
 assert np.allclose(as_vector, as_matrix)
-print("margins of a diagonal metric are those of the matrix with that diagonal:", np.allclose(as_vector, as_matrix))
+print(
+    "margins of a diagonal metric are those of the matrix with that diagonal:",
+    np.allclose(as_vector, as_matrix),
+)
 
 # %% [markdown]
 # ## Table
@@ -140,7 +154,9 @@ paper = printed.loc[dataset] if dataset in printed.index else pd.Series(np.nan, 
 whole = fraction == 0.9 and not n_max and not n_lams
 seconds = frame.groupby(["method", "repeat"])["seconds"].sum().groupby("method").median().loc[names]
 iterations = frame.groupby(["method", "repeat"])["n_iter"].sum().groupby("method").median().loc[names]
-table = pd.DataFrame({"seconds": seconds, "ratio": seconds / seconds.get("ActiveSet", np.nan), "iterations": iterations})
+table = pd.DataFrame(
+    {"seconds": seconds, "ratio": seconds / seconds.get("ActiveSet", np.nan), "iterations": iterations}
+)
 table["paper s"] = paper.reindex(names)
 table["paper ratio"] = table["paper s"] / paper["ActiveSet"]
 table = table.join(mean)
@@ -149,7 +165,12 @@ print(table.to_string(float_format="{:.2f}".format, na_rep="-"))
 
 # %%
 figure, axes = plots.panels(2, width=10.5, height=3.6)
-plots.bars(seconds.to_dict(), ax=axes[0], title=f"{dataset}{', diagonal' * diagonal}", xlabel="CPU seconds of the path")
+plots.bars(
+    seconds.to_dict(),
+    ax=axes[0],
+    title=f"{dataset}{', diagonal' * diagonal}",
+    xlabel="CPU seconds of the path",
+)
 one = frame[frame["repeat"] == 0]
 lines = {name: one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T for name in screening}
 plots_paths.path_lines(lines, ax=axes[1], title="before the first iteration", limits=(-0.02, 1.02))
@@ -164,7 +185,11 @@ rows = [name for name in ("ActiveSet+RRPB", "ActiveSet+RRPB+PGB") if name in nam
 if rows and np.isfinite(base):
     best = min(rows, key=lambda name: seconds[name])
     known = paper.notna().all()
-    paper_best = f"{paper['ActiveSet'] / paper[rows].min():.1f} times faster" if known else "2.2 to 12 times faster (other data)"
+    paper_best = (
+        f"{paper['ActiveSet'] / paper[rows].min():.1f} times faster"
+        if known
+        else "2.2 to 12 times faster (other data)"
+    )
     target = 0.9 * paper["ActiveSet"] / paper[rows].min() if known else 2.0
     conclusions.append(
         {
@@ -210,9 +235,13 @@ for item in conclusions:
 comparison = [
     {
         "quantity": f"{name}: time / time of ActiveSet",
-        "paper": "-" if pd.isna(table.loc[name, "paper ratio"]) else round(float(table.loc[name, "paper ratio"]), 3),
+        "paper": "-"
+        if pd.isna(table.loc[name, "paper ratio"])
+        else round(float(table.loc[name, "paper ratio"]), 3),
         "ours": round(float(table.loc[name, "ratio"]), 3),
-        "note": f"ours {seconds[name]:.2f} s, paper {table.loc[name, 'paper s']:.1f} s".replace(", paper nan s", ""),
+        "note": f"ours {seconds[name]:.2f} s, paper {table.loc[name, 'paper s']:.1f} s".replace(
+            ", paper nan s", ""
+        ),
     }
     for name in names
 ]
