@@ -86,11 +86,15 @@ one = frame[frame["repeat"] == 0]
 figure, axes = plots.panels(3, width=11.0, height=3.4)
 shown = "PGB" if "PGB" in names else names[0]
 rates = path_runs.dynamic_rates(runs.paths[shown], grid.removable)
-plots_paths.dynamic_map(rates, grid.lams, ax=axes[0], title=f"{dataset}, hinge: {shown} while solving", colorbar=True)
+plots_paths.dynamic_map(
+    rates, grid.lams, ax=axes[0], title=f"{dataset}, hinge: {shown} while solving", colorbar=True
+)
 lines = {name: one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T for name in names}
 plots_paths.path_lines(lines, ax=axes[1], title="before the first iteration", limits=(-0.02, 1.02))
 times = {name: (ratios.index.to_numpy(), ratios[name].to_numpy()) for name in names}
-plots_paths.path_lines(times, ax=axes[2], title="time for each lam", ylabel="CPU / CPU without screening", one=True, smooth=5)
+plots_paths.path_lines(
+    times, ax=axes[2], title="time for each lam", ylabel="CPU / CPU without screening", one=True, smooth=5
+)
 axes[2].get_legend().remove()
 record.figure("hinge", figure)
 plt.show()
@@ -113,12 +117,18 @@ def pgb(e):
     gradient = e.lam * e.x - e.H
     Q = e.x - gradient / (2.0 * e.lam)
     outside = np.linalg.norm(Q - problem.cone.project(Q))
-    return float(np.sqrt(max(np.linalg.norm(gradient) ** 2 / (4.0 * e.lam**2) - outside**2, 0.0)) / np.linalg.norm(e.x))
+    return float(
+        np.sqrt(max(np.linalg.norm(gradient) ** 2 / (4.0 * e.lam**2) - outside**2, 0.0))
+        / np.linalg.norm(e.x)
+    )
 
 
 fractional = int(np.sum((middle.alpha > 1e-9) & (middle.alpha < 1.0 - 1e-9)))
 print("triplets on the kink with a fractional dual variable, more than one:", fractional > 1)
-print(f"relative radius of PGB: with the dual point {pgb(with_dual):.0e}, smaller than 0.01:", pgb(with_dual) < 0.01)
+print(
+    f"relative radius of PGB: with the dual point {pgb(with_dual):.0e}, smaller than 0.01:",
+    pgb(with_dual) < 0.01,
+)
 print("with 0 or 1 on the kink more than 3 times as large:", pgb(rough) > 3.0 * pgb(with_dual))
 assert fractional > 1 and pgb(with_dual) < 0.01 and pgb(rough) > 3.0 * pgb(with_dual)
 for name in names:
@@ -132,7 +142,9 @@ print(f"{shown} screens more than 0.8 of what can be screened in the end:", True
 # %% tags=["nbval-ignore-output"]
 seconds = frame.groupby(["method", "repeat"])["seconds"].sum().groupby("method").median()
 iterations = frame.groupby(["method", "repeat"])["n_iter"].sum().groupby("method").median()
-table = mean.assign(iterations=iterations, seconds=seconds, ratio=seconds / seconds["none"], median_ratio=ratios.median())
+table = mean.assign(
+    iterations=iterations, seconds=seconds, ratio=seconds / seconds["none"], median_ratio=ratios.median()
+)
 record.table("table_hinge", table.reset_index())
 print(f"none: {seconds['none']:.2f} s, {iterations['none']:.0f} iterations")
 print(table.to_string(float_format="{:.3f}".format))
@@ -155,8 +167,11 @@ conclusions = [
     {
         "claim": "MGB (not in the paper) screens as much as PGB",
         "paper": "-",
-        "ours": ", ".join(f"{name} {mean.loc[name, 'path_rate']:.3f}" for name in ("MGB", "PGB") if name in names),
-        "stands": {"MGB", "PGB"} <= set(names) and bool(abs(mean.loc["MGB", "path_rate"] - mean.loc["PGB", "path_rate"]) < 0.03),
+        "ours": ", ".join(
+            f"{name} {mean.loc[name, 'path_rate']:.3f}" for name in ("MGB", "PGB") if name in names
+        ),
+        "stands": {"MGB", "PGB"} <= set(names)
+        and bool(abs(mean.loc["MGB", "path_rate"] - mean.loc["PGB", "path_rate"]) < 0.03),
     },
 ]
 for item in conclusions:
