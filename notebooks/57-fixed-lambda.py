@@ -74,12 +74,25 @@ def solve(name, active):
     """Return the solution of a row and the processor seconds it took."""
     target = products if name.startswith("product") else problem
     started = time.process_time()
-    solution = ss.solve(target, lam, rtol=rtol, tol=tol, screening=SCREENING.get(name, (name,)), active_set=active, max_iter=100_000)
+    solution = ss.solve(
+        target,
+        lam,
+        rtol=rtol,
+        tol=tol,
+        screening=SCREENING.get(name, (name,)),
+        active_set=active,
+        max_iter=100_000,
+    )
     return solution, time.process_time() - started
 
 
 rows, solutions = [], {}
-pairs = [(name, active) for active in (False, True) for name in names if not (active and name.startswith("product"))]
+pairs = [
+    (name, active)
+    for active in (False, True)
+    for name in names
+    if not (active and name.startswith("product"))
+]
 for name, active in pairs:
     solve(name, active)  # compiles
 for repeat in range(repeats):
@@ -134,7 +147,9 @@ for name in names:
     style = {"color": plots.METHODS[name]} if name in plots.METHODS else {}
     ax.step([s.iteration for s in states], decided, where="post", label=name, **style)
 with plt.rc_context(plots.STYLE):
-    ax.set(xlabel="iteration", ylabel="screened, of what can be", title=f"{dataset}, $\\lambda$ = {lam:.1e}")
+    ax.set(
+        xlabel="iteration", ylabel="screened, of what can be", title=f"{dataset}, $\\lambda$ = {lam:.1e}"
+    )
     ax.legend()
 record.figure("progress", figure)
 plt.show()
@@ -145,11 +160,24 @@ plt.show()
 # %% tags=["nbval-ignore-output"]
 median = frame.groupby(["method", "active_set"])["seconds"].median().unstack().loc[names]
 iterations = frame.groupby(["method", "active_set"])["n_iter"].median().unstack().loc[names]
-table = pd.DataFrame({"seconds": median[False], "with active set": median[True], "iterations": iterations[False], "rate": pd.Series(share)})
+table = pd.DataFrame(
+    {
+        "seconds": median[False],
+        "with active set": median[True],
+        "iterations": iterations[False],
+        "rate": pd.Series(share),
+    }
+)
 record.table("table_fixed", table.reset_index(names="method"))
 print(table.to_string(float_format="{:.3f}".format, na_rep="-"))
 figure, axes = plots.panels(2, width=9.5, height=3.3)
-plots.bars(median[False].to_dict(), ax=axes[0], title=f"{dataset} (a) dynamic screening", xlabel="CPU seconds", number="{:.3f}")
+plots.bars(
+    median[False].to_dict(),
+    ax=axes[0],
+    title=f"{dataset} (a) dynamic screening",
+    xlabel="CPU seconds",
+    number="{:.3f}",
+)
 both = {"none, no active set": median.loc["none", False]} | median[True].dropna().to_dict()
 plots.bars(both, ax=axes[1], title="(b) with the active set", xlabel="CPU seconds", number="{:.3f}")
 record.figure("seconds", figure)
@@ -170,7 +198,9 @@ conclusions = [
         "paper": "effective for further acceleration",
         "ours": f"active set {median.loc['none', True]:.3f} s, with {best_active} {median.loc[best_active, True]:.3f} s, "
         f"screening alone {median.loc[best, False]:.3f} s",
-        "stands": bool(median.loc[best_active, True] < min(median.loc["none", True], median.loc[best, False])),
+        "stands": bool(
+            median.loc[best_active, True] < min(median.loc["none", True], median.loc[best, False])
+        ),
     },
 ]
 if "product" in names:
