@@ -105,10 +105,16 @@ rows, spreads = [], []
 for number in range(draws):
     train, validation, test = split(number)
     euclid = errors(np.eye(X_all.shape[1]), train, test)
-    rows.append({"draw": number, "k": 0, "triplets": 0} | {f"error_{n}": e for n, e in zip(nn_list, euclid, strict=True)})
+    rows.append(
+        {"draw": number, "k": 0, "triplets": 0}
+        | {f"error_{n}": e for n, e in zip(nn_list, euclid, strict=True)}
+    )
     for k in k_list:
         problems = {
-            name: ss.Problem((ss.ProductTriplets if name == "product" else ss.Triplets.from_labels)(*train, k), ss.SmoothedHinge(gamma))
+            name: ss.Problem(
+                (ss.ProductTriplets if name == "product" else ss.Triplets.from_labels)(*train, k),
+                ss.SmoothedHinge(gamma),
+            )
             for name in METHODS
         }
         top = lam_high or 0.999 * problems["ActiveSet"].lam_max()
@@ -116,7 +122,9 @@ for number in range(draws):
         row, primal = {"draw": number, "k": k, "triplets": len(problems["ActiveSet"])}, []
         for name, options in METHODS.items():
             if not rows[1:]:
-                ss.path(problems[name], lams[::4], rtol=rtol, tol=0.0, keep_masks=False, **options)  # compiles
+                ss.path(
+                    problems[name], lams[::4], rtol=rtol, tol=0.0, keep_masks=False, **options
+                )  # compiles
             started = time.process_time()
             path = ss.path(problems[name], lams, rtol=rtol, tol=0.0, keep_masks=False, **options)
             row[name] = time.process_time() - started
@@ -126,7 +134,10 @@ for number in range(draws):
         on_validation = np.array([errors(s.x, train, validation) for s in judged])
         best = on_validation.argmin(axis=0)
         for place, n in enumerate(nn_list):
-            row |= {f"error_{n}": errors(judged[best[place]].x, train, test)[place], f"lam_{n}": judged[best[place]].lam}
+            row |= {
+                f"error_{n}": errors(judged[best[place]].x, train, test)[place],
+                f"lam_{n}": judged[best[place]].lam,
+            }
         rows.append(row)
 results = pd.DataFrame(rows).assign(dataset=dataset, seed=seed, threads=1)
 record.table("results", results)
@@ -156,7 +167,11 @@ print(f"triplets from the smallest to the largest k: x {growth:.0f}")
 # %% tags=["nbval-ignore-output"]
 plt.rcParams.update(plots.STYLE)
 figure, axes = plots.panels(1 + len(nn_list), width=11.5, height=3.1)
-colours = {"ActiveSet": "#8A8A8A", "ActiveSet+RRPB": plots.METHODS["RRPB"], "product": plots.METHODS["product"]}
+colours = {
+    "ActiveSet": "#8A8A8A",
+    "ActiveSet+RRPB": plots.METHODS["RRPB"],
+    "product": plots.METHODS["product"],
+}
 for name, colour in colours.items():
     axes[0].plot(k_list, mean.loc[k_list, name], "-o", color=colour, markersize=3.5, label=name)
 axes[0].set(xlabel="k", ylabel="CPU seconds of the path", title=f"{dataset}: time", ylim=(0.0, None))
@@ -164,7 +179,14 @@ axes[0].legend()
 deviation = results.groupby("k")[columns].std(ddof=0)
 for ax, n in zip(axes[1:], nn_list, strict=True):
     values = mean.loc[k_list, f"error_{n}"]
-    ax.errorbar(k_list, values, deviation.loc[k_list, f"error_{n}"] / np.sqrt(draws), fmt="-o", color=plots.COLOURS["R"], markersize=3.5)
+    ax.errorbar(
+        k_list,
+        values,
+        deviation.loc[k_list, f"error_{n}"] / np.sqrt(draws),
+        fmt="-o",
+        color=plots.COLOURS["R"],
+        markersize=3.5,
+    )
     ax.axhline(mean.loc[0, f"error_{n}"], color="#555555", linewidth=0.9, linestyle=":", label="Euclidean")
     ax.set(xlabel="k", title=f"test error, {n}-NN")
     ax.legend()
@@ -182,13 +204,18 @@ conclusions = [
         "claim": "the time grows with k, and screening saves more at larger k",
         "paper": "larger decreases for larger k",
         "ours": ", ".join(f"k = {k}: factor {value:.2f}" for k, value in saving.items()),
-        "stands": bool(mean.loc[k_list[-1], "ActiveSet"] > mean.loc[k_list[0], "ActiveSet"] and saving.iloc[-1] > saving.iloc[0]),
+        "stands": bool(
+            mean.loc[k_list[-1], "ActiveSet"] > mean.loc[k_list[0], "ActiveSet"]
+            and saving.iloc[-1] > saving.iloc[0]
+        ),
     },
     {
         "claim": "the k of the smallest test error grows with the number of neighbours",
         "paper": "6, 12 and 15 for 10-, 20- and 30-NN",
         "ours": ", ".join(f"{value} for {n}-NN" for n, value in best.items()),
-        "stands": bool(best[nn_list[-1]] > best[nn_list[0]] and list(best.values()) == sorted(best.values())),
+        "stands": bool(
+            best[nn_list[-1]] > best[nn_list[0]] and list(best.values()) == sorted(best.values())
+        ),
     },
     {
         "claim": "k matters for the error",
@@ -199,7 +226,8 @@ conclusions = [
     {
         "claim": "triplets as products (not in the paper) make k cheap",
         "paper": "-",
-        "ours": "factors over ActiveSet+RRPB: " + ", ".join(f"{v:.1f}" for v in (mean["ActiveSet+RRPB"] / mean["product"]).loc[k_list]),
+        "ours": "factors over ActiveSet+RRPB: "
+        + ", ".join(f"{v:.1f}" for v in (mean["ActiveSet+RRPB"] / mean["product"]).loc[k_list]),
         "stands": bool(mean.loc[k_list[-1], "product"] < mean.loc[k_list[-1], "ActiveSet+RRPB"]),
     },
 ]
@@ -213,7 +241,9 @@ comparison = [
     for n in nn_list
 ]  # fmt: skip
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
-record.summary(timings={"run": round(float(results[list(METHODS)].sum().sum()), 3)}, conclusions=conclusions)
+record.summary(
+    timings={"run": round(float(results[list(METHODS)].sum().sum()), 3)}, conclusions=conclusions
+)
 limits.unregister()
 print("rows in the comparison:", len(comparison))
 
