@@ -227,7 +227,6 @@ inner = slice(1, -1)
 groups = [slice(i, min(i + M, n_C - 1)) for i in range(1, n_C - 1, M)]
 last, others = [rates[g][-1] for g in groups], [rates[g][0] for g in groups if g.stop - g.start > 1]
 assert wrong == 0 and all(np.ptp(rates[g][:-1]) == 0.0 for g in groups if g.stop - g.start > 1)
-assert np.mean(others) >= np.mean(last[: len(others)])
 print("unsafe decisions:", wrong)
 print(f"mean rate {rates[inner].mean():.2f}: {np.mean(last):.2f} at the last C of each rule, {np.mean(others):.2f} at the others")
 
@@ -249,13 +248,17 @@ plt.show()
 # there. The paper names no scaling of its data, and scaling the data by $c$ is the same as scaling $C$ by $c^2$: it
 # decides which part of the path lies between $10^{-2}$ and $10^2$. So here is the rate of exact rules, from $w_a$ to
 # $w_b$ with `M` steps of $C$ between them, for other scalings of the same data.
+#
+# The paper also takes its solver's output for exact. Here a reference is only known to lie within a distance that its
+# duality gap certifies, and where $\lVert w_b\rVert^2 - \lVert w_a\rVert^2$ is small that distance counts: the second table has the
+# same rules for references of different accuracy.
 
 
 # %% tags=["nbval-ignore-output"]
-def exact_rules(A):
-    """Mean rate of the rules between accurate solutions `M` values of C apart, and the growth of the norm over a rule."""
+def exact_rules(A, accuracy=1e-9):
+    """Mean rate of the rules between solutions `M` values of C apart, and the growth of the norm over a rule."""
     terms, ends = ss.Samples(A, y), Cs[::M]
-    path = svm.path(terms, ends, rtol=1e-7)
+    path = svm.path(terms, ends, rtol=accuracy)
     found = [svm.dome_test(terms, a, b).rate for a, b in zip(path[:-1], path[1:], strict=True)]
     norms = np.array([np.linalg.norm(s.x) for s in path])
     return float(np.mean(found)), float(np.median(norms[1:] / norms[:-1]))
@@ -274,6 +277,9 @@ scaled = [(how, *exact_rules(A)) for how, A in scalings()]
 scaled = pd.DataFrame(scaled, columns=["scaling", "mean rate", "norm grows by"])
 record.table("scalings", scaled)
 print(scaled.to_string(index=False, float_format="{:.2f}".format))
+by_gap = pd.DataFrame([(gap, exact_rules(X, gap)[0]) for gap in (1e-5, 1e-7, 1e-9, 1e-11)], columns=["relative gap", "mean rate"])
+record.table("accuracy", by_gap)
+print("\n" + by_gap.to_string(index=False, formatters={"relative gap": "{:.0e}".format}, float_format="{:.2f}".format))
 
 # %% [markdown]
 # ## Table
@@ -354,18 +360,19 @@ for item in conclusions:
 # %% [markdown]
 # ## Reading the result
 #
-# * **As in the paper:** the rates make one step for every `M` values of $C$, lower at the last $C$ of a rule (its
+# * **As in the paper:** the rates make one step for every `M` values of $C$, another one at the last $C$ of a rule (its
 #   red circles): that one is solved before the others, when the region reaches only from a solution to a certified
 #   point, while the others lie between two solutions.
-# * **Not reproduced:** on the breast cancer data next to nothing is screened between $10^{-2}$ and $10^2$, so nothing is saved,
-#   where the paper saves 65 %. Its weights still grow by a tenth and more over every rule there, and a dome with that
-#   half-width decides hardly a sample; none of the scalings above brings the rate far. Each mask is checked above, so the rules do what
-#   they say. The paper's scaling, or its $C$, must be another. On data with many samples for each feature the weights settle
-#   early and the rule has something to do: see the runs on MAGIC and IJCNN1.
+# * **Not reproduced:** on the breast cancer data next to nothing is screened between $10^{-2}$ and $10^2$, so nothing is
+#   saved, where the paper saves 65 %. The weights still grow by a tenth and more over every rule there, and a dome with
+#   that half-width decides hardly a sample; none of the scalings above brings the rate far, nor does accuracy. Each mask
+#   is checked above, so the rules do what they say. The paper's scaling, or its $C$, must be another.
+# * **Accuracy is what a safe rule lives on.** On MAGIC the weights have settled, and with references of relative gap
+#   $10^{-11}$ the same rules take out a third of the samples, at $10^{-5}$ two in a hundred (paper profile). To call the rates
+#   of a solver's usual output safe, as the paper does, is to take it for exact.
 # * **Different:** the lower bound of $s$ is certified here; the paper finds it by trial and error, and its rule at
 #   that $C$ is safe only if the trial was right.
-# * **The heuristic** is better than its reputation where it starts warm: what it guessed wrong it mends from the
-#   solution it has. The paper's solver cannot do that, and pays the whole solve again. The rows above say how
-#   often it had to.
+# * **The heuristic** depends on how often it guesses wrong: on the breast cancer data more than once for every $C$, which
+#   makes it the slowest; on MAGIC once for every other $C$ at most, and there it is far faster than any safe rule here.
 # * **Data.** PCMAC comes in another tokenisation (1943 x 3289 where the paper has 1946 x 7511); the paper's IJCNN1
 #   has 19 990 rows, LIBSVM's 49 990: a misprint, or another cut.

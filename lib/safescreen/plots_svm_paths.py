@@ -67,6 +67,8 @@ def dots(ours, paper=None, *, cut=(), ax=None, title="", xlabel="CPU seconds"):
     -------
     matplotlib axes
     """
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
     names, paper = list(ours), paper or {}
     with _canvas(ax, (4.2, 0.8 + 0.26 * len(names))) as ax:
         rows = np.arange(len(names))
@@ -78,6 +80,11 @@ def dots(ours, paper=None, *, cut=(), ax=None, title="", xlabel="CPU seconds"):
         for row in (k for k, name in enumerate(names) if name in cut):
             ax.annotate("stopped", (values[row], row), xytext=(8, -3), textcoords="offset points", fontsize=8, color="#0072B2")
         ax.set(xscale="log", yticks=rows, yticklabels=names, xlabel=xlabel, title=title, ylim=(len(names) - 0.5, -0.5))
+        ax.xaxis.set_major_locator(
+            LogLocator(subs=(1.0, 3.0) if np.nanmax([values, theirs]) < 30.0 * np.nanmin([values, theirs]) else (1.0,))
+        )
+        ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        ax.xaxis.set_minor_formatter(NullFormatter())
         ax.grid(axis="both", color="#EAEAEA", linewidth=0.8)
         ax.tick_params(axis="y", length=0)
         ax.margins(x=0.12)
