@@ -102,16 +102,13 @@ plt.show()
 # %% [markdown]
 # ## What holds without a clock, and the subgradient that fails
 #
-# At the optimum of the hinge many margins sit exactly on the kink, where the dual variable is fractional. With the
+# At the optimum of the hinge some margins sit exactly on the kink, where the dual variable is fractional. With the
 # dual optimum as the subgradient PGB's radius is 0 there (STS19 Theorem 3). With the one that $\alpha(x)$ gives,
-# 0 or 1 on the kink, it is not, however accurate $x$ may be.
-
-# %% tags=["STS19-F10"]
-middle = runs.paths[shown][len(grid.lams) // 2]
-with_dual = problem.evaluate(middle.x, middle.lam, middle.alpha)
-rough = problem.evaluate(middle.x, middle.lam)
+# 0 or 1 on the kink, it is not, however accurate $x$ may be: below, one $\lambda$ from the middle of the path is
+# solved to a relative gap of $10^{-4}$, $10^{-7}$ and $10^{-11}$.
 
 
+# %% tags=["STS19-F10", "nbval-ignore-output"]
 def pgb(e):
     """Radius of PGB from an evaluated point, relative to the norm of x."""
     gradient = e.lam * e.x - e.H
@@ -123,14 +120,19 @@ def pgb(e):
     )
 
 
+lam = float(grid.lams[len(grid.lams) // 2])
+radii = []
+for accurate in (1e-4, 1e-7, 1e-11):
+    middle = ss.solve(problem, lam, rtol=accurate, tol=0.0, screening=(shown,))
+    with_dual = pgb(problem.evaluate(middle.x, lam, middle.alpha))
+    rough = pgb(problem.evaluate(middle.x, lam))
+    radii.append((with_dual, rough))
+    print(f"gap {accurate:.0e}: radius of PGB with the dual point {with_dual:.0e}, with 0 or 1 {rough:.0e}")
 fractional = int(np.sum((middle.alpha > 1e-9) & (middle.alpha < 1.0 - 1e-9)))
-print("triplets on the kink with a fractional dual variable, more than one:", fractional > 1)
-print(
-    f"relative radius of PGB: with the dual point {pgb(with_dual):.0e}, smaller than 0.01:",
-    pgb(with_dual) < 0.01,
-)
-print("with 0 or 1 on the kink more than 3 times as large:", pgb(rough) > 3.0 * pgb(with_dual))
-assert fractional > 1 and pgb(with_dual) < 0.01 and pgb(rough) > 3.0 * pgb(with_dual)
+print("triplets on the kink with a fractional dual variable:", fractional)
+assert fractional >= 1
+assert radii[-1][0] < 1e-2 * radii[0][0], "with the dual point the radius vanishes"
+assert radii[-1][1] > 3.0 * radii[-1][0], "with 0 or 1 on the kink it does not"
 for name in names:
     assert mean.loc[name, "final_rate"] <= 1.0 + 1e-12
 assert mean.loc[shown, "final_rate"] > 0.8
