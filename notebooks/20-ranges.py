@@ -21,7 +21,7 @@ import sympy as sp
 
 import safescreen as ss
 from safescreen import datasets, plots
-from safescreen.plots_triplets import range_chart
+from safescreen.plots.triplets import range_chart
 
 # %% [markdown]
 # ## The claims

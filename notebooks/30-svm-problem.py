@@ -22,7 +22,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import plots, plots_svm, svm
+from safescreen import plots, svm
 
 # %% [markdown]
 # ## The problem
@@ -179,7 +179,7 @@ on_step = np.abs(margins - 1.0) < 1e-6
 category = ss.Screened((margins < 1.0) & ~on_step, (margins > 1.0) & ~on_step)
 
 figure, axes = plots.panels(2, width=10.0, height=3.6)
-plots_svm.samples(
+plots.svm.samples(
     X, y, solution.x, category, ax=axes[0], title="solution, true categories", rest="on the step"
 )
 axes[1].plot([margins.min(), 1.0, 1.0, margins.max()], [1.0, 1.0, 0.0, 0.0], color="#CCCCCC", zorder=0)

@@ -24,7 +24,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import plots, plots_svm, svm
+from safescreen import plots, svm
 
 # %% [markdown]
 # The problem (notation as in `30-svm-problem`): $z_i = y_i x_i$, total loss
@@ -169,7 +169,7 @@ found = ss.rules.sphere(problem, ball)
 optimum = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12).x
 
 figure, axes = plots.panels(2, width=10.5, height=3.8)
-plots_svm.weight_space(
+plots.svm.weight_space(
     X * y[:, None],
     {"ball": ball},
     {"optimum": optimum},
@@ -177,7 +177,7 @@ plots_svm.weight_space(
     ax=axes[0],
     title="weights: a line a sample",
 )
-plots_svm.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
+plots.svm.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
 plt.show()
 
 # %% [markdown]
@@ -525,7 +525,7 @@ def tangent(w0):
 
 figure, axes = plots.panels(2, width=11.5, height=3.4)
 best, feasible = (star.x[0], loss_at(star.x[0])), (0.47, loss_at(0.47))
-plots_svm.expanded_space(
+plots.svm.expanded_space(
     z,
     C,
     feasible,
@@ -539,7 +539,7 @@ axes[0].get_legend().remove()
 wrong_w = exact.x[0] + 0.25
 alpha = np.clip(np.where(z * wrong_w < 1.0, 1.0, 0.0), 0.0, 1.0)
 lines = {"printed condition 2": tangent(wrong_w), "its dual point": (-(alpha @ z), alpha.sum())}
-plots_svm.expanded_space(
+plots.svm.expanded_space(
     z, C, feasible, lines, best, span=(-0.3, 1.6), ax=axes[1], title="reference off by 0.25"
 )
 plt.show()

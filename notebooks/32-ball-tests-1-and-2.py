@@ -22,7 +22,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots, plots_svm, svm
+from safescreen import datasets, plots, svm
 
 # %% [markdown]
 # ## The claims
@@ -294,7 +294,7 @@ for ax, ratio in zip(axes, (0.5, 0.9), strict=True):
     both = svm.intersection_test(plane, 0.2, near)
     spheres, marks = {"BT1": first, "BT2": second}, {"optimum": optimum, "": near.w}
     title = rf"$C_{{\rm ref}}/C$ = {ratio}; lines decided by both balls together"
-    plots_svm.weight_space(
+    plots.svm.weight_space(
         points * labels[:, None], spheres, marks, both, ax=ax, title=title, room=0.05
     )
 plt.show()
@@ -324,10 +324,10 @@ for ratio in ratios:
         radii[name].append(value)
 
 figure, axes = plots.panels(2, width=10.0, height=3.2)
-plots_svm.along_ratio(
+plots.svm.along_ratio(
     ratios, shares, ax=axes[0], title="breast-cancer, C = 1", ylabel="share of samples screened"
 )
-plots_svm.along_ratio(ratios, radii, ax=axes[1], title="radii, and distance of the centers", log=True)
+plots.svm.along_ratio(ratios, radii, ax=axes[1], title="radii, and distance of the centers", log=True)
 plt.show()
 
 # %%

@@ -23,7 +23,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots, plots_intersection
+from safescreen import datasets, plots
 
 # %% [markdown]
 # ## The claim
@@ -77,7 +77,7 @@ from safescreen import datasets, plots, plots_intersection
 # On a line of $w$, where a ball is an interval:
 
 # %%
-plots_intersection.expanded_line((0.7, 0.9), (-0.5, 0.9), title="two intervals, one parabola")
+plots.intersection.expanded_line((0.7, 0.9), (-0.5, 0.9), title="two intervals, one parabola")
 plt.show()
 
 # %% [markdown]
@@ -271,7 +271,7 @@ curves = {
     "BT2": round_ @ pair[2] - pair[3],
     "IT": [lower_printed(z, *pair)[0] for z in round_],
 }
-plots_intersection.rates_against(
+plots.intersection.rates_against(
     np.degrees(turn),
     curves,
     ax=axes[1],
@@ -344,7 +344,7 @@ for share in shares:
     )
     for name, result in zip(found, results, strict=True):
         found[name].append(result.rate)
-plots_intersection.rates_against(shares, found, title="breast-cancer, C = 10", xlabel="$C_{ref}/C$")
+plots.intersection.rates_against(shares, found, title="breast-cancer, C = 10", xlabel="$C_{ref}/C$")
 plt.show()
 for share in (0.5, 0.9):
     row = {name: round(float(np.interp(share, shares, values)), 2) for name, values in found.items()}

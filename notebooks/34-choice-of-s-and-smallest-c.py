@@ -27,7 +27,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots, plots_intersection
+from safescreen import datasets, plots
 
 # %% [markdown]
 # ## The claims
@@ -325,7 +325,7 @@ for share in shares:
     for label, found in zip(labels, tests, strict=True):
         assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
         curves[label].append(found.rate)
-plots_intersection.rates_against(
+plots.intersection.rates_against(
     shares, curves, title="breast-cancer, $C = 10^4 C_{min}$", xlabel="$C_{ref}/C$"
 )
 plt.show()
@@ -471,7 +471,7 @@ for ax, factor in zip(axes, (100, 10_000), strict=True):
         for name, found in zip(curves, tests, strict=True):
             assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
             curves[name].append(found.rate)
-    plots_intersection.rates_against(
+    plots.intersection.rates_against(
         shares, curves, ax=ax, title=f"breast-cancer, C = {factor} $C_{{min}}$", xlabel="$C_{ref}/C$"
     )
     low, high = (np.interp(value, shares, curves["IT"]) for value in (0.8, 1.25))

@@ -22,7 +22,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import safescreen as ss
-from safescreen import datasets, plots, plots_intersection
+from safescreen import datasets, plots
 
 # %% [markdown]
 # ## The claim
@@ -265,7 +265,7 @@ curves = {
     "IT, cold": [value[0] for value in counts.values()],
     "IT, warm": [value[1] for value in counts.values()],
 }
-plots_intersection.rates_against(
+plots.intersection.rates_against(
     list(counts),
     curves,
     ax=ax,
@@ -389,7 +389,7 @@ def decision(points):
 
 figure, axes = plots.panels(2, height=3.8)
 steps = Cs[1:] / Cs[0]
-plots_intersection.rates_against(
+plots.intersection.rates_against(
     steps,
     {k: v[-len(steps) :] for k, v in curves.items()},
     ax=axes[0],
@@ -397,7 +397,7 @@ plots_intersection.rates_against(
     xlabel="$C/C_{min}$",
 )
 axes[0].set(xscale="log")
-plots_intersection.screened_points(
+plots.intersection.screened_points(
     X, y, found, decision, ax=axes[1], title=f"{found.rate:.0%} decided before solving"
 )
 plt.show()

@@ -23,7 +23,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots, plots_dome, rules, spheres, svm
+from safescreen import datasets, plots, rules, spheres, svm
 
 # %% [markdown]
 # ## Two forms of one machine
@@ -132,7 +132,7 @@ for ax, (name, prob) in zip(axes, both.items(), strict=True):
         r"$\xi(w(C))$, part of the first": (Cs[name], loss_part),
         r"$\|w(C)\|$, part of the last": (Cs[name], length_part),
     }
-    plots_dome.curves(scaled, ax=ax, title=name)
+    plots.dome.curves(scaled, ax=ax, title=name)
 plt.show()
 
 # %% tags=["SSS13-L3"]
@@ -507,7 +507,7 @@ e1, B_ = np.array([1.0, 0.0]), 1.7**2
 figure, axes = plots.panels(2, height=3.5)
 upper = {"dome (corrected)": dome_bounds(fan, e1, B_)[1], "printed": printed(fan, e1, B_)[1]}
 curves = {name: (np.degrees(turn), value) for name, value in upper.items()}
-plots_dome.curves(
+plots.dome.curves(
     curves,
     ax=axes[0],
     log="",
@@ -520,7 +520,7 @@ two = {
     r"ball from $w_b$": spheres.path_bound(b.x, b.lam, a.lam),
 }
 points = {"$w_a$": a.x, "$w_b$": b.x, "optimum": at_.x}
-plots_dome.domes(a.x, np.linalg.norm(b.x), two, points, ax=axes[1], title="C from 0.1 to 0.2")
+plots.dome.domes(a.x, np.linalg.norm(b.x), two, points, ax=axes[1], title="C from 0.1 to 0.2")
 plt.show()
 
 # %% [markdown]

@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots, plots_dome, svm
+from safescreen import datasets, plots, svm
 
 # %% tags=["parameters"]
 span = 1e4
@@ -212,7 +212,7 @@ for before, after in zip(coarse, coarse[1:], strict=False):
         dots[1].append(relative_error(prob, reference, C)[0])
 figure, ax = plots.panels(1, width=8.0, height=3.2)
 both = {"lines": {"bound (1)": saw}, "dots": {"true relative error": dots}}
-plots_dome.curves(**both, ax=ax, title="breast cancer", ylabel="relative error of the dual")
+plots.dome.curves(**both, ax=ax, title="breast cancer", ylabel="relative error of the dual")
 ax.set_ylim(-0.004, 0.135)
 plt.show()
 assert len(coarse) > 10 and max(dots[1]) <= 0.1 and max(saw[1]) <= 0.1 * (1 + 1e-6)
@@ -366,7 +366,7 @@ for ax, name in zip(axes, problems, strict=True):
         f"eps = {eps:g}": (1.0 / paths[name, eps].lams[1:], paths[name, eps].path_rates[1:])
         for eps in (0.1, 0.01, finest)
     }
-    plots_dome.curves(shares, ax=ax, title=name, ylabel="share screened by IT")
+    plots.dome.curves(shares, ax=ax, title=name, ylabel="share screened by IT")
 plt.show()
 
 # %% [markdown]

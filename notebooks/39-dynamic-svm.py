@@ -22,7 +22,7 @@ from scipy import sparse
 
 import safescreen as ss
 from safescreen import datasets, plots
-from safescreen.plots_triplets import range_chart
+from safescreen.plots.triplets import range_chart
 
 # %% [markdown]
 # ## The claim

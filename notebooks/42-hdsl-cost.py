@@ -22,7 +22,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
 
-from safescreen import datasets, plots, plots_frank_wolfe
+from safescreen import datasets, plots
 from safescreen.hdsl import FrankWolfe, nearest_triplets
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import exact, heuristic
@@ -220,7 +220,7 @@ print("exact ~ T s^2, heuristic ~ T s, neither with d: confirmed")
 figure, axes = plots.panels(3, width=11.0, height=3.2)
 for ax, key in zip(axes, ranges, strict=True):
     named = {"exact": (ranges[key], counts[key][:, 0]), "heuristic": (ranges[key], counts[key][:, 2])}
-    plots_frank_wolfe.curves(
+    plots.frank_wolfe.curves(
         named, ax=ax, marks=True, xlabel=key, ylabel="visits", title=f"against {key}"
     )
     ax.set_ylim(1e2, 1e7)
@@ -399,7 +399,7 @@ for ax, (key, x, y) in zip(
     axes, (("d", dimensions, by_d), *((key, larger[key], by[key]) for key in larger)), strict=True
 ):
     named = {name: (x, 1e3 * y[:, column]) for column, name in ((1, "exact"), (0, "heuristic"))}
-    plots_frank_wolfe.curves(
+    plots.frank_wolfe.curves(
         named, ax=ax, marks=True, xlabel=key, ylabel="ms", title=f"processor time against {key}"
     )
 plt.show()

@@ -32,7 +32,7 @@ import sympy as sp
 from scipy import sparse
 
 import safescreen as ss
-from safescreen import datasets, plots, plots_frank_wolfe, plots_hdsl
+from safescreen import datasets, plots
 from safescreen.hdsl import FrankWolfe, nearest_triplets
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import exact, heuristic
@@ -326,7 +326,7 @@ labels = {
     "xlabel": "size m of the batch",
     "ylabel": "deviation",
 }
-plots_hdsl.measured_and_bounds(sizes, measured, bounds, **labels)
+plots.hdsl.measured_and_bounds(sizes, measured, bounds, **labels)
 plt.show()
 slope = np.polyfit(np.log(sizes[:3]), np.log([losses[m][0] for m in sizes[:3]]), 1)[0]
 print(f"exponent of the largest deviation in m, 20 to 320: {slope:.2f} (expected -1/2)")
@@ -434,7 +434,7 @@ named = {
     )
     for name, run in runs.items()
 }
-plots_frank_wolfe.curves(
+plots.frank_wolfe.curves(
     named,
     log="xy",
     xlabel="iteration",
@@ -537,7 +537,7 @@ for ax, which, title in (
     (axes[1], 2, "mean slope found / best"),
 ):
     named = {name: (row[0], row[which]) for name, row in found.items()}
-    plots_frank_wolfe.curves(named, ax=ax, log="", marks=True, xlabel="iteration", title=title)
+    plots.frank_wolfe.curves(named, ax=ax, log="", marks=True, xlabel="iteration", title=title)
     ax.set_ylim(-0.02, 1.05)
 plt.show()
 
@@ -626,7 +626,7 @@ named["exact direction"] = (
     np.arange(1, 400),
     [max(row.objective - lower, 1e-9) for row in reference.history_[1:400]],
 )
-plots_frank_wolfe.curves(
+plots.frank_wolfe.curves(
     named,
     log="xy",
     xlabel="iteration",

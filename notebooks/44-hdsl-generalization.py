@@ -28,7 +28,7 @@ import sympy as sp
 from scipy.stats import binom
 
 import safescreen as ss
-from safescreen import plots, plots_hdsl
+from safescreen import plots
 from safescreen.hdsl.complexity import (
     Bounds,
     MonteCarlo,
@@ -552,7 +552,7 @@ for ax, x, (values, settings, xlabel, title) in zip(
 ):
     labels = {"title": title, "xlabel": xlabel, **options}
     curves = both_bounds(settings)
-    plots_hdsl.measured_and_bounds(x, {"Monte Carlo": values}, curves, ax=ax, **labels)
+    plots.hdsl.measured_and_bounds(x, {"Monte Carlo": values}, curves, ax=ax, **labels)
 plt.show()
 
 # %% [markdown]
@@ -817,7 +817,7 @@ assert 1 < best < 10**4 and np.all(np.diff(corrected) < 0.0)
 assert np.all((corrected < printed)[iterations >= true_from])
 curves = {"corrected (no drop steps)": (corrected, True), "printed": (printed, False)}
 labels = {"title": "excess risk bounds", "xlabel": "iterations k", "ylabel": "bound"}
-plots_hdsl.measured_and_bounds(iterations, {}, curves, **labels)
+plots.hdsl.measured_and_bounds(iterations, {}, curves, **labels)
 plt.show()
 
 # %% [markdown]

@@ -50,7 +50,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots, plots_paths
+from safescreen import plots
 from safescreen.experiments import Recorder, path_runs
 
 record = Recorder(output_dir)
@@ -180,15 +180,15 @@ def curves(chosen, values="path_rate"):
 def figure_6(chosen, label):
     """Rate, enlargement, ratio of times."""
     figure, axes = plots.panels(3, width=11.0, height=3.4)
-    plots_paths.path_lines(
+    plots.paths.path_lines(
         curves(chosen), ax=axes[0], title=f"{dataset}: before the first iteration", limits=(-0.02, 1.02)
     )
     lines = curves(chosen)
     within = [v[(lams >= zoom[0]) & (lams <= zoom[1])] for lams, v in lines.values()]
     within = np.concatenate([v[v > 0.6] for v in within]) if within else np.ones(1)
     low = max(0.6, within.min() - 0.01) if within.size else 0.0
-    plots_paths.path_lines(lines, ax=axes[1], title="enlarged", ylabel="", span=zoom, limits=(low, 1.0))
-    plots_paths.path_lines(
+    plots.paths.path_lines(lines, ax=axes[1], title="enlarged", ylabel="", span=zoom, limits=(low, 1.0))
+    plots.paths.path_lines(
         curves(chosen, "ratio"),
         ax=axes[2],
         title="time for each lam",

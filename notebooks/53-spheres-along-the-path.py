@@ -46,7 +46,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots, plots_paths
+from safescreen import plots
 from safescreen.experiments import Recorder, path_runs
 
 record = Recorder(output_dir)
@@ -102,7 +102,7 @@ with plt.rc_context(plots.STYLE):
         rows, 4, figsize=(11.0, 2.6 * rows), layout="constrained", sharey=True, squeeze=False
     )
 for place, (ax, name) in enumerate(zip(axes.flat, names, strict=False)):
-    plots_paths.dynamic_map(maps[name], grid.lams, ax=ax, title=name, rounds=rounds)
+    plots.paths.dynamic_map(maps[name], grid.lams, ax=ax, title=name, rounds=rounds)
     if place % 4:
         ax.set_ylabel("")
 for ax in axes.flat[len(names) :]:
@@ -119,11 +119,11 @@ ratios = path_runs.cpu_ratios(frame)
 one = frame[frame["repeat"] == 0]
 lines = {name: one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T for name in names}
 figure, axes = plots.panels(2, width=10.0, height=3.7)
-plots_paths.path_lines(
+plots.paths.path_lines(
     lines, ax=axes[0], title=f"{dataset}: before the first iteration", limits=(-0.02, 1.02)
 )
 times = {name: (ratios.index.to_numpy(), ratios[name].to_numpy()) for name in names}
-plots_paths.path_lines(
+plots.paths.path_lines(
     times, ax=axes[1], title="time for each lam", ylabel="CPU / CPU without screening", one=True, smooth=5
 )
 axes[1].get_legend().remove()

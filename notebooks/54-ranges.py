@@ -44,7 +44,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots, plots_paths
+from safescreen import plots
 from safescreen.experiments import Recorder, path_runs
 
 record = Recorder(output_dir)
@@ -81,7 +81,7 @@ for gap in gaps:
 figure, axes = plots.panels(len(gaps), width=4.6 * len(gaps), height=3.9)
 for ax, gap in zip(np.atleast_1d(axes), gaps, strict=True):
     last = gap == gaps[-1]
-    plots_paths.range_map(
+    plots.paths.range_map(
         maps[gap], lams, lams, ax=ax, title=f"{dataset}, RRPB, gap {gap:.0e}", colorbar=last
     )
 record.figure("ranges", figure)
@@ -188,7 +188,7 @@ others = {
 }
 figure, axes = plots.panels(3, width=11.0, height=3.6)
 for ax, (name, rates) in zip(axes, others.items(), strict=True):
-    plots_paths.range_map(rates, lams[places], lams, ax=ax, title=name, colorbar=name == "MGB")
+    plots.paths.range_map(rates, lams[places], lams, ax=ax, title=name, colorbar=name == "MGB")
 record.figure("other_balls", figure)
 plt.show()
 print({name: round(float(rates.mean()), 3) for name, rates in others.items()})

@@ -51,7 +51,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots, plots_paths
+from safescreen import plots
 from safescreen.experiments import Recorder, path_runs
 
 record = Recorder(output_dir)
@@ -173,7 +173,7 @@ plots.bars(
 )
 one = frame[frame["repeat"] == 0]
 lines = {name: one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T for name in screening}
-plots_paths.path_lines(lines, ax=axes[1], title="before the first iteration", limits=(-0.02, 1.02))
+plots.paths.path_lines(lines, ax=axes[1], title="before the first iteration", limits=(-0.02, 1.02))
 axes[1].legend(fontsize=7.5)
 record.figure("active", figure)
 plt.show()

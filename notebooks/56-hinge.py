@@ -42,7 +42,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots, plots_paths
+from safescreen import plots
 from safescreen.experiments import Recorder, path_runs
 
 record = Recorder(output_dir)
@@ -86,13 +86,13 @@ one = frame[frame["repeat"] == 0]
 figure, axes = plots.panels(3, width=11.0, height=3.4)
 shown = "PGB" if "PGB" in names else names[0]
 rates = path_runs.dynamic_rates(runs.paths[shown], grid.removable)
-plots_paths.dynamic_map(
+plots.paths.dynamic_map(
     rates, grid.lams, ax=axes[0], title=f"{dataset}, hinge: {shown} while solving", colorbar=True
 )
 lines = {name: one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T for name in names}
-plots_paths.path_lines(lines, ax=axes[1], title="before the first iteration", limits=(-0.02, 1.02))
+plots.paths.path_lines(lines, ax=axes[1], title="before the first iteration", limits=(-0.02, 1.02))
 times = {name: (ratios.index.to_numpy(), ratios[name].to_numpy()) for name in names}
-plots_paths.path_lines(
+plots.paths.path_lines(
     times, ax=axes[2], title="time for each lam", ylabel="CPU / CPU without screening", one=True, smooth=5
 )
 axes[2].get_legend().remove()

@@ -45,7 +45,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots, plots_svm
+from safescreen import plots
 from safescreen.experiments import Recorder
 
 record = Recorder(output_dir)
@@ -166,7 +166,7 @@ def shade(ax, decide, size=161):
 first_ball = ss.svm.ball_1(samples, C, reference)
 second_ball = ss.svm.ball_2(samples, C, reference.x, ss.svm.choose_s(samples, C, reference))
 figure, axes = plots.panels(1, width=6.6, height=4.4)
-plots_svm.samples(
+plots.svm.samples(
     X, y, best.x, found, ax=axes, title=f"C = {C:g} from C_ref = {C_ref:g}: {found.rate:.0%} screened"
 )
 shade(axes, lambda points: ss.rules.intersection(ss.Problem(points, ss.Hinge()), first_ball, second_ball))
@@ -256,7 +256,7 @@ assert closer > 0
 
 # %%
 figure, axes = plots.panels(2, width=11.0, height=3.8)
-plots_svm.samples(
+plots.svm.samples(
     X,
     y,
     low.x,
@@ -271,7 +271,7 @@ shade(
         ss.Problem(points, ss.Hinge()), region.ball, region.normal, region.offset
     ),
 )
-plots_svm.samples(
+plots.svm.samples(
     X,
     y,
     low.x,

@@ -40,7 +40,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import datasets, plots, plots_svm_paths, svm
+from safescreen import datasets, plots, svm
 from safescreen.experiments import Recorder
 
 record = Recorder(output_dir)
@@ -152,7 +152,7 @@ for ax, name in zip(np.atleast_1d(axes), names, strict=True):
     chosen = results[results["kernel"] == name]
     lines = {test: (part_["C_ref/C"], part_["rate"]) for test, part_ in chosen.groupby("test", sort=False)}
     xlabel = r"$C_{\mathrm{ref}}/C$"
-    plots_svm_paths.along(lines, ax=ax, log_x=False, xlabel=xlabel, ylabel="rate", title=f"{dataset}: {name}")
+    plots.svm_paths.along(lines, ax=ax, log_x=False, xlabel=xlabel, ylabel="rate", title=f"{dataset}: {name}")
 record.figure("rates", figure)
 plt.show()
 

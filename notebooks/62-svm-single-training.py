@@ -53,7 +53,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import datasets, plots, plots_svm_paths, svm
+from safescreen import datasets, plots, svm
 from safescreen.experiments import Recorder
 from safescreen.svm.paths import solve_screened
 
@@ -214,7 +214,7 @@ print(f"\nreading or making the data {reading:.1f} s, compilation {warm_up:.1f} 
 
 # %%
 figure, axes = plots.panels(1, width=5.2, height=3.4)
-plots_svm_paths.dots(medians.to_dict(), cut=sorted(stuck), ax=axes, title=name)
+plots.svm_paths.dots(medians.to_dict(), cut=sorted(stuck), ax=axes, title=name)
 record.figure("seconds", figure)
 plt.show()
 

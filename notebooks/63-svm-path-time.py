@@ -53,7 +53,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import datasets, plots, plots_svm_paths, svm
+from safescreen import datasets, plots, svm
 from safescreen.experiments import Recorder
 
 record = Recorder(output_dir)
@@ -263,7 +263,7 @@ for ax, width in zip(np.atleast_1d(axes), widths, strict=True):
     chosen = results[results["kernel"] == label(width)]
     cut = chosen.loc[chosen["solved"] < chosen["of"], "method"].tolist()
     seconds = dict(zip(chosen["method"], chosen["seconds"], strict=True))
-    plots_svm_paths.dots(seconds, paper.get(width), cut=cut, ax=ax, title=f"{dataset}: {label(width)}")
+    plots.svm_paths.dots(seconds, paper.get(width), cut=cut, ax=ax, title=f"{dataset}: {label(width)}")
 record.figure("seconds", figure)
 plt.show()
 
@@ -326,7 +326,7 @@ print(mean.to_string(float_format="{:.2f}".format))
 figure, axes = plots.panels(len(widths), width=3.2 * len(widths), height=2.9, sharey=True)
 for ax, width in zip(np.atleast_1d(axes), widths, strict=True):
     chosen = curves[curves["kernel"] == label(width)]
-    plots_svm_paths.along({test: (chosen["C"], chosen[test]) for test in ("BT1", "IT")}, ax=ax, title=f"{dataset}: {label(width)}")
+    plots.svm_paths.along({test: (chosen["C"], chosen[test]) for test in ("BT1", "IT")}, ax=ax, title=f"{dataset}: {label(width)}")
 record.figure("rates", figure)
 plt.show()
 

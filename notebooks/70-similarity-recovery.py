@@ -46,7 +46,7 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from safescreen import hdsl, plots, plots_dome, plots_hdsl
+from safescreen import hdsl, plots
 from safescreen.experiments import Recorder
 
 record = Recorder(output_dir)
@@ -153,7 +153,7 @@ mean = results.groupby(["alpha", "iteration"])[["features", "entries"]].mean()
 figure, axes = plots.panels(2, width=9.5, height=3.4, sharey=True)
 for ax, what in zip(axes, ("features", "entries"), strict=True):
     curves = {rf"$\alpha$ = {share:.0f} %": (mean.loc[share].index.to_numpy(), mean.loc[share, what].to_numpy()) for share in shares}
-    plots_dome.curves(curves, ax=ax, title=f"{what} recovered", xlabel="iteration", ylabel="AUC", log="")
+    plots.dome.curves(curves, ax=ax, title=f"{what} recovered", xlabel="iteration", ylabel="AUC", log="")
 axes[1].get_legend().remove()
 record.figure("recovery", figure)
 plt.show()
@@ -167,9 +167,9 @@ plt.show()
 # %%
 shown = [20.0 if 20.0 in shares else shares[0], shares[-1]]
 figure, axes = plots.panels(3, width=10.5, height=3.9)
-plots_hdsl.sparsity(learned[shown[0]][0], ax=axes[0], title="true", size=6.0)
+plots.hdsl.sparsity(learned[shown[0]][0], ax=axes[0], title="true", size=6.0)
 for ax, share in zip(axes[1:], shown, strict=True):
-    plots_hdsl.sparsity(learned[share][1], ax=ax, title=rf"learned, $\alpha$ = {share:.0f} %", size=6.0)
+    plots.hdsl.sparsity(learned[share][1], ax=ax, title=rf"learned, $\alpha$ = {share:.0f} %", size=6.0)
 record.figure("matrices", figure)
 plt.show()
 

@@ -53,7 +53,7 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from safescreen import hdsl, plots, plots_dome
+from safescreen import hdsl, plots
 from safescreen.experiments import Recorder
 
 record = Recorder(output_dir)
@@ -95,7 +95,7 @@ for d in dims:
 
 # %%
 figure, axes = plots.panels(1, width=4.6, height=3.1)
-plots_dome.curves(
+plots.dome.curves(
     {f"d = {frequencies.size}": (np.arange(1, frequencies.size + 1), frequencies)},
     dots={f"at least {frequent:g}: may matter": ([np.count_nonzero(frequencies >= frequent)], [frequent])},
     ax=axes,
@@ -179,7 +179,7 @@ means = table["test"].unstack("per_link")
 figure, axes = plots.panels(1, width=5.4, height=3.6)
 curves = {f"{count} triplets a link": (dims, means[count].to_numpy()) for count in counts}
 curves["dot product"] = dims, results.groupby("d")["dot"].mean().to_numpy()
-plots_dome.curves(curves, ax=axes, title="signs of unseen links", xlabel="features $d$", ylabel="AUC on the test links")
+plots.dome.curves(curves, ax=axes, title="signs of unseen links", xlabel="features $d$", ylabel="AUC on the test links")
 axes.grid(axis="y", color="#E6E6E6", linewidth=0.8)
 record.figure("auc", figure)
 plt.show()

@@ -52,7 +52,7 @@ import pandas as pd
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from safescreen import datasets, hdsl, plots, plots_dome, plots_hdsl
+from safescreen import datasets, hdsl, plots
 from safescreen.datasets.scaling import unit
 from safescreen.experiments import Recorder
 from safescreen.hdsl import selection
@@ -164,7 +164,7 @@ choosing = time.process_time() - started
 # %%
 figure, axes = plots.panels(1, width=5.4, height=3.4)
 lines = {rf"$\lambda$ = {scale:g}": (iterations, 100 * held_out[row]) for row, scale in enumerate(grid)}
-plots_dome.curves(lines, ax=axes, title=f"{dataset}: held-out error, mean of the folds", xlabel="iteration", ylabel="%", log="")
+plots.dome.curves(lines, ax=axes, title=f"{dataset}: held-out error, mean of the folds", xlabel="iteration", ylabel="%", log="")
 record.figure("choice", figure)
 plt.show()
 
@@ -373,7 +373,7 @@ history = runs["hdsl"][0][1].history_
 n_features = np.array([step.n_features for step in history])
 steps = np.arange(n_features.size)
 figure, axes = plots.panels(1, width=5.2, height=3.3)
-plots_dome.curves(
+plots.dome.curves(
     {rf"$\lambda$ = {grid[best[0]]:g}": (steps, n_features)},
     dots={"chosen": ([iterations[best[1]]], [runs["hdsl"][0][0][best[1]].n_features])},
     ax=axes,
@@ -407,7 +407,7 @@ i, j = M.coords
 off = (i != j) & (M.data != 0.0)
 share = M.count_nonzero() / d**2
 figure, axes = plots.panels(1, width=4.2, height=4.4)
-plots_hdsl.sparsity(similarity, ax=axes, title=dataset, size=5.0)
+plots.hdsl.sparsity(similarity, ax=axes, title=dataset, size=5.0)
 record.figure("matrix", figure)
 plt.show()
 assert M.count_nonzero() <= 4 * len(similarity) and similarity.features.size <= 2 * len(similarity)
@@ -455,7 +455,7 @@ rank = np.mean([[point.n_atoms for point in points] for points, _ in runs["hdsl"
 figure, axes = plots.panels(1, width=5.8, height=3.9)
 lines = {"hdsl": (rank, mean_error)}
 lines |= {name: (where, 100 * values) for name, (where, values) in by_dimension.items()}
-plots_dome.curves(lines, ax=axes, title=f"{dataset}: error against dimension", xlabel="dimension", ylabel="error %")
+plots.dome.curves(lines, ax=axes, title=f"{dataset}: error against dimension", xlabel="dimension", ylabel="error %")
 axes.axhline(error["dot"], color="#8A8A8A", linewidth=0.8)
 axes.annotate("dot product, all features", (0.99, error["dot"]), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
 record.figure("dimension", figure)

@@ -10,6 +10,7 @@ from safescreen._numba import njit
 
 __all__ = ["sweep_dense", "sweep_sparse"]
 
+
 @njit
 def _shuffle(order, n, state):
     """Permute the first n entries; `state` is the state of a linear congruential generator."""

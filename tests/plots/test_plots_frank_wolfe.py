@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from safescreen import plots_frank_wolfe as pictures
 from safescreen.hdsl import SparseSimilarity
+from safescreen.plots import frank_wolfe as pictures
 
 matplotlib.use("Agg")
 

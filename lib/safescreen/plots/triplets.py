@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safescreen.plots import COLOURS, METHODS, NAMES, _canvas
+from safescreen.plots.style import COLOURS, METHODS, NAMES, canvas
 
 __all__ = ["range_chart"]
 
@@ -42,7 +42,7 @@ def range_chart(ranges, lam0, span, *, order=None, truth=(), ax=None, title=""):
     n_terms = len(next(iter(several.values())))
     order = _funnel(*several.values()) if order is None else np.asarray(order)
     rows, thickness = np.arange(n_terms), 1.0 if n_terms > 40 else 0.72
-    with _canvas(ax, (5.2, 4.0)) as ax:
+    with canvas(ax, (5.2, 4.0)) as ax:
         _cells(ax, truth, low, high, order)
         for name, found in reversed(several.items()):
             for side in "LR":

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safescreen.plots import _canvas
+from safescreen.plots.style import canvas
 
 __all__ = ["TESTS", "along", "dots"]
 
@@ -36,7 +36,7 @@ def along(curves, *, ax=None, title="", xlabel="$C$", ylabel="rate", log_x=True,
     -------
     matplotlib axes
     """
-    with _canvas(ax, (4.6, 3.0)) as ax:
+    with canvas(ax, (4.6, 3.0)) as ax:
         widths = np.linspace(2.6, 1.1, max(len(curves), 2))  # curves that coincide stay visible
         for order, (name, (places, values)) in enumerate(curves.items()):
             style = {"color": TESTS.get(name), "linewidth": widths[order], "marker": "o" if marks else None}
@@ -70,7 +70,7 @@ def dots(ours, paper=None, *, cut=(), ax=None, title="", xlabel="CPU seconds"):
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
     names, paper = list(ours), paper or {}
-    with _canvas(ax, (4.2, 0.8 + 0.26 * len(names))) as ax:
+    with canvas(ax, (4.2, 0.8 + 0.26 * len(names))) as ax:
         rows = np.arange(len(names))
         values = np.array([float(ours[name]) for name in names])
         theirs = np.array([float(paper.get(name, np.nan)) for name in names])

@@ -4,7 +4,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 
-from safescreen import plots_hdsl
+from safescreen import plots
 from safescreen.hdsl import SparseSimilarity
 
 matplotlib.use("Agg")
@@ -12,7 +12,7 @@ matplotlib.use("Agg")
 
 def test_measured_are_dots_and_false_bounds_dashed():
     x, bounds = [1, 10, 100], {"true": ([3, 3, 3], True), "false": ([1, 1, 1], False), "too low": ([0.5, 1, 1], False)}
-    ax = plots_hdsl.measured_and_bounds(x, {"measured": [1, 2, 2.5]}, bounds, title="title", xlabel="n", ylabel="value", log="x")
+    ax = plots.hdsl.measured_and_bounds(x, {"measured": [1, 2, 2.5]}, bounds, title="title", xlabel="n", ylabel="value", log="x")
     drawn = {line.get_label(): line for line in ax.get_lines()}
     assert list(drawn) == ["measured", "true", "false", "too low"]
     assert drawn["measured"].get_marker() == "o"
@@ -25,14 +25,14 @@ def test_measured_are_dots_and_false_bounds_dashed():
 
 def test_draws_on_given_axes():
     figure, ax = plt.subplots()
-    assert plots_hdsl.measured_and_bounds([1, 2], {}, {"bound": ([2, 1], True)}, ax=ax) is ax
+    assert plots.hdsl.measured_and_bounds([1, 2], {}, {"bound": ([2, 1], True)}, ax=ax) is ax
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
     plt.close(figure)
 
 
 def test_sparsity_marks_entries_by_sign():
     similarity = SparseSimilarity(np.array([[0, 2, -1], [1, 2, 1]]), np.array([0.9, 0.1]), 1.0, 4)
-    ax = plots_hdsl.sparsity(similarity, title="M", size=10.0)
+    ax = plots.hdsl.sparsity(similarity, title="M", size=10.0)
     positive, negative = ax.collections
     assert {tuple(p) for p in positive.get_offsets().tolist()} == {(0, 0), (1, 1), (2, 2), (1, 2), (2, 1)}
     assert {tuple(p) for p in negative.get_offsets().tolist()} == {(0, 2), (2, 0)}

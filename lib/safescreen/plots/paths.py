@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safescreen.plots import METHODS, _canvas
+from safescreen.plots.style import METHODS, canvas
 
 __all__ = ["dynamic_map", "path_lines", "range_map", "style_of"]
 
@@ -62,7 +62,7 @@ def path_lines(curves, *, ax=None, title="", ylabel="screening rate", span=None,
     -------
     matplotlib axes
     """
-    with _canvas(ax, (5.2, 3.2)) as ax:
+    with canvas(ax, (5.2, 3.2)) as ax:
         widths = np.linspace(3.0, 1.2, max(len(curves), 2))  # curves that coincide stay visible
         for (name, (lams, values)), width in zip(curves.items(), widths, strict=False):
             ax.plot(lams, _running_median(values, smooth), linewidth=width, label=name, **style_of(name))
@@ -100,7 +100,7 @@ def dynamic_map(rates, lams, *, ax=None, title="", rounds=None, colorbar=False):
     -------
     matplotlib axes
     """
-    with _canvas(ax, (4.2, 3.0)) as ax:
+    with canvas(ax, (4.2, 3.0)) as ax:
         image = ax.pcolormesh(_edges(lams), np.arange(len(rates) + 1) - 0.5, rates, cmap=RATES, vmin=0.0, vmax=1.0, rasterized=True)
         ax.set(xscale="log", xlabel=r"$\lambda$", ylabel="round of screening", title=title, ylim=(-0.5, (rounds or len(rates)) - 0.5))
         ax.yaxis.get_major_locator().set_params(integer=True)
@@ -129,7 +129,7 @@ def range_map(rates, lams0, lams, *, ax=None, title="", colorbar=False):
     -------
     matplotlib axes
     """
-    with _canvas(ax, (4.2, 3.6)) as ax:
+    with canvas(ax, (4.2, 3.6)) as ax:
         image = ax.pcolormesh(_edges(lams0), _edges(lams), rates, cmap=RATES, vmin=0.0, vmax=1.0, rasterized=True)
         ax.set(xscale="log", yscale="log", xlabel=r"$\lambda_0$ of the reference", ylabel=r"$\lambda$", title=title, aspect="equal")
         ax.invert_xaxis()

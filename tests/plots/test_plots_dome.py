@@ -6,7 +6,7 @@ import pytest
 
 import safescreen as ss
 from safescreen.plots import METHODS
-from safescreen.plots_dome import curves, domes
+from safescreen.plots.dome import curves, domes
 
 matplotlib.use("Agg")
 

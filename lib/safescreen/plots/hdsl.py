@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safescreen.plots import _canvas
+from safescreen.plots.style import canvas
 
 __all__ = ["measured_and_bounds", "sparsity"]
 
@@ -27,7 +27,7 @@ def measured_and_bounds(x, measured, bounds, *, ax=None, title="", xlabel="", yl
     -------
     matplotlib axes
     """
-    with _canvas(ax, (5.2, 3.4)) as ax:
+    with canvas(ax, (5.2, 3.4)) as ax:
         for colour, marker, (name, values) in zip(("#0072B2", "#009E73", "#CC79A7"), "osv", measured.items(), strict=False):
             ax.plot(x, values, marker, color=colour, markersize=5, label=name, zorder=3)
         true, false = iter(("#000000", "#8A8A8A", "#56B4E9")), iter(("#D55E00", "#E69F00", "#B5A642"))
@@ -58,7 +58,7 @@ def sparsity(similarity, *, ax=None, title="", size=3.0):
     M = similarity.to_sparse()
     i, j = M.coords
     areas = size * np.maximum(np.abs(M.data) / np.abs(M.data).max(), 0.05)
-    with _canvas(ax, (3.6, 3.8)) as ax:
+    with canvas(ax, (3.6, 3.8)) as ax:
         for sign, colour, label in ((1, "#0072B2", "positive"), (-1, "#D55E00", "negative")):
             some = sign * M.data > 0.0
             ax.scatter(j[some], i[some], s=areas[some], color=colour, linewidths=0, label=label)

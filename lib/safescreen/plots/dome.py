@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safescreen.plots import COLOURS, METHODS, _canvas
+from safescreen.plots.style import COLOURS, METHODS, canvas
 
 __all__ = ["curves", "domes"]
 
@@ -39,7 +39,7 @@ def domes(normal, radius, spheres, points, *, ax=None, title=""):
     half = np.arccos(length / radius)
     angles = np.arctan2(normal[1], normal[0]) + np.linspace(-half, half, 201)
     arc, turn = radius * np.array([np.cos(angles), np.sin(angles)]), np.linspace(0.0, 2.0 * np.pi, 301)
-    with _canvas(ax, (4.4, 3.8)) as ax:
+    with canvas(ax, (4.4, 3.8)) as ax:
         ax.fill(*arc, color="#E69F00", alpha=0.18, linewidth=0, zorder=0)
         ax.plot(*np.hstack([arc, arc[:, :1]]), color="#E69F00", label="dome", zorder=1)
         for (label, ball), colour in zip(spheres.items(), (COLOURS["L"], "#009E73", "#CC79A7"), strict=False):
@@ -80,7 +80,7 @@ def curves(lines, *, dots=None, ax=None, title="", xlabel="$C$", ylabel="", log=
     -------
     matplotlib axes
     """
-    with _canvas(ax, (5.2, 3.2)) as ax:
+    with canvas(ax, (5.2, 3.2)) as ax:
         for order, (label, (x, y)) in enumerate(lines.items()):
             ax.plot(x, y, "-" if order % 2 == 0 else "--", color=METHODS.get(label), label=label)
         for order, (label, (x, y)) in enumerate((dots or {}).items()):

@@ -8,7 +8,7 @@ import os
 
 import numpy as np
 
-from safescreen.plots import METHODS, STYLE
+from safescreen.plots.style import METHODS, STYLE
 
 __all__ = ["coordinates", "cone_scene", "matrix_at", "scenes", "sliders"]
 

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 import safescreen as ss
-from safescreen.plots_intersection import TESTS, expanded_line, rates_against, screened_points
+from safescreen.plots.intersection import TESTS, expanded_line, rates_against, screened_points
 
 matplotlib.use("Agg")
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safescreen.plots import _canvas, panels
+from safescreen.plots.style import canvas, panels
 
 __all__ = ["STEPS", "curves", "matrices", "pixel_pairs", "steps"]
 
@@ -28,7 +28,7 @@ def matrices(similarities, *, height=2.6):
     for ax, (title, similarity) in zip(axes[0], similarities.items(), strict=True):
         M = similarity.to_sparse().toarray()
         top = np.abs(M).max()
-        with _canvas(ax, None):
+        with canvas(ax, None):
             ax.imshow(M, cmap="RdBu", vmin=-top, vmax=top, interpolation="nearest")
             ax.set_title(title)
             ax.set(xticks=[], yticks=[])
@@ -53,7 +53,7 @@ def pixel_pairs(similarity, shape, *, background=None, ax=None, title=""):
     -------
     matplotlib axes
     """
-    with _canvas(ax, (3.0, 3.0)) as ax:
+    with canvas(ax, (3.0, 3.0)) as ax:
         image = np.zeros(shape) if background is None else np.asarray(background)
         ax.imshow(image, cmap="Greys", vmin=0.0, vmax=3.0 * max(float(image.max()), 1e-300))
         top = similarity.weights.max()
@@ -86,7 +86,7 @@ def steps(errors, kinds, bounds=None, *, ax=None, title="", xlabel="iteration k"
     """
     errors, kinds = np.asarray(errors, dtype=float), np.asarray(kinds)
     k = np.arange(errors.size)
-    with _canvas(ax, (5.2, 3.4)) as ax:
+    with canvas(ax, (5.2, 3.4)) as ax:
         for (name, values), style in zip((bounds or {}).items(), ("-", "--", ":"), strict=False):
             ax.plot(k[1:], np.asarray(values)[1:], style, color="black", linewidth=1.2, label=name)
         for name, colour in STEPS.items():
@@ -117,7 +117,7 @@ def curves(named, *, ax=None, title="", xlabel="", ylabel="", log="xy", marks=Fa
     -------
     matplotlib axes
     """
-    with _canvas(ax, (5.2, 3.4)) as ax:
+    with canvas(ax, (5.2, 3.4)) as ax:
         colours = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
         for colour, (name, (x, y)) in zip(colours, named.items(), strict=False):
             ax.plot(x, y, "-o" if marks else "-", color=colour, markersize=4, label=name)

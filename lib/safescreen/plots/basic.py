@@ -4,77 +4,19 @@ Every function draws on `ax`, or on a figure of its own, and returns the axes; m
 one is called.
 """
 
-from contextlib import contextmanager
-
 import numpy as np
 
+from safescreen.plots.style import COLOURS, METHODS, NAMES, canvas
+
 __all__ = [
-    "COLOURS",
-    "METHODS",
-    "STYLE",
     "balls",
     "bars",
     "lines",
-    "panels",
     "points_and_metric",
     "rates",
     "shares",
     "terms_on_loss",
 ]
-
-COLOURS = {"L": "#0072B2", "C": "#8A8A8A", "R": "#D55E00", "optimum": "#000000", "cone": "#F1EDE3"}
-"""Colours that stay apart for the colour-blind (Okabe and Ito): linear part, undecided, zero part."""
-
-NAMES = {"L": "linear part, L", "C": "undecided", "R": "zero part, R"}
-
-METHODS = {
-    "none": "#8A8A8A",
-    "GB": "#E69F00",
-    "PGB": "#56B4E9",
-    "DGB": "#D55E00",
-    "RRPB": "#0072B2",
-    "RRPB+PGB": "#009E73",
-    "MGB": "#CC79A7",
-    "ranges": "#5D4A9C",
-    "product": "#3B3B3B",
-    "product+RRPB": "#B5A642",
-}
-"""One colour a screening method, the same in every figure."""
-
-STYLE = {
-    "font.size": 9.5,
-    "axes.titlesize": 10,
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": "#555555",
-    "axes.labelcolor": "#333333",
-    "xtick.color": "#555555",
-    "ytick.color": "#555555",
-    "axes.axisbelow": True,
-    "legend.frameon": False,
-    "legend.fontsize": 8.5,
-    "lines.linewidth": 1.6,
-    "figure.dpi": 100,
-    "savefig.dpi": 110,
-}
-"""The quiet style all figures share (matplotlib rc parameters)."""
-
-
-@contextmanager
-def _canvas(ax, figsize):
-    import matplotlib.pyplot as plt
-
-    with plt.rc_context(STYLE):
-        yield plt.subplots(figsize=figsize, layout="constrained")[1] if ax is None else ax
-
-
-def panels(ncols=2, width=9.0, height=3.2, **options):
-    """Return ``(figure, axes)`` of a row of panels; sizes in inches, `options` as for ``plt.subplots``."""
-    import matplotlib.pyplot as plt
-
-    with plt.rc_context(STYLE):
-        return plt.subplots(1, ncols, figsize=(width, height), layout="constrained", **options)
 
 
 def terms_on_loss(loss, margins, screened=None, *, ax=None, title="", span=None):
@@ -99,7 +41,7 @@ def terms_on_loss(loss, margins, screened=None, *, ax=None, title="", span=None)
     margins = np.asarray(margins, dtype=float)
     nobody = np.zeros(margins.size, dtype=bool)
     in_L, in_R = (nobody, nobody) if screened is None else (screened.in_L, screened.in_R)
-    with _canvas(ax, (5.2, 3.2)) as ax:
+    with canvas(ax, (5.2, 3.2)) as ax:
         low, high = span or (min(margins.min(), 0.0) - 0.2, max(margins.max(), 1.5) + 0.2)
         grid = np.linspace(low, high, 600)
         ax.plot(grid, loss.value(grid), color="#BBBBBB", linewidth=1.2, zorder=1)
@@ -144,7 +86,7 @@ def points_and_metric(X, y, M=None, *, ax=None, title=""):
     matplotlib axes
     """
     X, y = np.asarray(X), np.asarray(y)
-    with _canvas(ax, (3.4, 3.2)) as ax:
+    with canvas(ax, (3.4, 3.2)) as ax:
         for label, marker, shade in zip(np.unique(y), "os^Dv", ("#222222", "#777777", "#B0B0B0", "#555555", "#999999"), strict=False):
             ax.scatter(*X[y == label].T, marker=marker, s=30, color=shade, linewidths=0)
         if M is not None:
@@ -186,7 +128,7 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
     def _seen(x):
         return np.array([np.vdot(x - origin, u), np.vdot(x - origin, v)])
 
-    with _canvas(ax, (4.4, 3.8)) as ax:
+    with canvas(ax, (4.4, 3.8)) as ax:
         turn = np.linspace(0.0, 2.0 * np.pi, 300)
         everything = [_seen(x) for x in points.values()]
         for (label, ball), colour in zip(spheres.items(), ("#0072B2", "#D55E00", "#009E73", "#CC79A7"), strict=False):
@@ -244,7 +186,7 @@ def rates(curves, *, ax=None, title="", ylabel="share of terms screened"):
     -------
     matplotlib axes
     """
-    with _canvas(ax, (5.2, 3.2)) as ax:
+    with canvas(ax, (5.2, 3.2)) as ax:
         widths = np.linspace(3.4, 1.2, max(len(curves), 2))  # curves that coincide stay visible
         for (name, (lams, values)), width in zip(curves.items(), widths, strict=False):
             ax.plot(lams, values, color=METHODS.get(name), linewidth=width, label=name)
@@ -277,7 +219,7 @@ def lines(curves, *, ax=None, title="", xlabel="", ylabel="", log=False):
     -------
     matplotlib axes
     """
-    with _canvas(ax, (5.2, 3.2)) as ax:
+    with canvas(ax, (5.2, 3.2)) as ax:
         for order, (name, values) in enumerate(curves.items()):
             ax.plot(values, "-o" if order % 2 == 0 else "--o", color=METHODS.get(name), markersize=3, label=name)
         ax.set(xlabel=xlabel, ylabel=ylabel, yscale="log" if log else "linear")
@@ -303,7 +245,7 @@ def shares(path, *, ax=None, title=""):
     lams = np.array([s.lam for s in path])
     n_terms = len(path[0].problem)
     left, right = (np.array([getattr(s, name) for s in path]) / n_terms for name in ("n_L", "n_R"))
-    with _canvas(ax, (5.2, 3.2)) as ax:
+    with canvas(ax, (5.2, 3.2)) as ax:
         stack = ("L", left), ("C", 1.0 - left - right), ("R", right)
         colours = [COLOURS[key] if key != "C" else "#E4E4E4" for key, _ in stack]
         ax.stackplot(
@@ -342,7 +284,7 @@ def bars(values, *, ax=None, title="", xlabel="", number="{:.2f}"):
     matplotlib axes
     """
     names, lengths = list(values), np.array([float(v) for v in values.values()])
-    with _canvas(ax, (4.6, 0.5 + 0.32 * len(names))) as ax:
+    with canvas(ax, (4.6, 0.5 + 0.32 * len(names))) as ax:
         drawn = ax.barh(
             names,
             np.nan_to_num(lengths),

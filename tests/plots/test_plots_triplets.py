@@ -7,7 +7,7 @@ from matplotlib.colors import to_hex
 
 import safescreen as ss
 from safescreen.plots import COLOURS, METHODS
-from safescreen.plots_triplets import range_chart
+from safescreen.plots.triplets import range_chart
 
 matplotlib.use("Agg")
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from safescreen.cones import FreeSpace
-from safescreen.plots import COLOURS, NAMES, _canvas, balls
+from safescreen.plots.basic import balls
+from safescreen.plots.style import COLOURS, NAMES, canvas
 
 __all__ = ["along_ratio", "expanded_space", "samples", "weight_space"]
 
@@ -37,7 +38,7 @@ def samples(X, y, w=None, screened=None, *, ax=None, title="", rest="undecided")
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
     keys, names = _categories(screened, len(X)), NAMES | {"C": rest}
-    with _canvas(ax, (4.4, 3.8)) as ax:
+    with canvas(ax, (4.4, 3.8)) as ax:
         for key in "CLR":
             for label, marker in ((-1, "s"), (1, "o")):
                 chosen = (keys == key) & (y == label)
@@ -116,7 +117,7 @@ def expanded_space(z, C, feasible, bounds, optimum=None, *, span, ax=None, title
     w = np.linspace(*span, 801)
     total = np.maximum(1.0 - np.outer(w, z), 0.0).sum(axis=1)
     above = feasible[1] + w * (feasible[0] - w) / C
-    with _canvas(ax, (4.6, 3.6)) as ax:
+    with canvas(ax, (4.6, 3.6)) as ax:
         top, floor = max(float(above.max()), feasible[1]), float(total.min())
         top, floor = top + 0.25 * (top - floor), floor - 0.6 * (top - floor)
         ax.fill_between(w, total, np.maximum(top, total), color=COLOURS["cone"], linewidth=0, zorder=0)
@@ -156,7 +157,7 @@ def along_ratio(ratios, curves, *, ax=None, title="", ylabel="", log=False):
     -------
     matplotlib axes
     """
-    with _canvas(ax, (4.6, 3.2)) as ax:
+    with canvas(ax, (4.6, 3.2)) as ax:
         for (label, values), colour in zip(curves.items(), TESTS, strict=False):
             ax.plot(ratios, values, color=colour, label=label)
         ax.set(xlabel=r"$C_{\rm ref}/C$", ylabel=ylabel, title=title, yscale="log" if log else "linear")

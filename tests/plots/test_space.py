@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from safescreen import figures
+from safescreen.plots import space
 
 matplotlib.use("Agg")
 
@@ -19,23 +19,23 @@ def test_coordinates_keep_distances_and_the_cone():
     rng = np.random.default_rng(0)
     for _ in range(100):
         A, B = symmetric(rng), symmetric(rng)
-        assert np.linalg.norm(figures.coordinates(A) - figures.coordinates(B)) == pytest.approx(np.linalg.norm(A - B))
-        assert figures.matrix_at(figures.coordinates(A)) == pytest.approx(A)
-        x, y, z = figures.coordinates(A)
+        assert np.linalg.norm(space.coordinates(A) - space.coordinates(B)) == pytest.approx(np.linalg.norm(A - B))
+        assert space.matrix_at(space.coordinates(A)) == pytest.approx(A)
+        x, y, z = space.coordinates(A)
         assert (np.linalg.eigvalsh(A)[0] >= 0.0) == (z >= np.hypot(x, y))
 
 
 @pytest.mark.parametrize("M", [np.zeros(3), [[0.0, 1.0], [0.0, 0.0]], np.zeros((3, 3))])
 def test_coordinates_want_a_symmetric_matrix(M):
     with pytest.raises(ValueError, match="M must be a symmetric"):
-        figures.coordinates(M)
+        space.coordinates(M)
 
 
 def test_a_scene_shows_every_ball_and_point():
     import matplotlib.pyplot as plt
 
     spheres = {"GB": ss.Sphere(np.eye(2), 0.5), "DGB": ss.Sphere(np.diag([1.0, 0.0]), 1.0)}
-    ax = figures.cone_scene(spheres, {"optimum": np.eye(2), "x": np.diag([1.0, 0.0])}, normal=np.diag([0.0, 1.0]))
+    ax = space.cone_scene(spheres, {"optimum": np.eye(2), "x": np.diag([1.0, 0.0])}, normal=np.diag([0.0, 1.0]))
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["GB", "DGB"]
     assert {"optimum", "x"} <= {text.get_text() for text in ax.texts}
     low, high = ax.get_zlim()
@@ -46,21 +46,21 @@ def test_a_scene_shows_every_ball_and_point():
 def test_sliders_fall_back_to_the_defaults(monkeypatch):
     drawn = []
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
-    assert figures.sliders(lambda a, b: drawn.append((a, b)), a=(0.0, 1.0, 0.3), b=(1.0, 2.0, 1.0)) == {"a": 0.3, "b": 1.0}
+    assert space.sliders(lambda a, b: drawn.append((a, b)), a=(0.0, 1.0, 0.3), b=(1.0, 2.0, 1.0)) == {"a": 0.3, "b": 1.0}
     assert drawn == [(0.3, 1.0)]
     with pytest.raises(ValueError, match="a must hold low <= default <= high"):
-        figures.sliders(lambda a: None, a=(0.0, 1.0, 2.0))
+        space.sliders(lambda a: None, a=(0.0, 1.0, 2.0))
 
 
 def test_sliders_survive_a_missing_ipywidgets(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ipywidgets", None)
     drawn = []
-    figures.sliders(lambda a: drawn.append(a), live=True, a=(0.0, 1.0, 0.5))
+    space.sliders(lambda a: drawn.append(a), live=True, a=(0.0, 1.0, 0.5))
     assert drawn == [0.5]
 
 
 def test_sliders_live():
     pytest.importorskip("ipywidgets")
     drawn = []
-    figures.sliders(lambda a: drawn.append(a), live=True, a=(0.0, 1.0, 0.5))
+    space.sliders(lambda a: drawn.append(a), live=True, a=(0.0, 1.0, 0.5))
     assert drawn == [0.5]

@@ -6,7 +6,7 @@ import pytest
 
 matplotlib.use("Agg")
 
-from safescreen.plots_paths import BALLS, dynamic_map, path_lines, range_map, style_of
+from safescreen.plots.paths import BALLS, dynamic_map, path_lines, range_map, style_of
 
 LAMS = np.array([8.0, 4.0, 2.0, 1.0])
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safescreen.plots import _canvas
+from safescreen.plots.style import canvas
 
 __all__ = ["TESTS", "expanded_line", "rates_against", "screened_points"]
 
@@ -28,7 +28,7 @@ def rates_against(x, curves, *, ax=None, title="", xlabel="", ylabel="share of s
     matplotlib axes
     """
     others = iter(OTHERS)
-    with _canvas(ax, (5.2, 3.2)) as ax:
+    with canvas(ax, (5.2, 3.2)) as ax:
         for name, values in curves.items():
             known = name in TESTS
             ax.plot(x, values, "-" if known else "--", color=TESTS[name] if known else next(others, "#8A8A8A"), label=name)
@@ -57,7 +57,7 @@ def expanded_line(ball1, ball2, *, ax=None, title=""):
     low, high = ends[:, 0].max(), ends[:, 1].min()
     pad = 0.15 * np.ptp(ends)
     w = np.linspace(ends.min() - pad, ends.max() + pad, 400)
-    with _canvas(ax, (4.4, 3.4)) as ax:
+    with canvas(ax, (4.4, 3.4)) as ax:
         ax.plot(w, w**2, color="black", label=r"$\xi = w^2$")
         lines = []
         for (name, (m, r)), pair in zip((("BT1", ball1), ("BT2", ball2)), ends, strict=True):
@@ -96,7 +96,7 @@ def screened_points(X, y, screened, decision, *, ax=None, title=""):
     a, b = (np.linspace(low[k], high[k], 121) for k in range(2))
     grid = np.stack(np.meshgrid(a, b), axis=-1)
     values = decision(grid.reshape(-1, 2)).reshape(121, 121)
-    with _canvas(ax, (4.4, 3.8)) as ax:
+    with canvas(ax, (4.4, 3.8)) as ax:
         ax.contour(a, b, values, levels=[-1.0, 0.0, 1.0], colors=["#BBBBBB", "#000000", "#BBBBBB"], linewidths=[0.9, 1.4, 0.9])
         for sign, colour, marker in ((-1, "#0072B2", "o"), (1, "#D55E00", "s")):
             for out, alpha in ((known, 0.18), (~known, 1.0)):
