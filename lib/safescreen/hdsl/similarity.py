@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
+from safescreen.hdsl._columns import take_columns
 from safescreen.hdsl.constraints import check_sparse_points
 
 __all__ = ["SparseSimilarity"]
@@ -70,12 +71,11 @@ class SparseSimilarity:
             raise ValueError(f"X must have {self.d} features, got shape {X.shape}")
         order, weights = np.argsort(self.atoms[:, 0], kind="stable"), np.sqrt(self.weights * self.scale)
         features, places = np.unique(self.atoms[order, :2], return_inverse=True)
-        part = X[:, features]
         k = len(self)
         signs = np.column_stack((np.ones(k), self.atoms[order, 2])).ravel()
         columns = np.repeat(np.arange(k), 2)
         small = sparse.csr_array((signs * np.repeat(weights[order], 2), (places.ravel(), columns)), shape=(features.size, k))
-        projected = sparse.csr_array(part @ small)
+        projected = sparse.csr_array(take_columns(X, features) @ small)
         inverse = np.empty(k, dtype=np.int64)
         inverse[order] = np.arange(k)
         return projected[:, inverse]

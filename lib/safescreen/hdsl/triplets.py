@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from safescreen._checks import check_labels, check_points
+from safescreen.hdsl._columns import take_columns
 from safescreen.terms.indices import check_different, check_index
 
 __all__ = ["check_count", "check_triplets", "nearest_triplets", "random_triplets"]
@@ -46,7 +47,7 @@ def nearest_triplets(X, y, n_targets=3, n_impostors=5, block_bytes=1 << 26):
 
     Notes
     -----
-    Cost of ``X X'``, by blocks of rows; never n x n numbers at once.
+    Cost of ``X X'``, by blocks of rows; never n x n numbers at once, nothing of length d.
 
     Examples
     --------
@@ -54,6 +55,7 @@ def nearest_triplets(X, y, n_targets=3, n_impostors=5, block_bytes=1 << 26):
     [[0, 1, 2], [1, 0, 2]]
     """
     X = check_points(X, allow_sparse=True)
+    X = take_columns(X, np.unique(X.indices)) if sparse.issparse(X) else X
     n = X.shape[0]
     codes = np.unique(check_labels(y, n), return_inverse=True)[1]
     n_targets, n_impostors = check_count(n_targets, "n_targets"), check_count(n_impostors, "n_impostors")
