@@ -30,6 +30,7 @@ __all__ = [
     "ProductTriplets",
     "Quadruplets",
     "SafeSVC",
+    "SafeSVCCV",
     "Samples",
     "Screened",
     "SmoothedHinge",
@@ -49,7 +50,7 @@ __all__ = [
     "svm",
 ]
 
-_ESTIMATORS = ("HDSL", "SafeSVC", "TripletMetric")
+_ESTIMATORS = ("HDSL", "SafeSVC", "SafeSVCCV", "TripletMetric")
 
 
 def __getattr__(name):

@@ -2,6 +2,7 @@
 
 from safescreen.estimators.hdsl import HDSL
 from safescreen.estimators.safe_svc import SafeSVC
+from safescreen.estimators.safe_svc_cv import SafeSVCCV
 from safescreen.estimators.triplet_metric import TripletMetric
 
-__all__ = ["HDSL", "SafeSVC", "TripletMetric"]
+__all__ = ["HDSL", "SafeSVC", "SafeSVCCV", "TripletMetric"]

@@ -1,23 +1,21 @@
 """Support vector classifier with safe screening."""
 
+from dataclasses import dataclass
+
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from safescreen._checks import check_scalar
-from safescreen.estimators._common import Stopper, check_positive, positive_weights
+from safescreen.estimators._common import Stopper, check_classes, check_positive, check_table, positive_weights
+from safescreen.estimators._features import KERNELS, Features
 from safescreen.losses import SmoothedHinge
+from safescreen.paths import path
 from safescreen.problem import Problem
 from safescreen.solvers import solve
-from safescreen.terms import KernelSamples, Samples
 
 __all__ = ["SafeSVC"]
-
-KERNELS = ("linear", "rbf", "polynomial", "precomputed")
 
 
 class SafeSVC(ClassifierMixin, BaseEstimator):
@@ -47,15 +45,19 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Factors of C by class.
     tol : float > 0
         Duality gap to reach, relative to the objective.
+    with_path : bool
+        Come up to C by factors of `path_ratio`, from where every sample is at its bound and the solution is known, with warm starts and
+        screening, and keep the path.
+    path_ratio : float > 1
     screening : tuple of str
         Spheres by name, as in :func:`safescreen.solve`; ``()`` screens nothing.
     method : str
         Solver, as in :func:`safescreen.solve`.
     max_iter : int
     warm_start : bool
-        Start from the solution of the last ``fit`` if that had the same number of samples, for instance for another C.
+        Start from the solution of the last ``fit`` if that had the same number of samples, for instance for another C. Not with a path.
     callback : callable, optional
-        ``callback(iteration, w)``; a true value ends the training.
+        ``callback(iteration, w)``, or with a path ``callback(solution)``; a true value ends the training.
     verbose : bool
         Show a progress bar on a terminal.
 
@@ -76,6 +78,11 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     screening_ : list of Screened
         Which samples screening took out of each problem.
     solutions_ : list of Solution
+    path_ : list of Path, or None
+        With a path: one a problem. Ctrl-C ends the training there: the part that is finished is kept, and for two classes the model is
+        that of the last C of it, `C_`.
+    C_ : float
+        What the model is for: C, unless a path ended before it.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -101,6 +108,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         intercept_scaling=1.0,
         class_weight=None,
         tol=1e-6,
+        with_path=False,
+        path_ratio=2.0,
         screening=("MGB",),
         method="auto",
         max_iter=10_000,
@@ -118,6 +127,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.tol = tol
+        self.with_path = with_path
+        self.path_ratio = path_ratio
         self.screening = screening
         self.method = method
         self.max_iter = max_iter
@@ -156,37 +167,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         ConvergenceWarning
             The tolerance was not reached; the message gives the gap.
         """
-        if self.kernel not in KERNELS:
-            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {self.kernel!r}")
-        X, y = validate_data(self, X, y, accept_sparse=False if self.kernel == "precomputed" else "csr", dtype=np.float64)
-        check_classification_targets(y)
-        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
-            raise ValueError(f"X must be a square kernel matrix, got shape {X.shape}")
-        C, tol = check_positive(self.C, "C"), check_positive(self.tol, "tol")
+        X, y = self._check_data(X, y)
         keep, weights = positive_weights(sample_weight, X)
-        numbers = np.flatnonzero(keep)
-        self.classes_ = np.unique(y)
-        codes = np.searchsorted(self.classes_, y[keep])
-        if np.unique(codes).size < 2:
-            raise ValueError(f"y must hold at least two classes with positive weight, got one class: {self.classes_[codes[0]]!r}")
-        points = X[keep][:, keep] if self.kernel == "precomputed" else X[keep]
-        weights = self._class_weights(codes, weights)
-        data = self._prepare(points)
-        last = getattr(self, "solutions_", None) if self.warm_start else None
-        stopper = Stopper(self.callback, self.verbose, "SafeSVC")
-        solutions, signs = [], []
-        try:
-            for k in [1] if self.classes_.size == 2 else range(self.classes_.size):
-                signs.append(np.where(codes == k, 1.0, -1.0))
-                prob = Problem(self._terms(data, signs[-1], weights), SmoothedHinge(check_scalar(self.smoothing, "smoothing", low=0.0)))
-                start = None
-                if last is not None and len(last) > len(solutions) and last[len(solutions)].x.shape == prob.cone.zeros().shape:
-                    start = np.asarray(last[len(solutions)].x)
-                options = {"screening": tuple(self.screening), "method": self.method, "max_iter": self.max_iter, "callback": stopper}
-                solutions.append(solve(prob, 1.0 / C, tol=1e-300, rtol=tol, x0=start, **options))
-        finally:
-            stopper.close()
-        self._keep(points, numbers, solutions, signs)
+        self._fit(X, y, self.C, keep, weights)
         return self
 
     def decision_function(self, X):
@@ -197,12 +180,13 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         X : array, data frame or sparse matrix of shape (n, d)
         """
         check_is_fitted(self)
+        check_table(X)
         precomputed = self.kernel == "precomputed"
         X = validate_data(self, X, accept_sparse=False if precomputed else "csr", dtype=np.float64, reset=False)
         if self.kernel == "linear":
             scores = np.asarray(X @ self.coef_.T) + self.intercept_
         else:
-            K = X[:, self._numbers] if precomputed else self._kernel(X, self._points)
+            K = X[:, self._numbers] if precomputed else self._features.matrix(X, self._points)
             scores = K @ self._weights.T + self.intercept_
         return scores[:, 0] if self.classes_.size == 2 else scores
 
@@ -218,6 +202,57 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ pieces of fit
 
+    def _check_data(self, X, y):
+        if self.kernel not in KERNELS:
+            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {self.kernel!r}")
+        precomputed = self.kernel == "precomputed"
+        check_table(X)
+        X, y = validate_data(self, X, y, accept_sparse=False if precomputed else "csr", dtype=np.float64)
+        check_classes(y)
+        if precomputed and X.shape[0] != X.shape[1]:
+            raise ValueError(f"X must be a square kernel matrix, got shape {X.shape}")
+        return X, y
+
+    def _fit(self, X, y, C, keep, weights):
+        C = check_positive(C, "C")
+        self.classes_ = np.unique(y)
+        setup = self._setup(X, y, keep, weights)
+        last = getattr(self, "solutions_", None) if self.warm_start else None
+        stopper = Stopper(self.callback, self.verbose and not self.with_path, "SafeSVC")
+        solutions, self.path_ = [], [] if self.with_path else None
+        try:
+            for number, prob in enumerate(setup.problems):
+                if self.with_path:
+                    solutions.append(self._come_up(prob, C))
+                    continue
+                start = None
+                if last is not None and len(last) > number and last[number].x.shape == prob.cone.zeros().shape:
+                    start = prob.cone.expansion(last[number].x.coef) if hasattr(last[number].x, "coef") else np.asarray(last[number].x)
+                solutions.append(solve(prob, 1.0 / C, x0=start, callback=stopper, **self._options()))
+        finally:
+            stopper.close()
+        self._keep(setup, solutions)
+        self.C_ = C if solutions[0].lam == 1.0 / C else 1.0 / solutions[0].lam
+
+    def _options(self):
+        options = {"screening": tuple(self.screening), "method": self.method, "max_iter": self.max_iter}
+        return {"tol": 1e-300, "rtol": check_positive(self.tol, "tol"), **options}
+
+    def _setup(self, X, y, keep, weights):
+        """Return the :class:`Setup` of the training points of a mask and their weights, None standing for 1; classes are known."""
+        codes = np.searchsorted(self.classes_, y[keep])
+        present = np.unique(codes)
+        if present.size < 2:
+            check_classes(y[keep], " with positive weight")
+        points = X[keep][:, keep] if self.kernel == "precomputed" else X[keep]
+        features, weights = Features(self, points), self._class_weights(codes, weights)
+        loss = SmoothedHinge(check_scalar(self.smoothing, "smoothing", low=0.0))
+        signs = [np.where(codes == k, 1.0, -1.0) for k in ([1] if self.classes_.size == 2 else range(self.classes_.size))]
+        if present.size < self.classes_.size:
+            missing = self.classes_[np.setdiff1d(np.arange(self.classes_.size), present)]
+            raise ValueError(f"y must hold every class with positive weight, found none of {missing[0]!r}: leave its rows out altogether")
+        return Setup(features, np.flatnonzero(keep), signs, [Problem(features.terms(sign, weights), loss) for sign in signs])
+
     def _class_weights(self, codes, weights):
         if self.class_weight is None:
             return weights
@@ -227,61 +262,57 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         full[present] = factors
         return full[codes] if weights is None else full[codes] * weights
 
-    def _prepare(self, points):
-        """Return what the terms of all problems share: points with their constant feature, or a kernel matrix."""
-        constant = check_positive(self.intercept_scaling, "intercept_scaling") if self.fit_intercept else 0.0
-        self._constant = constant
-        if self.kernel != "linear":
-            self._gamma = self._coefficient(points)
-            K = points if self.kernel == "precomputed" else self._kernel(points, points)
-            return np.ascontiguousarray(K + constant**2)
-        if constant == 0.0:
-            return points
-        column = np.full((points.shape[0], 1), constant)
-        return sparse.csr_array(sparse.hstack([points, column], format="csr")) if sparse.issparse(points) else np.hstack([points, column])
+    def _come_up(self, prob, C):
+        """Return the last solution of the path of one problem up to C."""
+        ratio, top = check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True), prob.lam_max()
+        steps = int(np.ceil(np.log(top * C) / np.log(ratio))) if 1.0 < top * C < np.inf else 0
+        lams = np.unique([*(top * ratio ** -np.arange(steps, dtype=float)), 1.0 / C])[::-1]
+        self.path_.append(path(prob, lams, callback=self.callback, progress=self.verbose, **self._options()))
+        if self.path_[-1].stop_reason == "interrupted" and (not len(self.path_[-1]) or self.classes_.size > 2):
+            raise KeyboardInterrupt
+        return self.path_[-1][-1]
 
-    def _terms(self, data, signs, weights):
-        return Samples(data, signs, weights=weights) if self.kernel == "linear" else KernelSamples(data, signs, weights=weights)
-
-    def _coefficient(self, points):
-        if self.kernel == "precomputed":
-            return None
-        if isinstance(self.gamma, str):
-            if self.gamma not in ("scale", "auto"):
-                raise ValueError(f"gamma must be a positive number, 'scale' or 'auto', got {self.gamma!r}")
-            if self.gamma == "auto":
-                return 1.0 / points.shape[1]
-            mean = points.mean()
-            variance = (points.multiply(points)).mean() - mean**2 if sparse.issparse(points) else points.var()
-            return 1.0 / (points.shape[1] * variance) if variance > 0.0 else 1.0
-        return check_positive(self.gamma, "gamma")
-
-    def _kernel(self, A, B):
-        if self.kernel == "rbf":
-            return rbf_kernel(A, B, gamma=self._gamma)
-        if self.kernel == "polynomial":
-            return polynomial_kernel(A, B, degree=self.degree, gamma=self._gamma, coef0=self.coef0)
-        return linear_kernel(A, B)
-
-    def _keep(self, points, numbers, solutions, signs):
-        self.solutions_ = solutions
+    def _keep(self, setup, solutions):
+        features, numbers, signs = setup.features, setup.numbers, setup.signs
+        self._features, self.solutions_ = features, solutions
         self.n_iter_ = max(s.n_iter for s in solutions)
         self.dual_gap_ = max(s.gap for s in solutions)
         self.screening_ = [s.screened for s in solutions]
         signed = []
         for solution, sign in zip(solutions, signs, strict=True):
             weights = solution.problem.terms.weights
-            signed.append(self.C * sign * solution.alpha * (1.0 if weights is None else weights))
+            signed.append(sign * solution.alpha / solution.lam * (1.0 if weights is None else weights))
         used = [np.flatnonzero(v) for v in signed]
         self.support_ = [numbers[u] for u in used]
         self.dual_coef_ = [v[u] for v, u in zip(signed, used, strict=True)]
+        constant = features.constant
         if self.kernel == "linear":
             W = np.array([s.x for s in solutions])
-            self.coef_ = W[:, :-1] if self._constant else W
-            self.intercept_ = self._constant * W[:, -1] if self._constant else np.zeros(len(W))
+            self.coef_ = W[:, :-1] if constant else W
+            self.intercept_ = constant * W[:, -1] if constant else np.zeros(len(W))
             return
         coefs = np.array([np.asarray(s.x) * sign for s, sign in zip(solutions, signs, strict=True)])
         any_used = np.flatnonzero(np.abs(coefs).sum(axis=0))
         self._weights, self._numbers = coefs[:, any_used], numbers[any_used]
-        self._points = None if self.kernel == "precomputed" else points[any_used]
-        self.intercept_ = self._constant**2 * coefs.sum(axis=1)
+        self._points = None if self.kernel == "precomputed" else features.points[any_used]
+        self.intercept_ = constant**2 * coefs.sum(axis=1)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Problems over the same training points.
+
+    Attributes
+    ----------
+    features : Features
+    numbers : array of int
+        Which samples the points are.
+    signs : list of arrays
+        Labels of each problem, -1 and 1.
+    problems : list of Problem
+    """
+
+    features: Features
+    numbers: np.ndarray
+    signs: list
+    problems: list

@@ -1,0 +1,122 @@
+"""The feature space of a support vector classifier: points with a constant feature, or a kernel matrix."""
+
+import math
+
+import numpy as np
+from scipy import sparse
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+
+from safescreen.estimators._common import check_positive
+from safescreen.rounding import UNIT, gamma, upper
+from safescreen.svm import add_intercept
+from safescreen.terms import KernelSamples, Samples
+
+__all__ = ["KERNELS", "Features"]
+
+KERNELS = ("linear", "rbf", "polynomial", "precomputed")
+
+
+class Features:
+    """What the problems of all classes share.
+
+    Parameters
+    ----------
+    model : SafeSVC
+        Its parameters `kernel`, `gamma`, `degree`, `coef0`, `fit_intercept` and `intercept_scaling`.
+    points : array or CSR matrix
+        Training points of shape (n, d), or their kernel matrix.
+
+    Attributes
+    ----------
+    constant : float
+        Value of the constant feature, 0 without.
+    data : array or CSR matrix
+        Points with their constant feature, or the kernel matrix, the constant included.
+    error : float
+        Bound of the rounding error of a kernel value ``k(x, x')``, relative to the norms of x and x' in the feature space; of a given
+        matrix what :class:`~safescreen.KernelSamples` takes it to be.
+    """
+
+    def __init__(self, model, points):
+        self.kernel, self.degree, self.coef0 = model.kernel, model.degree, model.coef0
+        self.constant = check_positive(model.intercept_scaling, "intercept_scaling") if model.fit_intercept else 0.0
+        self.points = None if self.kernel == "precomputed" else points
+        self.coefficient = self._coefficient(model.gamma, points)
+        self.data = self.rows(points)
+        self.error = self._error(points)
+
+    def rows(self, X):
+        """Return new points with their constant feature, or their kernel values with all training points, the constant included.
+
+        With the kernel "precomputed" X holds these values.
+        """
+        if self.kernel == "linear":
+            return add_intercept(X, self.constant) if self.constant else X
+        K = X if self.kernel == "precomputed" else self.matrix(X, self.points)
+        return np.ascontiguousarray(K + self.constant**2)
+
+    def norms(self, X):
+        """Return upper bounds of the norms of points in the feature space, shape (n,); of "precomputed" ones X is ``k(x, x)``."""
+        if self.kernel == "precomputed":
+            squares = np.asarray(X)
+        elif self.kernel == "rbf":
+            squares = np.ones(X.shape[0])
+        else:
+            squares = _squares(X)
+            if self.kernel == "polynomial":
+                squares = (self.coefficient * squares + self.coef0) ** self.degree
+        return upper(np.sqrt(np.maximum(squares + self.constant**2, 0.0)), 8) * (1.0 + self.error)
+
+    def terms(self, signs, weights):
+        """Return the terms of one problem."""
+        if self.kernel == "linear":
+            return Samples(self.data, signs, weights=weights)
+        return KernelSamples(self.data, signs, weights=weights, relative_error=self.error)
+
+    def products(self, rows, x, signs):
+        """Return ``<phi, x>`` of new points from their :meth:`rows` for an element x of the space of the problem of those signs."""
+        return np.asarray(rows @ x) if self.kernel == "linear" else rows @ (x.coef * signs)
+
+    def rounding(self, prob, ball, lam):
+        """Return e: products with any solution for lam in the ball are rounded by at most e times the norm of the point."""
+        if self.kernel == "linear":
+            size = prob.cone.norm_upper(ball.center) + ball.radius
+        else:  # a solution has no larger coefficients than its weights over lam
+            size = float(np.sum(prob.terms.norms if prob.terms.weights is None else prob.terms.weights * prob.terms.norms)) / lam
+            size += ball.center.scale
+        return upper(2.0 * (self.error + gamma(self.data.shape[1] + 16)) * size, 16)
+
+    def matrix(self, A, B):
+        """Return the kernel values of points."""
+        if self.kernel == "rbf":
+            return rbf_kernel(A, B, gamma=self.coefficient)
+        return polynomial_kernel(A, B, degree=self.degree, gamma=self.coefficient, coef0=self.coef0)
+
+    def _error(self, points):
+        n, d = points.shape
+        if self.kernel == "linear":
+            return gamma(d + 8)
+        error = (4.0 * n + 64.0) * UNIT
+        if self.kernel == "polynomial":
+            error = max(error, gamma(int(self.degree) * (d + 8) + 8))
+        if self.kernel == "rbf":
+            exponent = 4.0 * self.coefficient * gamma(d + 8) * float(_squares(points).max())
+            error = max(error, math.expm1(min(exponent, 1.0)) + 8.0 * UNIT)
+        return upper(error, 8)
+
+    def _coefficient(self, value, points):
+        if self.kernel in ("linear", "precomputed"):
+            return None
+        if isinstance(value, str):
+            if value not in ("scale", "auto"):
+                raise ValueError(f"gamma must be a positive number, 'scale' or 'auto', got {value!r}")
+            if value == "auto":
+                return 1.0 / points.shape[1]
+            mean = points.mean()
+            variance = (points.multiply(points)).mean() - mean**2 if sparse.issparse(points) else points.var()
+            return 1.0 / (points.shape[1] * variance) if variance > 0.0 else 1.0
+        return check_positive(value, "gamma")
+
+
+def _squares(X):
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)

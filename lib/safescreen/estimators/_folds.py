@@ -1,0 +1,146 @@
+"""One fold of a support vector classifier's cross-validation: solutions for some C, and what they prove of its score for all others."""
+
+import warnings
+
+import numpy as np
+
+from safescreen.rounding import upper
+from safescreen.rules import Screened, sphere
+from safescreen.solvers import ConvergenceWarning, solve
+from safescreen.spheres.gap import from_evaluation_mgb
+from safescreen.svm.paths import solve_screened
+from safescreen.svm.references import Reference
+
+__all__ = ["Fold"]
+
+FINEST = 1e-9
+"""Smallest relative gap that is asked for."""
+
+
+class Fold:
+    """Training points, validation points and solutions.
+
+    Parameters
+    ----------
+    model : SafeSVCCV
+        Its classes are known.
+    X, y : array or CSR matrix of shape (n, d), array of shape (n,)
+    train, test : int arrays
+    weights : array of shape (n,) or None
+    """
+
+    def __init__(self, model, X, y, train, test, weights):
+        inside = np.zeros(X.shape[0], dtype=bool)
+        inside[train] = True
+        if weights is not None:
+            inside &= weights > 0.0
+        self.setup = model._setup(X, y, inside, None if weights is None else weights[inside])
+        self.options = {key: value for key, value in model._options().items() if key != "screening"}
+        self.screening = tuple(model.screening)
+        features, self.codes = self.setup.features, np.searchsorted(model.classes_, y[test])
+        self.weights = np.ones(len(test)) if weights is None else weights[test]
+        if not self.weights.sum() > 0.0:
+            raise ValueError("sample_weight must hold a positive weight in every validation part of cv, one has only zeros")
+        if features.kernel == "precomputed":
+            self.rows = features.rows(X[np.ix_(test, self.setup.numbers)])
+            self.norms = features.norms(X[test, test])
+        else:
+            self.rows, self.norms = features.rows(X[test]), features.norms(X[test])
+        self.found = {}  # C: (solutions, dual points, loss sums), one a problem
+
+    def __len__(self):
+        return len(self.found)
+
+    def solve(self, C, sure=True):
+        """Solve all problems for C, from what is known of it and with what that proves.
+
+        If `sure`, they are solved further, down to a relative gap of ``FINEST``, while the accuracy may yet be another one at the exact
+        solutions: so it does not depend on the order in which C are solved for.
+        """
+        tol = self.options["rtol"]
+        self.found[C] = self._solve_all(C, tol)
+        while sure and tol > FINEST and not np.equal(*self.bounds(C)):
+            tol = max(1e-2 * tol, FINEST)
+            with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the accuracy asked for has been reached
+                self.found[C] = self._solve_all(C, tol)
+
+    def _solve_all(self, C, tol):
+        return tuple(zip(*[self._solve(prob, number, C, tol) for number, prob in enumerate(self.setup.problems)], strict=True))
+
+    def _solve(self, prob, number, C, tol):
+        options, here = {**self.options, "rtol": tol}, self._evaluation(prob, number, C)
+        if here is None:
+            solution = solve(prob, 1.0 / C, screening=self.screening, **options)
+        else:
+            evaluation, alpha = here
+            masks = Screened(*np.zeros((2, len(prob)), dtype=bool))
+            if self.screening:
+                masks = sphere(prob, from_evaluation_mgb(prob.cone, evaluation))
+            start = Reference(evaluation.x, alpha, C, prob.loss)
+            solution = solve_screened(prob, C, masks, start, screening=self.screening, **options)
+        alpha = solution.alpha
+        return solution, alpha, prob.terms.loss_sums(solution.x, prob.loss, alpha)
+
+    def decisions(self, C):
+        """Return the decision values of the validation points at the solutions for C, shape (n, n_problems)."""
+        features, signs = self.setup.features, self.setup.signs
+        pairs = zip(self.found[C][0], signs, strict=True)
+        return np.column_stack([features.products(self.rows, solution.x, sign) for solution, sign in pairs])
+
+    def score(self, C):
+        """Return the accuracy at the solutions for C."""
+        values = self.decisions(C)
+        return self._accuracy(self._predicted(values) == self.codes)
+
+    def bounds(self, C):
+        """Return ``(low, high)``, bounds of the accuracy at the exact solutions for C.
+
+        The midpoint gap bound for C is a ball ``(m, r)`` around the solution: a decision value ``f(x)`` lies in ``<x, m> -+ r ||x||``.
+        """
+        features, (low, high) = self.setup.features, np.empty((2, self.codes.size, len(self.setup.problems)))
+        for number, prob in enumerate(self.setup.problems):
+            ball = from_evaluation_mgb(prob.cone, self._evaluation(prob, number, C)[0])
+            reach = self.norms * upper(ball.radius + features.rounding(prob, ball, 1.0 / C), 8)
+            values = features.products(self.rows, ball.center, self.setup.signs[number])
+            low[:, number], high[:, number] = values - reach, values + reach
+        right, wrong = self._certain(low, high)
+        return self._accuracy(right), self._accuracy(~wrong)
+
+    # ------------------------------------------------------------------ pieces
+
+    def _evaluation(self, prob, number, C):
+        """Return ``(evaluation for C, its dual point)`` from the solutions for the nearest C on both sides; None if there are none.
+
+        Between them w and ``C alpha`` are taken to be linear in C, which is exact as long as no sample changes its region; the dual point
+        is feasible because ``C alpha <= C`` holds at both ends.
+        """
+        below, above = [c for c in self.found if c <= C], [c for c in self.found if c > C]
+        if C in self.found or not below or not above:
+            if not below and not above:
+                return None
+            solutions, alphas, sums = self.found[max(below) if below else min(above)]
+            return prob.assemble(sums[number], solutions[number].x, 1.0 / C), alphas[number]
+        a, b = max(below), min(above)
+        t = (C - a) / (b - a)
+        (one, alpha_one, _), (two, alpha_two, _) = self.found[a], self.found[b]
+        x = (1.0 - t) * one[number].x + t * two[number].x
+        alpha = ((1.0 - t) * a * alpha_one[number] + t * b * alpha_two[number]) / C
+        alpha = np.clip(alpha, 0.0, 1.0)
+        return prob.evaluate(x, 1.0 / C, alpha), alpha
+
+    def _predicted(self, values):
+        return (values[:, 0] > 0.0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
+
+    def _certain(self, low, high):
+        """Return which points are certainly classified right, and which certainly wrong."""
+        if low.shape[1] == 1:
+            positive, negative = low[:, 0] > 0.0, high[:, 0] < 0.0
+            return np.where(self.codes == 1, positive, negative), np.where(self.codes == 1, negative, positive)
+        rows = np.arange(self.codes.size)
+        own_low, own_high = low[rows, self.codes], high[rows, self.codes]
+        low, high = low.copy(), high.copy()
+        low[rows, self.codes] = high[rows, self.codes] = -np.inf
+        return own_low > high.max(axis=1), own_high < low.max(axis=1)
+
+    def _accuracy(self, right):
+        return float(np.sum(self.weights * right) / np.sum(self.weights))
