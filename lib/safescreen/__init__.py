@@ -10,7 +10,7 @@ from safescreen.rules import Screened
 from safescreen.screening import Certificate, screen
 from safescreen.solvers import ConvergenceWarning, Solution, solve
 from safescreen.spheres import SPHERES, Sphere
-from safescreen.terms import KernelSamples, Pairs, ProductTriplets, Quadruplets, Samples, Triplets, pull
+from safescreen.terms import KernelSamples, Pairs, ProductTriplets, Quadruplets, Samples, ShardedTriplets, Triplets, pull
 
 __version__ = "0.1.0"
 
@@ -33,11 +33,13 @@ __all__ = [
     "SafeSVCCV",
     "Samples",
     "Screened",
+    "ShardedTriplets",
     "SmoothedHinge",
     "Solution",
     "Sphere",
     "SquaredHinge",
     "TripletMetric",
+    "TripletMetricCV",
     "Triplets",
     "hdsl",
     "path",
@@ -50,7 +52,7 @@ __all__ = [
     "svm",
 ]
 
-_ESTIMATORS = ("HDSL", "SafeSVC", "SafeSVCCV", "TripletMetric")
+_ESTIMATORS = ("HDSL", "SafeSVC", "SafeSVCCV", "TripletMetric", "TripletMetricCV")
 
 
 def __getattr__(name):

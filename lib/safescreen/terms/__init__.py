@@ -6,6 +6,18 @@ from safescreen.terms.pair_terms import Pairs, pull
 from safescreen.terms.products import ProductTriplets
 from safescreen.terms.quadruplets import Quadruplets
 from safescreen.terms.samples import Samples
+from safescreen.terms.sharded import ShardedTriplets
 from safescreen.terms.triplets import Triplets
 
-__all__ = ["KernelSamples", "LossSums", "Pairs", "ProductTriplets", "Quadruplets", "Samples", "Terms", "Triplets", "pull"]
+__all__ = [
+    "KernelSamples",
+    "LossSums",
+    "Pairs",
+    "ProductTriplets",
+    "Quadruplets",
+    "Samples",
+    "ShardedTriplets",
+    "Terms",
+    "Triplets",
+    "pull",
+]

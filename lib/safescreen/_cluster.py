@@ -1,0 +1,88 @@
+"""Dask clusters: make sure that the workers of one compute what this process would.
+
+dask.distributed comes with ``pip install 'safescreen[cluster]'`` and is imported only when a function here is called.
+"""
+
+import platform
+import warnings
+from functools import cache
+from importlib import metadata
+
+from safescreen._numba import source_hash
+
+__all__ = ["ClusterError", "check_client", "check_workers", "distributed", "stamp"]
+
+NUMERICAL = ("numpy", "scipy", "numba")
+
+
+class ClusterError(RuntimeError):
+    """A cluster cannot be used: no answer, no workers, or workers with another version; the message says what to do."""
+
+
+@cache
+def stamp():
+    """Return what has to agree between a client and its workers, and what should.
+
+    Returns
+    -------
+    dict
+        ``python`` (major.minor), ``safescreen`` and ``source`` (hash of the sources) have to agree, the versions of numpy, scipy and
+        numba should: other ones compute the same up to rounding.
+    """
+    versions = {name: metadata.version(name) for name in NUMERICAL}
+    python = ".".join(platform.python_version_tuple()[:2])
+    from safescreen import __version__
+
+    return {"python": python, "safescreen": __version__, "source": source_hash()[:12], **versions}
+
+
+def check_client(client):
+    """Return `client` if it is a synchronous ``distributed.Client`` whose workers may be used; TypeError or ClusterError otherwise."""
+    if not isinstance(client, distributed().Client):
+        raise TypeError(f"client must be a distributed.Client, got {type(client).__name__}")
+    if client.asynchronous:
+        raise TypeError("client must be synchronous, got one with asynchronous=True")
+    check_workers(client)
+    return client
+
+
+def check_workers(client):
+    """Compare every worker of a cluster with this process.
+
+    Parameters
+    ----------
+    client : distributed.Client
+
+    Raises
+    ------
+    ClusterError
+        There are no workers, safescreen is missing on one, or its version, its sources or Python's version differ from those here.
+
+    Warns
+    -----
+    UserWarning
+        If versions of numpy, scipy or numba differ.
+    """
+    here = stamp()
+    answers = client.run(stamp, on_error="return")
+    if not answers:
+        raise ClusterError(f"the scheduler at {client.scheduler.address} has no workers; start some with: dask worker ADDRESS")
+    for address, there in sorted(answers.items()):
+        if isinstance(there, Exception):
+            found = f"cannot import it ({there})"
+            raise ClusterError(f"worker {address} needs safescreen {here['safescreen']} as it is here, and {found}")
+        different = [name for name in here if there[name] != here[name]]
+        found = ", ".join(f"{name} {there[name]} (here {here[name]})" for name in different)
+        if set(different) - set(NUMERICAL):
+            raise ClusterError(f"worker {address} has {found}; install the same on every worker")
+        if different:
+            warnings.warn(f"worker {address} has {found}: results may differ in their last digits", stacklevel=3)
+
+
+def distributed():
+    """Return the module dask.distributed; ModuleNotFoundError that names the extra if it is missing."""
+    try:
+        import distributed as module
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError("a Dask cluster needs: pip install 'safescreen[cluster]'", name=error.name) from error
+    return module

@@ -1,0 +1,100 @@
+"""What a Dask worker does with a shard: pure functions of data and numbers, so that a lost result is computed again from its recipe.
+
+A shard is a family of triplets of its own. The module is imported by the workers, and needs no dask.
+"""
+
+import numpy as np
+
+from safescreen.terms.indices import number_pairs
+from safescreen.terms.pairs import PairTable, Points
+from safescreen.terms.products import ProductTriplets
+from safescreen.terms.triplets import Triplets
+
+__all__ = ["Shard"]
+
+SHRINK = 0.05
+"""Screened triplets leave a shard once they are this part of it."""
+
+
+class Shard:
+    """The terms of a shard, with their size in memory for the scheduler to know (the points, which shards share, do not count)."""
+
+    def __init__(self, terms):
+        self.terms = terms
+
+    def __sizeof__(self):
+        terms = self.terms
+        if terms.explicit:
+            return 16 * len(terms) + 16 * (len(terms._same_pairs) + len(terms._other_pairs))
+        return 4 * (terms._lists.same.size + terms._lists.other.size)
+
+
+def center(X, diagonal):
+    """Return the :class:`Points` all shards share."""
+    return Points(X, diagonal=diagonal)
+
+
+def from_index(index, points):
+    """Return the shard of a part of an index array, which has been checked."""
+    n = points.n
+    (same_pairs, same), (other_pairs, other) = number_pairs(index[:, :2], n), number_pairs(index[:, ::2], n)
+    terms = Triplets.__new__(Triplets)
+    terms._set(points, PairTable(points, same_pairs), PairTable(points, other_pairs), same, other)
+    return Shard(terms)
+
+
+def from_lists(part, points, products):
+    """Return the shard of ``(first anchor, lists of the anchors from there on)``, as products or listed."""
+    first, lists = part
+    terms = ProductTriplets.__new__(ProductTriplets)
+    terms._set(points, np.arange(first, first + lists.same_ptr.size - 1, dtype=np.int32), lists)
+    return Shard(terms if products else terms.to_triplets())
+
+
+def ask(shard, *own, method, arguments=()):
+    """Return what a method of the terms says; `own` is the shard's part of an array, the last argument."""
+    return getattr(shard.terms, method)(*arguments, *own)
+
+
+def look(shard, name):
+    """Return an attribute of the terms, such as an array with one row a triplet."""
+    return getattr(shard.terms, name)
+
+
+def inner_products(shard, x):
+    """Return the inner products with x, and bounds of their errors."""
+    return shard.terms.inner_products(x).chunk(0, len(shard.terms))
+
+
+def part(shard, own, method):
+    """Return the shard that a method makes of its terms and a part of an array, or a number."""
+    return Shard(getattr(shard.terms, method)(own))
+
+
+def screen(shard, ball, loss):
+    """Return ``(shard that is left, total, error, n_L, n_R)``: the sum of the triplets that are certainly linear, and the counts.
+
+    Listed triplets are screened by the sphere rule, products of lists pair by pair.
+    """
+    terms = shard.terms
+    if not terms.explicit:
+        remaining, *found = terms.screen_blocks(ball, loss)
+        return Shard(remaining), *found
+    from safescreen.problem import Problem  # they stand above the terms
+    from safescreen.rules import sphere
+
+    found = sphere(Problem(terms, loss), ball)
+    if found.n_L + found.n_R < max(1.0, SHRINK * len(terms)):
+        return shard, terms.cone.zeros(), 0.0, 0, 0
+    remaining, total, error, _ = terms.partition(found.in_L.view(np.int8) + 2 * found.in_R.view(np.int8))
+    return Shard(remaining), total, error, found.n_L, found.n_R
+
+
+def left(found):
+    """Return the shard that :func:`screen` left."""
+    return found[0]
+
+
+def facts(found):
+    """Return the numbers that :func:`screen` found."""
+    return found[1:]

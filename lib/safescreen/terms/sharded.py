@@ -1,0 +1,318 @@
+"""Triplets that are spread over the workers of a Dask cluster."""
+
+import copy
+import math
+
+import numpy as np
+
+from safescreen._checks import check_mask, check_points, check_scalar, check_vector
+from safescreen._cluster import check_client
+from safescreen.cones import NonNegativeCone, PSDCone
+from safescreen.rounding import gamma, upper
+from safescreen.terms import _shards
+from safescreen.terms.base import LossSums, Terms
+from safescreen.terms.indices import check_different, check_index
+from safescreen.terms.neighbors import AnchorLists
+from safescreen.terms.products import EXPLICIT_LIMIT, BlockScreening
+from safescreen.terms.triplets import COLUMNS, labelled_lists
+
+__all__ = ["ShardedTriplets"]
+
+SHARDS, SHARD_SIZE = 8, 16_000_000
+"""Least number of shards, and most triplets in one, where the number is left open: neither depends on the cluster."""
+
+
+class ShardedTriplets(Terms):
+    """The terms of :class:`~safescreen.Triplets` in shards, each in the memory of some worker of a Dask cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The cluster; its workers need the same safescreen and Python as this process.
+    X : array of shape (n, d)
+        Points; every worker gets them.
+    index : int array of shape (T, 3)
+        One triplet a row: anchor, same, other, as for :class:`~safescreen.Triplets`. A memory-mapped array is read in parts.
+    n_shards : int, optional
+        Into how many parts of consecutive rows; at least one for each worker thread keeps all of them busy. Left out: 8, or more where one
+        would hold over 16 million triplets.
+    diagonal : bool
+        As for :class:`~safescreen.Triplets`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As for :class:`~safescreen.Triplets`.
+    ClusterError
+        The cluster has no workers, or others than this process would need.
+
+    Notes
+    -----
+    Sums over triplets are sums over shards, added here in the order of the shards: an evaluation sends x to each shard, O(d^2) numbers, and
+    brings as many back from it, in one round trip (10 ms or so beside the work). Screening goes on where the shards are: a ball is
+    sent, the sum of the linear triplets and two counts come back. As for :class:`~safescreen.ProductTriplets` nothing of length T is kept
+    here, so a solution has no masks, and every test is the sphere rule; what needs a number a triplet (``margins``, ``norms``, ``alpha``,
+    ``index``, an active set) is gathered on demand.
+
+    The result depends on `n_shards` by rounding, but not on how many workers there are, which of them does what, or whether one is lost: a
+    shard is a pure function of its part of the index, which the scheduler keeps (12 bytes a triplet; with :meth:`from_labels` 4 bytes a
+    pair), and of the balls it was screened with, and is computed again elsewhere. Workers hold 16 bytes a triplet, and 16 or 24 more for
+    those that are left while a problem is solved. Compiled loops hold Python's lock: workers are best processes of one thread.
+
+    Rounding: see :func:`add`.
+
+    Examples
+    --------
+    >>> from distributed import Client
+    >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+    ...     triplets = ShardedTriplets(client, X, [[0, 1, 2], [1, 0, 2]])
+    ...     triplets, triplets.margins(np.eye(2)).tolist()
+    (<2 triplets in 2 shards, of 3 points in 2 dimensions, full metric>, [3.0, 4.0])
+    """
+
+    explicit = False
+
+    def __init__(self, client, X, index, n_shards=None, *, diagonal=False):
+        client, X = check_client(client), check_points(X)
+        index = check_index(index, X.shape[0], COLUMNS, what="triplet")
+        check_different(index, COLUMNS, ((0, 1), (0, 2), (1, 2)))
+        _check_consistent(index)
+        bounds = np.linspace(0, len(index), _number(n_shards, len(index), len(index)) + 1).astype(np.int64)
+        parts = [np.array(index[a:b], dtype=np.int32) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        self._start(client, X, bool(diagonal), _shards.from_index, parts)
+
+    @classmethod
+    def from_labels(cls, client, X, y, k=None, n_shards=None, *, diagonal=False, products=False):
+        """Return the triplets of labelled points, those of ``Triplets.from_labels(X, y, k)`` in the same order.
+
+        Parameters
+        ----------
+        client : distributed.Client
+        X : array of shape (n, d)
+        y : array of shape (n,)
+            Class labels.
+        k : int or None
+            For each anchor, the k nearest points of its class times the k nearest of the other classes; None: all of them.
+        n_shards : int, optional
+            Into how many runs of anchors, of about the same number of triplets each.
+        diagonal : bool
+        products : bool
+            Keep each shard as the products of lists it is (:class:`~safescreen.ProductTriplets`): memory and time follow the number of
+            pairs, and whole rows and columns are screened.
+
+        Returns
+        -------
+        ShardedTriplets
+            The triplets are listed by the workers; here, O(n^2 d) time and O(pairs) memory.
+        """
+        client, X = check_client(client), check_points(X)
+        lists = labelled_lists(X, y, k)
+        sizes = np.diff(lists.same_ptr) * np.diff(lists.other_ptr)
+        ends = np.cumsum(sizes)
+        n_shards = _number(n_shards, lists.n_triplets, int(np.count_nonzero(sizes)))
+        cuts = np.searchsorted(ends, ends[-1] * np.arange(1, n_shards) / n_shards) + 1
+        bounds = np.unique(np.concatenate(([0], cuts, [sizes.size])))
+        largest = int(np.add.reduceat(sizes, bounds[:-1]).max())
+        if largest > EXPLICIT_LIMIT and not products:
+            raise ValueError(f"n_shards: a shard would list {largest} triplets, at most {EXPLICIT_LIMIT} are; take more, or products=True")
+        parts = [(int(a), _rows(lists, a, b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        self = cls.__new__(cls)
+        self._start(client, X, bool(diagonal), _shards.from_lists, parts, products=bool(products))
+        return self
+
+    def _start(self, client, X, diagonal, build, parts, **options):
+        self._client, self._size = client, X.shape
+        self._diagonal = diagonal
+        self.cone = NonNegativeCone(X.shape[1]) if diagonal else PSDCone(X.shape[1])
+        points = self._submit(_shards.center, [X], diagonal=diagonal)[0]
+        shards = self._submit(build, parts, points=points, **options)
+        self._hold(shards, client.gather(self._submit(_shards.ask, shards, method="__len__")))
+
+    def _hold(self, shards, lengths):
+        self._shards = [shard for shard, n in zip(shards, lengths, strict=True) if n]
+        self._offsets = np.cumsum([0, *(n for n in lengths if n)])
+        self._norms = None
+
+    def __len__(self):
+        return int(self._offsets[-1])
+
+    def __repr__(self):
+        kind = "diagonal" if self._diagonal else "full"
+        n, d = self._size
+        return f"<{len(self)} triplets in {len(self._shards)} shards, of {n} points in {d} dimensions, {kind} metric>"
+
+    # ------------------------------------------------------------------ sums and screening, O(d^2) numbers a shard
+
+    def loss_sums(self, x, loss, alpha=None):
+        """Return sums over all triplets; one round trip, and with `alpha` T numbers in it."""
+        own = () if alpha is None else (self._cut(check_vector(alpha, len(self), "alpha", low=0.0, high=loss.cap)),)
+        return add(self._ask("loss_sums", x, loss, own=own), self.cone)
+
+    def hinge_sums(self, x, width):
+        """Return the hinge's sums at x for the dual point of the smoothed hinge of a width > 0; one round trip."""
+        return add(self._ask("hinge_sums", x, width), self.cone)
+
+    def weighted_sum(self, weights):
+        """Return ``(sum_t weights_t H_t, error bound)``; T numbers are sent."""
+        return _add_elements(self._ask("weighted_sum", own=(self._cut(np.asarray(weights)),)), self.cone)
+
+    def total(self):
+        """Return ``(sum_t H_t, bound of its rounding error)``; one round trip."""
+        return _add_elements(self._ask("total"), self.cone)
+
+    def max_inner_product(self, x):
+        """Return ``max_t <H_t, x>``, ``-inf`` if there are no triplets; one round trip."""
+        return max(self._ask("max_inner_product", x), default=-np.inf)
+
+    def screen_blocks(self, ball, loss):
+        """Screen every shard where it is, by the sphere rule.
+
+        Parameters
+        ----------
+        ball : Sphere
+            Contains the optimum.
+        loss : SmoothedHinge
+
+        Returns
+        -------
+        BlockScreening
+            A shard gives up its screened triplets once they are a twentieth of it; until then they count as undecided.
+        """
+        center, radius = self.cone.check(ball.center, "ball.center"), float(ball.radius)
+        if len(self) == 0 or not 0.0 <= radius < math.inf:
+            return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
+        ball = type(ball)(center, radius)  # without its normal, half as much to send
+        found = self._submit(_shards.screen, self._shards, ball=ball, loss=loss)
+        shards = self._submit(_shards.left, found)
+        totals, errors, *counts = zip(*self._client.gather(self._submit(_shards.facts, found)), strict=True)
+        decided = np.sum(counts, axis=0)
+        if not decided.any():
+            return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
+        total, error = _add_elements(list(zip(totals, errors, strict=True)), self.cone)
+        left = self._with(shards, np.diff(self._offsets) - decided)
+        return BlockScreening(left, total, error, *(int(sum(n)) for n in counts))
+
+    def with_threshold(self, threshold):
+        """Return the same triplets with another threshold, one number."""
+        if np.ndim(threshold):
+            return super().with_threshold(threshold)
+        threshold = check_scalar(threshold, "threshold")
+        twin = self._with(self._submit(_shards.part, self._shards, own=threshold, method="with_threshold"), np.diff(self._offsets))
+        twin.threshold = threshold
+        return twin
+
+    # ------------------------------------------------------------------ what needs a number for each triplet
+
+    @property
+    def norms(self):
+        """Upper bounds of ``||H_t||``, shape (T,); gathered once."""
+        if self._norms is None:
+            self._norms = self._gathered(_shards.look, np.empty(0), name="norms")
+        return self._norms
+
+    @property
+    def index(self):
+        """Triplets as an int32 array of shape (T, 3): anchor, same, other; gathered."""
+        return self._gathered(_shards.look, np.empty((0, 3), dtype=np.int32), name="index")
+
+    def inner_products(self, x):
+        """Return all inner products with x, from which chunks are taken; 16 bytes a triplet come back."""
+        return GatheredProducts(*self._gathered(_shards.inner_products, np.empty((2, 0)), axis=1, x=x))
+
+    def select(self, keep):
+        """Return the triplets of the mask `keep`; it is sent."""
+        keep = self._cut(check_mask(keep, len(self), "keep"))
+        return self._with(self._submit(_shards.part, self._shards, keep, method="select"), [np.count_nonzero(own) for own in keep])
+
+    # ------------------------------------------------------------------ traffic
+
+    def _submit(self, function, *parts, **common):
+        """Return a future a part of what a pure function makes of it; nothing else is remembered of what it took to make."""
+        if not parts[0]:
+            return []
+        import dask
+
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):  # data in recipes is there on purpose
+            return self._client.map(function, *parts, pure=False, **common)
+
+    def _ask(self, method, *arguments, own=()):
+        return self._client.gather(self._submit(_shards.ask, self._shards, *own, method=method, arguments=arguments))
+
+    def _gathered(self, function, empty, axis=0, **common):
+        return np.concatenate([empty, *self._client.gather(self._submit(function, self._shards, **common))], axis=axis)
+
+    def _cut(self, array):
+        if array.shape != (len(self),):
+            raise ValueError(f"weights must have shape ({len(self)},), got {array.shape}")
+        return [array[a:b] for a, b in zip(self._offsets[:-1], self._offsets[1:], strict=True)]
+
+    def _with(self, shards, lengths):
+        twin = copy.copy(self)
+        twin._hold(shards, lengths)
+        return twin
+
+
+class GatheredProducts:
+    """Inner products of all triplets with one x, and bounds of their errors."""
+
+    def __init__(self, values, errors):
+        self._values, self._errors = values, errors
+
+    def chunk(self, start, stop):
+        """Return ``(values, errors)`` of triplets ``start:stop``."""
+        return self._values[start:stop], self._errors[start:stop]
+
+
+def add(parts, cone):
+    """Return the :class:`~safescreen.terms.base.LossSums` of all shards, added in their order.
+
+    Each part brings the bound of its own errors. Adding m elements one after the other is off by at most ``gamma_{m-1}`` times the sum of
+    their absolute values, entry by entry, thus by ``gamma_{m-1} sum_s ||A_s||`` in the norm, and that is added; Fenchel terms are upper
+    bounds of non-negative numbers, and their sum is rounded upwards. So the bounds hold for this order of summation too.
+    """
+    adjoint, error = _add_elements([(part.adjoint, part.adjoint_error) for part in parts], cone)
+    names = ("loss", "fenchel", "alpha_sum", "alpha_square")
+    loss, fenchel, alpha_sum, alpha_square = (float(sum(getattr(part, name) for part in parts)) for name in names)
+    return LossSums(loss, adjoint, error, upper(fenchel, len(parts) + 2), alpha_sum, alpha_square)
+
+
+def _add_elements(parts, cone):
+    total, error, size = cone.zeros(), 0.0, 0.0
+    for element, bound in parts:
+        total = total + element
+        error += bound
+        size += cone.norm_upper(element)
+    return total, upper(error + gamma(len(parts)) * size, len(parts) + 4)
+
+
+def _check_consistent(index):
+    """Raise a ValueError if (i, j, l) and (i, l, j) are both there; O(T log T)."""
+    anchor, same, other = index.T
+    low, high, turned = np.minimum(same, other), np.maximum(same, other), same > other
+    order = np.lexsort((turned, high, low, anchor))
+    equal = np.ones(max(len(index) - 1, 0), dtype=np.bool_)
+    for column in (anchor, low, high):
+        equal &= column[order[1:]] == column[order[:-1]]
+    bad = np.flatnonzero(equal & (turned[order[1:]] != turned[order[:-1]]))
+    if bad.size:
+        found = sorted(order[bad[0] : bad[0] + 2])
+        first, second = (tuple(int(v) for v in index[t]) for t in found)
+        raise ValueError(f"index must not hold contradictory triplets, found {first} and {second}")
+
+
+def _number(n_shards, n_triplets, most):
+    """Return the number of shards: what is asked for, or one that depends on the triplets alone; at most `most`."""
+    if n_shards is None:
+        n_shards = max(SHARDS, math.ceil(n_triplets / SHARD_SIZE))
+    elif isinstance(n_shards, bool) or not isinstance(n_shards, int | np.integer) or n_shards < 1:
+        raise ValueError(f"n_shards must be a positive int, got {n_shards!r}")
+    return min(int(n_shards), most)
+
+
+def _rows(lists, start, stop):
+    """Return the lists of the anchors ``start:stop``."""
+    parts = []
+    for ptr, members in ((lists.same_ptr, lists.same), (lists.other_ptr, lists.other)):
+        parts += ptr[start : stop + 1] - ptr[start], members[ptr[start] : ptr[stop]]
+    return AnchorLists(*parts)
