@@ -1,10 +1,12 @@
 """Notebooks as web pages that need nothing from elsewhere."""
 
+import functools
 import html
-import importlib.util
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
+
+from .formulas import converter
 
 _CODE = r"```.*?```|~~~.*?~~~|(?<!`)(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
 _MATH = re.compile(
@@ -15,7 +17,6 @@ _MATH = re.compile(
     re.DOTALL,
 )
 _PLACE = r"SAFESCREENFORMULA(\d+)X"
-_SCRIPT = dict(zip("BEFHILMR", "ℬℰℱℋℐℒℳℛ", strict=True))  # the script letters that Unicode has elsewhere
 
 
 def body(nb) -> str:
@@ -35,18 +36,29 @@ def body(nb) -> str:
         A fragment to put into a page with the report's style.
     """
     import nbformat
-    from nbconvert import HTMLExporter
 
     nb = nbformat.from_dict(nb)
-    convert, formulas = _converter(), []
+    convert, formulas = converter(), []
     for index, cell in enumerate(nb.cells):
         cell = nb.cells[index] = nbformat.from_dict(cell)
         if cell.cell_type == "markdown":
             cell.source = _take_out(cell.source, convert, formulas)
-    page, _ = HTMLExporter(template_name="basic").from_notebook_node(nb)
+    page, _ = _exporter().from_notebook_node(nb)
     words = list(map(_words, formulas))
     page = re.sub(rf"<[^<>]*{_PLACE}[^<>]*>", lambda tag: _put_back(tag[0], words), page)
     return _put_back(page, formulas)
+
+
+@functools.cache
+def _exporter():
+    """nbconvert's, made once; without the sanitizer, which takes half of the time: these notebooks are ours."""
+    from nbconvert import HTMLExporter
+
+    return HTMLExporter(template_name="basic", filters={"clean_html": _as_it_is})
+
+
+def _as_it_is(text: str) -> str:
+    return text
 
 
 def highlighting() -> str:
@@ -81,7 +93,7 @@ def title(nb, default: str) -> str:
         found = re.search(r"(?m)^#\s+(.+)$", cell.source) if cell.cell_type == "markdown" else None
         if found:
             formulas: list[str] = []
-            text = re.sub(r"[*`]", "", _take_out(found[1], _converter(), formulas))
+            text = re.sub(r"[*`]", "", _take_out(found[1], converter(), formulas))
             return _put_back(text, map(_letters, formulas)).strip()
     return default
 
@@ -102,27 +114,6 @@ def read(path: Path):
     import nbformat
 
     return nbformat.read(path, as_version=4)
-
-
-def _converter() -> Callable[[str, str], str] | None:
-    if not importlib.util.find_spec("latex2mathml"):
-        return None
-    from latex2mathml.converter import convert
-
-    def typeset(tex: str, display: str) -> str:
-        plain = re.sub(r"\\(begin|end)\{(aligned|align|split|gather|gathered)\*?\}", r"\\\1{align*}", tex)
-        plain = re.sub(r"\\(begin|end)\{(equation|multline)\*?\}", "", plain)
-        plain = re.sub(r"\\mathcal\s*(?:\{\s*([A-Z])\s*\}|([A-Z]))", lambda m: _script(m[1] or m[2]), plain)
-        try:
-            return convert(plain, display=display).replace("<mi>&</mi>", "")
-        except Exception:  # a parser of its own, which raises what it likes: show the TeX
-            return f"<code>{html.escape(tex)}</code>"
-
-    return typeset
-
-
-def _script(letter: str) -> str:
-    return _SCRIPT.get(letter, chr(0x1D49C + ord(letter) - ord("A")))
 
 
 def _take_out(text: str, convert, formulas: list[str]) -> str:
@@ -150,5 +141,8 @@ def _set_aside(match: re.Match, convert, formulas: list[str]) -> str:
     if match["code"] is not None:
         return match["code"]
     block = match["display"] or match["environment"]
-    formulas.append(convert(block or match["inline"], "block" if block else "inline"))
+    tex = block or match["inline"]
+    if match.string[: match.start()].rpartition("\n")[2].lstrip().startswith(">"):
+        tex = re.sub(r"\n[ \t]*>[ \t]?", "\n", tex)  # the marks of a quotation
+    formulas.append(convert(tex, "block" if block else "inline"))
     return f"SAFESCREENFORMULA{len(formulas) - 1}X"
