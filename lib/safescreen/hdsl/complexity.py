@@ -99,8 +99,8 @@ class Bounds:
         ----------
         delta : float in (0, 1)
         optimization : float >= 0
-            Bound of how far the training risk of the solution is from the smallest: a Frank-Wolfe gap, or ``16 L scale^2 / (k + 2)``
-            after k steps that were not drop steps.
+            Bound of how far the training risk of the solution is from the smallest: a Frank-Wolfe gap, or ``8 L scale^2 / (k' + 2)``
+            after k' >= 1 steps that were not drop steps, at most ``16 L scale^2 / (k + 4)`` after k of any kind.
 
         Returns
         -------
