@@ -30,7 +30,7 @@ def converter() -> Callable[[str, str], str] | None:
         return None
     from latex2mathml.converter import convert_to_element
 
-    def typeset(tex: str, display: str) -> str:
+    def _typeset(tex: str, display: str) -> str:
         try:
             math = convert_to_element(_plain(tex), display=display)
             _mend(math, display == "block")
@@ -39,7 +39,7 @@ def converter() -> Callable[[str, str], str] | None:
             text = "\\"
         return f'<code class="tex">{html.escape(tex)}</code>' if "\\" in text else text
 
-    return typeset
+    return _typeset
 
 
 def _plain(tex: str) -> str:

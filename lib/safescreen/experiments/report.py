@@ -35,26 +35,17 @@ def render(manifest: Manifest, profile: str, outputs: Path) -> Path:
     Path
         The index page. What has not run, failed or lacks data is listed with the command that runs it.
     """
-    import jinja2
-
     target = outputs / profile / "report"
     target.parent.mkdir(parents=True, exist_ok=True)
     new = folders.scratch_folder(target)
     try:
-        environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(_TEMPLATES),
-            autoescape=True,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            undefined=jinja2.StrictUndefined,
-        )
-        environment.globals["style"] = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
+        templates = environment()
         (new / "notebooks").mkdir()
-        page = environment.get_template("notebook.html.j2")
+        page = templates.get_template("notebook.html.j2")
         book = _book(manifest.folder, new, page)
-        experiments = [_experiment(exp, manifest, profile, outputs, new, page) for exp in manifest]
+        experiments = [experiment(exp, manifest, profile, outputs, new, page) for exp in manifest]
         claims = _claims(manifest.folder, book)
-        text = environment.get_template("report.html.j2").render(
+        text = templates.get_template("report.html.j2").render(
             profile=profile, experiments=experiments, book=book, claims=claims, statuses=ledger.STATUSES
         )
         (new / "index.html").write_text(text, encoding="utf-8")
@@ -62,6 +53,32 @@ def render(manifest: Manifest, profile: str, outputs: Path) -> Path:
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return target / "index.html"
+
+
+def environment(*folders: Path):
+    """Return the templates of some folders and of the report.
+
+    Parameters
+    ----------
+    *folders : Path
+        Searched first.
+
+    Returns
+    -------
+    jinja2.Environment
+        Text is escaped, unknown names are errors; `style` is the report's style sheet.
+    """
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader([*folders, _TEMPLATES]),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.globals["style"] = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
+    return made
 
 
 def _notebook(path: Path, target: Path, page, heading: str = "") -> str:
@@ -104,7 +121,29 @@ def _cell_link(claim: ledger.Claim, folder: Path, book: dict) -> str | None:
     return book[claim.notebook]["link"] + (f"#cell-id={cell.id}" if cell else "")
 
 
-def _experiment(exp: Experiment, manifest, profile: str, outputs: Path, new: Path, page) -> dict[str, Any]:
+def experiment(exp: Experiment, manifest: Manifest, profile: str, outputs: Path, new: Path, page) -> dict[str, Any]:
+    """Return what a page shows of an experiment, after copying what its runs left.
+
+    Parameters
+    ----------
+    exp : Experiment
+        One of the manifest's.
+    manifest : Manifest
+        The experiments.
+    profile : str
+        The size.
+    outputs : Path
+        The outputs folder.
+    new : Path
+        The folder of the page, with a folder `notebooks` in it; links are relative to it.
+    page : object
+        `page.render(title, body, highlighting)` gives the page of an executed notebook.
+
+    Returns
+    -------
+    dict
+        `experiment`, `runs` and `status`; a run has its state, figures, tables and conclusions.
+    """
     runs = list(exp.profiles[profile].runs) if profile in exp.profiles else []
     plans = {item.run.name: item for item in plan(manifest, runs, profile, outputs)}
     known = {run.name for run in runs}
