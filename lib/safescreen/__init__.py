@@ -7,7 +7,7 @@ from safescreen.losses import Hinge, SmoothedHinge, SquaredHinge
 from safescreen.paths import Path, path
 from safescreen.problem import Problem
 from safescreen.rules import Screened
-from safescreen.screening import Certificate, screen
+from safescreen.screening import Certificate, screen, screen_samples, screen_triplets
 from safescreen.solvers import ConvergenceWarning, Solution, solve
 from safescreen.spheres import SPHERES, Sphere
 from safescreen.terms import KernelSamples, Pairs, ProductTriplets, Quadruplets, Samples, ShardedTriplets, Triplets, pull
@@ -47,12 +47,15 @@ __all__ = [
     "ranges",
     "rules",
     "screen",
+    "screen_fitted",
+    "screen_samples",
+    "screen_triplets",
     "solve",
     "spheres",
     "svm",
 ]
 
-_ESTIMATORS = ("HDSL", "SafeSVC", "SafeSVCCV", "TripletMetric", "TripletMetricCV")
+_ESTIMATORS = ("HDSL", "SafeSVC", "SafeSVCCV", "TripletMetric", "TripletMetricCV", "screen_fitted")
 
 
 def __getattr__(name):

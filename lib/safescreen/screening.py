@@ -2,13 +2,20 @@
 
 from dataclasses import dataclass, field
 
-from safescreen._checks import check_lam
+import numpy as np
+
+from safescreen._checks import check_labels, check_lam, check_points, check_scalar
+from safescreen.losses import Hinge, SmoothedHinge
+from safescreen.problem import Problem
 from safescreen.rules import Screened
 from safescreen.solvers.reduction import Reduction, parse_screening
 from safescreen.solvers.solve import check_problem
 from safescreen.spheres import PathReference, Reference, reference_accuracy
+from safescreen.svm import add_intercept
+from safescreen.svm.outside import dual_point
+from safescreen.terms import Samples, Triplets
 
-__all__ = ["Certificate", "screen"]
+__all__ = ["Certificate", "screen", "screen_samples", "screen_triplets"]
 
 
 @dataclass(frozen=True)
@@ -101,3 +108,94 @@ class _Recording(Reduction):
     def apply(self, *balls, rule="sphere"):
         self.balls.extend(balls)
         return super().apply(*balls, rule=rule)
+
+
+def screen_samples(
+    X, y, w, C, alpha=None, *, C0=None, intercept=None, intercept_scaling=1.0, sample_weight=None, loss=None, screening=("MGB",)
+):
+    """Return which samples of a linear support vector machine are certain for C, given any w.
+
+    ``min ||w||^2/2 + C sum_i loss(y_i <x_i, w>)``, or with a penalised intercept, as LIBLINEAR has it, a constant feature more.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    y : array of shape (n,)
+        Two classes; the larger label is the positive one.
+    w : array of shape (d,)
+    C : float > 0
+        What the answer is for.
+    alpha : array of shape (n,), optional
+        Dual point in [0, 1], the solver's dual variables divided by C. Left out with the hinge, one is computed from w, for `C0`.
+    C0 : float > 0, optional
+        What w was computed for; C if left out.
+    intercept : float, optional
+        The one that goes with w; left out there is none.
+    intercept_scaling : float > 0
+        Value of the constant feature.
+    sample_weight : array of shape (n,), optional
+        Positive factors of C.
+    loss : SmoothedHinge or SquaredHinge, optional
+        The hinge if left out. The squared hinge of LIBLINEAR is ``SquaredHinge(0.5)``.
+    screening : tuple of str
+        As for :func:`screen`.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> found = screen_samples([[1.0], [-4.0]], ["yes", "no"], [0.7], 2.0, loss=SmoothedHinge(0.5))
+    >>> found.in_R.tolist()
+    [False, True]
+    """
+    X = check_points(X, allow_sparse=True)
+    y, C, loss = check_labels(y, X.shape[0]), check_lam(C, "C"), Hinge() if loss is None else loss
+    C0, classes, w = C if C0 is None else check_lam(C0, "C0"), np.unique(y), np.asarray(w)
+    if classes.size != 2:
+        raise ValueError(f"y must hold two classes, found {classes.size}: screen each against the others")
+    if intercept is not None:
+        X, b = add_intercept(X, intercept_scaling), check_scalar(intercept, "intercept")
+        w = np.append(w, b / intercept_scaling)
+    prob = Problem(Samples(X, np.where(y == classes[1], 1.0, -1.0), weights=sample_weight), loss)
+    w = prob.cone.check(w, "w")
+    alpha = dual_point(prob, w, C0) if alpha is None else alpha
+    return screen(prob, w, 1.0 / C, alpha, lam0=1.0 / C0, screening=screening)
+
+
+def screen_triplets(X, index, M, lam, alpha=None, *, lam0=None, weights=None, loss=None, screening=("MGB",)):
+    """Return which triplets are certain for lam, given any metric M.
+
+    Parameters
+    ----------
+    X : array of shape (n, d)
+    index : int array of shape (T, 3)
+        Rows (i, j, l): point i should be closer to j than to l.
+    M : array of shape (d, d) or (d,)
+        Positive semidefinite matrix, or non-negative weights of the features.
+    lam : float > 0
+        What the answer is for.
+    alpha : array of shape (T,), optional
+        Dual point in [0, 1]; ``alpha(M)`` if left out.
+    lam0 : float > 0, optional
+        What M was computed for, if that is not `lam`; used by "RRPB".
+    weights : array of shape (T,), optional
+        Positive factors of the losses.
+    loss : SmoothedHinge, optional
+        ``SmoothedHinge(0.05)`` if left out.
+    screening : tuple of str
+        As for :func:`screen`.
+
+    Returns
+    -------
+    Certificate
+
+    Examples
+    --------
+    >>> found = screen_triplets([[0.0], [1.0], [4.0], [5.5]], [[0, 1, 2], [1, 0, 3]], [[0.003]], 1e4)
+    >>> found.in_L.tolist(), found.in_R.tolist()
+    ([True, True], [False, False])
+    """
+    terms = Triplets(X, index, diagonal=np.ndim(M) == 1, weights=weights)
+    return screen(Problem(terms, SmoothedHinge(0.05) if loss is None else loss), M, lam, alpha, lam0=lam0, screening=screening)

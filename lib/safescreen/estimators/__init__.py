@@ -1,8 +1,10 @@
 """Estimators with the conventions of scikit-learn; imported on first use, so that ``import safescreen`` stays light."""
 
+from safescreen.estimators.fitted import InterceptCertificate, screen_fitted
 from safescreen.estimators.hdsl import HDSL
 from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.estimators.safe_svc_cv import SafeSVCCV
 from safescreen.estimators.triplet_metric import TripletMetric
+from safescreen.estimators.triplet_metric_cv import TripletMetricCV
 
-__all__ = ["HDSL", "SafeSVC", "SafeSVCCV", "TripletMetric"]
+__all__ = ["HDSL", "InterceptCertificate", "SafeSVC", "SafeSVCCV", "TripletMetric", "TripletMetricCV", "screen_fitted"]

@@ -11,7 +11,7 @@ from safescreen.rounding import UNIT, gamma, upper
 from safescreen.svm import add_intercept
 from safescreen.terms import KernelSamples, Samples
 
-__all__ = ["KERNELS", "Features"]
+__all__ = ["KERNELS", "Features", "kernel_error", "squares"]
 
 KERNELS = ("linear", "rbf", "polynomial", "precomputed")
 
@@ -57,15 +57,12 @@ class Features:
 
     def norms(self, X):
         """Return upper bounds of the norms of points in the feature space, shape (n,); of "precomputed" ones X is ``k(x, x)``."""
-        if self.kernel == "precomputed":
-            squares = np.asarray(X)
-        elif self.kernel == "rbf":
-            squares = np.ones(X.shape[0])
-        else:
-            squares = _squares(X)
-            if self.kernel == "polynomial":
-                squares = (self.coefficient * squares + self.coef0) ** self.degree
-        return upper(np.sqrt(np.maximum(squares + self.constant**2, 0.0)), 8) * (1.0 + self.error)
+        return upper(np.sqrt(np.maximum(self._diagonal(X) + self.constant**2, 0.0)), 8) * (1.0 + self.error)
+
+    def _diagonal(self, X):
+        if self.kernel in ("precomputed", "rbf"):
+            return np.asarray(X) if self.kernel == "precomputed" else np.ones(X.shape[0])
+        return squares(X) if self.kernel == "linear" else (self.coefficient * squares(X) + self.coef0) ** self.degree
 
     def terms(self, signs, weights):
         """Return the terms of one problem."""
@@ -93,16 +90,8 @@ class Features:
         return polynomial_kernel(A, B, degree=self.degree, gamma=self.coefficient, coef0=self.coef0)
 
     def _error(self, points):
-        n, d = points.shape
-        if self.kernel == "linear":
-            return gamma(d + 8)
-        error = (4.0 * n + 64.0) * UNIT
-        if self.kernel == "polynomial":
-            error = max(error, gamma(int(self.degree) * (d + 8) + 8))
-        if self.kernel == "rbf":
-            exponent = 4.0 * self.coefficient * gamma(d + 8) * float(_squares(points).max())
-            error = max(error, math.expm1(min(exponent, 1.0)) + 8.0 * UNIT)
-        return upper(error, 8)
+        error = kernel_error(self.kernel, points, self.coefficient, self.degree)
+        return error if self.kernel == "linear" else max(error, (4.0 * points.shape[0] + 64.0) * UNIT)
 
     def _coefficient(self, value, points):
         if self.kernel in ("linear", "precomputed"):
@@ -118,5 +107,15 @@ class Features:
         return check_positive(value, "gamma")
 
 
-def _squares(X):
+def kernel_error(kernel, points, coefficient, degree):
+    """Return a bound of the rounding errors of kernel values of points, relative to the norms in the feature space; none if given."""
+    d = points.shape[1]
+    if kernel == "rbf":
+        exponent = 4.0 * coefficient * gamma(d + 8) * float(squares(points).max())
+        return upper(math.expm1(min(exponent, 1.0)) + 8.0 * UNIT, 8)
+    return {"linear": gamma(d + 8), "polynomial": gamma(int(degree) * (d + 8) + 8)}.get(kernel, 0.0)
+
+
+def squares(X):
+    """Return the squared norms of points, dense or sparse."""
     return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)

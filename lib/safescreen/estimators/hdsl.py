@@ -4,9 +4,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.model_selection import train_test_split
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
+from safescreen.estimators._common import check_classes, check_pairs, check_table
 from safescreen.hdsl import FrankWolfe, NeighborError, nearest_triplets, predict_neighbors, random_triplets
 
 __all__ = ["HDSL"]
@@ -55,7 +55,7 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         Exact Frank-Wolfe gap of the last iterate, an upper bound of how far its objective is from the optimum.
     history_ : list
     classes_, n_features_in_, feature_names_in_
-        As in scikit-learn.
+        As in scikit-learn; no classes after :meth:`fit_triplets`.
 
     Examples
     --------
@@ -120,13 +120,13 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
+        check_table(X)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_features=2)
-        check_classification_targets(y)
         if self.triplets not in ("nearest", "random"):
             raise ValueError(f"triplets must be 'nearest' or 'random', got {self.triplets!r}")
-        self.classes_ = np.unique(y)
-        if self.classes_.size < 2:
-            raise ValueError(f"y must hold at least two classes, got one class: {self.classes_[0]!r}")
+        self.classes_ = check_classes(y)
+        if self.classes_.size == y.size:
+            raise ValueError("y must have a class with at least two points to make triplets, found only singletons: is it an identifier?")
         codes = np.searchsorted(self.classes_, y)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         train, monitor = np.arange(X.shape[0]), self.callback
@@ -138,6 +138,32 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
             index = nearest_triplets(X[train], codes[train], self.n_targets, self.n_impostors)
         else:
             index = random_triplets(codes[train], self.n_targets * self.n_impostors, seed)
+        self._fit(X[train], index, seed, monitor if self.early_stopping or monitor is None else _Watching(monitor))
+        self._X, self._codes = X, codes
+        return self
+
+    def fit_triplets(self, X, triplets):
+        """Learn the similarity from given triplets; there is no early stopping, and nothing to predict.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+        triplets : int array of shape (T, 3)
+            Rows (x, y, z): point x should be more similar to y than to z.
+
+        Returns
+        -------
+        self
+        """
+        check_table(X)
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_features=2)
+        for name in ("classes_", "_X", "_codes"):
+            self.__dict__.pop(name, None)
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        self._fit(X, triplets, seed, None if self.callback is None else _Watching(self.callback))
+        return self
+
+    def _fit(self, X, index, seed, monitor):
         solver = FrankWolfe(
             self.scale,
             forward=self.forward,
@@ -149,12 +175,10 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
             random_state=seed,
             progress=self.verbose,
         )
-        solver.fit(X[train], index, monitor if self.early_stopping or monitor is None else _Watching(monitor))
+        solver.fit(X, index, monitor)
         self.similarity_, self.history_ = solver.similarity_, solver.history_
         self.components_, self.features_ = self.similarity_.factor(), self.similarity_.features
         self.n_iter_, self.dual_gap_ = solver.n_iter_, solver.gap_
-        self._X, self._codes = X, codes
-        return self
 
     def transform(self, X):
         """Return L x for each point, shape (n, n_atoms); dot products there are the similarities.
@@ -164,6 +188,7 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         X : array, data frame or sparse matrix of shape (n, d)
         """
         check_is_fitted(self)
+        check_table(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return _dense(self.similarity_.transform(X))
 
@@ -174,7 +199,8 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         ----------
         X : array, data frame or sparse matrix of shape (n, d)
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "_codes", msg="This %(name)s has no classes: it is not fitted with labels yet.")
+        check_table(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         products = self.similarity_(X, self._X)
         return self.classes_[predict_neighbors(products, self._codes, min(self.n_neighbors, self._codes.size))]
@@ -192,9 +218,7 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         pairs : array of shape (n_pairs, 2, d)
         """
         check_is_fitted(self)
-        pairs = np.asarray(pairs, dtype=np.float64)
-        if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features_in_):
-            raise ValueError(f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {pairs.shape}")
+        pairs = check_pairs(pairs, self.n_features_in_)
         return np.linalg.norm(_dense(self.similarity_.transform(pairs[:, 0] - pairs[:, 1])), axis=1)
 
     def get_feature_names_out(self, input_features=None):

@@ -1,13 +1,14 @@
 """Metric learning from triplets with safe screening."""
 
+import warnings
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from safescreen._checks import check_scalar
-from safescreen.estimators._common import Stopper, check_positive, positive_weights
+from safescreen.estimators._common import Stopper, check_classes, check_pairs, check_positive, check_table, positive_weights
 from safescreen.losses import SmoothedHinge
 from safescreen.paths import path
 from safescreen.problem import Problem
@@ -30,11 +31,12 @@ class TripletMetric(ClassifierMixin, TransformerMixin, BaseEstimator):
     lam_ratio : float > 0
         Used without `lam`: a number that does not depend on the scale of the data or the number of triplets.
     k : int or None
-        Triplets of each point: its k nearest of the same class times its k nearest of others; None takes all.
+        Triplets of each point: its k nearest of the same class times its k nearest of others, fewer, with a warning, where a class has
+        not so many; None takes all.
     diagonal : bool
         Learn a weight for each feature instead of a full matrix.
     product : bool
-        Keep triplets as the products of lists they are, never listed one by one: for very many triplets. Not with weights.
+        Keep triplets as the products of lists they are, never listed one by one: for very many triplets. Without weights.
     gamma : float > 0
         Width of the smoothed hinge.
     tol : float > 0
@@ -47,7 +49,7 @@ class TripletMetric(ClassifierMixin, TransformerMixin, BaseEstimator):
     active_set : bool
     max_iter : int
     n_neighbors : int
-        Of the classifier.
+        Of the classifier; all points if there are fewer.
     warm_start : bool
         Start from the metric of the last ``fit`` if that had the same features.
     callback : callable, optional
@@ -66,6 +68,7 @@ class TripletMetric(ClassifierMixin, TransformerMixin, BaseEstimator):
     screening_ : Screened or None
         Which triplets were taken out; None for products.
     path_ : Path or None
+        Ctrl-C ends the path: the part that is finished is kept, and the metric is the one of its last lam, `lam_`.
     solution_ : Solution
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn; no classes after :meth:`fit_triplets`.
@@ -131,24 +134,10 @@ class TripletMetric(ClassifierMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        X, y = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(y)
-        keep, weights = positive_weights(sample_weight, X)
+        X, y, keep, weights = self._check_rows(X, y, sample_weight)
         X, y = X[keep], y[keep]
-        self.classes_ = np.unique(y)
-        if self.classes_.size < 2:
-            raise ValueError(f"y must hold at least two classes with positive weight, got one class: {self.classes_[0]!r}")
-        codes = np.searchsorted(self.classes_, y)
-        if self.product:
-            if weights is not None or self.diagonal:
-                raise ValueError("product=True takes neither sample_weight nor diagonal=True")
-            terms = ProductTriplets(X, codes, self.k)
-        else:
-            terms = Triplets.from_labels(X, codes, k=self.k, diagonal=self.diagonal)
-            if weights is not None:
-                terms = Triplets(X, terms.index, diagonal=self.diagonal, weights=weights[terms.index[:, 0]])
-        self._fit(terms)
-        self._classifier = KNeighborsClassifier(min(self.n_neighbors, len(X))).fit(self._map(X), y)
+        self._fit(self._terms(X, y, weights))
+        self._classifier = self._neighbours(X, y)
         return self
 
     def fit_triplets(self, X, triplets, triplet_weight=None):
@@ -166,7 +155,12 @@ class TripletMetric(ClassifierMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
+        if self.product:
+            raise ValueError("product=True needs labels: use fit, or product=False")
+        check_table(X)
         X = validate_data(self, X, dtype=np.float64)
+        self.__dict__.pop("classes_", None)
+        self.__dict__.pop("_classifier", None)
         self._fit(Triplets(X, triplets, diagonal=self.diagonal, weights=triplet_weight))
         return self
 
@@ -178,6 +172,7 @@ class TripletMetric(ClassifierMixin, TransformerMixin, BaseEstimator):
         X : array or data frame of shape (n, d)
         """
         check_is_fitted(self)
+        check_table(X)
         return self._map(validate_data(self, X, dtype=np.float64, reset=False))
 
     def predict(self, X):
@@ -203,45 +198,88 @@ class TripletMetric(ClassifierMixin, TransformerMixin, BaseEstimator):
         pairs : array of shape (n_pairs, 2, d)
         """
         check_is_fitted(self)
-        pairs = np.asarray(pairs, dtype=np.float64)
-        if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features_in_):
-            raise ValueError(f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {pairs.shape}")
+        pairs = check_pairs(pairs, self.n_features_in_)
         return np.linalg.norm(self._map(pairs[:, 0] - pairs[:, 1]), axis=1)
 
     def get_feature_names_out(self, input_features=None):
         """Return the names of the transformed features, ``tripletmetric0`` and on."""
         check_is_fitted(self)
-        return np.array([f"tripletmetric{i}" for i in range(len(self.components_))], dtype=object)
+        name = type(self).__name__.lower()
+        return np.array([f"{name}{i}" for i in range(len(self.components_))], dtype=object)
 
     # ------------------------------------------------------------------ pieces of fit
 
+    def _check_rows(self, X, y, sample_weight):
+        """Return points, labels, the mask of the rows of positive weight, their weights (None stands for 1); sets `classes_`."""
+        check_table(X)
+        X, y = validate_data(self, X, y, dtype=np.float64)
+        check_classes(y)
+        keep, weights = positive_weights(sample_weight, X)
+        self.classes_ = check_classes(y[keep], " with positive weight")
+        return X, y, keep, weights
+
+    def _terms(self, X, y, weights):
+        """Return the triplets of labelled points; those of a point have its weight."""
+        classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        if counts.max() < 2:
+            raise ValueError("y must have a class with at least two points to make triplets, found only singletons: is it an identifier?")
+        if self.k is not None:
+            most = np.minimum(counts - 1, len(y) - counts)
+            few = int(np.argmin(np.where(counts > 1, most, len(y))))
+            if most[few] < self.k:
+                partners = f"{counts[few] - 1} others of the class and {len(y) - counts[few]} outside"
+                text = f"k={self.k} is more than rows of class {classes[few]!r} have partners, {partners}: they get fewer triplets"
+                warnings.warn(f"{text}; take a smaller k or join small classes", UserWarning, stacklevel=3)
+        if self.product:
+            if weights is not None:
+                raise ValueError("product=True takes no sample_weight: leave it out, or use product=False")
+            return ProductTriplets(X, codes, self.k, diagonal=self.diagonal)
+        terms = Triplets.from_labels(X, codes, k=self.k, diagonal=self.diagonal)
+        if weights is None:
+            return terms
+        return Triplets(X, terms.index, diagonal=self.diagonal, weights=weights[terms.index[:, 0]])
+
+    def _problem(self, terms):
+        return Problem(terms, SmoothedHinge(check_positive(self.gamma, "gamma")))
+
+    def _limits(self):
+        limits = {"screening": tuple(self.screening), "active_set": self.active_set, "max_iter": self.max_iter}
+        return {"tol": 1e-300, "rtol": check_positive(self.tol, "tol"), **limits}
+
     def _fit(self, terms):
-        prob = Problem(terms, SmoothedHinge(check_positive(self.gamma, "gamma")))
-        tol, largest = check_positive(self.tol, "tol"), prob.lam_max()
+        prob = self._problem(terms)
+        largest = prob.lam_max()
         if self.lam is not None:
             lam = check_positive(self.lam, "lam")
         else:
             lam = check_positive(self.lam_ratio, "lam_ratio") * (largest if 0.0 < largest < np.inf else 1.0)
-        limits = {"tol": 1e-300, "rtol": tol, "screening": tuple(self.screening), "active_set": self.active_set, "max_iter": self.max_iter}
         self.path_ = None
         if self.with_path:
             ratio = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True)
             steps = int(np.ceil(np.log(lam / largest) / np.log(ratio))) if lam < largest < np.inf and ratio < 1.0 else 0
-            lams = np.unique([*(largest * ratio ** np.arange(steps)), lam])[::-1]
-            self.path_ = path(prob, lams, callback=self.callback, progress=self.verbose, **limits)
-            solution = self.path_[-1]
-        else:
-            last = getattr(self, "solution_", None) if self.warm_start else None
-            start = last.x if last is not None and last.x.shape == prob.cone.zeros().shape else None
-            stopper = Stopper(self.callback, self.verbose, "TripletMetric")
-            try:
-                solution = solve(prob, lam, x0=start, callback=stopper, **limits)
-            finally:
-                stopper.close()
+            self._come_down(prob, np.unique([*(largest * ratio ** np.arange(steps)), lam])[::-1])
+            return
+        last = getattr(self, "solution_", None) if self.warm_start else None
+        start = last.x if last is not None and last.x.shape == prob.cone.zeros().shape else None
+        stopper = Stopper(self.callback, self.verbose, type(self).__name__)
+        try:
+            self._keep(solve(prob, lam, x0=start, callback=stopper, **self._limits()))
+        finally:
+            stopper.close()
+
+    def _come_down(self, prob, lams):
+        self.path_ = path(prob, lams, callback=self.callback, progress=self.verbose, **self._limits())
+        if not len(self.path_):
+            raise KeyboardInterrupt
+        self._keep(self.path_[-1])
+
+    def _keep(self, solution):
         self.solution_, self.lam_ = solution, solution.lam
         self.n_iter_, self.dual_gap_, self.screening_ = solution.n_iter, solution.gap, solution.screened
         self.components_ = _factor(solution.x)
-        self.__dict__.pop("_classifier", None)
+
+    def _neighbours(self, X, y):
+        return KNeighborsClassifier(min(self.n_neighbors, len(X))).fit(self._map(X), y)
 
     def _map(self, X):
         return X @ self.components_.T

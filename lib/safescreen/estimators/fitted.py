@@ -1,0 +1,175 @@
+"""Screening with classifiers that scikit-learn has fitted: LinearSVC, whose intercept is penalised, and SVC, whose intercept is free."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from safescreen._checks import check_labels, check_lam, check_points, check_vector
+from safescreen.estimators._features import kernel_error, squares
+from safescreen.losses import Hinge, SquaredHinge
+from safescreen.rounding import UNIT, gamma, sqrt_upper, upper
+from safescreen.screening import Certificate, screen_samples
+from safescreen.spheres import Sphere
+
+__all__ = ["InterceptCertificate", "screen_fitted"]
+
+KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf"}
+
+
+@dataclass(frozen=True)
+class InterceptCertificate(Certificate):
+    """A :class:`~safescreen.Certificate` for a classifier with a free intercept.
+
+    Attributes
+    ----------
+    intercept : tuple of float
+        Bounds of every optimal intercept. The center of the one ball holds the coefficients of the support vectors.
+    """
+
+    intercept: tuple = (-np.inf, np.inf)
+
+
+def screen_fitted(model, X, y, C=None, *, sample_weight=None):
+    """Return which samples are certain for C, from a classifier that scikit-learn has fitted for another C, or for this one.
+
+    Parameters
+    ----------
+    model : sklearn.svm.LinearSVC or sklearn.svm.SVC
+        Fitted to X and y, two classes; accurate or not. LinearSVC with either loss, with or without its penalised intercept; SVC with the
+        kernel "linear", "poly" or "rbf".
+    X : array or CSR matrix of shape (n, d)
+    y : array of shape (n,)
+    C : float > 0, optional
+        What the answer is for; the model's own if left out.
+    sample_weight : array of shape (n,), optional
+        Positive; what the model was fitted with.
+
+    Returns
+    -------
+    Certificate
+        ``X[~in_R]``, ``y[~in_R]`` give the same classifier for C as X and y.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Another model, more than two classes, or a parameter that depends on which samples are left: ``class_weight="balanced"``, and
+        ``gamma="scale"`` of a kernel.
+
+    Notes
+    -----
+    With the intercept b of SVC free, dual points obey ``sum_i c_i y_i alpha_i = 0``, as LIBSVM's does, and the proof of the midpoint gap
+    bound goes through for w, for b meets only that sum. Given w the optimal b is an order statistic: 0 lies in the subdifferential
+    ``sum_i c_i y_i alpha_i(y_i (f_i + b))``, which falls by ``c_i`` at each ``y_i - f_i``, just where the weights of those below add
+    up to that of the positive class. Each ``f_i`` is known up to ``r ||x_i||``, hence b is, and each margin. With the linear kernel the
+    norms are those of centered points (dense only), which a free intercept allows.
+
+    Cost: the decision values of all samples; no kernel matrix.
+
+    Examples
+    --------
+    >>> from sklearn.svm import SVC
+    >>> from safescreen import datasets, screen_fitted
+    >>> X, y = datasets.load("breast-cancer", return_X_y=True)
+    >>> found = screen_fitted(SVC(kernel="linear", C=0.1).fit(X, y), X, y, 0.11)
+    >>> bool(found.in_R.mean() > 0.5)
+    True
+    """
+    from sklearn.svm import SVC, LinearSVC
+
+    if not isinstance(model, LinearSVC | SVC):
+        raise TypeError(f"model must be a LinearSVC or an SVC, got {type(model).__name__}: for another solver use screen(problem, w, 1/C)")
+    if not hasattr(model, "classes_"):
+        raise ValueError("model must be fitted: call model.fit(X, y) first")
+    if model.classes_.size != 2:
+        raise ValueError(f"model must have two classes, got {model.classes_.size}: fit and screen one against the others")
+    X = check_points(X, allow_sparse=True)
+    y = check_labels(y, X.shape[0])
+    if not np.isin(y, model.classes_).all() or X.shape[1] != model.n_features_in_:
+        raise ValueError("X and y must be what the model was fitted to, found other classes or another number of columns")
+    if not (model.class_weight is None or isinstance(model.class_weight, dict)):
+        raise ValueError(f"class_weight={model.class_weight!r} would change with the samples that are left: give it as a dict of numbers")
+    factors = model.class_weight or {}
+    weights = np.array([float(factors.get(label, 1.0)) for label in model.classes_])[np.searchsorted(model.classes_, y)]
+    if sample_weight is not None:
+        weights *= check_vector(sample_weight, y.size, "sample_weight")
+    if not weights.min() > 0.0:
+        raise ValueError("sample_weight and class_weight must be positive: leave samples of weight 0 out")
+    C, signs = check_lam(model.C if C is None else C, "C"), np.where(y == model.classes_[1], 1.0, -1.0)
+    weights = None if (weights == 1.0).all() else weights
+    return _linear(model, X, signs, C, weights) if isinstance(model, LinearSVC) else _free(model, X, signs, C, weights)
+
+
+def _linear(model, X, signs, C, weights):
+    if model.penalty != "l2":
+        raise ValueError(f"model must have the penalty 'l2', got {model.penalty!r}")
+    b = float(model.intercept_[0]) if model.fit_intercept else None
+    options = {"C0": model.C, "intercept": b, "intercept_scaling": model.intercept_scaling, "sample_weight": weights}
+    return screen_samples(X, signs, model.coef_[0], C, loss=Hinge() if model.loss == "hinge" else SquaredHinge(0.5), **options)
+
+
+def _free(model, X, signs, C, weights):
+    if model.kernel not in KERNELS:
+        raise ValueError(f"model must have the kernel linear, poly or rbf, got {model.kernel!r}")
+    if model.kernel != "linear" and model.gamma == "scale":
+        text = "gamma='scale' would change with the samples that are left: fit with the number it stands for"
+        raise ValueError(f"{text}, gamma={model._gamma:.6g}")
+    if not np.array_equal(_dense(X[model.support_]), _dense(model.support_vectors_)):
+        raise ValueError("X must be what the model was fitted to, found other support vectors")
+    n, C0, c = signs.size, float(model.C), np.ones(signs.size) if weights is None else weights
+    b, coef, support = float(model.intercept_[0]), _dense(model.dual_coef_)[0], model.support_
+    f = model.decision_function(X) - b
+    norms, error = _norms(model, X)
+    size = upper(float(np.abs(coef) @ norms[support]), n)  # at least ||w||
+    errors = norms * upper(size * (error + gamma(coef.size + 16)), 8) + 4.0 * UNIT * (np.abs(f) + abs(b))
+    if model.kernel == "linear" and not sparse.issparse(X):
+        norms = upper(np.sqrt(squares(X - X.mean(axis=0))), X.shape[1] + 8) + 4.0 * UNIT * norms
+
+    # objectives, divided by C; alpha in [0, 1] up to an error of w(alpha)
+    alpha = np.zeros(n)
+    alpha[support] = np.minimum(np.abs(coef) / (C0 * c[support]), 1.0)
+    square, sizes = float(coef @ f[support]), np.abs(coef)
+    rounding = float(sizes @ errors[support]) + gamma(n + 16) * float(sizes @ np.abs(f[support]))
+    margins = signs * (f + b)
+    loss = float(np.sum(c * np.maximum(1.0 - margins, 0.0)))
+    height = float(c @ alpha)
+    imbalance = abs(math.fsum(coef)) / C0 + 8.0 * UNIT * height
+    reach = 1.0 + sqrt_upper(2.0 * C * (loss + square / C + float(c @ errors))) * float(norms.max())  # at least |b| for any optimal b
+    allowance = float(c @ errors) + (0.5 / C + 0.5 * C / C0**2) * rounding + imbalance * reach
+    allowance += gamma(n + 64) * (loss + height + square / C + C * square / C0**2) + 16.0 * UNIT * C * size**2 / C0**2
+    gap = upper(max(loss + 0.5 * square / C - height + 0.5 * C * square / C0**2, 0.0) + allowance, 16)
+    shrink = 0.25 * (1.0 - C / C0) ** 2 * max(square - rounding, 0.0)
+    radius = upper(sqrt_upper(max(C * gap - shrink, 0.0) + 8.0 * UNIT * (C * gap + shrink)), 8)
+
+    scale = 0.5 * (1.0 + C / C0)
+    values, spread = scale * f, upper(radius * norms + scale * errors + 8.0 * UNIT * scale * np.abs(f), 8)
+    low, high = values - spread, values + spread
+    positive = float(c[signs > 0.0].sum())
+    slack = 0.0 if weights is None else gamma(n + 8) * float(c.sum())
+    b_low, b_high = _statistic(signs - high, c, positive - slack, False), _statistic(signs - low, c, positive + slack, True)
+    least = np.where(signs > 0.0, low + b_low, -high - b_high)
+    most = np.where(signs > 0.0, high + b_high, -low - b_low)
+    edge = 16.0 * UNIT * (np.abs(low) + np.abs(high) + abs(b_low) + abs(b_high) + 1.0)
+    ball = Sphere(scale * coef, radius, None, "MGB")
+    return InterceptCertificate(most + edge < 1.0, least - edge > 1.0, 1.0 / C, gap, allowance, (ball,), (b_low, b_high))
+
+
+def _statistic(values, weights, level, strictly):
+    """Return the first of the sorted values at which the sum of the weights reaches the level, or exceeds it."""
+    order = np.argsort(values)
+    place = np.searchsorted(np.cumsum(weights[order]), level, side="right" if strictly else "left")
+    return float(values[order[min(place, order.size - 1)]])
+
+
+def _norms(model, X):
+    """Return upper bounds of the norms in the feature space, and the relative error of kernel values."""
+    error = kernel_error(KERNELS[model.kernel], X, model._gamma, model.degree)
+    if model.kernel == "rbf":
+        return np.full(X.shape[0], 1.0 + 4.0 * UNIT), error
+    values = squares(X) if model.kernel == "linear" else (model._gamma * squares(X) + model.coef0) ** model.degree
+    return upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + error), error
+
+
+def _dense(values):
+    return values.toarray() if sparse.issparse(values) else np.asarray(values)
