@@ -64,5 +64,6 @@ def sparsity(similarity, *, ax=None, title="", size=3.0):
             ax.scatter(j[some], i[some], s=areas[some], color=colour, linewidths=0, label=label)
         d = similarity.d
         ax.set(xlim=(-0.5, d - 0.5), ylim=(d - 0.5, -0.5), aspect="equal")
+        ax.locator_params(nbins=5)
         ax.set_title(f"{title}: {M.count_nonzero()} entries" if title else f"{M.count_nonzero()} entries")
     return ax
