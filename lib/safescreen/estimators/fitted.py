@@ -123,8 +123,11 @@ def _free(model, X, signs, C, weights):
     norms, error = _norms(model, X)
     size = upper(float(np.abs(coef) @ norms[support]), n)  # at least ||w||
     errors = norms * upper(size * (error + gamma(coef.size + 16)), 8) + 4.0 * UNIT * (np.abs(f) + abs(b))
+    longest, moved = float(norms.max()), 0.0
     if model.kernel == "linear" and not sparse.issparse(X):
-        norms = upper(np.sqrt(squares(X - X.mean(axis=0))), X.shape[1] + 8) + 4.0 * UNIT * norms
+        mean = X.mean(axis=0)
+        moved = upper(math.sqrt(float(squares(mean[None])[0])), mean.size + 8)
+        norms = upper(np.sqrt(squares(X - mean)), mean.size + 8) + 4.0 * UNIT * norms
 
     # objectives, divided by C; alpha in [0, 1] up to an error of w(alpha)
     alpha = np.zeros(n)
@@ -135,7 +138,7 @@ def _free(model, X, signs, C, weights):
     loss = float(np.sum(c * np.maximum(1.0 - margins, 0.0)))
     height = float(c @ alpha)
     imbalance = abs(math.fsum(coef)) / C0 + 8.0 * UNIT * height
-    reach = 1.0 + sqrt_upper(2.0 * C * (loss + square / C + float(c @ errors))) * float(norms.max())  # at least |b| for any optimal b
+    reach = 1.0 + sqrt_upper(2.0 * C * (loss + square / C + float(c @ errors))) * longest  # at least |b| for any optimal b
     allowance = float(c @ errors) + (0.5 / C + 0.5 * C / C0**2) * rounding + imbalance * reach
     allowance += gamma(n + 64) * (loss + height + square / C + C * square / C0**2) + 16.0 * UNIT * C * size**2 / C0**2
     gap = upper(max(loss + 0.5 * square / C - height + 0.5 * C * square / C0**2, 0.0) + allowance, 16)
@@ -152,7 +155,9 @@ def _free(model, X, signs, C, weights):
     most = np.where(signs > 0.0, high + b_high, -low - b_low)
     edge = 16.0 * UNIT * (np.abs(low) + np.abs(high) + abs(b_low) + abs(b_high) + 1.0)
     ball = Sphere(scale * coef, radius, None, "MGB")
-    return InterceptCertificate(most + edge < 1.0, least - edge > 1.0, 1.0 / C, gap, allowance, (ball,), (b_low, b_high))
+    moved = upper(radius * moved + 16.0 * UNIT * (abs(b_low) + abs(b_high)), 4)  # so much <w, mean> may differ from that of the center
+    bounds = (b_low - moved, b_high + moved)
+    return InterceptCertificate(most + edge < 1.0, least - edge > 1.0, 1.0 / C, gap, allowance, (ball,), bounds)
 
 
 def _statistic(values, weights, level, strictly):

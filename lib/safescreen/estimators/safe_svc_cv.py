@@ -55,7 +55,7 @@ class SafeSVCCV(SafeSVC):
     best_score_ : float
         Mean score of the C chosen.
     certified_out_ : boolean array of shape (n_values,)
-        Values that were proved not to be chosen without a solution in every fold.
+        Values proved not to be the choice without a solution in every fold.
     n_solves_ : int
         How many pairs of a fold and a C were solved, of ``n_folds * n_values``.
     coef_, intercept_, dual_coef_, support_, solutions_, n_iter_, dual_gap_, screening_, classes_, n_features_in_, feature_names_in_
@@ -70,6 +70,10 @@ class SafeSVCCV(SafeSVC):
     Accuracies are those of the exact solutions: where `tol` leaves a validation point undecided the fold is solved further. So the order of
     the solves has no influence on the choice, nor has leaving some out. Bounds of validation errors over stretches of the regularization
     are due to Shibagaki, Suzuki, Karasuyama and Takeuchi (NIPS 2015).
+
+    What it saves depends on the grid and the data: for 26 values from 1e-3 to 1e2 between 3 and 38 % of the solves were left out on five small
+    data sets, linear and rbf, and with them between nothing and 40 % of the time; solves that are warm-started and screened are short to begin
+    with. Much is saved where the curve of scores has clear slopes or flat stretches, little where neighbours differ by a sample or two.
 
     Examples
     --------
@@ -166,7 +170,7 @@ class SafeSVCCV(SafeSVC):
         best = scores.best()
         self.Cs_, self.score_bounds_ = Cs, np.array([scores.low, scores.high])
         self.scores_ = np.where(scores.known, scores.low, np.nan)
-        self.certified_out_, self.n_solves_ = ~scores.known.all(axis=0), int(scores.solved.sum())
+        self.certified_out_, self.n_solves_ = ~scores.solved.all(axis=0) & (np.arange(Cs.size) != best), int(scores.solved.sum())
         self.best_score_ = float(scores.low.mean(axis=0)[best])
         if self.refit:
             self._fit(X, y, float(Cs[best]), keep, weights)

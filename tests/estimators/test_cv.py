@@ -1,0 +1,183 @@
+"""Estimators that choose their parameter: the choice of an exhaustive search, with less work."""
+
+import pickle
+
+import numpy as np
+import pytest
+from joblib import parallel_backend
+from scipy import sparse
+from sklearn.datasets import make_classification
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from safescreen import SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV, datasets
+from safescreen.estimators._folds import Fold
+from safescreen.estimators._search import Scores, search
+
+CS = np.geomspace(1e-3, 1e2, 21)
+
+
+def made(seed, n_classes=2, n=240):
+    return make_classification(
+        n, 6, n_informative=4, n_redundant=0, n_classes=n_classes, n_clusters_per_class=1, flip_y=0.05, class_sep=0.8, random_state=seed
+    )
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "rbf", "gamma": 0.2}, {"smoothing": 0.5}, {"class_weight": {0: 1.0, 1: 3.0}}])
+@pytest.mark.parametrize("seed", range(3))
+def test_same_choice_as_the_exhaustive_search(seed, options):
+    X, y = made(seed)
+    plain, quick = (SafeSVCCV(CS, cv=4, refit=False, certify=certify, **options).fit(X, y) for certify in (False, True))
+    assert (quick.C_, quick.best_score_) == (plain.C_, plain.best_score_)
+    assert plain.n_solves_ == 4 * CS.size and not plain.certified_out_.any()
+    low, high = quick.score_bounds_
+    assert (low <= plain.scores_).all() and (plain.scores_ <= high).all()
+    known = ~np.isnan(quick.scores_)
+    np.testing.assert_array_equal(quick.scores_[known], plain.scores_[known])
+
+
+def test_three_classes_and_weights():
+    X, y = made(5, 3)
+    weights = np.random.default_rng(0).integers(0, 3, y.size).astype(float)
+    plain, quick = (SafeSVCCV(CS[::2], cv=3, refit=False, certify=certify).fit(X, y, weights) for certify in (False, True))
+    assert (quick.C_, quick.best_score_) == (plain.C_, plain.best_score_)
+    assert (quick.score_bounds_[0] <= plain.scores_).all() and (plain.scores_ <= quick.score_bounds_[1]).all()
+
+
+def test_leaves_values_out():
+    X, y = datasets.load("digits", return_X_y=True)
+    X, y = X[np.isin(y, (3, 8))], y[np.isin(y, (3, 8))]
+    model = SafeSVCCV(CS, kernel="rbf", refit=False).fit(X, y)
+    assert model.certified_out_.sum() >= 3 and model.n_solves_ < 0.8 * 5 * CS.size
+    lost = model.score_bounds_[1].mean(axis=0)[model.certified_out_]
+    assert (lost <= model.best_score_).all() and not model.certified_out_[list(CS).index(model.C_)]
+
+
+def test_bounds_hold_between_solutions_and_can_fail():
+    X, y = made(1)
+    model = SafeSVCCV(CS, kernel="rbf", gamma=0.3)
+    model.classes_ = np.unique(y)
+    train, test = next(StratifiedKFold(3).split(X, y))
+    fold, exact = Fold(model, X, y, train, test, None), Fold(model, X, y, train, test, None)
+    values = np.geomspace(0.5, 20.0, 15)
+    for C in (1.0, 2.0, 10.0):
+        fold.solve(C)
+    for C in values:
+        exact.solve(C)
+    bounds = np.array([fold.bounds(C) for C in values])
+    truth = np.array([exact.score(C) for C in values])
+    assert ((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).all()
+    assert np.ptp(bounds, axis=1).min() < 0.5
+    assert np.ptp(fold.bounds(2.0)) == 0.0
+    far = Fold(model, X, y, train, test, None)
+    far.solve(0.02)
+    bounds = np.array([far.bounds(C) for C in values])
+    assert ((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).all()
+    far.norms = 0.0 * far.norms  # balls without a radius claim to know everything, and are wrong
+    bounds = np.array([far.bounds(C) for C in values])
+    assert not ((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).all()
+
+
+def test_search_by_itself():
+    truth = np.array([[0.1, 0.2, 0.5, 0.9, 0.9, 0.7, 0.3, 0.2, 0.1]])
+    asked = []
+
+    def solve(wanted):
+        asked.extend(np.flatnonzero(wanted[0]).tolist())
+        return np.where(wanted, truth, np.nan)
+
+    scores = Scores(1, 9)
+    search(np.arange(9), scores, solve, lambda fold, i: (truth[fold, i] - 0.15, truth[fold, i] + 0.15), stride=4)
+    assert scores.best() == 3 and sorted(asked) == sorted(set(asked)) and len(asked) < 9
+    assert set(asked) >= {3, 4} or not scores.can_win()[4]
+
+
+def test_is_the_grid_search_of_scikit_learn():
+    X, y = made(2)
+    grid = GridSearchCV(SafeSVC(tol=1e-9), {"C": CS[::4]}, cv=3).fit(X, y)
+    model = SafeSVCCV(CS[::4], cv=3, tol=1e-9, certify=False).fit(X, y)
+    assert model.C_ == grid.best_params_["C"] and model.best_score_ == pytest.approx(grid.best_score_)
+    np.testing.assert_allclose(model.scores_.mean(axis=0), grid.cv_results_["mean_test_score"])
+    np.testing.assert_allclose(model.coef_, grid.best_estimator_.coef_, atol=1e-4)
+    area = SafeSVCCV(CS[::4], cv=3, tol=1e-9, scoring="roc_auc").fit(X, y)
+    other = GridSearchCV(SafeSVC(tol=1e-9), {"C": CS[::4]}, cv=3, scoring="roc_auc").fit(X, y)
+    np.testing.assert_allclose(area.scores_.mean(axis=0), other.cv_results_["mean_test_score"], atol=1e-3)
+
+
+def test_sparse_precomputed_groups_jobs_pickle():
+    X, y = made(3)
+    dense, csr = (SafeSVCCV(CS[::4], cv=3).fit(data, y) for data in (X, sparse.csr_array(X)))
+    assert dense.C_ == csr.C_
+    kernel = SafeSVCCV(CS[::4], cv=3, kernel="rbf", gamma=0.2).fit(X, y)
+    given = SafeSVCCV(CS[::4], cv=3, kernel="precomputed").fit(rbf_kernel(X, gamma=0.2), y)
+    assert given.C_ == kernel.C_
+    np.testing.assert_array_equal(given.scores_, kernel.scores_)
+    groups = np.arange(y.size) % 4
+    together = SafeSVCCV(CS[::4], cv=GroupKFold(4)).fit(X, y, groups=groups)
+    assert together.scores_.shape == (4, 6)
+    with parallel_backend("threading"):
+        assert SafeSVCCV(CS[::4], cv=GroupKFold(4), n_jobs=2).fit(X, y, groups=groups).C_ == together.C_
+    again = pickle.loads(pickle.dumps(dense))
+    np.testing.assert_array_equal(again.predict(X), dense.predict(X))
+
+
+def test_in_a_pipeline():
+    X, y = datasets.load("wine", return_X_y=True)
+    assert cross_val_score(make_pipeline(MinMaxScaler(), SafeSVCCV(4, cv=3)), X, y, cv=2).mean() > 0.9
+    model = make_pipeline(MinMaxScaler(), TripletMetricCV(4, cv=3, k=2)).fit(X, y)
+    assert model.score(X, y) > 0.95 and model[:-1].transform(X).shape == X.shape
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "text"),
+    [
+        ({"Cs": 1}, ValueError, "Cs must be at least 2 values, got 1"),
+        ({"Cs": 0.5}, TypeError, "for one value use SafeSVC"),
+        ({"Cs": [1.0, 0.1]}, ValueError, "Cs must be strictly increasing"),
+        ({"cv": StratifiedKFold(300)}, ValueError, "n_splits=300"),
+        ({"cv": [(np.arange(3), np.arange(3, 9))]}, ValueError, "y must hold"),
+    ],
+)
+def test_errors(options, error, text):
+    X, y = made(0)
+    order = np.argsort(y, kind="stable")
+    with pytest.raises(error, match=text):
+        SafeSVCCV(**{"cv": 3, **options}).fit(X[order], y[order])
+
+
+# ------------------------------------------------------------------ TripletMetricCV
+
+
+def test_metric_scores_are_those_of_single_fits():
+    X, y = datasets.load("iris", return_X_y=True)
+    lams, cv = np.array([100.0, 10.0, 1.0]), StratifiedKFold(3)
+    model = TripletMetricCV(lams, cv=cv, k=3, tol=1e-7).fit(X, y)
+    for column, lam in enumerate(lams):
+        expected = cross_val_score(TripletMetric(lam, k=3, tol=1e-7), X, y, cv=cv)
+        np.testing.assert_allclose(model.scores_[:, column], expected)
+    best = int(model.scores_.mean(axis=0).argmax())
+    assert model.lam_ == lams[best] and len(model.path_) == best + 1
+    single = TripletMetric(model.lam_, k=3, tol=1e-7).fit(X, y)
+    apart = model.solution_.eps + single.solution_.eps
+    assert apart < 0.1
+    np.testing.assert_allclose(model.get_mahalanobis_matrix(), single.get_mahalanobis_matrix(), rtol=0.0, atol=apart)
+    assert model.get_feature_names_out()[0] == "tripletmetriccv0"
+
+
+def test_metric_ratios_products_and_one_validation_set():
+    X, y = datasets.load("iris", return_X_y=True)
+    cv = ShuffleSplit(1, test_size=0.3, random_state=0)
+    listed, products = (TripletMetricCV(4, cv=cv, k=3, product=product, tol=1e-6).fit(X, y) for product in (False, True))
+    assert listed.scores_.shape == (1, 4) and listed.lams_[-1] / listed.lams_[0] == pytest.approx(1e-4)
+    np.testing.assert_array_equal(listed.scores_, products.scores_)
+    assert listed.lam_ == pytest.approx(products.lam_)
+    only = TripletMetricCV(4, cv=cv, k=3, refit=False, scoring="balanced_accuracy").fit(X, y)
+    assert not hasattr(only, "components_") and only.lam_ in only.lams_
+    with pytest.raises(TypeError, match="needs labels to choose lam"):
+        listed.fit_triplets(X, [[0, 1, 60]])
+    with pytest.raises(ValueError, match="lams must be strictly decreasing"):
+        TripletMetricCV([1.0, 2.0], cv=cv).fit(X, y)
+    with pytest.raises(TypeError, match="for one value use TripletMetric"):
+        TripletMetricCV(1.0, cv=cv).fit(X, y)
