@@ -11,7 +11,7 @@ PYTHON ?= python3 python3.13 python3.12 python3.11
 PROFILE ?= laptop
 JOBS ?= 1
 
-.PHONY: help install reproduce test lab notebooks bench data lint clean
+.PHONY: help install reproduce test lab notebooks site bench data lint clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' "$(ROOT)/Makefile"
@@ -57,6 +57,9 @@ lab: install ## open the notebooks in JupyterLab
 
 notebooks: install ## write the .ipynb files anew from their .py sources, and execute them
 	@$(IN) $(PY) -m safescreen notebooks
+
+site: install ## write outputs/site/: book, results, claims and reference as web pages
+	@$(IN) $(PY) -m safescreen site
 
 bench: install ## time and memory against a plain implementation
 	@$(IN) $(PY) -m safescreen.bench

@@ -91,6 +91,14 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
     report.set_defaults(func=_report)
 
+    site = commands.add_parser(
+        "site",
+        help="render the book, results, ledger and reference as a site",
+        description="Write outputs/site/: notebooks, results of every size that was run, the ledger of claims and a reference of the library, "
+        "linked with each other; it needs nothing from elsewhere and can be moved.",
+    )
+    site.set_defaults(func=_site)
+
     claims = commands.add_parser("claims", help="print the ledger of claims and check its evidence")
     claims.set_defaults(func=_claims)
 
@@ -105,9 +113,9 @@ def _parser() -> argparse.ArgumentParser:
     books.add_argument("--check", action="store_true", help="only check that pairs agree and were executed")
     books.set_defaults(func=_notebooks)
 
-    for command in (run, show, report, claims, books):
+    for command in (run, show, report, site, claims, books):
         command.add_argument("--notebooks", metavar="DIR", help="folder of notebooks, manifest and ledger")
-    for command in (run, show, report):
+    for command in (run, show, report, site):
         command.add_argument("--outputs", metavar="DIR", help="where results go ($SAFESCREEN_OUTPUTS)")
     return parser
 
@@ -181,6 +189,16 @@ def _report(options) -> int:
     manifest, outputs = _load(options)
     page = render(manifest, options.profile, outputs)
     print(f"Report: {places.shown(page)}")
+    return 0
+
+
+def _site(options) -> int:
+    from .site import build
+
+    manifest, outputs = _load(options)
+    page = build(manifest, outputs)
+    size = sum(file.stat().st_size for file in page.parent.rglob("*") if file.is_file())
+    print(f"Site: {places.shown(page)}, {size / 1e6:.1f} MB")
     return 0
 
 
