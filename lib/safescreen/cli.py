@@ -56,7 +56,8 @@ def _execute(argv: list[str] | None) -> int:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError):
-        return f"{error.name} is not installed; the notebooks need: pip install 'safescreen[notebooks]'"
+        extra = "site" if error.name in ("docutils", "numpydoc") else "notebooks"
+        return f"{error.name} is not installed; this needs: pip install 'safescreen[{extra}]'"
     return str(error)
 
 
