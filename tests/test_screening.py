@@ -56,6 +56,50 @@ def test_with_the_dual_point_of_libsvm():
     assert abs(free.intercept_[0]) > 0.0
 
 
+@pytest.mark.parametrize("loss", [ss.Hinge(), ss.SmoothedHinge(0.3), ss.SquaredHinge(0.5)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_samples_and_triplets_from_arrays(loss, weighted):
+    of = instance("full")
+    triplets = ss.Triplets.from_labels(of.X, of.y, k=3)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(triplets)) if weighted else None
+    for diagonal in (False, True):
+        terms = ss.Triplets(of.X, triplets.index, diagonal=diagonal, weights=weights)
+        prob = ss.Problem(terms, loss)
+        x = ss.solve(prob, 50.0, tol=1e-300, rtol=1e-4).x
+        one = ss.screen_triplets(of.X, triplets.index, x, 55.0, lam0=50.0, weights=weights, loss=loss, screening=("RRPB", "MGB"))
+        two = ss.screen(prob, x, 55.0, lam0=50.0, screening=("RRPB", "MGB"))
+        np.testing.assert_array_equal(one.in_R, two.in_R)
+        np.testing.assert_array_equal(one.in_L, two.in_L)
+    X, y = datasets.load("breast-cancer", return_X_y=True)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, len(X)) if weighted else None
+    terms = ss.Samples(ss.svm.add_intercept(X, 2.0), np.where(y == y.max(), 1, -1), weights=weights)
+    prob = ss.Problem(terms, loss)
+    solution, exact = ss.solve(prob, 10.0, tol=1e-300, rtol=1e-5), ss.solve(prob, 9.0, tol=1e-300, rtol=1e-11)
+    w, b = solution.x[:-1], 2.0 * solution.x[-1]
+    names = np.where(y == y.max(), "yes", "no")
+    for alpha in (None, solution.alpha):
+        found = ss.screen_samples(X, names, w, 1 / 9, alpha, C0=0.1, intercept=b, intercept_scaling=2.0, sample_weight=weights, loss=loss)
+        margins = terms.margins(exact.x)
+        assert (margins[found.in_R] > 1.0 - 1e-4).all() and (margins[found.in_L] < 1.0 - loss.gamma + 1e-4).all()
+        assert found.in_R.mean() > 0.2 and found.in_L.any() == loss.has_linear_region
+
+
+def test_errors_from_arrays():
+    X, y = datasets.load("iris", return_X_y=True)
+    with pytest.raises(ValueError, match="two classes, found 3: screen each against the others"):
+        ss.screen_samples(X, y, np.zeros(4), 1.0)
+    with pytest.raises(ValueError, match=r"w must have shape \(4,\), got \(3,\)"):
+        ss.screen_samples(X[:100], y[:100], np.zeros(3), 1.0)
+    with pytest.raises(ValueError, match="C must be greater than 0"):
+        ss.screen_samples(X[:100], y[:100], np.zeros(4), 0.0)
+    with pytest.raises(ValueError, match="intercept must be finite"):
+        ss.screen_samples(X[:100], y[:100], np.zeros(4), 1.0, intercept=np.nan)
+    with pytest.raises(ValueError, match="x must"):
+        ss.screen_triplets(X, [[0, 1, 60]], -np.eye(4), 1.0)
+    with pytest.raises(ValueError, match="x must have shape"):
+        ss.screen_triplets(X, [[0, 1, 60]], np.eye(3), 1.0)
+
+
 def test_errors():
     of = instance("full")
     with pytest.raises(TypeError, match="ProductTriplets are screened in blocks"):

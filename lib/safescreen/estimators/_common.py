@@ -6,7 +6,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from safescreen._checks import check_scalar
 
-__all__ = ["Stopper", "check_classes", "check_pairs", "check_positive", "check_table", "positive_weights"]
+__all__ = ["Stopper", "check_classes", "check_pairs", "check_positive", "check_table", "label", "positive_weights"]
 
 
 def check_positive(value, name):
@@ -38,9 +38,14 @@ def check_classes(y, among=""):
     check_classification_targets(y)
     classes = np.unique(y)
     if classes.size < 2:
-        text = f"y must hold at least two classes{among}, got one class: {classes[0]!r}"
+        text = f"y must hold at least two classes{among}, got one class: {label(classes[0])}"
         raise ValueError(f"{text}; there is nothing to tell it from: take another column, or rows of another class too")
     return classes
+
+
+def label(value):
+    """Return a class label as it is written in Python."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
 
 
 def check_pairs(pairs, d):

@@ -8,7 +8,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from safescreen._checks import check_scalar
-from safescreen.estimators._common import Stopper, check_classes, check_positive, check_table, positive_weights
+from safescreen.estimators._common import Stopper, check_classes, check_positive, check_table, label, positive_weights
 from safescreen.estimators._features import KERNELS, Features
 from safescreen.losses import SmoothedHinge
 from safescreen.paths import path
@@ -249,8 +249,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         loss = SmoothedHinge(check_scalar(self.smoothing, "smoothing", low=0.0))
         signs = [np.where(codes == k, 1.0, -1.0) for k in ([1] if self.classes_.size == 2 else range(self.classes_.size))]
         if present.size < self.classes_.size:
-            missing = self.classes_[np.setdiff1d(np.arange(self.classes_.size), present)]
-            raise ValueError(f"y must hold every class with positive weight, found none of {missing[0]!r}: leave its rows out altogether")
+            missing = label(self.classes_[np.setdiff1d(np.arange(self.classes_.size), present)[0]])
+            raise ValueError(f"y must hold every class with positive weight, found none of {missing}: leave its rows out altogether")
         return Setup(features, np.flatnonzero(keep), signs, [Problem(features.terms(sign, weights), loss) for sign in signs])
 
     def _class_weights(self, codes, weights):

@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from safescreen._checks import check_scalar
-from safescreen.estimators._common import Stopper, check_classes, check_pairs, check_positive, check_table, positive_weights
+from safescreen.estimators._common import Stopper, check_classes, check_pairs, check_positive, check_table, label, positive_weights
 from safescreen.losses import SmoothedHinge
 from safescreen.paths import path
 from safescreen.problem import Problem
@@ -228,7 +228,7 @@ class TripletMetric(ClassifierMixin, TransformerMixin, BaseEstimator):
             few = int(np.argmin(np.where(counts > 1, most, len(y))))
             if most[few] < self.k:
                 partners = f"{counts[few] - 1} others of the class and {len(y) - counts[few]} outside"
-                text = f"k={self.k} is more than rows of class {classes[few]!r} have partners, {partners}: they get fewer triplets"
+                text = f"k={self.k} is more than rows of class {label(classes[few])} have partners, {partners}: they get fewer triplets"
                 warnings.warn(f"{text}; take a smaller k or join small classes", UserWarning, stacklevel=3)
         if self.product:
             if weights is not None:

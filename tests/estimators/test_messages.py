@@ -1,0 +1,168 @@
+"""What users do wrong, and how they stop: each message says what was found and what to do next."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+
+from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV, datasets
+
+SMALL = [SafeSVC(C=0.1), SafeSVCCV([0.1, 1.0], cv=2), TripletMetric(k=2), TripletMetricCV(2, cv=2, k=2), HDSL(max_iter=10)]
+METRICS = [model for model in SMALL if not isinstance(model, SafeSVC)]
+
+
+def table():
+    X, y = load_wine(return_X_y=True, as_frame=True)
+    return X[::3].reset_index(drop=True), np.array(["red", "rose", "white"])[y][::3]
+
+
+@pytest.mark.parametrize("model", SMALL, ids=lambda model: type(model).__name__)
+class TestEveryEstimator:
+    def test_string_labels_are_fine(self, model):
+        X, y = table()
+        assert set(model.fit(X, y).predict(X)) <= {"red", "rose", "white"}
+
+    def test_column_of_words(self, model):
+        X, y = table()
+        X = X.assign(colour=y, origin="here")
+        with pytest.raises(ValueError, match=r"these columns do not: colour, origin; encode them .* or drop them"):
+            model.fit(X, y)
+
+    def test_gaps(self, model):
+        X, y = table()
+        X.loc[3, "ash"] = np.nan
+        with pytest.raises(ValueError, match=r"must not contain NaN, these columns do: ash; fill them .* or drop the rows"):
+            model.fit(X, y)
+        with pytest.raises(ValueError, match="Input X contains NaN"):
+            model.fit(X.to_numpy(), y)
+
+    def test_wrong_columns_later(self, model):
+        X, y = table()
+        model.fit(X, y)
+        with pytest.raises(ValueError, match="feature names should match.*\n.*\n.*water"):
+            model.predict(X.rename(columns={"alcohol": "water"}))
+        with pytest.raises(ValueError, match="X has 12 features, but .* is expecting 13"):
+            model.fit(X.to_numpy(), y).predict(X.to_numpy()[:, 1:])
+
+    def test_one_class(self, model):
+        X, y = table()
+        with pytest.raises(ValueError, match="got one class: 'red'; there is nothing to tell it from: take another column, or rows"):
+            model.fit(X, np.full(y.size, "red"))
+
+    def test_numbers_in_place_of_classes(self, model):
+        X, _ = table()
+        with pytest.raises(ValueError, match="Unknown label type: continuous"):
+            model.fit(X, X["alcohol"] + 0.123)
+
+
+@pytest.mark.parametrize("model", [TripletMetric(k=2), HDSL(max_iter=10)], ids=lambda model: type(model).__name__)
+@pytest.mark.filterwarnings("ignore:The number of unique classes")
+def test_identifiers_in_place_of_classes(model):
+    X, y = table()
+    with pytest.raises(ValueError, match="only singletons: is it an identifier"):
+        model.fit(X.to_numpy(), np.arange(y.size))
+
+
+@pytest.mark.parametrize("product", [False, True])
+def test_k_larger_than_a_class(product):
+    X, y = datasets.load("iris", return_X_y=True)
+    rows = np.r_[0:30, 50:54]
+    with pytest.warns(UserWarning, match="k=5 is more than rows of class 1 have partners, 3 others .* take a smaller k or join"):
+        model = TripletMetric(k=5, product=product).fit(X[rows], y[rows])
+    assert len(model.solution_.problem) == 30 * 5 * 4 + 4 * 3 * 5
+
+
+def test_only_zero_weights_of_a_class():
+    X, y = table()
+    with pytest.raises(ValueError, match="two classes with positive weight, got one class: 'red'"):
+        TripletMetric().fit(X, y, sample_weight=(y == "red").astype(float))
+    with pytest.raises(ValueError, match="every class with positive weight, found none of 'white'"):
+        SafeSVC().fit(X, y, sample_weight=(y != "white").astype(float))
+
+
+def test_triplets_have_no_classes():
+    X, _ = datasets.load("iris", return_X_y=True)
+    triplets = np.array([[0, 1, 60], [60, 61, 2], [1, 2, 100]])
+    for model in (TripletMetric(), HDSL(max_iter=10)):
+        model.fit_triplets(X, triplets)
+        assert model.transform(X).shape[0] == len(X) and model.pair_distance(X[None, :2]).shape == (1,)
+        with pytest.raises(AttributeError, match="not fitted with labels"):
+            model.predict(X)
+    with pytest.raises(ValueError, match="product=True needs labels: use fit"):
+        TripletMetric(product=True).fit_triplets(X, triplets)
+    with pytest.raises(ValueError, match="must be finite, found NaN"):
+        model.pair_distance(np.full((1, 2, 4), np.nan))
+    weighted = TripletMetric(lam=1.0).fit_triplets(X, triplets, triplet_weight=[1.0, 2.0, 3.0])
+    plain = TripletMetric(lam=1.0).fit_triplets(X, triplets)
+    assert np.abs(weighted.get_mahalanobis_matrix() - plain.get_mahalanobis_matrix()).max() > 1e-3
+
+
+# ------------------------------------------------------------------ stopped runs
+
+
+class Interrupt:
+    """Stands in for Ctrl-C after so many solutions."""
+
+    def __init__(self, after):
+        self.left = after
+
+    def __call__(self, solution):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+def test_interrupted_path_of_a_metric():
+    X, y = datasets.load("iris", return_X_y=True)
+    with pytest.warns(RuntimeWarning, match="3 of its solutions"):
+        model = TripletMetric(k=3, with_path=True, callback=Interrupt(3)).fit(X, y)
+    assert len(model.path_) == 3 and model.path_.stop_reason == "interrupted"
+    assert model.lam_ == model.path_.lams[-1] and model.score(X, y) > 0.8
+    single = TripletMetric(model.lam_, k=3).fit(X, y)
+    assert np.abs(model.get_mahalanobis_matrix() - single.get_mahalanobis_matrix()).max() <= model.solution_.eps + single.solution_.eps
+
+
+def test_interrupted_path_of_a_machine():
+    X, y = datasets.load("breast-cancer", return_X_y=True)
+    with pytest.warns(RuntimeWarning, match="3 of its solutions"):
+        model = SafeSVC(C=1.0, with_path=True, callback=Interrupt(3)).fit(X, y)
+    assert len(model.path_[0]) == 3 and 0.0 < model.C_ < 1.0
+    np.testing.assert_allclose(model.coef_, SafeSVC(C=model.C_).fit(X, y).coef_, atol=1e-2)
+    X, y = table()
+    model = SafeSVC(C=1.0, with_path=True, callback=Interrupt(3))
+    with pytest.warns(RuntimeWarning, match="3 of its solutions"), pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert [len(path) for path in model.path_] == [3]
+
+
+def test_path_of_a_machine():
+    X, y = datasets.load("wine", return_X_y=True)
+    model = SafeSVC(C=2.0, with_path=True, path_ratio=3.0, tol=1e-9).fit(X, y)
+    assert len(model.path_) == 3 and model.C_ == 2.0
+    for path in model.path_:
+        assert path.lams[-1] == 0.5 and np.allclose(path.lams[:-2] / path.lams[1:-1], 3.0)
+    np.testing.assert_allclose(model.decision_function(X), SafeSVC(C=2.0, tol=1e-9).fit(X, y).decision_function(X), atol=1e-3)
+    assert len(SafeSVC(C=1e-9, with_path=True).fit(X, y).path_[0]) == 1  # every sample is at its bound
+
+
+def test_callback_ends_the_training():
+    X, y = datasets.load("breast-cancer", return_X_y=True)
+    with pytest.warns(UserWarning, match="duality gap"):
+        stopped = SafeSVC(C=100.0, callback=lambda iteration, w: iteration.iteration >= 1).fit(X, y)
+    assert stopped.n_iter_ < SafeSVC(C=100.0).fit(X, y).n_iter_
+
+
+@pytest.mark.parametrize("model", [*SMALL, SafeSVC(C=0.1, with_path=True), TripletMetric(k=2, with_path=True)])
+def test_verbose_is_silent_without_a_terminal(model, capsys):
+    X, y = table()
+    type(model)(**{**model.get_params(), "verbose": True}).fit(X, y)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_names_out():
+    X, y = table()
+    for model in METRICS:
+        names = model.fit(X, y).get_feature_names_out()
+        frame = model.set_output(transform="pandas").transform(X)
+        assert isinstance(frame, pd.DataFrame) and list(frame.columns) == list(names) and names[0].endswith("0")
+        model.set_output(transform="default")
