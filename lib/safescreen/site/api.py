@@ -29,7 +29,9 @@ def module_page(name: str, reference: Reference, book: Book) -> dict[str, Any]:
         `name`, `doc`, `exports` (name, address, summary of all that it exports) and `entries` (what is described there).
     """
     resolve = _resolver(reference, name)
-    exports = [{"entry": entry, "link": f"../{entry.link}", "summary": entry_summary(entry, reference)} for entry in reference.exports[name]]
+    exports = [
+        {"entry": entry, "link": f"../{entry.link}", "summary": entry_summary(entry, reference)} for entry in reference.exports[name]
+    ]
     entries = [_entry(entry, reference, book) for entry in reference.homes()[name]]
     return {"name": name, "doc": _finish(docstrings.render(inspect.getdoc(reference.modules[name]), resolve), reference, book),
             "exports": exports, "entries": entries}  # fmt: skip

@@ -100,9 +100,7 @@ class _Site:
                 folder = self.folder / "results" / profile
                 (folder / "notebooks").mkdir(parents=True, exist_ok=True)
                 leaf = _Leaf(self, folder / "notebooks", exp.notebook)
-                self.results.setdefault(profile, {})[exp.name] = report.experiment(
-                    exp, self.manifest, profile, self.outputs, folder, leaf
-                )
+                self.results.setdefault(profile, {})[exp.name] = report.experiment(exp, self.manifest, profile, self.outputs, folder, leaf)
         for profile, found in self.results.items():
             for name, entry in found.items():
                 self._page(f"results/{profile}/{name}.html", "result.html.j2", "results", entry=entry, profile=profile, name=name)
