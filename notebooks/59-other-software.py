@@ -400,3 +400,18 @@ record.summary(
     timings={"run": round(float(results["seconds"].sum()), 3)}, conclusions=conclusions, missing=missing
 )
 limits.unregister()
+print("rows in the comparison:", len(comparison) == len(names))
+
+# %% [markdown]
+# ## Reading the result
+#
+# * **Error.** On iris and wine (ten splits, 300 and 360 test instances altogether) all of them are within two standard errors of
+#   each other, and none is better than the Euclidean metric by more than that. These sets say that a method is not broken, not that it is better.
+# * **Overtuning.** A fifth of iris is 30 instances. Six candidates and 30 validation instances make a smaller validation than test error, most
+#   of all where many candidates are alike; the table has both.
+# * **Time.** Six metrics of a path from few triplets take less time than six separate fits of most others, because each
+#   is started from the one before and screening takes out what is decided; scikit-learn's NCA is as fast or faster. SCML, with a fixed number of
+#   stochastic steps, takes the longest. "All triplets" has a hundred times as many terms and gains nothing beyond that noise.
+# * **Certificates.** Only the convex problem with a dual has one: a bound of how far each metric is from the optimum for its
+#   $\lambda$. The others stop when little changes. A small gap says that the problem is solved, not that it was the right
+#   problem: the error of NCA, without any certificate, is as small.
