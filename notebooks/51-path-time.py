@@ -50,14 +50,13 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import datasets, plots
-from safescreen.experiments import Recorder
+from safescreen import plots
+from safescreen.experiments import Recorder, path_runs
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 
-PAPER_K = {"segment": 20, "satimage": 15, "phishing": 7}
 OPTIONS = {
     "none": {"screening": ()},
     "GB": {"screening": ("GB",)},
@@ -74,7 +73,7 @@ names = [name.strip() for name in methods.split(",")]
 unknown = sorted(set(names) - set(OPTIONS))
 if unknown:
     raise ValueError(f"methods: unknown {unknown}, the known ones are {', '.join(OPTIONS)}")
-neighbours = k or PAPER_K.get(dataset)
+neighbours = k or path_runs.K_OF_PAPER.get(dataset)
 
 # %% [markdown]
 # ## Data, and the grid of $\lambda$
@@ -106,8 +105,7 @@ def grid_of(problem):
     return np.array(solutions[start:stop]), np.array(removable[start:stop])
 
 
-X_all, y_all = datasets.load(dataset, return_X_y=True)
-samples = [datasets.subsample(X_all, y_all, fraction, seed + draw) for draw in range(draws)]
+samples = [path_runs.draw(dataset, fraction, seed + draw) for draw in range(draws)]
 problems = [make_problem(*sample) for sample in samples]
 grids = [grid_of(problem) for problem in problems]
 
