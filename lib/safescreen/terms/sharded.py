@@ -65,7 +65,7 @@ class ShardedTriplets(Terms):
     --------
     >>> from distributed import Client
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
-    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as client:
+    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
     ...     triplets = ShardedTriplets(client, X, [[0, 1, 2], [1, 0, 2]])
     ...     triplets, triplets.margins(np.eye(2)).tolist()
     (<2 triplets in 2 shards, of 3 points in 2 dimensions, full metric>, [3.0, 4.0])

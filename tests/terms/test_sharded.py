@@ -1,0 +1,297 @@
+"""Triplets over the workers of a cluster: the sums, the bounds and the answers of triplets in one place."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from distributed import Client
+from mpmath import mpf
+
+import safescreen as ss
+from instances import ADVERSARIAL, instance
+from naive.exact import minus
+from naive.extremes import exact, norm
+from naive.features import flat
+from naive.harness import truth
+from safescreen import _cluster
+from safescreen._cluster import ClusterError
+from safescreen.terms import _shards, sharded
+from small_cluster import small_cluster
+
+metrics = pytest.mark.parametrize("diagonal", [False, True])
+RNG = np.random.default_rng(0)
+Y = np.arange(60) % 3
+X = RNG.standard_normal((60, 4)) + 1.5 * np.eye(4)[Y]
+
+
+@pytest.fixture(scope="module")
+def here():
+    """A cluster of one worker, a thread of this process."""
+    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0", set_as_default=False) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory):
+    """A cluster of four processes."""
+    with small_cluster(tmp_path_factory.mktemp("workers"), 4) as cluster:
+        yield cluster
+
+
+def families(client, diagonal):
+    """Return explicit triplets, and the same ones in shards made in three ways."""
+    whole = ss.Triplets.from_labels(X, Y, k=4, diagonal=diagonal)
+    make = ss.ShardedTriplets.from_labels
+    return whole, [
+        ss.ShardedTriplets(client, X, whole.index, 5, diagonal=diagonal),
+        make(client, X, Y, 4, 3, diagonal=diagonal),
+        make(client, X, Y, 4, diagonal=diagonal, products=True),
+    ]
+
+
+# ---------------------------------------------------------------------- the same terms
+
+
+@metrics
+def test_definition(here, diagonal):
+    whole, shards = families(here, diagonal)
+    x = whole.cone.project(whole.total()[0])
+    x /= np.linalg.norm(x)
+    weights, keep = RNG.uniform(size=len(whole)), RNG.uniform(size=len(whole)) < 0.4
+    assert [len(s._shards) for s in shards] == [5, 3, 8]
+    for terms in shards:
+        assert len(terms) == len(whole) and np.array_equal(terms.index, whole.index)
+        assert np.allclose(terms.margins(x), whole.margins(x), rtol=1e-12, atol=1e-12)
+        assert np.allclose(terms.norms, whole.norms, rtol=1e-12)
+        assert terms.max_inner_product(x) == pytest.approx(whole.max_inner_product(x), rel=1e-13)
+        for method, argument in (("weighted_sum", (weights,)), ("weighted_sum", (keep,)), ("total", ())):
+            (found, error), (wanted, other) = (getattr(t, method)(*argument) for t in (terms, whole))
+            assert np.linalg.norm(found - wanted) <= error + other < 1e-10 * np.linalg.norm(wanted)
+        part = terms.select(keep)
+        assert len(part) == keep.sum() and np.array_equal(part.index, whole.index[keep])
+        moved = terms.with_threshold(0.5).loss_sums(x, ss.SmoothedHinge(0.1))
+        assert moved.loss == pytest.approx(whole.with_threshold(0.5).loss_sums(x, ss.SmoothedHinge(0.1)).loss, rel=1e-10)
+        assert terms.threshold == 1.0 and not len(terms.select(np.zeros(len(terms), dtype=bool)))
+    empty = shards[0].select(np.zeros(len(whole), dtype=bool))
+    assert empty.max_inner_product(x) == -np.inf and not empty.total()[0].any()
+    assert empty.loss_sums(x, ss.Hinge()).loss == 0.0 and empty.margins(x).shape == (0,)
+
+
+@metrics
+def test_sums(here, diagonal):
+    whole, shards = families(here, diagonal)
+    x = 0.02 * whole.cone.project(whole.total()[0])
+    alpha = RNG.uniform(size=len(whole))
+    for terms in shards:
+        for gamma in (0.0, 0.05, 1.0):
+            loss = ss.SmoothedHinge(gamma)
+            pairs = [[t.loss_sums(x, loss, a) for t in (terms, whole)] for a in (None, alpha)]
+            if gamma:
+                pairs.append([t.hinge_sums(x, gamma) for t in (terms, whole)])
+            for found, wanted in pairs:
+                assert np.linalg.norm(found.adjoint - wanted.adjoint) <= 2.0 * (found.adjoint_error + wanted.adjoint_error)
+                for name in ("loss", "alpha_sum", "alpha_square"):
+                    assert getattr(found, name) == pytest.approx(getattr(wanted, name), rel=1e-10)
+                assert found.fenchel == pytest.approx(wanted.fenchel, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("data", ["normal", *ADVERSARIAL])
+@pytest.mark.parametrize("kind", ["full", "diagonal"])
+def test_bounds_of_added_shards(kind, data):
+    """The bounds hold for the sum over shards, against 50-digit arithmetic; the workers are not needed for that."""
+    of = instance(kind, data)
+    points = _shards.center(of.X, kind == "diagonal")
+    cuts = np.array_split(np.arange(len(of.terms)), 7)
+    shards = [_shards.from_index(of.index[cut], points) for cut in cuts]
+    true, loss = of.exact(0.05), ss.SmoothedHinge(0.05)
+    rng = np.random.default_rng(3)
+    x = of.feasible(rng, of.lam(0.5) ** -0.5)
+    for alpha in (rng.uniform(size=len(of.terms)), of.terms.alpha(x, loss)):
+        parts = [_shards.ask(s, alpha[cut], method="loss_sums", arguments=(x, loss)) for s, cut in zip(shards, cuts, strict=True)]
+        sums = sharded.add(parts, of.terms.cone)
+        assert norm(minus(flat(sums.adjoint), true.adjoint(exact(alpha)))) <= mpf(float(sums.adjoint_error))
+        assert mpf(float(sums.fenchel)) >= true.fenchel(flat(x), exact(alpha))
+        if data == "normal":
+            assert sums.adjoint_error <= 1e-11 * float(alpha @ of.terms.norms)
+            assert sums.fenchel <= float(true.fenchel(flat(x), exact(alpha))) + 1e-9 * sums.loss
+
+
+def test_adding_is_covered_where_it_cancels():
+    """Shards whose parts nearly cancel: the error of adding them is beyond their own bounds, and within the sum's."""
+    cone, big = ss.FreeSpace(2), np.array([1e8 + 1.0 / 3.0, 1.0])
+    parts = [(big, 0.0), (np.full(2, 1e-9), 0.0), (-big, 0.0)]
+    total, error = sharded._add_elements(parts, cone)
+    away = float(norm(minus(exact(total), exact(np.full(2, 1e-9)))))
+    assert 0.0 < away <= error < 1e-6
+
+
+# ---------------------------------------------------------------------- the same answers
+
+
+@metrics
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+def test_same_optimum(here, diagonal, gamma):
+    whole, shards = families(here, diagonal)
+    prob = ss.Problem(whole, ss.SmoothedHinge(gamma))
+    lam = 0.02 * prob.lam_max()
+    known = ss.solve(prob, lam, tol=0.0, rtol=1e-8)
+    for terms in (shards[0], shards[2]) if gamma else shards[1:2]:
+        found = ss.solve(ss.Problem(terms, prob.loss), lam, tol=0.0, rtol=1e-6, screening=("MGB",), freq=5)
+        assert found.converged and found.n_L > 0 and found.n_R > 0
+        assert np.linalg.norm(found.x - known.x) <= found.eps + known.eps
+        assert found.gap <= 1e-6 * found.primal and prob.gap(found.x, lam) >= -known.gap
+        assert found.primal - found.gap <= known.primal <= found.primal + known.gap
+        if gamma:
+            assert np.allclose(found.alpha, prob.alpha(found.x), atol=1e-9)
+            assert prob.gap(found.x, lam) == pytest.approx(found.gap, rel=1e-3)
+
+
+def test_active_set(here):
+    _, (terms, *_) = families(here, False)
+    prob = ss.Problem(terms, ss.SmoothedHinge(0.05))
+    lam = 0.05 * prob.lam_max()
+    plain, active = (ss.solve(prob, lam, tol=0.0, rtol=1e-7, active_set=flag) for flag in (False, True))
+    assert np.linalg.norm(plain.x - active.x) <= plain.eps + active.eps
+
+
+@metrics
+def test_screening_is_that_of_one_place(here, diagonal):
+    whole, (terms, *_) = families(here, diagonal)
+    prob, blocks = (ss.Problem(t, ss.SmoothedHinge(0.05)) for t in (whole, terms))
+    lam = 0.02 * prob.lam_max()
+    ball = ss.spheres.midpoint_gap_bound(prob, ss.solve(prob, lam, tol=0.0, rtol=1e-3).x, lam)
+    wanted = ss.rules.sphere(prob, ball)
+    found = terms.screen_blocks(ball, prob.loss)
+    assert wanted.n_L > 0 and wanted.n_R > 0
+    assert (found.n_L, found.n_R) == (wanted.n_L, wanted.n_R)
+    assert np.array_equal(found.remaining.index, whole.index[~(wanted.in_L | wanted.in_R)])
+    total, error = whole.weighted_sum(wanted.in_L)
+    assert np.linalg.norm(found.total - total) <= found.error + error
+    masks = ss.rules.sphere(blocks, ball)
+    assert np.array_equal(masks.in_L, wanted.in_L) and np.array_equal(masks.in_R, wanted.in_R)
+    for radius in (np.nan, np.inf, -1.0):
+        assert terms.screen_blocks(ss.Sphere(ball.center, radius), prob.loss).remaining is terms
+
+
+@pytest.mark.parametrize("kind", ["full", "diagonal"])
+def test_safe(here, kind):
+    """What a shard gives up is where it is at an optimum certified in 50 digits; a radius made too small is noticed."""
+    of = instance(kind)
+    prob, lam = of.problem(0.05), of.lam(0.05)
+    solution, known = truth(prob, of.exact(0.05), lam)
+    terms = ss.ShardedTriplets(here, of.X, of.index, 4, diagonal=kind == "diagonal")
+    seen = 0
+    for x in (0.9 * solution.x, 0.99 * solution.x, solution.x):
+        for ball in (ss.spheres.midpoint_gap_bound(prob, x, lam), ss.spheres.duality_gap_bound(prob, x, lam)):
+            found = terms.screen_blocks(ball, prob.loss)
+            left = {tuple(row) for row in found.remaining.index}
+            gone = np.array([tuple(row) not in left for row in of.index])
+            assert not (gone & ~(known.may_L | known.may_R)).any()
+            assert found.n_L <= (gone & known.may_L).sum() and found.n_R <= (gone & known.may_R).sum()
+            seen += found.n_L + found.n_R
+    assert seen > 0
+    wrong = terms.screen_blocks(ss.Sphere(100.0 * solution.x, 0.0), prob.loss)
+    assert wrong.n_R > known.may_R.sum() or wrong.n_L > known.may_L.sum()
+
+
+# ---------------------------------------------------------------------- the same answers everywhere
+
+
+def answers(terms, callback=None):
+    """Solve for one lam and along a path; return all numbers."""
+    prob, out = ss.Problem(terms, ss.SmoothedHinge(0.05)), []
+    lams = prob.lam_max() * np.array([0.05, 0.03])
+    solutions = [ss.solve(prob, lams[-1], tol=0.0, rtol=1e-6, freq=3, callback=callback), *ss.path(prob, lams, tol=0.0, rtol=1e-5)]
+    assert all(s.converged for s in solutions) and any(s.n_L for s in solutions) and any(s.n_R for s in solutions)
+    for s in solutions:
+        out += [s.x, s.gap, s.eps, s.n_iter, s.n_L, s.n_R]
+    return [np.asarray(v) for v in out]
+
+
+def test_one_worker_and_four_and_one_of_them_killed(here, four):
+    """To the last bit; a worker that holds a shard is killed after screening has begun, and its shards are computed again."""
+    alone = answers(ss.ShardedTriplets.from_labels(here, X, Y, 6, 6))
+    terms, killed = ss.ShardedTriplets.from_labels(four.client, X, Y, 6, 6), []
+    holders = {address for workers in four.client.who_has(terms._shards).values() for address in workers}
+    assert len(holders) == 4
+
+    def kill(state, x):
+        if state.n_L + state.n_R > 0 and not killed:
+            killed.append(four.kill_one(terms._shards[0]))
+
+    for callback in (None, kill):
+        for found, wanted in zip(answers(terms, callback), alone, strict=True):
+            assert np.array_equal(found, wanted)
+    assert killed and killed[0] not in four.client.scheduler_info()["workers"]
+
+
+def test_products_on_one_worker_and_several(here, four):
+    found, wanted = (
+        answers(ss.ShardedTriplets.from_labels(client, X, Y, 6, 4, products=True, diagonal=True)) for client in (four.client, here)
+    )
+    assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
+
+
+# ---------------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        (([[0, 1, 60]],), ValueError, "index must lie in 0..59, found 60"),
+        ((np.empty((0, 3), dtype=int),), ValueError, "index must hold at least one triplet"),
+        (([[0, 1, 1]],), ValueError, "same and other must be different points"),
+        (([[0, 1, 2], [4, 5, 6], [0, 2, 1]],), ValueError, r"contradictory triplets, found \(0, 1, 2\) and \(0, 2, 1\)"),
+        (([[0, 1, 2]], 0), ValueError, "n_shards must be a positive int, got 0"),
+        (([[0, 1, 2]], True), ValueError, "n_shards must be a positive int, got True"),
+    ],
+)
+def test_bad_input_is_named(here, arguments, error, message):
+    with pytest.raises(error, match=message):
+        ss.ShardedTriplets(here, X, *arguments)
+
+
+def test_bad_arrays_are_named(here, monkeypatch):
+    terms = ss.ShardedTriplets(here, X, [[0, 1, 2], [0, 1, 2], [3, 4, 5]])
+    assert len(terms) == 3
+    for call, message in (
+        (lambda: terms.weighted_sum(np.ones(2)), "weights must have shape"),
+        (lambda: terms.loss_sums(np.eye(4), ss.Hinge(), np.full(3, 2.0)), "alpha must be at most 1"),
+        (lambda: terms.select(np.ones(2, dtype=bool)), "keep must have shape"),
+        (lambda: ss.Problem(terms, ss.Hinge()).gap(-np.eye(4), 1.0), "x must lie in the PSDCone"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(TypeError, match="threshold must be one number"):
+        terms.with_threshold(np.ones(3))
+    with pytest.raises(TypeError, match="linear region"):
+        ss.Problem(terms, ss.SquaredHinge())
+    monkeypatch.setattr(sharded, "EXPLICIT_LIMIT", 100)
+    with pytest.raises(ValueError, match="a shard would list 160 triplets, at most 100 are"):
+        ss.ShardedTriplets.from_labels(here, X, Y, 4, 6)
+
+
+def test_a_worker_with_other_sources_is_refused(four, monkeypatch):
+    monkeypatch.setattr(_cluster, "source_hash", lambda: "other sources")
+    _cluster.stamp.cache_clear()
+    try:
+        with pytest.raises(ClusterError, match=r"worker \S+ has source \w+ \(here other source\); install the same on every worker"):
+            ss.ShardedTriplets(four.client, X, [[0, 1, 2]])
+    finally:
+        _cluster.stamp.cache_clear()
+
+
+def test_clusters_that_cannot_be_used():
+    with pytest.raises(TypeError, match="client must be a distributed.Client, got str"):
+        ss.ShardedTriplets("local", X, [[0, 1, 2]])
+
+    def cluster(answers):
+        return SimpleNamespace(run=lambda function, on_error: answers, scheduler=SimpleNamespace(address="tcp://a:1"))
+
+    with pytest.raises(ClusterError, match="the scheduler at tcp://a:1 has no workers; start some with: dask worker"):
+        _cluster.check_workers(cluster({}))
+    with pytest.raises(ClusterError, match=r"worker tcp://b:2 needs safescreen \S+ as it is here, and cannot import it \(No module"):
+        _cluster.check_workers(cluster({"tcp://b:2": ModuleNotFoundError("No module named 'safescreen'")}))
+    with pytest.warns(UserWarning, match=r"worker tcp://b:2 has numpy 0.1 \(here \S+\): results may differ in their last digits"):
+        _cluster.check_workers(cluster({"tcp://b:2": {**_cluster.stamp(), "numpy": "0.1"}}))
+    _cluster.check_workers(cluster({"tcp://b:2": _cluster.stamp()}))
