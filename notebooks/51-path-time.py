@@ -376,6 +376,15 @@ if "none" in timing and compared:
                 "stands": bool(factor >= 0.9 * paper_factor),
             },
         ]
+    if not paper.empty and fraction >= 0.9 and ratio == 0.9 and not (k or n_lams):
+        conclusions += [
+            {
+                "claim": "the path takes a thirtieth of the paper's best total (other machine, other code)",
+                "paper": f"{paper[paper_fastest]:.1f} s ({paper_fastest})",
+                "ours": f"{timing[fastest]:.2f} s ({fastest}), {paper[paper_fastest] / timing[fastest]:.0f} times below",
+                "stands": bool(paper[paper_fastest] > 30.0 * timing[fastest]),
+            }
+        ]
 if "product" in timing and compared:
     times = timing[fastest] / timing["product"]
     moral = (
