@@ -73,6 +73,18 @@ def test_the_ball_holds_the_solution_and_not_by_far():
     assert 0.7 < max(shares) <= 1.0
 
 
+def test_one_after_the_other():
+    X, y = data(n=500)
+    model, kept = SVC(kernel="rbf", gamma=0.1, C=1.0, tol=1e-6).fit(X, y), np.ones(y.size, dtype=bool)
+    for C in 1.0 * 1.03 ** np.arange(1, 6):
+        kept = ~ss.screen_fitted(model, X, y, C, kept=kept).in_R
+        assert not kept.all()
+        model, whole = (SVC(kernel="rbf", gamma=0.1, C=C, tol=1e-6).fit(X[rows], y[rows]) for rows in (kept, slice(None)))
+        np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-4)
+    with pytest.raises(ValueError, match="if samples were taken out, use kept"):
+        ss.screen_fitted(model, X, y)
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("intercept", [True, False])
 def test_linear_svc(loss, intercept):

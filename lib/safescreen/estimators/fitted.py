@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from safescreen._checks import check_labels, check_lam, check_points, check_vector
+from safescreen._checks import check_labels, check_lam, check_mask, check_points, check_vector
 from safescreen.estimators._features import kernel_error, squares
 from safescreen.losses import Hinge, SquaredHinge
 from safescreen.rounding import UNIT, gamma, sqrt_upper, upper
@@ -31,7 +31,7 @@ class InterceptCertificate(Certificate):
     intercept: tuple = (-np.inf, np.inf)
 
 
-def screen_fitted(model, X, y, C=None, *, sample_weight=None):
+def screen_fitted(model, X, y, C=None, *, kept=None, sample_weight=None):
     """Return which samples are certain for C, from a classifier that scikit-learn has fitted for another C, or for this one.
 
     Parameters
@@ -43,6 +43,8 @@ def screen_fitted(model, X, y, C=None, *, sample_weight=None):
     y : array of shape (n,)
     C : float > 0, optional
         What the answer is for; the model's own if left out.
+    kept : boolean mask of shape (n,), optional
+        Which of the samples the model was fitted to, if an earlier certificate had taken others out. Decided anew are all.
     sample_weight : array of shape (n,), optional
         Positive; what the model was fitted with.
 
@@ -98,7 +100,9 @@ def screen_fitted(model, X, y, C=None, *, sample_weight=None):
         raise ValueError("sample_weight and class_weight must be positive: leave samples of weight 0 out")
     C, signs = check_lam(model.C if C is None else C, "C"), np.where(y == model.classes_[1], 1.0, -1.0)
     weights = None if (weights == 1.0).all() else weights
-    return _linear(model, X, signs, C, weights) if isinstance(model, LinearSVC) else _free(model, X, signs, C, weights)
+    if isinstance(model, LinearSVC):
+        return _linear(model, X, signs, C, weights)
+    return _free(model, X, signs, C, weights, np.arange(y.size) if kept is None else np.flatnonzero(check_mask(kept, y.size, "kept")))
 
 
 def _linear(model, X, signs, C, weights):
@@ -109,16 +113,17 @@ def _linear(model, X, signs, C, weights):
     return screen_samples(X, signs, model.coef_[0], C, loss=Hinge() if model.loss == "hinge" else SquaredHinge(0.5), **options)
 
 
-def _free(model, X, signs, C, weights):
+def _free(model, X, signs, C, weights, numbers):
     if model.kernel not in KERNELS:
         raise ValueError(f"model must have the kernel linear, poly or rbf, got {model.kernel!r}")
     if model.kernel != "linear" and model.gamma == "scale":
         text = "gamma='scale' would change with the samples that are left: fit with the number it stands for"
         raise ValueError(f"{text}, gamma={model._gamma:.6g}")
-    if not np.array_equal(_dense(X[model.support_]), _dense(model.support_vectors_)):
-        raise ValueError("X must be what the model was fitted to, found other support vectors")
+    known = bool(model.support_.max(initial=0) < numbers.size)
+    if not (known and np.array_equal(_dense(X[numbers[model.support_]]), _dense(model.support_vectors_))):
+        raise ValueError("X must be what the model was fitted to, found other support vectors; if samples were taken out, use kept")
     n, C0, c = signs.size, float(model.C), np.ones(signs.size) if weights is None else weights
-    b, coef, support = float(model.intercept_[0]), _dense(model.dual_coef_)[0], model.support_
+    b, coef, support = float(model.intercept_[0]), _dense(model.dual_coef_)[0], numbers[model.support_]
     f = model.decision_function(X) - b
     norms, error = _norms(model, X)
     size = upper(float(np.abs(coef) @ norms[support]), n)  # at least ||w||
