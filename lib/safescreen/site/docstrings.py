@@ -176,9 +176,11 @@ def _writer():
                 words = re.sub(r"(?<![\w'\"])[A-Z]\w+", lambda word: self.link(word[0]), html.escape(text, quote=False))
                 self.body.append(f'<span class="kind">{words}</span>')
                 raise nodes.SkipNode
-            path, _, label = text.lstrip("~").partition("<")
-            target = self.resolve(label.rstrip(">") if label and path else path.strip())
-            shown = path.strip() if label and path else text.lstrip("~").rpartition(".")[2] if text.startswith("~") else text
+            target, shown = self.resolve(text), text
+            if node["classes"]:  # a role: `~` hides all but the last part, `text <name>` shows another text
+                shown, _, name = text.partition(" <")
+                target = self.resolve(name.rstrip(">") or shown.lstrip("~"))
+                shown = shown.rpartition(".")[2] if shown.startswith("~") else shown
             code = f"<code>{html.escape(shown, quote=False)}</code>"
             self.body.append(f'<a href="{html.escape(target)}">{code}</a>' if target else code)
             raise nodes.SkipNode

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from safescreen.site.names import Reference
 
 _KINDS = {"Theorem": "T", "Proposition": "P", "Corollary": "C", "Lemma": "L", "Algorithm": "A", "Figure": "F", "Fig.": "F", "Table": "B"}
-_STATEMENT = re.compile(rf"\b([A-Z]{{3,4}}\d\d) ({'|'.join(map(re.escape, _KINDS))}) (\d+)\b")
+_STATEMENT = re.compile(rf"\b([A-Z]{{3,4}}\d\d) ({'|'.join(map(re.escape, _KINDS))}) (\d+)\b(?!\.\d)")
 _NAME = r'<span class="n[a-z]?">(\w+)</span>'
 _CHAIN = re.compile(rf'{_NAME}(?:<span class="o">\.</span>{_NAME})*')
 _HIGHLIGHT = re.compile(r'(<div class="highlight[^"]*"><pre>)(.*?)(</pre>)', re.DOTALL)
@@ -52,12 +52,12 @@ def link_statements(page: str, claims: Iterable[str], root: str) -> str:
     """
     known = set(claims)
 
-    def link(match: re.Match) -> str:
+    def _link(match: re.Match) -> str:
         claim = _claim(match)
         return f'<a class="statement" href="{root}claims.html#{claim}">{match[0]}</a>' if claim in known else match[0]
 
     parts = re.split(r"(<a\b.*?</a>|<pre\b.*?</pre>|<code\b.*?</code>|<math\b.*?</math>|<h1\b.*?</h1>|<[^>]*>)", page, flags=re.DOTALL)
-    return "".join(part if index % 2 else _STATEMENT.sub(link, part) for index, part in enumerate(parts))
+    return "".join(part if index % 2 else _STATEMENT.sub(_link, part) for index, part in enumerate(parts))
 
 
 def imported(sources: Iterable[str]) -> dict[str, str]:
@@ -133,7 +133,7 @@ def link_code(page: str, names: dict[str, str], reference: Reference, root: str)
     str
     """
 
-    def chain(match: re.Match) -> str:
+    def _chain(match: re.Match) -> str:
         parts = re.findall(_NAME, match[0])
         spans = re.findall(r"<span[^>]*>[^<]*</span>", match[0])
         for length in range(len(parts), 0, -1):
@@ -142,13 +142,13 @@ def link_code(page: str, names: dict[str, str], reference: Reference, root: str)
                 return f'<a href="{root}{target}">{"".join(spans[: 2 * length - 1])}</a>{"".join(spans[2 * length - 1 :])}'
         return match[0]
 
-    def piece(match: re.Match) -> str:
+    def _piece(match: re.Match) -> str:
         path, _, call = match[1].partition("(")
         target = reference.links.get(_expand(path, {"ss": "safescreen", **names})) if "." in path else None
         return f'<a href="{root}{target}">{match[0]}</a>' if target else match[0]
 
-    page = _HIGHLIGHT.sub(lambda match: match[1] + _CHAIN.sub(chain, match[2]) + match[3], page)
-    return _outside_links(r"<code>([A-Za-z_][\w.]*(?:\([^<]*)?)</code>", piece, page)
+    page = _HIGHLIGHT.sub(lambda match: match[1] + _CHAIN.sub(_chain, match[2]) + match[3], page)
+    return _outside_links(r"<code>([A-Za-z_][\w.]*(?:\([^<]*)?)</code>", _piece, page)
 
 
 def link_notebooks(page: str, titles: dict[str, str], here: str) -> str:
@@ -168,12 +168,12 @@ def link_notebooks(page: str, titles: dict[str, str], here: str) -> str:
     str
     """
 
-    def link(match: re.Match) -> str:
+    def _link(match: re.Match) -> str:
         if match[1] not in titles:
             return match[0]
         return f'<a href="{here}{match[1]}.html" title="{html.escape(titles[match[1]])}">{match[0]}</a>'
 
-    return _outside_links(r"<code>([\w-]+)</code>", link, page)
+    return _outside_links(r"<code>([\w-]+)</code>", _link, page)
 
 
 def _outside_links(pattern: str, replace: Callable[[re.Match], str], page: str) -> str:

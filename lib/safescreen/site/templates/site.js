@@ -18,6 +18,7 @@ for (const form of document.querySelectorAll("form[data-filter]")) {
   form.addEventListener("submit", (event) => event.preventDefault());
   update();
 }
-// Links into a folded or filtered place, and the current line of the contents, come into view.
-document.querySelector("nav [aria-current]")?.scrollIntoView({ block: "center" });
-if (!location.hash) window.scrollTo(0, 0);
+// The current line of the contents comes into view without moving the page.
+const side = document.querySelector("nav");
+const here = side?.querySelector("[aria-current]");
+if (here) side.scrollTop = here.getBoundingClientRect().top - side.getBoundingClientRect().top - side.clientHeight / 2;
