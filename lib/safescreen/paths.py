@@ -185,6 +185,7 @@ class _Walk:
             problem, sums = self.sums
             here = problem.assemble(sums, self.last.x, lam)  # the last solution, judged for the new lam
             reduction = self._screened_before(here)
+            reduction.tried = here.gap if self.tests else np.inf
             alpha = self.last.fractional.unpack() if self.last.fractional is not None else None
             known = alpha is not None and self.method in DUAL
             state = Descent(self.last.x, self.last.step) if known else self._start(here, reduction)

@@ -179,15 +179,17 @@ class Problem:
         x_norm, minus_norm = cone.norm_upper(x), cone.norm_upper(minus)
         H_error = sums.adjoint_error + self._linear_error
         if self.linear is not None:
-            H_error += 2.0 * UNIT * (cone.magnitude(self.linear) + cone.magnitude(sums.adjoint))
+            H_error += 2.0 * UNIT * cone.magnitude(H)  # of the sum: each number of it is rounded once
         split_error = cone.split_error(H)
         x_error = cone.feasible_error(x)
         difference_error = 4.0 * UNIT * (cone.magnitude(x) + cone.magnitude(plus) / lam)
         D = cone.norm_upper(x - x_alpha)
         moved = upper(H_error + split_error + lam * (x_error + difference_error), 8)
-        product = max(cone.inner(x, minus), 0.0)
         allowance = moved * D + moved * moved / lam + split_error * x_norm + x_error * minus_norm
-        allowance += cone.inner_error(x, minus)
+        product = 0.0
+        if minus_norm > 0.0:
+            product = max(cone.inner(x, minus), 0.0)
+            allowance += cone.inner_error(x, minus)
         square = 0.5 * lam * D * D
         gap = upper(square + product + sums.fenchel + allowance, 12)
         excess = upper((product + sums.fenchel + allowance) / lam, 12)

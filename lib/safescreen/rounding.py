@@ -68,12 +68,15 @@ def norm_upper(x):
     >>> norm_upper(np.array([3.0, 4.0])) >= 5.0
     True
     """
-    if hasattr(x, "norm_upper"):
-        return x.norm_upper()
-    x = np.asarray(x)
+    if type(x) is not np.ndarray:
+        if hasattr(x, "norm_upper"):
+            return x.norm_upper()
+        x = np.asarray(x)
     square = float(np.vdot(x, x))
     if 1e-250 < square < 1e280:  # no overflow, and squares that underflow are far below the rounding of the others
         return upper(math.sqrt(square), x.size + 2)
+    if square == 0.0 and not x.any():
+        return 0.0
     scale = float(np.max(np.abs(x), initial=0.0))
     if scale == 0.0 or not math.isfinite(scale):
         return scale

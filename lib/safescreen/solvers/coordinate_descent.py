@@ -23,7 +23,7 @@ def minimize_dual(
     """
     problem, smooth = reduction.problem, reduction.problem.loss.smoothing > 0.0
     alpha = _start(problem, state.x, lam) if alpha is None else np.array(reduction.restrict(alpha))
-    tolerance, best, kept, asked, seed, given_up, e = 1.0, None, alpha, np.inf, 1, False, None
+    tolerance, best, kept, seed, given_up, e = 1.0, None, alpha, 1, False, None
     if smooth:
         e = problem.evaluate(state.x, lam)
         H = e.H
@@ -37,8 +37,7 @@ def minimize_dual(
             best, kept = e, alpha.copy()
         if limits.reached(best.gap, best.primal) or state.stopped or given_up or state.n_iter >= limits.max_iter:
             break
-        if screen is not None and best.gap < 0.3 * asked:
-            asked = best.gap
+        if screen is not None and best.gap < 0.3 * reduction.tried:
             full = reduction.expand(alpha)
             if screen(best):
                 alpha, problem, e, best = np.array(reduction.restrict(full)), reduction.problem, None, None

@@ -16,7 +16,12 @@ def _gradient(reduction, lam, state, limits, alpha, **options):
     return projected_gradient.minimize(reduction, lam, state, limits, **options), None
 
 
-def _newton(reduction, lam, state, limits, alpha, **options):
+def _newton(reduction, lam, state, limits, alpha, *, screen=None, **options):
+    def sparingly(e):
+        """Screen where the gap has fallen since the last time: rounds are cheap here."""
+        return e.gap < 0.3 * reduction.tried and screen(e)
+
+    options["screen"] = None if screen is None else sparingly
     if reduction.whole.loss.smoothing == 0.0:
         options |= {"inner": newton.minimize, "width": newton.WIDTH, "accuracy": newton.ACCURACY}
         return minimize_hinge(reduction, lam, state, limits, alpha, **options)

@@ -35,7 +35,7 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
     -----
     Cost of a step: three products with the data beside the system, ``|C| d min(|C|, d)`` to build it and a third power to solve it.
     """
-    x, best, asked, stalled, lowest = state.x, None, np.inf, 0, np.inf
+    x, best, stalled, lowest = state.x, None, 0, np.inf
     e = state.evaluation if state.evaluation is not None and state.evaluation.x is x else reduction.problem.evaluate(x, lam)
     while True:
         state.record(reduction, e, callback)
@@ -45,13 +45,11 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
             best = e
         if limits.reached(best.gap, best.primal) or state.stopped or state.n_iter >= limits.max_iter or stalled > STALLED:
             break
-        if screen is not None and e.gap < 0.1 * asked:
-            asked = e.gap
-            if screen(e):
-                e, best, lowest = reduction.problem.evaluate(x, lam), None, np.inf
-                if limits.reached(e.gap, e.primal):
-                    best = e
-                    break
+        if screen is not None and e.gap < 0.1 * reduction.tried and screen(e):
+            e, best, lowest = reduction.problem.evaluate(x, lam), None, np.inf
+            if limits.reached(e.gap, e.primal):
+                best = e
+                break
         step = _step(reduction.problem, e)
         if step is None:
             break
@@ -87,8 +85,7 @@ def _direction(terms, gradient, curved, width, lam):
         scaled = rows.multiply(1.0 / ridge[:, None]).tocsr() if sparse.issparse(rows) else rows / ridge[:, None]
         slope = rows.T @ scaled
         slope = slope.toarray() if sparse.issparse(slope) else slope
-        slope[np.diag_indices_from(slope)] += lam
-        return -linalg.solve(slope, gradient, assume_a="pos", check_finite=False, overwrite_a=True)
+        return -_solve(slope, lam, gradient)
 
     def curvature(v):
         """Apply the slope."""
@@ -102,8 +99,7 @@ def _dual_direction(terms, gradient, curved, rows, ridge, lam):
     products = terms.margins(gradient)[curved] if rows is None else rows @ gradient
     if curved.size <= LARGEST:
         gram = terms.gram(curved)
-        gram[np.diag_indices_from(gram)] += lam * ridge
-        solution = linalg.solve(gram, products, assume_a="pos", check_finite=False, overwrite_a=True)
+        solution = _solve(gram, lam * ridge, products)
     else:
         apply = terms.gram_operator(curved)
         solution = _conjugate_gradients(lambda v: apply(v) + lam * ridge * v, products)
@@ -112,6 +108,13 @@ def _dual_direction(terms, gradient, curved, rows, ridge, lam):
     weights = np.zeros(len(terms))
     weights[curved] = solution if terms.weights is None else solution / terms.weights[curved]
     return (-1.0 / lam) * (gradient - terms.weighted_sum(weights)[0])
+
+
+def _solve(matrix, ridge, b):
+    """Return ``(matrix + diag(ridge))^-1 b`` for a positive semidefinite matrix, to which the ridge is added."""
+    matrix.flat[:: matrix.shape[0] + 1] += ridge
+    _, solution, failed = linalg.lapack.dposv(matrix.T, b)
+    return linalg.solve(matrix, b, assume_a="sym", check_finite=False) if failed else solution
 
 
 def _conjugate_gradients(apply, b):

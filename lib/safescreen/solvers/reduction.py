@@ -76,6 +76,8 @@ class Reduction:
         0 undecided, 1 certainly linear, 2 certainly zero; None when terms are screened in blocks.
     slack : float
         Least enlargement of all balls used so far.
+    tried : float
+        Duality gap at which screening was tried last.
     n_L, n_R : int
         How many terms are certain.
     """
@@ -84,7 +86,7 @@ class Reduction:
         self.whole = self.problem = whole
         self.explicit = whole.terms.explicit
         self.n_L = self.n_R = 0
-        self.slack = np.inf
+        self.slack = self.tried = np.inf
         self._ids = None
         self.status = np.zeros(len(whole), dtype=np.int8) if self.explicit else None
 

@@ -112,6 +112,7 @@ def run(reduction, lam, state, limits, tests, freq, active_set, callback, *, alp
 
     def screen(evaluation):
         """Screen at an evaluated point; return whether the problem that is left has changed."""
+        reduction.tried = evaluation.gap
         return reduction.screen(tests, reference(evaluation), accuracy_slack(evaluation, limits))
 
     whole = reduction.whole

@@ -75,6 +75,10 @@ class Samples(Terms):
         """Return all margins at once; chunks are slices."""
         return SampleProducts(self, x)
 
+    def margins(self, x):
+        """Return ``<z_i, x>`` for every sample, shape (n,)."""
+        return np.asarray(self._Z @ self.cone.check(x))
+
     def loss_sums(self, x, loss, alpha=None):
         """Return sums over all samples; one product with the data and one with its transpose."""
         margins = np.asarray(self._Z @ x)
