@@ -186,8 +186,8 @@ def figure_6(chosen, label):
     lines = curves(chosen)
     within = [v[(lams >= zoom[0]) & (lams <= zoom[1])] for lams, v in lines.values()]
     within = np.concatenate([v[v > 0.6] for v in within]) if within else np.ones(1)
-    low = max(0.6, within.min() - 0.01) if within.size else 0.0
-    plots.paths.path_lines(lines, ax=axes[1], title="enlarged", ylabel="", span=zoom, limits=(low, 1.0))
+    low, high = (within.min() - 0.01, min(1.0, within.max() + 0.01)) if within.size else (0.0, 1.0)
+    plots.paths.path_lines(lines, ax=axes[1], title="enlarged", ylabel="", span=zoom, limits=(low, high))
     plots.paths.path_lines(
         curves(chosen, "ratio"),
         ax=axes[2],
@@ -310,7 +310,7 @@ if {"DGB", "DGB+halfspace"} <= set(names):
         "for DGB the linear rule adds little to the rate and nothing to the time",
         "almost the same CPU time",
         f"rate {rate['DGB']:.3f} and {rate['DGB+halfspace']:.3f}, time x {relative:.2f}",
-        rate["DGB+halfspace"] - rate["DGB"] < 0.1 and 0.8 < relative < 1.25,
+        rate["DGB+halfspace"] - rate["DGB"] < 0.1 and relative < 1.15,
     )
 if {"MGB", "PGB"} <= set(names):
     conclude(
@@ -362,7 +362,7 @@ print("rows in the comparison:", len(comparison))
 #   From one reference it screens more, as it must. Along a path every ball is enlarged by the accuracy s of the solutions to come (so
 #   that they, not the exact optimum alone, have every screened triplet in its region). PGB's radius grows by s; the cap that the
 #   half-space cuts off a GB of large radius r grows to $\sqrt{r_{PGB}^2 + 2 r s}$, and for small $\lambda$ that is much.
-# * **Stands but for the time:** the linear rule adds nothing to DGB, but is not free here (time x 1.2).
+# * **Stands but for the time:** the linear rule adds nothing to DGB, but is not free here (time x 1.2, 1.16 at the absolute gap).
 # * **Stands, and more so:** the semidefinite rule does not pay. Here a pass over the triplets touches
 #   pairs and not matrices, while the rule must still take an eigenvalue for each undecided triplet: its price
 #   is the paper's, what it saves is a fraction of the paper's, and the ratio passes 10.
