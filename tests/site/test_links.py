@@ -31,3 +31,5 @@ def test_one_name_of_several_paths():
         assert reference.resolve(path) == "api/safescreen.terms.html#safescreen.Triplets"
     assert reference.resolve("dual", "safescreen.problem.Problem") == "api/safescreen.problem.html#safescreen.Problem.dual"
     assert reference.resolve("numpy.array") is None
+    assert reference.resolve("LossSums", "safescreen.problem") == "api/safescreen.terms.html#safescreen.terms.LossSums"
+    assert reference.resolve("Reference", "safescreen.rounding") is None  # there are several

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -127,8 +126,7 @@ class _Site:
         modules = [api.module_page(name, self.reference, self.book) for name in self.reference.modules]
         for module in modules:
             self._page(f"api/{module['name']}.html", "module.html.j2", "reference", module=module, name=module["name"])
-        summary = partial(api.entry_summary, reference=self.reference)
-        entries = [{"entry": entry, "summary": summary(entry)} for entry in self.reference.entries.values()]
+        entries = list({row["entry"].name: row for module in modules for row in module["exports"]}.values())
         entries.sort(key=lambda row: row["entry"].name.lower())
         self._page("api/index.html", "names.html.j2", "reference", entries=entries, name="")
         for file in sorted({entry.source[0] for entry in self.reference.entries.values() if entry.source}):

@@ -144,6 +144,9 @@ class Reference:
             if f"{inside}.{path}" in self.links:
                 return self.links[f"{inside}.{path}"]
             inside = inside.rpartition(".")[0]
+        if path[:1].isupper():  # a class that needs no more than its name
+            named = {entry.link for entry in self.entries.values() if entry.short == path}
+            return named.pop() if len(named) == 1 else None
         return None
 
     def homes(self) -> dict[str, list[Entry]]:
