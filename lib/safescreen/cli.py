@@ -95,8 +95,8 @@ def _parser() -> argparse.ArgumentParser:
     site = commands.add_parser(
         "site",
         help="render the book, results, ledger and reference as a site",
-        description="Write outputs/site/: notebooks, results of every size that was run, the ledger of claims and a reference of the library, "
-        "linked with each other; it needs nothing from elsewhere and can be moved.",
+        description="Write outputs/site/: notebooks, results of every size that was run, the ledger of claims and a "
+        "reference of the library, linked with each other; it needs nothing from elsewhere and can be moved.",
     )
     site.set_defaults(func=_site)
 
