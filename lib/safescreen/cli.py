@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from ._cluster import ClusterError
 from .experiments import places
 from .experiments.manifest import PROFILES
 
@@ -49,14 +50,15 @@ def _execute(argv: list[str] | None) -> int:
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return 130
-    except (ValueError, FileNotFoundError, ModuleNotFoundError) as error:
+    except (ValueError, FileNotFoundError, ModuleNotFoundError, ClusterError) as error:
         print(f"safescreen: {_sentence(error)}", file=sys.stderr)
         return 2
 
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError):
-        extra = "site" if error.name in ("docutils", "numpydoc") else "notebooks"
+        extras = {"docutils": "site", "numpydoc": "site", "dask": "cluster", "distributed": "cluster"}
+        extra = extras.get(error.name, "notebooks")
         return f"{error.name} is not installed; this needs: pip install 'safescreen[{extra}]'"
     return str(error)
 
@@ -76,6 +78,10 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
     run.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
     run.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes at a time (1)")
+    run.add_argument(
+        "--scheduler", metavar="ADDRESS",
+        help="run on the workers of a Dask cluster; 'local' starts one of N processes (pip install 'safescreen[cluster]')",
+    )  # fmt: skip
     run.add_argument("--force", action="store_true", help="also redo what is unchanged")
     run.add_argument("--data", metavar="DIR", help="folder of data sets (default: $SAFESCREEN_DATA, data/)")
     run.add_argument(
@@ -166,6 +172,7 @@ def _run(options) -> int:
         force=options.force,
         data_required=bool(options.names),
         command=options.command_line,
+        scheduler=options.scheduler,
     )
 
 

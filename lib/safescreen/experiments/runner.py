@@ -1,6 +1,7 @@
 """Run what is asked for, skip what is unchanged, keep what is finished."""
 
 import importlib.util
+import os
 import shutil
 import signal
 import subprocess
@@ -15,8 +16,7 @@ from typing import Any
 
 from . import fingerprint, folders, places
 from .manifest import Manifest, ManifestError, Run
-
-_THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+from .worker import THREAD_VARIABLES, start, where_it_stopped
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,7 @@ def run_all(
     force: bool = False,
     data_required: bool = False,
     command: str = "safescreen run",
+    scheduler: str | None = None,
 ) -> int:
     """Execute runs in processes of their own and say what became of each.
 
@@ -131,11 +132,19 @@ def run_all(
         Whether a missing data set is a failure.
     command : str
         What to type to go on after an interruption.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers do the runs, or `local` for a cluster of `jobs` processes started here; their
+        results come back to `outputs`. Left out, the processes are started by this one.
 
     Returns
     -------
     int
         Exit code: 0, 1 when a run failed, 130 when interrupted.
+
+    Raises
+    ------
+    ClusterError
+        If the cluster does not answer, or must not be used.
     """
     if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
         raise ValueError(f"jobs: must be a positive integer, found {jobs!r}")
@@ -158,7 +167,11 @@ def run_all(
         try:
             if jobs > 1 and len(todo) > 1:
                 _compile_once()
-            with closing(_execute(todo, manifest.folder, profile, jobs, bar)) as ended:
+            if scheduler is None:
+                execution = _execute(todo, manifest.folder, profile, jobs, bar)
+            else:
+                execution = _execute_on_cluster(todo, manifest.folder, profile, jobs, scheduler)
+            with closing(execution) as ended:
                 for item, failure in ended:
                     counts["failed" if failure else "done"] += 1
                     tqdm.write(_line(item, failure))
@@ -208,11 +221,41 @@ def _execute(todo, notebooks: Path, profile: str, jobs: int, bar) -> Iterator[tu
             shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _start(item: Plan, notebooks: Path, profile: str, scratch: Path, environment) -> subprocess.Popen:
+def _execute_on_cluster(todo, notebooks: Path, profile: str, jobs: int, scheduler: str) -> Iterator[tuple[Plan, dict | None]]:
+    """Yield each plan when a worker of the cluster has ended it, with its failure if it failed."""
+    if not todo:
+        return
+    from . import cluster
+
+    threads, environment = {}, _environment(jobs)
+    if scheduler == "local":
+        threads = {name: environment[name] for name in THREAD_VARIABLES}
+    tasks = {rank: {**_task(item, notebooks, profile), "threads": threads} for rank, item in enumerate(todo)}
+    with cluster.connect(scheduler, jobs) as client, closing(cluster.execute(client, tasks)) as ended:
+        for rank, code, packed in ended:
+            item = todo[rank]
+            scratch = folders.scratch_folder(item.folder)
+            try:
+                if code is None:
+                    (scratch / "error.txt").write_text(packed, encoding="utf-8")
+                else:
+                    cluster.unpack(packed, scratch)
+                failure = _finish(item, scratch, 1 if code is None else code)
+            finally:
+                shutil.rmtree(scratch, ignore_errors=True)
+            yield item, failure
+
+
+def _task(item: Plan, notebooks: Path, profile: str) -> dict[str, Any]:
+    """What a worker of a cluster needs for a run, all of it text."""
     import nbformat
 
-    nbformat.write(item.notebook, scratch / "source.ipynb")
-    spec = {
+    spec = {**_spec(item, notebooks, profile), "git": fingerprint.git_state(notebooks)}
+    return {"notebook": nbformat.writes(item.notebook), "spec": spec, "data": os.environ.get("SAFESCREEN_DATA")}
+
+
+def _spec(item: Plan, notebooks: Path, profile: str) -> dict[str, Any]:
+    return {
         "experiment": item.run.experiment,
         "run": item.run.name,
         "profile": profile,
@@ -223,16 +266,14 @@ def _start(item: Plan, notebooks: Path, profile: str, scratch: Path, environment
         "hashes": dict(item.hashes),
         "outputs": list(item.outputs),
     }
-    folders.write_json(scratch / "spec.json", spec)
-    with (scratch / "worker.log").open("wb") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "safescreen.experiments.worker", str(scratch / "spec.json")],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            start_new_session=True,
-        )
+
+
+def _start(item: Plan, notebooks: Path, profile: str, scratch: Path, environment) -> subprocess.Popen:
+    import nbformat
+
+    nbformat.write(item.notebook, scratch / "source.ipynb")
+    folders.write_json(scratch / "spec.json", _spec(item, notebooks, profile))
+    return start(scratch, environment)
 
 
 def _finish(item: Plan, scratch: Path, code: int) -> dict | None:
@@ -241,8 +282,6 @@ def _finish(item: Plan, scratch: Path, code: int) -> dict | None:
         folders.install(scratch / "result", item.folder)
         return None
     import nbformat
-
-    from .worker import where_it_stopped
 
     partial = scratch / "result" / "notebook.ipynb"
     try:
@@ -288,7 +327,7 @@ def _environment(jobs: int) -> dict[str, str]:
     """The worker's environment: this package, and its share of the cores."""
     threads = max(1, fingerprint.cores() // jobs)
     environment = places.environment()
-    for name in _THREAD_VARIABLES:
+    for name in THREAD_VARIABLES:
         given = environment.get(name, "")
         environment[name] = str(min(threads, int(given)) if given.isdigit() and int(given) else threads)
     return environment

@@ -8,16 +8,47 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from .fingerprint import environment, git_state, sha256_file
 from .folders import write_json
 
+THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+"""What in the environment of a worker says how many threads it may use."""
+
 _OURS = {"injected-parameters", "papermill-error-cell-tag"}
+
+
+def start(scratch: Path, environment: Mapping[str, str]) -> subprocess.Popen:
+    """Start this module as a process of its own.
+
+    Parameters
+    ----------
+    scratch : Path
+        The working folder, with `source.ipynb` and `spec.json` in it.
+    environment : dict of str
+        The process's environment.
+
+    Returns
+    -------
+    Popen
+        In a session of its own, out of reach of a Ctrl-C in the terminal; what it prints goes to `worker.log`.
+    """
+    with (scratch / "worker.log").open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "safescreen.experiments.worker", str(scratch / "spec.json")],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=dict(environment),
+            start_new_session=True,
+        )
 
 
 def execute(spec: dict, scratch: Path) -> None:
@@ -26,7 +57,8 @@ def execute(spec: dict, scratch: Path) -> None:
     Parameters
     ----------
     spec : dict
-        As written by the runner: identity, parameters, hashes, folder of notebooks, expected outputs.
+        As written by the runner: identity, parameters, hashes, folder of notebooks, expected outputs; `git` where
+        the folder's own state would say nothing.
     scratch : Path
         The working folder, with `source.ipynb` in it.
 
@@ -67,7 +99,7 @@ def execute(spec: dict, scratch: Path) -> None:
             **{key: spec[key] for key in ("experiment", "run", "profile", "parameters", "data", "hashes")},
             "seed": spec["parameters"].get("seed"),
             **environment(),
-            "git": git_state(notebooks),
+            "git": spec["git"] if "git" in spec else git_state(notebooks),
             "started": started.isoformat(timespec="seconds"),
             "seconds": {**timings, "wall": round(wall, 3), "cpu": cpu},
             "peak_memory_mb": peak,
