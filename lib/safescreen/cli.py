@@ -78,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
     run.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
     run.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes at a time (1)")
+    run.add_argument("--repeats", type=_positive, default=1, metavar="N", help="do each run that has a seed N times, counting it up (1)")
     run.add_argument(
         "--scheduler", metavar="ADDRESS",
         help="run on the workers of a Dask cluster; 'local' starts one of N processes (pip install 'safescreen[cluster]')",
@@ -163,6 +164,7 @@ def _run(options) -> int:
     manifest, outputs = _load(options)
     given = {name: _value(text) for name, text in options.parameters}
     runs = [run.override(given) for run in manifest.select(options.names, options.profile)]
+    runs = [repeat for run in runs for repeat in manifest.repeats(run, options.repeats)]
     return run_all(
         manifest,
         runs,

@@ -205,6 +205,27 @@ class Manifest:
                 raise ManifestError(f"run {run}: " + unknown(f"parameter of {notebook}", name, defaults))
         return {**defaults, **run.parameters}
 
+    def repeats(self, run: Run, n: int) -> list[Run]:
+        """Return a run and n - 1 more of it that differ in the seed.
+
+        Parameters
+        ----------
+        run : Run
+            Any run of one of these experiments.
+        n : int
+            How many in all.
+
+        Returns
+        -------
+        list of Run
+            The run itself, then those with its seed plus 1, 2, ..., under names of their own; the run alone when its notebook
+            has no parameter `seed`, and would give the same again.
+        """
+        seed = self.check_parameters(run).get("seed") if n > 1 else None
+        if not isinstance(seed, int):
+            return [run]
+        return [run, *(run.override({"seed": seed + i}) for i in range(1, n))]
+
 
 def unknown(what: str, name, known: Iterable) -> str:
     """Return the sentence for a name that is not known, with the nearest that is.
