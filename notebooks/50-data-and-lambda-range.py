@@ -213,7 +213,7 @@ limits.unregister()
 # ## Reading the result
 #
 # * **Stands:** with the rule above the numbers of triplets are the paper's to the last digit (segment 832000, satimage 898200, phishing
-#   487550), and both ends of the path are within two steps of the grid: at the paper's size, one draw, segment 2.7e6 to 4.1 (paper 2.5e6
+#   487550), and both ends of the path are within about two steps of the grid: at the paper's size, one draw, segment 2.7e6 to 4.1 (paper 2.5e6
 #   to 4.2), satimage 1.2e7 to 8.3 (1.0e7 to 8.8), phishing 5.4e3 to 0.22 (5.0e3 to 0.20). So these are the authors' data.
 # * iris agrees up to the draw; its path ends a few steps later than the paper's.
 #

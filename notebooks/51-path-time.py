@@ -91,23 +91,12 @@ def make_problem(X, y, name="none"):
     return ss.Problem(family(X, y, neighbours), ss.SmoothedHinge(gamma))
 
 
-def grid_of(problem):
-    """Lams of the path, and the share of triplets outside the quadratic piece at each solution."""
-    solutions, removable, zero = [], [], []
-    longest = n_lams + 30 if n_lams else 1000  # from lam_max down to the first lam of the grid: far less than 30
-    for solution in ss.path(problem, ratio=ratio, rtol=rtol, tol=tol, screening=(), keep_masks=False, max_lams=longest):
-        margins = problem.terms.margins(solution.x)
-        zero.append(bool((margins > 1.0).any()))
-        removable.append(float(np.mean((margins > 1.0) | (margins < 1.0 - gamma))))
-        solutions.append(solution.lam)
-    start = zero.index(True)
-    stop = start + n_lams if n_lams else None
-    return np.array(solutions[start:stop]), np.array(removable[start:stop])
-
-
 samples = [path_runs.draw(dataset, fraction, seed + draw) for draw in range(draws)]
 problems = [make_problem(*sample) for sample in samples]
-grids = [grid_of(problem) for problem in problems]
+grids = []
+for problem in problems:
+    grid = path_runs.paper_grid(problem, ratio, n_lams, rtol=rtol, tol=tol, screening=("RRPB", "PGB"))
+    grids.append((grid.lams, grid.removable / len(problem)))
 
 for draw, (problem, (lams, removable)) in enumerate(zip(problems, grids, strict=True)):
     print(f"draw {draw}: {problem.terms}")
