@@ -22,6 +22,9 @@ from . import fingerprint, folders, places, worker
 POLL = 0.1
 """Seconds between two looks at a notebook that runs on a worker."""
 
+PATIENCE = 15.0
+"""Seconds it has to end itself when its result is no longer wanted."""
+
 
 @contextmanager
 def connect(address: str, n_workers: int = 1, timeout: float = 10.0) -> Iterator[Any]:
@@ -183,6 +186,7 @@ def _wait(process: subprocess.Popen, dask_worker) -> int:
             task = dask_worker.state.tasks.get(key)
             if task is None or task.state == "cancelled":
                 process.terminate()
+                process.wait(PATIENCE)
             time.sleep(POLL)
     finally:
         if process.poll() is None:
