@@ -248,6 +248,8 @@ print("rows in the comparison:", len(comparison))
 # %% [markdown]
 # ## Reading the result
 #
+# Observed on the embedded sets only; the runs on phishing and segment are in the manifest and were not made.
+#
 # * The ranking before the first iteration is geometry, and stands: GB decays, DGB trails, PGB, RRPB and MGB
 #   coincide.
 # * During the solve PGB and MGB overtake RRPB, which falls back to the wider DGB there. How much that is worth

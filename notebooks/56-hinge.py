@@ -193,7 +193,14 @@ print("rows in the comparison:", len(comparison))
 # %% [markdown]
 # ## Reading the result
 #
-# * With the hinge all triplets but those on the kink can be screened, and the rates are as high as with the smoothed
-#   loss.
+# Observed on segment with k = 20, one draw of 832000 triplets, at the first 30 $\lambda$ (2.8e6 to 1.3e5) of the path; the whole path (run
+# `segment` of the manifest) was not finished.
+#
+# * **Stands:** with the hinge all triplets but those on the kink can be screened, and the rates are as high as with the smoothed
+#   loss: PGB 0.92 before the first iteration, 0.96 in the end. MGB has the same.
+# * **Stands:** the processor time improves substantially, 10.4 s to 2.8 s, 3.7 times, as much in the median for a $\lambda$. On small sets
+#   (iris, the defaults here) it hardly does: 1.1 times.
 # * Times are not the paper's kind of time: it does not say how its gradient method reaches the gap with a kink, and a
 #   plain gradient does not. The baseline here is the same proximal method without screening.
+# * The radius of PGB with the dual point falls with the gap (2e-3, 9e-5, 2e-6 of the norm of the solution at relative gaps of $10^{-4}$,
+#   $10^{-7}$, $10^{-11}$); with 0 or 1 on the kink it is three times as large at both ends.

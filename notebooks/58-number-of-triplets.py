@@ -250,6 +250,8 @@ print("rows in the comparison:", len(comparison))
 # %% [markdown]
 # ## Reading the result
 #
+# Observed on the embedded sets only; the runs on phishing are in the manifest and were not made.
+#
 # * The paper's numbers are for phishing; on other data the curves of the error are other curves. Standard errors over the splits
 #   are drawn, because differences between neighbouring k are often smaller.
 # * Time grows with k, but not with $k^2$: a pass over listed triplets computes 2k distances an instance, each of cost d, and
