@@ -95,6 +95,18 @@ def test_sums(here, diagonal):
                 assert found.fenchel == pytest.approx(wanted.fenchel, rel=1e-6, abs=1e-9)
 
 
+def test_large_elements(here):
+    """Elements of more than 100 kB, which a cluster files away, are not mixed up."""
+    points = RNG.standard_normal((12, 130))
+    terms, whole = ss.ShardedTriplets.from_labels(here, points, Y[:12], 2, 3), ss.Triplets.from_labels(points, Y[:12], 2)
+    for scale in (1e-3, 2e-3):
+        x = scale * np.eye(130)
+        found, wanted = (t.loss_sums(x, ss.SmoothedHinge(0.05)) for t in (terms, whole))
+        assert found.loss == pytest.approx(wanted.loss, rel=1e-10)
+        assert np.linalg.norm(found.adjoint - wanted.adjoint) <= 2.0 * (found.adjoint_error + wanted.adjoint_error)
+        assert np.allclose(terms.margins(x), whole.margins(x), rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("data", ["normal", *ADVERSARIAL])
 @pytest.mark.parametrize("kind", ["full", "diagonal"])
 def test_bounds_of_added_shards(kind, data):

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from functools import partial
 
 import numpy as np
 
@@ -126,7 +127,7 @@ class ShardedTriplets(Terms):
         self._diagonal = diagonal
         self.cone = NonNegativeCone(X.shape[1]) if diagonal else PSDCone(X.shape[1])
         points = self._submit(_shards.center, [X], diagonal=diagonal)[0]
-        shards = self._submit(build, parts, points=points, **options)
+        shards = self._submit(build, parts, [points] * len(parts), **options)
         self._hold(shards, client.gather(self._submit(_shards.ask, shards, method="__len__")))
 
     def _hold(self, shards, lengths):
@@ -228,13 +229,14 @@ class ShardedTriplets(Terms):
     # ------------------------------------------------------------------ traffic
 
     def _submit(self, function, *parts, **common):
-        """Return a future a part of what a pure function makes of it; nothing else is remembered of what it took to make."""
+        """Return a future a part of what a pure function makes of it."""
         if not parts[0]:
             return []
         import dask
 
+        # `common` is not given to map as keywords: it would file a large one under its bare name, for all calls the same
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):  # data in recipes is there on purpose
-            return self._client.map(function, *parts, pure=False, **common)
+            return self._client.map(partial(function, **common), *parts, pure=False)
 
     def _ask(self, method, *arguments, own=()):
         return self._client.gather(self._submit(_shards.ask, self._shards, *own, method=method, arguments=arguments))
