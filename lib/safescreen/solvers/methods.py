@@ -6,8 +6,8 @@ from safescreen.solvers.multipliers import minimize_hinge
 
 __all__ = ["DUAL", "METHODS", "check_method"]
 
-PATIENCE = 60
-"""Sweeps of coordinate descent without a tenfold gain after which Newton's method takes over."""
+PATIENCE, MOST_PATIENCE = 60, 1000
+"""Sweeps of coordinate descent without a tenfold gain after which Newton's method takes over: where its steps are cheap, and anywhere."""
 
 
 def _gradient(reduction, lam, state, limits, alpha, **options):
@@ -37,10 +37,18 @@ def _unshrunk(reduction, lam, state, limits, alpha, **options):
 
 
 def _hybrid(reduction, lam, state, limits, alpha, **options):
-    reached, alpha = minimize_dual(reduction, lam, state, limits, alpha, patience=PATIENCE, **options)
+    reached, alpha = minimize_dual(reduction, lam, state, limits, alpha, patience=_patience(reduction.problem.terms), **options)
     if reached or state.stopped or state.n_iter >= limits.max_iter:
         return reached, alpha
     return _newton(reduction, lam, state, limits, alpha, **options)
+
+
+def _patience(terms):
+    """Return after how many sweeps a Newton step, which factorizes a matrix, is the cheaper way on."""
+    if not getattr(terms, "stored", 0):
+        return PATIENCE
+    factorization, sweep = min(len(terms), *terms.cone.shape) ** 3 / 3.0, 4.0 * terms.stored
+    return int(min(PATIENCE * max(1.0, factorization / sweep), MOST_PATIENCE))
 
 
 METHODS = {"gradient": _gradient, "newton": _newton, "coordinate": _coordinate, "unshrunk": _unshrunk, "hybrid": _hybrid}

@@ -57,6 +57,11 @@ class Samples(Terms):
         return f"<{len(self)} {kind} samples in {self._Z.shape[1]} dimensions>"
 
     @property
+    def stored(self):
+        """How many numbers a pass over all samples reads."""
+        return self._Z.nnz if sparse.issparse(self._Z) else self._Z.size
+
+    @property
     def norms(self):
         """Upper bounds of ``||z_i||``, shape (n,); computed once."""
         if self._norms is None:
