@@ -237,7 +237,7 @@ print("entries of the table that exist and have their shape:", len(table))
 # | support vector machines | `30-svm-problem`, `31-ball-tests-and-expanded-space`, `32-ball-tests-1-and-2`, `33-intersection-test`, `34-choice-of-s-and-smallest-c`, `35-kernels`, `36-dome-test-and-s-form`, `37-equivalences`, `38-approximation-paths`, `39-dynamic-svm` |
 # | similarities in a million dimensions | `40-hdsl-formulation`, `41-frank-wolfe-and-away-steps`, `42-hdsl-cost`, `43-hdsl-forward-directions`, `44-hdsl-generalization` |
 #
-# The experiments: `50` to `58` those of the triplet papers, `60` to `65` of the sample papers, `70` to `72` of the Frank-Wolfe paper. To
+# The experiments: `50` to `58` those of the triplet papers, `59` other people's software, `60` to `65` of the sample papers, `70` to `72` of the Frank-Wolfe paper. To
 # use the library on something else, begin with `01-your-own-data` or `02-with-scikit-learn`.
 #
 # Every `NAME.ipynb` is made from `NAME.py` beside it and committed executed. `claims.yml` lists every
@@ -253,6 +253,8 @@ print("entries of the table that exist and have their shape:", len(table))
 # | try something | `make lab`: JupyterLab with everything installed |
 # | run one on other data | `papermill notebooks/51-path-time.ipynb out.ipynb -p dataset wine` |
 # | run all of them | `make reproduce`, or `safescreen run --profile smoke` and `safescreen report` |
+# | run them on many machines | `safescreen run --profile paper --scheduler tcp://host:8786`, a Dask cluster |
+# | send it to somebody | `make site`: notebooks, results, ledger and reference as linked pages |
 # | check everything | `make test`: unit tests, every notebook compared with its committed outputs |
 # | change a notebook | edit `NAME.py` (or the paired `.ipynb` in JupyterLab), then `make notebooks` |
 # | use the solver | `import safescreen as ss`, as above |
