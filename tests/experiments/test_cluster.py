@@ -40,7 +40,7 @@ def left_over(folder):
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory):
     """Two workers, of which one will be killed."""
-    with small_cluster(tmp_path_factory.mktemp("workers"), 2) as found:
+    with small_cluster(tmp_path_factory.mktemp("workers"), 2, SAFESCREEN_DATA="") as found:
         yield found
 
 
