@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import _cluster
+from ..datasets.store import ENVIRONMENT
 from . import fingerprint, folders, places, worker
 
 POLL = 0.1
@@ -125,12 +126,11 @@ def run_task(task: Mapping[str, Any]) -> tuple[int | None, bytes | str]:
     spec, host = dict(task["spec"]), socket.gethostname()
     if fingerprint.library_hash() != spec["hashes"]["library"]:
         return None, f"worker on {host} has another version of safescreen; install the same on every worker"
-    if task["data"] and Path(task["data"]).is_dir():
-        os.environ["SAFESCREEN_DATA"] = task["data"]
-    missing = fingerprint.data_checksums(spec["data"])[1]
+    with _data_folder(task["data"]):
+        missing = fingerprint.data_checksums(spec["data"])[1]
+        environment = {**dict.fromkeys(worker.THREAD_VARIABLES, "1"), **places.environment(), **task["threads"]}
     if missing:
         return None, f"worker on {host} lacks data: {' '.join(missing)} (there: safescreen data fetch {' '.join(missing)})"
-    environment = {**dict.fromkeys(worker.THREAD_VARIABLES, "1"), **places.environment(), **task["threads"]}
     dask_worker = get_worker()
     scratch = Path(tempfile.mkdtemp(prefix="run-", dir=dask_worker.local_directory))
     try:
@@ -141,6 +141,21 @@ def run_task(task: Mapping[str, Any]) -> tuple[int | None, bytes | str]:
         return _wait(worker.start(scratch, environment), dask_worker), pack(scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+@contextmanager
+def _data_folder(folder: str | None) -> Iterator[None]:
+    """Let this process look for data sets in a folder, if it is here, and then where it did before."""
+    before = os.environ.get(ENVIRONMENT)
+    if folder and Path(folder).is_dir():
+        os.environ[ENVIRONMENT] = folder
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(ENVIRONMENT, None)
+        else:
+            os.environ[ENVIRONMENT] = before
 
 
 def pack(folder: Path) -> bytes:
