@@ -127,7 +127,7 @@ class ShardedTriplets(Terms):
         self._diagonal = diagonal
         self.cone = NonNegativeCone(X.shape[1]) if diagonal else PSDCone(X.shape[1])
         points = self._submit(_shards.center, [X], diagonal=diagonal)[0]
-        shards = self._submit(build, parts, [points] * len(parts), **options)
+        shards = self._spread(partial(build, **options), parts, points)
         self._hold(shards, client.gather(self._submit(_shards.ask, shards, method="__len__")))
 
     def _hold(self, shards, lengths):
@@ -232,11 +232,21 @@ class ShardedTriplets(Terms):
         """Return a future a part of what a pure function makes of it."""
         if not parts[0]:
             return []
-        import dask
-
         # `common` is not given to map as keywords: it would file a large one under its bare name, for all calls the same
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):  # data in recipes is there on purpose
+        with _data_in_recipes():
             return self._client.map(partial(function, **common), *parts, pure=False)
+
+    def _spread(self, build, parts, points):
+        """Return a future a part of what is built of it, the same number on each worker thread; later tasks go where these are.
+
+        Left to itself the scheduler may put all of them where the points are first.
+        """
+        places = [address for address, threads in self._client.nthreads().items() for _ in range(threads)]
+        with _data_in_recipes():
+            return [
+                self._client.submit(build, part, points, workers=[places[n % len(places)]], allow_other_workers=True, pure=False)
+                for n, part in enumerate(parts)
+            ]
 
     def _ask(self, method, *arguments, own=()):
         return self._client.gather(self._submit(_shards.ask, self._shards, *own, method=method, arguments=arguments))
@@ -264,6 +274,13 @@ class GatheredProducts:
     def chunk(self, start, stop):
         """Return ``(values, errors)`` of triplets ``start:stop``."""
         return self._values[start:stop], self._errors[start:stop]
+
+
+def _data_in_recipes():
+    """Return a context without warnings of data in what is submitted: it is there on purpose, to compute lost shards again."""
+    import dask
+
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
 
 
 def add(parts, cone):
