@@ -10,10 +10,11 @@ from scipy import sparse
 class Dense:
     """The problem with all ``A_t`` and all atoms as d x d arrays."""
 
-    def __init__(self, X, triplets, scale, gamma=1.0):
+    def __init__(self, X, triplets, scale, gamma=1.0, weights=None):
         X, triplets = np.asarray(X), np.asarray(triplets)
         x, y, z = (X[triplets[:, c]] for c in range(3))
         self.A, self.scale, self.gamma = np.einsum("ti,tj->tij", x, y - z), scale, gamma
+        self.shares = np.full(len(triplets), 1.0 / len(triplets)) if weights is None else weights / np.sum(weights)
         self.keys, self.atoms = [], []
         for i, j in itertools.combinations(range(X.shape[1]), 2):
             for sign in (1, -1):
@@ -28,11 +29,11 @@ class Dense:
 
     def objective(self, M):
         u, gamma = self.margins(M), self.gamma
-        return np.where(u >= 1, 0.0, np.where(u <= 1 - gamma, 1 - u - gamma / 2, (1 - u) ** 2 / (2 * gamma))).mean()
+        return self.shares @ np.where(u >= 1, 0.0, np.where(u <= 1 - gamma, 1 - u - gamma / 2, (1 - u) ** 2 / (2 * gamma)))
 
     def gradient(self, M):
         slopes = np.clip((1 - self.margins(M)) / self.gamma, 0, 1)
-        return -np.einsum("t,tij->ij", slopes, self.A) / len(self.A)
+        return -np.einsum("t,tij->ij", self.shares * slopes, self.A)
 
     def products(self, M):
         """``<G, B>`` of all atoms."""
@@ -48,7 +49,7 @@ class Dense:
         scores = np.einsum("tij,kij->tk", self.A, self.atoms)
         size = max(1.0, float(np.abs(scores).max()))
         slack = cp.pos(1.0 / size - (scores / size) @ weights)
-        value = cp.sum(cp.huber(slack * size, self.gamma)) / (2 * self.gamma * len(self.A))
+        value = self.shares @ cp.huber(slack * size, self.gamma) / (2 * self.gamma)
         program = cp.Problem(cp.Minimize(value), [cp.sum(weights) == 1])
         program.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
         assert program.status == "optimal"

@@ -51,6 +51,14 @@ def test_training(points, settings):
     assert peak(lambda: solver.fit(X, triplets, judge)) < LIMIT
 
 
+@pytest.mark.parametrize("settings", [{}, {"forward": "exact"}])
+def test_training_with_weights_from_a_similarity(points, settings):
+    X, _, triplets = points
+    solver = hdsl.FrankWolfe(100.0, max_iter=5, **settings)
+    first, weights = solver.fit(X, triplets).similarity_, np.arange(T) % 3
+    assert peak(lambda: solver.fit(X, triplets, weights=weights, start=first)) < LIMIT
+
+
 def test_what_was_learned(points):
     X, _, triplets = points
     similarity = hdsl.FrankWolfe(100.0, max_iter=20).fit(X, triplets).similarity_

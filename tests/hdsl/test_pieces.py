@@ -27,6 +27,18 @@ def test_line_search_is_optimal(seed, T, gamma, size):
     assert mean_loss(u + halved * v, gamma) <= min(mean_loss(u, gamma), mean_loss(u + step * v, gamma) + 1e-6 * size) + 1e-13
 
 
+@pytest.mark.nojit
+@pytest.mark.boundscheck
+@pytest.mark.parametrize("search", [exact, bisection])
+def test_line_search_counts_a_direction_as_often_as_its_weight(search):
+    rng = np.random.default_rng(2)
+    for gamma in (0.2, 1.0):
+        u, v, weights = rng.normal(0.5, 1.0, 30), rng.normal(0.2, 1.0, 30), rng.integers(0, 4, 30)
+        step = search(u, v, 2.0, gamma, weights=weights.astype(float))
+        assert step == pytest.approx(search(np.repeat(u, weights), np.repeat(v, weights), 2.0, gamma), abs=1e-7)
+        assert 0.0 < step < 2.0 and abs(step - search(u, v, 2.0, gamma)) > 1e-3
+
+
 def test_line_search_ends():
     assert exact(np.zeros(2), np.ones(2), 0.25, 1.0) == 0.25 == bisection(np.zeros(2), np.ones(2), 0.25, 1.0)
     assert exact(np.zeros(2), -np.ones(2), 1.0, 1.0) == 0.0

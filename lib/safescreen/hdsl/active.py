@@ -2,7 +2,34 @@
 
 import numpy as np
 
-__all__ = ["ActiveSet"]
+from safescreen.hdsl.similarity import SparseSimilarity
+
+__all__ = ["ActiveSet", "check_start"]
+
+
+def check_start(start, scale):
+    """Return a similarity to start from, of the domain of size `scale`; see :meth:`ActiveSet.of`.
+
+    Raises
+    ------
+    TypeError
+        It is no :class:`SparseSimilarity`.
+    ValueError
+        It has another scale, or is no convex combination of atoms.
+    """
+    if not isinstance(start, SparseSimilarity):
+        raise TypeError(f"start must be a SparseSimilarity, got {type(start).__name__}")
+    if start.scale != scale:
+        raise ValueError(f"start must have the scale {scale:g}, got {start.scale:g}: dataclasses.replace(start, scale={scale:g}) has it")
+    atoms, weights = np.asarray(start.atoms), np.asarray(start.weights)
+    if atoms.ndim != 2 or atoms.shape[1] != 3 or weights.shape != atoms.shape[:1] or not weights.size:
+        raise ValueError(f"start must have atoms of shape (k, 3) and k weights, got {atoms.shape} and {weights.shape}")
+    i, j, sign = atoms.T
+    if atoms.dtype.kind not in "iu" or not ((i >= 0) & (i < j) & (j < start.d) & (np.abs(sign) == 1)).all():
+        raise ValueError(f"start must have atoms (i, j, s) of features i < j below {start.d} and a sign s = -1 or 1")
+    if not (weights > 0.0).all() or not abs(weights.sum() - 1.0) <= 1e-9:
+        raise ValueError(f"start must have positive weights of sum 1, found a smallest of {weights.min():g} and the sum {weights.sum():g}")
+    return start
 
 
 class ActiveSet:
@@ -22,6 +49,17 @@ class ActiveSet:
         self._atoms, self._weights = np.empty((16, 3), dtype=np.int64), np.empty(16)
         self._places, self._uses = {}, {}
         self._append(atom, 1.0)
+
+    @classmethod
+    def of(cls, atoms, weights):
+        """Return the set of given atoms; weights of the same one are added up, and their sum becomes 1."""
+        atoms = [tuple(atom) for atom in np.asarray(atoms).tolist()]
+        active = cls(atoms[0])
+        active._weights[0] = weights[0]
+        for atom, weight in zip(atoms[1:], weights[1:], strict=True):
+            active._add(atom, weight)
+        active.weights[:] /= active.weights.sum()
+        return active
 
     def __len__(self):
         return len(self._places)

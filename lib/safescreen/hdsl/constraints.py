@@ -3,7 +3,7 @@
 import numpy as np
 from scipy import sparse
 
-from safescreen._checks import check_points
+from safescreen._checks import check_points, check_vector
 from safescreen.hdsl import _kernels as kernels
 from safescreen.hdsl.triplets import check_triplets
 from safescreen.terms.indices import number_pairs
@@ -22,21 +22,32 @@ def check_sparse_points(X, name="X"):
 class Constraints:
     """Constraints ``A_t = x_t (y_t - z_t)'`` over points X, and the gradient of their mean loss on demand (HDSL19 section 3.2).
 
-    With slopes ``g_t = -loss'(<A_t, M>)`` and the n x n matrix ``B = sum_t g_t (e_x e_y' - e_x e_z')`` the gradient is
-    ``G = -X'BX/T``. B has one entry for each distinct pair (x, y) or (x, z); only its entries are stored.
+    With slopes ``g_t = -w_t loss'(<A_t, M>)``, weights w_t of mean 1, and the n x n matrix ``B = sum_t g_t (e_x e_y' - e_x e_z')`` the
+    gradient is ``G = -X'BX/T``. B has one entry for each distinct pair (x, y) or (x, z); only its entries are stored.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
     triplets : int array of shape (T, 3)
         Rows (x, y, z): x should be more similar to y than to z.
+    weights : array of shape (T,), optional
+        Not negative, one of them positive; only their ratios count. Constraints of weight 0 are left out.
+    used : int array, optional
+        Features that are needed whether X has entries of them or not.
 
     Attributes
     ----------
     features : int array of shape (m,)
-        Features with a stored entry, and up to two without, which stand for all of those: m <= nnz(X) + 2.
+        Features with a stored entry, those of `used`, and up to two others, which stand for all the rest: m <= nnz(X) + 2 without `used`.
     order : int array of shape (T,)
         Constraints are kept sorted by x; ``order[t]`` is the row of `triplets` of constraint t.
+    factors : array of shape (T,) or None
+        Weights of the constraints divided by their mean; None if all are equal.
+
+    Raises
+    ------
+    ValueError
+        X with less than two features, triplets that are none of its points, weights that are negative or all 0.
 
     Notes
     -----
@@ -50,14 +61,18 @@ class Constraints:
     [1.0]
     """
 
-    def __init__(self, X, triplets):
+    def __init__(self, X, triplets, weights=None, used=()):
         X = check_sparse_points(X)
         self.n, self.d = X.shape
         if self.d < 2:
             raise ValueError(f"X must have at least two features, as atoms pair two of them, got shape {X.shape}")
         index = check_triplets(triplets, self.n)
-        self._compact(X)
-        self._number(index)
+        kept, factors = (None, None) if weights is None else _factors(weights, len(index))
+        self._compact(X, np.asarray(used, dtype=np.int64))
+        self._number(index if kept is None else index[kept])
+        if kept is not None:
+            self.order = kept[self.order]
+        self.factors = None if factors is None else factors[self.order]
         self._overlaps = self._list_overlaps()
         self.column_norms = np.sqrt(np.bincount(self._rows[1], X.data**2, minlength=self.features.size))
         size = self.features.size
@@ -68,8 +83,10 @@ class Constraints:
     def __len__(self):
         return self.order.size
 
-    def _compact(self, X):
+    def _compact(self, X, used):
         present = np.unique(X.indices)
+        if used.size:
+            present = np.union1d(present, used)
         gaps = np.setdiff1d(np.arange(min(self.d, present.size + 2)), present)[:2]
         self.features = np.union1d(present, gaps).astype(np.int64)
         self._absent = int(np.searchsorted(self.features, gaps[0])) if gaps.size else -1
@@ -151,6 +168,20 @@ class Constraints:
         """Fill ``out[k] = p_k' B p_k`` with ``p_k = X(e_i + sign e_j)``, that is ``-T/scale <G, atom k>``."""
         kernels._atom_values(atoms, self.diagonal(), *self._near, *self._columns, self._column, out)
         return out[: len(atoms)]
+
+
+def _factors(weights, T):
+    """Return the rows of positive weight, or None for all, and the weights divided by the mean of these, or None if they are equal."""
+    weights = check_vector(weights, T, "weights", low=0.0)
+    top = weights.max()
+    if not top > 0.0:
+        raise ValueError("weights must hold a positive weight, all are 0")
+    shares = weights / top  # no overflow in the sum
+    positive = shares > 0.0
+    kept = None if positive.all() else np.flatnonzero(positive)
+    if (shares[positive] == 1.0).all():
+        return kept, None
+    return kept, shares * (np.count_nonzero(positive) / shares.sum())
 
 
 def _pointers(sorted_ids, n):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from safescreen._checks import check_scalar
-from safescreen.hdsl.active import ActiveSet
+from safescreen.hdsl.active import ActiveSet, check_start
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import FORWARD, exact
 from safescreen.hdsl.line_search import LINE_SEARCHES
@@ -39,6 +39,8 @@ class Iteration(NamedTuple):
 class FrankWolfe:
     """Minimise ``f(M) = 1/T sum_t loss(<A_t, M>)`` over ``D = conv{scale (e_i +- e_j)(e_i +- e_j)', i < j}`` (HDSL19 problem 4).
 
+    With weights of the constraints ``f(M) = sum_t w_t loss(<A_t, M>) / sum_t w_t``.
+
     Each iteration moves towards the atom of the forward direction or away from an active one, whichever is steeper. The slope of the
     forward direction, ``<G, M - B>``, is the Frank-Wolfe gap. With ``forward="exact"`` and no `batch` it is an upper bound of
     ``f(M) - f*``; otherwise B is one atom of many and the number is a lower bound of the gap: :attr:`gap_`, computed at the end with the
@@ -56,7 +58,8 @@ class FrankWolfe:
     gamma : float > 0
         Width of the quadratic part of the loss, 1 in the paper.
     batch : int, optional
-        Directions use so many constraints, drawn anew in each iteration without replacement; line searches use all.
+        Directions use so many constraints, drawn anew in each iteration without replacement; line searches use all. Weights do not change
+        how they are drawn: with them as factors the mean of the batch is an unbiased estimate of the gradient.
     max_iter : int
     tol : float, optional
         Stop when the exact gap is at most this. With an approximate direction the exact gap is computed when the approximate one
@@ -126,7 +129,7 @@ class FrankWolfe:
         self.patience = check_count(patience, "patience")
         self.random_state, self.progress = random_state, progress
 
-    def fit(self, X, triplets, monitor=None):
+    def fit(self, X, triplets, monitor=None, *, weights=None, start=None):
         """Learn a similarity.
 
         Parameters
@@ -137,18 +140,48 @@ class FrankWolfe:
         monitor : callable, optional
             ``monitor(similarity)`` returns an error, for instance :class:`NeighborError` on validation data; called every `check_every`
             iterations.
+        weights : array of shape (T,), optional
+            Not negative, one of them positive; only their ratios count. An integer stands for so many copies of a constraint, 0 leaves it
+            out.
+        start : SparseSimilarity, optional
+            First iterate, of the same scale and number of features, for instance `similarity_` of another fit; one random atom if left out.
 
         Returns
         -------
         FrankWolfe
             Itself.
 
+        Raises
+        ------
+        TypeError
+            `start` is no :class:`SparseSimilarity`.
+        ValueError
+            Points, triplets or weights that make no problem, `start` of another one, a `batch` of more constraints than have a weight.
+
         Warns
         -----
         ConvergenceWarning
             If `tol` was given and not reached.
+
+        Notes
+        -----
+        Weights cost nothing; a start of k atoms costs O(k T) once, and its features join those the directions look at.
+
+        Examples
+        --------
+        >>> X = np.array([[1.0, 0.0, 1.0], [1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
+        >>> triplets, solver = [[0, 1, 2], [1, 2, 0]], FrankWolfe(2.0, forward="exact", tol=1e-9)
+        >>> plain = solver.fit(X, triplets).similarity_
+        >>> weighted = solver.fit(X, triplets, weights=[1.0, 3.0], start=plain).similarity_
+        >>> plain.margins(X, triplets).round(3).tolist(), weighted.margins(X, triplets).round(3).tolist()
+        ([0.8, 0.6], [0.571, 0.714])
         """
-        run = _Run(self, Constraints(X, triplets), monitor)
+        if start is not None:
+            check_start(start, self.scale)
+        constraints = Constraints(X, triplets, weights, () if start is None else start.features)
+        if start is not None and start.d != constraints.d:
+            raise ValueError(f"start must have the {constraints.d} features of X, got {start.d}")
+        run = _Run(self, constraints, monitor, start)
         try:
             run.loop()
         except KeyboardInterrupt:
@@ -165,18 +198,22 @@ class FrankWolfe:
 class _Run:
     """One training: the iterate as atoms and weights, and its margins u."""
 
-    def __init__(self, settings, constraints, monitor):
+    def __init__(self, settings, constraints, monitor, start=None):
         self.settings, self.constraints, self.monitor = settings, constraints, monitor
-        self.T, self.loss = len(constraints), SmoothedHinge(settings.gamma)
+        self.T, self.factors, self.loss = len(constraints), constraints.factors, SmoothedHinge(settings.gamma)
         if settings.batch is not None and settings.batch > self.T:
-            raise ValueError(f"batch must be at most the number of triplets {self.T}, got {settings.batch}")
+            raise ValueError(f"batch must be at most the number of triplets {self.T} (of positive weight), got {settings.batch}")
         self.rng = np.random.default_rng(settings.random_state)
         self.forward, self.search = FORWARD[settings.forward], LINE_SEARCHES[settings.line_search]
         self.history, self.best, self.best_error, self.stale = [], None, math.inf, 0
         self.converged = self.interrupted = False
         self.scores, self.away_scores, self.values = np.empty(self.T), np.empty(self.T), np.empty(16)
-        first, second = sorted(self.rng.choice(constraints.features.size, 2, replace=False).tolist())
-        self.active = ActiveSet((first, second, int(self.rng.choice((-1, 1)))))
+        if start is None:
+            first, second = sorted(self.rng.choice(constraints.features.size, 2, replace=False).tolist())
+            self.active = ActiveSet((first, second, int(self.rng.choice((-1, 1)))))
+        else:
+            places = np.searchsorted(constraints.features, start.atoms[:, :2])
+            self.active = ActiveSet.of(np.column_stack((places, start.atoms[:, 2])), start.weights)
         self.u = self.margins()
 
     def loop(self):
@@ -212,11 +249,21 @@ class _Run:
 
     def objective(self):
         """Return f(M)."""
-        return float(self.loss.value(self.u).mean())
+        values = self.loss.value(self.u)
+        return float((values if self.factors is None else self.factors * values).mean())
+
+    def slopes(self):
+        """Return ``g_t = -w_t loss'(u_t)``, weights of mean 1."""
+        slopes = self.loss.alpha(self.u)
+        return slopes if self.factors is None else self.factors * slopes
+
+    def line_search(self, change, top):
+        """Return the step in [0, top] along a change of the margins."""
+        return self.search(self.u, change, top, self.settings.gamma, weights=self.factors)
 
     def directions(self):
         """Return the forward atom and its slope, the place of the away atom and its slope, of all constraints or of a batch."""
-        slopes, batch = self.loss.alpha(self.u), self.settings.batch
+        slopes, batch = self.slopes(), self.settings.batch
         if batch is not None:
             drawn = np.zeros(self.T)
             drawn[self.rng.choice(self.T, batch, replace=False, shuffle=False)] = 1.0
@@ -233,33 +280,33 @@ class _Run:
 
     def exact_gap(self):
         """Return ``max over atoms of <G, M - B>``, of all constraints and atoms: an upper bound of ``f(M) - f*``."""
-        slopes = self.loss.alpha(self.u)
+        slopes = self.slopes()
         self.constraints.set_slopes(slopes)
         return (self.settings.scale * exact(self.constraints).value - float(slopes @ self.u)) / self.T
 
     def step(self, direction, gap, place, away_gap):
         """Take the step; return its kind and size."""
-        variant, active, gamma = self.settings.variant, self.active, self.settings.gamma
+        variant, active = self.settings.variant, self.active
         atom, weight = tuple(direction[:3]), float(active.weights[place])
         worst = tuple(active.atoms[place].tolist())
         if variant == "plain" or (variant == "away" and (gap >= away_gap or len(active) == 1)):
             change = self.atom_scores(atom, self.scores)
             change -= self.u
-            size = self.search(self.u, change, 1.0, gamma)
+            size = self.line_search(change, 1.0)
             if size > 0.0:
                 active.forward(atom, size)
             name = "forward"
         elif variant == "away":
             change = np.subtract(self.u, self.atom_scores(worst, self.scores), out=self.scores)
             top = weight / (1.0 - weight)
-            size = self.search(self.u, change, top, gamma)
+            size = self.line_search(change, top)
             name = "drop" if size >= top else "away"
             if size > 0.0:
                 active.away(place, size, name == "drop")
         else:
             change = self.atom_scores(atom, self.scores)
             change -= self.atom_scores(worst, self.away_scores)
-            size = self.search(self.u, change, weight, gamma) if atom != worst else 0.0
+            size = self.line_search(change, weight) if atom != worst else 0.0
             name = "swap" if size >= weight else "pairwise"
             if size > 0.0:
                 active.shift(atom, place, size, name == "swap")

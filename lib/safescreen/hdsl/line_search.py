@@ -1,12 +1,14 @@
 """Minimise the mean loss along a segment: a convex piecewise quadratic of one variable."""
 
+import numpy as np
+
 from safescreen._numba import njit
 
 __all__ = ["LINE_SEARCHES", "bisection", "exact"]
 
 
-def exact(margins, direction, top, gamma):
-    """Return the minimiser over ``[0, top]`` of ``mean loss(margins + step direction)``, exact up to rounding.
+def exact(margins, direction, top, gamma, weights=None):
+    """Return the minimiser over ``[0, top]`` of ``mean w loss(margins + step direction)``, exact up to rounding.
 
     The derivative is continuous, piecewise linear and increasing; Newton's method inside a bracket ends on the right piece.
 
@@ -17,6 +19,8 @@ def exact(margins, direction, top, gamma):
         Largest step.
     gamma : float > 0
         Width of the quadratic part of the smoothed hinge.
+    weights : array of shape (T,), optional
+        Not negative; all equal if left out.
 
     Returns
     -------
@@ -29,14 +33,15 @@ def exact(margins, direction, top, gamma):
 
     Examples
     --------
-    >>> import numpy as np
     >>> round(exact(np.array([0.0, 1.0]), np.array([2.0, -1.0]), 1.0, 1.0), 12)
     0.4
+    >>> round(exact(np.array([0.0, 1.0]), np.array([2.0, -1.0]), 1.0, 1.0, np.array([1.0, 4.0])), 12)
+    0.25
     """
-    return _newton(margins, direction, top, gamma)
+    return _newton(margins, direction, *_strided(weights), top, gamma)
 
 
-def bisection(margins, direction, top, gamma, tol=1e-8):
+def bisection(margins, direction, top, gamma, tol=1e-8, weights=None):
     """Return the minimiser found by halving ``[0, top]`` on the sign of the derivative (HDSL19 section 3.2.2).
 
     Parameters
@@ -48,6 +53,8 @@ def bisection(margins, direction, top, gamma, tol=1e-8):
         Width of the quadratic part of the smoothed hinge.
     tol : float
         Length of the last bracket relative to `top`.
+    weights : array of shape (T,), optional
+        Not negative; all equal if left out.
 
     Returns
     -------
@@ -58,33 +65,40 @@ def bisection(margins, direction, top, gamma, tol=1e-8):
     -----
     Cost O(T log(1/tol)).
     """
-    return _bisection(margins, direction, top, gamma, tol)
+    return _bisection(margins, direction, *_strided(weights), top, gamma, tol)
 
 
 LINE_SEARCHES = {"exact": exact, "bisection": bisection}
 
 
+def _strided(weights):
+    """Return weights and the distance of two of them: a single 1 stands for no weights."""
+    return (np.ones(1), 0) if weights is None else (weights, 1)
+
+
 @njit
-def _slopes(margins, direction, step, gamma):
+def _slopes(margins, direction, weights, stride, step, gamma):
     """Return first and second derivative of the summed loss at `step`."""
     first, second = 0.0, 0.0
     for t in range(margins.size):
         v = direction[t]
         slack = 1.0 - margins[t] - step * v
-        if slack >= gamma:
-            first -= v
-        elif slack > 0.0:
-            first -= slack / gamma * v
-            second += v * v / gamma
+        if slack > 0.0:
+            weight = weights[t * stride]
+            if slack >= gamma:
+                first -= weight * v
+            else:
+                first -= weight * (slack / gamma * v)
+                second += weight * (v * v / gamma)
     return first, second
 
 
 @njit
-def _newton(margins, direction, top, gamma):
+def _newton(margins, direction, weights, stride, top, gamma):
     low, high = 0.0, top
-    if _slopes(margins, direction, top, gamma)[0] <= 0.0:
+    if _slopes(margins, direction, weights, stride, top, gamma)[0] <= 0.0:
         return top
-    first, second = _slopes(margins, direction, 0.0, gamma)
+    first, second = _slopes(margins, direction, weights, stride, 0.0, gamma)
     if first >= 0.0:
         return 0.0
     step = 0.0
@@ -97,7 +111,7 @@ def _newton(margins, direction, top, gamma):
         if new == step or high - low <= 1e-15 * top:
             return new
         step = new
-        first, second = _slopes(margins, direction, step, gamma)
+        first, second = _slopes(margins, direction, weights, stride, step, gamma)
         if first == 0.0:
             return step
         if first < 0.0:
@@ -108,13 +122,13 @@ def _newton(margins, direction, top, gamma):
 
 
 @njit
-def _bisection(margins, direction, top, gamma, tol):
-    if _slopes(margins, direction, top, gamma)[0] <= 0.0:
+def _bisection(margins, direction, weights, stride, top, gamma, tol):
+    if _slopes(margins, direction, weights, stride, top, gamma)[0] <= 0.0:
         return top
     low, high = 0.0, top
     while high - low > tol * top:
         middle = low + 0.5 * (high - low)
-        if _slopes(margins, direction, middle, gamma)[0] <= 0.0:
+        if _slopes(margins, direction, weights, stride, middle, gamma)[0] <= 0.0:
             low = middle
         else:
             high = middle
