@@ -138,6 +138,17 @@ def test_neighbor_error(learned, block_bytes):
     assert found == expected
     dot = np.mean(hdsl.predict_neighbors((X[12:] @ X[:12].T).toarray(), y[:12]) != y[12:])
     assert hdsl.neighbor_error(None, X[:12], y[:12], X[12:], y[12:], block_bytes=block_bytes) == dot
+    weights = np.arange(8.0) ** 2
+    judge = hdsl.NeighborError(X[:12], y[:12], X[12:], y[12:], block_bytes=block_bytes, weights=weights)
+    wrong = hdsl.predict_neighbors((X[12:] @ X[:12].T).toarray(), y[:12]) != y[12:]
+    assert judge(None) == pytest.approx(np.average(wrong, weights=weights)) != dot
+    for bad, text in (
+        (weights[1:], r"weights must have shape \(8,\)"),
+        (-weights, "weights must be at least 0"),
+        (0 * weights, "all are 0"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            hdsl.NeighborError(X[:12], y[:12], X[12:], y[12:], weights=bad)
 
 
 def test_bad_neighbours():

@@ -1,13 +1,17 @@
 """Sparse similarity learning by Frank-Wolfe as an estimator."""
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
-from safescreen.estimators._common import check_classes, check_pairs, check_table
+from safescreen._checks import check_vector
+from safescreen.estimators._common import check_classes, check_pairs, check_table, positive_weights
 from safescreen.hdsl import FrankWolfe, NeighborError, nearest_triplets, predict_neighbors, random_triplets
+from safescreen.hdsl.triplets import check_triplets
 
 __all__ = ["HDSL"]
 
@@ -25,7 +29,7 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
     n_targets, n_impostors : int
         Constraints of each point: its targets of the same class times its impostors of others, the most similar by the dot product.
     triplets : {"nearest", "random"}
-        How they are chosen; "random" draws ``n_targets * n_impostors`` a point.
+        How they are chosen; "random" draws ``n_targets * n_impostors`` a point, uniformly whatever the weights.
     forward : {"heuristic", "exact"}
     variant : {"away", "pairwise", "plain"}
     max_iter : int
@@ -38,6 +42,8 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         Iterations between two looks at that error, and how many without a gain end the training.
     n_neighbors : int
     random_state : int, RandomState or None
+    warm_start : bool
+        Start from the similarity of the last fit, with other atoms for another `scale`, if that had the same number of features.
     callback : callable, optional
         ``callback(similarity)``, every `check_every` iterations; an exception or Ctrl-C in it ends the training.
     verbose : bool
@@ -52,7 +58,8 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         Features that M uses.
     n_iter_ : int
     dual_gap_ : float
-        Exact Frank-Wolfe gap of the last iterate, an upper bound of how far its objective is from the optimum.
+        Exact Frank-Wolfe gap of the last iterate, an upper bound of how far its objective is from the optimum; nan if Ctrl-C ended the
+        training there, which leaves a model.
     history_ : list
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn; no classes after :meth:`fit_triplets`.
@@ -83,6 +90,7 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         check_every=50,
         n_neighbors=3,
         random_state=0,
+        warm_start=False,
         callback=None,
         verbose=False,
     ):
@@ -100,6 +108,7 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         self.check_every = check_every
         self.n_neighbors = n_neighbors
         self.random_state = random_state
+        self.warm_start = warm_start
         self.callback = callback
         self.verbose = verbose
 
@@ -108,13 +117,16 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X, y):
+    def fit(self, X, y, sample_weight=None):
         """Learn the similarity from labels.
 
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, d)
         y : array of shape (n,)
+            Class labels; at least two classes, one of them with two points.
+        sample_weight : array of shape (n,), optional
+            Not negative; a triplet has the weight of its x, a point set aside its own. Points of weight 0 are left out.
 
         Returns
         -------
@@ -124,7 +136,11 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_features=2)
         if self.triplets not in ("nearest", "random"):
             raise ValueError(f"triplets must be 'nearest' or 'random', got {self.triplets!r}")
-        self.classes_ = check_classes(y)
+        check_classes(y)
+        keep, weights = positive_weights(sample_weight, X)
+        if not keep.all():
+            X, y = X[keep], y[keep]
+        self.classes_ = check_classes(y, " with positive weight")
         if self.classes_.size == y.size:
             raise ValueError("y must have a class with at least two points to make triplets, found only singletons: is it an identifier?")
         codes = np.searchsorted(self.classes_, y)
@@ -132,17 +148,19 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         train, monitor = np.arange(X.shape[0]), self.callback
         if self.early_stopping:
             train, held = train_test_split(train, test_size=self.validation_fraction, random_state=seed, stratify=codes)
-            error = NeighborError(X[train], codes[train], X[held], codes[held], self.n_neighbors)
+            shares = None if weights is None else weights[held]
+            error = NeighborError(X[train], codes[train], X[held], codes[held], self.n_neighbors, weights=shares)
             monitor = error if self.callback is None else _Both(error, self.callback)
         if self.triplets == "nearest":
             index = nearest_triplets(X[train], codes[train], self.n_targets, self.n_impostors)
         else:
             index = random_triplets(codes[train], self.n_targets * self.n_impostors, seed)
-        self._fit(X[train], index, seed, monitor if self.early_stopping or monitor is None else _Watching(monitor))
+        weights = None if weights is None else weights[train][index[:, 0]]
+        self._fit(X[train], index, weights, seed, monitor if self.early_stopping or monitor is None else _Watching(monitor))
         self._X, self._codes = X, codes
         return self
 
-    def fit_triplets(self, X, triplets):
+    def fit_triplets(self, X, triplets, triplet_weight=None):
         """Learn the similarity from given triplets; there is no early stopping, and nothing to predict.
 
         Parameters
@@ -150,6 +168,8 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         X : array, data frame or sparse matrix of shape (n, d)
         triplets : int array of shape (T, 3)
             Rows (x, y, z): point x should be more similar to y than to z.
+        triplet_weight : array of shape (T,), optional
+            Not negative, one of them positive.
 
         Returns
         -------
@@ -157,13 +177,17 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         """
         check_table(X)
         X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_features=2)
+        if triplet_weight is not None:
+            triplet_weight = check_vector(triplet_weight, len(check_triplets(triplets, X.shape[0])), "triplet_weight", low=0.0)
+            if not triplet_weight.any():
+                raise ValueError("triplet_weight must hold a positive weight, all are 0")
         for name in ("classes_", "_X", "_codes"):
             self.__dict__.pop(name, None)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._fit(X, triplets, seed, None if self.callback is None else _Watching(self.callback))
+        self._fit(X, triplets, triplet_weight, seed, None if self.callback is None else _Watching(self.callback))
         return self
 
-    def _fit(self, X, index, seed, monitor):
+    def _fit(self, X, index, weights, seed, monitor):
         solver = FrankWolfe(
             self.scale,
             forward=self.forward,
@@ -175,7 +199,9 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
             random_state=seed,
             progress=self.verbose,
         )
-        solver.fit(X, index, monitor)
+        last = getattr(self, "similarity_", None) if self.warm_start else None
+        start = replace(last, scale=solver.scale) if last is not None and last.d == X.shape[1] else None
+        solver.fit(X, index, monitor, weights=weights, start=start)
         self.similarity_, self.history_ = solver.similarity_, solver.history_
         self.components_, self.features_ = self.similarity_.factor(), self.similarity_.features
         self.n_iter_, self.dual_gap_ = solver.n_iter_, solver.gap_

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from safescreen._checks import check_labels
+from safescreen._checks import check_labels, check_vector
 from safescreen.hdsl.triplets import check_count
 
 __all__ = ["NeighborError", "neighbor_error", "predict_neighbors"]
@@ -79,6 +79,8 @@ class NeighborError:
     k : int
     block_bytes : int
         Upper bound of a block of products.
+    weights : array of shape (m,), optional
+        Of the new points, not negative: the error is the weighted mean.
 
     Examples
     --------
@@ -86,13 +88,16 @@ class NeighborError:
     0.0
     """
 
-    def __init__(self, X, y, X_new, y_new, k=3, block_bytes=1 << 26):
+    def __init__(self, X, y, X_new, y_new, k=3, block_bytes=1 << 26, weights=None):
         self.X, self.X_new = X, X_new
         self.y = check_labels(y, np.shape(X)[0])
         self.y_new, self.k = np.asarray(y_new), check_count(k, "k")
         if self.y_new.shape != (np.shape(X_new)[0],):
             raise ValueError(f"y_new must have shape ({np.shape(X_new)[0]},), got {self.y_new.shape}")
         self.block_bytes = block_bytes
+        self.weights = None if weights is None else check_vector(weights, self.y_new.size, "weights", low=0.0)
+        if weights is not None and not self.weights.any():
+            raise ValueError("weights must hold a positive weight, all are 0")
 
     def __call__(self, similarity):
         """Return the error, in [0, 1], of a similarity; None is the dot product."""
@@ -102,11 +107,13 @@ class NeighborError:
             left, right = similarity.transform(left), similarity.transform(right)
             similarity = None
         similarity = _dot if similarity is None else similarity
-        wrong = 0
+        wrong = np.empty(self.y_new.size, dtype=bool)
         for start in range(0, self.y_new.size, step):
             products = similarity(left[start : start + step], right)
-            wrong += int(np.count_nonzero(predict_neighbors(products, self.y, self.k) != self.y_new[start : start + step]))
-        return wrong / self.y_new.size
+            wrong[start : start + step] = predict_neighbors(products, self.y, self.k) != self.y_new[start : start + step]
+        if self.weights is None:
+            return int(np.count_nonzero(wrong)) / self.y_new.size
+        return float(self.weights @ wrong / self.weights.sum())
 
 
 def _dot(X1, X2):

@@ -1,0 +1,91 @@
+"""Weights and warm starts of HDSL."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from safescreen import HDSL, datasets
+from safescreen.hdsl import FrankWolfe, nearest_triplets
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = datasets.load("digits", return_X_y=True)
+    return X[:150] + 1.0, y[:150]
+
+
+def same(one, two):
+    np.testing.assert_array_equal(one.similarity_.atoms, two.similarity_.atoms)
+    np.testing.assert_array_equal(one.similarity_.weights, two.similarity_.weights)
+    assert one.dual_gap_ == two.dual_gap_
+
+
+@pytest.mark.parametrize("options", [{}, {"triplets": "random"}, {"early_stopping": True, "check_every": 10, "patience": 3}])
+def test_points_of_weight_zero_are_left_out_and_equal_weights_change_nothing(digits, options):
+    X, y = digits
+    some = np.arange(y.size) % 3 > 0
+    model, other = (HDSL(20.0, max_iter=60, **options) for _ in range(2))
+    for points in (X, sparse.csr_array(X)):
+        same(model.fit(points, y, sample_weight=0.3 * some), other.fit(points[some], y[some]))
+        np.testing.assert_array_equal(model.predict(points), other.predict(points))
+    same(model.fit(X, y, np.full(y.size, 3.0)), other.fit(X, y))
+
+
+def test_a_triplet_has_the_weight_of_its_anchor(digits):
+    X, y = digits
+    weights = np.random.default_rng(0).exponential(1.0, y.size)
+    model = HDSL(20.0, max_iter=80).fit(X, y, weights)
+    triplets = nearest_triplets(X, y)
+    same(model, HDSL(20.0, max_iter=80).fit_triplets(X, triplets, weights[triplets[:, 0]]))
+    plain = HDSL(20.0, max_iter=80).fit(X, y)
+    assert np.abs((model.get_mahalanobis_matrix() - plain.get_mahalanobis_matrix()).toarray()).max() > 1e-2
+
+
+def test_the_points_set_aside_count_with_their_weights(digits):
+    """Without weights an error is a number of points of those set aside, divided by all of them."""
+    X, y = digits
+    seen, options = [], {"early_stopping": True, "check_every": 10, "max_iter": 40, "callback": lambda similarity: seen.append(similarity)}
+    errors = [row.error for row in HDSL(20.0, **options).fit(X, y).history_ if not np.isnan(row.error)]
+    weights = np.where(y == 3, 50.0, 1.0)
+    heavy = [row.error for row in HDSL(20.0, **options).fit(X, y, weights).history_ if not np.isnan(row.error)]
+    assert len(errors) == len(heavy) == 3 and errors[0] != heavy[0]
+    n_held = round(0.2 * y.size)
+    assert all(round(e * n_held, 9) % 1.0 == 0.0 for e in errors) and any(round(e * n_held, 9) % 1.0 for e in heavy)
+
+
+def test_warm_start_goes_on(digits):
+    X, y = digits
+    tol = 0.02
+    model = HDSL(20.0, forward="exact", tol=tol, warm_start=True)
+    first = model.fit(X, y).similarity_
+    cold = model.n_iter_
+    assert cold > 20 and model.fit(X, y).n_iter_ == 1 and model.dual_gap_ <= tol
+    same(HDSL(20.0, forward="exact", tol=tol).fit(X, y), HDSL(20.0, forward="exact", tol=tol, warm_start=True).fit(X, y))
+    larger = model.set_params(scale=22.0).fit(X, y)
+    assert larger.history_[0].n_atoms == len(first) and larger.similarity_.scale == 22.0
+    triplets = nearest_triplets(X, y)
+    again = FrankWolfe(22.0, forward="exact", tol=tol, max_iter=1000, random_state=1).fit(X, triplets, start=replace(first, scale=22.0))
+    assert larger.n_iter_ == again.n_iter_ < HDSL(22.0, forward="exact", tol=tol).fit(X, y).n_iter_
+    narrow = model.fit(X[:, :40], y)
+    assert narrow.history_[0].n_atoms == 1  # the last similarity has other features
+    same(narrow, HDSL(22.0, forward="exact", tol=tol).fit(X[:, :40], y))
+
+
+def test_errors_name_the_argument(digits):
+    X, y = digits
+    with pytest.raises(ValueError, match="at least two classes with positive weight, got one class"):
+        HDSL().fit(X, y, sample_weight=(y == 1).astype(float))
+    with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
+        HDSL().fit(X, y, sample_weight=-np.ones(y.size))
+    model, triplets = HDSL(max_iter=5), [[0, 10, 1], [1, 11, 0]]
+    for weights, text in (
+        ([1.0], r"triplet_weight must have shape \(2,\)"),
+        ([1.0, -1.0], "triplet_weight must be at least 0"),
+        ([0.0, 0.0], "triplet_weight must hold a positive weight"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            model.fit_triplets(X, triplets, triplet_weight=weights)
+    with pytest.raises(ValueError, match=r"triplets must have shape \(T, 3\)"):
+        model.fit_triplets(X, 5, triplet_weight=[1.0])
