@@ -106,7 +106,7 @@ def test_rounding_bounds_hold(data, diagonal):
         assert abs(values[t] - dot(a, flat)) <= errors[t]
         assert terms.norms[t] >= norm(a)
         assert norm(minus(exact(np.ravel(written[t])), a)) <= written_errors[t]
-    scale = np.linalg.norm(terms._points.norms[index], axis=1) ** 2
+    scale = np.linalg.norm(np.linalg.norm(P - P.mean(axis=0), axis=1)[index], axis=1) ** 2
     assert (terms.norms <= (1.0 + 1e-12) * np.array([float(norm(a)) for a in A]) + 1e-13 * scale).all(), "tight"
     whole = Exact(A, cones[diagonal], 0.05)
     alpha = np.random.default_rng(3).uniform(size=len(terms))

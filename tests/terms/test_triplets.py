@@ -88,6 +88,38 @@ def test_thresholds_travel_with_their_terms(diagonal):
     assert of.terms.threshold == 1.0
 
 
+@metrics
+def test_points_that_appear_more_than_once(diagonal):
+    """They are kept once, and so are the points that screening leaves; the terms are those of the points as they came."""
+    rng = np.random.default_rng(3)
+    few = rng.normal(size=(14, 3))
+    X, y = few[rng.integers(14, size=40)], rng.integers(2, size=40)
+    terms, x = ss.Triplets.from_labels(X, y, 4, diagonal=diagonal), element(3, diagonal)
+    assert len(terms._points.X) == len(np.unique(X, axis=0)) <= 14
+    assert_terms(terms, X, terms.index, x)
+    assert np.array_equal(terms.index, ss.ProductTriplets(X, y, 4, diagonal=diagonal).index)
+    keep = np.isin(terms.index, np.flatnonzero(np.isin(X[:, 0], few[:6, 0]))).all(axis=1)
+    part = terms.select(keep)
+    assert 0 < len(part._points.X) <= 6
+    assert np.array_equal(part.index, terms.index[keep])
+    assert_terms(part, X, part.index, x)
+    again = part.select(np.arange(len(part)) < 2)
+    assert len(again._points.X) < len(part._points.X) or len(part._points.X) <= 4
+    assert_terms(again, X, again.index, x)
+
+
+def assert_terms(terms, X, index, x):
+    A = triplet_elements(X, index, x.ndim == 1)
+    inner = (A * x).reshape(len(A), -1).sum(axis=1)
+    values, errors = terms.inner_products(x).chunk(0, len(terms))
+    written, _ = terms.elements(np.arange(len(terms)))
+    weights = np.arange(1.0, len(terms) + 1)
+    assert np.abs(values - inner).max() <= errors.max() + 1e-12
+    assert np.allclose(written, A, rtol=0.0, atol=1e-12)
+    assert np.allclose(terms.norms, np.linalg.norm(A.reshape(len(A), -1), axis=1), atol=1e-7)
+    assert np.allclose(terms.weighted_sum(weights)[0], np.tensordot(weights, A, 1), rtol=1e-12, atol=1e-9)
+
+
 def test_a_shift_of_the_points_changes_nothing():
     shifted = ss.Triplets(X + 1e6, INDEX)
     assert np.allclose(shifted.margins(np.eye(4)), ss.Triplets(X, INDEX).margins(np.eye(4)), rtol=1e-8, atol=1e-8)

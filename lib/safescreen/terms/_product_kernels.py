@@ -8,6 +8,7 @@ import numpy as np
 
 from safescreen._numba import njit, prange
 from safescreen.terms._product_sums import product_sums
+from safescreen.terms._triplet_kernels import pair_value
 
 UNIT = 2.0**-53
 
@@ -15,22 +16,10 @@ UNIT = 2.0**-53
 @njit
 def row_values(X, Z, i, points, start, stop, out):
     """``out[p - start] = (x_i - x_j)' (z_i - z_j)``, ``j = points[p]``, for p in ``start:stop``."""
-    d = X.shape[1]
-    head = d - d % 4
+    products = np.empty(X.shape[1])
     for p in range(start, stop):
         j = points[p]
-        s0 = 0.0
-        s1 = 0.0
-        s2 = 0.0
-        s3 = 0.0
-        for k in range(0, head, 4):
-            s0 += (X[i, k] - X[j, k]) * (Z[i, k] - Z[j, k])
-            s1 += (X[i, k + 1] - X[j, k + 1]) * (Z[i, k + 1] - Z[j, k + 1])
-            s2 += (X[i, k + 2] - X[j, k + 2]) * (Z[i, k + 2] - Z[j, k + 2])
-            s3 += (X[i, k + 3] - X[j, k + 3]) * (Z[i, k + 3] - Z[j, k + 3])
-        for k in range(head, d):
-            s0 += (X[i, k] - X[j, k]) * (Z[i, k] - Z[j, k])
-        out[p - start] = (s0 + s1) + (s2 + s3)
+        out[p - start] = pair_value(X[i], X[j], Z[i], Z[j], products)
 
 
 @njit

@@ -30,7 +30,7 @@ class PairDifferences(Terms):
 
     def _build(self, X, same_index, other_index, *, diagonal, weights):
         """Set up from two arrays of pairs, shape (T, 2), one row a term."""
-        points = Points(X, diagonal=bool(diagonal))
+        points = Points(X, diagonal=bool(diagonal)).merged()
         (same_pairs, same), (other_pairs, other) = (number_pairs(rows, X.shape[0]) for rows in (same_index, other_index))
         self._set(points, PairTable(points, same_pairs), PairTable(points, other_pairs), same, other, weights)
 
@@ -68,7 +68,7 @@ class PairDifferences(Terms):
         if self._norms is None:
             self._norms = np.empty(len(self))
             p = self._points
-            args = (self._same_pairs.pairs, self._other_pairs.pairs, self._same, self._other, p.diagonal)
+            args = (self._same_pairs.rows, self._other_pairs.rows, self._same, self._other, p.diagonal)
             kernels.term_norms(p.X, p.norms, *args, self._norms)
         return self._norms
 
@@ -78,8 +78,7 @@ class PairDifferences(Terms):
 
     def loss_sums(self, x, loss, alpha=None):
         """Return sums over all terms; O(n d^2 + pairs d + T), no array of length T."""
-        same_values = self._same_pairs.values(x)
-        other_values = self._other_pairs.values(x)
+        same_values, other_values = self._pair_values(x)
         tau = np.atleast_1d(np.asarray(self.threshold, dtype=float))
         farthest = float(np.abs(tau).max(initial=0.0))
         # a margin's error, the rounding of a feasible x included (terms of scale g move by at most g times ||dx||)
@@ -110,6 +109,10 @@ class PairDifferences(Terms):
         fenchel += upper(float(sums[3] + sums[4] * 2.0 * delta + gamma(16) * sums[5]), len(self) + 8)
         return LossSums(sums[0], adjoint, error, fenchel, sums[1], sums[2])
 
+    def _pair_values(self, x):
+        transformed = self._points.transform(x)
+        return [table.values(transformed) for table in (self._same_pairs, self._other_pairs)]
+
     def weighted_sum(self, weights):
         """Return ``(sum_t w_t weights_t a_t, error bound)``; O(T + pairs d + n d^2)."""
         if self.weights is not None:
@@ -130,7 +133,7 @@ class PairDifferences(Terms):
         """
         same, other = self._same[numbers], self._other[numbers]
         X = self._points.X
-        u, v = (X[p.T[0]] - X[p.T[1]] for p in (self._other_pairs.pairs[other], self._same_pairs.pairs[same]))
+        u, v = (X[p.T[0]] - X[p.T[1]] for p in (self._other_pairs.rows[other], self._same_pairs.rows[same]))
         errors = upper(gamma(12) * (self._other_pairs.scales[other] + self._same_pairs.scales[same])) + 1e-300
         if self._points.diagonal:
             return u * u - v * v, errors
@@ -157,7 +160,10 @@ class PairDifferences(Terms):
         other_pairs, other = self._other_pairs.compact(other)
         part = type(self).__new__(type(self))
         weights = None if self.weights is None else self.weights[where]
-        part._assign(self._points, same_pairs, other_pairs, same, other, weights, norms)
+        points = self._points
+        if same_pairs is not self._same_pairs or other_pairs is not self._other_pairs:
+            points, same_pairs, other_pairs = _compact_points(points, same_pairs, other_pairs)
+        part._assign(points, same_pairs, other_pairs, same, other, weights, norms)
         part._length, part._square = self._length, self._square  # bounds of the whole stay bounds of a part
         part.threshold = self.threshold[where] if np.ndim(self.threshold) else self.threshold
         return part
@@ -166,12 +172,12 @@ class PairDifferences(Terms):
         p = self._points
         if p.diagonal:
             adjoint = np.zeros(p.d)
-            kernels.add_squares(p.X, self._other_pairs.pairs, other_weights, 1.0, adjoint)
-            kernels.add_squares(p.X, self._same_pairs.pairs, same_weights, -1.0, adjoint)
+            kernels.add_squares(p.X, self._other_pairs.rows, other_weights, 1.0, adjoint)
+            kernels.add_squares(p.X, self._same_pairs.rows, same_weights, -1.0, adjoint)
         else:
             Y = np.zeros_like(p.X)
-            kernels.add_laplacian(p.X, self._other_pairs.pairs, other_weights, 1.0, Y)
-            kernels.add_laplacian(p.X, self._same_pairs.pairs, same_weights, -1.0, Y)
+            kernels.add_laplacian(p.X, self._other_pairs.rows, other_weights, 1.0, Y)
+            kernels.add_laplacian(p.X, self._same_pairs.rows, same_weights, -1.0, Y)
             adjoint = p.X.T @ Y
             adjoint = 0.5 * (adjoint + adjoint.T)
         return adjoint, self._gram_error(same_weights, other_weights)
@@ -191,7 +197,7 @@ class PairProducts:
 
     def __init__(self, terms, x):
         self._terms = terms
-        self._values = [table.values(x) for table in (terms._same_pairs, terms._other_pairs)]
+        self._values = terms._pair_values(x)
         self._errors = [table.errors(x) for table in (terms._same_pairs, terms._other_pairs)]
 
     def chunk(self, start, stop):
@@ -200,6 +206,17 @@ class PairProducts:
         values, errors = np.empty(same.size), np.empty(same.size)
         kernels.chunk_products(same, other, *self._values, *self._errors, values, errors)
         return values, errors
+
+
+def _compact_points(points, *tables):
+    """Return points and tables without the points that no pair has, if those are a third or more."""
+    used = np.zeros(len(points.X), dtype=np.bool_)
+    for table in tables:
+        used[table.rows] = True
+    if 3 * np.count_nonzero(used) > 2 * len(used):
+        return points, *tables
+    points = points.part(np.flatnonzero(used))
+    return points, *(table.among(points) for table in tables)
 
 
 def _conjugate_slack(delta, loss):

@@ -1,5 +1,7 @@
 """Points and tables of point pairs, the factors that terms share."""
 
+import copy
+
 import numpy as np
 
 from safescreen.rounding import gamma, norm_upper, upper
@@ -13,9 +15,14 @@ class Points:
 
     Attributes
     ----------
-    X : array of shape (n, d)
-    norms : array of shape (n,)
+    X : array of shape (m, d)
+        Centred points; without repetitions once :meth:`merged`.
+    norms : array of shape (m,)
         Upper bounds of the norms of the centred points.
+    n : int
+        How many points there were.
+    rows : int32 array of shape (n,) or None
+        Where each of them is in X; None if X still holds them as they came.
     diagonal : bool
         Whether the metric is a vector of weights.
     """
@@ -27,8 +34,31 @@ class Points:
         if not square.max() < 1e300:  # NaN compares false
             raise ValueError("X must allow squared distances in double precision, found entries whose squares overflow; scale it")
         self.n, self.d = X.shape
+        self.rows = None
         self.diagonal = diagonal
         self.norms = np.sqrt(square) * (1.0 + gamma(self.d + 4)) + 1e-160
+
+    def merged(self):
+        """Return points whose X holds equal points once, or these very ones if fewer than a tenth are repetitions; O(n d)."""
+        first, rows = {}, np.empty(self.n, dtype=np.int32)
+        for i, x in enumerate(self.X):
+            same = first.setdefault(hash(x.tobytes()), i)
+            rows[i] = same if np.array_equal(self.X[same], x) else i
+        return self.part(np.unique(rows), rows) if np.count_nonzero(rows != np.arange(self.n)) >= 0.1 * self.n else self
+
+    def part(self, kept, rows=None):
+        """Return points whose X holds the rows `kept` (increasing numbers) of this X; `rows` overrides where each point is."""
+        part = copy.copy(self)
+        part.X, part.norms = self.X[kept], self.norms[kept]
+        place = np.full(len(self.X), -1, dtype=np.int32)
+        place[kept] = np.arange(len(kept), dtype=np.int32)
+        rows = self.rows if rows is None else rows
+        part.rows = place if rows is None else place[rows]
+        return part
+
+    def transform(self, x):
+        """Return what :meth:`PairTable.values` needs of a metric x: ``X x``, O(n d^2), or x itself if it is a vector."""
+        return x if self.diagonal else self.X @ x
 
 
 class PairTable:
@@ -42,22 +72,21 @@ class PairTable:
     def __init__(self, points, pairs, scales=None):
         self.points = points
         self.pairs = np.ascontiguousarray(pairs, dtype=np.int32)
+        self.rows = self.pairs if points.rows is None else points.rows[self.pairs]
         if scales is None:
             scales = np.empty(len(self.pairs))
-            kernels.pair_scales(points.X, points.norms, self.pairs, scales)
+            kernels.pair_scales(points.X, points.norms, self.rows, scales)
         self.scales = scales
         self.largest = float(scales.max(initial=0.0))
 
     def __len__(self):
         return self.pairs.shape[0]
 
-    def values(self, x):
-        """Return the squared distances of all pairs in the metric x, shape (P,); O(n d^2 + P d), diagonal O(P d)."""
+    def values(self, transformed):
+        """Return the squared distances of all pairs in a metric, from ``points.transform`` of it, shape (P,); O(P d)."""
         out = np.empty(len(self))
-        if self.points.diagonal:
-            kernels.pair_values_diagonal(self.points.X, x, self.pairs, out)
-        else:
-            kernels.pair_values_full(self.points.X, self.points.X @ x, self.pairs, out)
+        kernel = kernels.pair_values_diagonal if self.points.diagonal else kernels.pair_values_full
+        kernel(self.points.X, transformed, self.rows, out)
         return out
 
     def errors(self, x):
@@ -75,10 +104,14 @@ class PairTable:
         numbers -= 1
         return PairTable(self.points, self.pairs[used], self.scales[used]), numbers[ids]
 
+    def among(self, points):
+        """Return this table over a part of its points that has those of all pairs."""
+        return PairTable(points, self.pairs, self.scales)
+
     def proper(self):
         """Return the mask of pairs of two different points; the others are zero, exactly, and bring no rounding errors."""
         return self.pairs[:, 0] != self.pairs[:, 1]
 
     def max_degree(self):
-        """Return the largest number of pairs that any point is in."""
-        return int(np.bincount(self.pairs[self.proper()].ravel(), minlength=1).max())
+        """Return the largest number of pairs that any row of X is in."""
+        return int(np.bincount(self.rows[self.proper()].ravel(), minlength=1).max())

@@ -85,7 +85,7 @@ class Triplets(PairDifferences):
         """
         X = check_points(X)
         lists = labelled_lists(X, y, k)
-        points = Points(X, diagonal=bool(diagonal))
+        points = Points(X, diagonal=bool(diagonal)).merged()
         same = np.empty(lists.n_triplets, dtype=np.int32)
         other = np.empty(lists.n_triplets, dtype=np.int32)
         kernels.fill_products(lists.same_ptr, lists.other_ptr, same, other)
