@@ -47,6 +47,7 @@ class Fold:
         else:
             self.rows, self.norms = features.rows(X[test]), features.norms(X[test])
         self.found = {}  # C: (solutions, dual points, loss sums), one a problem
+        self.ready = set()  # C that have been solved for, as far as was asked
 
     def __len__(self):
         return len(self.found)
@@ -63,6 +64,7 @@ class Fold:
             tol = max(1e-2 * tol, FINEST)
             with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the accuracy asked for has been reached
                 self.found[C] = self._solve_all(C, tol)
+        self.ready.add(C)
 
     def _solve_all(self, C, tol):
         return tuple(zip(*[self._solve(prob, number, C, tol) for number, prob in enumerate(self.setup.problems)], strict=True))

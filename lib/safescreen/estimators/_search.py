@@ -1,8 +1,11 @@
 """The best of a grid of values by cross-validation, without computing the score of those that provably do not have it."""
 
-import numpy as np
+import warnings
 
-__all__ = ["Scores", "search"]
+import numpy as np
+from joblib import Parallel
+
+__all__ = ["Scores", "choose_interrupted", "collect", "search"]
 
 
 class Scores:
@@ -47,20 +50,28 @@ def search(values, scores, solve, bounds=None, stride=8):
     values : array
     scores : Scores
     solve : callable
-        ``solve(wanted)`` gets a boolean array like `scores.solved` and returns an array of that shape with the scores of these.
+        ``solve(wanted)`` gets a boolean array like `scores.solved` and returns two arrays of that shape, scores and where there are some,
+        and whether there are all that are wanted, or Ctrl-C was pressed.
     bounds : callable, optional
         ``bounds(fold, value) -> (low, high)`` from what has been solved; left out, everything is solved, in order.
     stride : int
         With bounds each `stride`-th value comes first, then the middle of each stretch of values that may still win.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        Ctrl-C was pressed; the scores that there are have been filled in.
     """
     n = len(values)
     wanted = np.arange(n) if bounds is None else np.arange(0, n, min(stride, max(1, n // 4)))
     while wanted.size:
         asked = np.zeros(scores.solved.shape, dtype=bool)
         asked[:, wanted] = ~scores.known[:, wanted]
-        found = solve(asked)
-        scores.low[asked] = scores.high[asked] = found[asked]
-        scores.solved |= asked
+        found, done, whole = solve(asked)
+        scores.low[done] = scores.high[done] = found[done]
+        scores.solved |= done
+        if not whole:
+            raise KeyboardInterrupt
         if bounds is None:
             return
         for fold, number in zip(*np.nonzero(~scores.known), strict=True):
@@ -68,6 +79,71 @@ def search(values, scores, solve, bounds=None, stride=8):
             scores.low[fold, number] = max(scores.low[fold, number], low)
             scores.high[fold, number] = min(scores.high[fold, number], high)
         wanted = _middles(np.flatnonzero(scores.can_win() & ~scores.known.all(axis=0)))
+
+
+def collect(tasks, keep, n_jobs=None):
+    """Work on tasks; return whether all came to their end, or Ctrl-C was pressed.
+
+    Parameters
+    ----------
+    tasks : iterable of joblib tasks
+        Each returns what it found and whether it came to its end.
+    keep : callable
+        ``keep(number, found)``, in order.
+    n_jobs : int, optional
+        As in joblib.
+    """
+    results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+    try:
+        for number, (found, whole) in enumerate(results):
+            keep(number, found)
+            if not whole:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # joblib's, of tasks that are not worked on any more
+            results.close()
+        return False
+    return True
+
+
+def choose_interrupted(scores):
+    """Return the number of the best value, its mean score and what it was compared with, from the finished part of a cross-validation.
+
+    Values are compared by the same folds: those with a score in each by all folds, or all values by the folds that are finished,
+    whichever are more scores.
+
+    Parameters
+    ----------
+    scores : array of shape (n_folds, n_values)
+        NaN where there is none.
+
+    Returns
+    -------
+    best : int
+    score : float
+    part : str
+
+    Raises
+    ------
+    KeyboardInterrupt
+        No value has a score in all folds, and no fold has all scores.
+
+    Examples
+    --------
+    >>> choose_interrupted(np.array([[0.5, 0.75, 0.625], [0.5, np.nan, np.nan]]))
+    (1, 0.75, '3 of 3 values in 1 of 2 folds')
+    """
+    known = ~np.isnan(scores)
+    (n_folds, n_values), folds, columns = scores.shape, known.all(axis=1), known.all(axis=0)
+    if folds.sum() * n_values > columns.sum() * n_folds:
+        columns[:] = True
+    else:
+        folds[:] = True
+    if not columns.any():
+        raise KeyboardInterrupt
+    mean = np.where(columns, scores[folds].mean(axis=0), -np.inf)
+    best = int(np.argmax(mean))
+    return best, float(mean[best]), f"{columns.sum()} of {n_values} values in {folds.sum()} of {n_folds} folds"
 
 
 def _middles(numbers):

@@ -1,13 +1,15 @@
 """Support vector classifier that chooses its C by cross-validation along warm, screened paths."""
 
+import warnings
+
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from safescreen.estimators._common import positive_weights
 from safescreen.estimators._folds import Fold
-from safescreen.estimators._search import Scores, search
+from safescreen.estimators._search import Scores, choose_interrupted, collect, search
 from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.svm.paths import check_grid
 
@@ -49,7 +51,7 @@ class SafeSVCCV(SafeSVC):
         The C chosen; of equal scores the smallest.
     Cs_ : array of shape (n_values,)
     scores_ : array of shape (n_folds, n_values)
-        NaN where the score was not needed.
+        NaN where the score was not needed, or missing after Ctrl-C.
     score_bounds_ : array of shape (2, n_folds, n_values)
         What is certain of each score: lower and upper bounds, equal where it is known.
     best_score_ : float
@@ -70,6 +72,10 @@ class SafeSVCCV(SafeSVC):
     Accuracies are those of the exact solutions: where `tol` leaves a validation point undecided the fold is solved further, down to a
     relative gap of 1e-9. So neither the order of the solves nor leaving some out has an influence on the choice. Bounds of validation
     errors over stretches of the regularization are due to Shibagaki, Suzuki, Karasuyama and Takeuchi (NIPS 2015).
+
+    Ctrl-C ends the cross-validation with a warning: C is the best by the scores there are, of values with a score in all folds or of folds
+    with all scores, whichever are more, and all samples are fitted with it. Without either, and in the last fit, Ctrl-C is passed on;
+    `scores_` has been set by then, in the last fit `C_` too.
 
     What it saves depends on grid and data. From 1e-3 to 1e2, on five data sets of 178 to 3000 samples, 3 to 38 % of the solves were left
     out for 26 values and 13 to 49 % for 101; the time changed by -40 to +15 %, and by -13 to -36 %: solves that are warm-started and
@@ -152,6 +158,11 @@ class SafeSVCCV(SafeSVC):
         ------
         ValueError
             As for :class:`SafeSVC`, or a class is missing in the training part of a fold.
+
+        Warns
+        -----
+        RuntimeWarning
+            After Ctrl-C in the cross-validation.
         """
         Cs = _grid(self.Cs)
         X, y = self._check_data(X, y)
@@ -163,18 +174,26 @@ class SafeSVCCV(SafeSVC):
         self.classes_ = np.unique(y)
         splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
         work = _Work([Fold(self, X, y, train, test, full) for train, test in splits], Cs, self._scorer(X, y, splits, full), self.n_jobs)
-        scores = Scores(len(splits), Cs.size)
+        scores, interrupted = Scores(len(splits), Cs.size), False
         certify = self.certify and self.scoring in (None, "accuracy")
         with _bar(self.verbose, scores.low.size) as work.bar:
-            search(Cs, scores, work.solve, (lambda fold, C: work.folds[fold].bounds(C)) if certify else None)
-        best = scores.best()
+            try:
+                search(Cs, scores, work.solve, (lambda fold, C: work.folds[fold].bounds(C)) if certify else None)
+            except KeyboardInterrupt:
+                interrupted = True
         self.Cs_, self.score_bounds_ = Cs, np.array([scores.low, scores.high])
         self.scores_ = np.where(scores.known, scores.low, np.nan)
-        self.certified_out_, self.n_solves_ = ~scores.solved.all(axis=0) & (np.arange(Cs.size) != best), int(scores.solved.sum())
-        self.best_score_ = float(scores.low.mean(axis=0)[best])
-        if self.refit:
-            self._fit(X, y, float(Cs[best]), keep, weights)
+        self.certified_out_, self.n_solves_ = certify & ~scores.solved.all(axis=0) & ~scores.can_win(), int(scores.solved.sum())
+        if interrupted:
+            best, self.best_score_, part = choose_interrupted(self.scores_)
+            text = f"cross-validation interrupted: C={Cs[best]:.6g} is the best of {part}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        else:
+            best = scores.best()
+            self.best_score_ = float(scores.low.mean(axis=0)[best])
         self.C_ = float(Cs[best])
+        if self.refit:
+            self._fit(X, y, self.C_, keep, weights)
         return self
 
     def _scorer(self, X, y, splits, weights):
@@ -202,21 +221,34 @@ class _Work:
         self.folds, self.Cs, self.scorer, self.n_jobs, self.bar = folds, Cs, scorer, n_jobs, None
 
     def solve(self, asked):
-        """Solve each fold for what is asked of it, with C going up; return the scores."""
+        """Solve each fold for what is asked of it, with C going up; return scores, which there are, and whether Ctrl-C was not pressed."""
+        found, done = np.full(asked.shape, np.nan), np.zeros(asked.shape, dtype=bool)
         tasks = (delayed(_advance)(fold, self.Cs[row], self.scorer is None) for fold, row in zip(self.folds, asked, strict=True))
-        self.folds = Parallel(n_jobs=self.n_jobs)(tasks)
-        found = np.full(asked.shape, np.nan)
-        for number, place in zip(*np.nonzero(asked), strict=True):
-            fold, C = self.folds[number], self.Cs[place]
-            found[number, place] = fold.score(C) if self.scorer is None else self.scorer(number, fold, C)
-        self.bar.update(int(asked.sum()))
-        return found
+
+        def keep(number, fold):
+            self.folds[number] = fold
+            self.bar.update(int(asked[number].sum()))
+
+        whole = collect(tasks, keep, self.n_jobs)
+        try:
+            for number, place in zip(*np.nonzero(asked), strict=True):
+                fold, C = self.folds[number], self.Cs[place]
+                if C in fold.ready:
+                    found[number, place] = fold.score(C) if self.scorer is None else self.scorer(number, fold, C)
+                    done[number, place] = True
+        except KeyboardInterrupt:
+            whole = False
+        return found, done, whole
 
 
 def _advance(fold, Cs, sure):
-    for C in Cs:
-        fold.solve(float(C), sure)
-    return fold
+    """Solve a fold for some C; return it, and whether that came to its end or was interrupted."""
+    try:
+        for C in Cs:
+            fold.solve(float(C), sure)
+    except KeyboardInterrupt:
+        return fold, False
+    return fold, True
 
 
 def _bar(verbose, total):

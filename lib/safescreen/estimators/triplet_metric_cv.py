@@ -1,11 +1,14 @@
 """Metric from triplets that chooses its lam by cross-validation along warm, screened paths."""
 
+import warnings
+
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import delayed
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from safescreen._checks import check_vector
+from safescreen.estimators._search import choose_interrupted, collect
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.paths import path
 
@@ -42,10 +45,11 @@ class TripletMetricCV(TripletMetric):
     Attributes
     ----------
     lam_ : float
-        The lam chosen; of equal scores the largest.
+        The lam chosen; of equal scores the largest. What the metric is for, should Ctrl-C end the last path before.
     lams_ : array of shape (n_values,)
         For all points.
     scores_ : array of shape (n_folds, n_values)
+        NaN where missing after Ctrl-C.
     best_score_ : float
         Mean score of the lam chosen.
     components_, n_iter_, dual_gap_, screening_, path_, solution_, classes_, n_features_in_, feature_names_in_
@@ -54,6 +58,12 @@ class TripletMetricCV(TripletMetric):
     See Also
     --------
     TripletMetric : For one lam.
+
+    Notes
+    -----
+    Ctrl-C ends the cross-validation with a warning: lam is the best by the scores there are, of values with a score in all folds or of
+    folds with all scores, whichever are more, and the metric of all points is learned with it. Without either Ctrl-C is passed on;
+    `scores_` has been set by then. In the last path it ends that path, as in :class:`TripletMetric`.
 
     Examples
     --------
@@ -119,6 +129,11 @@ class TripletMetricCV(TripletMetric):
         Returns
         -------
         self
+
+        Warns
+        -----
+        RuntimeWarning
+            After Ctrl-C.
         """
         X, y, keep, weights = self._check_rows(X, y, sample_weight)
         full = np.where(keep, 1.0, 0.0)
@@ -128,19 +143,30 @@ class TripletMetricCV(TripletMetric):
         scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
         splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
         tasks = (delayed(_fold)(self, X, y, full, train, test, lams, scorer) for train, test in splits)
-        scores = Parallel(n_jobs=self.n_jobs, return_as="generator")(tasks)
-        self.scores_ = np.array(list(_bar(scores, len(splits), self.verbose)))
-        mean = self.scores_.mean(axis=0)
-        best = int(np.argmax(mean))
-        self.best_score_ = float(mean[best])
+        self.scores_ = np.full((len(splits), _size(lams)), np.nan)
+        with _bar(self.verbose, len(splits)) as bar:
+
+            def keep_scores(number, found):
+                self.scores_[number, : len(found)] = found
+                bar.update()
+
+            whole = collect(tasks, keep_scores, self.n_jobs)
+        if whole:
+            mean, part = self.scores_.mean(axis=0), None
+            best = int(np.argmax(mean))
+            self.best_score_ = float(mean[best])
+        else:
+            best, self.best_score_, part = choose_interrupted(self.scores_)
         X, y = X[keep], y[keep]
         prob = self._problem(self._terms(X, y, weights))
         self.lams_ = _for_problem(lams, prob)
+        self.lam_ = float(self.lams_[best])
+        if part is not None:
+            text = f"cross-validation interrupted: lam={self.lam_:.6g} is the best of {part}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
         if self.refit:
             self._come_down(prob, self.lams_[: best + 1])
             self._classifier = self._neighbours(X, y)
-        else:
-            self.lam_ = float(self.lams_[best])
         return self
 
     def fit_triplets(self, X, triplets, triplet_weight=None):
@@ -149,7 +175,7 @@ class TripletMetricCV(TripletMetric):
 
 
 def _fold(model, X, y, weights, train, test, lams, scorer):
-    """Return the scores along the path of one fold."""
+    """Return the scores along the path of one fold, and whether that came to its end or was interrupted."""
     names = TripletMetric().get_params()
     settings = {name: value for name, value in model.get_params(deep=False).items() if name in names}
     part = TripletMetric(**{**settings, "callback": None, "verbose": False})
@@ -158,15 +184,17 @@ def _fold(model, X, y, weights, train, test, lams, scorer):
         inner = weights[train]
     part.classes_, part.n_features_in_ = np.unique(y[train]), X.shape[1]
     prob = part._problem(part._terms(X[train], y[train], inner))
-    solutions = path(prob, _for_problem(lams, prob), keep_masks=False, **part._limits())
-    if solutions.stop_reason == "interrupted":
-        raise KeyboardInterrupt
     options, scores = {} if inner is None else {"sample_weight": weights[test]}, []
-    for solution in solutions:
+
+    def judge(solution):
         part._keep(solution)
         part._classifier = part._neighbours(X[train], y[train])
         scores.append(float(part.score(X[test], y[test], **options) if scorer is None else scorer(part, X[test], y[test], **options)))
-    return scores
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "path interrupted", RuntimeWarning)  # fit says what became of it
+        solutions = path(prob, _for_problem(lams, prob), keep_masks=False, callback=judge, **part._limits())
+    return scores, solutions.stop_reason != "interrupted"
 
 
 def _grid(lams):
@@ -180,6 +208,10 @@ def _grid(lams):
     return (np.geomspace(1.0, 1e-4, int(lams)),)
 
 
+def _size(lams):
+    return len(lams[0] if isinstance(lams, tuple) else lams)
+
+
 def _for_problem(lams, prob):
     """Return the values of lam for a problem."""
     if not isinstance(lams, tuple):
@@ -188,7 +220,7 @@ def _for_problem(lams, prob):
     return lams[0] * (largest if 0.0 < largest < np.inf else 1.0)
 
 
-def _bar(scores, total, verbose):
+def _bar(verbose, total):
     from tqdm import tqdm
 
-    return tqdm(scores, desc="TripletMetricCV", total=total, unit="fold", disable=None if verbose else True)
+    return tqdm(desc="TripletMetricCV", total=total, unit="fold", disable=None if verbose else True)
