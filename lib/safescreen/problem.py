@@ -177,12 +177,12 @@ class Problem:
         plus, minus = cone.split(H)
         x_alpha = plus / lam
         x_norm, minus_norm = cone.norm_upper(x), cone.norm_upper(minus)
-        H_error = sums.adjoint_error + self._linear_error
-        if self.linear is not None:
-            H_error += 2.0 * UNIT * cone.magnitude(H)  # of the sum: each number of it is rounded once
+        H_error, plus_size = sums.adjoint_error + self._linear_error, cone.magnitude(plus)
+        if self.linear is not None:  # the sum: each number of it is rounded once
+            H_error += 2.0 * UNIT * (plus_size if plus is H else cone.magnitude(H))
         split_error = cone.split_error(H)
         x_error = cone.feasible_error(x)
-        difference_error = 4.0 * UNIT * (cone.magnitude(x) + cone.magnitude(plus) / lam)
+        difference_error = 4.0 * UNIT * (cone.magnitude(x) + plus_size / lam)
         D = cone.norm_upper(x - x_alpha)
         moved = upper(H_error + split_error + lam * (x_error + difference_error), 8)
         allowance = moved * D + moved * moved / lam + split_error * x_norm + x_error * minus_norm

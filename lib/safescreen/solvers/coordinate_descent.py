@@ -23,15 +23,13 @@ def minimize_dual(
     """
     problem, smooth = reduction.problem, reduction.problem.loss.smoothing > 0.0
     alpha = _start(problem, state.x, lam) if alpha is None else np.array(reduction.restrict(alpha))
-    tolerance, best, kept, seed, given_up, e = 1.0, None, alpha, 1, False, None
+    tolerance, best, kept, seed, given_up = 1.0, None, alpha, 1, False
     if smooth:
         e = problem.evaluate(state.x, lam)
-        H = e.H
+    else:
+        e = problem.evaluate((1.0 / lam) * _dual_sum(problem, alpha), lam, alpha)
+    H = e.H
     while True:
-        if e is None:
-            H = problem.terms.weighted_sum(alpha)[0]
-            H = H if problem.linear is None else problem.linear + H
-            e = problem.evaluate((1.0 / lam) * H, lam, None if smooth else alpha)
         state.record(reduction, e, callback)
         if best is None or e.gap < best.gap:
             best, kept = e, alpha.copy()
@@ -40,17 +38,23 @@ def minimize_dual(
         if screen is not None and best.gap < 0.3 * reduction.tried:
             full = reduction.expand(alpha)
             if screen(best):
-                alpha, problem, e, best = np.array(reduction.restrict(full)), reduction.problem, None, None
-                continue
+                alpha, problem, best = np.array(reduction.restrict(full)), reduction.problem, None
+                H = _dual_sum(problem, alpha)
         sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
-        H, spread, done, seed = problem.terms.sweep(alpha, H if smooth else e.H, lam, problem.loss, tolerance, sweeps, seed, shrinking)
+        H, spread, done, seed = problem.terms.sweep(alpha, H, lam, problem.loss, tolerance, sweeps, seed, shrinking)
         state.n_iter += done
         if done < sweeps:
             tolerance = 0.1 * min(tolerance, spread)
         given_up = tolerance < 1e-16 or (patience is not None and done == sweeps)
         e = problem.evaluate((1.0 / lam) * H, lam, None if smooth else alpha)
+        H = H if smooth else e.H
     state.evaluation, state.x = best, best.x
     return limits.reached(best.gap, best.primal), None if smooth else reduction.expand(kept)
+
+
+def _dual_sum(problem, alpha):
+    total = problem.terms.weighted_sum(alpha)[0]
+    return total if problem.linear is None else problem.linear + total
 
 
 def _start(problem, x, lam):
