@@ -63,7 +63,8 @@ class TripletMetricCV(TripletMetric):
     -----
     Ctrl-C ends the cross-validation with a warning: lam is the best by the scores there are, of values with a score in all folds or of
     folds with all scores, whichever are more, and the metric of all points is learned with it. Without either Ctrl-C is passed on;
-    `scores_` has been set by then. In the last path it ends that path, as in :class:`TripletMetric`.
+    `scores_` has been set by then. Folds in processes of their own count when they are finished. In the last path it ends that path, as in
+    :class:`TripletMetric`.
 
     Examples
     --------
