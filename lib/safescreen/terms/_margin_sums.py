@@ -63,7 +63,7 @@ def _sums(margins, errors, tau, tau_step, w, w_step, g, width, cap, has_linear_r
             mean = 0.5 * g * (best + a)
             phi = max((best - a) * (slack - mean), 0.0)
             phi += abs(best - a) * (2.0 * delta + 32.0 * UNIT * (size + mean))
-            error += phi + (delta if g == 0.0 else error)
+            error += phi if g == 0.0 else phi + error  # away from the kink the hinge's slack is of one sign, and phi has its rounding
         else:
             alpha[t] = best
         loss += weight * best * (slack - 0.5 * g * best)
