@@ -181,15 +181,18 @@ def _run(options) -> int:
 def _list(options) -> int:
     from .experiments.runner import plan
 
-    manifest, outputs = _load(options)
+    (manifest, outputs), total = _load(options), {}
     for experiment in manifest:
         claims = f"  ({', '.join(experiment.claims)})" if experiment.claims else ""
         print(f"{experiment.name}  {experiment.title}{claims}")
         for name, profile in experiment.profiles.items():
             if options.profile in (None, name):
                 print(f"  {name}: about {profile.seconds:g} s, {profile.memory_mb:g} MB")
+                total[name] = total.get(name, 0.0) + profile.seconds
                 for item in plan(manifest, profile.runs, name, outputs):
                     print(f"    {item.run}  {item.status}")
+    for name, seconds in total.items():
+        print(f"{name}, one after the other with all data: about {seconds / 60:.0f} minutes")
     return 0
 
 
