@@ -10,6 +10,7 @@ PY := .venv/bin/python
 PYTHON ?= python3 python3.13 python3.12 python3.11
 PROFILE ?= laptop
 JOBS ?= 1
+LAB ?=
 
 .PHONY: help install reproduce test lab notebooks site bench data lint clean
 
@@ -52,8 +53,8 @@ test: install ## run all tests and notebooks, then the marked ones without the c
 	echo "Once more with checked indices:"; \
 	NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -q tests -m boundscheck || [ $$? -eq 5 ]
 
-lab: install ## open the notebooks in JupyterLab
-	@$(IN) $(PY) -m jupyterlab notebooks
+lab: install ## open the book in JupyterLab (LAB="--no-browser --port 8889", or whatever else it understands)
+	@$(IN) $(PY) -m jupyterlab $(LAB) notebooks/00-start-here.ipynb
 
 notebooks: install ## write the .ipynb files anew from their .py sources, and execute them
 	@$(IN) $(PY) -m safescreen notebooks
