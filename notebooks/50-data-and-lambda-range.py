@@ -14,14 +14,14 @@
 #
 # | name | meaning | paper |
 # |---|---|---|
-# | `names` | data sets | ten |
+# | `dataset` | data sets, with commas between them | ten |
 # | `fraction`, `draws`, `seed` | share of the instances drawn at random, how often, and the seed | 0.9, 5 |
 # | `gamma`, `ratio` | width of the smoothed hinge; $\lambda_t/\lambda_{t-1}$ | 0.05, 0.9 |
 # | `rtol` | duality gap relative to the objective | "$10^{-6}$" |
 # | `n_components` | principal components kept, 0: all features | 16 (a9a), 32 (mnist), by an autoencoder |
 
 # %% tags=["parameters"]
-names = "iris"
+dataset = "iris"
 fraction = 0.9
 draws = 2
 seed = 0
@@ -48,7 +48,7 @@ from safescreen.experiments import Recorder, path_runs
 record = Recorder(output_dir)
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
-chosen = [name.strip() for name in names.split(",")]
+chosen = [name.strip() for name in dataset.split(",")]
 
 # %% [markdown]
 # The numbers printed in the paper: dimension, instances, classes, k (0: all), triplets, largest and smallest $\lambda$.

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from safescreen import datasets
 from safescreen.cli import main
 from safescreen.experiments import folders, runner
 
@@ -23,6 +24,13 @@ def test_every_run_of_every_profile_is_possible(manifest, tmp_path):
         for profile, body in experiment.profiles.items():
             plans = runner.plan(manifest, body.runs, profile, tmp_path)
             assert len({item.hashes["key"] for item in plans}) == len(body.runs) > 0
+
+
+@pytest.mark.parametrize("profile", ["smoke", "laptop"])
+def test_embedded_data_are_all_that_the_smaller_profiles_need(manifest, profile):
+    for experiment in manifest:
+        for run in experiment.profiles[profile].runs if profile in experiment.profiles else ():
+            assert all(datasets.info(name).embedded for name in experiment.data_of(run)), run
 
 
 @pytest.mark.parametrize("name", NAMES)
