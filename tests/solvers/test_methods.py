@@ -1,5 +1,7 @@
 """Solvers of samples: every method finds the optimum, with and without screening, for any loss, weights, thresholds, linear term."""
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -163,6 +165,9 @@ def test_methods_are_named_in_errors():
     blocks = ss.Problem(ss.ProductTriplets(of.X, of.y), ss.SmoothedHinge(0.05))
     with pytest.raises(ValueError, match="BT2 needs single terms, ProductTriplets has blocks of them"):
         ss.solve(blocks, 1.0, screening=("BT2",))
+    for name in ("GB+halfspace", "MGB&PGB"):
+        with pytest.raises(ValueError, match=f"ProductTriplets take one ball at a time and the sphere rule, got '{re.escape(name)}'"):
+            ss.solve(blocks, 1.0, screening=(name,))
 
 
 def test_paths_ask_for_the_next_lam():

@@ -57,6 +57,8 @@ def parse_screening(screening, prob):
         rule = rule or "sphere"
         if rule not in RULES:
             raise ValueError(f"screening: unknown rule {rule!r}, the known ones are {', '.join(RULES)}")
+        if not prob.terms.explicit and (rule != "sphere" or len(spheres) > 1):
+            raise ValueError(f"screening: {type(prob.terms).__name__} take one ball at a time and the sphere rule, got {name!r}")
         tests.append(Test(tuple(SPHERES[sphere] for sphere in spheres), rule))
     return tests
 
@@ -126,7 +128,8 @@ class Reduction:
     def apply(self, *balls, rule="sphere"):
         """Screen the terms that are left with one ball, or with the points of two; return whether the problem changed."""
         if not self.explicit:
-            return bool(sum(self._apply_blocks(ball) for ball in balls))
+            (ball,) = balls
+            return self._apply_blocks(ball)
         found = RULES[rule](self.problem, *balls) if len(balls) == 1 else intersection(self.problem, *balls)
         here = self.status if self._ids is None else self.status[self._ids]
         new_L, new_R, n_decided = _merge(here, found.in_L, found.in_R)
