@@ -43,7 +43,7 @@ class Points:
         first, rows = {}, np.empty(self.n, dtype=np.int32)
         for i, x in enumerate(self.X):
             same = first.setdefault(hash(x.tobytes()), i)
-            rows[i] = same if np.array_equal(self.X[same], x) else i
+            rows[i] = same if same < i and np.array_equal(self.X[same], x) else i
         return self.part(np.unique(rows), rows) if np.count_nonzero(rows != np.arange(self.n)) >= 0.1 * self.n else self
 
     def part(self, kept, rows=None):
