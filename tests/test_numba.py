@@ -1,5 +1,9 @@
 """The code generator keeps conditional stores, and refuses fastmath."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -29,3 +33,11 @@ def test_conditional_stores_survive_vectorization(size, clear):
 def test_fastmath_is_refused():
     with pytest.raises(ValueError, match="fastmath"):
         njit(fastmath=True)
+
+
+@pytest.mark.parametrize("first", ["numba", "safescreen"])
+def test_cache_is_named_by_the_sources_whoever_is_imported_first(first, tmp_path):
+    code = f"import {first}, numba; from safescreen._numba import source_hash; print(numba.config.CACHE_DIR.find(source_hash()[:20]))"
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | {"XDG_CACHE_HOME": str(tmp_path)}
+    shown = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+    assert int(shown) > 0

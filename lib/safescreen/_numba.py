@@ -2,7 +2,8 @@
 
 numba's own cache key is the file a kernel is written in; editing a kernel that another file inlines
 would leave the caller stale. The cache folder is therefore named by a hash of every source file of
-this package that kernels can depend on, and by numba's version, and is chosen before numba is imported.
+this package that kernels can depend on, and by numba's version, and is chosen before the first kernel is
+declared; ``NUMBA_CACHE_DIR`` in the environment overrules it.
 
 AVX-512 code is not generated: with numba 0.68 (LLVM 22) on processors of the ``znver4`` and ``znver5`` kind, a loop that stores to two
 arrays under a condition on one of them loses some of the stores once it is vectorized (a fault of LLVM's, known from other languages
@@ -52,12 +53,13 @@ def _features():
 
 
 FEATURES = _features()
-if "numba" not in sys.modules:
-    os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache_folder()))
+os.environ.setdefault("NUMBA_CACHE_DIR", str(_cache_folder()))
 
 import numba  # noqa: E402  (the cache folder and the features have to be known first)
 from numba import prange  # noqa: E402
 
+if not numba.config.CACHE_DIR:  # the same; looked up where a kernel is declared
+    numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
 if numba.config.CPU_FEATURES is None and FEATURES is not None:
     numba.config.CPU_FEATURES = FEATURES  # numba was imported before this package; read at its first compilation
 
