@@ -172,10 +172,13 @@ def test_threads_are_shared_out(monkeypatch):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
-def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book):
+@pytest.mark.parametrize(
+    ("options", "hint"), [((), "To go on: safescreen run"), (("--force",), "With --force the same command does all of it again; left: tiny/b")]
+)
+def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book, options, hint):
     marker = book.folder / "started"
     book.runs(a={"n": 2}, b={"mode": "wait", "marker": str(marker)})
-    command = [sys.executable, "-m", "safescreen", "run", "--profile", "smoke", *book.options]
+    command = [sys.executable, "-m", "safescreen", "run", "--profile", "smoke", *options, *book.options]
     library = os.pathsep.join(path for path in sys.path if path)
     process = subprocess.Popen(
         command,
@@ -189,7 +192,7 @@ def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book):
     process.send_signal(signal.SIGINT)
     printed, errors = process.communicate()
     assert process.returncode == 130, errors
-    assert "Interrupted: 1 done, 1 left; what is finished is kept. To go on: safescreen run" in printed
+    assert f"Interrupted: 1 done, 1 left; what is finished is kept. {hint}" in printed
     assert statuses(book) == {"a": "complete", "b": "not run"}
     assert sorted(path.name for path in (book.outputs / "smoke" / "tiny").iterdir()) == ["a"]
 

@@ -162,7 +162,7 @@ def run_all(
             tqdm.write(f"{item.run}: data missing: {names} (try: safescreen data fetch {names})")
         else:
             todo.append(item)
-    interrupted = False
+    left, interrupted = [str(item.run) for item in todo], False
     with _terminated_like_interrupted(), tqdm(total=len(todo), unit="run", disable=None) as bar:
         try:
             if jobs > 1 and len(todo) > 1:
@@ -174,6 +174,7 @@ def run_all(
             with closing(execution) as ended:
                 for item, failure in ended:
                     counts["failed" if failure else "done"] += 1
+                    left.remove(str(item.run))
                     tqdm.write(_line(item, failure))
                     bar.update()
         except KeyboardInterrupt:
@@ -181,8 +182,8 @@ def run_all(
     summary = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
     if interrupted:
         summary = summary or "nothing done"
-        print(f"Interrupted: {summary}, {len(todo) - counts['done'] - counts['failed']} left; ", end="")
-        print(f"what is finished is kept. To go on: {command}", flush=True)
+        again = f"With --force the same command does all of it again; left: {' '.join(left)}" if force else f"To go on: {command}"
+        print(f"Interrupted: {summary}, {len(left)} left; what is finished is kept. {again}", flush=True)
         return 130
     print(f"{summary or 'nothing to do'}. Results: {places.shown(outputs / profile)}", flush=True)
     return int(counts["failed"] > 0 or (data_required and counts["data missing"] > 0))
