@@ -201,5 +201,16 @@ def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book, options, hin
     assert code == 0 and "1 done, 1 unchanged" in printed
 
 
+def test_interrupted_force_names_what_is_left(book, monkeypatch):
+    def _stopped(todo, *_):
+        yield todo[0], None
+        raise KeyboardInterrupt
+
+    book.runs(a={"n": 2}, b={"n": 1})
+    monkeypatch.setattr(runner, "_execute", _stopped)
+    code, printed = run(book, "--force")
+    assert code == 130 and "1 left; what is finished is kept. With --force the same command does all of it again; left: tiny/b" in printed
+
+
 def test_default_folder_is_the_checkout():
     assert (notebooks_folder() / "experiments.yml").is_file()
