@@ -1,0 +1,55 @@
+"""Notebook 01 on files of other people: it needs no luck with the data, and says what is wrong with them."""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+
+from safescreen.experiments.notebooks import read_source
+
+RNG = np.random.default_rng(0)
+GOOD = pd.DataFrame(RNG.normal(size=(80, 4)), columns=list("abcd")).assign(kind=np.repeat(["x", "y"], 40))
+MIXED = pd.DataFrame({"a": np.arange(40.0), "kind": ["x", "y"] * 20})  # both neighbours of each row are of the other class
+
+
+def run(folder, table, path, cells=None, **parameters):
+    """Run the first code cells of the notebook in a new namespace."""
+    file = path / "own.csv"
+    if table is not None:
+        table.to_csv(file, index=False)
+    names = {"file": str(file), "label": "kind", **parameters}
+    code = [cell for cell in read_source(folder, "01-your-own-data").cells if cell.cell_type == "code"][:cells]
+    space = {}
+    with matplotlib.rc_context({"backend": "agg"}):
+        for cell in code:
+            exec(cell.source, space)
+            if "parameters" in cell.metadata.get("tags", ()):
+                assert set(names) <= set(space)
+                space.update(names)
+    return space
+
+
+def test_noise_and_a_constant_column(folder, tmp_path, capsys):
+    space = run(folder, GOOD.assign(same=1.0, number=range(80)), tmp_path, drop="number, ")
+    assert space["names"] == ["a", "b", "c", "d", "same"]
+    assert "error on the rows set aside" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("table", "parameters", "message"),
+    [
+        (None, {}, "file: no file .* write its whole path"),
+        (GOOD.head(0), {}, "file: it has no rows"),
+        (GOOD, {"label": "sort"}, "label: no column 'sort' in the file, it has a, b, c, d, kind$"),
+        (GOOD, {"drop": "e"}, "drop: no column 'e' in the file, it has a, b, c, d, kind$"),
+        (GOOD.rename(columns={"a": "a;b"})[["a;b"]], {}, "separated by commas"),
+        (GOOD.assign(word="red"), {}, "not numbers, encode them or name them in drop: word"),
+        (GOOD.mask(GOOD["a"] > 1.0), {}, "these columns have gaps, fill them or drop the rows: a, b, c, d, kind"),
+        (GOOD.head(40), {}, "label: 'kind' has the one class 'x'"),
+        (GOOD.head(41), {}, "classes of 'kind' with a single row, join them with others or drop them: 'y'"),
+        (MIXED, {"k": 1}, "in no direction are rows farther from other classes than from their own: try another k"),
+    ],
+)
+def test_mistakes(folder, tmp_path, table, parameters, message):
+    with pytest.raises((ValueError, FileNotFoundError), match=message):
+        run(folder, table, tmp_path, 5, **parameters)
