@@ -221,24 +221,27 @@ print("entries of the table that exist and have their shape:", len(table))
 # | notebooks | what they are | the model |
 # |---|---|---|
 # | `0x` | this one; your own data; with scikit-learn | |
-# | `1x` to `4x` | a theorem each: claim, derivation, check, picture, counter-example | `11-gradient-bound` |
-# | `5x` to `8x` | an experiment of a paper each, our numbers beside the paper's | `51-path-time` |
-# | `9x` | what has been run, and the ledger of claims | `90-report` |
+# | `1x` to `4x` | a theorem each: claim, derivation, check, picture, counter-example | [`11-gradient-bound`](11-gradient-bound.ipynb) |
+# | `5x` to `8x` | an experiment of a paper each, our numbers beside the paper's | [`51-path-time`](51-path-time.ipynb) |
+# | `9x` | what has been run, and the ledger of claims | [`90-report`](90-report.ipynb) |
 #
-# The theorem notebooks, in an order to read them in:
+# All of them, in an order to read them in:
 #
 # | | |
 # |---|---|
-# | the problem | `10-problem-and-duality`, `26-one-problem-three-cones` |
-# | where the solution is | `11-gradient-bound`, `12-projected-gradient-bound`, `13-duality-gap-bounds`, `14-path-bounds`, `15-relations-between-spheres`, `28-midpoint-gap-bound` |
-# | what that says of a term | `16-sphere-rule`, `17-semidefinite-rule`, `18-linear-rule`, `19-two-balls`, `21-diagonal-metrics` |
-# | along the path | `20-ranges`, `23-algorithms` |
-# | other losses and terms, many terms, rounding | `22-other-losses-and-terms`, `25-product-triplets`, `24-floating-point` |
-# | support vector machines | `30-svm-problem`, `31-ball-tests-and-expanded-space`, `32-ball-tests-1-and-2`, `33-intersection-test`, `34-choice-of-s-and-smallest-c`, `35-kernels`, `36-dome-test-and-s-form`, `37-equivalences`, `38-approximation-paths`, `39-dynamic-svm` |
-# | similarities in a million dimensions | `40-hdsl-formulation`, `41-frank-wolfe-and-away-steps`, `42-hdsl-cost`, `43-hdsl-forward-directions`, `44-hdsl-generalization` |
+# | the problem | [`10-problem-and-duality`](10-problem-and-duality.ipynb), [`26-one-problem-three-cones`](26-one-problem-three-cones.ipynb) |
+# | where the solution is | [`11-gradient-bound`](11-gradient-bound.ipynb), [`12-projected-gradient-bound`](12-projected-gradient-bound.ipynb), [`13-duality-gap-bounds`](13-duality-gap-bounds.ipynb), [`14-path-bounds`](14-path-bounds.ipynb), [`15-relations-between-spheres`](15-relations-between-spheres.ipynb), [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) |
+# | what that says of a term | [`16-sphere-rule`](16-sphere-rule.ipynb), [`17-semidefinite-rule`](17-semidefinite-rule.ipynb), [`18-linear-rule`](18-linear-rule.ipynb), [`19-two-balls`](19-two-balls.ipynb), [`21-diagonal-metrics`](21-diagonal-metrics.ipynb) |
+# | along the path | [`20-ranges`](20-ranges.ipynb), [`23-algorithms`](23-algorithms.ipynb) |
+# | other losses and terms, many terms, rounding | [`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb), [`25-product-triplets`](25-product-triplets.ipynb), [`24-floating-point`](24-floating-point.ipynb) |
+# | support vector machines | [`30-svm-problem`](30-svm-problem.ipynb), [`31-ball-tests-and-expanded-space`](31-ball-tests-and-expanded-space.ipynb), [`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb), [`33-intersection-test`](33-intersection-test.ipynb), [`34-choice-of-s-and-smallest-c`](34-choice-of-s-and-smallest-c.ipynb), [`35-kernels`](35-kernels.ipynb), [`36-dome-test-and-s-form`](36-dome-test-and-s-form.ipynb), [`37-equivalences`](37-equivalences.ipynb), [`38-approximation-paths`](38-approximation-paths.ipynb), [`39-dynamic-svm`](39-dynamic-svm.ipynb) |
+# | similarities in a million dimensions | [`40-hdsl-formulation`](40-hdsl-formulation.ipynb), [`41-frank-wolfe-and-away-steps`](41-frank-wolfe-and-away-steps.ipynb), [`42-hdsl-cost`](42-hdsl-cost.ipynb), [`43-hdsl-forward-directions`](43-hdsl-forward-directions.ipynb), [`44-hdsl-generalization`](44-hdsl-generalization.ipynb) |
+# | experiments: triplets | [`50-data-and-lambda-range`](50-data-and-lambda-range.ipynb), [`51-path-time`](51-path-time.ipynb), [`52-bounds-and-rules`](52-bounds-and-rules.ipynb), [`53-spheres-along-the-path`](53-spheres-along-the-path.ipynb), [`54-ranges`](54-ranges.ipynb), [`55-active-set-and-diagonal`](55-active-set-and-diagonal.ipynb), [`56-hinge`](56-hinge.ipynb), [`57-fixed-lambda`](57-fixed-lambda.ipynb), [`58-number-of-triplets`](58-number-of-triplets.ipynb), [`59-other-software`](59-other-software.ipynb) |
+# | experiments: samples | [`60-svm-toys`](60-svm-toys.ipynb), [`61-svm-screening-rates`](61-svm-screening-rates.ipynb), [`62-svm-single-training`](62-svm-single-training.ipynb), [`63-svm-path-time`](63-svm-path-time.ipynb), [`64-intersection-against-dome`](64-intersection-against-dome.ipynb), [`65-svm-pathwise-s-form`](65-svm-pathwise-s-form.ipynb) |
+# | experiments: sparse similarities | [`70-similarity-recovery`](70-similarity-recovery.ipynb), [`71-link-prediction`](71-link-prediction.ipynb), [`72-sparse-text`](72-sparse-text.ipynb) |
 #
-# The experiments: `50` to `58` those of the triplet papers, `59` other people's software, `60` to `65` of the sample papers, `70` to `72` of the Frank-Wolfe paper. To
-# use the library on something else, begin with `01-your-own-data` or `02-with-scikit-learn`.
+# The last three rows are the experiments of the triplet papers (and `59`, other people's software), of the sample papers and of the Frank-Wolfe paper. To
+# use the library on something else, begin with [`01-your-own-data`](01-your-own-data.ipynb) or [`02-with-scikit-learn`](02-with-scikit-learn.ipynb).
 #
 # Every `NAME.ipynb` is made from `NAME.py` beside it and committed executed. `claims.yml` lists every
 # theorem, algorithm, table and figure of the papers with what became of it here; one that is not `open`

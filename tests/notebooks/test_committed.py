@@ -64,6 +64,16 @@ def test_each_begins_with_a_title(nb):
     assert nb.cells[0].cell_type == "markdown" and nb.cells[0].source.startswith("# ")
 
 
+def test_first_notebook_links_to_all_others_and_no_link_is_dead():
+    targets = {}
+    for name in NAMES:
+        cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells
+        text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+        targets[name] = {target for target in re.findall(r"\]\(([^)\s#]+)\)", text) if "://" not in target}
+        assert not [target for target in targets[name] if not (NOTEBOOKS / target).is_file()], name
+    assert targets["00-start-here"] >= {f"{name}.ipynb" for name in NAMES if name != "00-start-here"}
+
+
 @pytest.mark.parametrize("text", ["/a/b/c", "at /a/b", "'/a/b'", "C:\\x", "lib/site-packages/numpy"])
 def test_machine_paths_are_recognised(text):
     assert PATH.search(text)

@@ -98,6 +98,35 @@ def title(nb, default: str) -> str:
     return default
 
 
+def link_notebooks(page: str, names: Iterable[str], here: str = "") -> str:
+    """Return a page whose links to notebooks lead to their pages; of a link to one that has no page, only its text stays.
+
+    Parameters
+    ----------
+    page : str
+        HTML.
+    names : iterable of str
+        The notebooks that have a page.
+    here : str, default ""
+        From the page to the folder of those pages, with a slash at its end.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> link_notebooks('<a href="10-a.ipynb">a</a>', ["10-a"], "../book/")
+    '<a href="../book/10-a.html">a</a>'
+    """
+    known = set(names)
+
+    def _link(match: re.Match) -> str:
+        return f'<a href="{here}{match[1]}.html{match[2]}">{match[3]}</a>' if match[1] in known else match[3]
+
+    return re.sub(r'<a href="([\w-]+)\.ipynb((?:#[^"]*)?)">(.*?)</a>', _link, page, flags=re.DOTALL)
+
+
 def read(path: Path):
     """Return a notebook.
 

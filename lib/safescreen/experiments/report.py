@@ -4,7 +4,7 @@ import csv
 import json
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,21 +81,21 @@ def environment(*folders: Path):
     return made
 
 
-def _notebook(path: Path, target: Path, page, heading: str = "") -> str:
+def _notebook(path: Path, target: Path, page, heading: str = "", beside: Sequence[str] = ()) -> str:
     nb = pages.read(path)
     name = heading or pages.title(nb, path.stem)
-    text = page.render(title=name, body=pages.body(nb), highlighting=pages.highlighting())
+    body = pages.link_notebooks(pages.body(nb), beside)
+    text = page.render(title=name, body=body, highlighting=pages.highlighting())
     target.write_text(text, encoding="utf-8")
     return name
 
 
 def _book(folder: Path, new: Path, page) -> dict[str, dict[str, str]]:
     """The committed notebooks, by name."""
-    book = {}
-    for name in stems(folder):
-        if (folder / f"{name}.ipynb").is_file():
-            link = f"notebooks/{name}.html"
-            book[name] = {"link": link, "title": _notebook(folder / f"{name}.ipynb", new / link, page)}
+    book, names = {}, [name for name in stems(folder) if (folder / f"{name}.ipynb").is_file()]
+    for name in names:
+        link = f"notebooks/{name}.html"
+        book[name] = {"link": link, "title": _notebook(folder / f"{name}.ipynb", new / link, page, beside=names)}
     return book
 
 

@@ -10,7 +10,7 @@ _GROUPS = {  # by the first digit, for what the table of the first notebook leav
     "7": "Experiments: sparse similarities",
     "9": "Report",
 }
-_ROW = re.compile(r"(?m)^\|\s*([^|]+?)\s*\|\s*(`\d\d-[^|]*`)\s*\|\s*$")
+_ROW = re.compile(r"(?m)^\|\s*([^|]+?)\s*\|\s*(\[?`\d\d-[^|]*)\|\s*$")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def chapters(contents: str, names: list[str]) -> list[Chapter]:
     Parameters
     ----------
     contents : str
-        The text of the notebook whose table of two columns groups the others: a title, names in backquotes.
+        The text of the notebook whose table of two columns groups the others: a title, names in backquotes, linked or not.
     names : list of str
         The notebooks there are, sorted.
 
@@ -45,7 +45,7 @@ def chapters(contents: str, names: list[str]) -> list[Chapter]:
 
     Examples
     --------
-    >>> for chapter in chapters("| the problem | `10-a`, `12-b` |", ["00-start", "10-a", "11-c", "12-b", "50-d"]):
+    >>> for chapter in chapters("| the problem | [`10-a`](10-a.ipynb), `12-b` |", ["00-start", "10-a", "11-c", "12-b", "50-d"]):
     ...     print(chapter.title, *chapter.notebooks)
     Start 00-start
     The problem 10-a 12-b

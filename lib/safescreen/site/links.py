@@ -5,6 +5,7 @@ import html
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from safescreen.experiments import pages
 from safescreen.site.names import Reference
 
 _KINDS = {"Theorem": "T", "Proposition": "P", "Corollary": "C", "Lemma": "L", "Algorithm": "A", "Figure": "F", "Fig.": "F", "Table": "B"}
@@ -152,7 +153,7 @@ def link_code(page: str, names: dict[str, str], reference: Reference, root: str)
 
 
 def link_notebooks(page: str, titles: dict[str, str], here: str) -> str:
-    """Return a page with the names of other notebooks as links to them.
+    """Return a page with the names of other notebooks, and links to their files, as links to their pages.
 
     Parameters
     ----------
@@ -173,6 +174,7 @@ def link_notebooks(page: str, titles: dict[str, str], here: str) -> str:
             return match[0]
         return f'<a href="{here}{match[1]}.html" title="{html.escape(titles[match[1]])}">{match[0]}</a>'
 
+    page = pages.link_notebooks(page, titles, here)
     return _outside_links(r"<code>([\w-]+)</code>", _link, page)
 
 
