@@ -41,6 +41,7 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
     patience, check_every : int
         Iterations between two looks at that error, and how many without a gain end the training.
     n_neighbors : int
+        Of the classifier; all points if there are fewer.
     random_state : int, RandomState or None
     warm_start : bool
         Start from the similarity of the last fit, with other atoms for another `scale`, if that had the same number of features.
