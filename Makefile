@@ -42,6 +42,7 @@ install: ## make .venv and install everything in it (the other targets do this b
 reproduce: install ## run every experiment on embedded data, write the report (PROFILE=laptop, or smoke, paper; JOBS=1)
 	@$(IN) failed=0; \
 	$(PY) -m safescreen run --profile $(PROFILE) --jobs $(JOBS) || failed=$$?; \
+	if [ $$failed -eq 130 ]; then exit 130; fi; \
 	$(PY) -m safescreen report --profile $(PROFILE); \
 	exit $$failed
 

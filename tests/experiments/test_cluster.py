@@ -146,10 +146,10 @@ def test_local_cluster_interrupted(book):
     command = [sys.executable, "-m", "safescreen", "run", "--profile", "smoke", "--scheduler", "local", *book.options]
     library = os.pathsep.join(path for path in sys.path if path)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": library}, **pipes)
+    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": library}, start_new_session=True, **pipes)
     while not (marker.exists() and marker.read_text()) and process.poll() is None:
         time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     printed, errors = process.communicate()
     assert process.returncode == 130, errors
     assert "Interrupted: 1 done, 1 left; what is finished is kept. To go on: safescreen run" in printed

@@ -6,6 +6,7 @@ A worker needs this package and the data sets, nothing else: it may share the fi
 import io
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -58,6 +59,7 @@ def connect(address: str, n_workers: int = 1, timeout: float = 10.0) -> Iterator
         with tempfile.TemporaryDirectory(prefix="safescreen-", ignore_cleanup_errors=True) as folder:
             with distributed.LocalCluster(local_directory=folder, **options) as cluster:
                 with distributed.Client(cluster, set_as_default=False) as client:
+                    client.register_worker_callbacks(_leave_interrupts_to_the_client)
                     yield client
         return
     try:
@@ -69,6 +71,11 @@ def connect(address: str, n_workers: int = 1, timeout: float = 10.0) -> Iterator
     with client:
         _cluster.check_workers(client)
         yield client
+
+
+def _leave_interrupts_to_the_client() -> None:
+    """Ctrl-C in a terminal reaches every process started there; the one that was typed at ends the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def execute(client, tasks: Mapping[Any, Mapping[str, Any]]) -> Iterator[tuple[Any, int | None, bytes | str]]:
