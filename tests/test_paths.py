@@ -162,6 +162,7 @@ def test_small(kind):
         ({"screening": ("NO",)}, ValueError, "screening: unknown sphere 'NO'"),
         ({"tol": 0.0}, ValueError, "tol and rtol must not both be 0"),
         ({"freq": -1}, ValueError, "freq must be a positive int"),
+        ({"callback": "x"}, TypeError, "callback must be a function or None, got str"),
         ({"prob": None}, TypeError, "prob must be a Problem"),
     ],
 )

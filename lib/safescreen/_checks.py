@@ -5,7 +5,7 @@ import numbers
 import numpy as np
 from scipy import sparse
 
-__all__ = ["check_element", "check_labels", "check_lam", "check_mask", "check_points", "check_scalar", "check_vector"]
+__all__ = ["check_callback", "check_element", "check_labels", "check_lam", "check_mask", "check_points", "check_scalar", "check_vector"]
 
 
 def check_scalar(value, name, *, low=None, high=None, open_low=False):
@@ -25,6 +25,13 @@ def check_scalar(value, name, *, low=None, high=None, open_low=False):
 def check_lam(lam, name="lam"):
     """Return the regularization parameter `lam` as a positive finite float."""
     return check_scalar(lam, name, low=0.0, open_low=True)
+
+
+def check_callback(callback):
+    """Return `callback` if it can be called, or None."""
+    if callback is not None and not callable(callback):
+        raise TypeError(f"callback must be a function or None, got {type(callback).__name__}")
+    return callback
 
 
 def check_points(X, name="X", *, allow_sparse=False):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from safescreen._checks import check_scalar, check_vector
+from safescreen._checks import check_callback, check_scalar, check_vector
 from safescreen.solvers.methods import DUAL, check_method
 from safescreen.solvers.projected_gradient import Descent
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
@@ -131,7 +131,7 @@ def path(
     """
     prob = check_problem(prob)
     limits = check_limits(tol, rtol, max_iter)
-    freq = check_freq(freq)
+    freq, callback = check_freq(freq), check_callback(callback)
     tests = parse_screening(screening, prob)
     during = tests if dynamic is None else parse_screening(dynamic, prob)
     if stop not in ("paper", None):

@@ -159,6 +159,7 @@ def test_solution_is_small():
         ({"x0": -np.eye(3)}, ValueError, "x0 must lie in the PSDCone"),
         ({"x0": np.eye(2)}, ValueError, "x0 must have shape"),
         ({"x0": np.full((3, 3), np.nan)}, ValueError, "x0 must be finite"),
+        ({"callback": "x"}, TypeError, "callback must be a function or None, got str"),
         ({"prob": np.eye(3)}, TypeError, "prob must be a Problem"),
     ],
 )

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 
-from safescreen._checks import check_lam, check_scalar
+from safescreen._checks import check_callback, check_lam, check_scalar
 from safescreen.problem import Problem
 from safescreen.rounding import sqrt_upper, upper
 from safescreen.solvers.methods import METHODS, check_method
@@ -94,7 +94,7 @@ def solve(
     limits = check_limits(tol, rtol, max_iter)
     tests = parse_screening(screening, prob)
     x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
-    options = (limits, tests, check_freq(freq), bool(active_set), callback)
+    options = (limits, tests, check_freq(freq), bool(active_set), check_callback(callback))
     solution, _ = run(Reduction(prob), lam, Descent(x), *options, method=check_method(method, prob))
     warn_if_not_converged(solution, limits)
     return solution

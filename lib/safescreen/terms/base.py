@@ -199,5 +199,5 @@ def check_signs(y, n):
     """Return the labels of n samples as floats; they have to be -1 and +1, both present."""
     y = check_labels(y, n)
     if not np.isin(y, (-1, 1)).all():
-        raise ValueError(f"y must hold -1 and +1 only, found {np.setdiff1d(y, (-1, 1))[:5].tolist()}")
+        raise ValueError(f"y must hold -1 and +1 only, found {np.setdiff1d(y, (-1, 1))[:5].tolist()}; SafeSVC takes any labels")
     return y.astype(np.float64)
