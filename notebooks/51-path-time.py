@@ -423,7 +423,7 @@ print("rows in the comparison:", len(comparison))
 #   and all methods give the same solutions. GB falls behind as $\lambda$ decreases because its center leaves the cone: it is last on
 #   segment and satimage (0.65, 0.67), not on phishing (0.68), where that happens late.
 # * **Does not stand:** that every ball pays, and that the saving is large. At a relative gap the best of the paper's balls is PGB: a
-#   factor 1.4 on segment, nothing on satimage (RRPB+PGB costs a quarter), 1.4 on phishing (all balls pay there); 7.1, 3.5 and 4.5 in the
+#   factor 1.4 on segment, nothing on satimage (RRPB+PGB costs a quarter), 1.3 on phishing (all balls pay there, MGB most: 1.4); 7.1, 3.5 and 4.5 in the
 #   paper with RRPB+PGB, which is never the fastest here. Iterations are few: a relative gap is soon reached, and the path starts each
 #   $\lambda$ from the line through the last two solutions. A pass is cheap too, since distances are computed once a pair and not once a
 #   triplet, and on phishing (68 features, 7 neighbours) distances are what it consists of: as long as a pair has one undecided triplet, its
@@ -433,5 +433,5 @@ print("rows in the comparison:", len(comparison))
 #   iterations for each $\lambda$, all of which screening makes cheap, so that it saves more: on segment a factor 3.6 with PGB and
 #   3.9 with MGB (notebook 52). The runs `*-absolute` of the manifest (`rtol` 0, `tol` $10^{-6}$) ask for it.
 # * **Totals:** segment 4.1 s (PGB), 3.7 s (MGB), paper 188.1 s at best: 46 and 50 times below, 24 and 26 at the absolute gap. satimage
-#   8.8 s, paper 569.6 s: 65 times below. phishing 60 s (PGB, MGB 61 s), paper 1247.4 s: 21 times below; half of it goes into the last
-#   eleven $\lambda$, of over a hundred iterations each. Other machine, other code. Without any screening these paths take 5.9 s, 9.2 s and 86 s.
+#   8.8 s, paper 569.6 s: 65 times below. phishing 24.0 s (MGB; PGB 25.1 s), paper 1247.4 s: 52 times below. Other machine, other code.
+#   Without any screening these paths take 5.9 s, 9.2 s and 33.2 s.

@@ -94,7 +94,8 @@ def test_the_search_for_machine_paths_finds_them():
     lines = [line.format(root) for line in machines for root in ("home", "tmp", "work", "root")]
     for line in [*lines, "--{}-url".format("index")]:
         assert MACHINE.search(line.encode()), line
-    for line in ("https://example.org/home/x", "~/work/x", "lib/tmp/x", "make PYTHON=/path/to/python"):
+    others = ["https://example.org/{}/x", "~/{}/x", "lib/{}/x", "make PYTHON=/path/{}/python"]
+    for line in [line.format(root) for line in others for root in ("home", "tmp", "work", "root")]:
         assert not MACHINE.search(line.encode()), line
 
 

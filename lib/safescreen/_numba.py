@@ -19,7 +19,7 @@ from pathlib import Path
 
 __all__ = ["njit", "prange", "source_hash"]
 
-WITHOUT_KERNELS = ("datasets", "experiments", "cli.py", "plots.py")
+WITHOUT_KERNELS = ("cli.py", "datasets", "experiments", "plots", "site")
 
 
 def source_hash():

@@ -1,5 +1,6 @@
 """Every experiment of the manifest runs at its smallest size, through the batch job, and can be reported."""
 
+import html
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_smoke(name, manifest, outputs, capsys):
 
 def test_report_of_all(manifest, outputs, capsys):
     assert main(["report", "--profile", "smoke", "--outputs", str(outputs)]) == 0
-    text = (outputs / "smoke" / "report" / "index.html").read_text(encoding="utf-8")
+    text = html.unescape((outputs / "smoke" / "report" / "index.html").read_text(encoding="utf-8"))
     for experiment in manifest:
         assert experiment.title in text
     assert "STS19-F9" in text
