@@ -17,7 +17,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import safescreen as ss
-from safescreen import plots
+from safescreen_book import figures
 
 # %% [markdown]
 # ## The idea in two minutes
@@ -73,13 +73,13 @@ print(
 new = ss.solve(problem, lam, rtol=1e-9)
 margins = triplets.margins(new.x)
 
-figure, axes = plots.panels(3, width=11.0, height=3.3, width_ratios=[1.0, 1.25, 1.25])
+figure, axes = figures.panels(3, width=11.0, height=3.3, width_ratios=[1.0, 1.25, 1.25])
 span = (-0.35, 2.8)
-plots.points_and_metric(X, y, new.x, ax=axes[0], title="three classes, learned metric")
-plots.terms_on_loss(
+figures.points_and_metric(X, y, new.x, ax=axes[0], title="three classes, learned metric")
+figures.terms_on_loss(
     loss, margins, ax=axes[1], title="before screening: every triplet counts", span=span
 )
-plots.terms_on_loss(
+figures.terms_on_loss(
     loss, margins, found, ax=axes[2], title="after: proved, and left out", span=span
 )
 if overview:
@@ -107,7 +107,7 @@ print(np.round(again.x, 4))
 # %%
 path = ss.path(problem, problem.lam_max() * 0.9 ** np.arange(60), rtol=1e-6)
 assert all(solution.converged for solution in path)
-plots.shares(path, title="what is known at the end of each solve")
+figures.shares(path, title="what is known at the end of each solve")
 plt.show()
 
 # %% [markdown]
@@ -197,7 +197,7 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 # %%
 import re
 
-from safescreen.experiments import places
+from safescreen_book import places
 
 text = (places.notebooks_folder() / "00-start-here.py").read_text(encoding="utf-8")
 table = re.findall(

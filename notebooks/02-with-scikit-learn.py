@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import safescreen as ss
-from safescreen import datasets
+from safescreen_book import datasets
 
 X, y = datasets.load("breast-cancer", return_X_y=True)
 

@@ -20,7 +20,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import plots
+from safescreen_book import figures
 
 # %% [markdown]
 # ## The claims
@@ -305,8 +305,8 @@ print("triplets in L, C, R:", in_L.sum(), (~in_L & ~in_R).sum(), in_R.sum())
 # solution is enough.
 
 # %%
-figure, axes = plots.panels(2, height=3.2)
-plots.terms_on_loss(loss, u, ss.rules.Screened(in_L, in_R), ax=axes[0], title="at the solution: L, C and R")
+figure, axes = figures.panels(2, height=3.2)
+figures.terms_on_loss(loss, u, ss.rules.Screened(in_L, in_R), ax=axes[0], title="at the solution: L, C and R")
 order = np.argsort(u)
 axes[1].plot(u[order], alpha_star[order], "o", color="#333333", markersize=4)
 axes[1].set(xlabel=r"margin $\langle H_t, M^\star\rangle$", ylabel=r"$\alpha^\star_t$")

@@ -19,7 +19,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import plots
+from safescreen_book import figures
 
 # %% [markdown]
 # ## The claim
@@ -327,7 +327,7 @@ print("balls checked:", count)
 
 # %%
 diagonal = ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=True), loss)
-figure, axes = plots.panels(2, height=4.0)
+figure, axes = figures.panels(2, height=4.0)
 for ax, prob, start, title in (
     (axes[0], problem, x, "2 x 2 matrices, a plane of them"),
     (axes[1], diagonal, np.array([0.3, 0.3]), "diagonal metrics"),
@@ -336,7 +336,7 @@ for ax, prob, start, title in (
     b = ss.spheres.gradient_bound(prob, start, lam)
     points = {"x": start, "optimum": best, r"$x - g/\lambda$": 2 * b.center - start}
     plane = None if start.ndim == 1 else (best, start, b.center)
-    plots.balls(prob.cone, {"GB": b}, points, plane=plane, ax=ax, title=title)
+    figures.balls(prob.cone, {"GB": b}, points, plane=plane, ax=ax, title=title)
 plt.show()
 
 # %% [markdown]
@@ -358,7 +358,7 @@ margins = problem.terms.margins(x_star)
 assert np.all(margins[found.in_R] > 1.0) and np.all(margins[found.in_L] < 1.0 - loss.gamma)
 assert 0 < found.n_L + found.n_R < len(problem)
 print(f"{len(problem)} triplets, certified: {found.n_L} in L, {found.n_R} in R; rightly so")
-plots.terms_on_loss(loss, margins, found, title="margins at the solution, what GB certifies")
+figures.terms_on_loss(loss, margins, found, title="margins at the solution, what GB certifies")
 plt.show()
 
 # %% [markdown]
@@ -378,7 +378,7 @@ cases = {
     "support vectors: no constraint": (machine, 0.3 * machine.lam_max(), np.zeros(2)),
 }
 radii = {}
-figure, axes = plots.panels(2, height=3.2)
+figure, axes = figures.panels(2, height=3.2)
 for ax, (title, (prob, weight, start)) in zip(axes, cases.items(), strict=True):
     visited = []
     keep = {"callback": lambda state, point, to=visited: to.append(point)}
@@ -386,7 +386,7 @@ for ax, (title, (prob, weight, start)) in zip(axes, cases.items(), strict=True):
     radii[title] = {
         name: [bound(prob, z, weight).radius for z in visited] for name, bound in bounds.items()
     }
-    plots.lines(radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log=True)
+    figures.lines(radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log=True)
 plt.show()
 
 # %%

@@ -21,8 +21,8 @@ import sympy as sp
 from sklearn.datasets import load_wine
 
 import safescreen as ss
-from safescreen import plots
 from safescreen.spheres.gradient import from_evaluation_pgb
+from safescreen_book import figures
 
 # %% [markdown]
 # ## The claims
@@ -211,7 +211,7 @@ assert np.isclose(as_printed, slow_radius, rtol=1e-9)
 # what is left when both are used.
 
 # %%
-figure, axes = plots.panels(2, height=4.0)
+figure, axes = figures.panels(2, height=4.0)
 for ax, reference, title in (
     (axes[0], x, "from a far reference"),
     (axes[1], x_star + 0.15 * (x - x_star), "nearer to the solution"),
@@ -221,7 +221,7 @@ for ax, reference, title in (
         "PGB": ss.spheres.projected_gradient_bound(problem, reference, lam),
     }
     plane = (pair["PGB"].center, pair["GB"].center, x_star)
-    plots.balls(problem.cone, pair, {"optimum": x_star, "x": reference}, plane=plane, ax=ax, title=title)
+    figures.balls(problem.cone, pair, {"optimum": x_star, "x": reference}, plane=plane, ax=ax, title=title)
     ax.axvline(0.0, color="#555555", linewidth=1.0, linestyle=":")
 plt.show()
 
@@ -320,13 +320,13 @@ for weight in lams:
     for name, b in (("GB", GB), ("PGB", PGB)):
         sizes[name].append(b.radius / np.linalg.norm(before.x))
     ranks.append(int(np.sum(np.linalg.eigvalsh(before.x) > 1e-5 * np.linalg.norm(before.x))))
-figure, axes = plots.panels(2, height=3.2)
-plots.rates(
+figure, axes = figures.panels(2, height=3.2)
+figures.rates(
     {name: (lams, values) for name, values in share.items()},
     ax=axes[0],
     title="wine, before the first iteration",
 )
-plots.rates(
+figures.rates(
     {name: (lams, values) for name, values in sizes.items()},
     ax=axes[1],
     title="radius of the balls",
@@ -402,7 +402,7 @@ def radius_with(first, second):
 
 grid = np.linspace(0.0, 1.0, 41)
 surface = np.array([[radius_with(first, second) for first in grid] for second in grid])
-figure, axes = plots.panels(1, width=5.0, height=3.8)
+figure, axes = figures.panels(1, width=5.0, height=3.8)
 drawn = axes.contourf(grid, grid, surface, levels=16, cmap="cividis")
 axes.plot(*alpha_star[kink], "*", color="white", markersize=12)
 axes.set(xlabel="slope of the first", ylabel="slope of the second")

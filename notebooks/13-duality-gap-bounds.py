@@ -17,7 +17,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import plots
+from safescreen_book import figures
 
 # %% [markdown]
 # ## The claims
@@ -231,7 +231,7 @@ lam_line = 2.0
 grid = np.linspace(0.0, 1.6, 641)
 P, simple, G = curves_1d(lam_line, grid)
 best = grid[np.argmin(P)]
-figure, axes = plots.panels(2, height=3.4)
+figure, axes = figures.panels(2, height=3.4)
 for ax, top in zip(axes, (9.0, 0.5), strict=True):
     ax.plot(grid, G, color="#009E73", label="constrained gap $G$")
     ax.plot(grid, simple, color="#999999", label=r"gap with $\alpha(x)$")
@@ -323,7 +323,7 @@ for name, ball in balls.items():
 # of neither ball here; it can be on it, see below.
 
 # %%
-figure, axes = plots.panels(2, height=4.0)
+figure, axes = figures.panels(2, height=4.0)
 nearer = x_star + 0.2 * (x - x_star)
 for ax, reference, title in ((axes[0], x, "a reference"), (axes[1], nearer, "a better one")):
     alpha_here = problem.alpha(reference)
@@ -333,7 +333,7 @@ for ax, reference, title in ((axes[0], x, "a reference"), (axes[1], nearer, "a b
     }
     points = {"optimum": x_star, "x": reference, r"$x(\alpha)$": pair["CDGB"].center}
     plane = (reference, pair["CDGB"].center, x_star)
-    plots.balls(problem.cone, pair, points, plane=plane, ax=ax, title=title)
+    figures.balls(problem.cone, pair, points, plane=plane, ax=ax, title=title)
 plt.show()
 
 # %% [markdown]
@@ -378,10 +378,10 @@ for alpha in duals:
         ss.spheres.constrained_duality_gap_bound(machine, alpha, lam_machine).radius
     )
 
-figure, axes = plots.panels(2, height=3.2)
+figure, axes = figures.panels(2, height=3.2)
 titles = {"metric": "metric, projected gradient", "machine": "support vectors, dual ascent"}
 for ax, (name, curves) in zip(axes, radii.items(), strict=True):
-    plots.lines(curves, ax=ax, title=titles[name], xlabel="iteration", ylabel="radius", log=True)
+    figures.lines(curves, ax=ax, title=titles[name], xlabel="iteration", ylabel="radius", log=True)
 plt.show()
 
 # %%

@@ -20,7 +20,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots
+from safescreen_book import datasets, figures
 
 # %% [markdown]
 # ## The claims
@@ -282,8 +282,8 @@ at = ss.solve(flat, start, tol=1e-11).x
 factors = (0.8, 0.6, 0.45)
 found = [ss.solve(flat, f * start, tol=1e-11).x for f in factors]
 balls = {rf"$\lambda_1 = {f}\,\lambda_0$": ss.spheres.path_bound(at, start, f * start) for f in factors}
-figure, axes = plots.panels(2, height=3.9)
-plots.balls(flat.cone, balls, {"$0$": np.zeros(2), "$x_0^*$": at, "optimum": found[-1]}, ax=axes[0], title=r"RPB, three new $\lambda$")
+figure, axes = figures.panels(2, height=3.9)
+figures.balls(flat.cone, balls, {"$0$": np.zeros(2), "$x_0^*$": at, "optimum": found[-1]}, ax=axes[0], title=r"RPB, three new $\lambda$")
 axes[0].plot(*np.array(found).T, "*", color="black", markersize=9, zorder=5)
 axes[0].plot(*np.outer(at, [0.0, 1.0 / factors[-1]]), color="#555555", linewidth=0.8, zorder=1)
 grid = np.geomspace(0.2, 0.995, 25)
@@ -291,8 +291,8 @@ needed = []
 for f in grid:
     ball, best = ss.spheres.path_bound(x0, lam0, f * lam0), ss.solve(problem, f * lam0, tol=1e-9).x
     needed.append(np.linalg.norm(best - ball.center) / ball.radius)
-with plt.rc_context(plots.STYLE):
-    axes[1].plot(grid, needed, color=plots.METHODS["RRPB"])
+with plt.rc_context(figures.STYLE):
+    axes[1].plot(grid, needed, color=figures.METHODS["RRPB"])
     axes[1].set(xlabel=r"$\lambda_1/\lambda_0$", ylabel="distance of the solution / radius", ylim=(0, 1.05))
     axes[1].invert_xaxis()
     axes[1].set_title("how much of the ball is needed")
@@ -415,9 +415,9 @@ assert 3 * without > count
 ratios = np.linspace(0.5, 0.999, 40)
 references = {"RPB": ss.solve(larger, a, tol=0.0, rtol=1e-12)}
 references |= {f"RRPB, gap {r:.0e}": ss.solve(larger, a, tol=0.0, rtol=r, screening=()) for r in (1e-4, 1e-3, 1e-2)}
-figure, axes = plots.panels(2, height=3.4)
+figure, axes = figures.panels(2, height=3.4)
 shades = ("#000000", "#0072B2", "#56B4E9", "#CC79A7")
-with plt.rc_context(plots.STYLE):
+with plt.rc_context(figures.STYLE):
     for (name, at), colour in zip(references.items(), shades, strict=True):
         eps = 0.0 if name == "RPB" else at.eps
         spheres = [ss.spheres.relaxed_path_bound(at.x, eps, a, f * a) for f in ratios]

@@ -26,9 +26,9 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots
+from safescreen_book import datasets, figures
 
-plt.rcParams.update(plots.STYLE)
+plt.rcParams.update(figures.STYLE)
 
 # %% [markdown]
 # ## The claim
@@ -360,7 +360,7 @@ for d in (8, 16, 32, 64):
 # level 1 lies below the ball. Right: multiplications a triplet for the data sets of the table.
 
 # %%
-figure, axes = plots.panels(2, height=3.4, width_ratios=(1.0, 1.5))
+figure, axes = figures.panels(2, height=3.4, width_ratios=(1.0, 1.5))
 ax, direction = axes[0], np.array([np.cos(0.9), np.sin(0.9)])
 turn = np.linspace(0, 2 * np.pi, 200)
 ax.fill(np.cos(turn), np.sin(turn), color="#0072B2", alpha=0.1, linewidth=0)
@@ -376,7 +376,7 @@ ax.text(*(0.75 * direction + [0.03, -0.12]), "$H$")
 ax.text(-0.2, 0.02, "$Q$")
 ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-2.1, 2.2), ylim=(-2.0, 1.7), title="a triplet in R")
 shown = {f"{name}, k = {k}": value for (name, k), value in saving.items()}
-plots.bars(shown, ax=axes[1], title="what sharing pairs saves", xlabel="multiplications: paper's count / by pairs", number="{:.0f}")
+figures.bars(shown, ax=axes[1], title="what sharing pairs saves", xlabel="multiplications: paper's count / by pairs", number="{:.0f}")
 plt.show()
 
 # %% [markdown]

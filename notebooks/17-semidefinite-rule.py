@@ -27,9 +27,9 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots
+from safescreen_book import datasets, figures
 
-plt.rcParams.update(plots.STYLE)
+plt.rcParams.update(figures.STYLE)
 
 # %% [markdown]
 # ## The claim
@@ -284,10 +284,10 @@ toy_star = ss.solve(toy, toy_lam, tol=1e-11).x
 toy_ball = ss.spheres.gradient_bound(toy, 0.9 * toy_star + 0.1 * np.eye(2), toy_lam)
 sphere, full = ss.rules.sphere(toy, toy_ball), ss.rules.semidefinite(toy, toy_ball)
 
-figure, axes = plots.panels(2, height=3.6)
+figure, axes = figures.panels(2, height=3.6)
 projected = positive_part(toy_ball.center)
 plane = (toy_star, projected, np.eye(2) * np.trace(projected))
-plots.balls(toy.cone, {"GB": toy_ball}, {"optimum": toy_star}, plane=plane, ax=axes[0], title="ball and cone")
+figures.balls(toy.cone, {"GB": toy_ball}, {"optimum": toy_star}, plane=plane, ax=axes[0], title="ball and cone")
 H_toy = toy.terms.elements(np.arange(len(toy)))[0]
 open_terms = np.flatnonzero(~(sphere.in_R | sphere.in_L))
 Q, r = toy_ball.center, toy_ball.radius

@@ -23,9 +23,9 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots
+from safescreen_book import datasets, figures
 
-plt.rcParams.update(plots.STYLE)
+plt.rcParams.update(figures.STYLE)
 
 # %% [markdown]
 # ## The claim
@@ -399,7 +399,7 @@ assert blunt == 0 and sharp == tried and parallels >= 20
 # minimum is *above* the value at the center.
 
 # %%
-figure, axes = plots.panels(2, height=3.6)
+figure, axes = figures.panels(2, height=3.6)
 ax, th, ph = axes[0], np.radians(25), np.radians(35)
 turn = np.linspace(0, 2 * np.pi, 400)
 ax.plot(np.cos(turn), np.sin(turn), color="#0072B2")

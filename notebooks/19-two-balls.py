@@ -28,9 +28,9 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots
+from safescreen_book import datasets, figures
 
-plt.rcParams.update(plots.STYLE)
+plt.rcParams.update(figures.STYLE)
 
 # %% [markdown]
 # ## The claim
@@ -246,9 +246,9 @@ pair = {
 }
 at_center = toy.alpha(toy.cone.project(pair["RRPB"].center))
 pair["MGB, aimed (below)"] = S.midpoint_gap_bound(toy, x0.x, lam, alpha=at_center)
-figure, axes = plots.panels(2, height=3.6)
+figure, axes = figures.panels(2, height=3.6)
 plane = (pair["RRPB"].center, pair["MGB, aimed (below)"].center, star.x)
-plots.balls(toy.cone, pair, {"optimum": star.x}, plane=plane, ax=axes[0], title="two balls and the cone")
+figures.balls(toy.cone, pair, {"optimum": star.x}, plane=plane, ax=axes[0], title="two balls and the cone")
 f = np.linspace(-1.0, 1.0, 401)
 for distance in (0.25, 0.5, 1.0, 1.5):
     H = np.stack([f, np.sqrt(1 - f**2)], axis=1)
@@ -396,11 +396,11 @@ for name, problem in problems.items():
 assert all(over.mean() > 0.01 for over, _ in aimed_gain.values())
 
 # %%
-figure, axes = plots.panels(2, height=3.2)
+figure, axes = figures.panels(2, height=3.2)
 for ax, (name, rows) in zip(axes, series.items(), strict=True):
     lams = paths[name].lams[1:] / problems[name].lam_max()
     labels = ("RRPB", "aimed ball", "one after the other", "intersection")
-    plots.rates({label: (lams, rows[:, c]) for c, label in enumerate(labels)}, ax=ax, title=name)
+    figures.rates({label: (lams, rows[:, c]) for c, label in enumerate(labels)}, ax=ax, title=name)
     for line, colour in zip(ax.lines, ("#0072B2", "#CC79A7", "#E69F00", "#3B3B3B"), strict=True):
         line.set_color(colour)
     ax.legend(loc="best", ncols=2)

@@ -20,8 +20,8 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots
-from safescreen.plots.triplets import range_chart
+from safescreen_book import datasets, figures
+from safescreen_book.figures.triplets import range_chart
 
 # %% [markdown]
 # ## The claims
@@ -204,7 +204,7 @@ bounds = {
     "MGB": ss.ranges.midpoint_gap(problem, x0, lam0),
     "DGB": ss.ranges.duality_gap(problem, x0, lam0),
 }
-figure, axes = plots.panels(2, height=4.6)
+figure, axes = figures.panels(2, height=4.6)
 range_chart(ranges, lam0, span, truth=truth, ax=axes[0], title="RRPB: category by colour")
 nested = {name: bounds[name] for name in ("DGB", "RRPB", "MGB")}
 range_chart(nested, lam0, span, ax=axes[1], title="the first that decides: DGB, RRPB, MGB")
@@ -490,14 +490,14 @@ assert claimed and true_margin < 1.0 - 1e-3
 # right the DGB of the reduced problem is the accepted point itself, the DGB of the whole one covers all that is shown):
 
 # %%
-figure, axes = plots.panels(2, height=4.4)
+figure, axes = figures.panels(2, height=4.4)
 tolerance = ss.Sphere(best, np.sqrt(2 * tol / lam0_story))
 points = {"earlier": earlier, "optimum": best, "accepted": accepted}
 spheres = {"DGB, earlier iterate": dgb, "gap within tolerance": tolerance}
-plots.balls(whole.cone, spheres, points, ax=axes[0], title=r"$\lambda_0 = 2.5$: the guards go")
+figures.balls(whole.cone, spheres, points, ax=axes[0], title=r"$\lambda_0 = 2.5$: the guards go")
 points = {"accepted": accepted, "optimum": x_next}
 title = r"$\lambda = 5/1.9$, closer: the probe is misjudged"
-plots.balls(whole.cone, {"DGB, whole problem": honest}, points, ax=axes[1], title=title)
+figures.balls(whole.cone, {"DGB, whole problem": honest}, points, ax=axes[1], title=title)
 for ax, limits in zip(axes, (None, ((1.88, 1.96), (1.865, 1.945))), strict=True):
     limits = limits or (ax.get_xlim(), ax.get_ylim())
     ax.axvline(1 / 0.52, color="#CC79A7", linewidth=1.2, label="right of it guards cost nothing")
@@ -761,7 +761,7 @@ iris = ss.Problem(ss.Triplets.from_labels(*datasets.load("iris", return_X_y=True
 at_lam0 = 0.01 * iris.lam_max()
 grid = at_lam0 * np.geomspace(0.3, 3.0, 15)
 solutions = [iris.terms.margins(ss.solve(iris, at_lam, tol=0.0, rtol=1e-9).x) for at_lam in grid]
-figure, axes = plots.panels(2, height=3.4, sharey=True)
+figure, axes = figures.panels(2, height=3.4, sharey=True)
 for ax, rtol in zip(axes, (1e-6, 1e-3), strict=True):
     known = ss.solve(iris, at_lam0, tol=0.0, rtol=rtol, screening=())
     gap_tol = rtol * iris.primal(known.x, at_lam0)
@@ -780,7 +780,7 @@ for ax, rtol in zip(axes, (1e-6, 1e-3), strict=True):
             assert np.all(margins[decided.in_R] > 1.0) and np.all(margins[decided.in_L] < u)
             share[name].append((decided.n_L + decided.n_R) / possible)
     curves = {name: (grid, values) for name, values in share.items()}
-    plots.rates(
+    figures.rates(
         curves,
         ax=ax,
         ylabel="share of L and R decided",

@@ -26,9 +26,9 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots
+from safescreen_book import datasets, figures
 
-plt.rcParams.update(plots.STYLE)
+plt.rcParams.update(figures.STYLE)
 
 # %% [markdown]
 # ## The claim
@@ -374,7 +374,7 @@ assert agree == total and gained > 0 and false == 0
 rng = np.random.default_rng(8)
 h, q = rng.uniform(0.3, 1.0, (2, 8))
 q[-1] *= -1.0
-figure, axes = plots.panels(2, height=3.2)
+figure, axes = figures.panels(2, height=3.2)
 grid, level = np.linspace(0.0, 2.5, 500), 5.0
 mixed = h * np.where(np.arange(8) < 5, 1, -1)
 for slopes, colour, label in ((mixed, "#0072B2", "$h$ of either sign"), (h, "#D55E00", "$h > 0$")):

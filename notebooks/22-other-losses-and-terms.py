@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots
+from safescreen_book import datasets, figures
 
 # %% [markdown]
 # ## The claim
@@ -496,16 +496,16 @@ for name in ("iris", "wine"):
 # also lowers the rank, being a trace norm in disguise: $-c$ is positive semidefinite.
 
 # %%
-figure, axes = plots.panels(3, height=3.2)
+figure, axes = figures.panels(3, height=3.2)
 centred = X - X.mean(axis=0)
 leading = np.linalg.svd(centred, full_matrices=False)[2][:2].T
-plots.points_and_metric(centred @ leading, y, ax=axes[0], title="wine, principal components")
+figures.points_and_metric(centred @ leading, y, ax=axes[0], title="wine, principal components")
 for ax, pull in zip(axes[1:], (0.0, 5.0), strict=True):
     solution, _, T = lmnn(X, y, pull)
     values = np.linalg.eigvalsh(solution.x)
     rank = int(np.sum(values > 1e-4 * values.max()))
     title = f"learned, pull {pull:.0f}: rank {rank}"
-    plots.points_and_metric(centred @ T[:, :2], y, ax=ax, title=title)
+    figures.points_and_metric(centred @ T[:, :2], y, ax=ax, title=title)
     print(f"pull {pull:.0f}: rank {rank} of {len(values)}")
 plt.show()
 

@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.datasets import load_iris
 
 import safescreen as ss
-from safescreen import plots
+from safescreen_book import figures
 
 # %% [markdown]
 # ## The claims
@@ -184,7 +184,7 @@ assert np.mean(share) > 0.3
 # ## Picture
 
 # %%
-figure, axes = plots.panels(2, height=3.2)
+figure, axes = figures.panels(2, height=3.2)
 colours = dict(zip(runs, ("#8A8A8A", "#D55E00", "#009E73"), strict=True))
 for name, (_, _, history) in runs.items():
     style = {"color": colours[name], "label": name}
@@ -292,7 +292,7 @@ for name, low, ends in (
 assert rows[1:, 0].mean() > 0.5 and rows[1:, 1].mean() > 0.8
 
 # %%
-figure, axes = plots.panels(2, height=3.2)
+figure, axes = figures.panels(2, height=3.2)
 old, certain = rows[1:, 0], rows[1:, 1]
 axes[0].stackplot(
     lams[1:],
@@ -313,7 +313,7 @@ axes[0].set_title("plain Algorithm 2", loc="left", fontsize=10)
 axes[0].tick_params(axis="x", which="minor", labelbottom=False)
 axes[0].set_xlim(lams[1], lams[-1])
 axes[0].legend(loc="lower right", frameon=True)
-plots.shares(library_path, ax=axes[1], title="library, after solving")
+figures.shares(library_path, ax=axes[1], title="library, after solving")
 plt.show()
 
 # %% [markdown]

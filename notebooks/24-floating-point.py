@@ -25,10 +25,10 @@ import sympy as sp
 from sklearn.datasets import load_iris
 
 import safescreen as ss
-from safescreen import plots
 from safescreen.cones import PSDCone
 from safescreen.rounding import gamma, norm_upper
 from safescreen.rules import RULES
+from safescreen_book import figures
 
 # %% [markdown]
 # ## The claim
@@ -117,7 +117,7 @@ for kind in KINDS:
 # integers are exact, and are left out of the picture.)
 
 # %%
-figure, axes = plots.panels(1, width=5.6, height=3.2)
+figure, axes = figures.panels(1, width=5.6, height=3.2)
 for kind in KINDS[1:]:
     n, size, _ = zip(*dots[kind], strict=True)
     axes.plot(n, np.maximum(size, 1e-19), "o", markersize=3.5, alpha=0.7, label=kind)
@@ -325,8 +325,8 @@ curves = {
     "exact gap": np.maximum(exact, 1e-40),
     "library: sum and allowance": bound,
 }
-figure, axes = plots.panels(1, width=6.4, height=3.4)
-plots.lines(curves, ax=axes, title="the gap along a solve", xlabel="iteration", log=True)
+figure, axes = figures.panels(1, width=6.4, height=3.4)
+figures.lines(curves, ax=axes, title="the gap along a solve", xlabel="iteration", log=True)
 plt.show()
 
 # %% [markdown]

@@ -23,7 +23,7 @@ import sympy as sp
 from sklearn.datasets import load_digits, load_iris, load_wine
 
 import safescreen as ss
-from safescreen import plots
+from safescreen_book import figures
 
 # %% [markdown]
 # ## The claim
@@ -236,7 +236,7 @@ for n in n_points:
     p, q = sizes(np.arange(n) % 3)
     listed.append(np.sum(p * q))
     sorted_.append(np.sum((p + q) * np.log2(np.minimum(p, q) + 1.0)))
-figure, axes = plots.panels(1, width=5.6, height=3.2)
+figure, axes = figures.panels(1, width=5.6, height=3.2)
 axes.loglog(n_points, listed, "-o", markersize=3, label=r"list: $\sum p\,q$")
 axes.loglog(n_points, sorted_, "-o", markersize=3, label=r"product: $\sum (p + q)\,\log_2 \min(p, q)$")
 axes.axhline(4e9 / 12, color="#999999", linewidth=0.9)
@@ -481,7 +481,7 @@ for radius in radii * np.linalg.norm(center):
     assert counts[0] >= counts[1] >= counts[2]
     for line, count in zip(curves.values(), counts, strict=True):
         line.append(count / len(problem))
-figure, axes = plots.panels(1, width=5.8, height=3.2)
+figure, axes = figures.panels(1, width=5.8, height=3.2)
 for name, line in curves.items():
     axes.semilogx(radii, line, "-o", markersize=3, label=name)
 axes.set(xlabel=r"radius / norm of the solution", ylabel="share of triplets decided", ylim=(-0.02, 1.02))

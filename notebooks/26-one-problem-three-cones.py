@@ -21,7 +21,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots
+from safescreen_book import datasets, figures
 
 # %% [markdown]
 # ## The claim
@@ -345,7 +345,7 @@ assert results["metric"]["GB"] < results["metric"]["PGB"]
 # relative gap $10^{-4}$: the same loop for each problem.
 
 # %%
-figure, axes = plots.panels(3, width=10.5, height=3.2)
+figure, axes = figures.panels(3, width=10.5, height=3.2)
 for ax, (name, problem) in zip(axes, problems.items(), strict=True):
     relative, x = 0.85 ** np.arange(1, 16), None
     share = {"DGB": [], "RRPB": [], "MGB": []}
@@ -355,7 +355,7 @@ for ax, (name, problem) in zip(axes, problems.items(), strict=True):
         share["DGB"].append(ss.rules.sphere(problem, ss.spheres.duality_gap_bound(problem, x, lam1)).rate)
         share["RRPB"].append(ss.rules.sphere(problem, ss.spheres.relaxed_path_bound(x, at.eps, lam0, lam1)).rate)
         share["MGB"].append(ss.rules.sphere(problem, ss.spheres.midpoint_gap_bound(problem, x, lam1)).rate)
-    plots.rates({key: (0.85 * relative, values) for key, values in share.items()}, ax=ax, title=name)
+    figures.rates({key: (0.85 * relative, values) for key, values in share.items()}, ax=ax, title=name)
     ax.set_xlabel(r"$\lambda$ as a fraction of the all-linear one")
     ax.xaxis.set_minor_formatter(plt.NullFormatter())
 plt.show()

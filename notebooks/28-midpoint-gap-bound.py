@@ -23,7 +23,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots
+from safescreen_book import datasets, figures
 
 # %% tags=["parameters"]
 n_instances = 10_500
@@ -393,7 +393,7 @@ print("CDGB, GB and RPB: the same balls")
 # solution. There the radius is larger than half of the segment: $e > 0$.
 
 # %%
-figure, axes = plots.panels(2, height=4.1)
+figure, axes = figures.panels(2, height=4.1)
 for ax, prob, start, weight, title in (
     (axes[0], smooth, np.array([0.2, 0.4]), 0.3 * smooth.lam_max(), "samples"),
     (axes[1], problem, x, lam, "metrics, a plane of them"),
@@ -402,7 +402,7 @@ for ax, prob, start, weight, title in (
     end = prob.x_of(prob.alpha(start), weight)
     both = {"DGB": ss.spheres.duality_gap_bound(prob, start, weight), "MGB": ss.spheres.midpoint_gap_bound(prob, start, weight)}
     plane = None if start.ndim == 1 else (start, end, star)
-    plots.balls(prob.cone, both, {"x": start, r"$x(\alpha)$": end, "optimum": star}, plane=plane, ax=ax, title=title)
+    figures.balls(prob.cone, both, {"x": start, r"$x(\alpha)$": end, "optimum": star}, plane=plane, ax=ax, title=title)
 plt.show()
 
 # %% [markdown]
@@ -471,7 +471,7 @@ def path_table(curves):
 
 def draw_path(name, ax):
     grid, rates = curves[name, 1e-3]
-    plots.rates({key: (ratio * grid, values) for key, values in rates.items()}, ax=ax, title=f"{name}, path, rough references")
+    figures.rates({key: (ratio * grid, values) for key, values in rates.items()}, ax=ax, title=f"{name}, path, rough references")
     ax.xaxis.set_minor_formatter(plt.NullFormatter())
 
 
@@ -486,7 +486,7 @@ curves = {(name, rtol): along_path(prob, rtol) for name, prob in sets.items() fo
 path_table(curves)
 
 # %%
-figure, axes = plots.panels(3, width=10.5, height=3.2)
+figure, axes = figures.panels(3, width=10.5, height=3.2)
 for ax, name in zip(axes, sets, strict=True):
     draw_path(name, ax)
 plt.show()
@@ -507,10 +507,10 @@ def dynamic_row(name, rates):
     print(f"{name:10} mean over the iterations: " + "  ".join(f"{key} {np.mean(values):.2f}" for key, values in rates.items()))
 
 
-figure, axes = plots.panels(3, width=10.5, height=3.2)
+figure, axes = figures.panels(3, width=10.5, height=3.2)
 dynamic = {name: along_iterations(prob) for name, prob in sets.items()}
 for ax, (name, rates) in zip(axes, dynamic.items(), strict=True):
-    plots.lines(rates, ax=ax, title=f"{name}, dynamic", xlabel="iteration", ylabel="share screened")
+    figures.lines(rates, ax=ax, title=f"{name}, dynamic", xlabel="iteration", ylabel="share screened")
 plt.show()
 for name, rates in dynamic.items():
     dynamic_row(name, rates)
@@ -537,9 +537,9 @@ if with_segment:
     path_table({key: value for key, value in curves.items() if key[0] == "segment"})
     dynamic["segment"] = along_iterations(large)
     dynamic_row("segment", dynamic["segment"])
-    figure, axes = plots.panels(2, width=8.0, height=3.2)
+    figure, axes = figures.panels(2, width=8.0, height=3.2)
     draw_path("segment", axes[0])
-    plots.lines(dynamic["segment"], ax=axes[1], title="segment, dynamic", xlabel="iteration", ylabel="share screened")
+    figures.lines(dynamic["segment"], ax=axes[1], title="segment, dynamic", xlabel="iteration", ylabel="share screened")
     plt.show()
 else:
     print("segment is not here: this cell measured nothing, and the table of costs below has no row of it")

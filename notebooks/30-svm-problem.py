@@ -22,7 +22,9 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import plots, svm
+from safescreen import svm
+from safescreen_book import figures
+from safescreen_book.protocols.outside import linear_svc
 
 # %% [markdown]
 # ## The problem
@@ -178,13 +180,13 @@ margins = samples.margins(solution.x)
 on_step = np.abs(margins - 1.0) < 1e-6
 category = ss.Screened((margins < 1.0) & ~on_step, (margins > 1.0) & ~on_step)
 
-figure, axes = plots.panels(2, width=10.0, height=3.6)
-plots.svm.samples(
+figure, axes = figures.panels(2, width=10.0, height=3.6)
+figures.svm.samples(
     X, y, solution.x, category, ax=axes[0], title="solution, true categories", rest="on the step"
 )
 axes[1].plot([margins.min(), 1.0, 1.0, margins.max()], [1.0, 1.0, 0.0, 0.0], color="#CCCCCC", zorder=0)
 for key, mask in (("C", on_step), ("L", category.in_L), ("R", category.in_R)):
-    axes[1].plot(margins[mask], solution.alpha[mask], "o", color=plots.COLOURS[key], markersize=5)
+    axes[1].plot(margins[mask], solution.alpha[mask], "o", color=figures.COLOURS[key], markersize=5)
 axes[1].set(xlabel=r"margin $\langle z_i, w^\star\rangle$", ylabel=r"$\alpha^\star_i$")
 axes[1].set_title("dual variable against margin", loc="left", fontsize=10)
 plt.show()
@@ -272,7 +274,7 @@ assert [np.abs(found - true).max() < 1e-6 for found in errors.values()] == [Fals
 # return by the gap of the *whole* problem.
 
 # %%
-outside = svm.outside.linear_svc(samples, C, ss.Screened(np.zeros(40, dtype=bool), in_R), tol=1e-8)
+outside = linear_svc(samples, C, ss.Screened(np.zeros(40, dtype=bool), in_R), tol=1e-8)
 assert outside.gap < 1e-6 and np.linalg.norm(outside.w - solution.x) < 1e-3
 print(
     f"LIBLINEAR was given {outside.n_fed} samples of {len(problem)};",

@@ -24,7 +24,8 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import plots, svm
+from safescreen import svm
+from safescreen_book import figures
 
 # %% [markdown]
 # The problem (notation as in `30-svm-problem`): $z_i = y_i x_i$, total loss
@@ -168,8 +169,8 @@ ball = svm.ball_1(samples, C, reference)
 found = ss.rules.sphere(problem, ball)
 optimum = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12).x
 
-figure, axes = plots.panels(2, width=10.5, height=3.8)
-plots.svm.weight_space(
+figure, axes = figures.panels(2, width=10.5, height=3.8)
+figures.svm.weight_space(
     X * y[:, None],
     {"ball": ball},
     {"optimum": optimum},
@@ -177,7 +178,7 @@ plots.svm.weight_space(
     ax=axes[0],
     title="weights: a line a sample",
 )
-plots.svm.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
+figures.svm.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
 plt.show()
 
 # %% [markdown]
@@ -523,9 +524,9 @@ def tangent(w0):
     return -w0 / C0, w0**2 / C0 + loss_at(w0)
 
 
-figure, axes = plots.panels(2, width=11.5, height=3.4)
+figure, axes = figures.panels(2, width=11.5, height=3.4)
 best, feasible = (star.x[0], loss_at(star.x[0])), (0.47, loss_at(0.47))
-plots.svm.expanded_space(
+figures.svm.expanded_space(
     z,
     C,
     feasible,
@@ -539,7 +540,7 @@ axes[0].get_legend().remove()
 wrong_w = exact.x[0] + 0.25
 alpha = np.clip(np.where(z * wrong_w < 1.0, 1.0, 0.0), 0.0, 1.0)
 lines = {"printed condition 2": tangent(wrong_w), "its dual point": (-(alpha @ z), alpha.sum())}
-plots.svm.expanded_space(
+figures.svm.expanded_space(
     z, C, feasible, lines, best, span=(-0.3, 1.6), ax=axes[1], title="reference off by 0.25"
 )
 plt.show()

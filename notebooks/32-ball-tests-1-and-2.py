@@ -22,7 +22,9 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots, svm
+from safescreen import svm
+from safescreen_book import datasets, figures
+from safescreen_book.protocols.outside import linear_svc
 
 # %% [markdown]
 # ## The claims
@@ -284,7 +286,7 @@ plane = ss.Samples(points, labels)
 small = ss.Problem(plane, ss.Hinge())
 optimum = ss.solve(small, 5.0, tol=1e-12).x
 
-figure, axes = plots.panels(2, width=10.5, height=4.2)
+figure, axes = figures.panels(2, width=10.5, height=4.2)
 for ax, ratio in zip(axes, (0.5, 0.9), strict=True):
     near = svm.reference(ss.solve(small, 5.0 / ratio, tol=1e-12))
     first, second = (
@@ -294,7 +296,7 @@ for ax, ratio in zip(axes, (0.5, 0.9), strict=True):
     both = svm.intersection_test(plane, 0.2, near)
     spheres, marks = {"BT1": first, "BT2": second}, {"optimum": optimum, "": near.w}
     title = rf"$C_{{\rm ref}}/C$ = {ratio}; lines decided by both balls together"
-    plots.svm.weight_space(
+    figures.svm.weight_space(
         points * labels[:, None], spheres, marks, both, ax=ax, title=title, room=0.05
     )
 plt.show()
@@ -323,11 +325,11 @@ for ratio in ratios:
     for name, value in zip(radii, (first.radius, second.radius, apart), strict=True):
         radii[name].append(value)
 
-figure, axes = plots.panels(2, width=10.0, height=3.2)
-plots.svm.along_ratio(
+figure, axes = figures.panels(2, width=10.0, height=3.2)
+figures.svm.along_ratio(
     ratios, shares, ax=axes[0], title="breast-cancer, C = 1", ylabel="share of samples screened"
 )
-plots.svm.along_ratio(ratios, radii, ax=axes[1], title="radii, and distance of the centers", log=True)
+figures.svm.along_ratio(ratios, radii, ax=axes[1], title="radii, and distance of the centers", log=True)
 plt.show()
 
 # %%
@@ -508,7 +510,7 @@ def mistakes(in_L, in_R, star):
 
 def solver_reference(kind, C0):
     if kind.startswith("LIBLINEAR"):
-        return svm.outside.linear_svc(samples, C0, tol=float(kind.split()[-1]))
+        return linear_svc(samples, C0, tol=float(kind.split()[-1]))
     return svm.reference(
         ss.solve(
             problem, 1.0 / C0, tol=0.0, rtol=float(kind.split()[-1]), method="coordinate", screening=()

@@ -23,7 +23,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots
+from safescreen_book import datasets, figures
 
 # %% [markdown]
 # ## The claim
@@ -77,7 +77,7 @@ from safescreen import datasets, plots
 # On a line of $w$, where a ball is an interval:
 
 # %%
-plots.intersection.expanded_line((0.7, 0.9), (-0.5, 0.9), title="two intervals, one parabola")
+figures.intersection.expanded_line((0.7, 0.9), (-0.5, 0.9), title="two intervals, one parabola")
 plt.show()
 
 # %% [markdown]
@@ -256,8 +256,8 @@ old, star = (ss.solve(toy, 1 / c, rtol=1e-12) for c in (C0, C))
 first = ss.svm.ball_1(toy.terms, C, old)
 second = ss.svm.ball_2(toy.terms, C, old.x, ss.svm.choose_s(toy.terms, C, old))
 pair = first.center, first.radius, second.center, second.radius
-figure, axes = plots.panels(2, height=3.9)
-plots.balls(
+figure, axes = figures.panels(2, height=3.9)
+figures.balls(
     toy.cone,
     {"ball 1": first, "ball 2": second},
     {"optimum": star.x, "$w_0$": old.x},
@@ -271,7 +271,7 @@ curves = {
     "BT2": round_ @ pair[2] - pair[3],
     "IT": [lower_printed(z, *pair)[0] for z in round_],
 }
-plots.intersection.rates_against(
+figures.intersection.rates_against(
     np.degrees(turn),
     curves,
     ax=axes[1],
@@ -344,7 +344,7 @@ for share in shares:
     )
     for name, result in zip(found, results, strict=True):
         found[name].append(result.rate)
-plots.intersection.rates_against(shares, found, title="breast-cancer, C = 10", xlabel="$C_{ref}/C$")
+figures.intersection.rates_against(shares, found, title="breast-cancer, C = 10", xlabel="$C_{ref}/C$")
 plt.show()
 for share in (0.5, 0.9):
     row = {name: round(float(np.interp(share, shares, values)), 2) for name, values in found.items()}

@@ -27,7 +27,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots
+from safescreen_book import datasets, figures
 
 # %% [markdown]
 # ## The claims
@@ -325,7 +325,7 @@ for share in shares:
     for label, found in zip(labels, tests, strict=True):
         assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
         curves[label].append(found.rate)
-plots.intersection.rates_against(
+figures.intersection.rates_against(
     shares, curves, title="breast-cancer, $C = 10^4 C_{min}$", xlabel="$C_{ref}/C$"
 )
 plt.show()
@@ -454,7 +454,7 @@ for z in ((0.1, 0.2, -0.3), (0.1, 1.5, -1.6)):
 # $r_1 = \frac{|C - C_0|}{2C_0}\|w_0\|$.
 
 # %%
-figure, axes = plots.panels(2, height=3.4)
+figure, axes = figures.panels(2, height=3.4)
 for ax, factor in zip(axes, (100, 10_000), strict=True):
     C = factor * ss.svm.c_min(cancer.terms)
     star = ss.solve(cancer, 1 / C, rtol=1e-11)
@@ -471,7 +471,7 @@ for ax, factor in zip(axes, (100, 10_000), strict=True):
         for name, found in zip(curves, tests, strict=True):
             assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
             curves[name].append(found.rate)
-    plots.intersection.rates_against(
+    figures.intersection.rates_against(
         shares, curves, ax=ax, title=f"breast-cancer, C = {factor} $C_{{min}}$", xlabel="$C_{ref}/C$"
     )
     low, high = (np.interp(value, shares, curves["IT"]) for value in (0.8, 1.25))

@@ -22,7 +22,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import safescreen as ss
-from safescreen import datasets, plots
+from safescreen_book import datasets, figures
 
 # %% [markdown]
 # ## The claim
@@ -265,7 +265,7 @@ curves = {
     "IT, cold": [value[0] for value in counts.values()],
     "IT, warm": [value[1] for value in counts.values()],
 }
-plots.intersection.rates_against(
+figures.intersection.rates_against(
     list(counts),
     curves,
     ax=ax,
@@ -387,9 +387,9 @@ def decision(points):
     return np.exp(-3.0 * apart) @ (star.x.coef * y)
 
 
-figure, axes = plots.panels(2, height=3.8)
+figure, axes = figures.panels(2, height=3.8)
 steps = Cs[1:] / Cs[0]
-plots.intersection.rates_against(
+figures.intersection.rates_against(
     steps,
     {k: v[-len(steps) :] for k, v in curves.items()},
     ax=axes[0],
@@ -397,7 +397,7 @@ plots.intersection.rates_against(
     xlabel="$C/C_{min}$",
 )
 axes[0].set(xscale="log")
-plots.intersection.screened_points(
+figures.intersection.screened_points(
     X, y, found, decision, ax=axes[1], title=f"{found.rate:.0%} decided before solving"
 )
 plt.show()

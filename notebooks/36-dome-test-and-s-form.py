@@ -23,7 +23,8 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots, rules, spheres, svm
+from safescreen import rules, spheres, svm
+from safescreen_book import datasets, figures
 
 # %% [markdown]
 # ## Two forms of one machine
@@ -119,7 +120,7 @@ Cs = {
     "two samples on a line": np.geomspace(0.1, 10.0, 121),
 }
 both = {"600 points of the plane": toy, "two samples on a line": pair}
-figure, axes = plots.panels(2)
+figure, axes = figures.panels(2)
 lengths, losses = {}, {}
 for ax, (name, prob) in zip(axes, both.items(), strict=True):
     found = [solve(prob, C).x for C in Cs[name]]
@@ -132,7 +133,7 @@ for ax, (name, prob) in zip(axes, both.items(), strict=True):
         r"$\xi(w(C))$, part of the first": (Cs[name], loss_part),
         r"$\|w(C)\|$, part of the last": (Cs[name], length_part),
     }
-    plots.dome.curves(scaled, ax=ax, title=name)
+    figures.dome.curves(scaled, ax=ax, title=name)
 plt.show()
 
 # %% tags=["SSS13-L3"]
@@ -504,10 +505,10 @@ assert sum(row[4] for row in rows) > 0
 turn = np.linspace(0.0, np.pi / 2, 400)
 fan = np.stack([np.cos(turn), np.sin(turn)], axis=1)
 e1, B_ = np.array([1.0, 0.0]), 1.7**2
-figure, axes = plots.panels(2, height=3.5)
+figure, axes = figures.panels(2, height=3.5)
 upper = {"dome (corrected)": dome_bounds(fan, e1, B_)[1], "printed": printed(fan, e1, B_)[1]}
 curves = {name: (np.degrees(turn), value) for name, value in upper.items()}
-plots.dome.curves(
+figures.dome.curves(
     curves,
     ax=axes[0],
     log="",
@@ -520,7 +521,7 @@ two = {
     r"ball from $w_b$": spheres.path_bound(b.x, b.lam, a.lam),
 }
 points = {"$w_a$": a.x, "$w_b$": b.x, "optimum": at_.x}
-plots.dome.domes(a.x, np.linalg.norm(b.x), two, points, ax=axes[1], title="C from 0.1 to 0.2")
+figures.dome.domes(a.x, np.linalg.norm(b.x), two, points, ax=axes[1], title="C from 0.1 to 0.2")
 plt.show()
 
 # %% [markdown]

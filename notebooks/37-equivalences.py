@@ -23,7 +23,8 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots, rules, spheres, svm
+from safescreen import rules, spheres, svm
+from safescreen_book import datasets, figures
 
 # %% [markdown]
 # ## The claim
@@ -298,7 +299,7 @@ for ratio in steps:
         names[key].append(found.rate)
     assert np.all(it.in_R >= bt1.in_R | bt2.in_R) and np.all(it.in_L >= bt1.in_L | bt2.in_L)
 shares = {key: (steps, value) for key, value in names.items()}
-plots.dome.curves(shares, log="", xlabel="$C/C_0$", ylabel="share screened", title="breast cancer")
+figures.dome.curves(shares, log="", xlabel="$C/C_0$", ylabel="share screened", title="breast cancer")
 plt.show()
 
 # %% [markdown]

@@ -21,7 +21,8 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
-from safescreen import datasets, plots, svm
+from safescreen import svm
+from safescreen_book import datasets, figures
 
 # %% tags=["parameters"]
 span = 1e4
@@ -210,9 +211,9 @@ for before, after in zip(coarse, coarse[1:], strict=False):
     for C in np.geomspace(reference.C, 1.0 / after.lam, 5)[1:]:
         dots[0].append(C)
         dots[1].append(relative_error(prob, reference, C)[0])
-figure, ax = plots.panels(1, width=8.0, height=3.2)
+figure, ax = figures.panels(1, width=8.0, height=3.2)
 both = {"lines": {"bound (1)": saw}, "dots": {"true relative error": dots}}
-plots.dome.curves(**both, ax=ax, title="breast cancer", ylabel="relative error of the dual")
+figures.dome.curves(**both, ax=ax, title="breast cancer", ylabel="relative error of the dual")
 ax.set_ylim(-0.004, 0.135)
 plt.show()
 assert len(coarse) > 10 and max(dots[1]) <= 0.1 and max(saw[1]) <= 0.1 * (1 + 1e-6)
@@ -360,13 +361,13 @@ for name in problems:
 # The finer the path, the closer the reference, the more the tests screen (the last step is a short one, to $C_T$).
 
 # %%
-figure, axes = plots.panels(2)
+figure, axes = figures.panels(2)
 for ax, name in zip(axes, problems, strict=True):
     shares = {
         f"eps = {eps:g}": (1.0 / paths[name, eps].lams[1:], paths[name, eps].path_rates[1:])
         for eps in (0.1, 0.01, finest)
     }
-    plots.dome.curves(shares, ax=ax, title=name, ylabel="share screened by IT")
+    figures.dome.curves(shares, ax=ax, title=name, ylabel="share screened by IT")
 plt.show()
 
 # %% [markdown]

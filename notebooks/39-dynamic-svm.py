@@ -21,8 +21,8 @@ import sympy as sp
 from scipy import sparse
 
 import safescreen as ss
-from safescreen import datasets, plots
-from safescreen.plots.triplets import range_chart
+from safescreen_book import datasets, figures
+from safescreen_book.figures.triplets import range_chart
 
 # %% [markdown]
 # ## The claim
@@ -328,7 +328,7 @@ machines = {
     "linear, C = 0.02": (linear, 0.02, 150),
     "rbf kernel, C = 0.1": (ss.Problem(ss.KernelSamples.from_points(X, y, "rbf"), ss.Hinge()), 0.1, 150),
 }
-figure, axes = plots.panels(2, width=9.5, height=3.2, sharey=True)
+figure, axes = figures.panels(2, width=9.5, height=3.2, sharey=True)
 trace = {}
 for ax, (title, (prob, C, n_sweeps)) in zip(axes, machines.items(), strict=True):
     curves = {"DGB": [], "MGB": [], "MGB, slopes": []}
@@ -342,7 +342,7 @@ for ax, (title, (prob, C, n_sweeps)) in zip(axes, machines.items(), strict=True)
         for name, ball in pair.items():
             curves[name].append(ss.rules.sphere(prob, ball).rate)
     trace[title] = curves
-    plots.lines(
+    figures.lines(
         curves, ax=ax, title=title, xlabel="sweeps / 3", ylabel="share decided" if ax is axes[0] else ""
     )
 plt.show()

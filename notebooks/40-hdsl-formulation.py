@@ -24,10 +24,10 @@ import sympy as sp
 from scipy.optimize import linprog
 
 import safescreen as ss
-from safescreen import datasets, plots
 from safescreen.hdsl import FrankWolfe, NeighborError, SparseSimilarity, nearest_triplets
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import exact
+from safescreen_book import datasets, figures
 
 # %% [markdown]
 # ## The problem
@@ -255,12 +255,12 @@ growing = {
     f"k = {k}": FrankWolfe(scale, forward="exact", max_iter=k).fit(train, near).similarity_
     for k in (1, 5, 20, 400)
 }
-plots.frank_wolfe.matrices(growing)
+figures.frank_wolfe.matrices(growing)
 plt.show()
-figure, axes = plots.panels(4, width=10.4, height=2.8)
+figure, axes = figures.panels(4, width=10.4, height=2.8)
 for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
     title = f"{name}: {len(similarity)} atoms"
-    plots.frank_wolfe.pixel_pairs(
+    figures.frank_wolfe.pixel_pairs(
         similarity, (8, 8), background=train.mean(axis=0).reshape(8, 8), ax=ax, title=title
     )
 plt.show()

@@ -26,9 +26,9 @@ import sympy as sp
 from scipy.optimize import linprog
 
 import safescreen as ss
-from safescreen import datasets, plots
 from safescreen.hdsl import FrankWolfe, nearest_triplets
 from safescreen.hdsl.line_search import bisection, exact
+from safescreen_book import datasets, figures
 
 # %% [markdown]
 # ## The claims
@@ -253,7 +253,7 @@ u, change = np.array([-0.6, 0.1, 0.3, 0.9]), np.array([1.6, -1.0, 1.0, 0.8])
 grid = np.linspace(0.0, 1.0, 401)
 slopes = [-np.clip(1.0 - u - step * change, 0.0, 1.0) @ change / 4 for step in grid]
 step = exact(u, change, 1.0, 1.0)
-ax = plots.frank_wolfe.curves(
+ax = figures.frank_wolfe.curves(
     {"slope of f along the segment": (grid, slopes)},
     xlabel="step",
     log="",
@@ -582,12 +582,12 @@ bounds = {
 for values in bounds.values():
     assert np.all(errors["away"][1:] <= values[1:])
 seen = np.where(errors["away"] > 1e-12, errors["away"], 0.0)
-figure, axes = plots.panels(2, width=10.0, height=3.6)
-plots.frank_wolfe.steps(
+figure, axes = figures.panels(2, width=10.0, height=3.6)
+figures.frank_wolfe.steps(
     seen, [row.step for row in histories["away"]], bounds, ax=axes[0], title="away steps, digits"
 )
 named = {name: (k_[1:], np.maximum(values[1:], 1e-12)) for name, values in errors.items()}
-plots.frank_wolfe.curves(
+figures.frank_wolfe.curves(
     named, ax=axes[1], log="y", xlabel="iteration k", ylabel="error", title="three variants"
 )
 plt.show()

@@ -22,10 +22,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
 
-from safescreen import datasets, plots
 from safescreen.hdsl import FrankWolfe, nearest_triplets
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import exact, heuristic
+from safescreen_book import datasets, figures
 
 # %% [markdown]
 # ## The claim
@@ -217,10 +217,10 @@ for key, values in ranges.items():
 print("exact ~ T s^2, heuristic ~ T s, neither with d: confirmed")
 
 # %%
-figure, axes = plots.panels(3, width=11.0, height=3.2)
+figure, axes = figures.panels(3, width=11.0, height=3.2)
 for ax, key in zip(axes, ranges, strict=True):
     named = {"exact": (ranges[key], counts[key][:, 0]), "heuristic": (ranges[key], counts[key][:, 2])}
-    plots.frank_wolfe.curves(
+    figures.frank_wolfe.curves(
         named, ax=ax, marks=True, xlabel=key, ylabel="visits", title=f"against {key}"
     )
     ax.set_ylim(1e2, 1e7)
@@ -394,12 +394,12 @@ print(f"an iteration at d = 10^6 / at d = 10^4: {iterations[-1] / iterations[0]:
 # %% tags=["nbval-ignore-output"]
 larger = {"s": (15, 30, 60, 120), "T": (2500, 5000, 10_000, 20_000)}
 by = {key: np.array([timed(**{key: value}) for value in values]) for key, values in larger.items()}
-figure, axes = plots.panels(3, width=11.0, height=3.2)
+figure, axes = figures.panels(3, width=11.0, height=3.2)
 for ax, (key, x, y) in zip(
     axes, (("d", dimensions, by_d), *((key, larger[key], by[key]) for key in larger)), strict=True
 ):
     named = {name: (x, 1e3 * y[:, column]) for column, name in ((1, "exact"), (0, "heuristic"))}
-    plots.frank_wolfe.curves(
+    figures.frank_wolfe.curves(
         named, ax=ax, marks=True, xlabel=key, ylabel="ms", title=f"processor time against {key}"
     )
 plt.show()

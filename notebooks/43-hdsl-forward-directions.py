@@ -32,10 +32,10 @@ import sympy as sp
 from scipy import sparse
 
 import safescreen as ss
-from safescreen import datasets, plots
 from safescreen.hdsl import FrankWolfe, nearest_triplets
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import exact, heuristic
+from safescreen_book import datasets, figures
 
 # %% [markdown]
 # ## The claims
@@ -326,7 +326,7 @@ labels = {
     "xlabel": "size m of the batch",
     "ylabel": "deviation",
 }
-plots.hdsl.measured_and_bounds(sizes, measured, bounds, **labels)
+figures.hdsl.measured_and_bounds(sizes, measured, bounds, **labels)
 plt.show()
 slope = np.polyfit(np.log(sizes[:3]), np.log([losses[m][0] for m in sizes[:3]]), 1)[0]
 print(f"exponent of the largest deviation in m, 20 to 320: {slope:.2f} (expected -1/2)")
@@ -434,7 +434,7 @@ named = {
     )
     for name, run in runs.items()
 }
-plots.frank_wolfe.curves(
+figures.frank_wolfe.curves(
     named,
     log="xy",
     xlabel="iteration",
@@ -531,13 +531,13 @@ for name, d in (("digits, d = 64", 64), ("sparse, d = 500", 500)):
     shown = f"from {shares.mean():.0%} of the features (2/d = {2 / d:.1%})"
     print(f"{name:16} best atom found {shown}; mean slope / best {ratios.mean():.2f}")
     assert shares.mean() > 4 * 2 / d
-figure, axes = plots.panels(2, height=3.2)
+figure, axes = figures.panels(2, height=3.2)
 for ax, which, title in (
     (axes[0], 1, "share of features that lead to the best atom"),
     (axes[1], 2, "mean slope found / best"),
 ):
     named = {name: (row[0], row[which]) for name, row in found.items()}
-    plots.frank_wolfe.curves(named, ax=ax, log="", marks=True, xlabel="iteration", title=title)
+    figures.frank_wolfe.curves(named, ax=ax, log="", marks=True, xlabel="iteration", title=title)
     ax.set_ylim(-0.02, 1.05)
 plt.show()
 
@@ -626,7 +626,7 @@ named["exact direction"] = (
     np.arange(1, 400),
     [max(row.objective - lower, 1e-9) for row in reference.history_[1:400]],
 )
-plots.frank_wolfe.curves(
+figures.frank_wolfe.curves(
     named,
     log="xy",
     xlabel="iteration",

@@ -28,8 +28,8 @@ import sympy as sp
 from scipy.stats import binom
 
 import safescreen as ss
-from safescreen import plots
-from safescreen.hdsl.complexity import (
+from safescreen_book import figures
+from safescreen_book.protocols.hdsl.complexity import (
     Bounds,
     MonteCarlo,
     largest_at_atoms,
@@ -543,7 +543,7 @@ def both_bounds(settings):
     return curves
 
 
-figure, axes = plots.panels(2, height=3.6)
+figure, axes = figures.panels(2, height=3.6)
 options = {"ylabel": r"complexity / $\lambda B_X$", "log": "x"}
 by_dimension = by_d, [(90, d) for d in dimensions], "dimension d", "n = 90, twin features"
 by_size = by_n, [(n, 30) for n in sizes], "sample size n", "d = 30, twin features"
@@ -552,7 +552,7 @@ for ax, x, (values, settings, xlabel, title) in zip(
 ):
     labels = {"title": title, "xlabel": xlabel, **options}
     curves = both_bounds(settings)
-    plots.hdsl.measured_and_bounds(x, {"Monte Carlo": values}, curves, ax=ax, **labels)
+    figures.hdsl.measured_and_bounds(x, {"Monte Carlo": values}, curves, ax=ax, **labels)
 plt.show()
 
 # %% [markdown]
@@ -818,7 +818,7 @@ assert 1 < best < 10**4 and np.all(np.diff(corrected) < 0.0)
 assert np.all((corrected < printed)[iterations >= true_from])
 curves = {"corrected": (corrected, True), "printed": (printed, False)}
 labels = {"title": "excess risk bounds", "xlabel": "iterations k", "ylabel": "bound"}
-plots.hdsl.measured_and_bounds(iterations, {}, curves, **labels)
+figures.hdsl.measured_and_bounds(iterations, {}, curves, **labels)
 plt.show()
 
 # %% [markdown]

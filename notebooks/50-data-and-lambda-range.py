@@ -42,8 +42,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import datasets, plots
-from safescreen.experiments import Recorder, path_runs
+from safescreen_book import Recorder, datasets, figures
+from safescreen_book.protocols import path_runs
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -179,12 +179,12 @@ record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper"
 record.summary(conclusions=conclusions, timings={"run": round(sum(total for *_, total in making), 3)})
 
 # %%
-figure, ax = plots.panels(1, width=7.0, height=1.6 + 0.4 * len(chosen))
+figure, ax = figures.panels(1, width=7.0, height=1.6 + 0.4 * len(chosen))
 for height, name in enumerate(chosen):
     ax.plot(
         mean.loc[name, ["lam_min", "lam_max"]],
         [height, height],
-        color=plots.COLOURS["L"],
+        color=figures.COLOURS["L"],
         linewidth=4,
         label="ours" * (height == 0),
     )
@@ -193,7 +193,7 @@ for height, name in enumerate(chosen):
         ax.plot(
             ends_of_paper,
             [height + 0.22] * 2,
-            color=plots.COLOURS["R"],
+            color=figures.COLOURS["R"],
             linewidth=2,
             label="paper" * (height == 0),
         )

@@ -50,8 +50,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots
-from safescreen.experiments import Recorder, path_runs
+from safescreen_book import Recorder, figures
+from safescreen_book.protocols import path_runs
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -207,12 +207,12 @@ print(f"\ncompilation and warm-up: {warm_up:.1f} s")
 # part is not measured inside the path; the cost of one screening is measured by itself further down.
 
 # %%
-figure, axes = plots.panels(2, width=9.5, height=3.6)
-plots.bars(table["seconds"].to_dict(), ax=axes[0], title=f"{dataset}: ours", xlabel="CPU seconds of the path")
+figure, axes = figures.panels(2, width=9.5, height=3.6)
+figures.bars(table["seconds"].to_dict(), ax=axes[0], title=f"{dataset}: ours", xlabel="CPU seconds of the path")
 if paper.empty:
     axes[1].set_axis_off()
 else:
-    plots.bars(
+    figures.bars(
         paper.to_dict(),
         ax=axes[1],
         title=f"{dataset}: paper",
@@ -226,7 +226,7 @@ plt.show()
 first = per_lam[per_lam["draw"] == 0]
 shown = [name for name in names if name not in ("none", "product")]
 lams, removable = grids[0]
-figure, axes = plots.panels(2, width=9.5, height=3.6, sharey=True)
+figure, axes = figures.panels(2, width=9.5, height=3.6, sharey=True)
 for ax, column, title in (
     (axes[0], "path_rate", "screened before the first iteration"),
     (axes[1], "screening_rate", "screened in the end"),
@@ -236,7 +236,7 @@ for ax, column, title in (
     for name in shown:
         values = first.loc[first["method"] == name, column].to_numpy() / removable
         lines[name] = lams[start:], values[start:]
-    plots.rates(lines, ax=ax, title=f"{dataset}: {title}", ylabel="rate" if ax is axes[0] else "")
+    figures.rates(lines, ax=ax, title=f"{dataset}: {title}", ylabel="rate" if ax is axes[0] else "")
 axes[1].get_legend().remove()
 record.figure("rates", figure)
 plt.show()

@@ -50,8 +50,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots
-from safescreen.experiments import Recorder, path_runs
+from safescreen_book import Recorder, figures
+from safescreen_book.protocols import path_runs
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -179,16 +179,16 @@ def curves(chosen, values="path_rate"):
 
 def figure_6(chosen, label):
     """Rate, enlargement, ratio of times."""
-    figure, axes = plots.panels(3, width=11.0, height=3.4)
-    plots.paths.path_lines(
+    figure, axes = figures.panels(3, width=11.0, height=3.4)
+    figures.paths.path_lines(
         curves(chosen), ax=axes[0], title=f"{dataset}: before the first iteration", limits=(-0.02, 1.02)
     )
     lines = curves(chosen)
     within = [v[(lams >= zoom[0]) & (lams <= zoom[1])] for lams, v in lines.values()]
     within = np.concatenate([v[v > 0.6] for v in within]) if within else np.ones(1)
     low, high = (within.min() - 0.01, min(1.0, within.max() + 0.01)) if within.size else (0.0, 1.0)
-    plots.paths.path_lines(lines, ax=axes[1], title="enlarged", ylabel="", span=zoom, limits=(low, high))
-    plots.paths.path_lines(
+    figures.paths.path_lines(lines, ax=axes[1], title="enlarged", ylabel="", span=zoom, limits=(low, high))
+    figures.paths.path_lines(
         curves(chosen, "ratio"),
         ax=axes[2],
         title="time for each lam",

@@ -46,8 +46,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots
-from safescreen.experiments import Recorder, path_runs
+from safescreen_book import Recorder, figures
+from safescreen_book.protocols import path_runs
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -97,12 +97,12 @@ maps = {name: path_runs.dynamic_rates(runs.paths[name], grid.removable, freq) fo
 ends = [np.count_nonzero(~np.isnan(rates), axis=0) for rates in maps.values()]
 rounds = int(np.quantile(ends, 0.97)) + 1
 rows = -(-len(names) // 4)
-with plt.rc_context(plots.STYLE):
+with plt.rc_context(figures.STYLE):
     figure, axes = plt.subplots(
         rows, 4, figsize=(11.0, 2.6 * rows), layout="constrained", sharey=True, squeeze=False
     )
 for place, (ax, name) in enumerate(zip(axes.flat, names, strict=False)):
-    plots.paths.dynamic_map(maps[name], grid.lams, ax=ax, title=name, rounds=rounds)
+    figures.paths.dynamic_map(maps[name], grid.lams, ax=ax, title=name, rounds=rounds)
     if place % 4:
         ax.set_ylabel("")
 for ax in axes.flat[len(names) :]:
@@ -118,12 +118,12 @@ plt.show()
 ratios = path_runs.cpu_ratios(frame)
 one = frame[frame["repeat"] == 0]
 lines = {name: one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T for name in names}
-figure, axes = plots.panels(2, width=10.0, height=3.7)
-plots.paths.path_lines(
+figure, axes = figures.panels(2, width=10.0, height=3.7)
+figures.paths.path_lines(
     lines, ax=axes[0], title=f"{dataset}: before the first iteration", limits=(-0.02, 1.02)
 )
 times = {name: (ratios.index.to_numpy(), ratios[name].to_numpy()) for name in names}
-plots.paths.path_lines(
+figures.paths.path_lines(
     times, ax=axes[1], title="time for each lam", ylabel="CPU / CPU without screening", one=True, smooth=5
 )
 axes[1].get_legend().remove()

@@ -44,8 +44,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots
-from safescreen.experiments import Recorder, path_runs
+from safescreen_book import Recorder, figures
+from safescreen_book.protocols import path_runs
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -78,10 +78,10 @@ for gap in gaps:
     maps[gap], found[gap] = np.column_stack(columns) / grid.removable[:, None], path
     print(f"gap {gap:.0e}: mean rate over all pairs of lam {maps[gap].mean():.3f}")
 
-figure, axes = plots.panels(len(gaps), width=4.6 * len(gaps), height=3.9)
+figure, axes = figures.panels(len(gaps), width=4.6 * len(gaps), height=3.9)
 for ax, gap in zip(np.atleast_1d(axes), gaps, strict=True):
     last = gap == gaps[-1]
-    plots.paths.range_map(
+    figures.paths.range_map(
         maps[gap], lams, lams, ax=ax, title=f"{dataset}, RRPB, gap {gap:.0e}", colorbar=last
     )
 record.figure("ranges", figure)
@@ -110,13 +110,13 @@ def edge(rates, share):
     return np.where(lams / reached <= lams[-1] * (1.0 + 1e-9), np.nan, reached)
 
 
-figure, ax = plots.panels(1, width=5.6, height=3.3)
+figure, ax = figures.panels(1, width=5.6, height=3.3)
 for gap, dash in zip(gaps, ("--", "-", ":"), strict=False):
-    for share, colour in ((0.5, plots.COLOURS["L"]), (0.9, plots.COLOURS["R"])):
+    for share, colour in ((0.5, figures.COLOURS["L"]), (0.9, figures.COLOURS["R"])):
         ax.plot(
             lams, edge(maps[gap], share), dash, color=colour, label=f"rate above {share}, gap {gap:.0e}"
         )
-with plt.rc_context(plots.STYLE):
+with plt.rc_context(figures.STYLE):
     ax.set(
         xscale="log",
         xlabel=r"$\lambda_0$",
@@ -186,9 +186,9 @@ others = {
     / grid.removable[:, None]
     for name, of in OTHERS.items()
 }
-figure, axes = plots.panels(3, width=11.0, height=3.6)
+figure, axes = figures.panels(3, width=11.0, height=3.6)
 for ax, (name, rates) in zip(axes, others.items(), strict=True):
-    plots.paths.range_map(rates, lams[places], lams, ax=ax, title=name, colorbar=name == "MGB")
+    figures.paths.range_map(rates, lams[places], lams, ax=ax, title=name, colorbar=name == "MGB")
 record.figure("other_balls", figure)
 plt.show()
 print({name: round(float(rates.mean()), 3) for name, rates in others.items()})

@@ -51,8 +51,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots
-from safescreen.experiments import Recorder, path_runs
+from safescreen_book import Recorder, figures
+from safescreen_book.protocols import path_runs
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -164,8 +164,8 @@ record.table("table_active", table.reset_index())
 print(table.to_string(float_format="{:.2f}".format, na_rep="-"))
 
 # %%
-figure, axes = plots.panels(2, width=10.5, height=3.6)
-plots.bars(
+figure, axes = figures.panels(2, width=10.5, height=3.6)
+figures.bars(
     seconds.to_dict(),
     ax=axes[0],
     title=f"{dataset}{', diagonal' * diagonal}",
@@ -173,7 +173,7 @@ plots.bars(
 )
 one = frame[frame["repeat"] == 0]
 lines = {name: one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T for name in screening}
-plots.paths.path_lines(lines, ax=axes[1], title="before the first iteration", limits=(-0.02, 1.02))
+figures.paths.path_lines(lines, ax=axes[1], title="before the first iteration", limits=(-0.02, 1.02))
 axes[1].legend(fontsize=7.5)
 record.figure("active", figure)
 plt.show()

@@ -42,8 +42,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots
-from safescreen.experiments import Recorder, path_runs
+from safescreen_book import Recorder, figures
+from safescreen_book.protocols import path_runs
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -83,16 +83,16 @@ print(mean.to_string(float_format="{:.2f}".format))
 # %%
 ratios = path_runs.cpu_ratios(frame)
 one = frame[frame["repeat"] == 0]
-figure, axes = plots.panels(3, width=11.0, height=3.4)
+figure, axes = figures.panels(3, width=11.0, height=3.4)
 shown = "PGB" if "PGB" in names else names[0]
 rates = path_runs.dynamic_rates(runs.paths[shown], grid.removable)
-plots.paths.dynamic_map(
+figures.paths.dynamic_map(
     rates, grid.lams, ax=axes[0], title=f"{dataset}, hinge: {shown} while solving", colorbar=True
 )
 lines = {name: one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T for name in names}
-plots.paths.path_lines(lines, ax=axes[1], title="before the first iteration", limits=(-0.02, 1.02))
+figures.paths.path_lines(lines, ax=axes[1], title="before the first iteration", limits=(-0.02, 1.02))
 times = {name: (ratios.index.to_numpy(), ratios[name].to_numpy()) for name in names}
-plots.paths.path_lines(
+figures.paths.path_lines(
     times, ax=axes[2], title="time for each lam", ylabel="CPU / CPU without screening", one=True, smooth=5
 )
 axes[2].get_legend().remove()

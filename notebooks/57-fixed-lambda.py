@@ -44,8 +44,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots
-from safescreen.experiments import Recorder, path_runs
+from safescreen_book import Recorder, figures
+from safescreen_book.protocols import path_runs
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -138,15 +138,15 @@ if {"GB", "PGB"} <= share.keys():
 # ## How screening proceeds
 
 # %%
-figure, ax = plots.panels(1, width=6.0, height=3.3)
+figure, ax = figures.panels(1, width=6.0, height=3.3)
 for name in names:
     if name in ("none", "product"):
         continue
     states = solutions[name, False].history
     decided = [(s.n_L + s.n_R) / removable for s in states]
-    style = {"color": plots.METHODS[name]} if name in plots.METHODS else {}
+    style = {"color": figures.METHODS[name]} if name in figures.METHODS else {}
     ax.step([s.iteration for s in states], decided, where="post", label=name, **style)
-with plt.rc_context(plots.STYLE):
+with plt.rc_context(figures.STYLE):
     ax.set(
         xlabel="iteration", ylabel="screened, of what can be", title=f"{dataset}, $\\lambda$ = {lam:.1e}"
     )
@@ -170,8 +170,8 @@ table = pd.DataFrame(
 )
 record.table("table_fixed", table.reset_index(names="method"))
 print(table.to_string(float_format="{:.3f}".format, na_rep="-"))
-figure, axes = plots.panels(2, width=9.5, height=3.3)
-plots.bars(
+figure, axes = figures.panels(2, width=9.5, height=3.3)
+figures.bars(
     median[False].to_dict(),
     ax=axes[0],
     title=f"{dataset} (a) dynamic screening",
@@ -179,7 +179,7 @@ plots.bars(
     number="{:.3f}",
 )
 both = {"none, no active set": median.loc["none", False]} | median[True].dropna().to_dict()
-plots.bars(both, ax=axes[1], title="(b) with the active set", xlabel="CPU seconds", number="{:.3f}")
+figures.bars(both, ax=axes[1], title="(b) with the active set", xlabel="CPU seconds", number="{:.3f}")
 record.figure("seconds", figure)
 plt.show()
 

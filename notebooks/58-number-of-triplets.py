@@ -47,8 +47,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots
-from safescreen.experiments import Recorder, path_runs
+from safescreen_book import Recorder, figures
+from safescreen_book.protocols import path_runs
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -165,12 +165,12 @@ print(f"triplets from the smallest to the largest k: x {growth:.0f}")
 # ## Figure 12
 
 # %% tags=["nbval-ignore-output"]
-plt.rcParams.update(plots.STYLE)
-figure, axes = plots.panels(1 + len(nn_list), width=11.5, height=3.1)
+plt.rcParams.update(figures.STYLE)
+figure, axes = figures.panels(1 + len(nn_list), width=11.5, height=3.1)
 colours = {
     "ActiveSet": "#8A8A8A",
-    "ActiveSet+RRPB": plots.METHODS["RRPB"],
-    "product": plots.METHODS["product"],
+    "ActiveSet+RRPB": figures.METHODS["RRPB"],
+    "product": figures.METHODS["product"],
 }
 for name, colour in colours.items():
     axes[0].plot(k_list, mean.loc[k_list, name], "-o", color=colour, markersize=3.5, label=name)
@@ -184,7 +184,7 @@ for ax, n in zip(axes[1:], nn_list, strict=True):
         values,
         deviation.loc[k_list, f"error_{n}"] / np.sqrt(draws),
         fmt="-o",
-        color=plots.COLOURS["R"],
+        color=figures.COLOURS["R"],
         markersize=3.5,
     )
     ax.axhline(mean.loc[0, f"error_{n}"], color="#555555", linewidth=0.9, linestyle=":", label="Euclidean")

@@ -52,8 +52,8 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots
-from safescreen.experiments import Recorder, path_runs
+from safescreen_book import Recorder, figures
+from safescreen_book.protocols import path_runs
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -299,8 +299,8 @@ for name in table.index:
     print(f"{name:28} {CERTIFIES[name]}")
 
 # %%
-figure, axes = plots.panels(2, width=11.0, height=3.4)
-plots.bars(
+figure, axes = figures.panels(2, width=11.0, height=3.4)
+figures.bars(
     (100.0 * table["error"]).to_dict(),
     ax=axes[0],
     title=f"{dataset}: {n_neighbors}-NN, test error",
@@ -313,7 +313,7 @@ axes[0].errorbar(
 for label, end in zip(axes[0].texts, 100.0 * (table["error"] + table["se"]), strict=True):
     label.xy = (end, label.xy[1])  # beyond the error bar
 axes[0].set_xlim(0.0, 130.0 * (table["error"] + table["se"]).max())
-plots.bars(
+figures.bars(
     table["seconds"].drop("Euclid", errors="ignore").to_dict(),
     ax=axes[1],
     title="time to learn all candidates",

@@ -45,8 +45,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import plots
-from safescreen.experiments import Recorder
+from safescreen_book import Recorder, figures
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -165,8 +164,8 @@ def shade(ax, decide, size=161):
 
 first_ball = ss.svm.ball_1(samples, C, reference)
 second_ball = ss.svm.ball_2(samples, C, reference.x, ss.svm.choose_s(samples, C, reference))
-figure, axes = plots.panels(1, width=6.6, height=4.4)
-plots.svm.samples(
+figure, axes = figures.panels(1, width=6.6, height=4.4)
+figures.svm.samples(
     X, y, best.x, found, ax=axes, title=f"C = {C:g} from C_ref = {C_ref:g}: {found.rate:.0%} screened"
 )
 shade(axes, lambda points: ss.rules.intersection(ss.Problem(points, ss.Hinge()), first_ball, second_ball))
@@ -255,8 +254,8 @@ print(f"kept at a distance of {farthest:.2f}; of {dome.n_R} points in R {closer}
 assert closer > 0
 
 # %%
-figure, axes = plots.panels(2, width=11.0, height=3.8)
-plots.svm.samples(
+figure, axes = figures.panels(2, width=11.0, height=3.8)
+figures.svm.samples(
     X,
     y,
     low.x,
@@ -271,7 +270,7 @@ shade(
         ss.Problem(points, ss.Hinge()), region.ball, region.normal, region.offset
     ),
 )
-plots.svm.samples(
+figures.svm.samples(
     X,
     y,
     low.x,
@@ -286,13 +285,13 @@ plt.show()
 # ## Where the papers' numbers fall
 
 # %%
-figure, axes = plots.panels(2, width=9.5, height=3.0)
-with plt.rc_context(plots.STYLE):
-    axes[0].hist(share, bins=20, color=plots.COLOURS["L"])
+figure, axes = figures.panels(2, width=9.5, height=3.0)
+with plt.rc_context(figures.STYLE):
+    axes[0].hist(share, bins=20, color=figures.COLOURS["L"])
     axes[0].axvline(0.8, color="black", linewidth=1.2)
     axes[0].set(title="overlapping: share screened by IT; line: the paper", xlabel="share", ylabel="draws")
     for (reading, frame), colour in zip(
-        second.groupby("reading"), (plots.COLOURS["R"], "#E69F00"), strict=True
+        second.groupby("reading"), (figures.COLOURS["R"], "#E69F00"), strict=True
     ):
         axes[1].hist(frame["dome: both"], bins=20, histtype="step", linewidth=1.6, color=colour, label=reading)
     axes[1].axvline(530, color="black", linewidth=1.2)

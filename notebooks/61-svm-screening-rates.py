@@ -40,8 +40,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import datasets, plots, svm
-from safescreen.experiments import Recorder
+from safescreen import svm
+from safescreen_book import Recorder, datasets, figures
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -147,12 +147,12 @@ print("tests:", len(results), " unsafe decisions: 0, and IT contains BT1 and BT2
 
 # %%
 names = list(dict.fromkeys(results["kernel"]))
-figure, axes = plots.panels(len(names), width=3.1 * len(names), height=2.9, sharey=True)
+figure, axes = figures.panels(len(names), width=3.1 * len(names), height=2.9, sharey=True)
 for ax, name in zip(np.atleast_1d(axes), names, strict=True):
     chosen = results[results["kernel"] == name]
     lines = {test: (part_["C_ref/C"], part_["rate"]) for test, part_ in chosen.groupby("test", sort=False)}
     xlabel = r"$C_{\mathrm{ref}}/C$"
-    plots.svm_paths.along(lines, ax=ax, log_x=False, xlabel=xlabel, ylabel="rate", title=f"{dataset}: {name}")
+    figures.svm_paths.along(lines, ax=ax, log_x=False, xlabel=xlabel, ylabel="rate", title=f"{dataset}: {name}")
 record.figure("rates", figure)
 plt.show()
 

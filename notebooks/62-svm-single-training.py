@@ -53,9 +53,9 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import datasets, plots, svm
-from safescreen.experiments import Recorder
+from safescreen import svm
 from safescreen.svm.paths import solve_screened
+from safescreen_book import Recorder, datasets, figures
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -213,8 +213,8 @@ if stuck:
 print(f"\nreading or making the data {reading:.1f} s, compilation {warm_up:.1f} s, reference {reference_seconds:.2f} s")
 
 # %%
-figure, axes = plots.panels(1, width=5.2, height=3.4)
-plots.svm_paths.dots(medians.to_dict(), cut=sorted(stuck), ax=axes, title=name)
+figure, axes = figures.panels(1, width=5.2, height=3.4)
+figures.svm_paths.dots(medians.to_dict(), cut=sorted(stuck), ax=axes, title=name)
 record.figure("seconds", figure)
 plt.show()
 

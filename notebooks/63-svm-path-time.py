@@ -53,8 +53,8 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import datasets, plots, svm
-from safescreen.experiments import Recorder
+from safescreen import svm
+from safescreen_book import Recorder, datasets, figures
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -258,12 +258,12 @@ print(table.to_string(index=False))
 print(f"\ncompilation and first runs: {warm_up:.1f} s")
 
 # %%
-figure, axes = plots.panels(len(widths), width=3.2 * len(widths) + 0.6, height=3.2, sharey=True)
+figure, axes = figures.panels(len(widths), width=3.2 * len(widths) + 0.6, height=3.2, sharey=True)
 for ax, width in zip(np.atleast_1d(axes), widths, strict=True):
     chosen = results[results["kernel"] == label(width)]
     cut = chosen.loc[chosen["solved"] < chosen["of"], "method"].tolist()
     seconds = dict(zip(chosen["method"], chosen["seconds"], strict=True))
-    plots.svm_paths.dots(seconds, paper.get(width), cut=cut, ax=ax, title=f"{dataset}: {label(width)}")
+    figures.svm_paths.dots(seconds, paper.get(width), cut=cut, ax=ax, title=f"{dataset}: {label(width)}")
 record.figure("seconds", figure)
 plt.show()
 
@@ -323,10 +323,10 @@ print("mean rates over the path; the intersection test is never below ball test 
 print(mean.to_string(float_format="{:.2f}".format))
 
 # %%
-figure, axes = plots.panels(len(widths), width=3.2 * len(widths), height=2.9, sharey=True)
+figure, axes = figures.panels(len(widths), width=3.2 * len(widths), height=2.9, sharey=True)
 for ax, width in zip(np.atleast_1d(axes), widths, strict=True):
     chosen = curves[curves["kernel"] == label(width)]
-    plots.svm_paths.along({test: (chosen["C"], chosen[test]) for test in ("BT1", "IT")}, ax=ax, title=f"{dataset}: {label(width)}")
+    figures.svm_paths.along({test: (chosen["C"], chosen[test]) for test in ("BT1", "IT")}, ax=ax, title=f"{dataset}: {label(width)}")
 record.figure("rates", figure)
 plt.show()
 

@@ -54,8 +54,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import datasets, plots
-from safescreen.experiments import Recorder
+from safescreen_book import Recorder, datasets, figures
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -208,7 +207,7 @@ print("IT screens at least what BT1 and BT2 do; DT with C_b = C at least what it
 # Left: the rates. Right: how R and L share in them (the bars of the paper).
 
 # %%
-figure, axes = plots.panels(3, width=11.0, height=3.2, width_ratios=[1.3, 1.0, 1.0])
+figure, axes = figures.panels(3, width=11.0, height=3.2, width_ratios=[1.3, 1.0, 1.0])
 style = {
     "IT": "#0072B2",
     "DT": "#D55E00",
@@ -218,7 +217,7 @@ style = {
     "BT1": "#56B4E9",
     "BT2": "#009E73",
 }
-with plt.rc_context(plots.STYLE):
+with plt.rc_context(figures.STYLE):
     for name, colour in style.items():
         main = name in ("IT", "DT")
         form = {"marker": "o", "linewidth": 2.0} if main else {"linestyle": "--", "linewidth": 1.2}
@@ -229,8 +228,8 @@ with plt.rc_context(plots.STYLE):
         chosen = results[results["test"] == name]
         share_R, share_L = chosen["n_R"] / chosen["non_margin"], chosen["n_L"] / chosen["non_margin"]
         width = 0.36 / n_ratios
-        ax.bar(chosen["ratio"], share_R, width, color=plots.COLOURS["R"], label="zero part, R")
-        ax.bar(chosen["ratio"], share_L, width, bottom=share_R, color=plots.COLOURS["L"], label="linear part, L")
+        ax.bar(chosen["ratio"], share_R, width, color=figures.COLOURS["R"], label="zero part, R")
+        ax.bar(chosen["ratio"], share_L, width, bottom=share_R, color=figures.COLOURS["L"], label="linear part, L")
         ax.set(xlabel=r"$C_{\mathrm{ref}}/C$", title=name, ylim=(-0.02, 1.02))
     axes[1].legend(loc="upper left")
 record.figure("rates", figure)

@@ -61,9 +61,9 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen import datasets, plots, svm
-from safescreen.experiments import Recorder
+from safescreen import svm
 from safescreen.svm.paths import solve_screened
+from safescreen_book import Recorder, datasets, figures
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -257,12 +257,12 @@ print("unsafe decisions:", wrong)
 print(f"mean rate {rates[inner].mean():.2f}: {np.mean(last):.2f} at the last C of each rule, {np.mean(others):.2f} at the others")
 
 # %%
-figure, axes = plots.panels(2, width=9.4, height=3.3)
+figure, axes = figures.panels(2, width=9.4, height=3.3)
 lines = {"safe": (Cs, rates), "all": (Cs, removable)}
-plots.svm_paths.along(lines, ax=axes[0], title=f"{dataset}: screened, and all off the margin", marks=True)
+figures.svm_paths.along(lines, ax=axes[0], title=f"{dataset}: screened, and all off the margin", marks=True)
 lines = {name.split(",")[0]: (Cs, runs[name][1] * 1e3) for name in ("naive, warm", "heuristic, warm", "safe, warm")}
 title = f"{dataset}: time of each solve, warm"
-plots.svm_paths.along(lines, ax=axes[1], log_y=True, ylabel="CPU milliseconds", title=title, marks=True)
+figures.svm_paths.along(lines, ax=axes[1], log_y=True, ylabel="CPU milliseconds", title=title, marks=True)
 record.figure("along", figure)
 plt.show()
 

@@ -46,8 +46,9 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from safescreen import hdsl, plots
-from safescreen.experiments import Recorder
+from safescreen import hdsl
+from safescreen_book import Recorder, figures
+from safescreen_book.protocols import hdsl as lab
 
 record = Recorder(output_dir)
 limits = threadpool_limits(1)
@@ -69,8 +70,8 @@ def draw(number):
     rng = np.random.default_rng([seed, number])
     starts = np.linspace(0, d - block, n_blocks).astype(int)
     allowed = (starts[:, None] + np.arange(block)).ravel()
-    truth = hdsl.random_similarity(d, n_bases, scale, features=allowed, n_blocks=n_blocks, random_state=rng)
-    points = hdsl.sparse_points(n, np.full(d, sparsity), random_state=rng)
+    truth = lab.random_similarity(d, n_bases, scale, features=allowed, n_blocks=n_blocks, random_state=rng)
+    points = lab.sparse_points(n, np.full(d, sparsity), random_state=rng)
     return truth, points, truth(points), rng
 
 
@@ -88,7 +89,7 @@ print(f"similarities of two points: {positive:.1%} positive, {negative:.1%} nega
 
 # %%
 for share in shares:
-    triplets = hdsl.graded_triplets(judged, 4 * n, share / 100, random_state=0)
+    triplets = lab.graded_triplets(judged, 4 * n, share / 100, random_state=0)
     x, y, z = triplets.T
     silent = np.mean((judged[x, y] == 0.0) & (judged[x, z] == 0.0))
     print(f"alpha {share:.0f} %: {silent:.0%} of the triplets compare zero with zero")
@@ -107,12 +108,12 @@ rows, learned, seconds = [], {}, 0.0
 for number in range(repeats):
     truth, points, judged, rng = draw(number)
     for share in shares:
-        triplets = hdsl.graded_triplets(judged, n_triplets, share / 100, random_state=rng)
+        triplets = lab.graded_triplets(judged, n_triplets, share / 100, random_state=rng)
         curve = []
 
         def monitor(similarity, curve=curve, truth=truth):
             """Note the recovery; every call counts as better, so that nothing stops early."""
-            curve.append((hdsl.recovery_auc(similarity, truth), similarity.features.size, len(similarity)))
+            curve.append((lab.recovery_auc(similarity, truth), similarity.features.size, len(similarity)))
             return -len(curve)
 
         started = time.process_time()
@@ -150,10 +151,10 @@ print(table.round({"features": 3, "entries": 3, "lowest": 3, "n_features": 0, "n
 
 # %%
 mean = results.groupby(["alpha", "iteration"])[["features", "entries"]].mean()
-figure, axes = plots.panels(2, width=9.5, height=3.4, sharey=True)
+figure, axes = figures.panels(2, width=9.5, height=3.4, sharey=True)
 for ax, what in zip(axes, ("features", "entries"), strict=True):
     curves = {rf"$\alpha$ = {share:.0f} %": (mean.loc[share].index.to_numpy(), mean.loc[share, what].to_numpy()) for share in shares}
-    plots.dome.curves(curves, ax=ax, title=f"{what} recovered", xlabel="iteration", ylabel="AUC", log="")
+    figures.dome.curves(curves, ax=ax, title=f"{what} recovered", xlabel="iteration", ylabel="AUC", log="")
 axes[1].get_legend().remove()
 record.figure("recovery", figure)
 plt.show()
@@ -166,10 +167,10 @@ plt.show()
 
 # %%
 shown = [20.0 if 20.0 in shares else shares[0], shares[-1]]
-figure, axes = plots.panels(3, width=10.5, height=3.9)
-plots.hdsl.sparsity(learned[shown[0]][0], ax=axes[0], title="true", size=6.0)
+figure, axes = figures.panels(3, width=10.5, height=3.9)
+figures.hdsl.sparsity(learned[shown[0]][0], ax=axes[0], title="true", size=6.0)
 for ax, share in zip(axes[1:], shown, strict=True):
-    plots.hdsl.sparsity(learned[share][1], ax=ax, title=rf"learned, $\alpha$ = {share:.0f} %", size=6.0)
+    figures.hdsl.sparsity(learned[share][1], ax=ax, title=rf"learned, $\alpha$ = {share:.0f} %", size=6.0)
 record.figure("matrices", figure)
 plt.show()
 
@@ -248,7 +249,7 @@ for item in conclusions:
 truth, points, judged, rng = draw(0)
 nothing = np.array([rng.choice(n, 3, replace=False) for _ in range(n_triplets // 4)])
 solver = hdsl.FrankWolfe(scale, max_iter=min(max_iter, 400), random_state=seed).fit(points, nothing)
-blind = hdsl.recovery_auc(solver.similarity_, truth)
+blind = lab.recovery_auc(solver.similarity_, truth)
 print("random triplets: better than chance by a tenth?", bool(max(blind) > 0.6))
 assert max(blind) < 0.62 < auc[min(shares)]
 
@@ -276,4 +277,4 @@ print("rows in the comparison:", len(comparison))
 #
 # K. Liu, A. Bellet, *Escaping the curse of dimensionality in similarity learning: efficient Frank-Wolfe
 # algorithm and generalization bounds*, Neurocomputing 2019, section 5.1.1. The method: notebook of the
-# Frank-Wolfe algorithm; `safescreen.hdsl.recovery_auc`, `safescreen.hdsl.graded_triplets`.
+# Frank-Wolfe algorithm; `safescreen_book.protocols.hdsl.recovery_auc`, `safescreen_book.protocols.hdsl.graded_triplets`.

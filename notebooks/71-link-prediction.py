@@ -53,8 +53,9 @@ import pandas as pd
 from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
-from safescreen import hdsl, plots
-from safescreen.experiments import Recorder
+from safescreen import hdsl
+from safescreen_book import Recorder, figures
+from safescreen_book.protocols import hdsl as lab
 
 record = Recorder(output_dir)
 limits = threadpool_limits(1)
@@ -76,26 +77,26 @@ density = {d: float(first * (d / dims[0]) ** exponent) for d in dims}
 def draw(d, number):
     """Nodes, and links for training, validation and test, with the signs that may be seen."""
     rng = np.random.default_rng([seed, number, d])
-    frequencies = hdsl.power_law(d, density[d])
+    frequencies = lab.power_law(d, density[d])
     allowed = np.flatnonzero(frequencies >= frequent)
-    truth = hdsl.random_similarity(d, n_bases, features=allowed, random_state=rng)
-    points = hdsl.sparse_points(n, frequencies, random_state=rng)
-    links, signs = hdsl.graded_links(truth(points), 3 * n_links, share / 100, random_state=rng)
+    truth = lab.random_similarity(d, n_bases, features=allowed, random_state=rng)
+    points = lab.sparse_points(n, frequencies, random_state=rng)
+    links, signs = lab.graded_links(truth(points), 3 * n_links, share / 100, random_state=rng)
     parts = np.split(links, 3)
     for part in parts[1:]:  # what is asked later must not be told now
         signs[part[:, 0], part[:, 1]] = signs[part[:, 1], part[:, 0]] = 0
     return truth, points, parts, signs, rng
 
 
-frequencies = hdsl.power_law(dims[len(dims) // 2], density[dims[len(dims) // 2]])
+frequencies = lab.power_law(dims[len(dims) // 2], density[dims[len(dims) // 2]])
 print("features, frequent ones, entries a node:")
 for d in dims:
-    f = hdsl.power_law(d, density[d])
+    f = lab.power_law(d, density[d])
     print(f"{d:9d} {np.count_nonzero(f >= frequent):6d} {f.sum():8.0f}")
 
 # %%
-figure, axes = plots.panels(1, width=4.6, height=3.1)
-plots.dome.curves(
+figure, axes = figures.panels(1, width=4.6, height=3.1)
+figures.dome.curves(
     {f"d = {frequencies.size}": (np.arange(1, frequencies.size + 1), frequencies)},
     dots={f"at least {frequent:g}: may matter": ([np.count_nonzero(frequencies >= frequent)], [frequent])},
     ax=axes,
@@ -147,7 +148,7 @@ for d in dims:
         common = {"d": d, "repeat": number, "threads": 1, "seed": seed, "nnz": points.nnz}
         common |= {"dot": auc(None, points, test), "truth": auc(truth, points, test)}
         for count in counts:
-            triplets = hdsl.link_triplets(training, signs, count, random_state=rng)
+            triplets = lab.link_triplets(training, signs, count, random_state=rng)
             started = time.process_time()
             found, scale, solver = learn(points, triplets, validation, number)
             seconds += time.process_time() - started
@@ -176,10 +177,10 @@ print(table.drop(columns=["n_features"]).round({"scale": 0}).to_string(float_for
 
 # %%
 means = table["test"].unstack("per_link")
-figure, axes = plots.panels(1, width=5.4, height=3.6)
+figure, axes = figures.panels(1, width=5.4, height=3.6)
 curves = {f"{count} triplets a link": (dims, means[count].to_numpy()) for count in counts}
 curves["dot product"] = dims, results.groupby("d")["dot"].mean().to_numpy()
-plots.dome.curves(curves, ax=axes, title="signs of unseen links", xlabel="features $d$", ylabel="AUC on the test links")
+figures.dome.curves(curves, ax=axes, title="signs of unseen links", xlabel="features $d$", ylabel="AUC on the test links")
 axes.grid(axis="y", color="#E6E6E6", linewidth=0.8)
 record.figure("auc", figure)
 plt.show()
@@ -195,7 +196,7 @@ plt.show()
 costs = []
 for d in dims:
     _, points, (training, _, _), signs, rng = draw(d, 0)
-    triplets = hdsl.link_triplets(training, signs, counts[-1], random_state=rng)
+    triplets = lab.link_triplets(training, signs, counts[-1], random_state=rng)
     solver = hdsl.FrankWolfe(grid[-1], max_iter=100)
     started = time.process_time()
     solver.fit(points, triplets)
@@ -227,7 +228,7 @@ print(costs.to_string(index=False, float_format="{:.3g}".format))
 # %% tags=["nbval-ignore-output"]
 equal = {}
 for d in (10**4, 10**6):
-    points = hdsl.sparse_points(500, np.full(d, 30 / d), random_state=seed)
+    points = lab.sparse_points(500, np.full(d, 30 / d), random_state=seed)
     order = np.random.default_rng(seed)
     equal[d] = points, np.array([order.choice(500, 3, replace=False) for _ in range(5000)])
 times = {d: [] for d in equal}
@@ -292,8 +293,8 @@ conclusions.append(
 
 # %%
 truth, points, (training, validation, test), signs, rng = draw(dims[0], 0)
-_, told = hdsl.graded_links(truth(points), 2, share / 100)
-leaky = hdsl.link_triplets(training, told, counts[-1], random_state=rng)
+_, told = lab.graded_links(truth(points), 2, share / 100)
+leaky = lab.link_triplets(training, told, counts[-1], random_state=rng)
 hidden = {frozenset(pair) for pair in np.concatenate((validation, test))[:, :2].tolist()}
 
 
@@ -303,7 +304,7 @@ def seen(triplets):
     return np.mean([frozenset(p) in hidden or frozenset(q) in hidden for p, q in zip(zip(x, y), zip(x, z))])  # noqa: B905
 
 
-honest = hdsl.link_triplets(training, signs, counts[-1], random_state=rng)
+honest = lab.link_triplets(training, signs, counts[-1], random_state=rng)
 print(f"triplets that tell a hidden link: {seen(honest):.0%}, without the precaution {seen(leaky):.0%}")
 assert seen(honest) == 0.0 < seen(leaky)
 
@@ -332,4 +333,4 @@ print("rows in the comparison:", len(comparison))
 #
 # K. Liu, A. Bellet, *Escaping the curse of dimensionality in similarity learning: efficient Frank-Wolfe
 # algorithm and generalization bounds*, Neurocomputing 2019, section 5.1.2. Library:
-# `safescreen.hdsl.graded_links`, `safescreen.hdsl.link_triplets`.
+# `safescreen_book.protocols.hdsl.graded_links`, `safescreen_book.protocols.hdsl.link_triplets`.

@@ -57,10 +57,10 @@ import pandas as pd
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
-from safescreen import datasets, hdsl, plots
-from safescreen.datasets.scaling import unit
-from safescreen.experiments import Recorder
-from safescreen.hdsl import selection
+from safescreen import hdsl
+from safescreen_book import Recorder, datasets, figures
+from safescreen_book.datasets.scaling import unit
+from safescreen_book.protocols.hdsl import selection
 
 record = Recorder(output_dir)
 limits = threadpool_limits(1)
@@ -170,9 +170,9 @@ print(f"within one standard error: {np.count_nonzero(within)} of {within.size} s
 choosing = time.process_time() - started
 
 # %%
-figure, axes = plots.panels(1, width=5.4, height=3.4)
+figure, axes = figures.panels(1, width=5.4, height=3.4)
 lines = {rf"$\lambda$ = {scale:g}": (iterations, 100 * held_out[row]) for row, scale in enumerate(grid)}
-plots.dome.curves(lines, ax=axes, title=f"{dataset}: held-out error, mean of the folds", xlabel="iteration", ylabel="%", log="")
+figures.dome.curves(lines, ax=axes, title=f"{dataset}: held-out error, mean of the folds", xlabel="iteration", ylabel="%", log="")
 record.figure("choice", figure)
 plt.show()
 
@@ -386,8 +386,8 @@ history = long.history_
 assert [step.n_features for step in history[:max_iter]] == [step.n_features for step in runs["hdsl"][0][1].history_][: len(history)]
 n_features = np.array([step.n_features for step in history])
 steps = np.arange(n_features.size)
-figure, axes = plots.panels(1, width=5.2, height=3.3)
-plots.dome.curves(
+figure, axes = figures.panels(1, width=5.2, height=3.3)
+figures.dome.curves(
     {rf"$\lambda$ = {grid[best[0]]:g}": (steps, n_features)},
     dots={"chosen": ([iterations[best[1]]], [runs["hdsl"][0][0][best[1]].n_features])},
     ax=axes,
@@ -448,8 +448,8 @@ i, j = M.coords
 off = (i != j) & (M.data != 0.0)
 share = M.count_nonzero() / d**2
 block = M.tocsr()[similarity.features][:, similarity.features]
-figure, axes = plots.panels(1, width=4.2, height=4.4)
-plots.hdsl.sparsity(similarity, ax=axes, title=dataset, size=5.0)
+figure, axes = figures.panels(1, width=4.2, height=4.4)
+figures.hdsl.sparsity(similarity, ax=axes, title=dataset, size=5.0)
 record.figure("matrix", figure)
 plt.show()
 assert M.count_nonzero() <= 4 * len(similarity) and similarity.features.size <= 2 * len(similarity)
@@ -496,10 +496,10 @@ assert [points[-1] for points in first] == [points[0] for points, _ in runs["hds
 course = [few[:-1] + points for few, (points, _) in zip(first, runs["hdsl"], strict=True)]
 mean_error = 100 * np.mean([[point.error for point in points] for points in course], axis=0)
 rank = np.mean([[point.n_atoms for point in points] for points in course], axis=0)
-figure, axes = plots.panels(1, width=5.8, height=3.9)
+figure, axes = figures.panels(1, width=5.8, height=3.9)
 lines = {"hdsl": (rank, mean_error)}
 lines |= {name: (where, 100 * values) for name, (where, values) in by_dimension.items()}
-plots.dome.curves(lines, ax=axes, title=f"{dataset}: error against dimension", xlabel="dimension", ylabel="error %")
+figures.dome.curves(lines, ax=axes, title=f"{dataset}: error against dimension", xlabel="dimension", ylabel="error %")
 axes.axhline(error["dot"], color="#8A8A8A", linewidth=0.8)
 axes.annotate("dot product, all features", (0.99, error["dot"]), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
 record.figure("dimension", figure)

@@ -12,7 +12,10 @@
 profile = "laptop"
 
 # %%
-from safescreen.experiments import claims, load_manifest, places, runner
+from safescreen_book import ledger as claims
+from safescreen_book import places
+from safescreen_book.runner import batch as runner
+from safescreen_book.runner.loading import load_manifest
 
 folder = places.notebooks_folder()
 ledger = claims.load_claims(folder)

@@ -7,7 +7,9 @@ from sklearn.svm import SVC, LinearSVC
 import safescreen as ss
 from instances import instance
 from naive.harness import truth
-from safescreen import datasets
+from naive.libsvm import svc as libsvm_svc
+from safescreen.solvers.dual_points import dual_point
+from safescreen_book import datasets
 
 
 @pytest.mark.parametrize("screening", [("MGB",), ("DGB", "BT2"), ("MGB&BT2",), ("GB+halfspace",), ("RRPB",)])
@@ -33,7 +35,7 @@ def test_speeds_up_other_programs_without_changing_their_answer():
     y = np.where(y == y.max(), 1, -1)
     prob, C0, C = ss.Problem(ss.Samples(X, y), ss.Hinge()), 0.1, 0.11
     first = LinearSVC(loss="hinge", C=C0, fit_intercept=False, tol=1e-8, max_iter=100_000, random_state=0).fit(X, y)
-    alpha = ss.svm.outside.dual_point(prob, first.coef_[0], C0)
+    alpha = dual_point(prob, first.coef_[0], C0)
     found = ss.screen(prob, first.coef_[0], 1.0 / C, alpha, lam0=1.0 / C0)
     assert found.in_R.mean() > 0.5
     options = {"loss": "hinge", "C": C, "fit_intercept": False, "tol": 1e-8, "max_iter": 100_000, "random_state": 0}
@@ -49,7 +51,7 @@ def test_with_the_dual_point_of_libsvm():
     X = rng.standard_normal((200, 2)) + 1.5 * y[:, None]
     terms, C = ss.KernelSamples.from_points(X, y, "rbf", gamma=0.5), 1.0
     prob = ss.Problem(terms, ss.Hinge())
-    reference = ss.svm.outside.svc(terms, C)
+    reference = libsvm_svc(terms, C)
     found = ss.screen(prob, reference.w, 1.0 / C, reference.alpha)
     assert found.rate > 0.8
     free = SVC(C=C, gamma=0.5).fit(X, y)  # a free intercept is another problem

@@ -1,8 +1,21 @@
-"""`python -m safescreen` is the command `safescreen`."""
+"""The command ``safescreen``: the book's, where the book is installed."""
 
+import importlib.util
 import sys
 
-from safescreen.cli import main
+__all__ = ["main"]
+
+
+def main():
+    """Run the book's command line, or say how to get the book; return the exit code."""
+    if importlib.util.find_spec("safescreen_book") is None:
+        text = (
+            "safescreen: the experiments are not part of this package; they come with its repository: clone it and run make install there"
+        )
+        print(text, file=sys.stderr)
+        return 2
+    return importlib.import_module("safescreen_book.cli").main()
+
 
 if __name__ == "__main__":
     sys.exit(main())

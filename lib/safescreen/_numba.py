@@ -19,18 +19,14 @@ from pathlib import Path
 
 __all__ = ["njit", "prange", "source_hash"]
 
-WITHOUT_KERNELS = ("cli.py", "datasets", "experiments", "plots", "site")
-
 
 def source_hash():
-    """Return the SHA-256 (hex) of the Python sources that kernels can depend on, names included."""
+    """Return the SHA-256 (hex) of the Python sources of the package, names included."""
     root = Path(__file__).parent
     digest = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
-        name = path.relative_to(root)
-        if name.parts[0] not in WITHOUT_KERNELS:
-            digest.update(name.as_posix().encode())
-            digest.update(path.read_bytes())
+        digest.update(path.relative_to(root).as_posix().encode())
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

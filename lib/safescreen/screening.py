@@ -8,11 +8,11 @@ from safescreen._checks import check_labels, check_lam, check_points, check_scal
 from safescreen.losses import Hinge, SmoothedHinge
 from safescreen.problem import Problem
 from safescreen.rules import Screened
+from safescreen.solvers.dual_points import dual_point
 from safescreen.solvers.reduction import Reduction, parse_screening
 from safescreen.solvers.solve import check_problem
 from safescreen.spheres import PathReference, Reference, reference_accuracy
 from safescreen.svm import add_intercept
-from safescreen.svm.outside import dual_point
 from safescreen.terms import Samples, Triplets
 
 __all__ = ["Certificate", "screen", "screen_samples", "screen_triplets"]

@@ -35,7 +35,6 @@ def warm_up():
     ss.path(products, products.lam_max() * 0.5 ** np.arange(1, 4), rtol=1e-6)
     for line_search in ("exact", "bisection"):
         ss.hdsl.FrankWolfe(1.0, line_search=line_search, max_iter=3).fit(X, rows)
-    ss.hdsl.fit_oasis(X, rows, n_steps=1)
 
 
 if __name__ == "__main__":

@@ -12,9 +12,10 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, Stra
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from safescreen import SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV, datasets
+from safescreen import SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
 from safescreen.estimators._folds import Fold
 from safescreen.estimators._search import Scores, search
+from safescreen_book import datasets
 
 CS = np.geomspace(1e-3, 1e2, 21)
 

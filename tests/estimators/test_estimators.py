@@ -15,7 +15,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import safescreen as ss
-from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV, datasets
+from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
+from safescreen_book import datasets
 
 NEIGHBOURS = "a repeated point is a neighbour of itself, so repetition changes the triplets and the k nearest; a weight does not"
 EXEMPT = {f"check_sample_weight_equivalence_on_{kind}_data": NEIGHBOURS for kind in ("dense", "sparse")}

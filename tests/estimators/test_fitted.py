@@ -8,7 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
 
 import safescreen as ss
-from safescreen import datasets
+from safescreen_book import datasets
 
 
 def data(seed=0, n=300):

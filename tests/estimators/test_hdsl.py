@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from safescreen import HDSL, datasets
+from safescreen import HDSL
 from safescreen.hdsl import FrankWolfe, nearest_triplets
+from safescreen_book import datasets
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,11 @@ import pytest
 from joblib import parallel_backend
 from sklearn.datasets import make_classification
 
-from safescreen import SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV, datasets, paths
+from safescreen import SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV, paths
 from safescreen.estimators import safe_svc
 from safescreen.estimators._folds import Fold
 from safescreen.estimators._search import choose_interrupted
+from safescreen_book import datasets
 
 CS = np.geomspace(1e-3, 1e2, 5)
 LAMS = [100.0, 30.0, 10.0, 3.0]

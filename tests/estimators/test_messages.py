@@ -5,7 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
-from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV, datasets
+from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
+from safescreen_book import datasets
 
 SMALL = [SafeSVC(C=0.1), SafeSVCCV([0.1, 1.0], cv=2), TripletMetric(k=2), TripletMetricCV(2, cv=2, k=2), HDSL(max_iter=10)]
 METRICS = [model for model in SMALL if not isinstance(model, SafeSVC)]

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from safescreen.experiments import load_claims, load_manifest
+from safescreen_book.ledger import load_claims
+from safescreen_book.runner.loading import load_manifest
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from safescreen.experiments import notebooks
+from safescreen_book.runner import notebooks
 
 EXPECTED = 56  # raised with every notebook added, so that a lost one is noticed
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"

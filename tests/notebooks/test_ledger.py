@@ -1,6 +1,6 @@
 """No claim is lost, and none is marked without a cell that would fail if it were false."""
 
-from safescreen.experiments import claims
+from safescreen_book import ledger as claims
 
 STS19 = (
     "D2.2 L1 T1 T2 T3 T4 T14 T5 T6 T7 T8 B1 D4.1 D4.2 T9 T10 AppL AppM T11 T12 D6.3 A1 A2 A3 D5 F2 B2 F6a F6b F7 F8 F9 B3 F10 B4 F11 F12"

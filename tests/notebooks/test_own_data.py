@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from safescreen.experiments.notebooks import read_source
+from safescreen_book.runner.notebooks import read_source
 
 RNG = np.random.default_rng(0)
 GOOD = pd.DataFrame(RNG.normal(size=(80, 4)), columns=list("abcd")).assign(kind=np.repeat(["x", "y"], 40))

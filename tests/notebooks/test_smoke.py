@@ -1,14 +1,14 @@
 """Every experiment of the manifest runs at its smallest size, through the batch job, and can be reported."""
 
-import html
 from pathlib import Path
 
 import pytest
 import yaml
 
-from safescreen import datasets
-from safescreen.cli import main
-from safescreen.experiments import folders, runner
+from safescreen_book import datasets
+from safescreen_book.cli import main
+from safescreen_book.runner import batch as runner
+from safescreen_book.runner import folders
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 NAMES = list(yaml.safe_load((NOTEBOOKS / "experiments.yml").read_text(encoding="utf-8")))
@@ -42,11 +42,3 @@ def test_smoke(name, manifest, outputs, capsys):
         folder = folders.run_folder(outputs, "smoke", run)
         assert folders.state(folder).status == "complete"
         assert (folder / "notebook.ipynb").is_file()
-
-
-def test_report_of_all(manifest, outputs, capsys):
-    assert main(["report", "--profile", "smoke", "--outputs", str(outputs)]) == 0
-    text = html.unescape((outputs / "smoke" / "report" / "index.html").read_text(encoding="utf-8"))
-    for experiment in manifest:
-        assert experiment.title in text
-    assert "STS19-F9" in text

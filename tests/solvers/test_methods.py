@@ -8,9 +8,9 @@ from scipy import sparse
 
 import safescreen as ss
 from instances import instance
-from safescreen import datasets
 from safescreen.solvers.methods import METHODS
 from safescreen.solvers.newton import _direction, _line_search
+from safescreen_book import datasets
 
 LOSSES = {"hinge": ss.Hinge(), "smoothed": ss.SmoothedHinge(0.3), "squared": ss.SquaredHinge(0.5)}
 SAMPLES = ("dense", "csr", "kernel")

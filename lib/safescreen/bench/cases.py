@@ -25,7 +25,7 @@ class Case:
 
     def points(self):
         """Return (X, y), each feature scaled to [-1, 1]."""
-        from safescreen import datasets
+        from safescreen_book import datasets
 
         X, y = datasets.load(self.data, return_X_y=True)
         return np.ascontiguousarray(X[:: self.every]), y[:: self.every]

@@ -46,8 +46,8 @@ def run(data=tuple(CASES), repeats=3, quick=False):
     RuntimeError
         When a measurement fails; its own message is on the standard error.
     """
-    from safescreen.datasets import available
-    from safescreen.experiments.fingerprint import environment
+    from safescreen_book.datasets import available
+    from safescreen_book.runner.fingerprint import environment
 
     found = environment()
     threads = {"paths": 1, "memory": 1, "samples": 1, "evaluations": min(EVALUATION_THREADS, found["cores"])}

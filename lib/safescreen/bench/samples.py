@@ -56,7 +56,7 @@ def measure_samples(data, repeats, quick):
         LIBLINEAR's time is that of the largest of its tolerances with which the objective is within the relative gap of the optimum, for
         each C; the search for that tolerance is not counted, nor is the transformation of the data.
     """
-    from safescreen import datasets
+    from safescreen_book import datasets
 
     X, y = datasets.load(data, return_X_y=True)
     y = np.where(y == np.unique(y)[0], -1.0, 1.0)

@@ -72,7 +72,8 @@ def screen_fitted(model, X, y, C=None, *, kept=None, sample_weight=None):
     Examples
     --------
     >>> from sklearn.svm import SVC
-    >>> from safescreen import datasets, screen_fitted
+    >>> from safescreen import screen_fitted
+    >>> from safescreen_book import datasets
     >>> X, y = datasets.load("breast-cancer", return_X_y=True)
     >>> found = screen_fitted(SVC(kernel="linear", C=0.1).fit(X, y), X, y, 0.11)
     >>> bool(found.in_R.mean() > 0.5)

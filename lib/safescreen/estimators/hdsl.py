@@ -67,7 +67,8 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from safescreen import HDSL, datasets
+    >>> from safescreen import HDSL
+    >>> from safescreen_book import datasets
     >>> X, y = datasets.load("digits", return_X_y=True)
     >>> model = HDSL(10.0, max_iter=300).fit(X[:300], y[:300])
     >>> bool(model.score(X[300:600], y[300:600]) > 0.8)

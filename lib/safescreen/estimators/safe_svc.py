@@ -88,7 +88,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from safescreen import SafeSVC, datasets
+    >>> from safescreen import SafeSVC
+    >>> from safescreen_book import datasets
     >>> X, y = datasets.load("breast-cancer", return_X_y=True)
     >>> model = SafeSVC(C=0.1).fit(X, y)
     >>> bool(model.score(X, y) > 0.95), bool(model.screening_[0].rate > 0.5)

@@ -83,7 +83,8 @@ class SafeSVCCV(SafeSVC):
 
     Examples
     --------
-    >>> from safescreen import SafeSVCCV, datasets
+    >>> from safescreen import SafeSVCCV
+    >>> from safescreen_book import datasets
     >>> X, y = datasets.load("breast-cancer", return_X_y=True)
     >>> model = SafeSVCCV(Cs=[0.001, 0.01, 0.1], cv=3).fit(X, y)
     >>> model.C_, bool(model.best_score_ > 0.95), model.scores_.shape

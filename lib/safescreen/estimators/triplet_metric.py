@@ -75,7 +75,8 @@ class TripletMetric(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from safescreen import TripletMetric, datasets
+    >>> from safescreen import TripletMetric
+    >>> from safescreen_book import datasets
     >>> X, y = datasets.load("iris", return_X_y=True)
     >>> metric = TripletMetric(k=5).fit(X, y)
     >>> metric.get_mahalanobis_matrix().shape, bool(metric.score(X, y) > 0.95)

@@ -68,7 +68,8 @@ class TripletMetricCV(TripletMetric):
 
     Examples
     --------
-    >>> from safescreen import TripletMetricCV, datasets
+    >>> from safescreen import TripletMetricCV
+    >>> from safescreen_book import datasets
     >>> X, y = datasets.load("iris", return_X_y=True)
     >>> metric = TripletMetricCV(lams=5, cv=3, k=3).fit(X, y)
     >>> metric.scores_.shape, bool(metric.best_score_ > 0.9), metric.lam_ in metric.lams_

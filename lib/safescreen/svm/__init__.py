@@ -6,7 +6,6 @@ samples, for weights, thresholds and the smoothed hinge, for references that are
 free intercept in these problems; see :func:`add_intercept`.
 """
 
-from safescreen.svm import outside
 from safescreen.svm.balls import ball_1, ball_2, ball_test_1, ball_test_2, choose_s, intersection_test
 from safescreen.svm.dome import Dome, dome, dome_test
 from safescreen.svm.eps import eps_next_C
@@ -33,7 +32,6 @@ __all__ = [
     "eps_path",
     "feasible_between",
     "intersection_test",
-    "outside",
     "path",
     "reference",
     "s_bounds",

@@ -1,0 +1,240 @@
+"""The command `safescreen`: run experiments, report, check the ledger, fetch data, make the notebooks."""
+
+import argparse
+import os
+import re
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from safescreen._cluster import ClusterError
+from safescreen_book import places
+from safescreen_book.runner.manifest import PROFILES
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    argv : list of str, optional
+        Arguments without the program's name; default is the process's own.
+
+    Returns
+    -------
+    int
+        0 when all went well, 1 when something failed or is wrong, 2 when the request makes no sense, 130
+        when interrupted, 141 when nobody reads the output any more.
+    """
+    try:
+        code = _execute(argv)
+        sys.stdout.flush()
+    except BrokenPipeError:  # `safescreen list | head` has seen enough
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())  # for what Python flushes at its end
+        os.close(nowhere)
+        return 141
+    return code
+
+
+def _execute(argv: list[str] | None) -> int:
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    try:
+        options = _parser().parse_args(arguments)
+    except SystemExit as stop:  # argparse has said why
+        return int(stop.code or 0)
+    options.command_line = shlex.join(["safescreen", *arguments])
+    try:
+        return options.func(options)
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        return 130
+    except (ValueError, FileNotFoundError, ModuleNotFoundError, ClusterError) as error:
+        print(f"safescreen: {_sentence(error)}", file=sys.stderr)
+        return 2
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, ModuleNotFoundError):
+        extras = {"docutils": "site", "numpydoc": "site", "dask": "cluster", "distributed": "cluster"}
+        extra = extras.get(error.name, "notebooks")
+        return f"{error.name} is not installed; this needs: pip install 'safescreen[{extra}]'"
+    return str(error)
+
+
+def _parser() -> argparse.ArgumentParser:
+    from safescreen_book.datasets.cli import add_parser as add_data
+
+    parser = argparse.ArgumentParser(prog="safescreen", description="Safe screening: the book's experiments, report, ledger and data.")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+
+    run = commands.add_parser(
+        "run",
+        help="execute experiments, skipping what is complete and unchanged",
+        description="Execute experiments of the manifest (all, when none is named) as notebooks; results go "
+        "to outputs/PROFILE/EXPERIMENT/RUN/. Finished results stay; run again to go on after a stop.",
+    )
+    run.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
+    run.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
+    run.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes at a time (1)")
+    run.add_argument("--repeats", type=_positive, default=1, metavar="N", help="do each run that has a seed N times, counting it up (1)")
+    run.add_argument(
+        "--scheduler", metavar="ADDRESS",
+        help="run on the workers of a Dask cluster; 'local' starts one of N processes (pip install 'safescreen[cluster]')",
+    )  # fmt: skip
+    run.add_argument("--force", action="store_true", help="also redo what is unchanged")
+    run.add_argument("--data", metavar="DIR", help="folder of data sets (default: $SAFESCREEN_DATA, data/)")
+    run.add_argument(
+        "-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="parameters",
+        help="set a notebook parameter; the result goes to a folder of its own",
+    )  # fmt: skip
+    run.set_defaults(func=_run)
+
+    show = commands.add_parser("list", help="list experiments, their runs and what is done")
+    show.add_argument("--profile", choices=PROFILES, help="only this size")
+    show.set_defaults(func=_list)
+
+    claims = commands.add_parser("claims", help="print the ledger of claims and check its evidence")
+    claims.set_defaults(func=_claims)
+
+    add_data(commands)
+
+    books = commands.add_parser(
+        "notebooks",
+        help="make the notebooks from their texts and execute them",
+        description="Make NAME.ipynb from NAME.py and execute it, for all notebooks when none is named.",
+    )
+    books.add_argument("names", nargs="*", metavar="NAME", help="a notebook, without an ending")
+    books.add_argument("--check", action="store_true", help="only check that pairs agree and were executed")
+    books.set_defaults(func=_notebooks)
+
+    for command in (run, show, claims, books):
+        command.add_argument("--notebooks", metavar="DIR", help="folder of notebooks, manifest and ledger")
+    for command in (run, show):
+        command.add_argument("--outputs", metavar="DIR", help="where results go ($SAFESCREEN_OUTPUTS)")
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive integer")
+    return int(text)
+
+
+def _value(text: str) -> Any:
+    """A parameter from the command line: a number or boolean where it reads as one, else the text."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def _load(options):
+    from safescreen_book.ledger import load_claims
+    from safescreen_book.runner.loading import load_manifest
+
+    folder = places.notebooks_folder(options.notebooks)
+    ids = {claim.id for claim in load_claims(folder)} if (folder / "claims.yml").is_file() else None
+    return load_manifest(folder, ids), places.outputs_folder(options.outputs)
+
+
+def _run(options) -> int:
+    from safescreen_book.runner.batch import run_all
+
+    if options.data is not None:
+        if not Path(options.data).is_dir():
+            raise FileNotFoundError(f"--data: {options.data} is not a folder")
+        os.environ["SAFESCREEN_DATA"] = str(Path(options.data).resolve())
+    manifest, outputs = _load(options)
+    given = {name: _value(text) for name, text in options.parameters}
+    runs = [run.override(given) for run in manifest.select(options.names, options.profile)]
+    runs = [repeat for run in runs for repeat in manifest.repeats(run, options.repeats)]
+    return run_all(
+        manifest,
+        runs,
+        options.profile,
+        outputs,
+        jobs=options.jobs,
+        force=options.force,
+        data_required=bool(options.names),
+        command=options.command_line,
+        scheduler=options.scheduler,
+    )
+
+
+def _list(options) -> int:
+    from safescreen_book.runner.batch import plan
+
+    (manifest, outputs), total = _load(options), {}
+    for experiment in manifest:
+        claims = f"  ({', '.join(experiment.claims)})" if experiment.claims else ""
+        print(f"{experiment.name}  {experiment.title}{claims}")
+        for name, profile in experiment.profiles.items():
+            if options.profile in (None, name):
+                print(f"  {name}: about {profile.seconds:g} s, {profile.memory_mb:g} MB")
+                total[name] = total.get(name, 0.0) + profile.seconds
+                for item in plan(manifest, profile.runs, name, outputs):
+                    print(f"    {item.run}  {item.status}")
+    for name, seconds in total.items():
+        print(f"{name}, one after the other with all data: about {seconds / 60:.0f} minutes")
+    return 0
+
+
+def _claims(options) -> int:
+    from safescreen_book import ledger
+
+    folder = places.notebooks_folder(options.notebooks)
+    claims = ledger.load_claims(folder)
+    width = max(len(claim.id) for claim in claims)
+    for claim in claims:
+        print(f"{claim.id:{width}}  {claim.status:10}  {claim.notebook or '-':24}  {claim.what}")
+    print()
+    for paper, row in ledger.counts(claims).items():
+        parts = ", ".join(f"{count} {status}" for status, count in row.items() if count)
+        print(f"{paper:{width}}  {parts}")
+    wrong = list(ledger.problems(claims, folder))
+    for problem in wrong:
+        print(f"WRONG: {problem}")
+    return int(bool(wrong))
+
+
+def _notebooks(options) -> int:
+    from safescreen_book.runner import notebooks
+    from safescreen_book.runner.manifest import unknown
+
+    folder = places.notebooks_folder(options.notebooks)
+    known = notebooks.stems(folder)
+    for name in options.names:
+        if name not in known:
+            raise ValueError(unknown("notebook", name, known))
+    if options.check:
+        wrong = list(notebooks.problems(folder, options.names or None))
+        print("\n".join(wrong) or "every notebook agrees with its text and was executed in order")
+        return int(bool(wrong))
+    return _refresh(folder, options.names or known)
+
+
+def _refresh(folder: Path, names: list[str]) -> int:
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
+    from tqdm import tqdm
+
+    from safescreen_book.runner import notebooks
+
+    failed = 0
+    with tqdm(names, unit="notebook", disable=None) as bar:
+        for name in bar:
+            bar.set_description(name)
+            try:
+                notebooks.refresh(folder, name)
+            except (CellExecutionError, DeadKernelError, FileNotFoundError) as error:
+                failed += 1
+                text = re.sub(r"\x1b\[[\d;]*m", "", str(error))  # tracebacks come coloured
+                tqdm.write(f"{name}: FAILED, what was there is kept\n{text}")
+            else:
+                tqdm.write(f"{name}: executed")
+    return int(failed > 0)

@@ -1,0 +1,237 @@
+"""Where the files of a data set are: folders that are looked in, checksums, downloads."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from safescreen_book.datasets.readers import UNPACKERS, unpack
+from safescreen_book.datasets.registry import FileSpec, Info, info
+
+ENVIRONMENT = "SAFESCREEN_DATA"
+TIMEOUT = 30.0  # seconds without an answer before a download is given up
+
+
+class DataNotFoundError(FileNotFoundError):
+    """A file of a data set is in none of the folders, and could not be fetched."""
+
+
+def _download_folder() -> Path:
+    """`data/` of the repository the package is used from; the user's cache when it is installed elsewhere."""
+    package = Path(__file__).resolve().parents[1]
+    root = package.parents[1]
+    if (root / "pyproject.toml").is_file() and package == root / "lib" / "safescreen_book":
+        return root / "data"
+    import pooch
+
+    return Path(pooch.os_cache("safescreen")) / "data"
+
+
+def folders() -> tuple[Path, ...]:
+    """Folders looked in, in this order: ``$SAFESCREEN_DATA`` if set, then where downloads go.
+
+    Raises
+    ------
+    ValueError
+        If ``$SAFESCREEN_DATA`` is set and is not a folder.
+    """
+    chosen = os.environ.get(ENVIRONMENT, "")
+    if not chosen:
+        return (_download_folder(),)
+    if not Path(chosen).is_dir():
+        raise ValueError(f"${ENVIRONMENT} is {chosen!r}, which is not a folder")
+    return Path(chosen), _download_folder()
+
+
+def _candidates(spec: FileSpec) -> list[str]:
+    """Names under which `spec` may lie in a folder: packed or not, whoever packed it."""
+    packed = [spec.name + suffix for suffix in UNPACKERS] if not spec.name.endswith(".npz") else []
+    return list(dict.fromkeys([*([spec.packed] if spec.packed else []), spec.name, *packed]))
+
+
+def locate(spec: FileSpec) -> Path | None:
+    """First file that `spec` may be, unchecked; None when no folder has one."""
+    for folder in folders():
+        for name in _candidates(spec):
+            if (folder / name).is_file():
+                return folder / name
+    return None
+
+
+def _mismatch(raw: bytes, spec: FileSpec) -> str:
+    """What is wrong with the checksum of `raw`; nothing if it is that of `spec`."""
+    found = hashlib.sha256(raw).hexdigest()
+    return "" if found == spec.sha256 else f"its content should have sha256 {spec.sha256}, found {found}"
+
+
+def content(path: Path, spec: FileSpec) -> bytes:
+    """Unpacked content of `path` once its checksum is that of `spec`.
+
+    Raises
+    ------
+    ValueError
+        If it is another; the file is left as it is.
+    """
+    raw = unpack(path)
+    if wrong := _mismatch(raw, spec):
+        raise ValueError(f"{path}: wrong checksum: {wrong}. The file was left as it is; move it or replace it.")
+    return raw
+
+
+def _missing(entry: Info, spec: FileSpec, why: str) -> DataNotFoundError:
+    places = " or ".join(str(folder) for folder in folders())
+    chosen = os.environ.get(ENVIRONMENT) or "not set"
+    lines = [
+        f"data set {entry.name!r} needs the file {spec.name!r}: {why}. Do one of these:",
+        f"  1. put the file ({' or '.join(_candidates(spec))}) in {places};",
+        f"  2. set {ENVIRONMENT} to a folder that holds it (now: {chosen});",
+        f"  3. fetch it where there is a network: safescreen data fetch {entry.name} ({spec.url})."
+        if spec.url
+        else f"  3. choose another data set: this file was converted from {entry.source} and has no address.",
+        f"Its unpacked content must have sha256 {spec.sha256}.",
+    ]
+    return DataNotFoundError("\n".join(lines))
+
+
+def _paths(name: str, split: str | None, download: bool) -> list[Path]:
+    entry = info(name)
+    files = entry.files if split is None else entry.part(split).files
+    return [obtain(entry, entry.files[file], download) for file in files]
+
+
+def find(name: str, split: str | None = None) -> list[Path]:
+    """Files of a data set that are already here; nothing is read or downloaded.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    split : str, optional
+        Only what this part needs; by default the files of all parts.
+
+    Returns
+    -------
+    list of Path
+        Empty for a set that scikit-learn carries.
+
+    Raises
+    ------
+    DataNotFoundError
+        Naming the first file that is not here.
+
+    Examples
+    --------
+    >>> find("iris")
+    []
+    """
+    return _paths(name, split, download=False)
+
+
+def available(name: str, split: str | None = None) -> bool:
+    """Whether a data set can be loaded without a download.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    split : str, optional
+        Only what this part needs.
+
+    Returns
+    -------
+    bool
+        True for the sets that scikit-learn carries.
+
+    Examples
+    --------
+    >>> available("wine")
+    True
+    """
+    try:
+        find(name, split)
+    except DataNotFoundError:
+        return False
+    return True
+
+
+def _download(entry: Info, spec: FileSpec) -> Path:
+    """Fetch one file to the download folder; it gets its name only after its checksum was right."""
+    import pooch
+    from tqdm import tqdm
+
+    suffix = Path(spec.url).suffix
+    target = _download_folder() / (spec.name + (suffix if suffix in UNPACKERS else ""))
+    partial = target.with_name(f".{os.getpid()}-{target.name}")
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel("WARNING")
+    # tqdm has no truth value without a total, and pooch asks for one
+    bar = tqdm(total=1, desc=target.name, unit="B", unit_scale=True, disable=None)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        downloader = pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT)
+        pooch.retrieve(spec.url, None, partial.name, target.parent, downloader=downloader)
+        if wrong := _mismatch(unpack(partial), spec):
+            raise ValueError(f"{spec.url}: wrong checksum: {wrong}. The download was not kept.")
+        partial.chmod(0o644)
+        partial.replace(target)
+    except OSError as error:
+        why = f"it is not here and the download failed ({type(error).__name__})"
+        raise _missing(entry, spec, why) from None
+    finally:
+        bar.close()
+        logger.setLevel(level)
+        partial.unlink(missing_ok=True)
+    return target
+
+
+def obtain(entry: Info, spec: FileSpec, download: bool = True) -> Path:
+    """Path of one file: where it is, or downloaded now."""
+    path = locate(spec)
+    if path is not None:
+        return path
+    if not download or spec.url is None:
+        raise _missing(entry, spec, "it is not here")
+    return _download(entry, spec)
+
+
+def fetch(name: str, split: str | None = None) -> list[Path]:
+    """Make the files of a data set available, downloading those that are in none of the folders.
+
+    Parameters and result as in :func:`find`.
+
+    Raises
+    ------
+    DataNotFoundError
+        If a file is missing and has no address, or there is no network.
+    ValueError
+        If what was downloaded has the wrong checksum; it is not kept.
+    """
+    return _paths(name, split, download=True)
+
+
+def verify(name: str) -> list[Path]:
+    """Compare the checksums of the files of a data set with the registry's.
+
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+
+    Returns
+    -------
+    list of Path
+        The files, all of them right.
+
+    Raises
+    ------
+    DataNotFoundError
+        If a file is not here.
+    ValueError
+        If a checksum is wrong: file, expected and found; the file is left as it is.
+    """
+    paths = find(name)
+    for path, spec in zip(paths, info(name).files.values(), strict=True):
+        content(path, spec)
+    return paths

@@ -1,0 +1,111 @@
+"""Solvers from outside, LIBLINEAR and LIBSVM through scikit-learn, fed with what a test leaves.
+
+Samples in R are dropped; those in L stay, for neither program takes a linear term. What they return is judged here, by a dual
+point and the gap of the whole problem.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from safescreen._checks import check_lam
+from safescreen.losses import SquaredHinge
+from safescreen.solvers.dual_points import dual_point
+from safescreen.svm.references import Reference, problem_of
+
+__all__ = ["OutsideSolution", "linear_svc"]
+
+
+@dataclass(frozen=True)
+class OutsideSolution(Reference):
+    """A :class:`Reference` with its certificate.
+
+    Attributes
+    ----------
+    gap : float
+        Upper bound of the duality gap of the whole problem, in units of the objective divided by C, rounding included.
+    primal : float
+        Objective divided by C.
+    n_iter : int
+        As the program counts.
+    n_fed : int
+        How many samples it was given.
+    """
+
+    gap: float = np.nan
+    primal: float = np.nan
+    n_iter: int = field(default=0, repr=False)
+    n_fed: int = 0
+
+
+def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000, seed=0):
+    """Solve with LIBLINEAR's dual coordinate descent (``sklearn.svm.LinearSVC``) without an intercept.
+
+    Parameters
+    ----------
+    terms : Samples
+        With thresholds 1.
+    C : float > 0
+    screened : Screened, optional
+        Samples of ``in_R`` are not passed on.
+    loss : SmoothedHinge, optional
+        The hinge, also if left out, or a squared hinge.
+    tol : float
+        LIBLINEAR's own: largest violation of a projected gradient.
+    max_iter, seed : int
+
+    Returns
+    -------
+    OutsideSolution
+        LIBLINEAR does not hand out its dual variables; alpha is :func:`dual_point`, and the gap says how good both are.
+
+    Warns
+    -----
+    sklearn.exceptions.ConvergenceWarning
+        `max_iter` reached.
+
+    Notes
+    -----
+    Rows are passed on as ``z_i`` and ``-z_i`` with labels +1 and -1 in turn: the same problem, and never of one class only.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> found = linear_svc(ss.Samples([[1.0], [-2.0]], [1, -1]), 0.125)
+    >>> round(float(found.w[0]), 6), found.gap < 1e-6
+    (0.375, True)
+    """
+    from sklearn.svm import LinearSVC
+
+    prob, C = problem_of(terms, loss), check_lam(C, "C")
+    fed = _fed(prob, screened)
+    squared = isinstance(prob.loss, SquaredHinge)
+    if prob.loss.smoothing > 0.0 and not squared:
+        raise ValueError(f"loss must be the hinge or a squared hinge for LIBLINEAR, got {prob.loss!r}")
+    rows = terms.rows(fed)
+    if rows is None:
+        raise TypeError(f"terms must have feature vectors for LIBLINEAR, got {type(terms).__name__}")
+    if fed.size == 0:
+        return _judged(prob, C, prob.cone.zeros(), 0, 0)
+    weights = np.ones(fed.size) if terms.weights is None else terms.weights[fed]
+    if fed.size == 1:  # two halves of it
+        rows, weights = (sparse.vstack([rows, rows]) if sparse.issparse(rows) else np.vstack([rows, rows])), np.full(2, 0.5 * weights[0])
+    signs = 1.0 - 2.0 * (np.arange(rows.shape[0]) % 2)
+    X = sparse.csr_matrix(rows.multiply(signs[:, None])) if sparse.issparse(rows) else rows * signs[:, None]
+    kind, factor = ("squared_hinge", 0.5 / prob.loss.smoothing) if squared else ("hinge", 1.0)
+    model = LinearSVC(C=factor * C, loss=kind, dual=True, fit_intercept=False, tol=tol, max_iter=max_iter, random_state=seed)
+    model.fit(X, signs, sample_weight=weights)
+    return _judged(prob, C, model.coef_[0], int(model.n_iter_), fed.size)
+
+
+def _fed(prob, screened):
+    if np.ndim(prob.terms.threshold) or prob.terms.threshold != 1.0:
+        raise ValueError("terms must have thresholds 1 for a solver from outside")
+    return np.arange(len(prob)) if screened is None else np.flatnonzero(~screened.in_R)
+
+
+def _judged(prob, C, w, n_iter, n_fed, alpha=None):
+    alpha = dual_point(prob, w, C) if alpha is None else alpha
+    e = prob.evaluate(w, 1.0 / C, alpha)
+    return OutsideSolution(w, alpha, C, prob.loss, gap=e.gap, primal=e.primal, n_iter=n_iter, n_fed=int(n_fed))

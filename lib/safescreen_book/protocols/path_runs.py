@@ -1,0 +1,289 @@
+"""Paths as the experiment notebooks measure them: data, the grid of lam, processor time and rates a lam.
+
+>>> import numpy as np, safescreen as ss
+>>> problem = ss.Problem(ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1]), ss.SmoothedHinge(0.05))
+>>> grid = paper_grid(problem, ratio=0.5, n_lams=3)
+>>> grid.lams.round(1).tolist(), grid.removable.tolist()
+([2124.5, 1062.2, 531.1], [8, 7, 7])
+>>> runs = measure(problem, {"none": {"screening": ()}, "PGB": {"screening": ("PGB",)}}, grid)
+>>> runs.frame.groupby("method")["final_rate"].mean().round(2).to_dict()
+{'PGB': 0.6, 'none': 0.0}
+"""
+
+import math
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import safescreen as ss
+from safescreen_book import datasets
+
+__all__ = [
+    "K_OF_PAPER",
+    "Grid",
+    "Runs",
+    "cpu_ratios",
+    "draw",
+    "dynamic_rates",
+    "largest_difference",
+    "measure",
+    "paper_grid",
+    "range_counts",
+]
+
+K_OF_PAPER = {"segment": 20, "satimage": 15, "phishing": 7, "a9a": 5, "mnist": 5, "usps": 10, "madelon": 20, "gisette_valid": 15}
+"""Neighbours of either kind in Tables 2 and 4 of STS19; all of them for the sets that are not here."""
+
+
+def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
+    """Return ``(X, y)`` of a data set: rows drawn at random, dense, and reduced to principal components if asked for.
+
+    STS19 section 7 draws "90 %" of the rows: ``floor(0.9 n) + 1`` of them, by the numbers of triplets in its Table 2.
+
+    Parameters
+    ----------
+    name : str
+        Of a data set.
+    fraction : float
+        Share of the rows, 1 for all of them; otherwise ``floor(fraction n) + 1`` are drawn.
+    seed : int
+        Of the draw.
+    n_components : int
+        Principal components kept (of all rows, centered, not scaled); 0 keeps the features.
+    n_max : int
+        No more rows than that; 0 for no limit.
+
+    Returns
+    -------
+    X : array of shape (m, d)
+    y : array of shape (m,)
+    """
+    X, y = datasets.load(name, next(iter(datasets.info(name).parts)), return_X_y=True)
+    X = X.toarray() if hasattr(X, "toarray") else X
+    if n_components:
+        X = X - X.mean(axis=0)
+        _, vectors = np.linalg.eigh(X.T @ X)
+        X = np.ascontiguousarray(X @ vectors[:, : -n_components - 1 : -1])
+    n = len(y)
+    rows = n if fraction == 1.0 else math.floor(fraction * n) + 1
+    rows = min(rows, n_max or n, n)
+    return datasets.subsample(X, y, rows / n, seed)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The lam of a path, and what there is to be screened at each.
+
+    Attributes
+    ----------
+    lams : array of shape (m,)
+    removable : int array of shape (m,)
+        Terms outside the quadratic piece of the loss at the solution: the denominator of the screening rate (STS19 section 7.1).
+    path : Path
+        The path without screening they are from, from ``lam_max()`` on.
+    """
+
+    lams: np.ndarray
+    removable: np.ndarray
+    path: ss.Path = field(repr=False)
+
+
+def paper_grid(prob, ratio=0.9, n_lams=0, **options):
+    """Return the :class:`Grid` of STS19 section 7.
+
+    It begins with the first lam of the geometric sequence from ``prob.lam_max()`` at which a term is on the zero piece of the loss, and
+    ends where the loss changes by less than 1 % relative to the step of lam.
+
+    Parameters
+    ----------
+    prob : Problem
+    ratio : float in (0, 1)
+    n_lams : int
+        At most so many lam; 0 for no limit.
+    **options
+        For :func:`safescreen.path`: accuracy, and screening, which changes nothing but the time.
+
+    Returns
+    -------
+    Grid
+    """
+    width, counts, zero = prob.loss.gamma, [], []
+
+    def count(solution):
+        """Count the terms outside the quadratic piece; end the path when the grid is long enough."""
+        margins = prob.terms.margins(solution.x)
+        counts.append(int(np.count_nonzero((margins > 1.0) | (margins < 1.0 - width))))
+        zero.append(bool((margins > 1.0).any()))
+        return n_lams and sum(zero) >= n_lams
+
+    path = ss.path(prob, ratio=ratio, keep_masks=False, callback=count, **options)
+    if True not in zero:
+        raise ValueError(f"prob must have a term on the zero piece of the loss somewhere on its path, found none at {len(zero)} lam")
+    start = zero.index(True)
+    return Grid(path.lams[start:], np.array(counts[start:]), path)
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What :func:`measure` found.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        A row a method, repeat and lam: method, repeat, lam, seconds (of the processor, everything for this lam), n_iter, path_rate,
+        final_rate, primal, gap, converged.
+    paths : dict of Path
+        Of the first repeat, by method.
+    """
+
+    frame: object
+    paths: dict = field(repr=False)
+
+
+def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
+    """Solve along a grid with each method and record, for each lam, processor time and screening rates.
+
+    The methods take turns; each is run first over a few lam, not recorded, so that nothing is compiled while it is timed.
+
+    Parameters
+    ----------
+    prob : Problem
+    methods : dict of dict
+        By name, options for :func:`safescreen.path`; ``"prob"`` among them stands for another problem with the same solutions.
+    grid : Grid
+    repeats : int
+        Timings of each.
+    warm : int
+        How many lam the first run has.
+    **options
+        For all paths.
+
+    Returns
+    -------
+    Runs
+    """
+    import pandas as pd
+
+    def solve(name, lams):
+        """Return the path of a method and the processor seconds of each lam."""
+        chosen = {"prob": prob, "keep_masks": False, **options, **methods[name]}
+        clock = [time.process_time()]
+        path = ss.path(lams=lams, callback=lambda solution: clock.append(time.process_time()), **chosen)
+        return path, np.diff(clock)
+
+    for name in methods:
+        solve(name, grid.lams[:: max(1, len(grid.lams) // warm)])
+    frames, paths = [], {}
+    for repeat in range(repeats):
+        for name in methods:
+            path, seconds = solve(name, grid.lams)
+            paths.setdefault(name, path)
+            frame = path.to_frame()
+            share = len(prob) / np.maximum(grid.removable, 1)
+            frame = frame.assign(
+                method=name,
+                repeat=repeat,
+                seconds=seconds,
+                path_rate=frame["path_rate"] * share,
+                final_rate=frame["screening_rate"] * share,
+            )
+            frames.append(frame[["method", "repeat", "lam", "seconds", "n_iter", "path_rate", "final_rate", "primal", "gap", "converged"]])
+    return Runs(pd.concat(frames, ignore_index=True), paths)
+
+
+def cpu_ratios(frame, baseline="none"):
+    """Return the processor seconds of each method and lam divided by those of a baseline: medians over repeats, lam by method.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of :class:`Runs`.
+    baseline : str
+        A method of it.
+
+    Returns
+    -------
+    DataFrame
+        Rows are lam, falling; columns are the other methods.
+    """
+    seconds = frame.groupby(["lam", "method"], sort=False)["seconds"].median().unstack().sort_index(ascending=False)
+    return seconds.div(seconds[baseline], axis=0).drop(columns=baseline)[[m for m in frame["method"].unique() if m != baseline]]
+
+
+def largest_difference(frame):
+    """Return the largest relative difference of objectives between methods, over all lam.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Of :class:`Runs`.
+
+    Returns
+    -------
+    float
+    """
+    primal = frame[frame["repeat"] == 0].pivot_table(index="lam", columns="method", values="primal")
+    return float(((primal.max(axis=1) - primal.min(axis=1)) / primal.min(axis=1)).max())
+
+
+def dynamic_rates(path, removable, freq=10):
+    """Return the screening rate during the solves of a path, one row a round of screening, one column a lam.
+
+    Row 0 is the state before the first iteration (screening from the last solution), row r the one after the dynamic screening at
+    iteration ``freq (r - 1)``. Below the last round of a lam the entries are NaN.
+
+    Parameters
+    ----------
+    path : Path
+    removable : int array of shape (m,)
+        Of the :class:`Grid`.
+    freq : int
+        As the path was solved with.
+
+    Returns
+    -------
+    array of shape (rounds, m)
+    """
+    columns = []
+    for solution, most in zip(path, removable, strict=True):
+        rounds = {0: solution.history[0].n_L + solution.history[0].n_R}
+        for state in solution.history[1:]:  # a state is recorded before the screening of its iteration
+            rounds[1 + (state.iteration - 1) // freq] = state.n_L + state.n_R
+        column = np.full(max(rounds) + 1, np.nan)
+        for number, screened in sorted(rounds.items()):
+            column[number:] = screened / max(most, 1)
+        columns.append(column)
+    out = np.full((max(map(len, columns)), len(columns)), np.nan)
+    for place, column in enumerate(columns):
+        out[: len(column), place] = column
+    return out
+
+
+def range_counts(ranges, lams):
+    """Return how many terms have their range around each lam, in O(T log m).
+
+    Parameters
+    ----------
+    ranges : Ranges
+    lams : array of shape (m,)
+        Strictly decreasing.
+
+    Returns
+    -------
+    int array of shape (m,)
+
+    Examples
+    --------
+    >>> none = np.full(2, np.nan)
+    >>> range_counts(ss.ranges.Ranges(none, none, np.array([1.0, 2.0]), np.array([4.0, np.inf])), np.array([5.0, 3.0, 1.0]))
+    array([1, 2, 0])
+    """
+    rising = np.asarray(lams, dtype=float)[::-1]
+    steps = np.zeros(rising.size + 1, dtype=np.int64)
+    for low, high in ((ranges.L_low, ranges.L_high), (ranges.R_low, ranges.R_high)):
+        known = ~np.isnan(low)
+        first = np.searchsorted(rising, low[known], side="right")
+        last = np.maximum(np.searchsorted(rising, high[known], side="left"), first)
+        steps += np.bincount(first, minlength=steps.size) - np.bincount(last, minlength=steps.size)
+    return np.cumsum(steps)[-2::-1]

@@ -1,0 +1,1 @@
+"""The batch job: manifest, run folders, workers, and the notebooks' two files."""

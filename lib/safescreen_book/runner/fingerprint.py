@@ -1,0 +1,201 @@
+"""What a result depends on, and what it was made with."""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+_LIBRARY = Path(__file__).resolve().parents[2]
+_NUMERICAL = ("safescreen/", "safescreen_book/datasets/", "safescreen_book/figures/", "safescreen_book/protocols/")
+_NOT_NUMERICAL = ("safescreen/__main__.py", "safescreen/warmup.py", "safescreen_book/datasets/cli.py")
+
+
+def sha256(*parts: str | bytes) -> str:
+    """Return the SHA-256 of several texts; their borders count.
+
+    Parameters
+    ----------
+    *parts : str or bytes
+        The texts.
+
+    Returns
+    -------
+    str
+        Hexadecimal digest.
+
+    Examples
+    --------
+    >>> sha256("ab", "c") == sha256("a", "bc")
+    False
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        part = part.encode() if isinstance(part, str) else part
+        digest.update(str(len(part)).encode() + b":" + part)
+    return digest.hexdigest()
+
+
+def sha256_file(path: Path) -> str:
+    """Return the SHA-256 of a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    str
+        Hexadecimal digest.
+    """
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def library_files() -> dict[str, Path]:
+    """Return the sources of the library and of the protocols, data sets and figures of the book; the batch job itself does not count.
+
+    Returns
+    -------
+    dict of Path
+        Every `.py` by its name below `lib/`, sorted.
+    """
+    files = {path.relative_to(_LIBRARY).as_posix(): path for path in sorted(_LIBRARY.rglob("*.py"))}
+    return {name: path for name, path in files.items() if name.startswith(_NUMERICAL) and name not in _NOT_NUMERICAL}
+
+
+@cache
+def library_hash() -> str:
+    """Return the hash of `library_files`, names and contents.
+
+    Returns
+    -------
+    str
+        Hexadecimal digest.
+    """
+    return sha256(*(part for name, path in library_files().items() for part in (name, path.read_bytes())))
+
+
+def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[str, str]:
+    """Return the hashes of everything a run depends on.
+
+    Parameters
+    ----------
+    nb : NotebookNode
+        The notebook, from `notebooks.read_source`.
+    parameters : dict
+        The value of every parameter, defaults included.
+    data : dict
+        Checksum of every data set it reads.
+
+    Returns
+    -------
+    dict of str
+        `notebook`, `parameters`, `library`, `data`, and `key`, the hash of these four.
+    """
+    from safescreen_book.runner.notebooks import signature
+
+    found = {
+        "notebook": sha256(json.dumps(signature(nb))),
+        "parameters": sha256(json.dumps(dict(parameters), sort_keys=True)),
+        "library": library_hash(),
+        "data": sha256(json.dumps(dict(data), sort_keys=True)),
+    }
+    return {**found, "key": sha256(*found.values())}
+
+
+def data_checksums(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the checksums of data sets and the names of those that are not there.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of the registry.
+
+    Returns
+    -------
+    tuple of dict and list
+        Checksum by name, of missing ones too; the missing names.
+
+    Raises
+    ------
+    ValueError
+        For a name the registry does not have.
+    """
+    from safescreen_book import datasets
+
+    sums, missing = {}, []
+    for name in names:
+        sums[name] = sha256(repr(datasets.info(name)))  # holds the checksums that loading verifies
+        if not datasets.available(name):
+            missing.append(name)
+    return sums, missing
+
+
+def environment() -> dict[str, Any]:
+    """Return the versions, threads and machine of this process.
+
+    Returns
+    -------
+    dict
+        `versions` by package, `threads`, `cores`, `machine`.
+    """
+    packages = ("safescreen", "numpy", "scipy", "numba", "scikit-learn", "papermill")
+    versions = {"python": platform.python_version()}
+    for package in packages:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            versions[package] = "not installed"
+    return {
+        "versions": versions,
+        "threads": int(os.environ.get("NUMBA_NUM_THREADS") or cores()),
+        "cores": cores(),
+        "machine": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def cores() -> int:
+    """Return the number of cores this process may use.
+
+    Returns
+    -------
+    int
+        At least 1.
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """Return the commit a folder is at.
+
+    Parameters
+    ----------
+    folder : Path
+        Any folder.
+
+    Returns
+    -------
+    dict or None
+        `commit` and `dirty` (tracked files were changed); None outside a repository, or without git.
+    """
+
+    def git(*arguments):
+        """Return what git prints, without the ends."""
+        return subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return {
+            "commit": git("rev-parse", "HEAD"),
+            "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
+        }
+    except (OSError, subprocess.CalledProcessError):
+        return None

@@ -1,0 +1,196 @@
+"""The folder of one run: what it holds, and how it is replaced as a whole.
+
+`outputs/<profile>/<experiment>/<run>/` is either absent or the last finished result: `notebook.ipynb`,
+`result.json` and what the notebook recorded. A later failure adds `notebook.failed.ipynb` and `failure.json`
+and leaves the rest alone. Work in progress lives beside it in `.<run>.<process id>/`.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safescreen_book.runner.fingerprint import sha256_file
+from safescreen_book.runner.manifest import Run
+
+
+@dataclass(frozen=True)
+class State:
+    """What is known of a run.
+
+    Parameters
+    ----------
+    status : {"complete", "out of date", "failed", "not run"}
+        `failed` when the last attempt failed, whatever older result there is.
+    result : dict or None
+        `result.json` of the last finished run.
+    failure : dict or None
+        `failure.json` of a failed last attempt.
+    """
+
+    status: str
+    result: Mapping[str, Any] | None = None
+    failure: Mapping[str, Any] | None = None
+
+
+def run_folder(outputs: Path, profile: str, run: Run) -> Path:
+    """Return where a run's result goes.
+
+    Parameters
+    ----------
+    outputs : Path
+        The outputs folder.
+    profile : str
+        The profile.
+    run : Run
+        The run.
+
+    Returns
+    -------
+    Path
+        The folder, which need not exist.
+    """
+    return outputs / profile / run.experiment / run.name
+
+
+def state(folder: Path, key: str | None = None) -> State:
+    """Return what a run folder holds.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder.
+    key : str, optional
+        What the run depends on now; without it an old result counts as complete.
+
+    Returns
+    -------
+    State
+        A result counts only if each of its files is there and unchanged.
+    """
+    _recover(folder)
+    result, failure = _json(folder / "result.json"), _json(folder / "failure.json")
+    if failure is not None:
+        return State("failed", result, failure)
+    if result is None or result.get("status") != "complete":
+        return State("not run")
+    for name, checksum in result["files"].items():
+        if not (folder / name).is_file() or sha256_file(folder / name) != checksum:
+            return State("out of date", result)
+    return State("complete" if key in (None, result["hashes"]["key"]) else "out of date", result)
+
+
+def install(new: Path, folder: Path) -> None:
+    """Put a finished result in the place of the older one.
+
+    Parameters
+    ----------
+    new : Path
+        A folder on the same file system, complete.
+    folder : Path
+        The run folder; at no time is it half old and half new.
+    """
+    _recover(folder)
+    old = _set_aside(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    if folder.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        folder.rename(old)
+    new.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> Path | None:
+    """Note a failed attempt beside whatever older result there is.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder, made when missing.
+    failure : dict
+        What is written to `failure.json`.
+    notebook : Path
+        The partly executed notebook, kept as `notebook.failed.ipynb` when it exists.
+
+    Returns
+    -------
+    Path or None
+        The kept notebook.
+    """
+    _recover(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    kept = folder / "notebook.failed.ipynb"
+    kept.unlink(missing_ok=True)
+    if notebook.is_file():
+        notebook.replace(kept)
+    write_json(folder / "failure.json", failure)
+    return kept if kept.exists() else None
+
+
+def scratch_folder(folder: Path) -> Path:
+    """Make the folder of an attempt, after clearing those whose process is gone.
+
+    Parameters
+    ----------
+    folder : Path
+        The run folder.
+
+    Returns
+    -------
+    Path
+        An empty folder beside it, named after this process.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    for stale in folder.parent.glob(f".{folder.name}.*"):
+        pid = stale.name.rpartition(".")[2]
+        if pid.isdigit() and (int(pid) == os.getpid() or not _alive(int(pid))):
+            shutil.rmtree(stale, ignore_errors=True)
+    scratch = folder.with_name(f".{folder.name}.{os.getpid()}")
+    scratch.mkdir()
+    return scratch
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    content : dict
+        Plain values.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    partial.replace(path)
+
+
+def _json(path: Path) -> dict | None:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) else None
+
+
+def _set_aside(folder: Path) -> Path:
+    return folder.with_name(f".{folder.name}.old")
+
+
+def _recover(folder: Path) -> None:
+    """Undo a replacement that was cut between its two renames."""
+    if not folder.exists() and _set_aside(folder).is_dir():
+        _set_aside(folder).rename(folder)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass
+    return True

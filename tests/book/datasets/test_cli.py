@@ -1,0 +1,68 @@
+"""`safescreen data list | fetch | verify`."""
+
+import argparse
+
+import pytest
+
+from safescreen_book.datasets import cli
+
+from .conftest import TEST_TEXT, TEXT
+
+
+def run(*words):
+    parser = argparse.ArgumentParser()
+    cli.add_parser(parser.add_subparsers())
+    args = parser.parse_args(["data", *words])
+    return args.func(args)
+
+
+def test_list_says_what_is_here(capsys):
+    assert run("list") == 0
+    lines = {line.split()[0]: line for line in capsys.readouterr().out.splitlines()}
+    assert "scikit-learn" in lines["iris"] and "STS19" in lines["iris"]
+    assert "32561" in lines["a9a"] and "123" in lines["a9a"]
+
+
+def test_list_tells_here_from_missing(tiny, folders, capsys):
+    (folders[0] / "tiny.t").write_bytes(TEST_TEXT)
+    assert run("list") == 0
+    out = capsys.readouterr().out
+    assert "to fetch" in out and "missing" in out
+    (folders[0] / "tiny").write_bytes(TEXT)
+    assert run("list") == 0
+    assert " here " in capsys.readouterr().out
+
+
+def test_verify_checks_what_is_here_and_fails_on_what_is_named(tiny, folders, capsys):
+    assert run("verify") == 0
+    assert "no data files are here" in capsys.readouterr().out
+    assert run("verify", "lost") == 1
+    assert "lost.data" in capsys.readouterr().err
+    (folders[0] / "tiny").write_bytes(TEXT)
+    (folders[0] / "tiny.t").write_bytes(TEST_TEXT)
+    assert run("verify") == 0
+    assert "tiny: checksums are right (tiny, tiny.t)" in capsys.readouterr().out
+    (folders[0] / "tiny").write_bytes(b"other")
+    assert run("verify") == 1
+    assert "wrong checksum" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("no_network")
+def test_fetch_goes_on_after_a_failure(tiny, folders, capsys):
+    (folders[0] / "lost.data").write_bytes(b"1\n")
+    assert run("fetch", "tiny", "lost") == 1
+    out, err = capsys.readouterr()
+    assert "download failed" in err and "lost: here (lost.data)" in out
+    assert run("fetch", "--all") == 1
+
+
+def test_wrong_use_is_exit_code_2(capsys):
+    assert run("fetch") == 2
+    assert run("fetch", "iris", "--all") == 2
+    assert run("fetch", "irsi") == 2
+    assert run("verify", "irsi") == 2
+    assert "did you mean iris" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        run()
+    assert run("fetch", "iris") == 0
+    assert "iris: here (part of scikit-learn)" in capsys.readouterr().out

@@ -1,0 +1,86 @@
+"""Synthetic sparse problems, and two classes out of several."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from safescreen_book import datasets
+
+
+def test_shape_types_and_rows_of_length_one():
+    X, y = datasets.sparse_classification(2000, 3000, 0.004, seed=3)
+    assert isinstance(X, sparse.csr_array) and X.shape == (2000, 3000)
+    assert X.indices.dtype == X.indptr.dtype == np.int32 and X.data.dtype == np.float64 and y.dtype == np.int64
+    assert X.has_sorted_indices and X.has_canonical_format
+    np.testing.assert_allclose(np.asarray(X.multiply(X).sum(axis=1)).ravel(), 1.0, rtol=1e-12)
+    assert set(y.tolist()) == {-1, 1} and abs(y.mean()) < 0.5
+
+
+def test_seeds():
+    first, again, other = (datasets.sparse_classification(300, 500, 0.02, seed=seed) for seed in (5, 5, 6))
+    assert (first[0] != again[0]).nnz == 0 and (first[1] == again[1]).all()
+    assert (first[0] != other[0]).nnz > 0
+
+
+def test_columns_are_popular_by_zipfs_law():
+    """A share log((j+2)/(j+1))/log(d+1) of the draws: with one draw a row there are no repeats to lose."""
+    n, d = 40_000, 1000
+    X, _ = datasets.sparse_classification(n, d, 1e-12, seed=1)
+    counts = np.bincount(X.indices, minlength=d)
+    expected = n * np.log((np.arange(d) + 2.0) / (np.arange(d) + 1.0)) / np.log(d + 1.0)
+    assert counts.sum() == n
+    assert np.abs(counts[:5] - expected[:5]).max() < 5.0 * np.sqrt(expected[0])
+    assert abs(counts[500:].sum() - expected[500:].sum()) < 5.0 * np.sqrt(expected[500:].sum())
+
+
+def test_density_is_that_of_the_draws():
+    X, _ = datasets.sparse_classification(4000, 100_000, 2e-4, seed=2)
+    per_row = X.nnz / 4000
+    assert 0.75 * 20 < per_row < 20
+
+
+def test_labels_can_be_learned_and_noise_hurts():
+    errors = []
+    for noise in (0.0, 3.0):
+        X, y = datasets.sparse_classification(3000, 50, 0.2, seed=4, informative=1.0, noise=noise)
+        w = np.linalg.lstsq(X.toarray(), y, rcond=None)[0]
+        errors.append(np.mean(np.sign(X @ w) != y))
+    assert errors[0] < 0.1 and 0.2 < errors[1] < 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((0, 5, 0.1), "n must be a positive int, got 0"),
+        ((5, 2.5, 0.1), "d must be a positive int, got 2.5"),
+        ((5, True, 0.1), "d must be"),
+        ((5, 5, 0.0), "density"),
+        ((5, 5, 1.5), "density"),
+        ((1, 5, 0.5), "n = 1 rows got the same label"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        datasets.sparse_classification(*arguments)
+
+
+@pytest.mark.parametrize("option", ["informative", "noise"])
+def test_bad_options(option):
+    with pytest.raises(ValueError, match=option):
+        datasets.sparse_classification(50, 5, 0.5, **{option: -1.0})
+
+
+def test_two_classes():
+    assert datasets.two_classes(np.array([-1, 1, -1])).tolist() == [-1, 1, -1]
+    assert datasets.two_classes([2.5, 0.5]).tolist() == [1, -1]
+    assert datasets.two_classes([1, 2, 3, 4, 5, 7]).tolist() == [1, -1, 1, -1, 1, 1]
+    assert datasets.two_classes([1, 2]).dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [([1, 1], "two classes or more, found"), ([1, 2, 2.5], "integers"), ([1, 3, 5], "odd and even"), ([1, np.nan, 2], "y must")],
+)
+def test_not_two_classes(y, message):
+    with pytest.raises(ValueError, match=message):
+        datasets.two_classes(y)

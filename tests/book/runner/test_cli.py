@@ -1,0 +1,119 @@
+"""The command line: what it prints, and its exit codes."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from safescreen_book.cli import _value, main
+
+
+@pytest.fixture
+def said(capsys):
+    """Run a command; its exit code and all it printed."""
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out + captured.err
+
+    return run
+
+
+def test_help_names_every_command(said):
+    code, text = said("--help")
+    assert code == 0
+    for command in ("run", "list", "report", "claims", "data", "notebooks"):
+        assert f"\n    {command}" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required"),
+        (["run", "--jobs", "0"], "'0' is not a positive integer"),
+        (["run", "--profile", "huge"], "invalid choice: 'huge'"),
+        (["run", "--data", "no/such/folder"], "--data: no/such/folder is not a folder"),
+        (["list", "--notebooks", "no/such/folder"], "no/such/folder is not a folder"),
+        (["notebooks", "--check", "90-repot"], "did you mean 90-report?"),
+    ],
+)
+def test_request_that_makes_no_sense(said, arguments, message):
+    code, text = said(*arguments)
+    assert code == 2 and message in text
+    assert "Traceback" not in text
+
+
+def test_unknown_experiment(said, book):
+    book.runs(a={"n": 2})
+    code, text = said("run", "tinny", "--profile", "smoke", *book.options)
+    assert code == 2 and "unknown experiment 'tinny'; did you mean tiny? Known: tiny" in text
+
+
+def test_list(said, book):
+    book.runs(a={"n": 2}, b={})
+    code, text = said("list", *book.options)
+    assert code == 0
+    assert "tiny  A tiny one  (STS19-F9)" in text and "smoke: about 1 s, 100 MB" in text
+    assert "smoke, one after the other with all data: about 0 minutes" in text
+    assert "tiny/a  not run" in text and "tiny/b  not run" in text
+
+
+def test_manifest_with_an_unknown_claim(said, book):
+    book.write("tiny: {title: t, claims: [STS19-F8], profiles: {}}")
+    code, text = said("list", *book.options)
+    assert code == 2 and "experiment tiny: unknown claim 'STS19-F8'" in text
+
+
+def test_claims(said, book):
+    code, text = said("claims", "--notebooks", book.folder)
+    assert code == 0 and "STS19-T1  open" in text and "STS19     2 open" in text
+    ledger = book.folder / "claims.yml"
+    done = "status: verified, notebook: tiny, evidence: x"
+    ledger.write_text(ledger.read_text().replace("status: open, notebook: null, evidence: null", done, 1))
+    code, text = said("claims", "--notebooks", book.folder)
+    assert code == 1 and "WRONG: claim STS19-T1: there is no notebook tiny" in text
+
+
+def test_notebooks(said, book):
+    code, text = said("notebooks", "--check", "--notebooks", book.folder)
+    assert (code, text) == (1, "tiny: tiny.ipynb missing\n")
+    code, text = said("notebooks", "tiny", "--notebooks", book.folder)
+    assert code == 0 and "tiny: executed" in text
+    code, text = said("notebooks", "--check", "--notebooks", book.folder)
+    assert code == 0
+    (book.folder / "bad.py").write_text("# %%\nraise ValueError('boom')\n")
+    code, text = said("notebooks", "bad", "--notebooks", book.folder)
+    assert code == 1 and "bad: FAILED" in text and "boom" in text
+
+
+def test_values_of_parameters():
+    assert [_value(text) for text in ("3", "1e-6", "true", "wine", "1.5")] == [3, 1e-6, True, "wine", 1.5]
+
+
+def test_module_and_light_import():
+    """The command starts without the heavy packages of notebooks and estimators."""
+    code = (
+        "import sys, safescreen_book.cli, safescreen_book.runner.batch\n"
+        "heavy = {'sklearn', 'pandas', 'matplotlib.pyplot', 'papermill', 'nbconvert', 'jupytext'}\n"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout == "[]\n"
+    command = [sys.executable, "-m", "safescreen", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    assert done.stdout.startswith("usage: safescreen")
+
+
+@pytest.mark.parametrize(("arguments", "unbuffered"), [("data list", ""), ("data list", "1"), ("claims", ""), ("--help", "")])
+def test_a_reader_that_leaves_early(arguments, unbuffered):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUNBUFFERED": unbuffered}
+    command = [sys.executable, "-m", "safescreen", *arguments.split()]
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as pipe:
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, env=environment, check=False)
+    assert done.returncode == 141 and done.stderr == ""

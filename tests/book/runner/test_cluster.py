@@ -1,0 +1,200 @@
+"""The batch job on a Dask cluster: the folders, messages and exit codes of the one without."""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from safescreen import _cluster
+from safescreen_book.cli import main
+from safescreen_book.runner import batch as runner
+from safescreen_book.runner import cluster, fingerprint
+from safescreen_book.runner.loading import load_manifest
+from small_cluster import small_cluster
+
+
+def run(book, *arguments):
+    """Run the command line in this process; its exit code and what it printed."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        code = main(["run", *arguments, "--profile", "smoke", *book.options])
+    return code, printed.getvalue()
+
+
+def statuses(book):
+    manifest = load_manifest(book.folder)
+    items = runner.plan(manifest, manifest.select([], "smoke"), "smoke", book.outputs)
+    return {item.run.name: item.state.status for item in items}
+
+
+def left_over(folder):
+    """Hidden folders of work in progress, and those of runs on workers."""
+    return [path.name for path in folder.rglob("*") if path.name.startswith((".good", ".bad", ".wait", "run-"))]
+
+
+@pytest.fixture(scope="module")
+def workers(tmp_path_factory):
+    """Two workers, of which one will be killed."""
+    with small_cluster(tmp_path_factory.mktemp("workers"), 2, SAFESCREEN_DATA="") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def first(workers, shared_book):
+    """Two runs: one is right, one fails."""
+    shared_book.runs(good={"n": 2}, bad={"n": 200})
+    return shared_book, *run(shared_book, "--scheduler", workers.address)
+
+
+def test_results_come_back_and_failures_are_named(first):
+    book, code, printed = first
+    assert code == 1, printed
+    assert "tiny/good: done in" in printed
+    assert 'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): AssertionError: n too' in printed
+    assert "1 done, 1 failed" in printed
+    assert (book.run_folder("bad") / "notebook.failed.ipynb").is_file()
+    assert statuses(book) == {"good": "complete", "bad": "failed"}
+    folder = book.run_folder("good")
+    assert sorted(path.name for path in folder.iterdir()) == ["notebook.ipynb", "result.json", "results.csv"]
+    made = json.loads((folder / "result.json").read_text())
+    assert made["parameters"] == {"n": 2, "mode": "ok", "marker": ""} and made["threads"] == 1
+    assert made["seconds"]["wall"] > 0 and made["peak_memory_mb"] > 10
+    assert made["git"] == fingerprint.git_state(book.folder)
+    assert not left_over(book.outputs.parent)
+
+
+def test_failed_is_done_again_where_the_folder_of_notebooks_is_not_known(workers, first, monkeypatch):
+    book, _, _ = first
+    elsewhere, true = str(book.folder.parent / "not here"), runner._task
+
+    def task(*arguments):
+        found = true(*arguments)
+        return {**found, "spec": {**found["spec"], "notebooks": elsewhere}}
+
+    monkeypatch.setattr(runner, "_task", task)
+    book.runs(good={"n": 2}, bad={"mode": "silent"})
+    code, printed = run(book, "--scheduler", workers.address)
+    assert code == 1, printed
+    assert "tiny/bad: FAILED: RuntimeError: the notebook did not write results.csv" in printed
+    assert "1 unchanged, 1 failed" in printed
+    book.runs(good={"n": 2})
+    assert run(book, "--scheduler", "tcp://127.0.0.1:1")[0] == 0  # nothing to do: nobody is asked
+
+
+def test_another_version_on_a_worker_is_refused(workers, book, monkeypatch):
+    book.runs(good={"n": 2})
+    monkeypatch.setattr(fingerprint, "library_hash", lambda: "another")
+    code, printed = run(book, "--scheduler", workers.address)
+    assert code == 1, printed
+    assert "tiny/good: FAILED: worker on" in printed
+    assert "has another version of safescreen; install the same on every worker" in printed
+
+
+def test_data_that_a_worker_lacks(workers, book, monkeypatch):
+    from safescreen_book import datasets
+
+    monkeypatch.setattr(datasets, "available", lambda name: True)
+    monkeypatch.delenv("SAFESCREEN_DATA", raising=False)
+    entry = {"title": "t", "data": ["usps"], "profiles": {}}
+    entry["profiles"]["smoke"] = {"seconds": 1, "memory_mb": 1, "runs": {"good": {}}}
+    book.write({"tiny": entry})
+    code, printed = run(book, "--scheduler", workers.address)
+    assert code == 1, printed
+    assert "lacks data: usps (there: safescreen data fetch usps)" in printed
+
+
+def test_killed_worker_is_replaced(workers, book):
+    """The worker that executes a notebook is killed: another one does the run."""
+    marker = book.folder / "started"
+    book.runs(wait={"mode": "wait", "marker": str(marker)})
+    source = book.folder / "tiny.py"
+    text = source.read_text().replace("if marker:", "again = marker and Path(marker).exists()\nif marker:")
+    source.write_text(text.replace('if mode == "wait":', 'if mode == "wait" and not again:'))
+
+    def kill():
+        while not marker.exists():
+            time.sleep(0.05)
+            if ended.is_set():
+                return
+        (address,) = [address for address, tasks in workers.client.processing().items() if tasks]
+        process = workers.processes.pop(address)
+        process.kill()
+        process.wait()
+
+    ended, killer = threading.Event(), threading.Thread(target=kill)
+    killer.start()
+    code, printed = run(book, "--scheduler", workers.address)
+    ended.set()
+    killer.join()
+    assert code == 0, printed
+    assert "tiny/wait: done in" in printed and statuses(book) == {"wait": "complete"}
+    assert len(workers.client.scheduler_info()["workers"]) == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_local_cluster_interrupted(book):
+    """`local` starts its workers; after Ctrl-C what is finished is kept, and no notebook goes on."""
+    marker = book.folder / "started"
+    book.runs(good={"n": 2}, wait={"mode": "wait", "marker": str(marker)})
+    source = book.folder / "tiny.py"
+    source.write_text(source.read_text().replace("Path(marker).touch()", "Path(marker).write_text(str(os.getpid()))"))
+    command = [sys.executable, "-m", "safescreen", "run", "--profile", "smoke", "--scheduler", "local", *book.options]
+    library = os.pathsep.join(path for path in sys.path if path)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": library}, start_new_session=True, **pipes)
+    while not (marker.exists() and marker.read_text()) and process.poll() is None:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    printed, errors = process.communicate()
+    assert process.returncode == 130, errors
+    assert "Interrupted: 1 done, 1 left; what is finished is kept. To go on: safescreen run" in printed
+    assert "Traceback" not in errors
+    assert statuses(book) == {"good": "complete", "wait": "not run"}
+    assert not left_over(book.outputs)
+    kernel, patience = int(marker.read_text()), time.monotonic() + 20.0
+    while time.monotonic() < patience:
+        try:
+            os.kill(kernel, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.1)
+    pytest.fail("the kernel is still there")
+
+
+# ---------------------------------------------------------------------- mistakes
+
+
+def test_archive_keeps_files_and_bytes(tmp_path):
+    (tmp_path / "a/result").mkdir(parents=True)
+    (tmp_path / "a/result/x.bin").write_bytes(bytes(range(256)))
+    (tmp_path / "a/worker.log").write_text("", encoding="utf-8")
+    (tmp_path / "b").mkdir()
+    cluster.unpack(cluster.pack(tmp_path / "a"), tmp_path / "b")
+    found = {path.relative_to(tmp_path / "b").as_posix(): path.read_bytes() for path in (tmp_path / "b").rglob("*") if path.is_file()}
+    assert found == {"result/x.bin": bytes(range(256)), "worker.log": b""}
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "tcp://no-such-host.invalid:8786"])
+def test_address_without_a_scheduler(book, address):
+    book.runs(good={"n": 2})
+    code, printed = run(book, "--scheduler", address)
+    assert code == 2
+    assert f"safescreen: no Dask scheduler answers at {address} (" in printed and "start one with: dask scheduler" in printed
+    assert "Traceback" not in printed and statuses(book) == {"good": "not run"}
+
+
+def test_missing_extra(book, monkeypatch):
+    book.runs(good={"n": 2})
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    code, printed = run(book, "--scheduler", "local")
+    assert code == 2
+    assert printed == "safescreen: distributed is not installed; this needs: pip install 'safescreen[cluster]'\n"
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'safescreen\[cluster\]'"):
+        _cluster.distributed()

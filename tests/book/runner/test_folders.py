@@ -1,0 +1,52 @@
+"""A run folder is replaced as a whole or not at all."""
+
+import os
+
+from safescreen_book.runner import folders
+
+
+def fill(folder, key):
+    folder.mkdir(parents=True)
+    content = {"status": "complete", "hashes": {"key": key}, "files": {}}
+    folders.write_json(folder / "result.json", content)
+    return folder
+
+
+def test_install_replaces_and_leaves_nothing_behind(tmp_path):
+    target = fill(tmp_path / "run", "old")
+    (target / "failure.json").write_text("{}")
+    assert folders.state(target).status == "failed"
+    folders.install(fill(tmp_path / "new", "new"), target)
+    assert folders.state(target, "new").status == "complete"
+    assert folders.state(target, "other").status == "out of date"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_replacement_cut_in_the_middle_is_undone(tmp_path):
+    fill(tmp_path / ".run.old", "old")
+    assert folders.state(tmp_path / "run", "old").status == "complete"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_failure_stands_beside_the_older_result(tmp_path):
+    target = fill(tmp_path / "run", "old")
+    partial = tmp_path / "partial.ipynb"
+    partial.write_text("{}")
+    kept = folders.record_failure(target, {"error": "boom"}, partial)
+    state = folders.state(target, "old")
+    assert (state.status, state.failure["error"], state.result["hashes"]["key"]) == ("failed", "boom", "old")
+    assert kept.name == "notebook.failed.ipynb" and not partial.exists()
+
+
+def test_scratch_of_a_dead_process_is_cleared_and_of_a_living_one_kept(tmp_path):
+    dead, living, old = tmp_path / ".run.999999999", tmp_path / f".run.{os.getppid()}", tmp_path / ".run.old"
+    for folder in (dead, living, old):
+        folder.mkdir()
+    scratch = folders.scratch_folder(tmp_path / "run")
+    assert scratch.is_dir() and not dead.exists() and living.exists() and old.exists()
+
+
+def test_broken_result_counts_as_not_run(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "result.json").write_text('{"status": "comp')
+    assert folders.state(tmp_path / "run").status == "not run"

@@ -1,0 +1,62 @@
+"""What a notebook records is whole, plain and checked."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from safescreen_book import Recorder
+
+
+def test_nothing_is_written_without_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    out = Recorder("")
+    assert out.table("results", pd.DataFrame({"a": [1]})) is None
+    assert out.summary(timings={"run": 1.0}) is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_table_figure_and_summary(tmp_path):
+    from matplotlib.figure import Figure
+
+    out = Recorder(tmp_path / "new")
+    assert out.table("results", pd.DataFrame({"a": [0.1], "b": ["x"]})).read_text() == "a,b\n0.1,x\n"
+    assert out.figure("curve", Figure()).read_bytes().startswith(b"\x89PNG")
+    out.summary(n=np.int64(3), values=np.arange(2.0), timings={"run": 1.5})
+    out.summary(n=4, conclusions=[{"claim": "faster", "paper": "2x", "ours": "3x", "stands": np.True_}])
+    assert json.loads((tmp_path / "new" / "summary.json").read_text()) == {
+        "n": 4,
+        "values": [0.0, 1.0],
+        "timings": {"run": 1.5},
+        "conclusions": [{"claim": "faster", "paper": "2x", "ours": "3x", "stands": True}],
+    }
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
+        "curve.png",
+        "results.csv",
+        "summary.json",
+    ]
+
+
+@pytest.mark.parametrize("output_dir", ["", "here"])
+def test_bad_input_is_refused_with_and_without_a_folder(tmp_path, output_dir):
+    out = Recorder(tmp_path / output_dir if output_dir else "")
+    with pytest.raises(ValueError, match="name: '../x' is not a plain file name"):
+        out.table("../x", pd.DataFrame())
+    with pytest.raises(TypeError, match="frame: expected a pandas.DataFrame, found list"):
+        out.table("results", [1])
+    with pytest.raises(ValueError, match="a comparison has columns"):
+        out.table("comparison", pd.DataFrame({"ours": [1]}))
+    with pytest.raises(ValueError, match=r"gap\['x'\]\[1\]: nan cannot be written"):
+        out.summary(gap={"x": [1.0, float("nan")]})
+    with pytest.raises(ValueError, match="conclusions: each is a dict with keys"):
+        out.summary(conclusions=[{"claim": "faster"}])
+    with pytest.raises(ValueError, match="timings: expected a dict of seconds"):
+        out.summary(timings={"run": "long"})
+    with pytest.raises(TypeError, match="f: cannot write a function"):
+        out.summary(f=lambda: 0)
+
+
+def test_output_dir_is_a_path():
+    with pytest.raises(TypeError, match="output_dir: expected a string or a path, found int"):
+        Recorder(3)

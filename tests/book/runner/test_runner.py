@@ -1,0 +1,215 @@
+"""The batch job on a tiny notebook, each in processes of its own."""
+
+import contextlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from safescreen_book import datasets
+from safescreen_book.cli import main
+from safescreen_book.places import notebooks_folder
+from safescreen_book.runner import batch as runner
+from safescreen_book.runner import fingerprint
+from safescreen_book.runner.loading import load_manifest
+
+
+def run(book, *arguments):
+    """Run the command line in this process; its exit code and what it printed."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        code = main(["run", *arguments, "--profile", "smoke", *book.options])
+    return code, printed.getvalue()
+
+
+def result(book, name):
+    return json.loads((book.run_folder(name) / "result.json").read_text())
+
+
+def statuses(book):
+    manifest = load_manifest(book.folder)
+    items = runner.plan(manifest, manifest.select([], "smoke"), "smoke", book.outputs)
+    return {item.run.name: item.state.status for item in items}
+
+
+@pytest.fixture(scope="module")
+def first(shared_book):
+    """Three runs by two processes: one is right, one fails, one does not write what it must."""
+    shared_book.runs(good={"n": 2}, bad={"n": 200}, silent={"mode": "silent"})
+    return shared_book, *run(shared_book, "--jobs", "2")
+
+
+def test_failure_is_named_and_others_go_on(first):
+    book, code, printed = first
+    assert code == 1
+    assert "tiny/good: done in" in printed
+    assert 'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): AssertionError: n too' in printed
+    assert "tiny/silent: FAILED: RuntimeError: the notebook did not write results.csv" in printed
+    assert "1 done, 2 failed" in printed
+    assert (book.run_folder("bad") / "notebook.failed.ipynb").is_file()
+    assert not (book.run_folder("bad") / "result.json").exists()
+    assert statuses(book) == {"good": "complete", "bad": "failed", "silent": "failed"}
+
+
+def test_result_says_what_it_was_made_with(first):
+    book, _, _ = first
+    made = result(book, "good")
+    assert made["status"] == "complete"
+    assert made["parameters"] == {"n": 2, "mode": "ok", "marker": ""}
+    assert {"python", "numpy", "scipy", "numba", "safescreen"} <= set(made["versions"])
+    assert made["threads"] == max(1, fingerprint.cores() // 2)
+    assert made["seconds"]["wall"] > 0 and made["peak_memory_mb"] > 10
+    assert set(made["files"]) == {"notebook.ipynb", "results.csv"}
+    assert len(made["hashes"]["key"]) == 64
+    assert (book.run_folder("good") / "results.csv").read_text() == "i,square\n0,0.25\n1,1.25\n"
+
+
+def test_executed_notebook_is_clean(first):
+    book, _, _ = first
+    text = (book.run_folder("good") / "notebook.ipynb").read_text()
+    assert "jupytext" not in json.loads(text)["metadata"]
+    assert str(book.outputs.parent) not in text
+    assert not [path for path in (book.outputs / "smoke" / "tiny").iterdir() if path.name.startswith(".")]
+
+
+def test_unchanged_is_skipped_changed_and_failed_are_done_again(first):
+    book, _, _ = first
+    before = result(book, "good")
+    code, printed = run(book, "tiny/good")
+    assert (code, result(book, "good")) == (0, before)
+    assert "tiny/good: unchanged" in printed and "1 unchanged" in printed
+    code, printed = run(book, "tiny/good", "--force")
+    assert code == 0 and "1 done" in printed
+    assert result(book, "good")["hashes"] == before["hashes"]
+
+    book.runs(good={"n": 3}, bad={"n": 4})
+    assert statuses(book) == {"good": "out of date", "bad": "failed"}
+    code, printed = run(book)
+    assert code == 0 and "2 done" in printed
+    assert result(book, "good")["parameters"]["n"] == 3
+    assert not (book.run_folder("bad") / "notebook.failed.ipynb").exists()
+    assert statuses(book) == {"good": "complete", "bad": "complete"}
+
+
+def test_killed_worker_leaves_the_older_result(first):
+    book, _, _ = first
+    book.runs(good={"n": 3})
+    before = result(book, "good")
+    book.runs(good={"mode": "kill"})
+    code, printed = run(book)
+    assert code == 1
+    assert "tiny/good: FAILED in cell 5 (if marker:): the process was ended by SIGKILL" in printed
+    assert result(book, "good") == before
+    assert statuses(book) == {"good": "failed"}
+
+
+def test_touched_result_and_touched_notebook_are_out_of_date(first):
+    book, _, _ = first
+    book.runs(bad={"n": 4})
+    assert statuses(book) == {"bad": "complete"}
+    source = book.folder / "tiny.py"
+    text = source.read_text()
+    source.write_text(text.replace("above 100", "more than 100"))
+    assert statuses(book) == {"bad": "out of date"}
+    source.write_text(text)
+    assert statuses(book) == {"bad": "complete"}
+    (book.run_folder("bad") / "results.csv").write_text("i,square\n")
+    assert statuses(book) == {"bad": "out of date"}
+
+
+def test_library_counts_and_the_batch_job_does_not():
+    names = fingerprint.library_files()
+    assert {"safescreen/losses.py", "safescreen_book/protocols/path_runs.py"} <= set(names)
+    assert not [name for name in names if name.startswith(("safescreen_book/runner/", "safescreen_book/cli"))]
+
+
+def test_unknown_parameter_is_refused_before_anything_runs(book):
+    book.runs(a={"n": 2}, b={"m": 2})
+    code, printed = run(book)
+    assert code == 2
+    assert "run tiny/b: unknown parameter of tiny 'm'" in printed
+    assert not book.outputs.exists()
+    code, printed = run(book, "tiny/a", "-p", "mod", "x")
+    assert code == 2 and "did you mean mode?" in printed
+
+
+def test_missing_data_is_said_and_fails_only_by_name(book, monkeypatch):
+    monkeypatch.setattr(datasets, "available", lambda name: False)
+    entry = {"title": "t", "data": ["mnist"], "profiles": {}}
+    entry["profiles"]["smoke"] = {"seconds": 1, "memory_mb": 1, "runs": {"a": {}}}
+    book.write({"tiny": entry})
+    code, printed = run(book)
+    assert code == 0 and "tiny/a: data missing: mnist (try: safescreen data fetch mnist)" in printed
+    assert run(book, "tiny")[0] == 1
+    assert not book.run_folder("a").exists()
+    manifest = load_manifest(book.folder)
+    (item,) = runner.plan(manifest, manifest.select([], "smoke"), "smoke", book.outputs)
+    assert item.status == "data missing: mnist"
+
+
+def test_finished_result_stands_without_its_data(book, monkeypatch):
+    entry = {"title": "t", "data": ["iris"], "profiles": {}}
+    entry["profiles"]["smoke"] = {"seconds": 1, "memory_mb": 1, "runs": {"a": {}}}
+    book.write({"tiny": entry})
+    assert run(book, "tiny")[0] == 0
+    monkeypatch.setattr(datasets, "available", lambda name: False)
+    code, printed = run(book, "tiny")
+    assert code == 0 and "tiny/a: unchanged" in printed
+
+
+def test_threads_are_shared_out(monkeypatch):
+    monkeypatch.setattr(fingerprint, "cores", lambda: 8)
+    for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    environment = runner._environment(3)
+    assert environment["NUMBA_NUM_THREADS"] == environment["OPENBLAS_NUM_THREADS"] == "2"
+    assert environment["OMP_NUM_THREADS"] == "1"
+    assert runner._environment(100)["NUMBA_NUM_THREADS"] == "1"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book):
+    marker = book.folder / "started"
+    book.runs(a={"n": 2}, b={"mode": "wait", "marker": str(marker)})
+    command = [sys.executable, "-m", "safescreen", "run", "--profile", "smoke", *book.options]
+    library = os.pathsep.join(path for path in sys.path if path)
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": library},
+    )
+    while not marker.exists() and process.poll() is None:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    printed, errors = process.communicate()
+    assert process.returncode == 130, errors
+    assert "Interrupted: 1 done, 1 left; what is finished is kept. To go on: safescreen run" in printed
+    assert statuses(book) == {"a": "complete", "b": "not run"}
+    assert sorted(path.name for path in (book.outputs / "smoke" / "tiny").iterdir()) == ["a"]
+
+    book.runs(a={"n": 2}, b={"n": 1})
+    code, printed = run(book)
+    assert code == 0 and "1 done, 1 unchanged" in printed
+
+
+def test_interrupted_force_names_what_is_left(book, monkeypatch):
+    def _stopped(*_):
+        raise KeyboardInterrupt
+        yield
+
+    book.runs(a={"n": 2}, b={"n": 1})
+    monkeypatch.setattr(runner, "_execute", _stopped)
+    code, printed = run(book, "--force")
+    assert code == 130 and "With --force the same command does all of it again; left: tiny/a tiny/b" in printed
+
+
+def test_default_folder_is_the_checkout():
+    assert (notebooks_folder() / "experiments.yml").is_file()
