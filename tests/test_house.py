@@ -41,6 +41,10 @@ def tracked_files():
     return [path for path in paths if path.is_file() and path.suffix not in skipped]
 
 
+def test_the_library_needs_four_others():
+    assert {Requirement(line).name for line in PROJECT["dependencies"]} == {"numba", "numpy", "scikit-learn", "scipy"}
+
+
 def test_all_installs_every_extra_that_the_tests_need():
     (line,) = EXTRAS["all"]
     assert Requirement(line).name == PROJECT["name"]
