@@ -2,17 +2,18 @@
 
 from safescreen import _numba as _numba  # first: chooses the compile cache before numba is imported
 from safescreen import hdsl, ranges, rules, spheres, svm
+from safescreen.cluster import ShardedTriplets
 from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
-from safescreen.losses import Hinge, SmoothedHinge, SquaredHinge
+from safescreen.losses import Hinge, Loss, SmoothedHinge, SquaredHinge
 from safescreen.paths import Path, path
 from safescreen.problem import Problem
 from safescreen.rules import Screened
 from safescreen.screening import Certificate, screen, screen_samples, screen_triplets
-from safescreen.solvers import ConvergenceWarning, Solution, solve
+from safescreen.solvers import ConvergenceWarning, Progress, Solution, solve
 from safescreen.spheres import SPHERES, Sphere
-from safescreen.terms import KernelSamples, Pairs, ProductTriplets, Quadruplets, Samples, ShardedTriplets, Triplets, pull
+from safescreen.terms import KernelSamples, Pairs, ProductTriplets, Quadruplets, Samples, Triplets, pull
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "HDSL",
@@ -22,12 +23,14 @@ __all__ = [
     "FreeSpace",
     "Hinge",
     "KernelSamples",
+    "Loss",
     "NonNegativeCone",
     "PSDCone",
     "Pairs",
     "Path",
     "Problem",
     "ProductTriplets",
+    "Progress",
     "Quadruplets",
     "SafeSVC",
     "SafeSVCCV",

@@ -5,7 +5,20 @@ import numbers
 import numpy as np
 from scipy import sparse
 
-__all__ = ["check_callback", "check_element", "check_labels", "check_lam", "check_mask", "check_points", "check_scalar", "check_vector"]
+from safescreen.rounding import Element
+
+__all__ = [
+    "check_callback",
+    "check_count",
+    "check_element",
+    "check_grid",
+    "check_labels",
+    "check_lam",
+    "check_mask",
+    "check_points",
+    "check_scalar",
+    "check_vector",
+]
 
 
 def check_scalar(value, name, *, low=None, high=None, open_low=False):
@@ -25,6 +38,31 @@ def check_scalar(value, name, *, low=None, high=None, open_low=False):
 def check_lam(lam, name="lam"):
     """Return the regularization parameter `lam` as a positive finite float."""
     return check_scalar(lam, name, low=0.0, open_low=True)
+
+
+def check_count(value, name, *, optional=False):
+    """Return `value` as a positive int; `optional` lets None pass."""
+    if value is None and optional:
+        return None
+    wanted = "a positive int or None" if optional else "a positive int"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{name} must be {wanted}, got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be {wanted}, got {value}")
+    return int(value)
+
+
+def check_grid(values, name, *, falling=False):
+    """Return positive numbers that strictly increase, or decrease, as a float64 vector."""
+    values = check_vector(values, np.size(values), name)
+    if values.size == 0:
+        raise ValueError(f"{name} must hold at least one value, got none")
+    if not values.min() > 0.0:
+        raise ValueError(f"{name} must be positive, found {values.min():g}")
+    steps = np.diff(values)
+    if ((steps >= 0.0) if falling else (steps <= 0.0)).any():
+        raise ValueError(f"{name} must be strictly {'decreasing' if falling else 'increasing'}")
+    return values
 
 
 def check_callback(callback):
@@ -101,7 +139,7 @@ def check_mask(mask, n, name):
 
 def check_element(x, shape, name="x"):
     """Return an element of the space: a finite float64 array of the given shape (None: of any), or what knows its space itself."""
-    if hasattr(x, "space"):
+    if isinstance(x, Element):
         if shape is not None:
             raise TypeError(f"{name} must be an array of shape {shape}, got an {type(x).__name__} of another space")
         return x.space.check(x, name)

@@ -1,33 +1,102 @@
 """Losses with a zero region and, most of them, a linear region: what safe screening needs.
 
 All are ``loss(u) = max_{0 <= a <= cap} a (1 - u) - smoothing a^2/2``; the maximiser is ``alpha(u) = -loss'(u)``. With ``cap = 1`` it is the
-smoothed hinge: 0 for ``u > 1``, quadratic in between and linear for ``u < 1 - gamma``. With ``cap = inf`` it is the squared hinge, which
-has no linear region. A term with threshold ``tau`` has ``loss(u - tau + 1)``.
+smoothed hinge: 0 for ``u > 1``, quadratic in between and linear for ``u < 1 - smoothing``. With ``cap = inf`` it is the squared hinge,
+which has no linear region. A term with threshold ``tau`` has ``loss(u - tau + 1)``.
 """
 
 import math
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from safescreen._checks import check_scalar
 
-__all__ = ["Hinge", "SmoothedHinge", "SquaredHinge"]
+__all__ = ["Hinge", "Loss", "SmoothedHinge", "SquaredHinge"]
+
+
+@runtime_checkable
+class Loss(Protocol):
+    """What problems, rules and solvers use of a loss.
+
+    Attributes
+    ----------
+    smoothing : float
+        Factor of ``a^2/2`` in the conjugate; 0 for a loss with a kink.
+    cap : float
+        Largest slope, may be infinite.
+    width : float
+        Of the quadratic piece, ``smoothing cap``: margins below ``tau - width`` cost linearly. Infinite where they never do.
+    has_linear_region : bool
+        Whether terms can be certain to be linear, that is, whether there is a set L.
+    """
+
+    smoothing: float
+    cap: float
+    width: float
+    has_linear_region: bool
+
+    def value(self, u, tau=1.0):
+        """Return ``loss(u - tau + 1)`` elementwise."""
+
+    def alpha(self, u, tau=1.0):
+        """Return ``-loss'`` elementwise, in [0, cap]."""
+
+    def conjugate(self, a, tau=1.0):
+        """Return ``loss*(-a)`` elementwise, infinite outside of [0, cap]."""
+
+
+class _PiecewiseQuadratic:
+    """The formulas of all losses of the family, from `smoothing` and `cap`."""
+
+    smoothing: float
+    cap: float
+
+    @property
+    def width(self):
+        """Width of the quadratic piece, in units of the margin."""
+        return self.smoothing * self.cap
+
+    @property
+    def has_linear_region(self):
+        """Whether terms can be certain to be linear, that is, whether there is a set L."""
+        return math.isfinite(self.cap)
+
+    def value(self, u, tau=1.0):
+        """Return ``loss(u - tau + 1)`` elementwise; shape of `u`."""
+        slack = tau - np.asarray(u, dtype=float)
+        a = self.alpha(u, tau)
+        return np.maximum(a * (slack - 0.5 * self.smoothing * a), 0.0)
+
+    def alpha(self, u, tau=1.0):
+        """Return ``-loss'``, in [0, cap], elementwise; for the hinge 1 below the threshold and 0 from it on."""
+        slack = tau - np.asarray(u, dtype=float)
+        if self.smoothing == 0.0:
+            return (slack > 0.0).astype(float)
+        with np.errstate(over="ignore"):  # a subnormal smoothing: the quotient may be infinite, its clip is 0 or 1
+            return np.clip(slack / self.smoothing, 0.0, self.cap)
+
+    def conjugate(self, a, tau=1.0):
+        """Return ``loss*(-a)`` elementwise: ``smoothing a^2/2 - tau a`` on [0, cap], infinite outside."""
+        a = np.asarray(a, dtype=float)
+        inside = (a >= 0.0) & (a <= self.cap)
+        return np.where(inside, a * (0.5 * self.smoothing * a - tau), np.inf)
 
 
 @dataclass(frozen=True)
-class SmoothedHinge:
+class SmoothedHinge(_PiecewiseQuadratic):
     """Smoothed hinge loss (STS19 equation 2.3); ``gamma = 0`` is the hinge.
 
     Parameters
     ----------
     gamma : float >= 0
-        Width of the quadratic part, in units of the margin.
+        Width of the quadratic part, in units of the margin; the gamma of STS19.
 
     Attributes
     ----------
-    smoothing : float
-        Factor of ``a^2/2`` in the conjugate, here gamma.
+    smoothing, width : float
+        Both gamma.
     cap : float
         Largest slope, here 1.
 
@@ -55,34 +124,9 @@ class SmoothedHinge:
         """Factor of ``a^2/2`` in the conjugate."""
         return self.gamma
 
-    @property
-    def has_linear_region(self):
-        """Whether terms can be certain to be linear, that is, whether there is a set L."""
-        return math.isfinite(self.gamma)
 
-    def value(self, u, tau=1.0):
-        """Return ``loss(u - tau + 1)`` elementwise; shape of `u`."""
-        slack = tau - np.asarray(u, dtype=float)
-        a = self.alpha(u, tau)
-        return np.maximum(a * (slack - 0.5 * self.smoothing * a), 0.0)
-
-    def alpha(self, u, tau=1.0):
-        """Return ``-loss'``, in [0, cap], elementwise; for the hinge 1 below the threshold and 0 from it on."""
-        slack = tau - np.asarray(u, dtype=float)
-        if self.smoothing == 0.0:
-            return (slack > 0.0).astype(float)
-        with np.errstate(over="ignore"):  # a subnormal gamma: the quotient may be infinite, its clip is 0 or 1
-            return np.clip(slack / self.smoothing, 0.0, self.cap)
-
-    def conjugate(self, a, tau=1.0):
-        """Return ``loss*(-a)`` elementwise: ``smoothing a^2/2 - tau a`` on [0, cap], infinite outside."""
-        a = np.asarray(a, dtype=float)
-        inside = (a >= 0.0) & (a <= self.cap)
-        return np.where(inside, a * (0.5 * self.smoothing * a - tau), np.inf)
-
-
-@dataclass(frozen=True, init=False, repr=False)
-class SquaredHinge(SmoothedHinge):
+@dataclass(frozen=True)
+class SquaredHinge(_PiecewiseQuadratic):
     """Squared hinge loss ``max(0, 1 - u)^2/(2 gamma)`` (STS19 section 6.3).
 
     Its quadratic part never ends, so no term is ever linear: only the zero region R is screened, ``lam_max()`` is infinite, and a path
@@ -95,12 +139,10 @@ class SquaredHinge(SmoothedHinge):
 
     Attributes
     ----------
-    gamma : float
-        Infinite: what a margin must fall below the threshold by to cost linearly, as for :class:`SmoothedHinge`.
     smoothing : float
-        Factor of ``a^2/2`` in the conjugate: the `gamma` passed in.
-    cap : float
-        Infinite.
+        Factor of ``a^2/2`` in the conjugate: gamma.
+    cap, width : float
+        Both infinite.
 
     Notes
     -----
@@ -115,18 +157,19 @@ class SquaredHinge(SmoothedHinge):
     [0.0, 0.0, 1.0, 2.0]
     """
 
-    smoothing: float = 1.0
+    gamma: float = 1.0
     cap = math.inf
 
-    def __init__(self, gamma=1.0):
-        gamma = check_scalar(gamma, "gamma", low=0.0, open_low=True)
+    def __post_init__(self):
+        gamma = check_scalar(self.gamma, "gamma", low=0.0, open_low=True)
         if not math.isfinite(1.0 / gamma):
             raise ValueError(f"gamma must have a finite inverse, got {gamma:g}")
-        object.__setattr__(self, "gamma", math.inf)
-        object.__setattr__(self, "smoothing", gamma)
+        object.__setattr__(self, "gamma", gamma)
 
-    def __repr__(self):
-        return f"SquaredHinge(gamma={self.smoothing!r})"
+    @property
+    def smoothing(self):
+        """Factor of ``a^2/2`` in the conjugate."""
+        return self.gamma
 
 
 def Hinge():

@@ -1,16 +1,20 @@
 """Regularization paths: a problem for a decreasing sequence of lam, each solution screening for the next."""
 
+import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from safescreen._checks import check_callback, check_scalar, check_vector
-from safescreen.solvers.methods import DUAL, check_method
-from safescreen.solvers.projected_gradient import Descent
+from safescreen._checks import check_grid, check_scalar
+from safescreen._progress import progress_bar
+from safescreen.solvers.methods import check_method
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
-from safescreen.solvers.solve import accuracy_of, accuracy_slack, check_freq, check_limits, check_problem, run, warn_if_not_converged
+from safescreen.solvers.run import run, warn_if_not_converged
+from safescreen.solvers.settings import Descent, Settings
+from safescreen.solvers.solution import Progress
+from safescreen.solvers.solve import check_problem
 from safescreen.spheres import PathReference, relaxed_path_bound
 
 __all__ = ["Path", "path"]
@@ -110,7 +114,8 @@ def path(
     keep_masks : bool, optional
         Keep ``Solution.screened`` of each solution, 2 bits a term; left out: for at most 100 000 terms.
     callback : callable, optional
-        ``callback(solution)`` after each lam; returning a true value ends the path.
+        ``callback(progress)`` after each lam, with a :class:`~safescreen.solvers.Progress` that holds the solution; returning a true value
+        ends the path.
     progress : bool
         Show a progress bar where there is a terminal.
     method : str
@@ -129,36 +134,34 @@ def path(
     >>> [s.converged for s in solutions]
     [True, True, True]
     """
-    prob = check_problem(prob)
-    limits = check_limits(tol, rtol, max_iter)
-    freq, callback = check_freq(freq), check_callback(callback)
-    tests = parse_screening(screening, prob)
-    during = tests if dynamic is None else parse_screening(dynamic, prob)
+    prob, started = check_problem(prob), time.perf_counter()
+    during, keep_masks = screening if dynamic is None else dynamic, len(prob) <= KEEP_BELOW if keep_masks is None else keep_masks
+    settings = Settings.checked(prob, tol, rtol, max_iter, during, freq, active_set, callback, keep_masks)
     if stop not in ("paper", None):
         raise ValueError(f"stop must be 'paper' or None, got {stop!r}")
-    if ranges and not prob.terms.explicit:
-        raise ValueError("ranges=True needs explicit terms; these are screened in blocks")
+    if ranges:
+        prob.terms.require("singles", by="ranges=True")
     solutions, rates, reason = [], [], "grid" if lams is not None else "length"
     grid = (
         _called(lams, solutions)
         if callable(lams)
         else _grid(prob, lams, check_scalar(ratio, "ratio", low=0.0, high=1.0, open_low=True), max_lams)
     )
-    walk = _Walk(prob, limits, (tests, during), freq, bool(active_set), bool(ranges), bool(extrapolate))
-    walk.method = check_method(method, prob)
-    walk.keep_masks = len(prob) <= KEEP_BELOW if keep_masks is None else bool(keep_masks)
+    walk = _Walk(prob, settings, check_method(method, prob), parse_screening(screening, prob), bool(ranges), bool(extrapolate))
     try:
-        for lam in _bar(grid, progress):
-            solution, rate = walk.step(float(lam))
-            warn_if_not_converged(solution, limits)
-            solutions.append(solution)
-            rates.append(rate)
-            if callback is not None and callback(solution):
-                reason = "callback"
-                break
-            if lams is None and stop == "paper" and _settled(solutions):
-                reason = "paper"
-                break
+        with progress_bar(progress, "path", total=len(grid) if isinstance(grid, np.ndarray) else None, unit="lam") as bar:
+            for lam in grid:
+                solution, rate = walk.step(float(lam))
+                warn_if_not_converged(solution, settings.limits)
+                solutions.append(solution)
+                rates.append(rate)
+                bar.update()
+                if callback is not None and callback(_progress(solutions, time.perf_counter() - started)):
+                    reason = "callback"
+                    break
+                if lams is None and stop == "paper" and _settled(solutions):
+                    reason = "paper"
+                    break
     except KeyboardInterrupt:
         reason = "interrupted"
         warnings.warn(f"path interrupted: {len(solutions)} of its solutions are returned", RuntimeWarning, stacklevel=2)
@@ -168,44 +171,40 @@ def path(
 class _Walk:
     """One path: what is carried from lam to lam."""
 
-    def __init__(self, prob, limits, tests, freq, active_set, ranges, extrapolate):
-        self.prob, self.limits, self.freq = prob, limits, freq
-        self.tests, self.during = tests
-        self.active_set, self.extrapolate = active_set, extrapolate
+    def __init__(self, prob, settings, method, tests, ranges, extrapolate):
+        self.prob, self.settings, self.method, self.tests, self.extrapolate = prob, settings, method, tests, extrapolate
         self.last = self.before = self.sums = None
         self.ranges = _Ahead(prob) if ranges else None
-        self.keep_masks, self.method = True, None
 
     def step(self, lam):
         """Solve for the next lam; return its solution and the rate of screening before the first iteration."""
         prob = self.prob
         if self.last is None:
-            reduction, state, alpha = Reduction(prob), Descent(prob.cone.zeros()), None
+            reduction, state = Reduction(prob), Descent(prob.cone.zeros(), lam)
         else:
             problem, sums = self.sums
             here = problem.assemble(sums, self.last.x, lam)  # the last solution, judged for the new lam
             reduction = self._screened_before(here)
             reduction.tried = here.gap if self.tests else np.inf
-            alpha = self.last.fractional.unpack() if self.last.fractional is not None else None
-            known = alpha is not None and self.method in DUAL
-            state = Descent(self.last.x, self.last.step) if known else self._start(here, reduction)
+            known = self.last.dual_point is not None and self.method.dual
+            state = Descent(self.last.x, lam, self.last.step) if known else self._start(here, reduction)
+            state.alpha = self.last.dual_point if prob.terms.explicit else None
         rate = (reduction.n_L + reduction.n_R) / len(prob)
-        options = (self.limits, self.during, self.freq, self.active_set, None)
-        solution, self.sums = run(reduction, lam, state, *options, alpha=alpha, method=self.method, keep_masks=self.keep_masks)
+        solution, self.sums = run(reduction, state, replace(self.settings, callback=None), self.method)
         self.before, self.last = self.last, solution
         return solution, rate
 
     def _screened_before(self, here):
         last, lam = self.last, here.lam
         near = PathReference(x0=last.x, eps=last.eps, lam0=last.lam)
-        slack = accuracy_slack(here, self.limits)
+        enlargement = self.settings.limits.enlargement(here)
         if not self.ranges:
             reduction = Reduction(self.prob)
-            reduction.screen(self.tests, reference(here, near), slack)
+            reduction.screen(self.tests, reference(here, near), enlargement)
             return reduction
-        reduction = self.ranges.reduction(last, lam, self.limits)
+        reduction = self.ranges.reduction(last, lam, self.settings.limits)
         # the path bound has been used for the whole stretch
-        reduction.screen([test for test in self.tests if not test.uses_path], reference(here), slack)
+        reduction.screen([test for test in self.tests if not test.uses_path], reference(here), enlargement)
         return reduction
 
     def _start(self, here, reduction):
@@ -216,8 +215,8 @@ class _Walk:
             ahead = self.prob.cone.project(last.x + factor * (last.x - before.x))
             evaluation = reduction.problem.evaluate(ahead, lam)
             if evaluation.gap < here.gap:
-                return Descent(ahead, last.step, evaluation=evaluation)
-        return Descent(last.x, last.step)
+                return Descent(ahead, lam, last.step, evaluation=evaluation)
+        return Descent(last.x, lam, last.step)
 
 
 class _Ahead:
@@ -234,18 +233,18 @@ class _Ahead:
     def reduction(self, last, lam, limits):
         """Return the reduction for lam from what is certain on the stretch; a new stretch begins where the last one ends."""
         if lam < self.end:
-            slack, self.start = accuracy_of(limits, last.primal, last.lam), last.lam
+            enlargement, self.start = limits.accuracy(last.primal, last.lam), last.lam
             self.end = self.reach * lam
             self.base = Reduction(self.prob)
-            self.base.apply(relaxed_path_bound(last.x, last.eps + slack, last.lam, self.end))
-            self.base.slack = slack
+            self.base.apply(relaxed_path_bound(last.x, last.eps + enlargement, last.lam, self.end))
+            self.base.enlargement = enlargement
             rate = (self.base.n_L + self.base.n_R) / len(self.prob)
             if rate < ENOUGH:
                 self.reach = min(self.reach**0.5, 0.97)
             elif rate > PLENTY:
                 self.reach = max(self.reach**1.5, 0.3)
         found = self.base.copy()
-        found.slack *= self.start / lam
+        found.enlargement *= self.start / lam
         return found
 
 
@@ -263,15 +262,7 @@ def _called(following, solutions):
 
 def _grid(prob, lams, ratio, max_lams):
     if lams is not None:
-        lams = np.asarray(lams)
-        lams = check_vector(lams, lams.size, "lams")
-        if lams.size == 0:
-            raise ValueError("lams must hold at least one value, got none")
-        if lams.min() <= 0.0:
-            raise ValueError(f"lams must be positive, found {lams.min():g}")
-        if (np.diff(lams) >= 0.0).any():
-            raise ValueError("lams must be strictly decreasing")
-        return lams
+        return check_grid(lams, "lams", falling=True)
     if ratio >= 1.0:
         raise ValueError(f"ratio must be less than 1, got {ratio:g}")
     start = prob.lam_max()
@@ -290,9 +281,8 @@ def _settled(solutions):
     return change < 0.01
 
 
-def _bar(grid, progress):
-    if not progress:
-        return grid
-    from tqdm import tqdm
-
-    return tqdm(grid, desc="path", unit="lam", disable=None)
+def _progress(solutions, seconds):
+    last = solutions[-1]
+    counts = {"n_terms": len(last.problem) - last.n_L - last.n_R, "n_L": last.n_L, "n_R": last.n_R}
+    what = {"x": last.x, "primal": last.primal, "gap": last.gap, "lam": last.lam}
+    return Progress(iteration=len(solutions), solution=last, seconds=seconds, **what, **counts)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from safescreen._checks import check_lam, check_mask, check_vector
-from safescreen.losses import SmoothedHinge
+from safescreen.losses import Loss
 from safescreen.rounding import UNIT, magnitude, upper
 from safescreen.terms.base import LossSums, Terms
 
@@ -83,7 +83,8 @@ class Problem:
     ----------
     terms : Terms
         The elements a_t; they bring the cone.
-    loss : SmoothedHinge or SquaredHinge
+    loss : Loss
+        Such as :class:`~safescreen.SmoothedHinge`.
     linear : element, optional
         The fixed linear term c, such as the pull term of LMNN (:func:`safescreen.pull`). The array is taken as exact data.
     constant : float, optional
@@ -102,10 +103,11 @@ class Problem:
     def __init__(self, terms, loss, *, linear=None, constant=0.0):
         if not isinstance(terms, Terms):
             raise TypeError(f"terms must be a family of terms such as Triplets or Samples, got {type(terms).__name__}")
-        if not isinstance(loss, SmoothedHinge):
-            raise TypeError(f"loss must be a SmoothedHinge or a SquaredHinge, got {type(loss).__name__}")
-        if not (terms.explicit or loss.has_linear_region):
-            raise TypeError(f"loss must have a linear region for {type(terms).__name__}, got {loss!r}; list the terms singly")
+        if not isinstance(loss, Loss) or isinstance(loss, type):
+            name = loss.__name__ if isinstance(loss, type) else type(loss).__name__
+            raise TypeError(f"loss must be a Loss such as SmoothedHinge(0.05), got {name}")
+        if not loss.has_linear_region:
+            terms.require("singles", by=f"{loss!r}, which has no linear region,")
         self.terms, self.loss = terms, loss
         self.cone = terms.cone
         self.linear = None if linear is None else self.cone.check(linear, "linear")
@@ -242,6 +244,12 @@ class Problem:
         left, total, error, ids = self.terms.partition(status)
         return self._with(left, total, error, self.terms.linear_constant(self.loss, status == 1)), ids
 
+    def with_terms(self, terms, loss):
+        """Return the problem of other terms, such as the same with other thresholds, and another loss, with the same linear term."""
+        problem = Problem(terms, loss, linear=self.linear, constant=self.constant)
+        problem._linear_error = self._linear_error
+        return problem
+
     def with_linear_part(self, terms, total, error, constant):
         """Return the problem of `terms` with `total` (known up to `error`) added to the linear term, and a constant.
 
@@ -270,12 +278,11 @@ class Problem:
         """
         x, ratios = self.all_linear(), []
         if np.ndim(self.terms.threshold) == 0:
-            return _linear_from(self.terms.max_inner_product(x), self.terms.threshold - self.loss.gamma)
+            return _linear_from(self.terms.max_inner_product(x), self.terms.threshold - self.loss.width)
         products = self.terms.inner_products(x)
         for start, stop in self.terms.chunks():
-            values = products.chunk(start, stop)[0]
-            limits = self.terms.thresholds(start, stop) - self.loss.gamma
-            ratios.append(max(_linear_from(v, limit) for v, limit in zip(values, limits, strict=True)))
+            limits = self.terms.thresholds(start, stop) - self.loss.width
+            ratios.append(max(map(_linear_from, products.chunk(start, stop)[0], limits)))
         return max([0.0, *ratios])
 
     def all_linear(self):

@@ -10,10 +10,11 @@ The functions below are themselves evaluated in floating point, so every bound i
 """
 
 import math
+from abc import ABC, abstractmethod
 
 import numpy as np
 
-__all__ = ["SAFETY", "TINY", "UNIT", "gamma", "magnitude", "norm_upper", "sqrt_upper", "upper"]
+__all__ = ["Element", "SAFETY", "TINY", "UNIT", "gamma", "magnitude", "norm_upper", "sqrt_upper", "upper"]
 
 UNIT = 2.0**-53
 """Unit roundoff of double precision."""
@@ -23,6 +24,25 @@ TINY = 2.0**-1022 * 2.0
 
 SAFETY = 1.0 + 64 * UNIT
 """Factor that makes the evaluation of a bound itself an upper bound."""
+
+
+class Element(ABC):
+    """An element of a space that is not an array, and is asked for its own norms."""
+
+    space: object
+    """What it is an element of; its ``check(x, name)`` judges it."""
+
+    @abstractmethod
+    def norm(self):
+        """Return the norm, as computed."""
+
+    @abstractmethod
+    def norm_upper(self):
+        """Return an upper bound of the norm, rounding included."""
+
+    @abstractmethod
+    def magnitude(self):
+        """Return what, times the unit roundoff, bounds its change when each of its numbers is rounded once."""
 
 
 def gamma(n):
@@ -62,14 +82,13 @@ def sqrt_upper(value):
 def norm_upper(x):
     """Return an upper bound of the Euclidean (Frobenius) norm of the array `x`; O(size).
 
-    Where squares would overflow or underflow the entries are scaled by their largest magnitude. An element that is not an array is
-    asked itself.
+    Where squares would overflow or underflow the entries are scaled by their largest magnitude. An :class:`Element` is asked itself.
 
     >>> norm_upper(np.array([3.0, 4.0])) >= 5.0
     True
     """
     if type(x) is not np.ndarray:
-        if hasattr(x, "norm_upper"):
+        if isinstance(x, Element):
             return x.norm_upper()
         x = np.asarray(x)
     square = float(np.vdot(x, x))
@@ -91,4 +110,4 @@ def magnitude(x):
     >>> magnitude(np.array([3.0, 4.0])) >= 5.0
     True
     """
-    return x.magnitude() if hasattr(x, "magnitude") else norm_upper(x)
+    return x.magnitude() if isinstance(x, Element) else norm_upper(x)

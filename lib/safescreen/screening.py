@@ -12,8 +12,7 @@ from safescreen.solvers.dual_points import dual_point
 from safescreen.solvers.reduction import Reduction, parse_screening
 from safescreen.solvers.solve import check_problem
 from safescreen.spheres import PathReference, Reference, reference_accuracy
-from safescreen.svm import add_intercept
-from safescreen.terms import Samples, Triplets
+from safescreen.terms import Samples, Triplets, add_intercept
 
 __all__ = ["Certificate", "screen", "screen_samples", "screen_triplets"]
 
@@ -83,8 +82,7 @@ def screen(prob, x, lam, alpha=None, *, lam0=None, screening=("MGB",)):
     ([False, True], 'MGB')
     """
     prob, lam = check_problem(prob), check_lam(lam)
-    if not prob.terms.explicit:
-        raise TypeError(f"prob must have single terms, {type(prob.terms).__name__} are screened in blocks")
+    prob.terms.require("singles", by="screen")
     x = prob.cone.check_feasible(x)
     tests = parse_screening(screening, prob)
     here = prob.evaluate(x, lam, alpha)
@@ -135,7 +133,7 @@ def screen_samples(
         Value of the constant feature.
     sample_weight : array of shape (n,), optional
         Positive factors of C.
-    loss : SmoothedHinge or SquaredHinge, optional
+    loss : Loss, optional
         The hinge if left out. The squared hinge of LIBLINEAR is ``SquaredHinge(0.5)``.
     screening : tuple of str
         As for :func:`screen`.

@@ -15,7 +15,7 @@ import numpy as np
 from safescreen._checks import check_element
 from safescreen._numba import njit
 from safescreen.cones.base import Cone
-from safescreen.rounding import TINY, UNIT, gamma, sqrt_upper, upper
+from safescreen.rounding import TINY, UNIT, Element, gamma, sqrt_upper, upper
 
 __all__ = ["Expansion", "KernelSpace"]
 
@@ -27,7 +27,7 @@ DRIFT, WORN = 8.0, 32.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Expansion:
+class Expansion(Element):
     """An element ``w = sum_j c_j z_j`` of a :class:`KernelSpace`; the coefficients are exact, as they are stored.
 
     Sums, differences and multiples by numbers cost O(n). Made by :meth:`KernelSpace.expansion`.

@@ -6,7 +6,7 @@ import numpy as np
 
 from safescreen.hdsl import _kernels as kernels
 
-__all__ = ["FORWARD", "Direction", "exact", "heuristic", "upper_bound"]
+__all__ = ["FORWARD", "Direction", "exact", "heuristic"]
 
 
 class Direction(NamedTuple):
@@ -60,11 +60,6 @@ def exact(constraints, rng=None):
         best,
     )
     return Direction(int(best[0]), int(best[1]), int(best[2]), float(best[3]))
-
-
-def upper_bound(constraints):
-    """Return an upper bound of the value of every atom, ``h_i + h_j`` of the two largest, without the search of :func:`exact`."""
-    return float(np.partition(_halves(constraints, constraints.diagonal()), -2)[-2:].sum())
 
 
 def heuristic(constraints, rng):

@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from safescreen._checks import check_scalar
+from safescreen._checks import check_callback, check_count, check_scalar
+from safescreen._progress import progress_bar
 from safescreen.hdsl.active import ActiveSet, check_start
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import FORWARD, exact
 from safescreen.hdsl.line_search import LINE_SEARCHES
 from safescreen.hdsl.similarity import SparseSimilarity
-from safescreen.hdsl.triplets import check_count
 from safescreen.losses import SmoothedHinge
-from safescreen.solvers import ConvergenceWarning
+from safescreen.solvers import ConvergenceWarning, Progress
 
 __all__ = ["VARIANTS", "FrankWolfe", "Iteration"]
 
@@ -55,8 +55,8 @@ class FrankWolfe:
     variant : {"away", "pairwise", "plain"}
         Away steps as in the paper; pairwise, which moves weight from the worst active atom to the new one; or forward steps only.
     line_search : {"exact", "bisection"}
-    gamma : float > 0
-        Width of the quadratic part of the loss, 1 in the paper.
+    smoothing : float > 0
+        Width of the quadratic part of the smoothed hinge, 1 in the paper.
     batch : int, optional
         Directions use so many constraints, drawn anew in each iteration without replacement; line searches use all. Weights do not change
         how they are drawn: with them as factors the mean of the batch is an unbiased estimate of the gradient.
@@ -109,7 +109,7 @@ class FrankWolfe:
         forward="heuristic",
         variant="away",
         line_search="exact",
-        gamma=1.0,
+        smoothing=1.0,
         batch=None,
         max_iter=10_000,
         tol=None,
@@ -119,7 +119,7 @@ class FrankWolfe:
         progress=False,
     ):
         self.scale = check_scalar(scale, "scale", low=0.0, open_low=True)
-        self.gamma = check_scalar(gamma, "gamma", low=0.0, open_low=True)
+        self.smoothing = check_scalar(smoothing, "smoothing", low=0.0, open_low=True)
         self.forward = _check_choice(forward, "forward", FORWARD)
         self.variant = _check_choice(variant, "variant", VARIANTS)
         self.line_search = _check_choice(line_search, "line_search", LINE_SEARCHES)
@@ -129,7 +129,7 @@ class FrankWolfe:
         self.patience = check_count(patience, "patience")
         self.random_state, self.progress = random_state, progress
 
-    def fit(self, X, triplets, monitor=None, *, weights=None, start=None):
+    def fit(self, X, triplets, monitor=None, *, weights=None, start=None, callback=None):
         """Learn a similarity.
 
         Parameters
@@ -145,6 +145,9 @@ class FrankWolfe:
             out.
         start : SparseSimilarity, optional
             First iterate, of the same scale and number of features, for instance `similarity_` of another fit; one random atom if left out.
+        callback : callable, optional
+            ``callback(progress)`` every `check_every` iterations and at the end, with a :class:`~safescreen.solvers.Progress`; a true value
+            ends the training.
 
         Returns
         -------
@@ -181,7 +184,7 @@ class FrankWolfe:
         constraints = Constraints(X, triplets, weights, () if start is None else start.features)
         if start is not None and start.d != constraints.d:
             raise ValueError(f"start must have the {constraints.d} features of X, got {start.d}")
-        run = _Run(self, constraints, monitor, start)
+        run = _Run(self, constraints, monitor, start, check_callback(callback))
         try:
             run.loop()
         except KeyboardInterrupt:
@@ -198,15 +201,15 @@ class FrankWolfe:
 class _Run:
     """One training: the iterate as atoms and weights, and its margins u."""
 
-    def __init__(self, settings, constraints, monitor, start=None):
-        self.settings, self.constraints, self.monitor = settings, constraints, monitor
-        self.T, self.factors, self.loss = len(constraints), constraints.factors, SmoothedHinge(settings.gamma)
+    def __init__(self, settings, constraints, monitor, start=None, callback=None):
+        self.settings, self.constraints, self.monitor, self.callback = settings, constraints, monitor, callback
+        self.T, self.factors, self.loss = len(constraints), constraints.factors, SmoothedHinge(settings.smoothing)
         if settings.batch is not None and settings.batch > self.T:
             raise ValueError(f"batch must be at most the number of triplets {self.T} (of positive weight), got {settings.batch}")
         self.rng = np.random.default_rng(settings.random_state)
         self.forward, self.search = FORWARD[settings.forward], LINE_SEARCHES[settings.line_search]
         self.history, self.best, self.best_error, self.stale = [], None, math.inf, 0
-        self.converged = self.interrupted = False
+        self.converged = self.interrupted = self.stopped = False
         self.scores, self.away_scores, self.values = np.empty(self.T), np.empty(self.T), np.empty(16)
         if start is None:
             first, second = sorted(self.rng.choice(constraints.features.size, 2, replace=False).tolist())
@@ -217,12 +220,12 @@ class _Run:
         self.u = self.margins()
 
     def loop(self):
-        settings, begun = self.settings, time.perf_counter()
-        bar, last_exact = _progress(settings), -settings.check_every
-        with bar:
+        settings, begun, gap = self.settings, time.perf_counter(), math.inf
+        last_exact = -settings.check_every
+        with progress_bar(settings.progress, "Frank-Wolfe", total=settings.max_iter) as bar:
             for k in range(settings.max_iter):
-                error = self.check() if k and k % settings.check_every == 0 else math.nan
-                if self.stale >= settings.patience:
+                error = self.check(k, gap, begun) if k and k % settings.check_every == 0 else math.nan
+                if self.stale >= settings.patience or self.stopped:
                     return
                 objective = self.objective()
                 direction, gap, place, away_gap = self.directions()
@@ -240,7 +243,7 @@ class _Run:
                     return
                 if k % 500 == 499:
                     self.u = self.margins()  # what rounding has added up is taken away
-            self.check()
+            self.check(settings.max_iter, gap, begun)
 
     @property
     def is_exact(self):
@@ -259,7 +262,7 @@ class _Run:
 
     def line_search(self, change, top):
         """Return the step in [0, top] along a change of the margins."""
-        return self.search(self.u, change, top, self.settings.gamma, weights=self.factors)
+        return self.search(self.u, change, top, self.settings.smoothing, weights=self.factors)
 
     def directions(self):
         """Return the forward atom and its slope, the place of the away atom and its slope, of all constraints or of a batch."""
@@ -327,16 +330,20 @@ class _Run:
             u += weight * self.atom_scores(atom, self.scores)
         return u
 
-    def check(self):
-        """Ask the monitor; keep the best similarity."""
-        if self.monitor is None:
+    def check(self, k, gap, begun):
+        """Ask the monitor, and keep the best similarity; tell the callback."""
+        if self.monitor is None and self.callback is None:
             return math.nan
-        similarity = self.similarity()
-        error = float(self.monitor(similarity))
-        if error < self.best_error:
-            self.best, self.best_error, self.stale = similarity, error, 0
-        else:
-            self.stale += 1
+        similarity, error = self.similarity(), math.nan
+        if self.monitor is not None:
+            error = float(self.monitor(similarity))
+            if error < self.best_error:
+                self.best, self.best_error, self.stale = similarity, error, 0
+            else:
+                self.stale += 1
+        if self.callback is not None:
+            now = {"iteration": k, "primal": self.objective(), "gap": gap, "n_terms": self.T, "seconds": time.perf_counter() - begun}
+            self.stopped = bool(self.callback(Progress(x=similarity, error=None if self.monitor is None else error, **now)))
         return error
 
     def similarity(self):
@@ -351,9 +358,3 @@ def _check_choice(value, name, choices):
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
     return value
-
-
-def _progress(settings):
-    from tqdm import tqdm
-
-    return tqdm(total=settings.max_iter, desc="Frank-Wolfe", disable=None if settings.progress else True)

@@ -7,7 +7,7 @@ from safescreen._numba import njit
 __all__ = ["LINE_SEARCHES", "bisection", "exact"]
 
 
-def exact(margins, direction, top, gamma, weights=None):
+def exact(margins, direction, top, smoothing, weights=None):
     """Return the minimiser over ``[0, top]`` of ``mean w loss(margins + step direction)``, exact up to rounding.
 
     The derivative is continuous, piecewise linear and increasing; Newton's method inside a bracket ends on the right piece.
@@ -17,7 +17,7 @@ def exact(margins, direction, top, gamma, weights=None):
     margins, direction : arrays of shape (T,)
     top : float
         Largest step.
-    gamma : float > 0
+    smoothing : float > 0
         Width of the quadratic part of the smoothed hinge.
     weights : array of shape (T,), optional
         Not negative; all equal if left out.
@@ -38,10 +38,10 @@ def exact(margins, direction, top, gamma, weights=None):
     >>> round(exact(np.array([0.0, 1.0]), np.array([2.0, -1.0]), 1.0, 1.0, np.array([1.0, 4.0])), 12)
     0.25
     """
-    return _newton(margins, direction, *_strided(weights), top, gamma)
+    return _newton(margins, direction, *_strided(weights), top, smoothing)
 
 
-def bisection(margins, direction, top, gamma, tol=1e-8, weights=None):
+def bisection(margins, direction, top, smoothing, tol=1e-8, weights=None):
     """Return the minimiser found by halving ``[0, top]`` on the sign of the derivative (HDSL19 section 3.2.2).
 
     Parameters
@@ -49,7 +49,7 @@ def bisection(margins, direction, top, gamma, tol=1e-8, weights=None):
     margins, direction : arrays of shape (T,)
     top : float
         Largest step.
-    gamma : float > 0
+    smoothing : float > 0
         Width of the quadratic part of the smoothed hinge.
     tol : float
         Length of the last bracket relative to `top`.
@@ -65,7 +65,7 @@ def bisection(margins, direction, top, gamma, tol=1e-8, weights=None):
     -----
     Cost O(T log(1/tol)).
     """
-    return _bisection(margins, direction, *_strided(weights), top, gamma, tol)
+    return _bisection(margins, direction, *_strided(weights), top, smoothing, tol)
 
 
 LINE_SEARCHES = {"exact": exact, "bisection": bisection}
@@ -77,7 +77,7 @@ def _strided(weights):
 
 
 @njit
-def _slopes(margins, direction, weights, stride, step, gamma):
+def _slopes(margins, direction, weights, stride, step, smoothing):
     """Return first and second derivative of the summed loss at `step`."""
     first, second = 0.0, 0.0
     for t in range(margins.size):
@@ -85,20 +85,20 @@ def _slopes(margins, direction, weights, stride, step, gamma):
         slack = 1.0 - margins[t] - step * v
         if slack > 0.0:
             weight = weights[t * stride]
-            if slack >= gamma:
+            if slack >= smoothing:
                 first -= weight * v
             else:
-                first -= weight * (slack / gamma * v)
-                second += weight * (v * v / gamma)
+                first -= weight * (slack / smoothing * v)
+                second += weight * (v * v / smoothing)
     return first, second
 
 
 @njit
-def _newton(margins, direction, weights, stride, top, gamma):
+def _newton(margins, direction, weights, stride, top, smoothing):
     low, high = 0.0, top
-    if _slopes(margins, direction, weights, stride, top, gamma)[0] <= 0.0:
+    if _slopes(margins, direction, weights, stride, top, smoothing)[0] <= 0.0:
         return top
-    first, second = _slopes(margins, direction, weights, stride, 0.0, gamma)
+    first, second = _slopes(margins, direction, weights, stride, 0.0, smoothing)
     if first >= 0.0:
         return 0.0
     step = 0.0
@@ -111,7 +111,7 @@ def _newton(margins, direction, weights, stride, top, gamma):
         if new == step or high - low <= 1e-15 * top:
             return new
         step = new
-        first, second = _slopes(margins, direction, weights, stride, step, gamma)
+        first, second = _slopes(margins, direction, weights, stride, step, smoothing)
         if first == 0.0:
             return step
         if first < 0.0:
@@ -122,13 +122,13 @@ def _newton(margins, direction, weights, stride, top, gamma):
 
 
 @njit
-def _bisection(margins, direction, weights, stride, top, gamma, tol):
-    if _slopes(margins, direction, weights, stride, top, gamma)[0] <= 0.0:
+def _bisection(margins, direction, weights, stride, top, smoothing, tol):
+    if _slopes(margins, direction, weights, stride, top, smoothing)[0] <= 0.0:
         return top
     low, high = 0.0, top
     while high - low > tol * top:
         middle = low + 0.5 * (high - low)
-        if _slopes(margins, direction, weights, stride, middle, gamma)[0] <= 0.0:
+        if _slopes(margins, direction, weights, stride, middle, smoothing)[0] <= 0.0:
             low = middle
         else:
             high = middle

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from safescreen._checks import check_labels, check_vector
-from safescreen.hdsl.triplets import check_count
+from safescreen._checks import check_count, check_labels, check_vector
 
 __all__ = ["NeighborError", "neighbor_error", "predict_neighbors"]
 

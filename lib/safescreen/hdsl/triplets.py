@@ -3,22 +3,13 @@
 import numpy as np
 from scipy import sparse
 
-from safescreen._checks import check_labels, check_points
+from safescreen._checks import check_count, check_labels, check_points
 from safescreen.hdsl._columns import take_columns
 from safescreen.terms.indices import check_different, check_index
 
-__all__ = ["check_count", "check_triplets", "nearest_triplets", "random_triplets"]
+__all__ = ["check_triplets", "nearest_triplets", "random_triplets"]
 
 COLUMNS = ("x", "y", "z")
-
-
-def check_count(value, name):
-    """Return `value` as an int of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{name} must be an integer, got {type(value).__name__}")
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")
-    return int(value)
 
 
 def check_triplets(triplets, n, name="triplets"):

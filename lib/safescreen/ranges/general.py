@@ -22,11 +22,11 @@ import math
 import numpy as np
 
 from safescreen._checks import check_lam, check_scalar
-from safescreen.ranges.path import Ranges, relaxed_path
+from safescreen.ranges.path import Ranges
 from safescreen.ranges.quartic import ball_interval_kernel
 from safescreen.rounding import UNIT, sqrt_upper, upper
 
-__all__ = ["duality_gap", "exact_path", "gradient", "midpoint_gap"]
+__all__ = ["duality_gap", "gradient", "midpoint_gap"]
 
 
 def gradient(prob, x, lam0, accuracy=0.0, alpha=None):
@@ -100,14 +100,6 @@ def midpoint_gap(prob, x, lam0, accuracy=0.0, alpha=None):
     return _ranges(prob, e, 0.25, e.x_alpha, e.x_alpha_error, _fenchel_and_product(prob.cone, e), accuracy)
 
 
-def exact_path(prob, x0, lam0):
-    """Return the intervals of lam over which the sphere rule of the path bound (RPB) screens each term.
-
-    :func:`relaxed_path` with an accuracy of 0: for the *exact* solution x0 of lam0, not for a computed one.
-    """
-    return relaxed_path(prob, x0, 0.0, lam0)
-
-
 def _evaluate(prob, x, lam0, alpha):
     return prob.evaluate(prob.cone.check_feasible(x), check_lam(lam0, "lam0"), alpha)
 
@@ -132,17 +124,14 @@ def _ranges(prob, e, kappa, w, w_error, linear, accuracy):
     form, steady, rising, scale = _form(prob.cone, e, kappa, w, w_error, linear, accuracy)
     shares = (1.0, 0.0) if kappa == 1.0 else (0.5, 0.5)
     terms, norms = prob.terms, prob.terms.norms
-    linear_region = prob.loss.has_linear_region
-    width = prob.loss.gamma if linear_region else 0.0
     ends = np.empty((4, len(terms)))
     x_products, w_products = terms.inner_products(e.x), terms.inner_products(w) if shares[1] else None
-    for start, stop in terms.chunks():
-        high = np.atleast_1d(np.asarray(terms.thresholds(start, stop), dtype=float))
+    for start, stop, low, high in terms.regions(prob.loss):
         products = x_products.chunk(start, stop)
         others = w_products.chunk(start, stop) if w_products else products
-        fixed = (shares, steady, rising, scale, form, e.lam, high - width, high, int(high.size > 1))
+        fixed = (shares, steady, rising, scale, form, e.lam, low, high, int(high.size > 1))
         ball_interval_kernel(*products, *others, norms[start:stop], *fixed, ends[:, start:stop])
-    if not linear_region:
+    if not prob.loss.has_linear_region:
         ends[:2] = np.nan
     return Ranges(*ends)
 

@@ -92,14 +92,11 @@ def relaxed_path(prob, x0, eps, lam0):
     terms, m = prob.terms, norm_upper(x0)
     ends = [np.empty(len(terms)) for _ in range(4)]
     products, norms = terms.inner_products(x0), terms.norms
-    linear = prob.loss.has_linear_region
-    width = prob.loss.gamma if linear else 0.0
-    for start, stop in terms.chunks():
-        high = np.atleast_1d(np.asarray(terms.thresholds(start, stop), dtype=float))
-        fixed = (m, eps, lam0, high - width, high, int(high.size > 1))
+    for start, stop, low, high in terms.regions(prob.loss):
+        fixed = (m, eps, lam0, low, high, int(high.size > 1))
         chunk = products.chunk(start, stop)
         interval_kernel(*chunk, norms[start:stop], *fixed, *(end[start:stop] for end in ends))
-    if not linear:  # no term is ever linear
+    if not prob.loss.has_linear_region:  # no term is ever linear
         ends[0][:], ends[1][:] = np.nan, np.nan
     return Ranges(*ends)
 

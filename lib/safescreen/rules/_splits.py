@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import lapack
+from scipy.sparse.linalg import ArpackError, eigsh
 
 __all__ = ["PAIR_FROM", "Parts", "split_all", "split_one"]
 
@@ -94,8 +95,6 @@ def _by_lapack(Z):
 
 
 def _by_lanczos(Z, start):
-    from scipy.sparse.linalg import ArpackError, eigsh
-
     if not (np.isfinite(start).all() and start.any()):
         start = np.ones(len(Z))
     try:

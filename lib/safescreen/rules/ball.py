@@ -1,15 +1,15 @@
 """The sphere rule: bounds of ``<a, x>`` over a ball."""
 
-import numpy as np
-
 from safescreen._numba import njit
 from safescreen.rules.base import apply
+from safescreen.terms.base import needs
 
 __all__ = ["sphere"]
 
 UNIT = 2.0**-53
 
 
+@needs()
 def sphere(prob, ball):
     """Screen with ``<a, Q> -+ r ||a||``, the extreme values of ``<a, x>`` over the ball.
 
@@ -66,8 +66,3 @@ def _ball(values, errors, norms, radius, low, high, step, in_L, in_R):
             slack += 8.0 * UNIT * (abs(q) + slack + abs(b) + abs(b - a))
             in_R[t] = q - slack > b
             in_L[t] = q + slack < a
-
-
-def reach(ball):
-    """Return whether a ball can decide anything at all: a finite, non-negative radius."""
-    return bool(np.isfinite(ball.radius) and ball.radius >= 0.0)

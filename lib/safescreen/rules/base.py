@@ -58,15 +58,10 @@ def apply(prob, elements, decide):
     """
     terms = prob.terms
     in_L, in_R = np.zeros(len(terms), dtype=np.bool_), np.zeros(len(terms), dtype=np.bool_)
-    views = [terms.inner_products(element) for element in elements]
-    norms = terms.norms
-    linear = prob.loss.has_linear_region
-    width = prob.loss.gamma if linear else 0.0
-    for start, stop in terms.chunks():
-        high = np.atleast_1d(np.asarray(terms.thresholds(start, stop), dtype=float))
-        low = high - width
+    views, norms = [terms.inner_products(element) for element in elements], terms.norms
+    for start, stop, low, high in terms.regions(prob.loss):
         products = [view.chunk(start, stop) for view in views]
         decide(products, norms[start:stop], low, high, in_L[start:stop], in_R[start:stop])
-    if not linear:
+    if not prob.loss.has_linear_region:
         in_L[:] = False
     return Screened(in_L, in_R)

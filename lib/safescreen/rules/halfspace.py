@@ -9,6 +9,7 @@ from safescreen.rounding import UNIT, upper
 from safescreen.rules._extremes import halfspace_kernel
 from safescreen.rules.ball import _ball, sphere
 from safescreen.rules.base import apply
+from safescreen.terms.base import needs
 
 __all__ = ["cone_halfspace", "halfspace"]
 
@@ -89,6 +90,7 @@ def halfspace(prob, ball, normal, offset=0.0):
     return apply(prob, (center, normal), decide)
 
 
+@needs()
 def cone_halfspace(prob, ball):
     """Screen with a ball and the half-space of the cone that it brings, ``ball.normal``, if any.
 

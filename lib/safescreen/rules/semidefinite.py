@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 
-from safescreen._checks import check_mask, check_scalar
+from safescreen._checks import check_count, check_mask
 from safescreen.cones import NonNegativeCone, PSDCone
 from safescreen.rounding import UNIT, upper
 from safescreen.rules._certificates import Claims, Region, certify_orthant, certify_semidefinite
 from safescreen.rules.halfspace import cone_halfspace
+from safescreen.terms.base import needs
 
 __all__ = ["semidefinite"]
 
@@ -16,6 +17,7 @@ BATCH = 1 << 18
 """How many matrix entries are worked on together."""
 
 
+@needs("singles", "elements")
 def semidefinite(prob, ball, *, max_iter=20, skip=None):
     """Screen with the extreme values of ``<a, x>`` over the points of a ball that lie in the cone.
 
@@ -31,7 +33,7 @@ def semidefinite(prob, ball, *, max_iter=20, skip=None):
     Parameters
     ----------
     prob : Problem
-        Its terms must offer ``elements``, single terms written out.
+        Its terms must offer "elements": single terms written out.
     ball : Sphere
         Contains the optimum.
     max_iter : int
@@ -70,10 +72,7 @@ def semidefinite(prob, ball, *, max_iter=20, skip=None):
     """
     first = cone_halfspace(prob, ball)
     cone, radius = prob.cone, float(ball.radius)
-    steps = int(check_scalar(max_iter, "max_iter", low=1))
-    if steps != max_iter:
-        raise ValueError(f"max_iter must be a positive integer, got {max_iter}")
-    undecided = ~(first.in_L | first.in_R)
+    steps, undecided = check_count(max_iter, "max_iter"), ~(first.in_L | first.in_R)
     if skip is not None:
         undecided &= ~check_mask(skip, len(prob), "skip")
     if not isinstance(cone, PSDCone | NonNegativeCone) or not 0.0 <= radius < math.inf:
@@ -82,21 +81,16 @@ def semidefinite(prob, ball, *, max_iter=20, skip=None):
         size, certify = max(1, BATCH // cone.d**2), lambda *args: certify_semidefinite(*args, steps)
     else:
         size, certify = max(1, BATCH // cone.d), certify_orthant
-    if not hasattr(prob.terms, "elements"):
-        kind = type(prob.terms).__name__
-        raise TypeError(f"prob must have terms that can be written out singly for the semidefinite rule, got {kind}")
     region, plus = _region(cone, cone.check(ball.center, "ball.center"), radius)
     views = [prob.terms.inner_products(element) for element in (ball.center, plus)]
     masks = {-1.0: first.in_R, 1.0: first.in_L}
     linear = prob.loss.has_linear_region
-    width = prob.loss.gamma if linear else 0.0
-    for start, stop in prob.terms.chunks():
+    for start, stop, low, high in prob.terms.regions(prob.loss):
         open_terms = start + np.flatnonzero(undecided[start:stop])
         if not open_terms.size:
             continue
         (q, q_errors), (products, _) = (view.chunk(start, stop) for view in views)
-        high = np.broadcast_to(prob.terms.thresholds(start, stop), q.shape)
-        low = high - width
+        low, high = np.broadcast_to(low, q.shape), np.broadcast_to(high, q.shape)
         for sign, limit in ((-1.0, -high), (1.0, low))[: 1 + linear]:
             numbers = open_terms[sign * products[open_terms - start] < limit[open_terms - start]]
             for batch in np.split(numbers, range(size, numbers.size, size)):

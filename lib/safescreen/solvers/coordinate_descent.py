@@ -6,23 +6,25 @@ variables out for a while is a heuristic that the solver itself takes back; scre
 
 import numpy as np
 
+from safescreen.solvers.solution import DualPoint
+
 __all__ = ["minimize_dual"]
 
 SWEEPS = 1000
 """Largest number of sweeps between two looks at the duality gap."""
 
 
-def minimize_dual(
-    reduction, lam, state, limits, alpha=None, *, patience=None, shrinking=True, screen=None, freq=10, active_set=False, callback=None
-):
+def minimize_dual(reduction, state, settings, screen=None, *, patience=None, shrinking=True):
     """Run dual coordinate descent until the gap of the problem that is left reaches the limits; `state` is updated.
 
-    Parameters and result as in :func:`safescreen.solvers.multipliers.minimize_hinge`, for a loss of any smoothing. The gap is looked at
-    when the projected slopes, in units of the margin, have fallen far enough, and screening is tried there; an iteration is a sweep. With
-    `patience` it gives up where so many sweeps are not enough for that; `shrinking` leaves variables out for a while.
+    Parameters and result as in :func:`safescreen.solvers.projected_gradient.minimize`; it starts from the dual point of `state` where there
+    is one. The gap is looked at when the projected slopes, in units of the margin, have fallen far enough, and screening is tried there;
+    an iteration is a sweep. With `patience` it gives up where so many sweeps are not enough for that; `shrinking` leaves variables out for
+    a while.
     """
-    problem, smooth = reduction.problem, reduction.problem.loss.smoothing > 0.0
-    alpha = _start(problem, state.x, lam) if alpha is None else np.array(reduction.restrict(alpha))
+    problem, limits, lam = reduction.problem, settings.limits, state.lam
+    smooth = problem.loss.smoothing > 0.0
+    alpha = _start(problem, state.x, lam) if state.alpha is None else np.array(reduction.restrict(state.alpha.unpack()))
     tolerance, best, kept, seed, given_up = 1.0, None, alpha, 1, False
     if smooth:
         e = problem.evaluate(state.x, lam)
@@ -30,10 +32,10 @@ def minimize_dual(
         e = problem.evaluate((1.0 / lam) * _dual_sum(problem, alpha), lam, alpha)
     H = e.H
     while True:
-        state.record(reduction, e, callback)
+        state.record(reduction, e, settings.callback)
         if best is None or e.gap < best.gap:
             best, kept = e, alpha.copy()
-        if limits.reached(best.gap, best.primal) or state.stopped or given_up or state.n_iter >= limits.max_iter:
+        if limits.reached(best) or state.stopped or given_up or state.n_iter >= limits.max_iter:
             break
         if screen is not None and best.gap < 0.3 * reduction.tried:
             full = reduction.expand(alpha)
@@ -49,7 +51,8 @@ def minimize_dual(
         e = problem.evaluate((1.0 / lam) * H, lam, None if smooth else alpha)
         H = H if smooth else e.H
     state.evaluation, state.x = best, best.x
-    return limits.reached(best.gap, best.primal), None if smooth else reduction.expand(kept)
+    state.alpha = None if smooth else DualPoint(reduction.expand(kept))
+    return limits.reached(best)
 
 
 def _dual_sum(problem, alpha):

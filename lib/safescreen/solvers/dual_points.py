@@ -23,6 +23,7 @@ def dual_point(prob, w, C, widths=(1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)):
     best = prob.alpha(w)
     if prob.loss.smoothing > 0.0:
         return best
+    terms.require("rows", by="dual_point")
     slack, gap = terms.threshold - terms.margins(w), prob.evaluate(w, lam, best).gap
     for width in widths:
         near = np.flatnonzero(np.abs(slack) <= width)

@@ -1,75 +1,93 @@
-"""Which solver is used: methods by name."""
+"""Which solver is used: methods by name, and what each needs of the terms."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 
 from safescreen.solvers import newton, projected_gradient
 from safescreen.solvers.coordinate_descent import minimize_dual
 from safescreen.solvers.multipliers import minimize_hinge
 
-__all__ = ["DUAL", "METHODS", "check_method"]
+__all__ = ["METHODS", "Method", "check_method"]
 
 PATIENCE, MOST_PATIENCE = 60, 1000
 """Sweeps of coordinate descent without a tenfold gain after which Newton's method takes over: where its steps are cheap, and anywhere."""
 
 
-def _gradient(reduction, lam, state, limits, alpha, **options):
-    if reduction.whole.loss.smoothing == 0.0:
-        return minimize_hinge(reduction, lam, state, limits, alpha, **options)
-    return projected_gradient.minimize(reduction, lam, state, limits, **options), None
+@dataclass(frozen=True)
+class Method:
+    """A solver.
+
+    Attributes
+    ----------
+    run : callable
+        ``run(reduction, state, settings, screen) -> bool``: whether the limits were reached; `state` is updated.
+    needs : tuple of str
+        Capabilities of the terms, see :data:`safescreen.terms.base.CAPABILITIES`.
+    dual : bool
+        Whether it starts from a dual point, whatever x is.
+    """
+
+    run: Callable
+    needs: tuple = ()
+    dual: bool = False
 
 
-def _newton(reduction, lam, state, limits, alpha, *, screen=None, **options):
+def _gradient(reduction, state, settings, screen):
+    solve = minimize_hinge if reduction.whole.loss.smoothing == 0.0 else projected_gradient.minimize
+    return solve(reduction, state, settings, screen)
+
+
+def _newton(reduction, state, settings, screen):
     def sparingly(e):
         """Screen where the gap has fallen since the last time: rounds are cheap here."""
         return e.gap < 0.3 * reduction.tried and screen(e)
 
-    options["screen"] = None if screen is None else sparingly
-    if reduction.whole.loss.smoothing == 0.0:
-        options |= {"inner": newton.minimize, "width": newton.WIDTH, "accuracy": newton.ACCURACY}
-        return minimize_hinge(reduction, lam, state, limits, alpha, **options)
-    return newton.minimize(reduction, lam, state, limits, **options), None
+    screen = None if screen is None else sparingly
+    if reduction.whole.loss.smoothing > 0.0:
+        return newton.minimize(reduction, state, settings, screen)
+    return minimize_hinge(reduction, state, settings, screen, inner=newton.minimize, width=newton.WIDTH, accuracy=newton.ACCURACY)
 
 
-def _coordinate(reduction, lam, state, limits, alpha, **options):
-    return minimize_dual(reduction, lam, state, limits, alpha, **options)
-
-
-def _unshrunk(reduction, lam, state, limits, alpha, **options):
-    return minimize_dual(reduction, lam, state, limits, alpha, shrinking=False, **options)
-
-
-def _hybrid(reduction, lam, state, limits, alpha, **options):
-    reached, alpha = minimize_dual(reduction, lam, state, limits, alpha, patience=_patience(reduction.problem.terms), **options)
-    if reached or state.stopped or state.n_iter >= limits.max_iter:
-        return reached, alpha
-    return _newton(reduction, lam, state, limits, alpha, **options)
+def _hybrid(reduction, state, settings, screen):
+    reached = minimize_dual(reduction, state, settings, screen, patience=_patience(reduction.problem.terms))
+    if reached or state.stopped or state.n_iter >= settings.limits.max_iter:
+        return reached
+    return _newton(reduction, state, settings, screen)
 
 
 def _patience(terms):
     """Return after how many sweeps a Newton step, which factorizes a matrix, is the cheaper way on."""
-    if not getattr(terms, "stored", 0):
+    if not terms.stored:
         return PATIENCE
     factorization, sweep = min(len(terms), *terms.cone.shape) ** 3 / 3.0, 4.0 * terms.stored
     return int(min(PATIENCE * max(1.0, factorization / sweep), MOST_PATIENCE))
 
 
-METHODS = {"gradient": _gradient, "newton": _newton, "coordinate": _coordinate, "unshrunk": _unshrunk, "hybrid": _hybrid}
+_SINGLY = ("singles", "sweeps")
 
-DUAL = (_coordinate, _unshrunk, _hybrid)
-"""Those that start from a dual point, whatever x is."""
+METHODS = {
+    "gradient": Method(_gradient),
+    "newton": Method(_newton, _SINGLY),
+    "coordinate": Method(minimize_dual, _SINGLY, dual=True),
+    "unshrunk": Method(partial(minimize_dual, shrinking=False), _SINGLY, dual=True),
+    "hybrid": Method(_hybrid, _SINGLY, dual=True),
+}
 
 
 def check_method(method, prob):
-    """Return the solver of that name, "auto" being hybrid where the terms allow it and gradient elsewhere.
+    """Return the :class:`Method` of that name, "auto" being hybrid where the terms allow it and gradient elsewhere.
 
     Raises
     ------
     ValueError
-        An unknown name, or a method that needs the whole space and single terms.
+        An unknown name.
+    TypeError
+        The terms lack what the method needs.
     """
-    free = hasattr(prob.terms, "sweep")
     if method == "auto":
-        return METHODS["hybrid" if free else "gradient"]
+        return METHODS["hybrid" if "sweeps" in prob.terms.offers else "gradient"]
     if method not in METHODS:
         raise ValueError(f"method must be 'auto' or one of {', '.join(METHODS)}, got {method!r}")
-    if method != "gradient" and not free:
-        raise ValueError(f"method={method!r} needs terms over the whole space such as Samples, got {type(prob.terms).__name__}")
+    prob.terms.require(*METHODS[method].needs, by=f"method={method!r}")
     return METHODS[method]

@@ -3,17 +3,19 @@
 With ``gamma = 0`` the primal has kinks, and its gradients alone do not bring the gap to zero. The dual is made strongly concave around the
 current dual point: ``max D(alpha) - g/2 ||alpha - alpha_k||^2`` is, term by term, the smoothed hinge of width g with the threshold moved to
 ``tau_t + g alpha_k,t``. Its solution is the next dual point. The iteration converges for any g (Rockafellar 1976), and every pair
-(x, alpha) on
-the way has a gap of the hinge problem itself. Terms whose dual variables are never stored one by one get narrower and narrower g instead.
+(x, alpha) on the way has a gap of the hinge problem itself. Terms whose dual variables are never stored one by one get narrower and
+narrower g instead.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
 from safescreen.losses import SmoothedHinge
-from safescreen.problem import Problem
-from safescreen.solvers.projected_gradient import Descent, Limits, minimize
+from safescreen.solvers.projected_gradient import minimize
 from safescreen.solvers.reduction import Reduction
-from safescreen.solvers.solution import PackedDual
+from safescreen.solvers.settings import Descent, Limits
+from safescreen.solvers.solution import DualPoint
 
 __all__ = ["minimize_hinge"]
 
@@ -24,29 +26,13 @@ ACCURACY, SLOW, STALLED = 0.02, 0.95, 30
 """Inner gap relative to the outer one; what counts as slow; rounds without progress before giving up."""
 
 
-def minimize_hinge(
-    reduction,
-    lam,
-    state,
-    limits,
-    alpha=None,
-    *,
-    inner=minimize,
-    width=WIDTH,
-    accuracy=ACCURACY,
-    screen=None,
-    freq=10,
-    active_set=False,
-    callback=None,
-):
-    """Solve the problem with the hinge; like :func:`minimize`, and returns the dual point too.
+def minimize_hinge(reduction, state, settings, screen=None, *, inner=minimize, width=WIDTH, accuracy=ACCURACY):
+    """Solve the problem with the hinge; `state` is updated, its dual point too, from which it starts where there is one.
 
     Parameters
     ----------
-    reduction, lam, state, limits, screen, freq, active_set, callback
+    reduction, state, settings, screen
         As for :func:`safescreen.solvers.projected_gradient.minimize`.
-    alpha : array of shape (T,), optional
-        Dual point of the whole problem to start from.
     inner : callable
         Solver of the smoothed problems.
     width : float
@@ -56,54 +42,46 @@ def minimize_hinge(
 
     Returns
     -------
-    bool, array or float
-        Whether the limits were reached; the dual point of the whole problem, or, for terms that are not explicit, the width g of
-        the smoothed hinge whose ``alpha(x)`` it is.
+    bool
+        Whether the limits were reached.
     """
-    explicit = reduction.explicit
+    explicit, limits, lam = reduction.explicit, settings.limits, state.lam
+    alpha, best, stalled = None, None, 0
     if explicit:
-        alpha = reduction.restrict(np.full(len(reduction.whole), 0.5) if alpha is None else alpha)
-    best, stalled = None, 0
+        alpha = reduction.restrict(np.full(len(reduction.whole), 0.5) if state.alpha is None else state.alpha.unpack())
     while True:
-        smoothed = _around(reduction.problem, alpha if explicit else None, width)
+        smoothed = _around(reduction.problem, alpha, width)
         alpha = None  # one array of length T less while the inner problem is solved
-        descent = Descent(state.x, state.step, state.n_iter)
+        descent = Descent(state.x, lam, state.step, state.n_iter)
         tol = limits.tol if best is None else accuracy * max(best.gap, 10.0 * limits.tol, 10.0 * limits.rtol * abs(best.primal))
         target = Limits(tol, 1e-3 if best is None else 0.0, limits.max_iter)
-        inner(Reduction(smoothed), lam, descent, target, active_set=active_set, freq=freq)
+        inner(Reduction(smoothed), descent, replace(settings, limits=target, callback=None))
         state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter
-        alpha = smoothed.alpha(descent.x) if explicit else width
-        smoothed = None
-        e = _at(reduction, descent.x, lam, alpha)
-        state.record(reduction, e, callback)
+        alpha, smoothed = smoothed.alpha(descent.x) if explicit else None, None
+        here = DualPoint(reduction.expand(alpha)) if explicit else DualPoint(width=width)
+        e = _at(reduction, descent.x, lam, alpha, width)
+        state.record(reduction, e, settings.callback)
         slow = best is not None and e.gap > SLOW * best.gap
         stalled = stalled + 1 if best is not None and e.gap > 0.99 * best.gap else 0
         if best is None or e.gap < best.gap:
-            best, packed = e, _pack(reduction, alpha)
-        if limits.reached(best.gap, best.primal) or state.stopped or state.n_iter >= limits.max_iter or stalled >= STALLED:
+            best, state.alpha = e, here
+        if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter or stalled >= STALLED:
             break
-        here = _pack(reduction, alpha)
         if screen is not None and screen(e):
-            packed = here
-            alpha = reduction.restrict(packed.unpack()) if explicit else alpha
-            best = _at(reduction, descent.x, lam, alpha)
+            state.alpha = here
+            alpha = reduction.restrict(here.unpack()) if explicit else None
+            best = _at(reduction, descent.x, lam, alpha, width)
         if slow or not explicit:
             width = max(width * NARROWER, NARROWEST if explicit else 1e-3 * NARROWEST)
     state.evaluation, state.x = best, best.x
-    return limits.reached(best.gap, best.primal), packed.unpack() if explicit else packed
+    return limits.reached(best)
 
 
-def _hinge_sums(terms, x, alpha):
-    """Return the hinge's loss sums at x for a dual point: an array, or the width g of the smoothed hinge whose ``alpha(x)`` is meant."""
-    return terms.loss_sums(x, SmoothedHinge(0.0), alpha) if np.ndim(alpha) else terms.hinge_sums(x, alpha)
-
-
-def _at(reduction, x, lam, alpha):
-    return reduction.problem.assemble(_hinge_sums(reduction.problem.terms, x, alpha), x, lam)
-
-
-def _pack(reduction, alpha):
-    return PackedDual(reduction.expand(alpha)) if reduction.explicit else alpha
+def _at(reduction, x, lam, alpha, width):
+    """Return the evaluation at x and a dual point: an array, or ``alpha(x)`` of the smoothed hinge of that width."""
+    terms = reduction.problem.terms
+    sums = terms.hinge_sums(x, width) if alpha is None else terms.loss_sums(x, SmoothedHinge(0.0), alpha)
+    return reduction.problem.assemble(sums, x, lam)
 
 
 def _around(problem, alpha, width):
@@ -113,6 +91,4 @@ def _around(problem, alpha, width):
         threshold = alpha * width
         threshold += terms.threshold
         terms = terms.with_threshold(threshold)
-    smoothed = Problem(terms, SmoothedHinge(width), linear=problem.linear, constant=problem.constant)
-    smoothed._linear_error = problem._linear_error
-    return smoothed
+    return problem.with_terms(terms, SmoothedHinge(width))

@@ -7,6 +7,7 @@ handful from a warm start. The system is solved in the smaller of its two forms,
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator, cg
 
 from safescreen._numba import njit
 
@@ -25,29 +26,30 @@ LARGEST = 3000
 """Systems up to this size are factorized; larger ones are solved by conjugate gradients."""
 
 
-def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=False, callback=None):
+def minimize(reduction, state, settings, screen=None):
     """Run Newton's method until the gap of the problem that is left reaches the limits; `state` is updated.
 
-    Parameters and result as in :func:`safescreen.solvers.projected_gradient.minimize`; `active_set` is without effect, for a Newton step
+    Parameters and result as in :func:`safescreen.solvers.projected_gradient.minimize`; an active set is without effect, for a Newton step
     only looks at the terms in C anyway, and screening is tried before each step in which the gap has fallen tenfold.
 
     Notes
     -----
     Cost of a step: three products with the data beside the system, ``|C| d min(|C|, d)`` to build it and a third power to solve it.
     """
-    x, best, stalled, lowest = state.x, None, 0, np.inf
+    limits, lam = settings.limits, state.lam
+    x, best, stalled, lowest, state.alpha = state.x, None, 0, np.inf, None
     e = state.evaluation if state.evaluation is not None and state.evaluation.x is x else reduction.problem.evaluate(x, lam)
     while True:
-        state.record(reduction, e, callback)
+        state.record(reduction, e, settings.callback)
         stalled = 0 if e.primal < lowest * (1.0 - 1e-14) else stalled + 1
         lowest = min(lowest, e.primal)
         if best is None or e.gap < best.gap:
             best = e
-        if limits.reached(best.gap, best.primal) or state.stopped or state.n_iter >= limits.max_iter or stalled > STALLED:
+        if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter or stalled > STALLED:
             break
         if screen is not None and e.gap < 0.1 * reduction.tried and screen(e):
             e, best, lowest = reduction.problem.evaluate(x, lam), None, np.inf
-            if limits.reached(e.gap, e.primal):
+            if limits.reached(e):
                 best = e
                 break
         step = _step(reduction.problem, e)
@@ -56,7 +58,7 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
         x, state.n_iter = reduction.problem.cone.project(x + step), state.n_iter + 1
         e = reduction.problem.evaluate(x, lam)
     state.evaluation, state.x, state.step = best, best.x, None
-    return limits.reached(best.gap, best.primal)
+    return limits.reached(best)
 
 
 def _step(problem, e):
@@ -78,7 +80,7 @@ def _direction(terms, gradient, curved, width, lam):
     if curved.size == 0:
         return (-1.0 / lam) * gradient
     ridge = np.full(curved.size, width) if terms.weights is None else width / terms.weights[curved]
-    rows = terms.rows(curved)
+    rows = terms.rows(curved) if "rows" in terms.offers else None
     if rows is None or curved.size <= min(rows.shape[1], LARGEST):
         return _dual_direction(terms, gradient, curved, rows, ridge, lam)
     if rows.shape[1] <= LARGEST:
@@ -118,8 +120,6 @@ def _solve(matrix, ridge, b):
 
 
 def _conjugate_gradients(apply, b):
-    from scipy.sparse.linalg import LinearOperator, cg
-
     return cg(LinearOperator((b.size, b.size), matvec=apply), b, rtol=1e-3, maxiter=200)[0]
 
 

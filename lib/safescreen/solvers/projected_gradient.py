@@ -1,14 +1,8 @@
 """Projected gradient with Barzilai-Borwein steps on the problem that screening leaves."""
 
-import time
-from dataclasses import dataclass
-
 import numpy as np
 
-from safescreen.solvers.solution import Iteration
-from safescreen.spheres import PathReference
-
-__all__ = ["Descent", "Limits", "minimize"]
+__all__ = ["minimize"]
 
 MEMORY = 10
 """How many recent objective values a guarded step may not exceed (nonmonotone line search)."""
@@ -20,66 +14,7 @@ PATIENCE = 40
 """After so many iterations that did not halve the gap, restart from the best point with guarded steps."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When to stop: gap at most ``max(tol, rtol |P|)``, or after ``max_iter`` iterations."""
-
-    tol: float
-    rtol: float
-    max_iter: int
-
-    def reached(self, gap, primal):
-        """Return whether a gap is small enough."""
-        return gap <= max(self.tol, self.rtol * abs(primal))
-
-
-@dataclass
-class Descent:
-    """State of a solve that survives the rounds it is split into.
-
-    Attributes
-    ----------
-    x : element
-        Current point.
-    step : float or None
-        Length of the last step.
-    n_iter : int
-    evaluation : Evaluation or None
-        The problem that is left, at x and the lam to be solved.
-    path : PathReference or None
-        Solution of a neighbouring lam.
-    """
-
-    x: np.ndarray
-    step: float | None = None
-    n_iter: int = 0
-    evaluation: object = None
-    path: PathReference | None = None
-    history: list = None
-    started: float = 0.0
-    stopped: bool = False
-
-    def __post_init__(self):
-        self.history = [] if self.history is None else self.history
-        self.started = time.perf_counter()
-
-    def record(self, reduction, evaluation, callback):
-        """Append the state to the history; a callback that returns a true value stops the solve."""
-        state = Iteration(
-            self.n_iter,
-            evaluation.primal,
-            evaluation.gap,
-            len(reduction.problem),
-            reduction.n_L,
-            reduction.n_R,
-            time.perf_counter() - self.started,
-        )
-        self.history.append(state)
-        if callback is not None and callback(state, evaluation.x):
-            self.stopped = True
-
-
-def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=False, callback=None):
+def minimize(reduction, state, settings, screen=None):
     """Run projected gradient until the gap of the problem that is left reaches the limits; `state` is updated.
 
     The step is the mean of the two Barzilai-Borwein lengths, ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2`` (STS19 section 7), taken
@@ -89,21 +24,20 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
     Parameters
     ----------
     reduction : Reduction
-    lam : float
     state : Descent
-    limits : Limits
+    settings : Settings
+        With `active_set`, only the terms with non-zero loss are used between two rounds of screening (Weinberger & Saul); optimality is
+        always judged on all terms that are left.
     screen : callable, optional
         ``screen(evaluation) -> bool``, called each `freq` iterations; True if the problem that is left has changed.
-    active_set : bool
-        Between these rounds, use only the terms with non-zero loss (Weinberger & Saul); optimality is always judged on all terms
-        that are left.
 
     Returns
     -------
     bool
         Whether the limits were reached; ``state.evaluation`` and ``state.x`` hold the best point found.
     """
-    project = reduction.problem.cone.project
+    limits, lam, freq, active_set = settings.limits, state.lam, settings.freq, settings.active_set
+    project, state.alpha = reduction.problem.cone.project, None
     x, origin, recent, guarded, halvings = state.x, None, [], False, 0
     working, best, mark, since_best, k = reduction.problem, None, np.inf, 0, 0
     known = state.evaluation if state.evaluation is not None and state.evaluation.x is x else None
@@ -116,18 +50,18 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
             if state.n_iter < limits.max_iter:
                 continue
         halvings = 0
-        if not on_all and limits.reached(e.gap, e.primal):
+        if not on_all and limits.reached(e):
             e, on_all = reduction.problem.evaluate(x, lam), True
         if on_all:
-            state.record(reduction, e, callback)
-            if screen is not None and k % freq == 0 and not limits.reached(e.gap, e.primal) and screen(e):
+            state.record(reduction, e, settings.callback)
+            if screen is not None and k % freq == 0 and not limits.reached(e) and screen(e):
                 e, best, recent, origin = reduction.problem.evaluate(x, lam), None, [], None
             since_best += freq if active_set else 1
             if best is None or e.gap < best.gap:
                 if best is None or e.gap < 0.5 * mark:
                     mark, since_best = e.gap, 0
                 best = e
-            if limits.reached(best.gap, best.primal) or state.stopped or state.n_iter >= limits.max_iter:
+            if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter:
                 break
             if since_best >= PATIENCE * (1 + 4 * guarded):
                 e, x, guarded, since_best, recent, origin = best, best.x, True, 0, [], None
@@ -140,7 +74,7 @@ def minimize(reduction, lam, state, limits, *, screen=None, freq=10, active_set=
         origin, recent = (x, gradient), [*recent[1 - MEMORY :], e.primal]
         x = e.x_alpha if state.step == 1.0 / lam else project(x - state.step * gradient)
     state.evaluation, state.x = best, best.x
-    return limits.reached(best.gap, best.primal)
+    return limits.reached(best)
 
 
 def _step(cone, last, origin, x, gradient, lam):

@@ -8,7 +8,6 @@ import numpy as np
 from safescreen._numba import njit
 from safescreen.rounding import upper
 from safescreen.rules import RULES, Screened, intersection
-from safescreen.rules.ball import reach
 from safescreen.spheres import SPHERES, Reference
 
 __all__ = ["Reduction", "Test", "parse_screening", "reference"]
@@ -37,12 +36,13 @@ class Test:
 
 
 def parse_screening(screening, prob):
-    """Return a list of :class:`Test` from names such as ``"PGB"``, ``"GB+halfspace"`` or ``"MGB&BT2"``.
+    """Return a tuple of :class:`Test` from names such as ``"PGB"``, ``"GB+halfspace"`` or ``"MGB&BT2"``.
 
     Spheres are named as in ``SPHERES``, rules as in ``RULES`` (the sphere rule if none is); ``&`` means the points of two balls.
     """
     if isinstance(screening, str):
         raise TypeError(f"screening must be a sequence of names, got the string {screening!r}; write ({screening!r},)")
+    kind = type(prob.terms).__name__
     tests = []
     for name in screening:
         balls, _, rule = str(name).partition("+")
@@ -50,25 +50,24 @@ def parse_screening(screening, prob):
         for sphere in spheres:
             if sphere not in SPHERES:
                 raise ValueError(f"screening: unknown sphere {sphere!r}, the known ones are {', '.join(SPHERES)}")
-            if SPHERES[sphere].singly and not prob.terms.explicit:
-                raise ValueError(f"screening: {sphere} needs single terms, {type(prob.terms).__name__} has blocks of them")
+            prob.terms.require(*SPHERES[sphere].needs, by=f"screening: {sphere}")
         if len(spheres) > 2 or (len(spheres) == 2 and rule):
             raise ValueError(f"screening: two balls at most, and without another rule, got {name!r}")
         rule = rule or "sphere"
         if rule not in RULES:
             raise ValueError(f"screening: unknown rule {rule!r}, the known ones are {', '.join(RULES)}")
         if not prob.terms.explicit and (rule != "sphere" or len(spheres) > 1):
-            raise ValueError(f"screening: {type(prob.terms).__name__} take one ball at a time and the sphere rule, got {name!r}")
+            raise ValueError(f"screening: {kind} take one ball at a time and the sphere rule, got {name!r}")
+        prob.terms.require(*RULES[rule].needs, by=f"screening: {rule}")
         tests.append(Test(tuple(SPHERES[sphere] for sphere in spheres), rule))
-    return tests
+    return tuple(tests)
 
 
 class Reduction:
     """A problem, what is known of its terms, and the reduced problem that follows.
 
-    Every ball is enlarged by the accuracy the solution is to have (STS19 section 6.1.2): a solution within `slack` of the optimum
-    then has every
-    screened term in its region too, so that objective and gap of the reduced problem are those of the whole one there.
+    Every ball is enlarged by the accuracy the solution is to have (STS19 section 6.1.2): a solution within `enlargement` of the optimum
+    then has every screened term in its region too, so that objective and gap of the reduced problem are those of the whole one there.
 
     Attributes
     ----------
@@ -76,7 +75,7 @@ class Reduction:
         The problem passed in, and the one that is left.
     status : int8 array of shape (T,) or None
         0 undecided, 1 certainly linear, 2 certainly zero; None when terms are screened in blocks.
-    slack : float
+    enlargement : float
         Least enlargement of all balls used so far.
     tried : float
         Duality gap at which screening was tried last.
@@ -88,9 +87,17 @@ class Reduction:
         self.whole = self.problem = whole
         self.explicit = whole.terms.explicit
         self.n_L = self.n_R = 0
-        self.slack = self.tried = np.inf
+        self.enlargement = self.tried = np.inf
         self._ids = None
         self.status = np.zeros(len(whole), dtype=np.int8) if self.explicit else None
+
+    def known(self, screened):
+        """Begin with the masks of a test, whose ball was not enlarged; return this reduction."""
+        self.status[:] = screened.in_L + 2 * (screened.in_R & ~screened.in_L)
+        self.n_L, self.n_R, self.enlargement = screened.n_L, screened.n_R, 0.0
+        if self.n_L + self.n_R:
+            self.problem, self._ids = self.whole.reduce_by(self.status)
+        return self
 
     def copy(self):
         """Return a reduction that knows the same and can learn more on its own."""
@@ -98,16 +105,16 @@ class Reduction:
         twin.status = None if self.status is None else self.status.copy()
         return twin
 
-    def screen(self, tests, reference_of, slack=0.0):
+    def screen(self, tests, reference_of, enlargement=0.0):
         """Screen with each test in turn.
 
         Parameters
         ----------
-        tests : list of Test
+        tests : tuple of Test
         reference_of : callable
             ``reference_of(problem) -> Reference`` for the problem that is left.
-        slack : float
-            Enlargement of the balls.
+        enlargement : float
+            Of the balls.
 
         Returns
         -------
@@ -119,10 +126,10 @@ class Reduction:
             if len(self.problem) == 0:
                 break
             known = reference_of(self.problem)
-            balls = [ball for ball in (sphere.build(known) for sphere in test.spheres) if reach(ball)]
+            balls = [ball for ball in (sphere.build(known) for sphere in test.spheres) if ball.decides]
             if balls:
-                changed |= self.apply(*(replace(ball, radius=upper(ball.radius + slack, 2)) for ball in balls), rule=test.rule)
-                self.slack = min(self.slack, slack)
+                changed |= self.apply(*(replace(ball, radius=upper(ball.radius + enlargement, 2)) for ball in balls), rule=test.rule)
+                self.enlargement = min(self.enlargement, enlargement)
         return changed
 
     def apply(self, *balls, rule="sphere"):
@@ -147,7 +154,7 @@ class Reduction:
         if n_L + n_R == 0:
             return False
         self.n_L, self.n_R = self.n_L + n_L, self.n_R + n_R
-        constant = n_L * (float(left.threshold) - 0.5 * self.problem.loss.gamma)
+        constant = n_L * (float(left.threshold) - 0.5 * self.problem.loss.smoothing)
         self.problem = self.problem.with_linear_part(left, total, error, constant)
         return True
 

@@ -1,17 +1,18 @@
-"""What a solve returns."""
+"""What a solve returns, and what it shows on the way."""
 
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from safescreen.losses import SmoothedHinge
 from safescreen.rules import Screened
 
-__all__ = ["Iteration", "Solution"]
+__all__ = ["DualPoint", "Iteration", "PackedMasks", "Progress", "Solution"]
 
 
 class Iteration(NamedTuple):
-    """State of a solver at one iteration."""
+    """State of a solver at one iteration, as it is kept in a history."""
 
     iteration: int
     primal: float
@@ -20,6 +21,86 @@ class Iteration(NamedTuple):
     n_L: int
     n_R: int
     seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """What every callback gets: of :func:`safescreen.solve`, of paths, of Frank-Wolfe and of the estimators.
+
+    A callback that returns a true value ends the work; what is finished is kept.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations so far; along a path, how many parameters are solved.
+    x : element
+        The iterate: M, w, or the similarity of Frank-Wolfe. Not a copy.
+    primal, gap : float
+        Objective and certified duality gap there; for Frank-Wolfe the mean loss and its gap, which is exact with the exact direction only.
+    n_terms, n_L, n_R : int
+        Terms that are left, and terms certified to be in the linear and in the zero region.
+    seconds : float
+        Since the start.
+    lam : float or None
+        Regularization parameter.
+    solution : Solution or None
+        Along a path: the one just found.
+    error : float or None
+        What the monitor of Frank-Wolfe said.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> triplets = ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1])
+    >>> seen = []
+    >>> _ = ss.solve(ss.Problem(triplets, ss.SmoothedHinge(0.05)), 100.0, callback=lambda progress: seen.append(progress.gap))
+    >>> seen[-1] <= 1e-6
+    True
+    """
+
+    iteration: int
+    x: Any = field(repr=False)
+    primal: float
+    gap: float
+    n_terms: int
+    n_L: int = 0
+    n_R: int = 0
+    seconds: float
+    lam: float | None = None
+    solution: Any = field(default=None, repr=False)
+    error: float | None = None
+
+
+class DualPoint:
+    """A dual point as it is stored, most of whose entries are 0 or 1: two bits a term and the fractional ones.
+
+    Terms in blocks have no numbers of their own: there it is ``alpha(x)`` of the smoothed hinge of some width, and the width is stored.
+
+    Parameters
+    ----------
+    alpha : array of shape (T,), optional
+    width : float, optional
+        Instead of alpha.
+    """
+
+    def __init__(self, alpha=None, *, width=None):
+        self.width, self.packed = width, None
+        if alpha is not None:
+            where = np.flatnonzero((alpha != 0.0) & (alpha != 1.0)).astype(np.int32)
+            self.packed = alpha.size, np.packbits(alpha == 1.0), where, alpha[where]
+
+    def unpack(self):
+        """Return alpha, shape (T,)."""
+        size, ones, where, values = self.packed
+        alpha = np.unpackbits(ones, count=size).astype(np.float64)
+        alpha[where] = values
+        return alpha
+
+    def hinge_sums(self, terms, x):
+        """Return the hinge's loss sums of all terms at x for this dual point."""
+        if self.packed is None:
+            return terms.hinge_sums(x, self.width)
+        return terms.loss_sums(x, SmoothedHinge(0.0), self.unpack())
 
 
 @dataclass(frozen=True)
@@ -62,14 +143,14 @@ class Solution:
     eps: float
     step: float = field(repr=False)
     problem: Any = field(repr=False)
-    packed: Any = field(default=None, repr=False)
-    fractional: Any = field(default=None, repr=False)
+    packed: "PackedMasks | None" = field(default=None, repr=False)
+    dual_point: DualPoint | None = field(default=None, repr=False)
 
     @property
     def alpha(self):
         """Dual point, shape (T,); computed from x on demand, ``alpha(x)``, except where the hinge needs a stored one."""
-        if self.fractional is not None:
-            return self.fractional.unpack()
+        if self.dual_point is not None and self.dual_point.packed is not None:
+            return self.dual_point.unpack()
         alpha = self.problem.alpha(self.x)
         screened = self.screened
         if screened is not None:
@@ -99,19 +180,3 @@ class PackedMasks:
         """Return the :class:`Screened` masks."""
         L, R = (np.unpackbits(bits, count=self._n).astype(np.bool_) for bits in (self._L, self._R))
         return Screened(L, R)
-
-
-class PackedDual:
-    """A dual point most of whose entries are 0 or 1: two bits a term and the fractional entries."""
-
-    def __init__(self, alpha):
-        self._n = alpha.size
-        self._ones = np.packbits(alpha == 1.0)
-        self._where = np.flatnonzero((alpha != 0.0) & (alpha != 1.0)).astype(np.int32)
-        self._values = alpha[self._where]
-
-    def unpack(self):
-        """Return alpha, shape (T,)."""
-        alpha = np.unpackbits(self._ones, count=self._n).astype(np.float64)
-        alpha[self._where] = self._values
-        return alpha

@@ -1,33 +1,14 @@
 """Solve a problem for one lam."""
 
-import warnings
-
-import numpy as np
-
-from safescreen._checks import check_callback, check_lam, check_scalar
+from safescreen._checks import check_lam
 from safescreen.problem import Problem
-from safescreen.rounding import sqrt_upper, upper
-from safescreen.solvers.methods import METHODS, check_method
-from safescreen.solvers.projected_gradient import Descent, Limits
-from safescreen.solvers.reduction import Reduction, parse_screening, reference
-from safescreen.solvers.solution import PackedDual, PackedMasks, Solution
-from safescreen.spheres import reference_accuracy
+from safescreen.solvers.methods import check_method
+from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.run import run, warn_if_not_converged
+from safescreen.solvers.settings import Descent, Settings
+from safescreen.solvers.solution import DualPoint
 
-__all__ = [
-    "ConvergenceWarning",
-    "accuracy_of",
-    "accuracy_slack",
-    "check_freq",
-    "check_limits",
-    "check_problem",
-    "run",
-    "solve",
-    "warn_if_not_converged",
-]
-
-
-class ConvergenceWarning(UserWarning):
-    """The gap did not reach the tolerance."""
+__all__ = ["check_problem", "solve", "solve_screened"]
 
 
 def solve(
@@ -65,7 +46,7 @@ def solve(
     active_set : bool
         Iterate on terms with non-zero loss only, between checks of all terms.
     callback : callable, optional
-        ``callback(iteration, x)``, with an :class:`Iteration`; returning a true value stops the solve.
+        ``callback(progress)``, with a :class:`Progress`; returning a true value stops the solve.
     max_iter : int
         Largest number of iterations: gradient or Newton steps, or sweeps of coordinate descent.
     method : {"auto", "gradient", "newton", "coordinate", "unshrunk", "hybrid"}
@@ -89,111 +70,45 @@ def solve(
     >>> solution.converged, solution.x.round(4).tolist(), solution.gap <= 1e-6
     (True, [[0.1208]], True)
     """
-    prob = check_problem(prob)
-    lam = check_lam(lam)
-    limits = check_limits(tol, rtol, max_iter)
-    tests = parse_screening(screening, prob)
+    prob, lam = check_problem(prob), check_lam(lam)
+    settings = Settings.checked(prob, tol, rtol, max_iter, screening, freq, active_set, callback)
     x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
-    options = (limits, tests, check_freq(freq), bool(active_set), check_callback(callback))
-    solution, _ = run(Reduction(prob), lam, Descent(x), *options, method=check_method(method, prob))
-    warn_if_not_converged(solution, limits)
+    solution, _ = run(Reduction(prob), Descent(x, lam), settings, check_method(method, prob))
+    warn_if_not_converged(solution, settings.limits)
     return solution
 
 
-def run(reduction, lam, state, limits, tests, freq, active_set, callback, *, alpha=None, method=None, keep_masks=True):
-    """Solve what a reduction leaves, and judge the result on the whole problem.
+def solve_screened(prob, lam, screened, x0=None, alpha0=None, *, tol=0.0, rtol=1e-6, screening=(), freq=10, max_iter=10_000, method="auto"):
+    """Solve what a test leaves of a problem, and judge the result on all of it.
+
+    Terms in R are dropped, those in L folded into the linear term. The gap is that of `prob`, screened terms included: where they cost
+    something at a point that is optimal to a tolerance only, the smaller problem is solved further.
+
+    Parameters
+    ----------
+    prob : Problem
+    lam : float > 0
+    screened : Screened
+        What is certain for lam.
+    x0 : element, optional
+        Where to start.
+    alpha0 : array of shape (T,), optional
+        The dual point that goes with it; used for the hinge.
+    tol, rtol, screening, freq, max_iter, method
+        As in :func:`solve`.
 
     Returns
     -------
-    Solution, (Problem, LossSums)
-        A problem and its sums at the solution, the reference of a neighbouring lam: evaluated there for any lam they give what the
-        whole problem would.
+    Solution
     """
-
-    def screen(evaluation):
-        """Screen at an evaluated point; return whether the problem that is left has changed."""
-        reduction.tried = evaluation.gap
-        return reduction.screen(tests, reference(evaluation), accuracy_slack(evaluation, limits))
-
-    whole = reduction.whole
-    method = METHODS["gradient"] if method is None else method
-    options = {"screen": screen if tests else None, "freq": freq, "active_set": active_set, "callback": callback}
-    target = limits
-    for _ in range(12):
-        reached, alpha = method(reduction, lam, state, target, alpha, **options)
-        evaluation, eps = state.evaluation, reference_accuracy(state.evaluation)
-        if eps < reduction.slack:  # every screened term is in its region at x: nothing is left out
-            sums = reduction.problem, evaluation.sums
-            break
-        sums = whole, _sums(whole, state.x, alpha)
-        evaluation = whole.assemble(sums[1], state.x, lam)
-        if not reached or state.stopped or limits.reached(evaluation.gap, evaluation.primal):
-            break
-        # screened terms cost something at x: ask for more accuracy of the reduced problem
-        target = Limits(0.1 * target.tol, 0.1 * target.rtol, limits.max_iter)
-    loss = evaluation.primal - 0.5 * lam * whole.cone.inner(state.x, state.x)  # linear parts of screened terms included
-    if whole.linear is not None:
-        loss += whole.cone.inner(whole.linear, state.x)
-    solution = Solution(
-        x=state.x,
-        lam=lam,
-        gap=evaluation.gap,
-        primal=evaluation.primal,
-        loss=loss,
-        n_iter=state.n_iter,
-        converged=bool(limits.reached(evaluation.gap, evaluation.primal)),
-        history=state.history,
-        n_L=reduction.n_L,
-        n_R=reduction.n_R,
-        eps=float(np.fmin(reference_accuracy(evaluation), eps)),
-        step=state.step,
-        problem=whole,
-        packed=PackedMasks(reduction.status) if keep_masks and reduction.explicit else None,
-        fractional=PackedDual(alpha) if alpha is not None and reduction.explicit else None,
-    )
-    return solution, sums
-
-
-def accuracy_of(limits, primal, lam):
-    """Return an upper bound of ``||x - x*||`` for any x whose gap the limits accept, when its objective is at most `primal`."""
-    gap = max(limits.tol, limits.rtol * (1.0 + 4.0 * limits.rtol) * abs(primal))
-    return upper(sqrt_upper(2.0 * gap / lam), 8)
-
-
-def accuracy_slack(evaluation, limits):
-    """Return by how much balls are enlarged so that any x the limits will accept lies in them too."""
-    return upper(accuracy_of(limits, evaluation.primal, evaluation.lam) + 2.0 * evaluation.x_error, 4)
-
-
-def _sums(problem, x, alpha):
-    if alpha is None or np.ndim(alpha):
-        return problem.terms.loss_sums(x, problem.loss, alpha)
-    return problem.terms.hinge_sums(x, alpha)
-
-
-def warn_if_not_converged(solution, limits):
-    """Warn with the gap reached."""
-    if not solution.converged:
-        goal = max(limits.tol, limits.rtol * abs(solution.primal))
-        text = f"lam = {solution.lam:g}: duality gap {solution.gap:.3g} after {solution.n_iter} iterations, asked for {goal:.3g}"
-        warnings.warn(text, ConvergenceWarning, stacklevel=3)
-
-
-def check_limits(tol, rtol, max_iter):
-    """Return the checked :class:`Limits`."""
-    tol, rtol = check_scalar(tol, "tol", low=0.0), check_scalar(rtol, "rtol", low=0.0)
-    if tol == 0.0 and rtol == 0.0:
-        raise ValueError("tol and rtol must not both be 0")
-    if isinstance(max_iter, bool) or not isinstance(max_iter, int | np.integer) or max_iter < 1:
-        raise ValueError(f"max_iter must be a positive int, got {max_iter!r}")
-    return Limits(tol, rtol, int(max_iter))
-
-
-def check_freq(freq):
-    """Return the checked screening frequency."""
-    if isinstance(freq, bool) or not isinstance(freq, int | np.integer) or freq < 1:
-        raise ValueError(f"freq must be a positive int, got {freq!r}")
-    return int(freq)
+    prob, lam = check_problem(prob), check_lam(lam)
+    settings = Settings.checked(prob, tol, rtol, max_iter, screening, freq)
+    state = Descent(prob.cone.zeros() if x0 is None else x0, lam)
+    if alpha0 is not None and prob.loss.smoothing == 0.0:
+        state.alpha = DualPoint(alpha0)
+    solution, _ = run(Reduction(prob).known(screened), state, settings, check_method(method, prob))
+    warn_if_not_converged(solution, settings.limits)
+    return solution
 
 
 def check_problem(prob):

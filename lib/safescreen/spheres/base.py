@@ -1,11 +1,12 @@
 """A ball that holds the solution, and what it may be built from."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from safescreen.rounding import upper
+from safescreen.rounding import Element, sqrt_upper, upper
 
 __all__ = ["PathReference", "Reference", "Sphere"]
 
@@ -30,10 +31,15 @@ class Sphere:
     normal: np.ndarray | None = field(default=None, repr=False)
     name: str = ""
 
+    @property
+    def decides(self):
+        """Whether it can decide anything at all: a finite, non-negative radius."""
+        return 0.0 <= self.radius < math.inf
+
     def contains(self, x):
         """Return whether x lies in the ball, as computed."""
-        away = (x if hasattr(x, "norm") else np.asarray(x)) - self.center
-        return bool((away.norm() if hasattr(away, "norm") else np.linalg.norm(away)) <= self.radius)
+        away = (x if isinstance(x, Element) else np.asarray(x)) - self.center
+        return bool((away.norm() if isinstance(away, Element) else np.linalg.norm(away)) <= self.radius)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +71,4 @@ class Reference:
 
 def gap_radius(evaluation, factor=2.0):
     """Return an upper bound of ``sqrt(factor gap/lam)``."""
-    from safescreen.rounding import sqrt_upper
-
     return sqrt_upper(upper(factor * evaluation.gap / evaluation.lam, 4))

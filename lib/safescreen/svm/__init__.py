@@ -9,11 +9,11 @@ free intercept in these problems; see :func:`add_intercept`.
 from safescreen.svm.balls import ball_1, ball_2, ball_test_1, ball_test_2, choose_s, intersection_test
 from safescreen.svm.dome import Dome, dome, dome_test
 from safescreen.svm.eps import eps_next_C
-from safescreen.svm.intercept import add_intercept
 from safescreen.svm.paths import eps_path, path
 from safescreen.svm.references import Reference, c_min, reference, solution_below_c_min
 from safescreen.svm.safe_path import feasible_between, safe_screening, safe_screening_path
 from safescreen.svm.totals import C_of_s, s_bounds, total_loss
+from safescreen.terms.intercept import add_intercept
 
 __all__ = [
     "C_of_s",

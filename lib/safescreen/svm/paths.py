@@ -2,18 +2,12 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from safescreen import paths
-from safescreen._checks import check_lam, check_scalar, check_vector
-from safescreen.solvers.methods import check_method
-from safescreen.solvers.projected_gradient import Descent
-from safescreen.solvers.reduction import Reduction, parse_screening
-from safescreen.solvers.solve import check_freq, check_limits, run, warn_if_not_converged
+from safescreen._checks import check_grid, check_lam, check_scalar
 from safescreen.svm.eps import eps_next_C
 from safescreen.svm.references import c_min, problem_of
 
-__all__ = ["TESTS", "check_grid", "eps_path", "path", "solve_screened"]
+__all__ = ["TESTS", "eps_path", "path"]
 
 TESTS = {"BT1": ("MGB",), "BT2": ("BT2",), "IT": ("MGB&BT2",), None: ()}
 """The papers' tests as screening of :func:`safescreen.path`: ball 1 is the midpoint gap bound of the last solution, ball 2 the one with
@@ -52,7 +46,7 @@ def path(terms, Cs, test="IT", loss=None, *, rtol=1e-6, tol=0.0, screening=("MGB
     >>> [solution.converged for solution in path(samples, [0.1, 0.2, 0.4])]
     [True, True, True]
     """
-    lams = 1.0 / check_grid(Cs)
+    lams = 1.0 / check_grid(Cs, "Cs")
     return paths.path(problem_of(terms, loss), lams, screening=_screening(test), dynamic=screening, rtol=rtol, tol=tol, **options)
 
 
@@ -107,57 +101,3 @@ def _screening(test):
     if test not in TESTS:
         raise ValueError(f"test must be one of {', '.join(t for t in TESTS if t)} or None, got {test!r}")
     return TESTS[test]
-
-
-def solve_screened(prob, C, screened, reference=None, *, rtol=1e-6, tol=0.0, screening=(), freq=10, max_iter=10_000, method="auto"):
-    """Solve for C what a test leaves of a problem, and judge the result on all of it.
-
-    Samples in R are dropped, those in L folded into the linear term. The gap is that of `prob`, screened samples included: where they cost
-    something at a point that is optimal to a tolerance only, the smaller problem is solved further.
-
-    Parameters
-    ----------
-    prob : Problem
-    C : float > 0
-    screened : Screened
-        What is certain for C.
-    reference : Reference, optional
-        Where to start.
-    rtol, tol, screening, freq, max_iter, method
-        As in :func:`safescreen.solve`.
-
-    Returns
-    -------
-    Solution
-    """
-    limits = check_limits(tol, rtol, max_iter)
-    state, alpha = Descent(prob.cone.zeros()), None
-    if reference is not None:
-        state, alpha = Descent(reference.w), reference.alpha if prob.loss.smoothing == 0.0 else None
-    options = (limits, parse_screening(screening, prob), check_freq(freq), False, None)
-    solution, _ = run(_Certain(prob, screened), 1.0 / C, state, *options, alpha=alpha, method=check_method(method, prob))
-    warn_if_not_converged(solution, limits)
-    return solution
-
-
-class _Certain(Reduction):
-    """A reduction that begins with the masks of a test; their ball was not enlarged."""
-
-    def __init__(self, whole, screened):
-        super().__init__(whole)
-        self.status[:] = screened.in_L + 2 * (screened.in_R & ~screened.in_L)
-        self.n_L, self.n_R, self.slack = screened.n_L, screened.n_R, 0.0
-        if self.n_L + self.n_R:
-            self.problem, self._ids = whole.reduce_by(self.status)
-
-
-def check_grid(Cs):
-    """Return a strictly increasing array of positive C."""
-    Cs = check_vector(Cs, np.size(Cs), "Cs")
-    if Cs.size == 0:
-        raise ValueError("Cs must hold at least one value, got none")
-    if not Cs[0] > 0.0:
-        raise ValueError(f"Cs must be positive, found {Cs[0]:g}")
-    if (np.diff(Cs) <= 0.0).any():
-        raise ValueError("Cs must be strictly increasing")
-    return Cs

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from safescreen._checks import check_scalar
+from safescreen._checks import check_count, check_grid, check_scalar
 from safescreen.paths import Path
 from safescreen.rules import Screened
+from safescreen.solvers import solve_screened
 from safescreen.svm.balls import ball_1
 from safescreen.svm.dome import dome_test
-from safescreen.svm.paths import check_grid, solve_screened
 from safescreen.svm.references import as_reference, problem_of
 from safescreen.svm.totals import norm_of_ball, s_bounds, total_loss
 
@@ -94,23 +94,26 @@ def safe_screening_path(terms, Cs, loss=None, *, M=5, rtol=1e-6, tol=0.0, screen
     Path
         ``path_rates`` are the rates of the rules, 0 for the first and the last C. Solutions are in the order of C.
     """
-    Cs, prob = check_grid(Cs), problem_of(terms, loss)
+    Cs, prob, M = check_grid(Cs, "Cs"), problem_of(terms, loss), check_count(M, "M")
     if Cs.size < 2:
         raise ValueError(f"Cs must hold at least two values, got {Cs.size}")
-    if isinstance(M, bool) or not isinstance(M, int | np.integer) or M < 1:
-        raise ValueError(f"M must be a positive int, got {M!r}")
-    options = {"rtol": rtol, "tol": tol, "screening": screening, **options}
+
+    def solve(C, screened, start=None):
+        """Solve what is left for C."""
+        known = () if start is None else (start.x, start.alpha)
+        return solve_screened(prob, 1.0 / float(C), screened, *known, rtol=rtol, tol=tol, screening=screening, **options)
+
     nothing = Screened(np.zeros(len(prob), dtype=bool), np.zeros(len(prob), dtype=bool))
-    solutions, rates = [solve_screened(prob, Cs[0], nothing, **options)], [0.0]
-    last = solve_screened(prob, Cs[-1], nothing, as_reference(solutions[0]), **options)
+    solutions, rates = [solve(Cs[0], nothing)], [0.0]
+    last = solve(Cs[-1], nothing, solutions[0])
     between = Cs[1:-1]
     for group in (between[i : i + M] for i in range(0, between.size, M)):
         a = as_reference(solutions[-1])
         first = _rule(prob, a, as_reference(last), float(group[-1]))
-        far = solve_screened(prob, float(group[-1]), first, a, **options)
+        far = solve(group[-1], first, solutions[-1])
         screened = dome_test(terms, a, far, prob.loss)
         for C in group[:-1]:
-            solutions.append(solve_screened(prob, float(C), screened, as_reference(solutions[-1]), **options))
+            solutions.append(solve(C, screened, solutions[-1]))
             rates.append(screened.rate)
         solutions.append(far)
         rates.append(first.rate)

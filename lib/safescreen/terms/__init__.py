@@ -1,12 +1,12 @@
 """Families of loss terms: what a term is, and how all of them are summed without visiting each in d^2 operations."""
 
 from safescreen.terms.base import LossSums, Terms
+from safescreen.terms.intercept import add_intercept
 from safescreen.terms.kernel_samples import KernelSamples
 from safescreen.terms.pair_terms import Pairs, pull
 from safescreen.terms.products import ProductTriplets
 from safescreen.terms.quadruplets import Quadruplets
 from safescreen.terms.samples import Samples
-from safescreen.terms.sharded import ShardedTriplets
 from safescreen.terms.triplets import Triplets
 
 __all__ = [
@@ -16,8 +16,8 @@ __all__ = [
     "ProductTriplets",
     "Quadruplets",
     "Samples",
-    "ShardedTriplets",
     "Terms",
     "Triplets",
+    "add_intercept",
     "pull",
 ]

@@ -24,7 +24,7 @@ def margin_sums(terms, margins, errors, loss, alpha=None):
     """
     n, given = len(terms), alpha is not None
     alpha = check_vector(alpha, n, "alpha", low=0.0, high=loss.cap) if given else np.empty(n)
-    shape = (loss.smoothing, loss.gamma, loss.cap, loss.has_linear_region)
+    shape = (loss.smoothing, loss.width, loss.cap, loss.has_linear_region)
     total, fenchel, height, square = _sums(margins, errors, *levels(terms), *shape, alpha, given)
     adjoint, error = terms.weighted_sum(alpha)
     return LossSums(total, adjoint, error, upper(fenchel, n + 16), height, square)

@@ -1,9 +1,11 @@
 """What every family of loss terms offers, whatever a term is.
 
-Problems, spheres, rules, ranges and solvers see terms only through this interface.
+Problems, spheres, rules, ranges and solvers see terms only through this interface. What not every family can do is a named capability
+(:data:`CAPABILITIES`): a family lists its own in ``Terms.offers``, a rule, sphere or solver those it needs in ``needs``.
 """
 
 import copy
+import functools
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -13,7 +15,16 @@ from safescreen._checks import check_labels, check_mask, check_scalar, check_vec
 from safescreen.losses import SmoothedHinge
 from safescreen.rounding import gamma, upper
 
-__all__ = ["LossSums", "Terms", "check_signs", "check_weights"]
+__all__ = ["CAPABILITIES", "InnerProducts", "LossSums", "Terms", "check_signs", "check_weights", "needs"]
+
+CAPABILITIES = {
+    "singles": "single terms, a number for each",
+    "blocks": "terms in blocks that are screened whole",
+    "elements": "terms that can be written out singly",
+    "sweeps": "terms over the whole space, such as Samples",
+    "rows": "terms with coordinates",
+}
+"""What a family may offer beside sums over all its terms, and the words for it in errors."""
 
 CHUNK = 1 << 13
 """How many terms are looked at together by rules, so that temporary arrays stay in the processor's cache."""
@@ -46,11 +57,46 @@ class LossSums:
     alpha_square: float
 
 
+class InnerProducts:
+    """Inner products ``<a_t, x>`` of all terms with one x, a chunk at a time.
+
+    Parameters
+    ----------
+    chunk : callable
+        ``chunk(start, stop) -> (values, errors)`` of the terms ``start:stop``: as computed, and bounds of their rounding errors.
+    """
+
+    def __init__(self, chunk):
+        self.chunk = chunk
+
+    @classmethod
+    def of(cls, values, errors):
+        """Return those that are all at hand, as two arrays of shape (T,)."""
+        return cls(lambda start, stop: (values[start:stop], errors[start:stop]))
+
+
+def needs(*capabilities):
+    """Return a decorator for a function of a problem: it states, and checks, which capabilities its terms must offer."""
+
+    def declare(function):
+        @functools.wraps(function)
+        def checked(prob, *args, **options):
+            prob.terms.require(*capabilities, by=f"the {function.__name__} rule")
+            return function(prob, *args, **options)
+
+        checked.needs = capabilities
+        return checked
+
+    return declare
+
+
 class Terms(ABC):
     """A finite family of elements a_t of a Euclidean space, one a loss term.
 
     Attributes
     ----------
+    offers : frozenset of str
+        Which of :data:`CAPABILITIES` the family has.
     cone : Cone
         The cone the solution of a problem with these terms lives in.
     threshold : float or array of shape (T,)
@@ -65,8 +111,20 @@ class Terms(ABC):
     cone = None
     threshold = 1.0
     weights = None
-    explicit = True
-    """Whether each term can be screened on its own (False: whole blocks only, through ``screen_blocks``)."""
+    offers = frozenset({"singles"})
+    stored = 0
+    """How many numbers a sweep over all terms reads; 0 where it is not a pass over rows."""
+
+    @property
+    def explicit(self):
+        """Whether each term can be screened on its own; otherwise whole blocks are."""
+        return "singles" in self.offers
+
+    def require(self, *capabilities, by):
+        """Raise a TypeError that says what `by` needs and these terms do not offer."""
+        for name in capabilities:
+            if name not in self.offers:
+                raise TypeError(f"{by} needs {CAPABILITIES[name]}, which {type(self).__name__} do not offer")
 
     @abstractmethod
     def __len__(self):
@@ -79,11 +137,7 @@ class Terms(ABC):
 
     @abstractmethod
     def inner_products(self, x):
-        """Return an object with ``chunk(start, stop) -> (values, errors)``.
-
-        ``values[t]`` is ``<a_t, x>`` as computed, ``errors[t]`` bounds its rounding error. What is shared by all terms (one
-        distance a pair, say) is computed once, here.
-        """
+        """Return the :class:`InnerProducts` with x; what is shared by all terms (one distance a pair, say) is computed once, here."""
 
     @abstractmethod
     def loss_sums(self, x, loss, alpha=None):
@@ -155,6 +209,17 @@ class Terms(ABC):
         for start in range(0, len(self), CHUNK):
             yield start, min(start + CHUNK, len(self))
 
+    def regions(self, loss):
+        """Yield ``(start, stop, low, high)`` over all terms: below `low` a margin costs linearly, above `high` nothing.
+
+        Both are arrays of length 1 or of the chunk. For a loss without a linear region `low` is `high`, and whoever asks drops what lies
+        below.
+        """
+        width = loss.width if loss.has_linear_region else 0.0
+        for start, stop in self.chunks():
+            high = np.atleast_1d(np.asarray(self.thresholds(start, stop), dtype=float))
+            yield start, stop, high - width, high
+
     def with_threshold(self, threshold):
         """Return the same terms with other thresholds, a number or an array of shape (T,)."""
         part = copy.copy(self)
@@ -180,6 +245,32 @@ class Terms(ABC):
             return float(np.sum((self.weights * (tau - 0.5 * loss.smoothing))[in_L]))
         height = float(tau) * n if np.ndim(tau) == 0 else float(np.sum(tau[in_L]))
         return height - 0.5 * loss.smoothing * n
+
+    # ------------------------------------------------------------------ what only some families can do
+
+    def screen_blocks(self, ball, loss):
+        """Screen whole blocks with a ball ("blocks"); return a :class:`~safescreen.terms.products.BlockScreening`."""
+        self.require("blocks", by="screening in blocks")
+
+    def elements(self, numbers):
+        """Return ``(a, errors)``: the terms of those numbers written out, one a row, and bounds of their errors ("elements")."""
+        self.require("elements", by="writing terms out")
+
+    def sweep(self, alpha, H, lam, loss, tolerance, epochs, state, shrinking=True):
+        """Improve a dual point coordinate by coordinate ("sweeps"); return ``(H, spread, n_sweeps, state)``."""
+        self.require("sweeps", by="coordinate descent")
+
+    def gram(self, numbers):
+        """Return the inner products of the terms of those numbers with each other, shape (B, B) ("sweeps")."""
+        self.require("sweeps", by="a system of inner products")
+
+    def gram_operator(self, numbers):
+        """Return the function ``v -> G v`` for that matrix G ("sweeps")."""
+        return self.gram(numbers).__matmul__
+
+    def rows(self, numbers):
+        """Return the terms of those numbers as rows, shape (B, d), dense or CSR as the data are ("rows")."""
+        self.require("rows", by="a system in coordinates")
 
     def _check_keep(self, keep):
         return check_mask(keep, len(self), "keep")

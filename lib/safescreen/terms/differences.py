@@ -9,7 +9,7 @@ from safescreen._checks import check_vector
 from safescreen.cones import NonNegativeCone, PSDCone
 from safescreen.rounding import gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
-from safescreen.terms.base import LossSums, Terms
+from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import number_pairs
 from safescreen.terms.pairs import PairTable, Points
 
@@ -27,6 +27,8 @@ class PairDifferences(Terms):
     Rounding: every inner product comes with a bound of its error, proportional to ``||x||`` and to the scale of the two pairs,
     see :class:`safescreen.terms.pairs.PairTable`; points are centred first, which changes no difference by more than that.
     """
+
+    offers = frozenset({"singles", "elements"})
 
     def _build(self, X, same_index, other_index, *, diagonal, weights):
         """Set up from two arrays of pairs, shape (T, 2), one row a term."""
@@ -74,7 +76,16 @@ class PairDifferences(Terms):
 
     def inner_products(self, x):
         """Return the pair values of x, from which chunks of margins are one subtraction a term."""
-        return PairProducts(self, x)
+        values = self._pair_values(x)
+        bounds = [table.errors(x) for table in (self._same_pairs, self._other_pairs)]
+
+        def chunk(start, stop):
+            same, other = self._same[start:stop], self._other[start:stop]
+            found = np.empty(same.size), np.empty(same.size)
+            kernels.chunk_products(same, other, *values, *bounds, *found)
+            return found
+
+        return InnerProducts(chunk)
 
     def loss_sums(self, x, loss, alpha=None):
         """Return sums over all terms; O(n d^2 + pairs d + T), no array of length T."""
@@ -84,7 +95,7 @@ class PairDifferences(Terms):
         # a margin's error, the rounding of a feasible x included (terms of scale g move by at most g times ||dx||)
         x_norm, scale = norm_upper(x), self._same_pairs.largest + self._other_pairs.largest
         relative = gamma(34 * self._points.d + 10) * x_norm
-        reach = loss.gamma if loss.has_linear_region else farthest + x_norm * scale  # of slacks where the loss is quadratic
+        reach = loss.width if loss.has_linear_region else farthest + x_norm * scale  # of slacks where the loss is quadratic
         delta = relative * scale + gamma(8) * (reach + farthest)
         arrays = (self._same, self._other, same_values, other_values, tau, int(tau.size > 1), loss.smoothing, loss.cap)
         fenchel = upper(self._total_weight * _conjugate_slack(delta, loss), 8)
@@ -190,22 +201,6 @@ class PairDifferences(Terms):
             length += len(self._same_pairs) + len(self._other_pairs)
         scale = np.dot(same_weights, self._same_pairs.scales) + np.dot(other_weights, self._other_pairs.scales)
         return upper(gamma(length) * float(scale), len(self._same_pairs) + len(self._other_pairs) + 4)
-
-
-class PairProducts:
-    """Margins ``<a_t, x>`` at one x, a chunk at a time."""
-
-    def __init__(self, terms, x):
-        self._terms = terms
-        self._values = terms._pair_values(x)
-        self._errors = [table.errors(x) for table in (terms._same_pairs, terms._other_pairs)]
-
-    def chunk(self, start, stop):
-        """Return ``(values, errors)`` of terms ``start:stop``."""
-        same, other = self._terms._same[start:stop], self._terms._other[start:stop]
-        values, errors = np.empty(same.size), np.empty(same.size)
-        kernels.chunk_products(same, other, *self._values, *self._errors, values, errors)
-        return values, errors
 
 
 def _compact_points(points, *tables):

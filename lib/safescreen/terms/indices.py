@@ -2,7 +2,7 @@
 
 import numpy as np
 
-__all__ = ["check_different", "check_index", "find_contradiction", "number_pairs", "pair_codes"]
+__all__ = ["check_different", "check_index", "number_pairs", "pair_codes"]
 
 
 def check_index(index, n, columns, name="index", *, what=None):
@@ -38,22 +38,6 @@ def pair_codes(pairs, n):
     """Return a number for each row of `pairs`, the same for (i, j) and (j, i)."""
     low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
     return low.astype(np.int64) * n + high
-
-
-def find_contradiction(terms):
-    """Return the numbers of two terms that are each other's negative, or None; pairs may be given in either order."""
-    codes = [pair_codes(table.pairs, terms._points.n) for table in (terms._same_pairs, terms._other_pairs)]
-    both = np.intersect1d(*codes)
-    if both.size < 2:
-        return None
-    inside = [np.isin(code, both)[ids] for code, ids in zip(codes, (terms._same, terms._other), strict=True)]
-    rows = np.flatnonzero(inside[0] & inside[1])
-    same, other = (np.searchsorted(both, code[ids[rows]]) for code, ids in zip(codes, (terms._same, terms._other), strict=True))
-    code = np.minimum(same, other) * np.int64(both.size) + np.maximum(same, other)
-    order = np.lexsort((same < other, code))
-    code, sense = code[order], (same < other)[order]
-    bad = np.flatnonzero((code[1:] == code[:-1]) & (sense[1:] != sense[:-1]))
-    return tuple(int(rows[order[k]]) for k in (bad[0] + 1, bad[0])) if bad.size else None
 
 
 def number_pairs(rows, n):

@@ -9,7 +9,7 @@ from safescreen.rounding import UNIT, upper
 from safescreen.terms._gram_kernels import sweep_gram
 from safescreen.terms._kernel_matrices import LARGEST_ERROR, check_kernel_matrix, default_error, kernel_matrix
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms.base import Terms, check_signs, check_weights
+from safescreen.terms.base import InnerProducts, Terms, check_signs, check_weights
 
 __all__ = ["KernelSamples"]
 
@@ -53,6 +53,8 @@ class KernelSamples(Terms):
     >>> problem.lam_max()
     8.0
     """
+
+    offers = frozenset({"singles", "sweeps"})
 
     def __init__(self, K, y, *, weights=None, relative_error=None):
         if sparse.issparse(K):
@@ -133,7 +135,7 @@ class KernelSamples(Terms):
 
     def inner_products(self, x):
         """Return all margins at once; chunks are slices."""
-        return KernelProducts(*self._margins(x))
+        return InnerProducts.of(*self._margins(x))
 
     def loss_sums(self, x, loss, alpha=None):
         """Return sums over all samples; the margins are at hand, the adjoint is one sum."""
@@ -165,10 +167,6 @@ class KernelSamples(Terms):
         part._set(self.cone, ids, threshold, None if self.weights is None else self.weights[keep])
         return part
 
-    def rows(self, numbers):
-        """Return None: single samples have no coordinates."""
-        return None
-
     def gram(self, numbers):
         """Return the inner products of the samples of those numbers, shape (B, B)."""
         where = self._where(numbers)
@@ -177,16 +175,6 @@ class KernelSamples(Terms):
         block *= signs
         block *= signs[:, None]
         return block
-
-    def columns(self, numbers):
-        """Return the inner products of all samples with those of these numbers, shape (n, B)."""
-        where, signs = self._where(numbers), self.cone.signs
-        rows = self.cone.K[where]
-        if self._ids is not None:
-            rows, signs = rows[:, self._ids], signs[self._ids]
-        rows *= signs
-        rows *= self.cone.signs[where, None]
-        return rows.T
 
     def gram_operator(self, numbers):
         """Return the function ``v -> Q_BB v`` for the samples of those numbers; nothing of size B^2 is stored."""
@@ -210,14 +198,3 @@ class KernelSamples(Terms):
     def _where(self, numbers):
         numbers = np.asarray(numbers, dtype=np.intp)
         return numbers if self._ids is None else self._ids[numbers]
-
-
-class KernelProducts:
-    """Margins ``<z_i, x>`` of samples at one x."""
-
-    def __init__(self, values, errors):
-        self._values, self._errors = values, errors
-
-    def chunk(self, start, stop):
-        """Return ``(values, errors)`` of samples ``start:stop``."""
-        return self._values[start:stop], self._errors[start:stop]

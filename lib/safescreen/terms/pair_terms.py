@@ -6,7 +6,7 @@ from safescreen._checks import check_points, check_scalar
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms.base import check_weights
 from safescreen.terms.differences import PairDifferences
-from safescreen.terms.indices import check_different, check_index, number_pairs, pair_codes
+from safescreen.terms.indices import check_different, check_index, number_pairs
 from safescreen.terms.pairs import PairTable, Points
 
 __all__ = ["Pairs", "pull"]
@@ -36,7 +36,7 @@ class Pairs(PairDifferences):
     Raises
     ------
     ValueError
-        No pairs, an index out of range, a point paired with itself, a pair in both lists, or a negative threshold.
+        No pairs, an index out of range, a point paired with itself, or a negative threshold.
 
     Notes
     -----
@@ -62,9 +62,6 @@ class Pairs(PairDifferences):
         D, S = (len(rows) for rows in lists)
         if D + S == 0:
             raise ValueError("similar and dissimilar must hold at least one pair, got none")
-        both = np.intersect1d(*(pair_codes(rows, len(X)) for rows in lists))
-        if both.size:
-            raise ValueError(f"similar and dissimilar must not share a pair, found {divmod(int(both[0]), len(X))} in both")
         points, numbers = Points(X, diagonal=bool(diagonal)), np.zeros((2, D + S), dtype=np.int32)
         zero = np.full((1, 2), np.argmin(points.norms))  # one point twice, in front of either table
         tables = []

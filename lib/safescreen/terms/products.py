@@ -10,7 +10,7 @@ from safescreen.rounding import gamma, norm_upper, upper
 from safescreen.terms import _product_kernels as kernels
 from safescreen.terms import _product_screening as screening
 from safescreen.terms._triplet_kernels import fill_products
-from safescreen.terms.base import LossSums, Terms
+from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.pairs import PairTable, Points
 from safescreen.terms.triplets import Triplets, labelled_lists
@@ -57,7 +57,7 @@ class ProductTriplets(Terms):
     [3.0, 4.0]
     """
 
-    explicit = False
+    offers = frozenset({"blocks"})
 
     def __init__(self, X, y, k=None, *, diagonal=False):
         X = check_points(X)
@@ -103,12 +103,12 @@ class ProductTriplets(Terms):
 
     def loss_sums(self, x, loss, alpha=None):
         """Return sums over all triplets; O(pairs (d + log n) + n d^2), with `alpha` given O(T) more."""
-        errors = self._margin_errors(x, loss.gamma)
+        errors = self._margin_errors(x, loss.smoothing)
         if alpha is not None:
             return self._sums_of(x, loss, alpha, errors)
-        near = 2.0 * errors if loss.gamma == 0.0 else np.zeros_like(errors)
-        adjoint, error, sums = self._run(x, loss.gamma, near)
-        fenchel = sums[3] if loss.gamma == 0.0 else self._conjugate_slack(errors, loss.gamma)
+        near = 2.0 * errors if loss.smoothing == 0.0 else np.zeros_like(errors)
+        adjoint, error, sums = self._run(x, loss.smoothing, near)
+        fenchel = sums[3] if loss.smoothing == 0.0 else self._conjugate_slack(errors, loss.smoothing)
         alpha_sum = float(self.threshold) * sums[1]
         return LossSums(sums[0], adjoint, error, upper(fenchel, self._length), alpha_sum, sums[2])
 
@@ -180,7 +180,7 @@ class ProductTriplets(Terms):
         counts = np.zeros((self._bounds.size - 1, 2), dtype=np.int64)
         relative = upper(gamma(2 * p.d + 10) * norm_upper(center), 4)
         tau = float(self.threshold)
-        limits = np.nextafter(tau - loss.gamma, -np.inf), tau
+        limits = np.nextafter(tau - loss.smoothing, -np.inf), tau
         run = screening.screen if self._serial else screening.parallel_screen
         args = self._bounds, radius, relative, *limits, p.diagonal, *outs, *weights, counts
         run(*self._factors(center), p.norms, *self._arrays, *args)
@@ -235,7 +235,15 @@ class ProductTriplets(Terms):
 
     def inner_products(self, x):
         """Return the pair values of x, from which chunks of margins are one subtraction a triplet; O(pairs d)."""
-        return ProductInnerProducts(self, x)
+        values, p = self._pair_values(x), self._points
+        relative = upper(gamma(2 * p.d + 10) * norm_upper(x), 4)
+
+        def chunk(start, stop):
+            found, first = (np.empty(stop - start), np.empty(stop - start)), int(np.searchsorted(self._offsets, start, side="right")) - 1
+            kernels.chunk_products(*self._arrays, self._offsets, p.norms, *values, relative, first, start, *found)
+            return found
+
+        return InnerProducts(chunk)
 
     def weighted_sum(self, weights):
         """Return ``(sum_t weights_t H_t, error bound)``; O(T + pairs d + n d^2)."""
@@ -252,11 +260,11 @@ class ProductTriplets(Terms):
         sums = np.zeros(6)
         tau = float(self.threshold)
         lists = self._lists.same_ptr, self._lists.other_ptr, self._offsets
-        kernels.product_fenchel(*lists, *self._pair_values(x), tau, loss.gamma, alpha, 2.0 * errors, sums)
+        kernels.product_fenchel(*lists, *self._pair_values(x), tau, loss.smoothing, alpha, 2.0 * errors, sums)
         adjoint, error = self.weighted_sum(alpha)
         fenchel = float(np.sum(self._p * self._q * errors))
-        if loss.gamma > 0.0:
-            fenchel = self._conjugate_slack(errors, loss.gamma)
+        if loss.smoothing > 0.0:
+            fenchel = self._conjugate_slack(errors, loss.smoothing)
         fenchel = upper(fenchel + float(sums[3] + sums[4] + gamma(16) * sums[5]), len(self) + self._length)
         return LossSums(float(sums[0]), adjoint, error, fenchel, tau * float(sums[1]), float(sums[2]))
 
@@ -368,23 +376,6 @@ class BlockScreening(NamedTuple):
     error: float
     n_L: int
     n_R: int
-
-
-class ProductInnerProducts:
-    """Margins ``<H_t, x>`` of triplets at one x, a chunk at a time."""
-
-    def __init__(self, triplets, x):
-        self._triplets = triplets
-        self._values = triplets._pair_values(x)
-        self._relative = upper(gamma(2 * triplets._points.d + 10) * norm_upper(x), 4)
-
-    def chunk(self, start, stop):
-        """Return ``(values, errors)`` of triplets ``start:stop``."""
-        values, errors = np.empty(stop - start), np.empty(stop - start)
-        t = self._triplets
-        args = *t._arrays, t._offsets, t._points.norms, *self._values, self._relative
-        kernels.chunk_products(*args, int(np.searchsorted(t._offsets, start, side="right")) - 1, start, values, errors)
-        return values, errors
 
 
 def _add(parts):

@@ -5,7 +5,7 @@ import numpy as np
 from safescreen._checks import check_points
 from safescreen.terms.base import check_weights
 from safescreen.terms.differences import PairDifferences
-from safescreen.terms.indices import check_different, check_index, find_contradiction, pair_codes
+from safescreen.terms.indices import check_different, check_index, pair_codes
 
 __all__ = ["Quadruplets"]
 
@@ -31,8 +31,7 @@ class Quadruplets(PairDifferences):
     Raises
     ------
     ValueError
-        No quadruplets, an index out of range, a point paired with itself, a pair compared with itself, or two quadruplets that ask for
-        the opposite of each other.
+        No quadruplets, an index out of range, a point paired with itself, or a pair compared with itself.
 
     Notes
     -----
@@ -54,10 +53,6 @@ class Quadruplets(PairDifferences):
         if bad.size:
             raise ValueError(f"index must compare different pairs, row {bad[0]} is {index[bad[0]].tolist()}")
         self._build(X, index[:, :2], index[:, 2:], diagonal=diagonal, weights=weights)
-        bad = find_contradiction(self)
-        if bad:
-            first, second = (tuple(index[t].tolist()) for t in bad)
-            raise ValueError(f"index must not hold contradictory quadruplets, found {first} and {second}")
 
     @property
     def index(self):

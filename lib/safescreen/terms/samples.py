@@ -8,7 +8,7 @@ from safescreen.cones import FreeSpace
 from safescreen.rounding import gamma, norm_upper, upper
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms._sample_kernels import sweep_dense, sweep_sparse
-from safescreen.terms.base import Terms, check_signs, check_weights
+from safescreen.terms.base import InnerProducts, Terms, check_signs, check_weights
 
 __all__ = ["Samples"]
 
@@ -35,6 +35,8 @@ class Samples(Terms):
     >>> samples.margins(np.array([1.0, 1.0])).tolist()
     [1.0, -2.0]
     """
+
+    offers = frozenset({"singles", "elements", "sweeps", "rows"})
 
     def __init__(self, X, y, *, weights=None):
         X = check_points(X, allow_sparse=True)
@@ -78,7 +80,7 @@ class Samples(Terms):
 
     def inner_products(self, x):
         """Return all margins at once; chunks are slices."""
-        return SampleProducts(self, x)
+        return InnerProducts.of(*self._margins(x))
 
     def margins(self, x):
         """Return ``<z_i, x>`` for every sample, shape (n,)."""
@@ -86,9 +88,12 @@ class Samples(Terms):
 
     def loss_sums(self, x, loss, alpha=None):
         """Return sums over all samples; one product with the data and one with its transpose."""
-        margins = np.asarray(self._Z @ x)
-        errors = upper(gamma(self._length()) * norm_upper(x), 4) * self.norms
-        return margin_sums(self, margins, errors, loss, alpha)
+        return margin_sums(self, *self._margins(x), loss, alpha)
+
+    def _margins(self, x):
+        """Return margins, and bounds of their errors."""
+        relative = gamma(self._Z.shape[1] + 4)
+        return np.asarray(self._Z @ x), self.norms * upper(relative * norm_upper(x), 4) + 1e-300
 
     def weighted_sum(self, weights):
         """Return ``(sum_i w_i weights_i z_i, error bound)``."""
@@ -154,18 +159,3 @@ class Samples(Terms):
         threshold = self.threshold[keep] if np.ndim(self.threshold) else self.threshold
         part._set(self._Z[keep], self.norms[keep], threshold, None if self.weights is None else self.weights[keep])
         return part
-
-    def _length(self):
-        return self._Z.shape[1] + 4
-
-
-class SampleProducts:
-    """Margins ``<z_i, x>`` of samples at one x."""
-
-    def __init__(self, samples, x):
-        self._values = np.asarray(samples._Z @ x)
-        self._errors = samples.norms * upper(gamma(samples._length()) * norm_upper(x), 4) + 1e-300
-
-    def chunk(self, start, stop):
-        """Return ``(values, errors)`` of samples ``start:stop``."""
-        return self._values[start:stop], self._errors[start:stop]

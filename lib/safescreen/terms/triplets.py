@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from safescreen._checks import check_labels, check_points
+from safescreen._checks import check_count, check_labels, check_points
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms.base import check_weights
 from safescreen.terms.differences import PairDifferences
-from safescreen.terms.indices import check_different, check_index, find_contradiction
+from safescreen.terms.indices import check_different, check_index
 from safescreen.terms.neighbors import anchor_lists
 from safescreen.terms.pairs import PairTable, Points
 
@@ -32,12 +32,12 @@ class Triplets(PairDifferences):
     Raises
     ------
     ValueError
-        No triplets, an index out of range, a point paired with itself, or the contradictory triplets (i, j, l) and (i, l, j).
+        No triplets, an index out of range, or a point paired with itself.
 
     Notes
     -----
-    Memory, cost and rounding as in :class:`safescreen.terms.differences.PairDifferences`: 16 bytes a triplet, O(n d^2 + pairs d + T)
-    a pass.
+    Triplets that repeat or contradict each other, as people's judgements do, are summed as they are. Memory, cost and rounding as in
+    :class:`safescreen.terms.differences.PairDifferences`: 16 bytes a triplet, O(n d^2 + pairs d + T) a pass.
 
     Examples
     --------
@@ -53,10 +53,6 @@ class Triplets(PairDifferences):
         check_different(index, COLUMNS, ((0, 1), (0, 2), (1, 2)))
         weights = check_weights(weights, len(index))
         self._build(X, index[:, :2], index[:, ::2], diagonal=diagonal, weights=weights)
-        bad = find_contradiction(self)
-        if bad:
-            first, second = (tuple(index[t].tolist()) for t in bad)
-            raise ValueError(f"index must not hold contradictory triplets, found {first} and {second}")
 
     @classmethod
     def from_labels(cls, X, y, k=None, *, diagonal=False, weights=None):
@@ -104,12 +100,7 @@ class Triplets(PairDifferences):
 def labelled_lists(X, y, k):
     """Return the checked :class:`AnchorLists` of labelled points; ValueError if they make no triplet."""
     y = check_labels(y, X.shape[0])
-    if k is not None:
-        if isinstance(k, bool) or not isinstance(k, int | np.integer):
-            raise TypeError(f"k must be a positive int or None, got {type(k).__name__}")
-        if k < 1:
-            raise ValueError(f"k must be a positive int or None, got {k}")
-    lists = anchor_lists(X, y, k)
+    lists = anchor_lists(X, y, check_count(k, "k", optional=True))
     if lists.n_triplets == 0:
         raise ValueError("y must have a class with at least two points to make triplets, found only singletons")
     return lists

@@ -5,6 +5,8 @@ A shard is a family of triplets of its own. The module is imported by the worker
 
 import numpy as np
 
+from safescreen.problem import Problem
+from safescreen.rules import sphere
 from safescreen.terms.indices import number_pairs
 from safescreen.terms.pairs import PairTable, Points
 from safescreen.terms.products import ProductTriplets
@@ -80,9 +82,6 @@ def screen(shard, ball, loss):
     if not terms.explicit:
         remaining, *found = terms.screen_blocks(ball, loss)
         return Shard(remaining), *found
-    from safescreen.problem import Problem  # they stand above the terms
-    from safescreen.rules import sphere
-
     found = sphere(Problem(terms, loss), ball)
     if found.n_L + found.n_R < max(1.0, SHRINK * len(terms)):
         return shard, terms.cone.zeros(), 0.0, 0, 0

@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from safescreen._checks import check_mask, check_points, check_scalar, check_vector
-from safescreen._cluster import check_client
+from safescreen._checks import check_count, check_mask, check_points, check_scalar, check_vector
+from safescreen.cluster import _shards
+from safescreen.cluster.workers import check_client
 from safescreen.cones import NonNegativeCone, PSDCone
 from safescreen.rounding import gamma, upper
-from safescreen.terms import _shards
-from safescreen.terms.base import LossSums, Terms
+from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import check_different, check_index
 from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.products import EXPLICIT_LIMIT, BlockScreening
@@ -72,13 +72,12 @@ class ShardedTriplets(Terms):
     (<2 triplets in 2 shards, of 3 points in 2 dimensions, full metric>, [3.0, 4.0])
     """
 
-    explicit = False
+    offers = frozenset({"blocks"})
 
     def __init__(self, client, X, index, n_shards=None, *, diagonal=False):
         client, X = check_client(client), check_points(X)
         index = check_index(index, X.shape[0], COLUMNS, what="triplet")
         check_different(index, COLUMNS, ((0, 1), (0, 2), (1, 2)))
-        _check_consistent(index)
         bounds = np.linspace(0, len(index), _number(n_shards, len(index), len(index)) + 1).astype(np.int64)
         parts = [np.array(index[a:b], dtype=np.int32) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
         self._start(client, X, bool(diagonal), _shards.from_index, parts)
@@ -219,7 +218,7 @@ class ShardedTriplets(Terms):
 
     def inner_products(self, x):
         """Return all inner products with x, from which chunks are taken; 16 bytes a triplet come back."""
-        return GatheredProducts(*self._gathered(_shards.inner_products, np.empty((2, 0)), axis=1, x=x))
+        return InnerProducts.of(*self._gathered(_shards.inner_products, np.empty((2, 0)), axis=1, x=x))
 
     def select(self, keep):
         """Return the triplets of the mask `keep`; it is sent."""
@@ -265,17 +264,6 @@ class ShardedTriplets(Terms):
         return twin
 
 
-class GatheredProducts:
-    """Inner products of all triplets with one x, and bounds of their errors."""
-
-    def __init__(self, values, errors):
-        self._values, self._errors = values, errors
-
-    def chunk(self, start, stop):
-        """Return ``(values, errors)`` of triplets ``start:stop``."""
-        return self._values[start:stop], self._errors[start:stop]
-
-
 def _data_in_recipes():
     """Return a context without warnings of data in what is submitted: it is there on purpose, to compute lost shards again."""
     import dask
@@ -305,28 +293,11 @@ def _add_elements(parts, cone):
     return total, upper(error + gamma(len(parts)) * size, len(parts) + 4)
 
 
-def _check_consistent(index):
-    """Raise a ValueError if (i, j, l) and (i, l, j) are both there; O(T log T)."""
-    anchor, same, other = index.T
-    low, high, turned = np.minimum(same, other), np.maximum(same, other), same > other
-    order = np.lexsort((turned, high, low, anchor))
-    equal = np.ones(max(len(index) - 1, 0), dtype=np.bool_)
-    for column in (anchor, low, high):
-        equal &= column[order[1:]] == column[order[:-1]]
-    bad = np.flatnonzero(equal & (turned[order[1:]] != turned[order[:-1]]))
-    if bad.size:
-        found = sorted(order[bad[0] : bad[0] + 2])
-        first, second = (tuple(int(v) for v in index[t]) for t in found)
-        raise ValueError(f"index must not hold contradictory triplets, found {first} and {second}")
-
-
 def _number(n_shards, n_triplets, most):
     """Return the number of shards: what is asked for, or one that depends on the triplets alone; at most `most`."""
     if n_shards is None:
         n_shards = max(SHARDS, math.ceil(n_triplets / SHARD_SIZE))
-    elif isinstance(n_shards, bool) or not isinstance(n_shards, int | np.integer) or n_shards < 1:
-        raise ValueError(f"n_shards must be a positive int, got {n_shards!r}")
-    return min(int(n_shards), most)
+    return min(check_count(n_shards, "n_shards"), most)
 
 
 def _rows(lists, start, stop):

@@ -26,14 +26,12 @@ def stamp():
     Returns
     -------
     dict
-        ``python`` (major.minor), ``safescreen`` and ``source`` (hash of the sources) have to agree, the versions of numpy, scipy and
+        ``python`` (major.minor) and ``source`` (hash of the sources of safescreen) have to agree, the versions of numpy, scipy and
         numba should: other ones compute the same up to rounding.
     """
     versions = {name: metadata.version(name) for name in NUMERICAL}
     python = ".".join(platform.python_version_tuple()[:2])
-    from safescreen import __version__
-
-    return {"python": python, "safescreen": __version__, "source": source_hash()[:12], **versions}
+    return {"python": python, "source": source_hash()[:12], **versions}
 
 
 def check_client(client):
@@ -70,7 +68,7 @@ def check_workers(client):
     for address, there in sorted(answers.items()):
         if isinstance(there, Exception):
             found = f"cannot import it ({there})"
-            raise ClusterError(f"worker {address} needs safescreen {here['safescreen']} as it is here, and {found}")
+            raise ClusterError(f"worker {address} needs safescreen as it is here, and {found}")
         different = [name for name in here if there[name] != here[name]]
         found = ", ".join(f"{name} {there[name]} (here {here[name]})" for name in different)
         if set(different) - set(NUMERICAL):

@@ -1,0 +1,88 @@
+"""Solve what a reduction leaves, and judge the result on the whole problem."""
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+
+from safescreen.solvers.reduction import reference
+from safescreen.solvers.settings import Limits
+from safescreen.solvers.solution import PackedMasks, Solution
+from safescreen.spheres import reference_accuracy
+
+__all__ = ["ConvergenceWarning", "run", "warn_if_not_converged"]
+
+ROUNDS = 12
+"""How often more accuracy is asked of the reduced problem where screened terms cost something at its solution."""
+
+
+class ConvergenceWarning(UserWarning):
+    """The gap did not reach the tolerance."""
+
+
+def run(reduction, state, settings, method):
+    """Solve what a reduction leaves.
+
+    Parameters
+    ----------
+    reduction : Reduction
+    state : Descent
+        Where to start, and for which lam.
+    settings : Settings
+    method : Method
+
+    Returns
+    -------
+    Solution, (Problem, LossSums)
+        A problem and its sums at the solution, the reference of a neighbouring lam: evaluated there for any lam they give what the
+        whole problem would.
+    """
+    limits, whole, lam = settings.limits, reduction.whole, state.lam
+
+    def screen(evaluation):
+        """Screen at an evaluated point; return whether the problem that is left has changed."""
+        reduction.tried = evaluation.gap
+        return reduction.screen(settings.tests, reference(evaluation), limits.enlargement(evaluation))
+
+    target = limits
+    for _ in range(ROUNDS):
+        reached = method.run(reduction, state, replace(settings, limits=target), screen if settings.tests else None)
+        evaluation, eps = state.evaluation, reference_accuracy(state.evaluation)
+        if eps < reduction.enlargement:  # every screened term is in its region at x: nothing is left out
+            sums = reduction.problem, evaluation.sums
+            break
+        found = whole.terms.loss_sums(state.x, whole.loss) if state.alpha is None else state.alpha.hinge_sums(whole.terms, state.x)
+        sums, evaluation = (whole, found), whole.assemble(found, state.x, lam)
+        if not reached or state.stopped or limits.reached(evaluation):
+            break
+        # screened terms cost something at x: ask for more accuracy of the reduced problem
+        target = Limits(0.1 * target.tol, 0.1 * target.rtol, limits.max_iter)
+    loss = evaluation.primal - 0.5 * lam * whole.cone.inner(state.x, state.x)  # linear parts of screened terms included
+    if whole.linear is not None:
+        loss += whole.cone.inner(whole.linear, state.x)
+    solution = Solution(
+        x=state.x,
+        lam=lam,
+        gap=evaluation.gap,
+        primal=evaluation.primal,
+        loss=loss,
+        n_iter=state.n_iter,
+        converged=bool(limits.reached(evaluation)),
+        history=state.history,
+        n_L=reduction.n_L,
+        n_R=reduction.n_R,
+        eps=float(np.fmin(reference_accuracy(evaluation), eps)),
+        step=state.step,
+        problem=whole,
+        packed=PackedMasks(reduction.status) if settings.keep_masks and reduction.explicit else None,
+        dual_point=state.alpha,
+    )
+    return solution, sums
+
+
+def warn_if_not_converged(solution, limits, stacklevel=3):
+    """Warn with the gap reached."""
+    if not solution.converged:
+        goal = limits.goal(solution.primal)
+        text = f"lam = {solution.lam:g}: duality gap {solution.gap:.3g} after {solution.n_iter} iterations, asked for {goal:.3g}"
+        warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel)
