@@ -1,0 +1,83 @@
+"""The fixture that times, and the table of ratios: each group's reference and how many times faster the others are, of one run."""
+
+import gc
+
+import numba
+import pytest
+from threadpoolctl import threadpool_limits
+
+
+def pytest_addoption(parser):
+    """Add the size of the cases."""
+    parser.addoption("--small", action="store_true", help="small parts of the data, one round: to see that it works, no numbers to quote")
+
+
+@pytest.fixture(scope="session")
+def small(request):
+    """Whether cases are small: asked for, or nothing is timed."""
+    return request.config.getoption("--small") or not request.config.getoption("--benchmark-enable")
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Compute on one thread, whatever the environment says."""
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)
+    with threadpool_limits(1):
+        yield
+    numba.set_num_threads(before)
+
+
+@pytest.fixture
+def timed(benchmark, small):
+    """Return ``timed(group, method, work, warm)``: compile with `warm`, time `work` in some rounds, return its result.
+
+    The method called `reference` is the one of its group that others are compared with, by seconds or by what `ratio_of` names
+    among the facts.
+    """
+
+    def run(group, method, work, warm, *, reference, rounds=3, ratio_of=None):
+        benchmark.group = group
+        benchmark.extra_info.update(method=method, reference=method == reference, ratio_of=ratio_of)
+        warm()
+        return benchmark.pedantic(work, setup=_collect, rounds=1 if small else rounds)
+
+    run.facts = benchmark.extra_info
+    return run
+
+
+def _collect():
+    gc.collect()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_terminal_summary(terminalreporter, config):
+    """Print a table for each group."""
+    groups = {}
+    for found in config._benchmarksession.benchmarks:
+        if not found.has_error and "method" in found.extra_info:
+            groups.setdefault(found.group, []).append(found)
+    for group, members in groups.items():
+        terminalreporter.section(group, sep="-")
+        for row in table(members):
+            terminalreporter.write_line(row.rstrip())
+
+
+def table(members):
+    """Yield the lines of a group: method, median and least seconds, reference/this, and the facts noted with it."""
+    columns = [*dict.fromkeys(key for m in members for key in m.extra_info if key not in ("method", "reference", "ratio_of"))]
+    first = next((m for m in members if m.extra_info["reference"]), None)
+    yield _row(["method", "seconds", "least", "ref/this", *columns])
+    for m in members:
+        ratio = _compared(first) / _compared(m) if first and _compared(m) else None
+        facts = [m.extra_info.get(key) for key in columns]
+        yield _row([m.extra_info["method"] + " (ref)" * (m is first), m.stats.median, m.stats.min, ratio, *facts])
+
+
+def _compared(found):
+    return found.extra_info.get(found.extra_info["ratio_of"], found.stats.median)
+
+
+def _row(cells):
+    texts = ["" if cell is None else f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in cells]
+    return f"  {texts[0]:20}" + "".join(f" {text:>{max(9, len(text))}}" for text in texts[1:])
