@@ -2,13 +2,7 @@
 
 import pytest
 
-from safescreen_book.formulas import converter
-
-
-@pytest.fixture(scope="module")
-def typeset():
-    pytest.importorskip("latex2mathml")
-    return converter()
+from _ext.mathml import typeset
 
 
 @pytest.mark.parametrize(
@@ -26,16 +20,16 @@ def typeset():
         (r"\begin{aligned} a &= b \end{aligned}", "<mtable"),
     ],
 )  # fmt: skip
-def test_what_the_converter_gets_wrong_is_mended(typeset, tex, shown):
+def test_what_the_converter_gets_wrong_is_mended(tex, shown):
     made = typeset(tex, "block")
     assert made.startswith("<math") and shown in made and "\\" not in made
 
 
-def test_limits_are_below_in_a_display_only(typeset):
+def test_limits_are_below_in_a_display_only():
     for tex in (r"\min_{x \in K} f", r"\arg\min_x f", r"\sup_M f"):
         assert "<munder>" in typeset(tex, "block") and "<munder>" not in typeset(tex, "inline")
 
 
-def test_what_cannot_be_converted_stays_as_tex(typeset):
+def test_what_cannot_be_converted_stays_as_tex():
     assert typeset(r"\nosuchcommand < x", "inline") == '<code class="tex">\\nosuchcommand &lt; x</code>'
     assert typeset(r"\frac{a", "inline").startswith('<code class="tex">')

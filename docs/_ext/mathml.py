@@ -1,12 +1,14 @@
 """TeX formulas as MathML, which browsers draw without help from elsewhere."""
 
 import html
-import importlib.util
 import itertools
 import re
 import unicodedata
-from collections.abc import Callable
 from xml.etree import ElementTree
+
+from docutils.nodes import SkipNode
+from latex2mathml.converter import convert_to_element
+from sphinx.util import logging
 
 _SCRIPT = dict(zip("BEFHILMR", "ℬℰℱℋℐℒℳℛ", strict=True))  # the script letters that Unicode has elsewhere
 _FENCES = {r"\langle": "⟨", r"\rangle": "⟩", r"\{": "{", r"\}": "}", r"\|": "‖", r"\Vert": "‖", r"\vert": "|"}
@@ -17,29 +19,50 @@ _PARTS = {"mfrac": 2, "msub": 2, "msup": 2, "msubsup": 3, "munder": 2, "mover": 
 _OVER = {"msub": "munder", "msubsup": "munderover"}
 
 
-def converter() -> Callable[[str, str], str] | None:
-    """Return what typesets a formula, or None when the package latex2mathml is missing.
+def typeset(tex: str, display: str) -> str:
+    """Return a formula as MathML.
+
+    Parameters
+    ----------
+    tex : str
+        LaTeX, without dollars.
+    display : {"inline", "block"}
 
     Returns
     -------
-    callable or None
-        `typeset(tex, display)`, with `display` one of `"inline"` and `"block"`; a formula that cannot be
-        converted comes back as `<code class="tex">`.
+    str
+        A `math` element; `<code class="tex">` when the formula cannot be converted.
     """
-    if not importlib.util.find_spec("latex2mathml"):
-        return None
-    from latex2mathml.converter import convert_to_element
+    try:
+        math = convert_to_element(_plain(tex), display=display)
+        _mend(math, display == "block")
+        text = ElementTree.tostring(math, encoding="unicode")
+    except Exception:  # a parser of its own, which raises what it likes: show the TeX
+        text = "\\"
+    return f'<code class="tex">{html.escape(tex)}</code>' if "\\" in text else text
 
-    def _typeset(tex: str, display: str) -> str:
-        try:
-            math = convert_to_element(_plain(tex), display=display)
-            _mend(math, display == "block")
-            text = ElementTree.tostring(math, encoding="unicode")
-        except Exception:  # a parser of its own, which raises what it likes: show the TeX
-            text = "\\"
-        return f'<code class="tex">{html.escape(tex)}</code>' if "\\" in text else text
 
-    return _typeset
+def _visit(translator, node) -> None:
+    """Write a formula; one that cannot be converted is a warning, so that a build that allows none fails."""
+    display = "block" if node.tagname == "math_block" else "inline"
+    made = typeset(node.astext(), display)
+    if not made.startswith("<math"):
+        logging.getLogger(__name__).warning("a formula that cannot be typeset: %s", node.astext(), location=node)
+    if display == "block":
+        number = f'<span class="eqno">({node["number"]})</span>' if node.get("number") else ""
+        made = f'<div class="math"{_ids(node)}>{number}{made}</div>\n'
+    translator.body.append(made)
+    raise SkipNode
+
+
+def _ids(node) -> str:
+    return f' id="{html.escape(node["ids"][0])}"' if node["ids"] else ""
+
+
+def setup(app) -> dict[str, bool]:
+    """Make `mathml` a value of `html_math_renderer`."""
+    app.add_html_math_renderer("mathml", inline_renderers=(_visit, None), block_renderers=(_visit, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _plain(tex: str) -> str:
@@ -98,10 +121,6 @@ def _space(child: ElementTree.Element, text: str, before, after) -> None:
 
 def _is_operator(text: str) -> bool:
     return len(text) == 1 and text not in _LETTERS and unicodedata.category(text) in ("Sm", "Ps", "Pe", "Po")
-
-
-def _is_fence(text: str) -> bool:
-    return len(text) == 1 and unicodedata.category(text) in ("Ps", "Pe")
 
 
 def _closes(text: str | None) -> bool:

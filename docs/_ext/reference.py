@@ -1,0 +1,140 @@
+"""A page for each public module, each public name described once, with the notebooks that use it."""
+
+import ast
+import functools
+import importlib
+import inspect
+import pkgutil
+from types import ModuleType
+
+from sphinx.util.nodes import make_refnode
+
+import safescreen
+from _ext.stage import put
+
+
+@functools.cache
+def modules() -> dict[str, ModuleType]:
+    """Return the public packages, and the public modules beside the first one, that say what they export."""
+    found = {"safescreen": safescreen}
+    for info in pkgutil.walk_packages(safescreen.__path__, "safescreen."):
+        public = not any(part.startswith("_") for part in info.name.split("."))
+        if public and (info.ispkg or info.name.count(".") == 1) and not info.name.endswith(".bench"):
+            module = importlib.import_module(info.name)
+            if hasattr(module, "__all__"):
+                found[info.name] = module
+    return found
+
+
+@functools.cache
+def names() -> dict[str, tuple[str, object]]:
+    """Return the module whose page describes it, and the value, by the shortest path of each public name."""
+    places: dict[int, list[tuple[str, str]]] = {}
+    for module, content in modules().items():
+        for name in content.__all__:
+            if not isinstance(getattr(content, name), ModuleType):
+                places.setdefault(id(getattr(content, name)), []).append((module, name))
+    found = {}
+    for paths in places.values():
+        short, name = min(paths, key=lambda path: (path[0].count("."), path))
+        homes = [module for module, _ in paths if module != "safescreen"] or ["safescreen"]
+        found[f"{short}.{name}"] = homes[0], getattr(modules()[short], name)
+    return found
+
+
+def classes() -> dict[str, str]:
+    """Return the full paths of the public classes by their last names."""
+    return {name.rpartition(".")[2]: name for name, (_, value) in names().items() if inspect.isclass(value)}
+
+
+def used(sources: list[str]) -> set[str]:
+    """Return the public names that the code cells of a notebook use.
+
+    Parameters
+    ----------
+    sources : list of str
+
+    Returns
+    -------
+    set of str
+        Shortest paths; a name that is also assigned to does not count.
+    """
+    trees = [node for source in sources for node in ast.walk(_tree(source))]
+    imported, assigned = {}, set()
+    for node in trees:
+        if isinstance(node, ast.Import):
+            imported |= {alias.asname or alias.name.partition(".")[0]: alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            imported |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            assigned.add(node.id)
+    shortest = {id(value): name for name, (_, value) in names().items()}
+    found = (_value(node, {name: path for name, path in imported.items() if name not in assigned}) for node in trees)
+    return {shortest[id(value)] for value in found if id(value) in shortest}
+
+
+def _tree(source: str) -> ast.AST:
+    try:
+        return ast.parse("\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("%", "!"))))
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def _value(node: ast.AST, imported: dict[str, str]):
+    """What a chain of names such as `ss.spheres.dgb` stands for in this library; itself when it is something else."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    path = imported.get(node.id, "") if isinstance(node, ast.Name) else ""
+    if path.partition(".")[0] != "safescreen":
+        return node
+    try:
+        return functools.reduce(getattr, [*path.split(".")[1:], *reversed(parts)], safescreen)
+    except AttributeError:
+        return node
+
+
+def _stage(app) -> None:
+    if app.config.report_profile:
+        return
+    users: dict[str, list[str]] = {}
+    for notebook, nb in app.notebooks.items():
+        for name in used(["".join(cell["source"]) for cell in nb["cells"] if cell["cell_type"] == "code"]):
+            users.setdefault(name, []).append(notebook)
+    for module in modules():
+        here = {name: value for name, (home, value) in names().items() if home == module}
+        text = [module, "=" * len(module), "", f".. automodule:: {module}", "   :no-members:", ""]
+        if here:
+            text += [".. autosummary::", "   :nosignatures:", "", *(f"   {name.removeprefix(module + '.')}" for name in here), ""]
+        for name, value in here.items():
+            kind = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
+            text += [f".. auto{kind}:: {name}", *(["   :members:", "   :inherited-members: object"] if kind == "class" else []), ""]
+            if name in users:
+                text += ["   .. rubric:: Used in", "", *(f"   * :doc:`/notebooks/{notebook}`" for notebook in users[name]), ""]
+        put(app, f"reference/{module}.rst", "\n".join(text))
+
+
+def _unique(app, env, node, contnode):
+    """Resolve a name without its module when the reference has only one such name."""
+    if node.get("refdomain") == "py":
+        ending = "." + node["reftarget"].lstrip(".").removeprefix("ss.")
+        objects = env.get_domain("py").objects
+        found = {(entry.docname, entry.node_id) for name, entry in objects.items() if name.endswith(ending)}
+        if len(found) == 1:
+            return make_refnode(app.builder, node["refdoc"], *found.pop(), contnode, node["reftarget"])
+    return None
+
+
+def _skip(app, what, name, obj, skip, options) -> bool | None:
+    """Leave out what classes have from elsewhere."""
+    inside = getattr(obj, "fget", obj)
+    return None if (getattr(inside, "__module__", None) or "safescreen").startswith("safescreen") else True
+
+
+def setup(app) -> dict[str, bool]:
+    """Stage the pages; resolve short names."""
+    app.connect("builder-inited", _stage)
+    app.connect("autodoc-skip-member", _skip)
+    app.connect("missing-reference", _unique)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,45 @@
+"""One renderer for book, reference, claims and results; `safescreen site` and `safescreen report` call it.
+
+The folder Sphinx reads is not this one but a scratch folder that `_ext.stage` fills: pages of this folder, notebooks, generated pages.
+"""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
+
+import numpydoc.xref  # noqa: E402
+import safescreen  # noqa: E402
+from _ext.reference import classes  # noqa: E402
+
+project, author, copyright = "safescreen", "The safescreen authors", "the safescreen authors"
+version = release = safescreen.__version__
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+extensions += ["_ext.mathml", "_ext.stage", "_ext.reference", "_ext.claims", "_ext.results"]
+
+nb_execution_mode = "off"  # notebooks are shown as they were committed
+nb_ipywidgets_js = {}  # nothing from elsewhere
+nb_merge_streams = True
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_dmath_allow_space = myst_dmath_allow_digits = False
+myst_heading_anchors = 3
+default_role = "code"
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"  # types are in the docstrings
+autosummary_generate = False
+numpydoc_show_class_members = False
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"  # but for the classes of the library
+numpydoc_xref_aliases = classes()
+numpydoc.xref.DEFAULT_LINKS.clear()  # they lead to the sites of Python and numpy
+
+html_theme = "furo"
+html_title = "safescreen"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["book.css"]
+html_copy_source = False
+html_show_search_summary = False  # needs a server
+html_theme_options = {"navigation_with_keys": True, "sidebar_hide_name": False}
