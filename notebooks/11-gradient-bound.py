@@ -381,12 +381,12 @@ radii = {}
 figure, axes = figures.panels(2, height=3.2)
 for ax, (title, (prob, weight, start)) in zip(axes, cases.items(), strict=True):
     visited = []
-    keep = {"callback": lambda state, point, to=visited: to.append(point)}
+    keep = {"callback": lambda progress, to=visited: to.append(progress.x)}
     ss.solve(prob, weight, 1e-9, x0=start, screening=(), **keep)
     radii[title] = {
         name: [bound(prob, z, weight).radius for z in visited] for name, bound in bounds.items()
     }
-    figures.lines(radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log=True)
+    figures.lines(radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log="y", marks=True)
 plt.show()
 
 # %%

@@ -321,17 +321,10 @@ for weight in lams:
         sizes[name].append(b.radius / np.linalg.norm(before.x))
     ranks.append(int(np.sum(np.linalg.eigvalsh(before.x) > 1e-5 * np.linalg.norm(before.x))))
 figure, axes = figures.panels(2, height=3.2)
-figures.rates(
-    {name: (lams, values) for name, values in share.items()},
-    ax=axes[0],
-    title="wine, before the first iteration",
-)
-figures.rates(
-    {name: (lams, values) for name, values in sizes.items()},
-    ax=axes[1],
-    title="radius of the balls",
-    ylabel=r"radius / $\|x_0\|$",
-)
+title = "wine, before the first iteration"
+figures.lines(share, lams, ax=axes[0], title=title, ylabel="share of terms screened", path=True, share=True)
+title = "radius of the balls"
+figures.lines(sizes, lams, ax=axes[1], title=title, ylabel=r"radius / $\|x_0\|$", path=True)
 axes[1].set(ylim=(0.0, None))
 plt.show()
 

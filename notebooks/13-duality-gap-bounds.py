@@ -233,22 +233,17 @@ P, simple, G = curves_1d(lam_line, grid)
 best = grid[np.argmin(P)]
 figure, axes = figures.panels(2, height=3.4)
 for ax, top in zip(axes, (9.0, 0.5), strict=True):
-    ax.plot(grid, G, color="#009E73", label="constrained gap $G$")
-    ax.plot(grid, simple, color="#999999", label=r"gap with $\alpha(x)$")
-    ax.plot(grid, P - P.min(), color="#0072B2", label=r"$P - P^\star$")
-    ax.plot(grid, lam_line * (grid - best) ** 2, ":", color="#009E73", label=r"$\lambda |x - x^\star|^2$")
-    ax.plot(
-        grid,
-        lam_line / 2 * (grid - best) ** 2,
-        ":",
-        color="#0072B2",
-        label=r"$\frac{\lambda}{2} |x - x^\star|^2$",
-    )
+    gap, dual, primal = figures.OTHERS[4], "#999999", figures.OTHERS[0]
+    ax.plot(grid, G, color=gap, label="constrained gap $G$")
+    ax.plot(grid, simple, color=dual, label=r"gap with $\alpha(x)$")
+    ax.plot(grid, P - P.min(), color=primal, label=r"$P - P^\star$")
+    ax.plot(grid, lam_line * (grid - best) ** 2, ":", color=gap, label=r"$\lambda |x - x^\star|^2$")
+    ax.plot(grid, lam_line / 2 * (grid - best) ** 2, ":", color=primal, label=r"$\frac{\lambda}{2} |x - x^\star|^2$")
     ax.set(xlabel="$x$", ylim=(0.0, top))
 axes[1].set(xlim=(best - 0.35, best + 0.35))
 for ax, title in zip(axes, ("one dimension, seven terms", "the same, nearer"), strict=True):
-    ax.set_title(title, loc="left", fontsize=10)
-axes[0].legend(frameon=False, fontsize=8.5)
+    ax.set_title(title, loc="left")
+axes[0].legend(frameon=False)
 plt.show()
 
 # %%
@@ -360,7 +355,7 @@ def dual_ascent(A, lam, gamma, n_passes, rng):
 
 
 visited = []
-ss.solve(problem, lam, 1e-9, x0=x, screening=(), callback=lambda _, point: visited.append(point))
+ss.solve(problem, lam, 1e-9, x0=x, screening=(), callback=lambda progress: visited.append(progress.x))
 machine = ss.Problem(ss.Samples(X, 2 * y - 1), loss)
 lam_machine = 0.05 * machine.lam_max()
 duals = list(dual_ascent((2 * y - 1)[:, None] * X, lam_machine, loss.gamma, 14, np.random.default_rng(0)))
@@ -381,7 +376,7 @@ for alpha in duals:
 figure, axes = figures.panels(2, height=3.2)
 titles = {"metric": "metric, projected gradient", "machine": "support vectors, dual ascent"}
 for ax, (name, curves) in zip(axes, radii.items(), strict=True):
-    figures.lines(curves, ax=ax, title=titles[name], xlabel="iteration", ylabel="radius", log=True)
+    figures.lines(curves, ax=ax, title=titles[name], xlabel="iteration", ylabel="radius", log="y", marks=True)
 plt.show()
 
 # %%

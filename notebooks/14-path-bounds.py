@@ -291,11 +291,10 @@ needed = []
 for f in grid:
     ball, best = ss.spheres.path_bound(x0, lam0, f * lam0), ss.solve(problem, f * lam0, tol=1e-9).x
     needed.append(np.linalg.norm(best - ball.center) / ball.radius)
-with plt.rc_context(figures.STYLE):
-    axes[1].plot(grid, needed, color=figures.METHODS["RRPB"])
-    axes[1].set(xlabel=r"$\lambda_1/\lambda_0$", ylabel="distance of the solution / radius", ylim=(0, 1.05))
-    axes[1].invert_xaxis()
-    axes[1].set_title("how much of the ball is needed")
+labels = {"xlabel": r"$\lambda_1/\lambda_0$", "ylabel": "distance of the solution / radius"}
+figures.lines({"RPB": needed}, grid, ax=axes[1], title="how much of the ball is needed", legend=None, **labels)
+axes[1].set_ylim(0, 1.05)
+axes[1].invert_xaxis()
 plt.show()
 
 # %% [markdown]
@@ -416,17 +415,16 @@ ratios = np.linspace(0.5, 0.999, 40)
 references = {"RPB": ss.solve(larger, a, tol=0.0, rtol=1e-12)}
 references |= {f"RRPB, gap {r:.0e}": ss.solve(larger, a, tol=0.0, rtol=r, screening=()) for r in (1e-4, 1e-3, 1e-2)}
 figure, axes = figures.panels(2, height=3.4)
-shades = ("#000000", "#0072B2", "#56B4E9", "#CC79A7")
-with plt.rc_context(figures.STYLE):
-    for (name, at), colour in zip(references.items(), shades, strict=True):
-        eps = 0.0 if name == "RPB" else at.eps
-        spheres = [ss.spheres.relaxed_path_bound(at.x, eps, a, f * a) for f in ratios]
-        axes[0].plot(ratios, [s.radius for s in spheres], color=colour, label=name)
-        axes[1].plot(ratios, [ss.rules.sphere(larger, s).rate for s in spheres], color=colour, label=name)
-    for ax, label in zip(axes, ("radius", "share of triplets screened"), strict=True):
-        ax.set(xlabel=r"$\lambda_1 / \lambda_0$", ylabel=label, ylim=(0, None))
-        ax.invert_xaxis()
-    axes[0].legend(loc="best")
+radii, rates = {}, {}
+for name, at in references.items():
+    eps = 0.0 if name == "RPB" else at.eps
+    spheres = [ss.spheres.relaxed_path_bound(at.x, eps, a, f * a) for f in ratios]
+    radii[name] = [s.radius for s in spheres]
+    rates[name] = [ss.rules.sphere(larger, s).rate for s in spheres]
+for ax, curves, label, legend in zip(axes, (radii, rates), ("radius", "share of triplets screened"), ("best", None), strict=True):
+    figures.lines(curves, ratios, ax=ax, xlabel=r"$\lambda_1 / \lambda_0$", ylabel=label, legend=legend)
+    ax.set_ylim(0, None)
+    ax.invert_xaxis()
 plt.show()
 
 # %% [markdown]

@@ -269,11 +269,11 @@ def pictures(lam, position):
     exact_dgb, rpb = ss.spheres.duality_gap_bound(problem, x0, new), ss.spheres.path_bound(x0, lam0, new)
     near = (1.0 - 0.1 * position) * x0 + 0.1 * position * 0.15 * np.eye(2)
     rrpb = ss.spheres.relaxed_path_bound(near, np.linalg.norm(near - x0), lam0, new)
-    _, axes = figures.space.scenes(2, 2, 9.4, 8.4)
-    figures.space.cone_scene({"GB": gb, "PGB": pgb}, {"optimum": optimum, "x": ref}, normal=gb.normal, ax=axes[0], title="(a) any reference")
-    figures.space.cone_scene({"DGB": dgb, "MGB": mgb}, {"optimum": optimum, "x": ref}, ax=axes[1], title="(b) any reference")
-    figures.space.cone_scene({"DGB": exact_dgb, "PGB = RPB": rpb}, {"optimum": optimum, "$x_0^*$": x0}, ax=axes[2], title="(c) exact reference")
-    figures.space.cone_scene({"RRPB": rrpb, "PGB = RPB": rpb}, {"optimum": optimum, "$x_0$": near}, ax=axes[3], title="(d) inexact reference")
+    _, axes = figures.scenes(2, 2, 9.4, 8.4)
+    figures.cone_scene({"GB": gb, "PGB": pgb}, {"optimum": optimum, "x": ref}, normal=gb.normal, ax=axes[0], title="(a) any reference")
+    figures.cone_scene({"DGB": dgb, "MGB": mgb}, {"optimum": optimum, "x": ref}, ax=axes[1], title="(b) any reference")
+    figures.cone_scene({"DGB": exact_dgb, "PGB = RPB": rpb}, {"optimum": optimum, "$x_0^*$": x0}, ax=axes[2], title="(c) exact reference")
+    figures.cone_scene({"RRPB": rrpb, "PGB = RPB": rpb}, {"optimum": optimum, "$x_0$": near}, ax=axes[3], title="(d) inexact reference")
     plt.show()
     return optimum, {"GB": gb, "PGB": pgb, "DGB": dgb, "MGB": mgb, "RPB": rpb, "RRPB": rrpb}
 
@@ -281,8 +281,8 @@ def pictures(lam, position):
 # %% tags=["STS19-F2"]
 optimum, drawn = pictures(lam=0.7, position=0.35)
 for name, ball in drawn.items():
-    assert np.linalg.norm(figures.space.coordinates(optimum) - figures.space.coordinates(ball.center)) <= ball.radius, name
-edge = figures.space.coordinates(optimum)
+    assert np.linalg.norm(figures.coordinates(optimum) - figures.coordinates(ball.center)) <= ball.radius, name
+edge = figures.coordinates(optimum)
 assert abs(edge[2] - np.hypot(edge[0], edge[1])) < 1e-6  # the star is on the surface of the cone
 assert not ss.PSDCone(2).violation(drawn["GB"].center) < 1e-3  # (a) the center of GB is outside the cone
 assert np.vdot(drawn["GB"].normal, drawn["GB"].center) < 0.0 <= np.vdot(drawn["GB"].normal, optimum)  # the plane separates
@@ -298,7 +298,7 @@ print("radii:", "  ".join(f"{name} {ball.radius:.3f}" for name, ball in drawn.it
 # reference. Executed without a browser it shows one more static picture, a reference close to the exact one.
 
 # %% tags=["nbval-ignore-output"]
-values = figures.space.sliders(lambda lam, position: pictures(lam, position) and None, lam=(0.3, 0.99, 0.6), position=(0.0, 1.0, 0.05))
+values = figures.sliders(lambda lam, position: pictures(lam, position) and None, lam=(0.3, 0.99, 0.6), position=(0.0, 1.0, 0.05))
 
 # %% [markdown]
 # ## With an inexact reference
@@ -419,21 +419,17 @@ assert n_rough > 20 and missed.pop("RPB") == n_rough and not any(missed.values()
 
 # %%
 visited = []
-ss.solve(problem, lam1, 1e-9, x0=0.3 * np.eye(2), screening=(), callback=lambda _, point: visited.append(point))
+ss.solve(problem, lam1, 1e-9, x0=0.3 * np.eye(2), screening=(), callback=lambda progress: visited.append(progress.x))
 along = [row_of(problem, z, problem.alpha(z), lam1) for z in visited[:40]]
 figure, axes = figures.panels(2, height=3.4)
 figures.lines({name: [max(r[name][1], 1e-8) for r in along] for name in ("GB", "PGB", "DGB", "CDGB", "MGB")}, ax=axes[0],
-            xlabel="iteration", ylabel="radius", log=True, title="dynamic")  # fmt: skip
+            xlabel="iteration", ylabel="radius", log="y", title="dynamic")  # fmt: skip
 shares = np.linspace(0.5, 1.0, 30)
 of = [all_balls(problem, x0, problem.alpha(x0), f * lam0) | {"RRPB": path_ball(x0, lam0, f * lam0)} for f in shares]
-with plt.rc_context(figures.STYLE):
-    for name, width in (("GB", 1.6), ("DGB", 1.6), ("PGB", 5.0), ("MGB", 3.0), ("RRPB", 1.2)):
-        label = "RPB" if name == "RRPB" else name
-        axes[1].plot(shares, [b[name][1] for b in of], color=figures.METHODS[name], linewidth=width, label=label)
-    axes[1].set(xlabel=r"$\lambda_1/\lambda_0$", ylabel="radius", ylim=(0.0, None))
-    axes[1].set_title("path, exact reference")
-    axes[1].invert_xaxis()
-    axes[1].legend(loc="best")
+radii = {label: [b[name][1] for b in of] for name, label in zip(("GB", "DGB", "PGB", "MGB", "RRPB"), ("GB", "DGB", "PGB", "MGB", "RPB"), strict=True)}
+figures.lines(radii, shares, ax=axes[1], xlabel=r"$\lambda_1/\lambda_0$", ylabel="radius", title="path, exact reference")
+axes[1].set_ylim(0.0, None)
+axes[1].invert_xaxis()
 plt.show()
 
 # %% [markdown]

@@ -363,10 +363,10 @@ for d in (8, 16, 32, 64):
 figure, axes = figures.panels(2, height=3.4, width_ratios=(1.0, 1.5))
 ax, direction = axes[0], np.array([np.cos(0.9), np.sin(0.9)])
 turn = np.linspace(0, 2 * np.pi, 200)
-ax.fill(np.cos(turn), np.sin(turn), color="#0072B2", alpha=0.1, linewidth=0)
-ax.plot(np.cos(turn), np.sin(turn), color="#0072B2")
+ax.fill(np.cos(turn), np.sin(turn), color=figures.OTHERS[1], alpha=0.1, linewidth=0)
+ax.plot(np.cos(turn), np.sin(turn), color=figures.OTHERS[1])
 side = np.array([-direction[1], direction[0]])
-for level, label, colour in ((-1.0, "min", "#333333"), (1.0, "max", "#333333"), (-1.35, "level 1", "#D55E00")):
+for level, label, colour in ((-1.0, "min", "#333333"), (1.0, "max", "#333333"), (-1.35, "level 1", figures.COLOURS["R"])):
     ends = np.stack([level * direction - 1.3 * side, level * direction + 1.3 * side])
     ax.plot(*ends.T, color=colour, linewidth=1.0)
     ax.text(*(ends[0] + [0.05, 0.0]), label, fontsize=8.5, color=colour)

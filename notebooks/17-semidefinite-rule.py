@@ -296,12 +296,12 @@ shown = [t for t in open_terms if np.vdot(H_toy[t], projected) < C]
 ys = np.linspace(0.0, 0.6, 241)
 for t in shown:
     dual = np.array([2 * C * v + np.vdot(Q, Q) - np.linalg.norm(positive_part(Q + v * H_toy[t])) ** 2 for v in ys])
-    colour = "#0072B2" if full.in_L[t] else "#8A8A8A"
+    colour = figures.COLOURS["L" if full.in_L[t] else "C"]
     axes[1].plot(ys, dual / r**2, color=colour, linewidth=1.2)
     if full.in_L[t]:
         k = np.argmax(dual > r**2)
         axes[1].plot(ys[k], dual[k] / r**2, "o", color=colour, markersize=4)
-axes[1].axhline(1.0, color="#B9AF97")
+axes[1].axhline(1.0, color=figures.COLOURS["edge"])
 axes[1].set(xlabel="$y$", ylim=(0.0, 2.0), xlim=(0.0, 0.6), title="dual functions in units of $r^2$; above 1: in L")
 plt.show()
 certified = int(np.sum(full.in_L & ~sphere.in_L))

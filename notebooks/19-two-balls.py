@@ -297,7 +297,7 @@ for name, problem in problems.items():
 def iterate(problem, lam, x0, number):
     """Iterate of projected gradient for lam, counted from the start x0."""
     visited = []
-    ss.solve(problem, lam, rtol=1e-6, x0=x0, screening=(), callback=lambda _, x: visited.append(x))
+    ss.solve(problem, lam, rtol=1e-6, x0=x0, screening=(), callback=lambda progress: visited.append(progress.x))
     return visited[min(number, len(visited) - 1)]
 
 
@@ -399,12 +399,10 @@ assert all(over.mean() > 0.01 for over, _ in aimed_gain.values())
 figure, axes = figures.panels(2, height=3.2)
 for ax, (name, rows) in zip(axes, series.items(), strict=True):
     lams = paths[name].lams[1:] / problems[name].lam_max()
-    labels = ("RRPB", "aimed ball", "one after the other", "intersection")
-    figures.rates({label: (lams, rows[:, c]) for c, label in enumerate(labels)}, ax=ax, title=name)
-    for line, colour in zip(ax.lines, ("#0072B2", "#CC79A7", "#E69F00", "#3B3B3B"), strict=True):
-        line.set_color(colour)
-    ax.legend(loc="best", ncols=2)
-    ax.set(ylim=(min(0.5, rows.min() - 0.02), 1.0), xlabel=r"$\lambda/\lambda_{\max}$, from large to small")
+    labels = ("RRPB", "MGB, aimed", "one after the other", "intersection")
+    xlabel, ylabel = r"$\lambda/\lambda_{\max}$, from large to small", "share of terms screened"
+    figures.lines(dict(zip(labels, rows.T, strict=True)), lams, ax=ax, title=name, xlabel=xlabel, ylabel=ylabel, path=True)
+    ax.set_ylim(min(0.5, rows.min() - 0.02), 1.0)
 plt.show()
 
 # %% [markdown]

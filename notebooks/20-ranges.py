@@ -21,7 +21,6 @@ import sympy as sp
 
 import safescreen as ss
 from safescreen_book import datasets, figures
-from safescreen_book.figures.triplets import range_chart
 
 # %% [markdown]
 # ## The claims
@@ -205,9 +204,9 @@ bounds = {
     "DGB": ss.ranges.duality_gap(problem, x0, lam0),
 }
 figure, axes = figures.panels(2, height=4.6)
-range_chart(ranges, lam0, span, truth=truth, ax=axes[0], title="RRPB: category by colour")
+figures.range_chart(ranges, lam0, span, truth=truth, ax=axes[0], title="RRPB: category by colour")
 nested = {name: bounds[name] for name in ("DGB", "RRPB", "MGB")}
-range_chart(nested, lam0, span, ax=axes[1], title="the first that decides: DGB, RRPB, MGB")
+figures.range_chart(nested, lam0, span, ax=axes[1], title="the first that decides: DGB, RRPB, MGB")
 plt.show()
 
 # %% [markdown]
@@ -500,14 +499,14 @@ title = r"$\lambda = 5/1.9$, closer: the probe is misjudged"
 figures.balls(whole.cone, {"DGB, whole problem": honest}, points, ax=axes[1], title=title)
 for ax, limits in zip(axes, (None, ((1.88, 1.96), (1.865, 1.945))), strict=True):
     limits = limits or (ax.get_xlim(), ax.get_ylim())
-    ax.axvline(1 / 0.52, color="#CC79A7", linewidth=1.2, label="right of it guards cost nothing")
+    ax.axvline(1 / 0.52, color="#555555", linewidth=1.2, label="right of it guards cost nothing")
     if ax is axes[1]:
         m1 = np.array(limits[0])
         ax.plot(
             m1,
             (1 + 0.5 * m1) / 1.029,
             "--",
-            color="#5D4A9C",
+            color="#555555",
             linewidth=1.2,
             label="above it the probe is in R",
         )
@@ -779,13 +778,8 @@ for ax, rtol in zip(axes, (1e-6, 1e-3), strict=True):
             decided = each.at(at_lam)
             assert np.all(margins[decided.in_R] > 1.0) and np.all(margins[decided.in_L] < u)
             share[name].append((decided.n_L + decided.n_R) / possible)
-    curves = {name: (grid, values) for name, values in share.items()}
-    figures.rates(
-        curves,
-        ax=ax,
-        ylabel="share of L and R decided",
-        title=f"iris, reference with gap {rtol:.0e} P",
-    )
+    title = f"iris, reference with gap {rtol:.0e} P"
+    figures.lines(share, grid, ax=ax, ylabel="share of L and R decided", title=title, path=True, share=True)
     print(f"gap {rtol:.0e} P      at 0.3, 1 and 3 lam0:")
     for name, values in share.items():
         print(f"    {name:14} {values[0]:8.1%} {values[7]:6.1%} {values[14]:6.1%}")

@@ -377,12 +377,12 @@ q[-1] *= -1.0
 figure, axes = figures.panels(2, height=3.2)
 grid, level = np.linspace(0.0, 2.5, 500), 5.0
 mixed = h * np.where(np.arange(8) < 5, 1, -1)
-for slopes, colour, label in ((mixed, "#0072B2", "$h$ of either sign"), (h, "#D55E00", "$h > 0$")):
+for slopes, colour, label in ((mixed, figures.OTHERS[1], "$h$ of either sign"), (h, figures.OTHERS[4], "$h > 0$")):
     breaks = (q / slopes)[q * slopes > 0]
     for y, style in ((grid, "-"), (breaks, "o")):
         phi = np.sum((np.maximum(q - np.outer(y, slopes), 0.0) - q) ** 2, axis=1)
         axes[0].plot(y, phi, style, color=colour, markersize=4, label=label if style == "-" else None)
-axes[0].axhline(level, color="#B9AF97")
+axes[0].axhline(level, color=figures.COLOURS["edge"])
 axes[0].text(2.4, level * 1.03, "$r^2$")
 axes[0].legend()
 axes[0].set_xlim(0.0, 2.5)

@@ -185,16 +185,12 @@ assert np.mean(share) > 0.3
 
 # %%
 figure, axes = figures.panels(2, height=3.2)
-colours = dict(zip(runs, ("#8A8A8A", "#D55E00", "#009E73"), strict=True))
-for name, (_, _, history) in runs.items():
-    style = {"color": colours[name], "label": name}
-    axes[0].plot(np.maximum(history[:, 1], 1e-9), **style)
-    axes[1].plot(history[:, 0], **style)
-axes[0].set(yscale="log", xscale="log", xlabel="iteration", ylabel="duality gap")
-axes[0].set_title("iris, fixed steps", loc="left", fontsize=10)
-axes[1].set(xscale="log", xlabel="iteration", ylabel="triplets left")
-axes[1].set_title("the problem shrinks", loc="left", fontsize=10)
-axes[0].legend(loc="lower left", frameon=False, fontsize=8.5)
+shown = {name: (np.arange(1, len(history)), history[1:]) for name, (_, _, history) in runs.items()}
+gaps = {name: (at, np.maximum(history[:, 1], 1e-9)) for name, (at, history) in shown.items()}
+left = {name: (at, history[:, 0]) for name, (at, history) in shown.items()}
+figures.lines(gaps, ax=axes[0], title="iris, fixed steps", xlabel="iteration", ylabel="duality gap", log="xy")
+title = "the problem shrinks"
+figures.lines(left, ax=axes[1], title=title, xlabel="iteration", ylabel="triplets left", log="x", legend=None)
 plt.show()
 
 # %% [markdown]
@@ -299,7 +295,7 @@ axes[0].stackplot(
     old,
     certain - old,
     1.0 - certain,
-    colors=("#5D4A9C", "#B8AEDB", "#E4E4E4"),
+    colors=(figures.METHODS["ranges"]["color"], figures.COLOURS["plain"], "#E4E4E4"),
     labels=("range still holds", "looked at, certain", "left to the solver"),
     linewidth=0,
 )

@@ -306,7 +306,7 @@ visited = []
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", ss.ConvergenceWarning)
     limits = {"tol": 0.0, "rtol": 1e-30, "max_iter": 32}
-    ss.solve(flowers, lam, **limits, screening=(), callback=lambda _, x: visited.append(x))
+    ss.solve(flowers, lam, **limits, screening=(), callback=lambda progress: visited.append(progress.x))
 rows = []
 for x in visited:
     e = flowers.evaluate(x, lam)
@@ -326,11 +326,11 @@ curves = {
     "library: sum and allowance": bound,
 }
 figure, axes = figures.panels(1, width=6.4, height=3.4)
-figures.lines(curves, ax=axes, title="the gap along a solve", xlabel="iteration", log=True)
+figures.lines(curves, ax=axes, title="the gap along a solve", xlabel="iteration", log="y", marks=True)
 plt.show()
 
 # %% [markdown]
-# Where the blue line is missing the subtraction gave exactly 0, and some of its last points are negative;
+# Where the dark line is missing the subtraction gave exactly 0, and some of its last points are negative;
 # nothing in it tells that the exact gap still falls. The library's gap stops at a floor, its own allowance,
 # well below that noise but not at zero: it never claims a radius of 0.
 #

@@ -355,9 +355,8 @@ for ax, (name, problem) in zip(axes, problems.items(), strict=True):
         share["DGB"].append(ss.rules.sphere(problem, ss.spheres.duality_gap_bound(problem, x, lam1)).rate)
         share["RRPB"].append(ss.rules.sphere(problem, ss.spheres.relaxed_path_bound(x, at.eps, lam0, lam1)).rate)
         share["MGB"].append(ss.rules.sphere(problem, ss.spheres.midpoint_gap_bound(problem, x, lam1)).rate)
-    figures.rates({key: (0.85 * relative, values) for key, values in share.items()}, ax=ax, title=name)
-    ax.set_xlabel(r"$\lambda$ as a fraction of the all-linear one")
-    ax.xaxis.set_minor_formatter(plt.NullFormatter())
+    labels = {"xlabel": r"$\lambda$ as a fraction of the all-linear one", "ylabel": "share of terms screened"}
+    figures.lines(share, 0.85 * relative, ax=ax, title=name, path=True, share=True, **labels)
 plt.show()
 
 # %% [markdown]

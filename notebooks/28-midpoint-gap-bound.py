@@ -471,8 +471,8 @@ def path_table(curves):
 
 def draw_path(name, ax):
     grid, rates = curves[name, 1e-3]
-    figures.rates({key: (ratio * grid, values) for key, values in rates.items()}, ax=ax, title=f"{name}, path, rough references")
-    ax.xaxis.set_minor_formatter(plt.NullFormatter())
+    title = f"{name}, path, rough references"
+    figures.lines(rates, ratio * grid, ax=ax, title=title, ylabel="share of terms screened", path=True, share=True)
 
 
 sets = {name: nearest(name) for name in ("iris", "wine")}
@@ -497,7 +497,7 @@ def along_iterations(prob):
     weight, visited = 0.05 * prob.lam_max(), []
     before = ss.solve(prob, weight / ratio, tol=0.0, rtol=1e-3, screening=())
     fixed = ss.rules.sphere(prob, ss.spheres.relaxed_path_bound(before.x, before.eps, before.lam, weight)).rate
-    ss.solve(prob, weight, tol=0.0, rtol=1e-7, screening=(), callback=lambda _, point: visited.append(point))
+    ss.solve(prob, weight, tol=0.0, rtol=1e-7, screening=(), callback=lambda progress: visited.append(progress.x))
     rates = {key: [ss.rules.sphere(prob, bound(prob, point, weight)).rate for point in visited] for key, bound in bounds.items()}
     assert all(a >= b - 1e-12 for a, b in zip(rates["MGB"], rates["DGB"], strict=True))
     return rates | {"RRPB": [fixed] * len(visited)}

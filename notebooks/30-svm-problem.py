@@ -181,7 +181,7 @@ on_step = np.abs(margins - 1.0) < 1e-6
 category = ss.Screened((margins < 1.0) & ~on_step, (margins > 1.0) & ~on_step)
 
 figure, axes = figures.panels(2, width=10.0, height=3.6)
-figures.svm.samples(
+figures.samples(
     X, y, solution.x, category, ax=axes[0], title="solution, true categories", rest="on the step"
 )
 axes[1].plot([margins.min(), 1.0, 1.0, margins.max()], [1.0, 1.0, 0.0, 0.0], color="#CCCCCC", zorder=0)

@@ -170,7 +170,7 @@ found = ss.rules.sphere(problem, ball)
 optimum = ss.solve(problem, 1.0 / C, tol=0.0, rtol=1e-12).x
 
 figure, axes = figures.panels(2, width=10.5, height=3.8)
-figures.svm.weight_space(
+figures.weight_space(
     X * y[:, None],
     {"ball": ball},
     {"optimum": optimum},
@@ -178,7 +178,7 @@ figures.svm.weight_space(
     ax=axes[0],
     title="weights: a line a sample",
 )
-figures.svm.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
+figures.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
 plt.show()
 
 # %% [markdown]
@@ -503,7 +503,7 @@ print(f"with the dual point of the same reference: at least {xi_star + right:.4f
 # ## Picture
 #
 # Seven samples on a line, so that $(w, \xi)$ is a plane. The feasible set lies above the total loss. Condition 1 puts the
-# solution below the orange parabola, condition 2 above the straight line; the bar at the bottom is the shadow of the
+# solution below the parabola, condition 2 above the straight line; the bar at the bottom is the shadow of the
 # region between them, the ball. On the right the reference is not optimal: its printed line passes *above* the
 # solution, the region ends before it, and so does the ball. The line of its dual point stays below.
 
@@ -526,7 +526,7 @@ def tangent(w0):
 
 figure, axes = figures.panels(2, width=11.5, height=3.4)
 best, feasible = (star.x[0], loss_at(star.x[0])), (0.47, loss_at(0.47))
-figures.svm.expanded_space(
+figures.expanded_space(
     z,
     C,
     feasible,
@@ -540,7 +540,7 @@ axes[0].get_legend().remove()
 wrong_w = exact.x[0] + 0.25
 alpha = np.clip(np.where(z * wrong_w < 1.0, 1.0, 0.0), 0.0, 1.0)
 lines = {"printed condition 2": tangent(wrong_w), "its dual point": (-(alpha @ z), alpha.sum())}
-figures.svm.expanded_space(
+figures.expanded_space(
     z, C, feasible, lines, best, span=(-0.3, 1.6), ax=axes[1], title="reference off by 0.25"
 )
 plt.show()

@@ -296,7 +296,7 @@ for ax, ratio in zip(axes, (0.5, 0.9), strict=True):
     both = svm.intersection_test(plane, 0.2, near)
     spheres, marks = {"BT1": first, "BT2": second}, {"optimum": optimum, "": near.w}
     title = rf"$C_{{\rm ref}}/C$ = {ratio}; lines decided by both balls together"
-    figures.svm.weight_space(
+    figures.weight_space(
         points * labels[:, None], spheres, marks, both, ax=ax, title=title, room=0.05
     )
 plt.show()
@@ -326,10 +326,10 @@ for ratio in ratios:
         radii[name].append(value)
 
 figure, axes = figures.panels(2, width=10.0, height=3.2)
-figures.svm.along_ratio(
-    ratios, shares, ax=axes[0], title="breast-cancer, C = 1", ylabel="share of samples screened"
-)
-figures.svm.along_ratio(ratios, radii, ax=axes[1], title="radii, and distance of the centers", log=True)
+labels = {"xlabel": r"$C_{\rm ref}/C$", "ylabel": "share of samples screened"}
+figures.lines(shares, ratios, ax=axes[0], title="breast-cancer, C = 1", **labels)
+labels["ylabel"] = ""
+figures.lines(radii, ratios, ax=axes[1], title="radii, and distance of the centers", log="y", **labels)
 plt.show()
 
 # %%

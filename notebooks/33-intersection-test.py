@@ -77,7 +77,7 @@ from safescreen_book import datasets, figures
 # On a line of $w$, where a ball is an interval:
 
 # %%
-figures.intersection.expanded_line((0.7, 0.9), (-0.5, 0.9), title="two intervals, one parabola")
+figures.expanded_line((0.7, 0.9), (-0.5, 0.9), title="two intervals, one parabola")
 plt.show()
 
 # %% [markdown]
@@ -259,7 +259,7 @@ pair = first.center, first.radius, second.center, second.radius
 figure, axes = figures.panels(2, height=3.9)
 figures.balls(
     toy.cone,
-    {"ball 1": first, "ball 2": second},
+    {"BT1": first, "BT2": second},
     {"optimum": star.x, "$w_0$": old.x},
     ax=axes[0],
     title="two balls",
@@ -271,9 +271,9 @@ curves = {
     "BT2": round_ @ pair[2] - pair[3],
     "IT": [lower_printed(z, *pair)[0] for z in round_],
 }
-figures.intersection.rates_against(
-    np.degrees(turn),
+figures.lines(
     curves,
+    np.degrees(turn),
     ax=axes[1],
     title="least margin of a unit vector",
     xlabel="its angle, degrees",
@@ -344,7 +344,8 @@ for share in shares:
     )
     for name, result in zip(found, results, strict=True):
         found[name].append(result.rate)
-figures.intersection.rates_against(shares, found, title="breast-cancer, C = 10", xlabel="$C_{ref}/C$")
+labels = {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"}
+figures.lines(found, shares, title="breast-cancer, C = 10", **labels)
 plt.show()
 for share in (0.5, 0.9):
     row = {name: round(float(np.interp(share, shares, values)), 2) for name, values in found.items()}

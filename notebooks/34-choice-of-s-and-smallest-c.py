@@ -325,9 +325,8 @@ for share in shares:
     for label, found in zip(labels, tests, strict=True):
         assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
         curves[label].append(found.rate)
-figures.intersection.rates_against(
-    shares, curves, title="breast-cancer, $C = 10^4 C_{min}$", xlabel="$C_{ref}/C$"
-)
+title, axis = "breast-cancer, $C = 10^4 C_{min}$", {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"}
+figures.lines(curves, shares, title=title, legend="right", **axis)
 plt.show()
 mean = {label: np.mean(values) for label, values in curves.items()}
 for label, value in mean.items():
@@ -471,9 +470,7 @@ for ax, factor in zip(axes, (100, 10_000), strict=True):
         for name, found in zip(curves, tests, strict=True):
             assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
             curves[name].append(found.rate)
-    figures.intersection.rates_against(
-        shares, curves, ax=ax, title=f"breast-cancer, C = {factor} $C_{{min}}$", xlabel="$C_{ref}/C$"
-    )
+    figures.lines(curves, shares, ax=ax, title=f"breast-cancer, C = {factor} $C_{{min}}$", **axis)
     low, high = (np.interp(value, shares, curves["IT"]) for value in (0.8, 1.25))
     print(f"C = {factor} C_min, IT: {low:.2f} from C_ref = 0.8 C, {high:.2f} from C_ref = 1.25 C")
 plt.show()

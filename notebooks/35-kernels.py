@@ -260,20 +260,12 @@ for steps, (one, two) in counts.items():
 assert counts[128][0] > 10 * counts[8][0] and counts[128][1] < 2 * counts[8][1]
 
 # %%
-figure, ax = plt.subplots(figsize=(5.4, 3.2), layout="constrained")
 curves = {
     "IT, cold": [value[0] for value in counts.values()],
     "IT, warm": [value[1] for value in counts.values()],
 }
-figures.intersection.rates_against(
-    list(counts),
-    curves,
-    ax=ax,
-    title="entries of Q read by a whole path",
-    xlabel="steps of the path",
-    ylabel="in units of $n^2$",
-)
-ax.set(xscale="log", yscale="log")
+labels = {"xlabel": "steps of the path", "ylabel": "in units of $n^2$"}
+figures.lines(curves, list(counts), title="entries of Q read by a whole path", log="xy", **labels)
 plt.show()
 
 # %% [markdown]
@@ -389,17 +381,10 @@ def decision(points):
 
 figure, axes = figures.panels(2, height=3.8)
 steps = Cs[1:] / Cs[0]
-figures.intersection.rates_against(
-    steps,
-    {k: v[-len(steps) :] for k, v in curves.items()},
-    ax=axes[0],
-    title="before each solve",
-    xlabel="$C/C_{min}$",
-)
-axes[0].set(xscale="log")
-figures.intersection.screened_points(
-    X, y, found, decision, ax=axes[1], title=f"{found.rate:.0%} decided before solving"
-)
+labels = {"title": "before each solve", "xlabel": "$C/C_{min}$", "ylabel": "share of samples screened"}
+figures.lines({k: v[-len(steps) :] for k, v in curves.items()}, steps, ax=axes[0], log="x", **labels)
+figures.samples(X, y, decision, found, ax=axes[1], title=f"{found.rate:.0%} decided before solving")
+axes[1].get_legend().remove()
 plt.show()
 assert np.all(curves["IT"][-len(steps) :] >= curves["BT2"][-len(steps) :] - 0.02)
 

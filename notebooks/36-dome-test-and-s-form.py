@@ -133,7 +133,7 @@ for ax, (name, prob) in zip(axes, both.items(), strict=True):
         r"$\xi(w(C))$, part of the first": (Cs[name], loss_part),
         r"$\|w(C)\|$, part of the last": (Cs[name], length_part),
     }
-    figures.dome.curves(scaled, ax=ax, title=name)
+    figures.lines(scaled, ax=ax, title=name, xlabel="$C$", log="x")
 plt.show()
 
 # %% tags=["SSS13-L3"]
@@ -506,12 +506,11 @@ turn = np.linspace(0.0, np.pi / 2, 400)
 fan = np.stack([np.cos(turn), np.sin(turn)], axis=1)
 e1, B_ = np.array([1.0, 0.0]), 1.7**2
 figure, axes = figures.panels(2, height=3.5)
-upper = {"dome (corrected)": dome_bounds(fan, e1, B_)[1], "printed": printed(fan, e1, B_)[1]}
+upper = {"corrected": dome_bounds(fan, e1, B_)[1], "printed": printed(fan, e1, B_)[1]}
 curves = {name: (np.degrees(turn), value) for name, value in upper.items()}
-figures.dome.curves(
+figures.lines(
     curves,
     ax=axes[0],
-    log="",
     xlabel="angle between z and $w_a$, degrees",
     title=r"largest margin, $|w_b| = 1.7\,|w_a|$",
 )
@@ -521,7 +520,7 @@ two = {
     r"ball from $w_b$": spheres.path_bound(b.x, b.lam, a.lam),
 }
 points = {"$w_a$": a.x, "$w_b$": b.x, "optimum": at_.x}
-figures.dome.domes(a.x, np.linalg.norm(b.x), two, points, ax=axes[1], title="C from 0.1 to 0.2")
+figures.domes(a.x, np.linalg.norm(b.x), two, points, ax=axes[1], title="C from 0.1 to 0.2")
 plt.show()
 
 # %% [markdown]

@@ -288,7 +288,7 @@ names = {
     "BT1 = DVI = RPB = MGB": [],
     "BT2, s from the center of BT1": [],
     "IT": [],
-    "dome, with the solution for C": [],
+    "DT, with the solution for C": [],
 }
 for ratio in steps:
     C = ratio * C0_
@@ -299,7 +299,7 @@ for ratio in steps:
         names[key].append(found.rate)
     assert np.all(it.in_R >= bt1.in_R | bt2.in_R) and np.all(it.in_L >= bt1.in_L | bt2.in_L)
 shares = {key: (steps, value) for key, value in names.items()}
-figures.dome.curves(shares, log="", xlabel="$C/C_0$", ylabel="share screened", title="breast cancer")
+figures.lines(shares, xlabel="$C/C_0$", ylabel="share screened", title="breast cancer")
 plt.show()
 
 # %% [markdown]

@@ -212,8 +212,8 @@ for before, after in zip(coarse, coarse[1:], strict=False):
         dots[0].append(C)
         dots[1].append(relative_error(prob, reference, C)[0])
 figure, ax = figures.panels(1, width=8.0, height=3.2)
-both = {"lines": {"bound (1)": saw}, "dots": {"true relative error": dots}}
-figures.dome.curves(**both, ax=ax, title="breast cancer", ylabel="relative error of the dual")
+marks, labels = {"true relative error": tuple(dots)}, {"xlabel": "$C$", "ylabel": "relative error of the dual"}
+figures.lines({"bound (1)": tuple(saw)}, dots=marks, ax=ax, title="breast cancer", log="x", **labels)
 ax.set_ylim(-0.004, 0.135)
 plt.show()
 assert len(coarse) > 10 and max(dots[1]) <= 0.1 and max(saw[1]) <= 0.1 * (1 + 1e-6)
@@ -367,7 +367,7 @@ for ax, name in zip(axes, problems, strict=True):
         f"eps = {eps:g}": (1.0 / paths[name, eps].lams[1:], paths[name, eps].path_rates[1:])
         for eps in (0.1, 0.01, finest)
     }
-    figures.dome.curves(shares, ax=ax, title=name, ylabel="share screened by IT")
+    figures.lines(shares, ax=ax, title=name, xlabel="$C$", ylabel="share screened by IT", log="x")
 plt.show()
 
 # %% [markdown]

@@ -22,7 +22,6 @@ from scipy import sparse
 
 import safescreen as ss
 from safescreen_book import datasets, figures
-from safescreen_book.figures.triplets import range_chart
 
 # %% [markdown]
 # ## The claim
@@ -378,7 +377,7 @@ for lam in np.geomspace(*span, 30):
     alpha = ss.solve(small, lam, tol=0.0, rtol=1e-9).alpha
     truth.append((lam, ss.Screened(alpha == 1.0, alpha == 0.0)))
 mgb = ss.ranges.midpoint_gap(small, at.x, lam0, alpha=at.alpha)
-range_chart(mgb, lam0, span, truth=truth, title="which C each sample is decided for")
+figures.range_chart(mgb, lam0, span, truth=truth, title="which C each sample is decided for")
 plt.show()
 
 # %% [markdown]

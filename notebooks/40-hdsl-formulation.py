@@ -247,22 +247,25 @@ print(
 # %% [markdown]
 # ## M grows
 #
-# $M$ at four iterations, 64 x 64, blue for positive entries. Below, the atoms as lines between the two
-# pixels that they join, on the mean image; blue for $+$, orange for $-$.
+# $M$ at four iterations, 64 x 64, purple for positive entries. Below, the atoms as lines between the two
+# pixels that they join, on the mean image; purple for $+$, orange for $-$.
 
 # %%
 growing = {
     f"k = {k}": FrankWolfe(scale, forward="exact", max_iter=k).fit(train, near).similarity_
     for k in (1, 5, 20, 400)
 }
-figures.frank_wolfe.matrices(growing)
+figure, axes = figures.panels(4, width=10.4, height=2.8)
+for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
+    M = similarity.to_sparse().toarray()
+    ax.imshow(M, cmap="PuOr", vmin=-np.abs(M).max(), vmax=np.abs(M).max(), interpolation="nearest")
+    ax.set(xticks=[], yticks=[])
+    ax.set_title(name)
 plt.show()
 figure, axes = figures.panels(4, width=10.4, height=2.8)
 for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
     title = f"{name}: {len(similarity)} atoms"
-    figures.frank_wolfe.pixel_pairs(
-        similarity, (8, 8), background=train.mean(axis=0).reshape(8, 8), ax=ax, title=title
-    )
+    figures.pixel_pairs(similarity, (8, 8), train.mean(axis=0).reshape(8, 8), ax=ax, title=title)
 plt.show()
 
 # %% [markdown]

@@ -253,10 +253,9 @@ u, change = np.array([-0.6, 0.1, 0.3, 0.9]), np.array([1.6, -1.0, 1.0, 0.8])
 grid = np.linspace(0.0, 1.0, 401)
 slopes = [-np.clip(1.0 - u - step * change, 0.0, 1.0) @ change / 4 for step in grid]
 step = exact(u, change, 1.0, 1.0)
-ax = figures.frank_wolfe.curves(
+ax = figures.lines(
     {"slope of f along the segment": (grid, slopes)},
     xlabel="step",
-    log="",
     title=f"four triplets: root at {step:.4f}",
 )
 ax.axhline(0.0, color="#BBBBBB", linewidth=0.8)
@@ -583,13 +582,14 @@ for values in bounds.values():
     assert np.all(errors["away"][1:] <= values[1:])
 seen = np.where(errors["away"] > 1e-12, errors["away"], 0.0)
 figure, axes = figures.panels(2, width=10.0, height=3.6)
-figures.frank_wolfe.steps(
-    seen, [row.step for row in histories["away"]], bounds, ax=axes[0], title="away steps, digits"
-)
+kinds = np.array([row.step for row in histories["away"]])
+drawn = {kind: (kinds == kind) & (seen > 0.0) & (k_ > 0) for kind in ("forward", "away", "drop")}
+dots = {f"{kind}: {mask.sum()}": (k_[mask], seen[mask]) for kind, mask in drawn.items() if mask.any()}
+shown = {name: (k_[1:], values[1:]) for name, values in bounds.items()}
+labels = {"xlabel": "iteration k", "ylabel": "error"}
+figures.lines(shown, dots=dots, ax=axes[0], log="xy", title="away steps, digits", **labels)
 named = {name: (k_[1:], np.maximum(values[1:], 1e-12)) for name, values in errors.items()}
-figures.frank_wolfe.curves(
-    named, ax=axes[1], log="y", xlabel="iteration k", ylabel="error", title="three variants"
-)
+figures.lines(named, ax=axes[1], log="y", title="three variants", **labels)
 plt.show()
 
 # %% [markdown]
@@ -628,7 +628,7 @@ weights = linprog(cost, np.hstack((-P_, -np.eye(3))), -np.ones(3), sums, [1.0]).
 ratios = {}
 for width in (1.0, 0.1, 0.01, 0.001):
     run = FrankWolfe(
-        scale_, forward="exact", variant="plain", gamma=width, max_iter=1000, random_state=585
+        scale_, forward="exact", variant="plain", smoothing=width, max_iter=1000, random_state=585
     )
     f = np.array([row.objective for row in run.fit(X_, triplets_).history_])
     error = f - min(ss.SmoothedHinge(width).value(P_ @ weights).mean(), f.min())

@@ -220,8 +220,8 @@ print("exact ~ T s^2, heuristic ~ T s, neither with d: confirmed")
 figure, axes = figures.panels(3, width=11.0, height=3.2)
 for ax, key in zip(axes, ranges, strict=True):
     named = {"exact": (ranges[key], counts[key][:, 0]), "heuristic": (ranges[key], counts[key][:, 2])}
-    figures.frank_wolfe.curves(
-        named, ax=ax, marks=True, xlabel=key, ylabel="visits", title=f"against {key}"
+    figures.lines(
+        named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="visits", title=f"against {key}"
     )
     ax.set_ylim(1e2, 1e7)
 plt.show()
@@ -399,8 +399,8 @@ for ax, (key, x, y) in zip(
     axes, (("d", dimensions, by_d), *((key, larger[key], by[key]) for key in larger)), strict=True
 ):
     named = {name: (x, 1e3 * y[:, column]) for column, name in ((1, "exact"), (0, "heuristic"))}
-    figures.frank_wolfe.curves(
-        named, ax=ax, marks=True, xlabel=key, ylabel="ms", title=f"processor time against {key}"
+    figures.lines(
+        named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="ms", title=f"processor time against {key}"
     )
 plt.show()
 for key in larger:

@@ -320,13 +320,14 @@ measured = {
     "largest of all atoms": [losses[m][0] for m in sizes],
     "loss of the batch's atom": [max(losses[m][2], 1e-4) for m in sizes],
 }
-bounds = {"Hoeffding, all atoms": ([losses[m][1] for m in sizes], True)}
+dots = {name: (sizes, values) for name, values in measured.items()}
+bounds = {"Hoeffding, all atoms": [losses[m][1] for m in sizes]}
 labels = {
     "title": "digits: deviation of a batch",
     "xlabel": "size m of the batch",
     "ylabel": "deviation",
 }
-figures.hdsl.measured_and_bounds(sizes, measured, bounds, **labels)
+figures.lines(bounds, sizes, dots=dots, log="xy", **labels)
 plt.show()
 slope = np.polyfit(np.log(sizes[:3]), np.log([losses[m][0] for m in sizes[:3]]), 1)[0]
 print(f"exponent of the largest deviation in m, 20 to 320: {slope:.2f} (expected -1/2)")
@@ -434,7 +435,7 @@ named = {
     )
     for name, run in runs.items()
 }
-figures.frank_wolfe.curves(
+figures.lines(
     named,
     log="xy",
     xlabel="iteration",
@@ -537,7 +538,7 @@ for ax, which, title in (
     (axes[1], 2, "mean slope found / best"),
 ):
     named = {name: (row[0], row[which]) for name, row in found.items()}
-    figures.frank_wolfe.curves(named, ax=ax, log="", marks=True, xlabel="iteration", title=title)
+    figures.lines(named, ax=ax, marks=True, xlabel="iteration", title=title)
     ax.set_ylim(-0.02, 1.05)
 plt.show()
 
@@ -626,7 +627,7 @@ named["exact direction"] = (
     np.arange(1, 400),
     [max(row.objective - lower, 1e-9) for row in reference.history_[1:400]],
 )
-figures.frank_wolfe.curves(
+figures.lines(
     named,
     log="xy",
     xlabel="iteration",

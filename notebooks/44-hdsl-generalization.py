@@ -536,10 +536,9 @@ assert np.all(np.diff(by_d) > 0.0) and np.all(np.diff(by_n) < 0.0)
 
 def both_bounds(settings):
     all_bounds = [Bounds(n, d, 1.0, 2.0) for n, d in settings]
-    curves = {"corrected, any k": ([b.complexity() / 2.0 for b in all_bounds], True)}
+    curves = {"corrected, any k": [b.complexity() / 2.0 for b in all_bounds]}
     for k in (1, 2):
-        printed = [b.printed_complexity(k) / 2.0 for b in all_bounds]
-        curves[f"printed, k = {k}"] = (printed, False)
+        curves[f"printed, k = {k}"] = [b.printed_complexity(k) / 2.0 for b in all_bounds]
     return curves
 
 
@@ -552,7 +551,7 @@ for ax, x, (values, settings, xlabel, title) in zip(
 ):
     labels = {"title": title, "xlabel": xlabel, **options}
     curves = both_bounds(settings)
-    figures.hdsl.measured_and_bounds(x, {"Monte Carlo": values}, curves, ax=ax, **labels)
+    figures.lines(curves, x, dots={"Monte Carlo": (x, values)}, ax=ax, **labels)
 plt.show()
 
 # %% [markdown]
@@ -816,9 +815,9 @@ print(f"n = 10^6, d = 1000, lam B_X = 1, L = 1: printed bound smallest at k = {b
 print(f"and above the corrected one from k = {true_from} on")
 assert 1 < best < 10**4 and np.all(np.diff(corrected) < 0.0)
 assert np.all((corrected < printed)[iterations >= true_from])
-curves = {"corrected": (corrected, True), "printed": (printed, False)}
+curves = {"corrected": corrected, "printed": printed}
 labels = {"title": "excess risk bounds", "xlabel": "iterations k", "ylabel": "bound"}
-figures.hdsl.measured_and_bounds(iterations, {}, curves, **labels)
+figures.lines(curves, iterations, log="xy", **labels)
 plt.show()
 
 # %% [markdown]

@@ -184,7 +184,7 @@ for height, name in enumerate(chosen):
     ax.plot(
         mean.loc[name, ["lam_min", "lam_max"]],
         [height, height],
-        color=figures.COLOURS["L"],
+        color="black",
         linewidth=4,
         label="ours" * (height == 0),
     )
@@ -193,7 +193,7 @@ for height, name in enumerate(chosen):
         ax.plot(
             ends_of_paper,
             [height + 0.22] * 2,
-            color=figures.COLOURS["R"],
+            color="#999999",
             linewidth=2,
             label="paper" * (height == 0),
         )

@@ -236,8 +236,8 @@ for ax, column, title in (
     for name in shown:
         values = first.loc[first["method"] == name, column].to_numpy() / removable
         lines[name] = lams[start:], values[start:]
-    figures.rates(lines, ax=ax, title=f"{dataset}: {title}", ylabel="rate" if ax is axes[0] else "")
-axes[1].get_legend().remove()
+    first_axis = {"ylabel": "rate"} if ax is axes[0] else {"legend": None}
+    figures.lines(lines, ax=ax, title=f"{dataset}: {title}", path=True, share=True, **first_axis)
 record.figure("rates", figure)
 plt.show()
 

@@ -170,34 +170,23 @@ one = frame[frame["repeat"] == 0]
 zoom = (10.0**-zoom_high, 10.0**-zoom_low)
 
 
-def curves(chosen, values="path_rate"):
-    """Curves of the figure; the first lam has no solution before it."""
-    if values == "ratio":
-        return {name: (ratios.index.to_numpy(), ratios[name].to_numpy()) for name in chosen}
-    return {name: one[one["method"] == name][["lam", values]].to_numpy()[1:].T for name in chosen}
+def curves(chosen):
+    """Rates along the path; the first lam has no solution before it."""
+    return {name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T) for name in chosen}
 
 
 def figure_6(chosen, label):
     """Rate, enlargement, ratio of times."""
     figure, axes = figures.panels(3, width=11.0, height=3.4)
-    figures.paths.path_lines(
-        curves(chosen), ax=axes[0], title=f"{dataset}: before the first iteration", limits=(-0.02, 1.02)
-    )
-    lines = curves(chosen)
-    within = [v[(lams >= zoom[0]) & (lams <= zoom[1])] for lams, v in lines.values()]
-    within = np.concatenate([v[v > 0.6] for v in within]) if within else np.ones(1)
-    low, high = (within.min() - 0.01, min(1.0, within.max() + 0.01)) if within.size else (0.0, 1.0)
-    figures.paths.path_lines(lines, ax=axes[1], title="enlarged", ylabel="", span=zoom, limits=(low, high))
-    figures.paths.path_lines(
-        curves(chosen, "ratio"),
-        ax=axes[2],
-        title="time for each lam",
-        ylabel="CPU / CPU without screening",
-        one=True,
-        smooth=5,
-    )
-    for ax in axes[1:]:
-        ax.get_legend().remove()
+    whole, labels = curves(chosen), {"title": f"{dataset}: before the first iteration", "ylabel": "screening rate"}
+    figures.lines(whole, ax=axes[0], path=True, share=True, **labels)
+    parts = {name: (lams >= zoom[0]) & (lams <= zoom[1]) & (v > 0.6) for name, (lams, v) in whole.items()}
+    parts = {name: (whole[name][0][part], whole[name][1][part]) for name, part in parts.items() if part.any()}
+    figures.lines(parts, ax=axes[1], title="enlarged", path=True, legend=None)
+    smooth = ratios.rolling(5, center=True, min_periods=1).median()
+    labels = {"title": "time for each lam", "ylabel": "CPU / CPU without screening"}
+    times = {name: smooth[name] for name in chosen}
+    figures.lines(times, smooth.index, ax=axes[2], path=True, ratio=True, legend=None, **labels)
     record.figure(label, figure)
     plt.show()
 

@@ -102,7 +102,7 @@ with plt.rc_context(figures.STYLE):
         rows, 4, figsize=(11.0, 2.6 * rows), layout="constrained", sharey=True, squeeze=False
     )
 for place, (ax, name) in enumerate(zip(axes.flat, names, strict=False)):
-    figures.paths.dynamic_map(maps[name], grid.lams, ax=ax, title=name, rounds=rounds)
+    figures.rate_map(maps[name], grid.lams, ax=ax, title=name, rounds=rounds)
     if place % 4:
         ax.set_ylabel("")
 for ax in axes.flat[len(names) :]:
@@ -117,16 +117,13 @@ plt.show()
 # %%
 ratios = path_runs.cpu_ratios(frame)
 one = frame[frame["repeat"] == 0]
-lines = {name: one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T for name in names}
+lines = {name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T) for name in names}
 figure, axes = figures.panels(2, width=10.0, height=3.7)
-figures.paths.path_lines(
-    lines, ax=axes[0], title=f"{dataset}: before the first iteration", limits=(-0.02, 1.02)
-)
-times = {name: (ratios.index.to_numpy(), ratios[name].to_numpy()) for name in names}
-figures.paths.path_lines(
-    times, ax=axes[1], title="time for each lam", ylabel="CPU / CPU without screening", one=True, smooth=5
-)
-axes[1].get_legend().remove()
+labels = {"title": f"{dataset}: before the first iteration", "ylabel": "screening rate"}
+figures.lines(lines, ax=axes[0], path=True, share=True, **labels)
+smooth = ratios.rolling(5, center=True, min_periods=1).median()
+labels = {"title": "time for each lam", "ylabel": "CPU / CPU without screening"}
+figures.lines({name: smooth[name] for name in names}, smooth.index, ax=axes[1], path=True, ratio=True, legend=None, **labels)
 record.figure("path", figure)
 plt.show()
 

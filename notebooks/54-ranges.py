@@ -81,7 +81,7 @@ for gap in gaps:
 figure, axes = figures.panels(len(gaps), width=4.6 * len(gaps), height=3.9)
 for ax, gap in zip(np.atleast_1d(axes), gaps, strict=True):
     last = gap == gaps[-1]
-    figures.paths.range_map(
+    figures.rate_map(
         maps[gap], lams, lams, ax=ax, title=f"{dataset}, RRPB, gap {gap:.0e}", colorbar=last
     )
 record.figure("ranges", figure)
@@ -112,7 +112,7 @@ def edge(rates, share):
 
 figure, ax = figures.panels(1, width=5.6, height=3.3)
 for gap, dash in zip(gaps, ("--", "-", ":"), strict=False):
-    for share, colour in ((0.5, figures.COLOURS["L"]), (0.9, figures.COLOURS["R"])):
+    for share, colour in ((0.5, figures.OTHERS[0]), (0.9, figures.OTHERS[4])):
         ax.plot(
             lams, edge(maps[gap], share), dash, color=colour, label=f"rate above {share}, gap {gap:.0e}"
         )
@@ -188,7 +188,7 @@ others = {
 }
 figure, axes = figures.panels(3, width=11.0, height=3.6)
 for ax, (name, rates) in zip(axes, others.items(), strict=True):
-    figures.paths.range_map(rates, lams[places], lams, ax=ax, title=name, colorbar=name == "MGB")
+    figures.rate_map(rates, lams[places], lams, ax=ax, title=name, colorbar=name == "MGB")
 record.figure("other_balls", figure)
 plt.show()
 print({name: round(float(rates.mean()), 3) for name, rates in others.items()})

@@ -172,9 +172,8 @@ figures.bars(
     xlabel="CPU seconds of the path",
 )
 one = frame[frame["repeat"] == 0]
-lines = {name: one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T for name in screening}
-figures.paths.path_lines(lines, ax=axes[1], title="before the first iteration", limits=(-0.02, 1.02))
-axes[1].legend(fontsize=7.5)
+lines = {name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T) for name in screening}
+figures.lines(lines, ax=axes[1], title="before the first iteration", ylabel="screening rate", path=True, share=True)
 record.figure("active", figure)
 plt.show()
 

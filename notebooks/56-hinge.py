@@ -82,20 +82,18 @@ print(mean.to_string(float_format="{:.2f}".format))
 
 # %%
 ratios = path_runs.cpu_ratios(frame)
+smooth = ratios.rolling(5, center=True, min_periods=1).median()
 one = frame[frame["repeat"] == 0]
 figure, axes = figures.panels(3, width=11.0, height=3.4)
 shown = "PGB" if "PGB" in names else names[0]
 rates = path_runs.dynamic_rates(runs.paths[shown], grid.removable)
-figures.paths.dynamic_map(
+figures.rate_map(
     rates, grid.lams, ax=axes[0], title=f"{dataset}, hinge: {shown} while solving", colorbar=True
 )
-lines = {name: one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T for name in names}
-figures.paths.path_lines(lines, ax=axes[1], title="before the first iteration", limits=(-0.02, 1.02))
-times = {name: (ratios.index.to_numpy(), ratios[name].to_numpy()) for name in names}
-figures.paths.path_lines(
-    times, ax=axes[2], title="time for each lam", ylabel="CPU / CPU without screening", one=True, smooth=5
-)
-axes[2].get_legend().remove()
+lines = {name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T) for name in names}
+figures.lines(lines, ax=axes[1], title="before the first iteration", ylabel="screening rate", path=True, share=True)
+labels = {"title": "time for each lam", "ylabel": "CPU / CPU without screening"}
+figures.lines({name: smooth[name] for name in names}, smooth.index, ax=axes[2], path=True, ratio=True, legend=None, **labels)
 record.figure("hinge", figure)
 plt.show()
 

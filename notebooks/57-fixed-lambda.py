@@ -144,8 +144,7 @@ for name in names:
         continue
     states = solutions[name, False].history
     decided = [(s.n_L + s.n_R) / removable for s in states]
-    style = {"color": figures.METHODS[name]} if name in figures.METHODS else {}
-    ax.step([s.iteration for s in states], decided, where="post", label=name, **style)
+    ax.step([s.iteration for s in states], decided, where="post", label=name, **figures.style_of(name))
 with plt.rc_context(figures.STYLE):
     ax.set(
         xlabel="iteration", ylabel="screened, of what can be", title=f"{dataset}, $\\lambda$ = {lam:.1e}"

@@ -167,15 +167,10 @@ print(f"triplets from the smallest to the largest k: x {growth:.0f}")
 # %% tags=["nbval-ignore-output"]
 plt.rcParams.update(figures.STYLE)
 figure, axes = figures.panels(1 + len(nn_list), width=11.5, height=3.1)
-colours = {
-    "ActiveSet": "#8A8A8A",
-    "ActiveSet+RRPB": figures.METHODS["RRPB"],
-    "product": figures.METHODS["product"],
-}
-for name, colour in colours.items():
-    axes[0].plot(k_list, mean.loc[k_list, name], "-o", color=colour, markersize=3.5, label=name)
-axes[0].set(xlabel="k", ylabel="CPU seconds of the path", title=f"{dataset}: time", ylim=(0.0, None))
-axes[0].legend()
+curves = {name: mean.loc[k_list, name] for name in ("ActiveSet", "ActiveSet+RRPB", "product")}
+labels = {"xlabel": "k", "ylabel": "CPU seconds of the path", "title": f"{dataset}: time"}
+figures.lines(curves, k_list, ax=axes[0], marks=True, **labels)
+axes[0].set_ylim(0.0, None)
 deviation = results.groupby("k")[columns].std(ddof=0)
 for ax, n in zip(axes[1:], nn_list, strict=True):
     values = mean.loc[k_list, f"error_{n}"]
@@ -184,7 +179,7 @@ for ax, n in zip(axes[1:], nn_list, strict=True):
         values,
         deviation.loc[k_list, f"error_{n}"] / np.sqrt(draws),
         fmt="-o",
-        color=figures.COLOURS["R"],
+        color="black",
         markersize=3.5,
     )
     ax.axhline(mean.loc[0, f"error_{n}"], color="#555555", linewidth=0.9, linestyle=":", label="Euclidean")

@@ -157,15 +157,15 @@ def shade(ax, decide, size=161):
     grid = np.column_stack([a.ravel(), b.ravel()])
     both = ss.Samples(np.vstack([grid, grid]), np.repeat([1, -1], len(grid)))
     positive, negative = decide(both).in_R.reshape(2, size, size)
-    for region, colour in ((positive, "#F4C7B0"), (negative, "#F4E3B0")):
+    for region, opacity in ((positive, 0.35), (negative, 0.15)):
         if region.any():
-            ax.contourf(a, b, region.astype(float), levels=[0.5, 1.5], colors=[colour], zorder=0)
+            ax.contourf(a, b, region.astype(float), levels=[0.5, 1.5], colors=[figures.COLOURS["R"]], alpha=opacity, zorder=0)
 
 
 first_ball = ss.svm.ball_1(samples, C, reference)
 second_ball = ss.svm.ball_2(samples, C, reference.x, ss.svm.choose_s(samples, C, reference))
 figure, axes = figures.panels(1, width=6.6, height=4.4)
-figures.svm.samples(
+figures.samples(
     X, y, best.x, found, ax=axes, title=f"C = {C:g} from C_ref = {C_ref:g}: {found.rate:.0%} screened"
 )
 shade(axes, lambda points: ss.rules.intersection(ss.Problem(points, ss.Hinge()), first_ball, second_ball))
@@ -255,7 +255,7 @@ assert closer > 0
 
 # %%
 figure, axes = figures.panels(2, width=11.0, height=3.8)
-figures.svm.samples(
+figures.samples(
     X,
     y,
     low.x,
@@ -270,7 +270,7 @@ shade(
         ss.Problem(points, ss.Hinge()), region.ball, region.normal, region.offset
     ),
 )
-figures.svm.samples(
+figures.samples(
     X,
     y,
     low.x,
@@ -287,11 +287,11 @@ plt.show()
 # %%
 figure, axes = figures.panels(2, width=9.5, height=3.0)
 with plt.rc_context(figures.STYLE):
-    axes[0].hist(share, bins=20, color=figures.COLOURS["L"])
+    axes[0].hist(share, bins=20, color=figures.METHODS["IT"]["color"], alpha=0.6)
     axes[0].axvline(0.8, color="black", linewidth=1.2)
     axes[0].set(title="overlapping: share screened by IT; line: the paper", xlabel="share", ylabel="draws")
     for (reading, frame), colour in zip(
-        second.groupby("reading"), (figures.COLOURS["R"], "#E69F00"), strict=True
+        second.groupby("reading"), figures.OTHERS[::3], strict=True
     ):
         axes[1].hist(frame["dome: both"], bins=20, histtype="step", linewidth=1.6, color=colour, label=reading)
     axes[1].axvline(530, color="black", linewidth=1.2)

@@ -152,7 +152,7 @@ for ax, name in zip(np.atleast_1d(axes), names, strict=True):
     chosen = results[results["kernel"] == name]
     lines = {test: (part_["C_ref/C"], part_["rate"]) for test, part_ in chosen.groupby("test", sort=False)}
     xlabel = r"$C_{\mathrm{ref}}/C$"
-    figures.svm_paths.along(lines, ax=ax, log_x=False, xlabel=xlabel, ylabel="rate", title=f"{dataset}: {name}")
+    figures.lines(lines, ax=ax, xlabel=xlabel, ylabel="rate", title=f"{dataset}: {name}", share=True)
 record.figure("rates", figure)
 plt.show()
 

@@ -54,7 +54,7 @@ from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from safescreen import svm
-from safescreen.svm.paths import solve_screened
+from safescreen.solvers import solve_screened
 from safescreen_book import Recorder, datasets, figures
 
 record = Recorder(output_dir)
@@ -92,9 +92,10 @@ def solve(C, rtol, screened=None, start=None, method="hybrid", screening=()):
     """Solution and its CPU seconds; what does not converge within `max_sweeps` is counted, not hidden."""
     began = time.process_time()
     options = {"rtol": rtol, "method": method, "screening": screening, "max_iter": max_sweeps}
+    known = () if start is None else (start.w, start.alpha)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ss.ConvergenceWarning)
-        solution = solve_screened(prob, C, nothing if screened is None else screened, start, **options)
+        solution = solve_screened(prob, 1.0 / C, nothing if screened is None else screened, *known, **options)
     return solution, time.process_time() - began
 
 
@@ -214,7 +215,7 @@ print(f"\nreading or making the data {reading:.1f} s, compilation {warm_up:.1f} 
 
 # %%
 figure, axes = figures.panels(1, width=5.2, height=3.4)
-figures.svm_paths.dots(medians.to_dict(), cut=sorted(stuck), ax=axes, title=name)
+figures.dots(medians.to_dict(), cut=sorted(stuck), ax=axes, title=name)
 record.figure("seconds", figure)
 plt.show()
 

@@ -263,7 +263,7 @@ for ax, width in zip(np.atleast_1d(axes), widths, strict=True):
     chosen = results[results["kernel"] == label(width)]
     cut = chosen.loc[chosen["solved"] < chosen["of"], "method"].tolist()
     seconds = dict(zip(chosen["method"], chosen["seconds"], strict=True))
-    figures.svm_paths.dots(seconds, paper.get(width), cut=cut, ax=ax, title=f"{dataset}: {label(width)}")
+    figures.dots(seconds, paper.get(width), cut=cut, ax=ax, title=f"{dataset}: {label(width)}")
 record.figure("seconds", figure)
 plt.show()
 
@@ -326,7 +326,8 @@ print(mean.to_string(float_format="{:.2f}".format))
 figure, axes = figures.panels(len(widths), width=3.2 * len(widths), height=2.9, sharey=True)
 for ax, width in zip(np.atleast_1d(axes), widths, strict=True):
     chosen = curves[curves["kernel"] == label(width)]
-    figures.svm_paths.along({test: (chosen["C"], chosen[test]) for test in ("BT1", "IT")}, ax=ax, title=f"{dataset}: {label(width)}")
+    rates = {test: (chosen["C"], chosen[test]) for test in ("BT1", "IT")}
+    figures.lines(rates, ax=ax, title=f"{dataset}: {label(width)}", xlabel="$C$", ylabel="rate", log="x", share=True)
 record.figure("rates", figure)
 plt.show()
 

@@ -208,22 +208,10 @@ print("IT screens at least what BT1 and BT2 do; DT with C_b = C at least what it
 
 # %%
 figure, axes = figures.panels(3, width=11.0, height=3.2, width_ratios=[1.3, 1.0, 1.0])
-style = {
-    "IT": "#0072B2",
-    "DT": "#D55E00",
-    "DT, trusted": "#CC79A7",
-    "DT, best": "#E69F00",
-    "DT, alone": "#8A8A8A",
-    "BT1": "#56B4E9",
-    "BT2": "#009E73",
-}
+curves = {name: rates[name] for name in ("IT", "DT", "DT, trusted", "DT, best", "DT, alone", "BT1", "BT2")}
+labels = {"xlabel": r"$C_{\mathrm{ref}}/C$", "ylabel": "share of R and L screened", "title": label}
+figures.lines(curves, rates.index, ax=axes[0], share=True, **labels)
 with plt.rc_context(figures.STYLE):
-    for name, colour in style.items():
-        main = name in ("IT", "DT")
-        form = {"marker": "o", "linewidth": 2.0} if main else {"linestyle": "--", "linewidth": 1.2}
-        axes[0].plot(rates.index, rates[name], color=colour, markersize=3, label=name, **form)
-    axes[0].set(xlabel=r"$C_{\mathrm{ref}}/C$", ylabel="share of R and L screened", title=label, ylim=(-0.02, 1.02))
-    axes[0].legend(loc="upper left", ncols=2)
     for ax, name in zip(axes[1:], ("IT", "DT"), strict=True):
         chosen = results[results["test"] == name]
         share_R, share_L = chosen["n_R"] / chosen["non_margin"], chosen["n_L"] / chosen["non_margin"]

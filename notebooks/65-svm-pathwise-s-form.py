@@ -62,7 +62,7 @@ from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from safescreen import svm
-from safescreen.svm.paths import solve_screened
+from safescreen.solvers import solve_screened
 from safescreen_book import Recorder, datasets, figures
 
 record = Recorder(output_dir)
@@ -109,9 +109,9 @@ def heuristic(C, before, warm):
         left = ~fixed
         if left.any():
             smaller = prob.reduce(masks.in_L & fixed, masks.in_R & fixed)
-            start = svm.Reference(w, alpha[left], C) if warm else None
+            start = (w, alpha[left]) if warm else ()
             nil = ss.Screened(np.zeros(len(smaller), dtype=bool), np.zeros(len(smaller), dtype=bool))
-            found = solve_screened(smaller, C, nil, start, **OPTIONS)
+            found = solve_screened(smaller, 1.0 / C, nil, *start, **OPTIONS)
             w = found.x
             alpha = np.where(masks.in_L, 1.0, 0.0)
             alpha[left] = found.alpha
@@ -170,7 +170,8 @@ def safe_path():
 
 def whole(k, before):
     """A solve of all samples, from the solution before if there is one."""
-    return solve_screened(prob, float(Cs[k]), nothing(), before and svm.reference(before), **OPTIONS)
+    start = () if before is None else (before.x, before.alpha)
+    return solve_screened(prob, 1.0 / float(Cs[k]), nothing(), *start, **OPTIONS)
 
 
 tally = {True: [], False: []}
@@ -202,8 +203,8 @@ safe, safe_seconds = safe_runs[-1][0], float(np.median([seconds for _, seconds i
 
 def again(k, before, warm):
     """A solve of the safe path, with the masks it had."""
-    start = svm.reference(safe[k - 1]) if warm and k else None
-    return solve_screened(prob, float(Cs[k]), safe[k].screened, start, **OPTIONS)
+    start = (safe[k - 1].x, safe[k - 1].alpha) if warm and k else ()
+    return solve_screened(prob, 1.0 / float(Cs[k]), safe[k].screened, *start, **OPTIONS)
 
 
 runs["safe, warm"] = one_by_one(lambda k, before: again(k, before, warm=True))
@@ -258,11 +259,12 @@ print(f"mean rate {rates[inner].mean():.2f}: {np.mean(last):.2f} at the last C o
 
 # %%
 figure, axes = figures.panels(2, width=9.4, height=3.3)
-lines = {"safe": (Cs, rates), "all": (Cs, removable)}
-figures.svm_paths.along(lines, ax=axes[0], title=f"{dataset}: screened, and all off the margin", marks=True)
+lines = {"safe": (Cs, rates), "what is off the margin": (Cs, removable)}
+labels = {"xlabel": "$C$", "marks": True}
+figures.lines(lines, ax=axes[0], title=f"{dataset}: screened, and all off the margin", ylabel="rate", log="x", share=True, **labels)
 lines = {name.split(",")[0]: (Cs, runs[name][1] * 1e3) for name in ("naive, warm", "heuristic, warm", "safe, warm")}
 title = f"{dataset}: time of each solve, warm"
-figures.svm_paths.along(lines, ax=axes[1], log_y=True, ylabel="CPU milliseconds", title=title, marks=True)
+figures.lines(lines, ax=axes[1], log="xy", ylabel="CPU milliseconds", title=title, **labels)
 record.figure("along", figure)
 plt.show()
 

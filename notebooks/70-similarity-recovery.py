@@ -154,23 +154,22 @@ mean = results.groupby(["alpha", "iteration"])[["features", "entries"]].mean()
 figure, axes = figures.panels(2, width=9.5, height=3.4, sharey=True)
 for ax, what in zip(axes, ("features", "entries"), strict=True):
     curves = {rf"$\alpha$ = {share:.0f} %": (mean.loc[share].index.to_numpy(), mean.loc[share, what].to_numpy()) for share in shares}
-    figures.dome.curves(curves, ax=ax, title=f"{what} recovered", xlabel="iteration", ylabel="AUC", log="")
-axes[1].get_legend().remove()
+    figures.lines(curves, ax=ax, title=f"{what} recovered", xlabel="iteration", ylabel="AUC", legend="best" if ax is axes[0] else None)
 record.figure("recovery", figure)
 plt.show()
 
 # %% [markdown]
 # ## Figure 2: the true matrix and the learned ones
 #
-# Blue entries are positive, red ones negative, the larger the mark the larger the entry. On the right the learner was
+# Purple entries are positive, orange ones negative, the larger the mark the larger the entry. On the right the learner was
 # given the least informative triplets.
 
 # %%
 shown = [20.0 if 20.0 in shares else shares[0], shares[-1]]
 figure, axes = figures.panels(3, width=10.5, height=3.9)
-figures.hdsl.sparsity(learned[shown[0]][0], ax=axes[0], title="true", size=6.0)
+figures.sparsity(learned[shown[0]][0], ax=axes[0], title="true", size=6.0)
 for ax, share in zip(axes[1:], shown, strict=True):
-    figures.hdsl.sparsity(learned[share][1], ax=ax, title=rf"learned, $\alpha$ = {share:.0f} %", size=6.0)
+    figures.sparsity(learned[share][1], ax=ax, title=rf"learned, $\alpha$ = {share:.0f} %", size=6.0)
 record.figure("matrices", figure)
 plt.show()
 

@@ -96,7 +96,7 @@ for d in dims:
 
 # %%
 figure, axes = figures.panels(1, width=4.6, height=3.1)
-figures.dome.curves(
+figures.lines(
     {f"d = {frequencies.size}": (np.arange(1, frequencies.size + 1), frequencies)},
     dots={f"at least {frequent:g}: may matter": ([np.count_nonzero(frequencies >= frequent)], [frequent])},
     ax=axes,
@@ -179,9 +179,8 @@ print(table.drop(columns=["n_features"]).round({"scale": 0}).to_string(float_for
 means = table["test"].unstack("per_link")
 figure, axes = figures.panels(1, width=5.4, height=3.6)
 curves = {f"{count} triplets a link": (dims, means[count].to_numpy()) for count in counts}
-curves["dot product"] = dims, results.groupby("d")["dot"].mean().to_numpy()
-figures.dome.curves(curves, ax=axes, title="signs of unseen links", xlabel="features $d$", ylabel="AUC on the test links")
-axes.grid(axis="y", color="#E6E6E6", linewidth=0.8)
+curves["dot"] = dims, results.groupby("d")["dot"].mean().to_numpy()
+figures.lines(curves, ax=axes, title="signs of unseen links", xlabel="features $d$", ylabel="AUC on the test links", log="x")
 record.figure("auc", figure)
 plt.show()
 

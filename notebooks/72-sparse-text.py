@@ -172,7 +172,7 @@ choosing = time.process_time() - started
 # %%
 figure, axes = figures.panels(1, width=5.4, height=3.4)
 lines = {rf"$\lambda$ = {scale:g}": (iterations, 100 * held_out[row]) for row, scale in enumerate(grid)}
-figures.dome.curves(lines, ax=axes, title=f"{dataset}: held-out error, mean of the folds", xlabel="iteration", ylabel="%", log="")
+figures.lines(lines, ax=axes, title=f"{dataset}: held-out error, mean of the folds", xlabel="iteration", ylabel="%")
 record.figure("choice", figure)
 plt.show()
 
@@ -387,14 +387,13 @@ assert [step.n_features for step in history[:max_iter]] == [step.n_features for 
 n_features = np.array([step.n_features for step in history])
 steps = np.arange(n_features.size)
 figure, axes = figures.panels(1, width=5.2, height=3.3)
-figures.dome.curves(
+figures.lines(
     {rf"$\lambda$ = {grid[best[0]]:g}": (steps, n_features)},
     dots={"chosen": ([iterations[best[1]]], [runs["hdsl"][0][0][best[1]].n_features])},
     ax=axes,
     title=f"{dataset}: active features",
     xlabel="iteration",
     ylabel="features",
-    log="",
 )
 record.figure("features", figure)
 plt.show()
@@ -449,7 +448,7 @@ off = (i != j) & (M.data != 0.0)
 share = M.count_nonzero() / d**2
 block = M.tocsr()[similarity.features][:, similarity.features]
 figure, axes = figures.panels(1, width=4.2, height=4.4)
-figures.hdsl.sparsity(similarity, ax=axes, title=dataset, size=5.0)
+figures.sparsity(similarity, ax=axes, title=dataset, size=5.0)
 record.figure("matrix", figure)
 plt.show()
 assert M.count_nonzero() <= 4 * len(similarity) and similarity.features.size <= 2 * len(similarity)
@@ -499,8 +498,8 @@ rank = np.mean([[point.n_atoms for point in points] for points in course], axis=
 figure, axes = figures.panels(1, width=5.8, height=3.9)
 lines = {"hdsl": (rank, mean_error)}
 lines |= {name: (where, 100 * values) for name, (where, values) in by_dimension.items()}
-figures.dome.curves(lines, ax=axes, title=f"{dataset}: error against dimension", xlabel="dimension", ylabel="error %")
-axes.axhline(error["dot"], color="#8A8A8A", linewidth=0.8)
+figures.lines(lines, ax=axes, title=f"{dataset}: error against dimension", xlabel="dimension", ylabel="error %", log="x")
+axes.axhline(error["dot"], linewidth=0.8, **figures.METHODS["dot"])
 axes.annotate("dot product, all features", (0.99, error["dot"]), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=8)
 record.figure("dimension", figure)
 plt.show()

@@ -1,33 +1,46 @@
 """One-line figures of the notebooks.
 
-Every function draws on the given axes, or on a figure of its own, and returns the axes; matplotlib is imported
-when one is called. The pictures of one subject are a module: `dome`, `frank_wolfe`, `hdsl`, `intersection`, `paths`, `space`
-(the cone of 2 x 2 metrics, sliders), `svm`, `svm_paths`, `triplets`; what every subject draws is here.
+Every function draws on the axes ``ax``, or on a figure of its own, and returns the axes; matplotlib is imported when one is
+called. Colours and dashes are those of :data:`METHODS`, of :data:`COLOURS` for L, C and R, and of :data:`OTHERS`.
 """
 
-from safescreen_book.figures import dome, frank_wolfe, hdsl, intersection, paths, space, svm, svm_paths, triplets
-from safescreen_book.figures.basic import balls, bars, lines, points_and_metric, rates, shares, terms_on_loss
-from safescreen_book.figures.style import COLOURS, METHODS, STYLE, panels
+from safescreen_book.figures.balls import balls, domes, weight_space
+from safescreen_book.figures.bars import bars, dots
+from safescreen_book.figures.expanded import expanded_line, expanded_space
+from safescreen_book.figures.hdsl import pixel_pairs, sparsity
+from safescreen_book.figures.lines import lines
+from safescreen_book.figures.maps import rate_map
+from safescreen_book.figures.points import points_and_metric, samples
+from safescreen_book.figures.space import cone_scene, coordinates, scenes, sliders
+from safescreen_book.figures.style import COLOURS, METHODS, OTHERS, STYLE, panels, style_of, styles
+from safescreen_book.figures.terms import range_chart, shares, terms_on_loss
 
 __all__ = [
     "COLOURS",
     "METHODS",
+    "OTHERS",
     "STYLE",
     "balls",
     "bars",
-    "dome",
-    "frank_wolfe",
-    "hdsl",
-    "intersection",
+    "cone_scene",
+    "coordinates",
+    "domes",
+    "dots",
+    "expanded_line",
+    "expanded_space",
     "lines",
     "panels",
-    "paths",
+    "pixel_pairs",
     "points_and_metric",
-    "rates",
+    "range_chart",
+    "rate_map",
+    "samples",
+    "scenes",
     "shares",
-    "space",
-    "svm",
-    "svm_paths",
+    "sliders",
+    "sparsity",
+    "style_of",
+    "styles",
     "terms_on_loss",
-    "triplets",
+    "weight_space",
 ]

@@ -1,31 +1,43 @@
-"""What all figures share: colours, the quiet style, axes to draw on."""
+"""What all figures share: one colour and dash a method, colours of L, C and R that no method has, the quiet style, axes to draw on."""
 
+import re
 from contextlib import contextmanager
 
-__all__ = ["COLOURS", "METHODS", "NAMES", "STYLE", "canvas", "panels"]
+__all__ = ["COLOURS", "METHODS", "NAMES", "OTHERS", "SIGNS", "STYLE", "canvas", "panels", "style_of", "styles"]
 
-COLOURS = {"L": "#0072B2", "C": "#8A8A8A", "R": "#D55E00", "optimum": "#000000", "cone": "#F1EDE3"}
-"""Colours that stay apart for the colour-blind (Okabe and Ito): linear part, undecided, zero part."""
+COLOURS = {"L": "#0072B2", "C": "#8A8A8A", "R": "#D55E00", "cone": "#F1EDE3", "edge": "#B9AF97", "grid": "#E6E6E6", "plain": "#A9B4C2"}
+"""Linear part, undecided, zero part (Okabe and Ito: they stay apart for the colour-blind); the cone and its edge; rulings; other bars."""
 
 NAMES = {"L": "linear part, L", "C": "undecided", "R": "zero part, R"}
 
-METHODS = {
-    "none": "#8A8A8A",
-    "GB": "#E69F00",
-    "PGB": "#56B4E9",
-    "DGB": "#D55E00",
-    "RRPB": "#0072B2",
-    "RRPB+PGB": "#009E73",
-    "MGB": "#CC79A7",
-    "ranges": "#5D4A9C",
-    "product": "#3B3B3B",
-    "product+RRPB": "#B5A642",
+SIGNS = {1: "#542788", -1: "#B35806"}
+"""Positive and negative entries, the ends of the colour map ``PuOr``."""
+
+OTHERS = ("#440154", "#3B528B", "#21918C", "#4FB35A", "#B8A100")
+"""Curves that are no method, most of them one of a few values of a parameter: dark to bright, as the colour map ``viridis``."""
+
+DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (10, 2.5)))
+
+_TABLE = {  # a column a dash, in the order above
+    "#E69F00": ("GB", "GB+halfspace", "GB+semidefinite", "away", "rp"),
+    "#56B4E9": ("PGB", "PGB+halfspace", "PGB+semidefinite", "forward", "heuristic"),
+    "#882255": ("DGB", "DGB+halfspace", "DGB+semidefinite", "drop", "naive"),
+    "#CC79A7": ("MGB", "MGB+halfspace", "MGB+semidefinite", "ActiveSet+MGB", "BT1"),
+    "#5D4A9C": ("RRPB", "RPB", "ActiveSet+RRPB (no ranges)", "ActiveSet+RRPB", "swap"),
+    "#009E73": ("RRPB+PGB", "safe", "RRPB+PGB (no active set)", "ActiveSet+RRPB+PGB", "pairwise"),
+    "#8F8F2A": ("CDGB", "ranges", "LIBLINEAR", "shrink", "rp+oasis"),
+    "#8B5A2B": ("BT2", "product", "product+RRPB", "product+MGB", "shrink+BT1"),
+    "#000000": ("IT", "MGB&BT2", "shrink+IT", "hybrid+IT", "warm+IT"),
+    "#44AA99": ("DT", "ours", "hybrid", "warm", "exact"),
+    "#5B6770": ("none", "printed", "full", "ActiveSet", "plain"),
+    "#117733": ("hdsl", "corrected", "oasis", "diag", "dot"),
 }
-"""One colour a screening method, the same in every figure."""
+METHODS = {name: {"color": colour, "linestyle": dash} for colour, names in _TABLE.items() for name, dash in zip(names, DASHES, strict=True)}
+"""Colour and dash of every method, the same in every figure: options of matplotlib's ``plot``."""
 
 STYLE = {
-    "font.size": 9.5,
-    "axes.titlesize": 10,
+    "font.size": 10.5,
+    "axes.titlesize": 11,
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -35,12 +47,46 @@ STYLE = {
     "ytick.color": "#555555",
     "axes.axisbelow": True,
     "legend.frameon": False,
-    "legend.fontsize": 8.5,
+    "legend.fontsize": 9.5,
+    "legend.handlelength": 2.6,
     "lines.linewidth": 1.6,
     "figure.dpi": 100,
     "savefig.dpi": 110,
 }
 """The quiet style all figures share (matplotlib rc parameters)."""
+
+
+def styles(labels):
+    """Return colour and dash for each label of a figure, a list of dicts.
+
+    A method has its own of :data:`METHODS`, also as ``"GB = RPB"`` or ``"away: 12"``; ``"DGB, enlarged"`` has the colour of the
+    method it begins with and another dash; what begins with none has the colours of :data:`OTHERS`, in order.
+
+    Examples
+    --------
+    >>> [style["color"] for style in styles(["GB", "GB, enlarged", "m = 3"])]
+    ['#E69F00', '#E69F00', '#440154']
+    """
+    heads = [label if label in METHODS else re.split(r"[ ,:]", label)[0] for label in labels]
+    unknown = [label for label, head in zip(labels, heads, strict=True) if head not in METHODS]
+    places = [round(k * (len(OTHERS) - 1) / max(1, len(unknown) - 1)) if len(unknown) <= len(OTHERS) else k for k in range(len(unknown))]
+    out, seen = [], dict.fromkeys(heads, 0)
+    for label, head in zip(labels, heads, strict=True):
+        if head not in METHODS:
+            turn, place = divmod(places.pop(0), len(OTHERS))
+            out.append({"color": OTHERS[place], "linestyle": DASHES[turn % len(DASHES)]})
+        elif label == head or label[len(head) :].startswith((" =", ":")):
+            out.append(METHODS[head])
+        else:
+            left = [dash for dash in DASHES if dash != METHODS[head]["linestyle"]]
+            out.append({"color": METHODS[head]["color"], "linestyle": left[seen[head] % len(left)]})
+            seen[head] += 1
+    return out
+
+
+def style_of(label):
+    """Return colour and dash of one method, or of what begins with its name, a dict."""
+    return styles([label])[0]
 
 
 @contextmanager

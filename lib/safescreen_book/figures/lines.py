@@ -1,0 +1,72 @@
+"""The one figure with lines: numbers along a path of lam or C, iterations, ratios, dimensions."""
+
+import numpy as np
+
+from safescreen_book.figures.style import COLOURS, canvas, styles
+
+__all__ = ["lines", "logarithmic"]
+
+
+def lines(
+    curves, x=None, *, dots=None, ax=None, title="", xlabel=None, ylabel="", log="", path=False, share=False, ratio=False,
+    marks=False, legend="best",
+):  # fmt: skip
+    """Draw a line for each curve, in the style of its method; later ones are thinner, so that those that coincide stay visible.
+
+    Parameters
+    ----------
+    curves : dict of sequences or of tuples (x, y)
+        By label, see :func:`safescreen_book.figures.styles`.
+    x : sequence, optional
+        Positions of all curves that are not tuples. Left out: 0, 1, 2, ...
+    dots : dict of tuples (x, y), optional
+        Drawn as marks without a line.
+    ax, title, xlabel, ylabel : matplotlib axes and str, optional
+    log : {"", "x", "y", "xy"}
+        Logarithmic axes.
+    path : bool
+        The horizontal axis is lam: logarithmic, from large to small.
+    share : bool
+        The vertical axis goes from 0 to 1.
+    ratio : bool
+        The vertical axis is logarithmic with a line at 1.
+    marks : bool
+        A dot at every value.
+    legend : {"best", "right", None}
+    """
+    dots = dots or {}
+    chosen = iter(styles([*curves, *dots]))
+    log = log + "x" * path + "y" * ratio
+    with canvas(ax, (5.2, 3.2)) as ax:
+        for (label, curve), width in zip(curves.items(), np.linspace(2.6, 1.4, max(len(curves), 2)), strict=False):
+            at, values = curve if isinstance(curve, tuple) else (np.arange(len(curve)) if x is None else x, curve)
+            ax.plot(at, values, marker="o" if marks else None, markersize=3, linewidth=width, label=label, **next(chosen))
+        for order, (label, (at, values)) in enumerate(dots.items()):
+            ax.plot(at, values, "os^v"[order % 4], color=next(chosen)["color"], markersize=4, label=label, zorder=3)
+        if ratio:
+            ax.axhline(1.0, color="#555555", linewidth=0.8, zorder=0)
+        for axis in log:
+            logarithmic(ax, axis)
+        if path:
+            ax.set_xlim(max(ax.get_xlim()), min(ax.get_xlim()))
+        if share:
+            ax.set_ylim(-0.02, 1.02)
+        ax.set(xlabel=r"$\lambda$, from large to small" if path and xlabel is None else xlabel or "", ylabel=ylabel)
+        ax.set_title(title)
+        ax.grid(axis="y", color=COLOURS["grid"], linewidth=0.8)
+        if legend:
+            beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+            ax.legend(**(beside if legend == "right" else {"loc": legend, "ncols": 1 + (len(curves) > 5)}))
+    return ax
+
+
+def logarithmic(ax, name):
+    """Make an axis logarithmic; where it spans little, with 1, 2 and 5 of each decade as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    getattr(ax, f"set_{name}scale")("log")
+    axis, (low, high) = getattr(ax, f"{name}axis"), sorted(getattr(ax, f"get_{name}lim")())
+    if high < 50.0 * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,46 @@
+"""Screening rates over two axes: dynamic screening along a path, ranges from many references."""
+
+import numpy as np
+
+from safescreen_book.figures.style import canvas
+
+__all__ = ["rate_map"]
+
+
+def rate_map(rates, lams, rows=None, *, ax=None, title="", rounds=None, colorbar=False):
+    """Draw rates from dark (nothing) to bright (everything), one column a lam, from large to small.
+
+    Parameters
+    ----------
+    rates : array of shape (rows, m)
+        NaN is white.
+    lams : array of shape (m,)
+        Decreasing: of the solves, or of the references.
+    rows : array, optional
+        The lam that are screened, decreasing. Left out: rows are rounds of screening, upwards.
+    ax, title : matplotlib axes and str, optional
+    rounds : int, optional
+        Height of the axis of rounds, to compare several maps.
+    colorbar : bool
+    """
+    with canvas(ax, (4.2, 3.0 if rows is None else 3.6)) as ax:
+        heights = np.arange(len(rates) + 1) - 0.5 if rows is None else _edges(rows)
+        image = ax.pcolormesh(_edges(lams), heights, rates, cmap="cividis", vmin=0.0, vmax=1.0, rasterized=True)
+        ax.set(xscale="log", title=title)
+        ax.invert_xaxis()
+        if rows is None:
+            ax.set(xlabel=r"$\lambda$", ylabel="round of screening", ylim=(-0.5, (rounds or len(rates)) - 0.5))
+            ax.yaxis.get_major_locator().set_params(integer=True)
+        else:
+            ax.set(yscale="log", xlabel=r"$\lambda_0$ of the reference", ylabel=r"$\lambda$", aspect="equal")
+            ax.invert_yaxis()
+        if colorbar:
+            ax.figure.colorbar(image, ax=ax, label="screening rate")
+    return ax
+
+
+def _edges(lams):
+    """Boundaries of cells around each lam, half-way on the logarithmic axis."""
+    logs = np.log(np.asarray(lams, dtype=float))
+    half = 0.5 * np.diff(logs) if logs.size > 1 else np.array([0.1])
+    return np.exp(np.concatenate(([logs[0] - half[0]], logs[:-1] + half if logs.size > 1 else [], [logs[-1] + half[-1]])))

@@ -1,0 +1,71 @@
+"""Lines and rows show the numbers they are given."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from safescreen_book import figures
+
+LAMS = np.array([8.0, 4.0, 2.0, 1.0])
+
+
+def test_positions_are_counted_common_or_of_the_curve():
+    ax = figures.lines({"GB": [3.0, 5.0], "own": ([1.0, 4.0], [2.0, 2.5])}, title="t", xlabel="x", ylabel="y")
+    assert [line.get_xydata().tolist() for line in ax.lines] == [[[0, 3], [1, 5]], [[1, 2], [4, 2.5]]]
+    assert (ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()) == ("t", "x", "y")
+    ax = figures.lines({"GB": [3.0, 5.0]}, [7.0, 9.0], marks=True)
+    assert ax.lines[0].get_xydata().tolist() == [[7, 3], [9, 5]] and ax.lines[0].get_marker() == "o"
+
+
+@pytest.mark.parametrize("log", ["", "x", "y", "xy"])
+def test_axes_are_logarithmic_where_asked_for(log):
+    ax = figures.lines({"GB": [1.0, 2.0]}, [1.0, 10.0], log=log)
+    assert [ax.get_xscale(), ax.get_yscale()] == ["log" if axis in log else "linear" for axis in "xy"]
+
+
+def test_a_path_runs_from_large_to_small():
+    ax = figures.lines({"GB": [0.1, 0.2, 0.5, 0.9]}, LAMS, path=True, share=True)
+    left, right = ax.get_xlim()
+    assert left > 8.0 > 1.0 > right and ax.get_xscale() == "log" and ax.get_ylim() == (-0.02, 1.02)
+    assert ax.get_xlabel() == r"$\lambda$, from large to small"
+    assert figures.lines({"GB": [0.1, 0.2, 0.5, 0.9]}, LAMS, path=True, xlabel="other").get_xlabel() == "other"
+
+
+def test_ratios_have_a_line_at_one():
+    ax = figures.lines({"GB": [0.5, 0.7]}, [2.0, 1.0], ratio=True)
+    assert ax.get_yscale() == "log" and list(ax.lines[-1].get_ydata()) == [1.0, 1.0]
+
+
+def test_short_logarithmic_axes_have_plain_numbers():
+    ax = figures.lines({"GB": [1.0, 2.0]}, [3.0, 30.0], log="x")
+    ax.figure.canvas.draw()
+    assert {"5", "10", "20"} <= {text.get_text() for text in ax.get_xticklabels()}
+
+
+def test_dots_are_marks_and_all_are_in_the_legend():
+    ax = figures.lines({"MGB": ([1.0, 2.0], [3.0, 4.0])}, dots={"seen": ([1.5], [2.0]), "drop: 1": ([1.0], [1.0])}, log="y")
+    assert [line.get_linestyle() for line in ax.lines] == ["-", "None", "None"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["MGB", "seen", "drop: 1"]
+    assert len({line.get_color() for line in ax.lines}) == 3
+
+
+def test_legend_beside_or_none_and_axes_that_are_given():
+    figure, own = plt.subplots()
+    assert figures.lines({"a": [1.0]}, ax=own, legend=None) is own and own.get_legend() is None
+    assert figures.lines({"a": [1.0]}, ax=own, legend="right").get_legend() is not None
+
+
+def test_bars_show_their_numbers():
+    ax = figures.bars({"none": 2.0, "GB": np.nan, "PGB": 0.5})
+    assert [bar.get_width() for bar in ax.patches] == [2.0, 0.0, 0.5]
+    assert [text.get_text() for text in ax.texts] == ["2.00", "", "0.50"]
+
+
+def test_dots_of_both_and_what_was_stopped():
+    ax = figures.dots({"full": 10.0, "shrink": 1.0}, {"full": 300.0}, cut=["full"])
+    found = [(float(x), float(y)) for line in ax.lines for x, y in line.get_xydata()]
+    assert found[:3] == [(10.0, 0.0), (300.0, 0.0), (1.0, 1.0)] and np.isnan(found[3][0])
+    assert [text.get_text() for text in ax.texts] == ["stopped"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["full", "shrink"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ours", "paper"]
+    assert [text.get_text() for text in figures.dots({"full": 2.0}).get_legend().get_texts()] == ["ours"]
