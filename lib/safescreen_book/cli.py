@@ -8,8 +8,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from safescreen._cluster import ClusterError
-from safescreen_book import places
+from tqdm import tqdm
+
+from safescreen.cluster.workers import ClusterError
+from safescreen_book import ledger, places
+from safescreen_book._common import unknown
+from safescreen_book.datasets.cli import add_parser as add_data
+from safescreen_book.runner import batch, notebooks
+from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.manifest import PROFILES
 
 
@@ -57,15 +63,11 @@ def _execute(argv: list[str] | None) -> int:
 
 def _sentence(error: Exception) -> str:
     if isinstance(error, ModuleNotFoundError):
-        extras = {"docutils": "site", "numpydoc": "site", "dask": "cluster", "distributed": "cluster"}
-        extra = extras.get(error.name, "notebooks")
-        return f"{error.name} is not installed; this needs: pip install 'safescreen[{extra}]'"
+        return f"{error.name} is not installed; the book is used from a checkout: make install there, or pip install -e '.[all]'"
     return str(error)
 
 
 def _parser() -> argparse.ArgumentParser:
-    from safescreen_book.datasets.cli import add_parser as add_data
-
     parser = argparse.ArgumentParser(prog="safescreen", description="Safe screening: the book's experiments, report, ledger and data.")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
@@ -81,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--repeats", type=_positive, default=1, metavar="N", help="do each run that has a seed N times, counting it up (1)")
     run.add_argument(
         "--scheduler", metavar="ADDRESS",
-        help="run on the workers of a Dask cluster; 'local' starts one of N processes (pip install 'safescreen[cluster]')",
+        help="run on the workers of a Dask cluster; 'local' starts one of N processes",
     )  # fmt: skip
     run.add_argument("--force", action="store_true", help="also redo what is unchanged")
     run.add_argument("--data", metavar="DIR", help="folder of data sets (default: $SAFESCREEN_DATA, data/)")
@@ -135,17 +137,12 @@ def _value(text: str) -> Any:
 
 
 def _load(options):
-    from safescreen_book.ledger import load_claims
-    from safescreen_book.runner.loading import load_manifest
-
     folder = places.notebooks_folder(options.notebooks)
-    ids = {claim.id for claim in load_claims(folder)} if (folder / "claims.yml").is_file() else None
+    ids = {claim.id for claim in ledger.load_claims(folder)} if (folder / "claims.yml").is_file() else None
     return load_manifest(folder, ids), places.outputs_folder(options.outputs)
 
 
 def _run(options) -> int:
-    from safescreen_book.runner.batch import run_all
-
     if options.data is not None:
         if not Path(options.data).is_dir():
             raise FileNotFoundError(f"--data: {options.data} is not a folder")
@@ -154,7 +151,7 @@ def _run(options) -> int:
     given = {name: _value(text) for name, text in options.parameters}
     runs = [run.override(given) for run in manifest.select(options.names, options.profile)]
     runs = [repeat for run in runs for repeat in manifest.repeats(run, options.repeats)]
-    return run_all(
+    return batch.run_all(
         manifest,
         runs,
         options.profile,
@@ -168,8 +165,6 @@ def _run(options) -> int:
 
 
 def _list(options) -> int:
-    from safescreen_book.runner.batch import plan
-
     (manifest, outputs), total = _load(options), {}
     for experiment in manifest:
         claims = f"  ({', '.join(experiment.claims)})" if experiment.claims else ""
@@ -178,7 +173,7 @@ def _list(options) -> int:
             if options.profile in (None, name):
                 print(f"  {name}: about {profile.seconds:g} s, {profile.memory_mb:g} MB")
                 total[name] = total.get(name, 0.0) + profile.seconds
-                for item in plan(manifest, profile.runs, name, outputs):
+                for item in batch.plan(manifest, profile.runs, name, outputs):
                     print(f"    {item.run}  {item.status}")
     for name, seconds in total.items():
         print(f"{name}, one after the other with all data: about {seconds / 60:.0f} minutes")
@@ -186,8 +181,6 @@ def _list(options) -> int:
 
 
 def _claims(options) -> int:
-    from safescreen_book import ledger
-
     folder = places.notebooks_folder(options.notebooks)
     claims = ledger.load_claims(folder)
     width = max(len(claim.id) for claim in claims)
@@ -204,9 +197,6 @@ def _claims(options) -> int:
 
 
 def _notebooks(options) -> int:
-    from safescreen_book.runner import notebooks
-    from safescreen_book.runner.manifest import unknown
-
     folder = places.notebooks_folder(options.notebooks)
     known = notebooks.stems(folder)
     for name in options.names:
@@ -221,9 +211,6 @@ def _notebooks(options) -> int:
 
 def _refresh(folder: Path, names: list[str]) -> int:
     from nbclient.exceptions import CellExecutionError, DeadKernelError
-    from tqdm import tqdm
-
-    from safescreen_book.runner import notebooks
 
     failed = 0
     with tqdm(names, unit="notebook", disable=None) as bar:

@@ -11,10 +11,11 @@ tagged with the claim's id (or with `cell`), which asserts something.
 import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import yaml
+from safescreen_book._common import BookError, mapping, read_yaml, record
+from safescreen_book.runner import notebooks
 
 STATUSES = ("open", "verified", "corrected", "refuted", "reproduced", "partial")
 KINDS = {
@@ -25,12 +26,6 @@ KINDS = {
     "F": "figure",
     "B": "table",
 }
-_REQUIRED = {"id", "kind", "what", "status"}
-_OPTIONAL = {"notebook", "evidence", "cell", "also", "sts18"}
-
-
-class LedgerError(ValueError):
-    """The ledger does not make sense; the message names the claim."""
 
 
 @dataclass(frozen=True)
@@ -39,23 +34,23 @@ class Claim:
 
     Parameters
     ----------
-    id, paper, kind, what : str
-        Identity, key of the paper, letter of `KINDS`, statement in short.
+    paper, id, kind, what : str
+        Key of the paper, identity, letter of `KINDS`, statement in short.
     status : str
         One of `STATUSES`.
     notebook, evidence : str or None
         Name of the notebook, without an ending; what was run, on what, and the figure.
     cell : str
-        Tag of the cell that would fail if the claim failed.
+        Tag of the cell that would fail if the claim failed; the id when left out.
     also : str
-        Other places of the paper, and its number in other papers.
+        Other places of the paper, and its number in STS18 (`sts18` in the file).
     """
 
-    id: str
     paper: str
+    id: str
     kind: str
     what: str
-    status: str = "open"
+    status: str
     notebook: str | None = None
     evidence: str | None = None
     cell: str = ""
@@ -63,107 +58,39 @@ class Claim:
 
 
 def load_claims(folder: Path) -> tuple[Claim, ...]:
-    """Read `claims.yml` and check its form.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of notebooks.
-
-    Returns
-    -------
-    tuple of Claim
-        In the order of the file.
-
-    Raises
-    ------
-    LedgerError
-        If the file is missing or a claim has an unknown key, kind or status, a twin, or no evidence.
-    """
-    path = Path(folder) / "claims.yml"
-    if not path.is_file():
-        raise LedgerError(f"no claims.yml in {Path(folder).name}/")
-    try:
-        raw = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise LedgerError(f"claims.yml: not valid YAML: {error}") from error
-    if not isinstance(raw, dict):
-        raise LedgerError(f"claims.yml: expected lists by paper, found {type(raw).__name__}")
-    claims = tuple(_claim(paper, entry) for paper, entries in raw.items() for entry in entries)
+    """Read `claims.yml` of a folder of notebooks and check its form; a BookError names the claim."""
+    papers = read_yaml(Path(folder) / "claims.yml")
+    claims = tuple(_claim(paper, entry) for paper, entries in papers.items() for entry in entries)
     twins = [name for name, count in Counter(claim.id for claim in claims).items() if count > 1]
     if twins:
-        raise LedgerError(f"claims.yml: twice in the ledger: {', '.join(twins)}")
+        raise BookError(f"claims.yml: twice in the ledger: {', '.join(twins)}")
     return claims
 
 
 def _claim(paper: str, entry) -> Claim:
-    if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
-        raise LedgerError(f"claims.yml, {paper}: expected a mapping with an id, found {entry!r}")
-    where = f"claim {entry['id']}"
-    for key in entry:
-        if key not in _REQUIRED | _OPTIONAL:
-            raise LedgerError(f"{where}: unknown key {key!r}")
-    for key in sorted(_REQUIRED):
-        if not entry.get(key):
-            raise LedgerError(f"{where}: {key} is missing")
-    if entry["kind"] not in KINDS:
-        raise LedgerError(f"{where}: kind {entry['kind']!r} is not one of {', '.join(KINDS)}")
-    if entry["status"] not in STATUSES:
-        raise LedgerError(f"{where}: status {entry['status']!r} is not one of {', '.join(STATUSES)}")
-    for key in ("notebook", "evidence"):
-        if entry["status"] != "open" and not entry.get(key):
-            raise LedgerError(f"{where}: {entry['status']} without {key}")
-    also = [str(entry["also"])] if entry.get("also") else []
-    also += [f"STS18 {entry['sts18']}"] if entry.get("sts18") else []
-    return Claim(
-        id=entry["id"],
-        paper=paper,
-        kind=entry["kind"],
-        what=entry["what"],
-        status=entry["status"],
-        notebook=entry.get("notebook"),
-        evidence=entry.get("evidence"),
-        cell=entry.get("cell") or entry["id"],
-        also=", ".join(also),
-    )
+    entry = mapping(entry, f"claims.yml, {paper}")
+    if not entry.get("id"):
+        raise BookError(f"claims.yml, {paper}: expected a mapping with an id, found {entry!r}")
+    where, elsewhere = f"claim {entry['id']}", entry.pop("sts18", None)
+    claim = record(Claim, entry, where, paper=paper)
+    for key, known in (("kind", KINDS), ("status", STATUSES)):
+        if getattr(claim, key) not in known:
+            raise BookError(f"{where}: {key} {getattr(claim, key)!r} is not one of {', '.join(known)}")
+    for key in ("what", *(("notebook", "evidence") if claim.status != "open" else ())):
+        if not getattr(claim, key):
+            raise BookError(f"{where}: {claim.status} without {key}")
+    also = [claim.also, f"STS18 {elsewhere}" if elsewhere else ""]
+    return replace(claim, cell=claim.cell or claim.id, also=", ".join(filter(None, also)))
 
 
 def find_cell(nb, tag: str):
-    """Return the code cell with a tag.
-
-    Parameters
-    ----------
-    nb : NotebookNode
-        A notebook.
-    tag : str
-        The tag.
-
-    Returns
-    -------
-    NotebookNode or None
-        The first such cell.
-    """
+    """Return the first code cell of a notebook with a tag, or None."""
     tagged = (cell for cell in nb.cells if tag in cell.metadata.get("tags", ()))
     return next((cell for cell in tagged if cell.cell_type == "code"), None)
 
 
 def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
-    """Yield what is wrong with the evidence of the claims that are not open.
-
-    Parameters
-    ----------
-    claims : iterable of Claim
-        The ledger.
-    folder : Path
-        The folder of notebooks.
-
-    Yields
-    ------
-    str
-        One sentence a problem: no such notebook or cell, a cell that did not run, failed, or asserts nothing.
-    """
-    import nbformat
-
+    """Yield a sentence for each claim that is not open and has no notebook, or no cell that ran, ended well and asserts something."""
     read = {}
     for claim in claims:
         if claim.status == "open":
@@ -173,7 +100,7 @@ def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
             yield f"claim {claim.id}: there is no notebook {claim.notebook}"
             continue
         if path not in read:
-            read[path] = nbformat.read(path, as_version=4)
+            read[path] = notebooks.read(path)
         cell = find_cell(read[path], claim.cell)
         if cell is None:
             yield f"claim {claim.id}: {claim.notebook} has no code cell tagged {claim.cell!r}"
@@ -186,20 +113,8 @@ def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
 
 
 def asserts(source: str) -> bool:
-    """Return whether code could fail: it asserts something that is not a constant.
+    """Return whether code, lines of IPython magics apart, asserts something that is not a constant, or calls an `assert...` function.
 
-    Parameters
-    ----------
-    source : str
-        Python code; lines of IPython magics are left out.
-
-    Returns
-    -------
-    bool
-        True for an `assert`, or a call of a function whose name begins with `assert`.
-
-    Examples
-    --------
     >>> asserts("assert gap < 1e-6"), asserts("assert True"), asserts("np.testing.assert_allclose(a, b)")
     (True, False, True)
     """
@@ -208,29 +123,14 @@ def asserts(source: str) -> bool:
         nodes = list(ast.walk(ast.parse(code)))
     except SyntaxError:
         return False
-    for node in nodes:
-        if isinstance(node, ast.Assert) and not isinstance(node.test, ast.Constant | ast.Tuple):
-            return True
-        if isinstance(node, ast.Call):
-            name = getattr(node.func, "attr", getattr(node.func, "id", ""))
-            if name.startswith("assert"):
-                return True
-    return False
+    names = [getattr(node.func, "attr", getattr(node.func, "id", "")) for node in nodes if isinstance(node, ast.Call)]
+    return any(name.startswith("assert") for name in names) or any(
+        isinstance(node, ast.Assert) and not isinstance(node.test, ast.Constant | ast.Tuple) for node in nodes
+    )
 
 
 def counts(claims: Iterable[Claim]) -> dict[str, dict[str, int]]:
-    """Return how many claims have each status.
-
-    Parameters
-    ----------
-    claims : iterable of Claim
-        The ledger.
-
-    Returns
-    -------
-    dict of dict
-        By paper, then by status, every status of `STATUSES` present.
-    """
+    """Return how many claims have each status, by paper, then by status."""
     table: dict[str, dict[str, int]] = {}
     for claim in claims:
         table.setdefault(claim.paper, dict.fromkeys(STATUSES, 0))[claim.status] += 1

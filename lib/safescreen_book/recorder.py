@@ -1,11 +1,12 @@
 """What a notebook leaves behind: tables, figures and a summary in its run folder."""
 
-import json
 import math
 import os
 import re
 from pathlib import Path
 from typing import Any
+
+from safescreen_book._common import read_json, whole, write_json
 
 COMPARISON = ("quantity", "paper", "ours", "note")
 CONCLUSION = ("claim", "paper", "ours", "stands")
@@ -108,16 +109,14 @@ class Recorder:
         if self.folder is None:
             return None
         path = self.folder / "summary.json"
-        older = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        text = json.dumps({**older, **entries}, indent=1, ensure_ascii=False) + "\n"
-        return self._write(path.name, lambda partial: partial.write_text(text, encoding="utf-8"))
+        return write_json(path, {**(read_json(path) or {}), **entries})
 
     def _write(self, name, write) -> Path | None:
         if self.folder is None:
             return None
-        partial = self.folder / f".{name}.partial"
-        write(partial)
-        return partial.replace(self.folder / name)
+        with whole(self.folder / name) as partial:
+            write(partial)
+        return self.folder / name
 
 
 def _plain(name: str) -> None:

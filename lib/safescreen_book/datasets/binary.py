@@ -1,7 +1,5 @@
 """Two classes out of several."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from safescreen._checks import check_vector

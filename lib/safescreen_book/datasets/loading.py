@@ -1,7 +1,5 @@
 """Load a data set the way the papers use it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

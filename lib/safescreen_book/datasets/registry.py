@@ -1,13 +1,14 @@
 """What is known of each data set: shape, scaling, origin, files and their checksums (`registry.yml`)."""
 
-from __future__ import annotations
-
-import difflib
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
 from typing import Literal
+
+import yaml
+
+from safescreen_book._common import unknown
 
 Task = Literal["binary", "multiclass"]
 
@@ -149,8 +150,6 @@ def _part(entry: dict) -> Part:
 
 @cache
 def _registry() -> dict[str, Info]:
-    import yaml
-
     text = files(__package__).joinpath("registry.yml").read_text(encoding="utf-8")
     registry = {}
     for name, entry in yaml.safe_load(text).items():
@@ -215,7 +214,5 @@ def info(name: str) -> Info:
     """
     registry = _registry()
     if name not in registry:
-        close = difflib.get_close_matches(str(name), registry, n=3)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"known: {', '.join(registry)}"
-        raise ValueError(f"name: there is no data set {name!r}; {hint}")
+        raise ValueError("name: " + unknown("data set", name, registry))
     return registry[name]

@@ -1,30 +1,14 @@
 """The scalings the papers' data sets come in; the range is taken from a reference part."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 
 
 def minmax(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Map each feature linearly so that its range in `reference` becomes [-1, 1].
+    """Map each feature linearly so that its range in `reference` becomes [-1, 1]; values outside it go beyond.
 
     As LIBSVM's ``svm-scale`` does, except that a feature constant in `reference` becomes 0.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Values to map.
-    reference : ndarray of shape (m, d)
-        Where the range is taken from; values of `X` outside it leave [-1, 1].
-
-    Returns
-    -------
-    ndarray of shape (n, d)
-        New array.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> X = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
     >>> minmax(X, X)
@@ -40,25 +24,7 @@ def minmax(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
 
 
 def unit(X, reference):
-    """Divide each feature by its maximum in `reference`, so that it becomes [0, 1] there; zeros stay zeros.
-
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n, d)
-        Values to map.
-    reference : ndarray or CSR of shape (m, d)
-        Non-negative values. A feature that is 0 throughout becomes 0 in `X` too.
-
-    Returns
-    -------
-    ndarray or CSR of shape (n, d)
-        As `X`.
-
-    Raises
-    ------
-    ValueError
-        If `reference` holds a negative value.
-    """
+    """Divide each feature, dense or CSR, by its maximum in the non-negative `reference`; one that is 0 throughout there becomes 0."""
     low, top = reference.min(), reference.max(axis=0)
     if low < 0:
         raise ValueError(f"reference: unit scaling needs non-negative values, found {low}")
@@ -73,20 +39,7 @@ def unit(X, reference):
 
 
 def div255(X, reference=None):
-    """Divide grey values 0..255 by 255.
-
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n, d)
-        Values to map.
-    reference : ignored
-        Present so that all scalings are called alike.
-
-    Returns
-    -------
-    ndarray or CSR of shape (n, d)
-        As `X`.
-    """
+    """Divide grey values 0..255 by 255; `reference` is there so that all scalings are called alike."""
     return X / 255.0
 
 

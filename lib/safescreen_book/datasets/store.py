@@ -1,11 +1,14 @@
 """Where the files of a data set are: folders that are looked in, checksums, downloads."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from pathlib import Path
 
+import pooch
+from tqdm import tqdm
+
+from safescreen_book import places
+from safescreen_book._common import whole
 from safescreen_book.datasets.readers import UNPACKERS, unpack
 from safescreen_book.datasets.registry import FileSpec, Info, info
 
@@ -18,23 +21,27 @@ class DataNotFoundError(FileNotFoundError):
 
 
 def _download_folder() -> Path:
-    """`data/` of the repository the package is used from; the user's cache when it is installed elsewhere."""
-    package = Path(__file__).resolve().parents[1]
-    root = package.parents[1]
-    if (root / "pyproject.toml").is_file() and package == root / "lib" / "safescreen_book":
-        return root / "data"
-    import pooch
-
-    return Path(pooch.os_cache("safescreen")) / "data"
+    """`data/` of the checkout; of the user's cache where there is none."""
+    return (places.checkout() or Path(pooch.os_cache("safescreen"))) / "data"
 
 
 def folders() -> tuple[Path, ...]:
     """Folders looked in, in this order: ``$SAFESCREEN_DATA`` if set, then where downloads go.
 
+    Returns
+    -------
+    tuple of Path
+        The last one need not exist.
+
     Raises
     ------
     ValueError
         If ``$SAFESCREEN_DATA`` is set and is not a folder.
+
+    Examples
+    --------
+    >>> folders()[-1].name
+    'data'
     """
     chosen = os.environ.get(ENVIRONMENT, "")
     if not chosen:
@@ -42,62 +49,6 @@ def folders() -> tuple[Path, ...]:
     if not Path(chosen).is_dir():
         raise ValueError(f"${ENVIRONMENT} is {chosen!r}, which is not a folder")
     return Path(chosen), _download_folder()
-
-
-def _candidates(spec: FileSpec) -> list[str]:
-    """Names under which `spec` may lie in a folder: packed or not, whoever packed it."""
-    packed = [spec.name + suffix for suffix in UNPACKERS] if not spec.name.endswith(".npz") else []
-    return list(dict.fromkeys([*([spec.packed] if spec.packed else []), spec.name, *packed]))
-
-
-def locate(spec: FileSpec) -> Path | None:
-    """First file that `spec` may be, unchecked; None when no folder has one."""
-    for folder in folders():
-        for name in _candidates(spec):
-            if (folder / name).is_file():
-                return folder / name
-    return None
-
-
-def _mismatch(raw: bytes, spec: FileSpec) -> str:
-    """What is wrong with the checksum of `raw`; nothing if it is that of `spec`."""
-    found = hashlib.sha256(raw).hexdigest()
-    return "" if found == spec.sha256 else f"its content should have sha256 {spec.sha256}, found {found}"
-
-
-def content(path: Path, spec: FileSpec) -> bytes:
-    """Unpacked content of `path` once its checksum is that of `spec`.
-
-    Raises
-    ------
-    ValueError
-        If it is another; the file is left as it is.
-    """
-    raw = unpack(path)
-    if wrong := _mismatch(raw, spec):
-        raise ValueError(f"{path}: wrong checksum: {wrong}. The file was left as it is; move it or replace it.")
-    return raw
-
-
-def _missing(entry: Info, spec: FileSpec, why: str) -> DataNotFoundError:
-    places = " or ".join(str(folder) for folder in folders())
-    chosen = os.environ.get(ENVIRONMENT) or "not set"
-    lines = [
-        f"data set {entry.name!r} needs the file {spec.name!r}: {why}. Do one of these:",
-        f"  1. put the file ({' or '.join(_candidates(spec))}) in {places};",
-        f"  2. set {ENVIRONMENT} to a folder that holds it (now: {chosen});",
-        f"  3. fetch it where there is a network: safescreen data fetch {entry.name} ({spec.url})."
-        if spec.url
-        else f"  3. choose another data set: this file was converted from {entry.source} and has no address.",
-        f"Its unpacked content must have sha256 {spec.sha256}.",
-    ]
-    return DataNotFoundError("\n".join(lines))
-
-
-def _paths(name: str, split: str | None, download: bool) -> list[Path]:
-    entry = info(name)
-    files = entry.files if split is None else entry.part(split).files
-    return [obtain(entry, entry.files[file], download) for file in files]
 
 
 def find(name: str, split: str | None = None) -> list[Path]:
@@ -155,51 +106,20 @@ def available(name: str, split: str | None = None) -> bool:
     return True
 
 
-def _download(entry: Info, spec: FileSpec) -> Path:
-    """Fetch one file to the download folder; it gets its name only after its checksum was right."""
-    import pooch
-    from tqdm import tqdm
-
-    suffix = Path(spec.url).suffix
-    target = _download_folder() / (spec.name + (suffix if suffix in UNPACKERS else ""))
-    partial = target.with_name(f".{os.getpid()}-{target.name}")
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel("WARNING")
-    # tqdm has no truth value without a total, and pooch asks for one
-    bar = tqdm(total=1, desc=target.name, unit="B", unit_scale=True, disable=None)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        downloader = pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT)
-        pooch.retrieve(spec.url, None, partial.name, target.parent, downloader=downloader)
-        if wrong := _mismatch(unpack(partial), spec):
-            raise ValueError(f"{spec.url}: wrong checksum: {wrong}. The download was not kept.")
-        partial.chmod(0o644)
-        partial.replace(target)
-    except OSError as error:
-        why = f"it is not here and the download failed ({type(error).__name__})"
-        raise _missing(entry, spec, why) from None
-    finally:
-        bar.close()
-        logger.setLevel(level)
-        partial.unlink(missing_ok=True)
-    return target
-
-
-def obtain(entry: Info, spec: FileSpec, download: bool = True) -> Path:
-    """Path of one file: where it is, or downloaded now."""
-    path = locate(spec)
-    if path is not None:
-        return path
-    if not download or spec.url is None:
-        raise _missing(entry, spec, "it is not here")
-    return _download(entry, spec)
-
-
 def fetch(name: str, split: str | None = None) -> list[Path]:
     """Make the files of a data set available, downloading those that are in none of the folders.
 
-    Parameters and result as in :func:`find`.
+    Parameters
+    ----------
+    name : str
+        One of `names`.
+    split : str, optional
+        Only what this part needs; by default the files of all parts.
+
+    Returns
+    -------
+    list of Path
+        Empty for a set that scikit-learn carries.
 
     Raises
     ------
@@ -207,6 +127,11 @@ def fetch(name: str, split: str | None = None) -> list[Path]:
         If a file is missing and has no address, or there is no network.
     ValueError
         If what was downloaded has the wrong checksum; it is not kept.
+
+    Examples
+    --------
+    >>> fetch("iris")
+    []
     """
     return _paths(name, split, download=True)
 
@@ -230,8 +155,96 @@ def verify(name: str) -> list[Path]:
         If a file is not here.
     ValueError
         If a checksum is wrong: file, expected and found; the file is left as it is.
+
+    Examples
+    --------
+    >>> verify("iris")
+    []
     """
     paths = find(name)
     for path, spec in zip(paths, info(name).files.values(), strict=True):
         content(path, spec)
     return paths
+
+
+def locate(spec: FileSpec) -> Path | None:
+    """First file that `spec` may be, unchecked; None when no folder has one."""
+    paths = (folder / name for folder in folders() for name in _candidates(spec))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def content(path: Path, spec: FileSpec) -> bytes:
+    """Unpacked content of `path` once its checksum is that of `spec`; if it is another, the file is left as it is."""
+    raw = unpack(path)
+    if wrong := _mismatch(raw, spec):
+        raise ValueError(f"{path}: wrong checksum: {wrong}. The file was left as it is; move it or replace it.")
+    return raw
+
+
+def obtain(entry: Info, spec: FileSpec, download: bool = True) -> Path:
+    """Path of one file: where it is, or downloaded now."""
+    path = locate(spec)
+    if path is not None:
+        return path
+    if not download or spec.url is None:
+        raise _missing(entry, spec, "it is not here")
+    return _download(entry, spec)
+
+
+def _paths(name: str, split: str | None, download: bool) -> list[Path]:
+    entry = info(name)
+    files = entry.files if split is None else entry.part(split).files
+    return [obtain(entry, entry.files[file], download) for file in files]
+
+
+def _candidates(spec: FileSpec) -> list[str]:
+    """Names under which `spec` may lie in a folder: packed or not, whoever packed it."""
+    packed = [spec.name + suffix for suffix in UNPACKERS] if not spec.name.endswith(".npz") else []
+    return list(dict.fromkeys([*([spec.packed] if spec.packed else []), spec.name, *packed]))
+
+
+def _mismatch(raw: bytes, spec: FileSpec) -> str:
+    """What is wrong with the checksum of `raw`; nothing if it is that of `spec`."""
+    found = hashlib.sha256(raw).hexdigest()
+    return "" if found == spec.sha256 else f"its content should have sha256 {spec.sha256}, found {found}"
+
+
+def _missing(entry: Info, spec: FileSpec, why: str) -> DataNotFoundError:
+    where = " or ".join(str(folder) for folder in folders())
+    chosen = os.environ.get(ENVIRONMENT) or "not set"
+    lines = [
+        f"data set {entry.name!r} needs the file {spec.name!r}: {why}. Do one of these:",
+        f"  1. put the file ({' or '.join(_candidates(spec))}) in {where};",
+        f"  2. set {ENVIRONMENT} to a folder that holds it (now: {chosen});",
+        f"  3. fetch it where there is a network: safescreen data fetch {entry.name} ({spec.url})."
+        if spec.url
+        else f"  3. choose another data set: this file was converted from {entry.source} and has no address.",
+        f"Its unpacked content must have sha256 {spec.sha256}.",
+    ]
+    return DataNotFoundError("\n".join(lines))
+
+
+def _download(entry: Info, spec: FileSpec) -> Path:
+    """Fetch one file to the download folder; it gets its name only after its checksum was right."""
+    suffix = Path(spec.url).suffix
+    target = _download_folder() / (spec.name + (suffix if suffix in UNPACKERS else ""))
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel("WARNING")  # not where the file lies
+    # tqdm has no truth value without a total, and pooch asks for one
+    bar = tqdm(total=1, desc=target.name, unit="B", unit_scale=True, disable=None)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        downloader = pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT)
+        with whole(target) as partial:
+            pooch.retrieve(spec.url, None, partial.name, target.parent, downloader=downloader)
+            if wrong := _mismatch(unpack(partial), spec):
+                raise ValueError(f"{spec.url}: wrong checksum: {wrong}. The download was not kept.")
+            partial.chmod(0o644)
+    except OSError as error:
+        why = f"it is not here and the download failed ({type(error).__name__})"
+        raise _missing(entry, spec, why) from None
+    finally:
+        bar.close()
+        logger.setLevel(level)
+    return target

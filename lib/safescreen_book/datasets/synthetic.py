@@ -1,11 +1,9 @@
 """Made-up data of the sizes that cannot be shipped: sparse rows as in text and click data."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 
-from safescreen._checks import check_scalar
+from safescreen._checks import check_count, check_scalar
 
 __all__ = ["sparse_classification"]
 
@@ -51,9 +49,7 @@ def sparse_classification(n: int, d: int, density: float, seed: int = 0, *, info
     >>> X.shape, X.nnz <= 10_000, sorted(set(y.tolist()))
     ((1000, 5000), True, [-1, 1])
     """
-    for name, value in (("n", n), ("d", d)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be a positive int, got {value!r}")
+    n, d = check_count(n, "n"), check_count(d, "d")
     density = check_scalar(density, "density", low=0.0, high=1.0, open_low=True)
     informative = check_scalar(informative, "informative", low=0.0, high=1.0, open_low=True)
     noise = check_scalar(noise, "noise", low=0.0)

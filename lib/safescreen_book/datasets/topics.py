@@ -1,11 +1,9 @@
 """Made-up documents of several topics."""
 
-from __future__ import annotations
-
 import numpy as np
 import scipy.sparse as sp
 
-from safescreen._checks import check_scalar
+from safescreen._checks import check_count, check_scalar
 
 __all__ = ["sparse_topics"]
 
@@ -40,9 +38,7 @@ def sparse_topics(n: int, d: int, length: float = 60.0, seed: int = 0, *, n_clas
     >>> X.shape, float(X.max()), np.bincount(y).tolist()
     ((200, 3000), 1.0, [50, 50, 50, 50])
     """
-    for name, value in (("n", n), ("d", d), ("n_classes", n_classes), ("n_words", n_words)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-            raise ValueError(f"{name} must be a positive int, got {value!r}")
+    n, d, n_classes, n_words = map(check_count, (n, d, n_classes, n_words), ("n", "d", "n_classes", "n_words"))
     if n_classes < 2 or n_classes * n_words > d:
         raise ValueError(f"n_classes must be at least 2 and n_classes * n_words at most d = {d}, got {n_classes} and {n_words}")
     length, share = check_scalar(length, "length", low=0.0, open_low=True), check_scalar(share, "share", low=0.0, high=1.0)

@@ -12,15 +12,15 @@ import subprocess
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from safescreen import _cluster
+from safescreen.cluster import workers as _cluster
 from safescreen_book import places
 from safescreen_book.datasets.store import ENVIRONMENT
-from safescreen_book.runner import fingerprint, folders, worker
+from safescreen_book.runner import fingerprint, plans, worker
 
 POLL = 0.1
 """Seconds between two looks at a notebook that runs on a worker."""
@@ -31,28 +31,9 @@ PATIENCE = 15.0
 
 @contextmanager
 def connect(address: str, n_workers: int = 1, timeout: float = 10.0) -> Iterator[Any]:
-    """Yield a client of the scheduler at an address, or of processes started here.
+    """Yield a client of the scheduler at an address such as `tcp://host:8786`, or `local`: of `n_workers` processes started here.
 
-    Parameters
-    ----------
-    address : str
-        Such as `tcp://host:8786`; `local` starts a scheduler and workers.
-    n_workers : int, default 1
-        How many, of one thread each, `local` starts.
-    timeout : float, default 10
-        Seconds to wait for an answer.
-
-    Yields
-    ------
-    distributed.Client
-        Its workers have this version of the package.
-
-    Raises
-    ------
-    ClusterError
-        If nobody answers at the address, or its workers must not be used.
-    ModuleNotFoundError
-        If dask.distributed is not installed.
+    Its workers have this version of the package; a ClusterError says why not, or that nobody answers within `timeout` seconds.
     """
     distributed = _cluster.distributed()
     if address == "local":
@@ -79,30 +60,18 @@ def _leave_interrupts_to_the_client() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def execute(client, tasks: Mapping[Any, Mapping[str, Any]]) -> Iterator[tuple[Any, int | None, bytes | str]]:
-    """Send tasks to a cluster and yield what becomes of each as it ends.
+def execute(client, tasks: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, int | None, bytes | str]]:
+    """Send tasks to a cluster; yield the number of each as it ends, and what `run_task` returned.
 
     A worker that is lost has its tasks done again by another, up to the scheduler's `allowed-failures` (3) times.
-
-    Parameters
-    ----------
-    client : distributed.Client
-        The cluster.
-    tasks : dict
-        What `run_task` takes, by a name of one's own.
-
-    Yields
-    ------
-    tuple
-        Name, exit code and packed folder; or name, None and why there is no folder.
     """
     distributed = _cluster.distributed()
-    names = {}
-    for rank, (name, task) in enumerate(tasks.items()):
-        names[client.submit(run_task, task, pure=False, priority=-rank)] = name
+    ranks = {}
+    for rank, task in enumerate(tasks):
+        ranks[client.submit(run_task, task, pure=False, priority=-rank)] = rank
     try:
-        for future in distributed.as_completed(list(names), loop=client.loop):
-            name = names.pop(future)
+        for future in distributed.as_completed(list(ranks), loop=client.loop):
+            rank = ranks.pop(future)
             try:
                 ended = future.result()
             except distributed.KilledWorker:
@@ -110,24 +79,16 @@ def execute(client, tasks: Mapping[Any, Mapping[str, Any]]) -> Iterator[tuple[An
             except Exception as error:
                 ended = None, f"{type(error).__name__}: {error}".splitlines()[0]
             future.release()
-            yield name, *ended
+            yield rank, *ended
     finally:
-        client.cancel(list(names))
+        client.cancel(list(ranks))
 
 
 def run_task(task: Mapping[str, Any]) -> tuple[int | None, bytes | str]:
-    """Execute one run on a worker, in a process of its own.
+    """Execute one run on a worker, in a process of its own; return its exit code and packed folder, or None and why it was not started.
 
-    Parameters
-    ----------
-    task : dict
-        `notebook` (text), `spec` (see `worker.execute`), `threads` (variables of the environment) and `data` (a folder to look
-        for data sets in, if it exists here, or None).
-
-    Returns
-    -------
-    tuple
-        Exit code of the process, or None when it was not started; its packed folder, or why not.
+    A task is a `notebook` (text), its `spec` (see `Plan.spec`), `threads` (variables of the environment) and `data` (a folder to
+    look for data sets in, if it exists here, or None).
     """
     from distributed import get_worker
 
@@ -135,7 +96,7 @@ def run_task(task: Mapping[str, Any]) -> tuple[int | None, bytes | str]:
     if fingerprint.library_hash() != spec["hashes"]["library"]:
         return None, f"worker on {host} has another version of safescreen; install the same on every worker"
     with _data_folder(task["data"]):
-        missing = fingerprint.data_checksums(spec["data"])[1]
+        missing = plans.data_checksums(spec["data"])[1]
         environment = {**dict.fromkeys(worker.THREAD_VARIABLES, "1"), **places.environment(), **task["threads"]}
     if missing:
         return None, f"worker on {host} lacks data: {' '.join(missing)} (there: safescreen data fetch {' '.join(missing)})"
@@ -144,9 +105,8 @@ def run_task(task: Mapping[str, Any]) -> tuple[int | None, bytes | str]:
     try:
         if not Path(spec["notebooks"]).is_dir():
             spec["notebooks"] = str(scratch)
-        (scratch / "source.ipynb").write_text(task["notebook"], encoding="utf-8")
-        folders.write_json(scratch / "spec.json", spec)
-        return _wait(worker.start(scratch, environment), dask_worker), pack(scratch)
+        process = worker.start(scratch, task["notebook"], spec, environment)
+        return _wait(process, dask_worker), pack(scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -167,18 +127,7 @@ def _data_folder(folder: str | None) -> Iterator[None]:
 
 
 def pack(folder: Path) -> bytes:
-    """Return the files below a folder as a zip archive.
-
-    Parameters
-    ----------
-    folder : Path
-        Any folder.
-
-    Returns
-    -------
-    bytes
-        For `unpack`.
-    """
+    """Return the files below a folder as a zip archive."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for file in sorted(folder.rglob("*")):
@@ -188,15 +137,7 @@ def pack(folder: Path) -> bytes:
 
 
 def unpack(packed: bytes, folder: Path) -> None:
-    """Write the files of an archive below a folder.
-
-    Parameters
-    ----------
-    packed : bytes
-        From `pack`.
-    folder : Path
-        An existing folder.
-    """
+    """Write the files of an archive below an existing folder."""
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         archive.extractall(folder)
 

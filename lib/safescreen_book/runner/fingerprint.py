@@ -5,11 +5,13 @@ import json
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from safescreen_book.runner.notebooks import signature
 
 _LIBRARY = Path(__file__).resolve().parents[2]
 _NUMERICAL = ("safescreen/", "safescreen_book/datasets/", "safescreen_book/figures/", "safescreen_book/protocols/")
@@ -19,18 +21,6 @@ _NOT_NUMERICAL = ("safescreen/__main__.py", "safescreen/warmup.py", "safescreen_
 def sha256(*parts: str | bytes) -> str:
     """Return the SHA-256 of several texts; their borders count.
 
-    Parameters
-    ----------
-    *parts : str or bytes
-        The texts.
-
-    Returns
-    -------
-    str
-        Hexadecimal digest.
-
-    Examples
-    --------
     >>> sha256("ab", "c") == sha256("a", "bc")
     False
     """
@@ -42,65 +32,25 @@ def sha256(*parts: str | bytes) -> str:
 
 
 def sha256_file(path: Path) -> str:
-    """Return the SHA-256 of a file.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    str
-        Hexadecimal digest.
-    """
+    """Return the SHA-256 of a file."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def library_files() -> dict[str, Path]:
-    """Return the sources of the library and of the protocols, data sets and figures of the book; the batch job itself does not count.
-
-    Returns
-    -------
-    dict of Path
-        Every `.py` by its name below `lib/`, sorted.
-    """
+    """Return the sources of the library and of the book's protocols, data sets and figures, by name; the batch job does not count."""
     files = {path.relative_to(_LIBRARY).as_posix(): path for path in sorted(_LIBRARY.rglob("*.py"))}
     return {name: path for name, path in files.items() if name.startswith(_NUMERICAL) and name not in _NOT_NUMERICAL}
 
 
 @cache
 def library_hash() -> str:
-    """Return the hash of `library_files`, names and contents.
-
-    Returns
-    -------
-    str
-        Hexadecimal digest.
-    """
+    """Return the hash of `library_files`, names and contents."""
     return sha256(*(part for name, path in library_files().items() for part in (name, path.read_bytes())))
 
 
 def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[str, str]:
-    """Return the hashes of everything a run depends on.
-
-    Parameters
-    ----------
-    nb : NotebookNode
-        The notebook, from `notebooks.read_source`.
-    parameters : dict
-        The value of every parameter, defaults included.
-    data : dict
-        Checksum of every data set it reads.
-
-    Returns
-    -------
-    dict of str
-        `notebook`, `parameters`, `library`, `data`, and `key`, the hash of these four.
-    """
-    from safescreen_book.runner.notebooks import signature
-
+    """Return the hashes of all a run depends on, notebook, values of its parameters, library and checksums of data, and their `key`."""
     found = {
         "notebook": sha256(json.dumps(signature(nb))),
         "parameters": sha256(json.dumps(dict(parameters), sort_keys=True)),
@@ -110,42 +60,8 @@ def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[s
     return {**found, "key": sha256(*found.values())}
 
 
-def data_checksums(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the checksums of data sets and the names of those that are not there.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Names of the registry.
-
-    Returns
-    -------
-    tuple of dict and list
-        Checksum by name, of missing ones too; the missing names.
-
-    Raises
-    ------
-    ValueError
-        For a name the registry does not have.
-    """
-    from safescreen_book import datasets
-
-    sums, missing = {}, []
-    for name in names:
-        sums[name] = sha256(repr(datasets.info(name)))  # holds the checksums that loading verifies
-        if not datasets.available(name):
-            missing.append(name)
-    return sums, missing
-
-
 def environment() -> dict[str, Any]:
-    """Return the versions, threads and machine of this process.
-
-    Returns
-    -------
-    dict
-        `versions` by package, `threads`, `cores`, `machine`.
-    """
+    """Return the versions, threads and machine of this process."""
     packages = ("safescreen", "numpy", "scipy", "numba", "scikit-learn", "papermill")
     versions = {"python": platform.python_version()}
     for package in packages:
@@ -162,40 +78,20 @@ def environment() -> dict[str, Any]:
 
 
 def cores() -> int:
-    """Return the number of cores this process may use.
-
-    Returns
-    -------
-    int
-        At least 1.
-    """
+    """Return the number of cores this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Return the commit a folder is at.
+    """Return the commit a folder is at and whether tracked files differ from it; None outside a repository, or without git."""
 
-    Parameters
-    ----------
-    folder : Path
-        Any folder.
-
-    Returns
-    -------
-    dict or None
-        `commit` and `dirty` (tracked files were changed); None outside a repository, or without git.
-    """
-
-    def git(*arguments):
+    def git(*arguments: str) -> str:
         """Return what git prints, without the ends."""
         return subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        return {
-            "commit": git("rev-parse", "HEAD"),
-            "dirty": bool(git("status", "--porcelain", "--untracked-files=no")),
-        }
+        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "--untracked-files=no"))}
     except (OSError, subprocess.CalledProcessError):
         return None

@@ -5,7 +5,6 @@
 and leaves the rest alone. Work in progress lives beside it in `.<run>.<process id>/`.
 """
 
-import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safescreen_book._common import read_json, write_json
 from safescreen_book.runner.fingerprint import sha256_file
 from safescreen_book.runner.manifest import Run
 
@@ -37,42 +37,14 @@ class State:
 
 
 def run_folder(outputs: Path, profile: str, run: Run) -> Path:
-    """Return where a run's result goes.
-
-    Parameters
-    ----------
-    outputs : Path
-        The outputs folder.
-    profile : str
-        The profile.
-    run : Run
-        The run.
-
-    Returns
-    -------
-    Path
-        The folder, which need not exist.
-    """
+    """Return where a run's result goes; the folder need not exist."""
     return outputs / profile / run.experiment / run.name
 
 
 def state(folder: Path, key: str | None = None) -> State:
-    """Return what a run folder holds.
-
-    Parameters
-    ----------
-    folder : Path
-        The run folder.
-    key : str, optional
-        What the run depends on now; without it an old result counts as complete.
-
-    Returns
-    -------
-    State
-        A result counts only if each of its files is there and unchanged.
-    """
+    """Return what a run folder holds: a result counts if each of its files is unchanged, and made with `key`, if given."""
     _recover(folder)
-    result, failure = _json(folder / "result.json"), _json(folder / "failure.json")
+    result, failure = read_json(folder / "result.json"), read_json(folder / "failure.json")
     if failure is not None:
         return State("failed", result, failure)
     if result is None or result.get("status") != "complete":
@@ -84,15 +56,7 @@ def state(folder: Path, key: str | None = None) -> State:
 
 
 def install(new: Path, folder: Path) -> None:
-    """Put a finished result in the place of the older one.
-
-    Parameters
-    ----------
-    new : Path
-        A folder on the same file system, complete.
-    folder : Path
-        The run folder; at no time is it half old and half new.
-    """
+    """Put a finished folder of the same file system in the place of the older one; at no time is it half old and half new."""
     _recover(folder)
     old = _set_aside(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -103,23 +67,8 @@ def install(new: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> Path | None:
-    """Note a failed attempt beside whatever older result there is.
-
-    Parameters
-    ----------
-    folder : Path
-        The run folder, made when missing.
-    failure : dict
-        What is written to `failure.json`.
-    notebook : Path
-        The partly executed notebook, kept as `notebook.failed.ipynb` when it exists.
-
-    Returns
-    -------
-    Path or None
-        The kept notebook.
-    """
+def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> None:
+    """Note a failed attempt, and keep its notebook if there is one, beside whatever older result there is."""
     _recover(folder)
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "notebook.failed.ipynb"
@@ -127,22 +76,10 @@ def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> 
     if notebook.is_file():
         notebook.replace(kept)
     write_json(folder / "failure.json", failure)
-    return kept if kept.exists() else None
 
 
 def scratch_folder(folder: Path) -> Path:
-    """Make the folder of an attempt, after clearing those whose process is gone.
-
-    Parameters
-    ----------
-    folder : Path
-        The run folder.
-
-    Returns
-    -------
-    Path
-        An empty folder beside it, named after this process.
-    """
+    """Make the empty folder of an attempt beside a run folder, after clearing those whose process is gone."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     for stale in folder.parent.glob(f".{folder.name}.*"):
         pid = stale.name.rpartition(".")[2]
@@ -151,29 +88,6 @@ def scratch_folder(folder: Path) -> Path:
     scratch = folder.with_name(f".{folder.name}.{os.getpid()}")
     scratch.mkdir()
     return scratch
-
-
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file whole or not at all.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    content : dict
-        Plain values.
-    """
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    partial.replace(path)
-
-
-def _json(path: Path) -> dict | None:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return content if isinstance(content, dict) else None
 
 
 def _set_aside(folder: Path) -> Path:

@@ -1,121 +1,110 @@
-"""Percent text is the source of a notebook; the .ipynb beside it is made and executed from it."""
+"""Percent text is the source of a notebook; the .ipynb beside it is made and executed from it.
 
+nbformat, jupytext and nbclient take a second to import: the functions that need them do so.
+"""
+
+import ast
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-
-import nbformat
+from typing import Any
 
 from safescreen_book import places
+from safescreen_book._common import BookError, whole
 
-_KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
 
 
 def stems(folder: Path) -> list[str]:
-    """Return the names of the notebooks of a folder, sorted.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of `NAME.py` and `NAME.ipynb` pairs.
-
-    Returns
-    -------
-    list of str
-        Every name that has either file; hidden files are left out.
-    """
+    """Return the names of the notebooks of a folder, those with either file, sorted; hidden files are left out."""
     files = [*folder.glob("*.py"), *folder.glob("*.ipynb")]
     return sorted({file.stem for file in files if not file.name.startswith((".", "_"))})
 
 
-def read_source(folder: Path, name: str) -> nbformat.NotebookNode:
-    """Return a notebook made from its text: no outputs, bare metadata, ids that depend on content only.
+def read(path: Path):
+    """Read an .ipynb."""
+    import nbformat
 
-    Parameters
-    ----------
-    folder : Path
-        The folder of notebooks.
-    name : str
-        The notebook's name, without an ending.
+    return nbformat.read(path, as_version=4)
 
-    Returns
-    -------
-    NotebookNode
-        A valid notebook; from `NAME.py` when there is one, else from `NAME.ipynb`.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is neither.
-    """
+def to_text(nb) -> str:
+    """Return what an .ipynb holds."""
+    import nbformat
+
+    return nbformat.writes(nb) + "\n"
+
+
+def write(nb, path: Path) -> Path:
+    """Write an .ipynb, whole or not at all."""
+    with whole(path) as partial:
+        partial.write_text(to_text(nb), encoding="utf-8")
+    return path
+
+
+def read_source(folder: Path, name: str):
+    """Return a notebook made from its text (or .ipynb): no outputs, bare metadata, ids that depend on name, place and content only."""
     text, notebook = folder / f"{name}.py", folder / f"{name}.ipynb"
     if text.is_file():
         import jupytext
 
-        nb = jupytext.read(text, fmt="py:percent")
-    elif notebook.is_file():
-        nb = nbformat.read(notebook, as_version=4)
-    else:
-        raise FileNotFoundError(f"notebook {name!r}: neither {name}.py nor {name}.ipynb is in {folder.name}/")
-    return _bare(nb, name)
+        return _bare(jupytext.read(text, fmt="py:percent"), name)
+    if notebook.is_file():
+        return _bare(read(notebook), name)
+    raise FileNotFoundError(f"notebook {name!r}: neither {name}.py nor {name}.ipynb is in {folder.name}/")
 
 
-def _bare(nb, stem: str) -> nbformat.NotebookNode:
+def _bare(nb, stem: str):
+    from nbformat import from_dict
+
     cells = []
-    for index, cell in enumerate(nb.cells):
-        new = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}.get(cell.cell_type, nbformat.v4.new_raw_cell)(
-            cell.source
-        )
-        new.id = hashlib.sha256(f"{stem}\n{index}\n{cell.source}".encode()).hexdigest()[:16]
-        if cell.metadata.get("tags"):
-            new.metadata["tags"] = list(cell.metadata["tags"])
-        cells.append(new)
-    return nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": dict(_KERNEL), "language_info": {"name": "python"}})
+    for index, old in enumerate(nb.cells):
+        tags = list(old.metadata.get("tags", ()))
+        cell = {"cell_type": old.cell_type, "source": old.source, "metadata": {"tags": tags} if tags else {}}
+        cell["id"] = hashlib.sha256(f"{stem}\n{index}\n{old.source}".encode()).hexdigest()[:16]
+        cells.append(cell | ({"execution_count": None, "outputs": []} if old.cell_type == "code" else {}))
+    return from_dict({"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5})
 
 
 def signature(nb) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return what must agree between the two files of a pair.
-
-    Parameters
-    ----------
-    nb : NotebookNode
-        Either notebook.
-
-    Returns
-    -------
-    list of tuple
-        (cell type, stripped source, tags), one a cell.
-    """
+    """Return what must agree between the two files of a pair: cell type, stripped source and tags of each cell."""
     return [(c.cell_type, c.source.strip(), tuple(c.metadata.get("tags", ()))) for c in nb.cells]
 
 
+def parameters(nb, name: str) -> dict[str, Any]:
+    """Return names and defaults from the cell tagged `parameters`, all plain numbers, booleans and strings; a BookError says where not."""
+    cells = [c for c in nb.cells if c.cell_type == "code" and "parameters" in c.metadata.get("tags", ())]
+    if len(cells) != 1:
+        raise BookError(f"notebook {name}: needs one cell tagged 'parameters', found {len(cells)}")
+    found = {}
+    for node in ast.parse(cells[0].source).body:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if not isinstance(target, ast.Name) or getattr(node, "value", None) is None:
+            raise BookError(f"notebook {name}: its parameters cell holds more than `name = value` lines")
+        try:
+            found[target.id] = plain(ast.literal_eval(node.value), target.id)
+        except ValueError as error:
+            raise BookError(f"notebook {name}: parameter {target.id} = {ast.unparse(node.value)} is not plain") from error
+    return found
+
+
+def plain(value, where: str):
+    """Return what a notebook may be given as a parameter."""
+    if not isinstance(value, bool | int | float | str):
+        raise BookError(f"{where}: expected a number, boolean or string, found {value!r}")
+    return value
+
+
 def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
-    """Make a notebook from its text, execute it in its folder and write it if every cell succeeded.
+    """Make a notebook from its text, execute it in its folder, and write it if every cell succeeded within `timeout` seconds.
 
-    Run twice on one machine it gives the same bytes.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of notebooks.
-    name : str
-        The notebook's name, without an ending.
-    timeout : int, default 600
-        Seconds allowed to one cell.
-
-    Returns
-    -------
-    Path
-        The written .ipynb.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the text is missing.
-    nbclient.exceptions.CellExecutionError
-        If a cell fails; the older .ipynb is kept.
+    Run twice on one machine it gives the same bytes; if a cell fails, the error is nbclient's and the older .ipynb is kept.
     """
     from nbclient import NotebookClient
+    from nbformat import from_dict, validate
     from traitlets.config import Config
 
     if not (folder / f"{name}.py").is_file():
@@ -130,42 +119,24 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
         config=Config({"KernelManager": {"transport_encryption": "auto"}}),
         resources={"metadata": {"path": str(folder)}},
     ).execute(env=places.environment())
-    nb.metadata = nbformat.from_dict({"kernelspec": dict(_KERNEL), "language_info": {"name": "python"}})
-    nbformat.validate(nb)
-    target = folder / f"{name}.ipynb"
-    partial = folder / f".{name}.ipynb.partial"
-    nbformat.write(nb, partial)
-    return partial.replace(target)
+    nb.metadata = from_dict(_METADATA)
+    validate(nb)
+    return write(nb, folder / f"{name}.ipynb")
 
 
 def problems(folder: Path, names: list[str] | None = None) -> Iterator[str]:
-    """Yield what is wrong with the committed notebooks, without looking at file times and without running.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder of notebooks.
-    names : list of str, optional
-        Notebooks to look at; default all.
-
-    Yields
-    ------
-    str
-        One sentence a problem: a missing half of a pair, cells that differ, cells that did not run in
-        order, errors.
-    """
+    """Yield a sentence for each thing that is wrong with committed notebooks; no file times are looked at, nothing is run."""
     for name in stems(folder) if names is None else names:
         text, notebook = folder / f"{name}.py", folder / f"{name}.ipynb"
         absent = [file.name for file in (text, notebook) if not file.is_file()]
         if absent:
             yield f"{name}: {' and '.join(absent)} missing"
             continue
-        nb = nbformat.read(notebook, as_version=4)
+        nb = read(notebook)
         ours, theirs = signature(read_source(folder, name)), signature(nb)
         if ours != theirs:
-            where = next((i for i, pair in enumerate(zip(ours, theirs, strict=False)) if pair[0] != pair[1]), None)
-            where = min(len(ours), len(theirs)) if where is None else where
-            yield f"{name}: {text.name} and {notebook.name} differ from cell {where + 1} on"
+            same = [mine == other for mine, other in zip(ours, theirs, strict=False)]
+            yield f"{name}: {text.name} and {notebook.name} differ from cell {[*same, False].index(False) + 1} on"
         code = [cell for cell in nb.cells if cell.cell_type == "code"]
         if [cell.execution_count for cell in code] != list(range(1, len(code) + 1)):
             yield f"{name}: {notebook.name} was not executed from top to bottom"

@@ -4,7 +4,6 @@ A process of its own, so that memory and processor time are those of one run, an
 the folder of SPEC.json: executes `source.ipynb`, fills `result/`, and writes `error.txt` when that failed.
 """
 
-import json
 import os
 import re
 import signal
@@ -15,9 +14,11 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
-from safescreen_book.runner.fingerprint import environment, git_state, sha256_file
-from safescreen_book.runner.folders import write_json
+from safescreen_book._common import read_json, write_json
+from safescreen_book.runner.fingerprint import environment, sha256_file
+from safescreen_book.runner.notebooks import write
 
 THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 """What in the environment of a worker says how many threads it may use."""
@@ -25,21 +26,13 @@ THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREAD
 _OURS = {"injected-parameters", "papermill-error-cell-tag"}
 
 
-def start(scratch: Path, environment: Mapping[str, str]) -> subprocess.Popen:
-    """Start this module as a process of its own.
+def start(scratch: Path, notebook: str, spec: Mapping[str, Any], environment: Mapping[str, str]) -> subprocess.Popen:
+    """Start this module as a process of its own, with a notebook (as text) and what it is told in its working folder.
 
-    Parameters
-    ----------
-    scratch : Path
-        The working folder, with `source.ipynb` and `spec.json` in it.
-    environment : dict of str
-        The process's environment.
-
-    Returns
-    -------
-    Popen
-        In a session of its own, out of reach of a Ctrl-C in the terminal; what it prints goes to `worker.log`.
+    It has a session of its own, out of reach of a Ctrl-C in the terminal; what it prints goes to `worker.log`.
     """
+    (scratch / "source.ipynb").write_text(notebook, encoding="utf-8")
+    write_json(scratch / "spec.json", spec)
     with (scratch / "worker.log").open("wb") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "safescreen_book.runner.worker", str(scratch / "spec.json")],
@@ -52,23 +45,7 @@ def start(scratch: Path, environment: Mapping[str, str]) -> subprocess.Popen:
 
 
 def execute(spec: dict, scratch: Path) -> None:
-    """Execute the notebook of a run and describe the result.
-
-    Parameters
-    ----------
-    spec : dict
-        As written by the runner: identity, parameters, hashes, folder of notebooks, expected outputs; `git` where
-        the folder's own state would say nothing.
-    scratch : Path
-        The working folder, with `source.ipynb` in it.
-
-    Raises
-    ------
-    papermill.exceptions.PapermillExecutionError
-        If a cell fails.
-    RuntimeError
-        If an expected output was not written.
-    """
+    """Execute `source.ipynb` with the parameters of a run (see `Plan.spec`) and describe the result; raise if it is not complete."""
     import papermill
 
     result, notebooks = scratch / "result", Path(spec["notebooks"])
@@ -85,21 +62,19 @@ def execute(spec: dict, scratch: Path) -> None:
         log_output=False,
     )
     wall = time.perf_counter() - clock
-    _write_tidy(nb, result / "notebook.ipynb")
+    write(_tidy(nb), result / "notebook.ipynb")
     absent = [name for name in spec["outputs"] if not (result / name).is_file()]
     if absent:
         raise RuntimeError(f"the notebook did not write {', '.join(absent)}")
-    summary = result / "summary.json"
-    timings = json.loads(summary.read_text(encoding="utf-8")).get("timings", {}) if summary.exists() else {}
+    timings = (read_json(result / "summary.json") or {}).get("timings", {})
     cpu, peak = _used_by_kernel()
     write_json(
         result / "result.json",
         {
             "status": "complete",
-            **{key: spec[key] for key in ("experiment", "run", "profile", "parameters", "data", "hashes")},
+            **{key: spec[key] for key in ("experiment", "run", "profile", "parameters", "data", "hashes", "git")},
             "seed": spec["parameters"].get("seed"),
             **environment(),
-            "git": spec["git"] if "git" in spec else git_state(notebooks),
             "started": started.isoformat(timespec="seconds"),
             "seconds": {**timings, "wall": round(wall, 3), "cpu": cpu},
             "peak_memory_mb": peak,
@@ -109,18 +84,9 @@ def execute(spec: dict, scratch: Path) -> None:
 
 
 def where_it_stopped(nb) -> dict:
-    """Return the cell a partly executed notebook stopped at.
+    """Return the cell at which a notebook of papermill's stopped, nothing when none had begun.
 
-    Parameters
-    ----------
-    nb : NotebookNode
-        As papermill left it.
-
-    Returns
-    -------
-    dict
-        `cell` (counted from 1 in the source notebook), `line` (its first line) and, when the cell raised,
-        `error` (its last line); empty when no cell had begun.
+    That is `cell` (counted from 1 in the source notebook), `line` (its first) and, when it raised, `error` (its last line).
     """
     index, last = 0, {}
     for cell in nb.cells:
@@ -141,16 +107,14 @@ def where_it_stopped(nb) -> dict:
     return {}
 
 
-def _write_tidy(nb, path: Path) -> None:
-    """Write the executed notebook; the injected folder reads `.`: where the notebook itself lies."""
-    import nbformat
-
+def _tidy(nb):
+    """Return the executed notebook; the injected folder reads `.`: where the notebook itself lies."""
     for cell in nb.cells:
         if "injected-parameters" in cell.metadata.get("tags", ()):
             cell.source = re.sub(r"(?m)^output_dir = .*$", 'output_dir = "."', cell.source)
     nb.metadata.pop("jupytext", None)
     nb.metadata.papermill.parameters["output_dir"] = "."
-    nbformat.write(nb, path)
+    return nb
 
 
 def _used_by_kernel() -> tuple[float | None, float | None]:
@@ -176,24 +140,13 @@ def _end_with_parent() -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the worker.
-
-    Parameters
-    ----------
-    argv : list of str, optional
-        The path of SPEC.json; default is the process's own arguments.
-
-    Returns
-    -------
-    int
-        0 when the result is complete, 1 when the run failed.
-    """
+    """Run the worker on the path of SPEC.json; return 0 when the result is complete, 1 when the run failed."""
     (path,) = sys.argv[1:] if argv is None else argv
     scratch = Path(path).resolve().parent
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     _end_with_parent()
     try:
-        execute(json.loads(Path(path).read_text(encoding="utf-8")), scratch)
+        execute(read_json(Path(path)), scratch)
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()] or [""]
         text = f"{type(error).__name__}: {lines[-1].strip()}"

@@ -61,9 +61,9 @@ def test_a_file_of_another_shape_is_refused(files, monkeypatch):
 
 
 def test_unknown_names_parts_and_scales_are_named(files):
-    with pytest.raises(ValueError, match="no data set 'tinny'; did you mean tiny"):
+    with pytest.raises(ValueError, match="name: unknown data set 'tinny'; did you mean tiny"):
         datasets.load("tinny")
-    with pytest.raises(ValueError, match="no data set 'zzz'; known: tiny, lost"):
+    with pytest.raises(ValueError, match="unknown data set 'zzz'. Known: lost, tiny"):
         datasets.load("zzz")
     with pytest.raises(ValueError, match="tiny has no part 'valid', only train, test"):
         datasets.load("tiny", "valid")

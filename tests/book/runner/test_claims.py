@@ -4,6 +4,7 @@ import nbformat
 import pytest
 
 from safescreen_book import ledger as claims
+from safescreen_book._common import BookError
 
 HEAD = "STS19:\n  - "
 OPEN = 'id: STS19-T1, kind: T, what: "a", status: open'
@@ -41,7 +42,7 @@ def test_defaults(tmp_path):
     [
         ("{kind: T}", "expected a mapping with an id"),
         (f"{{{OPEN}, wath: x}}", "claim STS19-T1: unknown key 'wath'"),
-        ('{id: STS19-T1, kind: T, what: "a"}', "claim STS19-T1: status is missing"),
+        ('{id: STS19-T1, kind: T, what: "a"}', "claim STS19-T1: key 'status' is missing"),
         ('{id: STS19-T1, kind: X, what: "a", status: open}', "kind 'X' is not one of"),
         ('{id: STS19-T1, kind: T, what: "a", status: proven}', "status 'proven' is not one of"),
         ('{id: STS19-T1, kind: T, what: "a", status: verified, evidence: x}', "verified without notebook"),
@@ -50,7 +51,7 @@ def test_defaults(tmp_path):
     ],
 )
 def test_what_is_wrong_is_named(tmp_path, entry, message):
-    with pytest.raises(claims.LedgerError, match=message):
+    with pytest.raises(BookError, match=message):
         ledger(tmp_path, f"{HEAD}{entry}\n")
 
 

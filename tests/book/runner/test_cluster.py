@@ -12,11 +12,12 @@ import time
 
 import pytest
 
-from safescreen import _cluster
+from safescreen.cluster import workers as _cluster
 from safescreen_book.cli import main
 from safescreen_book.runner import batch as runner
 from safescreen_book.runner import cluster, fingerprint
 from safescreen_book.runner.loading import load_manifest
+from safescreen_book.runner.plans import Plan
 from small_cluster import small_cluster
 
 
@@ -72,13 +73,8 @@ def test_results_come_back_and_failures_are_named(first):
 
 def test_failed_is_done_again_where_the_folder_of_notebooks_is_not_known(workers, first, monkeypatch):
     book, _, _ = first
-    elsewhere, true = str(book.folder.parent / "not here"), runner._task
-
-    def task(*arguments):
-        found = true(*arguments)
-        return {**found, "spec": {**found["spec"], "notebooks": elsewhere}}
-
-    monkeypatch.setattr(runner, "_task", task)
+    elsewhere, true = str(book.folder.parent / "not here"), Plan.spec
+    monkeypatch.setattr(Plan, "spec", lambda *arguments: {**true(*arguments), "notebooks": elsewhere})
     book.runs(good={"n": 2}, bad={"mode": "silent"})
     code, printed = run(book, "--scheduler", workers.address)
     assert code == 1, printed
@@ -195,6 +191,6 @@ def test_missing_extra(book, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     code, printed = run(book, "--scheduler", "local")
     assert code == 2
-    assert printed == "safescreen: distributed is not installed; this needs: pip install 'safescreen[cluster]'\n"
+    assert printed.startswith("safescreen: distributed is not installed; the book is used from a checkout: make install there")
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'safescreen\[cluster\]'"):
         _cluster.distributed()

@@ -2,13 +2,14 @@
 
 import os
 
+from safescreen_book._common import write_json
 from safescreen_book.runner import folders
 
 
 def fill(folder, key):
     folder.mkdir(parents=True)
     content = {"status": "complete", "hashes": {"key": key}, "files": {}}
-    folders.write_json(folder / "result.json", content)
+    write_json(folder / "result.json", content)
     return folder
 
 
@@ -32,10 +33,10 @@ def test_failure_stands_beside_the_older_result(tmp_path):
     target = fill(tmp_path / "run", "old")
     partial = tmp_path / "partial.ipynb"
     partial.write_text("{}")
-    kept = folders.record_failure(target, {"error": "boom"}, partial)
+    folders.record_failure(target, {"error": "boom"}, partial)
     state = folders.state(target, "old")
     assert (state.status, state.failure["error"], state.result["hashes"]["key"]) == ("failed", "boom", "old")
-    assert kept.name == "notebook.failed.ipynb" and not partial.exists()
+    assert (target / "notebook.failed.ipynb").is_file() and not partial.exists()
 
 
 def test_scratch_of_a_dead_process_is_cleared_and_of_a_living_one_kept(tmp_path):

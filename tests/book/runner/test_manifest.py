@@ -4,9 +4,9 @@ import copy
 
 import pytest
 
-from safescreen_book.runner.loading import load_manifest, notebook_parameters
-from safescreen_book.runner.manifest import ManifestError
-from safescreen_book.runner.notebooks import read_source
+from safescreen_book._common import BookError
+from safescreen_book.runner.loading import load_manifest
+from safescreen_book.runner.notebooks import parameters, read_source
 
 GOOD = {
     "tiny": {
@@ -66,19 +66,19 @@ def test_good_manifest(book):
 )
 def test_what_is_wrong_is_named(book, path, value, message):
     book.write(changed(path, value))
-    with pytest.raises(ManifestError, match=message):
+    with pytest.raises(BookError, match=message):
         load_manifest(book.folder, {"STS19-F9"})
 
 
 @pytest.mark.parametrize(("text", "message"), [("a: [", "not valid YAML"), ("- a", "expected a mapping, found list")])
 def test_not_a_manifest(book, text, message):
     book.write(text)
-    with pytest.raises(ManifestError, match=message):
+    with pytest.raises(BookError, match=message):
         load_manifest(book.folder)
 
 
 def test_no_manifest(tmp_path):
-    with pytest.raises(ManifestError, match="no experiments.yml in"):
+    with pytest.raises(BookError, match="no experiments.yml in"):
         load_manifest(tmp_path)
 
 
@@ -93,7 +93,7 @@ def test_no_manifest(tmp_path):
 )
 def test_request_that_makes_no_sense(book, names, profile, message):
     book.write(GOOD)
-    with pytest.raises(ManifestError, match=message):
+    with pytest.raises(BookError, match=message):
         load_manifest(book.folder).select(names, profile)
 
 
@@ -105,7 +105,7 @@ def test_parameters_are_laid_over_the_notebooks(book):
     other = run.override({"n": 5, "marker": "a/b c"})
     assert other.name == "a,n=5,marker=a_b_c"
     assert manifest.check_parameters(other)["n"] == 5
-    with pytest.raises(ManifestError, match="output_dir is set by the runner"):
+    with pytest.raises(BookError, match="output_dir is set by the runner"):
         manifest.check_parameters(run.override({"output_dir": "x"}))
 
 
@@ -120,13 +120,13 @@ def test_parameters_are_laid_over_the_notebooks(book):
 )
 def test_parameters_cell_is_plain(book, cell, message):
     (book.folder / "odd.py").write_text(cell)
-    with pytest.raises(ManifestError, match=message):
-        notebook_parameters(read_source(book.folder, "odd"), "odd")
+    with pytest.raises(BookError, match=message):
+        parameters(read_source(book.folder, "odd"), "odd")
 
 
 def test_parameters_cell_may_be_annotated(book):
     (book.folder / "odd.py").write_text('# %% tags=["parameters"]\nlam: float = -1e-3\non = True  # why\n')
-    assert notebook_parameters(read_source(book.folder, "odd"), "odd") == {"lam": -1e-3, "on": True}
+    assert parameters(read_source(book.folder, "odd"), "odd") == {"lam": -1e-3, "on": True}
 
 
 def test_repeats_count_the_seed_up(book):

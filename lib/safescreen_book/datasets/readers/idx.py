@@ -1,34 +1,13 @@
 """The idx format of MNIST."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 
 def read_idx(raw: bytes, where: str = "data") -> np.ndarray:
-    """Read an idx file of unsigned bytes, as MNIST's.
+    """Read an idx file of unsigned bytes, as MNIST's, in the shape its heading gives, if its length is what that promises.
 
-    Parameters
-    ----------
-    raw : bytes
-        The content.
-    where : str
-        Name used in messages.
-
-    Returns
-    -------
-    ndarray of uint8
-        Of the shape the heading gives.
-
-    Raises
-    ------
-    ValueError
-        If the heading is not that of an idx file of bytes, or the length is not what it promises.
-
-    Examples
-    --------
     >>> read_idx(bytes([0, 0, 8, 1, 0, 0, 0, 3, 7, 8, 9]))
     array([7, 8, 9], dtype=uint8)
     """

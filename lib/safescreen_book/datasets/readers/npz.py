@@ -1,7 +1,5 @@
 """Dense and CSR data in numpy's `.npz`."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np
@@ -9,30 +7,9 @@ import scipy.sparse as sp
 
 
 def read_npz(raw: bytes, where: str = "data", suffix: str = "", key: str = "X"):
-    """Read ``X`` (dense) or ``data, indices, indptr, shape`` (CSR), and ``y``, from an ``.npz`` file.
+    """Read ``X`` (dense; or another `key`) or ``data, indices, indptr, shape`` (CSR) as float64, and ``y``, int64, from an ``.npz`` file.
 
-    Parameters
-    ----------
-    raw : bytes
-        The content.
-    where : str
-        Name used in messages.
-    suffix : str
-        Ends every key, such as ``_test``.
-    key : str
-        Which dense array.
-
-    Returns
-    -------
-    X : ndarray or CSR array of shape (n, d), float64
-        Features.
-    y : ndarray of shape (n,), int64
-        Labels.
-
-    Raises
-    ------
-    ValueError
-        If an array is missing, has the wrong shape, or holds NaN or infinity.
+    `suffix` ends every key, such as ``_test``. An array that is missing, of the wrong shape, or not finite is named.
     """
     arrays = load_arrays(raw, where)
     sparse = "indptr" + suffix in arrays

@@ -1,7 +1,5 @@
 """Sparse text: LIBSVM, and the sparse matrices of the NIPS 2003 challenge."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np
@@ -37,31 +35,10 @@ def _sparse_rows(raw: bytes, where: str, n_features: int | None, labelled: bool)
 
 
 def read_libsvm(raw: bytes, where: str = "data", n_features: int | None = None):
-    """Read LIBSVM text: ``label index:value ...``, indices from 1 and increasing.
+    """Read LIBSVM text, ``label index:value ...`` with indices from 1 and increasing, as CSR in float64 and int64 labels.
 
-    Parameters
-    ----------
-    raw : bytes
-        The text.
-    where : str
-        Name used in messages.
-    n_features : int, optional
-        Number of columns; by default the largest index found.
+    `n_features` is the largest index found if left out. The first line that is not as it should be is named, with its token.
 
-    Returns
-    -------
-    X : CSR array of shape (n, d), float64
-        Features.
-    y : ndarray of shape (n,), int64
-        Labels.
-
-    Raises
-    ------
-    ValueError
-        At the first line that is not as it should be: file, line and token are named.
-
-    Examples
-    --------
     >>> X, y = read_libsvm(b"+1 1:0.5 3:2\\n-1 2:1\\n")
     >>> X.toarray(), y
     (array([[0.5, 0. , 2. ],
@@ -79,31 +56,8 @@ def read_libsvm(raw: bytes, where: str = "data", n_features: int | None = None):
 
 
 def read_nips_sparse(raw: bytes, where: str = "data", n_features: int | None = None):
-    """Read a NIPS 2003 sparse matrix: ``index:value ...`` or, for 0/1 data, ``index ...``, from 1.
+    """Read a NIPS 2003 sparse matrix as CSR: ``index:value ...`` or, for 0/1 data, ``index ...``, from 1; a blank line is a row of zeros.
 
-    A blank line is a row of zeros.
-
-    Parameters
-    ----------
-    raw : bytes
-        The text.
-    where : str
-        Name used in messages.
-    n_features : int, optional
-        Number of columns; by default the largest index found.
-
-    Returns
-    -------
-    CSR array of shape (n, d), float64
-        Features.
-
-    Raises
-    ------
-    ValueError
-        At the first bad token, with file and line.
-
-    Examples
-    --------
     >>> read_nips_sparse(b"1 3 \\n2 \\n").toarray()
     array([[1., 0., 1.],
            [0., 1., 0.]])

@@ -1,7 +1,5 @@
 """Tables of numbers: CSV, white space, and the dense matrices and labels of the NIPS 2003 challenge."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np
@@ -10,29 +8,8 @@ from safescreen_book.datasets.readers.tokens import number
 
 
 def read_table(raw: bytes, where: str = "data", delimiter: str | None = None) -> np.ndarray:
-    """Read a rectangular table of numbers (CSV, or columns parted by white space, as NIPS 2003 dense data).
+    """Read a rectangular table of finite numbers: CSV, or columns parted by white space (None), without a heading.
 
-    Parameters
-    ----------
-    raw : bytes
-        The text, without a heading.
-    where : str
-        Name used in messages.
-    delimiter : str, optional
-        One character; None is white space.
-
-    Returns
-    -------
-    ndarray of shape (n, p), float64
-        The numbers.
-
-    Raises
-    ------
-    ValueError
-        If there are no rows, a field is not a finite number, or a row has another number of fields.
-
-    Examples
-    --------
     >>> read_table(b"1,2\\n3,4\\n", delimiter=",")
     array([[1., 2.],
            [3., 4.]])

@@ -1,7 +1,5 @@
 """Tokens of text formats: each is checked where it stands, so that an error names file and line."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

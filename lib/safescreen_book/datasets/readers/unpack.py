@@ -1,7 +1,5 @@
 """Compressed files."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import lzma

@@ -1,0 +1,130 @@
+"""What a run needs before it is started, and what becomes of it when it has ended."""
+
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from safescreen_book import datasets, places
+from safescreen_book.runner import fingerprint, folders, notebooks
+from safescreen_book.runner.manifest import Manifest, Run
+from safescreen_book.runner.worker import where_it_stopped
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run needs and whether it has to be done.
+
+    Parameters
+    ----------
+    run, folder : Run, Path
+        The run and its folder.
+    notebook : NotebookNode
+        Its notebook, not executed.
+    parameters, hashes : dict
+        The value of every parameter; see `fingerprint.hashes`.
+    missing : list of str
+        Data sets that are not there.
+    state : State
+        What its folder holds now.
+    data, outputs : tuple of str
+        Data sets it reads, files it must leave.
+    """
+
+    run: Run
+    folder: Path
+    notebook: Any
+    parameters: Mapping[str, Any]
+    hashes: Mapping[str, str]
+    missing: Sequence[str]
+    state: folders.State
+    data: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+    @property
+    def status(self) -> str:
+        """What to say of the run: the state of its folder, or that it cannot be done for want of data."""
+        if self.missing and self.state.status in ("not run", "out of date"):
+            return f"data missing: {', '.join(self.missing)}"
+        return self.state.status
+
+    def spec(self, folder: Path, profile: str) -> dict[str, Any]:
+        """Return what a worker is told, plain enough for JSON; `folder` is that of the notebooks."""
+        return {
+            "experiment": self.run.experiment,
+            "run": self.run.name,
+            "profile": profile,
+            "notebooks": str(folder),
+            "git": fingerprint.git_state(folder),
+            "given": dict(self.run.parameters),
+            "parameters": {name: value for name, value in self.parameters.items() if name != "output_dir"},
+            "data": list(self.data),
+            "hashes": dict(self.hashes),
+            "outputs": list(self.outputs),
+        }
+
+    def finish(self, scratch: Path, code: int) -> tuple[str, str]:
+        """Install the result of a worker that ended, or record why there is none; return "done" or "failed", and a sentence."""
+        if code == 0:
+            folders.install(scratch / "result", self.folder)
+            result = folders.state(self.folder).result
+            seconds, peak = result["seconds"]["wall"], result["peak_memory_mb"]
+            return "done", f"{self.run}: done in {seconds:.1f} s" + (f", {peak:.0f} MB" if peak else "")
+        partial = scratch / "result" / "notebook.ipynb"
+        try:
+            stopped = where_it_stopped(notebooks.read(partial))
+        except (OSError, ValueError):
+            stopped = {}
+        failure = {
+            "status": "failed",
+            "error": _why(scratch, code),
+            **stopped,
+            "parameters": dict(self.run.parameters),
+            "hashes": dict(self.hashes),
+            "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
+        folders.record_failure(self.folder, failure, partial)
+        cell = f" in cell {failure['cell']} ({failure['line']})" if "cell" in failure else ""
+        kept = self.folder / "notebook.failed.ipynb"
+        where = f"; see {places.shown(kept)}" if kept.is_file() else ""
+        return "failed", f"{self.run}: FAILED{cell}: {failure['error']}{where}"
+
+
+def plan(manifest: Manifest, runs: Sequence[Run], profile: str, outputs: Path) -> list[Plan]:
+    """Find out what each run of a manifest needs, before any is started; unknown parameters and data sets are refused."""
+    plans = []
+    for run in runs:
+        experiment = manifest.experiments[run.experiment]
+        values = manifest.check_parameters(run)
+        nb, data = notebooks.read_source(manifest.folder, experiment.notebook), experiment.data_of(run)
+        try:
+            checksums, missing = data_checksums(data)
+        except ValueError as error:
+            raise ValueError(f"run {run}: {error}") from error
+        hashes = fingerprint.hashes(nb, values, checksums)
+        folder = folders.run_folder(outputs, profile, run)
+        state = folders.state(folder, hashes["key"])
+        if state.result and any(name not in state.result["files"] for name in experiment.outputs):
+            state = replace(state, status="out of date" if state.failure is None else "failed")
+        plans.append(Plan(run, folder, nb, values, hashes, missing, state, data, experiment.outputs))
+    return plans
+
+
+def data_checksums(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the checksums of data sets, of missing ones too, and the names of those that are not there."""
+    sums = {name: fingerprint.sha256(repr(datasets.info(name))) for name in names}  # holds the checksums that loading verifies
+    return sums, [name for name in sums if not datasets.available(name)]
+
+
+def _why(scratch: Path, code: int) -> str:
+    error = scratch / "error.txt"
+    if error.is_file():
+        return error.read_text(encoding="utf-8")
+    if code < 0:
+        name = signal.Signals(-code).name
+        return f"the process was ended by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+    log = (scratch / "worker.log").read_text(encoding="utf-8", errors="replace")
+    lines = [line for line in log.splitlines() if line.strip()] or ["no message"]
+    return f"the process ended with code {code}: {lines[-1].strip()}"
