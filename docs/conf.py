@@ -29,6 +29,7 @@ default_role = "code"
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # types are in the docstrings
 autosummary_generate = False
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"  # but for the classes of the library

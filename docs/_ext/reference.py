@@ -109,9 +109,13 @@ def _stage(app) -> None:
             text += [".. autosummary::", "   :nosignatures:", "", *(f"   {name.removeprefix(module + '.')}" for name in here), ""]
         for name, value in here.items():
             kind = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
-            text += [f".. auto{kind}:: {name}", *(["   :members:", "   :inherited-members: object"] if kind == "class" else []), ""]
+            text += [f".. auto{kind}:: {name}"]
+            text += ["   :members:", "   :inherited-members: object", ""] if kind == "class" else [""]
+            if isinstance(value, dict):  # instead of all that is in it
+                text[-1:] = ["   :no-value:", "", f"   By name: {', '.join(f'``{key}``' for key in value)}.", ""]
             if name in users:
-                text += ["   .. rubric:: Used in", "", *(f"   * :doc:`/notebooks/{notebook}`" for notebook in users[name]), ""]
+                notebooks = ", ".join(f":doc:`/notebooks/{notebook}`" for notebook in users[name])
+                text += ["   .. rst-class:: soft", "", f"   Used in {notebooks}", ""]
         put(app, f"reference/{module}.rst", "\n".join(text))
 
 

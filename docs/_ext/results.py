@@ -81,8 +81,8 @@ class ResultsDirective(SphinxDirective):
                 done = f"{sum(entry['status'] == 'complete' for entry in entries)} of {len(entries)}"
                 conclusions = f"{sum(stands)} of {len(stands)}" if stands else ""
                 status = pill(next(status for status in _WORST if status in found))
-                rows.append([title, _claims(app, experiment), done, conclusions, status])
-        return [table(["experiment", "claims", "runs", "conclusions that stand", "status"], rows, (2, 3))]
+                rows.append([title, status, done, conclusions, _claims(app, experiment)])
+        return [table(["experiment", "status", "runs", "conclusions that stand", "claims"], rows, (2, 3))]
 
 
 class ExperimentDirective(SphinxDirective):
@@ -94,9 +94,10 @@ class ExperimentDirective(SphinxDirective):
         """Return a section with one for each run."""
         app, (profile, name), self.figures = self.env.app, self.arguments, 0
         experiment = app.manifest.experiments[name]
-        page = nodes.section("", nodes.title("", f"{experiment.title} ({profile})"), ids=[name])
+        page = nodes.section("", nodes.title("", experiment.title), ids=[name])
         notebook = link(app, experiment.notebook, f"notebooks/{experiment.notebook}")
-        page += paragraph("Notebook ", notebook, *([" · serves ", *_claims(app, experiment)] if experiment.claims else []), classes=["soft"])
+        serves = [" · serves ", *_claims(app, experiment)] if experiment.claims else []
+        page += paragraph(f"At the {profile} size · notebook ", notebook, *serves, classes=["soft"])
         for entry in runs_of(app, experiment, profile):
             page += self._run(entry, profile)
         return [page]

@@ -59,7 +59,7 @@ def paragraph(*parts, classes=()) -> nodes.paragraph:
 
 
 def table(head, rows, numeric=()) -> nodes.Node:
-    """Return a table in a box of its own; an entry is a text, a node or a list of them.
+    """Return a table; an entry is a text, a node or a list of them.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def table(head, rows, numeric=()) -> nodes.Node:
 
     group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in head), cols=len(head))
     group += [nodes.thead("", row(head)), nodes.tbody("", *map(row, rows))]
-    return nodes.container("", nodes.table("", group), classes=["table-wrapper"])
+    return nodes.table("", group)
 
 
 def _inline(parts) -> list[nodes.Node]:
