@@ -14,7 +14,12 @@ def main():
         )
         print(text, file=sys.stderr)
         return 2
-    return importlib.import_module("safescreen_book.cli").main()
+    try:
+        book = importlib.import_module("safescreen_book.cli")
+    except ModuleNotFoundError as error:
+        print(f"safescreen: {error.name} is not installed; in the checkout: make install, or pip install -e '.[all]'", file=sys.stderr)
+        return 2
+    return book.main()
 
 
 if __name__ == "__main__":

@@ -4,13 +4,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Literal
 
 import yaml
 
 from safescreen_book._common import unknown
-
-Task = Literal["binary", "multiclass"]
 
 
 @dataclass(frozen=True)
@@ -122,11 +119,6 @@ class Info:
         return next(iter(self.parts.values())).shape
 
     @property
-    def task(self) -> Task:
-        """Whether there are two classes or more."""
-        return "binary" if self.classes == 2 else "multiclass"
-
-    @property
     def embedded(self) -> bool:
         """Whether scikit-learn carries the set, so that no file is needed."""
         return not self.files
@@ -166,13 +158,8 @@ def _registry() -> dict[str, Info]:
     return registry
 
 
-def names(task: Task | None = None) -> tuple[str, ...]:
+def names() -> tuple[str, ...]:
     """Names of the data sets, those embedded in scikit-learn first.
-
-    Parameters
-    ----------
-    task : {"binary", "multiclass"}, optional
-        Only the sets with two classes, or with more.
 
     Returns
     -------
@@ -184,9 +171,7 @@ def names(task: Task | None = None) -> tuple[str, ...]:
     >>> names()[:4]
     ('iris', 'wine', 'breast-cancer', 'digits')
     """
-    if task not in (None, "binary", "multiclass"):
-        raise ValueError(f"task must be 'binary', 'multiclass' or None, got {task!r}")
-    return tuple(name for name, entry in _registry().items() if task in (None, entry.task))
+    return tuple(_registry())
 
 
 def info(name: str) -> Info:

@@ -69,8 +69,6 @@ def test_unknown_names_parts_and_scales_are_named(files):
         datasets.load("tiny", "valid")
     with pytest.raises(ValueError, match="scale must be 'paper' or None, got 'minmax'"):
         datasets.load("tiny", scale="minmax")
-    with pytest.raises(ValueError, match="task must be 'binary', 'multiclass' or None, got 'svm'"):
-        datasets.names("svm")
 
 
 def test_unit_scaling_keeps_sparse_data_sparse():
@@ -119,7 +117,6 @@ def test_subsample_needs_a_label_for_each_row():
 
 def test_the_registry_is_complete():
     assert len(datasets.names()) == 26
-    assert set(datasets.names("binary")) | set(datasets.names("multiclass")) == set(datasets.names())
     for name in datasets.names():
         entry = datasets.info(name)
         assert entry.title and entry.source and entry.licence and entry.features
@@ -147,7 +144,7 @@ def test_benchmark_files(name):
         assert sp.issparse(data.X) or data.X.flags.c_contiguous
         if data.y is None:
             assert split == "test" and name in ("madelon", "dexter", "dorothea")
-        elif name in LABELS or entry.task == "binary":
+        elif name in LABELS or entry.classes == 2:
             assert sorted(set(data.y.tolist())) == list(LABELS.get(name, (-1, 1)))
         if split == next(iter(entry.parts)):
             low, high = data.X.min(), data.X.max()

@@ -108,6 +108,15 @@ def test_module_and_light_import():
     assert done.stdout.startswith("usage: safescreen")
 
 
+@pytest.mark.parametrize("module", ["yaml", "tqdm", "pooch"])
+def test_without_what_the_book_needs(module):
+    code = f"import sys; sys.modules[{module!r}] = None; from safescreen.__main__ import main; sys.exit(main())"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 2
+    assert done.stderr == f"safescreen: {module} is not installed; in the checkout: make install, or pip install -e '.[all]'\n"
+
+
 @pytest.mark.parametrize(("arguments", "unbuffered"), [("data list", ""), ("data list", "1"), ("claims", ""), ("--help", "")])
 def test_a_reader_that_leaves_early(arguments, unbuffered):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUNBUFFERED": unbuffered}

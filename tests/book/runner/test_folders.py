@@ -2,7 +2,9 @@
 
 import os
 
-from safescreen_book._common import write_json
+import pytest
+
+from safescreen_book._common import read_json, whole, write_json
 from safescreen_book.runner import folders
 
 
@@ -45,6 +47,16 @@ def test_scratch_of_a_dead_process_is_cleared_and_of_a_living_one_kept(tmp_path)
         folder.mkdir()
     scratch = folders.scratch_folder(tmp_path / "run")
     assert scratch.is_dir() and not dead.exists() and living.exists() and old.exists()
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path):
+    write_json(tmp_path / "a.json", {"a": "é"})
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        write_json(tmp_path / "a.json", {"a": "later", "b": object()})
+    with pytest.raises(KeyError), whole(tmp_path / "a.json") as partial:
+        partial.write_text("half")
+        raise KeyError
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"] and read_json(tmp_path / "a.json") == {"a": "é"}
 
 
 def test_broken_result_counts_as_not_run(tmp_path):
