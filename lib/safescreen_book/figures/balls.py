@@ -29,7 +29,7 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
     origin, first, second = (np.zeros(2), *np.eye(2)) if plane is None else (np.asarray(p, dtype=float) for p in plane)
     u = (first - origin) / np.linalg.norm(first - origin)
     v = second - origin - np.vdot(second - origin, u) * u
-    v = v / np.linalg.norm(v)
+    v /= np.linalg.norm(v)
 
     def seen(x):
         """The coordinates of x in the plane."""
@@ -53,7 +53,7 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
         _mark(ax, marked)
         names = ("$x_1$", "$x_2$") if plane is None else ("", "")
         ax.set(xlabel=names[0], ylabel=names[1], aspect="equal", title=title, xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        ax.legend(loc="best")
+        ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), ncols=3)
     return ax
 
 
@@ -118,11 +118,12 @@ def domes(normal, radius, spheres, points, *, ax=None, title=""):
 
 
 def _mark(ax, points):
-    """Mark and name points; near ones keep their names apart: the first to the left below, the optimum to the right below."""
-    for order, (label, place) in enumerate(points.items()):
+    """Mark and name points: the optimum to the right, those above it above, those below it below, so that near ones stay apart."""
+    level = points["optimum"][1] if "optimum" in points else -np.inf
+    for label, place in points.items():
         star = label == "optimum"
         ax.plot(*place, "*" if star else "o", color="black", markersize=11 if star else 4.5, linestyle="none", zorder=4)
-        shift, side = ((8, -6), "left") if star else ((-5, -12), "right") if order == 0 else ((6, 5), "left")
+        shift, side = ((8, 3), "left") if star else ((0, 7), "center") if place[1] > level else ((0, -15), "center")
         ax.annotate(label, place, xytext=shift, textcoords="offset points", ha=side, zorder=5)
 
 

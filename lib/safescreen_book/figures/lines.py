@@ -38,13 +38,15 @@ def lines(
     chosen = iter(styles([*curves, *dots]))
     log = log + "x" * path + "y" * ratio
     with canvas(ax, (5.2, 3.2)) as ax:
-        for (label, curve), width in zip(curves.items(), np.linspace(2.6, 1.4, max(len(curves), 2)), strict=False):
+        for (label, curve), width in zip(curves.items(), np.linspace(min(0.7 + 0.7 * len(curves), 4.2), 1.4, len(curves)), strict=True):
             at, values = curve if isinstance(curve, tuple) else (np.arange(len(curve)) if x is None else x, curve)
             ax.plot(at, values, marker="o" if marks else None, markersize=3, linewidth=width, label=label, **next(chosen))
         for order, (label, (at, values)) in enumerate(dots.items()):
             ax.plot(at, values, "os^v"[order % 4], color=next(chosen)["color"], markersize=4, label=label, zorder=3)
         if ratio:
             ax.axhline(1.0, color="#555555", linewidth=0.8, zorder=0)
+        if x is None and "x" not in log:
+            ax.xaxis.get_major_locator().set_params(integer=not any(isinstance(curve, tuple) for curve in curves.values()))
         for axis in log:
             logarithmic(ax, axis)
         if path:

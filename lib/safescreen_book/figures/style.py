@@ -22,15 +22,15 @@ _TABLE = {  # a column a dash, in the order above
     "#E69F00": ("GB", "GB+halfspace", "GB+semidefinite", "away", "rp"),
     "#56B4E9": ("PGB", "PGB+halfspace", "PGB+semidefinite", "forward", "heuristic"),
     "#882255": ("DGB", "DGB+halfspace", "DGB+semidefinite", "drop", "naive"),
-    "#CC79A7": ("MGB", "MGB+halfspace", "MGB+semidefinite", "ActiveSet+MGB", "BT1"),
+    "#009E73": ("MGB", "MGB+halfspace", "MGB+semidefinite", "ActiveSet+MGB", "BT1"),
     "#5D4A9C": ("RRPB", "RPB", "ActiveSet+RRPB (no ranges)", "ActiveSet+RRPB", "swap"),
-    "#009E73": ("RRPB+PGB", "safe", "RRPB+PGB (no active set)", "ActiveSet+RRPB+PGB", "pairwise"),
+    "#CC79A7": ("RRPB+PGB", "safe", "RRPB+PGB (no active set)", "ActiveSet+RRPB+PGB", "pairwise"),
     "#8F8F2A": ("CDGB", "ranges", "LIBLINEAR", "shrink", "rp+oasis"),
     "#8B5A2B": ("BT2", "product", "product+RRPB", "product+MGB", "shrink+BT1"),
     "#000000": ("IT", "MGB&BT2", "shrink+IT", "hybrid+IT", "warm+IT"),
     "#44AA99": ("DT", "ours", "hybrid", "warm", "exact"),
-    "#5B6770": ("none", "printed", "full", "ActiveSet", "plain"),
-    "#117733": ("hdsl", "corrected", "oasis", "diag", "dot"),
+    "#5B6770": ("corrected", "none", "printed", "ActiveSet", "plain"),
+    "#117733": ("hdsl", "full", "oasis", "diag", "dot"),
 }
 METHODS = {name: {"color": colour, "linestyle": dash} for colour, names in _TABLE.items() for name, dash in zip(names, DASHES, strict=True)}
 """Colour and dash of every method, the same in every figure: options of matplotlib's ``plot``."""
