@@ -11,6 +11,7 @@ PYTHON ?= python3 python3.13 python3.12 python3.11
 PROFILE ?= laptop
 JOBS ?= 1
 LAB ?=
+BENCH ?=
 
 .PHONY: help install reproduce test lab notebooks site bench data lint clean
 
@@ -39,7 +40,7 @@ install: ## make .venv and install everything in it (the other targets do this b
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]'; \
 	echo "$$wanted" > $$stamp
 
-reproduce: install ## run every experiment on embedded data, write the report (PROFILE=laptop, or smoke, paper; JOBS=1)
+reproduce: install ## run every experiment on embedded data, make the pages of their results (PROFILE=laptop, or smoke, paper; JOBS=1)
 	@$(IN) failed=0; \
 	$(PY) -m safescreen run --profile $(PROFILE) --jobs $(JOBS) || failed=$$?; \
 	if [ $$failed -eq 130 ]; then exit 130; fi; \
@@ -63,14 +64,14 @@ notebooks: install ## write the .ipynb files anew from their .py sources, and ex
 site: install ## write outputs/site/: book, results, claims and reference as web pages
 	@$(IN) $(PY) -m safescreen site
 
-bench: install ## time and memory against a plain implementation
-	@$(IN) $(PY) -m safescreen.bench
+bench: install ## time and memory against plain code and LIBLINEAR (BENCH="-k iris", or other options of pytest)
+	@$(IN) $(PY) -m pytest benchmarks -q --dist=no --benchmark-enable --benchmark-quiet $(BENCH)
 
 data: install ## list the data sets and whether they are here
 	@$(IN) $(PY) -m safescreen data list
 
 lint: install ## ruff on code and notebooks, numpydoc on the library
-	@$(IN) $(PY) -m ruff check .; $(PY) -m ruff format --check lib tests; \
+	@$(IN) $(PY) -m ruff check .; $(PY) -m ruff format --check lib tests benchmarks docs; \
 	find lib -name '*.py' -print0 | xargs -0 $(PY) -m numpydoc lint
 
 clean: ## remove .venv, caches and outputs

@@ -10,6 +10,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
 import numpydoc.xref  # noqa: E402
+
 import safescreen  # noqa: E402
 from _ext.reference import classes  # noqa: E402
 
@@ -35,6 +36,8 @@ numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"  # but for the classes of the library
 numpydoc_xref_aliases = classes()
 numpydoc.xref.DEFAULT_LINKS.clear()  # they lead to the sites of Python and numpy
+
+suppress_warnings = ["toc.empty_glob"]  # where nothing was run there are no results
 
 html_theme = "furo"
 html_title = "safescreen"

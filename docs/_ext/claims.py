@@ -85,10 +85,10 @@ def _stage(app) -> None:
         cell = cell_of(app, claim)
         if cell and claim.status != "open":
             cells = app.notebooks[claim.notebook]["cells"]
-            what = " ".join(claim.what.split())
-            badge = f"```{{claim}} {claim.id} {claim.status}\n\n{what}\n```"
+            badge = f"```{{claim}} {claim.id} {claim.status}\n\n{' '.join(claim.what.split())}\n```"
             place = next(i for i, other in enumerate(cells) if other is cell)
-            cells.insert(place, {"cell_type": "markdown", "id": f"badge-{claim.id}".replace(".", "-")[:64], "metadata": {}, "source": badge})
+            identity = f"badge-{claim.id.replace('.', '-')}"
+            cells.insert(place, {"cell_type": "markdown", "id": identity, "metadata": {}, "source": badge})
 
 
 def _link_statements(app, doctree) -> None:

@@ -17,6 +17,7 @@ from safescreen_book.runner import batch, folders
 from safescreen_book.runner.manifest import PROFILES, Run
 
 _ROWS = 40  # of a long table; the whole is beside the page
+_ENVIRONMENT = ("peak_memory_mb", "cores", "threads", "machine", "git", "started")
 _WORST = ("unreadable", "failed", "out of date", "not run", "data missing", "complete")
 
 
@@ -145,8 +146,8 @@ class ExperimentDirective(SphinxDirective):
             yield from self._table(path, path.stem)
         seconds = result.get("seconds", {})
         yield _raw(f"<details><summary>{seconds.get('wall', math.nan):.1f} s: parameters and environment</summary>")
-        shown = {**result.get("parameters", {}), **{key: result[key] for key in ("peak_memory_mb", "cores", "threads", "machine", "started")
-                 if key in result}, **{f"seconds, {key}": value for key, value in seconds.items()}, **result.get("versions", {})}  # fmt: skip
+        shown = result.get("parameters", {}) | {key: result[key] for key in _ENVIRONMENT if key in result}
+        shown |= {f"seconds, {key}": value for key, value in seconds.items()} | result.get("versions", {})
         yield table(["", ""], [[str(key), str(value)] for key, value in shown.items()])
         yield _raw("</details>")
 
@@ -241,28 +242,25 @@ def _raw(text: str) -> nodes.raw:
 
 
 def _stage(app) -> None:
-    """Write the pages of every size that has results; of a report, of its own size."""
-    report, shown = app.config.report_profile, []
-    for profile in [report] if report else reversed(PROFILES):
-        ran = [e.name for e in app.manifest if any((app.outputs / profile / e.name).glob("[!.]*/*.json"))]
+    """Write the pages of every size that has results; of a report, those of its own size, and their list as the first page."""
+    report = app.config.report_profile
+    for profile in [report] if report else PROFILES:
+        ran = {e.name for e in app.manifest if any((app.outputs / profile / e.name).glob("[!.]*/*.json"))}
         pages = [e.name for e in app.manifest if profile in e.profiles or e.name in ran] if report or ran else []
-        if pages:
-            shown.append(f"/results/{profile}")
-            tree = "\n".join(["```{toctree}", ":hidden:", *(f"/results/{profile}/{name}" for name in pages), "```"])
-            text = f"# Results at the {profile} size\n\n```{{results}} {profile}\n```\n\n{tree}\n"
-            put(app, f"results/{profile}.md", text)
+        tree = "\n".join(f"/results/{profile}/{name}" for name in pages)
+        body = f"```{{results}} {profile}\n```\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n"
+        if report:
+            landing = Path(app.confdir, "results.md").read_text(encoding="utf-8").partition("```")[0]
+            put(app, "index.md", f"{landing}## The {profile} size\n\n{body}\n```{{toctree}}\n:hidden:\n\nclaims\n```\n")
+        elif pages:
+            put(app, f"results/{profile}.md", f"# Results at the {profile} size\n\n{body}")
         for name in pages:
             put(app, f"results/{profile}/{name}.md", f"```{{experiment}} {profile} {name}\n```\n")
-    landing = Path(app.confdir, "results.md").read_text(encoding="utf-8")
-    tree = "\n".join(["```{toctree}", ":maxdepth: 1", *shown, "```"]) if shown else "Nothing had been run where these pages were made."
-    put(app, "index.md" if report else "results.md", f"{landing}\n{tree}\n" + ("\n```{toctree}\n:hidden:\n/claims\n```\n" if report else ""))
-    if report:  # the page that matters is the first one
-        app.staged.discard(Path(app.srcdir, "results.md"))
 
 
 def _outdated(app, env, added, changed, removed) -> list[str]:
     """Results are read each time: what they depend on is all over the disk."""
-    return [name for name in env.found_docs if name.startswith("results/")]
+    return [name for name in env.found_docs if name.startswith("results/") or app.config.report_profile]
 
 
 def setup(app) -> dict[str, bool]:

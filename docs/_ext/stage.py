@@ -112,6 +112,7 @@ def _write(app) -> None:
     for path in set(Path(app.srcdir).rglob("*.*")) - app.staged:
         if path.is_file():
             path.unlink()
+            Path(app.outdir, path.relative_to(app.srcdir)).with_suffix(".html").unlink(missing_ok=True)
 
 
 def setup(app) -> dict[str, bool]:

@@ -93,6 +93,11 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     run.set_defaults(func=_run)
 
+    report = commands.add_parser("report", help="make the pages of the results of one size, outputs/PROFILE/report/")
+    report.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
+    site = commands.add_parser("site", help="make all pages, outputs/site/: book, results, claims and reference")
+    site.set_defaults(profile="")
+
     show = commands.add_parser("list", help="list experiments, their runs and what is done")
     show.add_argument("--profile", choices=PROFILES, help="only this size")
     show.set_defaults(func=_list)
@@ -111,9 +116,11 @@ def _parser() -> argparse.ArgumentParser:
     books.add_argument("--check", action="store_true", help="only check that pairs agree and were executed")
     books.set_defaults(func=_notebooks)
 
-    for command in (run, show, claims, books):
+    for command in (report, site):
+        command.set_defaults(func=_pages)
+    for command in (run, report, site, show, claims, books):
         command.add_argument("--notebooks", metavar="DIR", help="folder of notebooks, manifest and ledger")
-    for command in (run, show):
+    for command in (run, report, site, show):
         command.add_argument("--outputs", metavar="DIR", help="where results go ($SAFESCREEN_OUTPUTS)")
     return parser
 
@@ -162,6 +169,25 @@ def _run(options) -> int:
         command=options.command_line,
         scheduler=options.scheduler,
     )
+
+
+def _pages(options) -> int:
+    """Call Sphinx with docs/conf.py: all pages, where any warning is an error, or one size's results and the ledger."""
+    from sphinx.cmd.build import build_main
+
+    _, outputs = _load(options)
+    root, profile = places.checkout(), options.profile
+    if root is None:
+        raise FileNotFoundError("no checkout found, and the pages are made from its docs/")
+    target, scratch = outputs / profile / "report" if profile else outputs / "site", outputs / ".sphinx" / (profile or "site")
+    source = scratch / "source"
+    source.mkdir(parents=True, exist_ok=True)
+    folders = {"notebooks_dir": places.notebooks_folder(options.notebooks), "outputs_dir": outputs, "report_profile": profile}
+    settings = [part for name, value in folders.items() for part in ("-D", f"{name}={value}")]
+    strict = [] if profile else ["-W", "--keep-going"]
+    code = build_main(["-q", *strict, "-c", str(root / "docs"), "-d", str(scratch / "doctrees"), *settings, str(source), str(target)])
+    print(f"Open {places.shown(target / 'index.html')}")
+    return code
 
 
 def _list(options) -> int:
