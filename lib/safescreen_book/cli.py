@@ -81,10 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
     run.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes at a time (1)")
     run.add_argument("--repeats", type=_positive, default=1, metavar="N", help="do each run that has a seed N times, counting it up (1)")
-    run.add_argument(
-        "--scheduler", metavar="ADDRESS",
-        help="run on the workers of a Dask cluster; 'local' starts one of N processes",
-    )  # fmt: skip
+    run.add_argument("--scheduler", metavar="ADDRESS", help="run on the workers of a Dask cluster; 'local' starts one of N processes")
     run.add_argument("--force", action="store_true", help="also redo what is unchanged")
     run.add_argument("--data", metavar="DIR", help="folder of data sets (default: $SAFESCREEN_DATA, data/)")
     run.add_argument(

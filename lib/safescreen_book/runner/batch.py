@@ -33,33 +33,11 @@ def run_all(
     command: str = "safescreen run",
     scheduler: str | None = None,
 ) -> int:
-    """Execute runs in processes of their own and say what became of each.
+    """Execute runs in processes of their own, `jobs` at a time, say what became of each, and return the exit code.
 
-    Parameters
-    ----------
-    manifest, runs, profile, outputs
-        As for `plan`.
-    jobs : int, default 1
-        Processes at a time; each may use `cores // jobs` threads.
-    force : bool, default False
-        Also do what is complete and unchanged.
-    data_required : bool, default False
-        Whether a missing data set is a failure.
-    command : str
-        What to type to go on after an interruption.
-    scheduler : str, optional
-        Address of a Dask scheduler whose workers do the runs, or `local` for a cluster of `jobs` processes started here; their
-        results come back to `outputs`. Left out, the processes are started by this one.
-
-    Returns
-    -------
-    int
-        Exit code: 0, 1 when a run failed, 130 when interrupted.
-
-    Raises
-    ------
-    ClusterError
-        If the cluster does not answer, or must not be used.
+    That is 0, 1 when a run failed (or lacks data, if `data_required`), 130 when interrupted; then `command` is what to type to go on.
+    With `force` also what is complete and unchanged is done. `scheduler` is the address of a Dask scheduler whose workers do the runs,
+    or `local` for a cluster of `jobs` processes started here; the results come back to `outputs`.
     """
     counts = dict.fromkeys(("done", "unchanged", "data missing", "failed"), 0)
     todo = []
