@@ -38,7 +38,7 @@ def dots(ours, paper=None, *, cut=(), ax=None, title=""):
     ours, paper : dict of float
         By method; NaN and methods that are missing draw nothing.
     cut : sequence of str
-        Methods whose run was ended early: a note beside the dot.
+        Methods whose run was ended early.
     ax, title : matplotlib axes and str, optional
     """
     names, paper = list(ours), paper or {}

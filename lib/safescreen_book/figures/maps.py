@@ -41,6 +41,5 @@ def rate_map(rates, lams, rows=None, *, ax=None, title="", rounds=None, colorbar
 
 def _edges(lams):
     """Boundaries of cells around each lam, half-way on the logarithmic axis."""
-    logs = np.log(np.asarray(lams, dtype=float))
-    half = 0.5 * np.diff(logs) if logs.size > 1 else np.array([0.1])
-    return np.exp(np.concatenate(([logs[0] - half[0]], logs[:-1] + half if logs.size > 1 else [], [logs[-1] + half[-1]])))
+    between = np.sqrt(np.multiply(lams[1:], lams[:-1]))
+    return np.concatenate(([lams[0] ** 2 / between[0]], between, [lams[-1] ** 2 / between[-1]]))

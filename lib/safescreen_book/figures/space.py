@@ -72,19 +72,8 @@ def cone_scene(spheres, points, *, ax, normal=None, title=""):
 def sliders(draw, **ranges):
     """Show a figure with sliders where a notebook is open in a browser, the same figure at its defaults elsewhere.
 
-    Sliders need Jupyter's server (which sets ``JPY_SESSION_NAME``) and ipywidgets.
-
-    Parameters
-    ----------
-    draw : callable
-        ``draw(**values)`` makes the figure.
-    **ranges : (low, high, default)
-        A slider each.
-
-    Returns
-    -------
-    dict
-        The defaults.
+    Sliders need Jupyter's server (which sets ``JPY_SESSION_NAME``) and ipywidgets. ``draw(**values)`` makes the figure; `ranges` are
+    ``(low, high, default)``, a slider each. Returns the defaults.
     """
     values = {name: default for name, (_, _, default) in ranges.items()}
     try:

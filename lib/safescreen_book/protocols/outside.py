@@ -21,16 +21,8 @@ __all__ = ["OutsideSolution", "linear_svc"]
 class OutsideSolution(Reference):
     """A :class:`Reference` with its certificate.
 
-    Attributes
-    ----------
-    gap : float
-        Upper bound of the duality gap of the whole problem, in units of the objective divided by C, rounding included.
-    primal : float
-        Objective divided by C.
-    n_iter : int
-        As the program counts.
-    n_fed : int
-        How many samples it was given.
+    `gap` is an upper bound of the duality gap of the whole problem, rounding included, in units of `primal`, the objective divided by C;
+    `n_iter` is as the program counts, `n_fed` how many samples it was given.
     """
 
     gap: float = np.nan
@@ -39,8 +31,11 @@ class OutsideSolution(Reference):
     n_fed: int = 0
 
 
-def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000, seed=0):
-    """Solve with LIBLINEAR's dual coordinate descent (``sklearn.svm.LinearSVC``) without an intercept.
+def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000):
+    """Solve with LIBLINEAR's dual coordinate descent (``sklearn.svm.LinearSVC``) without an intercept; return an :class:`OutsideSolution`.
+
+    Rows are passed on as ``z_i`` and ``-z_i`` with labels +1 and -1 in turn: the same problem, and never of one class only. LIBLINEAR does
+    not hand out its dual variables; alpha is :func:`dual_point`, and the gap says how good both are.
 
     Parameters
     ----------
@@ -51,23 +46,8 @@ def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000
         Samples of ``in_R`` are not passed on.
     loss : SmoothedHinge, optional
         The hinge, also if left out, or a squared hinge.
-    tol : float
-        LIBLINEAR's own: largest violation of a projected gradient.
-    max_iter, seed : int
-
-    Returns
-    -------
-    OutsideSolution
-        LIBLINEAR does not hand out its dual variables; alpha is :func:`dual_point`, and the gap says how good both are.
-
-    Warns
-    -----
-    sklearn.exceptions.ConvergenceWarning
-        `max_iter` reached.
-
-    Notes
-    -----
-    Rows are passed on as ``z_i`` and ``-z_i`` with labels +1 and -1 in turn: the same problem, and never of one class only.
+    tol, max_iter : float, int
+        LIBLINEAR's own: largest violation of a projected gradient; scikit-learn warns if it was not reached.
 
     Examples
     --------
@@ -83,9 +63,8 @@ def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000
     squared = isinstance(prob.loss, SquaredHinge)
     if prob.loss.smoothing > 0.0 and not squared:
         raise ValueError(f"loss must be the hinge or a squared hinge for LIBLINEAR, got {prob.loss!r}")
+    terms.require("rows", by="LIBLINEAR")
     rows = terms.rows(fed)
-    if rows is None:
-        raise TypeError(f"terms must have feature vectors for LIBLINEAR, got {type(terms).__name__}")
     if fed.size == 0:
         return _judged(prob, C, prob.cone.zeros(), 0, 0)
     weights = np.ones(fed.size) if terms.weights is None else terms.weights[fed]
@@ -94,7 +73,7 @@ def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000
     signs = 1.0 - 2.0 * (np.arange(rows.shape[0]) % 2)
     X = sparse.csr_matrix(rows.multiply(signs[:, None])) if sparse.issparse(rows) else rows * signs[:, None]
     kind, factor = ("squared_hinge", 0.5 / prob.loss.smoothing) if squared else ("hinge", 1.0)
-    model = LinearSVC(C=factor * C, loss=kind, dual=True, fit_intercept=False, tol=tol, max_iter=max_iter, random_state=seed)
+    model = LinearSVC(C=factor * C, loss=kind, dual=True, fit_intercept=False, tol=tol, max_iter=max_iter, random_state=0)
     model.fit(X, signs, sample_weight=weights)
     return _judged(prob, C, model.coef_[0], int(model.n_iter_), fed.size)
 

@@ -37,27 +37,20 @@ K_OF_PAPER = {"segment": 20, "satimage": 15, "phishing": 7, "a9a": 5, "mnist": 5
 
 
 def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
-    """Return ``(X, y)`` of a data set: rows drawn at random, dense, and reduced to principal components if asked for.
+    """Return ``(X, y)`` of a data set, dense: rows drawn at random, and reduced to principal components if asked for.
 
     STS19 section 7 draws "90 %" of the rows: ``floor(0.9 n) + 1`` of them, by the numbers of triplets in its Table 2.
 
     Parameters
     ----------
     name : str
-        Of a data set.
     fraction : float
-        Share of the rows, 1 for all of them; otherwise ``floor(fraction n) + 1`` are drawn.
+        1 for all rows; otherwise ``floor(fraction n) + 1`` are drawn.
     seed : int
-        Of the draw.
     n_components : int
         Principal components kept (of all rows, centered, not scaled); 0 keeps the features.
     n_max : int
         No more rows than that; 0 for no limit.
-
-    Returns
-    -------
-    X : array of shape (m, d)
-    y : array of shape (m,)
     """
     X, y = datasets.load(name, next(iter(datasets.info(name).parts)), return_X_y=True)
     X = X.toarray() if hasattr(X, "toarray") else X
@@ -73,15 +66,10 @@ def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
 
 @dataclass(frozen=True)
 class Grid:
-    """The lam of a path, and what there is to be screened at each.
+    """The lam of a path, what there is to be screened at each, and the path they are from, from ``lam_max()`` on.
 
-    Attributes
-    ----------
-    lams : array of shape (m,)
-    removable : int array of shape (m,)
-        Terms outside the quadratic piece of the loss at the solution: the denominator of the screening rate (STS19 section 7.1).
-    path : Path
-        The path without screening they are from, from ``lam_max()`` on.
+    `removable` counts the terms outside the quadratic piece of the loss at the solution: the denominator of the screening rate (STS19
+    section 7.1).
     """
 
     lams: np.ndarray
@@ -103,15 +91,10 @@ def paper_grid(prob, ratio=0.9, n_lams=0, **options):
         At most so many lam; 0 for no limit.
     **options
         For :func:`safescreen.path`: accuracy, and screening, which changes nothing but the time.
-
-    Returns
-    -------
-    Grid
     """
     width, counts, zero = prob.loss.gamma, [], []
 
     def count(solution):
-        """Count the terms outside the quadratic piece; end the path when the grid is long enough."""
         margins = prob.terms.margins(solution.x)
         counts.append(int(np.count_nonzero((margins > 1.0) | (margins < 1.0 - width))))
         zero.append(bool((margins > 1.0).any()))
@@ -126,15 +109,10 @@ def paper_grid(prob, ratio=0.9, n_lams=0, **options):
 
 @dataclass(frozen=True)
 class Runs:
-    """What :func:`measure` found.
+    """What :func:`measure` found: a row a method, repeat and lam, and the paths of the first repeat by method.
 
-    Attributes
-    ----------
-    frame : DataFrame
-        A row a method, repeat and lam: method, repeat, lam, seconds (of the processor, everything for this lam), n_iter, path_rate,
-        final_rate, primal, gap, converged.
-    paths : dict of Path
-        Of the first repeat, by method.
+    Columns: method, repeat, lam, seconds (of the processor, everything for this lam), n_iter, path_rate, final_rate, primal, gap,
+    converged.
     """
 
     frame: object
@@ -142,31 +120,23 @@ class Runs:
 
 
 def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
-    """Solve along a grid with each method and record, for each lam, processor time and screening rates.
+    """Solve along a grid with each method and record, for each lam, processor time and screening rates, as :class:`Runs`.
 
     The methods take turns; each is run first over a few lam, not recorded, so that nothing is compiled while it is timed.
 
     Parameters
     ----------
-    prob : Problem
+    prob, grid : Problem, Grid
     methods : dict of dict
         By name, options for :func:`safescreen.path`; ``"prob"`` among them stands for another problem with the same solutions.
-    grid : Grid
-    repeats : int
-        Timings of each.
-    warm : int
-        How many lam the first run has.
+    repeats, warm : int
+        Timings of each, and how many lam the first run has.
     **options
         For all paths.
-
-    Returns
-    -------
-    Runs
     """
     import pandas as pd
 
     def solve(name, lams):
-        """Return the path of a method and the processor seconds of each lam."""
         chosen = {"prob": prob, "keep_masks": False, **options, **methods[name]}
         clock = [time.process_time()]
         path = ss.path(lams=lams, callback=lambda solution: clock.append(time.process_time()), **chosen)
@@ -193,36 +163,13 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
 
 
 def cpu_ratios(frame, baseline="none"):
-    """Return the processor seconds of each method and lam divided by those of a baseline: medians over repeats, lam by method.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Of :class:`Runs`.
-    baseline : str
-        A method of it.
-
-    Returns
-    -------
-    DataFrame
-        Rows are lam, falling; columns are the other methods.
-    """
+    """Return the processor seconds of each method divided by those of a baseline: medians over repeats; rows are lam, falling."""
     seconds = frame.groupby(["lam", "method"], sort=False)["seconds"].median().unstack().sort_index(ascending=False)
     return seconds.div(seconds[baseline], axis=0).drop(columns=baseline)[[m for m in frame["method"].unique() if m != baseline]]
 
 
 def largest_difference(frame):
-    """Return the largest relative difference of objectives between methods, over all lam.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Of :class:`Runs`.
-
-    Returns
-    -------
-    float
-    """
+    """Return the largest relative difference of objectives between methods, over all lam."""
     primal = frame[frame["repeat"] == 0].pivot_table(index="lam", columns="method", values="primal")
     return float(((primal.max(axis=1) - primal.min(axis=1)) / primal.min(axis=1)).max())
 
@@ -231,19 +178,8 @@ def dynamic_rates(path, removable, freq=10):
     """Return the screening rate during the solves of a path, one row a round of screening, one column a lam.
 
     Row 0 is the state before the first iteration (screening from the last solution), row r the one after the dynamic screening at
-    iteration ``freq (r - 1)``. Below the last round of a lam the entries are NaN.
-
-    Parameters
-    ----------
-    path : Path
-    removable : int array of shape (m,)
-        Of the :class:`Grid`.
-    freq : int
-        As the path was solved with.
-
-    Returns
-    -------
-    array of shape (rounds, m)
+    iteration ``freq (r - 1)``, freq as the path was solved with. Below the last round of a lam the entries are NaN. `removable` is that
+    of the :class:`Grid`.
     """
     columns = []
     for solution, most in zip(path, removable, strict=True):
@@ -261,17 +197,7 @@ def dynamic_rates(path, removable, freq=10):
 
 
 def range_counts(ranges, lams):
-    """Return how many terms have their range around each lam, in O(T log m).
-
-    Parameters
-    ----------
-    ranges : Ranges
-    lams : array of shape (m,)
-        Strictly decreasing.
-
-    Returns
-    -------
-    int array of shape (m,)
+    """Return how many terms have their range around each of m decreasing lam, in O(T log m).
 
     Examples
     --------

@@ -38,7 +38,7 @@ def test_libsvm_with_a_kernel():
         found = svc(terms, C, tol=1e-9)
         assert found.gap <= 1e-6 * found.primal
         assert found.primal == pytest.approx(primal(terms, C), rel=1e-6)
-    with pytest.raises(TypeError, match="terms must have feature vectors for LIBLINEAR, got KernelSamples"):
+    with pytest.raises(TypeError, match="LIBLINEAR needs terms with coordinates, which KernelSamples do not offer"):
         linear_svc(terms, 1.0)
 
 

@@ -6,29 +6,19 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
-from safescreen._checks import check_scalar
+from safescreen._checks import check_count, check_lam, check_scalar
 from safescreen.hdsl.constraints import check_sparse_points
-from safescreen.hdsl.triplets import check_count, check_triplets
+from safescreen.hdsl.triplets import check_triplets
 from safescreen.losses import SmoothedHinge
 from safescreen.solvers import ConvergenceWarning
 from safescreen.terms.indices import number_pairs
 
-__all__ = ["PENALTIES", "DiagonalSimilarity", "fit_diagonal"]
-
-PENALTIES = ("l2", "l1")
+__all__ = ["DiagonalSimilarity", "fit_diagonal"]
 
 
 @dataclass(frozen=True)
 class DiagonalSimilarity:
-    """Similarity ``S(x, x') = sum_j w_j x_j x'_j``.
-
-    Attributes
-    ----------
-    weights : array of shape (d,)
-        Of either sign.
-    objective : float
-        Mean loss and penalty.
-    n_iter : int
+    """Similarity ``S(x, x') = sum_j w_j x_j x'_j``, weights of either sign; `objective` is mean loss and penalty.
 
     Examples
     --------
@@ -52,10 +42,11 @@ class DiagonalSimilarity:
         return (X1.multiply(self.weights).tocsr() @ X2.T).toarray()
 
 
-def fit_diagonal(X, triplets, lam, penalty="l2", *, gamma=1.0, tol=1e-6, max_iter=5000):
+def fit_diagonal(X, triplets, lam, penalty="l2", *, tol=1e-6, max_iter=5000):
     """Minimise ``1/T sum_t loss(<A_t, diag(w)>) + lam Omega(w)``, Omega the squared l2 or the l1 norm, over all w in R^d.
 
-    Accelerated proximal gradient with restarts; the signs of w are free, as in the paper.
+    The loss is the smoothed hinge of width 1. Accelerated proximal gradient with restarts; the signs of w are free, as in the paper. An
+    iteration costs the number of features the pairs of points share, and O(d).
 
     Parameters
     ----------
@@ -63,24 +54,8 @@ def fit_diagonal(X, triplets, lam, penalty="l2", *, gamma=1.0, tol=1e-6, max_ite
     triplets : int array of shape (T, 3)
     lam : float > 0
     penalty : {"l2", "l1"}
-    gamma : float > 0
-        Width of the quadratic part of the smoothed hinge.
-    tol : float
-        Stop when a step is at most `tol` times the norm of w.
-    max_iter : int
-
-    Returns
-    -------
-    DiagonalSimilarity
-
-    Warns
-    -----
-    ConvergenceWarning
-        If `max_iter` steps were not enough.
-
-    Notes
-    -----
-    An iteration costs the number of features the pairs of points share, and O(d).
+    tol, max_iter : float, int
+        Stop when a step is at most `tol` times the norm of w; a ConvergenceWarning if it is not after `max_iter`.
 
     Examples
     --------
@@ -90,11 +65,10 @@ def fit_diagonal(X, triplets, lam, penalty="l2", *, gamma=1.0, tol=1e-6, max_ite
     """
     X = check_sparse_points(X)
     triplets = check_triplets(triplets, X.shape[0])
-    lam, gamma = check_scalar(lam, "lam", low=0.0, open_low=True), check_scalar(gamma, "gamma", low=0.0, open_low=True)
-    tol, max_iter = check_scalar(tol, "tol", low=0.0), check_count(max_iter, "max_iter")
-    if penalty not in PENALTIES:
-        raise ValueError(f"penalty must be one of {', '.join(PENALTIES)}; got {penalty!r}")
-    problem = _Diagonal(X, triplets, lam, penalty, SmoothedHinge(gamma))
+    lam, tol, max_iter = check_lam(lam), check_scalar(tol, "tol", low=0.0), check_count(max_iter, "max_iter")
+    if penalty not in ("l2", "l1"):
+        raise ValueError(f"penalty must be one of l2, l1; got {penalty!r}")
+    problem = _Diagonal(X, triplets, lam, penalty, SmoothedHinge(1.0))
     w = momentum = np.zeros(X.shape[1])
     u = ahead = np.zeros(len(triplets))
     t, last, converged, iteration = 1.0, problem.value(w, u), False, 0
@@ -129,7 +103,7 @@ class _Diagonal:
         self.step = 1.0 / (1.02 * curvature + 1e-300)
 
     def margins(self, w):
-        """Return ``<A_t, diag(w)>``, shape (T,)."""
+        """``<A_t, diag(w)>``, shape (T,)."""
         products = self.shared @ w
         return products[self.same] - products[self.other]
 

@@ -5,23 +5,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy import sparse
 
-from safescreen._checks import check_points, check_scalar
+from safescreen._checks import check_count, check_points, check_scalar
 from safescreen._numba import njit
-from safescreen.hdsl.triplets import check_count, check_triplets
+from safescreen.hdsl.triplets import check_triplets
 
 __all__ = ["BilinearSimilarity", "Projection", "fit_oasis", "pca_projection", "random_projection"]
 
 
 @dataclass(frozen=True)
 class BilinearSimilarity:
-    """Similarity ``S(x, x') = x'Mx'`` with a dense M, which need not be symmetric.
-
-    Attributes
-    ----------
-    M : array of shape (r, r)
-    n_updates : int
-        Triplets that changed it.
-    """
+    """Similarity ``S(x, x') = x'Mx'`` with a dense M, which need not be symmetric; `n_updates` triplets have changed it."""
 
     M: np.ndarray = field(repr=False)
     n_updates: int
@@ -33,13 +26,7 @@ class BilinearSimilarity:
 
 @dataclass(frozen=True)
 class Projection:
-    """Affine map ``x -> (x - mean) R`` to r dimensions.
-
-    Attributes
-    ----------
-    R : array of shape (d, r)
-    mean : array of shape (d,) or None
-    """
+    """Affine map ``x -> (x - mean) R`` to r dimensions, R of shape (d, r)."""
 
     R: np.ndarray = field(repr=False)
     mean: np.ndarray | None = field(default=None, repr=False)
@@ -51,17 +38,7 @@ class Projection:
 
 
 def random_projection(d, r, random_state=0):
-    """Return the projection ``x -> R'x/sqrt(r)`` with independent standard normal entries.
-
-    Parameters
-    ----------
-    d, r : int
-        Dimensions before and after.
-    random_state : int or numpy.random.Generator
-
-    Returns
-    -------
-    Projection
+    """Return the projection ``x -> R'x/sqrt(r)`` from d to r dimensions, with independent standard normal entries.
 
     Examples
     --------
@@ -73,21 +50,9 @@ def random_projection(d, r, random_state=0):
 
 
 def pca_projection(X, r):
-    """Return the projection on the first r principal components, by the eigenvectors of the centred n x n Gram matrix.
+    """Return the projection of X, dense or CSR, on its first r principal components; fewer if there are not as many.
 
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-    r : int
-        Fewer if the centred points span fewer dimensions.
-
-    Returns
-    -------
-    Projection
-
-    Notes
-    -----
-    Cost O(n^3 + n nnz(X)): for n << d.
+    By the eigenvectors of the centred n x n Gram matrix, in O(n^3 + n nnz(X)): for n << d.
 
     Examples
     --------
@@ -106,28 +71,11 @@ def pca_projection(X, r):
     return Projection(np.asarray(X.T @ (weights - weights.mean(axis=0))), np.asarray(X.mean(axis=0)).ravel())
 
 
-def fit_oasis(Z, triplets, aggressiveness=0.1, n_steps=None, random_state=0):
+def fit_oasis(Z, triplets, aggressiveness, n_steps, random_state=0):
     """Learn M by passive-aggressive steps on triplets drawn at random, from the identity (Chechik et al., JMLR 2010).
 
-    A step moves M by ``tau x (y - z)'`` with ``tau = min(aggressiveness, hinge/||x (y - z)'||^2)``.
-
-    Parameters
-    ----------
-    Z : array of shape (n, r)
-        Points of few dimensions.
-    triplets : int array of shape (T, 3)
-    aggressiveness : float > 0
-    n_steps : int, optional
-        10 T if left out.
-    random_state : int or numpy.random.Generator
-
-    Returns
-    -------
-    BilinearSimilarity
-
-    Notes
-    -----
-    Cost O(r^2) a step.
+    Each of the steps moves M by ``tau x (y - z)'`` with ``tau = min(aggressiveness, hinge/||x (y - z)'||^2)`` and costs O(r^2) for points Z
+    of r dimensions.
 
     Examples
     --------
@@ -137,9 +85,8 @@ def fit_oasis(Z, triplets, aggressiveness=0.1, n_steps=None, random_state=0):
     Z = check_points(Z, "Z")
     triplets = np.ascontiguousarray(check_triplets(triplets, Z.shape[0]), dtype=np.int64)
     limit = check_scalar(aggressiveness, "aggressiveness", low=0.0, open_low=True)
-    n_steps = 10 * len(triplets) if n_steps is None else check_count(n_steps, "n_steps")
     M = np.eye(Z.shape[1])
-    order = np.random.default_rng(random_state).integers(len(triplets), size=n_steps)
+    order = np.random.default_rng(random_state).integers(len(triplets), size=check_count(n_steps, "n_steps"))
     return BilinearSimilarity(M, int(_passive_aggressive(Z, triplets, order, limit, M)))
 
 

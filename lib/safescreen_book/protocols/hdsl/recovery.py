@@ -15,19 +15,8 @@ class Recovery(NamedTuple):
 
 
 def recovery_auc(similarity, truth):
-    """Return how well ``|M_ij|``, i < j, ranks the entries of the truth first, and the row sums of ``|M|`` its features.
+    """Return how well ``|M_ij|``, i < j, of a similarity ranks the entries of the true one first, and the row sums of ``|M|`` its features.
 
-    Parameters
-    ----------
-    similarity, truth : SparseSimilarity
-        What was learned, and what it should be.
-
-    Returns
-    -------
-    Recovery
-
-    Notes
-    -----
     Pairs of two features only: every atom has its diagonal entries, so that a similarity learned from nothing would rank the diagonal
     of the truth, most of its entries, before nearly all others. Entries that are zero in both are counted, not listed: cost
     O(d + k log k) for k atoms.

@@ -38,27 +38,16 @@ class Checkpoint(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Error on the points held out, and how many features are used."""
+    """Error on the points held out, and the number of features used."""
 
     error: float
     n_features: int
 
 
 def cross_validation(X, y, triplets, n_folds=5, n_repeats=1, random_state=0):
-    """Return the folds of a stratified cross-validation, each repeat in another random order.
+    """Return the :class:`Fold` s of a stratified cross-validation, each repeat in another random order.
 
-    Parameters
-    ----------
-    X : array or CSR matrix of shape (n, d)
-    y : array of shape (n,)
-    triplets : callable
-        ``triplets(X, y, random_state)`` makes the triplets of the points left in.
-    n_folds, n_repeats : int
-    random_state : int
-
-    Returns
-    -------
-    list of Fold
+    ``triplets(X, y, random_state)`` makes the triplets of the points left in.
 
     Examples
     --------
@@ -78,22 +67,7 @@ def cross_validation(X, y, triplets, n_folds=5, n_repeats=1, random_state=0):
 
 
 def iterates(fold, scale, max_iter, every, random_state=0):
-    """Train once and judge the similarity at every check.
-
-    Parameters
-    ----------
-    fold : Fold
-    scale : float > 0
-    max_iter, every : int
-        Iterations, and how many between two checks.
-    random_state : int
-
-    Returns
-    -------
-    checkpoints : list of Checkpoint
-        ``max_iter // every`` of them.
-    solver : FrankWolfe
-        Fitted; its `similarity_` is the last one.
+    """Train for `max_iter` steps and judge the similarity after each `every`; return the list of Checkpoint, and the fitted solver.
 
     Examples
     --------
@@ -113,8 +87,8 @@ def iterates(fold, scale, max_iter, every, random_state=0):
     return found[: max_iter // every], solver
 
 
-def baseline(name, fold, parameter, random_state=0, max_iter=2000):
-    """Return the outcome of a method the paper compares with.
+def baseline(name, fold, parameter, random_state=0):
+    """Return the :class:`Outcome` of a method the paper compares with, converged or not.
 
     Parameters
     ----------
@@ -123,12 +97,6 @@ def baseline(name, fold, parameter, random_state=0, max_iter=2000):
     parameter : float
         The regularization of the diagonal, C of a machine; not used by "dot".
     random_state : int
-    max_iter : int
-        Of the diagonal; solutions that have not converged by then are used as they are.
-
-    Returns
-    -------
-    Outcome
 
     Examples
     --------
@@ -142,7 +110,7 @@ def baseline(name, fold, parameter, random_state=0, max_iter=2000):
         if name == "dot":
             return Outcome(fold.neighbor_error()(None), d)
         if name.startswith("diag-"):
-            similarity = fit_diagonal(fold.X, fold.triplets, parameter, name[5:], tol=1e-4, max_iter=max_iter)
+            similarity = fit_diagonal(fold.X, fold.triplets, parameter, name[5:], tol=1e-4, max_iter=2000)
             return Outcome(fold.neighbor_error()(similarity), similarity.features.size)
         if name not in SVM_KINDS:
             raise ValueError(f"name must be dot, diag-l2, diag-l1, {', '.join(SVM_KINDS)}; got {name!r}")
@@ -154,20 +122,8 @@ def baseline(name, fold, parameter, random_state=0, max_iter=2000):
 def projected(kind, fold, dimensions, rates, random_state=0):
     """Return the errors after a projection to few dimensions: of the dot product there, and of OASIS at several rates.
 
-    Parameters
-    ----------
-    kind : {"rp", "pca"}
-    fold : Fold
-    dimensions : sequence of int
-        One projection is made, to the largest; the others are its first columns.
-    rates : sequence of float
-        The aggressiveness of OASIS; one pass over as many random triplets as there are.
-    random_state : int
-
-    Returns
-    -------
-    array of shape (dimensions, 1 + rates)
-        The dot product first.
+    The array has a row a dimension, the dot product in its first column. One projection (`kind` is "rp" or "pca") is made, to the largest
+    dimension; the others are its first columns. `rates` are the aggressiveness of OASIS, run over as many random triplets as there are.
 
     Examples
     --------

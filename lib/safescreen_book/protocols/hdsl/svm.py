@@ -11,7 +11,7 @@ SVM_KINDS = ("linear-l2", "linear-l1", "poly-2", "poly-3")
 
 
 def fit_svm(X, y, kind="linear-l2", C=1.0, *, random_state=0, max_iter=100_000):
-    """Fit one of the paper's support vector machines; several classes by one against one.
+    """Fit one of the paper's support vector machines, which has ``predict(X)``; several classes by one against one.
 
     Parameters
     ----------
@@ -22,14 +22,8 @@ def fit_svm(X, y, kind="linear-l2", C=1.0, *, random_state=0, max_iter=100_000):
         norm of the rows of X, with the hinge (libsvm).
     C : float > 0
         Weight of the losses.
-    random_state : int
-    max_iter : int
+    random_state, max_iter : int
         Of liblinear.
-
-    Returns
-    -------
-    object
-        With ``predict(X)`` and, for linear kinds, ``features``: those that a coefficient uses.
 
     Examples
     --------

@@ -3,15 +3,16 @@
 import numpy as np
 from scipy import sparse
 
-from safescreen._checks import check_scalar, check_vector
+from safescreen._checks import check_count, check_scalar, check_vector
 from safescreen.hdsl.similarity import SparseSimilarity
-from safescreen.hdsl.triplets import check_count
 
 __all__ = ["graded_links", "graded_triplets", "link_triplets", "power_law", "random_similarity", "sparse_points"]
 
 
-def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1, shape=9.0, random_state=0):
-    """Return a random convex combination of atoms, both features of an atom from one block.
+def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1, random_state=0):
+    """Return a random convex combination of atoms, a SparseSimilarity; both features of an atom are from one block.
+
+    The weights are drawn from a symmetric Dirichlet distribution of shape 9 (in the paper gamma variables, whose scale cancels).
 
     Parameters
     ----------
@@ -24,13 +25,7 @@ def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1,
     features : int array, optional
         Features that may be used, all if left out; `n_blocks` equal runs of them are the blocks.
     n_blocks : int
-    shape : float > 0
-        Of the Dirichlet distribution of the weights, the same for all; 9 in the paper (a scale of gamma variables cancels).
     random_state : int or numpy.random.Generator
-
-    Returns
-    -------
-    SparseSimilarity
 
     Examples
     --------
@@ -39,13 +34,12 @@ def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1,
     (True, True)
     """
     d, n_bases, n_blocks = check_count(d, "d"), check_count(n_bases, "n_bases"), check_count(n_blocks, "n_blocks")
-    scale, shape = (check_scalar(value, name, low=0.0, open_low=True) for value, name in ((scale, "scale"), (shape, "shape")))
     features = np.arange(d) if features is None else np.unique(features)
     size = features.size // n_blocks
     if size < 2:
         raise ValueError(f"features must hold two features for each of {n_blocks} blocks, got {features.size}")
     rng = np.random.default_rng(random_state)
-    weights = rng.dirichlet(np.full(n_bases, shape))
+    weights = rng.dirichlet(np.full(n_bases, 9.0))
     blocks = rng.integers(n_blocks, size=n_bases)
     first = rng.integers(size, size=n_bases)
     second = (first + rng.integers(1, size, n_bases)) % size
@@ -55,57 +49,28 @@ def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1,
     return SparseSimilarity(atoms, np.bincount(place.ravel(), weights), scale, d)
 
 
-def power_law(d, sparsity, *, exponent=1.0, top=0.5):
-    """Return how often each feature is present: ``min(top, c/j^exponent)``, with c such that the mean is `sparsity`.
-
-    Parameters
-    ----------
-    d : int
-    sparsity : float in (0, top]
-        Mean frequency.
-    exponent : float >= 0
-        0 makes all features equally frequent.
-    top : float in (0, 1)
-
-    Returns
-    -------
-    array of shape (d,)
-        Falling.
+def power_law(d, sparsity):
+    """Return how often each of d features is present: ``min(1/2, c/j)``, with c such that the mean is `sparsity`, in (0, 1/2].
 
     Examples
     --------
     >>> power_law(4, 0.25).round(2).tolist()
     [0.48, 0.24, 0.16, 0.12]
     """
-    d, exponent = check_count(d, "d"), check_scalar(exponent, "exponent", low=0.0)
-    top = check_scalar(top, "top", low=0.0, high=1.0 - 1e-9, open_low=True)
-    sparsity = check_scalar(sparsity, "sparsity", low=0.0, high=top, open_low=True)
-    decay = np.arange(1.0, d + 1.0) ** -exponent
-    low, high = 0.0, top / decay[-1]
+    sparsity = check_scalar(sparsity, "sparsity", low=0.0, high=0.5, open_low=True)
+    decay = 1.0 / np.arange(1.0, check_count(d, "d") + 1.0)
+    low, high = 0.0, 0.5 / decay[-1]
     for _ in range(100):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if np.minimum(top, middle * decay).mean() < sparsity else (low, middle)
-    return np.minimum(top, high * decay)
+        low, high = (middle, high) if np.minimum(0.5, middle * decay).mean() < sparsity else (low, middle)
+    return np.minimum(0.5, high * decay)
 
 
 def sparse_points(n, frequencies, *, random_state=0):
-    """Return points whose entries are present independently with the frequency of their feature, and then uniform on (0, 1].
+    """Return n points, CSR: entries are present independently with the frequency of their feature, and then uniform on (0, 1].
 
-    Parameters
-    ----------
-    n : int
-    frequencies : array of shape (d,)
-        In [0, 1).
-    random_state : int or numpy.random.Generator
-
-    Returns
-    -------
-    CSR array of shape (n, d)
-
-    Notes
-    -----
     A Poisson number of rows with mean ``-n log(1 - f)``, drawn with replacement, meets each row with probability f, independently.
-    Cost O(d) and the stored entries; nothing of size n d.
+    Cost O(d) and the stored entries; nothing of size n d. The d frequencies are in [0, 1).
 
     Examples
     --------
@@ -123,7 +88,7 @@ def sparse_points(n, frequencies, *, random_state=0):
 
 
 def graded_triplets(products, n_triplets, share, *, random_state=0):
-    """Return triplets (x, y, z): x any point, y of its most similar `share` of the others, z of its least similar.
+    """Return triplets (x, y, z), rows of an int array: x any point, y of its most similar `share` of the others, z of its least similar.
 
     Parameters
     ----------
@@ -133,10 +98,6 @@ def graded_triplets(products, n_triplets, share, *, random_state=0):
     share : float in (0, 0.5]
         The alpha of HDSL19 section 5.1.1: the larger, the less a triplet tells.
     random_state : int or numpy.random.Generator
-
-    Returns
-    -------
-    int array of shape (n_triplets, 3)
 
     Examples
     --------
@@ -149,27 +110,20 @@ def graded_triplets(products, n_triplets, share, *, random_state=0):
     return np.column_stack((x, high[x, y], low[x, z]))
 
 
-def graded_links(products, n_links, share=0.05, *, random_state=0):
-    """Return signed links between points: half +1, half -1, all different (HDSL19 section 5.1.2).
+def graded_links(products, n_links, share, *, random_state=0):
+    """Return `n_links` signed links, rows (x1, x2, sign), half +1 and half -1, and the signs of all pairs (HDSL19 section 5.1.2).
 
     A pair may be a positive link if either point is among the other's most similar `share`, a negative one if either is among the
-    other's least similar; pairs that qualify as both are no links.
+    other's least similar; pairs that qualify as both are no links, and 0 among the signs.
 
     Parameters
     ----------
     products : array of shape (n, n)
         Similarities that judge.
     n_links : int
-        Even.
+        Even; the links are all different, in random order.
     share : float in (0, 0.5]
     random_state : int or numpy.random.Generator
-
-    Returns
-    -------
-    links : int array of shape (n_links, 3)
-        Rows (x1, x2, sign) in random order.
-    signs : int8 array of shape (n, n)
-        All that qualify: +1, -1, or 0.
 
     Examples
     --------
@@ -196,6 +150,8 @@ def graded_links(products, n_links, share=0.05, *, random_state=0):
 def link_triplets(links, signs, n_per_link=1, *, random_state=0):
     """Return triplets of signed links: with (x1, x2, +1) a random x3 dissimilar to x1, with (x1, x2, -1) a similar one.
 
+    Links whose x1 has no such partner are left out.
+
     Parameters
     ----------
     links : int array of shape (N, 3)
@@ -205,11 +161,6 @@ def link_triplets(links, signs, n_per_link=1, *, random_state=0):
     n_per_link : int
         Drawn with replacement.
     random_state : int or numpy.random.Generator
-
-    Returns
-    -------
-    int array of shape (T, 3)
-        Links whose x1 has no such partner are left out.
 
     Examples
     --------

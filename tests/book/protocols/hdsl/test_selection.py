@@ -5,8 +5,8 @@ import pytest
 
 from safescreen import hdsl
 from safescreen_book import datasets
-from safescreen_book.protocols import hdsl as lab
 from safescreen_book.protocols.hdsl import selection
+from safescreen_book.protocols.hdsl.oasis import pca_projection
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_projections(fold, kind):
     errors = selection.projected(kind, fold, [5, 200], [0.1, 1.0])
     assert errors.shape == (2, 3) and (errors >= 0.0).all() and (errors <= 1.0).all()
     if kind == "pca":
-        Z, Z_new = (lab.pca_projection(fold.X, 5)(points) for points in (fold.X, fold.X_new))
+        Z, Z_new = (pca_projection(fold.X, 5)(points) for points in (fold.X, fold.X_new))
         assert errors[0, 0] == hdsl.neighbor_error(None, Z, fold.y, Z_new, fold.y_new)
 
 

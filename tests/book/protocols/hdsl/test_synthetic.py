@@ -20,13 +20,12 @@ def test_random_similarity_keeps_to_blocks_and_features():
 
 
 def test_points_have_the_frequencies_asked_for():
-    f = lab.power_law(400, 0.05, exponent=1.0, top=0.9)
-    assert f.mean() == pytest.approx(0.05) and (np.diff(f) <= 0).all() and f.max() <= 0.9
+    f = lab.power_law(400, 0.05)
+    assert f.mean() == pytest.approx(0.05) and (np.diff(f) <= 0).all() and f.max() <= 0.5
     X = lab.sparse_points(4000, f, random_state=2)
     found = X.count_nonzero(axis=0) / 4000
     assert np.abs((found - f) / np.sqrt(f * (1 - f) / 4000)).max() < 4.5
     assert X.has_canonical_format and X.data.min() > 0.0 and X.data.max() <= 1.0
-    assert np.allclose(lab.power_law(7, 0.2, exponent=0.0), 0.2)
     with pytest.raises(ValueError, match="frequencies"):
         lab.sparse_points(3, [1.0, 0.5])
 
