@@ -5,9 +5,9 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
-from cases import LOSS, growth, load, path_case, triplet_path
 
 import safescreen as ss
+from cases import LOSS, growth, load, path_case, triplet_path
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of memory is read from /proc")
 

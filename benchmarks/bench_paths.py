@@ -4,10 +4,10 @@ import time
 from functools import cache
 
 import pytest
-from baseline import plain_path
-from cases import GAMMA, GRIDS, RTOL, check, facts, path_case, triplet_path
 
 import safescreen as ss
+from baseline import plain_path
+from cases import GAMMA, GRIDS, RTOL, check, facts, path_case, triplet_path
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 

@@ -5,9 +5,9 @@ import time
 import numba
 import numpy as np
 import pytest
-from cases import LOSS, below, check, facts, load, triplet_path
 
 import safescreen as ss
+from cases import LOSS, below, check, facts, load, triplet_path
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -35,7 +35,7 @@ def tracked_files():
     if listed.returncode == 0 and listed.stdout:
         paths = [ROOT / name for name in listed.stdout.split("\0") if name]
     else:
-        folders = ("lib", "tests", "notebooks")
+        folders = ("lib", "benchmarks", "tests", "notebooks")
         paths = [*ROOT.glob("*.*"), *(path for folder in folders for path in (ROOT / folder).rglob("*.*"))]
     skipped = {".png", ".pyc", ".gz", ".npz", ".xz"}
     return [path for path in paths if path.is_file() and path.suffix not in skipped]
