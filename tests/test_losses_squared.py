@@ -83,7 +83,7 @@ def test_bad_input_is_named():
     with pytest.raises(TypeError, match="gamma"):
         ss.SquaredHinge("1")
     of = instance("full")
-    with pytest.raises(TypeError, match="loss must have a linear region for ProductTriplets"):
+    with pytest.raises(TypeError, match="no linear region, needs single terms, .* which ProductTriplets do not offer"):
         ss.Problem(ss.ProductTriplets(of.X, of.y), ss.SquaredHinge())
     problem, some = squared(of), np.arange(len(of.terms)) == 3
     with pytest.raises(ValueError, match="in_L must be empty.*found term 3"):
@@ -173,7 +173,7 @@ def test_screening_is_safe(kind, gamma):
     solution, known = truth(problem, ExactSquared(of.exact_elements, of.cone, gamma), lam)
     assert mpmath.mpf(0) <= known.eps < 1e-4 * np.linalg.norm(solution.x)
     points, n_R = [], {rule: 0 for rule in RULES}
-    ss.solve(problem, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda state, x: points.append(x))
+    ss.solve(problem, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda progress: points.append(progress.x))
     for x in (np.zeros_like(solution.x), 1e3 * solution.x, *points[::6], solution.x):
         references = [Reference(problem, problem.evaluate(x, lam, alpha)) for alpha in (None, solution.alpha, 0.5 * solution.alpha)]
         for factor in (0.9, 1.05):

@@ -105,8 +105,8 @@ def test_a_path_is_a_sequence_with_a_table():
 def test_interruption_keeps_what_is_done(gamma):
     of, seen = instance("full"), []
 
-    def callback(solution):
-        seen.append(solution)
+    def callback(progress):
+        seen.append(progress.solution)
         if len(seen) == 3:
             raise KeyboardInterrupt
 
@@ -117,7 +117,7 @@ def test_interruption_keeps_what_is_done(gamma):
 
 def test_callback_may_stop():
     of = instance("full")
-    path = ss.path(of.problem(0.05), grid(of), callback=lambda solution: solution.lam < grid(of)[1])
+    path = ss.path(of.problem(0.05), grid(of), callback=lambda progress: progress.lam < grid(of)[1])
     assert len(path) == 3 and path.stop_reason == "callback"
 
 

@@ -192,8 +192,10 @@ def test_bad_input_is_named():
         problem.reduce(no[1:], no)
     with pytest.raises(TypeError, match="terms must be a family of terms"):
         ss.Problem(np.eye(3), ss.Hinge())
-    with pytest.raises(TypeError, match="loss must be a SmoothedHinge"):
+    with pytest.raises(TypeError, match="loss must be a Loss such as SmoothedHinge.0.05., got float"):
         ss.Problem(problem.terms, 0.05)
+    with pytest.raises(TypeError, match="loss must be a Loss such as SmoothedHinge.0.05., got SquaredHinge"):
+        ss.Problem(problem.terms, ss.SquaredHinge)
     with pytest.raises(ValueError, match="linear must have shape"):
         ss.Problem(problem.terms, ss.Hinge(), linear=np.ones(3))
     with pytest.raises(TypeError, match="lam must be a real number"):

@@ -104,7 +104,7 @@ def test_errors_from_arrays():
 
 def test_errors():
     of = instance("full")
-    with pytest.raises(TypeError, match="ProductTriplets are screened in blocks"):
+    with pytest.raises(TypeError, match="screen needs single terms, .* which ProductTriplets do not offer"):
         ss.screen(ss.Problem(ss.ProductTriplets(of.X, of.y), ss.SmoothedHinge(0.05)), np.eye(3), 1.0)
     prob = of.problem(0.05)
     with pytest.raises(ValueError, match="unknown sphere 'ABC'"):

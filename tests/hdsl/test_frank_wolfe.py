@@ -15,14 +15,14 @@ from safescreen.hdsl.frank_wolfe import VARIANTS, _Run
 def runs(make, dense, seed=0, scale=3.0, **settings):
     X, triplets = make(seed, signed=bool(seed % 2))
     run = _Run(FrankWolfe(scale, **settings), Constraints(X, triplets), None)
-    return run, dense(X.toarray(), triplets, scale, settings.get("gamma", 1.0)), X, triplets
+    return run, dense(X.toarray(), triplets, scale, settings.get("smoothing", 1.0)), X, triplets
 
 
 @pytest.mark.parametrize("forward", ["exact", "heuristic"])
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_iterate_is_feasible_and_never_worse(make, dense, forward, variant, seed):
-    run, problem, X, triplets = runs(make, dense, seed, forward=forward, variant=variant, gamma=0.7)
+    run, problem, X, triplets = runs(make, dense, seed, forward=forward, variant=variant, smoothing=0.7)
     before = np.inf
     for k in range(60):
         M = run.similarity()
@@ -53,7 +53,7 @@ def test_every_iterate_is_feasible_and_never_worse(make, dense, forward, variant
 def test_the_optimum_is_that_of_an_outside_solver(make, dense, variant, gamma):
     X, triplets = make(3, d=5)
     problem = dense(X.toarray(), triplets, 2.0, gamma)
-    solver = FrankWolfe(2.0, forward="exact", variant=variant, gamma=gamma, tol=1e-9, max_iter=20_000).fit(X, triplets)
+    solver = FrankWolfe(2.0, forward="exact", variant=variant, smoothing=gamma, tol=1e-9, max_iter=20_000).fit(X, triplets)
     best = problem.optimum()
     assert solver.converged_ and solver.gap_ <= 1e-9
     assert solver.history_[-1].objective == pytest.approx(best, abs=1e-7)
@@ -195,13 +195,13 @@ BAD = [
     (dict(scale=-1.0), ValueError, "scale"),
     (dict(scale=np.nan), ValueError, "scale must be finite"),
     (dict(scale="1"), TypeError, "scale must be a real number"),
-    (dict(gamma=0.0), ValueError, "gamma must be greater than 0"),
+    (dict(smoothing=0.0), ValueError, "smoothing must be greater than 0"),
     (dict(forward="best"), ValueError, "forward must be one of exact, heuristic"),
     (dict(variant="fast"), ValueError, "variant must be one of"),
     (dict(line_search="none"), ValueError, "line_search must be one of"),
-    (dict(batch=0), ValueError, "batch must be at least 1"),
+    (dict(batch=0), ValueError, "batch must be a positive int"),
     (dict(max_iter=0), ValueError, "max_iter"),
-    (dict(max_iter=2.5), TypeError, "max_iter must be an integer"),
+    (dict(max_iter=2.5), TypeError, "max_iter must be a positive int"),
     (dict(tol=-1.0), ValueError, "tol must be at least 0"),
     (dict(patience=0), ValueError, "patience"),
     (dict(check_every=True), TypeError, "check_every"),

@@ -77,9 +77,9 @@ def test_random_triplets():
 
 
 def test_bad_triplets():
-    with pytest.raises(ValueError, match="n_targets must be at least 1, got 0"):
+    with pytest.raises(ValueError, match="n_targets must be a positive int, got 0"):
         hdsl.nearest_triplets(np.eye(3), [0, 0, 1], 0)
-    with pytest.raises(TypeError, match="n_per_point must be an integer"):
+    with pytest.raises(TypeError, match="n_per_point must be a positive int"):
         hdsl.random_triplets([0, 0, 1], 1.5)
     with pytest.raises(ValueError, match="class of at least two points"):
         hdsl.random_triplets([0, 1, 2])

@@ -22,7 +22,7 @@ def drawn(seed, T=30, values=4):
 def test_objective_gap_and_steps_are_those_of_the_definition(make, dense, forward, variant, line_search):
     X, triplets = make(1, signed=True)
     weights = np.random.default_rng(5).exponential(1.0, 30) * (np.arange(30) % 5 > 0)
-    solver = FrankWolfe(3.0, forward=forward, variant=variant, line_search=line_search, gamma=0.7)
+    solver = FrankWolfe(3.0, forward=forward, variant=variant, line_search=line_search, smoothing=0.7)
     run, problem = _Run(solver, Constraints(X, triplets, weights), None), dense(X.toarray(), triplets, 3.0, 0.7, weights)
     assert len(run.constraints) == 24 and run.factors.mean() == pytest.approx(1.0)
     before, moved = run.similarity().to_sparse().toarray(), 0
@@ -108,7 +108,7 @@ def test_only_ratios_count(make, factor):
 def test_the_optimum_is_that_of_an_outside_solver(make, dense):
     X, triplets = make(3, d=5)
     weights = np.random.default_rng(1).exponential(1.0, 30)
-    solver = FrankWolfe(2.0, forward="exact", gamma=0.5, tol=1e-9, max_iter=20_000).fit(X, triplets, weights=weights)
+    solver = FrankWolfe(2.0, forward="exact", smoothing=0.5, tol=1e-9, max_iter=20_000).fit(X, triplets, weights=weights)
     best = dense(X.toarray(), triplets, 2.0, 0.5, weights).optimum()
     assert solver.converged_ and solver.history_[-1].objective == pytest.approx(best, abs=1e-7)
     for row in solver.history_:

@@ -167,7 +167,7 @@ def test_bad_input_is_named():
     terms, ball = instance(1, 3, False)
     problem = ss.Problem(terms, ss.Hinge())
     for bad in (0, 2.5):
-        with pytest.raises(ValueError, match="max_iter must be"):
+        with pytest.raises((TypeError, ValueError), match="max_iter must be a positive int"):
             semidefinite(problem, ball, max_iter=bad)
     with pytest.raises(TypeError, match="skip must be a boolean mask"):
         semidefinite(problem, ball, skip=np.zeros(len(terms)))

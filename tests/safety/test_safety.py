@@ -32,7 +32,7 @@ def solved(kind, data, gamma, fraction):
 def visited(of, prob, lam, solution, seed=0):
     """Return points of the cone: iterates of a solve that screens, and points no solver would look at."""
     found, rng, length = [], np.random.default_rng(seed), size(solution.x)
-    ss.solve(prob, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda state, x: found.append(x))
+    ss.solve(prob, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda progress: found.append(progress.x))
     found = [*found[:3], *found[3::40], found[-1]]
     found += [prob.cone.zeros(), solution.x, 1e6 * solution.x, 1e-6 * solution.x, prob.all_linear() / lam]
     found += [of.feasible(rng, length * s) for s in (1e-3, 1.0, 1e3)]

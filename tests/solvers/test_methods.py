@@ -156,14 +156,14 @@ def test_methods_are_named_in_errors():
     of = instance("full")
     with pytest.raises(ValueError, match="method must be 'auto' or one of gradient, newton, .* got 'simplex'"):
         ss.solve(of.problem(0.05), 1.0, method="simplex")
-    with pytest.raises(ValueError, match="method='newton' needs terms over the whole space such as Samples, got Triplets"):
+    with pytest.raises(TypeError, match="method='newton' needs terms over the whole space, such as Samples, which Triplets do not offer"):
         ss.solve(of.problem(0.05), 1.0, method="newton")
     with pytest.raises(ValueError, match="two balls at most"):
         ss.solve(of.problem(0.05), 1.0, screening=("MGB&BT2&PGB",))
     with pytest.raises(ValueError, match="two balls at most, and without another rule"):
         ss.solve(of.problem(0.05), 1.0, screening=("MGB&BT2+halfspace",))
     blocks = ss.Problem(ss.ProductTriplets(of.X, of.y), ss.SmoothedHinge(0.05))
-    with pytest.raises(ValueError, match="BT2 needs single terms, ProductTriplets has blocks of them"):
+    with pytest.raises(TypeError, match="screening: BT2 needs single terms, .* which ProductTriplets do not offer"):
         ss.solve(blocks, 1.0, screening=("BT2",))
     for name in ("GB+halfspace", "MGB&PGB"):
         with pytest.raises(ValueError, match=f"ProductTriplets take one ball at a time and the sphere rule, got '{re.escape(name)}'"):

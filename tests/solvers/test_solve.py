@@ -123,16 +123,17 @@ def test_callback_sees_iterates_and_may_stop(gamma):
     of, seen = instance("full"), []
     problem, lam = of.problem(gamma), of.lam(0.1)
 
-    def callback(iteration, x):
-        seen.append((iteration, problem.cone.check_feasible(x)))
+    def callback(progress):
+        seen.append(progress)
         return len(seen) == 4
 
     with pytest.warns(ss.ConvergenceWarning):
         solution = ss.solve(problem, lam, tol=1e-9, callback=callback)
-    assert len(seen) == 4 and [it for it, _ in seen] == solution.history
-    for iteration, x in seen:
-        assert iteration.primal == pytest.approx(problem.primal(x, lam), rel=1e-10)
-        assert iteration.gap > 0.0 and iteration.n_terms + iteration.n_L + iteration.n_R >= len(problem)
+    assert len(seen) == 4
+    for progress, kept in zip(seen, solution.history, strict=True):
+        assert kept == tuple(getattr(progress, name) for name in kept._fields) and progress.lam == lam and progress.solution is None
+        assert progress.primal == pytest.approx(problem.primal(problem.cone.check_feasible(progress.x), lam), rel=1e-10)
+        assert progress.gap > 0.0 and progress.n_terms + progress.n_L + progress.n_R >= len(problem)
 
 
 def test_solution_is_small():
@@ -154,7 +155,7 @@ def test_solution_is_small():
         ({"screening": ("PGX",)}, ValueError, "screening: unknown sphere 'PGX'"),
         ({"screening": ("PGB+magic",)}, ValueError, "screening: unknown rule 'magic'"),
         ({"freq": 0}, ValueError, "freq must be a positive int"),
-        ({"freq": 2.5}, ValueError, "freq must be a positive int"),
+        ({"freq": 2.5}, TypeError, "freq must be a positive int"),
         ({"max_iter": 0}, ValueError, "max_iter must be a positive int"),
         ({"x0": -np.eye(3)}, ValueError, "x0 must lie in the PSDCone"),
         ({"x0": np.eye(2)}, ValueError, "x0 must have shape"),

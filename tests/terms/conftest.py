@@ -61,7 +61,7 @@ def assert_safe():
         solution, known = truth(problem, exact, lam)
         assert float(known.eps) < 1e-4 * size(solution.x), "a reference this vague would prove nothing"
         points, screened = [], np.zeros(2, dtype=int)
-        ss.solve(problem, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda state, x: points.append(x))
+        ss.solve(problem, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda progress: points.append(progress.x))
         zero, rng = problem.cone.zeros(), np.random.default_rng(0)
         alphas = (None, solution.alpha, rng.uniform(size=len(problem)) * min(problem.loss.cap, 3.0))
         for x in (zero, 1e3 * solution.x, *points[::6], solution.x):

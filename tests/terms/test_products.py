@@ -382,7 +382,7 @@ def test_memory_does_not_grow_with_the_number_of_triplets():
         (([[0.0], [1.0], [2.0]], [0, 0, 0]), ValueError, "y must hold at least two classes"),
         (([[0.0], [np.nan], [2.0]], [0, 0, 1]), ValueError, "X must be finite"),
         (([[0.0], [1.0], [2.0]], [0, 0, 1], 0), ValueError, "k must be a positive int or None, got 0"),
-        (([[0.0], [1.0], [2.0]], [0, 0, 1], 1.5), TypeError, "k must be a positive int or None, got float"),
+        (([[0.0], [1.0], [2.0]], [0, 0, 1], 1.5), TypeError, "k must be a positive int or None, got 1.5"),
     ],
 )
 def test_bad_input_is_named(arguments, error, message):

@@ -13,9 +13,9 @@ from naive.exact import minus
 from naive.extremes import exact, norm
 from naive.features import flat
 from naive.harness import truth
-from safescreen import _cluster
-from safescreen._cluster import ClusterError
-from safescreen.terms import _shards, sharded
+from safescreen.cluster import workers as _cluster
+from safescreen.cluster.workers import ClusterError
+from safescreen.cluster import _shards, sharded
 from small_cluster import small_cluster
 
 metrics = pytest.mark.parametrize("diagonal", [False, True])
@@ -227,8 +227,8 @@ def test_one_worker_and_four_and_one_of_them_killed(here, four):
     holders = {address for workers in four.client.who_has(terms._shards).values() for address in workers}
     assert len(holders) == 4
 
-    def kill(state, x):
-        if state.n_L + state.n_R > 0 and not killed:
+    def kill(progress):
+        if progress.n_L + progress.n_R > 0 and not killed:
             killed.append(four.kill_one(terms._shards[0]))
 
     for callback in (None, kill):
@@ -253,9 +253,8 @@ def test_products_on_one_worker_and_several(here, four):
         (([[0, 1, 60]],), ValueError, "index must lie in 0..59, found 60"),
         ((np.empty((0, 3), dtype=int),), ValueError, "index must hold at least one triplet"),
         (([[0, 1, 1]],), ValueError, "same and other must be different points"),
-        (([[0, 1, 2], [4, 5, 6], [0, 2, 1]],), ValueError, r"contradictory triplets, found \(0, 1, 2\) and \(0, 2, 1\)"),
         (([[0, 1, 2]], 0), ValueError, "n_shards must be a positive int, got 0"),
-        (([[0, 1, 2]], True), ValueError, "n_shards must be a positive int, got True"),
+        (([[0, 1, 2]], True), TypeError, "n_shards must be a positive int, got True"),
     ],
 )
 def test_bad_input_is_named(here, arguments, error, message):
@@ -302,7 +301,7 @@ def test_clusters_that_cannot_be_used():
 
     with pytest.raises(ClusterError, match="the scheduler at tcp://a:1 has no workers; start some with: dask worker"):
         _cluster.check_workers(cluster({}))
-    with pytest.raises(ClusterError, match=r"worker tcp://b:2 needs safescreen \S+ as it is here, and cannot import it \(No module"):
+    with pytest.raises(ClusterError, match=r"worker tcp://b:2 needs safescreen as it is here, and cannot import it \(No module"):
         _cluster.check_workers(cluster({"tcp://b:2": ModuleNotFoundError("No module named 'safescreen'")}))
     with pytest.warns(UserWarning, match=r"worker tcp://b:2 has numpy 0.1 \(here \S+\): results may differ in their last digits"):
         _cluster.check_workers(cluster({"tcp://b:2": {**_cluster.stamp(), "numpy": "0.1"}}))

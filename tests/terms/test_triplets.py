@@ -148,10 +148,8 @@ def test_a_class_of_one_point_is_nobodys_anchor():
 def test_any_index(rows, diagonal, d):
     index = np.array(rows)
     bad = (index[:, 0] == index[:, 1]) | (index[:, 0] == index[:, 2]) | (index[:, 1] == index[:, 2])
-    known = {tuple(row) for row in rows}
-    bad = bad.any() or any((i, m, j) in known for i, j, m in known)
     points = np.round(np.random.default_rng(d).standard_normal((6, d)))
-    if bad:
+    if bad.any():
         with pytest.raises(ValueError, match="index"):
             ss.Triplets(points, index, diagonal=diagonal)
         return
@@ -171,7 +169,6 @@ def test_any_index(rows, diagonal, d):
         (X, [[0.0, 1.0, 2.0]], TypeError, "index must hold integers"),
         (X, [[0, 0, 2]], ValueError, "anchor and same must be different points"),
         (X, [[0, 2, 2]], ValueError, "same and other must be different points"),
-        (X, [[0, 1, 2], [3, 4, 5], [0, 2, 1]], ValueError, "contradictory triplets"),
         (np.where(X > 1.0, np.nan, X), INDEX, ValueError, "X must be finite, got nan"),
         (np.where(X > 1.0, np.inf, X), INDEX, ValueError, "X must be finite, got inf"),
         (X[0], INDEX, ValueError, "X must have two dimensions"),

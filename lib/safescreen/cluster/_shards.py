@@ -1,24 +1,55 @@
 """What a Dask worker does with a shard: pure functions of data and numbers, so that a lost result is computed again from its recipe.
 
 A shard is a family of triplets of its own. The module is imported by the workers, and needs no dask.
+
+Arrays that come out of a message may begin anywhere in it, and for those that are not aligned numpy takes another way through a product,
+with other roundings: so what is sent is aligned before it is used, and all workers find the same, to the last bit.
 """
+
+import pickle
+from dataclasses import fields, replace
 
 import numpy as np
 
 from safescreen.problem import Problem
 from safescreen.rules import sphere
 from safescreen.terms.indices import number_pairs
+from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.pairs import PairTable, Points
 from safescreen.terms.products import ProductTriplets
 from safescreen.terms.triplets import Triplets
 
-__all__ = ["Shard"]
+__all__ = ["Shard", "Shared"]
 
 SHRINK = 0.05
 """Screened triplets leave a shard once they are this part of it."""
 
 
-class Shard:
+class _Packed:
+    """Pickled in one piece, out of which arrays come aligned."""
+
+    def __reduce__(self):
+        return _unpack, (type(self), pickle.dumps(self.__dict__, protocol=4))
+
+
+def _unpack(kind, packed):
+    found = kind.__new__(kind)
+    found.__dict__.update(pickle.loads(packed))
+    return found
+
+
+def _aligned(value):
+    return np.require(value, requirements="A") if isinstance(value, np.ndarray) else value
+
+
+class Shared(_Packed):
+    """The points that all shards of a worker have in common."""
+
+    def __init__(self, points):
+        self.points = points
+
+
+class Shard(_Packed):
     """The terms of a shard, with their size in memory for the scheduler to know (the points, which shards share, do not count)."""
 
     def __init__(self, terms):
@@ -32,12 +63,13 @@ class Shard:
 
 
 def center(X, diagonal):
-    """Return the :class:`Points` all shards share."""
-    return Points(X, diagonal=diagonal)
+    """Return the centred points all shards share."""
+    return Shared(Points(_aligned(X), diagonal=diagonal))
 
 
-def from_index(index, points):
+def from_index(index, shared):
     """Return the shard of a part of an index array, which has been checked."""
+    points, index = shared.points, _aligned(index)
     n = points.n
     (same_pairs, same), (other_pairs, other) = number_pairs(index[:, :2], n), number_pairs(index[:, ::2], n)
     terms = Triplets.__new__(Triplets)
@@ -45,9 +77,10 @@ def from_index(index, points):
     return Shard(terms)
 
 
-def from_lists(part, points, products):
+def from_lists(part, shared, products):
     """Return the shard of ``(first anchor, lists of the anchors from there on)``, as products or listed."""
-    first, lists = part
+    (first, lists), points = part, shared.points
+    lists = AnchorLists(*(_aligned(getattr(lists, field.name)) for field in fields(lists)))
     terms = ProductTriplets.__new__(ProductTriplets)
     terms._set(points, np.arange(first, first + lists.same_ptr.size - 1, dtype=np.int32), lists)
     return Shard(terms if products else terms.to_triplets())
@@ -55,7 +88,7 @@ def from_lists(part, points, products):
 
 def ask(shard, *own, method, arguments=()):
     """Return what a method of the terms says; `own` is the shard's part of an array, the last argument."""
-    return getattr(shard.terms, method)(*arguments, *own)
+    return getattr(shard.terms, method)(*map(_aligned, arguments), *map(_aligned, own))
 
 
 def look(shard, name):
@@ -65,12 +98,12 @@ def look(shard, name):
 
 def inner_products(shard, x):
     """Return the inner products with x, and bounds of their errors."""
-    return shard.terms.inner_products(x).chunk(0, len(shard.terms))
+    return shard.terms.inner_products(_aligned(x)).chunk(0, len(shard.terms))
 
 
 def part(shard, own, method):
     """Return the shard that a method makes of its terms and a part of an array, or a number."""
-    return Shard(getattr(shard.terms, method)(own))
+    return Shard(getattr(shard.terms, method)(_aligned(own)))
 
 
 def screen(shard, ball, loss):
@@ -78,7 +111,7 @@ def screen(shard, ball, loss):
 
     Listed triplets are screened by the sphere rule, products of lists pair by pair.
     """
-    terms = shard.terms
+    terms, ball = shard.terms, replace(ball, center=_aligned(ball.center))
     if not terms.explicit:
         remaining, *found = terms.screen_blocks(ball, loss)
         return Shard(remaining), *found

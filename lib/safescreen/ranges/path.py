@@ -107,12 +107,12 @@ def _interval(h, nm, en, tau, lam0):
 
     (nan, nan) if the rule fails at lam0.
     """
-    slack = 16.0 * UNIT * (nm + abs(h) + 2.0 * en + 2.0 * abs(tau)) + FLOOR
-    if not h - en - tau > slack:
+    allowance = 16.0 * UNIT * (nm + abs(h) + 2.0 * en + 2.0 * abs(tau)) + FLOOR
+    if not h - en - tau > allowance:
         return np.nan, np.nan
-    top, bottom = max(nm - h + 2.0 * en, 0.0) + slack, nm + h - 2.0 * tau - slack
+    top, bottom = max(nm - h + 2.0 * en, 0.0) + allowance, nm + h - 2.0 * tau - allowance
     low = lam0 * (top / bottom) * (1.0 + 8.0 * UNIT) + FLOOR if bottom > 0.0 else np.inf
-    top, bottom = nm + h - slack, nm - h + 2.0 * (en + tau) + slack
+    top, bottom = nm + h - allowance, nm - h + 2.0 * (en + tau) + allowance
     if bottom > 0.0:
         high = lam0 * (max(top, 0.0) / bottom) * (1.0 - 8.0 * UNIT)
     else:

@@ -88,12 +88,12 @@ def passes(region, claims, y, plus, minus):
     error = y * claims.a_error + (region.split_error + 4.0 * UNIT + gamma(region.center.size + 4)) * reach
     minus, plus = np.maximum(minus - error, 0.0), plus + error
     linear, square = 2.0 * y * (claims.C - claims.q), (y * claims.n) ** 2
-    slack = 2.0 * y * (claims.C_error + claims.q_error + 4.0 * UNIT * (np.abs(claims.C) + np.abs(claims.q)))
+    allowance = 2.0 * y * (claims.C_error + claims.q_error + 4.0 * UNIT * (np.abs(claims.C) + np.abs(claims.q)))
     first = linear - square + minus**2 - 16.0 * UNIT * (np.abs(linear) + square + minus**2)
     constant = 2.0 * y * claims.C
     second = constant + region.norm_low**2 - plus**2
     second -= 16.0 * UNIT * (np.abs(constant) + region.norm_low**2 + plus**2)
-    return np.maximum(first, second) - (slack + 1e-300) * (1.0 + 8.0 * UNIT) > region.square
+    return np.maximum(first, second) - (allowance + 1e-300) * (1.0 + 8.0 * UNIT) > region.square
 
 
 def certify_semidefinite(region, claims, max_iter):

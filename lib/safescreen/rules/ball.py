@@ -55,14 +55,14 @@ def _ball(values, errors, norms, radius, low, high, step, in_L, in_R):
         size = abs(b) + abs(b - a)
         for t in range(values.size):
             q = values[t]
-            slack = errors[t] + radius * norms[t]
-            slack += 8.0 * UNIT * (abs(q) + slack + size)
-            in_R[t] = q - slack > b
-            in_L[t] = q + slack < a
+            allowance = errors[t] + radius * norms[t]
+            allowance += 8.0 * UNIT * (abs(q) + allowance + size)
+            in_R[t] = q - allowance > b
+            in_L[t] = q + allowance < a
     else:
         for t in range(values.size):
             q, a, b = values[t], low[t], high[t]
-            slack = errors[t] + radius * norms[t]
-            slack += 8.0 * UNIT * (abs(q) + slack + abs(b) + abs(b - a))
-            in_R[t] = q - slack > b
-            in_L[t] = q + slack < a
+            allowance = errors[t] + radius * norms[t]
+            allowance += 8.0 * UNIT * (abs(q) + allowance + abs(b) + abs(b - a))
+            in_R[t] = q - allowance > b
+            in_L[t] = q + allowance < a

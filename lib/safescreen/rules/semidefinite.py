@@ -17,7 +17,7 @@ BATCH = 1 << 18
 """How many matrix entries are worked on together."""
 
 
-@needs("singles", "elements")
+@needs()
 def semidefinite(prob, ball, *, max_iter=20, skip=None):
     """Screen with the extreme values of ``<a, x>`` over the points of a ball that lie in the cone.
 
@@ -81,6 +81,7 @@ def semidefinite(prob, ball, *, max_iter=20, skip=None):
         size, certify = max(1, BATCH // cone.d**2), lambda *args: certify_semidefinite(*args, steps)
     else:
         size, certify = max(1, BATCH // cone.d), certify_orthant
+    prob.terms.require("elements", by="the semidefinite rule")
     region, plus = _region(cone, cone.check(ball.center, "ball.center"), radius)
     views = [prob.terms.inner_products(element) for element in (ball.center, plus)]
     masks = {-1.0: first.in_R, 1.0: first.in_L}

@@ -43,10 +43,10 @@ def _newton(reduction, state, settings, screen):
         """Screen where the gap has fallen since the last time: rounds are cheap here."""
         return e.gap < 0.3 * reduction.tried and screen(e)
 
-    screen = None if screen is None else sparingly
+    rounds = None if screen is None else sparingly
     if reduction.whole.loss.smoothing > 0.0:
-        return newton.minimize(reduction, state, settings, screen)
-    return minimize_hinge(reduction, state, settings, screen, inner=newton.minimize, width=newton.WIDTH, accuracy=newton.ACCURACY)
+        return newton.minimize(reduction, state, settings, rounds)
+    return minimize_hinge(reduction, state, settings, rounds, inner=newton.minimize, width=newton.WIDTH, accuracy=newton.ACCURACY)
 
 
 def _hybrid(reduction, state, settings, screen):

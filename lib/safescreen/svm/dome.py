@@ -45,7 +45,7 @@ def dome(terms, reference_a, bound, loss=None):
 
         <c, w> >= ||c||^2 - eps (eps + ||w||) >= ||c||^2 - eps (eps + R)
 
-    No smaller slack would do for all u that near to c.
+    No smaller enlargement would do for all u that near to c.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def dome(terms, reference_a, bound, loss=None):
             raise ValueError(f"bound must be a reference for a C of at least that of reference_a, {a.C:g}, got {b.C:g}")
         R = norm_of_ball(cone, ball_of(prob, b.w, b.C, b.alpha, "MGB"))[1]
     square = cone.norm_lower(near.center) ** 2
-    slack = upper(near.radius * (near.radius + R), 4)
-    return Dome(Sphere(cone.zeros(), R, None, "DT"), near.center, square - slack - 8.0 * UNIT * (square + slack))
+    enlargement = upper(near.radius * (near.radius + R), 4)
+    return Dome(Sphere(cone.zeros(), R, None, "DT"), near.center, square - enlargement - 8.0 * UNIT * (square + enlargement))
 
 
 def dome_test(terms, reference_a, bound, loss=None):

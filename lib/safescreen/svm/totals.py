@@ -89,8 +89,8 @@ def _optimum(prob, C, reference):
     e = prob.evaluate(w, lam, reference.alpha)
     low, high = total_loss(prob.terms, w, prob.loss)
     square_low, square_high = 0.5 * lam * cone.norm_lower(w) ** 2, 0.5 * lam * cone.norm_upper(w) ** 2
-    slack = 8.0 * UNIT * (high + square_high + e.gap)
-    return low + square_low - e.gap - slack, high + square_high + slack, *norm_of_ball(cone, from_evaluation_mgb(cone, e))
+    allowance = 8.0 * UNIT * (high + square_high + e.gap)
+    return low + square_low - e.gap - allowance, high + square_high + allowance, *norm_of_ball(cone, from_evaluation_mgb(cone, e))
 
 
 def _total(C, bounds):

@@ -142,7 +142,7 @@ def _lanczos(product, n):
 
 
 @njit
-def _inspect(K, roots, slack):
+def _inspect(K, roots, allowance):
     """Return ``(fault, i, j)``: 1 not finite, 2 not symmetric, 3 larger than the diagonal allows, 0 none; in square tiles."""
     n = roots.size
     for top in range(0, n, 64):
@@ -152,8 +152,8 @@ def _inspect(K, roots, slack):
                     a, b, bound = K[i, j], K[j, i], roots[i] * roots[j]
                     if not (np.isfinite(a) and np.isfinite(b)):
                         return 1, (i if not np.isfinite(a) else j), (j if not np.isfinite(a) else i)
-                    if abs(a - b) > slack * bound:
+                    if abs(a - b) > allowance * bound:
                         return 2, i, j
-                    if max(abs(a), abs(b)) > (1.0 + slack) * bound:
+                    if max(abs(a), abs(b)) > (1.0 + allowance) * bound:
                         return 3, i, j
     return 0, 0, 0
