@@ -9,10 +9,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "lib")]
 
-import numpydoc.xref  # noqa: E402
-
 import safescreen  # noqa: E402
-from _ext.reference import classes  # noqa: E402
 
 project, author, copyright = "safescreen", "The safescreen authors", "the safescreen authors"
 version = release = safescreen.__version__
@@ -33,9 +30,7 @@ autosummary_generate = False
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False
 numpydoc_xref_param_type = True
-numpydoc_xref_ignore = "all"  # but for the classes of the library
-numpydoc_xref_aliases = classes()
-numpydoc.xref.DEFAULT_LINKS.clear()  # they lead to the sites of Python and numpy
+numpydoc_xref_ignore = "all"  # but for the classes that _ext.reference names
 
 suppress_warnings = ["toc.empty_glob"]  # where nothing was run there are no results
 

@@ -7,6 +7,7 @@ import inspect
 import pkgutil
 from types import ModuleType
 
+import numpydoc.xref
 from sphinx.util.nodes import make_refnode
 
 import safescreen
@@ -42,57 +43,35 @@ def names() -> dict[str, tuple[str, object]]:
     return found
 
 
-def classes() -> dict[str, str]:
-    """Return the full paths of the public classes by their last names."""
-    return {name.rpartition(".")[2]: name for name, (_, value) in names().items() if inspect.isclass(value)}
-
-
-def used(sources: list[str]) -> set[str]:
-    """Return the public names that the code cells of a notebook use.
-
-    Parameters
-    ----------
-    sources : list of str
-
-    Returns
-    -------
-    set of str
-        Shortest paths; a name that is also assigned to does not count.
-    """
-    trees = [node for source in sources for node in ast.walk(_tree(source))]
-    imported, assigned = {}, set()
-    for node in trees:
+def used(source: str) -> set[str]:
+    """Return the public names that code uses, by their shortest paths."""
+    code = "\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("%", "!")))
+    found, imported = list(ast.walk(ast.parse(code))), {}
+    for node in found:
         if isinstance(node, ast.Import):
             imported |= {alias.asname or alias.name.partition(".")[0]: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             imported |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            assigned.add(node.id)
+    paths = (ast.unparse(node).partition(".") for node in found if isinstance(node, ast.Attribute | ast.Name))
+    values = (_value(f"{imported[first]}.{rest}") for first, _, rest in paths if first in imported)
     shortest = {id(value): name for name, (_, value) in names().items()}
-    found = (_value(node, {name: path for name, path in imported.items() if name not in assigned}) for node in trees)
-    return {shortest[id(value)] for value in found if id(value) in shortest}
+    return {shortest[id(value)] for value in values if id(value) in shortest}
 
 
-def _tree(source: str) -> ast.AST:
+def _value(path: str):
+    """What a path such as `safescreen.spheres.dgb` leads to; None outside of this library."""
+    first, *parts = path.rstrip(".").split(".")
     try:
-        return ast.parse("\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("%", "!"))))
-    except SyntaxError:
-        return ast.Module([], [])
-
-
-def _value(node: ast.AST, imported: dict[str, str]):
-    """What a chain of names such as `ss.spheres.dgb` stands for in this library; itself when it is something else."""
-    parts = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    path = imported.get(node.id, "") if isinstance(node, ast.Name) else ""
-    if path.partition(".")[0] != "safescreen":
-        return node
-    try:
-        return functools.reduce(getattr, [*path.split(".")[1:], *reversed(parts)], safescreen)
+        return functools.reduce(getattr, parts, safescreen) if first == "safescreen" else None
     except AttributeError:
-        return node
+        return None
+
+
+def _aliases(app, config) -> None:
+    """Let the types of parameters link to the classes of the library, and to nothing elsewhere."""
+    numpydoc.xref.DEFAULT_LINKS.clear()
+    if not config.report_profile:
+        config.numpydoc_xref_aliases = {n.rpartition(".")[2]: n for n, (_, value) in names().items() if inspect.isclass(value)}
 
 
 def _stage(app) -> None:
@@ -100,7 +79,7 @@ def _stage(app) -> None:
         return
     users: dict[str, list[str]] = {}
     for notebook, nb in app.notebooks.items():
-        for name in used(["".join(cell["source"]) for cell in nb["cells"] if cell["cell_type"] == "code"]):
+        for name in used("\n".join("".join(cell["source"]) for cell in nb["cells"] if cell["cell_type"] == "code")):
             users.setdefault(name, []).append(notebook)
     for module in modules():
         here = {name: value for name, (home, value) in names().items() if home == module}
@@ -138,6 +117,7 @@ def _skip(app, what, name, obj, skip, options) -> bool | None:
 
 def setup(app) -> dict[str, bool]:
     """Stage the pages; resolve short names."""
+    app.connect("config-inited", _aliases, priority=100)
     app.connect("builder-inited", _stage)
     app.connect("autodoc-skip-member", _skip)
     app.connect("missing-reference", _unique)
