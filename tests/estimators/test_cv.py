@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from joblib import parallel_backend
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -14,7 +16,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from safescreen import SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
 from safescreen.estimators._folds import Fold
-from safescreen.estimators._search import Scores, search
+from safescreen.estimators._search import Scores, choose, search
 from safescreen_book import datasets
 
 CS = np.geomspace(1e-3, 1e2, 21)
@@ -30,7 +32,7 @@ def made(seed, n_classes=2, n=240):
 @pytest.mark.parametrize("seed", range(3))
 def test_same_choice_as_the_exhaustive_search(seed, options):
     X, y = made(seed)
-    plain, quick = (SafeSVCCV(CS, cv=4, refit=False, certify=certify, **options).fit(X, y) for certify in (False, True))
+    plain, quick = (SafeSVCCV(SafeSVC(**options), CS, cv=4, refit=False, certify=certify).fit(X, y) for certify in (False, True))
     assert (quick.C_, quick.best_score_) == (plain.C_, plain.best_score_)
     assert plain.n_solves_ == 4 * CS.size and not plain.certified_out_.any()
     low, high = quick.score_bounds_
@@ -42,7 +44,7 @@ def test_same_choice_as_the_exhaustive_search(seed, options):
 def test_three_classes_and_weights():
     X, y = made(5, 3)
     weights = np.random.default_rng(0).integers(0, 3, y.size).astype(float)
-    plain, quick = (SafeSVCCV(CS[::2], cv=3, refit=False, certify=certify).fit(X, y, weights) for certify in (False, True))
+    plain, quick = (SafeSVCCV(None, CS[::2], cv=3, refit=False, certify=certify).fit(X, y, weights) for certify in (False, True))
     assert (quick.C_, quick.best_score_) == (plain.C_, plain.best_score_)
     assert (quick.score_bounds_[0] <= plain.scores_).all() and (plain.scores_ <= quick.score_bounds_[1]).all()
 
@@ -50,7 +52,7 @@ def test_three_classes_and_weights():
 def test_leaves_values_out():
     X, y = datasets.load("digits", return_X_y=True)
     X, y = X[np.isin(y, (3, 8))], y[np.isin(y, (3, 8))]
-    model = SafeSVCCV(CS, kernel="rbf", refit=False).fit(X, y)
+    model = SafeSVCCV(SafeSVC(kernel="rbf"), CS, refit=False).fit(X, y)
     assert model.certified_out_.sum() >= 3 and model.n_solves_ < 0.8 * 5 * CS.size
     lost = model.score_bounds_[1].mean(axis=0)[model.certified_out_]
     assert (lost <= model.best_score_).all() and not model.certified_out_[list(CS).index(model.C_)]
@@ -58,7 +60,7 @@ def test_leaves_values_out():
 
 def test_bounds_hold_between_solutions_and_can_fail():
     X, y = made(1)
-    model = SafeSVCCV(CS, kernel="rbf", gamma=0.3)
+    model = SafeSVC(kernel="rbf", gamma=0.3)
     model.classes_ = np.unique(y)
     train, test = next(StratifiedKFold(3).split(X, y))
     fold, exact = Fold(model, X, y, train, test, None), Fold(model, X, y, train, test, None)
@@ -91,43 +93,43 @@ def test_search_by_itself():
 
     scores = Scores(1, 9)
     search(np.arange(9), scores, solve, lambda fold, i: (truth[fold, i] - 0.15, truth[fold, i] + 0.15), stride=4)
-    assert scores.best() == 3 and sorted(asked) == sorted(set(asked)) and len(asked) < 9
+    assert choose(np.where(scores.known, scores.low, np.nan)) == (3, 0.9, None) and sorted(asked) == sorted(set(asked)) and len(asked) < 9
     assert set(asked) >= {3, 4} or not scores.can_win()[4]
 
 
 def test_is_the_grid_search_of_scikit_learn():
     X, y = made(2)
     grid = GridSearchCV(SafeSVC(tol=1e-9), {"C": CS[::4]}, cv=3).fit(X, y)
-    model = SafeSVCCV(CS[::4], cv=3, tol=1e-9, certify=False).fit(X, y)
+    model = SafeSVCCV(SafeSVC(tol=1e-9), CS[::4], cv=3, certify=False).fit(X, y)
     assert model.C_ == grid.best_params_["C"] and model.best_score_ == pytest.approx(grid.best_score_)
     np.testing.assert_allclose(model.scores_.mean(axis=0), grid.cv_results_["mean_test_score"])
-    np.testing.assert_allclose(model.coef_, grid.best_estimator_.coef_, atol=1e-4)
-    area = SafeSVCCV(CS[::4], cv=3, tol=1e-9, scoring="roc_auc").fit(X, y)
+    np.testing.assert_allclose(model.best_estimator_.coef_, grid.best_estimator_.coef_, atol=1e-4)
+    area = SafeSVCCV(SafeSVC(tol=1e-9), CS[::4], cv=3, scoring="roc_auc").fit(X, y)
     other = GridSearchCV(SafeSVC(tol=1e-9), {"C": CS[::4]}, cv=3, scoring="roc_auc").fit(X, y)
     np.testing.assert_allclose(area.scores_.mean(axis=0), other.cv_results_["mean_test_score"], atol=1e-3)
 
 
 def test_sparse_precomputed_groups_jobs_pickle():
     X, y = made(3)
-    dense, csr = (SafeSVCCV(CS[::4], cv=3).fit(data, y) for data in (X, sparse.csr_array(X)))
+    dense, csr = (SafeSVCCV(None, CS[::4], cv=3).fit(data, y) for data in (X, sparse.csr_array(X)))
     assert dense.C_ == csr.C_
-    kernel = SafeSVCCV(CS[::4], cv=3, kernel="rbf", gamma=0.2).fit(X, y)
-    given = SafeSVCCV(CS[::4], cv=3, kernel="precomputed").fit(rbf_kernel(X, gamma=0.2), y)
+    kernel = SafeSVCCV(SafeSVC(kernel="rbf", gamma=0.2), CS[::4], cv=3).fit(X, y)
+    given = SafeSVCCV(SafeSVC(kernel="precomputed"), CS[::4], cv=3).fit(rbf_kernel(X, gamma=0.2), y)
     assert given.C_ == kernel.C_
     np.testing.assert_array_equal(given.scores_, kernel.scores_)
     groups = np.arange(y.size) % 4
-    together = SafeSVCCV(CS[::4], cv=GroupKFold(4)).fit(X, y, groups=groups)
+    together = SafeSVCCV(None, CS[::4], cv=GroupKFold(4)).fit(X, y, groups=groups)
     assert together.scores_.shape == (4, 6)
     with parallel_backend("threading"):
-        assert SafeSVCCV(CS[::4], cv=GroupKFold(4), n_jobs=2).fit(X, y, groups=groups).C_ == together.C_
+        assert SafeSVCCV(None, CS[::4], cv=GroupKFold(4), n_jobs=2).fit(X, y, groups=groups).C_ == together.C_
     again = pickle.loads(pickle.dumps(dense))
     np.testing.assert_array_equal(again.predict(X), dense.predict(X))
 
 
 def test_in_a_pipeline():
     X, y = datasets.load("wine", return_X_y=True)
-    assert cross_val_score(make_pipeline(MinMaxScaler(), SafeSVCCV(4, cv=3)), X, y, cv=2).mean() > 0.9
-    model = make_pipeline(MinMaxScaler(), TripletMetricCV(4, cv=3, k=2)).fit(X, y)
+    assert cross_val_score(make_pipeline(MinMaxScaler(), SafeSVCCV(Cs=4, cv=3)), X, y, cv=2).mean() > 0.9
+    model = make_pipeline(MinMaxScaler(), TripletMetricCV(TripletMetric(k=2), 4, cv=3)).fit(X, y)
     assert model.score(X, y) > 0.95 and model[:-1].transform(X).shape == X.shape
 
 
@@ -148,37 +150,55 @@ def test_errors(options, error, text):
         SafeSVCCV(**{"cv": 3, **options}).fit(X[order], y[order])
 
 
+def test_holds_a_prototype():
+    X, y = made(0)
+    model = SafeSVCCV(Cs=[0.1, 1.0], cv=3).set_params(estimator__kernel="rbf", estimator__gamma=0.2)
+    assert model.get_params()["estimator__kernel"] == "rbf" and clone(model).estimator is not model.estimator
+    assert hasattr(model, "decision_function") and not hasattr(model, "transform")
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+    best = model.fit(X, y).best_estimator_
+    assert best.kernel == "rbf" and best.C == model.C_ == best.C_ and not hasattr(model.estimator, "classes_")
+    np.testing.assert_array_equal(model.decision_function(X), best.decision_function(X))
+    np.testing.assert_array_equal(model.classes_, best.classes_)
+    grid = GridSearchCV(SafeSVCCV(Cs=[0.1, 1.0], cv=2), {"estimator__smoothing": [0.1, 1.0]}, cv=2).fit(X, y)
+    assert grid.best_params_["estimator__smoothing"] in (0.1, 1.0)
+    unfitted = SafeSVCCV(Cs=[0.1, 1.0], cv=3, refit=False).fit(X, y)
+    assert unfitted.C_ in unfitted.Cs_ and not hasattr(unfitted, "predict")
+    with pytest.raises(TypeError, match="estimator must be a SafeSVC or None, got list: values of C go into Cs"):
+        SafeSVCCV([0.1, 1.0]).fit(X, y)
+
+
 # ------------------------------------------------------------------ TripletMetricCV
 
 
 def test_metric_scores_are_those_of_single_fits():
     X, y = datasets.load("iris", return_X_y=True)
     lams, cv = np.array([100.0, 10.0, 1.0]), StratifiedKFold(3)
-    model = TripletMetricCV(lams, cv=cv, k=3, tol=1e-7).fit(X, y)
+    model = TripletMetricCV(TripletMetric(k=3, tol=1e-7), lams, cv=cv).fit(X, y)
     for column, lam in enumerate(lams):
         expected = cross_val_score(TripletMetric(lam, k=3, tol=1e-7), X, y, cv=cv)
         np.testing.assert_allclose(model.scores_[:, column], expected)
     best = int(model.scores_.mean(axis=0).argmax())
-    assert model.lam_ == lams[best] and len(model.path_) == best + 1
+    assert model.lam_ == lams[best] and len(model.best_estimator_.path_) == best + 1
     single = TripletMetric(model.lam_, k=3, tol=1e-7).fit(X, y)
-    apart = model.solution_.eps + single.solution_.eps
+    apart = model.best_estimator_.solution_.eps + single.solution_.eps
     assert apart < 0.1
     np.testing.assert_allclose(model.get_mahalanobis_matrix(), single.get_mahalanobis_matrix(), rtol=0.0, atol=apart)
-    assert model.get_feature_names_out()[0] == "tripletmetriccv0"
+    assert model.get_feature_names_out()[0] == "tripletmetric0"
 
 
 def test_metric_ratios_products_and_one_validation_set():
     X, y = datasets.load("iris", return_X_y=True)
     cv = ShuffleSplit(1, test_size=0.3, random_state=0)
-    listed, products = (TripletMetricCV(4, cv=cv, k=3, product=product, tol=1e-6).fit(X, y) for product in (False, True))
+    listed, products = (TripletMetricCV(TripletMetric(k=3, product=product, tol=1e-6), 4, cv=cv).fit(X, y) for product in (False, True))
     assert listed.scores_.shape == (1, 4) and listed.lams_[-1] / listed.lams_[0] == pytest.approx(1e-4)
     np.testing.assert_array_equal(listed.scores_, products.scores_)
     assert listed.lam_ == pytest.approx(products.lam_)
-    only = TripletMetricCV(4, cv=cv, k=3, refit=False, scoring="balanced_accuracy").fit(X, y)
-    assert not hasattr(only, "components_") and only.lam_ in only.lams_
-    with pytest.raises(TypeError, match="needs labels to choose lam"):
-        listed.fit_triplets(X, [[0, 1, 60]])
+    only = TripletMetricCV(TripletMetric(k=3), 4, cv=cv, refit=False, scoring="balanced_accuracy").fit(X, y)
+    assert not hasattr(only, "best_estimator_") and only.lam_ in only.lams_
+    assert not hasattr(listed, "fit_triplets")  # without labels there is nothing to choose lam by
     with pytest.raises(ValueError, match="lams must be strictly decreasing"):
-        TripletMetricCV([1.0, 2.0], cv=cv).fit(X, y)
+        TripletMetricCV(lams=[1.0, 2.0], cv=cv).fit(X, y)
     with pytest.raises(TypeError, match="for one value use TripletMetric"):
-        TripletMetricCV(1.0, cv=cv).fit(X, y)
+        TripletMetricCV(lams=1.0, cv=cv).fit(X, y)

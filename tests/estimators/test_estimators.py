@@ -21,14 +21,14 @@ from safescreen_book import datasets
 NEIGHBOURS = "a repeated point is a neighbour of itself, so repetition changes the triplets and the k nearest; a weight does not"
 EXEMPT = {f"check_sample_weight_equivalence_on_{kind}_data": NEIGHBOURS for kind in ("dense", "sparse")}
 FINE = {"tol": 1e-13}  # two of the checks compare seven digits of decision values
-METRICS = (TripletMetric, HDSL)
+METRICS = (TripletMetric, TripletMetricCV, HDSL)
 CHECKED = [
     SafeSVC(**FINE),
     SafeSVC(kernel="rbf", gamma=0.2, smoothing=0.1, **FINE),  # "scale" is a variance without weights, as in SVC
     SafeSVC(with_path=True, **FINE),
-    SafeSVCCV([0.1, 1.0], cv=3, **FINE),
+    SafeSVCCV(SafeSVC(**FINE), [0.1, 1.0], cv=3),
     TripletMetric(),
-    TripletMetricCV(2, cv=3, k=2, tol=1e-2),
+    TripletMetricCV(TripletMetric(k=2, tol=1e-2), 2, cv=3),
     HDSL(max_iter=50),
 ]
 
@@ -135,7 +135,7 @@ def test_svc_sparse_warm_start_callback():
     dense, csr = SafeSVC(C=0.1).fit(X, y), SafeSVC(C=0.1).fit(sparse.csr_array(X), y)
     np.testing.assert_allclose(dense.coef_, csr.coef_, atol=1e-3)
     seen = []
-    SafeSVC(C=0.1, callback=lambda iteration, w: seen.append(iteration.gap)).fit(X, y)
+    SafeSVC(C=0.1, callback=lambda progress: seen.append(progress.gap)).fit(X, y)
     assert seen[-1] < seen[0]
     model = SafeSVC(C=0.1, warm_start=True, smoothing=0.1).fit(X, y)
     assert model.fit(X, y).n_iter_ == 0

@@ -47,7 +47,7 @@ def test_a_triplet_has_the_weight_of_its_anchor(digits):
 def test_the_points_set_aside_count_with_their_weights(digits):
     """Without weights an error is a number of points of those set aside, divided by all of them."""
     X, y = digits
-    seen, options = [], {"early_stopping": True, "check_every": 10, "max_iter": 40, "callback": lambda similarity: seen.append(similarity)}
+    options = {"early_stopping": True, "check_every": 10, "max_iter": 40}
     errors = [row.error for row in HDSL(20.0, **options).fit(X, y).history_ if not np.isnan(row.error)]
     weights = np.where(y == 3, 50.0, 1.0)
     heavy = [row.error for row in HDSL(20.0, **options).fit(X, y, weights).history_ if not np.isnan(row.error)]

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 from joblib import parallel_backend
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 from safescreen import SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV, paths
-from safescreen.estimators import safe_svc
+from safescreen.estimators import _training
 from safescreen.estimators._folds import Fold
-from safescreen.estimators._search import choose_interrupted
+from safescreen.estimators._search import choose
 from safescreen_book import datasets
 
 CS = np.geomspace(1e-3, 1e2, 5)
@@ -35,7 +36,7 @@ def points():
 
 @pytest.fixture(scope="module")
 def truth(points):
-    return SafeSVCCV(CS, cv=3, certify=False, refit=False).fit(*points).scores_
+    return SafeSVCCV(None, CS, cv=3, certify=False, refit=False).fit(*points).scores_
 
 
 @pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error"])
@@ -49,16 +50,16 @@ def truth(points):
 )
 def test_the_choice_is_that_of_the_finished_part(monkeypatch, points, scoring, number, folds, values, text):
     X, y = points
-    whole = SafeSVCCV(CS, cv=3, certify=False, scoring=scoring).fit(X, y)
+    whole = SafeSVCCV(None, CS, cv=3, certify=False, scoring=scoring).fit(X, y)
     interrupt(monkeypatch, Fold, "solve", number)
-    model = SafeSVCCV(CS, cv=3, certify=False, scoring=scoring)
+    model = SafeSVCCV(None, CS, cv=3, certify=False, scoring=scoring)
     with pytest.warns(RuntimeWarning, match=f"cross-validation interrupted: C=.* is the best of {text}$"):
         model.fit(X, y)
     done = np.arange(15).reshape(3, 5) < number - 1
     np.testing.assert_array_equal(model.scores_, np.where(done, whole.scores_, np.nan))
     mean = whole.scores_[np.ix_(folds, values)].mean(axis=0)
     assert model.C_ == CS[values][mean.argmax()] and model.best_score_ == mean.max() and model.n_solves_ == number - 1
-    np.testing.assert_array_equal(model.coef_, SafeSVC(model.C_).fit(X, y).coef_)
+    np.testing.assert_array_equal(model.best_estimator_.coef_, SafeSVC(model.C_).fit(X, y).coef_)
     assert not model.certified_out_.any()
 
 
@@ -66,10 +67,10 @@ def test_between_the_rounds_of_a_search(monkeypatch, points, truth):
     """After a first, coarse round: its values are compared; what is ruled out is so by proof, not because nobody looked."""
     X, y = points
     Cs = np.geomspace(1e-3, 1e2, 17)
-    whole = SafeSVCCV(Cs, cv=3, certify=False, refit=False).fit(X, y).scores_.mean(axis=0)
+    whole = SafeSVCCV(None, Cs, cv=3, certify=False, refit=False).fit(X, y).scores_.mean(axis=0)
     interrupt(monkeypatch, Fold, "solve", 3 * 5 + 2)
     with pytest.warns(RuntimeWarning, match=r"C=.* is the best of \d of 17 values in 3 of 3 folds"):
-        model = SafeSVCCV(Cs, cv=3).fit(X, y)
+        model = SafeSVCCV(None, Cs, cv=3).fit(X, y)
     known = ~np.isnan(model.scores_).any(axis=0)
     assert 5 <= known.sum() < 17 and model.n_solves_ == 16 and model.C_ == Cs[np.where(known, whole, 0.0).argmax()]
     assert (whole[model.certified_out_] <= model.best_score_).all() and not model.certified_out_[list(Cs).index(model.C_)]
@@ -81,7 +82,7 @@ def test_between_the_rounds_of_a_search(monkeypatch, points, truth):
 def test_a_rough_solution_is_no_score(monkeypatch, points):
     """Ctrl-C while a fold is solved further: its first solution may have another accuracy than the exact one."""
     interrupt(monkeypatch, Fold, "bounds", 3)
-    model = SafeSVCCV(CS, cv=3, certify=False)
+    model = SafeSVCCV(None, CS, cv=3, certify=False)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*points)
     assert (~np.isnan(model.scores_)).sum() == model.n_solves_ <= 2
@@ -89,16 +90,16 @@ def test_a_rough_solution_is_no_score(monkeypatch, points):
 
 def test_nothing_finished_is_passed_on(monkeypatch, points, truth):
     interrupt(monkeypatch, Fold, "solve", 4)
-    model = SafeSVCCV(CS, cv=3, certify=False)
+    model = SafeSVCCV(None, CS, cv=3, certify=False)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*points)
     np.testing.assert_array_equal(model.scores_[0, :3], truth[0, :3])
-    assert np.isnan(model.scores_).sum() == 12 and not hasattr(model, "coef_")
+    assert np.isnan(model.scores_).sum() == 12 and not hasattr(model, "best_estimator_")
 
 
 def test_in_the_last_fit(monkeypatch, points, truth):
-    interrupt(monkeypatch, safe_svc, "solve", 1)
-    model = SafeSVCCV(CS, cv=3, certify=False)
+    interrupt(monkeypatch, _training, "solve", 1)
+    model = SafeSVCCV(None, CS, cv=3, certify=False)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*points)
     assert model.C_ == CS[truth.mean(axis=0).argmax()]
@@ -116,15 +117,18 @@ def test_in_a_score(points):
         return model.score(X, y)
 
     with pytest.warns(RuntimeWarning, match="5 of 5 values in 1 of 3 folds"):
-        model = SafeSVCCV(CS, cv=3, scoring=scoring).fit(X, y)
+        model = SafeSVCCV(None, CS, cv=3, scoring=scoring).fit(X, y)
     assert np.isnan(model.scores_).sum() == 15 - 8 and model.n_solves_ == 8
 
 
-@pytest.mark.parametrize("model", [SafeSVCCV(CS, cv=3, certify=False, refit=False, n_jobs=2), TripletMetricCV(LAMS, cv=3, k=2, n_jobs=2)])
+@pytest.mark.parametrize(
+    "model",
+    [SafeSVCCV(None, CS, cv=3, certify=False, refit=False, n_jobs=2), TripletMetricCV(TripletMetric(k=2), LAMS, cv=3, n_jobs=2)],
+)
 def test_folds_worked_on_at_the_same_time(monkeypatch, points, model):
     """Which are finished is left to chance: they have the scores they have otherwise."""
     X, y = points
-    whole = type(model)(**model.get_params()).fit(X, y).scores_
+    whole = clone(model).fit(X, y).scores_
     if isinstance(model, SafeSVCCV):
         interrupt(monkeypatch, Fold, "solve", 9)
     else:
@@ -154,9 +158,9 @@ def test_folds_worked_on_at_the_same_time(monkeypatch, points, model):
 )
 def test_metric(monkeypatch, where, number, folds, values, text):
     X, y = datasets.load("iris", return_X_y=True)
-    whole = TripletMetricCV(LAMS, cv=3, k=2, refit=False).fit(X, y).scores_
+    whole = TripletMetricCV(TripletMetric(k=2), LAMS, cv=3, refit=False).fit(X, y).scores_
     interrupt(monkeypatch, *((paths._Walk, "step") if where == "path" else (TripletMetric, "score")), number)
-    model = TripletMetricCV(LAMS, cv=3, k=2)
+    model = TripletMetricCV(TripletMetric(k=2), LAMS, cv=3)
     if folds is None:
         with pytest.raises(KeyboardInterrupt):
             model.fit(X, y)
@@ -166,7 +170,7 @@ def test_metric(monkeypatch, where, number, folds, values, text):
         mean = whole[np.ix_(folds, values)].mean(axis=0)
         best = int(mean.argmax())
         assert [str(w.message) for w in seen] == [f"cross-validation interrupted: lam={LAMS[best]:g} is the best of {text}"]
-        assert model.lam_ == LAMS[best] and model.best_score_ == mean[best] and len(model.path_) == best + 1
+        assert model.lam_ == LAMS[best] and model.best_score_ == mean[best] and len(model.best_estimator_.path_) == best + 1
         assert model.predict(X).shape == y.shape
     np.testing.assert_array_equal(model.scores_, np.where(np.arange(12).reshape(3, 4) < number - 1, whole, np.nan))
 
@@ -175,20 +179,21 @@ def test_metric_in_the_last_path():
     X, y = datasets.load("iris", return_X_y=True)
     calls = []
 
-    def callback(solution):
-        calls.append(solution)
+    def callback(progress):
+        calls.append(progress.solution)
         if len(calls) == 2:
             raise KeyboardInterrupt
 
     with pytest.warns(RuntimeWarning, match="path interrupted: 2 of its solutions"):
-        model = TripletMetricCV([30.0, 10.0, 1.0, 0.1], cv=2, k=2, scoring=lambda model, X, y: -model.lam_, callback=callback).fit(X, y)
+        prototype = TripletMetric(k=2, callback=callback)
+        model = TripletMetricCV(prototype, [30.0, 10.0, 1.0, 0.1], cv=2, scoring=lambda model, X, y: -model.lam_).fit(X, y)
     assert model.scores_.tolist() == [[-30.0, -10.0, -1.0, -0.1]] * 2 and model.best_score_ == -0.1
-    assert model.lam_ == 10.0 and len(model.path_) == 2 and model.predict(X).shape == y.shape
+    assert model.lam_ == 10.0 and len(model.best_estimator_.path_) == 2 and model.predict(X).shape == y.shape
 
 
 def test_choice():
     nan = np.nan
-    assert choose_interrupted(np.array([[0.1, 0.2, nan], [0.3, 0.0, 0.9]])) == (0, 0.2, "2 of 3 values in 2 of 2 folds")
-    assert choose_interrupted(np.array([[0.1, nan, nan], [0.3, 0.0, 0.9]])) == (2, 0.9, "3 of 3 values in 1 of 2 folds")
+    assert choose(np.array([[0.1, 0.2, nan], [0.3, 0.0, 0.9]]), False) == (0, 0.2, "2 of 3 values in 2 of 2 folds")
+    assert choose(np.array([[0.1, nan, nan], [0.3, 0.0, 0.9]]), False) == (2, 0.9, "3 of 3 values in 1 of 2 folds")
     with pytest.raises(KeyboardInterrupt):
-        choose_interrupted(np.array([[0.1, nan], [nan, 0.3]]))
+        choose(np.array([[0.1, nan], [nan, 0.3]]), False)

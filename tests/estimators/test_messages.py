@@ -3,13 +3,15 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import load_wine
 
 from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
 from safescreen_book import datasets
 
-SMALL = [SafeSVC(C=0.1), SafeSVCCV([0.1, 1.0], cv=2), TripletMetric(k=2), TripletMetricCV(2, cv=2, k=2), HDSL(max_iter=10)]
-METRICS = [model for model in SMALL if not isinstance(model, SafeSVC)]
+SEARCHES = [SafeSVCCV(None, [0.1, 1.0], cv=2), TripletMetricCV(TripletMetric(k=2), 2, cv=2)]
+SMALL = [SafeSVC(C=0.1), TripletMetric(k=2), HDSL(max_iter=10), *SEARCHES]
+METRICS = [*SMALL[1:3], SEARCHES[1]]
 
 
 def table():
@@ -107,7 +109,7 @@ class Interrupt:
     def __init__(self, after):
         self.left = after
 
-    def __call__(self, solution):
+    def __call__(self, progress):
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt
@@ -149,14 +151,25 @@ def test_path_of_a_machine():
 def test_callback_ends_the_training():
     X, y = datasets.load("breast-cancer", return_X_y=True)
     with pytest.warns(UserWarning, match="duality gap"):
-        stopped = SafeSVC(C=100.0, callback=lambda iteration, w: iteration.iteration >= 1).fit(X, y)
+        stopped = SafeSVC(C=100.0, callback=lambda progress: progress.iteration >= 1).fit(X, y)
     assert stopped.n_iter_ < SafeSVC(C=100.0).fit(X, y).n_iter_
+
+
+def test_callback_ends_a_path_and_frank_wolfe():
+    X, y = datasets.load("iris", return_X_y=True)
+    stopped = TripletMetric(k=3, with_path=True, callback=lambda progress: progress.solution is not None and progress.iteration == 2)
+    assert len(stopped.fit(X, y).path_) == 2 and stopped.path_.stop_reason == "callback"
+    errors = []
+    model = HDSL(max_iter=100, check_every=10, early_stopping=True, callback=lambda now: errors.append(now.error) or now.iteration == 20)
+    assert model.fit(X, y).n_iter_ == 20 and len(errors) == 2 and 0.0 <= min(errors) <= max(errors) <= 1.0
+    with pytest.raises(TypeError, match="callback must be a function or None, got int"):
+        SafeSVC(callback=3).fit(X, y)
 
 
 @pytest.mark.parametrize("model", [*SMALL, SafeSVC(C=0.1, with_path=True), TripletMetric(k=2, with_path=True)])
 def test_verbose_is_silent_without_a_terminal(model, capsys):
     X, y = table()
-    type(model)(**{**model.get_params(), "verbose": True}).fit(X, y)
+    clone(model).set_params(verbose=True).fit(X, y)
     assert capsys.readouterr() == ("", "")
 
 

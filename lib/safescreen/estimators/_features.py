@@ -6,10 +6,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-from safescreen.estimators._common import check_positive
+from safescreen.estimators._data import check_positive
 from safescreen.rounding import UNIT, gamma, upper
-from safescreen.svm import add_intercept
-from safescreen.terms import KernelSamples, Samples
+from safescreen.terms import KernelSamples, Samples, add_intercept
 
 __all__ = ["KERNELS", "Features", "kernel_error", "squares"]
 

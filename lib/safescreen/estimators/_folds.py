@@ -1,17 +1,19 @@
-"""One fold of a support vector classifier's cross-validation: solutions for some C, and what they prove of its score for all others."""
+"""Folds of a support vector classifier's cross-validation: solutions for some C, and what they prove of the score for all others."""
 
 import warnings
 
 import numpy as np
+from joblib import delayed
 
+from safescreen.estimators._data import kept
+from safescreen.estimators._search import collect
+from safescreen.estimators._training import solver_options
 from safescreen.rounding import upper
 from safescreen.rules import Screened, sphere
-from safescreen.solvers import ConvergenceWarning, solve
+from safescreen.solvers import ConvergenceWarning, solve, solve_screened
 from safescreen.spheres.gap import from_evaluation_mgb
-from safescreen.svm.paths import solve_screened
-from safescreen.svm.references import Reference
 
-__all__ = ["Fold"]
+__all__ = ["Fold", "Folds"]
 
 FINEST = 1e-9
 """Smallest relative gap that is asked for."""
@@ -22,7 +24,7 @@ class Fold:
 
     Parameters
     ----------
-    model : SafeSVCCV
+    model : SafeSVC
         Its classes are known.
     X, y : array or CSR matrix of shape (n, d), array of shape (n,)
     train, test : int arrays
@@ -30,13 +32,8 @@ class Fold:
     """
 
     def __init__(self, model, X, y, train, test, weights):
-        inside = np.zeros(X.shape[0], dtype=bool)
-        inside[train] = True
-        if weights is not None:
-            inside &= weights > 0.0
-        self.setup = model._setup(X, y, inside, None if weights is None else weights[inside])
-        self.options = {key: value for key, value in model._options().items() if key != "screening"}
-        self.screening = tuple(model.screening)
+        self.setup = model._setup(X, y, *kept(weights, np.unique(train)))
+        self.options = solver_options(model, "method")
         features, self.codes = self.setup.features, np.searchsorted(model.classes_, y[test])
         self.weights = np.ones(len(test)) if weights is None else weights[test]
         if not self.weights.sum() > 0.0:
@@ -48,9 +45,6 @@ class Fold:
             self.rows, self.norms = features.rows(X[test]), features.norms(X[test])
         self.found = {}  # C: (solutions, dual points, loss sums), one a problem
         self.ready = set()  # C that have been solved for, as far as was asked
-
-    def __len__(self):
-        return len(self.found)
 
     def solve(self, C, sure=True):
         """Solve all problems for C, from what is known of it and with what that proves.
@@ -72,27 +66,23 @@ class Fold:
     def _solve(self, prob, number, C, tol):
         options, here = {**self.options, "rtol": tol}, self._evaluation(prob, number, C)
         if here is None:
-            solution = solve(prob, 1.0 / C, screening=self.screening, **options)
+            solution = solve(prob, 1.0 / C, **options)
         else:
             evaluation, alpha = here
             masks = Screened(*np.zeros((2, len(prob)), dtype=bool))
-            if self.screening:
+            if options["screening"]:
                 masks = sphere(prob, from_evaluation_mgb(prob.cone, evaluation))
-            start = Reference(evaluation.x, alpha, C, prob.loss)
-            solution = solve_screened(prob, C, masks, start, screening=self.screening, **options)
+            solution = solve_screened(prob, 1.0 / C, masks, evaluation.x, alpha, **options)
         alpha = solution.alpha
         return solution, alpha, prob.terms.loss_sums(solution.x, prob.loss, alpha)
 
-    def decisions(self, C):
-        """Return the decision values of the validation points at the solutions for C, shape (n, n_problems)."""
-        features, signs = self.setup.features, self.setup.signs
-        pairs = zip(self.found[C][0], signs, strict=True)
-        return np.column_stack([features.products(self.rows, solution.x, sign) for solution, sign in pairs])
-
     def score(self, C):
         """Return the accuracy at the solutions for C."""
-        values = self.decisions(C)
-        return self._accuracy(self._predicted(values) == self.codes)
+        features = self.setup.features
+        pairs = zip(self.found[C][0], self.setup.signs, strict=True)
+        values = np.column_stack([features.products(self.rows, solution.x, sign) for solution, sign in pairs])
+        predicted = (values[:, 0] > 0.0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
+        return self._accuracy(predicted == self.codes)
 
     def bounds(self, C):
         """Return ``(low, high)``, bounds of the accuracy at the exact solutions for C.
@@ -130,9 +120,6 @@ class Fold:
         alpha = np.clip(alpha, 0.0, 1.0)
         return prob.evaluate(x, 1.0 / C, alpha), alpha
 
-    def _predicted(self, values):
-        return (values[:, 0] > 0.0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
-
     def _certain(self, low, high):
         """Return which points are certainly classified right, and which certainly wrong."""
         if low.shape[1] == 1:
@@ -146,3 +133,50 @@ class Fold:
 
     def _accuracy(self, right):
         return float(np.sum(self.weights * right) / np.sum(self.weights))
+
+
+class Folds:
+    """All folds, worked on at the same time.
+
+    Parameters
+    ----------
+    folds : list of Fold
+    Cs : array
+    scorer : callable or None
+        ``scorer(number of the fold, fold, C)``; None is the accuracy, for which folds are solved until they are sure.
+    n_jobs : int or None
+    bar : progress bar
+    """
+
+    def __init__(self, folds, Cs, scorer, n_jobs, bar):
+        self.folds, self.Cs, self.scorer, self.n_jobs, self.bar = folds, Cs, scorer, n_jobs, bar
+
+    def solve(self, asked):
+        """Solve each fold for what is asked of it, with C going up; return scores, which there are, and whether Ctrl-C was not pressed."""
+        found, done = np.full(asked.shape, np.nan), np.zeros(asked.shape, dtype=bool)
+        tasks = (delayed(_advance)(fold, self.Cs[row], self.scorer is None) for fold, row in zip(self.folds, asked, strict=True))
+
+        def keep(number, fold):
+            self.folds[number] = fold
+            self.bar.update(int(asked[number].sum()))
+
+        whole = collect(tasks, keep, self.n_jobs)
+        try:
+            for number, place in zip(*np.nonzero(asked), strict=True):
+                fold, C = self.folds[number], self.Cs[place]
+                if C in fold.ready:
+                    found[number, place] = fold.score(C) if self.scorer is None else self.scorer(number, fold, C)
+                    done[number, place] = True
+        except KeyboardInterrupt:
+            whole = False
+        return found, done, whole
+
+
+def _advance(fold, Cs, sure):
+    """Solve a fold for some C; return it, and whether that came to its end or was interrupted."""
+    try:
+        for C in Cs:
+            fold.solve(float(C), sure)
+    except KeyboardInterrupt:
+        return fold, False
+    return fold, True

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from joblib import Parallel
 
-__all__ = ["Scores", "choose_interrupted", "collect", "search"]
+__all__ = ["Scores", "choose", "collect", "search"]
 
 
 class Scores:
@@ -36,10 +36,6 @@ class Scores:
         low, high = self.low.mean(axis=0), self.high.mean(axis=0)
         before = np.concatenate(([-np.inf], np.maximum.accumulate(low)[:-1]))
         return (high >= low.max()) & ~(before >= high)
-
-    def best(self):
-        """Return the number of the value with the largest mean score, of equal ones the first."""
-        return int(np.argmax(np.where(self.known.all(axis=0), self.low.mean(axis=0), -np.inf)))
 
 
 def search(values, scores, solve, bounds=None, stride=8):
@@ -106,44 +102,48 @@ def collect(tasks, keep, n_jobs=None):
     return True
 
 
-def choose_interrupted(scores):
-    """Return the number of the best value, its mean score and what it was compared with, from the finished part of a cross-validation.
+def choose(scores, whole=True):
+    """Return the number of the value with the largest mean score, of equal ones the first, that score, and what it was compared with.
 
-    Values are compared by the same folds: those with a score in each by all folds, or all values by the folds that are finished,
-    whichever are more scores.
+    After Ctrl-C values are compared by the same folds: those with a score in each by all folds, or all values by the folds that are
+    finished, whichever are more scores.
 
     Parameters
     ----------
     scores : array of shape (n_folds, n_values)
         NaN where there is none.
+    whole : bool
+        Whether those that are missing were not needed; otherwise Ctrl-C was pressed.
 
     Returns
     -------
     best : int
     score : float
-    part : str
+    part : str or None
+        None for all of them.
 
     Raises
     ------
     KeyboardInterrupt
-        No value has a score in all folds, and no fold has all scores.
+        Ctrl-C: no value has a score in all folds, and no fold has all scores.
 
     Examples
     --------
-    >>> choose_interrupted(np.array([[0.5, 0.75, 0.625], [0.5, np.nan, np.nan]]))
+    >>> choose(np.array([[0.5, 0.75, 0.625], [0.5, np.nan, np.nan]]), False)
     (1, 0.75, '3 of 3 values in 1 of 2 folds')
     """
     known = ~np.isnan(scores)
     (n_folds, n_values), folds, columns = scores.shape, known.all(axis=1), known.all(axis=0)
-    if folds.sum() * n_values > columns.sum() * n_folds:
+    if not whole and folds.sum() * n_values > columns.sum() * n_folds:
         columns[:] = True
     else:
         folds[:] = True
-    if not columns.any():
+    if not (whole or columns.any()):
         raise KeyboardInterrupt
     mean = np.where(columns, scores[folds].mean(axis=0), -np.inf)
     best = int(np.argmax(mean))
-    return best, float(mean[best]), f"{columns.sum()} of {n_values} values in {folds.sum()} of {n_folds} folds"
+    part = None if whole else f"{columns.sum()} of {n_values} values in {folds.sum()} of {n_folds} folds"
+    return best, float(mean[best]), part
 
 
 def _middles(numbers):

@@ -71,10 +71,11 @@ def screen_fitted(model, X, y, C=None, *, kept=None, sample_weight=None):
 
     Examples
     --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
     >>> from sklearn.svm import SVC
-    >>> from safescreen import screen_fitted
-    >>> from safescreen_book import datasets
-    >>> X, y = datasets.load("breast-cancer", return_X_y=True)
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = minmax_scale(X)
     >>> found = screen_fitted(SVC(kernel="linear", C=0.1).fit(X, y), X, y, 0.11)
     >>> bool(found.in_R.mean() > 0.5)
     True

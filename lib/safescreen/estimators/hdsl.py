@@ -1,22 +1,26 @@
 """Sparse similarity learning by Frank-Wolfe as an estimator."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.model_selection import train_test_split
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from safescreen._checks import check_vector
-from safescreen.estimators._common import check_classes, check_pairs, check_table, positive_weights
+from safescreen.estimators._data import kept, need_partners
+from safescreen.estimators._metric import Metric
 from safescreen.hdsl import FrankWolfe, NeighborError, nearest_triplets, predict_neighbors, random_triplets
 from safescreen.hdsl.triplets import check_triplets
+from safescreen.solvers import Progress
 
 __all__ = ["HDSL"]
 
 
-class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
+class HDSL(Metric):
     """Sparse bilinear similarity ``x'My`` for very many features, learned by Frank-Wolfe with away steps (HDSL19).
 
     As a transformer it maps x to the coordinates in which the similarity is the dot product, one for each atom of M; as a classifier it
@@ -46,7 +50,8 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
     warm_start : bool
         Start from the similarity of the last fit, with other atoms for another `scale`, if that had the same number of features.
     callback : callable, optional
-        ``callback(similarity)``, every `check_every` iterations; an exception or Ctrl-C in it ends the training.
+        ``callback(progress)`` with a :class:`~safescreen.Progress`, every `check_every` iterations; a true value, or Ctrl-C, ends the
+        training.
     verbose : bool
         Show a progress bar on a terminal.
 
@@ -67,59 +72,46 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from safescreen import HDSL
-    >>> from safescreen_book import datasets
-    >>> X, y = datasets.load("digits", return_X_y=True)
-    >>> model = HDSL(10.0, max_iter=300).fit(X[:300], y[:300])
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = HDSL(0.1, max_iter=300).fit(X[:300], y[:300])
     >>> bool(model.score(X[300:600], y[300:600]) > 0.8)
     True
     """
 
     def __init__(
         self,
-        scale=1.0,
+        scale: float = 1.0,
         *,
-        n_targets=3,
-        n_impostors=5,
-        triplets="nearest",
-        forward="heuristic",
-        variant="away",
-        max_iter=1000,
-        tol=None,
-        early_stopping=False,
-        validation_fraction=0.2,
-        patience=20,
-        check_every=50,
-        n_neighbors=3,
-        random_state=0,
-        warm_start=False,
-        callback=None,
-        verbose=False,
+        n_targets: int = 3,
+        n_impostors: int = 5,
+        triplets: str = "nearest",
+        forward: str = "heuristic",
+        variant: str = "away",
+        max_iter: int = 1000,
+        tol: float | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
+        patience: int = 20,
+        check_every: int = 50,
+        n_neighbors: int = 3,
+        random_state: int | np.random.RandomState | None = 0,
+        warm_start: bool = False,
+        callback: Callable[[Progress], Any] | None = None,
+        verbose: bool = False,
     ):
-        self.scale = scale
-        self.n_targets = n_targets
-        self.n_impostors = n_impostors
-        self.triplets = triplets
-        self.forward = forward
-        self.variant = variant
-        self.max_iter = max_iter
-        self.tol = tol
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.check_every = check_every
-        self.n_neighbors = n_neighbors
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.callback = callback
-        self.verbose = verbose
+        self.scale, self.n_targets, self.n_impostors, self.triplets = scale, n_targets, n_impostors, triplets
+        self.forward, self.variant, self.max_iter, self.tol = forward, variant, max_iter, tol
+        self.early_stopping, self.validation_fraction, self.patience = early_stopping, validation_fraction, patience
+        self.check_every, self.n_neighbors, self.random_state = check_every, n_neighbors, random_state
+        self.warm_start, self.callback, self.verbose = warm_start, callback, verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn the similarity from labels.
 
         Parameters
@@ -134,35 +126,25 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        check_table(X)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_features=2)
+        X, y, weights = self._read(X, y, sample_weight, min_features=2)
         if self.triplets not in ("nearest", "random"):
             raise ValueError(f"triplets must be 'nearest' or 'random', got {self.triplets!r}")
-        check_classes(y)
-        keep, weights = positive_weights(sample_weight, X)
-        if not keep.all():
-            X, y = X[keep], y[keep]
-        self.classes_ = check_classes(y, " with positive weight")
-        if self.classes_.size == y.size:
-            raise ValueError("y must have a class with at least two points to make triplets, found only singletons: is it an identifier?")
-        codes = np.searchsorted(self.classes_, y)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        train, monitor = np.arange(X.shape[0]), self.callback
+        numbers, weights = kept(weights, np.arange(y.size))
+        X, codes = X[numbers], need_partners(y[numbers])[1]
+        train, seed, monitor = np.arange(numbers.size), self._seed(), None
         if self.early_stopping:
             train, held = train_test_split(train, test_size=self.validation_fraction, random_state=seed, stratify=codes)
             shares = None if weights is None else weights[held]
-            error = NeighborError(X[train], codes[train], X[held], codes[held], self.n_neighbors, weights=shares)
-            monitor = error if self.callback is None else _Both(error, self.callback)
+            monitor = NeighborError(X[train], codes[train], X[held], codes[held], self.n_neighbors, weights=shares)
         if self.triplets == "nearest":
             index = nearest_triplets(X[train], codes[train], self.n_targets, self.n_impostors)
         else:
             index = random_triplets(codes[train], self.n_targets * self.n_impostors, seed)
-        weights = None if weights is None else weights[train][index[:, 0]]
-        self._fit(X[train], index, weights, seed, monitor if self.early_stopping or monitor is None else _Watching(monitor))
-        self._X, self._codes = X, codes
+        self._fit(X[train], index, None if weights is None else weights[train][index[:, 0]], seed, monitor)
+        self._neighbors = X, codes
         return self
 
-    def fit_triplets(self, X, triplets, triplet_weight=None):
+    def fit_triplets(self, X: ArrayLike, triplets: ArrayLike, triplet_weight: ArrayLike | None = None) -> Self:
         """Learn the similarity from given triplets; there is no early stopping, and nothing to predict.
 
         Parameters
@@ -177,106 +159,39 @@ class HDSL(ClassifierMixin, TransformerMixin, BaseEstimator):
         -------
         self
         """
-        check_table(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_features=2)
+        X = self._read_unlabelled(X, min_features=2)
         if triplet_weight is not None:
             triplet_weight = check_vector(triplet_weight, len(check_triplets(triplets, X.shape[0])), "triplet_weight", low=0.0)
             if not triplet_weight.any():
                 raise ValueError("triplet_weight must hold a positive weight, all are 0")
-        for name in ("classes_", "_X", "_codes"):
-            self.__dict__.pop(name, None)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        self._fit(X, triplets, triplet_weight, seed, None if self.callback is None else _Watching(self.callback))
+        self._fit(X, triplets, triplet_weight, self._seed())
         return self
 
-    def _fit(self, X, index, weights, seed, monitor):
-        solver = FrankWolfe(
-            self.scale,
-            forward=self.forward,
-            variant=self.variant,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            check_every=self.check_every,
-            patience=self.patience,
-            random_state=seed,
-            progress=self.verbose,
-        )
-        last = getattr(self, "similarity_", None) if self.warm_start else None
+    def get_mahalanobis_matrix(self) -> sparse.coo_array:
+        """Return the learned matrix M as a sparse array of shape (d, d)."""
+        check_is_fitted(self)
+        return self.similarity_.to_sparse()
+
+    # ------------------------------------------------------------------ pieces of fit
+
+    def _seed(self):
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    def _fit(self, X, index, weights, seed, monitor=None):
+        names = ("forward", "variant", "max_iter", "tol", "check_every", "patience")
+        options = {name: getattr(self, name) for name in names}
+        solver = FrankWolfe(self.scale, random_state=seed, progress=self.verbose, **options)
+        last = self.__dict__.get("similarity_") if self.warm_start else None
         start = replace(last, scale=solver.scale) if last is not None and last.d == X.shape[1] else None
-        solver.fit(X, index, monitor, weights=weights, start=start)
+        solver.fit(X, index, monitor, weights=weights, start=start, callback=self.callback)
         self.similarity_, self.history_ = solver.similarity_, solver.history_
         self.components_, self.features_ = self.similarity_.factor(), self.similarity_.features
         self.n_iter_, self.dual_gap_ = solver.n_iter_, solver.gap_
 
-    def transform(self, X):
-        """Return L x for each point, shape (n, n_atoms); dot products there are the similarities.
+    def _map(self, X):
+        Z = self.similarity_.transform(X)
+        return Z.toarray() if sparse.issparse(Z) else np.asarray(Z)
 
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-        """
-        check_is_fitted(self)
-        check_table(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        return _dense(self.similarity_.transform(X))
-
-    def predict(self, X):
-        """Return the class most of the most similar training points have, shape (n,).
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-        """
-        check_is_fitted(self, "_codes", msg="This %(name)s has no classes: it is not fitted with labels yet.")
-        check_table(X)
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
-        products = self.similarity_(X, self._X)
-        return self.classes_[predict_neighbors(products, self._codes, min(self.n_neighbors, self._codes.size))]
-
-    def get_mahalanobis_matrix(self):
-        """Return the learned matrix M as a CSR array of shape (d, d)."""
-        check_is_fitted(self)
-        return self.similarity_.to_sparse()
-
-    def pair_distance(self, pairs):
-        """Return ``sqrt((x - y)'M(x - y))`` of pairs of points, shape (n_pairs,).
-
-        Parameters
-        ----------
-        pairs : array of shape (n_pairs, 2, d)
-        """
-        check_is_fitted(self)
-        pairs = check_pairs(pairs, self.n_features_in_)
-        return np.linalg.norm(_dense(self.similarity_.transform(pairs[:, 0] - pairs[:, 1])), axis=1)
-
-    def get_feature_names_out(self, input_features=None):
-        """Return the names of the transformed features, ``hdsl0`` and on."""
-        check_is_fitted(self)
-        return np.array([f"hdsl{i}" for i in range(self.components_.shape[0])], dtype=object)
-
-
-class _Both:
-    """The validation error, shown to a callback too."""
-
-    def __init__(self, error, callback):
-        self.error, self.callback = error, callback
-
-    def __call__(self, similarity):
-        self.callback(similarity)
-        return self.error(similarity)
-
-
-class _Watching:
-    """A callback in place of an error: the last similarity is always the best."""
-
-    def __init__(self, callback):
-        self.callback, self.value = callback, 0.0
-
-    def __call__(self, similarity):
-        self.callback(similarity)
-        self.value -= 1.0
-        return self.value
-
-
-def _dense(Z):
-    return Z.toarray() if sparse.issparse(Z) else np.asarray(Z)
+    def _vote(self, X):
+        points, codes = self._neighbors
+        return self.classes_[predict_neighbors(self.similarity_(X, points), codes, min(self.n_neighbors, codes.size))]

@@ -1,19 +1,22 @@
 """Support vector classifier with safe screening."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_scalar
-from safescreen.estimators._common import Stopper, check_classes, check_positive, check_table, label, positive_weights
+from safescreen.estimators._data import check_positive, kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
+from safescreen.estimators._training import solver_options, train
 from safescreen.losses import SmoothedHinge
-from safescreen.paths import path
 from safescreen.problem import Problem
-from safescreen.solvers import solve
+from safescreen.solvers import Progress
 
 __all__ = ["SafeSVC"]
 
@@ -57,7 +60,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     warm_start : bool
         Start from the solution of the last ``fit`` if that had the same number of samples, for instance for another C. Not with a path.
     callback : callable, optional
-        ``callback(iteration, w)``, or with a path ``callback(solution)``; a true value ends the training.
+        ``callback(progress)`` with a :class:`~safescreen.Progress`, each iteration, or each C of a path; a true value ends the solve or the
+        path, of which there is one a problem.
     verbose : bool
         Show a progress bar on a terminal.
 
@@ -88,9 +92,10 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from safescreen import SafeSVC
-    >>> from safescreen_book import datasets
-    >>> X, y = datasets.load("breast-cancer", return_X_y=True)
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> X = minmax_scale(X)
     >>> model = SafeSVC(C=0.1).fit(X, y)
     >>> bool(model.score(X, y) > 0.95), bool(model.screening_[0].rate > 0.5)
     (True, True)
@@ -98,44 +103,30 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     def __init__(
         self,
-        C=1.0,
+        C: float = 1.0,
         *,
-        kernel="linear",
-        gamma="scale",
-        degree=3,
-        coef0=1.0,
-        smoothing=0.0,
-        fit_intercept=True,
-        intercept_scaling=1.0,
-        class_weight=None,
-        tol=1e-6,
-        with_path=False,
-        path_ratio=2.0,
-        screening=("MGB",),
-        method="auto",
-        max_iter=10_000,
-        warm_start=False,
-        callback=None,
-        verbose=False,
+        kernel: str = "linear",
+        gamma: float | str = "scale",
+        degree: int = 3,
+        coef0: float = 1.0,
+        smoothing: float = 0.0,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        class_weight: dict | str | None = None,
+        tol: float = 1e-6,
+        with_path: bool = False,
+        path_ratio: float = 2.0,
+        screening: tuple[str, ...] = ("MGB",),
+        method: str = "auto",
+        max_iter: int = 10_000,
+        warm_start: bool = False,
+        callback: Callable[[Progress], Any] | None = None,
+        verbose: bool = False,
     ):
-        self.C = C
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.smoothing = smoothing
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.tol = tol
-        self.with_path = with_path
-        self.path_ratio = path_ratio
-        self.screening = screening
-        self.method = method
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.callback = callback
-        self.verbose = verbose
+        self.C, self.kernel, self.gamma, self.degree, self.coef0, self.smoothing = C, kernel, gamma, degree, coef0, smoothing
+        self.fit_intercept, self.intercept_scaling, self.class_weight = fit_intercept, intercept_scaling, class_weight
+        self.tol, self.with_path, self.path_ratio, self.screening = tol, with_path, path_ratio, screening
+        self.method, self.max_iter, self.warm_start, self.callback, self.verbose = method, max_iter, warm_start, callback, verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -143,7 +134,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -168,12 +159,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         ConvergenceWarning
             The tolerance was not reached; the message gives the gap.
         """
-        X, y = self._check_data(X, y)
-        keep, weights = positive_weights(sample_weight, X)
-        self._fit(X, y, self.C, keep, weights)
-        return self
+        return self._fit(*self._read(X, y, sample_weight))
 
-    def decision_function(self, X):
+    def decision_function(self, X: ArrayLike) -> np.ndarray:
         """Return f(x), shape (n,), or (n, n_classes) if there are more than two classes.
 
         Parameters
@@ -181,17 +169,15 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         X : array, data frame or sparse matrix of shape (n, d)
         """
         check_is_fitted(self)
-        check_table(X)
-        precomputed = self.kernel == "precomputed"
-        X = validate_data(self, X, accept_sparse=False if precomputed else "csr", dtype=np.float64, reset=False)
+        X = read(self, X)
         if self.kernel == "linear":
             scores = np.asarray(X @ self.coef_.T) + self.intercept_
         else:
-            K = X[:, self._numbers] if precomputed else self._features.matrix(X, self._points)
+            K = X[:, self._numbers] if self.kernel == "precomputed" else self._features.matrix(X, self._points)
             scores = K @ self._weights.T + self.intercept_
         return scores[:, 0] if self.classes_.size == 2 else scores
 
-    def predict(self, X):
+    def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the class of each point, shape (n,).
 
         Parameters
@@ -203,75 +189,48 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     # ------------------------------------------------------------------ pieces of fit
 
-    def _check_data(self, X, y):
+    def _read(self, X, y, sample_weight):
+        """Return points, labels and weights, None standing for 1; sets `classes_`."""
         if self.kernel not in KERNELS:
             raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {self.kernel!r}")
-        precomputed = self.kernel == "precomputed"
-        check_table(X)
-        X, y = validate_data(self, X, y, accept_sparse=False if precomputed else "csr", dtype=np.float64)
-        check_classes(y)
-        if precomputed and X.shape[0] != X.shape[1]:
+        X, y, weights = read_labelled(self, X, y, sample_weight)
+        if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(f"X must be a square kernel matrix, got shape {X.shape}")
-        return X, y
-
-    def _fit(self, X, y, C, keep, weights):
-        C = check_positive(C, "C")
         self.classes_ = np.unique(y)
-        setup = self._setup(X, y, keep, weights)
-        last = getattr(self, "solutions_", None) if self.warm_start else None
-        stopper = Stopper(self.callback, self.verbose and not self.with_path, "SafeSVC")
-        solutions, self.path_ = [], [] if self.with_path else None
-        try:
-            for number, prob in enumerate(setup.problems):
-                if self.with_path:
-                    solutions.append(self._come_up(prob, C))
-                    continue
-                start = None
-                if last is not None and len(last) > number and last[number].x.shape == prob.cone.zeros().shape:
-                    start = prob.cone.expansion(last[number].x.coef) if hasattr(last[number].x, "coef") else np.asarray(last[number].x)
-                solutions.append(solve(prob, 1.0 / C, x0=start, callback=stopper, **self._options()))
-        finally:
-            stopper.close()
+        return X, y, weights
+
+    def _fit(self, X, y, weights):
+        """Fit the model to what :meth:`_read` returns."""
+        C = check_positive(self.C, "C")
+        setup, options = self._setup(X, y, *kept(weights, np.arange(y.size))), solver_options(self, "method")
+        factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True) if self.with_path else None
+        last, solutions, self.path_ = self.__dict__.get("solutions_", ()), [], [] if self.with_path else None
+        for number, prob in enumerate(setup.problems):
+            before = last[number] if number < len(last) else None
+            solution, found = train(self, prob, 1.0 / C, factor, before, **options)
+            solutions.append(solution)
+            if found is not None:
+                self.path_.append(found)
+                if found.stop_reason == "interrupted" and self.classes_.size > 2:
+                    raise KeyboardInterrupt
         self._keep(setup, solutions)
         self.C_ = C if solutions[0].lam == 1.0 / C else 1.0 / solutions[0].lam
+        return self
 
-    def _options(self):
-        options = {"screening": tuple(self.screening), "method": self.method, "max_iter": self.max_iter}
-        return {"tol": 1e-300, "rtol": check_positive(self.tol, "tol"), **options}
-
-    def _setup(self, X, y, keep, weights):
-        """Return the :class:`Setup` of the training points of a mask and their weights, None standing for 1; classes are known."""
-        codes = np.searchsorted(self.classes_, y[keep])
-        present = np.unique(codes)
-        if present.size < 2:
-            check_classes(y[keep], " with positive weight")
-        points = X[keep][:, keep] if self.kernel == "precomputed" else X[keep]
-        features, weights = Features(self, points), self._class_weights(codes, weights)
+    def _setup(self, X, y, numbers, weights):
+        """Return the :class:`Setup` of the training points of those numbers and their weights, None standing for 1; classes are known."""
+        codes = np.searchsorted(self.classes_, y[numbers])
+        missing = np.setdiff1d(np.arange(self.classes_.size), codes)
+        if missing.size:
+            text = f"y must hold every class with positive weight, found none of {label(self.classes_[missing[0]])}"
+            raise ValueError(f"{text}: leave its rows out altogether")
+        features = Features(self, X[np.ix_(numbers, numbers)] if self.kernel == "precomputed" else X[numbers])
+        if self.class_weight is not None:
+            factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y[numbers], sample_weight=weights)[codes]
+            weights = factors if weights is None else factors * weights
         loss = SmoothedHinge(check_scalar(self.smoothing, "smoothing", low=0.0))
         signs = [np.where(codes == k, 1.0, -1.0) for k in ([1] if self.classes_.size == 2 else range(self.classes_.size))]
-        if present.size < self.classes_.size:
-            missing = label(self.classes_[np.setdiff1d(np.arange(self.classes_.size), present)[0]])
-            raise ValueError(f"y must hold every class with positive weight, found none of {missing}: leave its rows out altogether")
-        return Setup(features, np.flatnonzero(keep), signs, [Problem(features.terms(sign, weights), loss) for sign in signs])
-
-    def _class_weights(self, codes, weights):
-        if self.class_weight is None:
-            return weights
-        present = np.unique(codes)
-        factors = compute_class_weight(self.class_weight, classes=self.classes_[present], y=self.classes_[codes], sample_weight=weights)
-        full = np.ones(self.classes_.size)
-        full[present] = factors
-        return full[codes] if weights is None else full[codes] * weights
-
-    def _come_up(self, prob, C):
-        """Return the last solution of the path of one problem up to C."""
-        ratio, top = check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True), prob.lam_max()
-        steps = int(np.ceil(np.log(top * C) / np.log(ratio))) if 1.0 < top * C < np.inf else 0
-        lams = np.unique([*(top * ratio ** -np.arange(steps, dtype=float)), 1.0 / C])[::-1]
-        self.path_.append(path(prob, lams, callback=self.callback, progress=self.verbose, **self._options()))
-        if self.path_[-1].stop_reason == "interrupted" and (not len(self.path_[-1]) or self.classes_.size > 2):
-            raise KeyboardInterrupt
-        return self.path_[-1][-1]
+        return Setup(features, numbers, signs, [Problem(features.terms(sign, weights), loss) for sign in signs])
 
     def _keep(self, setup, solutions):
         features, numbers, signs = setup.features, setup.numbers, setup.signs

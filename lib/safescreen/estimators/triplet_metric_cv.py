@@ -1,21 +1,25 @@
 """Metric from triplets that chooses its lam by cross-validation along warm, screened paths."""
 
 import warnings
+from collections.abc import Callable
+from typing import Any, Self
 
 import numpy as np
 from joblib import delayed
+from numpy.typing import ArrayLike
+from sklearn.base import TransformerMixin, clone
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 
-from safescreen._checks import check_vector
-from safescreen.estimators._search import choose_interrupted, collect
+from safescreen.estimators._cross_validation import CrossValidation, delegated
+from safescreen.estimators._data import check_values
+from safescreen.estimators._search import choose, collect
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.paths import path
 
 __all__ = ["TripletMetricCV"]
 
 
-class TripletMetricCV(TripletMetric):
+class TripletMetricCV(TransformerMixin, CrossValidation):
     """:class:`TripletMetric` with the lam of the best cross-validated score: one warm path with screening a fold.
 
     All lam are solved for in all folds. A ball around the optimum of a lam that is not solved for says much of the margins of triplets, but
@@ -24,6 +28,8 @@ class TripletMetricCV(TripletMetric):
 
     Parameters
     ----------
+    estimator : TripletMetric, optional
+        Everything but lam and its path; the last fit is its copy, with its `callback` and `verbose`.
     lams : int or array
         Decreasing; an int stands for so many, equal steps of the logarithm, from 1 to 1e-4 times the lam from which on all triplets are in
         the linear region, of the training points of each fold and of all points.
@@ -35,15 +41,13 @@ class TripletMetricCV(TripletMetric):
         Come down to the lam chosen with all points.
     n_jobs : int, optional
         Folds that are worked on at the same time.
-    k, diagonal, product, gamma, tol, screening, active_set, max_iter, n_neighbors
-        As in :class:`TripletMetric`.
-    callback : callable, optional
-        ``callback(solution)`` of the last path; a true value ends it.
     verbose : bool
-        Show progress bars on a terminal.
+        Show a progress bar of the cross-validation on a terminal.
 
     Attributes
     ----------
+    best_estimator_ : TripletMetric
+        With the path of all points down to `lam_`; what :meth:`transform`, :meth:`predict` and others ask. There with `refit` only.
     lam_ : float
         The lam chosen; of equal scores the largest. What the metric is for, should Ctrl-C end the last path before.
     lams_ : array of shape (n_values,)
@@ -52,8 +56,8 @@ class TripletMetricCV(TripletMetric):
         NaN where missing after Ctrl-C.
     best_score_ : float
         Mean score of the lam chosen.
-    components_, n_iter_, dual_gap_, screening_, path_, solution_, classes_, n_features_in_, feature_names_in_
-        As in :class:`TripletMetric`, of the path of all points down to `lam_`; without `refit` the last three only.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
 
     See Also
     --------
@@ -68,54 +72,36 @@ class TripletMetricCV(TripletMetric):
 
     Examples
     --------
-    >>> from safescreen import TripletMetricCV
-    >>> from safescreen_book import datasets
-    >>> X, y = datasets.load("iris", return_X_y=True)
-    >>> metric = TripletMetricCV(lams=5, cv=3, k=3).fit(X, y)
-    >>> metric.scores_.shape, bool(metric.best_score_ > 0.9), metric.lam_ in metric.lams_
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> search = TripletMetricCV(TripletMetric(k=3), lams=5, cv=3).fit(X, y)
+    >>> search.scores_.shape, bool(search.best_score_ > 0.9), search.lam_ in search.lams_
     ((3, 5), True, True)
     """
 
-    lam, lam_ratio, with_path, path_ratio, warm_start = None, None, True, None, False  # what TripletMetric asks for
+    prototype, chosen = TripletMetric, "lam"
 
     def __init__(
         self,
-        lams=13,
+        estimator: TripletMetric | None = None,
+        lams: int | ArrayLike = 13,
         *,
-        cv=None,
-        scoring=None,
-        refit=True,
-        n_jobs=None,
-        k=5,
-        diagonal=False,
-        product=False,
-        gamma=0.05,
-        tol=1e-4,
-        screening=("RRPB", "PGB"),
-        active_set=False,
-        max_iter=10_000,
-        n_neighbors=5,
-        callback=None,
-        verbose=False,
+        cv: Any = None,
+        scoring: str | Callable | None = None,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        verbose: bool = False,
     ):
-        self.lams = lams
-        self.cv = cv
-        self.scoring = scoring
-        self.refit = refit
-        self.n_jobs = n_jobs
-        self.k = k
-        self.diagonal = diagonal
-        self.product = product
-        self.gamma = gamma
-        self.tol = tol
-        self.screening = screening
-        self.active_set = active_set
-        self.max_iter = max_iter
-        self.n_neighbors = n_neighbors
-        self.callback = callback
-        self.verbose = verbose
+        self.estimator, self.lams, self.cv, self.scoring = estimator, lams, cv, scoring
+        self.refit, self.n_jobs, self.verbose = refit, n_jobs, verbose
 
-    def fit(self, X, y, sample_weight=None, groups=None):
+    predict = delegated(TripletMetric.predict)
+    transform = delegated(TripletMetric.transform)
+    pair_distance = delegated(TripletMetric.pair_distance)
+    get_mahalanobis_matrix = delegated(TripletMetric.get_mahalanobis_matrix)
+    get_feature_names_out = delegated(TripletMetric.get_feature_names_out)
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Choose lam, and learn the metric of all points with it.
 
         Parameters
@@ -137,92 +123,54 @@ class TripletMetricCV(TripletMetric):
         RuntimeWarning
             After Ctrl-C.
         """
-        X, y, keep, weights = self._check_rows(X, y, sample_weight)
-        full = np.where(keep, 1.0, 0.0)
-        if weights is not None:
-            full[keep] = weights
-        lams = _grid(self.lams)
-        scorer = None if self.scoring is None else check_scoring(self, scoring=self.scoring)
-        splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
-        tasks = (delayed(_fold)(self, X, y, full, train, test, lams, scorer) for train, test in splits)
-        self.scores_ = np.full((len(splits), _size(lams)), np.nan)
-        with _bar(self.verbose, len(splits)) as bar:
+        lams = Lams(self.lams)
+        model, (X, y, weights), splits = self._begin(X, y, sample_weight, groups)
+        scorer = check_scoring(model, scoring=self.scoring)
+        quiet = clone(model).set_params(callback=None, verbose=False)
+        tasks = (delayed(_fold)(quiet, X, y, weights, train, test, lams, scorer) for train, test in splits)
+        self.scores_ = np.full((len(splits), lams.values.size), np.nan)
+        with self._bar(len(splits), "fold") as bar:
 
-            def keep_scores(number, found):
+            def keep(number, found):
                 self.scores_[number, : len(found)] = found
                 bar.update()
 
-            whole = collect(tasks, keep_scores, self.n_jobs)
-        if whole:
-            mean, part = self.scores_.mean(axis=0), None
-            best = int(np.argmax(mean))
-            self.best_score_ = float(mean[best])
-        else:
-            best, self.best_score_, part = choose_interrupted(self.scores_)
-        X, y = X[keep], y[keep]
-        prob = self._problem(self._terms(X, y, weights))
-        self.lams_ = _for_problem(lams, prob)
+            whole = collect(tasks, keep, self.n_jobs)
+        best, self.best_score_, part = choose(self.scores_, whole)
+        prob, X, y = model._labelled(X, y, weights)
+        self.lams_ = lams.of(prob)
         self.lam_ = float(self.lams_[best])
-        if part is not None:
-            text = f"cross-validation interrupted: lam={self.lam_:.6g} is the best of {part}"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        self._warn(part, self.lam_)
         if self.refit:
-            self._come_down(prob, self.lams_[: best + 1])
-            self._classifier = self._neighbours(X, y)
+            model._fit_path(prob, self.lams_[: best + 1])
+            self.best_estimator_, self.lam_ = model._remember(X, y), model.lam_
         return self
 
-    def fit_triplets(self, X, triplets, triplet_weight=None):
-        """Raise a TypeError: there is nothing to validate on without labels."""
-        raise TypeError("TripletMetricCV needs labels to choose lam: use fit(X, y), or TripletMetric(lam).fit_triplets(X, triplets)")
+
+class Lams:
+    """A grid as it is given, or, for an int, relative to the lam from which on all triplets of a problem are in the linear region."""
+
+    def __init__(self, lams):
+        self.values, self.relative = check_values(lams, "lams", (1.0, 1e-4), "TripletMetric", falling=True), not np.ndim(lams)
+
+    def of(self, prob):
+        """Return the values for a problem."""
+        top = prob.lam_max() if self.relative else 1.0
+        return self.values * (top if 0.0 < top < np.inf else 1.0)
 
 
 def _fold(model, X, y, weights, train, test, lams, scorer):
     """Return the scores along the path of one fold, and whether that came to its end or was interrupted."""
-    names = TripletMetric().get_params()
-    settings = {name: value for name, value in model.get_params(deep=False).items() if name in names}
-    part = TripletMetric(**{**settings, "callback": None, "verbose": False})
-    train, inner = train[weights[train] > 0.0], None
-    if not (weights == 1.0).all():
-        inner = weights[train]
-    part.classes_, part.n_features_in_ = np.unique(y[train]), X.shape[1]
-    prob = part._problem(part._terms(X[train], y[train], inner))
-    options, scores = {} if inner is None else {"sample_weight": weights[test]}, []
+    model = clone(model)  # folds may be worked on by threads
+    prob, points, labels = model._labelled(X, y, weights, train)
+    model.classes_, model.n_features_in_ = np.unique(labels), X.shape[1]
+    options, scores = {} if weights is None else {"sample_weight": weights[test]}, []
 
-    def judge(solution):
-        part._keep(solution)
-        part._classifier = part._neighbours(X[train], y[train])
-        scores.append(float(part.score(X[test], y[test], **options) if scorer is None else scorer(part, X[test], y[test], **options)))
+    def judge(progress):
+        model._keep(progress.solution)
+        scores.append(float(scorer(model._remember(points, labels), X[test], y[test], **options)))
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "path interrupted", RuntimeWarning)  # fit says what became of it
-        solutions = path(prob, _for_problem(lams, prob), keep_masks=False, callback=judge, **part._limits())
+        solutions = path(prob, lams.of(prob), keep_masks=False, callback=judge, **model._options())
     return scores, solutions.stop_reason != "interrupted"
-
-
-def _grid(lams):
-    """Return decreasing values, or decreasing ratios wrapped in a tuple."""
-    if np.ndim(lams):
-        return check_vector(lams, np.size(lams), "lams")
-    if isinstance(lams, bool) or not isinstance(lams, int | np.integer):
-        raise TypeError(f"lams must be an int or an array, got {type(lams).__name__}: for one value use TripletMetric")
-    if lams < 2:
-        raise ValueError(f"lams must be at least 2 values, got {lams}: for one value use TripletMetric")
-    return (np.geomspace(1.0, 1e-4, int(lams)),)
-
-
-def _size(lams):
-    return len(lams[0] if isinstance(lams, tuple) else lams)
-
-
-def _for_problem(lams, prob):
-    """Return the values of lam for a problem."""
-    if not isinstance(lams, tuple):
-        return lams
-    largest = prob.lam_max()
-    return lams[0] * (largest if 0.0 < largest < np.inf else 1.0)
-
-
-def _bar(verbose, total):
-    from tqdm import tqdm
-
-    return tqdm(desc="TripletMetricCV", total=total, unit="fold", disable=None if verbose else True)

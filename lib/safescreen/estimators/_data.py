@@ -1,0 +1,98 @@
+"""What the estimators ask of points, labels and weights; what is wrong with them is named, and what to do about it."""
+
+import numpy as np
+from sklearn.utils import get_tags
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from safescreen._checks import check_grid, check_scalar
+
+__all__ = ["check_positive", "check_values", "kept", "label", "need_partners", "read", "read_labelled"]
+
+
+def check_positive(value, name):
+    """Return a positive number."""
+    return check_scalar(value, name, low=0.0, open_low=True)
+
+
+def check_values(values, name, spaced, single, *, falling=False):
+    """Return a grid of values as it is given, or the one that an int stands for, between the two numbers `spaced`."""
+    if np.ndim(values):
+        return check_grid(values, name, falling=falling)
+    if isinstance(values, bool) or not isinstance(values, int | np.integer):
+        raise TypeError(f"{name} must be an int or an array, got {type(values).__name__}: for one value use {single}")
+    if values < 2:
+        raise ValueError(f"{name} must be at least 2 values, got {values}: for one value use {single}")
+    return np.geomspace(*spaced, int(values))
+
+
+def read(model, X, *y, reset=False, min_features=1):
+    """Return points, and labels if they are given, as arrays; `reset` makes the model remember number and names of the features."""
+    _check_frame(X)
+    accept = "csr" if get_tags(model).input_tags.sparse else False
+    return validate_data(model, X, *y, accept_sparse=accept, dtype=np.float64, reset=reset, ensure_min_features=min_features)
+
+
+def read_labelled(model, X, y, sample_weight, min_features=1):
+    """Return points, labels of at least two classes and weights, some positive; None stands for weights that are all 1."""
+    X, y = read(model, X, y, reset=True, min_features=min_features)
+    _check_classes(y)
+    if sample_weight is None:
+        return X, y, None
+    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    if not weights.any():
+        raise ValueError("sample_weight must hold a positive weight, all are 0")
+    _check_classes(y[weights > 0.0], " with positive weight")
+    return X, y, None if (weights == 1.0).all() else weights
+
+
+def kept(weights, numbers):
+    """Return those of the numbered samples that have a positive weight, and their weights, None where all are 1."""
+    if weights is None:
+        return numbers, None
+    numbers = numbers[weights[numbers] > 0.0]
+    return numbers, None if (weights[numbers] == 1.0).all() else weights[numbers]
+
+
+def need_partners(y):
+    """Return the classes, the class of each point as a number, and how many there are of each; one has to have two."""
+    classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    if counts.max() < 2:
+        raise ValueError("y must have a class with at least two points to make triplets, found only singletons: is it an identifier?")
+    return classes, codes, counts
+
+
+def label(value):
+    """Return a class label as it is written in Python."""
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _check_classes(y, among=""):
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if classes.size < 2:
+        text = f"y must hold at least two classes{among}, got one class: {label(classes[0])}"
+        raise ValueError(f"{text}; there is nothing to tell it from: take another column, or rows of another class too")
+
+
+def _check_frame(X):
+    """Raise a ValueError that names the columns of a data frame that hold words or gaps; whatever else X is passes."""
+    if not (type(X).__module__.partition(".")[0] == "pandas" and hasattr(X, "columns")):
+        return
+    import pandas as pd
+
+    words, gaps = [], []
+    for place, name in enumerate(X.columns):
+        column = X.iloc[:, place]
+        if not pd.api.types.is_numeric_dtype(column) and pd.to_numeric(column, errors="coerce").notna().sum() < column.notna().sum():
+            words.append(str(name))
+        elif column.isna().any():
+            gaps.append(str(name))
+    if words:
+        raise ValueError(f"X must hold numbers, these columns do not: {_some(words)}; encode them (OneHotEncoder) or drop them")
+    if gaps:
+        raise ValueError(f"X must not contain NaN, these columns do: {_some(gaps)}; fill them (SimpleImputer) or drop the rows")
+
+
+def _some(names):
+    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
