@@ -260,7 +260,7 @@ for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
     M = similarity.to_sparse().toarray()
     ax.imshow(M, cmap="PuOr", vmin=-np.abs(M).max(), vmax=np.abs(M).max(), interpolation="nearest")
     ax.set(xticks=[], yticks=[])
-    ax.set_title(name)
+    ax.set_title(name, loc="left")
 plt.show()
 figure, axes = figures.panels(4, width=10.4, height=2.8)
 for ax, (name, similarity) in zip(axes, growing.items(), strict=True):

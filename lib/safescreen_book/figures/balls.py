@@ -53,7 +53,7 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
         _mark(ax, marked)
         names = ("$x_1$", "$x_2$") if plane is None else ("", "")
         ax.set(xlabel=names[0], ylabel=names[1], aspect="equal", title=title, xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.12), ncols=3)
+        ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), borderaxespad=3.0, ncols=3)
     return ax
 
 
@@ -109,8 +109,7 @@ def domes(normal, radius, spheres, points, *, ax=None, title=""):
             ax.plot(*(np.asarray(ball.center)[:, None] + ball.radius * CIRCLE), label=label, zorder=2, **style)
         grid = np.meshgrid(*(np.linspace(low[k], high[k], 401) for k in range(2)))
         away = [np.hypot(grid[0] - b.center[0], grid[1] - b.center[1]) - b.radius for b in spheres.values()]
-        if away:
-            ax.contourf(*grid, np.max(away, axis=0), levels=[-np.inf, 0.0], colors=["#555555"], alpha=0.25, zorder=1)
+        ax.contourf(*grid, np.max(away, axis=0), levels=[-np.inf, 0.0], colors=["#555555"], alpha=0.25, zorder=1)
         _mark(ax, points)
         ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xlabel="$w_1$", ylabel="$w_2$", title=title)
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))

@@ -38,7 +38,6 @@ def sparsity(similarity, *, ax=None, title="", size=3.0):
     ----------
     similarity : SparseSimilarity
     ax, title : matplotlib axes and str, optional
-        The number of non-zero entries is added to the title.
     size : float
         Area of the largest mark in square points; none is smaller than a twentieth of it.
     """

@@ -63,12 +63,12 @@ def lines(
 
 
 def logarithmic(ax, name):
-    """Make an axis logarithmic; where it spans little, with 1, 2 and 5 of each decade as plain numbers."""
+    """Make an axis logarithmic; where it spans little, with more than one plain number a decade."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     getattr(ax, f"set_{name}scale")("log")
     axis, (low, high) = getattr(ax, f"{name}axis"), sorted(getattr(ax, f"get_{name}lim")())
     if high < 50.0 * low:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 12.0 * low else (1.0, 3.0)))
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

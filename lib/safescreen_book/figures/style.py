@@ -29,10 +29,11 @@ _TABLE = {  # a column a dash, in the order above
     "#8B5A2B": ("BT2", "product", "product+RRPB", "product+MGB", "shrink+BT1"),
     "#000000": ("IT", "MGB&BT2", "shrink+IT", "hybrid+IT", "warm+IT"),
     "#44AA99": ("DT", "ours", "hybrid", "warm", "exact"),
-    "#5B6770": ("corrected", "none", "printed", "ActiveSet", "plain"),
-    "#117733": ("hdsl", "full", "oasis", "diag", "dot"),
+    "#5B6770": ("none", "printed", "full", "ActiveSet", "plain"),
+    "#117733": ("hdsl", "oasis", "diag", "dot"),
+    "#AA4499": ("corrected", "aimed again"),
 }
-METHODS = {name: {"color": colour, "linestyle": dash} for colour, names in _TABLE.items() for name, dash in zip(names, DASHES, strict=True)}
+METHODS = {name: {"color": hue, "linestyle": dash} for hue, names in _TABLE.items() for name, dash in zip(names, DASHES, strict=False)}
 """Colour and dash of every method, the same in every figure: options of matplotlib's ``plot``."""
 
 STYLE = {
@@ -59,8 +60,8 @@ STYLE = {
 def styles(labels):
     """Return colour and dash for each label of a figure, a list of dicts.
 
-    A method has its own of :data:`METHODS`, also as ``"GB = RPB"`` or ``"away: 12"``; ``"DGB, enlarged"`` has the colour of the
-    method it begins with and another dash; what begins with none has the colours of :data:`OTHERS`, in order.
+    A method has its own of :data:`METHODS`, also as ``"PGB = RPB"`` or ``"away: 12"``; ``"DGB, enlarged"`` has the colour of the
+    method it begins with, and another dash if that is in the figure; what begins with none has the colours of :data:`OTHERS`, in order.
 
     Examples
     --------
@@ -78,7 +79,8 @@ def styles(labels):
         elif label == head or label[len(head) :].startswith((" =", ":")):
             out.append(METHODS[head])
         else:
-            left = [dash for dash in DASHES if dash != METHODS[head]["linestyle"]]
+            own = METHODS[head]["linestyle"]
+            left = [own] * (head not in labels) + [dash for dash in (*DASHES[1:], DASHES[0]) if dash != own]
             out.append({"color": METHODS[head]["color"], "linestyle": left[seen[head] % len(left)]})
             seen[head] += 1
     return out

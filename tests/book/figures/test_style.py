@@ -56,6 +56,7 @@ def test_labels_that_begin_with_a_method_have_its_colour():
     assert (exact, alias, counted) == (METHODS["DGB"], METHODS["PGB"], METHODS["away"])
     assert {first["color"], second["color"]} == {METHODS["DGB"]["color"]}
     assert len({style["linestyle"] for style in (exact, first, second)}) == 3
+    assert styles(["DGB, enlarged"]) == [METHODS["DGB"]]
 
 
 def test_other_labels_differ_among_themselves():
