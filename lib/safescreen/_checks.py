@@ -7,19 +7,6 @@ from scipy import sparse
 
 from safescreen.rounding import Element
 
-__all__ = [
-    "check_callback",
-    "check_count",
-    "check_element",
-    "check_grid",
-    "check_labels",
-    "check_lam",
-    "check_mask",
-    "check_points",
-    "check_scalar",
-    "check_vector",
-]
-
 
 def check_scalar(value, name, *, low=None, high=None, open_low=False):
     """Return `value` as a finite float inside ``[low, high]`` (``open_low``: strictly above ``low``)."""

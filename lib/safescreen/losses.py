@@ -48,10 +48,15 @@ class Loss(Protocol):
 
 
 class _PiecewiseQuadratic:
-    """The formulas of all losses of the family, from `smoothing` and `cap`."""
+    """The formulas of all losses of the family, from `gamma` and `cap`."""
 
-    smoothing: float
+    gamma: float
     cap: float
+
+    @property
+    def smoothing(self):
+        """Factor of ``a^2/2`` in the conjugate, gamma."""
+        return self.gamma
 
     @property
     def width(self):
@@ -119,11 +124,6 @@ class SmoothedHinge(_PiecewiseQuadratic):
     def __post_init__(self):
         object.__setattr__(self, "gamma", check_scalar(self.gamma, "gamma", low=0.0))
 
-    @property
-    def smoothing(self):
-        """Factor of ``a^2/2`` in the conjugate."""
-        return self.gamma
-
 
 @dataclass(frozen=True)
 class SquaredHinge(_PiecewiseQuadratic):
@@ -165,11 +165,6 @@ class SquaredHinge(_PiecewiseQuadratic):
         if not math.isfinite(1.0 / gamma):
             raise ValueError(f"gamma must have a finite inverse, got {gamma:g}")
         object.__setattr__(self, "gamma", gamma)
-
-    @property
-    def smoothing(self):
-        """Factor of ``a^2/2`` in the conjugate."""
-        return self.gamma
 
 
 def Hinge():

@@ -74,17 +74,17 @@ class Cone(ABC):
     def split(self, H):
         """Return ``(plus, minus)`` with ``H = plus - minus`` and ``plus = [H]_K``."""
 
-    @abstractmethod
     def split_error(self, H):
-        """Return a bound of ``||plus - [H]_K||`` for the computed ``plus`` (the same holds for ``minus``)."""
+        """Return a bound of ``||plus - [H]_K||`` for the computed ``plus`` (the same holds for ``minus``); 0 if the split is exact."""
+        return 0.0
 
-    @abstractmethod
     def violation(self, x):
-        """Return ``||x - [x]_K||``, up to rounding."""
+        """Return ``||x - [x]_K||``, up to rounding; 0 over the whole space."""
+        return 0.0
 
-    @abstractmethod
     def feasible_error(self, x):
-        """Return a bound of the distance from the cone of an `x` that :meth:`split` returned as ``plus``."""
+        """Return a bound of the distance from the cone of an `x` that :meth:`split` returned as ``plus``; 0 if the split is exact."""
+        return 0.0
 
     def check_feasible(self, x, name="x"):
         """Return `x` if it lies in the cone up to rounding; ValueError otherwise. Cost: one projection."""

@@ -27,15 +27,3 @@ class FreeSpace(Cone):
     def split(self, H):
         """Return ``(H, 0)``; nothing is computed."""
         return H, np.zeros(self.shape)
-
-    def split_error(self, H):
-        """Return 0: the split is exact."""
-        return 0.0
-
-    def violation(self, x):
-        """Return 0: every element is feasible."""
-        return 0.0
-
-    def feasible_error(self, x):
-        """Return 0: every element is feasible."""
-        return 0.0

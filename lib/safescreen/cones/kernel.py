@@ -307,18 +307,6 @@ class KernelSpace(Cone):
             H = self.expansion(H.coef)
         return H, self.zeros()
 
-    def split_error(self, H):
-        """Return 0: the split is exact."""
-        return 0.0
-
-    def violation(self, x):
-        """Return 0: every element is feasible."""
-        return 0.0
-
-    def feasible_error(self, x):
-        """Return 0: every element is feasible."""
-        return 0.0
-
 
 @njit
 def _add_rows(K, used, values, out):

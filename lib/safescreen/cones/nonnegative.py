@@ -29,14 +29,6 @@ class NonNegativeCone(Cone):
         """Return ``(max(H, 0), max(-H, 0))``; O(d)."""
         return np.maximum(H, 0.0), np.maximum(-H, 0.0)
 
-    def split_error(self, H):
-        """Return 0: the split is exact."""
-        return 0.0
-
     def violation(self, x):
         """Return the norm of the negative part; never 0 where there is one."""
         return norm_upper(np.minimum(x, 0.0))
-
-    def feasible_error(self, x):
-        """Return 0: non-negative numbers are stored as such."""
-        return 0.0

@@ -1,7 +1,7 @@
 """Sparse similarities ``x'Mx`` in very many dimensions, by Frank-Wolfe with away steps (HDSL19)."""
 
 from safescreen.hdsl.frank_wolfe import FrankWolfe
-from safescreen.hdsl.neighbors import NeighborError, neighbor_error, predict_neighbors
+from safescreen.hdsl.neighbors import NeighborError, predict_neighbors
 from safescreen.hdsl.similarity import SparseSimilarity
 from safescreen.hdsl.triplets import nearest_triplets, random_triplets
 
@@ -10,7 +10,6 @@ __all__ = [
     "NeighborError",
     "SparseSimilarity",
     "nearest_triplets",
-    "neighbor_error",
     "predict_neighbors",
     "random_triplets",
 ]

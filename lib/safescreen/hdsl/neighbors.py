@@ -4,7 +4,7 @@ import numpy as np
 
 from safescreen._checks import check_count, check_labels, check_vector
 
-__all__ = ["NeighborError", "neighbor_error", "predict_neighbors"]
+__all__ = ["NeighborError", "predict_neighbors"]
 
 
 def predict_neighbors(products, y, k=3):
@@ -43,33 +43,8 @@ def predict_neighbors(products, y, k=3):
     return classes[np.argmax(np.where(leading, sums, -np.inf), axis=1)]
 
 
-def neighbor_error(similarity, X, y, X_new, y_new, k=3, block_bytes=1 << 26):
-    """Return the fraction of new points whose k most similar points vote for a wrong class (HDSL19 Table 3, there k = 3).
-
-    Parameters
-    ----------
-    similarity : callable or None
-        ``similarity(X1, X2)`` returns products; None is the dot product.
-    X, y : points of shape (n, d) and their labels
-    X_new, y_new : points of shape (m, d) and their labels
-    k : int
-    block_bytes : int
-        Upper bound of a block of products.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> neighbor_error(None, np.eye(2), [0, 1], np.array([[2.0, 1.0], [3.0, 1.0]]), [0, 1], k=1)
-    0.5
-    """
-    return NeighborError(X, y, X_new, y_new, k, block_bytes)(similarity)
-
-
 class NeighborError:
-    """Error of the k nearest neighbours as a function of the similarity alone: a monitor for :class:`FrankWolfe`.
+    """Error of the k nearest neighbours as a function of the similarity alone (HDSL19 Table 3, k = 3): a monitor for :class:`FrankWolfe`.
 
     Parameters
     ----------

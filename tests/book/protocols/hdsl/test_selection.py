@@ -29,12 +29,12 @@ def test_iterates_are_those_of_shorter_trainings(fold):
     assert [point.iteration for point in found] == [20, 40, 60] and solver.n_iter_ == 60
     short = hdsl.FrankWolfe(50.0, max_iter=40, random_state=3).fit(fold.X, fold.triplets).similarity_
     assert found[1].n_atoms == len(short) and found[1].n_features == short.features.size
-    assert found[1].error == hdsl.neighbor_error(short, fold.X, fold.y, fold.X_new, fold.y_new)
+    assert found[1].error == hdsl.NeighborError(fold.X, fold.y, fold.X_new, fold.y_new)(short)
 
 
 def test_baselines(fold):
     error = selection.baseline("dot", fold, None)
-    assert error == (hdsl.neighbor_error(None, *fold[:4]), 300)
+    assert error == (hdsl.NeighborError(*fold[:4])(None), 300)
     sparse, dense = (selection.baseline(name, fold, 1e-3) for name in ("diag-l1", "diag-l2"))
     assert sparse.n_features < dense.n_features <= 300 and max(sparse.error, dense.error) < 2 / 3
     assert selection.baseline("linear-l1", fold, 1.0).n_features < 300 == selection.baseline("poly-2", fold, 1.0).n_features
@@ -48,7 +48,7 @@ def test_projections(fold, kind):
     assert errors.shape == (2, 3) and (errors >= 0.0).all() and (errors <= 1.0).all()
     if kind == "pca":
         Z, Z_new = (pca_projection(fold.X, 5)(points) for points in (fold.X, fold.X_new))
-        assert errors[0, 0] == hdsl.neighbor_error(None, Z, fold.y, Z_new, fold.y_new)
+        assert errors[0, 0] == hdsl.NeighborError(Z, fold.y, Z_new, fold.y_new)(None)
 
 
 def test_topics_tell_the_class():

@@ -1,0 +1,101 @@
+"""Imports go up the list of floors and never down, also inside functions; the library never imports the book."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import safescreen
+
+ROOT = Path(safescreen.__file__).parent
+FLOORS = [
+    {"_checks", "_numba", "_progress", "rounding"},
+    {"losses", "cones"},
+    {"terms"},
+    {"problem"},
+    {"spheres", "rules", "ranges"},
+    {"solvers"},
+    {"paths", "screening"},
+    {"svm", "hdsl"},
+    {"cluster", "estimators"},
+    {"__init__", "__main__", "warmup"},
+]
+HARD = {"numpy", "scipy", "numba", "sklearn", "joblib"}  # joblib is scikit-learn's
+ELSEWHERE = {
+    "dask": {"cluster/sharded.py"},
+    "distributed": {"cluster/workers.py"},
+    "tqdm": {"_progress.py"},
+    "pandas": {"paths.py", "estimators/_data.py"},
+}
+FILES = sorted(path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py"))
+
+
+def floor_of(part):
+    (found,) = (number for number, parts in enumerate(FLOORS) if part in parts)
+    return found
+
+
+def imports(source):
+    """Yield ``(module, whether it is at the top)`` of every import."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "relative imports hide the floor"
+            names = [node.module]
+            if node.module == "safescreen":
+                names = [f"safescreen.{alias.name}" for alias in node.names]
+        for name in names:
+            yield name, node in tree.body
+
+
+def faults(name, source):
+    own = floor_of(name.split("/")[0].removesuffix(".py"))
+    for module, at_the_top in imports(source):
+        package, *parts = module.split(".")
+        if package == "safescreen":
+            if floor_of(parts[0] if parts else "__init__") > own:
+                yield f"{name} imports {module} from a floor above"
+            if not at_the_top and name not in ("__init__.py", "warmup.py"):
+                yield f"{name} imports {module} inside a function"
+        elif package == "safescreen_book":
+            yield f"{name} imports the book"
+        elif package not in HARD and package in ELSEWHERE:
+            if at_the_top or name not in ELSEWHERE[package]:
+                yield f"{name} needs {package}"
+        elif package not in HARD and package not in __import__("sys").stdlib_module_names:
+            yield f"{name} needs {package}, which is not installed with the library"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_imports_go_up(name):
+    assert list(faults(name, (ROOT / name).read_text(encoding="utf-8"))) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from safescreen.problem import Problem",
+        "def f():\n    from safescreen.rules import sphere",
+        "import safescreen_book",
+        "def f():\n    from safescreen_book import datasets",
+        "import pandas",
+        "import matplotlib.pyplot as plt",
+        "from safescreen import hdsl",
+    ],
+)
+def test_a_wrong_import_is_found(line):
+    assert list(faults("terms/base.py", line))
+
+
+def test_every_folder_and_module_has_a_floor():
+    assert {name.split("/")[0].removesuffix(".py") for name in FILES} == set().union(*FLOORS)
+
+
+def test_files_are_small():
+    """Median at most 150 lines, none above 400, in both packages; 12,500 and 5,500 lines in all."""
+    for package, most in ((ROOT, 12_500), (ROOT.parent / "safescreen_book", 5_500)):
+        sizes = sorted(len(path.read_text(encoding="utf-8").splitlines()) for path in package.rglob("*.py"))
+        assert sizes[len(sizes) // 2] <= 150 and sizes[-1] <= 400 and sum(sizes) <= most, (package.name, sum(sizes), sizes[-1])

@@ -1,0 +1,91 @@
+"""The wheel holds the library alone, and is all that a user of the library needs."""
+
+import os
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[1]
+
+USE = """
+import sys
+import numpy as np
+import safescreen as ss
+
+heavy = {"matplotlib", "pandas", "pooch", "yaml", "tqdm", "jupytext", "papermill", "safescreen_book"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
+X[y == 1] += 2.0
+prob = ss.Problem(ss.Triplets.from_labels(X, y, k=3), ss.SmoothedHinge(0.05))
+solution = ss.solve(prob, 0.1 * prob.lam_max())
+assert solution.converged and solution.screened.rate > 0.0
+assert ss.SafeSVC().fit(X, y).score(X, y) > 0.8
+assert ss.TripletMetric(k=3).fit(X, y).score(X, y) > 0.8
+assert ss.HDSL(10.0, max_iter=50).fit(np.abs(X), y).predict(np.abs(X)).shape == (30,)
+print("fine", len(ss.path(prob, prob.lam_max() * 0.5 ** np.arange(3))))
+"""
+
+
+def needed_by(names):
+    """Names of distributions, and of all that these need."""
+    known, waiting = set(), set(names)
+    while waiting:
+        name = waiting.pop()
+        known.add(name)
+        lines = map(Requirement, metadata.requires(name) or [])
+        waiting |= {line.name for line in lines if line.marker is None or line.marker.evaluate({"extra": ""})} - known
+    return known
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True)
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def test_it_holds_the_library_alone(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"safescreen"}
+    assert "safescreen/py.typed" in names and wheel.stat().st_size < 500_000
+
+
+def test_four_dependencies(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("METADATA"))
+        lines = archive.read(name).decode().splitlines()
+    needed = {line.split()[1].split(">")[0] for line in lines if line.startswith("Requires-Dist:") and "extra ==" not in line}
+    assert needed == {"numpy", "scipy", "numba", "scikit-learn"}
+
+
+def test_it_works_with_them_alone(wheel, tmp_path):
+    """An environment that holds the four and what they need, taken from this one, and the wheel, unpacked."""
+    home = tmp_path / "empty"
+    venv.create(home, with_pip=False)
+    (site,) = home.glob("lib/python*/site-packages") if os.name != "nt" else home.glob("Lib/site-packages")
+    for name in needed_by({"numpy", "scipy", "numba", "scikit-learn"}):
+        found = metadata.distribution(name)
+        for top in {file.parts[0] for file in found.files if file.parts[0] not in ("..", "__pycache__")}:
+            (site / top).symlink_to(found.locate_file(top))
+    zipfile.ZipFile(wheel).extractall(site)
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "NUMBA_DISABLE_JIT")}
+    done = subprocess.run([python, "-c", USE], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert done.returncode == 0 and done.stdout == "fine 3\n", done.stderr
+    told = subprocess.run([python, "-m", "safescreen", "run"], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    assert told.returncode == 2 and "come with its repository" in told.stderr
+
+
+def test_the_command_is_that_of_the_library():
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    assert scripts == {"safescreen": "safescreen.__main__:main"}
