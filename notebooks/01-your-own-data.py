@@ -179,7 +179,7 @@ print(f"validation error {1.0 - model.score(X[test], y[test]):.3f}; {metric.scre
 # aside stay an honest test.
 
 # %%
-model = make_pipeline(MinMaxScaler(), ss.TripletMetricCV(9, cv=3, k=k, n_neighbors=3)).fit(X[train], y[train])
+model = make_pipeline(MinMaxScaler(), ss.TripletMetricCV(ss.TripletMetric(k=k, n_neighbors=3), lams=9, cv=3)).fit(X[train], y[train])
 metric = model[-1]
 print("cross-validated errors:", " ".join(f"{1.0 - score:.3f}" for score in metric.scores_.mean(axis=0)))
 print(f"chosen: {metric.lam_ / metric.lams_[0]:.2g} lambda_max; error on the rows set aside {1.0 - model.score(X[test], y[test]):.3f}")

@@ -41,14 +41,17 @@ assert best.dual_gap_ <= 1e-6 * best.solutions_[0].primal
 # A grid search solves each fold for each C from scratch. `SafeSVCCV` goes along one warm path a fold, from coarse to fine, and leaves out
 # what cannot win: for a C between two that are solved, the solutions on both sides give a ball that holds the optimum,
 # the ball an interval for each decision value of the validation points, and these two bounds of the accuracy.
+#
+# The `SafeSVC` that it holds says everything but C, as in `SafeSVCCV(ss.SafeSVC(kernel="rbf"))`; without one it is `SafeSVC()`.
+# `best_estimator_` is its copy with the C chosen, fitted to all samples.
 
 # %%
 Cs = np.geomspace(1e-3, 1e2, 51)
-model = ss.SafeSVCCV(Cs, cv=5).fit(X, y)
+model = ss.SafeSVCCV(Cs=Cs, cv=5).fit(X, y)
 print(f"C = {model.C_:.3g}, accuracy {model.best_score_:.3f}")
 print(f"solved {model.n_solves_} of {model.scores_.size} pairs of a fold and a C; {model.certified_out_.sum()} values of C left out")
 
-exhaustive = ss.SafeSVCCV(Cs, cv=5, certify=False).fit(X, y)
+exhaustive = ss.SafeSVCCV(Cs=Cs, cv=5, certify=False).fit(X, y)
 assert model.n_solves_ < exhaustive.n_solves_ == model.scores_.size
 assert (model.C_, model.best_score_) == (exhaustive.C_, exhaustive.best_score_)
 print("same choice as without leaving anything out:", model.C_ == exhaustive.C_)
@@ -72,9 +75,9 @@ assert (low <= exhaustive.scores_.mean(axis=0)).all() and (exhaustive.scores_.me
 # and searched over, take data frames, and pass scikit-learn's own checks.
 
 # %%
-metric = ss.TripletMetricCV(5, cv=3, k=3).fit(X[::3], y[::3])
+metric = ss.TripletMetricCV(ss.TripletMetric(k=3), lams=5, cv=3).fit(X[::3], y[::3])
 print(f"lambda = {metric.lam_ / metric.lams_[0]:.2g} lambda_max, accuracy {metric.best_score_:.3f}")
-print(f"triplets screened there: {metric.screening_.rate:.0%}")
+print(f"triplets screened there: {metric.best_estimator_.screening_.rate:.0%}")
 
 # %% [markdown]
 # ## A certificate for another solver
