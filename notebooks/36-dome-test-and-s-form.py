@@ -25,6 +25,7 @@ import sympy as sp
 import safescreen as ss
 from safescreen import rules, spheres, svm
 from safescreen_book import datasets, figures
+from safescreen_book.protocols import pathwise
 
 # %% [markdown]
 # ## Two forms of one machine
@@ -165,7 +166,7 @@ print("pairs of C in 40 random problems, loss and length in the order claimed:",
 
 # %%
 wanted = 0.5 * (losses["600 points of the plane"][5] + losses["600 points of the plane"][10])
-C_found, solution = svm.C_of_s(toy.terms, wanted, rtol=1e-6)
+C_found, solution = pathwise.C_of_s(toy.terms, wanted, rtol=1e-6)
 low, high = Cs["600 points of the plane"][[5, 10]]
 print(
     f"a C for the loss {wanted:.2f}: in ({low:.4f}, {high:.4f}): {low < C_found < high};  loss there {solution.loss:.2f}"
@@ -607,7 +608,7 @@ assert abs((c @ w).min() - (c @ c - eps * (eps + R))) < 1e-4
 # farthest of the five is trained; it is the better $\hat w$ for the four between. Two ingredients are missing:
 #
 # * **$\hat w$ for a given $s_b$**: on the segment from $w_a$ to $w_T$ the loss is convex, so the first point with loss
-#   $s_b$ is found by bisection. `svm.feasible_between`.
+#   $s_b$ is found by bisection. `pathwise.feasible_between`.
 # * **$s_b$**, a lower bound of a loss at a solution not yet known. SSS13 tries values and repairs what was wrong.
 #
 # ### A certified lower bound of the loss
@@ -640,7 +641,7 @@ for C in (0.15, 0.3, 1.0, 3.0):
     s_low, s_high = svm.s_bounds(toy.terms, C, [a, T])
     balls = [svm.ball_1(toy.terms, at, reference) for at, reference in ((C, a), (C, T), (10.0, T))]
     U = min(np.linalg.norm(ball.center) + ball.radius for ball in balls)
-    w_hat = svm.feasible_between(toy.terms, a, T, s_low)
+    w_hat = pathwise.feasible_between(toy.terms, a, T, s_low)
     w_hat = T.x if w_hat is None else w_hat
     assert s_low <= total(toy, here.x) <= s_high and np.linalg.norm(here.x) <= U <= np.linalg.norm(w_hat) * (
         1 + 1e-6
@@ -666,7 +667,7 @@ for seed in range(40):
     assert s_low <= total(prob, solve(prob, C, 1e-12).x) + 1e-9 <= s_high + 2e-9
     balls = [svm.ball_1(prob.terms, at, reference) for at, reference in ((C, r_a), (C, r_T), (C_T, r_T))]
     U = min(np.linalg.norm(ball.center) + ball.radius for ball in balls)
-    w_hat = svm.feasible_between(prob.terms, r_a, r_T, s_low)
+    w_hat = pathwise.feasible_between(prob.terms, r_a, r_T, s_low)
     if w_hat is not None:
         assert np.linalg.norm(w_hat) >= U * (1 - 1e-6)
         tried += 1
@@ -693,7 +694,7 @@ def trial_and_error(prob, start, end, C, drop):
     s_start, s_end = total(prob, start.x), total(prob, end.x)
     for n_solves in range(1, 60):
         s_guess = max(s_start - drop, s_end)
-        w_hat = svm.feasible_between(prob.terms, start, end, s_guess)
+        w_hat = pathwise.feasible_between(prob.terms, start, end, s_guess)
         rule = dome_with(prob, start, np.linalg.norm(end.x if w_hat is None else w_hat))
         left = prob.reduce(rule.in_L, rule.in_R)
         alpha = np.where(rule.in_L, 1.0, 0.0)
@@ -748,14 +749,14 @@ assert (
 )
 assert table["rough"][0] > table["certified"][0] > 0.3 and table["certified"][1] > 0.8
 
-whole = svm.safe_screening_path(toy.terms, grid, M=5, rtol=1e-8)
+whole = pathwise.safe_screening_path(toy.terms, grid, M=5, rtol=1e-8)
 plain = svm.path(toy.terms, grid, None, rtol=1e-8, screening=())
 assert len(whole) == len(plain) == 42 and all(s.converged for s in whole)
 for with_rule, without in zip(whole, plain, strict=True):
     assert abs(with_rule.primal / without.primal - 1.0) < 1e-7
     assert np.linalg.norm(with_rule.x - without.x) <= with_rule.eps + without.eps
 print(
-    "svm.safe_screening_path: the solutions of a path without screening, at 42 of 42 C; mean share screened",
+    "pathwise.safe_screening_path: the solutions of a path without screening, at 42 of 42 C; mean share screened",
     end=" ",
 )
 print(round(float(np.mean(whole.path_rates)), 2))

@@ -64,6 +64,7 @@ import safescreen as ss
 from safescreen import svm
 from safescreen.solvers import solve_screened
 from safescreen_book import Recorder, datasets, figures
+from safescreen_book.protocols import pathwise
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -165,7 +166,7 @@ def library():
 def safe_path():
     """The path of the safe rules, and its seconds."""
     began = time.process_time()
-    return svm.safe_screening_path(samples, Cs, M=M, **OPTIONS), time.process_time() - began
+    return pathwise.safe_screening_path(samples, Cs, M=M, **OPTIONS), time.process_time() - began
 
 
 def whole(k, before):
@@ -187,7 +188,7 @@ def guessed(k, before, warm):
     return found
 
 
-svm.safe_screening_path(samples, Cs[[0, n_C // 2, -1]], M=M, **OPTIONS)  # compiles
+pathwise.safe_screening_path(samples, Cs[[0, n_C // 2, -1]], M=M, **OPTIONS)  # compiles
 svm.path(samples, Cs[:3], rtol=rtol)
 svm.path(samples, Cs[[0, -1]], rtol=rtol)
 

@@ -7,6 +7,7 @@ import safescreen as ss
 from instances import instance
 from safescreen import svm
 from safescreen.svm.paths import TESTS
+from safescreen_book.protocols import pathwise
 
 
 def check(of, gamma, found, Cs, rtol=1e-8):
@@ -72,7 +73,7 @@ def test_eps_path_ends_where_no_sample_is_in_L():
 def test_safe_screening_path_finds_the_solutions(kind, gamma, M):
     of, loss = instance(kind), ss.SmoothedHinge(gamma)
     Cs = svm.c_min(of.terms, loss) * np.geomspace(1.2, 6.0, 9)
-    found = svm.safe_screening_path(of.terms, Cs, loss, M=M, rtol=1e-8)
+    found = pathwise.safe_screening_path(of.terms, Cs, loss, M=M, rtol=1e-8)
     check(of, gamma, found, Cs)
     assert max(found.path_rates) > 0.0
     assert found.path_rates[0] == found.path_rates[-1] == 0.0
@@ -88,9 +89,9 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="C_max must be larger than C_min"):
         svm.eps_path(terms, 1e-9)
     with pytest.raises(ValueError, match="M must be a positive int"):
-        svm.safe_screening_path(terms, [1.0, 2.0], M=0)
+        pathwise.safe_screening_path(terms, [1.0, 2.0], M=0)
     with pytest.raises(ValueError, match="Cs must hold at least two values"):
-        svm.safe_screening_path(terms, [1.0])
+        pathwise.safe_screening_path(terms, [1.0])
 
 
 def test_missed_tolerances_warn():

@@ -8,6 +8,7 @@ import safescreen as ss
 from instances import instance
 from naive.harness import flat, truth
 from safescreen import svm
+from safescreen_book.protocols import pathwise
 
 KINDS = ("dense", "csr", "kernel")
 
@@ -61,7 +62,7 @@ def test_C_of_s_inverts_s_of_C(gamma):
     of, loss = instance("dense"), ss.SmoothedHinge(gamma)
     for C in (0.5 * svm.c_min(of.terms, loss), 10.0 * svm.c_min(of.terms, loss)):
         wanted = ss.solve(of.problem(gamma), 1.0 / C, tol=0.0, rtol=1e-12)
-        found, solution = svm.C_of_s(of.terms, wanted.loss, loss, rtol=1e-6)
+        found, solution = pathwise.C_of_s(of.terms, wanted.loss, loss, rtol=1e-6)
         assert solution.loss == pytest.approx(wanted.loss, abs=1e-6 * len(of.terms))
         np.testing.assert_allclose(solution.x, wanted.x, rtol=1e-2, atol=1e-3)
         if gamma > 0.0:
@@ -76,21 +77,21 @@ def test_feasible_point_between():
     before = np.linalg.norm(a.w)
     for part in (0.1, 0.5, 0.9):
         s = s_a + part * (s_T - s_a)
-        w = svm.feasible_between(terms, a, T, s, loss)
+        w = pathwise.feasible_between(terms, a, T, s, loss)
         assert svm.total_loss(terms, w)[1] <= s
         assert svm.total_loss(terms, w)[0] >= s - 1e-4 * s_a  # and no further than it must
         assert before < np.linalg.norm(w) < np.linalg.norm(T.w)
         before = np.linalg.norm(w)
-    assert svm.feasible_between(terms, a, T, 0.99 * s_T) is None
+    assert pathwise.feasible_between(terms, a, T, 0.99 * s_T) is None
 
 
 def test_bad_input_is_named():
     terms = instance("dense").terms
     with pytest.raises(ValueError, match="s must be below the total loss 40 of w = 0, got 50"):
-        svm.C_of_s(terms, 50.0)
+        pathwise.C_of_s(terms, 50.0)
     with pytest.raises(ValueError, match="references must hold at least one"):
         svm.s_bounds(terms, 1.0, [])
     with pytest.raises(ValueError, match="which solves this problem for every C"):
-        svm.C_of_s(ss.Samples([[1.0], [1.0]], [1, -1]), 1.0)
+        pathwise.C_of_s(ss.Samples([[1.0], [1.0]], [1, -1]), 1.0)
     with pytest.raises(ValueError, match="was not reached in 3 solves"):
-        svm.C_of_s(terms, 1e-9, max_solves=3)
+        pathwise.C_of_s(terms, 1e-9, max_solves=3)

@@ -7,16 +7,14 @@ free intercept in these problems; see :func:`add_intercept`.
 """
 
 from safescreen.svm.balls import ball_1, ball_2, ball_test_1, ball_test_2, choose_s, intersection_test
-from safescreen.svm.dome import Dome, dome, dome_test
+from safescreen.svm.dome import Dome, dome, dome_test, safe_screening
 from safescreen.svm.eps import eps_next_C
 from safescreen.svm.paths import eps_path, path
 from safescreen.svm.references import Reference, c_min, reference, solution_below_c_min
-from safescreen.svm.safe_path import feasible_between, safe_screening, safe_screening_path
-from safescreen.svm.totals import C_of_s, s_bounds, total_loss
+from safescreen.svm.totals import s_bounds, total_loss
 from safescreen.terms.intercept import add_intercept
 
 __all__ = [
-    "C_of_s",
     "Dome",
     "Reference",
     "add_intercept",
@@ -30,13 +28,11 @@ __all__ = [
     "dome_test",
     "eps_next_C",
     "eps_path",
-    "feasible_between",
     "intersection_test",
     "path",
     "reference",
     "s_bounds",
     "safe_screening",
-    "safe_screening_path",
     "solution_below_c_min",
     "total_loss",
 ]

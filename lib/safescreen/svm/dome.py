@@ -13,7 +13,7 @@ from safescreen.svm.balls import ball_of
 from safescreen.svm.references import Reference, as_reference, problem_of
 from safescreen.svm.totals import norm_of_ball
 
-__all__ = ["Dome", "dome", "dome_test"]
+__all__ = ["Dome", "dome", "dome_test", "safe_screening"]
 
 
 @dataclass(frozen=True)
@@ -98,3 +98,28 @@ def dome_test(terms, reference_a, bound, loss=None):
     if not (math.isfinite(region.ball.radius) and math.isfinite(region.offset)):
         return rules.sphere(prob, region.ball)
     return rules.halfspace(prob, region.ball, region.normal, region.offset)
+
+
+def safe_screening(terms, reference_a, feasible, loss=None):
+    """Screen for every s from the total loss of a point up to that of the solution w_a (SSS13 Theorem 2, Algorithm 1).
+
+    Parameters
+    ----------
+    terms : Samples or other terms
+    reference_a : Reference or Solution
+        The solution for the larger s, exact or not.
+    feasible : element
+        ``w^``: no solution for an ``s >= H(w^)`` is longer than it, so that this is :func:`dome_test` with ``R = ||w^||``.
+    loss : SmoothedHinge, optional
+
+    Returns
+    -------
+    Screened
+
+    Notes
+    -----
+    Algorithm 1 tries R only where ``<z_i, w_a> > 1``: as ``w_a`` lies in the region, nothing is lost by that, or won.
+    """
+    a = as_reference(reference_a, "reference_a")
+    prob = problem_of(terms, loss, a)
+    return dome_test(terms, a, prob.cone.norm_upper(prob.cone.check_feasible(feasible, "feasible")), prob.loss)

@@ -117,20 +117,15 @@ def add_all(X, norms, i, signed, Y):
 
 
 @njit
-def chunk_loss_sums(
-    X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, first, last,
-    tau, gamma, near, bits, diagonal, Y, sums,
-):  # fmt: skip
+def chunk_loss_sums(points, lists, first, last, tau, gamma, near, bits, diagonal, Y, sums):
     """Add to ``sums[:5]`` what :func:`product_sums` gives for the anchors ``first:last``, to ``sums[5]`` the scale of the error of Y.
 
-    With transposed points XT every point is visited and Y is that of :func:`add_all`; without (no columns) the listed ones are, and
-    it is that of :func:`add_anchor`.
+    `points` are ``(X, Z, XT, ZT, norms)``. With transposed points XT every point is visited and Y is that of :func:`add_all`; without (no
+    columns) the listed ones are, and it is that of :func:`add_anchor`.
     """
-    p_max = 1
-    q_max = 1
-    for m in range(first, last):
-        p_max = max(p_max, same_ptr[m + 1] - same_ptr[m])
-        q_max = max(q_max, other_ptr[m + 1] - other_ptr[m])
+    X, Z, XT, ZT, norms = points
+    anchors, same_ptr, same, other_ptr, other = lists
+    p_max, q_max = longest(same_ptr, other_ptr, first, last)
     shorter = min(p_max, q_max) + 1
     dense = XT.shape[1] > 0
     a, b, every = np.empty(p_max), np.empty(q_max), np.empty(XT.shape[1])
@@ -151,15 +146,13 @@ def chunk_loss_sums(
             row_values(X, Z, i, same, s0, s1, a)
             row_values(X, Z, i, other, o0, o1, b)
         if p <= q:
-            args = (tau, gamma, near[m], bits, same_weights, other_weights, ints, squares, sums)
-            product_sums(a, b, p, q, *args)
+            product_sums(a, b, p, q, tau, gamma, near[m], bits, same_weights, other_weights, ints, squares, sums)
         else:  # tau + a - b = tau + (-b) - (-a)
             for r in range(p):
                 a[r] = -a[r]
             for c in range(q):
                 b[c] = -b[c]
-            args = (tau, gamma, near[m], bits, other_weights, same_weights, ints, squares, sums)
-            product_sums(b, a, q, p, *args)
+            product_sums(b, a, q, p, tau, gamma, near[m], bits, other_weights, same_weights, ints, squares, sums)
         if dense:
             every[:] = 0.0
             for r in range(p):
@@ -168,35 +161,24 @@ def chunk_loss_sums(
                 every[other[o0 + c]] = other_weights[c]
             sums[5] += add_all(X, norms, i, every, Y)
         else:
-            weights = same_weights, other_weights
-            args = (same, s0, s1, weights[0], other, o0, o1, weights[1])
-            sums[5] += add_anchor(X, norms, i, *args, diagonal, row, Y)
+            sums[5] += add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, diagonal, row, Y)
 
 
 @njit
-def loss_sums(
-    X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds,
-    tau, gamma, near, bits, diagonal, Y, sums,
-):  # fmt: skip
-    """Run :func:`chunk_loss_sums` over chunks of anchors, chunk c filling ``Y[c]`` and ``sums[c]``."""
-    for c in range(bounds.size - 1):
-        chunk_loss_sums(
-            X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds[c], bounds[c + 1],
-            tau, gamma, near, bits, diagonal, Y[c], sums[c],
-        )  # fmt: skip
+def longest(same_ptr, other_ptr, first, last):
+    """Return the lengths of the longest lists of the anchors ``first:last``, at least 1."""
+    p_max, q_max = 1, 1
+    for m in range(first, last):
+        p_max = max(p_max, same_ptr[m + 1] - same_ptr[m])
+        q_max = max(q_max, other_ptr[m + 1] - other_ptr[m])
+    return p_max, q_max
 
 
 @njit(parallel=True)
-def parallel_loss_sums(
-    X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds,
-    tau, gamma, near, bits, diagonal, Y, sums,
-):  # fmt: skip
-    """:func:`loss_sums` with the chunks shared among threads; the same bits, for a chunk is never split."""
+def parallel_loss_sums(points, lists, bounds, tau, gamma, near, bits, diagonal, Y, sums):
+    """Run :func:`chunk_loss_sums` over chunks of anchors shared among threads; the same bits as one after the other: none is split."""
     for c in prange(bounds.size - 1):
-        chunk_loss_sums(
-            X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds[c], bounds[c + 1],
-            tau, gamma, near, bits, diagonal, Y[c], sums[c],
-        )  # fmt: skip
+        chunk_loss_sums(points, lists, bounds[c], bounds[c + 1], tau, gamma, near, bits, diagonal, Y[c], sums[c])
 
 
 @njit

@@ -8,7 +8,7 @@ ends of its two intervals.
 import numpy as np
 
 from safescreen._numba import njit, prange
-from safescreen.terms._product_kernels import all_values, row_values
+from safescreen.terms._product_kernels import all_values, longest, row_values
 
 UNIT = 2.0**-53
 ROUNDS = 4
@@ -88,15 +88,14 @@ def certainly_above(a, b, limit):
 
 
 @njit
-def screen_anchor(
-    same_low, same_high, other_low, other_high, p, q, low, high,
-    same_out, other_out, same_weights, other_weights, counts,
-):  # fmt: skip
+def screen_anchor(ends, p, q, low, high, found, counts):
     """Take from the lists of one anchor what is decided against everything left in the other list.
 
     Sets the flags ``same_out[:p]`` and ``other_out[:q]`` of pairs that leave; weights are the numbers of triplets certified
     to be linear that a pair is in; ``counts += (number of linear triplets, number of zero ones)``.
     """
+    same_low, same_high, other_low, other_high = ends
+    same_out, other_out, same_weights, other_weights = found
     n_same = p
     n_other = q
     from_same = 0  # pairs (i, j) that left as linear while the pairs (i, l) left now were there
@@ -148,16 +147,12 @@ def screen_anchor(
 
 
 @njit
-def screen_chunk(
-    X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, first, last, radius, relative, low, high, diagonal,
-    same_out, other_out, same_weights, other_weights, counts,
-):  # fmt: skip
-    """Run :func:`screen_anchor` over the anchors ``first:last``; flags and weights are zero on entry."""
-    p_max = 1
-    q_max = 1
-    for m in range(first, last):
-        p_max = max(p_max, same_ptr[m + 1] - same_ptr[m])
-        q_max = max(q_max, other_ptr[m + 1] - other_ptr[m])
+def screen_chunk(points, lists, first, last, radius, relative, low, high, diagonal, found, counts):
+    """Run :func:`screen_anchor` over the anchors ``first:last``; `points` are ``(X, Z, XT, ZT, norms)``, `found` is zero on entry."""
+    X, Z, XT, ZT, norms = points
+    anchors, same_ptr, same, other_ptr, other = lists
+    same_out, other_out, same_weights, other_weights = found
+    p_max, q_max = longest(same_ptr, other_ptr, first, last)
     dense = XT.shape[1] > 0
     same_low, same_high, same_size = np.empty(p_max), np.empty(p_max), np.empty(p_max)
     other_low, other_high, other_size = np.empty(q_max), np.empty(q_max), np.empty(q_max)
@@ -181,33 +176,13 @@ def screen_chunk(
         finite = row_intervals(d, norms, i, same, s0, s1, radius, relative, same_size, same_low, same_high)
         finite &= row_intervals(d, norms, i, other, o0, o1, radius, relative, other_size, other_low, other_high)
         if finite:
-            screen_anchor(
-                same_low, same_high, other_low, other_high, s1 - s0, o1 - o0, low, high,
-                same_out[s0:s1], other_out[o0:o1], same_weights[s0:s1], other_weights[o0:o1], counts,
-            )  # fmt: skip
-
-
-@njit
-def screen(
-    X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds, radius, relative, low, high, diagonal,
-    same_out, other_out, same_weights, other_weights, counts,
-):  # fmt: skip
-    """Run :func:`screen_chunk` over chunks of anchors, chunk c counting in ``counts[c]``."""
-    for c in range(bounds.size - 1):
-        screen_chunk(
-            X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds[c], bounds[c + 1], radius, relative, low,
-            high, diagonal, same_out, other_out, same_weights, other_weights, counts[c],
-        )  # fmt: skip
+            ends = same_low, same_high, other_low, other_high
+            here = same_out[s0:s1], other_out[o0:o1], same_weights[s0:s1], other_weights[o0:o1]
+            screen_anchor(ends, s1 - s0, o1 - o0, low, high, here, counts)
 
 
 @njit(parallel=True)
-def parallel_screen(
-    X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds, radius, relative, low, high, diagonal,
-    same_out, other_out, same_weights, other_weights, counts,
-):  # fmt: skip
-    """:func:`screen` with the chunks shared among threads; the same bits."""
+def parallel_screen(points, lists, bounds, radius, relative, low, high, diagonal, found, counts):
+    """Run :func:`screen_chunk` over chunks of anchors shared among threads, chunk c counting in ``counts[c]``; the same bits."""
     for c in prange(bounds.size - 1):
-        screen_chunk(
-            X, Z, XT, ZT, norms, anchors, same_ptr, same, other_ptr, other, bounds[c], bounds[c + 1], radius, relative, low,
-            high, diagonal, same_out, other_out, same_weights, other_weights, counts[c],
-        )  # fmt: skip
+        screen_chunk(points, lists, bounds[c], bounds[c + 1], radius, relative, low, high, diagonal, found, counts[c])

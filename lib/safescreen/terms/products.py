@@ -1,5 +1,6 @@
 """Triplets made from labels, as products of lists: sums over all of them without a list of them."""
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -131,9 +132,12 @@ class ProductTriplets(Terms):
         p, factors = self._points, self._factors(x)
         shape = (p.d + 1, p.n) if self._dense else self._rows_shape()
         Y, sums = np.zeros((self._bounds.size - 1, *shape)), np.zeros((self._bounds.size - 1, 6))
-        run = kernels.loss_sums if self._serial else kernels.parallel_loss_sums
-        args = self._bounds, float(self.threshold), gamma_, near, self._bits, p.diagonal, Y, sums
-        run(*factors, p.norms, *self._arrays, *args)
+        points, fixed = (*factors, p.norms), (float(self.threshold), gamma_, near, self._bits, p.diagonal)
+        if self._serial:
+            for c, (first, last) in enumerate(pairwise(self._bounds)):
+                kernels.chunk_loss_sums(points, self._arrays, first, last, *fixed, Y[c], sums[c])
+        else:
+            kernels.parallel_loss_sums(points, self._arrays, self._bounds, *fixed, Y, sums)
         sums = [float(v) for v in sums.sum(axis=0)]
         adjoint = self._close_dense(_add(Y)) if self._dense else self._close(_add(Y))
         return adjoint, upper(gamma(self._length) * sums[5], self._length), sums
@@ -181,9 +185,12 @@ class ProductTriplets(Terms):
         relative = upper(gamma(2 * p.d + 10) * norm_upper(center), 4)
         tau = float(self.threshold)
         limits = np.nextafter(tau - loss.smoothing, -np.inf), tau
-        run = screening.screen if self._serial else screening.parallel_screen
-        args = self._bounds, radius, relative, *limits, p.diagonal, *outs, *weights, counts
-        run(*self._factors(center), p.norms, *self._arrays, *args)
+        points, fixed = (*self._factors(center), p.norms), (radius, relative, *limits, p.diagonal, (*outs, *weights))
+        if self._serial:
+            for c, (first, last) in enumerate(pairwise(self._bounds)):
+                screening.screen_chunk(points, self._arrays, first, last, *fixed, counts[c])
+        else:
+            screening.parallel_screen(points, self._arrays, self._bounds, *fixed, counts)
         n_L, n_R = (int(c) for c in counts.sum(axis=0))
         if n_L + n_R == 0:
             return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)

@@ -1,42 +1,18 @@
-"""Safe screening of whole stretches of a path in the s-form (SSS13 Algorithms 1 and 2)."""
+"""The path of SSS13: safe screening of whole stretches of it in the s-form (Algorithm 2), and the s-form itself."""
 
 import numpy as np
 
 from safescreen._checks import check_count, check_grid, check_scalar
 from safescreen.paths import Path
+from safescreen.rounding import TINY
 from safescreen.rules import Screened
-from safescreen.solvers import solve_screened
+from safescreen.solvers import solve, solve_screened
 from safescreen.svm.balls import ball_1
 from safescreen.svm.dome import dome_test
-from safescreen.svm.references import as_reference, problem_of
+from safescreen.svm.references import as_reference, c_min, problem_of
 from safescreen.svm.totals import norm_of_ball, s_bounds, total_loss
 
-__all__ = ["feasible_between", "safe_screening", "safe_screening_path"]
-
-
-def safe_screening(terms, reference_a, feasible, loss=None):
-    """Screen for every s from the total loss of a point up to that of the solution w_a (SSS13 Theorem 2, Algorithm 1).
-
-    Parameters
-    ----------
-    terms : Samples or other terms
-    reference_a : Reference or Solution
-        The solution for the larger s, exact or not.
-    feasible : element
-        ``w^``: no solution for an ``s >= H(w^)`` is longer than it, so that this is :func:`dome_test` with ``R = ||w^||``.
-    loss : SmoothedHinge, optional
-
-    Returns
-    -------
-    Screened
-
-    Notes
-    -----
-    Algorithm 1 tries R only where ``<z_i, w_a> > 1``: as ``w_a`` lies in the region, nothing is lost by that, or won.
-    """
-    a = as_reference(reference_a, "reference_a")
-    prob = problem_of(terms, loss, a)
-    return dome_test(terms, a, prob.cone.norm_upper(prob.cone.check_feasible(feasible, "feasible")), prob.loss)
+__all__ = ["C_of_s", "feasible_between", "safe_screening_path"]
 
 
 def feasible_between(terms, reference_a, reference_T, s, loss=None):
@@ -128,3 +104,59 @@ def _rule(prob, a, T, C):
     if feasible is not None:
         bounds.append(cone.norm_upper(feasible))
     return dome_test(terms, a, min(bounds), prob.loss)
+
+
+def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
+    """Return a C whose solution has the total loss `s`, and that solution: the s-form, solved through the C-form.
+
+    ``s(C)`` is continuous and falls; the root is found by secants of s in log C and bisection in turn, from ``C_min`` on. With the hinge
+    s is constant on stretches, on which any C is right.
+
+    Parameters
+    ----------
+    terms : Samples or other terms
+    s : float
+        Below ``H(0)``, where w = 0 is the solution, and above the smallest total loss.
+    loss : SmoothedHinge, optional
+    rtol : float
+        Accuracy of s relative to ``H(0)``. Solves are accurate to its square, for s changes with the square root of the gap.
+    max_solves : int
+    **options
+        For :func:`safescreen.solve`.
+
+    Returns
+    -------
+    C : float
+    solution : Solution
+
+    Raises
+    ------
+    ValueError
+        No C with this s: s is not below ``H(0)``, or not reached in `max_solves`.
+    """
+    prob, s = problem_of(terms, loss), check_scalar(s, "s", low=0.0)
+    at_zero = total_loss(terms, prob.cone.zeros(), prob.loss)[1]
+    if s >= at_zero:
+        raise ValueError(f"s must be below the total loss {at_zero:g} of w = 0, got {s:g}")
+    if prob.lam_max() == 0.0:
+        raise ValueError(f"s must be the total loss {at_zero:g} of w = 0, which solves this problem for every C; got {s:g}")
+    start = c_min(terms, prob.loss)
+    C, x, below, above = start if start > 0.0 else 1.0, None, None, None
+    for k in range(max_solves):
+        solution = solve(prob, 1.0 / C, tol=0.0, rtol=max(rtol * rtol, 1e-12), x0=x, **options)
+        x, found = solution.x, solution.loss
+        if abs(found - s) <= rtol * at_zero:
+            return C, solution
+        if found > s:
+            below = np.log(C), found
+        else:
+            above = np.log(C), found
+        if below is None:
+            C *= 0.1
+        elif above is None:
+            C *= 10.0
+        else:
+            (t0, s0), (t1, s1) = below, above
+            part = 0.5 if k % 2 else min(max((s0 - s) / max(s0 - s1, TINY), 0.05), 0.95)
+            C = float(np.exp(t0 + (t1 - t0) * part))
+    raise ValueError(f"s = {s:g} was not reached in {max_solves} solves: the last, for C = {C:g}, has total loss {found:g}")
