@@ -20,9 +20,10 @@ nb_execution_mode = "off"  # notebooks are shown as they were committed
 nb_ipywidgets_js = {}  # nothing from elsewhere
 nb_merge_streams = True
 myst_enable_extensions = ["dollarmath", "amsmath"]
-myst_dmath_allow_space = myst_dmath_allow_digits = False
+myst_dmath_allow_space = False  # 5$ and 6$ are no formula
 myst_heading_anchors = 3
 default_role = "code"
+smartquotes = False  # what is shown is what was written
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # types are in the docstrings

@@ -367,8 +367,8 @@ plt.show()
 # Put $x = x^\star$. The radius is $\|\lambda x^\star - H(\alpha^\star)\| / 2\lambda$, and $\lambda
 # x^\star = [H(\alpha^\star)]_K$, the projection onto the cone. So it is half of $\|[H]_K - H\|/\lambda$:
 # **zero when the constraint is inactive, positive when it is active.** STS19's Table 1 says of GB that
-# its radius "can be" positive; the projected gradient bound, whose center is $[Q]_K$ and $r^2 = r_{GB}^2
-# - \|Q - [Q]_K\|^2$, does not have this defect. Along the iterates of projected gradient:
+# its radius "can be" positive; the projected gradient bound, whose center is $[Q]_K$ and
+# $r^2 = r_{GB}^2 - \|Q - [Q]_K\|^2$, does not have this defect. Along the iterates of projected gradient:
 
 # %%
 bounds = {"GB": ss.spheres.gradient_bound, "PGB": ss.spheres.projected_gradient_bound}
@@ -497,8 +497,8 @@ assert max(ratios) <= 1.0
 # each of these balls contains its reference:
 #
 # * GB: $\|x - Q\| = \|g\|/2\lambda = r$, the reference is on the surface. DGB: it is the center.
-# * PGB: projecting $Q$ moves it towards every point of the cone, $\|x - [Q]_K\|^2 \le \|x - Q\|^2 - \|Q
-#   - [Q]_K\|^2$.
+# * PGB: projecting $Q$ moves it towards every point of the cone,
+#   $\|x - [Q]_K\|^2 \le \|x - Q\|^2 - \|Q - [Q]_K\|^2$.
 # * RRPB: $\|x_0 - Q\| = \frac{|\lambda_0 - \lambda_1|}{2\lambda_1}\|x_0\|$, which is the radius when
 #   $x_0$ is exact.
 #

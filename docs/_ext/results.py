@@ -129,8 +129,8 @@ class Experiment(SphinxDirective):
         yield from _folded("parameters and environment", table(["", ""], [[str(key), str(value)] for key, value in rows.items()]))
 
     def _kept(self, run):
-        paths = [run["folder"] / name for name in ("notebook.ipynb", "notebook.failed.ipynb")]
-        yield paragraph(*(part for path in paths if path.is_file() for part in (self._download(path), " ")), style="soft")
+        for path in sorted(run["folder"].glob("notebook*.ipynb")):
+            yield paragraph("Executed: " if path.stem == "notebook" else "Where it failed: ", self._download(path), style="soft")
 
     def _uri(self, path):
         return "/" + Path(os.path.relpath(path, self.env.srcdir)).as_posix()

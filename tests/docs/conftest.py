@@ -1,0 +1,137 @@
+"""A small site: two notebooks of the book, stubs of the others, an experiment with runs of every kind, the reference, the ledger."""
+
+import html
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+
+from safescreen_book.runner import folders, plans
+from safescreen_book.runner.loading import load_manifest
+from safescreen_book.runner.notebooks import read_source
+
+ROOT = Path(__file__).parents[2]
+TINY = """# %% [markdown]
+# # Tiny, with $\\lambda$
+#
+# Inline $x^2$, `$y$`, 5$ and 6$.
+#
+# $$\\mathcal{T} < a_b$$
+#
+#     $z$
+#
+# ## A curve of $n$
+
+# %% tags=["parameters"]
+output_dir = ""
+n = 1
+
+# %%
+record.figure("curve", figure)
+"""
+EXPERIMENT = {"title": "A <b>tiny</b> *one*", "notebook": "51-tiny", "claims": ["STS19-F9"], "outputs": ["seconds.png", "curve.png"]}
+RUNS = ("done", "failed", "missing", "ragged", "no-summary", "no-verdict", "no-result")
+CONCLUSION = '{"claim": "screening pays", "paper": "5x", "ours": "<7x>", "stands": true}'
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b550000000a49444154789c6360000000020001e221bc330000000049454e44ae426082"
+)
+
+
+class Book:
+    """Notebooks and outputs below a folder, and the commands that make pages of them."""
+
+    def __init__(self, folder: Path, names):
+        self.notebooks, self.outputs = folder / "notebooks", folder / "outputs"
+        self.notebooks.mkdir()
+        for path in (ROOT / "notebooks").glob("*.ipynb"):
+            stub = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(f"# Stub of {path.stem}")])
+            nbformat.write(nbformat.read(path, as_version=4) if path.stem in names else stub, self.notebooks / path.name)
+        shutil.copytree(ROOT / "notebooks" / "figures", self.notebooks / "figures")
+        shutil.copyfile(ROOT / "notebooks" / "claims.yml", self.notebooks / "claims.yml")
+        (self.notebooks / "51-tiny.py").write_text(TINY, encoding="utf-8")
+        nbformat.write(read_source(self.notebooks, "51-tiny"), self.notebooks / "51-tiny.ipynb")
+        self.write("tiny", "second")
+
+    def write(self, *names):
+        """Write the manifest: each experiment with all runs, of the smoke size."""
+        profiles = {"smoke": {"seconds": 1, "memory_mb": 100, "runs": {name: {} for name in RUNS}}}
+        text = yaml.safe_dump({name: {**EXPERIMENT, "profiles": profiles} for name in names})
+        (self.notebooks / "experiments.yml").write_text(text, encoding="utf-8")
+
+    def finish(self, name, **files):
+        """Leave the result of a run as a worker would, without running it."""
+        manifest = load_manifest(self.notebooks)
+        (item,) = plans.plan(manifest, manifest.select([f"tiny/{name}"], "smoke"), "smoke", self.outputs)
+        item.folder.mkdir(parents=True)
+        nbformat.write(item.notebook, item.folder / "notebook.ipynb")
+        for file, content in {"curve_png": PNG, "seconds_png": PNG, **files}.items():
+            (item.folder / ".".join(file.rsplit("_", 1))).write_bytes(content if isinstance(content, bytes) else content.encode())
+        made = {"status": "complete", "hashes": item.hashes, "parameters": {"n": 2}, "seconds": {"wall": 1.0}, "versions": {"python": "3"}}
+        made["files"] = dict.fromkeys(("seconds.png", "curve.png"), folders.sha256_file(item.folder / "curve.png"))
+        folders.write_json(item.folder / "result.json", made)
+        return item.folder
+
+    def make(self, *command):
+        """Run `safescreen`; what it printed."""
+        environment = {**os.environ, "PYTHONPATH": str(ROOT / "lib"), "OPENBLAS_NUM_THREADS": "1"}
+        options = ["--notebooks", self.notebooks, "--outputs", self.outputs]
+        done = subprocess.run(
+            [sys.executable, "-m", "safescreen_book", *command, *options], capture_output=True, text=True, env=environment, cwd=ROOT
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture(scope="session")
+def book(tmp_path_factory):
+    """The book after its runs."""
+    book = Book(tmp_path_factory.mktemp("book"), ("00-start-here", "11-gradient-bound"))
+    comparison = "quantity,paper,ours,note\ntotal time,110.9,1.23456,seconds\n"
+    summary = f'{{"conclusions": [{CONCLUSION}], "explanation": ["since *it* is small"]}}'
+    book.finish("done", results_csv="lam,method\n" + "0.123456,PGB\n" * 50, comparison_csv=comparison, summary_json=summary)
+    book.finish("ragged", results_csv="a,b\n1\n2,3,4\n")
+    book.finish("no-summary", summary_json="[]")
+    book.finish("no-verdict", summary_json=f'{{"conclusions": [{CONCLUSION.replace("stands", "holds")}]}}')
+    folders.write_json(book.finish("no-result") / "result.json", {"status": "complete"})
+    failure = {"cell": 4, "line": "assert n <= 100", "error": "AssertionError: n too large"}
+    folders.record_failure(book.outputs / "smoke/tiny/failed", failure, book.notebooks / "none.ipynb")
+    return book
+
+
+@pytest.fixture(scope="session")
+def faults():
+    """What is wrong with the pages of a folder: dead links, assets from elsewhere, TeX that was not typeset."""
+    return lambda folder: list(_faults(folder))
+
+
+def _faults(folder):
+    pages = {path: path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.html"))}
+    ids = {path: set(re.findall(r'\bid="([^"]*)"', text)) for path, text in pages.items()}
+    for path, text in pages.items():
+        where = path.relative_to(folder)
+        for tag, link in re.findall(r'<(\w+)\b[^>]*?\b(?:href|src)="([^"]*)"', text):
+            link = html.unescape(link)
+            if re.match(r"(https?:)?//", link):
+                if tag != "a":
+                    yield f"{where}: asset {link}"
+                continue
+            file, _, anchor = link.partition("#")
+            target = (path.parent / file.partition("?")[0]).resolve() if file else path
+            if not target.is_relative_to(folder) or not target.is_file():
+                yield f"{where}: dead link {link}"
+            elif anchor and anchor not in ids[target]:
+                yield f"{where}: no such place {link}"
+        shown = re.sub(r"<(pre|code|math|script|style|title)\b.*?</\1>|<[^>]*>", "", text, flags=re.DOTALL)
+        if 'class="tex"' in text:
+            yield f"{where}: a formula was not set"
+        for raw in re.findall(r"\$[^\s$][^$\n]*\$|\\[a-zA-Z]+|\\[\[(]", shown):
+            yield f"{where}: raw TeX {raw}"
+    for path in sorted(folder.rglob("*.css")):
+        for asset in re.findall(r"@import[^;]*|url\(\W?(?:https?:)?//[^)]*", path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(folder)}: asset {asset}"

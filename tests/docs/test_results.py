@@ -1,0 +1,97 @@
+"""Pages of results show what ran, say what did not, and stand broken files."""
+
+import html
+import re
+
+import pytest
+
+from _ext.results import short
+
+
+@pytest.fixture(scope="module")
+def report(book):
+    """The folder of the pages of one size."""
+    assert book.make("report", "--profile", "smoke").endswith("outputs/smoke/report/index.html\n")
+    return book.outputs / "smoke/report"
+
+
+@pytest.fixture(scope="module")
+def page(report):
+    """The page of the experiment."""
+    return (report / "results/smoke/tiny.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def sections(page):
+    """The part of the page on each run."""
+    parts = re.split(r'<section id="run-([\w-]+)">', page)
+    return dict(zip(parts[1::2], parts[2::2], strict=True))
+
+
+def test_what_a_run_left_is_shown(sections):
+    done = sections["done"]
+    for shown in ("screening pays", "&lt;7x&gt;", "110.9", "1.235", "0.1235", "The first 40 of 50 rows", ">yes<", "since *it* is small"):
+        assert shown in done
+    assert done.count("<td>PGB</td>") == 40
+    assert ">complete<" in done and "results.csv" in done and "notebook.ipynb" in done
+
+
+def test_figures_are_numbered_in_the_order_of_the_manifest(report, sections, page):
+    numbers = re.findall(r"Figure (\d+)\.", page)
+    assert numbers == [str(1 + place) for place in range(len(numbers))] and len(numbers) >= 4
+    images = re.findall(r'<img alt="(\w+)" src="([^"]+)"', sections["done"])
+    assert [name for name, _ in images] == ["seconds", "curve"]
+    assert all((report / "results/smoke" / file).resolve().read_bytes()[:4] == b"\x89PNG" for _, file in images)
+    assert "Figure 1. seconds, done." in page and "Figure 2. A curve of n, done." in page
+
+
+def text(part):
+    """What is read on a part of a page."""
+    return html.unescape(re.sub(r"<[^>]*>", "", part))
+
+
+def test_what_did_not_run_is_said_with_the_command(sections):
+    failed, missing = text(sections["failed"]), text(sections["missing"])
+    assert "failed in cell 4 (assert n <= 100): AssertionError: n too large" in failed
+    assert "not run" in missing and "To run it: safescreen run tiny/missing --profile smoke" in missing
+
+
+@pytest.mark.parametrize(
+    ("run", "named"),
+    [
+        ("ragged", "results.csv"),
+        ("no-summary", "smoke/tiny/no-summary/summary.json: AttributeError"),
+        ("no-verdict", "smoke/tiny/no-verdict/summary.json: KeyError: 'stands'"),
+        ("no-result", "smoke/tiny/no-result/result.json: KeyError"),
+    ],
+)
+def test_a_broken_file_is_named(sections, run, named):
+    assert named in text(sections[run]) and "annot be read" in sections[run]
+
+
+def test_the_table_of_experiments(report):
+    table = (report / "index.html").read_text(encoding="utf-8")
+    assert "2 of 7" in table and "1 of 1" in table and ">unreadable<" in table
+    assert 'href="results/smoke/tiny.html"' in table and 'href="claims/STS19.html#STS19-F9"' in table
+
+
+def test_titles_are_text(page, report):
+    for made in (page, (report / "index.html").read_text(encoding="utf-8")):
+        assert "A &lt;b&gt;tiny&lt;/b&gt; *one*" in made and "<b>tiny" not in made
+
+
+def test_numbers_are_short():
+    assert [short(value) for value in (12.34567, 546668.2, 1.3e-7, 0.0, 1e9)] == ["12.35", "546668", "1.3e-07", "0", "1e+09"]
+
+
+def test_a_report_is_whole_and_no_more_than_results_and_ledger(report, faults):
+    assert faults(report) == []
+    assert (report / "claims.html").is_file() and not (report / "notebooks").exists() and not (report / "reference").exists()
+
+
+def test_pages_of_what_is_no_more_go(book, report):
+    assert (report / "results/smoke/second.html").is_file()
+    book.write("tiny")
+    book.make("report", "--profile", "smoke")
+    assert (report / "results/smoke/tiny.html").is_file() and not (report / "results/smoke/second.html").exists()
+    assert "second.html" not in (report / "index.html").read_text(encoding="utf-8")

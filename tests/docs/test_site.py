@@ -1,0 +1,120 @@
+"""The site is whole, linked in every direction, and needs nothing from elsewhere."""
+
+import re
+
+import pytest
+
+from _ext import reference
+
+
+@pytest.fixture(scope="module")
+def site(book):
+    """The folder of the pages; they were made without a warning."""
+    assert book.make("site").endswith("outputs/site/index.html\n")
+    return book.outputs / "site"
+
+
+@pytest.fixture(scope="module")
+def read(site):
+    """A page of the site."""
+    return lambda path: (site / path).read_text(encoding="utf-8")
+
+
+def test_no_page_has_a_fault(site, faults):
+    assert faults(site) == []
+    assert len(list(site.rglob("*.html"))) > 30
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ('<a href="nowhere.html">x</a>', "dead link"),
+        ('<a class="x" href="#nowhere">x</a>', "no such place"),
+        ('<img src="https://example.org/x.png">', "asset"),
+        ('<script src="//example.org/x.js"></script>', "asset"),
+        ('<link rel="stylesheet" href="https://example.org/x.css">', "asset"),
+        ("<p>so $x^2$ is</p>", "raw TeX"),
+        ("<p>so \\alpha is</p>", "raw TeX"),
+        ('<code class="tex">x</code>', "not set"),
+    ],
+)
+def test_the_search_for_faults_finds_them(tmp_path, faults, text, fault):
+    (tmp_path / "page.html").write_text(f"<body>{text}</body>")
+    (found,) = faults(tmp_path)
+    assert fault in found
+
+
+def test_styles_from_elsewhere_are_found(tmp_path, faults):
+    (tmp_path / "x.css").write_text('a { background: url("https://example.org/x.png") } @import "y.css";')
+    assert len(faults(tmp_path)) == 2
+
+
+def test_every_public_name_has_one_entry(read):
+    names, modules = reference.names(), reference.modules()
+    assert len(names) > 80 and {"safescreen.solve", "safescreen.spheres.gradient_bound"} <= set(names)
+    pages = {module: read(f"reference/{module}.html") for module in modules}
+    for name, (home, _) in names.items():
+        assert [page for page, text in pages.items() if f'id="{name}"' in text] == [home], name
+    for module, content in modules.items():
+        exported = {id(getattr(content, name)) for name in content.__all__}
+        assert exported <= {id(value) for _, value in names.values()} | set(map(id, map(_module, modules))), module
+
+
+def _module(name):
+    return reference.modules()[name]
+
+
+def test_methods_are_described_and_inherited_ones_of_others_are_not(read):
+    page = read("reference/safescreen.terms.html")
+    assert 'id="safescreen.Triplets.from_labels"' in page
+    assert "get_metadata_routing" not in read("reference/safescreen.estimators.html")
+
+
+def test_names_of_types_and_roles_are_links(read):
+    page = read("reference/safescreen.spheres.html")
+    assert 'href="safescreen.problem.html#safescreen.Problem"' in page
+
+
+def test_claim_cell_and_statement_link_to_each_other(read):
+    claims, notebook = read("claims/STS19.html"), read("notebooks/11-gradient-bound.html")
+    claim = claims[claims.index('id="STS19-T1"') :].partition("</section>")[0]
+    assert '<span class="pill verified">verified</span>' in claim
+    assert 'href="../notebooks/11-gradient-bound.html#STS19-T1"' in claim
+    badge = notebook[notebook.index('<p class="badge" id="STS19-T1">') :]
+    assert 'href="../claims/STS19.html#STS19-T1"' in badge.partition("</p>")[0]
+    assert re.search(r'<div class="[^"]*tag_STS19-T1', badge[:600])
+    assert '<a class="reference internal" href="../claims/STS19.html#STS19-T1">STS19 Theorem 1</a>' in notebook
+    assert "STS19.html#STS19-T1" in read("reference/safescreen.spheres.html")
+    assert 'href="claims/STS19.html"' in read("claims.html")
+
+
+def test_names_say_which_notebooks_use_them(read):
+    page = read("reference/safescreen.spheres.html")
+    entry = page[page.index('id="safescreen.spheres.gradient_bound"') :].partition('<dl class="py')[0]
+    assert re.search(r'<p class="soft">Used in <a [^>]*href="../notebooks/11-gradient-bound.html"', entry)
+    assert "Used in" not in page[page.index('id="safescreen.spheres.path_bound"') :].partition('<dl class="py')[0]
+
+
+def test_names_are_followed_through_imports():
+    code = "%matplotlib inline\nimport safescreen as ss\nfrom safescreen import svm\nfrom safescreen.terms import Triplets as T\n"
+    code += "svm.path(ss.Problem(T.from_labels(X, y), ss.Hinge()).x)\nother.solve()\nss.no_such_name"
+    assert reference.used(code) == {"safescreen.Hinge", "safescreen.Problem", "safescreen.Triplets", "safescreen.svm.path"}
+
+
+def test_formulas_are_typeset_and_code_is_not(read):
+    page = read("notebooks/51-tiny.html")
+    assert "𝒯" in page and 'display="block"' in page
+    assert "$y$" in page and "$z$" in page and "5$ and 6$" in page
+    assert re.search(r"<title>Tiny, with λ\b", page)
+
+
+def test_it_can_be_searched_from_a_disk(site, read):
+    assert re.search(r'<script src="searchindex.js"', read("search.html"))
+    index = read("searchindex.js")
+    assert index.startswith("Search.setIndex(") and "notebooks/11-gradient-bound" in index and "gradient_bound" in index
+
+
+def test_results_are_part_of_it(read):
+    assert 'href="smoke/tiny.html"' in read("results/smoke.html") and 'href="results/smoke.html"' in read("results.html")
+    page = read("results/smoke/tiny.html")
+    assert 'href="../../notebooks/51-tiny.html"' in page and 'href="../../claims/STS19.html#STS19-F9"' in page
