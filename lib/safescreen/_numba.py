@@ -16,6 +16,10 @@ import os
 import platform
 import sys
 from pathlib import Path
+from typing import Any
+
+# numba.config gets its attributes when it is read:
+# pyright: reportAttributeAccessIssue=false, reportPrivateImportUsage=false
 
 __all__ = ["njit", "prange", "source_hash"]
 
@@ -60,7 +64,7 @@ if numba.config.CPU_FEATURES is None and FEATURES is not None:
     numba.config.CPU_FEATURES = FEATURES  # numba was imported before this package; read at its first compilation
 
 
-def njit(*args, **options):
+def njit(*args, **options) -> Any:
     """``numba.njit`` with the cache on; ``fastmath`` is refused because safety is decided in kernels."""
     if options.get("fastmath"):
         raise ValueError("fastmath=True is not allowed: kernels decide safety in IEEE arithmetic")

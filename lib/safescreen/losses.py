@@ -90,7 +90,7 @@ class _PiecewiseQuadratic:
 
 
 @dataclass(frozen=True)
-class SmoothedHinge(_PiecewiseQuadratic):
+class SmoothedHinge(_PiecewiseQuadratic):  # numpydoc ignore=PR02
     """Smoothed hinge loss (STS19 equation 2.3); ``gamma = 0`` is the hinge.
 
     Parameters
@@ -126,7 +126,7 @@ class SmoothedHinge(_PiecewiseQuadratic):
 
 
 @dataclass(frozen=True)
-class SquaredHinge(_PiecewiseQuadratic):
+class SquaredHinge(_PiecewiseQuadratic):  # numpydoc ignore=PR02
     """Squared hinge loss ``max(0, 1 - u)^2/(2 gamma)`` (STS19 section 6.3).
 
     Its quadratic part never ends, so no term is ever linear: only the zero region R is screened, ``lam_max()`` is infinite, and a path

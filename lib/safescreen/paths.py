@@ -98,7 +98,7 @@ def path(
         Strictly decreasing regularization parameters: exactly these are solved. A function gets the solutions so far and returns the next
         lam, or None to end the path. Left out: ``lam_max()`` and on by factors of `ratio`.
     ratio : float in (0, 1)
-    tol, rtol, freq, active_set, max_iter
+    tol, rtol
         As in :func:`safescreen.solve`, for every lam.
     screening : tuple of str
         Spheres; each is used before the first iteration with the last solution as its reference (RRPB as a path bound, STS19
@@ -107,8 +107,14 @@ def path(
         Spheres for the screening while a lam is solved, if others than `screening`; ``()`` screens only before.
     ranges : bool
         Certify terms for whole stretches of the path with the range of RRPB (STS19 Theorem 10): inside, no rule is evaluated for them.
+    active_set : bool
+        As in :func:`safescreen.solve`.
     stop : {"paper", None}
         Without `lams`: end when the loss changes by less than 1 % relative to the step of lam (STS19 section 7), or only after `max_lams`.
+    freq, max_iter
+        As in :func:`safescreen.solve`.
+    max_lams : int
+        Length at which a path without `lams` ends in any case.
     extrapolate : bool
         Start from the line through the last two solutions instead of the last one.
     keep_masks : bool, optional

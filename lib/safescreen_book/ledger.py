@@ -32,7 +32,7 @@ KINDS = {
 class Claim:
     """One line of the ledger.
 
-    Parameters
+    Attributes
     ----------
     paper, id, kind, what : str
         Key of the paper, identity, letter of `KINDS`, statement in short.

@@ -135,16 +135,24 @@ def ball_interval_kernel(h, h_errors, k, k_errors, norms, shares, steady, rising
 
     Parameters
     ----------
-    h, k : arrays of shape (T,)
-        Inner products with the parts of the center ``share_A x + share_B t w``; k is not read if ``share_B = 0``.
+    h, h_errors, k, k_errors : arrays of shape (T,)
+        Inner products with the parts of the center ``share_A x + share_B t w``, and bounds of their errors; k is not read if
+        ``share_B = 0``.
+    norms : array of shape (T,)
     shares : (float, float)
         1 or 1/2 and 0 or 1/2, exact.
     steady, rising : float
         What the ball's radius is larger by, ``steady + rising t``, both as parts of `scale`.
     scale : float
         Power of two the lengths in `form` are divided by.
+    form : tuple of float
+        The radius as :func:`_interval` takes it.
+    lam0 : float
     low, high : arrays of length 1 (``step = 0``) or T (``step = 1``)
         ``tau - gamma`` and ``tau``.
+    step : int
+    ends : array of shape (4, T)
+        Overwritten.
     """
     share_A, share_B = shares
     for t in range(h.size):

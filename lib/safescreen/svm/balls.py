@@ -68,12 +68,14 @@ def ball_2(terms, C, feasible, s, loss=None):
 
     Parameters
     ----------
-    terms, C, loss
-        As for :func:`ball_1`; the hinge if `loss` is left out.
+    terms, C
+        As for :func:`ball_1`.
     feasible : element
         ``w~``, any point.
     s : array of shape (n,)
         Such as :func:`choose_s` returns.
+    loss : SmoothedHinge, optional
+        The hinge if left out.
     """
     return ball_of(problem_of(terms, loss), feasible, C, s, "BT2")
 
@@ -128,10 +130,12 @@ def intersection_test(terms, C, reference, s=None, feasible=None, loss=None):
 
     Parameters
     ----------
-    terms, C, reference, feasible, loss
-        As for :func:`ball_1`; both balls share ``w~``.
+    terms, C, reference
+        As for :func:`ball_1`.
     s : array of shape (n,), optional
         For ball 2; :func:`choose_s` if left out.
+    feasible, loss
+        As for :func:`ball_1`; both balls share ``w~``.
 
     Returns
     -------

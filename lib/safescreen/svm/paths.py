@@ -57,14 +57,19 @@ def eps_path(terms, C_max, eps=1e-3, test="IT", loss=None, *, rtol=None, tol=0.0
 
     Parameters
     ----------
-    terms, test, loss, tol, screening, **options
-        As for :func:`path`.
+    terms : Samples or other terms
     C_max : float
         Larger than ``C_min``.
     eps : float > 0
+    test, loss
+        As for :func:`path`.
     rtol : float, optional
         Relative gap of each solution, well below `eps`; ``eps/1000`` if left out.
+    tol, screening
+        As for :func:`path`.
     max_solutions : int
+    **options
+        As for :func:`path`.
 
     Returns
     -------

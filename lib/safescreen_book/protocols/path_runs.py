@@ -126,9 +126,10 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
 
     Parameters
     ----------
-    prob, grid : Problem, Grid
+    prob : Problem
     methods : dict of dict
         By name, options for :func:`safescreen.path`; ``"prob"`` among them stands for another problem with the same solutions.
+    grid : Grid
     repeats, warm : int
         Timings of each, and how many lam the first run has.
     **options

@@ -21,7 +21,7 @@ from safescreen_book.runner.manifest import Run
 class State:
     """What is known of a run.
 
-    Parameters
+    Attributes
     ----------
     status : {"complete", "out of date", "failed", "not run"}
         `failed` when the last attempt failed, whatever older result there is.

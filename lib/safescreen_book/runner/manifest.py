@@ -49,7 +49,7 @@ class Profile:
 class Experiment:
     """One entry of the manifest.
 
-    Parameters
+    Attributes
     ----------
     name, title : str
         Key and heading.

@@ -17,7 +17,7 @@ from safescreen_book.runner.worker import where_it_stopped
 class Plan:
     """What a run needs and whether it has to be done.
 
-    Parameters
+    Attributes
     ----------
     run, folder : Run, Path
         The run and its folder.

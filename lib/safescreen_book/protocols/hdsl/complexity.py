@@ -18,7 +18,7 @@ ROOT = math.sqrt(2.0)
 
 
 @dataclass(frozen=True)
-class Bounds:
+class Bounds:  # numpydoc ignore=PR02
     """Bounds of HDSL19 section 4, as printed and as they hold, for a non-negative 1-Lipschitz loss that is 1/2 at 0.
 
     The printed bounds count the k atoms of one matrix, where the supremum chooses among all ``d (d - 1)``. Those that hold are the same
