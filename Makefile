@@ -70,9 +70,10 @@ bench: install ## time and memory against plain code and LIBLINEAR (BENCH="-k ir
 data: install ## list the data sets and whether they are here
 	@$(IN) $(PY) -m safescreen data list
 
-lint: install ## ruff on code and notebooks, numpydoc on the library
+lint: install ## ruff on all code, numpydoc on the docstrings, basedpyright on the types of the library
 	@$(IN) $(PY) -m ruff check .; $(PY) -m ruff format --check lib tests benchmarks docs; \
-	find lib -name '*.py' -print0 | xargs -0 $(PY) -m numpydoc lint
+	find lib -name '*.py' -print0 | xargs -0 $(PY) -m numpydoc lint; \
+	$(PY) -m basedpyright --level warning
 
 clean: ## remove .venv, caches and outputs
 	@$(IN) rm -rf .venv outputs .pytest_cache .ruff_cache .hypothesis
