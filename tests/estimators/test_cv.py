@@ -63,7 +63,7 @@ def test_bounds_hold_between_solutions_and_can_fail():
     model = SafeSVC(kernel="rbf", gamma=0.3)
     model.classes_ = np.unique(y)
     train, test = next(StratifiedKFold(3).split(X, y))
-    fold, exact = Fold(model, X, y, train, test, None), Fold(model, X, y, train, test, None)
+    fold, exact = Fold(model, X, y, None, train, test), Fold(model, X, y, None, train, test)
     values = np.geomspace(0.5, 20.0, 15)
     for C in (1.0, 2.0, 10.0):
         fold.solve(C)
@@ -74,7 +74,7 @@ def test_bounds_hold_between_solutions_and_can_fail():
     assert ((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).all()
     assert np.ptp(bounds, axis=1).min() < 0.5
     assert np.ptp(fold.bounds(2.0)) == 0.0
-    far = Fold(model, X, y, train, test, None)
+    far = Fold(model, X, y, None, train, test)
     far.solve(0.02)
     bounds = np.array([far.bounds(C) for C in values])
     assert ((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).all()

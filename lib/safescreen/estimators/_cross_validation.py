@@ -2,7 +2,9 @@
 
 import warnings
 from functools import wraps
+from typing import Any, Self
 
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
@@ -10,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._progress import progress_bar
+from safescreen.estimators._search import choose
 
 __all__ = ["CrossValidation", "delegated"]
 
@@ -27,7 +30,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags.input_tags = get_tags(self._prototype()).input_tags
         return tags
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set parameters, ``estimator__name`` those of the prototype, which takes the place of None.
 
         Parameters
@@ -51,23 +54,67 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise TypeError(f"estimator must be a {name} or None, got {kind}: values of {self.chosen} go into {self.chosen}s")
         return self.estimator
 
-    def _begin(self, X, y, sample_weight, groups):
-        """Return a copy of the prototype that has read the data, what it has read, and the splits; sets what both know of them."""
-        model = clone(self._prototype())
-        X, y, weights = model._read(X, y, sample_weight)
-        for name in ("classes_", "n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
-        return model, (X, y, weights), list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
+        """Choose the parameter, and fit all samples with it.
+
+        Parameters
+        ----------
+        X : array, data frame or sparse matrix of shape (n, d)
+            What the prototype takes.
+        y : array of shape (n,)
+            Class labels.
+        sample_weight : array of shape (n,), optional
+            Not negative; in fits as the prototype takes them, in scores as factors of what is counted.
+        groups : array of shape (n,), optional
+            For a splitter that takes them.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As for the prototype, or a class is missing in the training part of a fold.
+
+        Warns
+        -----
+        RuntimeWarning
+            After Ctrl-C in the cross-validation.
+        """
+        grid, model, name = self._grid(), clone(self._prototype()), f"{self.chosen}_"
+        data = X, y, _ = model._read(X, y, sample_weight)
+        for known in ("classes_", "n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(known, None)
+            if hasattr(model, known):
+                setattr(self, known, getattr(model, known))
+        splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
+        whole = self._validate(model, data, splits, grid)
+        best, self.best_score_, part = choose(self.scores_, whole)
+        value, refit = self._settle(model, data, grid, best)
+        setattr(self, name, value)
+        if part is not None:
+            text = f"cross-validation interrupted: {self.chosen}={value:.6g} is the best of {part}"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        if self.refit:
+            self.best_estimator_ = refit()
+            setattr(self, name, getattr(self.best_estimator_, name))
+        return self
+
+    def _grid(self):
+        """Return the values to choose from, as the next two take them."""
+        raise NotImplementedError
+
+    def _validate(self, model, data, splits, grid):
+        """Set `scores_`; return whether all that are needed are there, or Ctrl-C was pressed."""
+        raise NotImplementedError
+
+    def _settle(self, model, data, grid, best):
+        """Return the value of that number, and a function that fits the copy of the prototype to all samples with it."""
+        raise NotImplementedError
 
     def _bar(self, total, unit):
         return progress_bar(self.verbose, type(self).__name__, total=total, unit=unit)
-
-    def _warn(self, part, value):
-        if part is not None:
-            text = f"cross-validation interrupted: {self.chosen}={value:.6g} is the best of {part}"
-            warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def _refitted(search):

@@ -10,7 +10,7 @@ from safescreen.estimators._data import check_positive
 from safescreen.rounding import UNIT, gamma, upper
 from safescreen.terms import KernelSamples, Samples, add_intercept
 
-__all__ = ["KERNELS", "Features", "kernel_error", "squares"]
+__all__ = ["KERNELS", "Features", "diagonal", "kernel_error", "squares"]
 
 KERNELS = ("linear", "rbf", "polynomial", "precomputed")
 
@@ -42,7 +42,9 @@ class Features:
         self.points = None if self.kernel == "precomputed" else points
         self.coefficient = self._coefficient(model.gamma, points)
         self.data = self.rows(points)
-        self.error = self._error(points)
+        self.error = kernel_error(self.kernel, points, self.coefficient, self.degree)
+        if self.kernel != "linear":
+            self.error = max(self.error, (4.0 * points.shape[0] + 64.0) * UNIT)
 
     def rows(self, X):
         """Return new points with their constant feature, or their kernel values with all training points, the constant included.
@@ -56,12 +58,8 @@ class Features:
 
     def norms(self, X):
         """Return upper bounds of the norms of points in the feature space, shape (n,); of "precomputed" ones X is ``k(x, x)``."""
-        return upper(np.sqrt(np.maximum(self._diagonal(X) + self.constant**2, 0.0)), 8) * (1.0 + self.error)
-
-    def _diagonal(self, X):
-        if self.kernel in ("precomputed", "rbf"):
-            return np.asarray(X) if self.kernel == "precomputed" else np.ones(X.shape[0])
-        return squares(X) if self.kernel == "linear" else (self.coefficient * squares(X) + self.coef0) ** self.degree
+        values = np.asarray(X) if self.kernel == "precomputed" else diagonal(self.kernel, X, self.coefficient, self.degree, self.coef0)
+        return upper(np.sqrt(np.maximum(values + self.constant**2, 0.0)), 8) * (1.0 + self.error)
 
     def terms(self, signs, weights):
         """Return the terms of one problem."""
@@ -88,10 +86,6 @@ class Features:
             return rbf_kernel(A, B, gamma=self.coefficient)
         return polynomial_kernel(A, B, degree=self.degree, gamma=self.coefficient, coef0=self.coef0)
 
-    def _error(self, points):
-        error = kernel_error(self.kernel, points, self.coefficient, self.degree)
-        return error if self.kernel == "linear" else max(error, (4.0 * points.shape[0] + 64.0) * UNIT)
-
     def _coefficient(self, value, points):
         if self.kernel in ("linear", "precomputed"):
             return None
@@ -113,6 +107,13 @@ def kernel_error(kernel, points, coefficient, degree):
         exponent = 4.0 * coefficient * gamma(d + 8) * float(squares(points).max())
         return upper(math.expm1(min(exponent, 1.0)) + 8.0 * UNIT, 8)
     return {"linear": gamma(d + 8), "polynomial": gamma(int(degree) * (d + 8) + 8)}.get(kernel, 0.0)
+
+
+def diagonal(kernel, X, coefficient, degree, coef0):
+    """Return ``k(x, x)`` of points."""
+    if kernel == "rbf":
+        return np.ones(X.shape[0])
+    return squares(X) if kernel == "linear" else (coefficient * squares(X) + coef0) ** degree
 
 
 def squares(X):

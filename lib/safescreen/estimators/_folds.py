@@ -27,11 +27,11 @@ class Fold:
     model : SafeSVC
         Its classes are known.
     X, y : array or CSR matrix of shape (n, d), array of shape (n,)
-    train, test : int arrays
     weights : array of shape (n,) or None
+    train, test : int arrays
     """
 
-    def __init__(self, model, X, y, train, test, weights):
+    def __init__(self, model, X, y, weights, train, test):
         self.setup = model._setup(X, y, *kept(weights, np.unique(train)))
         self.options = solver_options(model, "method")
         features, self.codes = self.setup.features, np.searchsorted(model.classes_, y[test])

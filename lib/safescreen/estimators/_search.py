@@ -9,18 +9,7 @@ __all__ = ["Scores", "choose", "collect", "search"]
 
 
 class Scores:
-    """Bounds of the scores of all values in all folds.
-
-    Parameters
-    ----------
-    n_folds, n_values : int
-
-    Attributes
-    ----------
-    low, high : arrays of shape (n_folds, n_values)
-        Equal where a score is known.
-    solved : boolean array of shape (n_folds, n_values)
-    """
+    """Bounds `low` and `high` of the scores, and what has been `solved`: arrays of shape (n_folds, n_values)."""
 
     def __init__(self, n_folds, n_values):
         self.low, self.high = np.full((2, n_folds, n_values), [[[-np.inf]], [[np.inf]]])
@@ -28,7 +17,7 @@ class Scores:
 
     @property
     def known(self):
-        """Which scores are known, shape (n_folds, n_values)."""
+        """Where both bounds are the score."""
         return self.low == self.high
 
     def can_win(self):

@@ -4,10 +4,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.svm import SVC, LinearSVC
 
 from safescreen._checks import check_labels, check_lam, check_mask, check_points, check_vector
-from safescreen.estimators._features import kernel_error, squares
+from safescreen.estimators._features import diagonal, kernel_error, squares
 from safescreen.losses import Hinge, SquaredHinge
 from safescreen.rounding import UNIT, gamma, sqrt_upper, upper
 from safescreen.screening import Certificate, screen_samples
@@ -31,7 +33,15 @@ class InterceptCertificate(Certificate):
     intercept: tuple = (-np.inf, np.inf)
 
 
-def screen_fitted(model, X, y, C=None, *, kept=None, sample_weight=None):
+def screen_fitted(
+    model: LinearSVC | SVC,
+    X: ArrayLike,
+    y: ArrayLike,
+    C: float | None = None,
+    *,
+    kept: np.ndarray | None = None,
+    sample_weight: ArrayLike | None = None,
+) -> Certificate:
     """Return which samples are certain for C, from a classifier that scikit-learn has fitted for another C, or for this one.
 
     Parameters
@@ -80,8 +90,6 @@ def screen_fitted(model, X, y, C=None, *, kept=None, sample_weight=None):
     >>> bool(found.in_R.mean() > 0.5)
     True
     """
-    from sklearn.svm import SVC, LinearSVC
-
     if not isinstance(model, LinearSVC | SVC):
         raise TypeError(f"model must be a LinearSVC or an SVC, got {type(model).__name__}: for another solver use screen(problem, w, 1/C)")
     if not hasattr(model, "classes_"):
@@ -127,7 +135,9 @@ def _free(model, X, signs, C, weights, numbers):
     n, C0, c = signs.size, float(model.C), np.ones(signs.size) if weights is None else weights
     b, coef, support = float(model.intercept_[0]), _dense(model.dual_coef_)[0], numbers[model.support_]
     f = model.decision_function(X) - b
-    norms, error = _norms(model, X)
+    error = kernel_error(KERNELS[model.kernel], X, model._gamma, model.degree)
+    values = diagonal(KERNELS[model.kernel], X, model._gamma, model.degree, model.coef0)
+    norms = upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + error)
     size = upper(float(np.abs(coef) @ norms[support]), n)  # at least ||w||
     errors = norms * upper(size * (error + gamma(coef.size + 16)), 8) + 4.0 * UNIT * (np.abs(f) + abs(b))
     longest, moved = float(norms.max()), 0.0
@@ -156,8 +166,8 @@ def _free(model, X, signs, C, weights, numbers):
     values, spread = scale * f, upper(radius * norms + scale * errors + 8.0 * UNIT * scale * np.abs(f), 8)
     low, high = values - spread, values + spread
     positive = float(c[signs > 0.0].sum())
-    slack = 0.0 if weights is None else gamma(n + 8) * float(c.sum())
-    b_low, b_high = _statistic(signs - high, c, positive - slack, False), _statistic(signs - low, c, positive + slack, True)
+    doubt = 0.0 if weights is None else gamma(n + 8) * float(c.sum())
+    b_low, b_high = _statistic(signs - high, c, positive - doubt, False), _statistic(signs - low, c, positive + doubt, True)
     least = np.where(signs > 0.0, low + b_low, -high - b_high)
     most = np.where(signs > 0.0, high + b_high, -low - b_low)
     edge = 16.0 * UNIT * (np.abs(low) + np.abs(high) + abs(b_low) + abs(b_high) + 1.0)
@@ -172,15 +182,6 @@ def _statistic(values, weights, level, strictly):
     order = np.argsort(values)
     place = np.searchsorted(np.cumsum(weights[order]), level, side="right" if strictly else "left")
     return float(values[order[min(place, order.size - 1)]])
-
-
-def _norms(model, X):
-    """Return upper bounds of the norms in the feature space, and the relative error of kernel values."""
-    error = kernel_error(KERNELS[model.kernel], X, model._gamma, model.degree)
-    if model.kernel == "rbf":
-        return np.full(X.shape[0], 1.0 + 4.0 * UNIT), error
-    values = squares(X) if model.kernel == "linear" else (model._gamma * squares(X) + model.coef0) ** model.degree
-    return upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + error), error
 
 
 def _dense(values):

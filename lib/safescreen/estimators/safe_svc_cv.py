@@ -1,7 +1,7 @@
 """Support vector classifier that chooses its C by cross-validation along warm, screened paths."""
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,7 +11,7 @@ from sklearn.metrics import check_scoring
 from safescreen.estimators._cross_validation import CrossValidation, delegated
 from safescreen.estimators._data import check_values
 from safescreen.estimators._folds import Fold, Folds
-from safescreen.estimators._search import Scores, choose, search
+from safescreen.estimators._search import Scores, search
 from safescreen.estimators.safe_svc import SafeSVC
 
 __all__ = ["SafeSVCCV"]
@@ -113,59 +113,33 @@ class SafeSVCCV(CrossValidation):
     predict = delegated(SafeSVC.predict)
     decision_function = delegated(SafeSVC.decision_function)
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
-        """Choose C, and fit all samples with it.
+    def _grid(self):
+        return check_values(self.Cs, "Cs", (1e-3, 1e3), "SafeSVC")
 
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-        y : array of shape (n,)
-            Class labels.
-        sample_weight : array of shape (n,), optional
-            Factors of C and weights of the accuracy, not negative.
-        groups : array of shape (n,), optional
-            For a splitter that takes them.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            As for :class:`SafeSVC`, or a class is missing in the training part of a fold.
-
-        Warns
-        -----
-        RuntimeWarning
-            After Ctrl-C in the cross-validation.
-        """
-        Cs = check_values(self.Cs, "Cs", (1e-3, 1e3), "SafeSVC")
-        model, (X, y, weights), splits = self._begin(X, y, sample_weight, groups)
-        folds = [Fold(model, X, y, train, test, weights) for train, test in splits]
-        scores, whole = Scores(len(splits), Cs.size), True
+    def _validate(self, model, data, splits, grid):
+        folds = [Fold(model, *data, train, test) for train, test in splits]
+        scores, whole = Scores(len(splits), grid.size), True
         certify = self.certify and self.scoring in (None, "accuracy")
         with self._bar(scores.low.size, "solve") as bar:
-            work = Folds(folds, Cs, self._scorer(model, X, y, splits, weights), self.n_jobs, bar)
+            work = Folds(folds, grid, self._scorer(model, data, splits), self.n_jobs, bar)
             try:
-                search(Cs, scores, work.solve, (lambda fold, C: work.folds[fold].bounds(C)) if certify else None)
+                search(grid, scores, work.solve, (lambda fold, C: work.folds[fold].bounds(C)) if certify else None)
             except KeyboardInterrupt:
                 whole = False
-        self.Cs_, self.score_bounds_ = Cs, np.array([scores.low, scores.high])
+        self.Cs_, self.score_bounds_ = grid, np.array([scores.low, scores.high])
         self.scores_ = np.where(scores.known, scores.low, np.nan)
         self.certified_out_, self.n_solves_ = certify & ~scores.solved.all(axis=0) & ~scores.can_win(), int(scores.solved.sum())
-        best, self.best_score_, part = choose(self.scores_, whole)
-        self.C_ = float(Cs[best])
-        self._warn(part, self.C_)
-        if self.refit:
-            self.best_estimator_ = model.set_params(C=self.C_)._fit(X, y, weights)
-        return self
+        return whole
 
-    def _scorer(self, model, X, y, splits, weights):
+    def _settle(self, model, data, grid, best):
+        C = float(grid[best])
+        return C, lambda: model.set_params(C=C)._fit(*data)
+
+    def _scorer(self, model, data, splits):
         """Return ``score(number of the fold, fold, C)``, or None for the accuracy."""
         if self.scoring in (None, "accuracy"):
             return None
-        scorer = check_scoring(model, scoring=self.scoring)
+        scorer, (X, y, weights) = check_scoring(model, scoring=self.scoring), data
 
         def score(number, fold, C):
             part, test = clone(model).set_params(C=C), splits[number][1]

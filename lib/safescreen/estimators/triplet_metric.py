@@ -126,8 +126,7 @@ class TripletMetric(Metric):
         """
         X, y, weights = self._read(X, y, sample_weight)
         prob, X, y = self._labelled(X, y, weights)
-        self._fit(prob)
-        return self._remember(X, y)
+        return self._fit(prob)._remember(X, y)
 
     def fit_triplets(self, X: ArrayLike, triplets: ArrayLike, triplet_weight: ArrayLike | None = None) -> Self:
         """Learn the metric from given triplets.
@@ -147,8 +146,7 @@ class TripletMetric(Metric):
         if self.product:
             raise ValueError("product=True needs labels: use fit, or product=False")
         X = self._read_unlabelled(X)
-        self._fit(self._problem(Triplets(X, triplets, diagonal=self.diagonal, weights=triplet_weight)))
-        return self
+        return self._fit(self._problem(Triplets(X, triplets, diagonal=self.diagonal, weights=triplet_weight)))
 
     def get_mahalanobis_matrix(self) -> np.ndarray:
         """Return the learned matrix M, shape (d, d)."""
@@ -191,12 +189,12 @@ class TripletMetric(Metric):
             lam = check_positive(self.lam_ratio, "lam_ratio") * (top if 0.0 < top < np.inf else 1.0)
         factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True) if self.with_path else None
         solution, self.path_ = train(self, prob, lam, factor, self.__dict__.get("solution_"), **self._options())
-        self._keep(solution)
+        return self._keep(solution)
 
     def _fit_path(self, prob, lams):
         """Solve for a decreasing grid."""
         self.path_ = come_down(self, prob, lams, **self._options())
-        self._keep(self.path_[-1])
+        return self._keep(self.path_[-1])
 
     def _options(self):
         return solver_options(self, "active_set")
@@ -205,6 +203,7 @@ class TripletMetric(Metric):
         self.solution_, self.lam_ = solution, solution.lam
         self.n_iter_, self.dual_gap_, self.screening_ = solution.n_iter, solution.gap, solution.screened
         self.components_ = _factor(solution.x)
+        return self
 
     def _remember(self, X, y):
         self._neighbors = KNeighborsClassifier(min(self.n_neighbors, len(X))).fit(self._map(X), y)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from joblib import delayed
@@ -12,7 +12,7 @@ from sklearn.metrics import check_scoring
 
 from safescreen.estimators._cross_validation import CrossValidation, delegated
 from safescreen.estimators._data import check_values
-from safescreen.estimators._search import choose, collect
+from safescreen.estimators._search import collect
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.paths import path
 
@@ -33,16 +33,8 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     lams : int or array
         Decreasing; an int stands for so many, equal steps of the logarithm, from 1 to 1e-4 times the lam from which on all triplets are in
         the linear region, of the training points of each fold and of all points.
-    cv : int, splitter or iterable, optional
-        As everywhere in scikit-learn, ``ShuffleSplit(1)`` for a single validation set; 5 stratified folds if left out.
-    scoring : str or callable, optional
-        As everywhere in scikit-learn; the accuracy of the nearest neighbours if left out.
-    refit : bool
-        Come down to the lam chosen with all points.
-    n_jobs : int, optional
-        Folds that are worked on at the same time.
-    verbose : bool
-        Show a progress bar of the cross-validation on a terminal.
+    cv, scoring, refit, n_jobs, verbose
+        As in :class:`SafeSVCCV`; ``cv=ShuffleSplit(1)`` is a single validation set.
 
     Attributes
     ----------
@@ -65,10 +57,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
 
     Notes
     -----
-    Ctrl-C ends the cross-validation with a warning: lam is the best by the scores there are, of values with a score in all folds or of
-    folds with all scores, whichever are more, and the metric of all points is learned with it. Without either Ctrl-C is passed on;
-    `scores_` has been set by then. Folds in processes of their own count when they are finished. In the last path it ends that path, as in
-    :class:`TripletMetric`.
+    Ctrl-C ends the cross-validation as that of :class:`SafeSVCCV`; in the last path it ends that path, as in :class:`TripletMetric`.
 
     Examples
     --------
@@ -101,50 +90,25 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     get_mahalanobis_matrix = delegated(TripletMetric.get_mahalanobis_matrix)
     get_feature_names_out = delegated(TripletMetric.get_feature_names_out)
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
-        """Choose lam, and learn the metric of all points with it.
+    def _grid(self):
+        return Lams(self.lams)
 
-        Parameters
-        ----------
-        X : array or data frame of shape (n, d)
-        y : array of shape (n,)
-            Class labels; at least two classes, one of them with two points.
-        sample_weight : array of shape (n,), optional
-            Not negative; a triplet has the weight of its anchor, a validation point its own. Points of weight 0 are left out.
-        groups : array of shape (n,), optional
-            For a splitter that takes them.
-
-        Returns
-        -------
-        self
-
-        Warns
-        -----
-        RuntimeWarning
-            After Ctrl-C.
-        """
-        lams = Lams(self.lams)
-        model, (X, y, weights), splits = self._begin(X, y, sample_weight, groups)
-        scorer = check_scoring(model, scoring=self.scoring)
-        quiet = clone(model).set_params(callback=None, verbose=False)
-        tasks = (delayed(_fold)(quiet, X, y, weights, train, test, lams, scorer) for train, test in splits)
-        self.scores_ = np.full((len(splits), lams.values.size), np.nan)
+    def _validate(self, model, data, splits, grid):
+        scorer, quiet = check_scoring(model, scoring=self.scoring), clone(model).set_params(callback=None, verbose=False)
+        tasks = (delayed(_fold)(quiet, *data, train, test, grid, scorer) for train, test in splits)
+        self.scores_ = np.full((len(splits), grid.values.size), np.nan)
         with self._bar(len(splits), "fold") as bar:
 
             def keep(number, found):
                 self.scores_[number, : len(found)] = found
                 bar.update()
 
-            whole = collect(tasks, keep, self.n_jobs)
-        best, self.best_score_, part = choose(self.scores_, whole)
-        prob, X, y = model._labelled(X, y, weights)
-        self.lams_ = lams.of(prob)
-        self.lam_ = float(self.lams_[best])
-        self._warn(part, self.lam_)
-        if self.refit:
-            model._fit_path(prob, self.lams_[: best + 1])
-            self.best_estimator_, self.lam_ = model._remember(X, y), model.lam_
-        return self
+            return collect(tasks, keep, self.n_jobs)
+
+    def _settle(self, model, data, grid, best):
+        prob, X, y = model._labelled(*data)
+        self.lams_ = grid.of(prob)
+        return float(self.lams_[best]), lambda: model._fit_path(prob, self.lams_[: best + 1])._remember(X, y)
 
 
 class Lams:
