@@ -398,10 +398,8 @@ for d in sizes:
         visits.append(d * algorithm_3(h, q, r)[2])
     touched.append(np.mean(visits))
 counted = {"Algorithm 3": touched, r"sorted walk, $d\,\log_2 d$": sizes * np.log2(sizes), "bisection, 60 passes": 60 * sizes}
-for (label, values), style in zip(counted.items(), ("-o", "-s", "--"), strict=True):
-    axes[1].loglog(sizes, values, style, markersize=4, label=label)
-axes[1].set(xlabel="features $d$", title="coordinates touched for one triplet")
-axes[1].legend()
+title = "coordinates touched for one triplet"
+figures.lines(counted, sizes, ax=axes[1], title=title, xlabel="features $d$", log="xy", marks=True)
 plt.show()
 
 exponent = np.polyfit(np.log(sizes[1:]), np.log(touched[1:]), 1)[0]

@@ -118,14 +118,14 @@ for kind in KINDS:
 
 # %%
 figure, axes = figures.panels(1, width=5.6, height=3.2)
+marks = {}
 for kind in KINDS[1:]:
     n, size, _ = zip(*dots[kind], strict=True)
-    axes.plot(n, np.maximum(size, 1e-19), "o", markersize=3.5, alpha=0.7, label=kind)
+    marks[kind] = n, np.maximum(size, 1e-19)
 grid = np.geomspace(2, 1000, 50)
-axes.plot(grid, [gamma(n) for n in grid], color="black", label=r"bound $\gamma_n$")
-axes.set(xscale="log", yscale="log", xlabel="length n", ylabel=r"error $/\ (\|x\|\,\|y\|)$")
-axes.set_title("dot products: error and its bound")
-axes.legend()
+bound = {r"bound $\gamma_n$": (grid, [gamma(n) for n in grid])}
+labels = {"title": "dot products: error and its bound", "xlabel": "length n", "ylabel": r"error $/\ (\|x\|\,\|y\|)$"}
+figures.lines(bound, dots=marks, ax=axes, log="xy", **labels)
 plt.show()
 
 # %% [markdown]

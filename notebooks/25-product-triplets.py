@@ -237,13 +237,11 @@ for n in n_points:
     listed.append(np.sum(p * q))
     sorted_.append(np.sum((p + q) * np.log2(np.minimum(p, q) + 1.0)))
 figure, axes = figures.panels(1, width=5.6, height=3.2)
-axes.loglog(n_points, listed, "-o", markersize=3, label=r"list: $\sum p\,q$")
-axes.loglog(n_points, sorted_, "-o", markersize=3, label=r"product: $\sum (p + q)\,\log_2 \min(p, q)$")
+counted = {r"list: $\sum p\,q$": listed, r"product: $\sum (p + q)\,\log_2 \min(p, q)$": sorted_}
+labels = {"title": "one evaluation of all triplets", "xlabel": "points, in three classes", "ylabel": "operations"}
+figures.lines(counted, n_points, ax=axes, log="xy", marks=True, **labels)
 axes.axhline(4e9 / 12, color="#999999", linewidth=0.9)
 axes.text(n_points[0], 6e8, "a list of 4 GB", fontsize=8, color="#777777")
-axes.set(xlabel="points, in three classes", ylabel="operations")
-axes.set_title("one evaluation of all triplets")
-axes.legend(loc="lower right")
 plt.show()
 for name, (_, y) in DATA.items():
     p, q = sizes(y)
@@ -482,11 +480,8 @@ for radius in radii * np.linalg.norm(center):
     for line, count in zip(curves.values(), counts, strict=True):
         line.append(count / len(problem))
 figure, axes = figures.panels(1, width=5.8, height=3.2)
-for name, line in curves.items():
-    axes.semilogx(radii, line, "-o", markersize=3, label=name)
-axes.set(xlabel=r"radius / norm of the solution", ylabel="share of triplets decided", ylim=(-0.02, 1.02))
-axes.set_title("wine, k = 10")
-axes.legend()
+labels = {"title": "wine, k = 10", "xlabel": "radius / norm of the solution", "ylabel": "share of triplets decided"}
+figures.lines(curves, radii, ax=axes, log="x", share=True, marks=True, **labels)
 plt.show()
 for k in (0, 6, 12):
     shares = ", ".join(f"{line[k]:.2f}" for line in curves.values())

@@ -51,6 +51,7 @@ STYLE = {
     "legend.fontsize": 9.5,
     "legend.handlelength": 2.6,
     "lines.linewidth": 1.6,
+    "axes.prop_cycle": f"cycler(color={OTHERS[::2]})",
     "figure.dpi": 100,
     "savefig.dpi": 110,
 }
@@ -68,7 +69,7 @@ def styles(labels):
     >>> [style["color"] for style in styles(["GB", "GB, enlarged", "m = 3"])]
     ['#E69F00', '#E69F00', '#440154']
     """
-    heads = [label if label in METHODS else re.split(r"[ ,:]", label)[0] for label in labels]
+    heads = [label if label in METHODS else re.split(r",|:| =| and ", label)[0] for label in labels]
     unknown = [label for label, head in zip(labels, heads, strict=True) if head not in METHODS]
     places = [round(k * (len(OTHERS) - 1) / max(1, len(unknown) - 1)) if len(unknown) <= len(OTHERS) else k for k in range(len(unknown))]
     out, seen = [], dict.fromkeys(heads, 0)

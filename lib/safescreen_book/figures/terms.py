@@ -16,7 +16,6 @@ def terms_on_loss(loss, margins, screened=None, *, ax=None, title="", span=None)
     loss : SmoothedHinge
     margins : array of shape (T,)
     screened : Screened, optional
-        Left out: every term is undecided.
     ax, title : matplotlib axes and str, optional
     span : (float, float), optional
         Margins from and to which the loss is drawn.
