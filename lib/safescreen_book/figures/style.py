@@ -30,8 +30,8 @@ _TABLE = {  # a column a dash, in the order above
     "#000000": ("IT", "MGB&BT2", "shrink+IT", "hybrid+IT", "warm+IT"),
     "#44AA99": ("DT", "ours", "hybrid", "warm", "exact"),
     "#5B6770": ("none", "printed", "full", "ActiveSet", "plain"),
-    "#117733": ("hdsl", "oasis", "diag", "dot"),
-    "#AA4499": ("corrected", "aimed again"),
+    "#117733": ("hdsl", "dot"),
+    "#AA4499": ("corrected", "aimed again", "pca", "pca+oasis"),
 }
 METHODS = {name: {"color": hue, "linestyle": dash} for hue, names in _TABLE.items() for name, dash in zip(names, DASHES, strict=False)}
 """Colour and dash of every method, the same in every figure: options of matplotlib's ``plot``."""
