@@ -98,6 +98,8 @@ def test_triplets_have_no_classes():
     weighted = TripletMetric(lam=1.0).fit_triplets(X, triplets, triplet_weight=[1.0, 2.0, 3.0])
     plain = TripletMetric(lam=1.0).fit_triplets(X, triplets)
     assert np.abs(weighted.get_mahalanobis_matrix() - plain.get_mahalanobis_matrix()).max() > 1e-3
+    fewer = TripletMetric(lam=1.0).fit_triplets(X, triplets, triplet_weight=[1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(fewer.components_, TripletMetric(lam=1.0).fit_triplets(X, triplets[[0, 2]]).components_)
 
 
 # ------------------------------------------------------------------ stopped runs

@@ -16,14 +16,7 @@ KERNELS = ("linear", "rbf", "polynomial", "precomputed")
 
 
 class Features:
-    """What the problems of all classes share.
-
-    Parameters
-    ----------
-    model : SafeSVC
-        Its parameters `kernel`, `gamma`, `degree`, `coef0`, `fit_intercept` and `intercept_scaling`.
-    points : array or CSR matrix
-        Training points of shape (n, d), or their kernel matrix.
+    """What the problems of all classes share: training points, or their kernel matrix, in the space that a SafeSVC says.
 
     Attributes
     ----------

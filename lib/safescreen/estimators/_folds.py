@@ -20,16 +20,7 @@ FINEST = 1e-9
 
 
 class Fold:
-    """Training points, validation points and solutions.
-
-    Parameters
-    ----------
-    model : SafeSVC
-        Its classes are known.
-    X, y : array or CSR matrix of shape (n, d), array of shape (n,)
-    weights : array of shape (n,) or None
-    train, test : int arrays
-    """
+    """Training points, validation points and solutions, for a SafeSVC that knows its classes and the data it has read."""
 
     def __init__(self, model, X, y, weights, train, test):
         self.setup = model._setup(X, y, *kept(weights, np.unique(train)))
@@ -98,8 +89,6 @@ class Fold:
         right, wrong = self._certain(low, high)
         return self._accuracy(right), self._accuracy(~wrong)
 
-    # ------------------------------------------------------------------ pieces
-
     def _evaluation(self, prob, number, C):
         """Return ``(evaluation for C, its dual point)`` from the solutions for the nearest C on both sides; None if there are none.
 
@@ -138,14 +127,7 @@ class Fold:
 class Folds:
     """All folds, worked on at the same time.
 
-    Parameters
-    ----------
-    folds : list of Fold
-    Cs : array
-    scorer : callable or None
-        ``scorer(number of the fold, fold, C)``; None is the accuracy, for which folds are solved until they are sure.
-    n_jobs : int or None
-    bar : progress bar
+    Scores are ``scorer(number of the fold, fold, C)``; None is the accuracy, for which folds are solved until they are sure.
     """
 
     def __init__(self, folds, Cs, scorer, n_jobs, bar):

@@ -28,24 +28,12 @@ class Scores:
 
 
 def search(values, scores, solve, bounds=None, stride=8):
-    """Fill in scores until the best value is known.
+    """Fill in scores until the best value is known; KeyboardInterrupt if Ctrl-C was pressed before.
 
-    Parameters
-    ----------
-    values : array
-    scores : Scores
-    solve : callable
-        ``solve(wanted)`` gets a boolean array like `scores.solved` and returns two arrays of that shape, scores and where there are some,
-        and whether there are all that are wanted, or Ctrl-C was pressed.
-    bounds : callable, optional
-        ``bounds(fold, value) -> (low, high)`` from what has been solved; left out, everything is solved, in order.
-    stride : int
-        With bounds each `stride`-th value comes first, then the middle of each stretch of values that may still win.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Ctrl-C was pressed; the scores that there are have been filled in.
+    ``solve(wanted)`` gets a boolean array like `scores.solved` and returns two arrays of that shape, scores and where there are some,
+    and whether there are all that are wanted, or Ctrl-C was pressed. ``bounds(fold, value) -> (low, high)`` follow from what has been
+    solved: each `stride`-th value comes first, then the middle of each stretch of values that may still win. Without bounds everything is
+    solved, in order.
     """
     n = len(values)
     wanted = np.arange(n) if bounds is None else np.arange(0, n, min(stride, max(1, n // 4)))
@@ -67,16 +55,9 @@ def search(values, scores, solve, bounds=None, stride=8):
 
 
 def collect(tasks, keep, n_jobs=None):
-    """Work on tasks; return whether all came to their end, or Ctrl-C was pressed.
+    """Work on joblib's tasks; return whether all came to their end, or Ctrl-C was pressed.
 
-    Parameters
-    ----------
-    tasks : iterable of joblib tasks
-        Each returns what it found and whether it came to its end.
-    keep : callable
-        ``keep(number, found)``, in order.
-    n_jobs : int, optional
-        As in joblib.
+    Each returns what it found, for ``keep(number, found)``, called in order, and whether it came to its end.
     """
     results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
     try:
@@ -94,30 +75,10 @@ def collect(tasks, keep, n_jobs=None):
 def choose(scores, whole=True):
     """Return the number of the value with the largest mean score, of equal ones the first, that score, and what it was compared with.
 
+    Scores, of shape (n_folds, n_values), are NaN where they are missing: not needed if they are `whole`, and that value is none to choose.
     After Ctrl-C values are compared by the same folds: those with a score in each by all folds, or all values by the folds that are
-    finished, whichever are more scores.
+    finished, whichever are more scores; without either Ctrl-C is passed on.
 
-    Parameters
-    ----------
-    scores : array of shape (n_folds, n_values)
-        NaN where there is none.
-    whole : bool
-        Whether those that are missing were not needed; otherwise Ctrl-C was pressed.
-
-    Returns
-    -------
-    best : int
-    score : float
-    part : str or None
-        None for all of them.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Ctrl-C: no value has a score in all folds, and no fold has all scores.
-
-    Examples
-    --------
     >>> choose(np.array([[0.5, 0.75, 0.625], [0.5, np.nan, np.nan]]), False)
     (1, 0.75, '3 of 3 values in 1 of 2 folds')
     """

@@ -20,29 +20,9 @@ def solver_options(model, *names):
 
 
 def train(model, prob, lam, factor=None, last=None, **options):
-    """Solve a problem for lam, or come down to it from ``lam_max``.
+    """Return the solution of an estimator's problem for lam, and None, or the path to it by a factor from one lam to the next.
 
-    Parameters
-    ----------
-    model : estimator
-        Its `callback`, `verbose` and `warm_start`.
-    prob : Problem
-    lam : float > 0
-    factor : float in (0, 1), optional
-        From one lam of the path to the next; left out there is no path.
-    last : Solution, optional
-        Of the problem of an earlier fit, a start if that lived in a space of the same shape.
-    **options
-        As of :func:`solver_options`.
-
-    Returns
-    -------
-    Solution, Path or None
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Ctrl-C, before the first solution of a path.
+    Without a path the solution `last` of an earlier fit is the start if the estimator has `warm_start` and the shape is the same.
     """
     if factor is not None:
         top = prob.lam_max()

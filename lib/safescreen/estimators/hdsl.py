@@ -2,19 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from safescreen._checks import check_vector
 from safescreen.estimators._data import kept, need_partners
 from safescreen.estimators._metric import Metric
 from safescreen.hdsl import FrankWolfe, NeighborError, nearest_triplets, predict_neighbors, random_triplets
-from safescreen.hdsl.triplets import check_triplets
 from safescreen.solvers import Progress
 
 __all__ = ["HDSL"]
@@ -79,6 +76,8 @@ class HDSL(Metric):
     True
     """
 
+    _min_features = 2
+
     def __init__(
         self,
         scale: float = 1.0,
@@ -111,22 +110,14 @@ class HDSL(Metric):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the similarity from labels.
+    def get_mahalanobis_matrix(self) -> sparse.coo_array:
+        """Return the learned matrix M as a sparse array of shape (d, d)."""
+        check_is_fitted(self)
+        return self.similarity_.to_sparse()
 
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-        y : array of shape (n,)
-            Class labels; at least two classes, one of them with two points.
-        sample_weight : array of shape (n,), optional
-            Not negative; a triplet has the weight of its x, a point set aside its own. Points of weight 0 are left out.
+    # ------------------------------------------------------------------ pieces of fit
 
-        Returns
-        -------
-        self
-        """
-        X, y, weights = self._read(X, y, sample_weight, min_features=2)
+    def _fit_labels(self, X, y, weights):
         if self.triplets not in ("nearest", "random"):
             raise ValueError(f"triplets must be 'nearest' or 'random', got {self.triplets!r}")
         numbers, weights = kept(weights, np.arange(y.size))
@@ -140,53 +131,24 @@ class HDSL(Metric):
             index = nearest_triplets(X[train], codes[train], self.n_targets, self.n_impostors)
         else:
             index = random_triplets(codes[train], self.n_targets * self.n_impostors, seed)
-        self._fit(X[train], index, None if weights is None else weights[train][index[:, 0]], seed, monitor)
+        self._fit_triplets(X[train], index, None if weights is None else weights[train][index[:, 0]], seed, monitor)
         self._neighbors = X, codes
         return self
 
-    def fit_triplets(self, X: ArrayLike, triplets: ArrayLike, triplet_weight: ArrayLike | None = None) -> Self:
-        """Learn the similarity from given triplets; there is no early stopping, and nothing to predict.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-        triplets : int array of shape (T, 3)
-            Rows (x, y, z): point x should be more similar to y than to z.
-        triplet_weight : array of shape (T,), optional
-            Not negative, one of them positive.
-
-        Returns
-        -------
-        self
-        """
-        X = self._read_unlabelled(X, min_features=2)
-        if triplet_weight is not None:
-            triplet_weight = check_vector(triplet_weight, len(check_triplets(triplets, X.shape[0])), "triplet_weight", low=0.0)
-            if not triplet_weight.any():
-                raise ValueError("triplet_weight must hold a positive weight, all are 0")
-        self._fit(X, triplets, triplet_weight, self._seed())
-        return self
-
-    def get_mahalanobis_matrix(self) -> sparse.coo_array:
-        """Return the learned matrix M as a sparse array of shape (d, d)."""
-        check_is_fitted(self)
-        return self.similarity_.to_sparse()
-
-    # ------------------------------------------------------------------ pieces of fit
-
-    def _seed(self):
-        return int(check_random_state(self.random_state).randint(2**31 - 1))
-
-    def _fit(self, X, index, weights, seed, monitor=None):
+    def _fit_triplets(self, X, index, weights, seed=None, monitor=None):
         names = ("forward", "variant", "max_iter", "tol", "check_every", "patience")
         options = {name: getattr(self, name) for name in names}
-        solver = FrankWolfe(self.scale, random_state=seed, progress=self.verbose, **options)
+        solver = FrankWolfe(self.scale, random_state=self._seed() if seed is None else seed, progress=self.verbose, **options)
         last = self.__dict__.get("similarity_") if self.warm_start else None
         start = replace(last, scale=solver.scale) if last is not None and last.d == X.shape[1] else None
         solver.fit(X, index, monitor, weights=weights, start=start, callback=self.callback)
         self.similarity_, self.history_ = solver.similarity_, solver.history_
         self.components_, self.features_ = self.similarity_.factor(), self.similarity_.features
         self.n_iter_, self.dual_gap_ = solver.n_iter_, solver.gap_
+        return self
+
+    def _seed(self):
+        return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _map(self, X):
         Z = self.similarity_.transform(X)

@@ -1,8 +1,7 @@
 """Support vector classifier with safe screening."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -258,19 +257,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         self.intercept_ = constant**2 * coefs.sum(axis=1)
 
 
-@dataclass(frozen=True)
-class Setup:
-    """Problems over the same training points.
-
-    Attributes
-    ----------
-    features : Features
-    numbers : array of int
-        Which samples the points are.
-    signs : list of arrays
-        Labels of each problem, -1 and 1.
-    problems : list of Problem
-    """
+class Setup(NamedTuple):
+    """Problems over the same training points, the samples of those numbers; labels of each are its signs."""
 
     features: Features
     numbers: np.ndarray

@@ -2,10 +2,9 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
@@ -109,51 +108,23 @@ class TripletMetric(Metric):
         self.tol, self.with_path, self.path_ratio, self.screening, self.active_set = tol, with_path, path_ratio, screening, active_set
         self.max_iter, self.n_neighbors, self.warm_start, self.callback, self.verbose = max_iter, n_neighbors, warm_start, callback, verbose
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn the metric from labels.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n, d)
-        y : array of shape (n,)
-            Class labels; at least two classes, one of them with two points.
-        sample_weight : array of shape (n,), optional
-            Not negative; a triplet has the weight of its anchor. Points of weight 0 are left out.
-
-        Returns
-        -------
-        self
-        """
-        X, y, weights = self._read(X, y, sample_weight)
-        prob, X, y = self._labelled(X, y, weights)
-        return self._fit(prob)._remember(X, y)
-
-    def fit_triplets(self, X: ArrayLike, triplets: ArrayLike, triplet_weight: ArrayLike | None = None) -> Self:
-        """Learn the metric from given triplets.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n, d)
-        triplets : int array of shape (T, 3)
-            Rows (i, j, l): point i should be closer to j than to l.
-        triplet_weight : array of shape (T,), optional
-            Positive.
-
-        Returns
-        -------
-        self
-        """
-        if self.product:
-            raise ValueError("product=True needs labels: use fit, or product=False")
-        X = self._read_unlabelled(X)
-        return self._fit(self._problem(Triplets(X, triplets, diagonal=self.diagonal, weights=triplet_weight)))
-
     def get_mahalanobis_matrix(self) -> np.ndarray:
         """Return the learned matrix M, shape (d, d)."""
         check_is_fitted(self)
         return self.components_.T @ self.components_
 
     # ------------------------------------------------------------------ pieces of fit
+
+    def _fit_labels(self, X, y, weights):
+        prob, X, y = self._labelled(X, y, weights)
+        return self._fit(prob)._remember(X, y)
+
+    def _fit_triplets(self, X, triplets, weights):
+        if self.product:
+            raise ValueError("product=True needs labels: use fit, or product=False")
+        if weights is not None:
+            triplets, weights = np.asarray(triplets)[weights > 0.0], weights[weights > 0.0]
+        return self._fit(self._problem(Triplets(X, triplets, diagonal=self.diagonal, weights=weights)))
 
     def _labelled(self, X, y, weights, numbers=None):
         """Return the problem of the numbered points that have a positive weight, all if left out, these points and their labels."""
