@@ -181,9 +181,10 @@ def _pages(options) -> int:
     source.mkdir(parents=True, exist_ok=True)
     folders = {"notebooks_dir": places.notebooks_folder(options.notebooks), "outputs_dir": outputs, "report_profile": profile}
     settings = [part for name, value in folders.items() for part in ("-D", f"{name}={value}")]
-    strict = [] if profile else ["-W", "--keep-going"]
+    strict = [] if profile else ["-W", "--keep-going", "-j", "auto"]
     code = build_main(["-q", *strict, "-c", str(root / "docs"), "-d", str(scratch / "doctrees"), *settings, str(source), str(target)])
-    print(f"Open {places.shown(target / 'index.html')}")
+    if (target / "index.html").is_file():
+        print(f"Open {places.shown(target / 'index.html')}")
     return code
 
 
