@@ -217,13 +217,12 @@ for key, values in ranges.items():
 print("exact ~ T s^2, heuristic ~ T s, neither with d: confirmed")
 
 # %%
-figure, axes = figures.panels(3, width=11.0, height=3.2)
+figure, axes = figures.panels(3, width=11.0, height=3.2, sharey=True)
 for ax, key in zip(axes, ranges, strict=True):
     named = {"exact": (ranges[key], counts[key][:, 0]), "heuristic": (ranges[key], counts[key][:, 2])}
     figures.lines(
         named, ax=ax, log="xy", marks=True, xlabel=key, ylabel="visits", title=f"against {key}"
     )
-    ax.set_ylim(1e2, 1e7)
 plt.show()
 
 # %% [markdown]
