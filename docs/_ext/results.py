@@ -120,7 +120,7 @@ class Experiment(SphinxDirective):
         order = {name: place for place, name in enumerate(self.experiment.outputs)}
         for path in sorted(folder.glob("*.png"), key=lambda path: (order.get(path.name, len(order)), path.name)):
             self.figures += 1
-            text = f"Figure {self.figures}. {caption(folder / 'notebook.ipynb', path.stem)}, {run['run'].name}."
+            text = f"Figure {self.figures}. {run['run'].name}, {path.stem}{caption(folder / 'notebook.ipynb', path.stem)}."
             yield nodes.figure("", nodes.image(uri=self._uri(path), alt=path.stem), nodes.caption("", text))
         for path in sorted(folder.glob("table_*.csv")) or sorted(folder.glob("results.csv")):
             yield from _folded(path.stem, _csv(path), paragraph(self._download(path), style="soft"))
@@ -140,18 +140,18 @@ class Experiment(SphinxDirective):
 
 
 def caption(notebook: Path, figure: str) -> str:
-    """Return the heading above the cell of an executed notebook that records a figure; the figure's name without one."""
-    heading = figure
+    """Return in brackets the heading above the cell of an executed notebook that records a figure, if it says something."""
+    heading = ""
     try:
         for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
             source = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
                 heading = [heading, *re.findall(r"(?m)^##+ +(.+)$", source)][-1]
             elif re.search(rf"""\.figure\(\s*['"]{re.escape(figure)}['"]""", source):
-                return re.sub(r"[`*$\\]", "", heading)
+                return "" if heading in ("", "Figure", "Figures") else f" ({re.sub(r'[`*$]', '', heading)})"
     except _BROKEN:
         pass
-    return figure
+    return ""
 
 
 def _csv(path: Path) -> nodes.Node:
@@ -161,7 +161,7 @@ def _csv(path: Path) -> nodes.Node:
     except _BROKEN as error:
         return paragraph(_code(path.name), f" cannot be read: {error}", style="failure")
     cut = f"<p class='soft'>The first {_ROWS} of {len(frame)} rows.</p>" if len(frame) > _ROWS else ""
-    made = frame.head(_ROWS).to_html(index=False, border=0, na_rep="", float_format=short, classes="docutils")
+    made = frame.head(_ROWS).to_html(index=False, border=0, na_rep="", float_format=short, justify="left", classes="docutils")
     return _html(f'<div class="table-wrapper">{made}{cut}</div>')
 
 
