@@ -31,17 +31,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, ``estimator__name`` those of the prototype, which takes the place of None.
-
-        Parameters
-        ----------
-        **params
-            By name.
-
-        Returns
-        -------
-        self
-        """
+        """Set parameters by name, ``estimator__name`` those of the prototype, which takes the place of None."""
         if self.estimator is None and any(name.startswith("estimator__") for name in params):
             params = {"estimator": self.prototype(), **params}
         return super().set_params(**params)

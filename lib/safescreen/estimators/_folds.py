@@ -72,8 +72,7 @@ class Fold:
         features = self.setup.features
         pairs = zip(self.found[C][0], self.setup.signs, strict=True)
         values = np.column_stack([features.products(self.rows, solution.x, sign) for solution, sign in pairs])
-        predicted = (values[:, 0] > 0.0).astype(int) if values.shape[1] == 1 else values.argmax(axis=1)
-        return self._accuracy(predicted == self.codes)
+        return self._accuracy(_by_class(values, values)[0].argmax(axis=1) == self.codes)
 
     def bounds(self, C):
         """Return ``(low, high)``, bounds of the accuracy at the exact solutions for C.
@@ -86,8 +85,11 @@ class Fold:
             reach = self.norms * upper(ball.radius + features.rounding(prob, ball, 1.0 / C), 8)
             values = features.products(self.rows, ball.center, self.setup.signs[number])
             low[:, number], high[:, number] = values - reach, values + reach
-        right, wrong = self._certain(low, high)
-        return self._accuracy(right), self._accuracy(~wrong)
+        low, high = _by_class(low, high)
+        rows = np.arange(self.codes.size)
+        own_low, own_high = low[rows, self.codes], high[rows, self.codes]
+        low[rows, self.codes] = high[rows, self.codes] = -np.inf
+        return self._accuracy(own_low > high.max(axis=1)), self._accuracy(~(own_high < low.max(axis=1)))
 
     def _evaluation(self, prob, number, C):
         """Return ``(evaluation for C, its dual point)`` from the solutions for the nearest C on both sides; None if there are none.
@@ -109,19 +111,13 @@ class Fold:
         alpha = np.clip(alpha, 0.0, 1.0)
         return prob.evaluate(x, 1.0 / C, alpha), alpha
 
-    def _certain(self, low, high):
-        """Return which points are certainly classified right, and which certainly wrong."""
-        if low.shape[1] == 1:
-            positive, negative = low[:, 0] > 0.0, high[:, 0] < 0.0
-            return np.where(self.codes == 1, positive, negative), np.where(self.codes == 1, negative, positive)
-        rows = np.arange(self.codes.size)
-        own_low, own_high = low[rows, self.codes], high[rows, self.codes]
-        low, high = low.copy(), high.copy()
-        low[rows, self.codes] = high[rows, self.codes] = -np.inf
-        return own_low > high.max(axis=1), own_high < low.max(axis=1)
-
     def _accuracy(self, right):
         return float(np.sum(self.weights * right) / np.sum(self.weights))
+
+
+def _by_class(low, high):
+    """Return bounds of the decision values of each class; of two classes the first has those of the second with the other sign."""
+    return (np.column_stack([-high, low]), np.column_stack([-low, high])) if low.shape[1] == 1 else (low, high)
 
 
 class Folds:

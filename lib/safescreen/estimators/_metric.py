@@ -68,34 +68,17 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         return self._fit_triplets(X, triplets, triplet_weight)
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Return L x for each point, shape (n, rank): distances and dot products there are the learned ones.
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n, d)
-            Of a similarity a sparse matrix too.
-        """
+        """Return L x for each of the points X, shape (n, rank): distances and dot products there are the learned ones."""
         check_is_fitted(self)
         return self._map(read(self, X))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return the class most of the nearest, or most similar, training points have, shape (n,).
-
-        Parameters
-        ----------
-        X : array or data frame of shape (n, d)
-            Of a similarity a sparse matrix too.
-        """
+        """Return for each of the points X the class most of the nearest, or most similar, training points have, shape (n,)."""
         check_is_fitted(self, "_neighbors", msg="This %(name)s has no classes: it is not fitted with labels yet.")
         return self._vote(read(self, X))
 
     def pair_distance(self, pairs: ArrayLike) -> np.ndarray:
-        """Return the learned distances ``sqrt((x - y)'M(x - y))`` of pairs of points, shape (n_pairs,).
-
-        Parameters
-        ----------
-        pairs : array of shape (n_pairs, 2, d)
-        """
+        """Return the learned distances ``sqrt((x - y)'M(x - y))`` of pairs of points, given as an array of shape (n_pairs, 2, d)."""
         check_is_fitted(self)
         pairs = np.asarray(pairs, dtype=np.float64)
         if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features_in_):

@@ -161,12 +161,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return self._fit(*self._read(X, y, sample_weight))
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Return f(x), shape (n,), or (n, n_classes) if there are more than two classes.
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-        """
+        """Return f(x) of the points X, shape (n,), or (n, n_classes) if there are more than two classes."""
         check_is_fitted(self)
         X = read(self, X)
         if self.kernel == "linear":
@@ -177,12 +172,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return the class of each point, shape (n,).
-
-        Parameters
-        ----------
-        X : array, data frame or sparse matrix of shape (n, d)
-        """
+        """Return the class of each of the points X, shape (n,)."""
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
