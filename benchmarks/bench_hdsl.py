@@ -30,7 +30,7 @@ def bench_frank_wolfe(timed, small, data, method):
     def fit(max_iter):
         return hdsl.FrankWolfe(SCALE, max_iter=max_iter, random_state=0, **METHODS[method]).fit(X, triplets)
 
-    solver = timed(group, method, lambda: fit(n_iter), lambda: fit(20), reference="exact, away", rounds=2)
+    solver = timed(group, method, lambda: fit(n_iter), reference="exact, away", rounds=2, warm=lambda: fit(20))
     objective = float(SmoothedHinge(1.0).value(solver.similarity_.margins(X, triplets)).mean())
     timed.facts.update({"objective": objective, "gap": solver.gap_, "features": int(solver.similarity_.features.size)})
     assert solver.n_iter_ == n_iter and solver.gap_ >= 0.0 and objective < solver.history_[0].objective

@@ -33,7 +33,7 @@ def _measure(timed, group, method, n, work, *args):
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
             return pool.submit(growth, work, *args).result()
 
-    found = timed(group, method, grown, lambda: None, reference="no screening", rounds=1, ratio_of="MB")
+    found = timed(group, method, grown, reference="no screening", rounds=1, warm=lambda: None, ratio_of="MB")
     timed.facts.update({"MB": found / 1e6, "bytes a triplet": found / n})
     return found
 

@@ -30,16 +30,17 @@ def one_thread():
 
 @pytest.fixture
 def timed(benchmark, small):
-    """Return ``timed(group, method, work, warm)``: compile with `warm`, time `work` in some rounds, return its result.
+    """Return ``timed(group, method, work)``: time `work` in some rounds and return its result.
 
+    Before that `warm` is called, or `work` once where nothing else is given, so that nothing is compiled while it is timed.
     The method called `reference` is the one of its group that others are compared with, by seconds or by what `ratio_of` names
     among the facts.
     """
 
-    def run(group, method, work, warm, *, reference, rounds=3, ratio_of=None):
+    def run(group, method, work, *, reference, rounds=3, warm=None, ratio_of=None):
         benchmark.group = group
         benchmark.extra_info.update(method=method, reference=method == reference, ratio_of=ratio_of)
-        warm()
+        (warm or work)()
         return benchmark.pedantic(work, setup=_collect, rounds=1 if small else rounds)
 
     run.facts = benchmark.extra_info
