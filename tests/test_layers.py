@@ -1,6 +1,8 @@
 """Imports go up the list of floors and never down, also inside functions; the library never imports the book."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,13 @@ def test_a_wrong_import_is_found(line):
 
 def test_every_folder_and_module_has_a_floor():
     assert {name.split("/")[0].removesuffix(".py") for name in FILES} == set().union(*FLOORS)
+
+
+def test_import_leaves_out_what_few_need():
+    """All names are listed, and scikit-learn, the optimizers of scipy and what is optional are not imported for that."""
+    code = "import sys, safescreen; print(set(safescreen.__all__) <= set(dir(safescreen)), *sorted(sys.modules))"
+    listed, *modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert listed == "True" and not {"sklearn", "scipy.optimize", "joblib", *ELSEWHERE} & set(modules)
 
 
 def test_files_are_small():

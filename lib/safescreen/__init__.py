@@ -58,13 +58,16 @@ __all__ = [
     "svm",
 ]
 
-_ESTIMATORS = ("HDSL", "SafeSVC", "SafeSVCCV", "TripletMetric", "TripletMetricCV", "screen_fitted")
 
 
 def __getattr__(name):
     """Import scikit-learn with the estimators only when one of them is asked for."""
-    if name in _ESTIMATORS:
+    if name in __all__:
         from safescreen import estimators
 
         return getattr(estimators, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *__all__})

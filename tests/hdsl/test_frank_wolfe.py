@@ -139,7 +139,8 @@ def test_interrupting_leaves_a_model(make):
         return 1.0 / monitor.calls
 
     monitor.calls = 0
-    solver = FrankWolfe(2.0, check_every=5).fit(X, triplets, monitor)
+    with pytest.warns(RuntimeWarning, match="^Frank-Wolfe interrupted: what 15 iterations have found is returned$"):
+        solver = FrankWolfe(2.0, check_every=5).fit(X, triplets, monitor)
     assert solver.n_iter_ == 15 and not solver.converged_ and np.isnan(solver.gap_)
     assert solver.similarity_.weights.sum() == pytest.approx(1.0)
 

@@ -134,6 +134,7 @@ def test_neighbor_error(learned, block_bytes):
     y = np.arange(20) % 3
     S = X.toarray() @ similarity.to_sparse().toarray() @ X.toarray().T
     expected = np.mean(hdsl.predict_neighbors(np.round(S[12:, :12], 9), y[:12]) != y[12:])
+    error = hdsl.NeighborError(X[:12], y[:12], X[12:], y[12:], block_bytes=block_bytes)
     found = error(lambda A, B: np.round(similarity(A, B), 9))
     assert found == expected
     dot = np.mean(hdsl.predict_neighbors((X[12:] @ X[:12].T).toarray(), y[:12]) != y[12:])

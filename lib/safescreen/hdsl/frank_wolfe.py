@@ -89,7 +89,7 @@ class FrankWolfe:
     Atoms ``i = j`` are no part of D, as in the paper: ``e_i e_i' + e_j e_j'`` is half the sum of two atoms. A feature without any entry
     in X is a feature like others; atoms of two of them change no similarity of the training points.
 
-    Interrupting (Ctrl-C) ends the training as if `max_iter` had been reached.
+    Interrupting (Ctrl-C) ends the training as if `max_iter` had been reached, with a warning.
 
     Cost of an iteration ``O(P s + nnz(X) + T + k c)`` at most for P pairs of points, s entries a point, k atoms that touch c pairs each;
     nothing grows with d.
@@ -165,6 +165,8 @@ class FrankWolfe:
         -----
         ConvergenceWarning
             If `tol` was given and not reached.
+        RuntimeWarning
+            If it was interrupted.
 
         Notes
         -----
@@ -192,7 +194,10 @@ class FrankWolfe:
         self.history_, self.n_iter_, self.converged_ = run.history, len(run.history), run.converged
         self.similarity_ = run.similarity() if run.best is None else run.best
         self.gap_ = math.nan if run.interrupted else run.exact_gap()
-        if self.tol is not None and not self.converged_ and not run.interrupted:
+        if run.interrupted:
+            text = f"Frank-Wolfe interrupted: what {self.n_iter_} iterations have found is returned"
+            warnings.warn(text, RuntimeWarning, stacklevel=2)
+        elif self.tol is not None and not self.converged_:
             text = f"gap {self.gap_:.3g} above tol={self.tol:g} after {self.n_iter_} iterations"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self

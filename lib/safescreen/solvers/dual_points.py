@@ -2,7 +2,6 @@
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import lsq_linear
 
 from safescreen._checks import check_lam
 
@@ -24,6 +23,8 @@ def dual_point(prob, w, C, widths=(1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)):
     if prob.loss.smoothing > 0.0:
         return best
     terms.require("rows", by="dual_point")
+    from scipy.optimize import lsq_linear  # a fifth of what importing this package would take, for a function few call
+
     slack, gap = terms.threshold - terms.margins(w), prob.evaluate(w, lam, best).gap
     for width in widths:
         near = np.flatnonzero(np.abs(slack) <= width)
