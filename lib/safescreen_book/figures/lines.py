@@ -58,7 +58,7 @@ def lines(
         ax.grid(axis="y", color=COLOURS["grid"], linewidth=0.8)
         if legend:
             beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-            ax.legend(**(beside if legend == "right" else {"loc": legend, "ncols": 1 + (len(curves) > 5)}))
+            ax.legend(**(beside if legend == "right" else {"loc": legend, "ncols": 1 + (len(curves) > 6)}))
     return ax
 
 
