@@ -48,18 +48,18 @@ def dots(ours, paper=None, *, cut=(), ax=None, title=""):
                 ax.plot(seconds, row, "o", color=_colour(name), markerfacecolor=face, markersize=6)
             if name in cut:
                 ax.annotate("stopped", (ours[name], row), xytext=(8, -3), textcoords="offset points", fontsize=9)
-        for label, face in (("ours", "black"), ("paper", "white"))[: 1 + bool(paper)]:
-            ax.plot([], [], "o", color="black", markerfacecolor=face, markersize=6, label=label)
         ax.margins(x=0.12)
         logarithmic(ax, "x")
         ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5), xlabel="CPU seconds", title=title)
         ax.grid(axis="both", color=COLOURS["grid"], linewidth=0.8)
         ax.tick_params(axis="y", length=0)
-        ax.legend(loc="best")
+        if paper:
+            for label, face in (("ours", "black"), ("paper", "white")):
+                ax.plot([], [], "o", color="black", markerfacecolor=face, markersize=6, label=label)
+            ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), borderaxespad=2.8, ncols=2)
     return ax
 
 
 def _colour(name):
-    """The colour of a method, or of what is none."""
     colour = style_of(name)["color"]
     return COLOURS["plain"] if colour in OTHERS else colour
