@@ -539,7 +539,7 @@ figures.expanded_space(
 axes[0].get_legend().remove()
 wrong_w = exact.x[0] + 0.25
 alpha = np.clip(np.where(z * wrong_w < 1.0, 1.0, 0.0), 0.0, 1.0)
-lines = {"printed, condition 2": tangent(wrong_w), "its dual point": (-(alpha @ z), alpha.sum())}
+lines = {"printed condition 2": tangent(wrong_w), "its dual point": (-(alpha @ z), alpha.sum())}
 figures.expanded_space(
     z, C, feasible, lines, best, span=(-0.3, 1.6), ax=axes[1], title="reference off by 0.25"
 )
