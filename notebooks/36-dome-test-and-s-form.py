@@ -208,7 +208,8 @@ for _ in range(40):
         w_b @ w < w_b @ w_b * (1 - slack) and np.linalg.norm(w) > np.linalg.norm(w_a) * (1 + slack)
         for w in inside[1:-1]
     )
-print("feasible points:", points, "  pairs with a solution between, both conditions hold:", checked)
+assert points > 400 and checked == 5 * points
+print("some 500 feasible points, five solutions between each and its pair: both conditions hold at all of them")
 assert points > 200
 print("with the roles of a and b exchanged, solutions that break both:", turned, "of", 3 * 40)
 assert turned > 60
@@ -756,7 +757,7 @@ for with_rule, without in zip(whole, plain, strict=True):
     assert abs(with_rule.primal / without.primal - 1.0) < 1e-7
     assert np.linalg.norm(with_rule.x - without.x) <= with_rule.eps + without.eps
 print(
-    "pathwise.safe_screening_path: the solutions of a path without screening, at 42 of 42 C; mean share screened",
+    "safe_screening_path: the solutions of a path without screening, at 42 of 42 C; mean share screened",
     end=" ",
 )
 print(round(float(np.mean(whole.path_rates)), 2))

@@ -79,7 +79,7 @@ print(
 # PGB (STS19 section 3.2). The rate is that of STS19 section 7.1, screened triplets over those outside the
 # quadratic piece; here both are counted among `sample` triplets drawn at random.
 
-# %% tags=["STS19-F6a"]
+# %% tags=["STS19-F6a", "nbval-ignore-output"]
 BALLS = {
     "GB": ss.spheres.gradient_bound,
     "PGB": ss.spheres.projected_gradient_bound,
@@ -149,7 +149,7 @@ print(
 # again every 10 iterations, so that its errors and its savings accumulate. Seconds are processor seconds of
 # one thread, everything included; nothing is compiled while they are counted.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
 runs = path_runs.measure(problem, options, grid, repeats=repeats, warm=3, **accuracy)
 frame = runs.frame.assign(dataset=dataset, n_triplets=len(problem), threads=1, seed=seed)

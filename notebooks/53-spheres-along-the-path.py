@@ -134,7 +134,7 @@ plt.show()
 # are the same ball (STS19 Theorem 7) and DGB has twice its radius and holds it (Theorem 8). During the solve
 # nothing of the kind is proved; there the ball that profits most from the iterate wins.
 
-# %% tags=["STS19-F7"]
+# %% tags=["STS19-F7", "nbval-ignore-output"]
 rate = mean["path_rate"].to_dict()
 
 

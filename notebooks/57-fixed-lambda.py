@@ -34,7 +34,7 @@ methods = "none,GB,PGB,DGB,RRPB+PGB,MGB,MGB&BT2,product,product+MGB"
 repeats = 2
 output_dir = ""
 
-# %%
+# %% tags=["nbval-ignore-output"]
 import time
 
 import matplotlib.pyplot as plt
@@ -116,7 +116,7 @@ print("rows:", len(frame))
 # The same optimum for all rows. What is screened is safe; and the active set, which is not, is only trusted after
 # a check of all triplets, so that it ends with the same optimum too.
 
-# %% tags=["STS19-F11"]
+# %% tags=["STS19-F11", "nbval-ignore-output"]
 margins = problem.terms.margins(solutions[names[0], False].x)
 removable = int(np.sum((margins > 1.0) | (margins < 1.0 - gamma)))
 spread = (frame["primal"].max() - frame["primal"].min()) / frame["primal"].min()
