@@ -8,13 +8,14 @@ from scipy import sparse
 
 import safescreen as ss
 from safescreen.hdsl import FrankWolfe
+from safescreen.hdsl._run import Training
 from safescreen.hdsl.constraints import Constraints
-from safescreen.hdsl.frank_wolfe import VARIANTS, _Run
+from safescreen.hdsl.frank_wolfe import VARIANTS
 
 
 def runs(make, dense, seed=0, scale=3.0, **settings):
     X, triplets = make(seed, signed=bool(seed % 2))
-    run = _Run(FrankWolfe(scale, **settings), Constraints(X, triplets), None)
+    run = Training(FrankWolfe(scale, **settings), Constraints(X, triplets), None)
     return run, dense(X.toarray(), triplets, scale, settings.get("smoothing", 1.0)), X, triplets
 
 
@@ -175,7 +176,7 @@ def test_memory_is_independent_of_the_dimension():
     columns = np.concatenate([rng.choice(d, s, replace=False) for _ in range(n)])
     X = sparse.csr_array((np.ones(n * s), (np.repeat(np.arange(n), s), columns)), shape=(n, d))
     triplets = np.array([rng.choice(n, 3, replace=False) for _ in range(T)])
-    run = _Run(FrankWolfe(10.0), Constraints(X, triplets), None)
+    run = Training(FrankWolfe(10.0), Constraints(X, triplets), None)
     for _ in range(30):
         run.step(*run.directions())
     limit = 8 * (T + n * s)

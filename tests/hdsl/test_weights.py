@@ -8,8 +8,9 @@ import pytest
 from scipy import sparse
 
 from safescreen.hdsl import FrankWolfe, SparseSimilarity
+from safescreen.hdsl._run import Training
 from safescreen.hdsl.constraints import Constraints
-from safescreen.hdsl.frank_wolfe import VARIANTS, _Run
+from safescreen.hdsl.frank_wolfe import VARIANTS
 
 
 def drawn(seed, T=30, values=4):
@@ -23,7 +24,7 @@ def test_objective_gap_and_steps_are_those_of_the_definition(make, dense, forwar
     X, triplets = make(1, signed=True)
     weights = np.random.default_rng(5).exponential(1.0, 30) * (np.arange(30) % 5 > 0)
     solver = FrankWolfe(3.0, forward=forward, variant=variant, line_search=line_search, smoothing=0.7)
-    run, problem = _Run(solver, Constraints(X, triplets, weights), None), dense(X.toarray(), triplets, 3.0, 0.7, weights)
+    run, problem = Training(solver, Constraints(X, triplets, weights), None), dense(X.toarray(), triplets, 3.0, 0.7, weights)
     assert len(run.constraints) == 24 and run.factors.mean() == pytest.approx(1.0)
     before, moved = run.similarity().to_sparse().toarray(), 0
     assert abs(run.objective() - dense(X.toarray(), triplets, 3.0, 0.7).objective(before)) > 1e-3
@@ -126,7 +127,7 @@ def test_batches_estimate_the_gradient_without_bias(make):
             assert (T, size) == (6, 2)
             return list(next(batches))
 
-    run, full = (_Run(FrankWolfe(2.0, forward="exact", batch=batch), Constraints(X, triplets, weights), None) for batch in (2, None))
+    run, full = (Training(FrankWolfe(2.0, forward="exact", batch=batch), Constraints(X, triplets, weights), None) for batch in (2, None))
     run.rng, mean, bad = Draws(), 0.0, 0.0
     for _ in range(15):
         run.directions()
@@ -178,7 +179,7 @@ def test_features_without_entries_stay_in_a_start():
     X = sparse.csr_array(np.array([[1.0, 0, 0, 0.5, 0, 0, 0, 0], [1.0, 0, 0, 1.0, 0, 0, 0, 0], [0.0, 0, 0, 1.0, 0, 0, 0, 0]]))
     start = SparseSimilarity(np.array([[0, 7, -1], [4, 6, 1], [0, 7, -1], [1, 2, 1]]), np.array([0.25, 0.25, 0.125, 0.375]), 2.0, 8)
     for forward in ("exact", "heuristic"):
-        run = _Run(FrankWolfe(2.0, forward=forward), Constraints(X, [[0, 1, 2]], None, start.features), None, start)
+        run = Training(FrankWolfe(2.0, forward=forward), Constraints(X, [[0, 1, 2]], None, start.features), None, start)
         assert {0, 1, 2, 3, 4, 6, 7} <= set(run.constraints.features.tolist())
         M = run.similarity()
         assert M.atoms.tolist() == [[0, 7, -1], [1, 2, 1], [4, 6, 1]] and M.weights.tolist() == [0.375, 0.375, 0.25]

@@ -17,26 +17,12 @@ def _pair_weights(slopes, same, other, weights, near_pair, near_weights):
 
 
 @njit
-def _overlap_sizes(ptr, partner, indptr, indices, marked, sizes):
-    """Count the features that the two points of each pair share; `marked` (d,) is all False before and after."""
-    for a in range(ptr.size - 1):
-        if ptr[a] == ptr[a + 1]:
-            continue
-        for q in range(indptr[a], indptr[a + 1]):
-            marked[indices[q]] = True
-        for p in range(ptr[a], ptr[a + 1]):
-            b = partner[p]
-            count = 0
-            for q in range(indptr[b], indptr[b + 1]):
-                count += marked[indices[q]]
-            sizes[p] = count
-        for q in range(indptr[a], indptr[a + 1]):
-            marked[indices[q]] = False
+def _overlaps(ptr, partner, indptr, indices, data, row, starts, features, products):
+    """List the shared features of each pair and the products of their values; without room for them, fill `starts` (P + 1,) alone.
 
-
-@njit
-def _overlap_fill(ptr, partner, indptr, indices, data, row, starts, features, products):
-    """List the shared features of each pair and the products of their values; `row` (d,) is zero before and after."""
+    `row` (d,) is zero before and after.
+    """
+    place = 0
     for a in range(ptr.size - 1):
         if ptr[a] == ptr[a + 1]:
             continue
@@ -44,13 +30,14 @@ def _overlap_fill(ptr, partner, indptr, indices, data, row, starts, features, pr
             row[indices[q]] = data[q]
         for p in range(ptr[a], ptr[a + 1]):
             b = partner[p]
-            place = starts[p]
             for q in range(indptr[b], indptr[b + 1]):
                 value = row[indices[q]]
                 if value != 0.0:
-                    features[place] = indices[q]
-                    products[place] = value * data[q]
+                    if features.size > 0:
+                        features[place] = indices[q]
+                        products[place] = value * data[q]
                     place += 1
+            starts[p + 1] = place
         for q in range(indptr[a], indptr[a + 1]):
             row[indices[q]] = 0.0
 
@@ -122,36 +109,21 @@ def _best_partner(i, diagonal, row):
 
 
 @njit
-def _scatter(i, j, sign, colptr, rows, values, column):
-    """Add ``p = x_i + sign x_j`` to `column` (n,)."""
-    for q in range(colptr[i], colptr[i + 1]):
-        column[rows[q]] += values[q]
-    for q in range(colptr[j], colptr[j + 1]):
-        column[rows[q]] += sign * values[q]
-
-
-@njit
-def _clear(i, j, colptr, rows, column):
-    """Set `column` (n,) to zero where columns i and j of X have entries."""
-    for q in range(colptr[i], colptr[i + 1]):
-        column[rows[q]] = 0.0
-    for q in range(colptr[j], colptr[j + 1]):
-        column[rows[q]] = 0.0
-
-
-@njit
 def _atom_scores(i, j, sign, scale, colptr, rows, values, anchor_ptr, similar, different, column, scores):
-    """Fill ``scores_t = <A_t, B>`` of one atom; `column` (n,) is zero before and after."""
+    """Fill ``scores_t = <A_t, B>`` of one atom; `column` (n,) is zero before and after, ``p = x_i + sign x_j`` in between."""
     scores[:] = 0.0
-    _scatter(i, j, sign, colptr, rows, values, column)
-    for k in range(2):
-        c = i if k == 0 else j
+    for c in (i, j):
+        for q in range(colptr[c], colptr[c + 1]):
+            column[rows[q]] += values[q] if c == i else sign * values[q]
+    for c in (i, j):
         for q in range(colptr[c], colptr[c + 1]):
             a = rows[q]
             value = scale * column[a]
             for t in range(anchor_ptr[a], anchor_ptr[a + 1]):
                 scores[t] = value * (column[similar[t]] - column[different[t]])
-    _clear(i, j, colptr, rows, column)
+    for c in (i, j):
+        for q in range(colptr[c], colptr[c + 1]):
+            column[rows[q]] = 0.0
 
 
 @njit

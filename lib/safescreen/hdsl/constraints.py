@@ -115,15 +115,13 @@ class Constraints:
         self.weights = np.zeros(len(pairs))
 
     def _list_overlaps(self):
-        indptr, indices, data = self._rows
-        sizes = np.zeros(self._partner.size, dtype=np.int64)
-        kernels._overlap_sizes(self._pair_ptr, self._partner, indptr, indices, np.zeros(self.features.size, np.bool_), sizes)
-        starts = np.concatenate(([0], np.cumsum(sizes)))
-        if starts[-1] > 8 * (len(self) + data.size):
+        fixed = self._pair_ptr, self._partner, *self._rows, np.zeros(self.features.size), np.zeros(self._partner.size + 1, np.int64)
+        starts, none = fixed[-1], np.empty(0)
+        kernels._overlaps(*fixed, none.astype(np.int32), none)
+        if starts[-1] > 8 * (len(self) + self.X.nnz):
             return None
         features, products = np.empty(starts[-1], np.int32), np.empty(starts[-1])
-        row = np.zeros(self.features.size)
-        kernels._overlap_fill(self._pair_ptr, self._partner, indptr, indices, data, row, starts, features, products)
+        kernels._overlaps(*fixed, features, products)
         return starts, features, products
 
     def compact(self, feature):

@@ -7,10 +7,11 @@ from safescreen._numba import njit
 __all__ = ["LINE_SEARCHES", "bisection", "exact"]
 
 
-def exact(margins, direction, top, smoothing, weights=None):
+def exact(margins: np.ndarray, direction: np.ndarray, top: float, smoothing: float, weights: np.ndarray | None = None) -> float:
     """Return the minimiser over ``[0, top]`` of ``mean w loss(margins + step direction)``, exact up to rounding.
 
-    The derivative is continuous, piecewise linear and increasing; Newton's method inside a bracket ends on the right piece.
+    The derivative is continuous, piecewise linear and increasing; Newton's method inside a bracket ends on the right piece, after a
+    handful of steps of cost O(T).
 
     Parameters
     ----------
@@ -27,10 +28,6 @@ def exact(margins, direction, top, smoothing, weights=None):
     float
         The step, `top` if the derivative is not positive there; 0 if the direction is not one of descent.
 
-    Notes
-    -----
-    Cost O(T) for each of a handful of Newton steps.
-
     Examples
     --------
     >>> round(exact(np.array([0.0, 1.0]), np.array([2.0, -1.0]), 1.0, 1.0), 12)
@@ -41,31 +38,25 @@ def exact(margins, direction, top, smoothing, weights=None):
     return _newton(margins, direction, *_strided(weights), top, smoothing)
 
 
-def bisection(margins, direction, top, smoothing, tol=1e-8, weights=None):
+def bisection(
+    margins: np.ndarray, direction: np.ndarray, top: float, smoothing: float, tol: float = 1e-8, weights: np.ndarray | None = None
+) -> float:
     """Return the minimiser found by halving ``[0, top]`` on the sign of the derivative (HDSL19 section 3.2.2).
 
-    Parameters
-    ----------
-    margins, direction : arrays of shape (T,)
-    top : float
-        Largest step.
-    smoothing : float > 0
-        Width of the quadratic part of the smoothed hinge.
-    tol : float
-        Length of the last bracket relative to `top`.
-    weights : array of shape (T,), optional
-        Not negative; all equal if left out.
-
-    Returns
-    -------
-    float
-        The lower end of the last bracket, so that the mean loss never increases; `top` if the derivative is negative there.
-
-    Notes
-    -----
-    Cost O(T log(1/tol)).
+    Arguments as of :func:`exact`; `tol` is the length of the last bracket relative to `top`. The step is the lower end of the last
+    bracket, so that the mean loss never increases; `top` if the derivative is negative there. Cost O(T log(1/tol)).
     """
-    return _bisection(margins, direction, *_strided(weights), top, smoothing, tol)
+    fixed = margins, direction, *_strided(weights)
+    if _slopes(*fixed, top, smoothing)[0] <= 0.0:
+        return top
+    low, high = 0.0, top
+    while high - low > tol * top:
+        middle = low + 0.5 * (high - low)
+        if _slopes(*fixed, middle, smoothing)[0] <= 0.0:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 LINE_SEARCHES = {"exact": exact, "bisection": bisection}
@@ -119,17 +110,3 @@ def _newton(margins, direction, weights, stride, top, smoothing):
         else:
             high = step
     return step
-
-
-@njit
-def _bisection(margins, direction, weights, stride, top, smoothing, tol):
-    if _slopes(margins, direction, weights, stride, top, smoothing)[0] <= 0.0:
-        return top
-    low, high = 0.0, top
-    while high - low > tol * top:
-        middle = low + 0.5 * (high - low)
-        if _slopes(margins, direction, weights, stride, middle, smoothing)[0] <= 0.0:
-            low = middle
-        else:
-            high = middle
-    return low

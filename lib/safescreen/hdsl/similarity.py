@@ -69,16 +69,8 @@ class SparseSimilarity:
         X = check_sparse_points(X)
         if X.shape[1] != self.d:
             raise ValueError(f"X must have {self.d} features, got shape {X.shape}")
-        order, weights = np.argsort(self.atoms[:, 0], kind="stable"), np.sqrt(self.weights * self.scale)
-        features, places = np.unique(self.atoms[order, :2], return_inverse=True)
-        k = len(self)
-        signs = np.column_stack((np.ones(k), self.atoms[order, 2])).ravel()
-        columns = np.repeat(np.arange(k), 2)
-        small = sparse.csr_array((signs * np.repeat(weights[order], 2), (places.ravel(), columns)), shape=(features.size, k))
-        projected = sparse.csr_array(take_columns(X, features) @ small)
-        inverse = np.empty(k, dtype=np.int64)
-        inverse[order] = np.arange(k)
-        return projected[:, inverse]
+        features = self.features
+        return sparse.csr_array(take_columns(X, features) @ take_columns(self.factor(), features).T.tocsr())
 
     def __call__(self, X1, X2=None):
         """Return the similarities of the rows of X1 and X2 (default X1), a dense array of shape (n1, n2); cost of ``(X1 L')(X2 L')'``."""

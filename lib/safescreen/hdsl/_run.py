@@ -1,0 +1,181 @@
+"""One training by Frank-Wolfe: the iterate, its directions and its steps."""
+
+import math
+import time
+from typing import NamedTuple
+
+import numpy as np
+
+from safescreen._progress import progress_bar
+from safescreen.hdsl.active import ActiveSet
+from safescreen.hdsl.constraints import Constraints
+from safescreen.hdsl.forward import FORWARD, exact
+from safescreen.hdsl.line_search import LINE_SEARCHES
+from safescreen.hdsl.similarity import SparseSimilarity
+from safescreen.losses import SmoothedHinge
+from safescreen.solvers import Progress
+
+__all__ = ["Iteration", "Training"]
+
+
+class Iteration(NamedTuple):
+    """State before a step, and the step: "forward", "away", "drop" (an away step to the end), "pairwise", "swap", "none"."""
+
+    iteration: int
+    objective: float
+    gap: float
+    n_atoms: int
+    n_features: int
+    step: str
+    size: float
+    error: float
+    seconds: float
+
+
+class Training:
+    """One training: the iterate as atoms and weights, and its margins u."""
+
+    def __init__(self, settings, constraints: Constraints, monitor=None, start: SparseSimilarity | None = None, callback=None):
+        self.settings, self.constraints, self.monitor, self.callback = settings, constraints, monitor, callback
+        self.T, self.factors, self.loss = len(constraints), constraints.factors, SmoothedHinge(settings.smoothing)
+        if settings.batch is not None and settings.batch > self.T:
+            raise ValueError(f"batch must be at most the number of triplets {self.T} (of positive weight), got {settings.batch}")
+        self.rng = np.random.default_rng(settings.random_state)
+        self.forward, self.search = FORWARD[settings.forward], LINE_SEARCHES[settings.line_search]
+        self.history: list[Iteration] = []
+        self.best, self.best_error, self.stale = None, math.inf, 0
+        self.converged = self.stopped = False
+        self.scores, self.away_scores, self.values = np.empty(self.T), np.empty(self.T), np.empty(16)
+        if start is None:
+            first, second = sorted(self.rng.choice(constraints.features.size, 2, replace=False).tolist())
+            self.active = ActiveSet((first, second, int(self.rng.choice((-1, 1)))))
+        else:
+            places = np.searchsorted(constraints.features, start.atoms[:, :2])
+            self.active = ActiveSet.of(np.column_stack((places, start.atoms[:, 2])), start.weights)
+        self.u = self.margins()
+
+    def loop(self):
+        settings, begun, gap = self.settings, time.perf_counter(), math.inf
+        last_exact = -settings.check_every
+        with progress_bar(settings.progress, "Frank-Wolfe", total=settings.max_iter) as bar:
+            for k in range(settings.max_iter):
+                error = self.check(k, gap, begun) if k and k % settings.check_every == 0 else math.nan
+                if self.stale >= settings.patience or self.stopped:
+                    return
+                objective = self.objective()
+                direction, gap, place, away_gap = self.directions()
+                if settings.tol is not None and gap <= settings.tol and k - last_exact >= settings.check_every:
+                    last_exact = k
+                    self.converged = (gap if self.is_exact else self.exact_gap()) <= settings.tol
+                elif self.is_exact and max(gap, away_gap) <= 0.0:
+                    self.converged = True
+                counts = len(self.active), self.active.n_features
+                name, size = ("none", 0.0) if self.converged else self.step(direction, gap, place, away_gap)
+                seconds = time.perf_counter() - begun
+                self.history.append(Iteration(k, objective, gap, *counts, name, size, error, seconds))
+                bar.update()
+                if self.converged:
+                    return
+                if k % 500 == 499:
+                    self.u = self.margins()  # what rounding has added up is taken away
+            self.check(settings.max_iter, gap, begun)
+
+    @property
+    def is_exact(self):
+        """Whether the gap of an iteration is a certificate."""
+        return self.forward is exact and self.settings.batch is None
+
+    def objective(self):
+        """Return f(M)."""
+        values = self.loss.value(self.u)
+        return float((values if self.factors is None else self.factors * values).mean())
+
+    def slopes(self):
+        """Return ``g_t = -w_t loss'(u_t)``, weights of mean 1."""
+        slopes = self.loss.alpha(self.u)
+        return slopes if self.factors is None else self.factors * slopes
+
+    def directions(self):
+        """Return the forward atom and its slope, the place of the away atom and its slope, of all constraints or of a batch."""
+        slopes, batch = self.slopes(), self.settings.batch
+        if batch is not None:
+            drawn = np.zeros(self.T)
+            drawn[self.rng.choice(self.T, batch, replace=False, shuffle=False)] = 1.0
+            slopes *= drawn
+        count = self.T if batch is None else batch
+        self.constraints.set_slopes(slopes)
+        if len(self.active) > self.values.size:
+            self.values = np.empty(2 * len(self.active))
+        values = self.constraints.atom_values(self.active.atoms, self.values)
+        place = int(np.argmin(values))
+        direction = self.forward(self.constraints, self.rng)
+        here, factor = float(slopes @ self.u) / count, self.settings.scale / count
+        return direction, factor * direction.value - here, place, here - factor * float(values[place])
+
+    def exact_gap(self):
+        """Return ``max over atoms of <G, M - B>``, of all constraints and atoms: an upper bound of ``f(M) - f*``."""
+        slopes = self.slopes()
+        self.constraints.set_slopes(slopes)
+        return (self.settings.scale * exact(self.constraints).value - float(slopes @ self.u)) / self.T
+
+    def step(self, direction, gap, place, away_gap):
+        """Take the step; return its kind and size."""
+        variant, active = self.settings.variant, self.active
+        atom, worst, weight = tuple(direction[:3]), tuple(active.atoms[place].tolist()), float(active.weights[place])
+        if variant == "plain" or (variant == "away" and (gap >= away_gap or len(active) == 1)):
+            name, to_the_end, top = "forward", "forward", 1.0
+            change = self.atom_scores(atom, self.scores)
+            change -= self.u
+        elif variant == "away":
+            name, to_the_end, top = "away", "drop", weight / (1.0 - weight)
+            change = np.subtract(self.u, self.atom_scores(worst, self.scores), out=self.scores)
+        else:
+            name, to_the_end, top = "pairwise", "swap", 0.0 if atom == worst else weight
+            change = self.atom_scores(atom, self.scores)
+            change -= self.atom_scores(worst, self.away_scores)
+        size = self.search(self.u, change, top, self.settings.smoothing, weights=self.factors)
+        if size <= 0.0:
+            return "none", 0.0
+        if name == "forward":
+            active.forward(atom, size)
+        elif name == "away":
+            active.away(place, size, size >= top)
+        else:
+            active.shift(atom, place, size, size >= top)
+        change *= size
+        self.u += change
+        return to_the_end if size >= top else name, size
+
+    def atom_scores(self, atom, out):
+        """Return ``<A_t, B>`` of an atom, written to `out`."""
+        return self.constraints.atom_scores(*atom, self.settings.scale, out)
+
+    def margins(self):
+        """Return ``u_t = <A_t, M>`` from the active set; O(k T)."""
+        u = np.zeros(self.T)
+        for atom, weight in zip(self.active.atoms.tolist(), self.active.weights, strict=True):
+            u += weight * self.atom_scores(atom, self.scores)
+        return u
+
+    def check(self, k, gap, begun):
+        """Ask the monitor, and keep the best similarity; tell the callback."""
+        if self.monitor is None and self.callback is None:
+            return math.nan
+        similarity, error = self.similarity(), math.nan
+        if self.monitor is not None:
+            error = float(self.monitor(similarity))
+            if error < self.best_error:
+                self.best, self.best_error, self.stale = similarity, error, 0
+            else:
+                self.stale += 1
+        if self.callback is not None:
+            now = {"iteration": k, "primal": self.objective(), "gap": gap, "n_terms": self.T, "seconds": time.perf_counter() - begun}
+            self.stopped = bool(self.callback(Progress(x=similarity, error=None if self.monitor is None else error, **now)))
+        return error
+
+    def similarity(self):
+        """Return the iterate, in the features of X, sorted by them."""
+        atoms, weights = self.active.atoms.copy(), self.active.weights / self.active.weights.sum()
+        atoms[:, :2] = self.constraints.features[atoms[:, :2]]
+        order = np.lexsort(atoms.T[::-1])
+        return SparseSimilarity(atoms[order], weights[order], self.settings.scale, self.constraints.d)
