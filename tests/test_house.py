@@ -1,9 +1,11 @@
 """The files around the package say the same thing, and nothing about the machine they were made on."""
 
+import pkgutil
 import re
 import subprocess
 import tomllib
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -113,8 +115,56 @@ def test_citation_names_the_five_papers():
         assert all(author["family-names"] for author in paper["authors"])
 
 
-def test_changelog_has_the_version():
-    assert f"## [{PROJECT['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+def test_changelog_dates_every_version():
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    versions = re.findall(r"^## \[(.+)\] - (\d{4}-\d\d-\d\d)$", text, flags=re.M)
+    assert [number for number, _ in versions] == [PROJECT["version"], "0.1.0"] == ["0.2.0", "0.1.0"]
+    assert sorted(day for _, day in versions)[::-1] == [day for _, day in versions]
+
+
+def test_changelog_says_where_names_went():
+    """Every name in the right column of the table can be imported."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    found = [
+        name
+        for row in re.findall(r"^  \| `.*\| (.*) \|$", text, flags=re.M)
+        for name in re.findall(r"`((?:ss|safescreen\w*)\.[\w.]+)", row)
+    ]
+    assert len(found) > 5
+    for name in found:
+        pkgutil.resolve_name(re.sub(r"^ss\.", "safescreen.", name))
+
+
+def steps_of(workflow):
+    (job,) = workflow["jobs"].values()
+    return job["strategy"]["matrix"]["python"], [step["run"] for step in job["steps"] if "run" in step]
+
+
+def test_the_workflow_and_the_check_run_lint_and_test():
+    (path,) = (ROOT / ".github" / "workflows").glob("*.yml")
+    pythons, commands = steps_of(yaml.safe_load(path.read_text(encoding="utf-8")))
+    assert commands == ["make lint", "make test"]
+    assert pythons and all(SpecifierSet(PROJECT["requires-python"]).contains(python) for python in pythons)
+    check = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert [line for line in check if line.startswith(("make", "rm"))] == ["rm -rf .venv", *commands]
+
+
+def test_hooks_are_programs_that_are_installed():
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert repository["repo"] == "local"
+    for hook in repository["hooks"]:
+        program, flag, module, *_ = hook["entry"].split()
+        assert (hook["language"], program, flag) == ("system", ".venv/bin/python", "-m")
+        assert find_spec(module) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"), [("bug", {"Code", "Data", "Versions"}), ("claim", {"Paper and place", "The charitable reading"}), ("idea", set())]
+)
+def test_templates_ask_for_what_is_needed(name, asked):
+    form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml").read_text(encoding="utf-8"))
+    required = {field["attributes"]["label"] for field in form["body"] if field.get("validations", {}).get("required")}
+    assert form["name"] and form["description"] and required >= asked
 
 
 def test_every_make_target_is_described_and_in_the_readme():
@@ -133,6 +183,9 @@ def test_readme_links_lead_somewhere():
     links = re.findall(r"\]\((?!http)([^)#]+)\)", readme)
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+    folders = re.findall(r"^\| `([^`]*)` \|", readme, flags=re.M)
+    assert len(folders) > 5
+    assert [folder for folder in folders if folder != "outputs/" and not (ROOT / folder).exists()] == []
 
 
 def test_the_examples_of_the_readme_run(capsys):
