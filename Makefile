@@ -76,4 +76,4 @@ lint: install ## ruff on all code, numpydoc on the docstrings, basedpyright on t
 	$(PY) -m basedpyright --level warning
 
 clean: ## remove .venv, caches and outputs
-	@$(IN) rm -rf .venv outputs .pytest_cache .ruff_cache .hypothesis
+	@$(IN) rm -rf .venv outputs .pytest_cache .ruff_cache .hypothesis .benchmarks
