@@ -13,9 +13,9 @@ from naive.exact import minus
 from naive.extremes import exact, norm
 from naive.features import flat
 from naive.harness import truth
+from safescreen.cluster import _shards, sharded
 from safescreen.cluster import workers as _cluster
 from safescreen.cluster.workers import ClusterError
-from safescreen.cluster import _shards, sharded
 from small_cluster import small_cluster
 
 metrics = pytest.mark.parametrize("diagonal", [False, True])
