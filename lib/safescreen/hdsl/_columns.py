@@ -6,7 +6,7 @@ from scipy import sparse
 __all__ = ["take_columns"]
 
 
-def take_columns(X, features):
+def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
     """Return ``X[:, features]`` of a CSR array, `features` sorted; scipy's indexing makes an array of length d.
 
     Cost O(nnz(X) log m) for m features, memory O(nnz(X)).

@@ -7,16 +7,8 @@ from safescreen.hdsl.similarity import SparseSimilarity
 __all__ = ["ActiveSet", "check_start"]
 
 
-def check_start(start, scale):
-    """Return a similarity to start from, of the domain of size `scale`; see :meth:`ActiveSet.of`.
-
-    Raises
-    ------
-    TypeError
-        It is no :class:`SparseSimilarity`.
-    ValueError
-        It has another scale, or is no convex combination of atoms.
-    """
+def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
+    """Return a similarity to start from, a convex combination of atoms of the domain of size `scale`; TypeError or ValueError otherwise."""
     if not isinstance(start, SparseSimilarity):
         raise TypeError(f"start must be a SparseSimilarity, got {type(start).__name__}")
     if start.scale != scale:

@@ -1,6 +1,9 @@
 """Triplet constraints compiled for the Frank-Wolfe method: the stored entries of X by row and by column, and the distinct pairs."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from safescreen._checks import check_points, check_vector
@@ -11,7 +14,7 @@ from safescreen.terms.indices import number_pairs
 __all__ = ["Constraints", "check_sparse_points"]
 
 
-def check_sparse_points(X, name="X"):
+def check_sparse_points(X: Any, name: str = "X") -> sparse.csr_array:
     """Return points as a CSR array without stored zeros; dense input is converted."""
     X = check_points(X, name, allow_sparse=True)
     X = X.copy() if sparse.issparse(X) and not X.data.all() else sparse.csr_array(X)
@@ -44,11 +47,6 @@ class Constraints:
     factors : array of shape (T,) or None
         Weights of the constraints divided by their mean; None if all are equal.
 
-    Raises
-    ------
-    ValueError
-        X with less than two features, triplets that are none of its points, weights that are negative or all 0.
-
     Notes
     -----
     Memory O(T + nnz(X)); nothing of length d. The shared features of the pairs are listed as well as long as they are no
@@ -61,7 +59,7 @@ class Constraints:
     [1.0]
     """
 
-    def __init__(self, X, triplets, weights=None, used=()):
+    def __init__(self, X: Any, triplets: ArrayLike, weights: ArrayLike | None = None, used: ArrayLike = ()):
         X = check_sparse_points(X)
         self.n, self.d = X.shape
         if self.d < 2:
@@ -80,7 +78,7 @@ class Constraints:
         self._row, self._diagonal = np.zeros(size), np.zeros(size)
         self._known = True  # all slopes are zero
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.order.size
 
     def _compact(self, X, used):
@@ -124,18 +122,18 @@ class Constraints:
         kernels._overlaps(*fixed, features, products)
         return starts, features, products
 
-    def compact(self, feature):
+    def compact(self, feature: int) -> int:
         """Return the place of a feature of X in `features`; one without entries becomes the one that stands for it."""
         place = int(np.searchsorted(self.features, feature))
         found = place < self.features.size and self.features[place] == feature
         return place if found else self._absent
 
-    def set_slopes(self, slopes):
+    def set_slopes(self, slopes: np.ndarray) -> None:
         """Set the weights of the pairs from ``g_t``, shape (T,); what follows refers to them."""
         kernels._pair_weights(slopes, self._same, self._other, self.weights, self._near_pair, self._near[2])
         self._known = False
 
-    def diagonal(self):
+    def diagonal(self) -> np.ndarray:
         """Return ``diag(X'BX)``, shape (m,), in a work array; computed once for each slopes."""
         if not self._known:
             if self._overlaps is not None:
@@ -146,23 +144,23 @@ class Constraints:
             self._known = True
         return self._diagonal
 
-    def neighbour_sums(self, i):
+    def neighbour_sums(self, i: int) -> np.ndarray:
         """Return ``(B + B') X e_i``, shape (n,), in a work array."""
         kernels._neighbour_sums(i, *self._near, *self._columns, self._sums)
         return self._sums
 
-    def row(self, i):
+    def row(self, i: int) -> np.ndarray:
         """Return row i of ``X'(B + B')X``, shape (m,), in a work array."""
         kernels._gradient_row(self.neighbour_sums(i), *self._rows, self._row)
         return self._row
 
-    def atom_scores(self, i, j, sign, scale, out=None):
+    def atom_scores(self, i: int, j: int, sign: int, scale: float, out: np.ndarray | None = None) -> np.ndarray:
         """Return ``<A_t, scale (e_i + sign e_j)(e_i + sign e_j)'>``, shape (T,), for places i, j in `features`."""
         out = np.empty(len(self)) if out is None else out
         kernels._atom_scores(i, j, sign, scale, *self._columns, self._anchor_ptr, self._similar, self._different, self._column, out)
         return out
 
-    def atom_values(self, atoms, out):
+    def atom_values(self, atoms: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Fill ``out[k] = p_k' B p_k`` with ``p_k = X(e_i + sign e_j)``, that is ``-T/scale <G, atom k>``."""
         kernels._atom_values(atoms, self.diagonal(), *self._near, *self._columns, self._column, out)
         return out[: len(atoms)]

@@ -1,10 +1,11 @@
-"""The forward direction: the atom with the most negative product with the gradient, exactly or nearly."""
+"""The forward direction: the atom with the most negative product with the gradient, exactly or nearly, once the slopes are set."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from safescreen.hdsl import _kernels as kernels
+from safescreen.hdsl.constraints import Constraints
 
 __all__ = ["FORWARD", "Direction", "exact", "heuristic"]
 
@@ -21,64 +22,29 @@ class Direction(NamedTuple):
     value: float
 
 
-def exact(constraints, rng=None):
+def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> Direction:
     """Return the best atom of all (HDSL19 Algorithm 3, line 3), ties to the lower i, then j; `rng` is not used.
 
     With ``W = B + B'`` and ``c_i = ||W x_i|| ||x_i||`` for the columns x_i of X, the Cauchy-Schwarz inequality, used once from each
     side, gives ``|x_i'W x_j| <= sqrt(c_i c_j) <= (c_i + c_j)/2``. So an atom's value is at most ``h_i + h_j`` with
     ``h_i = x_i'B x_i + c_i/2``. Rows are searched by decreasing h until the sum of the next two is below the best value found: no pair
-    of the rest can be better.
-
-    Parameters
-    ----------
-    constraints : Constraints
-        With their slopes set.
-    rng : numpy.random.Generator, optional
-
-    Returns
-    -------
-    Direction
-
-    Notes
-    -----
-    Bounds cost O(P s + m log m) for P pairs of points with s features each, and a searched row O(nnz(X)) at most.
+    of the rest can be better. Bounds cost O(P s + m log m) for P pairs of points with s features each, a searched row O(nnz(X)) at most.
     """
     diagonal = constraints.diagonal()
     halves = _halves(constraints, diagonal)
     order = np.argsort(-halves, kind="stable")
     halves = halves[order]
     best = np.array([np.inf, np.inf, 1.0, -np.inf, 0.0])
-    kernels._search_rows(
-        order,
-        halves[:-1] + halves[1:] + 1e-12 * np.abs(halves).max(),
-        diagonal,
-        *constraints._near,
-        *constraints._columns,
-        *constraints._rows,
-        constraints._sums,
-        constraints._row,
-        best,
-    )
+    bounds = halves[:-1] + halves[1:] + 1e-12 * np.abs(halves).max()
+    work = *constraints._near, *constraints._columns, *constraints._rows, constraints._sums, constraints._row
+    kernels._search_rows(order, bounds, diagonal, *work, best)
     return Direction(int(best[0]), int(best[1]), int(best[2]), float(best[3]))
 
 
-def heuristic(constraints, rng):
+def heuristic(constraints: Constraints, rng: np.random.Generator) -> Direction:
     """Return a good atom: the best partner j of a random feature, then the best partner of j (HDSL19 section 3.2.3).
 
-    Parameters
-    ----------
-    constraints : Constraints
-        With their slopes set.
-    rng : numpy.random.Generator
-        Draws the first feature uniformly from all d, stored entries or not.
-
-    Returns
-    -------
-    Direction
-
-    Notes
-    -----
-    Cost O(P s + nnz(X)) at most, whatever d is.
+    The feature is drawn uniformly from all d, stored entries or not. Cost O(P s + nnz(X)) at most, whatever d is.
     """
     diagonal = constraints.diagonal()
     first = constraints.compact(rng.integers(constraints.d))

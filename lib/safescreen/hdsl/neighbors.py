@@ -1,13 +1,18 @@
 """Nearest neighbours by a similarity: predictions, their error, and the error as a monitor of training."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from safescreen._checks import check_count, check_labels, check_vector
+from safescreen.hdsl.similarity import SparseSimilarity
 
 __all__ = ["NeighborError", "predict_neighbors"]
 
 
-def predict_neighbors(products, y, k=3):
+def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarray:
     """Return the class of most of the k most similar points, for each row of similarities.
 
     Points whose similarity ties with the k-th share the votes left for them, so that the order of points does not matter; classes with
@@ -62,31 +67,30 @@ class NeighborError:
     0.0
     """
 
-    def __init__(self, X, y, X_new, y_new, k=3, block_bytes=1 << 26, weights=None):
+    def __init__(
+        self, X: Any, y: ArrayLike, X_new: Any, y_new: ArrayLike, k: int = 3, block_bytes: int = 1 << 26, weights: ArrayLike | None = None
+    ):
         self.X, self.X_new = X, X_new
         self.y = check_labels(y, np.shape(X)[0])
         self.y_new, self.k = np.asarray(y_new), check_count(k, "k")
         if self.y_new.shape != (np.shape(X_new)[0],):
             raise ValueError(f"y_new must have shape ({np.shape(X_new)[0]},), got {self.y_new.shape}")
         self.block_bytes = block_bytes
-        self.weights = None if weights is None else check_vector(weights, self.y_new.size, "weights", low=0.0)
-        if weights is not None and not self.weights.any():
+        self.weights = np.ones(self.y_new.size) if weights is None else check_vector(weights, self.y_new.size, "weights", low=0.0)
+        if not self.weights.any():
             raise ValueError("weights must hold a positive weight, all are 0")
 
-    def __call__(self, similarity):
+    def __call__(self, similarity: Callable[..., np.ndarray] | None) -> float:
         """Return the error, in [0, 1], of a similarity; None is the dot product."""
         step = max(1, self.block_bytes // (8 * np.shape(self.X)[0]))
         left, right = self.X_new, self.X
-        if hasattr(similarity, "transform"):
-            left, right = similarity.transform(left), similarity.transform(right)
-            similarity = None
-        similarity = _dot if similarity is None else similarity
+        if isinstance(similarity, SparseSimilarity):
+            left, right, similarity = similarity.transform(left), similarity.transform(right), None
+        similarity = similarity or _dot
         wrong = np.empty(self.y_new.size, dtype=bool)
         for start in range(0, self.y_new.size, step):
             products = similarity(left[start : start + step], right)
             wrong[start : start + step] = predict_neighbors(products, self.y, self.k) != self.y_new[start : start + step]
-        if self.weights is None:
-            return int(np.count_nonzero(wrong)) / self.y_new.size
         return float(self.weights @ wrong / self.weights.sum())
 
 

@@ -1,8 +1,10 @@
 """What is learned: a similarity ``x'Mx'`` whose M is a convex combination of four-entry atoms."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from safescreen.hdsl._columns import take_columns
@@ -40,22 +42,22 @@ class SparseSimilarity:
     scale: float
     d: int
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.weights.size
 
     @property
-    def features(self):
+    def features(self) -> np.ndarray:
         """Features that some atom uses, sorted."""
         return np.unique(self.atoms[:, :2])
 
-    def factor(self):
+    def factor(self) -> sparse.csr_array:
         """Return L with ``M = L'L``, CSR of shape (k, d): row k is ``sqrt(w_k scale) (e_i + s e_j)'``."""
         root = np.sqrt(self.weights * self.scale)
         data = np.column_stack((root, root * self.atoms[:, 2])).ravel()
         indptr = np.arange(0, 2 * len(self) + 1, 2)
         return sparse.csr_array((data, self.atoms[:, :2].ravel(), indptr), shape=(len(self), self.d))
 
-    def to_sparse(self):
+    def to_sparse(self) -> sparse.coo_array:
         """Return M, COO of shape (d, d), entries summed; at most 4k of them."""
         weights = self.weights * self.scale
         i, j, sign = self.atoms.T
@@ -64,7 +66,7 @@ class SparseSimilarity:
         M.sum_duplicates()
         return M
 
-    def transform(self, X):
+    def transform(self, X: Any) -> sparse.csr_array:
         """Return the points projected by the factor, ``X L'``, CSR of shape (n, k): dot products there are similarities."""
         X = check_sparse_points(X)
         if X.shape[1] != self.d:
@@ -72,13 +74,13 @@ class SparseSimilarity:
         features = self.features
         return sparse.csr_array(take_columns(X, features) @ take_columns(self.factor(), features).T.tocsr())
 
-    def __call__(self, X1, X2=None):
+    def __call__(self, X1: Any, X2: Any = None) -> np.ndarray:
         """Return the similarities of the rows of X1 and X2 (default X1), a dense array of shape (n1, n2); cost of ``(X1 L')(X2 L')'``."""
         left = self.transform(X1)
         right = left if X2 is None else self.transform(X2)
         return _product(left, right)
 
-    def margins(self, X, triplets):
+    def margins(self, X: Any, triplets: ArrayLike) -> np.ndarray:
         """Return ``<A_t, M> = S(x_t, y_t) - S(x_t, z_t)``, shape (T,); cost O(T) products of projected rows."""
         projected, triplets = self.transform(X), np.asarray(triplets)
         x, y, z = (projected[triplets[:, c]] for c in range(3))

@@ -1,6 +1,9 @@
 """Triplet constraints of labelled points: x should be more similar to y (same class) than to z (another class)."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from safescreen._checks import check_count, check_labels, check_points
@@ -12,14 +15,14 @@ __all__ = ["check_triplets", "nearest_triplets", "random_triplets"]
 COLUMNS = ("x", "y", "z")
 
 
-def check_triplets(triplets, n, name="triplets"):
+def check_triplets(triplets: ArrayLike, n: int, name: str = "triplets") -> np.ndarray:
     """Return triplets as an (T, 3) int array over points ``0..n-1``; the three points of a row must differ."""
     index = check_index(triplets, n, COLUMNS, name, what="triplet")
     check_different(index, COLUMNS, ((0, 1), (0, 2), (1, 2)), name)
     return index
 
 
-def nearest_triplets(X, y, n_targets=3, n_impostors=5, block_bytes=1 << 26):
+def nearest_triplets(X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int = 5, block_bytes: int = 1 << 26) -> np.ndarray:
     """Return the triplets of nearest neighbours of HDSL19 section 5.2.1: targets x impostors by largest dot product.
 
     Parameters
@@ -63,7 +66,7 @@ def nearest_triplets(X, y, n_targets=3, n_impostors=5, block_bytes=1 << 26):
     return _stack(found)
 
 
-def random_triplets(y, n_per_point=20, random_state=0):
+def random_triplets(y: ArrayLike, n_per_point: int = 20, random_state: int | np.random.Generator = 0) -> np.ndarray:
     """Return random triplets: for every x, y of its class and z of another, drawn uniformly and independently.
 
     The paper uses 20 a point on dexter (HDSL19 section 5.2.1). Repeated triplets are possible and kept.
