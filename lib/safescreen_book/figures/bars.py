@@ -56,7 +56,7 @@ def dots(ours, paper=None, *, cut=(), ax=None, title=""):
         if paper:
             for label, face in (("ours", "black"), ("paper", "white")):
                 ax.plot([], [], "o", color="black", markerfacecolor=face, markersize=6, label=label)
-            ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), borderaxespad=2.8, ncols=2)
+            ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), borderaxespad=4.2, ncols=2)
     return ax
 
 
