@@ -73,7 +73,7 @@ data: install ## list the data sets and whether they are here
 lint: install ## ruff on all code, numpydoc on the docstrings, basedpyright on the types of the library
 	@$(IN) $(PY) -m ruff check .; $(PY) -m ruff format --check lib tests benchmarks docs; \
 	find lib -name '*.py' -print0 | xargs -0 $(PY) -m numpydoc lint; \
-	$(PY) -m basedpyright --level warning
+	$(PY) -m basedpyright --project pyproject.toml --level warning
 
 clean: ## remove .venv, caches and outputs
 	@$(IN) rm -rf .venv outputs .pytest_cache .ruff_cache .hypothesis .benchmarks
