@@ -1,14 +1,20 @@
 """Checks of what users pass in: each raises a ValueError or TypeError that names the argument and what was found."""
 
 import numbers
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias, overload
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from safescreen.rounding import Element
+from safescreen.rounding import Element, ElementLike
+
+PointsLike: TypeAlias = Any
+"""What makes an array of points, one a row, or a sparse matrix of them."""
 
 
-def check_scalar(value, name, *, low=None, high=None, open_low=False):
+def check_scalar(value: Any, name: str, *, low: float | None = None, high: float | None = None, open_low: bool = False) -> float:
     """Return `value` as a finite float inside ``[low, high]`` (``open_low``: strictly above ``low``)."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.floating | np.integer):
         raise TypeError(f"{name} must be a real number, got {type(value).__name__}")
@@ -22,12 +28,12 @@ def check_scalar(value, name, *, low=None, high=None, open_low=False):
     return value
 
 
-def check_lam(lam, name="lam"):
+def check_lam(lam: Any, name: str = "lam") -> float:
     """Return the regularization parameter `lam` as a positive finite float."""
     return check_scalar(lam, name, low=0.0, open_low=True)
 
 
-def check_count(value, name, *, optional=False):
+def check_count(value: Any, name: str, *, optional: bool = False) -> Any:
     """Return `value` as a positive int; `optional` lets None pass."""
     if value is None and optional:
         return None
@@ -39,7 +45,7 @@ def check_count(value, name, *, optional=False):
     return int(value)
 
 
-def check_grid(values, name, *, falling=False):
+def check_grid(values: ArrayLike, name: str, *, falling: bool = False) -> NDArray:
     """Return positive numbers that strictly increase, or decrease, as a float64 vector."""
     values = check_vector(values, np.size(values), name)
     if values.size == 0:
@@ -52,14 +58,18 @@ def check_grid(values, name, *, falling=False):
     return values
 
 
-def check_callback(callback):
+def check_callback(callback: Any) -> Callable | None:
     """Return `callback` if it can be called, or None."""
     if callback is not None and not callable(callback):
         raise TypeError(f"callback must be a function or None, got {type(callback).__name__}")
     return callback
 
 
-def check_points(X, name="X", *, allow_sparse=False):
+@overload
+def check_points(X: PointsLike, name: str = "X", *, allow_sparse: Literal[False] = False) -> NDArray: ...  # numpydoc ignore=GL08
+@overload
+def check_points(X: PointsLike, name: str = "X", *, allow_sparse: bool) -> Any: ...  # numpydoc ignore=GL08
+def check_points(X: PointsLike, name: str = "X", *, allow_sparse: bool = False) -> Any:
     """Return points as a C-contiguous float64 array of shape (n, d), or as CSR where that is allowed."""
     if sparse.issparse(X):
         if not allow_sparse:
@@ -70,43 +80,36 @@ def check_points(X, name="X", *, allow_sparse=False):
             X.sum_duplicates()
         values = X.data
     else:
-        X = np.asarray(X)
-        if X.dtype == object or X.dtype.kind not in "fiub":
-            raise TypeError(f"{name} must hold real numbers, got dtype {X.dtype}")
+        X = _reals(X, name)
         if X.ndim != 2:
             raise ValueError(f"{name} must have two dimensions (n, d), got shape {X.shape}")
         X = np.ascontiguousarray(X, dtype=np.float64)
         values = X
     if X.shape[0] == 0 or X.shape[1] == 0:
         raise ValueError(f"{name} must have at least one row and one column, got shape {X.shape}")
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} must be finite, got {_first_bad(values)}")
+    _check_finite(values, name)
     return X
 
 
-def check_labels(y, n, name="y"):
+def check_labels(y: ArrayLike, n: int, name: str = "y") -> NDArray:
     """Return labels as a one-dimensional array of length `n` with at least two different values."""
     y = np.asarray(y)
     if y.ndim != 1 or y.shape[0] != n:
         raise ValueError(f"{name} must have shape ({n},), got {y.shape}")
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise ValueError(f"{name} must be finite, got {_first_bad(y)}")
+    if y.dtype.kind == "f":
+        _check_finite(y, name)
     classes = np.unique(y)
     if classes.size < 2:
         raise ValueError(f"{name} must hold at least two classes, found only {classes.tolist()}")
     return y
 
 
-def check_vector(value, n, name, *, low=None, high=None):
+def check_vector(value: ArrayLike, n: int, name: str, *, low: float | None = None, high: float | None = None) -> NDArray:
     """Return a float64 vector of length `n` with finite entries in ``[low, high]``."""
-    value = np.asarray(value)
-    if value.dtype.kind not in "fiub":
-        raise TypeError(f"{name} must hold real numbers, got dtype {value.dtype}")
+    value = _reals(value, name)
     if value.shape != (n,):
         raise ValueError(f"{name} must have shape ({n},), got {value.shape}")
-    value = np.ascontiguousarray(value, dtype=np.float64)
-    if not np.isfinite(value).all():
-        raise ValueError(f"{name} must be finite, got {_first_bad(value)}")
+    value = _check_finite(np.ascontiguousarray(value, dtype=np.float64), name)
     if low is not None and n and value.min() < low:
         raise ValueError(f"{name} must be at least {low:g}, found {value.min():.17g}")
     if high is not None and n and value.max() > high:
@@ -114,7 +117,7 @@ def check_vector(value, n, name, *, low=None, high=None):
     return value
 
 
-def check_mask(mask, n, name):
+def check_mask(mask: ArrayLike, n: int, name: str) -> NDArray:
     """Return a boolean mask of length `n`."""
     mask = np.asarray(mask)
     if mask.dtype != np.bool_:
@@ -124,7 +127,7 @@ def check_mask(mask, n, name):
     return mask
 
 
-def check_element(x, shape, name="x"):
+def check_element(x: Any, shape: tuple | None, name: str = "x") -> ElementLike:
     """Return an element of the space: a finite float64 array of the given shape (None: of any), or what knows its space itself."""
     if isinstance(x, Element):
         if shape is not None:
@@ -132,18 +135,22 @@ def check_element(x, shape, name="x"):
         return x.space.check(x, name)
     if sparse.issparse(x):
         raise TypeError(f"{name} must be a dense array of shape {shape}, got a sparse {type(x).__name__}")
-    x = np.asarray(x)
-    if x.dtype.kind not in "fiub":
-        raise TypeError(f"{name} must hold real numbers, got dtype {x.dtype}")
+    x = _reals(x, name)
     if shape is not None and x.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {x.shape}")
-    x = np.ascontiguousarray(x, dtype=np.float64)
-    if not np.isfinite(x).all():
-        raise ValueError(f"{name} must be finite, got {_first_bad(x)}")
-    return x
+    return _check_finite(np.ascontiguousarray(x, dtype=np.float64), name)
 
 
-def _first_bad(values):
-    bad = np.argwhere(~np.isfinite(values))
-    where = tuple(int(i) for i in bad[0])
-    return f"{values[where]} at index {where if len(where) > 1 else where[0]}"
+def _reals(value, name) -> NDArray:
+    value = np.asarray(value)
+    if value.dtype.kind not in "fiub":
+        raise TypeError(f"{name} must hold real numbers, got dtype {value.dtype}")
+    return value
+
+
+def _check_finite(values, name) -> NDArray:
+    bad = ~np.isfinite(values)
+    if bad.any():
+        where = np.argwhere(bad)[0].tolist()
+        raise ValueError(f"{name} must be finite, got {values[*where]} at index {tuple(where) if len(where) > 1 else where[0]}")
+    return values

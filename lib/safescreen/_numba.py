@@ -1,9 +1,8 @@
 """Set-up of numba: a compile cache that cannot be stale, a code generator that can be trusted, and one place to get ``njit``.
 
-numba's own cache key is the file a kernel is written in; editing a kernel that another file inlines
-would leave the caller stale. The cache folder is therefore named by a hash of every source file of
-this package that kernels can depend on, and by numba's version, and is chosen before the first kernel is
-declared; ``NUMBA_CACHE_DIR`` in the environment overrules it.
+numba's own cache key is the file a kernel is written in; editing a kernel that another file inlines would leave the caller stale. The cache
+folder is therefore named by a hash of every source file of this package that kernels can depend on, and by numba's version, and is chosen
+before the first kernel is declared; ``NUMBA_CACHE_DIR`` in the environment overrules it.
 
 AVX-512 code is not generated: with numba 0.68 (LLVM 22) on processors of the ``znver4`` and ``znver5`` kind, a loop that stores to two
 arrays under a condition on one of them loses some of the stores once it is vectorized (a fault of LLVM's, known from other languages

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_scalar
 
@@ -18,33 +19,39 @@ __all__ = ["Hinge", "Loss", "SmoothedHinge", "SquaredHinge"]
 
 @runtime_checkable
 class Loss(Protocol):
-    """What problems, rules and solvers use of a loss.
+    """What problems, rules and solvers use of a loss."""
 
-    Attributes
-    ----------
-    smoothing : float
-        Factor of ``a^2/2`` in the conjugate; 0 for a loss with a kink.
-    cap : float
-        Largest slope, may be infinite.
-    width : float
-        Of the quadratic piece, ``smoothing cap``: margins below ``tau - width`` cost linearly. Infinite where they never do.
-    has_linear_region : bool
-        Whether terms can be certain to be linear, that is, whether there is a set L.
-    """
+    @property
+    def smoothing(self) -> float:
+        """Factor of ``a^2/2`` in the conjugate; 0 for a loss with a kink."""
+        ...
 
-    smoothing: float
-    cap: float
-    width: float
-    has_linear_region: bool
+    @property
+    def cap(self) -> float:
+        """Largest slope, may be infinite."""
+        ...
 
-    def value(self, u, tau=1.0):
+    @property
+    def width(self) -> float:
+        """Of the quadratic piece, ``smoothing cap``: margins below ``tau - width`` cost linearly. Infinite where they never do."""
+        ...
+
+    @property
+    def has_linear_region(self) -> bool:
+        """Whether terms can be certain to be linear, that is, whether there is a set L."""
+        ...
+
+    def value(self, u: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
         """Return ``loss(u - tau + 1)`` elementwise."""
+        ...
 
-    def alpha(self, u, tau=1.0):
+    def alpha(self, u: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
         """Return ``-loss'`` elementwise, in [0, cap]."""
+        ...
 
-    def conjugate(self, a, tau=1.0):
+    def conjugate(self, a: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
         """Return ``loss*(-a)`` elementwise, infinite outside of [0, cap]."""
+        ...
 
 
 class _PiecewiseQuadratic:
@@ -54,39 +61,39 @@ class _PiecewiseQuadratic:
     cap: float
 
     @property
-    def smoothing(self):
+    def smoothing(self) -> float:
         """Factor of ``a^2/2`` in the conjugate, gamma."""
         return self.gamma
 
     @property
-    def width(self):
+    def width(self) -> float:
         """Width of the quadratic piece, in units of the margin."""
         return self.smoothing * self.cap
 
     @property
-    def has_linear_region(self):
+    def has_linear_region(self) -> bool:
         """Whether terms can be certain to be linear, that is, whether there is a set L."""
         return math.isfinite(self.cap)
 
-    def value(self, u, tau=1.0):
+    def value(self, u: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
         """Return ``loss(u - tau + 1)`` elementwise; shape of `u`."""
-        slack = tau - np.asarray(u, dtype=float)
+        slack = np.subtract(tau, u, dtype=float)
         a = self.alpha(u, tau)
         return np.maximum(a * (slack - 0.5 * self.smoothing * a), 0.0)
 
-    def alpha(self, u, tau=1.0):
+    def alpha(self, u: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
         """Return ``-loss'``, in [0, cap], elementwise; for the hinge 1 below the threshold and 0 from it on."""
-        slack = tau - np.asarray(u, dtype=float)
+        slack = np.subtract(tau, u, dtype=float)
         if self.smoothing == 0.0:
             return (slack > 0.0).astype(float)
         with np.errstate(over="ignore"):  # a subnormal smoothing: the quotient may be infinite, its clip is 0 or 1
             return np.clip(slack / self.smoothing, 0.0, self.cap)
 
-    def conjugate(self, a, tau=1.0):
+    def conjugate(self, a: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
         """Return ``loss*(-a)`` elementwise: ``smoothing a^2/2 - tau a`` on [0, cap], infinite outside."""
         a = np.asarray(a, dtype=float)
         inside = (a >= 0.0) & (a <= self.cap)
-        return np.where(inside, a * (0.5 * self.smoothing * a - tau), np.inf)
+        return np.where(inside, a * (0.5 * self.smoothing * a - np.asarray(tau)), np.inf)
 
 
 @dataclass(frozen=True)
@@ -167,7 +174,7 @@ class SquaredHinge(_PiecewiseQuadratic):  # numpydoc ignore=PR02
         object.__setattr__(self, "gamma", gamma)
 
 
-def Hinge():
+def Hinge() -> SmoothedHinge:
     """Return the hinge loss ``max(0, 1 - u)``, the smoothed hinge with ``gamma = 0``.
 
     >>> Hinge() == SmoothedHinge(0)

@@ -2,18 +2,21 @@
 
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_grid, check_scalar
 from safescreen._progress import progress_bar
+from safescreen.problem import Problem
 from safescreen.solvers.methods import check_method
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
 from safescreen.solvers.run import run, warn_if_not_converged
 from safescreen.solvers.settings import Descent, Settings
-from safescreen.solvers.solution import Progress
+from safescreen.solvers.solution import Progress, Solution
 from safescreen.solvers.solve import check_problem
 from safescreen.spheres import PathReference, relaxed_path_bound
 
@@ -40,22 +43,22 @@ class Path(Sequence):
         ``"grid"`` (all given lam solved), ``"paper"`` (the stopping rule), ``"length"`` or ``"interrupted"``.
     """
 
-    solutions: list
-    path_rates: list = field(repr=False)
+    solutions: list[Solution]
+    path_rates: list[float] = field(repr=False)
     stop_reason: str
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.solutions)
 
-    def __getitem__(self, item):
+    def __getitem__(self, item: Any) -> Any:
         return self.solutions[item]
 
     @property
-    def lams(self):
+    def lams(self) -> NDArray:
         """Regularization parameters, shape (len,)."""
         return np.array([s.lam for s in self.solutions])
 
-    def to_frame(self):
+    def to_frame(self) -> Any:
         """Return a pandas DataFrame, a row a lam.
 
         Columns: lam, primal, loss, gap, n_iter, n_L, n_R, screening_rate, converged, path_rate, seconds.
@@ -70,25 +73,25 @@ class Path(Sequence):
 
 
 def path(
-    prob,
-    lams=None,
-    ratio=0.9,
-    tol=1e-6,
-    rtol=0.0,
-    screening=("RRPB", "PGB"),
-    dynamic=None,
-    ranges=False,
-    active_set=False,
-    stop="paper",
-    freq=10,
-    max_iter=10_000,
-    max_lams=1000,
-    extrapolate=True,
-    keep_masks=None,
-    callback=None,
-    progress=False,
-    method="auto",
-):
+    prob: Problem,
+    lams: ArrayLike | Callable[[list[Solution]], float | None] | None = None,
+    ratio: float = 0.9,
+    tol: float = 1e-6,
+    rtol: float = 0.0,
+    screening: tuple[str, ...] = ("RRPB", "PGB"),
+    dynamic: tuple[str, ...] | None = None,
+    ranges: bool = False,
+    active_set: bool = False,
+    stop: str | None = "paper",
+    freq: int = 10,
+    max_iter: int = 10_000,
+    max_lams: int = 1000,
+    extrapolate: bool = True,
+    keep_masks: bool | None = None,
+    callback: Callable[[Progress], Any] | None = None,
+    progress: bool = False,
+    method: str = "auto",
+) -> Path:
     """Solve a problem for a decreasing sequence of lam with warm starts and screening (STS19 Algorithm 2).
 
     Parameters

@@ -10,13 +10,16 @@ its smoothing, and alpha has no upper end. Triplet metric learning is the case o
 machines are the case of the whole space.
 """
 
+import copy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_lam, check_mask, check_vector
 from safescreen.losses import Loss
-from safescreen.rounding import UNIT, magnitude, upper
+from safescreen.rounding import UNIT, ElementLike, magnitude, upper
 from safescreen.terms.base import LossSums, Terms
 
 __all__ = ["Evaluation", "Problem"]
@@ -52,17 +55,17 @@ class Evaluation:
         The sums it was made from; they serve for any lam.
     """
 
-    x: np.ndarray
+    x: ElementLike
     lam: float
     primal: float
     dual: float
     loss: float
     gap: float
     fenchel: float
-    H: np.ndarray
-    plus: np.ndarray
-    minus: np.ndarray
-    x_alpha: np.ndarray
+    H: ElementLike
+    plus: ElementLike
+    minus: ElementLike
+    x_alpha: ElementLike
     distance: float
     excess: float
     x_error: float
@@ -71,7 +74,7 @@ class Evaluation:
     sums: LossSums
 
     @property
-    def gradient(self):
+    def gradient(self) -> ElementLike:
         """A subgradient of the primal at x, ``lam x - H``, when alpha is ``alpha(x)``."""
         return self.lam * self.x - self.H
 
@@ -90,6 +93,12 @@ class Problem:
     constant : float, optional
         Constant added to both objectives.
 
+    Attributes
+    ----------
+    cone : Cone
+    linear_error : float
+        How far screened terms, which are in `linear` by then, may have moved it from its exact value: 0 for a problem as it was made.
+
     Examples
     --------
     >>> import safescreen as ss
@@ -100,7 +109,7 @@ class Problem:
     0.0
     """
 
-    def __init__(self, terms, loss, *, linear=None, constant=0.0):
+    def __init__(self, terms: Terms, loss: Loss, *, linear: ElementLike | None = None, constant: float = 0.0):
         if not isinstance(terms, Terms):
             raise TypeError(f"terms must be a family of terms such as Triplets or Samples, got {type(terms).__name__}")
         if not isinstance(loss, Loss) or isinstance(loss, type):
@@ -112,7 +121,7 @@ class Problem:
         self.cone = terms.cone
         self.linear = None if linear is None else self.cone.check(linear, "linear")
         self.constant = float(constant)
-        self._linear_error = 0.0
+        self.linear_error = 0.0
 
     def __len__(self):
         return len(self.terms)
@@ -122,40 +131,32 @@ class Problem:
 
     # ------------------------------------------------------------------ objectives
 
-    def primal(self, x, lam):
+    def primal(self, x: ElementLike, lam: float) -> float:
         """Return ``P(x; lam)`` at a feasible x."""
         return self.evaluate(self.cone.check_feasible(x), check_lam(lam)).primal
 
-    def dual(self, alpha, lam):
+    def dual(self, alpha: ArrayLike, lam: float) -> float:
         """Return ``D(alpha; lam)`` at alpha in [0, 1]^T, for the squared hinge any ``alpha >= 0`` (STS19 Dual2)."""
         lam = check_lam(lam)
         alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=self.loss.cap)
         plus = self.cone.project(self._H(self.terms.weighted_sum(alpha)[0]))
         return self.terms.conjugates(self.loss, alpha) + self.constant - 0.5 * self.cone.inner(plus, plus) / lam
 
-    def alpha(self, x):
+    def alpha(self, x: ElementLike) -> NDArray:
         """Return the dual point ``alpha(x) = -loss'(<a_t, x>)``, shape (T,) (STS19 equation 2.6)."""
         return self.terms.alpha(self.cone.check(x), self.loss)
 
-    def x_of(self, alpha, lam):
+    def x_of(self, alpha: ArrayLike, lam: float) -> ElementLike:
         """Return ``x(alpha; lam) = [H(alpha)]_K / lam`` (STS19 Dual2)."""
         lam = check_lam(lam)
         alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=self.loss.cap)
         return self.cone.project(self._H(self.terms.weighted_sum(alpha)[0])) / lam
 
-    def gap(self, x, lam, alpha=None):
-        """Return an upper bound of the duality gap ``P(x) - D(alpha)``, rounding errors included.
-
-        Parameters
-        ----------
-        x : element of the cone
-        lam : float > 0
-        alpha : array of shape (T,), optional
-            Dual point; ``alpha(x)`` if left out.
-        """
+    def gap(self, x: ElementLike, lam: float, alpha: ArrayLike | None = None) -> float:
+        """Return an upper bound of the duality gap ``P(x) - D(alpha)``, rounding errors included; alpha is ``alpha(x)`` if left out."""
         return self.evaluate(self.cone.check_feasible(x), check_lam(lam), alpha).gap
 
-    def evaluate(self, x, lam, alpha=None):
+    def evaluate(self, x: ElementLike, lam: float, alpha: Any = None) -> Evaluation:
         """Return the :class:`Evaluation` at (x, alpha), `alpha` being ``alpha(x)`` if left out; x is not checked.
 
         Notes
@@ -172,14 +173,14 @@ class Problem:
         """
         return self.assemble(self.terms.loss_sums(x, self.loss, alpha), x, lam)
 
-    def assemble(self, sums, x, lam):
+    def assemble(self, sums: LossSums, x: ElementLike, lam: float) -> Evaluation:
         """Return the :class:`Evaluation` from loss sums already computed at x; they do not depend on lam. O(one projection)."""
         cone = self.cone
         H = self._H(sums.adjoint)
         plus, minus = cone.split(H)
         x_alpha = plus / lam
         x_norm, minus_norm = cone.norm_upper(x), cone.norm_upper(minus)
-        H_error, plus_size = sums.adjoint_error + self._linear_error, cone.magnitude(plus)
+        H_error, plus_size = sums.adjoint_error + self.linear_error, cone.magnitude(plus)
         if self.linear is not None:  # the sum: each number of it is rounded once
             H_error += 2.0 * UNIT * (plus_size if plus is H else cone.magnitude(H))
         split_error = cone.split_error(H)
@@ -201,29 +202,14 @@ class Problem:
             primal -= cone.inner(self.linear, x)
         dual = sums.alpha_sum - 0.5 * self.loss.smoothing * sums.alpha_square + self.constant
         dual -= 0.5 * cone.inner(plus, plus) / lam
-        return Evaluation(
-            x=x,
-            lam=lam,
-            primal=primal,
-            dual=dual,
-            loss=loss,
-            gap=gap,
-            fenchel=sums.fenchel,
-            H=H,
-            plus=plus,
-            minus=minus,
-            x_alpha=x_alpha,
-            distance=upper(D + difference_error + x_error, 4),
-            excess=excess,
-            x_error=x_error,
-            H_error=H_error,
-            x_alpha_error=upper((H_error + split_error) / lam + difference_error, 4),
-            sums=sums,
-        )
+        distance = upper(D + difference_error + x_error, 4)
+        x_alpha_error = upper((H_error + split_error) / lam + difference_error, 4)
+        points, errors = (H, plus, minus, x_alpha), (x_error, H_error, x_alpha_error)
+        return Evaluation(x, lam, primal, dual, loss, gap, sums.fenchel, *points, distance, excess, *errors, sums)
 
     # ------------------------------------------------------------------ reduction and range of lam
 
-    def reduce(self, in_L, in_R):
+    def reduce(self, in_L: ArrayLike, in_R: ArrayLike) -> "Problem":
         """Return the smaller problem without screened terms; it has the same optimum (STS19 Lemma 1).
 
         Parameters
@@ -231,7 +217,7 @@ class Problem:
         in_L, in_R : boolean masks of shape (T,)
             Terms known to lie in the linear region (moved into the linear term and a constant) and in the zero region (dropped).
         """
-        in_L, in_R = (check_mask(mask, len(self), name) for mask, name in ((in_L, "in_L"), (in_R, "in_R")))
+        in_L, in_R = check_mask(in_L, len(self), "in_L"), check_mask(in_R, len(self), "in_R")
         both = in_L & in_R
         if both.any():
             raise ValueError(f"in_L and in_R must be disjoint, both hold term {int(np.flatnonzero(both)[0])}")
@@ -239,18 +225,22 @@ class Problem:
             raise ValueError(f"in_L must be empty, {self.loss!r} has no linear region; found term {int(np.flatnonzero(in_L)[0])}")
         return self.reduce_by(in_L.view(np.int8) + 2 * in_R.view(np.int8))[0]
 
-    def reduce_by(self, status):
+    def reduce_by(self, status: NDArray) -> tuple["Problem", NDArray]:
         """Return ``(reduced problem, numbers of its terms)`` from a status array: 0 undecided, 1 linear, 2 zero; not checked."""
         left, total, error, ids = self.terms.partition(status)
         return self._with(left, total, error, self.terms.linear_constant(self.loss, status == 1)), ids
 
-    def with_terms(self, terms, loss):
+    def with_terms(self, terms: Terms, loss: Loss) -> "Problem":
         """Return the problem of other terms, such as the same with other thresholds, and another loss, with the same linear term."""
-        problem = Problem(terms, loss, linear=self.linear, constant=self.constant)
-        problem._linear_error = self._linear_error
+        return self._copy(terms, loss)
+
+    def _copy(self, terms, loss):
+        """Return this problem with other terms and another loss, all of which have been checked."""
+        problem = copy.copy(self)
+        problem.terms, problem.loss, problem.cone = terms, loss, terms.cone
         return problem
 
-    def with_linear_part(self, terms, total, error, constant):
+    def with_linear_part(self, terms: Terms, total: ElementLike, error: float, constant: float) -> "Problem":
         """Return the problem of `terms` with `total` (known up to `error`) added to the linear term, and a constant.
 
         The constant is counted by the caller, ``tau - gamma/2`` a term, which is right only for terms without weights and a loss with a
@@ -261,31 +251,32 @@ class Problem:
         return self._with(terms, total, error, constant)
 
     def _with(self, terms, total, error, constant):
-        problem = Problem(terms, self.loss, constant=self.constant + constant)
+        problem = self._copy(terms, self.loss)
+        problem.constant += float(constant)
         if self.linear is None:
             problem.linear = total
         else:
             problem.linear = self.linear + total
             error += 2.0 * UNIT * (magnitude(self.linear) + magnitude(total))
-        problem._linear_error = upper(self._linear_error + error, 4)
+        problem.linear_error = upper(self.linear_error + error, 4)
         return problem
 
-    def lam_max(self):
+    def lam_max(self) -> float:
         """Return the smallest lam from which on every term is in the linear region; there ``x = [c + sum_t w_t a_t]_K/lam``.
 
         ``max_t <a_t, [c + sum_t w_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no inner product is positive, ``inf`` if
         a term with ``tau_t <= gamma`` can never become linear, as no term can with the squared hinge.
         """
-        x, ratios = self.all_linear(), []
+        x, largest = self.all_linear(), 0.0
         if np.ndim(self.terms.threshold) == 0:
             return _linear_from(self.terms.max_inner_product(x), self.terms.threshold - self.loss.width)
         products = self.terms.inner_products(x)
         for start, stop in self.terms.chunks():
             limits = self.terms.thresholds(start, stop) - self.loss.width
-            ratios.append(max(map(_linear_from, products.chunk(start, stop)[0], limits)))
-        return max([0.0, *ratios])
+            largest = max(largest, *map(_linear_from, products.chunk(start, stop)[0], limits))
+        return largest
 
-    def all_linear(self):
+    def all_linear(self) -> ElementLike:
         """Return ``[c + sum_t w_t a_t]_K``, lam times the solution for every ``lam >= lam_max()``."""
         return self.cone.project(self._H(self.terms.total()[0]))
 

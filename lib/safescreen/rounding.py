@@ -1,23 +1,25 @@
 """Bounds of rounding errors, in one place.
 
-With the unit roundoff ``u = 2**-53`` every floating-point operation returns its exact result times
-``1 + delta``, ``|delta| <= u``, unless it underflows. ``n`` such factors multiply to ``1 + theta`` with
-``|theta| <= gamma_n = n u / (1 - n u)`` (Higham, *Accuracy and Stability of Numerical Algorithms*, Lemma 3.1), and
-a dot product of length ``n``, summed in any order, is off by at most ``gamma_n |x|'|y|``.
+With the unit roundoff ``u = 2**-53`` every floating-point operation returns its exact result times ``1 + delta``, ``|delta| <= u``, unless
+it underflows. ``n`` such factors multiply to ``1 + theta`` with ``|theta| <= gamma_n = n u / (1 - n u)`` (Higham, *Accuracy and Stability
+of Numerical Algorithms*, Lemma 3.1), and a dot product of length ``n``, summed in any order, is off by at most ``gamma_n |x|'|y|``.
 
 The functions below are themselves evaluated in floating point, so every bound is taken a little too large
 (:data:`SAFETY`): it covers the handful of operations that evaluate the bound, not the quantity it bounds.
 """
 
 import math
-from abc import ABC, abstractmethod
+from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Element", "SAFETY", "TINY", "UNIT", "gamma", "magnitude", "norm_upper", "sqrt_upper", "upper"]
+__all__ = ["Element", "ElementLike", "FLOOR", "SAFETY", "TINY", "UNIT", "gamma", "magnitude", "norm", "norm_upper", "sqrt_upper", "upper"]
 
 UNIT = 2.0**-53
 """Unit roundoff of double precision."""
+
+FLOOR = 1e-300
+"""Absorbs what underflow can take away from a product."""
 
 TINY = 2.0**-1022 * 2.0
 """Twice the smallest normal number: absorbs what underflow can take away from a bound."""
@@ -26,26 +28,35 @@ SAFETY = 1.0 + 64 * UNIT
 """Factor that makes the evaluation of a bound itself an upper bound."""
 
 
-class Element(ABC):
-    """An element of a space that is not an array, and is asked for its own norms."""
+class Element:
+    """An element of a space that is not an array, and is asked for its own norms; no ABC, whose instance checks are slow."""
 
-    space: object
+    space: Any
     """What it is an element of; its ``check(x, name)`` judges it."""
 
-    @abstractmethod
-    def norm(self):
+    def norm(self) -> float:
         """Return the norm, as computed."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def norm_upper(self):
+    def norm_upper(self) -> float:
         """Return an upper bound of the norm, rounding included."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def magnitude(self):
+    def magnitude(self) -> float:
         """Return what, times the unit roundoff, bounds its change when each of its numbers is rounded once."""
+        raise NotImplementedError
 
 
-def gamma(n):
+ElementLike: TypeAlias = Any
+"""An element of the space of a problem: a float64 array of the shape of its cone, or an :class:`Element`."""
+
+
+def norm(x: ElementLike) -> float:
+    """Return the norm of an element, as computed."""
+    return x.norm() if isinstance(x, Element) else float(np.linalg.norm(x))
+
+
+def gamma(n: float) -> float:
     """Return ``gamma_n = n u/(1 - n u)``, rounded up; ``inf`` once ``n u >= 1/2``.
 
     >>> gamma(2) > 2 * 2.0**-53
@@ -55,7 +66,7 @@ def gamma(n):
     return math.inf if nu >= 0.5 else nu / (1.0 - nu) * SAFETY
 
 
-def upper(value, n_ops=4):
+def upper(value: Any, n_ops: int = 4) -> Any:
     """Return an upper bound of a non-negative exact value computed with ``n_ops`` roundings.
 
     >>> upper(1.0) > 1.0
@@ -64,7 +75,7 @@ def upper(value, n_ops=4):
     return value * (1.0 + gamma(n_ops)) * SAFETY + TINY
 
 
-def sqrt_upper(value):
+def sqrt_upper(value: float) -> float:
     """Return an upper bound of the square root of a number known to be at most ``value``.
 
     A negative or NaN ``value`` is a broken bound, not a zero: NaN is returned, and a NaN radius screens nothing.
@@ -79,7 +90,7 @@ def sqrt_upper(value):
     return upper(math.sqrt(value), 2)
 
 
-def norm_upper(x):
+def norm_upper(x: ElementLike) -> float:
     """Return an upper bound of the Euclidean (Frobenius) norm of the array `x`; O(size).
 
     Where squares would overflow or underflow the entries are scaled by their largest magnitude. An :class:`Element` is asked itself.
@@ -102,7 +113,7 @@ def norm_upper(x):
     return upper(float(np.linalg.norm(x / scale)) * scale, 2 * x.size + 8)
 
 
-def magnitude(x):
+def magnitude(x: ElementLike) -> float:
     """Return what, times the unit roundoff, bounds the change of `x` in the norm of its space when each of its numbers is rounded once.
 
     For an array that is its norm; where the numbers are coefficients of elements that are not orthogonal it can be much more.

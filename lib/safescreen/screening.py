@@ -3,15 +3,17 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from safescreen._checks import check_labels, check_lam, check_points, check_scalar
-from safescreen.losses import Hinge, SmoothedHinge
+from safescreen._checks import PointsLike, check_labels, check_lam, check_points, check_scalar
+from safescreen.losses import Hinge, Loss, SmoothedHinge
 from safescreen.problem import Problem
+from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
 from safescreen.solvers.dual_points import dual_point
 from safescreen.solvers.reduction import Reduction, parse_screening
 from safescreen.solvers.solve import check_problem
-from safescreen.spheres import PathReference, Reference, reference_accuracy
+from safescreen.spheres import PathReference, Reference, Sphere, reference_accuracy
 from safescreen.terms import Samples, Triplets, add_intercept
 
 __all__ = ["Certificate", "screen", "screen_samples", "screen_triplets"]
@@ -38,10 +40,18 @@ class Certificate(Screened):
     lam: float
     gap: float
     gap_rounding: float
-    balls: tuple = field(repr=False)
+    balls: tuple[Sphere, ...] = field(repr=False)
 
 
-def screen(prob, x, lam, alpha=None, *, lam0=None, screening=("MGB",)):
+def screen(
+    prob: Problem,
+    x: ElementLike,
+    lam: float,
+    alpha: ArrayLike | None = None,
+    *,
+    lam0: float | None = None,
+    screening: tuple[str, ...] = ("MGB",),
+) -> Certificate:
     """Return which terms are certain, given any point x, from whatever solver it comes and however good it is.
 
     Parameters
@@ -109,8 +119,19 @@ class _Recording(Reduction):
 
 
 def screen_samples(
-    X, y, w, C, alpha=None, *, C0=None, intercept=None, intercept_scaling=1.0, sample_weight=None, loss=None, screening=("MGB",)
-):
+    X: PointsLike,
+    y: ArrayLike,
+    w: ArrayLike,
+    C: float,
+    alpha: ArrayLike | None = None,
+    *,
+    C0: float | None = None,
+    intercept: float | None = None,
+    intercept_scaling: float = 1.0,
+    sample_weight: ArrayLike | None = None,
+    loss: Loss | None = None,
+    screening: tuple[str, ...] = ("MGB",),
+) -> Certificate:
     """Return which samples of a linear support vector machine are certain for C, given any w.
 
     ``min ||w||^2/2 + C sum_i loss(y_i <x_i, w>)``, or with a penalised intercept, as LIBLINEAR has it, a constant feature more.
@@ -138,10 +159,6 @@ def screen_samples(
     screening : tuple of str
         As for :func:`screen`.
 
-    Returns
-    -------
-    Certificate
-
     Examples
     --------
     >>> found = screen_samples([[1.0], [-4.0]], ["yes", "no"], [0.7], 2.0, loss=SmoothedHinge(0.5))
@@ -149,20 +166,32 @@ def screen_samples(
     [False, True]
     """
     X = check_points(X, allow_sparse=True)
-    y, C, loss = check_labels(y, X.shape[0]), check_lam(C, "C"), Hinge() if loss is None else loss
-    C0, classes, w = C if C0 is None else check_lam(C0, "C0"), np.unique(y), np.asarray(w)
+    y, C, w = check_labels(y, X.shape[0]), check_lam(C, "C"), np.asarray(w)
+    C0, classes = C if C0 is None else check_lam(C0, "C0"), np.unique(y)
     if classes.size != 2:
         raise ValueError(f"y must hold two classes, found {classes.size}: screen each against the others")
     if intercept is not None:
         X, b = add_intercept(X, intercept_scaling), check_scalar(intercept, "intercept")
         w = np.append(w, b / intercept_scaling)
-    prob = Problem(Samples(X, np.where(y == classes[1], 1.0, -1.0), weights=sample_weight), loss)
-    w = prob.cone.check(w, "w")
-    alpha = dual_point(prob, w, C0) if alpha is None else alpha
-    return screen(prob, w, 1.0 / C, alpha, lam0=1.0 / C0, screening=screening)
+    samples = Samples(X, np.where(y == classes[1], 1.0, -1.0), weights=sample_weight)
+    prob = Problem(samples, Hinge() if loss is None else loss)
+    x = prob.cone.check(w, "w")
+    alpha = dual_point(prob, x, C0) if alpha is None else alpha
+    return screen(prob, x, 1.0 / C, alpha, lam0=1.0 / C0, screening=screening)
 
 
-def screen_triplets(X, index, M, lam, alpha=None, *, lam0=None, weights=None, loss=None, screening=("MGB",)):
+def screen_triplets(
+    X: ArrayLike,
+    index: ArrayLike,
+    M: ArrayLike,
+    lam: float,
+    alpha: ArrayLike | None = None,
+    *,
+    lam0: float | None = None,
+    weights: ArrayLike | None = None,
+    loss: Loss | None = None,
+    screening: tuple[str, ...] = ("MGB",),
+) -> Certificate:
     """Return which triplets are certain for lam, given any metric M.
 
     Parameters
@@ -172,22 +201,14 @@ def screen_triplets(X, index, M, lam, alpha=None, *, lam0=None, weights=None, lo
         Rows (i, j, l): point i should be closer to j than to l.
     M : array of shape (d, d) or (d,)
         Positive semidefinite matrix, or non-negative weights of the features.
-    lam : float > 0
-        What the answer is for.
-    alpha : array of shape (T,), optional
-        Dual point in [0, 1]; ``alpha(M)`` if left out.
-    lam0 : float > 0, optional
-        What M was computed for, if that is not `lam`; used by "RRPB".
+    lam, alpha, lam0
+        As for :func:`screen`, for M in place of x.
     weights : array of shape (T,), optional
         Positive factors of the losses.
-    loss : SmoothedHinge, optional
+    loss : Loss, optional
         ``SmoothedHinge(0.05)`` if left out.
     screening : tuple of str
         As for :func:`screen`.
-
-    Returns
-    -------
-    Certificate
 
     Examples
     --------

@@ -33,13 +33,13 @@ def test_one_at_a_time_is_all_at_once(kind, data):
     assert np.array_equal(left, np.flatnonzero(~(in_L | in_R))) and len(problem) == len(once)
     scale = float(np.sum(whole.terms.norms))
     for reduced in (once, problem):
-        assert error_of(reduced, true) <= mpf(reduced._linear_error)
+        assert error_of(reduced, true) <= mpf(reduced.linear_error)
         assert reduced.constant == pytest.approx(float(true.constant), rel=1e-13, abs=1e-12)
         if data == "normal":
-            assert reduced._linear_error <= 1e-11 * scale
+            assert reduced.linear_error <= 1e-11 * scale
     assert np.array_equal(problem.terms.norms, once.terms.norms)
     apart = norm(minus(flat(once.linear), flat(problem.linear)))
-    assert apart <= mpf(once._linear_error) + mpf(problem._linear_error)
+    assert apart <= mpf(once.linear_error) + mpf(problem.linear_error)
 
 
 @pytest.mark.parametrize("kind", WITH_KERNEL)
@@ -50,7 +50,7 @@ def test_a_reduction_of_a_problem_with_a_linear_term(kind):
     which = rng.integers(0, 3, n)
     problem = of.problem(0.05, linear=c, constant=2.5).reduce(which == 1, which == 2)
     true = of.exact(0.05, linear=flat(c), constant=2.5).reduce(which == 1, which == 2)
-    assert error_of(problem, true) <= mpf(problem._linear_error)
+    assert error_of(problem, true) <= mpf(problem.linear_error)
     assert problem.constant == pytest.approx(float(true.constant), rel=1e-13)
 
 
@@ -68,7 +68,7 @@ def test_a_path_with_ranges_keeps_a_true_linear_term(kind, gamma, monkeypatch):
             gone[:] = found.status
             gone[found._ids] = 0
         linear = whole.cone.zeros() if found.problem.linear is None else found.problem.linear
-        seen.append((linear, found.problem._linear_error, gone))
+        seen.append((linear, found.problem.linear_error, gone))
         return found
 
     monkeypatch.setattr(ss.paths._Ahead, "reduction", reduction)

@@ -32,7 +32,7 @@ def test_nearest(k, block_bytes):
     lists = anchor_lists(X, y, k, block_bytes)
     assert as_rows(lists) == by_sorting(X, y, k)
     assert lists.n_triplets == sum(len(a) * len(b) for a, b in by_sorting(X, y, k))
-    pairs = lists.pairs("same")
+    pairs = lists.pairs(np.arange(lists.same_ptr.size - 1, dtype=np.int32))[0]
     assert pairs.dtype == np.int32 and [tuple(p) for p in pairs] == [(i, j) for i, (a, _) in enumerate(as_rows(lists)) for j in a]
 
 

@@ -95,16 +95,16 @@ def test_points_that_appear_more_than_once(diagonal):
     few = rng.normal(size=(14, 3))
     X, y = few[rng.integers(14, size=40)], rng.integers(2, size=40)
     terms, x = ss.Triplets.from_labels(X, y, 4, diagonal=diagonal), element(3, diagonal)
-    assert len(terms._points.X) == len(np.unique(X, axis=0)) <= 14
+    assert len(terms.points.X) == len(np.unique(X, axis=0)) <= 14
     assert_terms(terms, X, terms.index, x)
     assert np.array_equal(terms.index, ss.ProductTriplets(X, y, 4, diagonal=diagonal).index)
     keep = np.isin(terms.index, np.flatnonzero(np.isin(X[:, 0], few[:6, 0]))).all(axis=1)
     part = terms.select(keep)
-    assert 0 < len(part._points.X) <= 6
+    assert 0 < len(part.points.X) <= 6
     assert np.array_equal(part.index, terms.index[keep])
     assert_terms(part, X, part.index, x)
     again = part.select(np.arange(len(part)) < 2)
-    assert len(again._points.X) < len(part._points.X) or len(part._points.X) <= 4
+    assert len(again.points.X) < len(part.points.X) or len(part.points.X) <= 4
     assert_terms(again, X, again.index, x)
 
 

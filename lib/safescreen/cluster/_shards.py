@@ -58,8 +58,8 @@ class Shard(_Packed):
     def __sizeof__(self):
         terms = self.terms
         if terms.explicit:
-            return 16 * len(terms) + 16 * (len(terms._same_pairs) + len(terms._other_pairs))
-        return 4 * (terms._lists.same.size + terms._lists.other.size)
+            return 16 * len(terms) + 16 * (len(terms.same_pairs) + len(terms.other_pairs))
+        return 4 * (terms.lists.same.size + terms.lists.other.size)
 
 
 def center(X, diagonal):
@@ -72,17 +72,14 @@ def from_index(index, shared):
     points, index = shared.points, _aligned(index)
     n = points.n
     (same_pairs, same), (other_pairs, other) = number_pairs(index[:, :2], n), number_pairs(index[:, ::2], n)
-    terms = Triplets.__new__(Triplets)
-    terms._set(points, PairTable(points, same_pairs), PairTable(points, other_pairs), same, other)
-    return Shard(terms)
+    return Shard(Triplets.of(points, PairTable(points, same_pairs), PairTable(points, other_pairs), same, other))
 
 
 def from_lists(part, shared, products):
     """Return the shard of ``(first anchor, lists of the anchors from there on)``, as products or listed."""
     (first, lists), points = part, shared.points
     lists = AnchorLists(*(_aligned(getattr(lists, field.name)) for field in fields(lists)))
-    terms = ProductTriplets.__new__(ProductTriplets)
-    terms._set(points, np.arange(first, first + lists.same_ptr.size - 1, dtype=np.int32), lists)
+    terms = ProductTriplets.of(points, np.arange(first, first + lists.same_ptr.size - 1, dtype=np.int32), lists)
     return Shard(terms if products else terms.to_triplets())
 
 

@@ -1,11 +1,12 @@
 """What every cone offers."""
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
 from safescreen._checks import check_element
-from safescreen.rounding import gamma, magnitude, norm_upper
+from safescreen.rounding import ElementLike, gamma, magnitude, norm, norm_upper
 
 __all__ = ["Cone"]
 
@@ -24,69 +25,69 @@ class Cone(ABC):
     """
 
     shape: tuple
-    projection_error = 0.0
+    projection_error: float = 0.0
 
-    def zeros(self):
+    def zeros(self) -> ElementLike:
         """Return the zero element."""
         return np.zeros(self.shape)
 
-    def inner(self, x, y):
+    def inner(self, x: ElementLike, y: ElementLike) -> float:
         """Return the inner product of two elements."""
         return float(np.vdot(x, y))
 
-    def norm(self, x):
+    def norm(self, x: ElementLike) -> float:
         """Return the norm of an element."""
-        return float(np.linalg.norm(x))
+        return norm(x)
 
-    def norm_upper(self, x):
+    def norm_upper(self, x: ElementLike) -> float:
         """Return an upper bound of the norm of an element, rounding included."""
         return norm_upper(x)
 
-    def norm_lower(self, x):
+    def norm_lower(self, x: ElementLike) -> float:
         """Return a lower bound of the norm of an element, rounding included."""
         return max(self.norm(x) * (1.0 - gamma(x.size + 16)), 0.0)
 
-    def inner_error(self, x, y):
+    def inner_error(self, x: ElementLike, y: ElementLike) -> float:
         """Return a bound of the rounding error of :meth:`inner`."""
         return gamma(x.size + 2) * self.norm_upper(x) * self.norm_upper(y)
 
-    def magnitude(self, x):
+    def magnitude(self, x: ElementLike) -> float:
         """Return a bound of what rounding each number of an element once does to it, in units of the roundoff."""
         return magnitude(x)
 
-    def largest(self, x):
+    def largest(self, x: ElementLike) -> float:
         """Return a size of an element by which it can be scaled into range: 0 for zero alone."""
         return float(np.abs(x).max())
 
-    def ldexp(self, x, exponent):
+    def ldexp(self, x: ElementLike, exponent: int) -> ElementLike:
         """Return ``2**exponent x``, exactly unless it underflows."""
         return np.ldexp(x, exponent)
 
-    def check(self, x, name="x"):
+    def check(self, x: Any, name: str = "x") -> ElementLike:
         """Return `x` as an element of the space; ValueError or TypeError otherwise."""
         return check_element(x, self.shape, name)
 
-    def project(self, H):
+    def project(self, H: ElementLike) -> ElementLike:
         """Return the nearest point of the cone, ``[H]_K``."""
         return self.split(H)[0]
 
     @abstractmethod
-    def split(self, H):
+    def split(self, H: ElementLike) -> tuple[ElementLike, ElementLike]:
         """Return ``(plus, minus)`` with ``H = plus - minus`` and ``plus = [H]_K``."""
 
-    def split_error(self, H):
+    def split_error(self, H: ElementLike) -> float:
         """Return a bound of ``||plus - [H]_K||`` for the computed ``plus`` (the same holds for ``minus``); 0 if the split is exact."""
         return 0.0
 
-    def violation(self, x):
+    def violation(self, x: ElementLike) -> float:
         """Return ``||x - [x]_K||``, up to rounding; 0 over the whole space."""
         return 0.0
 
-    def feasible_error(self, x):
+    def feasible_error(self, x: ElementLike) -> float:
         """Return a bound of the distance from the cone of an `x` that :meth:`split` returned as ``plus``; 0 if the split is exact."""
         return 0.0
 
-    def check_feasible(self, x, name="x"):
+    def check_feasible(self, x: Any, name: str = "x") -> ElementLike:
         """Return `x` if it lies in the cone up to rounding; ValueError otherwise. Cost: one projection."""
         x = self.check(x, name)
         violation = self.violation(x)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen.cones.base import Cone
 
@@ -20,10 +21,10 @@ class FreeSpace(Cone):
     d: int
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int]:
         """Shape of an element, ``(d,)``."""
         return (self.d,)
 
-    def split(self, H):
+    def split(self, H: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(H, 0)``; nothing is computed."""
         return H, np.zeros(self.shape)

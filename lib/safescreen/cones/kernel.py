@@ -9,8 +9,10 @@ entries costs k columns of it.
 import math
 import numbers
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_element
 from safescreen._numba import njit
@@ -77,28 +79,28 @@ class Expansion(Element):
         return f"<expansion in {np.count_nonzero(self.coef)} of {len(self)} samples>"
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Number of coefficients."""
         return self.coef.size
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int]:
         """Shape of the coefficients."""
         return self.coef.shape
 
-    def norm(self):
+    def norm(self) -> float:
         """Return ``||w||``, as computed; O(n)."""
         return math.sqrt(max(self.coef @ self.image, 0.0))
 
-    def norm_upper(self):
+    def norm_upper(self) -> float:
         """Return an upper bound of ``||w||``; NaN where the kernel matrix shows to be indefinite. O(n)."""
         return self._bounds()[1]
 
-    def norm_lower(self):
+    def norm_lower(self) -> float:
         """Return a lower bound of ``||w||``; O(n)."""
         return self._bounds()[0]
 
-    def magnitude(self):
+    def magnitude(self) -> float:
         """Return `scale`: what, times the roundoff, bounds how far rounding the coefficients moves the element."""
         return self.scale
 
@@ -173,7 +175,7 @@ class KernelSpace(Cone):
     that is updated keeps the error of the one it comes from, so it is computed anew once the sum exceeds eight times that of a fresh one.
     """
 
-    def __init__(self, K, signs, relative_error):
+    def __init__(self, K: NDArray, signs: NDArray, relative_error: float):
         self.K, self.signs, self.relative_error = K, signs, relative_error
         self.norms = np.sqrt(np.diagonal(K) / (1.0 - relative_error)) * (1.0 + gamma(8))
         positive = self.norms[self.norms > 0.0]
@@ -182,7 +184,7 @@ class KernelSpace(Cone):
         self._recent = []
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int]:
         """Shape of the coefficients, ``(n,)``."""
         return self.signs.shape
 
@@ -191,36 +193,27 @@ class KernelSpace(Cone):
 
     # ------------------------------------------------------------------ elements
 
-    def scale(self, coef):
+    def scale(self, coef: NDArray) -> float:
         """Return an upper bound of ``sum_j ||z_j|| |c_j|``; 0 for zero alone."""
         total = float(self.norms @ np.abs(coef))
         return upper(total, coef.size + 4) if total != 0.0 or coef.any() else 0.0
 
-    def zeros(self):
+    def zeros(self) -> Expansion:
         """Return the zero element."""
         return Expansion(self, np.zeros(self.shape), np.zeros(self.shape), 0.0, 0.0)
 
-    def expansion(self, coef):
-        """Return ``sum_j coef_j z_j``, from a remembered expansion if that differs in few coefficients.
+    def expansion(self, coef: ArrayLike) -> Expansion:
+        """Return ``sum_j coef_j z_j``, from a remembered expansion if that differs in few coefficients; `coef` is copied.
 
-        Parameters
-        ----------
-        coef : array of shape (n,)
-            Copied.
-
-        Returns
-        -------
-        Expansion
-            Cost: O(n) times the number of coefficients that are not 0, or of those that differ.
+        Cost: O(n) times the number of coefficients that are not 0, or of those that differ.
         """
         coef = np.array(coef, dtype=np.float64)
         n_used, scale = int(np.count_nonzero(coef)), self.scale(coef)
         if n_used == 0:
             return self.zeros()
         changes = [int(np.count_nonzero(coef != known.coef)) for known in self._recent]
-        where = int(np.argmin(changes)) if changes else None
-        found = None
-        if where is not None and 2 * changes[where] <= n_used:
+        where, found = int(np.argmin(changes)) if changes else 0, None
+        if changes and 2 * changes[where] <= n_used:
             found = self._updated(self._recent[where], coef, scale, n_used)
         if found is not None:
             del self._recent[where]  # a sequence of expansions keeps one place
@@ -242,7 +235,7 @@ class KernelSpace(Cone):
             return None
         return Expansion(self, coef, known.image + self.product(changed, steps), error, scale)
 
-    def product(self, used, values):
+    def product(self, used: NDArray, values: NDArray) -> NDArray:
         """Return ``Q c`` for the coefficients `values` of the samples `used`."""
         values = self.signs[used] * values
         if 2 * used.size > self.signs.size:
@@ -259,12 +252,12 @@ class KernelSpace(Cone):
 
     # ------------------------------------------------------------------ what a cone offers
 
-    def inner(self, x, y):
+    def inner(self, x: Expansion, y: Expansion) -> float:
         """Return the inner product, from the image that is known better; O(n)."""
         x, y = self._ordered(x, y)
         return float(x.coef @ y.image)
 
-    def inner_error(self, x, y):
+    def inner_error(self, x: Expansion, y: Expansion) -> float:
         """Return a bound of the rounding error of :meth:`inner`; O(n)."""
         x, y = self._ordered(x, y)
         return upper(x.scale * y.error + gamma(x.size + 4) * float(np.abs(x.coef) @ np.abs(y.image)), 8)
@@ -273,25 +266,21 @@ class KernelSpace(Cone):
     def _ordered(x, y):
         return (x, y) if x.scale * y.error <= y.scale * x.error else (y, x)
 
-    def norm(self, x):
-        """Return the norm of an element."""
-        return x.norm()
-
-    def norm_lower(self, x):
+    def norm_lower(self, x: Expansion) -> float:
         """Return a lower bound of the norm of an element, rounding included."""
         return x.norm_lower()
 
-    def largest(self, x):
+    def largest(self, x: Expansion) -> float:
         """Return the scale of an element; 0 also where it is nothing but the rounding of larger ones."""
         return x.scale if x.scale > 1e-250 and x.error < 1e30 * x.scale else 0.0
 
-    def ldexp(self, x, exponent):
+    def ldexp(self, x: Expansion, exponent: int) -> Expansion:
         """Return ``2**exponent x``, exactly unless it underflows."""
         coef, image = np.ldexp(x.coef, exponent), np.ldexp(x.image, exponent)
         error = upper(math.ldexp(x.error, exponent) + self.underflow, 2)
         return Expansion(self, coef, image, error, self.scale(coef))
 
-    def check(self, x, name="x"):
+    def check(self, x: Any, name: str = "x") -> Expansion:
         """Return `x` if it is an expansion of this space; a vector of coefficients is expanded, O(n) for each that is not 0."""
         if not isinstance(x, Expansion):
             return self.expansion(check_element(x, self.shape, name))
@@ -301,7 +290,7 @@ class KernelSpace(Cone):
             raise ValueError(f"{name} must be finite, got coefficients of total size {x.scale:g}")
         return x
 
-    def split(self, H):
+    def split(self, H: Expansion) -> tuple[Expansion, Expansion]:
         """Return ``(H, 0)``; the image is computed anew where steps have worn it out."""
         if H.error > WORN * self._product_error(np.count_nonzero(H.coef), H.scale):
             H = self.expansion(H.coef)

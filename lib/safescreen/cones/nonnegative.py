@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen.cones.base import Cone
 from safescreen.rounding import norm_upper
@@ -21,14 +22,14 @@ class NonNegativeCone(Cone):
     d: int
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int]:
         """Shape of an element, ``(d,)``."""
         return (self.d,)
 
-    def split(self, H):
+    def split(self, H: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(max(H, 0), max(-H, 0))``; O(d)."""
         return np.maximum(H, 0.0), np.maximum(-H, 0.0)
 
-    def violation(self, x):
+    def violation(self, x: NDArray) -> float:
         """Return the norm of the negative part; never 0 where there is one."""
         return norm_upper(np.minimum(x, 0.0))

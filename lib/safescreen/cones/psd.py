@@ -1,8 +1,10 @@
 """The cone of positive semidefinite matrices: full metrics."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from safescreen.cones.base import Cone
@@ -25,16 +27,16 @@ class PSDCone(Cone):
     d: int
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Shape of an element, ``(d, d)``."""
         return (self.d, self.d)
 
     @property
-    def projection_error(self):
+    def projection_error(self) -> float:
         """Bound of :meth:`feasible_error` for elements of norm 1."""
         return _BACKWARD * self.d * UNIT * SAFETY
 
-    def check(self, x, name="x"):
+    def check(self, x: Any, name: str = "x") -> NDArray:
         """Return `x` as a symmetric matrix; ValueError if it is not symmetric to rounding."""
         x = super().check(x, name)
         asymmetry = float(np.abs(x - x.T).max())
@@ -42,7 +44,7 @@ class PSDCone(Cone):
             raise ValueError(f"{name} must be symmetric, found entries that differ by {asymmetry:.3g}")
         return x
 
-    def split(self, H):
+    def split(self, H: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(H_+, H_-)`` with ``H = H_+ - H_-`` (STS19 section 1.1, the sign of ``H_-`` turned); O(d^3)."""
         values, vectors = eigh(H)
         n_negative = int(np.searchsorted(values, 0.0))
@@ -54,7 +56,7 @@ class PSDCone(Cone):
         minus = _gram(vectors[:, :n_negative], -values[:n_negative])
         return plus, minus
 
-    def split_error(self, H):
+    def split_error(self, H: NDArray) -> float:
         """Return a bound of the error of either part in the Frobenius norm.
 
         The computed decomposition is the exact one of ``H + E`` with ``||E|| <= p(d) u ||H||`` (LAPACK Users' Guide, section 4.7,
@@ -63,13 +65,13 @@ class PSDCone(Cone):
         """
         return _BACKWARD * self.d * UNIT * norm_upper(H)
 
-    def violation(self, x):
+    def violation(self, x: NDArray) -> float:
         """Return the norm of the negative eigenvalues; O(d^3)."""
         return float(np.linalg.norm(np.minimum(np.linalg.eigvalsh(x), 0.0)))
 
-    def feasible_error(self, x):
-        """Return a bound of the distance from the cone of a computed positive part."""
-        return _BACKWARD * self.d * UNIT * norm_upper(x)
+    def feasible_error(self, x: NDArray) -> float:
+        """Return a bound of the distance from the cone of a computed positive part, that of its split."""
+        return self.split_error(x)
 
 
 def eigh(H):

@@ -20,16 +20,18 @@ t) w`` does not. PGB has no such form: its projection changes with lam.
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from safescreen._checks import check_lam, check_scalar
+from safescreen.problem import Problem
 from safescreen.ranges.path import Ranges
 from safescreen.ranges.quartic import ball_interval_kernel
-from safescreen.rounding import UNIT, sqrt_upper, upper
+from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
 
 __all__ = ["duality_gap", "gradient", "midpoint_gap"]
 
 
-def gradient(prob, x, lam0, accuracy=0.0, alpha=None):
+def gradient(prob: Problem, x: ElementLike, lam0: float, accuracy: float = 0.0, alpha: ArrayLike | None = None) -> Ranges:
     """Return the intervals of lam over which the sphere rule of the gradient bound (GB) at x screens each term.
 
     Parameters and result as in :func:`duality_gap`.
@@ -39,7 +41,7 @@ def gradient(prob, x, lam0, accuracy=0.0, alpha=None):
     return _ranges(prob, e, 0.25, e.H / e.lam, w_error, e.fenchel / e.lam, accuracy)
 
 
-def duality_gap(prob, x, lam0, accuracy=0.0, alpha=None):
+def duality_gap(prob: Problem, x: ElementLike, lam0: float, accuracy: float = 0.0, alpha: ArrayLike | None = None) -> Ranges:
     """Return the intervals of lam over which the sphere rule of the duality gap bound (DGB) at x screens each term.
 
     STS19 section 6.1 and appendices L, M. Any feasible x will do: it need not be a solution for lam0, which only says where the
@@ -91,7 +93,7 @@ def duality_gap(prob, x, lam0, accuracy=0.0, alpha=None):
     return _ranges(prob, e, 1.0, e.x_alpha, e.x_alpha_error, 2.0 * _fenchel_and_product(prob.cone, e), accuracy)
 
 
-def midpoint_gap(prob, x, lam0, accuracy=0.0, alpha=None):
+def midpoint_gap(prob: Problem, x: ElementLike, lam0: float, accuracy: float = 0.0, alpha: ArrayLike | None = None) -> Ranges:
     """Return the intervals of lam over which the sphere rule of the midpoint gap bound (MGB) at x screens each term.
 
     Parameters and result as in :func:`duality_gap`.

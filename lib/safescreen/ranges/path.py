@@ -3,16 +3,15 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen._checks import check_lam, check_scalar
 from safescreen._numba import njit
-from safescreen.rounding import norm_upper
+from safescreen.problem import Problem
+from safescreen.rounding import FLOOR, UNIT, ElementLike, norm_upper
 from safescreen.rules.base import Screened
 
 __all__ = ["Ranges", "interval_kernel", "relaxed_path"]
-
-UNIT = 2.0**-53
-FLOOR = 1e-300
 
 
 @dataclass(frozen=True)
@@ -27,21 +26,21 @@ class Ranges:
         The same for the zero region. Upper ends may be infinite.
     """
 
-    L_low: np.ndarray
-    L_high: np.ndarray
-    R_low: np.ndarray
-    R_high: np.ndarray
+    L_low: NDArray
+    L_high: NDArray
+    R_low: NDArray
+    R_high: NDArray
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.L_low.size
 
-    def at(self, lam):
+    def at(self, lam: float) -> Screened:
         """Return the :class:`~safescreen.rules.Screened` terms at one lam; O(T)."""
         lam = check_lam(lam)
         return Screened((self.L_low < lam) & (lam < self.L_high), (self.R_low < lam) & (lam < self.R_high))
 
 
-def relaxed_path(prob, x0, eps, lam0):
+def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ranges:
     """Return the intervals of lam over which the sphere rule of the relaxed path bound screens each term.
 
     STS19 section 6.1 and Theorem 11 (there for R and without L). With ``h = <a, x0>``, ``n = ||a||``, ``m =
@@ -49,9 +48,8 @@ def relaxed_path(prob, x0, eps, lam0):
 
         lamA = lam0 (n m - h + 2 eps n)/(n m + h - 2 tau),   lamB = lam0 (n m + h)/(n m - h + 2 eps n + 2 tau)
 
-    provided ``h - eps n > tau``, which is the rule at lam0 itself; otherwise nothing is known. A denominator
-    of lamB that is not positive (possible for negative tau) means that the rule holds for all ``lam > lamA``.
-    L is R with ``-h`` and ``-(tau - gamma)``.
+    provided ``h - eps n > tau``, which is the rule at lam0 itself; otherwise nothing is known. A denominator of lamB that is not positive
+    (possible for negative tau) means that the rule holds for all ``lam > lamA``. L is R with ``-h`` and ``-(tau - gamma)``.
 
     Parameters
     ----------

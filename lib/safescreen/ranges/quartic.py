@@ -1,22 +1,20 @@
 """Compiled ends of ranges: the first root of a quartic, reached from a point where it is positive, never passed.
 
-With ``t = lam0/lam`` every ball of :mod:`safescreen.ranges.general` has radius ``sqrt(q(t)) + f sqrt(t)``, q a
-quadratic, and gives the rule ``A + B t - n f sqrt(t) > n sqrt(q(t))``. For falling t (rising lam) put ``u =
-sqrt(t)``, for rising t ``u = 1/sqrt(t)`` and multiply the rule by ``u^2``: either way ``g(u) > n sqrt(Q(u))``,
-quadratic against the root of a quartic, for u from 1 down to 0. In ``z = 1 - u`` the rule holds from ``z = 0``
-until the first root of ``p(z) = g^2 - n^2 Q``: while p is positive neither ``g - n sqrt(Q)`` nor ``g + n
-sqrt(Q)`` can change its sign. Since ``z >= 0``, a polynomial with smaller coefficients is a lower bound: all
-roundings are taken off the coefficients, and the root of what remains is approached from the left only.
+With ``t = lam0/lam`` every ball of :mod:`safescreen.ranges.general` has radius ``sqrt(q(t)) + f sqrt(t)``, q a quadratic, and gives the
+rule ``A + B t - n f sqrt(t) > n sqrt(q(t))``. For falling t (rising lam) put ``u = sqrt(t)``, for rising t ``u = 1/sqrt(t)`` and multiply
+the rule by ``u^2``: either way ``g(u) > n sqrt(Q(u))``, quadratic against the root of a quartic, for u from 1 down to 0. In ``z = 1 - u``
+the rule holds from ``z = 0`` until the first root of ``p(z) = g^2 - n^2 Q``: while p is positive neither ``g - n sqrt(Q)`` nor ``g + n
+sqrt(Q)`` can change its sign. Since ``z >= 0``, a polynomial with smaller coefficients is a lower bound: all roundings are taken off the
+coefficients, and the root of what remains is approached from the left only.
 """
 
 import numpy as np
 
 from safescreen._numba import njit
+from safescreen.rounding import FLOOR, UNIT
 
 __all__ = ["ball_interval_kernel", "first_root"]
 
-UNIT = 2.0**-53
-FLOOR = 1e-300
 STEPS = 60
 
 
@@ -131,28 +129,12 @@ def _interval(A, B, n, form, lam0):
 
 @njit
 def ball_interval_kernel(h, h_errors, k, k_errors, norms, shares, steady, rising, scale, form, lam0, low, high, step, ends):
-    """Both ends of both intervals of a run of terms, into the rows ``L_low, L_high, R_low, R_high`` of `ends`.
+    """Both ends of both intervals of a run of terms, into the rows ``L_low, L_high, R_low, R_high`` of `ends`, of shape (4, T).
 
-    Parameters
-    ----------
-    h, h_errors, k, k_errors : arrays of shape (T,)
-        Inner products with the parts of the center ``share_A x + share_B t w``, and bounds of their errors; k is not read if
-        ``share_B = 0``.
-    norms : array of shape (T,)
-    shares : (float, float)
-        1 or 1/2 and 0 or 1/2, exact.
-    steady, rising : float
-        What the ball's radius is larger by, ``steady + rising t``, both as parts of `scale`.
-    scale : float
-        Power of two the lengths in `form` are divided by.
-    form : tuple of float
-        The radius as :func:`_interval` takes it.
-    lam0 : float
-    low, high : arrays of length 1 (``step = 0``) or T (``step = 1``)
-        ``tau - gamma`` and ``tau``.
-    step : int
-    ends : array of shape (4, T)
-        Overwritten.
+    `h` and `k` are inner products with the parts of the center ``share_A x + share_B t w``, with bounds of their errors; the shares are 1
+    or 1/2 and 0 or 1/2, exact, and k is not read if ``share_B = 0``. The ball's radius is larger by ``steady + rising t``, both as parts of
+    `scale`, the power of two that the lengths in `form` are divided by; `form` is the radius as :func:`_interval` takes it. ``low = tau -
+    gamma`` and ``high = tau`` have one entry (``step = 0``) or one a term (``step = 1``).
     """
     share_A, share_B = shares
     for t in range(h.size):

@@ -1,7 +1,6 @@
 """Certificates that no point of a ball and a cone has ``<a, x> >= C``, for a batch of terms at once.
 
-Weak duality: for every ``y >= 0``, with ``Z = Q + y a = Z_+ - Z_-`` split by the cone, each point of the cone
-with ``<a, x> >= C`` has::
+Weak duality: for every ``y >= 0``, with ``Z = Q + y a = Z_+ - Z_-`` split by the cone, each point of the cone with ``<a, x> >= C`` has::
 
     ||x - Q||^2 >= g(y) = 2 y (C - <a, Q>) - y^2 ||a||^2 + ||Z_-||^2 = 2 y C + ||Q||^2 - ||Z_+||^2,
     g'(y) = 2 (C - <a, Z_+>)
@@ -16,8 +15,6 @@ import numpy as np
 from safescreen.rounding import UNIT, gamma
 from safescreen.rules._splits import PAIR_FROM, split_all, split_one
 
-__all__ = ["Claims", "Region", "certify_orthant", "certify_semidefinite"]
-
 LARGEST = 1e140
 """Beyond it squares leave the range of double precision; such a term stays undecided."""
 
@@ -26,16 +23,8 @@ LARGEST = 1e140
 class Region:
     """The ball as certificates need it.
 
-    Attributes
-    ----------
-    center : element
-        Q.
-    square : float
-        Upper bound of ``r^2``.
-    norm_low, norm, minus_norm : float
-        Bounds of ``||Q||`` from below and above; ``||Q_-||``.
-    split_error : float
-        Error of a split of an element of norm 1.
+    Its center Q, the `square` of its radius from above, bounds ``norm_low <= ||Q|| <= norm``, ``minus_norm = ||Q_-||``, and `split_error`,
+    the error of a split of an element of norm 1.
     """
 
     center: np.ndarray
@@ -50,17 +39,8 @@ class Region:
 class Claims:
     """A batch of claims "``<a, x> < C`` all over the region"; arrays with one row a claim.
 
-    Attributes
-    ----------
-    a, a_error : arrays of shape (B, ...), (B,)
-        Terms (their sign turned for claims of the zero region) and bounds of their errors.
-    q, q_error : arrays of shape (B,)
-        ``<a, Q>``.
-    n : array of shape (B,)
-        Upper bounds of ``||a||``.
-    C, C_error : arrays of shape (B,)
-    product : array of shape (B,)
-        ``<a, [Q]_K>``, below C.
+    The terms `a` have their sign turned for claims of the zero region; ``q = <a, Q>``, n is an upper bound of ``||a||``, and ``product =
+    <a, [Q]_K>`` is below C. Errors bound those of the numbers before them.
     """
 
     a: np.ndarray
@@ -73,7 +53,6 @@ class Claims:
     product: np.ndarray
 
     def take(self, mask):
-        """Return the claims of a mask."""
         return Claims(*(getattr(self, f.name)[mask] for f in fields(self)))
 
 
@@ -135,8 +114,7 @@ def _take(mask, where, claims, bracket, y, vectors):
 def certify_orthant(region, claims):
     """Return which claims were certified; y exactly, from the points where a coordinate of Z changes sign.
 
-    ``<a, Z_+>`` is piecewise linear and does not fall in y; the piece on which it reaches C follows from
-    prefix sums, O(d log d) a claim.
+    ``<a, Z_+>`` is piecewise linear and does not fall in y; the piece on which it reaches C follows from prefix sums, O(d log d) a claim.
     """
     Q, a = region.center, claims.a
     enters, leaves = (a > 0.0) & (Q < 0.0), (a < 0.0) & (Q > 0.0)

@@ -16,22 +16,14 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse.linalg import ArpackError, eigsh
 
-__all__ = ["PAIR_FROM", "Parts", "split_all", "split_one"]
-
 PAIR_FROM, LANCZOS_FROM = 16, 90
 """From which d one pair is worth a call of its own, and from which Lanczos steps find it soonest."""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Computed parts of a batch of matrices, arrays of shape (B,).
-
-    Attributes
-    ----------
-    plus, minus : arrays
-        At least ``||Z_+||`` and at most ``||Z_-||``, up to rounding.
-    plus_product, minus_product : arrays
-        Inner products of a with the two parts.
+    """Computed parts of a batch of matrices, arrays of shape (B,): at least ``||Z_+||`` and at most ``||Z_-||``, up to rounding, and the
+    inner products of a with both.
     """
 
     plus: np.ndarray
@@ -54,13 +46,7 @@ def split_one(Z, a, start=None):
 
     On one core a matrix took, in microseconds, by the batched full decomposition, by LAPACK ``dsyevr`` for one pair, and by Lanczos
     steps (ARPACK): 2, 3, - at d = 5; 18, 12, 103 at d = 20; 287, 76, 108 at d = 68; 2947, 928, 249 at d = 200. LOBPCG was slower
-    at each.
-
-    Parameters
-    ----------
-    Z, a : arrays of shape (B, d, d)
-    start : array of shape (B, d), optional
-        Where Lanczos steps start, the q of a former call; if left out, the column of a with the lowest diagonal entry.
+    at each. Those start from `start`, the q of a former call, or from the column of a with the lowest diagonal entry.
     """
     q = lowest_vectors(Z, a, start)
     length = np.vecdot(q, q)

@@ -1,30 +1,26 @@
 """The sphere rule: bounds of ``<a, x>`` over a ball."""
 
 from safescreen._numba import njit
-from safescreen.rules.base import apply
+from safescreen.problem import Problem
+from safescreen.rounding import UNIT
+from safescreen.rules.base import Screened, apply
+from safescreen.spheres import Sphere
 from safescreen.terms.base import needs
 
-__all__ = ["sphere"]
-
-UNIT = 2.0**-53
+__all__ = ["ball_kernel", "sphere"]
 
 
 @needs()
-def sphere(prob, ball):
+def sphere(prob: Problem, ball: Sphere) -> Screened:
     """Screen with ``<a, Q> -+ r ||a||``, the extreme values of ``<a, x>`` over the ball.
 
-    STS19 section 4.1 (equation 4.1), SSS14 Lemma 1.
+    STS19 section 4.1 (equation 4.1), SSS14 Lemma 1: L where the maximum is below ``tau - gamma``, R where the minimum is above ``tau``.
 
     Parameters
     ----------
     prob : Problem
     ball : Sphere
         Contains the optimum.
-
-    Returns
-    -------
-    Screened
-        L where the maximum is below ``tau - gamma``, R where the minimum is above ``tau``.
 
     Notes
     -----
@@ -43,13 +39,14 @@ def sphere(prob, ball):
 
     def decide(products, norms, low, high, in_L, in_R):
         """Decide a chunk of terms."""
-        _ball(*products[0], norms, radius, low, high, int(high.size > 1), in_L, in_R)
+        ball_kernel(*products[0], norms, radius, low, high, int(high.size > 1), in_L, in_R)
 
     return apply(prob, (center,), decide)
 
 
 @njit
-def _ball(values, errors, norms, radius, low, high, step, in_L, in_R):
+def ball_kernel(values, errors, norms, radius, low, high, step, in_L, in_R):
+    """Decide terms by their margins at the center; thresholds have one entry (``step = 0``) or one a term."""
     if step == 0:  # one pair of thresholds for all terms: the loop vectorizes
         a, b = low[0], high[0]
         size = abs(b) + abs(b - a)

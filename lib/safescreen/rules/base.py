@@ -1,8 +1,13 @@
 """What a rule returns, and the loop over terms that all rules share."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
+
+from safescreen.problem import Problem
+from safescreen.rounding import ElementLike
 
 __all__ = ["Screened", "apply"]
 
@@ -17,44 +22,34 @@ class Screened:
         Linear region (dual variable 1), zero region (dual variable 0).
     """
 
-    in_L: np.ndarray
-    in_R: np.ndarray
+    in_L: NDArray
+    in_R: NDArray
 
     @property
-    def n_L(self):
+    def n_L(self) -> int:
         """Number of terms certified to be in the linear region."""
         return int(np.count_nonzero(self.in_L))
 
     @property
-    def n_R(self):
+    def n_R(self) -> int:
         """Number of terms certified to be in the zero region."""
         return int(np.count_nonzero(self.in_R))
 
     @property
-    def rate(self):
+    def rate(self) -> float:
         """Fraction of all terms that is screened."""
         return (self.n_L + self.n_R) / max(1, self.in_L.size)
 
-    def __or__(self, other):
+    def __or__(self, other: "Screened") -> "Screened":
         return Screened(self.in_L | other.in_L, self.in_R | other.in_R)
 
 
-def apply(prob, elements, decide):
+def apply(prob: Problem, elements: Sequence[ElementLike], decide: Callable) -> Screened:
     """Run a rule over all terms, a chunk at a time.
 
-    Parameters
-    ----------
-    prob : Problem
-    elements : sequence of elements of the space
-        Whose inner products with the terms the rule needs.
-    decide : callable
-        ``decide(products, norms, low, high, in_L, in_R)`` fills the two masks of a chunk; `products` holds a ``(values, errors)``
-        pair for each element, ``low = tau - gamma`` and ``high = tau`` are arrays of length 1 or of the chunk.
-
-    Returns
-    -------
-    Screened
-        For a loss without a linear region L is empty: `low` is ``tau`` then, and what is found below it is dropped.
+    ``decide(products, norms, low, high, in_L, in_R)`` fills the two masks of a chunk; `products` holds a ``(values, errors)`` pair of inner
+    products with the terms for each of the `elements`, ``low = tau - gamma`` and ``high = tau`` are arrays of length 1 or of the chunk.
+    For a loss without a linear region L is empty: `low` is ``tau`` then, and what is found below it is dropped.
     """
     terms = prob.terms
     in_L, in_R = np.zeros(len(terms), dtype=np.bool_), np.zeros(len(terms), dtype=np.bool_)

@@ -5,26 +5,26 @@ import math
 import numpy as np
 
 from safescreen._checks import check_scalar
-from safescreen.rounding import UNIT, upper
+from safescreen.problem import Problem
+from safescreen.rounding import UNIT, ElementLike, upper
 from safescreen.rules._extremes import halfspace_kernel
-from safescreen.rules.ball import _ball, sphere
-from safescreen.rules.base import apply
+from safescreen.rules.ball import ball_kernel, sphere
+from safescreen.rules.base import Screened, apply
+from safescreen.spheres import Sphere
 from safescreen.terms.base import needs
 
 __all__ = ["cone_halfspace", "halfspace"]
 
 
-def halfspace(prob, ball, normal, offset=0.0):
-    """Screen with the extreme values of ``<a, x>`` over ``ball`` and ``{x : <normal, x> >= offset}``.
+def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 0.0) -> Screened:
+    """Screen with the extreme values of ``<a, x>`` over ``ball`` and ``{x : <normal, x> >= offset}``: what the ball screens, and more.
 
-    With ``p = P/||P||``, ``delta = b/||P|| - <p, Q>``, ``s = <a, p>``, ``n = ||a||`` (P the normal, b the
-    offset) the minimum is ``<a, Q> - r n`` where the ball's own minimiser is in the half-space, ``-r s/n >=
-    delta``, else ``<a, Q> + delta s - sqrt(r^2 - delta^2) sqrt(n^2 - s^2)``. The maximum is minus the minimum
-    for ``-a``.
+    With ``p = P/||P||``, ``delta = b/||P|| - <p, Q>``, ``s = <a, p>``, ``n = ||a||`` (P the normal, b the offset) the minimum is ``<a, Q> -
+    r n`` where the ball's own minimiser is in the half-space, ``-r s/n >= delta``, else ``<a, Q> + delta s - sqrt(r^2 - delta^2) sqrt(n^2 -
+    s^2)``. The maximum is minus the minimum for ``-a``.
 
-    STS19 Theorem 9 is the case ``offset = 0`` (as printed, its branch "``H = a P``" takes the minimum to be 0
-    for either sign of ``a`` and wherever the half-space lies; the formula above needs no such branch); the
-    dome test, SSS14 Theorem 11, the one of a ball around 0.
+    STS19 Theorem 9 is the case ``offset = 0`` (as printed, its branch "``H = a P``" takes the minimum to be 0 for either sign of ``a`` and
+    wherever the half-space lies; the formula above needs no such branch); the dome test, SSS14 Theorem 11, the one of a ball around 0.
 
     Parameters
     ----------
@@ -35,16 +35,6 @@ def halfspace(prob, ball, normal, offset=0.0):
         Normal P of a half-space that contains the optimum; 0 stands for no half-space.
     offset : float
         Level b.
-
-    Returns
-    -------
-    Screened
-        Everything the ball alone screens, and more.
-
-    Raises
-    ------
-    ValueError, TypeError
-        `normal` is not a finite element of the space, `offset` not a finite number.
 
     Notes
     -----
@@ -83,7 +73,7 @@ def halfspace(prob, ball, normal, offset=0.0):
     def decide(products, norms, low, high, in_L, in_R):
         """Decide a chunk of terms: by the ball, then with the half-space."""
         step = int(high.size > 1)
-        _ball(*products[0], norms, radius, low, high, step, in_L, in_R)
+        ball_kernel(*products[0], norms, radius, low, high, step, in_L, in_R)
         fixed = (radius, delta, root, scale)
         halfspace_kernel(*products[0], *products[1], norms, *fixed, low, high, step, in_L, in_R)
 
@@ -91,7 +81,7 @@ def halfspace(prob, ball, normal, offset=0.0):
 
 
 @needs()
-def cone_halfspace(prob, ball):
+def cone_halfspace(prob: Problem, ball: Sphere) -> Screened:
     """Screen with a ball and the half-space of the cone that it brings, ``ball.normal``, if any.
 
     Parameters
@@ -100,14 +90,10 @@ def cone_halfspace(prob, ball):
     ball : Sphere
         Its normal is a computed element of the dual cone: ``<normal, x> >= 0`` up to the distance of the
         normal from that cone times ``||x|| <= ||Q|| + r``, by which the half-space is moved outward.
-
-    Returns
-    -------
-    Screened
     """
     if ball.normal is None:
         return sphere(prob, ball)
-    if not 0.0 <= ball.radius < math.inf:
+    if not ball.decides:
         return sphere(prob, ball)
     center, normal = prob.cone.check(ball.center, "ball.center"), prob.cone.check(ball.normal, "ball.normal")
     farthest = upper(prob.cone.norm_upper(center) + float(ball.radius), 2)

@@ -2,33 +2,29 @@
 
 import math
 
+from safescreen.problem import Problem
 from safescreen.rounding import UNIT
 from safescreen.rules._extremes import intersection_kernel
-from safescreen.rules.ball import _ball, sphere
+from safescreen.rules.ball import ball_kernel, sphere
 from safescreen.rules.base import Screened, apply
+from safescreen.spheres import Sphere
 
 __all__ = ["intersection"]
 
 
-def intersection(prob, ball1, ball2):
-    """Screen with the extreme values of ``<a, x>`` over the intersection of two balls.
+def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
+    """Screen with the extreme values of ``<a, x>`` over the intersection of two balls: what either screens, and more.
 
-    SSS14 Theorem 8 (the Intersection Test), here for terms of any kind. The points of both balls lie, for
-    every t in [0, 1], in the ball of center ``(1-t) Q1 + t Q2`` and squared radius ``(1-t) r1^2 + t r2^2 - t
-    (1-t) ||Q1 - Q2||^2``; by the duality of convex quadratics the minimum over the intersection is the
-    largest of these balls' minima. Where the best t is inside (0, 1) that is the third case of the theorem, t
-    = 0 and t = 1 are its first two.
+    SSS14 Theorem 8 (the Intersection Test), here for terms of any kind. The points of both balls lie, for every t in [0, 1], in the ball of
+    center ``(1-t) Q1 + t Q2`` and squared radius ``(1-t) r1^2 + t r2^2 - t (1-t) ||Q1 - Q2||^2``; by the duality of convex quadratics the
+    minimum over the intersection is the largest of these balls' minima. Where the best t is inside (0, 1) that is the third case of the
+    theorem, t = 0 and t = 1 are its first two.
 
     Parameters
     ----------
     prob : Problem
     ball1, ball2 : Sphere
         Each contains the optimum.
-
-    Returns
-    -------
-    Screened
-        Everything that either ball screens, and more.
 
     Notes
     -----
@@ -61,9 +57,9 @@ def intersection(prob, ball1, ball2):
     def decide(products, norms, low, high, in_L, in_R):
         """Decide a chunk of terms: by either ball, then by both together."""
         step = int(high.size > 1)
-        _ball(*products[0], norms, r1, low, high, step, in_L, in_R)
+        ball_kernel(*products[0], norms, r1, low, high, step, in_L, in_R)
         second_L, second_R = in_L.copy(), in_R.copy()
-        _ball(*products[1], norms, r2, low, high, step, second_L, second_R)
+        ball_kernel(*products[1], norms, r2, low, high, step, second_L, second_R)
         both = _either(Screened(in_L, in_R), Screened(second_L, second_R))
         in_L[:], in_R[:] = both.in_L, both.in_R
         fixed = (r1 * r1, r2 * r2, distance, D_square, t0, h)

@@ -3,12 +3,16 @@
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from safescreen._checks import check_count, check_mask
 from safescreen.cones import NonNegativeCone, PSDCone
+from safescreen.problem import Problem
 from safescreen.rounding import UNIT, upper
 from safescreen.rules._certificates import Claims, Region, certify_orthant, certify_semidefinite
+from safescreen.rules.base import Screened
 from safescreen.rules.halfspace import cone_halfspace
+from safescreen.spheres import Sphere
 from safescreen.terms.base import needs
 
 __all__ = ["semidefinite"]
@@ -18,17 +22,15 @@ BATCH = 1 << 18
 
 
 @needs()
-def semidefinite(prob, ball, *, max_iter=20, skip=None):
+def semidefinite(prob: Problem, ball: Sphere, *, max_iter: int = 20, skip: ArrayLike | None = None) -> Screened:
     """Screen with the extreme values of ``<a, x>`` over the points of a ball that lie in the cone.
 
-    STS19 section 4.2 for the semidefinite cone, section 6.2 (Theorems 12 and 13, Algorithm 3) for the
-    non-negative one. A term is certified when the points of the cone beyond its threshold C are all further
-    than r from the center Q::
+    STS19 section 4.2 for the semidefinite cone, section 6.2 (Theorems 12 and 13, Algorithm 3) for the non-negative one. A term is certified
+    when the points of the cone beyond its threshold C are all further than r from the center Q::
 
         max_{y >= 0} 2 y C + ||Q||^2 - ||[Q + y a]_K||^2 > r^2
 
-    with ``C = tau - gamma`` for L, and with ``-a`` and ``C = -tau`` for R. Over the whole space this is the
-    sphere rule.
+    with ``C = tau - gamma`` for L, and with ``-a`` and ``C = -tau`` for R. Over the whole space this is the sphere rule.
 
     Parameters
     ----------
@@ -44,14 +46,7 @@ def semidefinite(prob, ball, *, max_iter=20, skip=None):
     Returns
     -------
     Screened
-        Everything that the sphere rule and, for a ball that brings a half-space of the cone, the linear rule
-        screen, and more.
-
-    Raises
-    ------
-    TypeError, ValueError
-        The terms cannot be written out singly; `max_iter` is not a positive integer; `skip` is not a mask of
-        the terms.
+        Everything that the sphere rule and, for a ball that brings a half-space of the cone, the linear rule screen, and more.
 
     Notes
     -----
@@ -78,7 +73,7 @@ def semidefinite(prob, ball, *, max_iter=20, skip=None):
     if not isinstance(cone, PSDCone | NonNegativeCone) or not 0.0 <= radius < math.inf:
         return first
     if isinstance(cone, PSDCone):
-        size, certify = max(1, BATCH // cone.d**2), lambda *args: certify_semidefinite(*args, steps)
+        size, certify = max(1, BATCH // cone.d**2), lambda region, claims: certify_semidefinite(region, claims, steps)
     else:
         size, certify = max(1, BATCH // cone.d), certify_orthant
     prob.terms.require("elements", by="the semidefinite rule")

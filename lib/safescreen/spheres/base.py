@@ -2,11 +2,9 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
-import numpy as np
-
-from safescreen.rounding import Element, sqrt_upper, upper
+from safescreen.problem import Evaluation, Problem
+from safescreen.rounding import ElementLike, norm, sqrt_upper, upper
 
 __all__ = ["PathReference", "Reference", "Sphere"]
 
@@ -26,27 +24,26 @@ class Sphere:
         The family it comes from.
     """
 
-    center: np.ndarray
+    center: ElementLike
     radius: float
-    normal: np.ndarray | None = field(default=None, repr=False)
+    normal: ElementLike | None = field(default=None, repr=False)
     name: str = ""
 
     @property
-    def decides(self):
+    def decides(self) -> bool:
         """Whether it can decide anything at all: a finite, non-negative radius."""
         return 0.0 <= self.radius < math.inf
 
-    def contains(self, x):
+    def contains(self, x: ElementLike) -> bool:
         """Return whether x lies in the ball, as computed."""
-        away = (x if isinstance(x, Element) else np.asarray(x)) - self.center
-        return bool((away.norm() if isinstance(away, Element) else np.linalg.norm(away)) <= self.radius)
+        return norm(x - self.center) <= self.radius
 
 
 @dataclass(frozen=True, kw_only=True)
 class PathReference:
     """An approximate solution x0 for lam0, at most ``eps`` away from the exact one."""
 
-    x0: np.ndarray
+    x0: ElementLike
     lam0: float
     eps: float
 
@@ -64,11 +61,11 @@ class Reference:
         The solution of a neighbouring lam.
     """
 
-    problem: Any
-    evaluation: Any
+    problem: Problem
+    evaluation: Evaluation
     path: PathReference | None = None
 
 
-def gap_radius(evaluation, factor=2.0):
+def gap_radius(evaluation: Evaluation, factor: float = 2.0) -> float:
     """Return an upper bound of ``sqrt(factor gap/lam)``."""
     return sqrt_upper(upper(factor * evaluation.gap / evaluation.lam, 4))

@@ -29,7 +29,7 @@ class SphereFamily:
     build: Callable[[Reference], Sphere]
     title: str
     uses_path: bool = False
-    needs: tuple = ()
+    needs: tuple[str, ...] = ()
 
 
 def _cdgb(reference):
@@ -54,7 +54,7 @@ def _rrpb(reference):
     return relaxed_path_bound(path.x0, path.eps, path.lam0, reference.evaluation.lam)
 
 
-SPHERES = {
+SPHERES: dict[str, SphereFamily] = {
     "GB": SphereFamily(lambda r: from_evaluation_gb(r.problem.cone, r.evaluation), "gradient bound"),
     "PGB": SphereFamily(lambda r: from_evaluation_pgb(r.problem.cone, r.evaluation), "projected gradient bound"),
     "DGB": SphereFamily(lambda r: from_evaluation_dgb(r.problem.cone, r.evaluation), "duality gap bound"),

@@ -1,13 +1,17 @@
 """Duality gap bounds: DGB, CDGB and MGB."""
 
+from numpy.typing import ArrayLike
+
 from safescreen._checks import check_lam, check_vector
-from safescreen.rounding import UNIT, sqrt_upper, upper
+from safescreen.cones import Cone
+from safescreen.problem import Evaluation, Problem
+from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
 from safescreen.spheres.base import Sphere, gap_radius
 
 __all__ = ["constrained_duality_gap_bound", "duality_gap_bound", "midpoint_gap_bound"]
 
 
-def duality_gap_bound(prob, x, lam, alpha=None):
+def duality_gap_bound(prob: Problem, x: ElementLike, lam: float, alpha: ArrayLike | None = None) -> Sphere:
     """Return the duality gap bound (DGB): center x, radius ``sqrt(2 (P(x) - D(alpha))/lam)``.
 
     STS19 Theorem 4.
@@ -30,7 +34,7 @@ def duality_gap_bound(prob, x, lam, alpha=None):
     return from_evaluation_dgb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha))
 
 
-def constrained_duality_gap_bound(prob, alpha, lam):
+def constrained_duality_gap_bound(prob: Problem, alpha: ArrayLike, lam: float) -> Sphere:
     """Return the constrained duality gap bound (CDGB): center ``x(alpha)``, radius ``sqrt((P(x(alpha)) - D(alpha))/lam)``.
 
     STS19 Theorem 14 (appendix F). Parameters as in :func:`duality_gap_bound`; the cost is an evaluation of the primal at ``x(alpha)``.
@@ -42,7 +46,7 @@ def constrained_duality_gap_bound(prob, alpha, lam):
     return Sphere(sphere.center, sphere.radius, None, "CDGB")
 
 
-def midpoint_gap_bound(prob, x, lam, alpha=None):
+def midpoint_gap_bound(prob: Problem, x: ElementLike, lam: float, alpha: ArrayLike | None = None) -> Sphere:
     """Return the midpoint gap bound (MGB): center ``(x + x(alpha))/2``, ``r^2 = (P(x) - D(alpha))/lam - ||x - x(alpha)||^2/4``.
 
     It lies inside DGB; CDGB is the case ``x = x(alpha)``, and GB and the second ball test of SSS14 are its cases over the whole space.
@@ -55,12 +59,12 @@ def midpoint_gap_bound(prob, x, lam, alpha=None):
     return from_evaluation_mgb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha))
 
 
-def from_evaluation_dgb(cone, e):
+def from_evaluation_dgb(cone: Cone, e: Evaluation) -> Sphere:
     """Return DGB from an evaluation; nothing more is computed."""
     return Sphere(e.x, upper(gap_radius(e) + e.x_error, 4), e.minus, "DGB")
 
 
-def from_evaluation_mgb(cone, e):
+def from_evaluation_mgb(cone: Cone, e: Evaluation) -> Sphere:
     """Return MGB from an evaluation; nothing more is computed."""
     center = 0.5 * (e.x + e.x_alpha)
     error = 0.5 * (e.x_error + e.x_alpha_error) + 2.0 * UNIT * (cone.magnitude(e.x) + cone.magnitude(e.x_alpha))

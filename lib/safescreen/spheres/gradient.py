@@ -1,29 +1,26 @@
 """Gradient bounds: GB and PGB."""
 
 from safescreen._checks import check_lam
-from safescreen.rounding import UNIT, sqrt_upper, upper
+from safescreen.cones import Cone
+from safescreen.problem import Evaluation, Problem
+from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
 from safescreen.spheres.base import Sphere
 
 __all__ = ["gradient_bound", "projected_gradient_bound"]
 
 
-def gradient_bound(prob, x, lam):
+def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
     """Return the gradient bound (GB): center ``x - g/(2 lam)``, radius ``||g||/(2 lam)``, g a subgradient at x.
 
-    STS19 Theorem 1. For a computed ``alpha(x)``, which is the exact slope up to rounding only, the radius is
-    ``sqrt(||g||^2/(4 lam^2) + phi/lam)``
-    with phi the Fenchel terms of the evaluation: adding the loss inequalities of the proof with that slack gives it, for any alpha.
+    STS19 Theorem 1. For a computed ``alpha(x)``, which is the exact slope up to rounding only, the radius is ``sqrt(||g||^2/(4 lam^2) +
+    phi/lam)`` with phi the Fenchel terms of the evaluation: adding the loss inequalities of the proof with these terms gives it, for any
+    alpha. The ball has a ``normal``, the half-space of the cone that its center violates.
 
     Parameters
     ----------
     prob : Problem
     x : element of the cone
     lam : float > 0
-
-    Returns
-    -------
-    Sphere
-        With ``normal``, the half-space of the cone that its center violates.
 
     Examples
     --------
@@ -35,7 +32,7 @@ def gradient_bound(prob, x, lam):
     return from_evaluation_gb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam)))
 
 
-def projected_gradient_bound(prob, x, lam):
+def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
     """Return the projected gradient bound (PGB): center ``[Q]_K``, ``r^2 = r_GB^2 - ||Q - [Q]_K||^2``, Q the center of GB.
 
     STS19 Theorems 2 and 3. The difference of squares is computed as ``||[Q]_K - x||^2 + 2 <x, Q_->``, ``Q_- = [Q]_K - Q``, which are both
@@ -44,7 +41,7 @@ def projected_gradient_bound(prob, x, lam):
     return from_evaluation_pgb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam)))
 
 
-def from_evaluation_gb(cone, e):
+def from_evaluation_gb(cone: Cone, e: Evaluation) -> Sphere:
     """Return GB from an evaluation; no projection beyond the half-space's."""
     half, error = _center(cone, e)
     g_half = 0.5 * (e.x - e.H / e.lam)
@@ -53,7 +50,7 @@ def from_evaluation_gb(cone, e):
     return Sphere(half, upper(radius, 4), cone.split(half)[1], "GB")
 
 
-def from_evaluation_pgb(cone, e):
+def from_evaluation_pgb(cone: Cone, e: Evaluation) -> Sphere:
     """Return PGB from an evaluation; one projection."""
     Q, error = _center(cone, e)
     plus, minus = cone.split(Q)

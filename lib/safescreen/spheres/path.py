@@ -1,13 +1,14 @@
 """Regularization path bounds: RPB and RRPB."""
 
 from safescreen._checks import check_element, check_lam, check_scalar
-from safescreen.rounding import UNIT, gamma, magnitude, norm_upper, upper
+from safescreen.problem import Evaluation
+from safescreen.rounding import UNIT, ElementLike, gamma, magnitude, norm_upper, upper
 from safescreen.spheres.base import Sphere, gap_radius
 
 __all__ = ["path_bound", "reference_accuracy", "relaxed_path_bound"]
 
 
-def path_bound(x0, lam0, lam1):
+def path_bound(x0: ElementLike, lam0: float, lam1: float) -> Sphere:
     """Return the regularization path bound (RPB): center ``(lam0 + lam1)/(2 lam1) x0``, radius ``|lam0 - lam1|/(2 lam1) ||x0||``.
 
     STS19 Theorem 5, for the *exact* solution x0 of lam0; a computed one needs :func:`relaxed_path_bound`.
@@ -21,12 +22,11 @@ def path_bound(x0, lam0, lam1):
     return _bound(x0, 0.0, lam0, lam1, "RPB")
 
 
-def relaxed_path_bound(x0, eps, lam0, lam1):
+def relaxed_path_bound(x0: ElementLike, eps: float, lam0: float, lam1: float) -> Sphere:
     """Return the relaxed path bound (RRPB), for an approximate solution x0 of lam0.
 
-    STS19 Theorem 6: center ``(lam0 + lam1)/(2 lam1) x0``, radius
-    ``|lam0 - lam1|/(2 lam1) ||x0|| + (|lam0 - lam1| + lam0 + lam1)/(2 lam1) eps``.
-    With ``lam1 = lam0`` it is DGB when eps is its radius.
+    STS19 Theorem 6: center ``(lam0 + lam1)/(2 lam1) x0``, radius ``|lam0 - lam1|/(2 lam1) ||x0|| + (|lam0 - lam1| + lam0 + lam1)/(2 lam1)
+    eps``. With ``lam1 = lam0`` it is DGB when eps is its radius.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def relaxed_path_bound(x0, eps, lam0, lam1):
     return _bound(x0, check_scalar(eps, "eps", low=0.0), lam0, lam1, "RRPB")
 
 
-def reference_accuracy(evaluation):
+def reference_accuracy(evaluation: Evaluation) -> float:
     """Return eps for :func:`relaxed_path_bound`: an upper bound of ``||x - x*||`` by DGB at the evaluated point."""
     return upper(gap_radius(evaluation) + evaluation.x_error, 4)
 

@@ -7,28 +7,35 @@ that is ball 2. With the dual optimum ``alpha0`` for C0 we have ``sum_i alpha0_i
 computes the same radius as a sum of non-negative ones, for alpha fractional, w0 inexact and any loss of the family.
 """
 
+from numpy.typing import ArrayLike, NDArray
+
 from safescreen import rules
 from safescreen._checks import check_lam
+from safescreen.losses import Loss
+from safescreen.problem import Problem
+from safescreen.rounding import ElementLike
+from safescreen.rules import Screened
 from safescreen.spheres import Sphere
 from safescreen.spheres.gap import from_evaluation_mgb
-from safescreen.svm.references import as_reference, problem_of
+from safescreen.svm.references import ReferenceLike, as_reference, problem_of
+from safescreen.terms import Terms
 
 __all__ = ["ball_1", "ball_2", "ball_of", "ball_test_1", "ball_test_2", "choose_s", "intersection_test"]
 
 
-def ball_of(prob, w, C, alpha, name):
+def ball_of(prob: Problem, w: ElementLike, C: float, alpha: ArrayLike, name: str) -> Sphere:
     """Return the midpoint gap bound of (w, alpha) for C under a name."""
     w = prob.cone.check_feasible(w, "w" if name != "BT2" else "feasible")
     ball = from_evaluation_mgb(prob.cone, prob.evaluate(w, 1.0 / check_lam(C, "C"), alpha))
     return Sphere(ball.center, ball.radius, ball.normal, name)
 
 
-def ball_1(terms, C, reference, feasible=None, loss=None):
+def ball_1(terms: Terms, C: float, reference: ReferenceLike, feasible: ElementLike | None = None, loss: Loss | None = None) -> Sphere:
     """Return the ball of test 1: center ``(w~ + C/C0 w0)/2``, ``r^2 = ||center||^2 - C/C0 ||w0||^2 + C (xi~ - xi0)``.
 
-    SSS14 Theorem 6, for a reference that need not be exact: ``w0/C0`` stands for ``sum_i alpha0_i z_i``. With ``feasible`` left out,
-    and an exact reference, the center is ``(C + C0)/(2 C0) w0`` and the radius ``|C - C0|/(2 C0) ||w0||``: the bound of the DVI test (SSS14
-    appendix C), and STS19 Theorem 5.
+    SSS14 Theorem 6; it contains the optimum for C, rounding included, for a reference that need not be exact: ``w0/C0`` stands for ``sum_i
+    alpha0_i z_i``. With ``feasible`` left out, and an exact reference, the center is ``(C + C0)/(2 C0) w0`` and the radius ``|C -
+    C0|/(2 C0) ||w0||``: the bound of the DVI test (SSS14 appendix C), and STS19 Theorem 5.
 
     Parameters
     ----------
@@ -41,11 +48,6 @@ def ball_1(terms, C, reference, feasible=None, loss=None):
         ``w~``, any point; the reference's w if left out.
     loss : SmoothedHinge, optional
         The loss of the reference, or the hinge, if left out.
-
-    Returns
-    -------
-    Sphere
-        Contains the optimum for C, rounding included.
 
     Examples
     --------
@@ -61,7 +63,7 @@ def ball_1(terms, C, reference, feasible=None, loss=None):
     return ball_of(problem_of(terms, loss, reference), w, C, reference.alpha, "BT1")
 
 
-def ball_2(terms, C, feasible, s, loss=None):
+def ball_2(terms: Terms, C: float, feasible: ElementLike, s: ArrayLike, loss: Loss | None = None) -> Sphere:
     """Return the ball of test 2: center ``(w~ + C z_s)/2``, ``r^2 = ||center||^2 + C (xi~ - s'1)``, ``z_s = sum_i s_i z_i``.
 
     SSS14 Theorem 7, there for s in {0, 1}^n, here for any s in [0, 1]^n.
@@ -80,28 +82,22 @@ def ball_2(terms, C, feasible, s, loss=None):
     return ball_of(problem_of(terms, loss), feasible, C, s, "BT2")
 
 
-def choose_s(terms, C, reference, feasible=None, loss=None):
+def choose_s(terms: Terms, C: float, reference: ReferenceLike, feasible: ElementLike | None = None, loss: Loss | None = None) -> NDArray:
     """Return the s that maximises ``||m1 - m2||^2 - r2^2``, the distance of the centers against the radius of ball 2.
 
     SSS14 equation 25. Written out, ``||m1 - m2||^2 - r2^2 = const + C sum_i s_i (1 - <z_i, m1>)`` for any ``w~``, so
     ``s_i = 1`` where the margin at the center of ball 1 is below 1. With thresholds and the smoothed hinge the sum is that of
     ``s_i (tau_i - <z_i, m1>) - gamma/2 s_i^2``: s is the dual point of that center, ``alpha(m1)``, fractional if gamma > 0.
-
-    Returns
-    -------
-    array of shape (n,)
     """
     reference = as_reference(reference)
     prob = problem_of(terms, loss, reference)
     return prob.alpha(ball_1(terms, C, reference, feasible, prob.loss).center)
 
 
-def ball_test_1(terms, C, reference, feasible=None, loss=None):
+def ball_test_1(
+    terms: Terms, C: float, reference: ReferenceLike, feasible: ElementLike | None = None, loss: Loss | None = None
+) -> Screened:
     """Screen with ball 1 (SSS14 Theorem 6 and Lemma 1). Parameters as for :func:`ball_1`; a product with the data and its transpose.
-
-    Returns
-    -------
-    Screened
 
     Examples
     --------
@@ -115,17 +111,19 @@ def ball_test_1(terms, C, reference, feasible=None, loss=None):
     return rules.sphere(prob, ball_1(terms, C, reference, feasible, prob.loss))
 
 
-def ball_test_2(terms, C, feasible, s, loss=None):
-    """Screen with ball 2 (SSS14 Theorem 7 and Lemma 1). Parameters as for :func:`ball_2`.
-
-    Returns
-    -------
-    Screened
-    """
+def ball_test_2(terms: Terms, C: float, feasible: ElementLike, s: ArrayLike, loss: Loss | None = None) -> Screened:
+    """Screen with ball 2 (SSS14 Theorem 7 and Lemma 1). Parameters as for :func:`ball_2`."""
     return rules.sphere(problem_of(terms, loss), ball_2(terms, C, feasible, s, loss))
 
 
-def intersection_test(terms, C, reference, s=None, feasible=None, loss=None):
+def intersection_test(
+    terms: Terms,
+    C: float,
+    reference: ReferenceLike,
+    s: ArrayLike | None = None,
+    feasible: ElementLike | None = None,
+    loss: Loss | None = None,
+) -> Screened:
     """Screen with the points of both balls (SSS14 Theorem 8).
 
     Parameters

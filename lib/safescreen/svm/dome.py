@@ -3,15 +3,17 @@
 import math
 import numbers
 from dataclasses import dataclass
-from typing import Any
 
 from safescreen import rules
 from safescreen._checks import check_scalar
-from safescreen.rounding import UNIT, upper
+from safescreen.losses import Loss
+from safescreen.rounding import UNIT, ElementLike, upper
+from safescreen.rules import Screened
 from safescreen.spheres import Sphere
 from safescreen.svm.balls import ball_of
-from safescreen.svm.references import Reference, as_reference, problem_of
+from safescreen.svm.references import ReferenceLike, as_reference, problem_of
 from safescreen.svm.totals import norm_of_ball
+from safescreen.terms import Terms
 
 __all__ = ["Dome", "dome", "dome_test", "safe_screening"]
 
@@ -30,11 +32,11 @@ class Dome:
     """
 
     ball: Sphere
-    normal: Any
+    normal: ElementLike
     offset: float
 
 
-def dome(terms, reference_a, bound, loss=None):
+def dome(terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float, loss: Loss | None = None) -> Dome:
     """Return the dome that contains the solutions for all C in ``[C_a, C_b]``: ``||w|| <= ||w_b||``, ``<w_a, w> >= ||w_a||^2``.
 
     SSS13 Lemma 1. For C >= C_a the total loss of ``w(C)`` is at most that of ``w_a``, which is the shortest vector among those of that
@@ -45,7 +47,7 @@ def dome(terms, reference_a, bound, loss=None):
 
         <c, w> >= ||c||^2 - eps (eps + ||w||) >= ||c||^2 - eps (eps + R)
 
-    No smaller enlargement would do for all u that near to c.
+    No smaller shift of the half-space would do for all u that near to c.
 
     Parameters
     ----------
@@ -63,26 +65,22 @@ def dome(terms, reference_a, bound, loss=None):
     if isinstance(bound, numbers.Real):
         R = check_scalar(bound, "bound", low=0.0)
     else:
-        b: Reference = as_reference(bound, "bound")
+        b = as_reference(bound, "bound")
         if b.C < a.C:
             raise ValueError(f"bound must be a reference for a C of at least that of reference_a, {a.C:g}, got {b.C:g}")
         R = norm_of_ball(cone, ball_of(prob, b.w, b.C, b.alpha, "MGB"))[1]
     square = cone.norm_lower(near.center) ** 2
-    enlargement = upper(near.radius * (near.radius + R), 4)
-    return Dome(Sphere(cone.zeros(), R, None, "DT"), near.center, square - enlargement - 8.0 * UNIT * (square + enlargement))
+    shift = upper(near.radius * (near.radius + R), 4)
+    return Dome(Sphere(cone.zeros(), R, None, "DT"), near.center, square - shift - 8.0 * UNIT * (square + shift))
 
 
-def dome_test(terms, reference_a, bound, loss=None):
+def dome_test(terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float, loss: Loss | None = None) -> Screened:
     """Screen for all C in ``[C_a, C_b]`` at once with :func:`dome`, whose parameters these are.
 
     With ``A = ||w_a||^2``, ``B = ||w_b||^2`` and an exact reference the minimum of ``<z_i, w>`` is ``-sqrt(B) ||z_i||`` if
     ``-<z_i, w_a>/||z_i|| >= A/sqrt(B)``, else ``<z_i, w_a> - sqrt((B - A)/A (A ||z_i||^2 - <z_i, w_a>^2))``. SSS14 Theorem 11 defines its
     gammas as A and B, but prints the first case and both conditions as if they were ``A/2`` and ``B/2``. Its condition then asks for
     ``sqrt(2) A/sqrt(B)``, and between the two the second case is taken where the first is due: a bound that does not hold.
-
-    Returns
-    -------
-    Screened
 
     Examples
     --------
@@ -100,7 +98,7 @@ def dome_test(terms, reference_a, bound, loss=None):
     return rules.halfspace(prob, region.ball, region.normal, region.offset)
 
 
-def safe_screening(terms, reference_a, feasible, loss=None):
+def safe_screening(terms: Terms, reference_a: ReferenceLike, feasible: ElementLike, loss: Loss | None = None) -> Screened:
     """Screen for every s from the total loss of a point up to that of the solution w_a (SSS13 Theorem 2, Algorithm 1).
 
     Parameters
@@ -111,10 +109,6 @@ def safe_screening(terms, reference_a, feasible, loss=None):
     feasible : element
         ``w^``: no solution for an ``s >= H(w^)`` is longer than it, so that this is :func:`dome_test` with ``R = ||w^||``.
     loss : SmoothedHinge, optional
-
-    Returns
-    -------
-    Screened
 
     Notes
     -----

@@ -3,13 +3,15 @@
 import math
 
 from safescreen._checks import check_lam, check_scalar
-from safescreen.problem import Problem
-from safescreen.svm.references import as_reference, problem_of
+from safescreen.losses import Loss
+from safescreen.problem import Evaluation, Problem
+from safescreen.svm.references import ReferenceLike, as_reference, problem_of
+from safescreen.terms import Terms
 
 __all__ = ["eps_next_C", "is_eps_good"]
 
 
-def eps_next_C(terms, reference, eps=1e-3, loss=None):
+def eps_next_C(terms: Terms, reference: ReferenceLike, eps: float = 1e-3, loss: Loss | None = None) -> float:
     """Return the largest C for which the reference, scaled, is optimal to a relative error `eps` from its own C0 up to there.
 
     SSS14 equation 35: ``D_C(alpha*) - D_C(rho alpha0) <= eps D_C(alpha*)`` with ``rho = C/C0`` and dual variables in the paper's scale.
@@ -18,8 +20,9 @@ def eps_next_C(terms, reference, eps=1e-3, loss=None):
 
         ||w0 - rho v0||^2/2 + rho C0 phi  <=  eps (rho C0 c - rho^2 ||v0||^2/2)
 
-    implies it; rho is the larger root of that quadratic. Both sides' difference is convex in rho, so what holds at 1 and at rho holds in
-    between. For an exact reference ``v0 = w0``, ``phi = 0`` and ``C0 c = C0 xi0 + ||w0||^2``, the inequality of the paper.
+    implies it; rho is the larger root of that quadratic, and C infinite if ``v0 = 0``. Both sides' difference is convex in rho, so what
+    holds at 1 and at rho holds in between. For an exact reference ``v0 = w0``, ``phi = 0`` and ``C0 c = C0 xi0 + ||w0||^2``, the
+    inequality of the paper.
 
     Parameters
     ----------
@@ -28,11 +31,6 @@ def eps_next_C(terms, reference, eps=1e-3, loss=None):
         For C0, exact or not.
     eps : float > 0
     loss : SmoothedHinge, optional
-
-    Returns
-    -------
-    float
-        Infinite if ``v0 = 0``.
 
     Raises
     ------
@@ -67,7 +65,7 @@ def eps_next_C(terms, reference, eps=1e-3, loss=None):
     return C0
 
 
-def is_eps_good(prob: Problem, e, C, eps):
+def is_eps_good(prob: Problem, e: Evaluation, C: float, eps: float) -> bool:
     """Return whether, for C, the gap at an evaluated point is at most `eps` of the dual value; the gap includes rounding."""
     here = prob.assemble(e.sums, e.x, 1.0 / check_lam(C, "C"))
     return here.gap <= eps * here.dual

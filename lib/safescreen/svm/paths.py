@@ -1,11 +1,16 @@
 """Paths in C (SSS14 section IV-B and Algorithm 1): each solution is the reference of the tests for the next."""
 
 from dataclasses import replace
+from typing import Any
+
+from numpy.typing import ArrayLike
 
 from safescreen import paths
 from safescreen._checks import check_grid, check_lam, check_scalar
+from safescreen.losses import Loss
 from safescreen.svm.eps import eps_next_C
 from safescreen.svm.references import c_min, problem_of
+from safescreen.terms import Terms
 
 __all__ = ["TESTS", "eps_path", "path"]
 
@@ -14,7 +19,17 @@ TESTS = {"BT1": ("MGB",), "BT2": ("BT2",), "IT": ("MGB&BT2",), None: ()}
 ``choose_s`` in place of its dual point."""
 
 
-def path(terms, Cs, test="IT", loss=None, *, rtol=1e-6, tol=0.0, screening=("MGB",), **options):
+def path(
+    terms: Terms,
+    Cs: ArrayLike,
+    test: str | None = "IT",
+    loss: Loss | None = None,
+    *,
+    rtol: float = 1e-6,
+    tol: float = 0.0,
+    screening: tuple[str, ...] = ("MGB",),
+    **options: Any,
+) -> paths.Path:
     """Solve for an increasing sequence of C; before each but the first a test with the last solution takes samples out.
 
     It is :func:`safescreen.path` for ``lam = 1/C``.
@@ -50,10 +65,23 @@ def path(terms, Cs, test="IT", loss=None, *, rtol=1e-6, tol=0.0, screening=("MGB
     return paths.path(problem_of(terms, loss), lams, screening=_screening(test), dynamic=screening, rtol=rtol, tol=tol, **options)
 
 
-def eps_path(terms, C_max, eps=1e-3, test="IT", loss=None, *, rtol=None, tol=0.0, screening=("MGB",), max_solutions=10_000, **options):
+def eps_path(
+    terms: Terms,
+    C_max: float,
+    eps: float = 1e-3,
+    test: str | None = "IT",
+    loss: Loss | None = None,
+    *,
+    rtol: float | None = None,
+    tol: float = 0.0,
+    screening: tuple[str, ...] = ("MGB",),
+    max_solutions: int = 10_000,
+    **options: Any,
+) -> paths.Path:
     """Solve from ``C_min`` up to `C_max` so that between neighbours the former, scaled, is optimal to a relative error `eps`.
 
-    SSS14 Algorithm 1 with the next C of :func:`eps_next_C`. It ends early when no sample is left in L, from where on w is the same.
+    SSS14 Algorithm 1 with the next C of :func:`eps_next_C`. It ends early when no sample is left in L, from where on w is the same. The
+    path's ``stop_reason`` is ``"grid"`` (`C_max` reached), ``"no L"``, ``"length"``, or one of those of :func:`safescreen.path`.
 
     Parameters
     ----------
@@ -65,16 +93,8 @@ def eps_path(terms, C_max, eps=1e-3, test="IT", loss=None, *, rtol=None, tol=0.0
         As for :func:`path`.
     rtol : float, optional
         Relative gap of each solution, well below `eps`; ``eps/1000`` if left out.
-    tol, screening
-        As for :func:`path`.
-    max_solutions : int
-    **options
-        As for :func:`path`.
-
-    Returns
-    -------
-    Path
-        ``stop_reason`` is ``"grid"`` (`C_max` reached), ``"no L"``, ``"length"``, or one of those of :func:`safescreen.path`.
+    tol, screening, max_solutions, **options
+        As for :func:`path`; `max_solutions` is an int.
     """
     prob, C_max, start = problem_of(terms, loss), check_lam(C_max, "C_max"), c_min(terms, loss)
     eps = check_scalar(eps, "eps", low=0.0, open_low=True)

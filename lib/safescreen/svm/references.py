@@ -1,15 +1,19 @@
 """Reference solutions: what the tests of the papers are built from."""
 
 from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen._checks import check_lam, check_vector
-from safescreen.losses import Hinge
+from safescreen.losses import Hinge, Loss
 from safescreen.problem import Problem
+from safescreen.rounding import ElementLike
 from safescreen.solvers import Solution
+from safescreen.terms import Terms
 
-__all__ = ["Reference", "as_reference", "c_min", "problem_of", "reference", "solution_below_c_min"]
+__all__ = ["Reference", "ReferenceLike", "as_reference", "c_min", "problem_of", "reference", "solution_below_c_min"]
 
 
 @dataclass(frozen=True)
@@ -34,17 +38,21 @@ class Reference:
     2.0
     """
 
-    w: object
-    alpha: np.ndarray
+    w: ElementLike
+    alpha: NDArray
     C: float
-    loss: object = field(default=None, repr=False)
+    loss: Loss | None = field(default=None, repr=False)
 
     def __post_init__(self):
         object.__setattr__(self, "C", check_lam(self.C, "C"))
         object.__setattr__(self, "alpha", check_vector(self.alpha, np.size(self.alpha), "alpha", low=0.0))
 
 
-def reference(solution):
+ReferenceLike: TypeAlias = Reference | Solution
+"""What tests are built from; a Solution is taken for its own."""
+
+
+def reference(solution: Solution) -> Reference:
     """Return the :class:`Reference` of a solution of the library: its x, its dual point and ``C = 1/lam``.
 
     Examples
@@ -59,7 +67,7 @@ def reference(solution):
     return Reference(solution.x, solution.alpha, 1.0 / solution.lam, solution.problem.loss)
 
 
-def as_reference(value, name="reference"):
+def as_reference(value: Any, name: str = "reference") -> Reference:
     """Return a :class:`Reference`; a Solution is taken for its own."""
     if isinstance(value, Reference):
         return value
@@ -68,14 +76,13 @@ def as_reference(value, name="reference"):
     raise TypeError(f"{name} must be a Reference or a Solution, got {type(value).__name__}")
 
 
-def problem_of(terms, loss=None, *references):
+def problem_of(terms: Terms, loss: Loss | None = None, *references: Reference) -> Problem:
     """Return the problem of `terms` with a loss: the one given, else the first that a reference brings, else the hinge."""
-    if loss is None:
-        loss = next((r.loss for r in references if r.loss is not None), Hinge())
-    return Problem(terms, loss)
+    given = (known for known in (loss, *(r.loss for r in references)) if known is not None)
+    return Problem(terms, next(given, Hinge()))
 
 
-def c_min(terms, loss=None):
+def c_min(terms: Terms, loss: Loss | None = None) -> float:
     """Return ``C_min = 1/max_i (Q 1)_i``, up to which every sample is in L: ``alpha_SVM = C 1`` (SSS14 Lemma 9).
 
     Infinite where that maximum is 0: the mean of ``<z_i, sum_j z_j>`` is ``||sum_j z_j||^2/n``, so the maximum is never negative, and it
@@ -92,7 +99,7 @@ def c_min(terms, loss=None):
     return np.inf if lam == 0.0 else 1.0 / lam
 
 
-def solution_below_c_min(terms, C, loss=None):
+def solution_below_c_min(terms: Terms, C: float, loss: Loss | None = None) -> Reference:
     """Return the solution for ``C <= C_min``: ``w = C sum_i z_i``, ``alpha = 1`` (SSS14 Lemma 9).
 
     Raises

@@ -4,17 +4,23 @@ The solution for C solves the s-form for ``s(C) = sum_i loss(<z_i, w(C)>)``, whi
 (SSS13 Lemma 3).
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from safescreen._checks import check_lam
-from safescreen.rounding import TINY, UNIT, gamma, upper
+from safescreen.cones import Cone
+from safescreen.losses import Loss
+from safescreen.rounding import TINY, UNIT, ElementLike, gamma, upper
+from safescreen.spheres import Sphere
 from safescreen.spheres.gap import from_evaluation_mgb
-from safescreen.svm.references import as_reference, problem_of
+from safescreen.svm.references import ReferenceLike, as_reference, problem_of
+from safescreen.terms import Terms
 
 __all__ = ["norm_of_ball", "s_bounds", "total_loss"]
 
 
-def total_loss(terms, w, loss=None):
+def total_loss(terms: Terms, w: ElementLike, loss: Loss | None = None) -> tuple[float, float]:
     """Return ``(low, high)``, bounds of ``H(w) = sum_i loss(<z_i, w>)`` that include rounding.
 
     The loss falls with the margin, so margins moved by their error bounds give bounds of the sum. Cost: one product with the data.
@@ -40,7 +46,7 @@ def total_loss(terms, w, loss=None):
     return max(low * (1.0 - rounding) - TINY, 0.0), high * (1.0 + rounding) + TINY
 
 
-def s_bounds(terms, C, references, loss=None):
+def s_bounds(terms: Terms, C: float, references: ReferenceLike | Sequence[ReferenceLike], loss: Loss | None = None) -> tuple[float, float]:
     """Return ``(low, high)`` with ``low <= s(C) <= high``, certain whatever the references' accuracy.
 
     ``s(C) = P* - ||w(C)||^2/(2 C)`` with ``P*`` the optimal value, so a lower bound of ``P*`` and an upper one of the norm give `low`::
@@ -67,14 +73,12 @@ def s_bounds(terms, C, references, loss=None):
     (True, True)
     """
     C = check_lam(C, "C")
-    references = references if isinstance(references, list | tuple) else [references]
-    if not references:
+    several = [as_reference(r, "references") for r in (references if isinstance(references, list | tuple) else [references])]
+    if not several:
         raise ValueError("references must hold at least one, got none")
-    references = [as_reference(r, "references") for r in references]
-    prob = problem_of(terms, loss, *references)
-    here = [_optimum(prob, C, r) for r in references]
-    low, high = _total(C, here)
-    for r in references:
+    prob = problem_of(terms, loss, *several)
+    low, high = _total(C, [_optimum(prob, C, r) for r in several])
+    for r in several:
         if r.C != C:
             there = _total(r.C, [_optimum(prob, r.C, r)])
             low, high = (max(low, there[0]), high) if r.C > C else (low, min(high, there[1]))
@@ -99,7 +103,7 @@ def _total(C, bounds):
     return max(low, 0.0), P_high - least + 8.0 * UNIT * (P_high + least)
 
 
-def norm_of_ball(cone, ball):
+def norm_of_ball(cone: Cone, ball: Sphere) -> tuple[float, float]:
     """Return bounds ``(low, high)`` of the norm of every point of a ball."""
     low = cone.norm_lower(ball.center) - ball.radius
     return max(low - 4.0 * UNIT * abs(low), 0.0), upper(cone.norm_upper(ball.center) + ball.radius, 2)

@@ -8,8 +8,6 @@ import numpy as np
 
 from safescreen._numba import njit
 
-__all__ = ["sweep_gram"]
-
 
 @njit
 def _catch_up(K, ids, signs, moved, products, order, size):

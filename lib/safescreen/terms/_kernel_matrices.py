@@ -10,8 +10,6 @@ from safescreen._checks import check_scalar
 from safescreen._numba import njit
 from safescreen.rounding import UNIT, gamma, upper
 
-__all__ = ["KERNELS", "LARGEST_ERROR", "check_kernel_matrix", "default_error", "kernel_matrix"]
-
 KERNELS = ("linear", "polynomial", "rbf")
 
 LARGEST_ERROR = 0.1

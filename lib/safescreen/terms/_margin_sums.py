@@ -7,21 +7,9 @@ from safescreen._numba import njit
 from safescreen.rounding import UNIT, upper
 from safescreen.terms.base import LossSums
 
-__all__ = ["levels", "margin_sums"]
-
 
 def margin_sums(terms, margins, errors, loss, alpha=None):
-    """Return the :class:`~safescreen.terms.base.LossSums` of terms from their margins; one ``weighted_sum`` beside O(T).
-
-    Parameters
-    ----------
-    terms : Terms
-    margins, errors : arrays of shape (T,)
-        ``<a_t, x>`` as computed, and bounds of their rounding errors.
-    loss : SmoothedHinge or SquaredHinge
-    alpha : array of shape (T,), optional
-        Dual point; ``alpha(<a_t, x>)`` if left out.
-    """
+    """Return the :class:`LossSums` of terms from margins with bounds of their errors; one ``weighted_sum`` beside O(T)."""
     n, given = len(terms), alpha is not None
     alpha = check_vector(alpha, n, "alpha", low=0.0, high=loss.cap) if given else np.empty(n)
     shape = (loss.smoothing, loss.width, loss.cap, loss.has_linear_region)

@@ -1,16 +1,15 @@
 """Compiled loops that screen whole rows and columns of products of lists.
 
-A pair (i, j) stands for the interval ``d_ij -+ (e_ij + r |x_i - x_j|^2)`` of its squared distances over a ball. As
-``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2``, the margins of a triplet over the ball lie between the differences of the
-ends of its two intervals.
+A pair (i, j) stands for the interval ``d_ij -+ (e_ij + r |x_i - x_j|^2)`` of its squared distances over a ball. As ``||H_ijl|| <= |x_i -
+x_l|^2 + |x_i - x_j|^2``, the margins of a triplet over the ball lie between the differences of the ends of its two intervals.
 """
 
 import numpy as np
 
 from safescreen._numba import njit, prange
+from safescreen.rounding import UNIT
 from safescreen.terms._product_kernels import all_values, longest, row_values
 
-UNIT = 2.0**-53
 ROUNDS = 4
 
 
@@ -32,14 +31,9 @@ def all_sizes(X, XT, i, diagonal, out):
     out[:] = 0.0
     for k in range(XT.shape[0]):
         a = X[i, k]
-        if diagonal:
-            for j in range(out.size):
-                u = a - XT[k, j]
-                out[j] += (u * u) * (u * u)
-        else:
-            for j in range(out.size):
-                u = a - XT[k, j]
-                out[j] += u * u
+        for j in range(out.size):
+            u = a - XT[k, j]
+            out[j] += (u * u) * (u * u) if diagonal else u * u
     if diagonal:
         for j in range(out.size):
             out[j] = np.sqrt(out[j])
@@ -62,23 +56,13 @@ def row_intervals(d, norms, i, points, start, stop, radius, relative, sizes, low
 
 
 @njit
-def least(values, out, size):
-    """Smallest entry whose flag in `out` is not set."""
-    best = np.inf
+def extremes(low, high, out, size):
+    """Return the smallest of `low` and the largest of `high` whose flags in `out` are not set."""
+    least, greatest = np.inf, -np.inf
     for r in range(size):
         if not out[r]:
-            best = min(best, values[r])
-    return best
-
-
-@njit
-def greatest(values, out, size):
-    """Largest entry whose flag in `out` is not set."""
-    best = -np.inf
-    for r in range(size):
-        if not out[r]:
-            best = max(best, values[r])
-    return best
+            least, greatest = min(least, low[r]), max(greatest, high[r])
+    return least, greatest
 
 
 @njit
@@ -96,17 +80,13 @@ def screen_anchor(ends, p, q, low, high, found, counts):
     """
     same_low, same_high, other_low, other_high = ends
     same_out, other_out, same_weights, other_weights = found
-    n_same = p
-    n_other = q
-    from_same = 0  # pairs (i, j) that left as linear while the pairs (i, l) left now were there
-    from_other = 0
-    changed = True
-    rounds = 0
+    n_same, n_other = p, q
+    from_same, from_other = 0, 0  # pairs (i, j) that left as linear while the pairs (i, l) left now were there, and the reverse
+    changed, rounds = True, 0
     while changed and n_same > 0 and rounds < ROUNDS:
         changed = False
         rounds += 1
-        nearest = least(other_low, other_out, q)
-        farthest = greatest(other_high, other_out, q)
+        nearest, farthest = extremes(other_low, other_high, other_out, q)
         for r in range(p):
             if same_out[r]:
                 continue
@@ -120,8 +100,7 @@ def screen_anchor(ends, p, q, low, high, found, counts):
                 changed = True
         if n_same == 0:
             break
-        nearest = least(same_low, same_out, p)
-        farthest = greatest(same_high, same_out, p)
+        nearest, farthest = extremes(same_low, same_high, same_out, p)
         for c in range(q):
             if other_out[c]:
                 continue

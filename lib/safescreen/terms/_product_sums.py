@@ -45,13 +45,11 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, ints,
     with entries below ``2**(bits - 1)`` the latter are off by ``(p^2 + 14 p) 2**(2 bits - 55)``, which ``bits <= 50`` and
     ``bits <= 58 - b`` for ``p < 2**b`` keep below 2^62.
     """
-    low = s[0]
-    high = s[0]
+    low, high = s[0], s[0]
     for r in range(1, p):
         low = min(low, s[r])
         high = max(high, s[r])
-    t_low = t[0]
-    t_high = t[0]
+    t_low, t_high = t[0], t[0]
     for c in range(1, q):
         t_low = min(t_low, t[c])
         t_high = max(t_high, t[c])
@@ -80,25 +78,17 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, ints,
         keys[r] = (np.int64(np.rint((s[r] - center) * scale)) << shift) | r
     sort_keys(keys, p)
     mask = (np.int64(1) << shift) - 1
-    prefix[0] = 0
-    wrapped[0] = 0
-    squares[0] = 0.0
+    prefix[0], wrapped[0], squares[0] = 0, 0, 0.0
     for r in range(p):
         S[r] = keys[r] >> shift
         prefix[r + 1] = prefix[r] + S[r]
         wrapped[r + 1] = wrapped[r] + S[r] * S[r]
         squares[r + 1] = squares[r] + float(S[r]) * float(S[r])
     for r in range(p + 1):
-        counts[r] = 0
-        linear[r] = 0
-        moved[r] = 0
+        counts[r], linear[r], moved[r] = 0, 0, 0
 
     all_linear = 0
-    loss = 0.0
-    alpha_sum = 0.0
-    alpha_square = 0.0
-    curved = 0.0
-    close = 0.0
+    loss, alpha_sum, alpha_square, curved, close = 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(q):
         if (tau + high) - t[c] <= -near:  # no cost against any s
             t_weights[c] = 0.0
@@ -154,9 +144,7 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, ints,
                 close += 1.0
                 r -= 1
 
-    n_band = np.int64(0)
-    n_linear = np.int64(all_linear)
-    offset = np.int64(0)
+    n_band, n_linear, offset = np.int64(0), np.int64(all_linear), np.int64(0)
     for r in range(p):
         n_band += counts[r]
         offset += moved[r]

@@ -7,8 +7,8 @@ metric is computed once a pair; a term costs one subtraction, and its weight is 
 import numpy as np
 
 from safescreen._numba import njit
+from safescreen.rounding import UNIT
 
-UNIT = 2.0**-53
 BLOCK = 4096
 
 
@@ -96,10 +96,7 @@ def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, o
         k, m = other_pairs[other[t], 0], other_pairs[other[t], 1]
         shared = i == k or j == m
         a, b = (j, m) if i == k else (k, i)
-        pp = 0.0
-        ss = 0.0
-        ps = 0.0
-        hh = 0.0
+        pp, ss, ps, hh = 0.0, 0.0, 0.0, 0.0
         for c in range(d):
             u, v = X[k, c] - X[m, c], X[i, c] - X[j, c]
             p = X[a, c] - X[b, c] if shared else u - v
@@ -139,11 +136,11 @@ def chunk_products(same, other, same_values, other_values, same_errors, other_er
 
 
 @njit
-def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap, near, same_weights, other_weights, sums):
-    """Loss, its slope per pair, and the sums of the dual: ``sums = (loss, tau'alpha, alpha'alpha, terms within `near` of a kink)``.
+def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap, near, weights, same_weights, other_weights, sums):
+    """Weighted loss, its slope per pair, and the sums of the dual: ``sums = (loss, tau'alpha, alpha'alpha, terms near a kink)``.
 
-    `gamma` is the smoothing of the loss, `cap` its largest slope. Terms with the same same pair follow each other: their sums stay in
-    registers until the pair changes.
+    Weights that are None are 1. `gamma` is the smoothing of the loss, `cap` its largest slope; terms within `near` of the hinge's kink add
+    their weights. Terms with the same same pair follow each other: their sums stay in registers until the pair changes.
     """
     same_weights[:] = 0.0
     other_weights[:] = 0.0
@@ -157,11 +154,8 @@ def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap,
         while stop < same.size and same[stop] == s:
             stop += 1
         value = same_values[s]
-        loss = 0.0
-        weight = 0.0
-        alpha_sum = 0.0
-        alpha_square = 0.0
-        if gamma > 0.0 and tau_step == 0:
+        loss, weight, alpha_sum, alpha_square = 0.0, 0.0, 0.0, 0.0
+        if weights is None and gamma > 0.0 and tau_step == 0:
             base = tau[0]
             for t in range(start, stop):
                 o = other[t]
@@ -176,59 +170,26 @@ def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap,
             close = 0.0
             for t in range(start, stop):
                 o = other[t]
+                w = 1.0 if weights is None else weights[t]
                 threshold = tau[t * tau_step]
                 slack = threshold - (other_values[o] - value)
                 if gamma > 0.0:
                     a = min(max(slack * inverse, 0.0), cap)
                 else:
                     a = 1.0 if slack > 0.0 else 0.0
-                    close += 1.0 if abs(slack) <= near else 0.0
-                other_weights[o] += a
-                weight += a
-                loss += a * (slack - half * a)
-                alpha_sum += threshold * a
-                alpha_square += a * a
+                    close += w if abs(slack) <= near else 0.0
+                wa = w * a
+                other_weights[o] += wa
+                weight += wa
+                loss += wa * (slack - half * a)
+                alpha_sum += threshold * wa
+                alpha_square += wa * a
             sums[3] += close
         same_weights[s] += weight
         sums[0] += loss
         sums[1] += alpha_sum
         sums[2] += alpha_square
         start = stop
-
-
-@njit
-def weighted_loss_sums(
-    same, other, same_values, other_values, tau, tau_step, gamma, cap, near, term_weights, same_weights, other_weights, sums
-):  # fmt: skip
-    """:func:`loss_sums` with a weight a term; ``sums[3]`` adds the weights of terms within `near` of a kink."""
-    same_weights[:] = 0.0
-    other_weights[:] = 0.0
-    sums[:] = 0.0
-    half = 0.5 * gamma
-    for start in range(0, same.size, BLOCK):
-        loss = 0.0
-        alpha_sum = 0.0
-        alpha_square = 0.0
-        close = 0.0
-        for t in range(start, min(start + BLOCK, same.size)):
-            s, o, w = same[t], other[t], term_weights[t]
-            threshold = tau[t * tau_step]
-            slack = threshold - (other_values[o] - same_values[s])
-            if gamma > 0.0:
-                a = min(max(slack / gamma, 0.0), cap)
-            else:
-                a = 1.0 if slack > 0.0 else 0.0
-                close += w if abs(slack) <= near else 0.0
-            wa = w * a
-            same_weights[s] += wa
-            other_weights[o] += wa
-            loss += wa * (slack - half * a)
-            alpha_sum += threshold * wa
-            alpha_square += wa * a
-        sums[0] += loss
-        sums[1] += alpha_sum
-        sums[2] += alpha_square
-        sums[3] += close
 
 
 @njit
@@ -240,12 +201,7 @@ def fenchel_sums(same, other, same_values, other_values, tau, tau_step, gamma, c
     sums[:] = 0.0
     half = 0.5 * gamma
     for start in range(0, same.size, BLOCK):
-        loss = 0.0
-        alpha_sum = 0.0
-        alpha_square = 0.0
-        phi = 0.0
-        apart = 0.0
-        scaled = 0.0
+        loss, alpha_sum, alpha_square, phi, apart, scaled = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for t in range(start, min(start + BLOCK, same.size)):
             threshold = tau[t * tau_step]
             w = 1.0 if weights is None else weights[t]
@@ -283,30 +239,25 @@ def pair_weights(same, other, weights, same_weights, other_weights):
 
 
 @njit
-def add_laplacian(X, pairs, weights, sign, Y):
-    """``Y += sign * Laplacian(weights) X``: each pair adds ``w (x_i - x_j)`` to row i and takes it from row j."""
+def add_pairs(X, pairs, weights, sign, diagonal, Y):
+    """Add ``w (x_i - x_j)``, ``w = sign weights[p]``, to row i of Y and take it from row j: ``X'Y`` grows by the sum of their squares.
+
+    For a diagonal metric Y has one row, to which ``w (x_i - x_j)^2`` is added.
+    """
     d = X.shape[1]
     for p in range(pairs.shape[0]):
         w = sign * weights[p]
         if w != 0.0:
             i, j = pairs[p, 0], pairs[p, 1]
-            for k in range(d):
-                u = w * (X[i, k] - X[j, k])
-                Y[i, k] += u
-                Y[j, k] -= u
-
-
-@njit
-def add_squares(X, pairs, weights, sign, h):
-    """``h_k += sign * sum_p w_p (x_ik - x_jk)^2``."""
-    d = X.shape[1]
-    for p in range(pairs.shape[0]):
-        w = sign * weights[p]
-        if w != 0.0:
-            i, j = pairs[p, 0], pairs[p, 1]
-            for k in range(d):
-                u = X[i, k] - X[j, k]
-                h[k] += w * (u * u)
+            if diagonal:
+                for k in range(d):
+                    u = X[i, k] - X[j, k]
+                    Y[0, k] += w * (u * u)
+            else:
+                for k in range(d):
+                    u = w * (X[i, k] - X[j, k])
+                    Y[i, k] += u
+                    Y[j, k] -= u
 
 
 @njit

@@ -7,13 +7,16 @@ Problems, spheres, rules, ranges and solvers see terms only through this interfa
 import copy
 import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_labels, check_mask, check_scalar, check_vector
-from safescreen.losses import SmoothedHinge
-from safescreen.rounding import gamma, upper
+from safescreen._checks import check_labels, check_scalar, check_vector
+from safescreen.losses import Loss, SmoothedHinge
+from safescreen.rounding import ElementLike, gamma, upper
 
 __all__ = ["CAPABILITIES", "InnerProducts", "LossSums", "Terms", "check_signs", "check_weights", "needs"]
 
@@ -50,7 +53,7 @@ class LossSums:
     """
 
     loss: float
-    adjoint: np.ndarray
+    adjoint: ElementLike
     adjoint_error: float
     fenchel: float
     alpha_sum: float
@@ -60,22 +63,19 @@ class LossSums:
 class InnerProducts:
     """Inner products ``<a_t, x>`` of all terms with one x, a chunk at a time.
 
-    Parameters
-    ----------
-    chunk : callable
-        ``chunk(start, stop) -> (values, errors)`` of the terms ``start:stop``: as computed, and bounds of their rounding errors.
+    ``chunk(start, stop) -> (values, errors)`` of the terms ``start:stop``: as computed, and bounds of their rounding errors.
     """
 
-    def __init__(self, chunk):
+    def __init__(self, chunk: Callable[[int, int], tuple[NDArray, NDArray]]):
         self.chunk = chunk
 
     @classmethod
-    def of(cls, values, errors):
+    def of(cls, values: NDArray, errors: NDArray) -> "InnerProducts":
         """Return those that are all at hand, as two arrays of shape (T,)."""
         return cls(lambda start, stop: (values[start:stop], errors[start:stop]))
 
 
-def needs(*capabilities):
+def needs(*capabilities: str) -> Callable:
     """Return a decorator for a function of a problem: it states, and checks, which capabilities its terms must offer."""
 
     def declare(function):
@@ -108,42 +108,42 @@ class Terms(ABC):
         Upper bounds of ``||a_t||``, tight to rounding.
     """
 
-    cone = None
-    threshold = 1.0
-    weights = None
-    offers = frozenset({"singles"})
-    stored = 0
+    cone: Any
+    threshold: Any = 1.0
+    weights: NDArray | None = None
+    offers: frozenset[str] = frozenset({"singles"})
+    stored: int = 0
     """How many numbers a sweep over all terms reads; 0 where it is not a pass over rows."""
 
     @property
-    def explicit(self):
+    def explicit(self) -> bool:
         """Whether each term can be screened on its own; otherwise whole blocks are."""
         return "singles" in self.offers
 
-    def require(self, *capabilities, by):
+    def require(self, *capabilities: str, by: str) -> None:
         """Raise a TypeError that says what `by` needs and these terms do not offer."""
         for name in capabilities:
             if name not in self.offers:
                 raise TypeError(f"{by} needs {CAPABILITIES[name]}, which {type(self).__name__} do not offer")
 
     @abstractmethod
-    def __len__(self):
+    def __len__(self) -> int:
         """Return the number of terms T."""
 
     @property
     @abstractmethod
-    def norms(self):
+    def norms(self) -> NDArray:
         """Upper bounds of the norms ``||a_t||``, shape (T,)."""
 
     @abstractmethod
-    def inner_products(self, x):
+    def inner_products(self, x: ElementLike) -> InnerProducts:
         """Return the :class:`InnerProducts` with x; what is shared by all terms (one distance a pair, say) is computed once, here."""
 
     @abstractmethod
-    def loss_sums(self, x, loss, alpha=None):
+    def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return the :class:`LossSums` at x; `alpha` (shape (T,)) replaces ``alpha(<a_t, x>)`` where it is given."""
 
-    def hinge_sums(self, x, width):
+    def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
         """Return the hinge's :class:`LossSums` at x for the dual point of the smoothed hinge of a width g > 0; cost of two calls.
 
         ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the Fenchel terms of
@@ -156,32 +156,31 @@ class Terms(ABC):
         return LossSums(kinked.loss, smooth.adjoint, smooth.adjoint_error, fenchel, smooth.alpha_sum, smooth.alpha_square)
 
     @abstractmethod
-    def weighted_sum(self, weights):
+    def weighted_sum(self, weights: NDArray) -> tuple[ElementLike, float]:
         """Return ``(sum_t w_t weights_t a_t, bound of its rounding error)`` for weights of shape (T,), float or boolean."""
 
     @abstractmethod
-    def select(self, keep):
+    def select(self, keep: NDArray) -> "Terms":
         """Return the terms of the boolean mask `keep`, in order, sharing what they can with this object."""
 
-    def partition(self, status):
-        """Return ``(left, total, error, ids)``.
+    def partition(self, status: NDArray) -> tuple["Terms", ElementLike, float, NDArray]:
+        """Return the terms of status 0, the sum of those of status 1, its error bound, and the numbers of the first.
 
-        The terms of status 0, the sum of those of status 1 with its error bound, and the numbers of the first.
         `status` is an int8 array of shape (T,): 0 undecided, 1 linear, 2 zero.
         """
         total, error = self.weighted_sum(status == 1)
         return self.select(status == 0), total, error, np.flatnonzero(status == 0).astype(np.int32)
 
-    def total(self):
+    def total(self) -> tuple[ElementLike, float]:
         """Return ``(sum_t w_t a_t, bound of its rounding error)``."""
         return self.weighted_sum(np.ones(len(self), dtype=np.bool_))
 
-    def max_inner_product(self, x):
+    def max_inner_product(self, x: ElementLike) -> float:
         """Return ``max_t <a_t, x>``; ``-inf`` without terms."""
         products = self.inner_products(x)
         return max((float(products.chunk(*span)[0].max()) for span in self.chunks()), default=-np.inf)
 
-    def margins(self, x):
+    def margins(self, x: ElementLike) -> NDArray:
         """Return ``<a_t, x>`` for every term, shape (T,)."""
         products = self.inner_products(self.cone.check(x))
         out = np.empty(len(self))
@@ -189,27 +188,27 @@ class Terms(ABC):
             out[start:stop] = products.chunk(start, stop)[0]
         return out
 
-    def adjoint(self, alpha):
+    def adjoint(self, alpha: ArrayLike) -> ElementLike:
         """Return ``sum_t w_t alpha_t a_t``, an element of the space."""
         return self.weighted_sum(check_vector(alpha, len(self), "alpha"))[0]
 
-    def alpha(self, x, loss):
+    def alpha(self, x: ElementLike, loss: Loss) -> NDArray:
         """Return ``alpha(<a_t, x>)`` for every term, shape (T,)."""
         out = self.margins(x)
         for start, stop in self.chunks():
             out[start:stop] = loss.alpha(out[start:stop], self.thresholds(start, stop))
         return out
 
-    def thresholds(self, start=0, stop=None):
+    def thresholds(self, start: int = 0, stop: int | None = None) -> Any:
         """Return the thresholds of a range of terms: the one number they share, or a slice."""
         return self.threshold if np.ndim(self.threshold) == 0 else self.threshold[start:stop]
 
-    def chunks(self):
+    def chunks(self) -> Iterator[tuple[int, int]]:
         """Yield ``(start, stop)`` pairs that cover all terms."""
         for start in range(0, len(self), CHUNK):
             yield start, min(start + CHUNK, len(self))
 
-    def regions(self, loss):
+    def regions(self, loss: Loss) -> Iterator[tuple[int, int, NDArray, NDArray]]:
         """Yield ``(start, stop, low, high)`` over all terms: below `low` a margin costs linearly, above `high` nothing.
 
         Both are arrays of length 1 or of the chunk. For a loss without a linear region `low` is `high`, and whoever asks drops what lies
@@ -220,7 +219,12 @@ class Terms(ABC):
             high = np.atleast_1d(np.asarray(self.thresholds(start, stop), dtype=float))
             yield start, stop, high - width, high
 
-    def with_threshold(self, threshold):
+    def levels_of(self, where: NDArray) -> tuple[Any, NDArray | None]:
+        """Return the thresholds and the weights of the terms of a mask, or of those numbers."""
+        threshold = self.threshold[where] if np.ndim(self.threshold) else self.threshold
+        return threshold, None if self.weights is None else self.weights[where]
+
+    def with_threshold(self, threshold: ArrayLike) -> Self:
         """Return the same terms with other thresholds, a number or an array of shape (T,)."""
         part = copy.copy(self)
         if np.ndim(threshold) == 0:
@@ -231,12 +235,12 @@ class Terms(ABC):
             raise TypeError(f"threshold must be one number for {type(self).__name__}, got an array of shape {np.shape(threshold)}")
         return part
 
-    def conjugates(self, loss, alpha):
+    def conjugates(self, loss: Loss, alpha: NDArray) -> float:
         """Return ``sum_t w_t (tau_t alpha_t - smoothing/2 alpha_t^2)``, what alpha adds to the dual beside its norm."""
         weighted = alpha if self.weights is None else self.weights * alpha
         return float(np.sum(self.threshold * weighted)) - 0.5 * loss.smoothing * float(weighted @ alpha)
 
-    def linear_constant(self, loss, in_L):
+    def linear_constant(self, loss: Loss, in_L: NDArray) -> float:
         """Return ``sum_t w_t (tau_t - gamma/2)`` over the mask `in_L`: the constant those terms leave (STS19 Lemma 1)."""
         n, tau = int(np.count_nonzero(in_L)), self.threshold
         if n == 0:
@@ -248,35 +252,39 @@ class Terms(ABC):
 
     # ------------------------------------------------------------------ what only some families can do
 
-    def screen_blocks(self, ball, loss):
+    def screen_blocks(self, ball: Any, loss: Loss) -> Any:
         """Screen whole blocks with a ball ("blocks"); return a :class:`~safescreen.terms.products.BlockScreening`."""
         self.require("blocks", by="screening in blocks")
 
-    def elements(self, numbers):
+    def elements(self, numbers: NDArray) -> Any:
         """Return ``(a, errors)``: the terms of those numbers written out, one a row, and bounds of their errors ("elements")."""
         self.require("elements", by="writing terms out")
 
-    def sweep(self, alpha, H, lam, loss, tolerance, epochs, state, shrinking=True):
-        """Improve a dual point coordinate by coordinate ("sweeps"); return ``(H, spread, n_sweeps, state)``."""
+    def sweep(
+        self, alpha: NDArray, H: ElementLike, lam: float, loss: Loss, tolerance: float, epochs: int, state: int, shrinking: bool = True
+    ) -> Any:
+        """Improve a dual point coordinate by coordinate ("sweeps"); return ``(H, spread, n_sweeps, state)``.
+
+        alpha, shape (T,), is overwritten; ``H = c + sum_t w_t alpha_t a_t``. It stops when the projected slopes, in units of the margin,
+        differ by no more than `tolerance` (`spread` is by how much they do), or after `epochs` sweeps. `state` is that of the random
+        generator that orders them; `shrinking` leaves out, for a while, coordinates that sit firmly at a bound.
+        """
         self.require("sweeps", by="coordinate descent")
 
-    def gram(self, numbers):
+    def gram(self, numbers: NDArray) -> Any:
         """Return the inner products of the terms of those numbers with each other, shape (B, B) ("sweeps")."""
         self.require("sweeps", by="a system of inner products")
 
-    def gram_operator(self, numbers):
+    def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
         """Return the function ``v -> G v`` for that matrix G ("sweeps")."""
         return self.gram(numbers).__matmul__
 
-    def rows(self, numbers):
+    def rows(self, numbers: NDArray) -> Any:
         """Return the terms of those numbers as rows, shape (B, d), dense or CSR as the data are ("rows")."""
         self.require("rows", by="a system in coordinates")
 
-    def _check_keep(self, keep):
-        return check_mask(keep, len(self), "keep")
 
-
-def check_weights(weights, n):
+def check_weights(weights: ArrayLike | None, n: int) -> NDArray | None:
     """Return a copy of the weights of n terms, positive and finite; None stays None."""
     if weights is None:
         return None
@@ -286,7 +294,7 @@ def check_weights(weights, n):
     return weights
 
 
-def check_signs(y, n):
+def check_signs(y: ArrayLike, n: int) -> NDArray:
     """Return the labels of n samples as floats; they have to be -1 and +1, both present."""
     y = check_labels(y, n)
     if not np.isin(y, (-1, 1)).all():

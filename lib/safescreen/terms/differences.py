@@ -3,11 +3,14 @@
 Triplets, quadruplets and single pairs are cases of it: O(n d^2 + pairs d + T) a pass, never d^2 a term.
 """
 
-import numpy as np
+from typing import Self
 
-from safescreen._checks import check_vector
-from safescreen.cones import NonNegativeCone, PSDCone
-from safescreen.rounding import gamma, norm_upper, upper
+import numpy as np
+from numpy.typing import NDArray
+
+from safescreen._checks import check_mask, check_vector
+from safescreen.losses import Loss
+from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import number_pairs
@@ -18,6 +21,14 @@ __all__ = ["PairDifferences"]
 
 class PairDifferences(Terms):
     """Terms ``a_t = u u' - v v'``, u the difference of an *other* pair of points and v that of a *same* pair.
+
+    Attributes
+    ----------
+    points : Points
+    same_pairs, other_pairs : PairTable
+        The distinct pairs.
+    same, other : int32 arrays of shape (T,)
+        Numbers of each term's two pairs.
 
     Notes
     -----
@@ -30,7 +41,16 @@ class PairDifferences(Terms):
 
     offers = frozenset({"singles", "elements"})
 
-    def _build(self, X, same_index, other_index, *, diagonal, weights):
+    @classmethod
+    def of(
+        cls, points: Points, same_pairs: PairTable, other_pairs: PairTable, same: NDArray, other: NDArray, weights: NDArray | None = None
+    ) -> Self:
+        """Return the terms of these parts, which are the attributes of that name; nothing is checked."""
+        self = cls.__new__(cls)
+        self._set(points, same_pairs, other_pairs, same, other, weights)
+        return self
+
+    def _build(self, X, same_index, other_index, diagonal, weights):
         """Set up from two arrays of pairs, shape (T, 2), one row a term."""
         points = Points(X, diagonal=bool(diagonal)).merged()
         (same_pairs, same), (other_pairs, other) = (number_pairs(rows, X.shape[0]) for rows in (same_index, other_index))
@@ -49,66 +69,59 @@ class PairDifferences(Terms):
             self._square += 2.0 * upper(float(np.dot(c, table.scales**2)), len(table) + most + 4)
 
     def _assign(self, points, same_pairs, other_pairs, same, other, weights, norms=None):
-        self._points = points
-        self._same_pairs, self._other_pairs = same_pairs, other_pairs
-        self._same, self._other = same, other
+        self.points, self.same_pairs, self.other_pairs, self.same, self.other = points, same_pairs, other_pairs, same, other
         self._norms, self.weights = norms, weights
         self._total_weight = float(len(self)) if weights is None else upper(float(weights.sum()), len(self) + 2)
-        self.cone = PSDCone(points.d) if not points.diagonal else NonNegativeCone(points.d)
+        self.cone = points.cone
 
     def __len__(self):
-        return self._same.size
+        return self.same.size
 
     def __repr__(self):
-        kind = "diagonal" if self._points.diagonal else "full"
-        name = type(self).__name__.lower()
-        return f"<{len(self)} {name} of {self._points.n} points in {self._points.d} dimensions, {kind} metric>"
+        return f"<{len(self)} {type(self).__name__.lower()} of {self.points}>"
 
     @property
-    def norms(self):
+    def norms(self) -> NDArray:
         """Upper bounds of ``||a_t||``, shape (T,); computed once, O(T d)."""
         if self._norms is None:
             self._norms = np.empty(len(self))
-            p = self._points
-            args = (self._same_pairs.rows, self._other_pairs.rows, self._same, self._other, p.diagonal)
+            p = self.points
+            args = (self.same_pairs.rows, self.other_pairs.rows, self.same, self.other, p.diagonal)
             kernels.term_norms(p.X, p.norms, *args, self._norms)
         return self._norms
 
-    def inner_products(self, x):
+    def inner_products(self, x: ElementLike) -> InnerProducts:
         """Return the pair values of x, from which chunks of margins are one subtraction a term."""
         values = self._pair_values(x)
-        bounds = [table.errors(x) for table in (self._same_pairs, self._other_pairs)]
+        bounds = [table.errors(x) for table in (self.same_pairs, self.other_pairs)]
 
         def chunk(start, stop):
-            same, other = self._same[start:stop], self._other[start:stop]
+            same, other = self.same[start:stop], self.other[start:stop]
             found = np.empty(same.size), np.empty(same.size)
             kernels.chunk_products(same, other, *values, *bounds, *found)
             return found
 
         return InnerProducts(chunk)
 
-    def loss_sums(self, x, loss, alpha=None):
+    def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all terms; O(n d^2 + pairs d + T), no array of length T."""
         same_values, other_values = self._pair_values(x)
         tau = np.atleast_1d(np.asarray(self.threshold, dtype=float))
         farthest = float(np.abs(tau).max(initial=0.0))
         # a margin's error, the rounding of a feasible x included (terms of scale g move by at most g times ||dx||)
-        x_norm, scale = norm_upper(x), self._same_pairs.largest + self._other_pairs.largest
-        relative = gamma(34 * self._points.d + 10) * x_norm
+        x_norm, scale = norm_upper(x), self.same_pairs.largest + self.other_pairs.largest
+        relative = gamma(34 * self.points.d + 10) * x_norm
         reach = loss.width if loss.has_linear_region else farthest + x_norm * scale  # of slacks where the loss is quadratic
         delta = relative * scale + gamma(8) * (reach + farthest)
-        arrays = (self._same, self._other, same_values, other_values, tau, int(tau.size > 1), loss.smoothing, loss.cap)
-        fenchel = upper(self._total_weight * _conjugate_slack(delta, loss), 8)
+        arrays = (self.same, self.other, same_values, other_values, tau, int(tau.size > 1), loss.smoothing, loss.cap)
+        fenchel = upper(self._total_weight * _fenchel_bound(delta, loss), 8)
         if loss.smoothing > 0.0:  # sum of squares over pairs instead of the largest one
             square = 2.0 * relative**2 * self._square + self._total_weight * 2.0 * (8e-16 * reach) ** 2
             fenchel = min(fenchel, upper(square / loss.smoothing, 8))
         if alpha is None:
             sums = np.empty(4)
-            weights = np.empty(len(self._same_pairs)), np.empty(len(self._other_pairs))
-            if self.weights is None:
-                kernels.loss_sums(*arrays, 2.0 * delta, *weights, sums)
-            else:
-                kernels.weighted_loss_sums(*arrays, 2.0 * delta, self.weights, *weights, sums)
+            weights = np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs))
+            kernels.loss_sums(*arrays, 2.0 * delta, self.weights, *weights, sums)
             adjoint, error = self._gram(*weights)
             if loss.smoothing == 0.0:
                 fenchel = upper(float(sums[3]) * 2.0 * delta, len(self) + 4)
@@ -121,86 +134,77 @@ class PairDifferences(Terms):
         return LossSums(sums[0], adjoint, error, fenchel, sums[1], sums[2])
 
     def _pair_values(self, x):
-        transformed = self._points.transform(x)
-        return [table.values(transformed) for table in (self._same_pairs, self._other_pairs)]
+        transformed = self.points.transform(x)
+        return [table.values(transformed) for table in (self.same_pairs, self.other_pairs)]
 
-    def weighted_sum(self, weights):
+    def weighted_sum(self, weights: NDArray) -> tuple[NDArray, float]:
         """Return ``(sum_t w_t weights_t a_t, error bound)``; O(T + pairs d + n d^2)."""
         if self.weights is not None:
             weights = self.weights * weights
-        same_weights, other_weights = np.empty(len(self._same_pairs)), np.empty(len(self._other_pairs))
-        kernels.pair_weights(self._same, self._other, weights, same_weights, other_weights)
+        same_weights, other_weights = np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs))
+        kernels.pair_weights(self.same, self.other, weights, same_weights, other_weights)
         adjoint, error = self._gram(same_weights, other_weights)
         if weights.dtype.kind == "f" and weights.size and weights.min() < 0.0:
-            kernels.pair_weights(self._same, self._other, np.abs(weights), same_weights, other_weights)
+            kernels.pair_weights(self.same, self.other, np.abs(weights), same_weights, other_weights)
             error = self._gram_error(same_weights, other_weights)
         return adjoint, error
 
-    def elements(self, numbers):
+    def elements(self, numbers: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(a, errors)``: the terms of those numbers written out, shape (B, d, d) or (B, d), and bounds of their errors.
 
         For rules that look at single terms: d^2 operations and numbers a term. `errors`, shape (B,), bounds the norm of the rounding
         error: differences are off by ``2 u s``, see :class:`safescreen.terms.pairs.PairTable`, their squares by ``4 u s w + u w^2``.
         """
-        same, other = self._same[numbers], self._other[numbers]
-        X = self._points.X
-        u, v = (X[p.T[0]] - X[p.T[1]] for p in (self._other_pairs.rows[other], self._same_pairs.rows[same]))
-        errors = upper(gamma(12) * (self._other_pairs.scales[other] + self._same_pairs.scales[same])) + 1e-300
-        if self._points.diagonal:
+        same, other = self.same[numbers], self.other[numbers]
+        X = self.points.X
+        u, v = (X[p.T[0]] - X[p.T[1]] for p in (self.other_pairs.rows[other], self.same_pairs.rows[same]))
+        errors = upper(gamma(12) * (self.other_pairs.scales[other] + self.same_pairs.scales[same])) + 1e-300
+        if self.points.diagonal:
             return u * u - v * v, errors
         return u[:, :, None] * u[:, None, :] - v[:, :, None] * v[:, None, :], errors
 
-    def select(self, keep):
+    def select(self, keep: NDArray) -> Self:
         """Return the terms of the mask `keep`; pairs that none of them uses are dropped once they are many."""
-        keep = self._check_keep(keep)
-        return self._part(self._same[keep], self._other[keep], self.norms[keep], keep)
+        keep = check_mask(keep, len(self), "keep")
+        return self._part(self.same[keep], self.other[keep], self.norms[keep], keep)
 
-    def partition(self, status):
+    def partition(self, status: NDArray) -> tuple[Self, NDArray, float, NDArray]:
         """Return the terms left, the sum of the linear ones, its error bound, and the numbers of those left; one pass."""
         n = int(np.count_nonzero(status == 0))
         same, other, left = (np.empty(n, dtype=np.int32) for _ in range(3))
         norms = np.empty(n)
-        weights = np.empty(len(self._same_pairs)), np.empty(len(self._other_pairs))
-        kernels.partition(self._same, self._other, self.norms, status, *weights, same, other, norms, left)
+        weights = np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs))
+        kernels.partition(self.same, self.other, self.norms, status, *weights, same, other, norms, left)
         if self.weights is not None:
-            kernels.pair_weights(self._same, self._other, self.weights * (status == 1), *weights)
+            kernels.pair_weights(self.same, self.other, self.weights * (status == 1), *weights)
         return self._part(same, other, norms, left), *self._gram(*weights), left
 
     def _part(self, same, other, norms, where):
-        same_pairs, same = self._same_pairs.compact(same)
-        other_pairs, other = self._other_pairs.compact(other)
+        same_pairs, same = self.same_pairs.compact(same)
+        other_pairs, other = self.other_pairs.compact(other)
         part = type(self).__new__(type(self))
-        weights = None if self.weights is None else self.weights[where]
-        points = self._points
-        if same_pairs is not self._same_pairs or other_pairs is not self._other_pairs:
+        part.threshold, weights = self.levels_of(where)
+        points = self.points
+        if same_pairs is not self.same_pairs or other_pairs is not self.other_pairs:
             points, same_pairs, other_pairs = _compact_points(points, same_pairs, other_pairs)
         part._assign(points, same_pairs, other_pairs, same, other, weights, norms)
         part._length, part._square = self._length, self._square  # bounds of the whole stay bounds of a part
-        part.threshold = self.threshold[where] if np.ndim(self.threshold) else self.threshold
         return part
 
     def _gram(self, same_weights, other_weights):
-        p = self._points
-        if p.diagonal:
-            adjoint = np.zeros(p.d)
-            kernels.add_squares(p.X, self._other_pairs.rows, other_weights, 1.0, adjoint)
-            kernels.add_squares(p.X, self._same_pairs.rows, same_weights, -1.0, adjoint)
-        else:
-            Y = np.zeros_like(p.X)
-            kernels.add_laplacian(p.X, self._other_pairs.rows, other_weights, 1.0, Y)
-            kernels.add_laplacian(p.X, self._same_pairs.rows, same_weights, -1.0, Y)
-            adjoint = p.X.T @ Y
-            adjoint = 0.5 * (adjoint + adjoint.T)
-        return adjoint, self._gram_error(same_weights, other_weights)
+        p, Y = self.points, self.points.zero_rows()
+        kernels.add_pairs(p.X, self.other_pairs.rows, other_weights, 1.0, p.diagonal, Y)
+        kernels.add_pairs(p.X, self.same_pairs.rows, same_weights, -1.0, p.diagonal, Y)
+        return p.close(Y), self._gram_error(same_weights, other_weights)
 
     def _gram_error(self, same_weights, other_weights):
         # Y sums at most `degree` terms a row, X'Y is a dot product of length n, a weight sums `count` products:
         # the lengths add up to self._length (for a diagonal metric: pairs instead of n, the same bound with more terms)
         length = self._length
-        if self._points.diagonal:
-            length += len(self._same_pairs) + len(self._other_pairs)
-        scale = np.dot(same_weights, self._same_pairs.scales) + np.dot(other_weights, self._other_pairs.scales)
-        return upper(gamma(length) * float(scale), len(self._same_pairs) + len(self._other_pairs) + 4)
+        if self.points.diagonal:
+            length += len(self.same_pairs) + len(self.other_pairs)
+        scale = np.dot(same_weights, self.same_pairs.scales) + np.dot(other_weights, self.other_pairs.scales)
+        return upper(gamma(length) * float(scale), len(self.same_pairs) + len(self.other_pairs) + 4)
 
 
 def _compact_points(points, *tables):
@@ -214,7 +218,7 @@ def _compact_points(points, *tables):
     return points, *(table.among(points) for table in tables)
 
 
-def _conjugate_slack(delta, loss):
+def _fenchel_bound(delta, loss):
     # loss(m) + loss*(-a) + a m when m is off by at most delta: Lipschitz, and quadratic where there is smoothing
     if loss.smoothing == 0.0:
         return loss.cap * delta

@@ -1,11 +1,14 @@
 """Checks of index arrays, and numbers for the distinct pairs in them."""
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["check_different", "check_index", "number_pairs", "pair_codes"]
 
 
-def check_index(index, n, columns, name="index", *, what=None):
+def check_index(index: ArrayLike, n: int, columns: Sequence[str], name: str = "index", *, what: str | None = None) -> NDArray:
     """Return `index` as an int array of shape (T, len(columns)) with entries in ``0..n-1``.
 
     `columns` names what a row holds, `what` the row itself; without `what` there may be no rows.
@@ -25,7 +28,7 @@ def check_index(index, n, columns, name="index", *, what=None):
     return index
 
 
-def check_different(index, columns, pairs, name="index"):
+def check_different(index: NDArray, columns: Sequence[str], pairs: Sequence[tuple[int, int]], name: str = "index") -> None:
     """Raise a ValueError if a row of `index` holds one point in two columns that make a pair; `pairs` numbers these columns."""
     for a, b in pairs:
         bad = np.flatnonzero(index[:, a] == index[:, b])
@@ -34,13 +37,13 @@ def check_different(index, columns, pairs, name="index"):
             raise ValueError(f"{name}: {columns[a]} and {columns[b]} must be different points, row {bad[0]} is {found}")
 
 
-def pair_codes(pairs, n):
+def pair_codes(pairs: NDArray, n: int) -> NDArray:
     """Return a number for each row of `pairs`, the same for (i, j) and (j, i)."""
     low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
     return low.astype(np.int64) * n + high
 
 
-def number_pairs(rows, n):
+def number_pairs(rows: NDArray, n: int) -> tuple[NDArray, NDArray]:
     """Return the distinct pairs in `rows`, sorted, as (P, 2) int32, and each row's pair number as int32.
 
     Row numbers are looked up in pieces: 16 bytes a row at the peak.

@@ -1,14 +1,15 @@
 """An intercept that is penalised, as one more feature."""
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from safescreen._checks import check_points, check_scalar
+from safescreen._checks import PointsLike, check_points, check_scalar
 
 __all__ = ["add_intercept"]
 
 
-def add_intercept(X, scale=1.0):
+def add_intercept(X: PointsLike, scale: float = 1.0) -> NDArray | sparse.csr_array:
     """Return `X` with a constant column of value `scale` at its end (SSS14 section II, footnote 1).
 
     The solution of the larger problem has the intercept ``b = scale * w[-1]``, penalised by ``b^2/(2 scale^2)``: the larger the scale, the
@@ -19,10 +20,6 @@ def add_intercept(X, scale=1.0):
     ----------
     X : array or CSR matrix of shape (n, d)
     scale : float > 0
-
-    Returns
-    -------
-    array or CSR array of shape (n, d + 1)
 
     Examples
     --------

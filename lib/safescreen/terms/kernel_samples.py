@@ -1,15 +1,20 @@
 """Samples of a binary classification problem with a kernel: support vector machines without intercept."""
 
+from collections.abc import Callable
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from safescreen._checks import check_points, check_scalar
-from safescreen.cones.kernel import KernelSpace
+from safescreen._checks import PointsLike, check_mask, check_points, check_scalar
+from safescreen.cones.kernel import Expansion, KernelSpace
+from safescreen.losses import Loss
 from safescreen.rounding import UNIT, upper
 from safescreen.terms._gram_kernels import sweep_gram
 from safescreen.terms._kernel_matrices import LARGEST_ERROR, check_kernel_matrix, default_error, kernel_matrix
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms.base import InnerProducts, Terms, check_signs, check_weights
+from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
 
 __all__ = ["KernelSamples"]
 
@@ -56,9 +61,9 @@ class KernelSamples(Terms):
 
     offers = frozenset({"singles", "sweeps"})
 
-    def __init__(self, K, y, *, weights=None, relative_error=None):
+    def __init__(self, K: ArrayLike, y: ArrayLike, *, weights: ArrayLike | None = None, relative_error: float | None = None):
         if sparse.issparse(K):
-            raise TypeError(f"K must be a dense array, got a sparse {type(K).__name__} of shape {K.shape}")
+            raise TypeError(f"K must be a dense array, got a sparse {type(K).__name__} of shape {np.shape(K)}")
         K = np.asarray(K)
         if K.dtype.kind not in "fiub":
             raise TypeError(f"K must hold real numbers, got dtype {K.dtype}")
@@ -70,7 +75,18 @@ class KernelSamples(Terms):
         self._set(KernelSpace(check_kernel_matrix(K, error), signs, error), None, weights=check_weights(weights, len(K)))
 
     @classmethod
-    def from_points(cls, X, y, kernel="rbf", gamma=None, degree=3, coef0=1.0, *, weights=None, max_gigabytes=4.0):
+    def from_points(
+        cls,
+        X: PointsLike,
+        y: ArrayLike,
+        kernel: str = "rbf",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        *,
+        weights: ArrayLike | None = None,
+        max_gigabytes: float = 4.0,
+    ) -> Self:
         """Return the samples of points, with the bound of the rounding errors of their kernel matrix.
 
         Parameters
@@ -86,16 +102,7 @@ class KernelSamples(Terms):
         coef0 : float >= 0
         weights : array of shape (n,), optional
         max_gigabytes : float
-            Largest kernel matrix that is computed.
-
-        Returns
-        -------
-        KernelSamples
-
-        Raises
-        ------
-        ValueError, TypeError
-            Bad points, labels or parameters, or a kernel matrix of more than `max_gigabytes`.
+            Largest kernel matrix that is computed; ValueError for a larger one.
 
         Notes
         -----
@@ -129,24 +136,24 @@ class KernelSamples(Terms):
         return f"<{len(self)} samples with a kernel, in the span of {self.cone.signs.size}>"
 
     @property
-    def norms(self):
+    def norms(self) -> NDArray:
         """Upper bounds of ``||z_i||``, shape (n,)."""
         return self._norms
 
-    def inner_products(self, x):
+    def inner_products(self, x: Expansion) -> InnerProducts:
         """Return all margins at once; chunks are slices."""
         return InnerProducts.of(*self._margins(x))
 
-    def loss_sums(self, x, loss, alpha=None):
+    def loss_sums(self, x: Expansion, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all samples; the margins are at hand, the adjoint is one sum."""
         return margin_sums(self, *self._margins(x), loss, alpha)
 
-    def _margins(self, x):
+    def _margins(self, x) -> tuple[NDArray, NDArray]:
         """Return margins at an expansion, and bounds of their errors."""
         values = x.image if self._ids is None else x.image[self._ids]
         return values, self._norms * x.error + 1e-300
 
-    def weighted_sum(self, weights):
+    def weighted_sum(self, weights: NDArray) -> tuple[Expansion, float]:
         """Return ``(sum_i w_i weights_i z_i, error bound)``; the error is the rounding of ``w_i weights_i``, if there are any w."""
         weights = np.asarray(weights, dtype=np.float64)
         if self.weights is not None:
@@ -158,16 +165,15 @@ class KernelSamples(Terms):
         total = self.cone.expansion(weights)
         return total, 0.0 if self.weights is None else upper(UNIT * total.scale, 4)
 
-    def select(self, keep):
+    def select(self, keep: NDArray) -> "KernelSamples":
         """Return the samples of the mask `keep`, in the same space."""
-        keep = self._check_keep(keep)
+        keep = check_mask(keep, len(self), "keep")
         ids = np.flatnonzero(keep) if self._ids is None else self._ids[keep]
-        threshold = self.threshold[keep] if np.ndim(self.threshold) else self.threshold
         part = KernelSamples.__new__(KernelSamples)
-        part._set(self.cone, ids, threshold, None if self.weights is None else self.weights[keep])
+        part._set(self.cone, ids, *self.levels_of(keep))
         return part
 
-    def gram(self, numbers):
+    def gram(self, numbers: NDArray) -> NDArray:
         """Return the inner products of the samples of those numbers, shape (B, B)."""
         where = self._where(numbers)
         signs = self.cone.signs[where]
@@ -176,15 +182,17 @@ class KernelSamples(Terms):
         block *= signs[:, None]
         return block
 
-    def gram_operator(self, numbers):
+    def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
         """Return the function ``v -> Q_BB v`` for the samples of those numbers; nothing of size B^2 is stored."""
         where = self._where(numbers)
         return lambda v: self.cone.product(where, v)[where]
 
-    def sweep(self, alpha, H, lam, loss, tolerance, epochs, state, shrinking=True):
+    def sweep(
+        self, alpha: NDArray, H: Expansion, lam: float, loss: Loss, tolerance: float, epochs: int, state: int, shrinking: bool = True
+    ) -> tuple[Expansion, float, int, int]:
         """Improve a dual point, always the coordinate that gains most; O(n) an update, n updates count as a sweep.
 
-        Parameters and result as in :meth:`safescreen.Samples.sweep`; `state` is without effect.
+        Parameters and result as in :meth:`Terms.sweep`; `state` is without effect.
         """
         ids = np.arange(len(self)) if self._ids is None else self._ids
         before, products = alpha.copy(), self._margins(H)[0].copy()

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["AnchorLists", "anchor_lists"]
 
@@ -11,50 +12,34 @@ __all__ = ["AnchorLists", "anchor_lists"]
 class AnchorLists:
     """For every anchor i its list J_i (same class) and L_i (other classes), stored like CSR rows, sorted by index.
 
-    Attributes
-    ----------
-    same_ptr, other_ptr : int64 arrays of shape (n + 1,)
-    same, other : int32 arrays
-        Points of anchor i's lists at ``ptr[i]:ptr[i + 1]``.
+    The points of anchor i's lists are at ``ptr[i]:ptr[i + 1]``; pointers are int64 arrays of shape (n + 1,), points int32 ones.
     """
 
-    same_ptr: np.ndarray
-    same: np.ndarray
-    other_ptr: np.ndarray
-    other: np.ndarray
+    same_ptr: NDArray
+    same: NDArray
+    other_ptr: NDArray
+    other: NDArray
 
     @property
-    def n_triplets(self):
+    def sides(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]:
+        """Pointers and points of the lists of the same class, and of the others."""
+        return (self.same_ptr, self.same), (self.other_ptr, self.other)
+
+    @property
+    def n_triplets(self) -> int:
         """Number of triplets of the products J_i x L_i."""
         return int(np.dot(np.diff(self.same_ptr), np.diff(self.other_ptr)))
 
-    def pairs(self, which):
-        """Return the (P, 2) int32 array of (anchor, point) of ``"same"`` or ``"other"``."""
-        ptr, points = (self.same_ptr, self.same) if which == "same" else (self.other_ptr, self.other)
-        anchors = np.repeat(np.arange(ptr.size - 1, dtype=np.int32), np.diff(ptr))
-        return np.column_stack((anchors, points))
+    def pairs(self, anchors: NDArray) -> list[NDArray]:
+        """Return the pairs (anchor, point) of either side, as int32 arrays of shape (P, 2), for the points that the anchors are."""
+        return [np.column_stack((np.repeat(anchors, np.diff(ptr)), points)) for ptr, points in self.sides]
 
 
-def anchor_lists(X, y, k=None, block_bytes=1 << 26):
-    """Return the :class:`AnchorLists` of labelled points.
+def anchor_lists(X: NDArray, y: NDArray, k: int | None = None, block_bytes: int = 1 << 26) -> AnchorLists:
+    """Return the :class:`AnchorLists` of labelled points; an anchor without any partner on one side has two empty lists.
 
-    Parameters
-    ----------
-    X : array of shape (n, d)
-    y : array of shape (n,)
-    k : int or None
-        How many nearest points (Euclidean distance, ties to the lower index) of each list are kept; None keeps all.
-    block_bytes : int
-        Upper bound of the temporary distance block.
-
-    Returns
-    -------
-    AnchorLists
-        An anchor without any partner on one side has two empty lists.
-
-    Notes
-    -----
-    Cost O(n^2 d) time for finite k, and O(n k) memory beside one block of distances.
+    The k nearest points (Euclidean distance, ties to the lower index) of each list are kept, or with None all. Cost O(n^2 d) time for
+    finite k, and O(n k) memory beside one block of distances, of at most `block_bytes`.
     """
     n = X.shape[0]
     codes = np.unique(y, return_inverse=True)[1]

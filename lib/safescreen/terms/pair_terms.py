@@ -1,6 +1,7 @@
 """Single pairs of points, each to be nearer or farther apart than a threshold; and the linear term that pulls pairs together."""
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_points, check_scalar
 from safescreen.terms import _triplet_kernels as kernels
@@ -28,10 +29,8 @@ class Pairs(PairDifferences):
         One pair a row; one of the two may be empty.
     upper, lower : float >= 0
         Thresholds U and L of squared distances in the metric.
-    diagonal : bool
-        Keep only the diagonals: the metric is a vector of d non-negative weights (STS19 section 6.2).
-    weights : array of shape (D + S,), optional
-        Positive factors of the losses, dissimilar pairs first.
+    diagonal, weights
+        As for :class:`Triplets`; weights of dissimilar pairs first.
 
     Raises
     ------
@@ -51,7 +50,17 @@ class Pairs(PairDifferences):
     ([16.0, 9.0, -1.0], [3.0, 3.0, -2.0])
     """
 
-    def __init__(self, X, similar, dissimilar, upper, lower, *, diagonal=False, weights=None):
+    def __init__(
+        self,
+        X: ArrayLike,
+        similar: ArrayLike,
+        dissimilar: ArrayLike,
+        upper: float,
+        lower: float,
+        *,
+        diagonal: bool = False,
+        weights: ArrayLike | None = None,
+    ):
         X = check_points(X)
         upper, lower = check_scalar(upper, "upper", low=0.0), check_scalar(lower, "lower", low=0.0)
         lists = []
@@ -73,18 +82,18 @@ class Pairs(PairDifferences):
         self.threshold = np.repeat([lower, -upper], [D, S])
 
     @property
-    def is_similar(self):
+    def is_similar(self) -> NDArray:
         """Which terms are similar pairs, boolean array of shape (T,)."""
-        return self._same_pairs.proper()[self._same]
+        return self.same_pairs.proper()[self.same]
 
     @property
-    def index(self):
+    def index(self) -> NDArray:
         """Pairs as an int32 array of shape (T, 2)."""
-        rows = self._other_pairs.pairs[self._other], self._same_pairs.pairs[self._same]
+        rows = self.other_pairs.pairs[self.other], self.same_pairs.pairs[self.same]
         return np.where(self.is_similar[:, None], rows[1], rows[0])
 
 
-def pull(X, pairs, *, weights=None, diagonal=False):
+def pull(X: ArrayLike, pairs: ArrayLike, *, weights: ArrayLike | None = None, diagonal: bool = False) -> NDArray:
     """Return the linear term ``c = -sum w_ij (x_i - x_j)(x_i - x_j)'`` that pulls pairs together, as in LMNN (STS19 section 6.3).
 
     ``Problem(triplets, ss.Hinge(), linear=ss.pull(X, pairs))`` adds ``sum w_ij (x_i - x_j)' M (x_i - x_j)`` to the objective.
@@ -120,12 +129,6 @@ def pull(X, pairs, *, weights=None, diagonal=False):
     weights = check_weights(weights, len(pairs))
     points = Points(X, diagonal=bool(diagonal))
     distinct, ids = number_pairs(pairs, len(X))
-    weights = np.bincount(ids, weights).astype(np.float64)
-    if points.diagonal:
-        total = np.zeros(points.d)
-        kernels.add_squares(points.X, distinct, weights, -1.0, total)
-        return total
-    Y = np.zeros_like(points.X)
-    kernels.add_laplacian(points.X, distinct, weights, -1.0, Y)
-    total = points.X.T @ Y
-    return 0.5 * (total + total.T)
+    Y = points.zero_rows()
+    kernels.add_pairs(points.X, distinct, np.bincount(ids, weights).astype(np.float64), -1.0, points.diagonal, Y)
+    return points.close(Y)

@@ -1,33 +1,28 @@
 """Points and tables of point pairs, the factors that terms share."""
 
 import copy
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from safescreen.rounding import gamma, norm_upper, upper
+from safescreen.cones import Cone, NonNegativeCone, PSDCone
+from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
 
 __all__ = ["PairTable", "Points"]
 
 
 class Points:
-    """Points shared by all tables, centred at their mean (differences do not change), with norms.
+    """Points shared by all tables, centred at their mean (differences do not change), with upper bounds of their `norms`.
 
-    Attributes
-    ----------
-    X : array of shape (m, d)
-        Centred points; without repetitions once :meth:`merged`.
-    norms : array of shape (m,)
-        Upper bounds of the norms of the centred points.
-    n : int
-        How many points there were.
-    rows : int32 array of shape (n,) or None
-        Where each of them is in X; None if X still holds them as they came.
-    diagonal : bool
-        Whether the metric is a vector of weights.
+    There were `n` of them; X, of shape (m, d), holds repetitions once when they are :meth:`merged`, and `rows`, int32 of shape (n,), tells
+    where each of them is in X, None standing for as they came. `diagonal` says whether the metric is a vector of weights.
     """
 
-    def __init__(self, X, diagonal):
+    rows: NDArray | None
+
+    def __init__(self, X: NDArray, diagonal: bool):
         with np.errstate(over="ignore", invalid="ignore"):
             self.X = np.ascontiguousarray(X - X.mean(axis=0))
             square = np.einsum("ij,ij->i", self.X, self.X)
@@ -38,7 +33,15 @@ class Points:
         self.diagonal = diagonal
         self.norms = np.sqrt(square) * (1.0 + gamma(self.d + 4)) + 1e-160
 
-    def merged(self):
+    def __str__(self):
+        return f"{self.n} points in {self.d} dimensions, {'diagonal' if self.diagonal else 'full'} metric"
+
+    @property
+    def cone(self) -> Cone:
+        """The cone of the metrics."""
+        return NonNegativeCone(self.d) if self.diagonal else PSDCone(self.d)
+
+    def merged(self) -> Self:
         """Return points whose X holds equal points once, or these very ones if fewer than a tenth are repetitions; O(n d)."""
         first, rows = {}, np.empty(self.n, dtype=np.int32)
         for i, x in enumerate(self.X):
@@ -46,7 +49,7 @@ class Points:
             rows[i] = same if same < i and np.array_equal(self.X[same], x) else i
         return self.part(np.unique(rows), rows) if np.count_nonzero(rows != np.arange(self.n)) >= 0.1 * self.n else self
 
-    def part(self, kept, rows=None):
+    def part(self, kept: NDArray, rows: NDArray | None = None) -> Self:
         """Return points whose X holds the rows `kept` (increasing numbers) of this X; `rows` overrides where each point is."""
         part = copy.copy(self)
         part.X, part.norms = self.X[kept], self.norms[kept]
@@ -56,9 +59,20 @@ class Points:
         part.rows = place if rows is None else place[rows]
         return part
 
-    def transform(self, x):
+    def transform(self, x: NDArray) -> NDArray:
         """Return what :meth:`PairTable.values` needs of a metric x: ``X x``, O(n d^2), or x itself if it is a vector."""
         return x if self.diagonal else self.X @ x
+
+    def zero_rows(self) -> NDArray:
+        """Return zeros of the shape of the Laplacian rows ``sum_j w_ij (x_i - x_j)``; for a diagonal metric one row is all there is."""
+        return np.zeros((1, self.d) if self.diagonal else self.X.shape)
+
+    def close(self, rows: NDArray) -> NDArray:
+        """Return the element of such rows: ``X' rows``, made symmetric, or the one row."""
+        if self.diagonal:
+            return rows[0]
+        product = self.X.T @ rows
+        return 0.5 * (product + product.T)
 
 
 class PairTable:
@@ -69,7 +83,7 @@ class PairTable:
     ``X M`` by ``gamma_d ||M|| s``, the closing dot product by ``gamma_d``. The same `g` scales the error of the adjoint.
     """
 
-    def __init__(self, points, pairs, scales=None):
+    def __init__(self, points: Points, pairs: NDArray, scales: NDArray | None = None):
         self.points = points
         self.pairs = np.ascontiguousarray(pairs, dtype=np.int32)
         self.rows = self.pairs if points.rows is None else points.rows[self.pairs]
@@ -82,18 +96,18 @@ class PairTable:
     def __len__(self):
         return self.pairs.shape[0]
 
-    def values(self, transformed):
+    def values(self, transformed: NDArray) -> NDArray:
         """Return the squared distances of all pairs in a metric, from ``points.transform`` of it, shape (P,); O(P d)."""
         out = np.empty(len(self))
         kernel = kernels.pair_values_diagonal if self.points.diagonal else kernels.pair_values_full
         kernel(self.points.X, transformed, self.rows, out)
         return out
 
-    def errors(self, x):
+    def errors(self, x: ElementLike) -> NDArray:
         """Return bounds of the rounding errors of :meth:`values`, shape (P,)."""
         return self.scales * (upper(gamma(2 * self.points.d + 10) * norm_upper(x), 4)) + 1e-300
 
-    def compact(self, ids):
+    def compact(self, ids: NDArray) -> tuple["PairTable", NDArray]:
         """Return ``(table, ids)`` restricted to the pairs in use if they are less than two thirds, else this very table."""
         used = np.zeros(len(self), dtype=np.bool_)
         used[ids] = True
@@ -104,14 +118,14 @@ class PairTable:
         numbers -= 1
         return PairTable(self.points, self.pairs[used], self.scales[used]), numbers[ids]
 
-    def among(self, points):
+    def among(self, points: Points) -> "PairTable":
         """Return this table over a part of its points that has those of all pairs."""
         return PairTable(points, self.pairs, self.scales)
 
-    def proper(self):
+    def proper(self) -> NDArray:
         """Return the mask of pairs of two different points; the others are zero, exactly, and bring no rounding errors."""
         return self.pairs[:, 0] != self.pairs[:, 1]
 
-    def max_degree(self):
+    def max_degree(self) -> int:
         """Return the largest number of pairs that any row of X is in."""
         return int(np.bincount(self.rows[self.proper()].ravel(), minlength=1).max())

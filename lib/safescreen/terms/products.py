@@ -1,13 +1,14 @@
 """Triplets made from labels, as products of lists: sums over all of them without a list of them."""
 
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_points, check_vector
-from safescreen.cones import NonNegativeCone, PSDCone
-from safescreen.rounding import gamma, norm_upper, upper
+from safescreen._checks import check_mask, check_points
+from safescreen.losses import Loss
+from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _product_kernels as kernels
 from safescreen.terms import _product_screening as screening
 from safescreen.terms._triplet_kernels import fill_products
@@ -31,17 +32,22 @@ class ProductTriplets(Terms):
     Parameters
     ----------
     X : array of shape (n, d)
-    y : array of shape (n,)
-        Class labels.
-    k : int or None
-        For each anchor, the k nearest points of its class times the k nearest of the other classes; None: all of them.
-    diagonal : bool
-        Keep only the diagonal of ``H``: the metric is a vector of d non-negative weights (STS19 section 6.2).
+    y, k, diagonal
+        As for :meth:`Triplets.from_labels`.
+
+    Attributes
+    ----------
+    points : Points
+    anchors : int32 array
+        Those that have triplets.
+    lists : AnchorLists
+        Their lists.
 
     Notes
     -----
     Sums over the triplets cost O(pairs (d + log n) + n d^2) time; memory is O(pairs) for the lists (4 bytes a pair) and O(n d) for
-    temporaries. What needs a number for each triplet (``norms``, ``index``, masks) is made on demand, and refused beyond 50 million.
+    temporaries. What needs a number for each triplet (``norms``, ``index``, margins, masks, a given alpha) is made from a list of them, on
+    demand, and refused beyond 50 million.
 
     Rounding: an anchor's margins are rounded to a grid of 2**-49 of their range (coarser for lists beyond 255 points), which is
     part of the bound of their error; sums over the grid are exact, so the pair weights are those of dual variables in [0, 1] up to
@@ -60,60 +66,61 @@ class ProductTriplets(Terms):
 
     offers = frozenset({"blocks"})
 
-    def __init__(self, X, y, k=None, *, diagonal=False):
+    def __init__(self, X: ArrayLike, y: ArrayLike, k: int | None = None, *, diagonal: bool = False):
         X = check_points(X)
         lists = labelled_lists(X, y, k)
         self._set(Points(X, diagonal=bool(diagonal)), np.arange(X.shape[0], dtype=np.int32), lists)
 
+    @classmethod
+    def of(cls, points: Points, anchors: NDArray, lists: AnchorLists) -> Self:
+        """Return the triplets of the lists of any anchors; nothing is checked."""
+        self = cls.__new__(cls)
+        self._set(points, anchors, lists)
+        return self
+
     def _set(self, points, anchors, lists):
         p, q = np.diff(lists.same_ptr), np.diff(lists.other_ptr)
         used = (p > 0) & (q > 0)  # the lists of any other anchor are empty
-        self._points, self._anchors = points, np.ascontiguousarray(anchors[used])
-        self._lists = AnchorLists(
-            np.append(lists.same_ptr[:-1][used], lists.same.size),
-            lists.same,
-            np.append(lists.other_ptr[:-1][used], lists.other.size),
-            lists.other,
-        )
+        self.points, self.anchors = points, np.ascontiguousarray(anchors[used])
+        same_ptr, other_ptr = (np.append(ptr[:-1][used], members.size) for ptr, members in lists.sides)
+        self.lists = AnchorLists(same_ptr, lists.same, other_ptr, lists.other)
         self._p, self._q = p[used], q[used]
-        self._offsets = np.concatenate(([0], np.cumsum(self._p * self._q)))
+        self._size = int(np.dot(self._p, self._q))
         self._norms = self._scales = self._XT = None
-        self.cone = PSDCone(points.d) if not points.diagonal else NonNegativeCone(points.d)
+        self.cone = points.cone
         n_pairs = lists.same.size + lists.other.size
         rows = self._p + self._q
         n_chunks = int(np.clip(n_pairs // 4096, 1, max(1, min(16, 2**28 // (8 * points.X.size)))))
         ends = np.concatenate(([0], np.cumsum(rows)))
         self._bounds = np.searchsorted(ends, np.linspace(0, n_pairs, n_chunks + 1)).astype(np.int64)
-        self._bounds[0], self._bounds[-1] = 0, self._anchors.size
-        self._dense = 2 * n_pairs >= points.n * self._anchors.size > 0
+        self._bounds[0], self._bounds[-1] = 0, self.anchors.size
+        self._dense = 2 * n_pairs >= points.n * self.anchors.size > 0
         self._serial = n_pairs * (points.d + 20) < SERIAL_WORK
         widest = int(max(self._p.max(initial=1), self._q.max(initial=1)))
         self._bits = min(50, 58 - widest.bit_length())
         # a row of Y sums a row of pairs, once an anchor, and the chunks; X'Y is a dot product of length n
-        self._length = points.n + self._anchors.size + int(rows.max(initial=0)) + n_chunks + 24
+        self._length = points.n + self.anchors.size + int(rows.max(initial=0)) + n_chunks + 24
 
     def __len__(self):
-        return int(self._offsets[-1])
+        return self._size
 
     def __repr__(self):
-        kind = "diagonal" if self._points.diagonal else "full"
-        size = f"{self._points.n} points in {self._points.d} dimensions"
-        return f"<{len(self)} triplets, as products, of {size}, {kind} metric>"
+        return f"<{len(self)} triplets, as products, of {self.points}>"
 
     # ------------------------------------------------------------------ sums, never a list
 
-    def loss_sums(self, x, loss, alpha=None):
-        """Return sums over all triplets; O(pairs (d + log n) + n d^2), with `alpha` given O(T) more."""
-        errors = self._margin_errors(x, loss.smoothing)
+    def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
+        """Return sums over all triplets; O(pairs (d + log n) + n d^2), with `alpha` given O(T) more, and ValueError beyond 50 million."""
         if alpha is not None:
-            return self._sums_of(x, loss, alpha, errors)
+            return self.to_triplets().loss_sums(x, loss, alpha)
+        errors = self._margin_errors(x, loss.smoothing)
         near = 2.0 * errors if loss.smoothing == 0.0 else np.zeros_like(errors)
         adjoint, error, sums = self._run(x, loss.smoothing, near)
-        fenchel = sums[3] if loss.smoothing == 0.0 else self._conjugate_slack(errors, loss.smoothing)
+        fenchel = sums[3] if loss.smoothing == 0.0 else self._fenchel_bound(errors, loss.smoothing)
         alpha_sum = float(self.threshold) * sums[1]
         return LossSums(sums[0], adjoint, error, upper(fenchel, self._length), alpha_sum, sums[2])
 
-    def hinge_sums(self, x, width):
+    def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
         """Return the :class:`LossSums` of the hinge for the dual point of the smoothed hinge of that width > 0; cost as one call.
 
         Where ``0 < slack < width``, ``alpha = slack/width`` and ``loss(m) + loss*(-alpha) + alpha m = slack - slack^2/width``;
@@ -129,9 +136,9 @@ class ProductTriplets(Terms):
         return LossSums(loss, adjoint, error, upper(fenchel, self._length), alpha_sum, sums[2])
 
     def _run(self, x, gamma_, near):
-        p, factors = self._points, self._factors(x)
-        shape = (p.d + 1, p.n) if self._dense else self._rows_shape()
-        Y, sums = np.zeros((self._bounds.size - 1, *shape)), np.zeros((self._bounds.size - 1, 6))
+        p, factors = self.points, self._factors(x)
+        n_chunks, shape = self._bounds.size - 1, (p.d + 1, p.n) if self._dense else p.zero_rows().shape
+        Y, sums = np.zeros((n_chunks, *shape)), np.zeros((n_chunks, 6))
         points, fixed = (*factors, p.norms), (float(self.threshold), gamma_, near, self._bits, p.diagonal)
         if self._serial:
             for c, (first, last) in enumerate(pairwise(self._bounds)):
@@ -139,34 +146,25 @@ class ProductTriplets(Terms):
         else:
             kernels.parallel_loss_sums(points, self._arrays, self._bounds, *fixed, Y, sums)
         sums = [float(v) for v in sums.sum(axis=0)]
-        adjoint = self._close_dense(_add(Y)) if self._dense else self._close(_add(Y))
+        adjoint = self._close_dense(_add(Y)) if self._dense else p.close(_add(Y))
         return adjoint, upper(gamma(self._length) * sums[5], self._length), sums
 
-    def total(self):
+    def total(self) -> tuple[NDArray, float]:
         """Return ``(sum_t a_t, bound of its rounding error)``; O(pairs d + n d^2)."""
         return self._gram(np.repeat(self._q, self._p).astype(float), np.repeat(self._p, self._q).astype(float))
 
-    def max_inner_product(self, x):
+    def max_inner_product(self, x: ElementLike) -> float:
         """Return ``max_t <a_t, x>``, ``-inf`` if there are no triplets; O(pairs d)."""
         if len(self) == 0:
             return -np.inf
         same, other = self._pair_values(x)
-        nearest = np.minimum.reduceat(same, self._lists.same_ptr[:-1])
-        return float(np.max(np.maximum.reduceat(other, self._lists.other_ptr[:-1]) - nearest))
+        nearest = np.minimum.reduceat(same, self.lists.same_ptr[:-1])
+        return float(np.max(np.maximum.reduceat(other, self.lists.other_ptr[:-1]) - nearest))
 
-    def screen_blocks(self, ball, loss):
+    def screen_blocks(self, ball: Any, loss: Loss) -> "BlockScreening":
         """Screen pairs whose triplets are certain against every pair left in the anchor's other list; no triplet is visited.
 
-        Parameters
-        ----------
-        ball : Sphere
-            Contains the optimum.
-        loss : SmoothedHinge
-
-        Returns
-        -------
-        BlockScreening
-            What is left is a product of lists again; nothing is screened by a radius that is NaN, infinite or negative.
+        What is left are products of lists again; nothing is screened by a radius that is NaN, infinite or negative.
 
         Notes
         -----
@@ -178,7 +176,7 @@ class ProductTriplets(Terms):
         radius = float(ball.radius)
         if len(self) == 0 or not (0.0 <= radius < np.inf):
             return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
-        p, lists = self._points, self._lists
+        p, lists = self.points, self.lists
         outs = np.zeros(lists.same.size, dtype=np.bool_), np.zeros(lists.other.size, dtype=np.bool_)
         weights = np.zeros(lists.same.size), np.zeros(lists.other.size)
         counts = np.zeros((self._bounds.size - 1, 2), dtype=np.int64)
@@ -198,100 +196,65 @@ class ProductTriplets(Terms):
         return BlockScreening(self._without(*outs), total, error, n_L, n_R)
 
     def _without(self, same_out, other_out):
-        lists, parts = self._lists, []
-        for ptr, members, out in ((lists.same_ptr, lists.same, same_out), (lists.other_ptr, lists.other, other_out)):
+        parts = []
+        for (ptr, members), out in zip(self.lists.sides, (same_out, other_out), strict=True):
             left = np.concatenate(([0], np.cumsum(~out)))
             parts += left[ptr], members[~out]
-        part = ProductTriplets.__new__(ProductTriplets)
-        part._set(self._points, self._anchors, AnchorLists(*parts))
+        part = ProductTriplets.of(self.points, self.anchors, AnchorLists(*parts))
         part.threshold = self.threshold
         return part
 
     # ------------------------------------------------------------------ what needs a number for each triplet
 
-    def to_triplets(self):
+    def to_triplets(self) -> Triplets:
         """Return the same terms as explicit :class:`Triplets`; ValueError beyond 50 million."""
-        self._check_listable("listing them")
-        lists, points = self._lists, self._points
+        if len(self) > EXPLICIT_LIMIT:
+            raise ValueError(f"{len(self)} triplets are too many for listing them, at most {EXPLICIT_LIMIT} are; screen blocks first")
         same, other = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
-        fill_products(lists.same_ptr, lists.other_ptr, same, other)
-        tables = []
-        for ptr, members in ((lists.same_ptr, lists.same), (lists.other_ptr, lists.other)):
-            tables.append(PairTable(points, np.column_stack((np.repeat(self._anchors, np.diff(ptr)), members))))
-        triplets = Triplets.__new__(Triplets)
-        triplets._set(points, *tables, same, other)
+        fill_products(self.lists.same_ptr, self.lists.other_ptr, same, other)
+        same_pairs, other_pairs = (PairTable(self.points, pairs) for pairs in self.lists.pairs(self.anchors))
+        triplets = Triplets.of(self.points, same_pairs, other_pairs, same, other)
         triplets.threshold = self.threshold
         return triplets
 
     @property
-    def index(self):
+    def index(self) -> NDArray:
         """Triplets as an int32 array of shape (T, 3): anchor, same, other; ValueError beyond 50 million."""
         return self.to_triplets().index
 
     @property
-    def norms(self):
+    def norms(self) -> NDArray:
         """Upper bounds of ``||H_t||``, shape (T,); computed once, O(T d), ValueError beyond 50 million."""
         if self._norms is None:
             self._norms = self.to_triplets().norms
         return self._norms
 
-    def select(self, keep):
+    def select(self, keep: NDArray) -> Terms:
         """Return the triplets of the mask `keep`, explicit unless all are kept; ValueError beyond 50 million."""
-        keep = self._check_keep(keep)
+        keep = check_mask(keep, len(self), "keep")
         return self if keep.all() else self.to_triplets().select(keep)
 
-    def inner_products(self, x):
-        """Return the pair values of x, from which chunks of margins are one subtraction a triplet; O(pairs d)."""
-        values, p = self._pair_values(x), self._points
-        relative = upper(gamma(2 * p.d + 10) * norm_upper(x), 4)
+    def inner_products(self, x: ElementLike) -> InnerProducts:
+        """Return the inner products of the listed triplets with x; ValueError beyond 50 million."""
+        return self.to_triplets().inner_products(x)
 
-        def chunk(start, stop):
-            found, first = (np.empty(stop - start), np.empty(stop - start)), int(np.searchsorted(self._offsets, start, side="right")) - 1
-            kernels.chunk_products(*self._arrays, self._offsets, p.norms, *values, relative, first, start, *found)
-            return found
-
-        return InnerProducts(chunk)
-
-    def weighted_sum(self, weights):
-        """Return ``(sum_t weights_t H_t, error bound)``; O(T + pairs d + n d^2)."""
-        shapes = self._lists.same.size, self._lists.other.size
-        same, other, same_sizes, other_sizes = (np.zeros(size) for size in shapes * 2)
-        lists = self._lists.same_ptr, self._lists.other_ptr
-        kernels.product_weights(*lists, self._offsets, weights, same, other, same_sizes, other_sizes)
-        adjoint, error = self._gram(same, other)
-        count = int(max(self._p.max(initial=0), self._q.max(initial=0)))
-        return adjoint, upper(error + gamma(count + self._length) * self._weight_scale(same_sizes, other_sizes), 4)
-
-    def _sums_of(self, x, loss, alpha, errors):
-        alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=1.0)
-        sums = np.zeros(6)
-        tau = float(self.threshold)
-        lists = self._lists.same_ptr, self._lists.other_ptr, self._offsets
-        kernels.product_fenchel(*lists, *self._pair_values(x), tau, loss.smoothing, alpha, 2.0 * errors, sums)
-        adjoint, error = self.weighted_sum(alpha)
-        fenchel = float(np.sum(self._p * self._q * errors))
-        if loss.smoothing > 0.0:
-            fenchel = self._conjugate_slack(errors, loss.smoothing)
-        fenchel = upper(fenchel + float(sums[3] + sums[4] + gamma(16) * sums[5]), len(self) + self._length)
-        return LossSums(float(sums[0]), adjoint, error, fenchel, tau * float(sums[1]), float(sums[2]))
-
-    def _check_listable(self, what):
-        if len(self) > EXPLICIT_LIMIT:
-            raise ValueError(f"{len(self)} triplets are too many for {what}, at most {EXPLICIT_LIMIT} are; screen blocks first")
+    def weighted_sum(self, weights: NDArray) -> tuple[NDArray, float]:
+        """Return ``(sum_t weights_t H_t, error bound)``; O(T + pairs d + n d^2), ValueError beyond 50 million."""
+        return self.to_triplets().weighted_sum(weights)
 
     # ------------------------------------------------------------------ pieces
 
     @property
     def _arrays(self):
-        lists = self._lists
-        return self._anchors, lists.same_ptr, lists.same, lists.other_ptr, lists.other
+        lists = self.lists
+        return self.anchors, lists.same_ptr, lists.same, lists.other_ptr, lists.other
 
     def _transformed(self, x):
-        return self._points.X * x if self._points.diagonal else self._points.X @ x
+        return self.points.X * x if self.points.diagonal else self.points.X @ x
 
     def _factors(self, x):
         """Return X, its image under x, and both transposed (without columns while lists are short)."""
-        X, Z = self._points.X, self._transformed(x)
+        X, Z = self.points.X, self._transformed(x)
         if not self._dense:
             return X, Z, np.empty((X.shape[1], 0)), np.empty((X.shape[1], 0))
         if self._XT is None:
@@ -299,19 +262,19 @@ class ProductTriplets(Terms):
         return X, Z, self._XT, np.ascontiguousarray(Z.T)
 
     def _pair_values(self, x):
-        Z, lists = self._transformed(x), self._lists
-        same, other = np.empty(lists.same.size), np.empty(lists.other.size)
-        kernels.pair_values(self._points.X, Z, self._anchors, lists.same_ptr, lists.same, same)
-        kernels.pair_values(self._points.X, Z, self._anchors, lists.other_ptr, lists.other, other)
-        return same, other
+        Z, values = self._transformed(x), []
+        for ptr, members in self.lists.sides:
+            values.append(np.empty(members.size))
+            kernels.pair_values(self.points.X, Z, self.anchors, ptr, members, values[-1])
+        return values
 
     def _farthest(self):
         """Upper bounds, an anchor, of ``(|x_i| + |x_j|)^2`` over its two lists, added."""
         if len(self) == 0:
             return np.zeros(0)
-        norms, lists, total = self._points.norms, self._lists, 0.0
-        for ptr, members in ((lists.same_ptr, lists.same), (lists.other_ptr, lists.other)):
-            total = total + (norms[self._anchors] + np.maximum.reduceat(norms[members], ptr[:-1])) ** 2
+        norms, total = self.points.norms, 0.0
+        for ptr, members in self.lists.sides:
+            total = total + (norms[self.anchors] + np.maximum.reduceat(norms[members], ptr[:-1])) ** 2
         return total
 
     def _margin_errors(self, x, gamma_):
@@ -323,63 +286,37 @@ class ProductTriplets(Terms):
         if self._scales is None:
             self._scales = self._farthest()
         grid = 2.0 ** (2 - self._bits)
-        relative = (gamma(34 * self._points.d + 10) + 4.0 * grid) * norm_upper(x)
+        relative = (gamma(34 * self.points.d + 10) + 4.0 * grid) * norm_upper(x)
         absolute = (gamma(8) + 2.0 * grid) * (gamma_ + abs(float(self.threshold)))
         return (relative * self._scales + absolute) * (1.0 + 16.0 * grid)
 
-    def _conjugate_slack(self, errors, gamma_):
+    def _fenchel_bound(self, errors, gamma_):
         # loss(m) + loss*(-a) + a m when m is off by at most e: Lipschitz, and quadratic for gamma > 0
         return float(np.sum(self._p * self._q * np.minimum(errors, errors * errors / (2.0 * gamma_))))
 
-    def _rows_shape(self):
-        return (1, self._points.d) if self._points.diagonal else self._points.X.shape
-
-    def _close(self, rows):
-        """Return the element of Laplacian rows ``sum_j w_ij (x_i - x_j)``; for a diagonal metric they are the element."""
-        if self._points.diagonal:
-            return rows[0]
-        adjoint = self._points.X.T @ rows
-        return 0.5 * (adjoint + adjoint.T)
-
     def _close_dense(self, rows):
         """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from the rows ``X'W`` and, last, the degrees of the weights W."""
-        X, products, degrees = self._points.X, rows[:-1], rows[-1]
-        if self._points.diagonal:
+        X, products, degrees = self.points.X, rows[:-1], rows[-1]
+        if self.points.diagonal:
             return np.square(self._XT) @ degrees - 2.0 * np.einsum("kj,jk->k", products, X)
         half = (0.5 * (self._XT * degrees) - products) @ X
         return half + half.T
 
     def _gram(self, same_weights, other_weights):
-        Y, scale = np.zeros((1, *self._rows_shape())), np.zeros(1)
-        points = self._points
-        weights = same_weights, other_weights
-        kernels.gram(points.X, points.norms, *self._arrays, *weights, points.diagonal, Y[0], scale)
-        return self._close(Y[0]), upper(gamma(self._length) * float(scale[0]), self._length)
-
-    def _weight_scale(self, same_weights, other_weights):
-        scale, norms, lists = 0.0, self._points.norms, self._lists
-        for ptr, members, w in ((lists.same_ptr, lists.same, same_weights), (lists.other_ptr, lists.other, other_weights)):
-            s = norms[np.repeat(self._anchors, np.diff(ptr))] + norms[members]
-            scale += float(np.dot(w, s * s))
-        return upper(scale, lists.same.size + lists.other.size)
+        points, Y = self.points, self.points.zero_rows()
+        scale = kernels.gram(points.X, points.norms, *self._arrays, same_weights, other_weights, points.diagonal, Y)
+        return points.close(Y), upper(gamma(self._length) * scale, self._length)
 
 
 class BlockScreening(NamedTuple):
     """What :meth:`ProductTriplets.screen_blocks` found.
 
-    Attributes
-    ----------
-    remaining : ProductTriplets
-        The undecided triplets, as products of shorter lists; none are left when its length is 0.
-    total : element
-        Sum of the triplets certified to be linear; `error` bounds its rounding error.
-    error : float
-    n_L, n_R : int
-        Number of triplets certified to be in the linear and in the zero region.
+    The undecided triplets that are `remaining`, as products of shorter lists (none when its length is 0); the `total` of those certified
+    to be linear, `error` being a bound of its rounding error; and how many are certain to be in the linear and in the zero region.
     """
 
-    remaining: ProductTriplets
-    total: np.ndarray
+    remaining: Terms
+    total: NDArray
     error: float
     n_L: int
     n_R: int

@@ -1,6 +1,7 @@
 """Quadruplets (i, j, k, l): k and l should be farther apart than i and j."""
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_points
 from safescreen.terms.base import check_weights
@@ -23,10 +24,8 @@ class Quadruplets(PairDifferences):
         Points.
     index : int array of shape (T, 4)
         One quadruplet a row: the pair (k, l) should be farther apart than the pair (i, j).
-    diagonal : bool
-        Keep only the diagonal of ``C``: the metric is a vector of d non-negative weights (STS19 section 6.2).
-    weights : array of shape (T,), optional
-        Positive factors of the losses.
+    diagonal, weights
+        As for :class:`Triplets`.
 
     Raises
     ------
@@ -44,7 +43,7 @@ class Quadruplets(PairDifferences):
     [8.0]
     """
 
-    def __init__(self, X, index, *, diagonal=False, weights=None):
+    def __init__(self, X: ArrayLike, index: ArrayLike, *, diagonal: bool = False, weights: ArrayLike | None = None):
         X = check_points(X)
         index = check_index(index, X.shape[0], COLUMNS, what="quadruplet")
         check_different(index, COLUMNS, ((0, 1), (2, 3)))
@@ -52,9 +51,9 @@ class Quadruplets(PairDifferences):
         bad = np.flatnonzero(pair_codes(index[:, :2], len(X)) == pair_codes(index[:, 2:], len(X)))
         if bad.size:
             raise ValueError(f"index must compare different pairs, row {bad[0]} is {index[bad[0]].tolist()}")
-        self._build(X, index[:, :2], index[:, 2:], diagonal=diagonal, weights=weights)
+        self._build(X, index[:, :2], index[:, 2:], diagonal, weights)
 
     @property
-    def index(self):
+    def index(self) -> NDArray:
         """Quadruplets as an int32 array of shape (T, 4): i, j, k, l."""
-        return np.hstack((self._same_pairs.pairs[self._same], self._other_pairs.pairs[self._other]))
+        return np.hstack((self.same_pairs.pairs[self.same], self.other_pairs.pairs[self.other]))

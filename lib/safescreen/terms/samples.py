@@ -1,14 +1,18 @@
 """Samples of a binary classification problem: support vector machines without intercept."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from safescreen._checks import check_points
+from safescreen._checks import PointsLike, check_mask, check_points
 from safescreen.cones import FreeSpace
-from safescreen.rounding import gamma, norm_upper, upper
+from safescreen.losses import Loss
+from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._margin_sums import levels, margin_sums
-from safescreen.terms._sample_kernels import sweep_dense, sweep_sparse
-from safescreen.terms.base import InnerProducts, Terms, check_signs, check_weights
+from safescreen.terms._sample_kernels import sweep
+from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
 
 __all__ = ["Samples"]
 
@@ -38,13 +42,13 @@ class Samples(Terms):
 
     offers = frozenset({"singles", "elements", "sweeps", "rows"})
 
-    def __init__(self, X, y, *, weights=None):
+    def __init__(self, X: PointsLike, y: ArrayLike, *, weights: ArrayLike | None = None):
         X = check_points(X, allow_sparse=True)
         signs = check_signs(y, X.shape[0])
         Z = X * signs[:, None] if not sparse.issparse(X) else sparse.csr_array(X.multiply(signs[:, None]))
         self._set(Z, weights=check_weights(weights, X.shape[0]))
 
-    def _set(self, Z, norms=None, threshold=1.0, weights=None):
+    def _set(self, Z: Any, norms=None, threshold=1.0, weights=None):
         self._Z, self._transposed = Z, None
         self.cone = FreeSpace(Z.shape[1])
         self._norms = norms
@@ -59,12 +63,12 @@ class Samples(Terms):
         return f"<{len(self)} {kind} samples in {self._Z.shape[1]} dimensions>"
 
     @property
-    def stored(self):
+    def stored(self) -> int:
         """How many numbers a pass over all samples reads."""
         return self._Z.nnz if sparse.issparse(self._Z) else self._Z.size
 
     @property
-    def norms(self):
+    def norms(self) -> NDArray:
         """Upper bounds of ``||z_i||``, shape (n,); computed once."""
         if self._norms is None:
             Z = self._Z
@@ -78,24 +82,24 @@ class Samples(Terms):
                 self._norms[i] = norm_upper(row)
         return self._norms
 
-    def inner_products(self, x):
+    def inner_products(self, x: ElementLike) -> InnerProducts:
         """Return all margins at once; chunks are slices."""
         return InnerProducts.of(*self._margins(x))
 
-    def margins(self, x):
+    def margins(self, x: ElementLike) -> NDArray:
         """Return ``<z_i, x>`` for every sample, shape (n,)."""
         return np.asarray(self._Z @ self.cone.check(x))
 
-    def loss_sums(self, x, loss, alpha=None):
+    def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all samples; one product with the data and one with its transpose."""
         return margin_sums(self, *self._margins(x), loss, alpha)
 
-    def _margins(self, x):
+    def _margins(self, x) -> tuple[NDArray, NDArray]:
         """Return margins, and bounds of their errors."""
         relative = gamma(self._Z.shape[1] + 4)
         return np.asarray(self._Z @ x), self.norms * upper(relative * norm_upper(x), 4) + 1e-300
 
-    def weighted_sum(self, weights):
+    def weighted_sum(self, weights: NDArray) -> tuple[NDArray, float]:
         """Return ``(sum_i w_i weights_i z_i, error bound)``."""
         weights = np.asarray(weights, dtype=np.float64)
         if self.weights is not None:
@@ -105,57 +109,35 @@ class Samples(Terms):
             self._transposed = self._Z.T
         return np.asarray(self._transposed @ weights), upper(gamma(len(self) + 4) * scale, len(self) + 4)
 
-    def elements(self, numbers):
+    def elements(self, numbers: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(z, errors)``: the samples of those numbers as dense rows, shape (B, d); they are exact, errors are 0."""
         rows = self._Z[numbers]
         rows = rows.toarray() if sparse.issparse(rows) else rows
         return rows, np.zeros(rows.shape[0])
 
-    def rows(self, numbers):
+    def rows(self, numbers: NDArray) -> NDArray | sparse.csr_array:
         """Return the samples of those numbers as rows, shape (B, d), dense or CSR as the data are."""
         return self._Z[numbers]
 
-    def gram(self, numbers):
+    def gram(self, numbers: NDArray) -> NDArray:
         """Return the inner products of the samples of those numbers, shape (B, B)."""
         rows = self._Z[numbers]
         product = rows @ rows.T
         return product.toarray() if sparse.issparse(product) else product
 
-    def sweep(self, alpha, H, lam, loss, tolerance, epochs, state, shrinking=True):
-        """Improve a dual point coordinate by coordinate (see :mod:`safescreen.terms._sample_kernels`); O(n d) a sweep.
-
-        Parameters
-        ----------
-        alpha : array of shape (n,)
-            Dual point; overwritten.
-        H : array of shape (d,)
-            ``c + sum_i w_i alpha_i z_i``.
-        lam : float
-        loss : SmoothedHinge
-        tolerance : float
-            Stop when the projected slopes, in units of the margin, differ by no more.
-        epochs : int
-            Largest number of sweeps.
-        state : int
-            State of the random generator that orders them.
-        shrinking : bool
-            Leave out, for a while, coordinates that sit firmly at a bound.
-
-        Returns
-        -------
-        H, spread, n_sweeps, state
-        """
+    def sweep(
+        self, alpha: NDArray, H: ElementLike, lam: float, loss: Loss, tolerance: float, epochs: int, state: int, shrinking: bool = True
+    ) -> tuple[NDArray, float, int, int]:
+        """Improve a dual point as in :meth:`Terms.sweep` (see :mod:`safescreen.terms._sample_kernels`); O(n d) a sweep."""
         H = np.array(H)
         fixed = (*levels(self), loss.smoothing, loss.cap, lam, tolerance, epochs, state, shrinking)
-        if sparse.issparse(self._Z):
-            Z = self._Z
-            return H, *sweep_sparse(Z.data, Z.indices, Z.indptr, self.norms, alpha, H, *fixed)
-        return H, *sweep_dense(self._Z, self.norms, alpha, H, *fixed)
+        Z = self._Z
+        rows = (np.empty((0, 0)), Z.data, Z.indices, Z.indptr) if sparse.issparse(Z) else (Z, None, None, None)
+        return H, *sweep(*rows, self.norms, alpha, H, *fixed)
 
-    def select(self, keep):
+    def select(self, keep: NDArray) -> "Samples":
         """Return the samples of the mask `keep`; their rows are copied."""
-        keep = self._check_keep(keep)
+        keep = check_mask(keep, len(self), "keep")
         part = Samples.__new__(Samples)
-        threshold = self.threshold[keep] if np.ndim(self.threshold) else self.threshold
-        part._set(self._Z[keep], self.norms[keep], threshold, None if self.weights is None else self.weights[keep])
+        part._set(self._Z[keep], self.norms[keep], *self.levels_of(keep))
         return part

@@ -1,13 +1,16 @@
 """Triplets (anchor, same, other): differences of two pairs that share their first point."""
 
+from typing import Self
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_count, check_labels, check_points
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms.base import check_weights
 from safescreen.terms.differences import PairDifferences
 from safescreen.terms.indices import check_different, check_index
-from safescreen.terms.neighbors import anchor_lists
+from safescreen.terms.neighbors import AnchorLists, anchor_lists
 from safescreen.terms.pairs import PairTable, Points
 
 __all__ = ["Triplets"]
@@ -47,16 +50,17 @@ class Triplets(PairDifferences):
     [3.0]
     """
 
-    def __init__(self, X, index, *, diagonal=False, weights=None):
+    def __init__(self, X: ArrayLike, index: ArrayLike, *, diagonal: bool = False, weights: ArrayLike | None = None):
         X = check_points(X)
         index = check_index(index, X.shape[0], COLUMNS, what="triplet")
         check_different(index, COLUMNS, ((0, 1), (0, 2), (1, 2)))
-        weights = check_weights(weights, len(index))
-        self._build(X, index[:, :2], index[:, ::2], diagonal=diagonal, weights=weights)
+        self._build(X, index[:, :2], index[:, ::2], diagonal, check_weights(weights, len(index)))
 
     @classmethod
-    def from_labels(cls, X, y, k=None, *, diagonal=False, weights=None):
-        """Return the triplets of labelled points.
+    def from_labels(
+        cls, X: ArrayLike, y: ArrayLike, k: int | None = None, *, diagonal: bool = False, weights: ArrayLike | None = None
+    ) -> Self:
+        """Return the triplets of labelled points, ordered by anchor, then same, then other.
 
         Parameters
         ----------
@@ -65,14 +69,8 @@ class Triplets(PairDifferences):
             Class labels.
         k : int or None
             For each anchor, the k nearest points of its class times the k nearest of the other classes; None: all of them.
-        diagonal : bool
-        weights : array of shape (T,), optional
+        diagonal, weights
             As in the constructor.
-
-        Returns
-        -------
-        Triplets
-            Ordered by anchor, then same, then other.
 
         Examples
         --------
@@ -85,19 +83,17 @@ class Triplets(PairDifferences):
         same = np.empty(lists.n_triplets, dtype=np.int32)
         other = np.empty(lists.n_triplets, dtype=np.int32)
         kernels.fill_products(lists.same_ptr, lists.other_ptr, same, other)
-        self = cls.__new__(cls)
-        tables = [PairTable(points, lists.pairs(name)) for name in ("same", "other")]
-        self._set(points, *tables, same, other, check_weights(weights, same.size))
-        return self
+        anchors = np.arange(points.n, dtype=np.int32)
+        same_pairs, other_pairs = (PairTable(points, pairs) for pairs in lists.pairs(anchors))
+        return cls.of(points, same_pairs, other_pairs, same, other, check_weights(weights, same.size))
 
     @property
-    def index(self):
+    def index(self) -> NDArray:
         """Triplets as an int32 array of shape (T, 3): anchor, same, other."""
-        same, other = self._same_pairs.pairs[self._same], self._other_pairs.pairs[self._other]
-        return np.column_stack((same, other[:, 1]))
+        return np.column_stack((self.same_pairs.pairs[self.same], self.other_pairs.pairs[self.other][:, 1]))
 
 
-def labelled_lists(X, y, k):
+def labelled_lists(X: NDArray, y: ArrayLike, k: int | None) -> AnchorLists:
     """Return the checked :class:`AnchorLists` of labelled points; ValueError if they make no triplet."""
     y = check_labels(y, X.shape[0])
     lists = anchor_lists(X, y, check_count(k, "k", optional=True))
