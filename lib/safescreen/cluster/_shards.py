@@ -88,11 +88,6 @@ def ask(shard, *own, method, arguments=()):
     return getattr(shard.terms, method)(*map(_aligned, arguments), *map(_aligned, own))
 
 
-def look(shard, name):
-    """Return an attribute of the terms, such as an array with one row a triplet."""
-    return getattr(shard.terms, name)
-
-
 def inner_products(shard, x):
     """Return the inner products with x, and bounds of their errors."""
     return shard.terms.inner_products(_aligned(x)).chunk(0, len(shard.terms))
@@ -117,13 +112,3 @@ def screen(shard, ball, loss):
         return shard, terms.cone.zeros(), 0.0, 0, 0
     remaining, total, error, _ = terms.partition(found.in_L.view(np.int8) + 2 * found.in_R.view(np.int8))
     return Shard(remaining), total, error, found.n_L, found.n_R
-
-
-def left(found):
-    """Return the shard that :func:`screen` left."""
-    return found[0]
-
-
-def facts(found):
-    """Return the numbers that :func:`screen` found."""
-    return found[1:]

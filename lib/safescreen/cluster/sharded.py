@@ -3,14 +3,20 @@
 import copy
 import math
 from functools import partial
+from itertools import pairwise
+from operator import attrgetter, itemgetter
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_count, check_mask, check_points, check_scalar, check_vector
 from safescreen.cluster import _shards
 from safescreen.cluster.workers import check_client
 from safescreen.cones import NonNegativeCone, PSDCone
-from safescreen.rounding import gamma, upper
+from safescreen.losses import Loss
+from safescreen.rounding import ElementLike, gamma, upper
+from safescreen.spheres import Sphere
 from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import check_different, check_index
 from safescreen.terms.neighbors import AnchorLists
@@ -74,16 +80,18 @@ class ShardedTriplets(Terms):
 
     offers = frozenset({"blocks"})
 
-    def __init__(self, client, X, index, n_shards=None, *, diagonal=False):
+    def __init__(self, client: Any, X: ArrayLike, index: ArrayLike, n_shards: int | None = None, *, diagonal: bool = False):
         client, X = check_client(client), check_points(X)
         index = check_index(index, X.shape[0], COLUMNS, what="triplet")
         check_different(index, COLUMNS, ((0, 1), (0, 2), (1, 2)))
         bounds = np.linspace(0, len(index), _number(n_shards, len(index), len(index)) + 1).astype(np.int64)
-        parts = [np.array(index[a:b], dtype=np.int32) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        parts = [np.array(index[a:b], dtype=np.int32) for a, b in pairwise(bounds)]
         self._start(client, X, bool(diagonal), _shards.from_index, parts)
 
     @classmethod
-    def from_labels(cls, client, X, y, k=None, n_shards=None, *, diagonal=False, products=False):
+    def from_labels(
+        cls, client, X: ArrayLike, y: ArrayLike, k: int | None = None, n_shards: int | None = None, *, diagonal=False, products=False
+    ) -> Self:
         """Return the triplets of labelled points, those of ``Triplets.from_labels(X, y, k)`` in the same order.
 
         Parameters
@@ -93,7 +101,7 @@ class ShardedTriplets(Terms):
         y : array of shape (n,)
             Class labels.
         k : int or None
-            For each anchor, the k nearest points of its class times the k nearest of the other classes; None: all of them.
+            As for :meth:`safescreen.Triplets.from_labels`.
         n_shards : int, optional
             Into how many runs of anchors, of about the same number of triplets each.
         diagonal : bool
@@ -101,10 +109,9 @@ class ShardedTriplets(Terms):
             Keep each shard as the products of lists it is (:class:`~safescreen.ProductTriplets`): memory and time follow the number of
             pairs, and whole rows and columns are screened.
 
-        Returns
-        -------
-        ShardedTriplets
-            The triplets are listed by the workers; here, O(n^2 d) time and O(pairs) memory.
+        Notes
+        -----
+        The triplets are listed by the workers; here, O(n^2 d) time and O(pairs) memory.
         """
         client, X = check_client(client), check_points(X)
         lists = labelled_lists(X, y, k)
@@ -116,14 +123,13 @@ class ShardedTriplets(Terms):
         largest = int(np.add.reduceat(sizes, bounds[:-1]).max())
         if largest > EXPLICIT_LIMIT and not products:
             raise ValueError(f"n_shards: a shard would list {largest} triplets, at most {EXPLICIT_LIMIT} are; take more, or products=True")
-        parts = [(int(a), _rows(lists, a, b)) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
+        parts = [(int(a), _rows(lists, a, b)) for a, b in pairwise(bounds)]
         self = cls.__new__(cls)
         self._start(client, X, bool(diagonal), _shards.from_lists, parts, products=bool(products))
         return self
 
     def _start(self, client, X, diagonal, build, parts, **options):
-        self._client, self._size = client, X.shape
-        self._diagonal = diagonal
+        self._client, self._size, self._diagonal = client, X.shape, diagonal
         self.cone = NonNegativeCone(X.shape[1]) if diagonal else PSDCone(X.shape[1])
         points = self._submit(_shards.center, [X], diagonal=diagonal)[0]
         shards = self._spread(partial(build, **options), parts, points)
@@ -134,58 +140,49 @@ class ShardedTriplets(Terms):
         self._offsets = np.cumsum([0, *(n for n in lengths if n)])
         self._norms = None
 
-    def __len__(self):
+    def __len__(self) -> int:
         return int(self._offsets[-1])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         kind = "diagonal" if self._diagonal else "full"
         n, d = self._size
         return f"<{len(self)} triplets in {len(self._shards)} shards, of {n} points in {d} dimensions, {kind} metric>"
 
     # ------------------------------------------------------------------ sums and screening, O(d^2) numbers a shard
 
-    def loss_sums(self, x, loss, alpha=None):
+    def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all triplets; one round trip, and with `alpha` T numbers in it."""
         own = () if alpha is None else (self._cut(check_vector(alpha, len(self), "alpha", low=0.0, high=loss.cap)),)
         return add(self._ask("loss_sums", x, loss, own=own), self.cone)
 
-    def hinge_sums(self, x, width):
+    def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
         """Return the hinge's sums at x for the dual point of the smoothed hinge of a width > 0; one round trip."""
         return add(self._ask("hinge_sums", x, width), self.cone)
 
-    def weighted_sum(self, weights):
+    def weighted_sum(self, weights: NDArray) -> tuple[ElementLike, float]:
         """Return ``(sum_t weights_t H_t, error bound)``; T numbers are sent."""
         return _add_elements(self._ask("weighted_sum", own=(self._cut(np.asarray(weights)),)), self.cone)
 
-    def total(self):
+    def total(self) -> tuple[ElementLike, float]:
         """Return ``(sum_t H_t, bound of its rounding error)``; one round trip."""
         return _add_elements(self._ask("total"), self.cone)
 
-    def max_inner_product(self, x):
+    def max_inner_product(self, x: ElementLike) -> float:
         """Return ``max_t <H_t, x>``, ``-inf`` if there are no triplets; one round trip."""
         return max(self._ask("max_inner_product", x), default=-np.inf)
 
-    def screen_blocks(self, ball, loss):
+    def screen_blocks(self, ball: Sphere, loss: Loss) -> BlockScreening:
         """Screen every shard where it is, by the sphere rule.
 
-        Parameters
-        ----------
-        ball : Sphere
-            Contains the optimum.
-        loss : SmoothedHinge
-
-        Returns
-        -------
-        BlockScreening
-            A shard gives up its screened triplets once they are a twentieth of it; until then they count as undecided.
+        A shard gives up its screened triplets once they are a twentieth of it; until then they count as undecided.
         """
         center, radius = self.cone.check(ball.center, "ball.center"), float(ball.radius)
         if len(self) == 0 or not 0.0 <= radius < math.inf:
             return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
         ball = type(ball)(center, radius)  # without its normal, half as much to send
         found = self._submit(_shards.screen, self._shards, ball=ball, loss=loss)
-        shards = self._submit(_shards.left, found)
-        totals, errors, *counts = zip(*self._client.gather(self._submit(_shards.facts, found)), strict=True)
+        shards, facts = self._submit(itemgetter(0), found), self._submit(itemgetter(slice(1, None)), found)
+        totals, errors, *counts = zip(*self._client.gather(facts), strict=True)
         decided = np.sum(counts, axis=0)
         if not decided.any():
             return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
@@ -193,7 +190,7 @@ class ShardedTriplets(Terms):
         left = self._with(shards, np.diff(self._offsets) - decided)
         return BlockScreening(left, total, error, *(int(sum(n)) for n in counts))
 
-    def with_threshold(self, threshold):
+    def with_threshold(self, threshold: ArrayLike) -> Self:
         """Return the same triplets with another threshold, one number."""
         if np.ndim(threshold):
             return super().with_threshold(threshold)
@@ -205,22 +202,22 @@ class ShardedTriplets(Terms):
     # ------------------------------------------------------------------ what needs a number for each triplet
 
     @property
-    def norms(self):
+    def norms(self) -> NDArray:
         """Upper bounds of ``||H_t||``, shape (T,); gathered once."""
         if self._norms is None:
-            self._norms = self._gathered(_shards.look, np.empty(0), name="norms")
+            self._norms = self._gathered(attrgetter("terms.norms"), np.empty(0))
         return self._norms
 
     @property
-    def index(self):
+    def index(self) -> NDArray:
         """Triplets as an int32 array of shape (T, 3): anchor, same, other; gathered."""
-        return self._gathered(_shards.look, np.empty((0, 3), dtype=np.int32), name="index")
+        return self._gathered(attrgetter("terms.index"), np.empty((0, 3), dtype=np.int32))
 
-    def inner_products(self, x):
+    def inner_products(self, x: ElementLike) -> InnerProducts:
         """Return all inner products with x, from which chunks are taken; 16 bytes a triplet come back."""
         return InnerProducts.of(*self._gathered(_shards.inner_products, np.empty((2, 0)), axis=1, x=x))
 
-    def select(self, keep):
+    def select(self, keep: NDArray) -> Self:
         """Return the triplets of the mask `keep`; it is sent."""
         keep = self._cut(check_mask(keep, len(self), "keep"))
         return self._with(self._submit(_shards.part, self._shards, keep, method="select"), [np.count_nonzero(own) for own in keep])
@@ -256,7 +253,7 @@ class ShardedTriplets(Terms):
     def _cut(self, array):
         if array.shape != (len(self),):
             raise ValueError(f"weights must have shape ({len(self)},), got {array.shape}")
-        return [array[a:b] for a, b in zip(self._offsets[:-1], self._offsets[1:], strict=True)]
+        return [array[a:b] for a, b in pairwise(self._offsets)]
 
     def _with(self, shards, lengths):
         twin = copy.copy(self)
@@ -271,8 +268,8 @@ def _data_in_recipes():
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
 
 
-def add(parts, cone):
-    """Return the :class:`~safescreen.terms.base.LossSums` of all shards, added in their order.
+def add(parts: list[LossSums], cone: Any) -> LossSums:
+    """Return the sums of all shards, added in their order.
 
     Each part brings the bound of its own errors. Adding m elements one after the other is off by at most ``gamma_{m-1}`` times the sum of
     their absolute values, entry by entry, thus by ``gamma_{m-1} sum_s ||A_s||`` in the norm, and that is added; Fenchel terms are upper
@@ -303,6 +300,6 @@ def _number(n_shards, n_triplets, most):
 def _rows(lists, start, stop):
     """Return the lists of the anchors ``start:stop``."""
     parts = []
-    for ptr, members in ((lists.same_ptr, lists.same), (lists.other_ptr, lists.other)):
+    for ptr, members in lists.sides:
         parts += ptr[start : stop + 1] - ptr[start], members[ptr[start] : ptr[stop]]
     return AnchorLists(*parts)

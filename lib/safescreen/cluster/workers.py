@@ -7,6 +7,7 @@ import platform
 import warnings
 from functools import cache
 from importlib import metadata
+from typing import Any
 
 from safescreen._numba import source_hash
 
@@ -20,21 +21,18 @@ class ClusterError(RuntimeError):
 
 
 @cache
-def stamp():
+def stamp() -> dict[str, str]:
     """Return what has to agree between a client and its workers, and what should.
 
-    Returns
-    -------
-    dict
-        ``python`` (major.minor) and ``source`` (hash of the sources of safescreen) have to agree, the versions of numpy, scipy and
-        numba should: other ones compute the same up to rounding.
+    ``python`` (major.minor) and ``source`` (hash of the sources of safescreen) have to agree, the versions of numpy, scipy and
+    numba should: other ones compute the same up to rounding.
     """
     versions = {name: metadata.version(name) for name in NUMERICAL}
     python = ".".join(platform.python_version_tuple()[:2])
     return {"python": python, "source": source_hash()[:12], **versions}
 
 
-def check_client(client):
+def check_client(client: Any) -> Any:
     """Return `client` if it is a synchronous ``distributed.Client`` whose workers may be used; TypeError or ClusterError otherwise."""
     if not isinstance(client, distributed().Client):
         raise TypeError(f"client must be a distributed.Client, got {type(client).__name__}")
@@ -44,7 +42,7 @@ def check_client(client):
     return client
 
 
-def check_workers(client):
+def check_workers(client: Any) -> None:
     """Compare every worker of a cluster with this process.
 
     Parameters
@@ -67,8 +65,7 @@ def check_workers(client):
         raise ClusterError(f"the scheduler at {client.scheduler.address} has no workers; start some with: dask worker ADDRESS")
     for address, there in sorted(answers.items()):
         if isinstance(there, Exception):
-            found = f"cannot import it ({there})"
-            raise ClusterError(f"worker {address} needs safescreen as it is here, and {found}")
+            raise ClusterError(f"worker {address} needs safescreen as it is here, and cannot import it ({there})")
         different = [name for name in here if there[name] != here[name]]
         found = ", ".join(f"{name} {there[name]} (here {here[name]})" for name in different)
         if set(different) - set(NUMERICAL):
@@ -77,7 +74,7 @@ def check_workers(client):
             warnings.warn(f"worker {address} has {found}: results may differ in their last digits", stacklevel=3)
 
 
-def distributed():
+def distributed() -> Any:
     """Return the module dask.distributed; ModuleNotFoundError that names the extra if it is missing."""
     try:
         import distributed as module

@@ -47,8 +47,8 @@ class ActiveSet:
         """Return the set of given atoms; weights of the same one are added up, and their sum becomes 1."""
         atoms = [tuple(atom) for atom in np.asarray(atoms).tolist()]
         active = cls(atoms[0])
-        active._weights[0] = weights[0]
-        for atom, weight in zip(atoms[1:], weights[1:], strict=True):
+        active._weights[0] = 0.0
+        for atom, weight in zip(atoms, weights, strict=True):
             active._add(atom, weight)
         active.weights[:] /= active.weights.sum()
         return active

@@ -144,14 +144,10 @@ class Constraints:
             self._known = True
         return self._diagonal
 
-    def neighbour_sums(self, i: int) -> np.ndarray:
-        """Return ``(B + B') X e_i``, shape (n,), in a work array."""
-        kernels._neighbour_sums(i, *self._near, *self._columns, self._sums)
-        return self._sums
-
     def row(self, i: int) -> np.ndarray:
         """Return row i of ``X'(B + B')X``, shape (m,), in a work array."""
-        kernels._gradient_row(self.neighbour_sums(i), *self._rows, self._row)
+        kernels._neighbour_sums(i, *self._near, *self._columns, self._sums)
+        kernels._gradient_row(self._sums, *self._rows, self._row)
         return self._row
 
     def atom_scores(self, i: int, j: int, sign: int, scale: float, out: np.ndarray | None = None) -> np.ndarray:

@@ -144,17 +144,11 @@ class FrankWolfe:
             ``callback(progress)`` every `check_every` iterations and at the end, with a :class:`~safescreen.solvers.Progress`; a true value
             ends the training.
 
-        Returns
-        -------
-        FrankWolfe
-            Itself.
-
         Raises
         ------
-        TypeError
-            `start` is no :class:`SparseSimilarity`.
-        ValueError
-            Points, triplets or weights that make no problem, `start` of another one, a `batch` of more constraints than have a weight.
+        TypeError, ValueError
+            Points, triplets or weights that make no problem, a `start` that is no :class:`SparseSimilarity` or one of another problem, a
+            `batch` of more constraints than have a weight.
 
         Warns
         -----

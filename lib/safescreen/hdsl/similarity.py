@@ -78,17 +78,12 @@ class SparseSimilarity:
         """Return the similarities of the rows of X1 and X2 (default X1), a dense array of shape (n1, n2); cost of ``(X1 L')(X2 L')'``."""
         left = self.transform(X1)
         right = left if X2 is None else self.transform(X2)
-        return _product(left, right)
+        if left.nnz > 0.02 * left.shape[0] * left.shape[1]:  # not very sparse: by BLAS
+            return left.toarray() @ right.toarray().T
+        return (left @ right.T).toarray()
 
     def margins(self, X: Any, triplets: ArrayLike) -> np.ndarray:
         """Return ``<A_t, M> = S(x_t, y_t) - S(x_t, z_t)``, shape (T,); cost O(T) products of projected rows."""
         projected, triplets = self.transform(X), np.asarray(triplets)
         x, y, z = (projected[triplets[:, c]] for c in range(3))
         return np.asarray(x.multiply(y - z).sum(axis=1)).ravel()
-
-
-def _product(left, right):
-    """Dense product ``left right'`` of two CSR arrays; by BLAS where they are not very sparse."""
-    if left.nnz > 0.02 * left.shape[0] * left.shape[1]:
-        return left.toarray() @ right.toarray().T
-    return (left @ right.T).toarray()

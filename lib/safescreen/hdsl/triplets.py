@@ -62,7 +62,8 @@ def nearest_triplets(X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int 
             same[i] = False
             targets = _largest(row, np.flatnonzero(same), n_targets)
             impostors = _largest(row, np.flatnonzero(codes != codes[i]), n_impostors)
-            found.append(_product(i, targets, impostors))
+            pairs = np.repeat(targets, impostors.size), np.tile(impostors, targets.size)
+            found.append(np.column_stack((np.full(pairs[0].size, i), *pairs)))
     return _stack(found)
 
 
@@ -105,11 +106,6 @@ def random_triplets(y: ArrayLike, n_per_point: int = 20, random_state: int | np.
 
 def _largest(row, candidates, k):
     return candidates[np.argsort(-row[candidates], kind="stable")[:k]]
-
-
-def _product(i, targets, impostors):
-    size = targets.size * impostors.size
-    return np.column_stack((np.full(size, i), np.repeat(targets, impostors.size), np.tile(impostors, targets.size)))
 
 
 def _stack(found):

@@ -6,6 +6,8 @@ variables out for a while is a heuristic that the solver itself takes back; scre
 
 import numpy as np
 
+from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.settings import Descent, Screen, Settings
 from safescreen.solvers.solution import DualPoint
 
 __all__ = ["minimize_dual"]
@@ -14,13 +16,14 @@ SWEEPS = 1000
 """Largest number of sweeps between two looks at the duality gap."""
 
 
-def minimize_dual(reduction, state, settings, screen=None, *, patience=None, shrinking=True):
+def minimize_dual(
+    reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None, *, patience: int | None = None, shrinking: bool = True
+) -> bool:
     """Run dual coordinate descent until the gap of the problem that is left reaches the limits; `state` is updated.
 
-    Parameters and result as in :func:`safescreen.solvers.projected_gradient.minimize`; it starts from the dual point of `state` where there
-    is one. The gap is looked at when the projected slopes, in units of the margin, have fallen far enough, and screening is tried there;
-    an iteration is a sweep. With `patience` it gives up where so many sweeps are not enough for that; `shrinking` leaves variables out for
-    a while.
+    As :func:`safescreen.solvers.projected_gradient.minimize`, but it starts from the dual point of `state` where there is one. The gap is
+    looked at when the projected slopes, in units of the margin, have fallen far enough, and screening is tried there; an iteration is a
+    sweep. With `patience` it gives up where so many sweeps are not enough for that; `shrinking` leaves variables out for a while.
     """
     problem, limits, lam = reduction.problem, settings.limits, state.lam
     smooth = problem.loss.smoothing > 0.0

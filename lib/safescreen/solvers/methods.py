@@ -4,9 +4,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from safescreen.problem import Problem
 from safescreen.solvers import newton, projected_gradient
 from safescreen.solvers.coordinate_descent import minimize_dual
 from safescreen.solvers.multipliers import minimize_hinge
+from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.settings import Descent, Screen, Settings
 
 __all__ = ["METHODS", "Method", "check_method"]
 
@@ -16,20 +19,14 @@ PATIENCE, MOST_PATIENCE = 60, 1000
 
 @dataclass(frozen=True)
 class Method:
-    """A solver.
+    """A solver ``run(reduction, state, settings, screen) -> bool``, which updates `state` and says whether the limits were reached.
 
-    Attributes
-    ----------
-    run : callable
-        ``run(reduction, state, settings, screen) -> bool``: whether the limits were reached; `state` is updated.
-    needs : tuple of str
-        Capabilities of the terms, see :data:`safescreen.terms.base.CAPABILITIES`.
-    dual : bool
-        Whether it starts from a dual point, whatever x is.
+    It `needs` capabilities of the terms, see :data:`safescreen.terms.base.CAPABILITIES`; `dual` says whether it starts from a dual point,
+    whatever x is.
     """
 
-    run: Callable
-    needs: tuple = ()
+    run: Callable[[Reduction, Descent, Settings, Screen], bool]
+    needs: tuple[str, ...] = ()
     dual: bool = False
 
 
@@ -75,15 +72,10 @@ METHODS = {
 }
 
 
-def check_method(method, prob):
+def check_method(method: str, prob: Problem) -> Method:
     """Return the :class:`Method` of that name, "auto" being hybrid where the terms allow it and gradient elsewhere.
 
-    Raises
-    ------
-    ValueError
-        An unknown name.
-    TypeError
-        The terms lack what the method needs.
+    ValueError for an unknown name, TypeError where the terms lack what the method needs.
     """
     if method == "auto":
         return METHODS["hybrid" if "sweeps" in prob.terms.offers else "gradient"]

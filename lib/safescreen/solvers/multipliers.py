@@ -14,7 +14,7 @@ import numpy as np
 from safescreen.losses import SmoothedHinge
 from safescreen.solvers.projected_gradient import minimize
 from safescreen.solvers.reduction import Reduction
-from safescreen.solvers.settings import Descent, Limits
+from safescreen.solvers.settings import Descent, Limits, Screen, Settings
 from safescreen.solvers.solution import DualPoint
 
 __all__ = ["minimize_hinge"]
@@ -26,24 +26,13 @@ ACCURACY, SLOW, STALLED = 0.02, 0.95, 30
 """Inner gap relative to the outer one; what counts as slow; rounds without progress before giving up."""
 
 
-def minimize_hinge(reduction, state, settings, screen=None, *, inner=minimize, width=WIDTH, accuracy=ACCURACY):
-    """Solve the problem with the hinge; `state` is updated, its dual point too, from which it starts where there is one.
+def minimize_hinge(
+    reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None, *, inner=minimize, width=WIDTH, accuracy=ACCURACY
+) -> bool:
+    """Solve the problem with the hinge, like :func:`safescreen.solvers.projected_gradient.minimize`.
 
-    Parameters
-    ----------
-    reduction, state, settings, screen
-        As for :func:`safescreen.solvers.projected_gradient.minimize`.
-    inner : callable
-        Solver of the smoothed problems.
-    width : float
-        First width g of them.
-    accuracy : float
-        Their gap, relative to the one that is left.
-
-    Returns
-    -------
-    bool
-        Whether the limits were reached.
+    The dual point of `state` is updated too, and the start where there is one. `inner` solves the smoothed problems, the first one of
+    width g = `width`, to a gap of `accuracy` relative to the one that is left.
     """
     explicit, limits, lam = reduction.explicit, settings.limits, state.lam
     alpha, best, stalled = None, None, 0
@@ -58,7 +47,7 @@ def minimize_hinge(reduction, state, settings, screen=None, *, inner=minimize, w
         inner(Reduction(smoothed), descent, replace(settings, limits=target, callback=None))
         state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter
         alpha, smoothed = smoothed.alpha(descent.x) if explicit else None, None
-        here = DualPoint(reduction.expand(alpha)) if explicit else DualPoint(width=width)
+        here = DualPoint(width=width) if alpha is None else DualPoint(reduction.expand(alpha))
         e = _at(reduction, descent.x, lam, alpha, width)
         state.record(reduction, e, settings.callback)
         slow = best is not None and e.gap > SLOW * best.gap

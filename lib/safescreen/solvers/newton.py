@@ -10,6 +10,8 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from safescreen._numba import njit
+from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.settings import Descent, Screen, Settings
 
 __all__ = ["ACCURACY", "WIDTH", "minimize"]
 
@@ -26,31 +28,29 @@ LARGEST = 3000
 """Systems up to this size are factorized; larger ones are solved by conjugate gradients."""
 
 
-def minimize(reduction, state, settings, screen=None):
+def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None) -> bool:
     """Run Newton's method until the gap of the problem that is left reaches the limits; `state` is updated.
 
-    Parameters and result as in :func:`safescreen.solvers.projected_gradient.minimize`; an active set is without effect, for a Newton step
+    As :func:`safescreen.solvers.projected_gradient.minimize`, but an active set is without effect, for a Newton step
     only looks at the terms in C anyway, and screening is tried before each step in which the gap has fallen tenfold.
-
-    Notes
-    -----
     Cost of a step: three products with the data beside the system, ``|C| d min(|C|, d)`` to build it and a third power to solve it.
     """
     limits, lam = settings.limits, state.lam
-    x, best, stalled, lowest, state.alpha = state.x, None, 0, np.inf, None
+    x, stalled, lowest, state.alpha = state.x, 0, np.inf, None
     e = state.evaluation if state.evaluation is not None and state.evaluation.x is x else reduction.problem.evaluate(x, lam)
+    best = e
     while True:
         state.record(reduction, e, settings.callback)
         stalled = 0 if e.primal < lowest * (1.0 - 1e-14) else stalled + 1
         lowest = min(lowest, e.primal)
-        if best is None or e.gap < best.gap:
+        if e.gap < best.gap:
             best = e
         if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter or stalled > STALLED:
             break
         if screen is not None and e.gap < 0.1 * reduction.tried and screen(e):
-            e, best, lowest = reduction.problem.evaluate(x, lam), None, np.inf
-            if limits.reached(e):
-                best = e
+            e, lowest = reduction.problem.evaluate(x, lam), np.inf
+            best = e
+            if limits.reached(best):
                 break
         step = _step(reduction.problem, e)
         if step is None:
@@ -88,12 +88,7 @@ def _direction(terms, gradient, curved, width, lam):
         slope = rows.T @ scaled
         slope = slope.toarray() if sparse.issparse(slope) else slope
         return -_solve(slope, lam, gradient)
-
-    def curvature(v):
-        """Apply the slope."""
-        return lam * v + rows.T @ ((rows @ v) / ridge)
-
-    return -_conjugate_gradients(curvature, gradient)
+    return -_conjugate_gradients(lambda v: lam * v + rows.T @ ((rows @ v) / ridge), gradient)
 
 
 def _dual_direction(terms, gradient, curved, rows, ridge, lam):

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.settings import Descent, Screen, Settings
+
 __all__ = ["minimize"]
 
 MEMORY = 10
@@ -14,31 +17,21 @@ PATIENCE = 40
 """After so many iterations that did not halve the gap, restart from the best point with guarded steps."""
 
 
-def minimize(reduction, state, settings, screen=None):
-    """Run projected gradient until the gap of the problem that is left reaches the limits; `state` is updated.
+def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None) -> bool:
+    """Run projected gradient until the gap of the problem that is left reaches the limits; return whether it did.
+
+    `state` is updated: its evaluation and x are those of the best point found. `screen` is called each ``settings.freq`` iterations. With
+    ``settings.active_set`` only the terms with non-zero loss are used between two such rounds (Weinberger & Saul); optimality is always
+    judged on all terms that are left.
 
     The step is the mean of the two Barzilai-Borwein lengths, ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2`` (STS19 section 7), taken
     freely as long as the gap keeps falling; after :data:`PATIENCE` iterations without progress it is halved along the feasible
     direction while the objective exceeds its recent maximum, which makes the method converge from anywhere.
-
-    Parameters
-    ----------
-    reduction : Reduction
-    state : Descent
-    settings : Settings
-        With `active_set`, only the terms with non-zero loss are used between two rounds of screening (Weinberger & Saul); optimality is
-        always judged on all terms that are left.
-    screen : callable, optional
-        ``screen(evaluation) -> bool``, called each `freq` iterations; True if the problem that is left has changed.
-
-    Returns
-    -------
-    bool
-        Whether the limits were reached; ``state.evaluation`` and ``state.x`` hold the best point found.
     """
     limits, lam, freq, active_set = settings.limits, state.lam, settings.freq, settings.active_set
     project, state.alpha = reduction.problem.cone.project, None
-    x, origin, recent, guarded, halvings = state.x, None, [], False, 0
+    x, recent, guarded, halvings = state.x, [], False, 0
+    origin: tuple = ()  # the last x and its gradient
     working, best, mark, since_best, k = reduction.problem, None, np.inf, 0, 0
     known = state.evaluation if state.evaluation is not None and state.evaluation.x is x else None
     while True:
@@ -55,7 +48,7 @@ def minimize(reduction, state, settings, screen=None):
         if on_all:
             state.record(reduction, e, settings.callback)
             if screen is not None and k % freq == 0 and not limits.reached(e) and screen(e):
-                e, best, recent, origin = reduction.problem.evaluate(x, lam), None, [], None
+                e, best, recent, origin = reduction.problem.evaluate(x, lam), None, [], ()
             since_best += freq if active_set else 1
             if best is None or e.gap < best.gap:
                 if best is None or e.gap < 0.5 * mark:
@@ -64,7 +57,7 @@ def minimize(reduction, state, settings, screen=None):
             if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter:
                 break
             if since_best >= PATIENCE * (1 + 4 * guarded):
-                e, x, guarded, since_best, recent, origin = best, best.x, True, 0, [], None
+                e, x, guarded, since_best, recent, origin = best, best.x, True, 0, [], ()
             if active_set:
                 working = _active(reduction.problem, x)
                 e, recent = working.evaluate(x, lam), []  # the step's memory stays: the gradient at x is the same
@@ -78,7 +71,7 @@ def minimize(reduction, state, settings, screen=None):
 
 
 def _step(cone, last, origin, x, gradient, lam):
-    if origin is None:
+    if not origin:
         return 1.0 / lam if last is None else last
     dx, dg = x - origin[0], gradient - origin[1]
     xx, xg, gg = cone.inner(dx, dx), cone.inner(dx, dg), cone.inner(dg, dg)

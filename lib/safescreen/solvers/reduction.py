@@ -1,14 +1,19 @@
 """Bookkeeping of screening: which terms are certain, and the problem that is left."""
 
 import copy
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen._numba import njit
+from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import upper
 from safescreen.rules import RULES, Screened, intersection
-from safescreen.spheres import SPHERES, Reference
+from safescreen.spheres import SPHERES, PathReference, Reference, Sphere
+from safescreen.spheres.families import SphereFamily
 
 __all__ = ["Reduction", "Test", "parse_screening", "reference"]
 
@@ -18,24 +23,18 @@ SHRINK = 0.05
 
 @dataclass(frozen=True)
 class Test:
-    """One ball and a rule, or two balls and the points that lie in both.
+    """One ball and a rule, or two balls and the points that lie in both."""
 
-    Attributes
-    ----------
-    spheres : tuple of SphereFamily
-    rule : str
-    """
-
-    spheres: tuple
+    spheres: tuple[SphereFamily, ...]
     rule: str
 
     @property
-    def uses_path(self):
+    def uses_path(self) -> bool:
         """Whether it is built from the solution of the neighbouring lam when there is one."""
         return any(sphere.uses_path for sphere in self.spheres)
 
 
-def parse_screening(screening, prob):
+def parse_screening(screening: Iterable[str], prob: Problem) -> tuple[Test, ...]:
     """Return a tuple of :class:`Test` from names such as ``"PGB"``, ``"GB+halfspace"`` or ``"MGB&BT2"``.
 
     Spheres are named as in ``SPHERES``, rules as in ``RULES`` (the sphere rule if none is); ``&`` means the points of two balls.
@@ -73,8 +72,8 @@ class Reduction:
     ----------
     whole, problem : Problem
         The problem passed in, and the one that is left.
-    status : int8 array of shape (T,) or None
-        0 undecided, 1 certainly linear, 2 certainly zero; None when terms are screened in blocks.
+    status : int8 array of shape (T,)
+        0 undecided, 1 certainly linear, 2 certainly zero; empty when terms are screened in blocks.
     enlargement : float
         Least enlargement of all balls used so far.
     tried : float
@@ -83,15 +82,15 @@ class Reduction:
         How many terms are certain.
     """
 
-    def __init__(self, whole):
+    def __init__(self, whole: Problem):
         self.whole = self.problem = whole
         self.explicit = whole.terms.explicit
         self.n_L = self.n_R = 0
         self.enlargement = self.tried = np.inf
         self._ids = None
-        self.status = np.zeros(len(whole), dtype=np.int8) if self.explicit else None
+        self.status = np.zeros(len(whole) if self.explicit else 0, dtype=np.int8)
 
-    def known(self, screened):
+    def known(self, screened: Screened) -> Self:
         """Begin with the masks of a test, whose ball was not enlarged; return this reduction."""
         self.status[:] = screened.in_L + 2 * (screened.in_R & ~screened.in_L)
         self.n_L, self.n_R, self.enlargement = screened.n_L, screened.n_R, 0.0
@@ -99,28 +98,14 @@ class Reduction:
             self.problem, self._ids = self.whole.reduce_by(self.status)
         return self
 
-    def copy(self):
+    def copy(self) -> Self:
         """Return a reduction that knows the same and can learn more on its own."""
         twin = copy.copy(self)
-        twin.status = None if self.status is None else self.status.copy()
+        twin.status = self.status.copy()
         return twin
 
-    def screen(self, tests, reference_of, enlargement=0.0):
-        """Screen with each test in turn.
-
-        Parameters
-        ----------
-        tests : tuple of Test
-        reference_of : callable
-            ``reference_of(problem) -> Reference`` for the problem that is left.
-        enlargement : float
-            Of the balls.
-
-        Returns
-        -------
-        bool
-            Whether the problem that is left has changed.
-        """
+    def screen(self, tests: Iterable[Test], reference_of: Callable[[Problem], Reference], enlargement: float = 0.0) -> bool:
+        """Screen with each test in turn, with balls enlarged, from a reference of the problem that is left; return whether that changed."""
         changed = False
         for test in tests:
             if len(self.problem) == 0:
@@ -132,7 +117,7 @@ class Reduction:
                 self.enlargement = min(self.enlargement, enlargement)
         return changed
 
-    def apply(self, *balls, rule="sphere"):
+    def apply(self, *balls: Sphere, rule: str = "sphere") -> bool:
         """Screen the terms that are left with one ball, or with the points of two; return whether the problem changed."""
         if not self.explicit:
             (ball,) = balls
@@ -158,11 +143,11 @@ class Reduction:
         self.problem = self.problem.with_linear_part(left, total, error, constant)
         return True
 
-    def screened(self):
+    def screened(self) -> Screened:
         """Return the masks over all terms."""
         return Screened(self.status == 1, self.status == 2)
 
-    def expand(self, alpha):
+    def expand(self, alpha: NDArray) -> NDArray:
         """Return a dual point of the whole problem from one of the problem that is left."""
         if self._ids is None:
             return alpha
@@ -170,12 +155,12 @@ class Reduction:
         full[self._ids] = alpha
         return full
 
-    def restrict(self, alpha):
+    def restrict(self, alpha: NDArray) -> NDArray:
         """Return the entries of a dual point of the whole problem that belong to the terms that are left."""
         return alpha if self._ids is None else alpha[self._ids]
 
 
-def reference(evaluation, path=None):
+def reference(evaluation: Evaluation, path: PathReference | None = None) -> Callable[[Problem], Reference]:
     """Return a function that makes a :class:`Reference` of whatever problem is left at an evaluated point."""
     return lambda problem: Reference(problem, evaluation, path)
 

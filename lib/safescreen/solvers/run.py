@@ -5,10 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from safescreen.solvers.reduction import reference
-from safescreen.solvers.settings import Limits
-from safescreen.solvers.solution import PackedMasks, Solution
+from safescreen.problem import Problem
+from safescreen.solvers.methods import Method
+from safescreen.solvers.reduction import Reduction, reference
+from safescreen.solvers.settings import Descent, Limits, Settings
+from safescreen.solvers.solution import Solution, pack
 from safescreen.spheres import reference_accuracy
+from safescreen.terms.base import LossSums
 
 __all__ = ["ConvergenceWarning", "run", "warn_if_not_converged"]
 
@@ -20,22 +23,11 @@ class ConvergenceWarning(UserWarning):
     """The gap did not reach the tolerance."""
 
 
-def run(reduction, state, settings, method):
-    """Solve what a reduction leaves.
+def run(reduction: Reduction, state: Descent, settings: Settings, method: Method) -> tuple[Solution, tuple[Problem, LossSums]]:
+    """Solve what a reduction leaves; `state` says where to start, and for which lam.
 
-    Parameters
-    ----------
-    reduction : Reduction
-    state : Descent
-        Where to start, and for which lam.
-    settings : Settings
-    method : Method
-
-    Returns
-    -------
-    Solution, (Problem, LossSums)
-        A problem and its sums at the solution, the reference of a neighbouring lam: evaluated there for any lam they give what the
-        whole problem would.
+    Returns also a problem and its sums at the solution, the reference of a neighbouring lam: evaluated there for any lam they give what
+    the whole problem would.
     """
     limits, whole, lam = settings.limits, reduction.whole, state.lam
 
@@ -74,13 +66,13 @@ def run(reduction, state, settings, method):
         eps=float(np.fmin(reference_accuracy(evaluation), eps)),
         step=state.step,
         problem=whole,
-        packed=PackedMasks(reduction.status) if settings.keep_masks and reduction.explicit else None,
+        packed=pack(reduction.status) if settings.keep_masks and reduction.explicit else None,
         dual_point=state.alpha,
     )
     return solution, sums
 
 
-def warn_if_not_converged(solution, limits, stacklevel=3):
+def warn_if_not_converged(solution: Solution, limits: Limits, stacklevel: int = 3) -> None:
     """Warn with the gap reached."""
     if not solution.converged:
         goal = limits.goal(solution.primal)

@@ -1,14 +1,18 @@
 """What a solve returns, and what it shows on the way."""
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen.losses import SmoothedHinge
+from safescreen.problem import Problem
+from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
+from safescreen.terms.base import LossSums, Terms
 
-__all__ = ["DualPoint", "Iteration", "PackedMasks", "Progress", "Solution"]
+__all__ = ["DualPoint", "Iteration", "Progress", "Solution", "pack"]
 
 
 class Iteration(NamedTuple):
@@ -59,7 +63,7 @@ class Progress:
     """
 
     iteration: int
-    x: Any = field(repr=False)
+    x: ElementLike = field(repr=False)
     primal: float
     gap: float
     n_terms: int
@@ -67,7 +71,7 @@ class Progress:
     n_R: int = 0
     seconds: float
     lam: float | None = None
-    solution: Any = field(default=None, repr=False)
+    solution: "Solution | None" = field(default=None, repr=False)
     error: float | None = None
 
 
@@ -75,32 +79,32 @@ class DualPoint:
     """A dual point as it is stored, most of whose entries are 0 or 1: two bits a term and the fractional ones.
 
     Terms in blocks have no numbers of their own: there it is ``alpha(x)`` of the smoothed hinge of some width, and the width is stored.
-
-    Parameters
-    ----------
-    alpha : array of shape (T,), optional
-    width : float, optional
-        Instead of alpha.
     """
 
-    def __init__(self, alpha=None, *, width=None):
-        self.width, self.packed = width, None
+    def __init__(self, alpha: NDArray | None = None, *, width: float = 0.0):
+        self.width = width
+        self.packed: tuple = ()
         if alpha is not None:
             where = np.flatnonzero((alpha != 0.0) & (alpha != 1.0)).astype(np.int32)
             self.packed = alpha.size, np.packbits(alpha == 1.0), where, alpha[where]
 
-    def unpack(self):
+    def unpack(self) -> NDArray:
         """Return alpha, shape (T,)."""
         size, ones, where, values = self.packed
         alpha = np.unpackbits(ones, count=size).astype(np.float64)
         alpha[where] = values
         return alpha
 
-    def hinge_sums(self, terms, x):
+    def hinge_sums(self, terms: Terms, x: ElementLike) -> LossSums:
         """Return the hinge's loss sums of all terms at x for this dual point."""
-        if self.packed is None:
+        if not self.packed:
             return terms.hinge_sums(x, self.width)
         return terms.loss_sums(x, SmoothedHinge(0.0), self.unpack())
+
+
+def pack(status: NDArray) -> tuple[int, NDArray, NDArray]:
+    """Return in two bits a term which ones are certainly linear (1) and certainly zero (2)."""
+    return status.size, np.packbits(status == 1), np.packbits(status == 2)
 
 
 @dataclass(frozen=True)
@@ -124,32 +128,32 @@ class Solution:
         How many terms were certified by screening to be in the linear and in the zero region.
     screened : Screened or None
         Which they were; None where a path did not keep the masks, or where blocks of terms are screened.
-    step : float
+    step : float or None
         Last step length, a start for neighbouring problems.
     eps : float
         Upper bound of the distance of x from the exact solution.
     """
 
-    x: np.ndarray
+    x: ElementLike
     lam: float
     gap: float
     primal: float
     loss: float
     n_iter: int
     converged: bool
-    history: list = field(repr=False)
+    history: list[Iteration] = field(repr=False)
     n_L: int
     n_R: int
     eps: float
-    step: float = field(repr=False)
-    problem: Any = field(repr=False)
-    packed: "PackedMasks | None" = field(default=None, repr=False)
+    step: float | None = field(repr=False)
+    problem: Problem = field(repr=False)
+    packed: tuple[int, NDArray, NDArray] | None = field(default=None, repr=False)
     dual_point: DualPoint | None = field(default=None, repr=False)
 
     @property
-    def alpha(self):
+    def alpha(self) -> NDArray:
         """Dual point, shape (T,); computed from x on demand, ``alpha(x)``, except where the hinge needs a stored one."""
-        if self.dual_point is not None and self.dual_point.packed is not None:
+        if self.dual_point is not None and self.dual_point.packed:
             return self.dual_point.unpack()
         alpha = self.problem.alpha(self.x)
         screened = self.screened
@@ -159,24 +163,14 @@ class Solution:
         return alpha
 
     @property
-    def screened(self):
+    def screened(self) -> Screened | None:
         """Masks of the screened terms, or None where they were not kept."""
-        return None if self.packed is None else self.packed.unpack()
+        if self.packed is None:
+            return None
+        size, *packed = self.packed
+        return Screened(*(np.unpackbits(bits, count=size).astype(np.bool_) for bits in packed))
 
     @property
-    def screening_rate(self):
+    def screening_rate(self) -> float:
         """Fraction of all terms that was screened."""
         return (self.n_L + self.n_R) / max(1, len(self.problem))
-
-
-class PackedMasks:
-    """Two masks in two bits a term."""
-
-    def __init__(self, status):
-        self._n = status.size
-        self._L, self._R = np.packbits(status == 1), np.packbits(status == 2)
-
-    def unpack(self):
-        """Return the :class:`Screened` masks."""
-        L, R = (np.unpackbits(bits, count=self._n).astype(np.bool_) for bits in (self._L, self._R))
-        return Screened(L, R)

@@ -1,29 +1,36 @@
 """Solve a problem for one lam."""
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from numpy.typing import NDArray
+
 from safescreen._checks import check_lam
 from safescreen.problem import Problem
+from safescreen.rounding import ElementLike
+from safescreen.rules import Screened
 from safescreen.solvers.methods import check_method
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.run import run, warn_if_not_converged
 from safescreen.solvers.settings import Descent, Settings
-from safescreen.solvers.solution import DualPoint
+from safescreen.solvers.solution import DualPoint, Progress, Solution
 
 __all__ = ["check_problem", "solve", "solve_screened"]
 
 
 def solve(
-    prob,
-    lam,
-    tol=1e-6,
-    rtol=0.0,
-    x0=None,
-    screening=("RRPB", "PGB"),
-    freq=10,
-    active_set=False,
-    callback=None,
-    max_iter=10_000,
-    method="auto",
-):
+    prob: Problem,
+    lam: float,
+    tol: float = 1e-6,
+    rtol: float = 0.0,
+    x0: ElementLike | None = None,
+    screening: Iterable[str] = ("RRPB", "PGB"),
+    freq: int = 10,
+    active_set: bool = False,
+    callback: Callable[[Progress], Any] | None = None,
+    max_iter: int = 10_000,
+    method: str = "auto",
+) -> Solution:
     """Solve a problem for one lam, screening as it goes.
 
     STS19 Algorithm 1. Over a cone: projected gradient (Barzilai-Borwein steps). Over the whole space: dual coordinate descent, then
@@ -53,10 +60,6 @@ def solve(
         The last four for terms over the whole space, such as samples: Newton's method, coordinate descent with and without shrinking, and
         coordinate descent that hands over to Newton's method where it is slow, which is what "auto" means there.
 
-    Returns
-    -------
-    Solution
-
     Warns
     -----
     ConvergenceWarning
@@ -78,7 +81,20 @@ def solve(
     return solution
 
 
-def solve_screened(prob, lam, screened, x0=None, alpha0=None, *, tol=0.0, rtol=1e-6, screening=(), freq=10, max_iter=10_000, method="auto"):
+def solve_screened(
+    prob: Problem,
+    lam: float,
+    screened: Screened,
+    x0: ElementLike | None = None,
+    alpha0: NDArray | None = None,
+    *,
+    tol: float = 0.0,
+    rtol: float = 1e-6,
+    screening: Iterable[str] = (),
+    freq: int = 10,
+    max_iter: int = 10_000,
+    method: str = "auto",
+) -> Solution:
     """Solve what a test leaves of a problem, and judge the result on all of it.
 
     Terms in R are dropped, those in L folded into the linear term. The gap is that of `prob`, screened terms included: where they cost
@@ -96,10 +112,6 @@ def solve_screened(prob, lam, screened, x0=None, alpha0=None, *, tol=0.0, rtol=1
         The dual point that goes with it; used for the hinge.
     tol, rtol, screening, freq, max_iter, method
         As in :func:`solve`.
-
-    Returns
-    -------
-    Solution
     """
     prob, lam = check_problem(prob), check_lam(lam)
     settings = Settings.checked(prob, tol, rtol, max_iter, screening, freq)
@@ -111,7 +123,7 @@ def solve_screened(prob, lam, screened, x0=None, alpha0=None, *, tol=0.0, rtol=1
     return solution
 
 
-def check_problem(prob):
+def check_problem(prob: Problem) -> Problem:
     """Return `prob` if it is a Problem; TypeError otherwise."""
     if not isinstance(prob, Problem):
         raise TypeError(f"prob must be a Problem, got {type(prob).__name__}")
