@@ -8,6 +8,8 @@ from scipy import sparse
 
 import safescreen as ss
 from instances import instance
+from safescreen.rules import Screened
+from safescreen.solvers import newton, solve_screened
 from safescreen.solvers.methods import METHODS
 from safescreen.solvers.newton import _direction, _line_search
 from safescreen_book import datasets
@@ -181,3 +183,19 @@ def test_paths_ask_for_the_next_lam():
     static = ss.path(prob, found.lams, screening=("MGB&BT2",), dynamic=())
     for solution, rate in zip(static, static.path_rates, strict=True):
         assert solution.screening_rate == rate
+
+
+def test_newton_keeps_its_point_where_no_step_descends_after_screening(monkeypatch):
+    prob = ss.Problem(exact_points()[0], LOSSES["smoothed"])
+    near = ss.solve(prob, 0.5, tol=1e-4, method="newton").x
+    monkeypatch.setattr(newton, "_step", lambda problem, e: None)
+    with pytest.warns(ss.ConvergenceWarning):
+        found = ss.solve(prob, 0.5, tol=1e-15, x0=near + 1e-4, method="newton", screening=("MGB",))
+    assert found.n_L + found.n_R > 0 and not found.converged and np.array_equal(found.x, near + 1e-4) and 0.0 < found.gap < 1e-4
+
+
+def test_solve_screened_needs_single_terms():
+    prob = ss.Problem(ss.ProductTriplets(np.arange(8.0).reshape(4, 2), [0, 0, 1, 1]), ss.SmoothedHinge(0.05))
+    nothing = np.zeros(len(prob), dtype=bool)
+    with pytest.raises(TypeError, match="solve_screened needs single terms, a number for each, which ProductTriplets do not offer"):
+        solve_screened(prob, 1.0, Screened(nothing, nothing))

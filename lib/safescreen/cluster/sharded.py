@@ -48,10 +48,8 @@ class ShardedTriplets(Terms):
 
     Raises
     ------
-    ValueError, TypeError
-        As for :class:`~safescreen.Triplets`.
-    ClusterError
-        The cluster has no workers, or others than this process would need.
+    ValueError, TypeError, ClusterError
+        As for :class:`~safescreen.Triplets`; the cluster has no workers, or others than this process would need.
 
     Notes
     -----

@@ -36,11 +36,8 @@ def _gradient(reduction, state, settings, screen):
 
 
 def _newton(reduction, state, settings, screen):
-    def sparingly(e):
-        """Screen where the gap has fallen since the last time: rounds are cheap here."""
-        return e.gap < 0.3 * reduction.tried and screen(e)
-
-    rounds = None if screen is None else sparingly
+    # where the gap has fallen since the last time: rounds are cheap here
+    rounds = None if screen is None else lambda e: e.gap < 0.3 * reduction.tried and screen(e)
     if reduction.whole.loss.smoothing > 0.0:
         return newton.minimize(reduction, state, settings, rounds)
     return minimize_hinge(reduction, state, settings, rounds, inner=newton.minimize, width=newton.WIDTH, accuracy=newton.ACCURACY)

@@ -41,7 +41,6 @@ def parse_screening(screening: Iterable[str], prob: Problem) -> tuple[Test, ...]
     """
     if isinstance(screening, str):
         raise TypeError(f"screening must be a sequence of names, got the string {screening!r}; write ({screening!r},)")
-    kind = type(prob.terms).__name__
     tests = []
     for name in screening:
         balls, _, rule = str(name).partition("+")
@@ -56,7 +55,7 @@ def parse_screening(screening: Iterable[str], prob: Problem) -> tuple[Test, ...]
         if rule not in RULES:
             raise ValueError(f"screening: unknown rule {rule!r}, the known ones are {', '.join(RULES)}")
         if not prob.terms.explicit and (rule != "sphere" or len(spheres) > 1):
-            raise ValueError(f"screening: {kind} take one ball at a time and the sphere rule, got {name!r}")
+            raise ValueError(f"screening: {type(prob.terms).__name__} take one ball at a time and the sphere rule, got {name!r}")
         prob.terms.require(*RULES[rule].needs, by=f"screening: {rule}")
         tests.append(Test(tuple(SPHERES[sphere] for sphere in spheres), rule))
     return tuple(tests)

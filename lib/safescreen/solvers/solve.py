@@ -114,6 +114,7 @@ def solve_screened(
         As in :func:`solve`.
     """
     prob, lam = check_problem(prob), check_lam(lam)
+    prob.terms.require("singles", by="solve_screened")
     settings = Settings.checked(prob, tol, rtol, max_iter, screening, freq)
     state = Descent(prob.cone.zeros() if x0 is None else x0, lam)
     if alpha0 is not None and prob.loss.smoothing == 0.0:
