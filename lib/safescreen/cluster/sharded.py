@@ -92,6 +92,8 @@ class ShardedTriplets(Terms):
     ) -> Self:
         """Return the triplets of labelled points, those of ``Triplets.from_labels(X, y, k)`` in the same order.
 
+        They are listed by the workers; here, O(n^2 d) time and O(pairs) memory.
+
         Parameters
         ----------
         client : distributed.Client
@@ -106,10 +108,6 @@ class ShardedTriplets(Terms):
         products : bool
             Keep each shard as the products of lists it is (:class:`~safescreen.ProductTriplets`): memory and time follow the number of
             pairs, and whole rows and columns are screened.
-
-        Notes
-        -----
-        The triplets are listed by the workers; here, O(n^2 d) time and O(pairs) memory.
         """
         client, X = check_client(client), check_points(X)
         lists = labelled_lists(X, y, k)

@@ -127,6 +127,8 @@ class FrankWolfe:
     ) -> Self:
         """Learn a similarity.
 
+        Weights cost nothing; a start of k atoms costs O(k T) once, and its features join those the directions look at.
+
         Parameters
         ----------
         X : array or CSR matrix of shape (n, d)
@@ -156,10 +158,6 @@ class FrankWolfe:
             If `tol` was given and not reached.
         RuntimeWarning
             If it was interrupted.
-
-        Notes
-        -----
-        Weights cost nothing; a start of k atoms costs O(k T) once, and its features join those the directions look at.
 
         Examples
         --------

@@ -10,6 +10,7 @@ __all__ = ["LINE_SEARCHES", "bisection", "exact"]
 def exact(margins: np.ndarray, direction: np.ndarray, top: float, smoothing: float, weights: np.ndarray | None = None) -> float:
     """Return the minimiser over ``[0, top]`` of ``mean w loss(margins + step direction)``, exact up to rounding.
 
+    It is `top` if the derivative is not positive there; 0 if the direction is not one of descent.
     The derivative is continuous, piecewise linear and increasing; Newton's method inside a bracket ends on the right piece, after a
     handful of steps of cost O(T).
 
@@ -22,11 +23,6 @@ def exact(margins: np.ndarray, direction: np.ndarray, top: float, smoothing: flo
         Width of the quadratic part of the smoothed hinge.
     weights : array of shape (T,), optional
         Not negative; all equal if left out.
-
-    Returns
-    -------
-    float
-        The step, `top` if the derivative is not positive there; 0 if the direction is not one of descent.
 
     Examples
     --------

@@ -25,10 +25,6 @@ def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarr
     y : array of shape (n,)
     k : int
 
-    Returns
-    -------
-    array of shape (m,)
-
     Examples
     --------
     >>> predict_neighbors(np.array([[3.0, 2.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0]]), [1, 0, 0, 0], k=1).tolist()

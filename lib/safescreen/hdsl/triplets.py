@@ -25,6 +25,8 @@ def check_triplets(triplets: ArrayLike, n: int, name: str = "triplets") -> np.nd
 def nearest_triplets(X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int = 5, block_bytes: int = 1 << 26) -> np.ndarray:
     """Return the triplets of nearest neighbours of HDSL19 section 5.2.1: targets x impostors by largest dot product.
 
+    Cost of ``X X'``, by blocks of rows; never n x n numbers at once, nothing of length d.
+
     Parameters
     ----------
     X : array or CSR matrix of shape (n, d)
@@ -38,10 +40,6 @@ def nearest_triplets(X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int 
     -------
     int32 array of shape (T, 3)
         Sorted by x; ``T = n_targets n_impostors n`` unless a class is too small. Points alone in their class are no x.
-
-    Notes
-    -----
-    Cost of ``X X'``, by blocks of rows; never n x n numbers at once, nothing of length d.
 
     Examples
     --------
@@ -68,7 +66,7 @@ def nearest_triplets(X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int 
 
 
 def random_triplets(y: ArrayLike, n_per_point: int = 20, random_state: int | np.random.Generator = 0) -> np.ndarray:
-    """Return random triplets: for every x, y of its class and z of another, drawn uniformly and independently.
+    """Return random triplets, int32 of shape (T, 3): for every x, y of its class and z of another, drawn uniformly and independently.
 
     The paper uses 20 a point on dexter (HDSL19 section 5.2.1). Repeated triplets are possible and kept.
 
@@ -79,10 +77,6 @@ def random_triplets(y: ArrayLike, n_per_point: int = 20, random_state: int | np.
     n_per_point : int
         Triplets of every x that has a partner in its class.
     random_state : int or numpy.random.Generator
-
-    Returns
-    -------
-    int32 array of shape (T, 3)
 
     Examples
     --------
