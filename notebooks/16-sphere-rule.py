@@ -421,7 +421,7 @@ assert bold > 20 and cautious == 0
 # ### At the threshold
 #
 # A margin of exactly 1 is in neither region: there the loss bends. A ball of radius 0 around the solution
-# shows whether the comparison is strict, and the rounding slack makes sure that "a little above" is not
+# shows whether the comparison is strict, and the rounding allowance makes sure that "a little above" is not
 # "exactly" in disguise.
 
 # %%

@@ -59,7 +59,6 @@ __all__ = [
 ]
 
 
-
 def __getattr__(name):
     """Import scikit-learn with the estimators only when one of them is asked for."""
     if name in __all__:

@@ -36,6 +36,11 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
     offset : float
         Level b.
 
+    Raises
+    ------
+    ValueError, TypeError
+        `normal` is not a finite element of the space, `offset` not a finite number.
+
     Notes
     -----
     Cost: two margins and two square roots a term. Safe in floating point by weak duality: for every ``k >=

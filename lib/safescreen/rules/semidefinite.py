@@ -48,6 +48,11 @@ def semidefinite(prob: Problem, ball: Sphere, *, max_iter: int = 20, skip: Array
     Screened
         Everything that the sphere rule and, for a ball that brings a half-space of the cone, the linear rule screen, and more.
 
+    Raises
+    ------
+    TypeError, ValueError
+        The terms cannot be written out singly; `max_iter` is not a positive int; `skip` is not a mask of the terms.
+
     Notes
     -----
     Cost: a margin a term; then, for undecided terms that ``[Q]_K`` does not already refute, O(d^3) a step, or

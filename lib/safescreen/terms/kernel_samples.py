@@ -102,7 +102,12 @@ class KernelSamples(Terms):
         coef0 : float >= 0
         weights : array of shape (n,), optional
         max_gigabytes : float
-            Largest kernel matrix that is computed; ValueError for a larger one.
+            Largest kernel matrix that is computed.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Bad points, labels or parameters, or a kernel matrix of more than `max_gigabytes`.
 
         Notes
         -----
