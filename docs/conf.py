@@ -26,10 +26,8 @@ default_role = "code"
 smartquotes = False  # what is shown is what was written
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "signature"
-autodoc_typehints_format = "short"
+autodoc_typehints = "none"  # types of parameters are in the docstrings, what is returned is added by _ext.reference
 python_use_unqualified_type_names = True
-python_maximum_signature_line_length = 100
 autosummary_generate = False
 toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False

@@ -115,10 +115,18 @@ def _skip(app, what, name, obj, skip, options) -> bool | None:
     return None if (getattr(inside, "__module__", None) or "safescreen").startswith("safescreen") else True
 
 
+def _returned(app, what, name, obj, options, signature, returned) -> tuple | None:
+    """Show the class that a function or method returns, if that is one word."""
+    kind = getattr(obj, "__annotations__", {}).get("return") if what in ("function", "method") else None
+    word = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
+    return (signature, {"ndarray": "array"}.get(word, word)) if word.isidentifier() and word not in ("Any", "NoneType") else None
+
+
 def setup(app) -> dict[str, bool]:
     """Stage the pages; resolve short names."""
     app.connect("config-inited", _aliases, priority=100)
     app.connect("builder-inited", _stage)
     app.connect("autodoc-skip-member", _skip)
+    app.connect("autodoc-process-signature", _returned)
     app.connect("missing-reference", _unique)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
