@@ -558,7 +558,8 @@ else:
 # fraction of the time of PGB, and the more triplets there are the less it matters, since the margins take over.
 
 # %% tags=["nbval-ignore-output"]
-from safescreen.spheres import SPHERES, PathReference, Reference
+from safescreen.spheres import SPHERES
+from safescreen.spheres.base import PathReference, Reference
 
 
 def median_ms(function, repeats=15):

@@ -67,7 +67,7 @@ def test_the_table_of_the_house_is_the_house():
 
 def test_the_sphere(monkeypatch):
     build = sketch(0, spheres.base, rounding)["from_evaluation_dpb"]
-    monkeypatch.setitem(ss.SPHERES, "DPB", ss.spheres.SphereFamily(lambda r: build(r.evaluation), "dual point bound"))
+    monkeypatch.setitem(ss.SPHERES, "DPB", ss.spheres.families.SphereFamily(lambda r: build(r.evaluation), "dual point bound"))
     X = np.random.default_rng(0).standard_normal((50, 3))
     problem = ss.Problem(ss.Samples(X, np.sign(X[:, 0])), ss.SmoothedHinge(0.05))
     best = ss.solve(problem, 2.0, tol=1e-12)

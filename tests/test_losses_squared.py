@@ -17,7 +17,9 @@ from naive import Naive
 from naive.exact import Exact, exact
 from naive.harness import truth
 from safescreen.rules import RULES
-from safescreen.spheres import SPHERES, PathReference, Reference, reference_accuracy
+from safescreen.spheres import SPHERES
+from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.path import reference_accuracy
 
 GAMMAS = (0.3, 1.0, 4.0)
 kinds = pytest.mark.parametrize("kind", KINDS)

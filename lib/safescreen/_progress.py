@@ -4,26 +4,18 @@
 class _Silent:
     """A bar that shows nothing."""
 
-    n = 0
-
     def __enter__(self):
         return self
 
     def __exit__(self, *error):
-        self.close()
-
-    def update(self, n=1):
-        self.n += n
-
-    def set_postfix(self, **values):
         pass
 
-    def close(self):
+    def update(self, n=1):
         pass
 
 
 def progress_bar(shown, desc, *, total=None, unit="it"):
-    """Return a context with ``update``, ``set_postfix`` and ``close``: tqdm's bar on a terminal if `shown`, else a silent one."""
+    """Return a context with ``update``: tqdm's bar on a terminal if `shown`, else a silent one."""
     if not shown:
         return _Silent()
     try:

@@ -18,7 +18,8 @@ from safescreen.solvers.run import run, warn_if_not_converged
 from safescreen.solvers.settings import Descent, Settings
 from safescreen.solvers.solution import Progress, Solution
 from safescreen.solvers.solve import check_problem
-from safescreen.spheres import PathReference, relaxed_path_bound
+from safescreen.spheres import relaxed_path_bound
+from safescreen.spheres.base import PathReference
 
 __all__ = ["Path", "path"]
 

@@ -13,7 +13,9 @@ from safescreen.rules import Screened
 from safescreen.solvers.dual_points import dual_point
 from safescreen.solvers.reduction import Reduction, parse_screening
 from safescreen.solvers.solve import check_problem
-from safescreen.spheres import PathReference, Reference, Sphere, reference_accuracy
+from safescreen.spheres import Sphere
+from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.path import reference_accuracy
 from safescreen.terms import Samples, Triplets, add_intercept
 
 __all__ = ["Certificate", "screen", "screen_samples", "screen_triplets"]

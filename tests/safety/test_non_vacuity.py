@@ -11,7 +11,8 @@ from naive.exact import Exact, exact_samples
 from naive.features import size
 from naive.harness import certify, flat, truth
 from safescreen.rules import RULES, Screened
-from safescreen.spheres import SPHERES, PathReference, Reference
+from safescreen.spheres import SPHERES
+from safescreen.spheres.base import PathReference, Reference
 
 
 def tight_cases(name):

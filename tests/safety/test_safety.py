@@ -12,7 +12,9 @@ from naive.features import size
 from naive.harness import truth
 from safescreen.rules import RULES
 from safescreen.solvers.reduction import Reduction
-from safescreen.spheres import SPHERES, PathReference, Reference, reference_accuracy
+from safescreen.spheres import SPHERES
+from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.path import reference_accuracy
 
 FRACTIONS = (0.5, 0.02)
 HOSTILE = ("full", "diagonal", "dense", "kernel")

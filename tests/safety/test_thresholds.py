@@ -71,7 +71,7 @@ def test_a_broken_radius_screens_nothing(rule, radius, normal):
 @pytest.mark.parametrize("radius", [np.nan, np.inf, -1e-3])
 def test_a_solver_does_not_use_a_broken_radius(radius, monkeypatch):
     problem = triplets([1.0, 1.0, 1.0], 0.05)
-    family = ss.spheres.SphereFamily(lambda r: ss.Sphere(r.evaluation.x, radius), "broken")
+    family = ss.spheres.families.SphereFamily(lambda r: ss.Sphere(r.evaluation.x, radius), "broken")
     monkeypatch.setitem(ss.SPHERES, "broken", family)
     found = solve(problem, 30.0, screening=("broken",), freq=1)
     assert found.converged and found.n_L + found.n_R == 0

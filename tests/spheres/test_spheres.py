@@ -113,7 +113,7 @@ def test_radii_at_the_optimum(kind, gamma):
     best = ss.solve(problem, lam, tol=0.0, rtol=1e-13, screening=())
     size = np.linalg.norm(best.x)
     for name in ("PGB", "DGB", "CDGB", "MGB", "RRPB"):
-        reference = spheres.Reference(problem, problem.evaluate(best.x, lam))
+        reference = spheres.base.Reference(problem, problem.evaluate(best.x, lam))
         assert ss.SPHERES[name].build(reference).radius <= 1e-5 * size, name
     gb = spheres.gradient_bound(problem, best.x, lam)
     minus = problem.evaluate(best.x, lam).minus  # STS19 Theorem 9: what is left of GB is the cone's active part
@@ -124,7 +124,7 @@ def test_radii_at_the_optimum(kind, gamma):
 def test_normals_are_half_spaces_of_the_cone(kind):
     of, rng = instance(kind), np.random.default_rng(0)
     problem, lam = of.problem(0.05), of.lam(0.3)
-    reference = spheres.Reference(problem, problem.evaluate(of.feasible(rng, 1e-2), lam))
+    reference = spheres.base.Reference(problem, problem.evaluate(of.feasible(rng, 1e-2), lam))
     for name, family in ss.SPHERES.items():
         ball = family.build(reference)
         assert ball.name == name and ball.contains(ball.center)

@@ -8,7 +8,9 @@ import safescreen as ss
 from naive.features import size
 from naive.harness import truth
 from safescreen.rules import RULES
-from safescreen.spheres import SPHERES, PathReference, Reference, reference_accuracy
+from safescreen.spheres import SPHERES
+from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.path import reference_accuracy
 
 
 def optimum(A, cone, lam, gamma, tau=1.0, weights=1.0, linear=None):

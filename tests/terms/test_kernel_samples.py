@@ -14,7 +14,9 @@ from naive.exact import Exact, minus
 from naive.extremes import dot, exact, norm
 from naive.features import FEATURES, flat, size
 from safescreen.rules import RULES
-from safescreen.spheres import SPHERES, PathReference, Reference, reference_accuracy
+from safescreen.spheres import SPHERES
+from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.path import reference_accuracy
 from safescreen.terms import _kernel_matrices
 from safescreen.terms._kernel_matrices import default_error
 

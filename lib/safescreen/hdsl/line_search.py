@@ -10,9 +10,8 @@ __all__ = ["LINE_SEARCHES", "bisection", "exact"]
 def exact(margins: np.ndarray, direction: np.ndarray, top: float, smoothing: float, weights: np.ndarray | None = None) -> float:
     """Return the minimiser over ``[0, top]`` of ``mean w loss(margins + step direction)``, exact up to rounding.
 
-    It is `top` if the derivative is not positive there; 0 if the direction is not one of descent.
-    The derivative is continuous, piecewise linear and increasing; Newton's method inside a bracket ends on the right piece, after a
-    handful of steps of cost O(T).
+    It is `top` if the derivative is not positive there; 0 if the direction is not one of descent. The derivative is continuous, piecewise
+    linear and increasing; Newton's method inside a bracket ends on the right piece, after a handful of steps of cost O(T).
 
     Parameters
     ----------

@@ -72,10 +72,9 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
 
     Notes
     -----
-    Cost: one margin a term. The rule is ``2 lam (min - tau) = h (lam + lam0) - n m |lam - lam0| - 2 max(lam,
-    lam0) eps n - 2 lam tau > 0``: it falls in ``n m`` and in ``n`` and rises in h, so upper bounds of the
-    norms and a lower bound of h keep it true; on each side of lam0 it is linear in lam, and its root is
-    rounded towards lam0. ``n m >= |h|`` makes both numerators non-negative.
+    Cost: one margin a term. The rule is ``2 lam (min - tau) = h (lam + lam0) - n m |lam - lam0| - 2 max(lam, lam0) eps n - 2 lam tau > 0``:
+    it falls in ``n m`` and in ``n`` and rises in h, so upper bounds of the norms and a lower bound of h keep it true; on each side of lam0
+    it is linear in lam, and its root is rounded towards lam0. ``n m >= |h|`` makes both numerators non-negative.
 
     Examples
     --------

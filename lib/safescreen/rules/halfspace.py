@@ -43,11 +43,10 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
 
     Notes
     -----
-    Cost: two margins and two square roots a term. Safe in floating point by weak duality: for every ``k >=
-    0`` ``<a, Q> + k delta - r ||a - k p||`` is a lower bound, with equality at ``k = s + delta sqrt((n^2 -
-    s^2)/(r^2 - delta^2))``; this k is computed, then the bound at the computed k is evaluated with the errors
-    of both margins, of delta and of every operation. A half-space that the whole ball lies in, or one that it
-    misses (wrong input, or rounding), leaves the ball rule.
+    Cost: two margins and two square roots a term. Safe in floating point by weak duality: for every ``k >= 0`` ``<a, Q> + k delta - r ||a -
+    k p||`` is a lower bound, with equality at ``k = s + delta sqrt((n^2 - s^2)/(r^2 - delta^2))``; this k is computed, then the bound at
+    the computed k is evaluated with the errors of both margins, of delta and of every operation. A half-space that the whole ball lies in,
+    or one that it misses (wrong input, or rounding), leaves the ball rule.
 
     Examples
     --------

@@ -28,11 +28,10 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
 
     Notes
     -----
-    Cost: two margins and three square roots a term. Safe in floating point: any t gives a valid bound, and
-    the one at the computed t is evaluated with all its roundings; the distance of the centers enters as a
-    lower bound. Balls with the same center, or one inside the other, leave what the single balls decide. Two
-    balls without a common point cannot both contain the optimum: terms about which they then disagree stay
-    undecided.
+    Cost: two margins and three square roots a term. Safe in floating point: any t gives a valid bound, and the one at the computed t is
+    evaluated with all its roundings; the distance of the centers enters as a lower bound. Balls with the same center, or one inside the
+    other, leave what the single balls decide. Two balls without a common point cannot both contain the optimum: terms about which they then
+    disagree stay undecided.
 
     Examples
     --------

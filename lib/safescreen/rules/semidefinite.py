@@ -55,12 +55,11 @@ def semidefinite(prob: Problem, ball: Sphere, *, max_iter: int = 20, skip: Array
 
     Notes
     -----
-    Cost: a margin a term; then, for undecided terms that ``[Q]_K`` does not already refute, O(d^3) a step, or
-    O(d log d) in all for a diagonal metric. When Q is in the cone a step needs one eigenpair instead of all (a
-    term has at most one negative eigenvalue): on random triplets that took 0.6 to 0.8 of the time at d = 19, 0.35
-    to 0.5 at d = 68, 0.2 at d = 200. Safe in floating point by weak duality: any y certifies, steps
-    end at the first that does, and its value is a lower bound that includes the errors of the split, of the
-    term and of every operation.
+    Cost: a margin a term; then, for undecided terms that ``[Q]_K`` does not already refute, O(d^3) a step, or O(d log d) in all for a
+    diagonal metric. When Q is in the cone a step needs one eigenpair instead of all (a term has at most one negative eigenvalue): on random
+    triplets that took 0.6 to 0.8 of the time at d = 19, 0.35 to 0.5 at d = 68, 0.2 at d = 200. Safe in floating point by weak duality: any
+    y certifies, steps end at the first that does, and its value is a lower bound that includes the errors of the split, of the term and of
+    every operation.
 
     Examples
     --------

@@ -12,7 +12,8 @@ from safescreen._numba import njit
 from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import upper
 from safescreen.rules import RULES, Screened, intersection
-from safescreen.spheres import SPHERES, PathReference, Reference, Sphere
+from safescreen.spheres import SPHERES, Sphere
+from safescreen.spheres.base import PathReference, Reference
 from safescreen.spheres.families import SphereFamily
 
 __all__ = ["Reduction", "Test", "parse_screening", "reference"]

@@ -10,7 +10,7 @@ from safescreen.solvers.methods import Method
 from safescreen.solvers.reduction import Reduction, reference
 from safescreen.solvers.settings import Descent, Limits, Settings
 from safescreen.solvers.solution import Solution, pack
-from safescreen.spheres import reference_accuracy
+from safescreen.spheres.path import reference_accuracy
 from safescreen.terms.base import LossSums
 
 __all__ = ["ConvergenceWarning", "run", "warn_if_not_converged"]

@@ -112,6 +112,13 @@ def solve_screened(
         The dual point that goes with it; used for the hinge.
     tol, rtol, screening, freq, max_iter, method
         As in :func:`solve`.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[1.0], [-4.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> solve_screened(problem, 0.5, ss.screen(problem, np.array([0.7]), 0.5)).x.round(3).tolist()
+    [0.8]
     """
     prob, lam = check_problem(prob), check_lam(lam)
     prob.terms.require("singles", by="solve_screened")

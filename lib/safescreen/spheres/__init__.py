@@ -4,24 +4,20 @@ Each family is a function of a problem and a reference; :data:`SPHERES` holds, b
 from what the solver has already evaluated.
 """
 
-from safescreen.spheres.base import PathReference, Reference, Sphere
-from safescreen.spheres.families import SPHERES, SphereFamily
+from safescreen.spheres.base import Sphere
+from safescreen.spheres.families import SPHERES
 from safescreen.spheres.gap import constrained_duality_gap_bound, duality_gap_bound, midpoint_gap_bound
 from safescreen.spheres.gradient import gradient_bound, projected_gradient_bound
-from safescreen.spheres.path import path_bound, reference_accuracy, relaxed_path_bound
+from safescreen.spheres.path import path_bound, relaxed_path_bound
 
 __all__ = [
     "SPHERES",
-    "PathReference",
-    "Reference",
     "Sphere",
-    "SphereFamily",
     "constrained_duality_gap_bound",
     "duality_gap_bound",
     "gradient_bound",
     "midpoint_gap_bound",
     "path_bound",
     "projected_gradient_bound",
-    "reference_accuracy",
     "relaxed_path_bound",
 ]

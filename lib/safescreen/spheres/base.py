@@ -22,6 +22,11 @@ class Sphere:
         A half-space ``<normal, x> >= 0`` known to contain the cone.
     name : str
         The family it comes from.
+
+    Examples
+    --------
+    >>> Sphere([0.0, 0.0], 1.0).contains([0.6, 0.8])
+    True
     """
 
     center: ElementLike

@@ -38,6 +38,13 @@ def constrained_duality_gap_bound(prob: Problem, alpha: ArrayLike, lam: float) -
     """Return the constrained duality gap bound (CDGB): center ``x(alpha)``, radius ``sqrt((P(x(alpha)) - D(alpha))/lam)``.
 
     STS19 Theorem 14 (appendix F). Parameters as in :func:`duality_gap_bound`; the cost is an evaluation of the primal at ``x(alpha)``.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> constrained_duality_gap_bound(problem, np.ones(2), 12.0).center.tolist()
+    [0.25]
     """
     lam = check_lam(lam)
     alpha = check_vector(alpha, len(prob), "alpha", low=0.0, high=prob.loss.cap)
@@ -55,6 +62,13 @@ def midpoint_gap_bound(prob: Problem, x: ElementLike, lam: float, alpha: ArrayLi
     Notes
     -----
     With the gap written as a sum, ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel terms)/lam``: nothing cancels.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> midpoint_gap_bound(problem, np.zeros(1), 12.0).center.tolist()
+    [0.125]
     """
     return from_evaluation_mgb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha))
 

@@ -37,6 +37,13 @@ def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Spher
 
     STS19 Theorems 2 and 3. The difference of squares is computed as ``||[Q]_K - x||^2 + 2 <x, Q_->``, ``Q_- = [Q]_K - Q``, which are both
     non-negative and do not cancel; parameters and result as in :func:`gradient_bound`. Cost: one projection more.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    >>> projected_gradient_bound(problem, np.zeros(1), 12.0).center.tolist()
+    [0.125]
     """
     return from_evaluation_pgb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam)))
 

@@ -78,6 +78,12 @@ def ball_2(terms: Terms, C: float, feasible: ElementLike, s: ArrayLike, loss: Lo
         Such as :func:`choose_s` returns.
     loss : SmoothedHinge, optional
         The hinge if left out.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> ball_2(ss.Samples([[1.0], [-2.0]], [1, -1]), 0.25, [0.5], [1.0, 0.0]).center.tolist()
+    [0.375]
     """
     return ball_of(problem_of(terms, loss), feasible, C, s, "BT2")
 
@@ -88,6 +94,13 @@ def choose_s(terms: Terms, C: float, reference: ReferenceLike, feasible: Element
     SSS14 equation 25. Written out, ``||m1 - m2||^2 - r2^2 = const + C sum_i s_i (1 - <z_i, m1>)`` for any ``w~``, so
     ``s_i = 1`` where the margin at the center of ball 1 is below 1. With thresholds and the smoothed hinge the sum is that of
     ``s_i (tau_i - <z_i, m1>) - gamma/2 s_i^2``: s is the dual point of that center, ``alpha(m1)``, fractional if gamma > 0.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> samples = ss.Samples([[1.0], [-2.0]], [1, -1])
+    >>> choose_s(samples, 0.25, ss.svm.solution_below_c_min(samples, 0.125)).tolist()
+    [1.0, 0.0]
     """
     reference = as_reference(reference)
     prob = problem_of(terms, loss, reference)
@@ -112,7 +125,14 @@ def ball_test_1(
 
 
 def ball_test_2(terms: Terms, C: float, feasible: ElementLike, s: ArrayLike, loss: Loss | None = None) -> Screened:
-    """Screen with ball 2 (SSS14 Theorem 7 and Lemma 1). Parameters as for :func:`ball_2`."""
+    """Screen with ball 2 (SSS14 Theorem 7 and Lemma 1). Parameters as for :func:`ball_2`.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> ball_test_2(ss.Samples([[1.0], [-2.0]], [1, -1]), 0.25, [0.5], [1.0, 0.0]).in_L.tolist()
+    [True, False]
+    """
     return rules.sphere(problem_of(terms, loss), ball_2(terms, C, feasible, s, loss))
 
 
@@ -139,6 +159,13 @@ def intersection_test(
     -------
     Screened
         Everything that ball test 1 or ball test 2 screens, and more. Concentric balls and balls inside one another are no exception.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> samples = ss.Samples([[1.0], [-2.0]], [1, -1])
+    >>> intersection_test(samples, 0.25, ss.svm.solution_below_c_min(samples, 0.125)).in_L.tolist()
+    [True, False]
     """
     reference = as_reference(reference)
     prob = problem_of(terms, loss, reference)

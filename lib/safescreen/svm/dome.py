@@ -58,6 +58,14 @@ def dome(terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float,
         A solution for C_b >= C_a, exact or not; or an upper bound R of the norm of the solutions, such as the norm of a vector whose
         total loss is at most that of the solution for C_b.
     loss : SmoothedHinge, optional
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> samples = ss.Samples([[1.0], [-2.0]], [1, -1])
+    >>> region = dome(samples, ss.svm.solution_below_c_min(samples, 0.125), 0.5)
+    >>> region.normal.tolist(), region.ball.radius
+    ([0.375], 0.5)
     """
     a = as_reference(reference_a, "reference_a")
     prob = problem_of(terms, loss, a)
@@ -113,6 +121,13 @@ def safe_screening(terms: Terms, reference_a: ReferenceLike, feasible: ElementLi
     Notes
     -----
     Algorithm 1 tries R only where ``<z_i, w_a> > 1``: as ``w_a`` lies in the region, nothing is lost by that, or won.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> samples = ss.Samples([[1.0], [-2.0], [-8.0]], [1, -1, 1])
+    >>> safe_screening(samples, ss.svm.solution_below_c_min(samples, 1 / 64), [-0.2]).in_L.tolist()
+    [True, True, False]
     """
     a = as_reference(reference_a, "reference_a")
     prob = problem_of(terms, loss, a)

@@ -95,6 +95,12 @@ def eps_path(
         Relative gap of each solution, well below `eps`; ``eps/1000`` if left out.
     tol, screening, max_solutions, **options
         As for :func:`path`; `max_solutions` is an int.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> len(eps_path(ss.Samples([[1.0], [-2.0], [0.5]], [1, -1, -1]), 1.0, eps=0.1)) > 2
+    True
     """
     prob, C_max, start = problem_of(terms, loss), check_lam(C_max, "C_max"), c_min(terms, loss)
     eps = check_scalar(eps, "eps", low=0.0, open_low=True)
