@@ -25,7 +25,7 @@ class Sphere:
 
     Examples
     --------
-    >>> Sphere([0.0, 0.0], 1.0).contains([0.6, 0.8])
+    >>> bool(Sphere(0.5, 1.0).contains(1.2))
     True
     """
 
