@@ -85,7 +85,8 @@ def printed(tmp_path_factory):
     """What all benchmarks print on small cases of the embedded data."""
     options = "-q", "--small", "--dist=no", "--benchmark-enable", "--benchmark-quiet", "-p", "no:cacheprovider"
     command = [sys.executable, "-m", "pytest", "benchmarks", *options, f"--basetemp={tmp_path_factory.mktemp('benchmarks')}"]
-    done = subprocess.run(command, env={**os.environ, "SAFESCREEN_DATA": ""}, cwd=ROOT, capture_output=True, text=True)
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}  # it is no worker of xdist
+    done = subprocess.run(command, env={**environment, "SAFESCREEN_DATA": ""}, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

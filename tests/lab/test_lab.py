@@ -123,7 +123,7 @@ def test_start_here(browser, address):
 def test_sliders_redraw(browser, address):
     nb = run_all(browser, address, "15-relations-between-spheres")
     check(nb, figures=2)
-    (where,) = [i for i, cell in enumerate(nb.cells) if "space.sliders(" in cell.source]
+    (where,) = [i for i, cell in enumerate(nb.cells) if "figures.sliders(" in cell.source]
     browser.js(f"{PANEL}.content.scrollToItem({where}, 'center')")
     until(
         lambda: browser.js(f"document.querySelector('{HANDLE}') !== null && document.querySelector('{PICTURE}') !== null"), 20, "a slider"
