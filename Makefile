@@ -11,9 +11,10 @@ PYTHON ?= python3 python3.13 python3.12 python3.11
 PROFILE ?= laptop
 JOBS ?= 1
 LAB ?=
+MUTANTS ?=
 BENCH ?=
 
-.PHONY: help install reproduce test lab notebooks site bench data lint clean
+.PHONY: help install reproduce test mutants exhaustive lab notebooks site bench data lint clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' "$(ROOT)/Makefile"
@@ -54,6 +55,12 @@ test: install ## run all tests and notebooks, then the marked ones without the c
 	NUMBA_DISABLE_JIT=1 $(PY) -m pytest -q tests -m nojit || [ $$? -eq 5 ]; \
 	echo "Once more with checked indices:"; \
 	NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -q tests -m boundscheck || [ $$? -eq 5 ]
+
+mutants: install ## change one line of the library after the other and see its guard fail (MUTANTS="-k ranges", JOBS=2)
+	@$(IN) $(PY) tests/mutants.py --jobs $(if $(filter 1,$(JOBS)),$$(nproc),$(JOBS)) $(MUTANTS)
+
+exhaustive: install ## all threshold cases of every rule in exact rational arithmetic (hours on a small machine)
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 tests/safety -m exhaustive
 
 lab: install ## open the book in JupyterLab (LAB="--no-browser --port 8889", or whatever else it understands)
 	@$(IN) $(PY) -m jupyterlab $(LAB) notebooks/00-start-here.ipynb

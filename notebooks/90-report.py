@@ -19,10 +19,12 @@
 # |---|---|
 # | open | nothing here yet |
 # | verified | derived, and checked numerically |
-# | corrected | true after the correction that the evidence states |
-# | refuted | the notebook holds a counter-example |
-# | reproduced | an experiment with the same conclusion, our numbers beside the paper's |
-# | partial | the evidence says what is missing |
+# | misprint | true, but printed with a slip that the evidence names |
+# | corrected | false as printed in any fair reading, true after the correction that the evidence states |
+# | refuted | false, and no correction is known; the notebook holds a counter-example |
+# | reproduced | all of the paper's conclusions stand, our numbers beside the paper's |
+# | differs | a main conclusion does not stand; the evidence states the cause |
+# | partial | rows are missing; the evidence says which |
 
 # %%
 from safescreen_book import ledger, places

@@ -27,7 +27,7 @@ class Ledger(SphinxDirective):
         for paper, counts in ledger.counts(app.claims.values()).items():
             numbers = [str(counts[status] or "") for status in ledger.STATUSES]
             rows.append([link(app, paper, f"claims/{paper}"), str(sum(counts.values())), *numbers])
-        return [table(["paper", "claims", *map(pill, ledger.STATUSES)], rows, range(1, 8))]
+        return [table(["paper", "claims", *map(pill, ledger.STATUSES)], rows, range(1, 2 + len(ledger.STATUSES)))]
 
 
 class Claims(SphinxDirective):
@@ -44,7 +44,8 @@ class Claims(SphinxDirective):
             where = [", ".join(filter(None, [ledger.KINDS[claim.kind], claim.also]))]
             if claim.notebook:
                 where += [" · ", link(app, claim.notebook, f"notebooks/{claim.notebook}", claim.id if _cell(app, claim) else "")]
-            parts = [paragraph(claim.what), paragraph(claim.evidence or "", style="soft"), paragraph(*where, style="soft")]
+            fair = [paragraph(nodes.emphasis("", "In fairness: "), claim.fair)] if claim.fair else []
+            parts = [paragraph(claim.what), *fair, paragraph(claim.evidence or "", style="soft"), paragraph(*where, style="soft")]
             page += nodes.section("", title, *parts, ids=[claim.id], classes=["claim"])
         return [page]
 

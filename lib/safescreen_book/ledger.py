@@ -17,7 +17,8 @@ from pathlib import Path
 from safescreen_book._common import BookError, mapping, read_yaml, record
 from safescreen_book.runner import notebooks
 
-STATUSES = ("open", "verified", "corrected", "refuted", "reproduced", "partial")
+STATUSES = ("open", "verified", "misprint", "corrected", "refuted", "reproduced", "differs", "partial")
+ACCUSATIONS = ("corrected", "refuted", "differs")
 KINDS = {
     "L": "lemma",
     "T": "theorem",
@@ -42,6 +43,8 @@ class Claim:
         Name of the notebook, without an ending; what was run, on what, and the figure.
     cell : str
         Tag of the cell that would fail if the claim failed; the id when left out.
+    fair : str
+        The statement in the reading that is kindest to its authors, and what of the paper was not at hand; every one of `ACCUSATIONS` has it.
     also : str
         Other places of the paper, and its number in STS18 (`sts18` in the file).
     """
@@ -54,6 +57,7 @@ class Claim:
     notebook: str | None = None
     evidence: str | None = None
     cell: str = ""
+    fair: str = ""
     also: str = ""
 
 
@@ -76,7 +80,8 @@ def _claim(paper: str, entry) -> Claim:
     for key, known in (("kind", KINDS), ("status", STATUSES)):
         if getattr(claim, key) not in known:
             raise BookError(f"{where}: {key} {getattr(claim, key)!r} is not one of {', '.join(known)}")
-    for key in ("what", *(("notebook", "evidence") if claim.status != "open" else ())):
+    marked = ("notebook", "evidence") if claim.status != "open" else ()
+    for key in ("what", *marked, *(("fair",) if claim.status in ACCUSATIONS else ())):
         if not getattr(claim, key):
             raise BookError(f"{where}: {claim.status} without {key}")
     also = [claim.also, f"STS18 {elsewhere}" if elsewhere else ""]

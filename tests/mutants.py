@@ -1,0 +1,225 @@
+"""Run the mutants of `mutants.yml`: each changes one line of the library, and the guard it names must fail.
+
+A guard is a test (``tests/.../test_x.py::test_y``), a tagged cell (``notebooks/11-gradient-bound::tag``), or a claim of the ledger, which
+means its tagged cell. A tagged cell has to fail itself: cells before it may fail too, a name that they left undefined does not count.
+Every guard is run once on the library as it is, where it must pass, and once for each of its mutants, in a copy of the project, several
+copies at a time.
+
+    python tests/mutants.py                 all of them
+    python tests/mutants.py -k ranges       those whose id, file or guard contains a word
+"""
+
+import argparse
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+PARTS = ("lib", "tests", "notebooks", "data", "pyproject.toml")
+BEFORE, IN_CELL = 3, 4  # exit codes where cells before the tagged one left it without a name, and where it fails itself
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: `text` stands once in `file` (below lib/safescreen), `to` takes its place, every guard of `by` must fail."""
+
+    id: str
+    file: str
+    text: str
+    to: str
+    by: tuple[str, ...]
+    quick: bool = False
+
+    def apply(self, source: str) -> str:
+        """Return the changed source, which is still Python; a ValueError says what does not fit."""
+        if source.count(self.text) != 1:
+            raise ValueError(f"{self.id}: {self.text!r} stands {source.count(self.text)} times in {self.file}, expected once")
+        changed = source.replace(self.text, self.to)
+        if ast.dump(ast.parse(changed)) == ast.dump(ast.parse(source)):
+            raise ValueError(f"{self.id}: {self.to!r} changes nothing")
+        return changed
+
+
+def load(path: Path = ROOT / "tests" / "mutants.yml") -> list[Mutant]:
+    """Read the list, claims replaced by the cells that the ledger names for them."""
+    ledger = yaml.safe_load((ROOT / "notebooks" / "claims.yml").read_text(encoding="utf-8"))
+    cells = {
+        c["id"]: f"notebooks/{c['notebook']}::{c.get('cell', c['id'])}" for claims in ledger.values() for c in claims if "notebook" in c
+    }
+    entries = yaml.safe_load(path.read_text(encoding="utf-8"))
+    twins = [name for name, count in Counter(e["id"] for e in entries).items() if count > 1]
+    if twins:
+        raise ValueError(f"{path.name}: twice in the list: {', '.join(twins)}")
+    for e in entries:
+        e["by"] = tuple(cells.get(guard, guard) for guard in ([e["by"]] if isinstance(e["by"], str) else e["by"]))
+    return [Mutant(**e) for e in entries]
+
+
+def run_cell(notebook: Path, tag: str) -> int:
+    """Run the code cells of a percent notebook up to the one with a tag; return 0, `BEFORE` or `IN_CELL`."""
+    import jupytext
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    shell.colors = "nocolor"
+    shell.user_ns["__file__"] = str(notebook)
+    os.chdir(notebook.parent)
+    for cell in jupytext.read(notebook).cells:
+        if cell.cell_type == "code":
+            done = shell.run_cell(cell.source)
+            if tag in cell.metadata.get("tags", ()):
+                return 0 if done.success else BEFORE if isinstance(done.error_in_exec, NameError) else IN_CELL
+    raise SystemExit(f"{notebook.name} has no code cell tagged {tag!r}")
+
+
+class Copy:
+    """A copy of the project in which one mutant at a time is run; unchanged kernels are compiled once."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        for part in PARTS:
+            source = ROOT / part
+            if source.is_dir():
+                shutil.copytree(
+                    source, folder / part, ignore=shutil.ignore_patterns("__pycache__", "*.ipynb", "*.egg-info"), dirs_exist_ok=True
+                )
+            else:
+                shutil.copy2(source, folder / part)
+
+    def run(self, guard: str, cache: Path, limit: float | None = None) -> str:
+        """Run a guard; return ``passed``, ``failed``, ``timeout``, or what else happened."""
+        place, _, name = guard.partition("::")
+        if place.startswith("notebooks/"):
+            command = [str(self.folder / "tests" / "mutants.py"), "--cell", place, name]
+        else:
+            command = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-W", "error", guard]
+        variables = {
+            "PYTHONPATH": str(self.folder / "lib"),
+            "NUMBA_CACHE_DIR": str(cache),
+            "MPLBACKEND": "Agg",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        with tempfile.TemporaryFile() as output:
+            try:
+                done = subprocess.run(
+                    [sys.executable, *command],
+                    cwd=self.folder,
+                    env=os.environ | variables | {"PYTHONDONTWRITEBYTECODE": "1"},
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    timeout=limit,
+                )
+            except subprocess.TimeoutExpired:
+                return "timeout"
+            output.seek(0)
+            tail = output.read().decode(errors="replace")[-1500:]
+        killed = IN_CELL if place.startswith("notebooks/") else 1
+        if done.returncode in (0, killed):
+            return "failed" if done.returncode else "passed"
+        return ("a name is missing in the tagged cell" if done.returncode == BEFORE else f"exit code {done.returncode}") + f"\n{tail}"
+
+    def _depend_on(self, path: Path) -> set[str]:
+        """Names of the modules that import a module, directly or not, and its own."""
+        package = self.folder / "lib"
+        name = {p: ".".join(p.relative_to(package).with_suffix("").parts) for p in package.rglob("*.py")}
+        text = {p: p.read_text(encoding="utf-8") for p in name}
+        found = {path}
+        while True:
+            words = re.compile(
+                "|".join(rf"{re.escape(name[p])}\b|from {re.escape(name[p.parent / '__init__.py'])} import .*\b{p.stem}\b" for p in found)
+            )
+            more = {p for p in text if words.search(text[p])} | found
+            if more == found:
+                return {p.stem for p in found}
+            found = more
+
+    def kill(self, mutant: Mutant, guard: str, limit: float) -> str:
+        """Run a guard on a changed library; return as `run`."""
+        path = self.folder / "lib" / "safescreen" / mutant.file
+        cache, kept = self.folder / "cache", ROOT / "lib" / "safescreen" / mutant.file
+        source = kept.read_text(encoding="utf-8")
+        try:
+            if "njit" in source:  # kernels that inline a changed one have to be compiled anew
+                cache = self.folder / "cache-of-mutant"
+                shutil.copytree(self.folder / "cache", cache)
+                for stem in self._depend_on(path):
+                    for file in cache.rglob(f"{stem}.*"):
+                        file.unlink()
+            path.write_text(mutant.apply(source), encoding="utf-8")
+            return self.run(guard, cache, limit)
+        finally:
+            shutil.copy2(kept, path)
+            shutil.rmtree(self.folder / "cache-of-mutant", ignore_errors=True)
+
+
+def run(mutants: list[Mutant], folder: Path, jobs: int = 2, report=print) -> list[tuple[Mutant, str, str]]:
+    """Run all guards of all mutants in copies below a folder; return (mutant, guard, outcome), ``failed`` or ``timeout`` where it was caught."""
+    guarded, done = defaultdict(list), []
+    for mutant in mutants:
+        for guard in mutant.by:
+            guarded[guard].append(mutant)
+    free = SimpleQueue()
+    for k in range(jobs):
+        (folder / str(k) / "cache").mkdir(parents=True, exist_ok=True)
+        free.put(Copy(folder / str(k)))
+    with ThreadPoolExecutor(jobs) as pool:
+
+        def work(guard, its):
+            copy = free.get()
+            try:
+                start = time.perf_counter()
+                alone = copy.run(guard, copy.folder / "cache")
+                limit = 120.0 + 10.0 * (time.perf_counter() - start)
+                for mutant in its:
+                    outcome = copy.kill(mutant, guard, limit) if alone == "passed" else f"the guard itself: {alone}"
+                    done.append((mutant, guard, outcome))
+                    report(f"{mutant.id:40} {guard:70} {outcome}")
+            finally:
+                free.put(copy)
+
+        for future in [pool.submit(work, *pair) for pair in sorted(guarded.items(), key=lambda pair: -len(pair[1]))]:
+            future.result()
+    return done
+
+
+def main(arguments=None) -> int:
+    """Run the list, print a line a mutant and the sums; return 1 when one survives."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-k", default="", help="only mutants whose id, file or guard contains this")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="copies at a time")
+    parser.add_argument("--file", type=Path, default=ROOT / "tests" / "mutants.yml", help="another list")
+    parser.add_argument(
+        "--keep", type=Path, help="folder for the copies, kept with their compiled kernels (as long as no kernel was edited)"
+    )
+    parser.add_argument("--cell", nargs=2, help=argparse.SUPPRESS)
+    options = parser.parse_args(arguments)
+    if options.cell:
+        return run_cell((Path(__file__).resolve().parents[1] / options.cell[0]).with_suffix(".py"), options.cell[1])
+    chosen = [m for m in load(options.file) if options.k in " ".join((m.id, m.file, *m.by))]
+    for mutant in chosen:
+        mutant.apply((ROOT / "lib" / "safescreen" / mutant.file).read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        done = run(chosen, options.keep or Path(folder), options.jobs, lambda line: print(line, flush=True))
+    caught = [(mutant, guard) for mutant, guard, outcome in done if outcome in ("failed", "timeout")]
+    kinds = Counter("tagged cell" if guard.startswith("notebooks/") else "test" for _, guard in caught)
+    survivors = sorted({mutant.id for mutant, _, outcome in done if outcome not in ("failed", "timeout")})
+    print(
+        f"{len(chosen)} mutants, {len(chosen) - len(survivors)} killed; guards that caught one: {dict(kinds)}; survivors: {survivors or 'none'}"
+    )
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
