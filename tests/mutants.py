@@ -28,6 +28,8 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("lib", "tests", "notebooks", "data", "pyproject.toml")
+LEAVE = shutil.ignore_patterns("__pycache__", "*.ipynb", "*.egg-info")
+CAUGHT = ("failed", "timeout")
 BEFORE, IN_CELL = 3, 4  # exit codes where cells before the tagged one left it without a name, and where it fails itself
 
 
@@ -55,9 +57,8 @@ class Mutant:
 def load(path: Path = ROOT / "tests" / "mutants.yml") -> list[Mutant]:
     """Read the list, claims replaced by the cells that the ledger names for them."""
     ledger = yaml.safe_load((ROOT / "notebooks" / "claims.yml").read_text(encoding="utf-8"))
-    cells = {
-        c["id"]: f"notebooks/{c['notebook']}::{c.get('cell', c['id'])}" for claims in ledger.values() for c in claims if "notebook" in c
-    }
+    claims = [claim for paper in ledger.values() for claim in paper if "notebook" in claim]
+    cells = {claim["id"]: f"notebooks/{claim['notebook']}::{claim.get('cell', claim['id'])}" for claim in claims}
     entries = yaml.safe_load(path.read_text(encoding="utf-8"))
     twins = [name for name, count in Counter(e["id"] for e in entries).items() if count > 1]
     if twins:
@@ -92,9 +93,7 @@ class Copy:
         for part in PARTS:
             source = ROOT / part
             if source.is_dir():
-                shutil.copytree(
-                    source, folder / part, ignore=shutil.ignore_patterns("__pycache__", "*.ipynb", "*.egg-info"), dirs_exist_ok=True
-                )
+                shutil.copytree(source, folder / part, ignore=LEAVE, dirs_exist_ok=True)
             else:
                 shutil.copy2(source, folder / part)
 
@@ -105,18 +104,14 @@ class Copy:
             command = [str(self.folder / "tests" / "mutants.py"), "--cell", place, name]
         else:
             command = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-W", "error", guard]
-        variables = {
-            "PYTHONPATH": str(self.folder / "lib"),
-            "NUMBA_CACHE_DIR": str(cache),
-            "MPLBACKEND": "Agg",
-            "OPENBLAS_NUM_THREADS": "1",
-        }
+        variables = {"PYTHONPATH": str(self.folder / "lib"), "NUMBA_CACHE_DIR": str(cache), "MPLBACKEND": "Agg"}
+        variables |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         with tempfile.TemporaryFile() as output:
             try:
                 done = subprocess.run(
                     [sys.executable, *command],
                     cwd=self.folder,
-                    env=os.environ | variables | {"PYTHONDONTWRITEBYTECODE": "1"},
+                    env=os.environ | variables,
                     stdout=output,
                     stderr=subprocess.STDOUT,
                     timeout=limit,
@@ -137,10 +132,8 @@ class Copy:
         text = {p: p.read_text(encoding="utf-8") for p in name}
         found = {path}
         while True:
-            words = re.compile(
-                "|".join(rf"{re.escape(name[p])}\b|from {re.escape(name[p.parent / '__init__.py'])} import .*\b{p.stem}\b" for p in found)
-            )
-            more = {p for p in text if words.search(text[p])} | found
+            words = "|".join(rf"{re.escape(name[p])}\b|from {re.escape(name[p].rpartition('.')[0])} import .*\b{p.stem}\b" for p in found)
+            more = {p for p in text if re.search(words, text[p])} | found
             if more == found:
                 return {p.stem for p in found}
             found = more
@@ -165,7 +158,7 @@ class Copy:
 
 
 def run(mutants: list[Mutant], folder: Path, jobs: int = 2, report=print) -> list[tuple[Mutant, str, str]]:
-    """Run all guards of all mutants in copies below a folder; return (mutant, guard, outcome), ``failed`` or ``timeout`` where it was caught."""
+    """Run all guards of all mutants in copies below a folder; return (mutant, guard, outcome), one of `CAUGHT` where it should be."""
     guarded, done = defaultdict(list), []
     for mutant in mutants:
         for guard in mutant.by:
@@ -200,9 +193,7 @@ def main(arguments=None) -> int:
     parser.add_argument("-k", default="", help="only mutants whose id, file or guard contains this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="copies at a time")
     parser.add_argument("--file", type=Path, default=ROOT / "tests" / "mutants.yml", help="another list")
-    parser.add_argument(
-        "--keep", type=Path, help="folder for the copies, kept with their compiled kernels (as long as no kernel was edited)"
-    )
+    parser.add_argument("--keep", type=Path, help="keep the copies and their compiled kernels in this folder (until a kernel is edited)")
     parser.add_argument("--cell", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.cell:
@@ -212,12 +203,10 @@ def main(arguments=None) -> int:
         mutant.apply((ROOT / "lib" / "safescreen" / mutant.file).read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         done = run(chosen, options.keep or Path(folder), options.jobs, lambda line: print(line, flush=True))
-    caught = [(mutant, guard) for mutant, guard, outcome in done if outcome in ("failed", "timeout")]
-    kinds = Counter("tagged cell" if guard.startswith("notebooks/") else "test" for _, guard in caught)
-    survivors = sorted({mutant.id for mutant, _, outcome in done if outcome not in ("failed", "timeout")})
-    print(
-        f"{len(chosen)} mutants, {len(chosen) - len(survivors)} killed; guards that caught one: {dict(kinds)}; survivors: {survivors or 'none'}"
-    )
+    kinds = Counter("tagged cell" if guard.startswith("notebooks/") else "test" for _, guard, outcome in done if outcome in CAUGHT)
+    survivors = sorted({mutant.id for mutant, _, outcome in done if outcome not in CAUGHT})
+    print(f"{len(chosen)} mutants, {len(chosen) - len(survivors)} killed; guards that caught one: {dict(kinds)}")
+    print(f"survivors: {', '.join(survivors) or 'none'}")
     return 1 if survivors else 0
 
 
