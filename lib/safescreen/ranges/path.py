@@ -43,7 +43,7 @@ class Ranges:
 def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ranges:
     """Return the intervals of lam over which the sphere rule of the relaxed path bound screens each term.
 
-    STS19 section 6.1 and Theorem 11 (there for R and without L). With ``h = <a, x0>``, ``n = ||a||``, ``m =
+    STS19 section 6.1 and Theorem 10 (there for R and without L). With ``h = <a, x0>``, ``n = ||a||``, ``m =
     ||x0||`` and the threshold tau, R holds for ``lamA < lam < lamB``::
 
         lamA = lam0 (n m - h + 2 eps n)/(n m + h - 2 tau),   lamB = lam0 (n m + h)/(n m - h + 2 eps n + 2 tau)
