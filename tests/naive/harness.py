@@ -1,7 +1,7 @@
 """The safety check itself: a reference certified in 50 digits, against which spheres and screened masks are judged."""
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mpmath
 import numpy as np
@@ -75,7 +75,23 @@ def truth(prob, exact_problem, lam):
     known = certify(exact_problem, flat(solution.x), lam, exact(solution.alpha))
     if known.eps > mpf(10) ** -5 * norm(known.x):  # as far as double precision goes: on in exact arithmetic
         known = min(known, certify(exact_problem, *ascend(exact_problem, lam, exact(solution.alpha))), key=lambda k: k.eps)
-    return solution, known
+    return solution, at_the_kink(prob, solution, known)
+
+
+def at_the_kink(prob, solution, known):
+    """Take from a :class:`Truth` the terms at the kink of the hinge that cannot be screened, whatever digits say of their margins.
+
+    Without such a term, or with its linear part in place of its loss, the problem has values below the optimum of the whole one: it is
+    neither in R, where its dual variable would be 0, nor in L, where it would be 1.
+    """
+    may_L, may_R, none = known.may_L.copy(), known.may_R.copy(), np.zeros(len(prob), dtype=bool)
+    lowest = solution.primal - solution.gap - 1e-10 * abs(solution.primal)
+    for t in np.flatnonzero((solution.alpha > 1e-3) & (solution.alpha < 1.0 - 1e-3)):
+        only = np.arange(len(prob)) == t
+        for may, masks in ((may_L, (only, none)), (may_R, (none, only))):
+            other = ss.solve(prob.reduce(*masks), solution.lam, tol=0.0, rtol=1e-9, screening=())
+            may[t] &= other.primal >= lowest
+    return replace(known, may_L=may_L, may_R=may_R)
 
 
 def ascend(exact_problem, lam, alpha, sweeps=2):

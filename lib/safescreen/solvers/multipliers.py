@@ -57,8 +57,8 @@ def minimize_hinge(
         if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter or stalled >= STALLED:
             break
         if screen is not None and screen(e):
-            state.alpha = here
             alpha = reduction.restrict(here.unpack()) if explicit else None
+            state.alpha = here if alpha is None else DualPoint(reduction.expand(alpha))
             best = _at(reduction, descent.x, lam, alpha, width)
         if slow or not explicit:
             width = max(width * NARROWER, NARROWEST if explicit else 1e-3 * NARROWEST)
