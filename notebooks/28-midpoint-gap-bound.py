@@ -1,17 +1,27 @@
 # %% [markdown]
 # # The midpoint gap bound (MGB)
 #
-# The triplet papers and the sample papers each have a ball made from a primal and a dual point, and each has
-# half of an idea. DGB (STS19) works in any cone with any dual point, but is centered at the primal point and
-# wide. Ball test 2 (SSS14) is centered between two points and narrow, but knows no cone, and dual points with
-# entries 0 and 1 only. Put together they give a ball that neither line of papers has. It costs hardly more than
-# DGB.
+# | | |
+# |---|---|
+# | problem | $P(x; \lambda) = \sum_t \ell_t(\langle a_t, x\rangle) - \langle c, x\rangle + \frac\lambda2\|x\|^2$ over $x \in K$; $D(\alpha; \lambda) = \tau^\top\alpha - \frac\gamma2\|\alpha\|^2 - \frac\lambda2\|x(\alpha)\|^2$ |
+# | loss | $\ell_t(u) = \max_{0 \le a \le 1} a(\tau_t - u) - \frac\gamma2 a^2$: hinge for $\gamma = 0$, smoothed for $\gamma > 0$; $\ell_t^*(-a) = \frac\gamma2 a^2 - \tau_t a$ |
+# | cone $K$ | semidefinite matrices (metric), non-negative vectors (diagonal metric), everything (support vectors) |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$, with $0 \le \alpha_t \le 1$; $[H]_K$ its projection, $H_- = [H]_K - H$ |
+# | $x(\alpha)$ | $\frac1\lambda [H(\alpha)]_K$ |
+#
+# The triplet papers and the sample papers each have a ball made from a primal and a dual point. DGB (STS19)
+# works in any cone with any dual point, but is centered at the primal point and wide. Ball test 2 (SSS14) is
+# centered between two points and narrow, but knows no cone, and dual points with entries 0 and 1 only. Put
+# together they give the ball of this notebook, at hardly more than the price of DGB. It is not new: for sparse
+# regression a ball of this kind is very likely in the RYU framework of Tran, Elvira, Dang and Herzet (2023). What
+# is added here is the carrying over: to cones and many terms, to ranges of $\lambda$, to rounded arithmetic.
 #
 # At the end you will have seen that the midpoint gap bound
 #
 # * follows from two inequalities and one completed square, for every cone and every dual point;
 # * always lies inside the ball of DGB, with at most $1/\sqrt2$ of its radius, and inside that of RRPB;
-# * has CDGB, GB, ball test 2 and RPB as special cases;
+# * has CDGB, GB, ball test 2 and RPB as special cases, and cannot be made smaller: the solution can lie on its
+#   surface, whichever part of the radius one looks at;
 # * screens on iris, wine, a noisy wine and segment the share that PGB screens, without PGB's second
 #   eigendecomposition.
 
@@ -26,7 +36,7 @@ import safescreen as ss
 from safescreen_book import datasets, figures
 
 # %% tags=["parameters"]
-n_instances = 10_500
+n_instances = 3600
 k = 5
 ratio = 0.9
 n_lams = 20
@@ -93,20 +103,17 @@ z, x_, w = (sp.Matrix(sp.symbols(f"{name}1 {name}2", real=True)) for name in ("z
 left = z.dot(z) - z.dot(x_ + w) + x_.dot(x_) / 2 + w.dot(w) / 2
 middle = z - (x_ + w) / 2
 right = middle.dot(middle) + (x_ - w).dot(x_ - w) / 4
-assert sp.expand(left - right) == 0
+halves = ((z - x_).dot(z - x_) + (z - w).dot(z - w)) / 2
 print("left side minus completed square:", sp.expand(left - right))
+print("left side minus half of the sum of |z - x|^2 and |z - x(alpha)|^2:", sp.expand(left - halves))
+assert sp.expand(left - right) == 0 and sp.expand(left - halves) == 0
 
 # %% [markdown]
-# **This is the theorem.** There is a third way to write (3), half the sum of two squares:
-# $\frac12\|x^\star - x\|^2 + \frac12\|x^\star - x(\alpha)\|^2 \le G$. DGB is what remains when the second
+# **This is the theorem.** In the third form,
+# $\frac12\|x^\star - x\|^2 + \frac12\|x^\star - x(\alpha)\|^2 \le G$, DGB is what remains when the second
 # square is dropped. MGB keeps both. In a word: *the solution is close to $x$ and to $x(\alpha)$ at once, and
 # one gap pays for both.*
-
-# %%
-assert sp.expand(left - ((z - x_).dot(z - x_) + (z - w).dot(z - w)) / 2) == 0
-print("left side = |z - x|^2/2 + |z - x(alpha)|^2/2:", True)
-
-# %% [markdown]
+#
 # ### Step 4: inside DGB, inside RRPB
 #
 # Let $\delta = \|x - x(\alpha)\|$ and $e = \frac1\lambda\big(\langle x, [H]_K - H\rangle + \varphi\big) \ge 0$,
@@ -153,23 +160,31 @@ print("path:", sp.factor(difference), ">= rho e is left to show")
 #
 # ## Ten lines of numpy
 #
-# The gap as a sum of terms that cannot be negative, then nothing cancels. `A` holds one term a row.
+# The formula as it stands. `A` holds one term a row.
 
 
 # %%
-def midpoint_ball(A, project, x, alpha, lam, gamma):
-    """Center and radius of MGB for terms with threshold 1, no linear term, straight from the definitions."""
-    margin, H = A @ x, A.T @ alpha
-    slope = np.clip((1.0 - margin) / gamma, 0.0, 1.0)
-    value = slope * (1.0 - margin) - gamma * slope**2 / 2
-    dual = alpha.sum() - gamma / 2 * alpha @ alpha - project(H) @ project(H) / (2 * lam)
-    gap, x_alpha = value.sum() + lam / 2 * x @ x - dual, project(H) / lam
-    return (x + x_alpha) / 2, np.sqrt(gap / lam - (x - x_alpha) @ (x - x_alpha) / 4)
+def midpoint_ball(A, tau, c, project, x, alpha, lam, gamma):
+    """Center and radius of MGB straight from the definitions, P - D and all."""
+    margin, H = A @ x, c + A.T @ alpha
+    slope = np.clip((tau - margin) / gamma, 0.0, 1.0) if gamma else (margin < tau).astype(float)
+    primal = slope @ (tau - margin) - gamma / 2 * slope @ slope - c @ x + lam / 2 * x @ x
+    dual = alpha @ tau - gamma / 2 * alpha @ alpha - project(H) @ project(H) / (2 * lam)
+    x_alpha = project(H) / lam
+    return (x + x_alpha) / 2, np.sqrt(max((primal - dual) / lam - (x - x_alpha) @ (x - x_alpha) / 4, 0.0))
 
 
 def nearest_metric(h):
-    values, vectors = np.linalg.eigh(h.reshape(2, 2))
+    d = round(np.sqrt(h.size))
+    values, vectors = np.linalg.eigh(h.reshape(d, d))
     return (vectors * np.maximum(values, 0.0) @ vectors.T).ravel()
+
+
+def written_out(X, index):
+    """The matrices of triplets, one a row."""
+    i, j, other = index.T
+    pairs = zip(X[i] - X[other], X[i] - X[j], strict=True)
+    return np.array([np.outer(p, p) - np.outer(q, q) for p, q in pairs]).reshape(len(index), -1)
 
 
 rng = np.random.default_rng(3)
@@ -180,191 +195,177 @@ loss = ss.SmoothedHinge(gamma=0.05)
 problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), loss)
 lam = 0.1 * problem.lam_max()
 best = ss.solve(problem, lam, tol=1e-11).x
-
-i, j, other = problem.terms.index.T
-A = np.array([np.outer(p, p) - np.outer(q, q) for p, q in zip(X[i] - X[other], X[i] - X[j], strict=True)]).reshape(len(problem), 4)
-x = 0.15 * np.eye(2)
-slow_center, slow_radius = midpoint_ball(A, nearest_metric, x.ravel(), problem.alpha(x), lam, loss.gamma)
-print("center", np.round(slow_center, 4), " radius", round(float(slow_radius), 4))
+x, tau = 0.15 * np.eye(2), np.ones(len(problem))
+slow_center, slow_radius = midpoint_ball(
+    written_out(X, problem.terms.index), tau, np.zeros(4), nearest_metric, x.ravel(), problem.alpha(x), lam, loss.gamma
+)
 
 # %% [markdown]
-# ## The library
+# ## The library, and does it match?
 
 # %%
 ball = ss.spheres.midpoint_gap_bound(problem, x, lam)
 wide = ss.spheres.duality_gap_bound(problem, x, lam)
-print("MGB: center", np.round(ball.center.ravel(), 4), " radius", round(ball.radius, 4))
-print("DGB: center", np.round(wide.center.ravel(), 4), " radius", round(wide.radius, 4))
-
-# %% [markdown]
-# ## Does it match?
-
-# %%
+print("ten lines: center", np.round(slow_center, 4), " radius", round(float(slow_radius), 4))
+for name, b in (("MGB", ball), ("DGB", wide)):
+    away = np.linalg.norm(best - b.center)
+    print(f"{name}      : center", np.round(b.center.ravel(), 4), f" radius {b.radius:.4f}, the solution {away:.4f} from its center")
+reach = np.linalg.norm(ball.center - wide.center) + ball.radius
+print(f"farthest point of MGB from the center of DGB: {reach:.4f}, radius of DGB {wide.radius:.4f}")
 assert np.linalg.norm(ball.center.ravel() - slow_center) < 1e-12 and 0.0 <= ball.radius / slow_radius - 1.0 < 1e-9
-assert ball.contains(best) and wide.contains(best)
-assert np.linalg.norm(ball.center - wide.center) + ball.radius <= wide.radius
-print("same center, a radius that is not smaller, the solution inside, and all of it inside DGB")
+assert ball.contains(best) and wide.contains(best) and reach <= wide.radius
 
 # %% [markdown]
-# ## Ten thousand problems with known solutions
+# ## Problems with known solutions
 #
-# To check containment one needs the solution, and to check it ten thousand times one should not have to solve.
+# To check containment one needs the solution, and to check it thousands of times one should not have to solve.
 # So we build problems backwards. Choose terms, a linear term, $\lambda$ and a dual point $\alpha^\star$ (some
 # entries 0, some 1, some between); put $x^\star = \frac1\lambda[H(\alpha^\star)]_K$; then choose the
 # *thresholds* so that every $\alpha^\star_t$ is the right slope at $x^\star$. The optimality conditions hold,
 # $x^\star$ is the exact solution. References: points of the cone at all distances; dual points $\alpha(x)$,
 # near $\alpha^\star$, and anywhere in the box; a second $\lambda$ for the path. Smoothed hinge and hinge.
+#
+# ### Where it is attained
+#
+# The radius has three parts: $\frac14\delta^2$, the Fenchel gaps $\varphi$, and $\langle x, H_-\rangle$. The
+# solution lies *on* the surface when (1) and (2) are equalities: the loss is straight from $x^\star$ to $x$, with
+# the slopes $\alpha^\star$; $\alpha$ is another slope of the same kinks at $x^\star$; and
+# $\langle x^\star, H_-\rangle = 0$. All three parts can be positive then. With the hinge and $\lambda = 1$:
+#
+# | only $\frac14\delta^2$ | with $\varphi$ | with $\langle x, H_-\rangle$ |
+# |---|---|---|
+# | one sample $z = 1$, $\tau = 3$: $x^\star = 1$ | one sample $z = 1$, $\tau = 1$: $x^\star = 1$ at the kink | $a = \operatorname{diag}(-1, 1)$, $\tau = 1$, $c = \frac12 I$: $x^\star = \operatorname{diag}(0, 1)$ at the kink |
+# | $x = 0$, $\alpha = 1$ | $x = 0$, $\alpha = \frac12$ | $x = x^\star + I$, $\alpha = 1$ |
+# | $r^2 = \frac14$ | $r^2 = \frac1{16} + \frac12$ | $r^2 = \frac5{16} + \frac12$ |
 
 
 # %%
-def project(H, kind):
-    """Projection of a batch, vectors of length 3, or 4 for 2 x 2 matrices."""
-    if kind == "metric":
-        values, vectors = np.linalg.eigh(H.reshape(-1, 2, 2))
-        return np.einsum("nij,nj,nkj->nik", vectors, np.maximum(values, 0.0), vectors).reshape(H.shape)
-    return np.maximum(H, 0.0) if kind == "diagonal metric" else H
+def projection(kind):
+    return {"metric": nearest_metric, "diagonal metric": lambda h: np.maximum(h, 0.0), "support vectors": lambda h: h}[kind]
 
 
-def dot(u, v):
-    return np.einsum("nd,nd->n", u, v)
-
-
-def square(u):
-    return dot(u, u)
-
-
-def known_problems(kind, n, T, rng):
-    """Terms, thresholds, linear term, lam, gamma, and the exact solution, n of each."""
-    if kind == "metric":
-        u, v = rng.standard_normal((2, n, T, 2))
-        A = (u[..., :, None] * u[..., None, :] - v[..., :, None] * v[..., None, :]).reshape(n, T, 4)
-        c = 0.3 * A[:, 0]
+def known_problem(kind, rng, T=6):
+    """A problem of the library, the same in plain arrays, a dual solution and the exact solution."""
+    if kind == "support vectors":
+        A, signs = rng.standard_normal((T, 3)), np.where(np.arange(T) % 2, 1.0, -1.0)
+        terms = ss.Samples(signs[:, None] * A, signs)
     else:
-        A, c = rng.standard_normal((n, T, 3)), 0.3 * rng.standard_normal((n, 3))
-    lam, gamma = 10.0 ** rng.uniform(-1, 1, n), rng.choice([0.0, 0.05, 0.5], n)
-    alpha = np.clip(rng.uniform(-1.0, 2.0, (n, T)), 0.0, 1.0)
-    x = project(c + np.einsum("nt,ntd->nd", alpha, A), kind) / lam[:, None]
-    margin, away = np.einsum("ntd,nd->nt", A, x), rng.exponential(0.3, (n, T))
-    tau = margin + gamma[:, None] * alpha + np.where(alpha == 1.0, away, 0.0) - np.where(alpha == 0.0, away, 0.0)
-    return A, tau, c, lam, gamma, alpha, x
+        diagonal = kind == "diagonal metric"
+        points, index = rng.standard_normal((2 * T + 1, 2 + diagonal)), np.array([(0, 1 + t, 1 + T + t) for t in range(T)])
+        terms, A = ss.Triplets(points, index, diagonal=diagonal), written_out(points, index)
+        A = A[:, ::4] if diagonal else A  # the diagonals of 3 x 3 matrices
+    c = 0.3 * (A[0] if kind == "metric" else rng.standard_normal(3))
+    lam, gamma = 10.0 ** rng.uniform(-1, 1), rng.choice([0.0, 0.05, 0.5])
+    alpha = np.clip(rng.uniform(-1.0, 2.0, T), 0.0, 1.0)
+    x = projection(kind)(c + A.T @ alpha) / lam
+    away = rng.exponential(0.3, T)
+    tau = A @ x + gamma * alpha + np.where(alpha == 1.0, away, 0.0) - np.where(alpha == 0.0, away, 0.0)
+    shape = terms.cone.zeros().shape
+    problem = ss.Problem(terms.with_threshold(tau), ss.SmoothedHinge(gamma), linear=c.reshape(shape))
+    return problem, (A, tau, c), lam, alpha, x.reshape(shape)
 
 
-def evaluate(A, tau, c, gamma, x, alpha, kind):
-    """What does not depend on lam: [H]_K, and <x, [H]_K - H> plus the Fenchel gaps."""
-    slack, gamma = tau - np.einsum("ntd,nd->nt", A, x), gamma[:, None]
-    slope = np.where(gamma > 0, np.clip(slack / np.where(gamma > 0, gamma, 1.0), 0.0, 1.0), slack > 0)
-    # loss + conjugate + alpha margin, by how far alpha is from the slope: no cancellation
-    fenchel = (slope - alpha) * (slack - gamma * slope) + gamma / 2 * (slope - alpha) ** 2
-    H = c + np.einsum("nt,ntd->nd", alpha, A)
-    plus = project(H, kind)
-    return H, plus, np.maximum(dot(x, plus - H), 0.0), np.maximum(fenchel, 0.0).sum(axis=1), slope
+def attained(kind):
+    """The three pairs of the table: problem, x, alpha, the solution, the squared radius."""
+    one = ss.Samples([[1.0], [0.0]], [1, -1])  # the second sample is zero, costs the same everywhere, and has slope 1
+    if kind == "delta":
+        return ss.Problem(one.with_threshold(3.0), ss.Hinge()), np.zeros(1), np.ones(2), np.ones(1), 1 / 4
+    if kind == "phi":
+        return ss.Problem(one, ss.Hinge()), np.zeros(1), np.array([0.5, 1.0]), np.ones(1), 9 / 16
+    terms = ss.Triplets([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [[0, 1, 2]], diagonal=kind == "cone, diagonal")
+    star, eye = (np.array([0.0, 1.0]), np.ones(2)) if terms.points.diagonal else (np.diag([0.0, 1.0]), np.eye(2))
+    return ss.Problem(terms, ss.Hinge(), linear=0.5 * eye), star + eye, np.ones(1), star, 13 / 16
+
+
+def inside(inner, outer, tiny=0.0):
+    return np.linalg.norm(inner.center - outer.center) + inner.radius <= outer.radius + tiny
 
 
 # %% tags=["NEW-MGB"]
+spheres = ss.spheres
+print("pairs whose solution lies on the surface: distance, radius of the library")
+for kind in ("delta", "phi", "cone, diagonal", "cone, full"):
+    prob, x_, alpha, star, squared = attained(kind)
+    b = spheres.midpoint_gap_bound(prob, x_, 1.0, alpha)
+    distance = np.linalg.norm(star - b.center)
+    print(f"  {kind:15} {distance:.6f} {b.radius:.6f}")
+    assert distance <= b.radius < distance * (1 + 1e-6) and abs(b.radius**2 / squared - 1) < 1e-6
+    if kind == "phi":  # and the ball of CDGB, with x = x(alpha): distance 1/2 again
+        b = spheres.constrained_duality_gap_bound(prob, alpha, 1.0)
+        assert 0.5 <= b.radius < 0.5 * (1 + 1e-6) and abs(b.center[0] - 0.5) < 1e-12
+
 rng = np.random.default_rng(7)
-kinds = ("metric", "diagonal metric", "support vectors")
-share, shares, lost, on_surface, special = n_instances // 9, {}, 0, {}, 0
+kinds, share = ("metric", "diagonal metric", "support vectors"), n_instances // 9
+checked, farthest, apart, ratios = 0, dict.fromkeys(kinds, 0.0), np.zeros(2), {kind: [] for kind in kinds}
 for kind in kinds:
     for source in ("slopes", "near", "anywhere"):
-        A_, tau, c, l0, gamma, alpha_star, x_star = known_problems(kind, share + 1, 6, rng)
-        n = len(l0)
-        size = np.sqrt(square(x_star))[:, None] + 0.1
-        H = rng.standard_normal(x_star.shape)
-        H = 0.5 * (H + H[:, [0, 2, 1, 3]]) if kind == "metric" else H
-        x_ = project(x_star + size * 10.0 ** rng.uniform(-3, 0.5, (n, 1)) * H, kind)
-        alpha = rng.uniform(0.0, 1.0, alpha_star.shape)
-        alpha = np.clip(alpha_star + 0.1 * (alpha - 0.5), 0.0, 1.0) if source == "near" else alpha
-        if source == "slopes":
-            alpha = evaluate(A_, tau, c, gamma, x_, alpha, kind)[4]
-        H, plus, removed, fenchel, _ = evaluate(A_, tau, c, gamma, x_, alpha, kind)
-        e, x_alpha = (removed + fenchel) / l0, plus / l0[:, None]
-        delta = np.sqrt(square(x_ - x_alpha))
-        center, radius = (x_ + x_alpha) / 2, np.sqrt(delta**2 / 4 + e)
-        dgb = np.sqrt(delta**2 + 2 * e)
-        tiny = 1e-9 * (1.0 + np.sqrt(square(x_)) + np.sqrt(square(x_alpha)))
-        distance = np.sqrt(square(x_star - center))
-        assert np.all(distance <= radius + tiny)  # containment
-        assert np.all(np.sqrt(square(center - x_)) + radius <= dgb + tiny)  # inside DGB
-        assert np.all(radius <= np.sqrt(0.5) * dgb + tiny)
-        # PGB is not wider; without a cone it is the same ball, GB too, and r = r_DGB/2 with alpha = alpha(x)
-        Q = (x_ + H / l0[:, None]) / 2
-        plus_Q = project(Q, kind)
-        pgb = np.sqrt(square(plus_Q - x_) + 2 * np.maximum(dot(x_, plus_Q - Q), 0.0) + fenchel / l0)
-        assert np.all(pgb <= radius + tiny)
-        if kind == "support vectors":
-            assert np.all(np.abs(pgb - radius) <= tiny) and np.all(np.sqrt(square(Q - center)) <= tiny)
-            if source == "slopes":
-                assert np.all(np.abs(radius - dgb / 2) <= tiny)
-        # path: the pair at another lam, inside RRPB made of the same pair
-        rho = rng.choice([0.5, 0.9, 1.1, 2.0, 5.0], n)[:, None]
-        there, its_radius = (x_ + rho * x_alpha) / 2, np.sqrt(square(x_ - rho * x_alpha) / 4 + rho[:, 0] * e)
-        rrpb = np.abs(1 - rho[:, 0]) / 2 * np.sqrt(square(x_)) + np.maximum(1.0, rho[:, 0]) * dgb
-        assert np.all(np.sqrt(square(there - (1 + rho) / 2 * x_)) + its_radius <= rrpb + 10 * tiny)
-        # CDGB: the reference x(alpha)
-        _, _, removed, fenchel, _ = evaluate(A_, tau, c, gamma, x_alpha, alpha, kind)
-        cdgb = np.sqrt((removed + fenchel) / l0)  # the gap at x = x(alpha) has no other part
-        assert np.all(np.sqrt(square(x_star - x_alpha)) <= cdgb + tiny)
-        special += n
-        shares.setdefault(kind, []).append(np.median(radius / np.where(dgb > 0, dgb, 1.0)))
-        on_surface[kind] = max(on_surface.get(kind, 0.0), np.max(distance / (radius + tiny)))
-        lost += np.sum(distance > 0.98 * radius + tiny)
-print("problems, every one with an exact solution:", special)
+        found = []
+        for _ in range(share):
+            prob, arrays, l0, alpha_star, star = known_problem(kind, rng)
+            size = np.linalg.norm(star) + 0.1
+            noise = rng.standard_normal(star.shape)
+            noise = 0.5 * (noise + noise.T) if star.ndim == 2 else noise
+            x_ = prob.cone.project(star + size * 10.0 ** rng.uniform(-3, 0.5) * noise)
+            alpha = rng.uniform(0.0, 1.0, 6)
+            alpha = np.clip(alpha_star + 0.1 * (alpha - 0.5), 0.0, 1.0) if source == "near" else alpha
+            alpha = prob.alpha(x_) if source == "slopes" else alpha
+            b, dgb = (f(prob, x_, l0, alpha) for f in (spheres.midpoint_gap_bound, spheres.duality_gap_bound))
+            tiny = 1e-7 * (1.0 + np.linalg.norm(x_) + np.linalg.norm(b.center))
+            # the definitions
+            center, radius = midpoint_ball(*arrays, projection(kind), x_.ravel(), alpha, l0, prob.loss.gamma)
+            apart = np.maximum(apart, [np.linalg.norm(b.center.ravel() - center) / tiny, abs(b.radius - radius) / tiny])
+            # containment; inside DGB, with at most 1/sqrt 2 of its radius
+            distance = np.linalg.norm(star - b.center)
+            assert distance <= b.radius + 1e-3 * tiny
+            assert inside(b, dgb, tiny) and b.radius <= np.sqrt(0.5) * dgb.radius + tiny
+            # CDGB is MGB at x(alpha), and holds the solution
+            cdgb = spheres.constrained_duality_gap_bound(prob, alpha, l0)
+            at_alpha = spheres.midpoint_gap_bound(prob, prob.x_of(alpha, l0), l0, alpha)
+            assert np.linalg.norm(cdgb.center - at_alpha.center) <= tiny and abs(cdgb.radius - at_alpha.radius) <= tiny
+            assert np.linalg.norm(star - cdgb.center) <= cdgb.radius + 1e-3 * tiny
+            if source == "slopes":  # PGB is not wider; without a cone PGB, GB and MGB are one ball, half of DGB
+                pgb, gb = (f(prob, x_, l0) for f in (spheres.projected_gradient_bound, spheres.gradient_bound))
+                assert pgb.radius <= b.radius + tiny
+                if kind == "support vectors":
+                    assert abs(pgb.radius - b.radius) <= tiny and abs(gb.radius - b.radius) <= tiny
+                    assert np.linalg.norm(gb.center - b.center) <= tiny and abs(b.radius - dgb.radius / 2) <= tiny
+            # the pair at another lam: inside RRPB made of the same pair; the exact pair: RPB
+            l1 = l0 / rng.choice([0.5, 0.9, 1.1, 2.0, 5.0])
+            there = spheres.midpoint_gap_bound(prob, x_, l1, alpha)
+            assert inside(there, spheres.relaxed_path_bound(x_, dgb.radius, l0, l1), 10 * tiny)
+            exact, rpb = spheres.midpoint_gap_bound(prob, star, l1, alpha_star), spheres.path_bound(star, l0, l1)
+            assert np.linalg.norm(exact.center - rpb.center) <= 10 * tiny and abs(exact.radius - rpb.radius) <= 1e-6 * (1 + rpb.radius) * 10
+            farthest[kind] = max(farthest[kind], distance / (b.radius + tiny))
+            found.append(b.radius / max(dgb.radius, 1e-300))
+            checked += 1
+        ratios[kind].append(f"{np.median(found):.2f}")
+print("problems, every one with an exact solution:", checked)
 for kind in kinds:
-    medians = " ".join(f"{v:.2f}" for v in shares[kind])
-    print(f"{kind:16} largest distance {on_surface[kind]:.2f} radii;  median of r_MGB / r_DGB {medians}")
-print("outside MGB: 0;  MGB outside DGB: 0;  MGB outside RRPB: 0;  lost by a radius 2 % smaller:", "some" if lost else "none")
-assert special >= 10_000 and lost > 0
+    print(f"{kind:16} largest distance {farthest[kind]:.2f} radii;  median of r_MGB / r_DGB {' '.join(ratios[kind])}")
+print("solutions outside MGB: 0;  balls of MGB outside DGB, outside RRPB: 0")
+print("library against the definitions: centers and radii differ by less than 3e-7 of the size of the points")
+assert checked == 9 * share and max(apart) < 3.0 and min(farthest.values()) > 0.99
 
 # %% [markdown]
 # Columns of the last numbers: dual points $\alpha(x)$, near $\alpha^\star$, anywhere. The radius is near half
 # of DGB's when $x$ and $x(\alpha)$ disagree, and near $1/\sqrt2$ of it when the Fenchel gaps dominate.
 #
-# That it is *built* correctly in the library, rounding included, is another matter; here are 150 problems
-# solved by the library, all three cones.
-
-
-# %%
-def random_problem(kind, gamma, rng):
-    n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
-    X, y = rng.standard_normal((n, d)), np.arange(n) % 2
-    X[y == 1] += rng.uniform(0.0, 1.5, d)
-    if kind == "support vectors":
-        return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
-    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=kind == "diagonal metric"), ss.SmoothedHinge(gamma))
-
-
-checked = 0
-for kind in kinds:
-    for repeat in range(50):
-        instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
-        weight = max(instance.lam_max(), 1.0) * rng.choice([2.0, 0.5, 0.1, 0.02])
-        optimum = ss.solve(instance, weight, rtol=1e-13, tol=1e-12)
-        if np.linalg.norm(optimum.x) == 0.0:  # both balls are then as large as a rounding error
-            continue
-        for scale in (0.0, 0.5, 1.0, 3.0):
-            for alpha in (None, rng.uniform(0.0, 1.0, len(instance))):
-                b = ss.spheres.midpoint_gap_bound(instance, scale * optimum.x, weight, alpha)
-                w = ss.spheres.duality_gap_bound(instance, scale * optimum.x, weight, alpha)
-                assert np.linalg.norm(optimum.x - b.center) <= b.radius + optimum.eps
-                assert np.linalg.norm(b.center - w.center) + b.radius <= w.radius * (1 + 1e-9) + 1e-7 * np.linalg.norm(optimum.x)
-                checked += 1
-print("balls of the library that hold the solution and lie inside DGB:", checked)
-
-# %% [markdown]
 # ## Special cases
 #
 # * **CDGB** (STS19 Theorem 14) is $x = x(\alpha)$: the center is $x(\alpha)$ and the radius $\sqrt{G}$. MGB
 #   proves it in one line; STS19 needs the strong convexity of the gap.
 # * **GB** is $K$ = everything, $\alpha = \alpha(x)$. Then $x(\alpha) = x - g/\lambda$: the two ends of the
 #   diameter of `11-gradient-bound`.
+# * **RPB** is the exact pair of $\lambda_0$.
 # * **Ball test 2** (SSS14 Theorem 7) is the hinge, $K$ = everything and $\alpha = \hat s \in \{0,1\}^n$. In its
 #   notation, $C = 1/\lambda$, $\tilde\xi$ the hinge loss of $\tilde w$: center
 #   $\frac12(\tilde w + C z_{\hat s})$, $r^2 = \|m\|^2 + C(\tilde\xi - \hat s^\top \mathbf 1)$. The formula
 #   never used that $\hat s$ is 0 or 1.
-# * **RPB** is the exact pair of $\lambda_0$.
+#
+# The first three were checked above; here is the last.
 
 # %%
-machine = ss.Problem(ss.Samples(X, 2 * y - 1), ss.Hinge())
+machine, smooth = (ss.Problem(ss.Samples(X, 2 * y - 1), each) for each in (ss.Hinge(), loss))
 Z, C = (2 * y - 1)[:, None] * X, 0.2
 w = np.array([1.5, 0.5])
 for s_hat in ((Z @ w < 1).astype(float), np.ones(12), np.linspace(0.0, 1.0, 12)):
@@ -373,17 +374,6 @@ for s_hat in ((Z @ w < 1).astype(float), np.ones(12), np.linspace(0.0, 1.0, 12))
     b = ss.spheres.midpoint_gap_bound(machine, w, 1 / C, s_hat)
     assert np.linalg.norm(b.center - m_) < 1e-12 and abs(b.radius - bt2) < 1e-7
     print(f"ball test 2: radius {bt2:.4f}   MGB: {b.radius:.4f}")
-dual = problem.alpha(x)
-cdgb = ss.spheres.constrained_duality_gap_bound(problem, dual, lam)
-b = ss.spheres.midpoint_gap_bound(problem, problem.x_of(dual, lam), lam, dual)
-assert np.linalg.norm(b.center - cdgb.center) < 1e-9 and abs(b.radius / cdgb.radius - 1.0) < 1e-9
-smooth = ss.Problem(ss.Samples(X, 2 * y - 1), loss)
-gb, b = (bound(smooth, w, 5.0) for bound in (ss.spheres.gradient_bound, ss.spheres.midpoint_gap_bound))
-assert np.linalg.norm(gb.center - b.center) < 1e-12 and abs(gb.radius / b.radius - 1.0) < 1e-9
-at = ss.solve(problem, lam, tol=1e-11)
-rpb, b = ss.spheres.path_bound(at.x, lam, 0.7 * lam), ss.spheres.midpoint_gap_bound(problem, at.x, 0.7 * lam)
-assert np.linalg.norm(rpb.center - b.center) < 1e-3 * rpb.radius and abs(rpb.radius / b.radius - 1.0) < 1e-3
-print("CDGB, GB and RPB: the same balls")
 
 # %% [markdown]
 # ## Picture
@@ -486,12 +476,6 @@ curves = {(name, rtol): along_path(prob, rtol) for name, prob in sets.items() fo
 path_table(curves)
 
 # %%
-figure, axes = figures.panels(3, width=10.5, height=3.2)
-for ax, name in zip(axes, sets, strict=True):
-    draw_path(name, ax)
-plt.show()
-
-# %%
 def along_iterations(prob):
     """The share that every ball screens at each iterate of a solve; RRPB's, from the lam before, is always the same."""
     weight, visited = 0.05 * prob.lam_max(), []
@@ -507,6 +491,10 @@ def dynamic_row(name, rates):
     print(f"{name:10} mean over the iterations: " + "  ".join(f"{key} {np.mean(values):.2f}" for key, values in rates.items()))
 
 
+figure, axes = figures.panels(3, width=10.5, height=3.2)
+for ax, name in zip(axes, sets, strict=True):
+    draw_path(name, ax)
+plt.show()
 figure, axes = figures.panels(3, width=10.5, height=3.2)
 dynamic = {name: along_iterations(prob) for name, prob in sets.items()}
 for ax, (name, rates) in zip(axes, dynamic.items(), strict=True):
@@ -645,8 +633,8 @@ P_plus, E = evaluation.plus, np.vdot(x, evaluation.minus) + evaluation.fenchel
 for l1 in (0.3 * lam, lam, 2.0 * lam):
     b = ss.spheres.midpoint_gap_bound(problem, x, l1)
     r_squared = np.vdot(x, x) / 4 + (E - np.vdot(x, P_plus) / 2) / l1 + np.vdot(P_plus, P_plus) / (4 * l1**2)
+    print(f"lam {l1:.3f}: radius from numbers computed once {np.sqrt(r_squared):.6f}, library {b.radius:.6f}")
     assert np.linalg.norm(b.center - (x + P_plus / l1) / 2) < 1e-12 and abs(b.radius / np.sqrt(r_squared) - 1.0) < 1e-9
-print("center and radius at three lambda from numbers computed once: equal")
 
 # %% [markdown]
 # ## Fine print
@@ -658,12 +646,18 @@ print("center and radius at three lambda from numbers computed once: equal")
 # * **Not better than PGB for the same pair**: Step 5. Better than PGB in price, and in that it lies inside DGB,
 #   which PGB does not (`15-relations-between-spheres`).
 # * **Thresholds and linear terms** $c$ are part of $F$; reduced problems, LMNN's pull term and single
-#   thresholds are covered, the 10 000 problems above had both.
+#   thresholds are covered, the problems with known solutions above had both.
 # * **Free choice of $\alpha$.** Any dual point is allowed, so a better one may be searched for: the radius
 #   falls with the dual gap.
 #
+# * **Whose it is.** RYU treats the dual solution of $f(Ax) + g(x)$, $f$ with a Lipschitz gradient; here the
+#   roles are exchanged, $f$ is $\frac1{2\lambda}\|[\,\cdot\,]_K\|^2$, and what is enclosed is the primal solution. The paper was
+#   not compared line by line.
+#
 # ## References
 #
+# * Tran, Elvira, Dang, Herzet, *One to beat them all: "RYU" - a unifying framework for the construction of safe
+#   balls*, arXiv 2312.00640, 2023.
 # * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
 #   Computation 31, 2019: Theorems 1 to 6 and 14.
 # * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, arXiv 2014:
