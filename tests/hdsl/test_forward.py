@@ -8,7 +8,7 @@ from scipy import sparse
 
 from safescreen.hdsl import _kernels as kernels
 from safescreen.hdsl.constraints import Constraints
-from safescreen.hdsl.forward import _halves, exact, heuristic
+from safescreen.hdsl.forward import exact, heuristic
 
 
 def gradient(X, triplets, slopes):
@@ -76,7 +76,10 @@ def test_exact_is_the_best_of_all_atoms(seed, n, d, T, density, integers):
     best = max(-(G[a, a] + G[b, b] + s * (G[a, b] + G[b, a])) for a in range(d) for b in range(a) for s in (1, -1))
     own = -(G[i, i] + G[j, j] + found.sign * (G[i, j] + G[j, i]))
     assert i < j and own == pytest.approx(best, abs=1e-10) and found.value == pytest.approx(best, abs=1e-10)
-    assert np.sort(_halves(constraints, constraints.diagonal()))[-2:].sum() >= best - 1e-10
+    norms = np.empty(constraints.features.size)
+    kernels._sum_norms(*constraints._near, *constraints._columns, constraints._sums, norms)
+    bounds = -np.diag(G)[constraints.features] + 0.5 * norms * np.linalg.norm(X[:, constraints.features], axis=0)
+    assert np.sort(bounds)[-2:].sum() >= best - 1e-10 and not constraints._sums.any()
     nearly = heuristic(constraints, np.random.default_rng(seed))
     assert nearly.i < nearly.j and nearly.value <= best + 1e-10
 

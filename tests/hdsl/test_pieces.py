@@ -6,25 +6,36 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
+from naive.similarities import smooth_loss
 from safescreen import hdsl
 from safescreen.hdsl.line_search import bisection, exact
+from safescreen.hdsl.losses import LOSSES, MarginLoss
 
 
-def mean_loss(u, gamma):
-    return np.where(u >= 1, 0.0, np.where(u <= 1 - gamma, 1 - u - gamma / 2, (1 - u) ** 2 / (2 * gamma))).mean()
-
-
-@given(st.integers(0, 10**6), st.integers(1, 40), st.sampled_from([1e-3, 0.3, 1.0, 4.0]), st.sampled_from([1e-3, 1.0, 50.0]))
-def test_line_search_is_optimal(seed, T, gamma, size):
+@given(
+    st.integers(0, 10**6),
+    st.integers(1, 40),
+    st.sampled_from([1e-3, 0.3, 1.0, 4.0]),
+    st.sampled_from([1e-3, 1.0, 50.0]),
+    st.sampled_from(list(LOSSES)),
+)
+def test_line_search_is_optimal(seed, T, gamma, size, name):
     rng = np.random.default_rng(seed)
     u, v, top = rng.normal(0.5, 1.0, T), size * rng.normal(0.2, 1.0, T), float(rng.choice((0.01, 1.0, 3.0)))
-    step = exact(u, v, top, gamma)
+    step = exact(u, v, top, MarginLoss(name, gamma))
     assert 0.0 <= step <= top
+
+    def mean_loss(u, gamma):
+        return smooth_loss(name, u, gamma)[0].mean()
+
     kinks = np.concatenate(((1.0 - u) / v, (1.0 - gamma - u) / v, np.linspace(0, top, 50), step + np.array([-1e-7, 1e-7]) * top))
     others = min(mean_loss(u + s * v, gamma) for s in kinks if 0.0 <= s <= top)
     assert mean_loss(u + step * v, gamma) <= others + 1e-13 * (1.0 + others)
-    halved = bisection(u, v, top, gamma, tol=1e-10)
-    assert mean_loss(u + halved * v, gamma) <= min(mean_loss(u, gamma), mean_loss(u + step * v, gamma) + 1e-6 * size) + 1e-13
+    halved = bisection(u, v, top, MarginLoss(name, gamma), tol=1e-10)
+    found = mean_loss(u + halved * v, gamma)
+    assert found <= mean_loss(u, gamma) * (1.0 + 1e-13) + 1e-13
+    bend = smooth_loss(name, u + halved * v, gamma)[2].max() + 1.0 / gamma
+    assert found <= mean_loss(u + step * v, gamma) + 1e-6 * size + 1e-19 * bend * size**2 + 1e-13
 
 
 @pytest.mark.nojit
@@ -32,17 +43,32 @@ def test_line_search_is_optimal(seed, T, gamma, size):
 @pytest.mark.parametrize("search", [exact, bisection])
 def test_line_search_counts_a_direction_as_often_as_its_weight(search):
     rng = np.random.default_rng(2)
-    for gamma in (0.2, 1.0):
-        u, v, weights = rng.normal(0.5, 1.0, 30), rng.normal(0.2, 1.0, 30), rng.integers(0, 4, 30)
-        step = search(u, v, 2.0, gamma, weights=weights.astype(float))
-        assert step == pytest.approx(search(np.repeat(u, weights), np.repeat(v, weights), 2.0, gamma), abs=1e-7)
-        assert 0.0 < step < 2.0 and abs(step - search(u, v, 2.0, gamma)) > 1e-3
+    for loss in (MarginLoss(smoothing=0.2), *map(MarginLoss, LOSSES)):
+        u, v, weights = rng.normal(0.5, 1.0, 30), rng.normal(0.4, 1.0, 30), rng.integers(0, 4, 30)
+        step = search(u, v, 2.0, loss, weights=weights.astype(float))
+        assert step == pytest.approx(search(np.repeat(u, weights), np.repeat(v, weights), 2.0, loss), abs=1e-7)
+        assert 0.0 < step < 2.0 and abs(step - search(u, v, 2.0, loss)) > 1e-3
 
 
-def test_line_search_ends():
-    assert exact(np.zeros(2), np.ones(2), 0.25, 1.0) == 0.25 == bisection(np.zeros(2), np.ones(2), 0.25, 1.0)
-    assert exact(np.zeros(2), -np.ones(2), 1.0, 1.0) == 0.0
-    assert bisection(np.zeros(2), -np.ones(2), 1.0, 1.0) == 0.0
+@pytest.mark.parametrize("loss", [MarginLoss(name) for name in LOSSES])
+@pytest.mark.parametrize("search", [exact, bisection])
+def test_line_search_ends(search, loss):
+    assert search(np.zeros(2), np.ones(2), 0.25, loss) == 0.25
+    assert search(np.zeros(2), -np.ones(2), 1.0, loss) == 0.0
+
+
+def test_line_search_where_exponentials_overflow():
+    """From a margin of -500 to +500 with another that falls; the end of the segment costs more than any float."""
+    u, v = np.array([-500.0, 0.0]), np.array([1000.0, -1.0])
+    for name in ("exponential", "log_loss"):
+        step = exact(u, v, 1.0, MarginLoss(name))
+        assert bisection(u, v, 1.0, MarginLoss(name)) == pytest.approx(step, abs=1e-7)
+    assert exact(u, v, 1.0, MarginLoss("exponential")) == pytest.approx((500.0 + np.log(1000.0)) / 1001.0, abs=1e-13)
+    u, v = np.array([0.5, 0.0]), np.array([1.0, -2e3])
+    assert exact(u, v, 1.0, MarginLoss("exponential")) == 0.0 == bisection(u, v, 1.0, MarginLoss("exponential"))
+    u, v = np.array([-9.0, 0.0]), np.array([1.0, -2e3])
+    step = exact(u, v, 1.0, MarginLoss("exponential"))
+    assert step == pytest.approx((9.0 - np.log(2e3)) / 2001.0, abs=1e-13)
 
 
 def by_sorting(X, y, n_targets, n_impostors):

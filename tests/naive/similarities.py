@@ -6,10 +6,28 @@ import numpy as np
 from scipy import sparse
 
 
+def smooth_loss(name, u, gamma=1.0):
+    """Values, slopes and curvatures of the losses of HDSL19 section 3.1 and Remark 1, written case by case."""
+    u = np.asarray(u, dtype=float)
+    slack = np.maximum(1.0 - u, 0.0)
+    if name == "smoothed_hinge":
+        cases = [u >= 1, u <= 1 - gamma]
+        value = np.select(cases, [0.0, 1 - u - gamma / 2], (1 - u) ** 2 / (2 * gamma))
+        return value, np.select(cases, [0.0, -1.0], (u - 1) / gamma), np.select(cases, [0.0, 0.0], 1 / gamma)
+    if name == "squared_hinge":
+        return slack**2 / (2 * gamma), -slack / gamma, (u < 1) / gamma
+    if name == "exponential":
+        return np.exp(-u), -np.exp(-u), np.exp(-u)
+    e = np.exp(-np.abs(u))  # log(1 + e^-u) and its derivatives, from the side that does not overflow
+    slope = np.where(u > 0, e, 1.0) / (1 + e)
+    return np.log1p(e) + np.maximum(-u, 0.0), -slope, e / (1 + e) ** 2
+
+
 class Dense:
     """The problem with all ``A_t`` and all atoms as d x d arrays."""
 
-    def __init__(self, X, triplets, scale, gamma=1.0, weights=None):
+    def __init__(self, X, triplets, scale, gamma=1.0, weights=None, loss="smoothed_hinge"):
+        self.loss = loss
         X, triplets = np.asarray(X), np.asarray(triplets)
         x, y, z = (X[triplets[:, c]] for c in range(3))
         self.A, self.scale, self.gamma = np.einsum("ti,tj->tij", x, y - z), scale, gamma
@@ -27,12 +45,10 @@ class Dense:
         return np.einsum("tij,ij->t", self.A, M)
 
     def objective(self, M):
-        u, gamma = self.margins(M), self.gamma
-        return self.shares @ np.where(u >= 1, 0.0, np.where(u <= 1 - gamma, 1 - u - gamma / 2, (1 - u) ** 2 / (2 * gamma)))
+        return self.shares @ smooth_loss(self.loss, self.margins(M), self.gamma)[0]
 
     def gradient(self, M):
-        slopes = np.clip((1 - self.margins(M)) / self.gamma, 0, 1)
-        return -np.einsum("t,tij->ij", self.shares * slopes, self.A)
+        return np.einsum("t,tij->ij", self.shares * smooth_loss(self.loss, self.margins(M), self.gamma)[1], self.A)
 
     def products(self, M):
         """``<G, B>`` of all atoms."""
@@ -41,6 +57,37 @@ class Dense:
     def gap(self, M):
         return np.sum(self.gradient(M) * M) - self.products(M).min()
 
+    def frank_wolfe(self, first, steps):
+        """Algorithm 3 from an atom, all by lists: (weights by atom, objective, gap, kind, size) of each iteration, then the last weights."""
+        weights, rows = {first: 1.0}, []
+        for _ in range(steps):
+            M = sum(w * self.atoms[self.keys.index(key)] for key, w in weights.items())
+            products = dict(zip(self.keys, self.products(M), strict=True))
+            here = np.sum(self.gradient(M) * M)
+            toward, worst = min(products, key=products.get), max(weights, key=products.get)
+            is_forward = len(weights) == 1 or products[toward] - here <= here - products[worst]
+            atom, alpha = (toward, 1.0) if is_forward else (worst, weights[worst])
+            D = self.atoms[self.keys.index(atom)] - M if is_forward else M - self.atoms[self.keys.index(atom)]
+            top = 1.0 if is_forward else alpha / (1.0 - alpha)
+
+            def rising(step, M=M, D=D):
+                return np.sum(self.gradient(M + step * D) * D) > 0.0
+
+            low, high = 0.0, top
+            for _ in range(100 if rising(top) else 0):
+                middle = 0.5 * (low + high)
+                low, high = (low, middle) if rising(middle) else (middle, high)
+            size = low if rising(top) else top
+            kind = "forward" if is_forward else "drop" if size == top else "away"
+            rows.append((dict(weights), self.objective(M), here - products[toward], kind, size))
+            sign = 1.0 if is_forward else -1.0
+            weights = {key: w * (1.0 - sign * size) for key, w in weights.items()}
+            weights[atom] = weights.get(atom, 0.0) + sign * size
+            if kind == "drop":
+                del weights[atom]
+            weights = {key: w for key, w in weights.items() if w > 0.0}
+        return rows, weights
+
     def optimum(self):
         import cvxpy as cp
 
@@ -48,7 +95,12 @@ class Dense:
         scores = np.einsum("tij,kij->tk", self.A, self.atoms)
         size = max(1.0, float(np.abs(scores).max()))
         slack = cp.pos(1.0 / size - (scores / size) @ weights)
-        value = self.shares @ cp.huber(slack * size, self.gamma) / (2 * self.gamma)
+        value = {
+            "smoothed_hinge": lambda: self.shares @ cp.huber(slack * size, self.gamma) / (2 * self.gamma),
+            "squared_hinge": lambda: self.shares @ cp.square(slack * size) / (2 * self.gamma),
+            "log_loss": lambda: self.shares @ cp.logistic(-scores @ weights),
+            "exponential": lambda: self.shares @ cp.exp(-scores @ weights),
+        }[self.loss]()
         program = cp.Problem(cp.Minimize(value), [cp.sum(weights) == 1])
         program.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
         assert program.status == "optimal"

@@ -31,6 +31,8 @@ class HDSL(Metric):
         Constraints of each point: its targets of the same class times its impostors of others, the most similar by the dot product.
     triplets : {"nearest", "random"}
         How they are chosen; "random" draws ``n_targets * n_impostors`` a point, uniformly whatever the weights.
+    loss : {"smoothed_hinge", "squared_hinge", "log_loss", "exponential"}
+        Of the margins of the triplets (HDSL19 Remark 1); the last two never let go of a triplet.
     forward : {"heuristic", "exact"}
     variant : {"away", "pairwise", "plain"}
     max_iter : int
@@ -85,6 +87,7 @@ class HDSL(Metric):
         n_targets: int = 3,
         n_impostors: int = 5,
         triplets: str = "nearest",
+        loss: str = "smoothed_hinge",
         forward: str = "heuristic",
         variant: str = "away",
         max_iter: int = 1000,
@@ -100,7 +103,7 @@ class HDSL(Metric):
         verbose: bool = False,
     ):
         self.scale, self.n_targets, self.n_impostors, self.triplets = scale, n_targets, n_impostors, triplets
-        self.forward, self.variant, self.max_iter, self.tol = forward, variant, max_iter, tol
+        self.loss, self.forward, self.variant, self.max_iter, self.tol = loss, forward, variant, max_iter, tol
         self.early_stopping, self.validation_fraction, self.patience = early_stopping, validation_fraction, patience
         self.check_every, self.n_neighbors, self.random_state = check_every, n_neighbors, random_state
         self.warm_start, self.callback, self.verbose = warm_start, callback, verbose
@@ -136,8 +139,7 @@ class HDSL(Metric):
         return self
 
     def _fit_triplets(self, X, index, weights, seed=None, monitor=None):
-        names = ("forward", "variant", "max_iter", "tol", "check_every", "patience")
-        options = {name: getattr(self, name) for name in names}
+        options = {name: getattr(self, name) for name in ("loss", "forward", "variant", "max_iter", "tol", "check_every", "patience")}
         solver = FrankWolfe(self.scale, random_state=self._seed() if seed is None else seed, progress=self.verbose, **options)
         last = self.__dict__.get("similarity_") if self.warm_start else None
         start = replace(last, scale=solver.scale) if last is not None and last.d == X.shape[1] else None
@@ -151,8 +153,7 @@ class HDSL(Metric):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
 
     def _map(self, X):
-        Z = self.similarity_.transform(X)
-        return Z.toarray() if sparse.issparse(Z) else np.asarray(Z)
+        return self.similarity_.transform(X).toarray()
 
     def _vote(self, X):
         points, codes = self._neighbors

@@ -17,29 +17,26 @@ def _pair_weights(slopes, same, other, weights, near_pair, near_weights):
 
 
 @njit
-def _overlaps(ptr, partner, indptr, indices, data, row, starts, features, products):
-    """List the shared features of each pair and the products of their values; without room for them, fill `starts` (P + 1,) alone.
+def _overlaps(weights, diagonal, ptr, partner, indptr, indices, data, row, starts, features, products):
+    """Add the weights of the pairs times the products of their shared features to ``diag(X'BX)``; count these in `starts` (P + 1,).
 
-    `row` (d,) is zero before and after.
+    With room for them list `features` and `products` as well; without, pairs of weight 0 are left out. `row` (d,) is zero before and after.
     """
     place = 0
     for a in range(ptr.size - 1):
-        if ptr[a] == ptr[a + 1]:
-            continue
-        for q in range(indptr[a], indptr[a + 1]):
-            row[indices[q]] = data[q]
+        first, last = indptr[a], indptr[a + 1] if ptr[a] < ptr[a + 1] else indptr[a]
+        row[indices[first:last]] = data[first:last]
         for p in range(ptr[a], ptr[a + 1]):
             b = partner[p]
-            for q in range(indptr[b], indptr[b + 1]):
-                value = row[indices[q]]
+            for q in range(indptr[b], indptr[b + 1] if features.size > 0 or weights[p] != 0.0 else indptr[b]):
+                value = row[indices[q]] * data[q]
                 if value != 0.0:
                     if features.size > 0:
-                        features[place] = indices[q]
-                        products[place] = value * data[q]
+                        features[place], products[place] = indices[q], value
+                    diagonal[indices[q]] += weights[p] * value
                     place += 1
             starts[p + 1] = place
-        for q in range(indptr[a], indptr[a + 1]):
-            row[indices[q]] = 0.0
+        row[indices[first:last]] = 0.0
 
 
 @njit
@@ -54,46 +51,24 @@ def _diagonal_of_overlaps(weights, starts, features, products, diagonal):
 
 
 @njit
-def _diagonal(weights, ptr, partner, indptr, indices, data, row, diagonal):
-    """Fill ``diag(X'BX)`` from the rows; `row` (d,) is zero before and after."""
-    diagonal[:] = 0.0
-    for a in range(ptr.size - 1):
-        if ptr[a] == ptr[a + 1]:
-            continue
-        for q in range(indptr[a], indptr[a + 1]):
-            row[indices[q]] = data[q]
-        for p in range(ptr[a], ptr[a + 1]):
-            weight = weights[p]
-            if weight != 0.0:
-                b = partner[p]
-                for q in range(indptr[b], indptr[b + 1]):
-                    value = row[indices[q]]
-                    if value != 0.0:
-                        diagonal[indices[q]] += weight * value * data[q]
-        for q in range(indptr[a], indptr[a + 1]):
-            row[indices[q]] = 0.0
-
-
-@njit
 def _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums):
-    """Fill ``sums = (B + B') x_i`` where x_i is column i of X, shape (n,)."""
-    sums[:] = 0.0
+    """Add ``(B + B') x_i``, where x_i is column i of X, to `sums` (n,)."""
     for q in range(colptr[i], colptr[i + 1]):
-        value = values[q]
         b = rows[q]
         for p in range(near_ptr[b], near_ptr[b + 1]):
-            sums[near[p]] += near_weights[p] * value
+            sums[near[p]] += near_weights[p] * values[q]
 
 
 @njit
-def _gradient_row(sums, indptr, indices, data, row):
-    """Fill ``row = X' sums``: row i of ``X'(B + B')X``, shape (d,)."""
+def _gradient_row(i, near_ptr, near, near_weights, colptr, rows, values, indptr, indices, data, sums, row):
+    """Fill row i of ``X'(B + B')X``, shape (d,); `sums` (n,) is zero before and after."""
+    _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums)
     row[:] = 0.0
     for a in range(sums.size):
-        value = sums[a]
-        if value != 0.0:
+        if sums[a] != 0.0:
             for q in range(indptr[a], indptr[a + 1]):
-                row[indices[q]] += value * data[q]
+                row[indices[q]] += sums[a] * data[q]
+            sums[a] = 0.0
 
 
 @njit
@@ -122,8 +97,7 @@ def _atom_scores(i, j, sign, scale, colptr, rows, values, anchor_ptr, similar, d
             for t in range(anchor_ptr[a], anchor_ptr[a + 1]):
                 scores[t] = value * (column[similar[t]] - column[different[t]])
     for c in (i, j):
-        for q in range(colptr[c], colptr[c + 1]):
-            column[rows[q]] = 0.0
+        column[rows[colptr[c] : colptr[c + 1]]] = 0.0
 
 
 @njit
@@ -132,9 +106,8 @@ def _atom_values(atoms, diagonal, near_ptr, near, near_weights, colptr, rows, va
     for k in range(atoms.shape[0]):
         i, j = atoms[k, 0], atoms[k, 1]
         small, big = (i, j) if colptr[i + 1] - colptr[i] <= colptr[j + 1] - colptr[j] else (j, i)
-        for q in range(colptr[big], colptr[big + 1]):
-            column[rows[q]] = values[q]
-        total = 0.0
+        first, last, total = colptr[big], colptr[big + 1], 0.0
+        column[rows[first:last]] = values[first:last]
         for q in range(colptr[small], colptr[small + 1]):
             b = rows[q]
             inner = 0.0
@@ -142,8 +115,7 @@ def _atom_values(atoms, diagonal, near_ptr, near, near_weights, colptr, rows, va
                 inner += near_weights[p] * column[near[p]]
             total += values[q] * inner
         found[k] = diagonal[i] + diagonal[j] + atoms[k, 2] * total
-        for q in range(colptr[big], colptr[big + 1]):
-            column[rows[q]] = 0.0
+        column[rows[first:last]] = 0.0
 
 
 @njit
@@ -151,10 +123,7 @@ def _sum_norms(near_ptr, near, near_weights, colptr, rows, values, sums, norms):
     """Fill ``norms_i = ||(B + B') x_i||`` for all features; `sums` (n,) is zero before and after."""
     for i in range(norms.size):
         total = 0.0
-        for q in range(colptr[i], colptr[i + 1]):
-            b = rows[q]
-            for p in range(near_ptr[b], near_ptr[b + 1]):
-                sums[near[p]] += near_weights[p] * values[q]
+        _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums)
         for q in range(colptr[i], colptr[i + 1]):
             b = rows[q]
             for p in range(near_ptr[b], near_ptr[b + 1]):
@@ -171,8 +140,7 @@ def _search_rows(order, bounds, diagonal, near_ptr, near, near_weights, colptr, 
             break
         i = order[k]
         best[4] += 1.0
-        _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums)
-        _gradient_row(sums, indptr, indices, data, row)
+        _gradient_row(i, near_ptr, near, near_weights, colptr, rows, values, indptr, indices, data, sums, row)
         j, sign, value = _best_partner(i, diagonal, row)
         low, high = min(i, j), max(i, j)
         if value > best[3] or (value == best[3] and (low < best[0] or (low == best[0] and high < best[1]))):

@@ -11,8 +11,8 @@ from safescreen.hdsl.active import ActiveSet
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import FORWARD, exact
 from safescreen.hdsl.line_search import LINE_SEARCHES
+from safescreen.hdsl.losses import MarginLoss
 from safescreen.hdsl.similarity import SparseSimilarity
-from safescreen.losses import SmoothedHinge
 from safescreen.solvers import Progress
 
 __all__ = ["Iteration", "Training"]
@@ -37,7 +37,7 @@ class Training:
 
     def __init__(self, settings, constraints: Constraints, monitor=None, start: SparseSimilarity | None = None, callback=None):
         self.settings, self.constraints, self.monitor, self.callback = settings, constraints, monitor, callback
-        self.T, self.factors, self.loss = len(constraints), constraints.factors, SmoothedHinge(settings.smoothing)
+        self.T, self.factors, self.loss = len(constraints), constraints.factors, MarginLoss(settings.loss, settings.smoothing)
         if settings.batch is not None and settings.batch > self.T:
             raise ValueError(f"batch must be at most the number of triplets {self.T} (of positive weight), got {settings.batch}")
         self.rng = np.random.default_rng(settings.random_state)
@@ -53,6 +53,8 @@ class Training:
             places = np.searchsorted(constraints.features, start.atoms[:, :2])
             self.active = ActiveSet.of(np.column_stack((places, start.atoms[:, 2])), start.weights)
         self.u = self.margins()
+        if not math.isfinite(self.objective()):
+            raise ValueError(f"loss {settings.loss!r} overflows at the first iterate, which has the margin {self.u.min():.3g}: lower scale")
 
     def loop(self):
         settings, begun, gap = self.settings, time.perf_counter(), math.inf
@@ -71,8 +73,7 @@ class Training:
                     self.converged = True
                 counts = len(self.active), self.active.n_features
                 name, size = ("none", 0.0) if self.converged else self.step(direction, gap, place, away_gap)
-                seconds = time.perf_counter() - begun
-                self.history.append(Iteration(k, objective, gap, *counts, name, size, error, seconds))
+                self.history.append(Iteration(k, objective, gap, *counts, name, size, error, time.perf_counter() - begun))
                 bar.update()
                 if self.converged:
                     return
@@ -133,7 +134,7 @@ class Training:
             name, to_the_end, top = "pairwise", "swap", 0.0 if atom == worst else weight
             change = self.atom_scores(atom, self.scores)
             change -= self.atom_scores(worst, self.away_scores)
-        size = self.search(self.u, change, top, self.settings.smoothing, weights=self.factors)
+        size = self.search(self.u, change, top, self.loss, weights=self.factors)
         if size <= 0.0:
             return "none", 0.0
         if name == "forward":

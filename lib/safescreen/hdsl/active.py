@@ -40,7 +40,7 @@ class ActiveSet:
     def __init__(self, atom):
         self._atoms, self._weights = np.empty((16, 3), dtype=np.int64), np.empty(16)
         self._places, self._uses = {}, {}
-        self._append(atom, 1.0)
+        self._add(atom, 1.0)
 
     @classmethod
     def of(cls, atoms, weights):
@@ -97,20 +97,14 @@ class ActiveSet:
         self.weights[:] /= self.weights.sum()
 
     def _add(self, atom, weight):
-        place = self._places.get(atom)
-        if place is None:
-            self._append(atom, weight)
-        else:
-            self._weights[place] += weight
-
-    def _append(self, atom, weight):
-        place = len(self)
-        if place == self._weights.size:
-            self._atoms, self._weights = np.concatenate((self._atoms,) * 2), np.concatenate((self._weights,) * 2)
-        self._atoms[place], self._weights[place] = atom, weight
-        self._places[atom] = place
-        for feature in atom[:2]:
-            self._uses[feature] = self._uses.get(feature, 0) + 1
+        if atom not in self._places:
+            place = len(self)
+            if place == self._weights.size:
+                self._atoms, self._weights = np.concatenate((self._atoms,) * 2), np.concatenate((self._weights,) * 2)
+            self._atoms[place], self._weights[place], self._places[atom] = atom, 0.0, place
+            for feature in atom[:2]:
+                self._uses[feature] = self._uses.get(feature, 0) + 1
+        self._weights[self._places[atom]] += weight
 
     def _remove(self, place):
         atom, last = tuple(self._atoms[place].tolist()), len(self) - 1

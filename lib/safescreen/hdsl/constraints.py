@@ -65,33 +65,30 @@ class Constraints:
         if self.d < 2:
             raise ValueError(f"X must have at least two features, as atoms pair two of them, got shape {X.shape}")
         index = check_triplets(triplets, self.n)
-        kept, factors = (None, None) if weights is None else _factors(weights, len(index))
+        kept, factors = (np.arange(len(index)), None) if weights is None else _factors(weights, len(index))
         self._compact(X, np.asarray(used, dtype=np.int64))
-        self._number(index if kept is None else index[kept])
-        if kept is not None:
-            self.order = kept[self.order]
+        self._number(index[kept])
+        self.order = kept[self.order]
         self.factors = None if factors is None else factors[self.order]
-        self._overlaps = self._list_overlaps()
         self.column_norms = np.sqrt(np.bincount(self._rows[1], X.data**2, minlength=self.features.size))
-        size = self.features.size
-        self._column, self._sums = np.zeros(self.n), np.empty(self.n)
-        self._row, self._diagonal = np.zeros(size), np.zeros(size)
-        self._known = True  # all slopes are zero
+        self._column, self._sums = np.zeros((2, self.n))
+        self._row, self._diagonal = np.zeros((2, self.features.size))
+        starts = self._add_overlaps(np.ones(self.weights.size), 0)
+        room = starts[-1] + 1
+        self._overlaps = (starts, *self._add_overlaps(self.weights, room)) if room <= 8 * (len(self) + X.nnz) else None
+        self._known = False
 
     def __len__(self) -> int:
         return self.order.size
 
     def _compact(self, X, used):
-        present = np.unique(X.indices)
-        if used.size:
-            present = np.union1d(present, used)
+        present = np.union1d(np.unique(X.indices), used)
         gaps = np.setdiff1d(np.arange(min(self.d, present.size + 2)), present)[:2]
         self.features = np.union1d(present, gaps).astype(np.int64)
         self._absent = int(np.searchsorted(self.features, gaps[0])) if gaps.size else -1
         indices = np.searchsorted(self.features, X.indices).astype(np.int32)
         rows = sparse.csr_array((X.data, indices, X.indptr.astype(np.int64)), shape=(self.n, self.features.size))
-        columns = rows.tocsc()
-        self.X = rows
+        self.X, columns = rows, rows.tocsc()
         self._rows = X.indptr.astype(np.int64), indices, X.data
         self._columns = columns.indptr.astype(np.int64), columns.indices.astype(np.int32), columns.data
 
@@ -100,27 +97,20 @@ class Constraints:
         index = index[self.order]
         x, self._similar, self._different = (np.ascontiguousarray(column, dtype=np.int32) for column in index.T)
         self._anchor_ptr = _pointers(x, self.n)
-        T = x.size
         pairs, numbers = number_pairs(np.concatenate((index[:, :2], index[:, ::2])), self.n)
-        self._same, self._other = numbers[:T], numbers[T:]
+        self._same, self._other = np.split(numbers, 2)
         self._pair_ptr, self._partner = _pointers(pairs[:, 0], self.n), np.ascontiguousarray(pairs[:, 1])
-        ends = np.concatenate((pairs[:, 0], pairs[:, 1]))
-        near = np.concatenate((pairs[:, 1], pairs[:, 0]))
+        ends, near = np.concatenate((pairs, pairs[:, ::-1])).T
         by_end = np.argsort(ends, kind="stable")
-        ids = np.tile(np.arange(len(pairs), dtype=np.int32), 2)
-        self._near_pair = ids[by_end]
+        self._near_pair = (by_end % len(pairs)).astype(np.int32)
         self._near = _pointers(ends[by_end], self.n), near[by_end], np.zeros(ends.size)
         self.weights = np.zeros(len(pairs))
 
-    def _list_overlaps(self):
-        fixed = self._pair_ptr, self._partner, *self._rows, np.zeros(self.features.size), np.zeros(self._partner.size + 1, np.int64)
-        starts, none = fixed[-1], np.empty(0)
-        kernels._overlaps(*fixed, none.astype(np.int32), none)
-        if starts[-1] > 8 * (len(self) + self.X.nnz):
-            return None
-        features, products = np.empty(starts[-1], np.int32), np.empty(starts[-1])
-        kernels._overlaps(*fixed, features, products)
-        return starts, features, products
+    def _add_overlaps(self, weights, room):
+        self._row[:] = self._diagonal[:] = 0.0
+        starts, lists = np.zeros(weights.size + 1, np.int64), (np.empty(room, np.int32), np.empty(room))
+        kernels._overlaps(weights, self._diagonal, self._pair_ptr, self._partner, *self._rows, self._row, starts, *lists)
+        return lists if room else starts
 
     def compact(self, feature: int) -> int:
         """Return the place of a feature of X in `features`; one without entries becomes the one that stands for it."""
@@ -139,15 +129,13 @@ class Constraints:
             if self._overlaps is not None:
                 kernels._diagonal_of_overlaps(self.weights, *self._overlaps, self._diagonal)
             else:
-                self._row[:] = 0.0
-                kernels._diagonal(self.weights, self._pair_ptr, self._partner, *self._rows, self._row, self._diagonal)
+                self._add_overlaps(self.weights, 0)
             self._known = True
         return self._diagonal
 
     def row(self, i: int) -> np.ndarray:
         """Return row i of ``X'(B + B')X``, shape (m,), in a work array."""
-        kernels._neighbour_sums(i, *self._near, *self._columns, self._sums)
-        kernels._gradient_row(self._sums, *self._rows, self._row)
+        kernels._gradient_row(i, *self._near, *self._columns, *self._rows, self._sums, self._row)
         return self._row
 
     def atom_scores(self, i: int, j: int, sign: int, scale: float, out: np.ndarray | None = None) -> np.ndarray:
@@ -163,17 +151,15 @@ class Constraints:
 
 
 def _factors(weights, T):
-    """Return the rows of positive weight, or None for all, and the weights divided by the mean of these, or None if they are equal."""
+    """Return the rows of positive weight, and the weights divided by the mean of these, or None if they are equal."""
     weights = check_vector(weights, T, "weights", low=0.0)
     top = weights.max()
     if not top > 0.0:
         raise ValueError("weights must hold a positive weight, all are 0")
     shares = weights / top  # no overflow in the sum
     positive = shares > 0.0
-    kept = None if positive.all() else np.flatnonzero(positive)
-    if (shares[positive] == 1.0).all():
-        return kept, None
-    return kept, shares * (np.count_nonzero(positive) / shares.sum())
+    equal = (shares[positive] == 1.0).all()
+    return np.flatnonzero(positive), None if equal else shares * (np.count_nonzero(positive) / shares.sum())
 
 
 def _pointers(sorted_ids, n):

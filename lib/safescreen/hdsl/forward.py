@@ -30,8 +30,9 @@ def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> D
     ``h_i = x_i'B x_i + c_i/2``. Rows are searched by decreasing h until the sum of the next two is below the best value found: no pair
     of the rest can be better. Bounds cost O(P s + m log m) for P pairs of points with s features each, a searched row O(nnz(X)) at most.
     """
-    diagonal = constraints.diagonal()
-    halves = _halves(constraints, diagonal)
+    diagonal, norms = constraints.diagonal(), np.empty(constraints.features.size)
+    kernels._sum_norms(*constraints._near, *constraints._columns, constraints._sums, norms)
+    halves = diagonal + 0.5 * norms * constraints.column_norms
     order = np.argsort(-halves, kind="stable")
     halves = halves[order]
     best = np.array([np.inf, np.inf, 1.0, -np.inf, 0.0])
@@ -54,11 +55,3 @@ def heuristic(constraints: Constraints, rng: np.random.Generator) -> Direction:
 
 
 FORWARD = {"exact": exact, "heuristic": heuristic}
-
-
-def _halves(constraints, diagonal):
-    """Return ``h_i = x_i'B x_i + ||(B + B') x_i|| ||x_i||/2``, shape (m,)."""
-    sums, norms = constraints._sums, np.empty(diagonal.size)
-    sums[:] = 0.0
-    kernels._sum_norms(*constraints._near, *constraints._columns, sums, norms)
-    return diagonal + 0.5 * norms * constraints.column_norms

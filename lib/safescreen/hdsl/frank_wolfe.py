@@ -14,6 +14,7 @@ from safescreen.hdsl.active import check_start
 from safescreen.hdsl.constraints import Constraints
 from safescreen.hdsl.forward import FORWARD
 from safescreen.hdsl.line_search import LINE_SEARCHES
+from safescreen.hdsl.losses import LOSSES
 from safescreen.hdsl.similarity import SparseSimilarity
 from safescreen.solvers import ConvergenceWarning, Progress
 
@@ -41,8 +42,10 @@ class FrankWolfe:
     variant : {"away", "pairwise", "plain"}
         Away steps as in the paper; pairwise, which moves weight from the worst active atom to the new one; or forward steps only.
     line_search : {"exact", "bisection"}
+    loss : {"smoothed_hinge", "squared_hinge", "log_loss", "exponential"}
+        Any of HDSL19 Remark 1, see :class:`~safescreen.hdsl.losses.MarginLoss`.
     smoothing : float > 0
-        Width of the quadratic part of the smoothed hinge, 1 in the paper.
+        Of a hinge: the width of the smoothed one's quadratic part, 1 in the paper; with 1/2 the squared one is ``max(0, 1 - u)^2``.
     batch : int, optional
         Directions use so many constraints, drawn anew in each iteration without replacement; line searches use all. Weights do not change
         how they are drawn: with them as factors the mean of the batch is an unbiased estimate of the gradient.
@@ -95,6 +98,7 @@ class FrankWolfe:
         forward: str = "heuristic",
         variant: str = "away",
         line_search: str = "exact",
+        loss: str = "smoothed_hinge",
         smoothing: float = 1.0,
         batch: int | None = None,
         max_iter: int = 10_000,
@@ -106,6 +110,7 @@ class FrankWolfe:
     ):
         self.scale = check_scalar(scale, "scale", low=0.0, open_low=True)
         self.smoothing = check_scalar(smoothing, "smoothing", low=0.0, open_low=True)
+        self.loss = _check_choice(loss, "loss", LOSSES)
         self.forward = _check_choice(forward, "forward", FORWARD)
         self.variant = _check_choice(variant, "variant", VARIANTS)
         self.line_search = _check_choice(line_search, "line_search", LINE_SEARCHES)
@@ -183,8 +188,7 @@ class FrankWolfe:
         self.similarity_ = run.similarity() if run.best is None else run.best
         self.gap_ = math.nan if interrupted else run.exact_gap()
         if interrupted:
-            text = f"Frank-Wolfe interrupted: what {self.n_iter_} iterations have found is returned"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            warnings.warn(f"Frank-Wolfe interrupted: what {self.n_iter_} iterations have found is returned", RuntimeWarning, stacklevel=2)
         elif self.tol is not None and not self.converged_:
             text = f"gap {self.gap_:.3g} above tol={self.tol:g} after {self.n_iter_} iterations"
             warnings.warn(text, ConvergenceWarning, stacklevel=2)

@@ -1,56 +1,51 @@
-"""Minimise the mean loss along a segment: a convex piecewise quadratic of one variable."""
+"""Minimise the mean loss along a segment: a convex function of one variable, piecewise quadratic for hinges."""
 
 import numpy as np
 
 from safescreen._numba import njit
+from safescreen.hdsl.losses import MarginLoss
 
 __all__ = ["LINE_SEARCHES", "bisection", "exact"]
 
 
-def exact(margins: np.ndarray, direction: np.ndarray, top: float, smoothing: float, weights: np.ndarray | None = None) -> float:
+def exact(margins: np.ndarray, direction: np.ndarray, top: float, loss: MarginLoss, weights: np.ndarray | None = None) -> float:
     """Return the minimiser over ``[0, top]`` of ``mean w loss(margins + step direction)``, exact up to rounding.
 
-    It is `top` if the derivative is not positive there; 0 if the direction is not one of descent. The derivative is continuous, piecewise
-    linear and increasing; Newton's method inside a bracket ends on the right piece, after a handful of steps of cost O(T).
+    It is `top` if the derivative is not positive there; 0 if the direction is not one of descent. The derivative is continuous and
+    increasing; Newton's method inside a bracket ends after a handful of steps of cost O(T), for hinges as soon as it is on the right piece.
 
     Parameters
     ----------
     margins, direction : arrays of shape (T,)
     top : float
         Largest step.
-    smoothing : float > 0
-        Width of the quadratic part of the smoothed hinge.
+    loss : MarginLoss
     weights : array of shape (T,), optional
         Not negative; all equal if left out.
 
     Examples
     --------
-    >>> round(exact(np.array([0.0, 1.0]), np.array([2.0, -1.0]), 1.0, 1.0), 12)
+    >>> round(exact(np.array([0.0, 1.0]), np.array([2.0, -1.0]), 1.0, MarginLoss()), 12)
     0.4
-    >>> round(exact(np.array([0.0, 1.0]), np.array([2.0, -1.0]), 1.0, 1.0, np.array([1.0, 4.0])), 12)
+    >>> round(exact(np.array([0.0, 1.0]), np.array([2.0, -1.0]), 1.0, MarginLoss(), np.array([1.0, 4.0])), 12)
     0.25
     """
-    return _newton(margins, direction, *_strided(weights), top, smoothing)
+    return _newton(margins, direction, *_strided(weights), top, *loss.code)
 
 
-def bisection(
-    margins: np.ndarray, direction: np.ndarray, top: float, smoothing: float, tol: float = 1e-8, weights: np.ndarray | None = None
-) -> float:
+def bisection(margins, direction, top, loss: MarginLoss, tol: float = 1e-8, weights: np.ndarray | None = None) -> float:
     """Return the minimiser found by halving ``[0, top]`` on the sign of the derivative (HDSL19 section 3.2.2).
 
     Arguments as of :func:`exact`; `tol` is the length of the last bracket relative to `top`. The step is the lower end of the last
     bracket, so that the mean loss never increases; `top` if the derivative is negative there. Cost O(T log(1/tol)).
     """
     fixed = margins, direction, *_strided(weights)
-    if _slopes(*fixed, top, smoothing)[0] <= 0.0:
+    if _slopes(*fixed, top, *loss.code)[0] <= 0.0:
         return top
     low, high = 0.0, top
     while high - low > tol * top:
         middle = low + 0.5 * (high - low)
-        if _slopes(*fixed, middle, smoothing)[0] <= 0.0:
-            low = middle
-        else:
-            high = middle
+        low, high = (middle, high) if _slopes(*fixed, middle, *loss.code)[0] <= 0.0 else (low, middle)
     return low
 
 
@@ -63,45 +58,43 @@ def _strided(weights):
 
 
 @njit
-def _slopes(margins, direction, weights, stride, step, smoothing):
-    """Return first and second derivative of the summed loss at `step`."""
-    first, second = 0.0, 0.0
+def _slopes(margins, direction, weights, stride, step, kind, smoothing):
+    """Return first and second derivative of the summed loss at `step`; `kind` counts the names of the losses."""
+    first, second, cap = 0.0, 0.0, smoothing if kind == 0 else np.inf
     for t in range(margins.size):
-        v = direction[t]
+        v, weight = direction[t], weights[t * stride]
         slack = 1.0 - margins[t] - step * v
-        if slack > 0.0:
-            weight = weights[t * stride]
-            if slack >= smoothing:
-                first -= weight * v
-            else:
-                first -= weight * (slack / smoothing * v)
-                second += weight * (v * v / smoothing)
+        if kind >= 2:
+            e = np.exp(-(margins[t] + step * v)) if kind == 3 else np.exp(margins[t] + step * v)
+            first -= weight * (v * e if kind == 3 else v / (1.0 + e))
+            second += weight * (v * v * e if kind == 3 else v * v / (1.0 + e) * (1.0 - 1.0 / (1.0 + e)))
+        elif slack >= cap:
+            first -= weight * v
+        elif slack > 0.0:
+            first -= weight * (slack / smoothing * v)
+            second += weight * (v * v / smoothing)
     return first, second
 
 
 @njit
-def _newton(margins, direction, weights, stride, top, smoothing):
-    low, high = 0.0, top
-    if _slopes(margins, direction, weights, stride, top, smoothing)[0] <= 0.0:
+def _newton(margins, direction, weights, stride, top, kind, smoothing):
+    low, high, step = 0.0, top, 0.0
+    if _slopes(margins, direction, weights, stride, top, kind, smoothing)[0] <= 0.0:
         return top
-    first, second = _slopes(margins, direction, weights, stride, 0.0, smoothing)
+    first, second = _slopes(margins, direction, weights, stride, 0.0, kind, smoothing)
     if first >= 0.0:
         return 0.0
-    step = 0.0
-    for _ in range(200):
+    for k in range(200):
         new = step - first / second if second > 0.0 else low
         if second > 0.0 and abs(new - step) <= 1e-15 * top:  # the root, though it may round to an end of the bracket
             return new
-        if not low < new < high:
+        if not low < new < high or k % 16 == 15:  # now and then a half: along an exponential Newton's steps are short
             new = low + 0.5 * (high - low)
         if new == step or high - low <= 1e-15 * top:
             return new
         step = new
-        first, second = _slopes(margins, direction, weights, stride, step, smoothing)
+        first, second = _slopes(margins, direction, weights, stride, step, kind, smoothing)
         if first == 0.0:
             return step
-        if first < 0.0:
-            low = step
-        else:
-            high = step
+        low, high = (step, high) if first < 0.0 else (low, step)
     return step

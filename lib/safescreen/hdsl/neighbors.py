@@ -66,12 +66,11 @@ class NeighborError:
     def __init__(
         self, X: Any, y: ArrayLike, X_new: Any, y_new: ArrayLike, k: int = 3, block_bytes: int = 1 << 26, weights: ArrayLike | None = None
     ):
-        self.X, self.X_new = X, X_new
+        self.X, self.X_new, self.block_bytes = X, X_new, block_bytes
         self.y = check_labels(y, np.shape(X)[0])
         self.y_new, self.k = np.asarray(y_new), check_count(k, "k")
         if self.y_new.shape != (np.shape(X_new)[0],):
             raise ValueError(f"y_new must have shape ({np.shape(X_new)[0]},), got {self.y_new.shape}")
-        self.block_bytes = block_bytes
         self.weights = np.ones(self.y_new.size) if weights is None else check_vector(weights, self.y_new.size, "weights", low=0.0)
         if not self.weights.any():
             raise ValueError("weights must hold a positive weight, all are 0")

@@ -1,0 +1,165 @@
+"""HDSL19 Remark 1: every convex, continuously differentiable loss will do; each against the definitions."""
+
+import mpmath
+import numpy as np
+import pytest
+
+import safescreen as ss
+from naive.similarities import smooth_loss
+from safescreen import losses
+from safescreen.hdsl import FrankWolfe, nearest_triplets
+from safescreen.hdsl._run import Training
+from safescreen.hdsl.constraints import Constraints
+from safescreen.hdsl.frank_wolfe import VARIANTS
+from safescreen.hdsl.line_search import _slopes
+from safescreen.hdsl.losses import LOSSES, MarginLoss
+from safescreen_book import datasets
+
+OTHERS = tuple(LOSSES)[1:]
+
+
+def of_kernel(u, loss):
+    """Minus the slope, and the curvature, as the line search computes them."""
+    first, second = _slopes(np.array([u]), np.ones(1), np.ones(1), 0, 0.0, *loss.code)
+    return -first, second
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("gamma", [0.2, 1.0])
+def test_values_slopes_and_curvatures(name, gamma):
+    loss, u = MarginLoss(name, gamma), np.linspace(-4.0, 4.0, 161) + 0.003
+    value, slope, bend = smooth_loss(name, u, gamma)
+    np.testing.assert_allclose(loss.value(u), value, rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(loss.alpha(u), -slope, rtol=1e-13, atol=1e-15)
+    kernel = np.array([of_kernel(v, loss) for v in u])
+    np.testing.assert_allclose(kernel, np.column_stack((-slope, bend)), rtol=1e-13, atol=1e-15)
+    h = 1e-6
+    np.testing.assert_allclose((loss.value(u + h) - loss.value(u - h)) / (2 * h), slope, atol=1e-8, rtol=1e-8)
+    inside = np.abs(u - 1) > h if name == "squared_hinge" else (np.abs(u - 1) > h) & (np.abs(u - 1 + gamma) > h)
+    np.testing.assert_allclose(((loss.alpha(u - h) - loss.alpha(u + h)) / (2 * h))[inside], bend[inside], atol=1e-8, rtol=1e-8)
+    for low in (-3.0, -0.5, 0.0, 0.5):
+        highest = smooth_loss(name, np.append(np.linspace(low, 4.0, 2001), max(low, 0.0)), gamma)[2].max()
+        assert loss.curvature(low) == pytest.approx(highest, rel=1e-12)
+
+
+def test_far_margins_neither_overflow_nor_vanish():
+    for u in (-1e300, -1e6, -800.0, -40.0, 40.0, 700.0):
+        loss, x = MarginLoss("log_loss"), mpmath.mpf(u)
+        with mpmath.workdps(400):
+            value, slope = mpmath.log1p(mpmath.exp(-x)) if u > -1e5 else -x, 1 / (1 + mpmath.exp(x))
+        assert float(loss.value(u)) == pytest.approx(float(value), rel=1e-14)
+        assert float(loss.alpha(u)) == pytest.approx(float(slope), rel=1e-14) == pytest.approx(of_kernel(u, loss)[0], rel=1e-14)
+        assert np.isfinite(of_kernel(u, loss)[1])
+    assert MarginLoss("exponential").value(-1e6) == np.inf and MarginLoss("exponential").curvature(-2.0) == pytest.approx(np.exp(2.0))
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_only_hinges_may_be_screened(name):
+    """No :class:`~safescreen.losses.Loss` of the library has a slope that is never 0."""
+    assert not isinstance(MarginLoss(name), losses.Loss)
+    assert (MarginLoss(name).alpha(np.array([1.0, 30.0])) > 0.0).all() == (name in ("log_loss", "exponential"))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("line_search", ["exact", "bisection"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_objective_gap_and_steps_are_those_of_the_definition(make, dense, name, variant, line_search, weighted):
+    X, triplets = make(1, signed=True)
+    weights = np.random.default_rng(5).exponential(1.0, 30) if weighted else None
+    solver = FrankWolfe(3.0, loss=name, forward="exact", variant=variant, line_search=line_search, smoothing=0.7)
+    run = Training(solver, Constraints(X, triplets, weights), None)
+    problem = dense(X.toarray(), triplets, 3.0, 0.7, weights, name)
+    before, moved = run.similarity().to_sparse().toarray(), 0
+    for _ in range(40):
+        M, true = run.similarity(), problem.gap(before)
+        assert run.objective() == pytest.approx(problem.objective(before), rel=1e-12)
+        direction, gap, place, away_gap = run.directions()
+        products, here = problem.products(before), np.sum(problem.gradient(before) * before)
+        active = [problem.keys.index(tuple(a)) for a in M.atoms.tolist()]
+        assert gap == pytest.approx(true, rel=1e-9, abs=1e-12) == pytest.approx(run.exact_gap(), rel=1e-9, abs=1e-12)
+        assert away_gap == pytest.approx(products[active].max() - here, rel=1e-9, abs=1e-12)
+        run.directions()
+        step, _ = run.step(direction, gap, place, away_gap)
+        after = run.similarity().to_sparse().toarray()
+        value = problem.objective(after)
+        assert value <= problem.objective(before) * (1.0 + 1e-13)
+        if step in ("forward", "away", "pairwise"):
+            moved += 1
+            for factor in (0.9, 0.999, 1.001, 1.1):
+                assert problem.objective(before + factor * (after - before)) >= value - 1e-12 * (1.0 + value)
+        before = after
+    assert moved > 3
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("scale", [0.3, 3.0])
+@pytest.mark.parametrize("seed", [0, 1, 4])
+def test_algorithm_3_atom_by_atom(make, dense, name, scale, seed):
+    """The same atoms, kinds, sizes, weights, objectives and gaps as the definition, step by step."""
+    X, triplets = make(seed, d=5, signed=bool(seed % 2))
+    problem, steps = dense(X.toarray(), triplets, scale, 1.0, None, name), 25
+    run = Training(FrankWolfe(scale, loss=name, forward="exact", random_state=seed), Constraints(X, triplets), None)
+    M = run.similarity()
+    rows, weights = problem.frank_wolfe(tuple(M.atoms[0].tolist()), steps)
+    for weights, objective, gap, kind, size in rows:
+        M = run.similarity()
+        found = dict(zip(map(tuple, M.atoms.tolist()), M.weights, strict=True))
+        assert found == pytest.approx(weights, abs=1e-7) and run.objective() == pytest.approx(objective, rel=1e-9, abs=1e-12)
+        directions = run.directions()
+        assert directions[1] == pytest.approx(gap, rel=1e-5, abs=1e-9)
+        if gap < 1e-5:  # what is left is rounding
+            break
+        step, step_size = run.step(*directions)
+        assert (step, step_size) == (kind, pytest.approx(size, rel=1e-6, abs=1e-9))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("variant", ["away", "pairwise"])
+def test_the_optimum_is_that_of_an_outside_solver(make, dense, name, variant):
+    X, triplets = make(3, d=5)
+    best = dense(X.toarray(), triplets, 2.0, 1.0, None, name).optimum()
+    solver = FrankWolfe(2.0, loss=name, forward="exact", variant=variant, tol=1e-9, max_iter=20_000).fit(X, triplets)
+    assert solver.converged_ and solver.gap_ <= 1e-9
+    assert solver.history_[-1].objective == pytest.approx(best, abs=1e-6)
+    for row in solver.history_:
+        assert row.gap >= row.objective - best - 1e-6
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("scale", [0.3, 3.0])
+def test_the_rate_is_within_the_bound_of_proposition_1(make, dense, name, scale):
+    """With the largest curvature of the loss on the margins that the domain allows."""
+    X, triplets = make(4, signed=True)
+    problem = dense(X.toarray(), triplets, scale, 1.0, None, name)
+    lowest = np.einsum("tij,kij->tk", problem.A, problem.atoms).min()
+    L = np.mean(np.sum(problem.A**2, axis=(1, 2))) * MarginLoss(name).curvature(lowest)
+    for variant in ("plain", "away"):
+        solver = FrankWolfe(scale, loss=name, forward="exact", variant=variant, max_iter=300).fit(X, triplets)
+        best = max(row.objective - row.gap for row in solver.history_)
+        assert all(row.objective - best <= 16 * L * scale**2 / (row.iteration + 2) for row in solver.history_[1:])
+
+
+def test_a_start_beyond_all_floats_is_refused(make):
+    X, triplets = make(1, signed=True)
+    with pytest.raises(ValueError, match=r"loss 'exponential' overflows at the first iterate, which has the margin -\d+"):
+        FrankWolfe(1e5, loss="exponential").fit(X, triplets)
+    solver = FrankWolfe(1e5, loss="log_loss", forward="exact", max_iter=200).fit(X, triplets)
+    values = [row.objective for row in solver.history_]
+    assert np.isfinite(values).all() and np.isfinite(solver.gap_) and values[-1] < values[0]
+    steep = FrankWolfe(300.0, loss="exponential", forward="exact", max_iter=500).fit(X, triplets)
+    values = [row.objective for row in steep.history_]
+    assert values[0] > 1e200 > 1e100 > values[-1] and all(b <= a * (1 + 1e-12) for a, b in zip(values, values[1:], strict=False))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_estimator_takes_them(name):
+    X, y = datasets.load("digits", return_X_y=True)
+    X = 0.5 * (X[:300] + 1.0)
+    model = ss.HDSL(1.0, loss=name, max_iter=150).fit(X[:200], y[:200])
+    other = FrankWolfe(1.0, loss=name, max_iter=150, random_state=np.random.RandomState(0).randint(2**31 - 1))
+    other.fit(X[:200], nearest_triplets(X[:200], y[:200]))
+    np.testing.assert_array_equal(model.similarity_.weights, other.similarity_.weights)
+    assert model.score(X[200:], y[200:300]) > 0.3  # of ten classes
+    with pytest.raises(ValueError, match="loss must be one of smoothed_hinge, squared_hinge, log_loss, exponential; got 'hinge'"):
+        ss.HDSL(loss="hinge").fit(X, y[:300])
