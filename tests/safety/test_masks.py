@@ -1,5 +1,6 @@
 """Masks, not only gaps: what rough and fine solves and paths screened, against certified optima, terms at a kink of the loss included."""
 
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -7,7 +8,16 @@ import pytest
 
 import safescreen as ss
 from instances import WITH_KERNEL, instance
+from naive.features import size
 from naive.harness import truth
+from safescreen.paths import _Ahead, _Walk
+from safescreen.solvers.methods import check_method
+from safescreen.solvers.reduction import Reduction, parse_screening, reference
+from safescreen.solvers.run import run
+from safescreen.solvers.settings import Descent, Limits, Settings
+from safescreen.solvers.solve import solve_screened
+from safescreen.spheres.base import PathReference
+from safescreen.spheres.path import reference_accuracy
 
 GRID = 0.9 ** np.arange(2, 22)
 TOLERANCES = (0.1, 0.01, 1e-4, 1e-8)
@@ -78,3 +88,102 @@ def test_terms_at_the_kink_are_counted(kind):
             assert not known.right(ss.rules.Screened(only, ~only & False))
             assert not known.right(ss.rules.Screened(~only & False, only))
     assert found >= 10
+
+
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
+@pytest.mark.parametrize("kind", WITH_KERNEL)
+def test_an_enlargement_that_was_not_enough_is_noticed(kind):
+    """Solutions further from the optimum than the balls were enlarged for, given masks among them, are judged on the whole problem."""
+    of, prob, lams = problem_of(kind, 0.05)
+    apart = 0
+    for lam, known in list(zip(lams, optima(kind, 0.05), strict=True))[::4]:
+        before = ss.solve(prob, 1.05 * lam, tol=0.0, rtol=1e-10)
+        near = PathReference(x0=before.x, eps=before.eps, lam0=before.lam)
+        found = ss.rules.sphere(prob, ss.spheres.relaxed_path_bound(before.x, before.eps, before.lam, lam))
+        for rtol in (0.3, 0.1):
+            check(solve_screened(prob, lam, found, tol=0.0, rtol=rtol), known, prob, rtol)
+        settings, method = Settings.checked(prob, 1e-12, 0.0, 1, (), 10), check_method("gradient", prob)
+        for scale in (0.5, 3.0):
+            far = prob.cone.project(before.x + of.feasible(np.random.default_rng(0), scale * size(before.x)))
+            reduction = Reduction(prob)
+            reduction.screen(parse_screening(("RRPB",), prob), reference(prob.evaluate(before.x, lam), near), 1e-9)
+            assert reduction.n_L + reduction.n_R > 0
+            solution, _ = run(reduction, Descent(far, lam), settings, method)
+            check(solution, known, prob, 1.0)
+            apart += prob.gap(solution.x, lam) > reduction.problem.gap(solution.x, lam) * (1.0 + 1e-6)
+    assert apart > 0
+
+
+@pytest.mark.parametrize("ranges", [False, True])
+@pytest.mark.parametrize("kind", WITH_KERNEL)
+def test_what_is_screened_before_a_lam_is_so_in_the_enlarged_ball(kind, ranges):
+    """At the optimum of each lam and at all points within the accuracy it is solved to, for every reference within its accuracy."""
+    _, prob, _ = problem_of(kind, 0.05)
+    lams, norms, between = prob.lam_max() * 0.97 ** np.arange(80), prob.terms.norms, 0
+    for rtol in (1e-1, 1e-3):
+        limits = Limits.checked(0.0, rtol, 10_000)
+        ahead, walk = _Ahead(prob), _Walk(prob, None, None, parse_screening(("RRPB",), prob), False, False)
+        walk.settings = Settings.checked(prob, 0.0, rtol, 10_000, (), 10)
+        for lam in lams[30:]:
+            last = ss.solve(prob, lam / 0.97, tol=0.0, rtol=rtol, screening=())
+            walk.last, here = last, prob.evaluate(last.x, lam)
+            found = (ahead.reduction(last, lam, limits) if ranges else walk._screened_before(here)).screened()
+            spread = (last.lam - lam) / (2 * lam) * prob.cone.norm(last.x) + last.lam / lam * last.eps
+            reach = (spread + limits.accuracy(here.primal, lam)) * norms * (1.0 - 1e-9)
+            if ranges:  # made from an earlier reference, for a stretch
+                if ahead.start != last.lam:
+                    continue
+                spread = (last.lam - ahead.end) / (2 * ahead.end) * prob.cone.norm(last.x) + last.lam / ahead.end * last.eps
+                reach = (spread + last.lam / ahead.end * limits.accuracy(last.primal, last.lam)) * norms * (1.0 - 1e-9)
+            at = lam if not ranges else ahead.end
+            q = (last.lam + at) / (2 * at) * prob.terms.margins(last.x)
+            assert (q + reach < 1.0 - 0.05)[found.in_L].all() and (q - reach > 1.0)[found.in_R].all()
+            less = reach - 0.5 * last.lam / at * min(last.eps, limits.accuracy(last.primal, last.lam)) * norms
+            between += np.sum((q + less < 1.0 - 0.05) & ~found.in_L) + np.sum((q - less > 1.0) & ~found.in_R)
+    assert between > 5, "no term that half of the reference's accuracy would have decided: nothing was tried"
+
+
+@pytest.mark.parametrize("kind", WITH_KERNEL)
+def test_stretches_end_where_they_are_certified(kind):
+    """Walking down with the solutions of a rough path, what a stretch says holds at each lam it is asked for."""
+    of, prob, lams = problem_of(kind, 0.05)
+    limits, ahead = Limits.checked(0.0, 1e-3, 10_000), _Ahead(prob)
+    ends = []
+    for before, lam, known in zip(lams, lams[1:], optima(kind, 0.05)[1:], strict=False):
+        last = ss.solve(prob, before, tol=0.0, rtol=1e-3, screening=())
+        found = ahead.reduction(last, lam, limits)
+        ends.append(ahead.end)
+        assert ahead.end <= lam < ahead.start and known.right(found.screened())
+        assert found.enlargement == ahead.base.enlargement * (ahead.start / lam)
+    assert len(set(ends)) > 2
+
+
+def test_reductions_there_and_back():
+    prob = problem_of("dense", 0.0)[1]
+    reduction, rng = Reduction(prob), np.random.default_rng(0)
+    assert np.array_equal(reduction.restrict(np.arange(60.0)), np.arange(60.0))
+    reduction.known(ss.rules.Screened(*(rng.random((2, 60)) < 0.4)))
+    alpha = rng.random(len(reduction.problem))
+    full, status = reduction.expand(alpha), reduction.status
+    assert (full[status == 1] == 1.0).all() and (full[status == 2] == 0.0).all()
+    assert np.array_equal(full[status == 0], alpha) and np.array_equal(reduction.restrict(full), alpha)
+
+
+def test_the_enlargement_covers_what_the_limits_accept():
+    _, prob, lams = problem_of("full", 0.05)
+    e = prob.evaluate(ss.solve(prob, lams[5], tol=0.0, rtol=1e-3).x, lams[5])
+    for tol, rtol in ((0.0, 0.1), (0.0, 1e-6), (1e-3, 0.0), (1e-3, 1e-9)):
+        limits = Limits.checked(tol, rtol, 1)
+        accepted = max(Fraction(tol), Fraction(rtol) * Fraction(abs(e.primal)))
+        square = Fraction(limits.accuracy(e.primal, e.lam)) ** 2 * Fraction(e.lam) / 2
+        assert accepted <= square <= accepted * (1 + Fraction(rtol) * 5 + Fraction(1, 10**12))
+        assert limits.enlargement(e) >= limits.accuracy(e.primal, e.lam) + 2.0 * e.x_error > limits.accuracy(e.primal, e.lam)
+
+
+@pytest.mark.parametrize("kind", WITH_KERNEL)
+def test_reference_accuracy_is_attained(kind):
+    """From x = 0 and with all terms linear, gap and strong convexity leave nothing: the optimum is as far as DGB says."""
+    _, prob, _ = problem_of(kind, 0.05)
+    lam = 2.0 * prob.lam_max()
+    eps = reference_accuracy(prob.evaluate(prob.cone.zeros(), lam))
+    assert 1.0 <= eps / prob.cone.norm(prob.all_linear() / lam) < 1.0 + 1e-6

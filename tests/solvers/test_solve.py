@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from instances import ADVERSARIAL, KINDS, instance
+from instances import ADVERSARIAL, KINDS, instance, points
+from safescreen.solvers.projected_gradient import _step
 
 SCREENINGS = ((), ("RRPB", "PGB"), ("DGB", "MGB"), ("GB+halfspace", "CDGB"), ("GB+semidefinite",))
 every = pytest.mark.parametrize("kind", KINDS)
@@ -83,6 +84,26 @@ def test_steps_that_jump_to_and_fro(diagonal):
     terms = ss.Triplets(np.arange(4.0)[:, None], [[0, 1, 2], [0, 1, 3], [0, 2, 3]], diagonal=diagonal)
     for lam in (1.0, 1e-1, 1e-2, 1e-3):
         assert ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.05)), lam, screening=()).n_iter < 2000
+
+
+def test_the_step_is_the_mean_of_two_lengths():
+    """STS19 section 7: ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2``."""
+    cone = instance("dense").terms.cone
+    x, gradient, origin = np.array([1.0, 2.0, 0.0]), np.array([3.0, 1.0, -1.0]), (np.zeros(3), np.zeros(3))
+    assert _step(cone, None, origin, x, gradient, 1.0) == pytest.approx((5.0 / 11.0 + 5.0 / 5.0) / 2.0, rel=1e-14)
+    assert _step(cone, 0.25, (), x, gradient, 1.0) == 0.25
+    assert _step(cone, None, (), x, gradient, 4.0) == _step(cone, None, origin, x, -gradient, 4.0) == 0.25
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+def test_blocks_keep_the_objective(gamma):
+    """What blocks took from the sums is in the linear term and the constant: the solution's objective is that of the whole problem."""
+    X, y = points(n=30, seed=2)
+    problem = ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(gamma))
+    for lam in problem.lam_max() * np.array([0.5, 0.2, 0.05]):
+        solution = ss.solve(problem, lam, tol=0.0, rtol=1e-5, screening=("RRPB", "PGB"), freq=1)
+        assert solution.n_L + solution.n_R > 0
+        assert solution.primal == pytest.approx(problem.primal(solution.x, lam), rel=1e-11)
 
 
 @every
