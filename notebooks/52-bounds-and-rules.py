@@ -355,6 +355,6 @@ print("rows in the comparison:", len(comparison))
 # * **Stands, and more so:** the semidefinite rule does not pay. Here a pass over the triplets touches
 #   pairs and not matrices, while the rule must still take an eigenvalue for each undecided triplet: its price
 #   is the paper's, what it saves is a fraction of the paper's, and the ratio passes 10.
-# * **New:** MGB screens as PGB does (0.870, 0.879) without a second eigendecomposition. The points that lie in MGB and in
-#   BT2 at once are screened best before the first iteration (0.879, 0.888), at the price of a second product for each pair
+# * **Not in the paper:** MGB (known in sparse regression, see `28-midpoint-gap-bound`) screens as PGB does
+#   (0.870, 0.879) without a second eigendecomposition. The points that lie in MGB and in BT2 at once are screened best before the first iteration (0.879, 0.888), at the price of a second product for each pair
 #   that is not earned back.

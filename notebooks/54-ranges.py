@@ -279,7 +279,9 @@ print("rows in the results:", len(frame))
 # * **Does not stand:** a range that is wider for small $\lambda$. On segment half of what can be screened is, down to $\lambda_0/14$ for
 #   the largest $\lambda_0$, to $\lambda_0/2.3$ for the median of the larger half and to $\lambda_0/1.2$ for the smaller half, which is two steps of
 #   the path; upwards of a large $\lambda_0$ more than half stays decided all the way, of a small one little does. Small sets (iris) look
-#   otherwise: the table of conclusions says what the one at hand does.
+#   otherwise: the table of conclusions says what the one at hand does. The cause is L: where $\|M\|\,\|H\|$ is small against the
+#   threshold, a triplet in L stays there for long. A fair reading is open: the axes of the paper's other figures run in
+#   $-\log_{10}\lambda$, along which small and large change places, and then this is what it says.
 # * **Stands in part:** inside a range no rule need be evaluated. Finding all ranges takes as long as 2.8 rules, so that they pay where
 #   they reach further than that; on segment nine tenths stay decided for a step at most, but at the largest $\lambda_0$. On finer grids (ratio 0.99) they do pay,
 #   see notebook 55.

@@ -196,7 +196,7 @@ print("rows in the comparison:", len(comparison))
 # * **Stands:** with the hinge all triplets but those on the kink can be screened, and the rates are as high as with the smoothed
 #   loss: PGB 0.87 before the first iteration, 0.98 in the end. MGB has the same.
 # * **Stands:** the processor time improves substantially, 74.7 s to 21.6 s, 3.5 times (MGB 23.1 s). On small sets
-#   (iris, the defaults here) it hardly does: 1.1 times.
+#   (iris, the defaults here) little: 1.1 to 1.5 times from run to run.
 # * Times are not the paper's kind of time: it does not say how its gradient method reaches the gap with a kink, and a
 #   plain gradient does not. The baseline here is the same proximal method without screening.
 # * The radius of PGB with the dual point falls with the gap (2e-3, 9e-5, 2e-6 of the norm of the solution at relative gaps of $10^{-4}$,
