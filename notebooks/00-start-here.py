@@ -67,7 +67,8 @@ print(
 )
 
 # %% [markdown]
-# Now solve, and look where the triplets really are. Those that were screened are in colour.
+# Now solve, and look where the triplets really are. Those that were screened are in colour: the
+# idea of STS19 Figure 1, computed.
 
 # %%
 new = ss.solve(problem, lam, rtol=1e-9)
@@ -154,7 +155,7 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 # | $M$, $w$; here $x$ | STS19 Primal; SSS14 eq. 1 | `solution.x` | (d, d) | metric; weights: `(d,)` |
 # | $M \succeq O$; here $K$ | STS19 Primal | `problem.cone` |  | semidefinite, non-negative, or all |
 # | $\Vert H_{ijl}\Vert_F$ | STS19 eq. 4.1 | `triplets.norms` | (T,) | norms of the terms, rounded up |
-# | $\langle H_{ijl}, M\rangle$ | STS19 eq. 2.1 | `triplets.margins(M)` | (T,) | margins |
+# | $\langle H_{ijl}, M\rangle$ | STS19 sec. 2.1 | `triplets.margins(M)` | (T,) | margins |
 # | $\tau$; 1 in the papers | STS19 sec. 6.3 | `triplets.threshold` | number | margin from which a term is free |
 # | $\ell$ | STS19 eq. 2.3 | `loss.value(0.5)` | number | smoothed hinge |
 # | $\gamma$ | STS19 eq. 2.3 | `loss.gamma` | number | width of its curved part; 0: hinge |
@@ -163,13 +164,13 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 # | $\alpha$; $\alpha_{SVM} / C$ | STS19 eq. 2.6 | `problem.alpha(M)` | (T,) | dual point $-\ell'$, in [0, 1] |
 # | $\sum_t \alpha_t H_t$ | STS19 eq. 2.4 | `triplets.adjoint(alpha)` | (d, d) | here $H(\alpha)$, plus $c$ |
 # | $[\,\cdot\,]_+$; here $[\,\cdot\,]_K$ | STS19 sec. 1.1 | `problem.cone.project(H)` | (d, d) | projection |
-# | $M_\lambda(\alpha)$ | STS19 eq. 2.4 | `problem.x_of(alpha, lam)` | (d, d) | primal point of a dual one |
+# | $M_\lambda(\alpha)$ | STS19 Dual2 | `problem.x_of(alpha, lam)` | (d, d) | primal point of a dual one |
 # | $D_\lambda(\alpha)$ | STS19 Dual2 | `problem.dual(alpha, lam)` | number | dual objective |
 # | $P - D$ | STS19 Theorem 4 | `problem.gap(M, lam)` | number | duality gap, an upper bound |
 # | $\epsilon$ | STS19 eq. 3.2 | `solution.eps` | number | bound of the distance to the solution |
 # | $\lambda_{\max}$; $1/C_{\min}$ | SSS14 Lemma 9 | `problem.lam_max()` | number | from here on all terms are in L |
-# | $\hat{\mathcal{L}}$ | STS19 sec. 2.4 | `found.in_L` | (T,) | certified to be in the linear part |
-# | $\hat{\mathcal{R}}$; non-SVs | STS19 sec. 2.4 | `found.in_R` | (T,) | certified to be in the zero part |
+# | $\hat{\mathcal{L}}$ | STS19 sec. 2.3 | `found.in_L` | (T,) | certified to be in the linear part |
+# | $\hat{\mathcal{R}}$; non-SVs | STS19 sec. 2.3 | `found.in_R` | (T,) | certified to be in the zero part |
 # | reduced problem | STS19 Lemma 1 | `problem.reduce(found.in_L, found.in_R)` |  | same solution |
 # | $Q$ | STS19 sec. 3 | `ball.center` | (d, d) | center of a ball with the solution |
 # | $r$ | STS19 sec. 3 | `ball.radius` | number | its radius, rounded up |
@@ -179,7 +180,7 @@ print(f"of {len(problem)} triplets screened: {solution.n_L} in L, {solution.n_R}
 # | CDGB | STS19 App. F | `ss.spheres.constrained_duality_gap_bound` |  | the same at $x(\alpha)$ |
 # | RPB; BT1 | STS19 Theorem 5; SSS14 Theorem 6 | `ss.spheres.path_bound` |  | path bound |
 # | RRPB | STS19 Theorem 6 | `ss.spheres.relaxed_path_bound` |  | path bound, inexact reference |
-# | MGB | here | `ss.spheres.midpoint_gap_bound` |  | midpoint gap bound |
+# | MGB | `28-midpoint-gap-bound` | `ss.spheres.midpoint_gap_bound` |  | midpoint gap bound, known in sparse regression |
 # | sphere rule | STS19 sec. 4.1; SSS14 Lemma 1 | `ss.rules.sphere` |  | over a ball |
 # | linear rule; dome | STS19 Theorem 9; SSS14 Theorem 11 | `ss.rules.halfspace` |  | ball and half-space |
 # | semidefinite rule | STS19 sec. 4.2 | `ss.rules.semidefinite` |  | ball and cone |
@@ -232,7 +233,7 @@ print("entries of the table that exist and have their shape:", len(table))
 # | the problem | [`10-problem-and-duality`](10-problem-and-duality.ipynb), [`26-one-problem-three-cones`](26-one-problem-three-cones.ipynb) |
 # | where the solution is | [`11-gradient-bound`](11-gradient-bound.ipynb), [`12-projected-gradient-bound`](12-projected-gradient-bound.ipynb), [`13-duality-gap-bounds`](13-duality-gap-bounds.ipynb), [`14-path-bounds`](14-path-bounds.ipynb), [`15-relations-between-spheres`](15-relations-between-spheres.ipynb), [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) |
 # | what that says of a term | [`16-sphere-rule`](16-sphere-rule.ipynb), [`17-semidefinite-rule`](17-semidefinite-rule.ipynb), [`18-linear-rule`](18-linear-rule.ipynb), [`19-two-balls`](19-two-balls.ipynb), [`21-diagonal-metrics`](21-diagonal-metrics.ipynb) |
-# | along the path | [`20-ranges`](20-ranges.ipynb), [`23-algorithms`](23-algorithms.ipynb) |
+# | along the path | [`20-ranges`](20-ranges.ipynb), [`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb), [`29-ranges-on-reduced-problems`](29-ranges-on-reduced-problems.ipynb), [`23-algorithms`](23-algorithms.ipynb) |
 # | other losses and terms, many terms, rounding | [`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb), [`25-product-triplets`](25-product-triplets.ipynb), [`24-floating-point`](24-floating-point.ipynb) |
 # | support vector machines | [`30-svm-problem`](30-svm-problem.ipynb), [`31-ball-tests-and-expanded-space`](31-ball-tests-and-expanded-space.ipynb), [`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb), [`33-intersection-test`](33-intersection-test.ipynb), [`34-choice-of-s-and-smallest-c`](34-choice-of-s-and-smallest-c.ipynb), [`35-kernels`](35-kernels.ipynb), [`36-dome-test-and-s-form`](36-dome-test-and-s-form.ipynb), [`37-equivalences`](37-equivalences.ipynb), [`38-approximation-paths`](38-approximation-paths.ipynb), [`39-dynamic-svm`](39-dynamic-svm.ipynb) |
 # | similarities in a million dimensions | [`40-hdsl-formulation`](40-hdsl-formulation.ipynb), [`41-frank-wolfe-and-away-steps`](41-frank-wolfe-and-away-steps.ipynb), [`42-hdsl-cost`](42-hdsl-cost.ipynb), [`43-hdsl-forward-directions`](43-hdsl-forward-directions.ipynb), [`44-hdsl-generalization`](44-hdsl-generalization.ipynb) |
