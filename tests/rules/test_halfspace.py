@@ -1,5 +1,7 @@
 """The linear rule against the definition: a convex program, and 60-digit arithmetic."""
 
+import importlib
+
 import cvxpy as cp
 import numpy as np
 import pytest
@@ -132,3 +134,21 @@ def test_bad_input_is_named(make_samples, make_problem):
         halfspace(problem, ball, np.ones(2), np.inf)
     with pytest.raises(TypeError, match="offset"):
         halfspace(problem, ball, np.ones(2), "1")
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_a_computed_normal_is_moved_outward(diagonal, monkeypatch):
+    """A normal may be outside of the dual cone by the error of its split; times the farthest point of the ball."""
+    module = importlib.import_module("safescreen.rules.halfspace")
+    rng, offsets = np.random.default_rng(6), []
+    monkeypatch.setattr(module, "halfspace", lambda prob, ball, normal, offset: offsets.append(offset) or sphere(prob, ball))
+    terms = ss.Triplets.from_labels(rng.normal(size=(8, 3)), np.arange(8) % 2, k=1, diagonal=diagonal)
+    for scale in (1e-3, 1.0, 1e3):
+        A = rng.normal(size=(3, 3)) * scale
+        Q = A[0] if diagonal else A + A.T
+        normal, radius = terms.cone.split(Q)[1], 0.1
+        module.cone_halfspace(ss.Problem(terms, ss.Hinge()), ss.Sphere(Q, radius, normal))
+        error = terms.cone.feasible_error(normal)
+        assert (error > 0.0) != diagonal
+        assert offsets[-1] <= -error * (np.linalg.norm(Q) + radius) <= 0.0
+        assert offsets[-1] >= -1.001 * error * (np.linalg.norm(Q) + radius) - 1e-300

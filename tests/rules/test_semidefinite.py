@@ -171,3 +171,60 @@ def test_bad_input_is_named():
             semidefinite(problem, ball, max_iter=bad)
     with pytest.raises(TypeError, match="skip must be a boolean mask"):
         semidefinite(problem, ball, skip=np.zeros(len(terms)))
+
+
+def random_claim(rng, d):
+    """Return a claim over an orthant, some y, and the norms of the parts of Z and g there."""
+    Q, a, y = rng.normal(size=d), rng.normal(size=d), rng.uniform(0.1, 2.0)
+    C, q = float(rng.normal() + np.maximum(a @ Q, 0.0)), float(a @ Q)
+    Z = Q + y * a
+    plus, minus = np.linalg.norm(np.maximum(Z, 0.0)), np.linalg.norm(np.maximum(-Z, 0.0))
+    g = 2.0 * y * C + Q @ Q - plus**2
+    return Q, a, y, C, q, plus, minus, g
+
+
+@pytest.mark.parametrize("wrong", ["nothing", "q", "C", "a", "split"])
+def test_the_certificate_holds_for_all_within_its_errors(wrong):
+    """Inputs that are off by all that their errors allow, in the bad direction: never above the true g(y), and not far below."""
+    from safescreen.rules._certificates import Claims, Region, passes
+
+    rng, size = np.random.default_rng(8), 1e-5
+    for _ in range(200):
+        d = int(rng.integers(2, 6))
+        Q, a, y, C, q, plus, minus, g = random_claim(rng, d)
+        off = {name: size * (name == wrong) for name in ("q", "C", "a", "split")}
+        n, norm = float(np.linalg.norm(a)), float(np.linalg.norm(Q))
+        reach = norm + y * n
+        move = y * off["a"] + off["split"] * reach  # what a and the split may add to the negative, and take from the positive part
+        claims = Claims(
+            a=a[None],
+            a_error=np.array([off["a"]]),
+            q=np.array([q - off["q"]]),
+            q_error=np.array([off["q"]]),
+            n=np.array([n * (1.0 + 1e-13)]),
+            C=np.array([C + off["C"]]),
+            C_error=np.array([off["C"]]),
+            product=np.array([0.0]),
+        )
+        parts = np.array([max(plus - move, 0.0)]), np.array([minus + move])
+        for square, expected in (
+            (g + 1e-12 * reach**2, False),
+            (g - 200.0 * size * (1.0 + reach**2 + abs(C)) * y - 1e-11 * reach**2, True),
+        ):
+            region = Region(Q, square, norm * (1.0 - 1e-14), norm * (1.0 + 1e-14), 0.0, off["split"])
+            assert passes(region, claims, np.array([y]), *parts)[0] == expected, (wrong, square, g)
+
+
+def test_both_forms_of_the_certificate_are_needed():
+    """Far from 0 the second form of g has no digits left; with a large y the first has none."""
+    from safescreen.rules._certificates import Claims, Region, passes
+
+    for Q, a, y, C, g in (([1e8, 0.5], [0.0, 1.0], 0.5, 1.0, 0.25), ([1.0, 1.0], [-1.0, -1.0], 1e9, 1e-9, 4.0)):
+        Q, a = np.array(Q), np.array(a)
+        Z, zero = Q + y * a, np.zeros(1)
+        n, norm = np.array([np.linalg.norm(a)]) * (1.0 + 1e-15), float(np.linalg.norm(Q))
+        claims = Claims(a[None], zero, np.array([a @ Q]), zero, n, np.array([C]), zero, zero)
+        parts = [np.array([np.linalg.norm(np.maximum(sign * Z, 0.0))]) for sign in (1.0, -1.0)]
+        for factor, expected in ((0.9, True), (1.1, False)):
+            region = Region(Q, factor * g, norm * (1.0 - 1e-14), norm * (1.0 + 1e-14), 0.0, 0.0)
+            assert passes(region, claims, np.array([y]), *parts)[0] == expected
