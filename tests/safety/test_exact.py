@@ -1,0 +1,72 @@
+"""Every rule at thresholds on the exact extremes of its region: at or past one, "undecided" is the only right answer.
+
+Everything is decided in exact arithmetic (:mod:`naive.dyadic`). The first tests run some hundred thousand cases; `make exhaustive` runs the
+same functions until they have had millions.
+"""
+
+import pytest
+
+from naive import trials_regions as regions
+from naive import trials_rules as rules
+
+RULES = {  # and how many rounds `make exhaustive` runs
+    "ball": (rules.ball_rule, 2400),
+    "halfspace": (rules.halfspace_rule, 2400),
+    "intersection": (rules.intersection_rule, 2400),
+    "orthant": (rules.orthant_rule, 1200),
+    "semidefinite": (rules.semidefinite_rule, 4000),
+    "path ranges": (regions.path_ranges, 800),
+    "ball ranges": (regions.ball_ranges, 600),
+    "blocks": (regions.blocks, 600),
+    "domes": (regions.domes, 4000),
+    "spheres": (regions.spheres, 2400),
+}
+
+
+def test_ball():
+    rules.ball_rule(110).check()
+
+
+def test_halfspace():
+    rules.halfspace_rule(110).check(0.9)
+
+
+def test_intersection():
+    rules.intersection_rule(110).check()
+
+
+def test_orthant():
+    rules.orthant_rule(60).check()
+
+
+def test_semidefinite():
+    rules.semidefinite_rule(200).check()
+
+
+def test_path_ranges():
+    regions.path_ranges(110).check(0.8)
+
+
+def test_ball_ranges():
+    regions.ball_ranges(60).check(0.9)
+
+
+def test_blocks():
+    regions.blocks(30).check(0.9)
+
+
+def test_domes():
+    regions.domes(200).check(0.7)
+
+
+def test_spheres():
+    assert regions.spheres(80).check()["surface"] > 100
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("name", list(RULES))
+def test_exhaustively(name, part, record_property):
+    rule, rounds = RULES[name]
+    counts = rule(rounds // 4, 100 + part).check(0.7)
+    record_property(name, dict(counts))
