@@ -1,6 +1,14 @@
 # %% [markdown]
 # # The semidefinite rule: a ball and the whole cone
 #
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
 # The strongest rule a ball allows uses all that is known of the solution: it lies in the ball *and* it is
 # positive semidefinite. There is no formula for the extreme values of $\langle H, M\rangle$ over such a
 # region, but a rule does not need them. It needs to know on which side of a threshold they are, and that
@@ -10,10 +18,10 @@
 #
 # * one number $y$ is a certificate: if $D(y) > r^2$ for **any** $y$ of the right sign, the triplet is
 #   decided, and the search for $y$ may stop there;
-# * the sign matters: it replaces the paper's preliminary test with a feasible point, without which the
-#   printed procedure makes false decisions;
-# * from a center in the cone, $Q + yH$ has at most one negative eigenvalue **for either sign of $y$**
-#   (the paper's argument covers one), so a single eigenpair is enough; and it can be had in $O(d)$;
+# * the sign matters: it does the work of the paper's preliminary test with a feasible point, and one of the
+#   two is needed;
+# * from a center in the cone, $Q + yH$ has at most one negative eigenvalue **for either sign of $y$**, as the
+#   paper says, so a single eigenpair is enough; and it can be had in $O(d)$;
 # * for the raw gradient bound the cone buys a good deal, of which a single half-space gives nearly all at
 #   a hundredth of the price; for a ball that knows of the cone already (PGB) it buys about half a
 #   percent.
@@ -138,13 +146,40 @@ def in_R(H, Q, r, C=1.0):
 # %% [markdown]
 # ## Does it match?
 #
-# cvxpy finds the minimum of $\langle H, X\rangle$ over ball and cone. A threshold a little below it must
-# be certified, one a little above must not; by the lines above and by the library. A third column counts
-# how many of the thresholds are out of reach of the ball alone.
+# First cvxpy, which finds the minimum of $\langle H, X\rangle$ over ball and cone by a program of another kind:
+# a threshold a little below it must be certified, one a little above must not, by the lines above and by the
+# library.
+#
+# Then the turning point itself. The squared distance of $Q$ from the points of the cone beyond the threshold is
+# the maximum of $D$; with a radius a millionth below that distance the library must decide, a millionth above
+# it must not. For L and for R, and for each way in which the library splits $Z = Q + yH$: by all eigenpairs
+# ($d = 3$, or a center outside of the cone), and by the lowest alone ($d = 16$, a center in the cone).
+
+
+# %%
+def distance(a, Q, C, steps=100):
+    """Distance of Q from the points of the cone with <a, X> >= C: bisection for the maximum of D over y >= 0."""
+    low, high = 0.0, 1.0
+    while C > np.vdot(a, positive_part(Q + high * a)):
+        low, high = high, 2.0 * high
+    for _ in range(steps):
+        y = 0.5 * (low + high)
+        low, high = (y, high) if C > np.vdot(a, positive_part(Q + y * a)) else (low, y)
+    return np.sqrt(2 * C * y + np.vdot(Q, Q) - np.linalg.norm(positive_part(Q + y * a)) ** 2)
+
+
+def turning_case(d, inside, rng):
+    """A triplet, a center and, for L and R, thresholds beyond what the projected center reaches."""
+    X, B = rng.standard_normal((3, d)) / np.sqrt(d), rng.standard_normal((d, d))
+    Q = B @ B.T / d if inside else (B + B.T) / np.sqrt(d)
+    terms = ss.Triplets(X, [[0, 1, 2]])
+    H = terms.elements(np.array([0]))[0][0]
+    C = [np.vdot(a, positive_part(Q)) + rng.uniform(0.1, 0.8) * np.linalg.norm(Q) * np.linalg.norm(H) for a in (H, -H)]
+    return terms, H, Q, C
+
 
 # %% tags=["STS19-D4.2"]
-rng = np.random.default_rng(17)
-tally = np.zeros(5, dtype=int)
+rng, tally = np.random.default_rng(17), np.zeros(5, dtype=int)
 for d in (2, 3, 4):
     X_var, H_par, Q_par, r_par = cp.Variable((d, d), PSD=True), cp.Parameter((d, d)), cp.Parameter((d, d)), cp.Parameter(nonneg=True)
     program = cp.Problem(cp.Minimize(cp.sum(cp.multiply(H_par, X_var))), [cp.norm(X_var - Q_par, "fro") <= r_par])
@@ -160,19 +195,37 @@ for d in (2, 3, 4):
         for C, expected in ((lowest - shift, True), (lowest + shift, False)):
             problem = ss.Problem(terms.with_threshold(C), ss.Hinge())
             library = ss.rules.semidefinite(problem, ss.Sphere(Q, r), max_iter=60).in_R[0]
-            assert in_R(H, Q, r, C)[0] == expected == library
             tally += [1, expected, library, in_R(H, Q, r, C)[0], ss.rules.sphere(problem, ss.Sphere(Q, r)).in_R[0]]
+            assert in_R(H, Q, r, C)[0] == expected == library
 print("thresholds {}, to be certified {}, library {}, ten lines {}, ball alone {}".format(*tally))
 assert tally[1] == tally[2] == tally[3] == tally[0] // 2 and tally[4] < tally[1] // 2
+
+loss, gamma = ss.SmoothedHinge(gamma=0.05), 0.05
+print("turning points       eigenpairs used   decided a millionth inside, beyond   ball alone")
+for d, inside, pairs in ((3, True, "all"), (3, False, "all"), (16, True, "the lowest"), (16, False, "all")):
+    decided, alone = np.zeros(2, dtype=int), 0
+    for _ in range(10):
+        terms, H, Q, (C_L, C_R) = turning_case(d, inside, rng)
+        for mask, a, C, tau in (("in_L", H, C_L, C_L + gamma), ("in_R", -H, C_R, -C_R)):
+            at, turn = terms.with_threshold(tau), distance(a, Q, C)
+            for column, r in enumerate((turn * (1 - 1e-6), turn * (1 + 1e-6))):
+                found = ss.rules.semidefinite(ss.Problem(at, loss), ss.Sphere(Q, r), max_iter=40)
+                decided[column] += getattr(found, mask)[0]
+                assert not found.in_L[0] or mask == "in_L"
+                curved = ss.rules.semidefinite(ss.Problem(at, ss.SquaredHinge(1.0)), ss.Sphere(Q, r), max_iter=40)
+                assert not curved.in_L[0]  # no linear part, no L
+            alone += getattr(ss.rules.sphere(ss.Problem(at, loss), ss.Sphere(Q, turn * (1 - 1e-6))), mask)[0]
+    place = "in the cone" if inside else "outside"
+    print(f"d = {d:2}, {place:12}  {pairs:16}  {decided[0]:8} of 20, {decided[1]} of 20 {alone:18} of 20")
+    assert decided.tolist() == [20, 0] and alone < 20
 
 # %% [markdown]
 # ## The sign of $y$
 #
 # The printed dual has $y \in \mathbb{R}$, because the printed constraint is $\langle H, X\rangle = 1$.
 # With either sign, $D(y) > r^2$ proves that the region does not *meet* the plane $\langle H, X\rangle =
-# 1$. The region could lie on either side of it! That is why the paper needs $X_0$. If somebody forgets
-# it, or lets an ascent run from a start of the wrong sign, this is what happens on wine, where most
-# triplets are clearly on one side or the other:
+# 1$. The region could lie on either side of it. That is what the paper's first step, $X_0$, is for. What it
+# keeps away is seen on wine, where most triplets are clearly on one side or the other, by leaving it out:
 
 
 # %%
@@ -181,7 +234,7 @@ def either_sign(H, Q, r, C=1.0):
     return certify(-H, Q, r, -C)[0] or certify(H, Q, r, C)[0]
 
 
-wine, loss = datasets.load("wine"), ss.SmoothedHinge(gamma=0.05)
+wine = datasets.load("wine")
 small = ss.Problem(ss.Triplets.from_labels(wine.X[::4], wine.y[::4], k=3), loss)
 lam = 0.1 * small.lam_max()
 star = ss.solve(small, lam, rtol=1e-10, tol=0.0).x
@@ -189,7 +242,7 @@ margins = small.terms.margins(star)
 ball = ss.spheres.duality_gap_bound(small, ss.solve(small, 1.05 * lam, rtol=1e-8).x, lam)
 H_all = small.terms.elements(np.arange(len(small)))[0]
 
-# %% tags=["STS19-D4.2"]
+# %%
 with_sign = np.array([in_R(H, ball.center, ball.radius)[0] for H in H_all])
 without = np.array([either_sign(H, ball.center, ball.radius) for H in H_all])
 print(f"{len(small)} triplets: R by the right sign {with_sign.sum()}, false {np.sum(with_sign & (margins <= 1.0))}")
@@ -197,12 +250,12 @@ print(f"     by either sign, no X0: R {without.sum()}, false {np.sum(without & (
 assert not np.any(with_sign & (margins <= 1.0)) and np.sum(without & (margins <= 1.0)) > 50
 X0 = positive_part(ball.center)
 with_X0 = without & (np.sum(H_all * X0, axis=(1, 2)) > 1.0)
-print("with X0 the printed procedure decides the same as the sign:", bool(np.all(with_X0 == with_sign)))
+print(f"with X0 = [Q]_+ as the paper has it: R {with_X0.sum()}, unlike the right sign {np.sum(with_X0 != with_sign)}")
 assert np.all(with_X0 == with_sign)
 
 # %% [markdown]
-# Printed procedure and sign agree; they are two ways of saying the same, and the sign is one product
-# cheaper and cannot be forgotten.
+# The paper's procedure and the sign agree; they are two ways of saying the same, and the sign is one product
+# cheaper.
 #
 # ## At most one negative eigenvalue
 #
@@ -211,15 +264,15 @@ assert np.all(with_X0 == with_sign)
 # $$Q + yH = \underbrace{(Q + y\,uu')}_{\succeq 0} - y\,vv' ,$$
 #
 # a positive semidefinite matrix less one of rank one: on the hyperplane $v^\perp$ its form is
-# non-negative, so two negative eigenvalues would have no room. The paper says "$H$ has at most one
-# negative eigenvalue, hence". But the rule for **R** goes to $y < 0$, and there it is the *positive* part
-# of $H$ that is subtracted:
+# non-negative, so two negative eigenvalues would have no room. The rule for **R** goes to $y < 0$, where it is
+# the *positive* part of $H$ that is subtracted:
 #
 # $$Q + yH = (Q + |y|\,vv') - |y|\,uu' .$$
 #
-# Again one negative eigenvalue at most, because $uu'$ has rank one too. It is a property of triplets (and
-# quadruplets) that both parts have rank one; an $H$ that has one negative but several positive
-# eigenvalues satisfies the paper's premise and breaks its conclusion.
+# Again one negative eigenvalue at most, because $uu'$ has rank one too. The paper's sentence, that $H$ has at
+# most one negative eigenvalue and hence $Q + yH$, is right for both: by its definition $-H$ has at most one as
+# well. It is a property of triplets and quadruplets that both parts have rank one. For other terms the second
+# half has to be asked for: an $H$ with one negative and two positive eigenvalues leaves two at $y < 0$.
 
 
 # %%
@@ -249,7 +302,7 @@ assert list(most.values())[:3] == [1, 1, 2] and most["center outside"] > 2
 #
 # and $\|Z\|^2$, $\langle H, Z\rangle$ are a few known numbers.
 
-# %% tags=["STS19-D4.2"]
+# %%
 worst = 0.0
 for _ in range(300):
     d = int(rng.integers(2, 9))
@@ -262,7 +315,7 @@ for _ in range(300):
     plus = positive_part(Z)
     errors = np.vdot(plus, plus) - (np.vdot(Z, Z) - mu**2), np.vdot(H, plus) - (np.vdot(H, Z) - mu * (e @ H @ e))
     worst = max(worst, *np.abs(errors) / (np.vdot(Z, Z) + np.vdot(H, H)))
-print("value and slope from the single pair agree to rounding:", worst < 1e-12)
+print(f"value and slope from the single pair, largest relative difference: {max(worst, 1e-14):.0e} or less (bound 1e-12)")
 assert worst < 1e-12
 
 # %% [markdown]
@@ -437,7 +490,7 @@ for _ in range(200):
     y = rng.exponential(2.0)
     exact = min(np.linalg.eigvalsh(B @ B.T + y * (np.outer(u, u) - np.outer(v, v)))[0], 0.0)
     worst = max(worst, abs(negative_eigenvalue(np.maximum(Lam, 0.0), V.T @ u, V.T @ v, y) - exact) / (Lam[-1] + y))
-print("largest error below 1e-10:", worst < 1e-10)
+print("largest error, bound 1e-10:", f"{max(worst, 1e-11):.0e} or less")
 assert worst < 1e-10
 
 # %% [markdown]
