@@ -1,6 +1,14 @@
 # %% [markdown]
 # # The gradient bound (GB)
 #
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
 # One point and one slope of the objective there are enough to fence the unknown solution in a ball. This
 # notebook derives the ball, computes it in ten lines of numpy and with the library, draws it, uses it to
 # screen, and breaks its assumptions one by one to see what each is for.
@@ -10,6 +18,7 @@
 # * follows from two inequalities and one completed square, the same for a metric, a diagonal metric and
 #   a support vector machine;
 # * is a ball with a diameter you can point at, and that the solution can lie on its very surface;
+# * works with *any* dual point, for the price of the gaps in Fenchel's inequality;
 # * keeps a positive radius at the solution whenever the cone constraint is active, which is why the next
 #   notebook projects it.
 
@@ -19,6 +28,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
+from safescreen.spheres.base import Reference
 from safescreen_book import figures
 
 # %% [markdown]
@@ -29,15 +39,6 @@ from safescreen_book import figures
 # >
 # > $$\|x^\star - Q\| \le r, \qquad Q = x - \tfrac{1}{2\lambda}\, g, \qquad r = \tfrac{1}{2\lambda}\,\|g\| .$$
 #
-# The problem is the one of the whole book (the notation table is in `00-start-here`),
-#
-# $$P(x;\lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac{\lambda}{2}\|x\|^2
-# \quad\text{over } x \in K .$$
-#
-# For metric learning $x$ is a positive semidefinite matrix $M$ and $a_t = H_{ijl}$; for a diagonal
-# metric it is a vector of non-negative weights; for a support vector machine it is the weight vector
-# $w$, and $K$ is the whole space.
-#
 # | assumption | used in step |
 # |---|---|
 # | the loss $\ell$ is convex (smooth or not) | 1 |
@@ -47,8 +48,7 @@ from safescreen_book import figures
 #
 # Nothing is asked about how good $x$ is: any feasible point will do, and a better one usually gives a
 # smaller ball.
-
-# %% [markdown]
+#
 # A small problem to look at while we go: twelve points of the plane in two classes, their triplets, a
 # metric $M$ of shape $2 \times 2$. Its solution $M^\star$ is computed to a duality gap of $10^{-11}$; it
 # has rank one, so the constraint $M \succeq 0$ is active.
@@ -142,9 +142,15 @@ assert square + slope <= 0.0
 # $$\|x^\star - x\|^2 + \tfrac1\lambda \langle g, x^\star - x\rangle =
 # \|x^\star - (x - \tfrac{g}{2\lambda})\|^2 - \tfrac{\|g\|^2}{4\lambda^2} .$$
 #
-# sympy expands it for symmetric $2 \times 2$ matrices and the Frobenius inner product. (Both sides are
+# So (3) says $\|x^\star - Q\|^2 - r^2 \le 0$ with the $Q$ and $r$ of the claim. **This is the theorem.**
+#
+# The same inequality reads $\langle x^\star - x,\; x^\star - (x - g/\lambda)\rangle \le 0$: from
+# $x^\star$ the two points $x$ and $x - g/\lambda = H(\alpha)/\lambda$ are seen under an angle of at
+# least 90 degrees. By Thales' theorem that is the ball with the segment between them as its diameter.
+# One end is where we stand, the other is where we would jump if all slopes stayed as they are.
+#
+# sympy expands both for symmetric $2 \times 2$ matrices and the Frobenius inner product. (All sides are
 # sums over coordinates, so what holds for three coordinates holds for any number.)
-
 
 # %%
 def symmetric(name):
@@ -162,24 +168,9 @@ ell = sp.symbols("lambda", positive=True)
 left = inner(Z - M, Z - M) + inner(G, Z - M) / ell
 Q = M - G / (2 * ell)
 right = inner(Z - Q, Z - Q) - inner(G, G) / (4 * ell**2)
-assert sp.expand(left - right) == 0
-print("left side minus right side:", sp.expand(left - right))
-
-# %% [markdown]
-# So (3) says $\|x^\star - Q\|^2 - r^2 \le 0$ with the $Q$ and $r$ of the claim. **This is the theorem.**
-#
-# The same inequality reads $\langle x^\star - x,\; x^\star - (x - g/\lambda)\rangle \le 0$: from
-# $x^\star$ the two points $x$ and $x - g/\lambda = H(\alpha)/\lambda$ are seen under an angle of at
-# least 90 degrees. By Thales' theorem that is the ball with the segment between them as its diameter.
-# One end is where we stand, the other is where we would jump if all slopes stayed as they are.
-
-# %%
-pole = M - G / ell
-thales = inner(Z - M, Z - pole)
-assert sp.expand(thales - left) == 0
-print(
-    "the same inequality, seen from the two ends of a diameter:", sp.expand(thales - left) == 0
-)
+thales = inner(Z - M, Z - (M - G / ell))  # seen from the two ends of a diameter
+print("left minus right:", sp.expand(left - right), "  left minus Thales:", sp.expand(left - thales))
+assert sp.expand(left - right) == 0 and sp.expand(left - thales) == 0
 
 # %% [markdown]
 # ### Step 5: any dual point, at a price
@@ -197,8 +188,8 @@ print(
 # $$Q = x - \tfrac{1}{2\lambda} g, \qquad r^2 = \tfrac{1}{4\lambda^2}\|g\|^2 + \tfrac1\lambda \varphi,
 # \qquad g = \lambda x - H(\alpha) . \tag{4}$$
 #
-# This is what the library computes, with an upper bound of $\varphi$ that covers the rounding of every
-# margin. The Fenchel gap of the smoothed hinge in closed form, for each of the three pieces of the loss:
+# The solver needs this for the hinge, whose dual points are fractional at the kink. It is what the library
+# computes, with an upper bound of $\varphi$ that covers the rounding of every margin. The Fenchel gap of the smoothed hinge in closed form, for each of the three pieces of the loss:
 
 # %%
 m, a, gam = sp.symbols("u alpha gamma", positive=True)
@@ -223,7 +214,6 @@ assert sp.simplify(pieces["quadratic"] + conjugate + a * m - square) == 0
 # A matrix is the vector of its entries, then the Frobenius inner product is a dot product. `A` holds one
 # term a row.
 
-
 # %%
 def gradient_ball(A, x, lam, gamma, alpha=None):
     """Center and radius by equation (4), straight from the definitions."""
@@ -232,7 +222,7 @@ def gradient_ball(A, x, lam, gamma, alpha=None):
     value = slope * (1.0 - margin) - gamma * slope**2 / 2
     alpha = slope if alpha is None else alpha
     g = lam * x - A.T @ alpha
-    fenchel = np.sum(value + gamma * alpha**2 / 2 - alpha + alpha * margin)
+    fenchel = np.sum(np.maximum(value + gamma * alpha**2 / 2 - alpha + alpha * margin, 0.0))
     return x - g / (2 * lam), np.sqrt(g @ g / (4 * lam**2) + fenchel / lam)
 
 
@@ -244,36 +234,37 @@ slow_center, slow_radius = gradient_ball(A, x.ravel(), lam, loss.gamma)
 print("center", np.round(slow_center, 4), " radius", round(float(slow_radius), 4))
 
 # %% [markdown]
-# ## The library
-
-# %%
-ball = ss.spheres.gradient_bound(problem, x, lam)
-print("center", np.round(ball.center.ravel(), 4), " radius", round(ball.radius, 4))
-
-# %% [markdown]
-# ## Does it match?
+# ## The library, and does it match?
 #
 # The centers agree to rounding. The library's radius must not be smaller than the exact one, since it
 # includes the rounding of the whole computation, and it should not be much larger.
 
 # %%
+ball = ss.spheres.gradient_bound(problem, x, lam)
 difference = np.linalg.norm(ball.center.ravel() - slow_center)
 excess = ball.radius / slow_radius - 1.0
+print("center", np.round(ball.center.ravel(), 4), " radius", round(ball.radius, 4))
 assert difference < 1e-13 and 0.0 < excess < 1e-9
-print("centers agree:", difference < 1e-13)
-print("radius is larger, by a part in 1e9 at most:", 0.0 < excess < 1e-9)
+print("the centers differ by less than 1e-13, and the radius is larger, by less than a part in 1e9")
 
 # %% [markdown]
 # ## One theorem for three cones
 #
-# Steps 1 to 4 never asked what $K$ is. Here are random problems of all three kinds, each solved to a
+# Steps 1 to 5 never asked what $K$ is. Here are random problems of all three kinds, each solved to a
 # tiny gap, and references of all qualities: zero, points of the cone drawn at random near and far, a
-# point half-way to the solution, the solution itself. `distance` is $\|x^\star - Q\| / r$; the accuracy
-# of the computed $x^\star$, which the solver reports as `eps`, is granted to the ball. A value of 1
-# means that the solution lies on the surface.
+# point half-way to the solution, the solution itself. Each goes with three dual points: its own slopes
+# $\alpha(x)$, random numbers of $[0, 1]$, and a mixture of the two. The library's ball is compared with
+# the ten lines of numpy, and its distance from the solution $\|x^\star - Q\|/r$ with 1, the surface (the
+# accuracy of the computed $x^\star$, which the solver reports as `eps`, is granted to the ball).
+#
+# **Is the surface reached?** From $\lambda_{\max}$ on all terms are on the linear piece of the loss, at
+# $x = 0$ as well as at $x^\star = [H(\mathbf 1)]_K/\lambda$. Then (1) is an equality, and so is (2): every
+# such solution is on the surface of the ball around $x = 0$, whether the constraint is active or not. And
+# for (4): one term $a = 1$ on the line, the hinge, $\lambda = 1$. The solution is $x^\star = 1$, at the
+# kink. From $x = 0$ with the dual point $s$ the center is $s/2$, $\varphi = 1 - s$ and $r = 1 - s/2$: the
+# solution is on the surface for every $s$, with a $\varphi$ that is not 0.
 
-
-# %%
+# %% tags=["STS19-T1"]
 def random_problem(kind, gamma, rng):
     n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
     X, y = rng.standard_normal((n, d)), np.arange(n) % 2
@@ -281,9 +272,7 @@ def random_problem(kind, gamma, rng):
     if kind == "support vectors":
         return ss.Problem(ss.Samples(X, 2 * y - 1), ss.SmoothedHinge(gamma))
     diagonal = kind == "diagonal metric"
-    return ss.Problem(
-        ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma)
-    )
+    return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma))
 
 
 def references(problem, x_star, rng):
@@ -296,27 +285,52 @@ def references(problem, x_star, rng):
     yield x_star
 
 
-# %% tags=["STS19-T1"]
+def library_ball(problem, x, weight, alpha):
+    """GB as a solver has it: from the evaluation of a pair."""
+    return ss.SPHERES["GB"].build(Reference(problem, problem.evaluate(x, weight, alpha)))
+
+
 rng = np.random.default_rng(11)
-kinds, largest, count = ("metric", "diagonal metric", "support vectors"), {}, 0
+kinds, count = ("metric", "diagonal metric", "support vectors"), 0
+largest, apart, attained = dict.fromkeys(kinds, 0.0), 0.0, dict.fromkeys(kinds, 1.0)
 for kind in kinds:
     for repeat in range(40):
         instance = random_problem(kind, (0.05, 0.5)[repeat % 2], rng)
-        weight = max(instance.lam_max(), 1.0) * rng.choice([2.0, 0.5, 0.1, 0.02])
+        rows = np.array([instance.terms.adjoint(unit).ravel() for unit in np.eye(len(instance))])
+        lam_max, gamma = max(instance.lam_max(), 1.0), instance.loss.gamma
+        weight = lam_max * rng.choice([2.0, 0.5, 0.1, 0.02])
         optimum = ss.solve(instance, weight, rtol=1e-13, tol=1e-12)
         for reference in references(instance, optimum.x, rng):
-            b = ss.spheres.gradient_bound(instance, reference, weight)
-            distance = np.linalg.norm(optimum.x - b.center)
-            assert distance <= b.radius + optimum.eps
-            ratio = distance / (b.radius + optimum.eps)
-            largest[kind], count = max(largest.get(kind, 0.0), ratio), count + 1
+            slopes = instance.alpha(reference)
+            noise = rng.uniform(0.0, 1.0, len(instance))
+            for alpha in (slopes, noise, 0.9 * slopes + 0.1 * noise):
+                b = library_ball(instance, reference, weight, alpha)
+                center, radius = gradient_ball(rows, reference.ravel(), weight, gamma, alpha)
+                size = np.linalg.norm(center) + radius
+                apart = max(apart, np.linalg.norm(b.center.ravel() - center) / size, abs(b.radius - radius) / size)
+                distance = np.linalg.norm(optimum.x - b.center)
+                assert distance <= b.radius + optimum.eps
+                largest[kind], count = max(largest[kind], distance / (b.radius + optimum.eps)), count + 1
+        on_the_surface = instance.all_linear() / (1.5 * lam_max)
+        b = ss.spheres.gradient_bound(instance, instance.cone.zeros(), 1.5 * lam_max)
+        attained[kind] = min(attained[kind], np.linalg.norm(on_the_surface - b.center) / b.radius)
+
+one_term = ss.Problem(ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), ss.Hinge())  # a = 1, and a sample of zeros
+surface = []
+for s in np.linspace(0.0, 1.0, 11):
+    b = library_ball(one_term, np.zeros(1), 1.0, np.array([s, 1.0]))
+    surface.append(abs(1.0 - b.center[0]) / b.radius)
+
+print(f"{count} balls; the library and numpy differ by {apart:.6f} at most (bound 0.000001)")
 for kind in kinds:
-    print(f"{kind:16} largest distance {largest[kind]:.3f}")
-print("balls checked:", count)
+    print(f"{kind:16} largest distance {largest[kind]:.3f} (bound 1); at 1.5 lam_max from x = 0: {attained[kind]:.6f} in all")
+print(f"one term, hinge, 11 dual points: distance {min(surface):.6f} to {max(surface):.6f}")
+assert apart < 1e-6 and max(largest.values()) <= 1.0
+assert min(*attained.values(), *surface) > 1.0 - 1e-6 and max(surface) <= 1.0
 
 # %% [markdown]
-# None is outside, and in every family some solutions lie *on* the surface: nothing can be taken away
-# from the radius.
+# None is outside, and in every family solutions lie *on* the surface: nothing can be taken away from the
+# radius, neither from the part of the slope nor from that of $\varphi$.
 #
 # ## Picture
 #
@@ -389,13 +403,11 @@ for ax, (title, (prob, weight, start)) in zip(axes, cases.items(), strict=True):
     figures.lines(radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log="y", marks=True)
 plt.show()
 
-# %%
 stuck = np.linalg.norm(slope_at_star) / (2 * lam)
 metric, vectors = radii.values()
-print("metric, last radius of GB:", round(metric["GB"][-1], 4))
-print("norm of P'(x*) / (2 lam): ", round(float(stuck), 4))
-print("metric, last radius of PGB below 1e-4:", metric["PGB"][-1] < 1e-4)
-print("support vectors, last radius of GB below 1e-4:", vectors["GB"][-1] < 1e-4)
+print(f"metric, last radius: GB {metric['GB'][-1]:.4f}, PGB {metric['PGB'][-1]:.4f} (bound 0.0001)")
+print(f"norm of the slope at x* over 2 lam: {stuck:.4f}")
+print(f"support vectors, last radius of GB: {vectors['GB'][-1]:.4f} (bound 0.0001)")
 assert abs(metric["GB"][-1] - stuck) < 1e-4 and stuck > 0.01
 assert metric["PGB"][-1] < 1e-4 and vectors["GB"][-1] < 1e-4
 
@@ -443,28 +455,8 @@ for _ in range(1000):
     distance = np.linalg.norm(exact - center)
     outside["without"] += distance > np.linalg.norm(center)  # at x = 0 the center is -g/(2 lam)
     outside["with"] += distance > radius
-print("solution outside the ball, without the Fenchel gap:", outside["without"], "of 1000")
-print("solution outside the ball, with it:", outside["with"], "of 1000")
+print(f"solution outside the ball: {outside['without']} of 1000 without the Fenchel gap, {outside['with']} with it")
 assert outside["with"] == 0 and outside["without"] > 900
-
-# %% [markdown]
-# ### Nothing can be taken away from the radius
-#
-# From $\lambda_{\max}$ on, all triplets are on the linear piece of the loss, at $x = 0$ as well as at
-# the solution $x^\star = [H]_K/\lambda$. Inequality (1) is then an equality, and so is (2): the solution
-# is on the surface of the ball around $x = 0$. A radius 2 % smaller loses it, whether or not the
-# constraint is active.
-
-# %%
-b = ss.spheres.gradient_bound(problem, problem.cone.zeros(), weight)
-exact = exact.reshape(2, 2)
-position = np.linalg.norm(exact - b.center) / b.radius
-print("distance of the solution, in radii:", round(float(position), 6))
-print(
-    "still inside with 98 % of the radius:",
-    ss.Sphere(b.center, 0.98 * b.radius).contains(exact),
-)
-assert 0.98 < position <= 1.0
 
 # %% [markdown]
 # ### The loss must be convex, but not smooth
@@ -509,6 +501,7 @@ assert max(ratios) <= 1.0
 
 # %%
 x0 = ss.solve(problem, lam / 0.9, tol=1e-6)
+n_balls, n_certified, n_new = 0, 0, 0
 for point in (x, x_half, x_star, x0.x):
     of_point = {
         "GB": ss.spheres.gradient_bound(problem, point, lam),
@@ -522,10 +515,10 @@ for point in (x, x_half, x_star, x0.x):
     for name, b in of_point.items():
         found = ss.rules.sphere(problem, b)
         assert b.contains(point), name
-        assert np.all(here[found.in_R] > 1.0) and np.all(here[found.in_L] < 1.0 - loss.gamma), (
-            name
-        )
-print("every ball contains its reference, and certifies only what is true there already")
+        n_balls, n_certified = n_balls + 1, n_certified + found.n_L + found.n_R
+        n_new += int(np.sum(here[found.in_R] <= 1.0) + np.sum(here[found.in_L] >= 1.0 - loss.gamma))
+print(f"{n_balls} balls hold their references; {n_certified} triplets certified, {n_new} of them not there yet at the reference")
+assert n_new == 0 < n_certified
 
 # %% [markdown]
 # ## Fine print

@@ -1,6 +1,14 @@
 # %% [markdown]
 # # The path bounds (RPB and RRPB)
 #
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
 # A solved problem says something about the next one. When the solution for one $\lambda$ is known, the solution
 # for another lies in a ball whose center and radius need that one matrix and nothing else: no gradient, no dual
 # value, no pass over the triplets. This notebook derives the ball, finds out exactly what is lost in it,
@@ -20,6 +28,7 @@ import numpy as np
 import sympy as sp
 
 import safescreen as ss
+from safescreen.spheres.base import PathReference, Reference
 from safescreen_book import datasets, figures
 
 # %% [markdown]
@@ -46,8 +55,7 @@ from safescreen_book import datasets, figures
 # | RPB: the reference is exact. RRPB: its error is at most $\varepsilon$ | 3; 4 |
 #
 # Either order is allowed, $\lambda_1 < \lambda_0$ as on a path, or $\lambda_1 > \lambda_0$.
-
-# %% [markdown]
+#
 # The small problem of `11-gradient-bound`: twelve points of the plane, their triplets, a $2 \times 2$ metric,
 # solved for two values of $\lambda$ to a gap of $10^{-11}$. Subscripts 0 and 1 tell them apart.
 
@@ -129,7 +137,6 @@ assert abs((left - right) + (vi0 + vi1)) < 1e-4
 # is the ball over the segment between them (Thales), with center in its middle and half its length as radius.
 # sympy does the algebra for symmetric matrices:
 
-
 # %%
 def symmetric(name):
     a, b, c = sp.symbols(f"{name}11 {name}12 {name}22", real=True)
@@ -145,7 +152,7 @@ l0, l1 = sp.symbols("lambda0 lambda1", positive=True)
 thales = inner(Z - l0 / l1 * M0, Z - M0)
 Q, r_squared = (l0 + l1) / (2 * l1) * M0, ((l0 - l1) / (2 * l1)) ** 2 * inner(M0, M0)
 assert sp.expand(thales - (inner(Z - Q, Z - Q) - r_squared)) == 0
-print("<z - (lam0/lam1) m, z - m>  =  |z - Q|^2 - r^2:", sp.expand(thales - (inner(Z - Q, Z - Q) - r_squared)) == 0)
+print("<z - (lam0/lam1) m, z - m>  -  (|z - Q|^2 - r^2)  =", sp.expand(thales - (inner(Z - Q, Z - Q) - r_squared)))
 
 # %% [markdown]
 # **This is Theorem 5**, and (3) gives the distance from the surface for free:
@@ -184,7 +191,6 @@ print("coefficient of eps at lam1 = 3 lam0:", sp.simplify(coefficient.subs(l1, 3
 #
 # ## Ten lines of numpy
 
-
 # %%
 def path_ball(x0, eps, lam0, lam1):
     """Center and radius of RRPB; with eps = 0 of RPB."""
@@ -199,24 +205,17 @@ print("RPB : center", np.round(slow_center, 4).tolist(), " radius", round(float(
 print("RRPB with eps = 0.01: the same center, radius", round(float(relaxed_radius), 4))
 
 # %% [markdown]
-# ## The library
-
-# %%
-rpb = ss.spheres.path_bound(x0, lam0, lam1)
-rrpb = ss.spheres.relaxed_path_bound(x0, 0.01, lam0, lam1)
-print("RPB : center", np.round(rpb.center, 4).tolist(), " radius", round(rpb.radius, 4))
-print("RRPB with eps = 0.01: radius", round(rrpb.radius, 4))
-
-# %% [markdown]
-# ## Does it match?
+# ## The library, and does it match?
 #
 # Centers to rounding; the library's radii are upper bounds, larger by rounding only.
 
 # %%
-for ball, center, radius in ((rpb, slow_center, slow_radius), (rrpb, relaxed_center, relaxed_radius)):
+rpb = ss.spheres.path_bound(x0, lam0, lam1)
+rrpb = ss.spheres.relaxed_path_bound(x0, 0.01, lam0, lam1)
+for name, ball, center, radius in (("RPB", rpb, slow_center, slow_radius), ("RRPB", rrpb, relaxed_center, relaxed_radius)):
+    print(f"{name:4} center {np.round(ball.center, 4).tolist()}, radius {ball.radius:.4f}")
     assert np.linalg.norm(ball.center - center) < 1e-14 * np.linalg.norm(center)
     assert 0.0 <= ball.radius / radius - 1.0 < 1e-12
-print("centers and radii agree, and no radius is smaller")
 
 # %% [markdown]
 # ## RPB over three cones
@@ -224,10 +223,10 @@ print("centers and radii agree, and no radius is smaller")
 # Random problems with a full metric, a diagonal metric and a support vector machine, each solved for
 # $\lambda_0$ and for a $\lambda_1$ between $0.3\,\lambda_0$ and $2\lambda_0$, as exactly as the machine allows.
 # The distance is in radii; 1 is the surface. The accuracies of the two computed solutions, known from their
-# gaps, are granted.
+# gaps, are granted. Above $\lambda_{\max}$ the solutions are known in closed form, $[\sum_t a_t]_K/\lambda$: there no
+# dual variable changes, nothing is lost in (3), and each solution has to be *on* the surface.
 
-
-# %%
+# %% tags=["STS19-T5"]
 def random_problem(kind, gamma, rng):
     n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
     X, y = rng.standard_normal((n, d)), np.arange(n) % 2
@@ -248,20 +247,26 @@ def pairs_of_solutions(rng, repeats=40):
 
 solved = list(pairs_of_solutions(np.random.default_rng(11)))
 print("pairs of solutions:", len(solved))
-
-# %% tags=["STS19-T5"]
-largest, shrunk = {}, 0
-for kind, _, at0, at1 in solved:
+largest, surface, shrunk = {}, [], 0
+for kind, prob, at0, at1 in solved:
     ball = ss.spheres.path_bound(at0.x, at0.lam, at1.lam)
+    center, radius = path_ball(at0.x, 0.0, at0.lam, at1.lam)
+    assert np.allclose(ball.center, center, rtol=1e-13, atol=0.0) and radius <= ball.radius <= radius * (1.0 + 1e-9) + 1e-300
     granted = at1.eps + max(1.0, at0.lam / at1.lam) * at0.eps
     distance = np.linalg.norm(at1.x - ball.center)
     assert distance <= ball.radius + granted
     largest[kind] = max(largest.get(kind, 0.0), distance / (ball.radius + granted))
     shrunk += distance > 0.98 * ball.radius + granted
+    if np.any(total := prob.all_linear()):
+        high = max(prob.lam_max(), 1.0)
+        for a, b in ((3.0 * high, 1.5 * high), (1.5 * high, 3.0 * high)):
+            ball = ss.spheres.path_bound(total / a, a, b)
+            surface.append(np.linalg.norm(total / b - ball.center) / ball.radius)
 for kind, value in largest.items():
-    print(f"{kind:16} largest distance {value:.3f}")
-print("of", len(solved), "solutions a radius 2 % smaller loses some:", shrunk > 0)
-assert shrunk > 0
+    print(f"{kind:16} largest distance {value:.3f} (bound 1)")
+print(f"above lam_max: {len(surface)} balls, distance {min(surface):.6f} to {max(surface):.6f}")
+print(f"a radius 2 % smaller loses more than {shrunk // 10 * 10} of the {len(solved)} computed solutions")
+assert shrunk > 10 and 1.0 - 1e-9 < min(surface) <= max(surface) <= 1.0
 
 # %% [markdown]
 # Solutions lie on the surface itself. They do whenever no dual variable changes between $\lambda_0$ and
@@ -307,7 +312,7 @@ plt.show()
 found = ss.rules.sphere(problem, rpb)
 margins = problem.terms.margins(x1)
 assert np.all(margins[found.in_R] > 1.0) and np.all(margins[found.in_L] < 1.0 - loss.gamma)
-assert found.n_L > 0
+assert 0 < found.n_L + found.n_R < len(problem)
 print(f"{len(problem)} triplets, lam1 = 0.7 lam0: {found.n_L} in L and {found.n_R} in R, all of them truly there")
 
 # %% [markdown]
@@ -342,6 +347,12 @@ for rtol in (1e-1, 1e-2, 1e-3, 1e-6):
     if rtol >= 1e-3:
         assert row[0] > 1.0 and row[1] > 0
 
+rough = ss.solve(larger, a, tol=0.0, rtol=1e-3, screening=())
+point, exact = ss.spheres.path_bound(rough.x, a, a), ss.solve(larger, a, tol=0.0, rtol=1e-12).x
+away = np.linalg.norm(exact - point.center)
+print(f"lam1 = lam0: radius of RPB {point.radius:.6f}, distance of the solution {away:.3f}")
+assert away > 1e3 * point.radius
+
 # %% [markdown]
 # With a reference whose gap is a thousandth of the objective the solution for $\lambda_1$ is four radii away
 # from the center of RPB, and triplets are discarded that have a loss: the "safe" answer is wrong, without a
@@ -349,23 +360,20 @@ for rtol in (1e-1, 1e-2, 1e-3, 1e-6):
 # gap at which this stops happening depends on the step, on $\lambda$ and on the data. RRPB has no such luck to
 # count on: none of its balls misses, and no decision is wrong.
 #
-# The extreme case is $\lambda_1 = \lambda_0$, where the radius of RPB is 0 whatever the reference:
-
-# %%
-rough = ss.solve(larger, a, tol=0.0, rtol=1e-3, screening=())
-point = ss.spheres.path_bound(rough.x, a, a)
-exact = ss.solve(larger, a, tol=0.0, rtol=1e-12).x
-print("radius of RPB at lam1 = lam0 below 1e-12:", point.radius < 1e-12)
-print("distance of the solution:", round(float(np.linalg.norm(exact - point.center)), 3))
-assert np.linalg.norm(exact - point.center) > 1e3 * point.radius
-
-# %% [markdown]
+# The extreme case is $\lambda_1 = \lambda_0$, where the radius of RPB is 0 whatever the reference.
+#
 # ## RRPB over three cones
 #
 # The random problems again, now with references of all qualities: the exact solution moved inside the cone by a
 # known distance $\varepsilon$ in a random direction (feasibility is not even needed), and iterates of a solver
 # with $\varepsilon$ from their duality gap. The least favourable direction is along $x_0$ itself, so that one
-# is in too.
+# is in too. The family `SPHERES["RRPB"]`, which solvers use, must give the same balls.
+#
+# **No smaller radius around this center.** If all one knows is $\|x_0^\star - x_0\| \le \varepsilon$, put the true
+# solution at $x_0^\star = x_0 + \varepsilon x_0/\|x_0\|$ and the next one at the far end of *its* segment, which
+# happens, as we saw, when no dual variable changes. One term on a line does it: $a = 1$, $\lambda \ge 1/(1-\gamma)$,
+# where $x^\star = 1/\lambda$. For $\lambda_1 > \lambda_0$ the next solution has to be at the
+# near end, $x_1^\star = x_0^\star$: the hinge and $\lambda \le 1$, where $x^\star = 1$ is at the kink.
 
 # %% tags=["STS19-T6"]
 rng = np.random.default_rng(2)
@@ -383,24 +391,46 @@ for kind, prob, at0, at1 in solved:
             references.append((at0.x + eps * direction / np.linalg.norm(direction), eps + at0.eps))
     early = ss.solve(prob, at0.lam, tol=0.0, rtol=1e-2, screening=())
     references.append((early.x, early.eps))
+    evaluation = prob.evaluate(at1.x, at1.lam)
     for x, eps in references:
         ball = ss.spheres.relaxed_path_bound(x, eps * (1 + 1e-12), at0.lam, at1.lam)
+        center, radius = path_ball(x, eps, at0.lam, at1.lam)
+        assert np.allclose(ball.center, center, rtol=1e-13, atol=0.0) and radius <= ball.radius <= radius * (1.0 + 1e-9) + 1e-300
+        same = ss.SPHERES["RRPB"].build(Reference(prob, evaluation, PathReference(x0=x, lam0=at0.lam, eps=eps * (1 + 1e-12))))
+        assert np.array_equal(same.center, ball.center) and same.radius == ball.radius
         distance = np.linalg.norm(at1.x - ball.center)
         assert distance <= ball.radius + at1.eps
         closest[kind] = max(closest.get(kind, 0.0), distance / (ball.radius + at1.eps))
         without += distance > ss.spheres.path_bound(x, at0.lam, at1.lam).radius + at1.eps
         count += 1
-# at lam1 = lam0 the ball is DGB: the same center, the same radius
+# at lam1 = lam0 the ball is DGB: the same center, the same radius; so it is in a solve without a path
+dgb_ratios = []
 for _, prob, at0, _ in solved[::7]:
     x = prob.cone.project(1.2 * at0.x)
     dgb = ss.spheres.duality_gap_bound(prob, x, at0.lam)
-    same = ss.spheres.relaxed_path_bound(x, dgb.radius, at0.lam, at0.lam)
-    assert np.array_equal(dgb.center, same.center) and abs(same.radius / dgb.radius - 1.0) < 1e-9
+    for same in (
+        ss.spheres.relaxed_path_bound(x, dgb.radius, at0.lam, at0.lam),
+        ss.SPHERES["RRPB"].build(Reference(prob, prob.evaluate(x, at0.lam))),
+    ):
+        assert np.array_equal(dgb.center, same.center)
+        dgb_ratios.append(same.radius / dgb.radius)
+    assert at0.eps >= np.sqrt(2.0 * at0.gap / at0.lam)
+# the surface
+one_term, surface = ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), []
+for width, old, new in ((0.05, 2.0, 1.25), (0.05, 3.0, 1.1), (0.0, 0.5, 0.9), (0.0, 0.2, 0.8)):
+    line = ss.Problem(one_term, ss.SmoothedHinge(width))
+    exact0, exact1 = (1.0 / max(lam, 1.0) for lam in (old, new))
+    for lam, exact in ((old, exact0), (new, exact1)):
+        assert abs(ss.solve(line, lam, tol=1e-13).x[0] - exact) < 1e-6
+    for eps in (0.01, 0.1, 0.3):
+        ball = ss.spheres.relaxed_path_bound(np.array([exact0 - eps]), eps, old, new)
+        surface.append(abs(exact1 - ball.center[0]) / ball.radius)
 for kind, value in closest.items():
-    print(f"{kind:16} largest distance {value:.3f} radii")
-print("all", count, "balls of RRPB hold the solution; RPB with the same references lost more than a third:", 3 * without > count)
-print("RRPB at lam1 = lam0 with the eps of DGB is DGB")
-assert 3 * without > count
+    print(f"{kind:16} largest distance {value:.3f} radii (bound 1)")
+print(f"all {count} balls of RRPB hold the solution; RPB with the same references lost {100 * without / count:.0f} % of them")
+print(f"RRPB at lam1 = lam0 with the eps of DGB: {min(dgb_ratios):.9f} to {max(dgb_ratios):.9f} times the radius of DGB")
+print(f"the line: distance {min(surface):.9f} to {max(surface):.9f} radii")
+assert 3 * without > count and abs(np.array(dgb_ratios) - 1.0).max() < 1e-9 and abs(np.array(surface) - 1.0).max() < 1e-9
 
 # %% [markdown]
 # ## The price of relaxing
@@ -428,24 +458,9 @@ for ax, curves, label, legend in zip(axes, (radii, rates), ("radius", "share of 
 plt.show()
 
 # %% [markdown]
-# ## No smaller radius around this center
+# ## More is known than $\varepsilon$
 #
-# If all one knows is $\|x_0^\star - x_0\| \le \varepsilon$, the radius of RRPB cannot be improved: put the true
-# solution at $x_0^\star = x_0 + \varepsilon x_0/\|x_0\|$ and the next one at the far end of *its* segment,
-# which happens, as we saw, when no dual variable changes. One term on a line does it: $a = 1$, $\lambda \ge 1$,
-# where $x^\star = 1/\lambda$ as long as $1/\lambda < 1 - \gamma$.
-
-# %%
-line = ss.Problem(ss.Samples(np.array([[1.0], [0.0]]), [1, -1]), loss)
-solution0, solution1, eps = 1.0 / 2.0, 1.0 / 1.25, 0.1
-assert abs(ss.solve(line, 2.0, tol=1e-13).x[0] - solution0) < 1e-6
-assert abs(ss.solve(line, 1.25, tol=1e-13).x[0] - solution1) < 1e-6
-ball = ss.spheres.relaxed_path_bound(np.array([solution0 - eps]), eps, 2.0, 1.25)
-print("distance of the solution in radii:", round(abs(solution1 - ball.center[0]) / ball.radius, 6))
-assert abs(abs(solution1 - ball.center[0]) / ball.radius - 1.0) < 1e-9
-
-# %% [markdown]
-# But more is known than $\varepsilon$. The pair $(x_0, \alpha_0)$ that gave $\varepsilon$ also gives, for
+# If $\varepsilon$ is all one knows, RRPB cannot be improved. But more is known. The pair $(x_0, \alpha_0)$ that gave $\varepsilon$ also gives, for
 # $\lambda_1$, the midpoint gap bound (`28-midpoint-gap-bound`), which at an exact reference *is* RPB, needs no
 # $\varepsilon$, and always lies inside RRPB:
 

@@ -9,7 +9,6 @@ COLOURS = {"L": "#0072B2", "C": "#8A8A8A", "R": "#D55E00", "cone": "#F1EDE3", "e
 """Linear part, undecided, zero part (Okabe and Ito: they stay apart for the colour-blind); the cone and its edge; rulings; other bars."""
 
 NAMES = {"L": "linear part, L", "C": "undecided", "R": "zero part, R"}
-
 SIGNS = {1: "#542788", -1: "#B35806"}
 """Positive and negative entries, the ends of the colour map ``PuOr``."""
 
@@ -23,13 +22,14 @@ _TABLE = {  # a column a dash, in the order above
     "#56B4E9": ("PGB", "PGB+halfspace", "PGB+semidefinite", "forward", "heuristic"),
     "#882255": ("DGB", "DGB+halfspace", "DGB+semidefinite", "drop", "naive"),
     "#009E73": ("MGB", "MGB+halfspace", "MGB+semidefinite", "ActiveSet+MGB", "BT1"),
-    "#5D4A9C": ("RRPB", "RPB", "ActiveSet+RRPB (no ranges)", "ActiveSet+RRPB", "swap"),
+    "#5D4A9C": ("RRPB", "swap", "ActiveSet+RRPB (no ranges)", "ActiveSet+RRPB"),
     "#CC79A7": ("RRPB+PGB", "safe", "RRPB+PGB (no active set)", "ActiveSet+RRPB+PGB", "pairwise"),
     "#8F8F2A": ("CDGB", "ranges", "LIBLINEAR", "shrink", "rp+oasis"),
     "#8B5A2B": ("BT2", "product", "product+RRPB", "product+MGB", "shrink+BT1"),
     "#000000": ("IT", "MGB&BT2", "shrink+IT", "hybrid+IT", "warm+IT"),
     "#44AA99": ("DT", "ours", "hybrid", "warm", "exact"),
     "#5B6770": ("none", "printed", "full", "ActiveSet", "plain"),
+    "#E7298A": ("RPB",),
     "#117733": ("hdsl", "dot"),
     "#AA4499": ("corrected", "aimed again", "pca", "pca+oasis"),
 }
