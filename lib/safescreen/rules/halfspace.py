@@ -23,8 +23,8 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
     r n`` where the ball's own minimiser is in the half-space, ``-r s/n >= delta``, else ``<a, Q> + delta s - sqrt(r^2 - delta^2) sqrt(n^2 -
     s^2)``. The maximum is minus the minimum for ``-a``.
 
-    STS19 Theorem 9 is the case ``offset = 0`` (as printed, its branch "``H = a P``" takes the minimum to be 0 for either sign of ``a`` and
-    wherever the half-space lies; the formula above needs no such branch); the dome test, SSS14 Theorem 11, the one of a ball around 0.
+    STS19 Theorem 9 is the case ``offset = 0`` (its branch "``H = a P``", meant for ``a >= 0``, is a case of the formula above); the dome
+    test, SSS14 Theorem 11, the one of a ball around 0.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ BATCH = 1 << 18
 def semidefinite(prob: Problem, ball: Sphere, *, max_iter: int = 20, skip: ArrayLike | None = None) -> Screened:
     """Screen with the extreme values of ``<a, x>`` over the points of a ball that lie in the cone.
 
-    STS19 section 4.2 for the semidefinite cone, section 6.2 (Theorems 12 and 13, Algorithm 3) for the non-negative one. A term is certified
+    STS19 section 4.2 for the semidefinite cone, section 6.2 (Theorems 11 and 12, Algorithm 3) for the non-negative one. A term is certified
     when the points of the cone beyond its threshold C are all further than r from the center Q::
 
         max_{y >= 0} 2 y C + ||Q||^2 - ||[Q + y a]_K||^2 > r^2
