@@ -127,6 +127,8 @@ def test_problems_with_a_linear_term_and_thresholds(kind, gamma):
     solution = ss.solve(problem, lam, tol=0.0, rtol=RTOL)
     alpha = solution.alpha if gamma == 0.0 else None
     assert solution.converged and problem.gap(solution.x, lam, alpha) <= RTOL * abs(solution.primal) * (1.0 + 1e-6)
+    inner = problem.cone.inner
+    assert solution.loss == pytest.approx(solution.primal - lam / 2 * inner(solution.x, solution.x) + inner(linear, solution.x), rel=1e-10)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
