@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from instances import WITH_KERNEL, instance
+from instances import WITH_KERNEL, instance, points
 from naive.features import size
-from naive.harness import truth
+from naive.harness import Truth, at_the_kink, truth
 from safescreen.paths import _Ahead, _Walk
 from safescreen.solvers.methods import check_method
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
@@ -187,3 +187,47 @@ def test_reference_accuracy_is_attained(kind):
     lam = 2.0 * prob.lam_max()
     eps = reference_accuracy(prob.evaluate(prob.cone.zeros(), lam))
     assert 1.0 <= eps / prob.cone.norm(prob.all_linear() / lam) < 1.0 + 1e-6
+
+
+def families():
+    """Yield further families of terms by name: they are judged by solutions in double precision."""
+    rng = np.random.default_rng(7)
+    X, y = points(n=24, d=3, seed=4)
+    index = ss.Triplets.from_labels(X, y, k=4).index
+    four = np.column_stack([index, rng.permutation(index[:, 0])])
+    weights = rng.uniform(0.1, 3.0, len(index))
+    for diagonal in (False, True):
+        kind = "diagonal" if diagonal else "full"
+        yield f"quadruplets {kind}", ss.Quadruplets(X, four[four[:, 2] != four[:, 3]], diagonal=diagonal)
+        yield f"pairs {kind}", ss.Pairs(X, index[::2, :2], index[::2, ::2], upper=1.0, lower=3.0, diagonal=diagonal)
+        yield f"weighted {kind}", ss.Triplets(X, index, weights=weights, diagonal=diagonal)
+        yield f"thresholds {kind}", ss.Triplets(X, index, diagonal=diagonal).with_threshold(rng.uniform(-0.5, 2.0, len(index)))
+        yield f"contradictions {kind}", ss.Triplets(X, np.vstack([index, index[:40, [0, 2, 1]], index[:9]]), diagonal=diagonal)
+    signs = 2.0 * y - 1.0
+    yield "weighted samples", ss.Samples(X, signs, weights=rng.uniform(0.1, 3.0, len(y)))
+    yield "kernel rbf", ss.KernelSamples.from_points(X, signs, "rbf", weights=rng.uniform(0.1, 3.0, len(y)))
+
+
+FAMILIES = dict(families())
+
+
+@pytest.mark.parametrize("loss", [ss.Hinge(), ss.SmoothedHinge(0.05), ss.SquaredHinge()], ids=["hinge", "smoothed", "squared"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_other_families_at_any_tolerance(name, loss):
+    terms = FAMILIES[name]
+    prob, decided, possible = ss.Problem(terms, loss), 0, 0
+    products = np.abs(terms.margins(prob.all_linear()))
+    lams = np.sqrt(np.median(products) * products.max()) * 0.8 ** np.arange(8)
+    lams = 0.02 * lams if loss.cap == np.inf else lams  # such a loss has no linear region: only terms in R are decided, if there are any
+    for lam in lams:
+        best = ss.solve(prob, lam, tol=0.0, rtol=1e-11 if loss.smoothing else 1e-9, screening=())
+        u, reach, tau = terms.margins(best.x), best.eps * terms.norms * (1.0 + 1e-9) + 1e-12, terms.threshold
+        possible += np.sum(u + reach < tau - loss.width) + np.sum(u - reach > tau)
+        known = Truth([], 0.0, u - reach < tau - loss.width, u + reach > tau, None, None)
+        known = at_the_kink(prob, best, known) if loss.smoothing == 0.0 else known
+        for rtol in (0.1, 1e-3, 1e-7):
+            for solution in ss.path(prob, [1.1 * lam, lam], tol=0.0, rtol=rtol, ranges=rtol < 0.1)[1:]:
+                check(solution, known, prob, rtol)
+                decided += solution.n_L + solution.n_R
+            check(ss.solve(prob, lam, tol=0.0, rtol=rtol, screening=("CDGB", "MGB"), freq=1), known, prob, rtol)
+    assert decided >= 0.05 * possible
