@@ -1,6 +1,14 @@
 # %% [markdown]
 # # One ball, many names
 #
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
 # BT1, DVI, RPB, MGB, BT2, GB, the dome, the linear rule, $C_{\min}$: the papers on triplets and those on samples
 # named what they found, and several names are for one thing. `26-one-problem-three-cones` put the two lines of
 # papers on one problem. Here the *tests* are put beside each other: what equals what, for which input, and what the
@@ -11,7 +19,7 @@
 #
 # * the DVI test of Wang et al., derived in the dual as they do, has the lower bound of BT1 with $\tilde w = w_0$ (SSS14
 #   appendix C), and lives in every kernel;
-# * as printed, equation 34 holds for $C > C_0$ only: the other way it is a *wrong* bound, and one modulus mends it;
+# * equation 34 is for references with $C_0 < C$, as the paper's are; with one modulus it serves the other way as well;
 # * BT1 and BT2, in general, are the midpoint gap bound of two different dual points; GB is a BT2;
 # * which balls share a diameter, which contain which;
 # * with a reference that is not exact the "equal" formulas lose the solution, and are no longer equal, while the
@@ -39,7 +47,8 @@ from safescreen_book import datasets, figures
 # >
 # > which is the DVI test of Wang et al.
 #
-# (True for $C \ge C_0$. In general the second coefficient is $|C - C_0|/2C_0$.) And the whole table, which this
+# ($C_0 < C$ is what SSS14 calls a reference, from its section IV on. For any $C$ the second coefficient is
+# $|C - C_0|/2C_0$.) And the whole table, which this
 # notebook checks row by row:
 #
 # | | equals | when |
@@ -155,7 +164,7 @@ def solve(prob, C, rtol=1e-11):
 # from the accuracy of the reference.
 
 # %% tags=["SSS14-AppC"]
-print(f"{'kernel':12}{'C/C0':>6}{'in R, DVI':>11}{'BT1':>6}{'in L, DVI':>11}{'BT1':>6}{'printed too high':>20}")
+print(f"{'kernel':12}{'C/C0':>6}{'in R, DVI':>11}{'BT1':>6}{'in L, DVI':>11}{'BT1':>6}{'too high without modulus':>26}")
 worst = above_up = 0.0
 above_down = []
 for name, terms in kinds.items():
@@ -165,7 +174,8 @@ for name, terms in kinds.items():
     a0 = C0_ * at0.alpha
     for ratio in (1.2, 1.0 / 1.2):
         C_ = ratio * C0_
-        margins = terms.margins(solve(prob, C_).x)
+        there = solve(prob, C_)
+        margins = terms.margins(there.x)
         low, high = dvi(Q, a0, C0_, C_)
         printed = dvi(Q, a0, C0_, C_, modulus=False)[0]
         bt1, rpb = svm.ball_1(terms, C_, at0), spheres.path_bound(at0.x, at0.lam, 1.0 / C_)
@@ -183,29 +193,31 @@ for name, terms in kinds.items():
         assert np.array_equal(found.in_R[clear], (low > 1)[clear]) and np.array_equal(
             found.in_L[clear], (high < 1)[clear]
         )
+        assert not np.any(there.alpha[found.in_R] > 1e-6) and np.all(there.alpha[found.in_L] > 1 - 1e-6)
         share = float(np.mean(printed > margins + 1e-4))
         by_both = (low > 1, found.in_R), (high < 1, found.in_L)
         in_R, in_L = (f"{np.sum(slow & clear):11d}{np.sum(fast & clear):6d}" for slow, fast in by_both)
-        print(f"{name:12}{ratio:6.2f}{in_R}{in_L}{share:20.2f}")
+        print(f"{name:12}{ratio:6.2f}{in_R}{in_L}{share:26.2f}")
         if ratio > 1.0:
             above_up = max(above_up, share)
         else:
             above_down.append(share)
 assert worst < 1e-2 and above_up == 0.0 and min(above_down) > 0.5
-print("DVI, BT1 and RPB differ by less than 1 % of a radius:", worst < 1e-2)
+print("DVI, BT1 and RPB differ by less than 1 % of a radius")
 
 # %% [markdown]
-# **The modulus.** For $C > C_0$ the printed (34) is right. For $C < C_0$, which the library and `26` use when they
-# come from a larger $C$, the minus sign turns into a plus, and the "lower bound" is the *upper* one: it is above
-# nearly every margin.
+# **The modulus.** For $C > C_0$, the case of the paper, (34) is right as it stands. For $C < C_0$, which the library and `26`
+# use when they come from a larger $C$, the minus sign turns into a plus: there the modulus is needed.
 #
 # ## The rest of the table
 #
 # Any feasible point $\tilde w$, both dual points, on the same data with features (`Samples`), $C = 1.3\,C_0$. Each row:
-# the distance of the centers and the difference of the radii, in units of a radius.
+# the distance of the centers and the difference of the radii, in units of a radius; on one side the printed formula, on the other
+# the library's ball of another name. Below, rules: the masks of the library against the printed bounds of IT (SSS14 Theorem 8, three
+# cases) and of the linear rule (STS19 Theorem 9, with a level), both in numpy.
 
 
-# %%
+# %% tags=["equivalences"]
 def as_printed_1(Z, C, w0, C0, w_t):
     """SSS14 Theorem 6."""
 
@@ -254,26 +266,59 @@ for name, (one, other) in pairs.items():
     apart = np.linalg.norm(one.center - other.center) / one.radius
     wider = abs(other.radius / one.radius - 1.0)
     assert apart < 1e-3 and wider < 1e-3 and other.contains(optimum.x)
-    print(
-        f"{name:32} same to 1e-3 of the radius: {bool(apart < 1e-3 and wider < 1e-3)}   radius {one.radius:.3f}"
-    )
+    print(f"{name:32} centers and radii differ by less than 1e-3 radii   radius {one.radius:.3f}")
 
-# the dome and the linear rule; C_min and the all-linear lambda
+
+def theorem_8(Z, m1, r1, m2, r2):
+    """Smallest <z, w> over two balls whose surfaces meet: SSS14 Theorem 8, its three cases."""
+    phi, n = m1 - m2, np.linalg.norm(Z, axis=1)
+    D = np.linalg.norm(phi)
+    zeta = (D**2 + r2**2 - r1**2) / (2 * D)
+    psi, kappa, s = m2 + zeta * phi / D, np.sqrt(r2**2 - zeta**2), Z @ phi / D
+    rim = Z @ psi - kappa * np.sqrt(np.maximum(n**2 - s**2, 0.0))
+    return np.where(-s / n < (zeta - D) / r1, Z @ m1 - r1 * n, np.where(-s / n > zeta / r2, Z @ m2 - r2 * n, rim))
+
+
+def linear_rule(Z, Q, r, p, level):
+    """Smallest <z, w> over a ball and <p, w> >= level."""
+    p, delta = p / np.linalg.norm(p), (level - p @ Q) / np.linalg.norm(p)
+    s, n = Z @ p, np.linalg.norm(Z, axis=1)
+    rim = Z @ Q + delta * s - np.sqrt((r**2 - delta**2) * np.maximum(n**2 - s**2, 0.0))
+    return np.where(-r * s / n >= delta, Z @ Q - r * n, rim)
+
+
+def alike(found, low, high, at):
+    """Masks are those of the bounds (but for a band of 1e-3 around 1, where fewer may be decided), and right."""
+    sure = np.minimum(np.abs(low - 1.0), np.abs(high - 1.0)) > 1e-3
+    assert np.array_equal(found.in_R[sure], (low > 1.0)[sure]) and np.array_equal(found.in_L[sure], (high < 1.0)[sure])
+    assert not np.any(at.alpha[found.in_R] > 1e-6) and np.all(at.alpha[found.in_L] > 1.0 - 1e-6)
+    return found.n_L + found.n_R
+
+
+# IT: the printed balls and the printed cases; the library's test; the library's rule for the two balls under another name
+s_hat = (1.0 - (C_ + C0_) / (2.0 * C0_) * (Z @ at0.x) > 0.0).astype(float)
+one, two = as_printed_1(Z, C_, at0.x, C0_, at0.x), as_printed_2(Z, C_, at0.x, s_hat)
+regions = one.center, one.radius, two.center, two.radius
+low, high = theorem_8(Z, *regions), -theorem_8(-Z, *regions)
+by_mgb = rules.intersection(prob, mgb(prob, at0.x, lam, at0.alpha), mgb(prob, at0.x, lam, s_hat))
+n_it = [alike(found, low, high, optimum) for found in (svm.intersection_test(terms, C_, at0), by_mgb)]
+# the dome and the linear rule, at the origin and away from it
 last = solve(prob, 1.2 * C_)
-dome = svm.dome(terms, at0, last)
-by_rule = rules.halfspace(prob, ss.Sphere(np.zeros(30), dome.ball.radius), dome.normal, dome.offset)
-by_test = svm.dome_test(terms, at0, last)
-assert np.array_equal(by_rule.in_R, by_test.in_R) and np.array_equal(by_rule.in_L, by_test.in_L)
-assert (
-    abs(svm.c_min(terms) * prob.lam_max() - 1.0) < 1e-12
-    and abs(svm.c_min(terms) * (Z @ Z.sum(axis=0)).max() - 1.0) < 1e-9
-)
-# IT is the rule of two MGBs
-s_hat = svm.choose_s(terms, C_, at0)
-both = rules.intersection(prob, mgb(prob, at0.x, lam, at0.alpha), mgb(prob, at0.x, lam, s_hat))
-by_it = svm.intersection_test(terms, C_, at0)
-assert np.array_equal(both.in_R, by_it.in_R) and np.array_equal(both.in_L, by_it.in_L)
-print("dome test = linear rule, C_min = 1/lam_max(), IT = rule of two MGBs: the same masks and numbers")
+A, B, q, n = at0.x @ at0.x, optimum.x @ optimum.x, Z @ at0.x, np.linalg.norm(Z, axis=1)
+rim = np.sqrt((B - A) / A * (A * n**2 - q**2))
+low, high = np.where(-q * np.sqrt(B) >= A * n, -np.sqrt(B) * n, q - rim), np.where(q * np.sqrt(B) >= A * n, np.sqrt(B) * n, q + rim)
+zero = np.zeros(30)
+assert np.allclose(low, linear_rule(Z, zero, np.sqrt(B), at0.x, A)) and np.allclose(high, -linear_rule(-Z, zero, np.sqrt(B), at0.x, A))
+by_rule = rules.halfspace(prob, ss.Sphere(zero, np.sqrt(B)), at0.x, A)
+n_dome = [alike(found, low, high, optimum) for found in (svm.dome_test(terms, at0, optimum), by_rule)]
+cut_ball = spheres.path_bound(last.x, last.lam, lam), at0.x, A  # the ball of the later solution, cut by the plane of the earlier
+low, high = (sign * linear_rule(sign * Z, cut_ball[0].center, cut_ball[0].radius, at0.x, A) for sign in (1.0, -1.0))
+n_cut = alike(rules.halfspace(prob, *cut_ball), low, high, optimum)
+print(f"IT = Theorem 8 of two MGBs: {n_it[0]} and {n_it[1]} decided; dome = linear rule: {n_dome[0]} and {n_dome[1]}; a ball cut: {n_cut}")
+assert min(n_it) > 100 and min(n_dome) > 15 and n_cut > 100
+largest = (Z @ Z.sum(axis=0)).max()
+assert abs(svm.c_min(terms) * prob.lam_max() - 1.0) < 1e-12 and abs(svm.c_min(terms) * largest - 1.0) < 1e-9
+print(f"1/C_min = {1.0 / svm.c_min(terms):.1f}, the all-linear lambda {prob.lam_max():.1f}, max (Q 1)_i = {largest:.1f}")
 
 # %% [markdown]
 # ### Who contains whom
@@ -343,7 +388,7 @@ assert lost["RPB"] > 2 and lost["DVI"] > 2 and lost["MGB"] == 0 and lost["RRPB"]
 
 # %% [markdown]
 # So "BT1 = DVI = RPB" is a statement about exact solutions, which no solver returns. Of the four names, the one to
-# compute with is the one that both papers lack.
+# compute with is MGB, which is very likely the ball known in sparse regression as RYU (Tran, Elvira, Dang and Herzet).
 #
 # ### Slopes, not any s
 #
@@ -407,6 +452,8 @@ assert abs(gap - 1.0) < 1e-9
 #   identity; MGB has it. The DVI argument in the dual works unchanged when the box does not depend on $C$.
 # * **Rounding.** Printed radii are differences of large numbers ($C\tilde\xi$ against $C\,\mathbf 1^\top s$); the library adds
 #   non-negative ones. Near the optimum the printed ones lose every digit.
+# * **Equation 34, taken literally for $C < C_0$**, is above nearly every margin (last column of the first table); the paper never
+#   uses it there.
 # * **Wang et al.** state their test for least absolute deviations as well: another loss, the same ball.
 # * **Cones.** All of this without a cone. With one, GB and MGB part, and PGB appears (`15-relations-between-spheres`).
 #
@@ -415,4 +462,6 @@ assert abs(gap - 1.0) < 1e-9
 # * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, 2014: Theorems
 #   6, 7, 8, 11, Lemma 9, equations 25 and 34, appendix C.
 # * Wang, Wonka, Ye, *Scaling SVM and Least Absolute Deviations via Exact Data Reduction*, ICML 2014.
+# * Tran, Elvira, Dang, Herzet, *One to beat them all: "RYU" - a unifying framework for the construction of safe balls*,
+#   arXiv:2312.00640, 2023.
 # * STS19: Yoshida, Takeuchi, Karasuyama, Neural Computation 31, 2019: Theorems 1, 4, 5, 9, 14.

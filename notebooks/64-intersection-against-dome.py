@@ -100,7 +100,8 @@ print(f"C_min = {C_ref / reference:.2e}, C_ref = {C_ref:.2e}")
 #
 # For each $C$: its solution (for the categories, and for `DT, best`), the solution at $C_b$, the tests, and the training that each
 # of IT and DT leaves. The rate is the figure's: samples screened over samples in R or L, that is all but those on the margin.
-# Every decision is compared with the solution: a margin may be on the wrong side of 1 by no more than the accuracy of the solution.
+# Every decision is compared with the solution: a margin may be on the wrong side of 1 by no more than the accuracy of the solution, and
+# a sample on the margin, whose dual variable is neither 0 nor 1, may not be screened at all.
 
 
 # %%
@@ -136,17 +137,16 @@ def tests_of(C, at_C, at_Cb):
     }
 
 
-def check(found, solution):
-    """Assert that no decision contradicts a solution known to its eps."""
-    margins, slack = samples.margins(solution.x), solution.eps * samples.norms
-    assert np.all(margins[found.in_R] > 1.0 - slack[found.in_R]) and np.all(
-        margins[found.in_L] < 1.0 + slack[found.in_L]
-    )
+def wrong(found, solution):
+    """How many decisions contradict a solution known to its eps: by their margin, or by their dual variable where it is on the margin."""
+    margins, slack, alpha = samples.margins(solution.x), solution.eps * samples.norms, solution.alpha
+    in_R = found.in_R & ((margins <= 1.0 - slack) | (alpha > 1e-3))
+    return int(np.sum(in_R) + np.sum(found.in_L & ((margins >= 1.0 + slack) | (alpha < 1.0 - 1e-3))))
 
 
 for _ in range(2):  # compile
     ss.solve(ss.Problem(ss.Samples(X[:200], np.arange(min(200, len(y))) % 2 * 2 - 1), ss.Hinge()), 1.0, **options)
-entries, trainings = [], []
+entries, trainings, n_wrong, n_checked = [], [], 0, 0
 for ratio in np.linspace(0.5, 0.95, n_ratios):
     C = C_ref / ratio
     seconds_full, at_C = timed(lambda lam=1.0 / C: ss.solve(problem, lam, **options))
@@ -156,7 +156,7 @@ for ratio in np.linspace(0.5, 0.95, n_ratios):
     for name, test in tests_of(C, at_C, at_Cb).items():
         seconds_test, found = timed(test)
         if name != "DT, trusted":
-            check(found, at_C)
+            n_wrong, n_checked = n_wrong + wrong(found, at_C), n_checked + found.n_L + found.n_R
         entry = {
             "dataset": dataset,
             "n": len(y),
@@ -193,11 +193,13 @@ print("share of the samples in R or L that is screened, by C_ref/C:")
 print(rates.to_string(float_format="{:.2f}".format))
 
 # %% [markdown]
-# No decision of a certified test contradicts the solutions. Two orders do not depend on the data, and are asserted: IT screens whatever
+# No decision of a certified test may contradict the solutions. Two orders do not depend on the data, and are asserted: IT screens whatever
 # BT1 or BT2 does, and a dome with a smaller upper bound screens no less.
 
 # %%
 at = results.set_index(["ratio", "test"])["rate"].unstack()
+assert n_wrong == 0
+print(f"decisions of certified tests that contradict the solutions: {n_wrong}")
 assert (at["IT"] >= at[["BT1", "BT2"]].max(axis=1)).all() and (at["DT, best"] >= at["DT"]).all()
 print("IT screens at least what BT1 and BT2 do; DT with C_b = C at least what it does with a larger C_b")
 
@@ -274,6 +276,9 @@ PAPER = {
     "ijcnn1": "better",
 }
 mean, paper = rates.mean(), PAPER.get(dataset, "-")
+
+
+assert n_wrong == 0 and n_checked > 0  # no decision of IT, or of a certified dome, against the solutions
 
 
 def verdict(name):

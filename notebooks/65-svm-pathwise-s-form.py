@@ -227,8 +227,9 @@ print("ways:", len(runs), " rules:", -(-(n_C - 2) // M))
 # ## Safe, and the same solutions
 #
 # Every way ends with the same objectives, up to the accuracy asked for, at every $C$ where it converged; nothing that
-# a safe rule took out is on the other side in the library's own solution. The heuristic's guesses have no such
-# guarantee: how often it had to solve again is counted.
+# a safe rule took out is on the other side in the library's own solution; the gap of each of its solutions is small on *all*
+# samples, those taken out included; and at ten values of $C$ no sample that it took out has a dual variable between 0 and 1 in a much
+# more accurate solution. The heuristic's guesses have no such guarantee: how often it had to solve again is counted.
 
 # %% tags=["SSS13-B1"]
 off, missed, same_gap = {}, {}, np.ones(n_C, dtype=bool)
@@ -241,7 +242,7 @@ for name, (found, _) in runs.items():
     assert off[name] <= 2.1 * rtol, name
 assert missed["ours"] == 0
 again_counts = {warm: sum(solves - 1 for solves, _ in counts) for warm, counts in tally.items()}
-print("all ways agree where they converged:", max(off.values()) <= 2.1 * rtol)
+print(f"objectives of all ways agree to {2.1 * rtol:.1e}")
 if method == "hybrid":
     assert same_gap.all()
     print("every way reached the gap at every C")
@@ -251,6 +252,12 @@ wrong = 0
 for solution, exact in zip(safe, ours, strict=True):
     truth = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, exact.x, exact.lam, exact.alpha))
     wrong += int((solution.screened.in_L & truth.in_R).sum() + (solution.screened.in_R & truth.in_L).sum())
+for solution in safe:
+    if solution.converged:
+        assert prob.gap(solution.x, solution.lam, solution.alpha) <= 1.01 * rtol * prob.primal(solution.x, solution.lam)
+for solution in safe[1 : n_C - 1 : max(1, n_C // 10)]:
+    alpha = ss.solve(prob, solution.lam, tol=0.0, rtol=1e-4 * rtol, x0=solution.x).alpha
+    wrong += int((solution.screened.in_R & (alpha > 1e-3)).sum() + (solution.screened.in_L & (alpha < 1.0 - 1e-3)).sum())
 inner = slice(1, -1)
 groups = [slice(i, min(i + M, n_C - 1)) for i in range(1, n_C - 1, M)]
 last, others = [rates[g][-1] for g in groups], [rates[g][0] for g in groups if g.stop - g.start > 1]
@@ -409,13 +416,13 @@ for item in conclusions:
 # * **As in the paper:** the rates make one step for every `M` values of $C$, another one at the last $C$ of a rule (its
 #   red circles): that one is solved before the others, when the region reaches only from a solution to a certified
 #   point, while the others lie between two solutions. On PCMAC the heuristic, from nothing, is slower than naive.
-# * **Not reproduced:** the time saved. Where rules take out a few samples in a hundred, nothing is saved.
+# * **Not found in this way:** the time saved. The paper takes its solutions for exact, here each reference has a certified gap that the
+#   rules have to allow for; what the paper did has not been run, so these numbers do not speak against its own. Where rules take out a few samples in a hundred, nothing is saved.
 #   On the breast cancer data the weights still grow by a tenth and more over every rule, and a dome with
 #   that half-width decides hardly a sample; no scaling above, none included, brings the rate far, nor does accuracy. Each
-#   mask is checked above, so the rules do what they say. The paper's scaling, or its $C$, must be another.
+#   mask is checked above, so the rules do what they say.
 # * **Accuracy is what a safe rule lives on.** On the other three sets the weights have settled, and with accurate references
-#   the same rules take out a sixth to a third of the samples, on MAGIC about as many as the paper saves time. To call the
-#   rates of a solver's usual output safe, as the paper does, is to take it for exact.
+#   the same rules take out a sixth to a third of the samples, on MAGIC about as many as the paper saves time.
 # * **The library's own path** saves most by its warm start. Its tests pay on IJCNN1 only, the largest set. A solve takes 1 to 3
 #   milliseconds on breast-cancer, the tests before and during it a few tenths: a fifth lost at worst. On PCMAC they cost more
 #   than that, but not by themselves: the default solver gives up coordinate descent when 60 sweeps have brought too little, and on the

@@ -73,6 +73,30 @@ def test_arithmetic_keeps_its_bounds(scale, repeat):
     assert fresh < 1e-13 and x.error < 1e-10 * max(x.scale, y.scale)
 
 
+def test_declared_errors_travel():
+    """An image that is known to an error alone: whatever is made of it is known no better."""
+    made, rng = space(), np.random.default_rng(11)
+    a, b = rng.standard_normal((2, N))
+    fresh, other = made.expansion(a), made.expansion(b)
+    x = Expansion(made, fresh.coef, fresh.image, 1e-3, fresh.scale)
+    y = Expansion(made, other.coef, other.image, 2e-3, other.scale)
+    assert min((x + y).error, (x - y).error) >= 3e-3 and (-x).error == 1e-3
+    assert (5.0 * x).error >= 5e-3 and (x / 0.2).error >= 5e-3 and (0.1 * x).error >= 1e-4
+    assert made.inner_error(x, y) >= min(x.scale * y.error, y.scale * x.error)
+    assert made.ldexp(x, 3).error >= 8e-3
+    # one that is updated keeps the error of the one it comes from
+    rough = Expansion(made, fresh.coef, fresh.image, 4.0 * fresh.error, fresh.scale)
+    made._recent[:] = [rough]
+    changed = a.copy()
+    changed[3] += 1.0
+    assert rough.error < made.expansion(changed).error <= DRIFT * fresh.error * 1.5
+    # a kernel matrix that is known to u
+    u = 1e-6
+    doubtful = KernelSpace(made.K, made.signs, u)
+    z = doubtful.expansion(a)
+    assert z.error >= u * z.scale and np.all(doubtful.norms**2 * (1.0 - u) >= np.diagonal(made.K))
+
+
 def test_a_small_difference_of_large_elements_has_a_small_norm():
     made, rng = space(), np.random.default_rng(3)
     x = made.expansion(1e3 * rng.standard_normal(N))
@@ -240,3 +264,39 @@ def test_any_sequence_of_operations(steps):
     for operation, k, t in steps:
         x = {"+": x + others[k], "-": x - t * others[k], "*": t * x, "/": x / t, "n": -x}[operation]
     assert_sound(x)
+
+
+def test_inner_products_near_zero():
+    """An element whose image is all error, with one that is not: the product is zero up to an error that is bounded."""
+    made, rng, beyond = space(integers=True), np.random.default_rng(11), 0
+    for size in (1e6, 1e9, 1e12):
+        for _ in range(10):
+            x, big = made.expansion(rng.standard_normal(N)), made.expansion(size * rng.standard_normal(N))
+            rest = (big + 1e-3 * x) - big
+            for one, other in ((x, rest), (rest, rest), (rest, x)):
+                off = abs(mpf(made.inner(one, other)) - dot(flat(one), flat(other)))
+                assert off <= mpf(made.inner_error(one, other))
+                beyond += off > mpf(10) ** -14 * abs(dot(flat(one), flat(other)))
+    assert beyond >= 20
+
+
+def test_the_better_image_is_taken():
+    made, rng = space(), np.random.default_rng(12)
+    x, big = made.expansion(rng.standard_normal(N)), made.expansion(1e9 * rng.standard_normal(N))
+    worn = (big + x) - big
+    for one, other in ((x, worn), (worn, x)):
+        assert made.inner(one, other) == float(worn.coef @ x.image)
+        assert made.inner_error(one, other) < 1e-10 < x.scale * worn.error
+
+
+def test_sums_of_an_exact_matrix():
+    """Of a matrix without errors the sums have some."""
+    rng = np.random.default_rng(13)
+    A = rng.integers(-4, 5, (N, 3)).astype(float)
+    y = np.where(np.arange(N) % 2, 1, -1)
+    made = ss.KernelSamples(A @ A.T, y, relative_error=0.0).cone
+    FEATURES[made] = exact_samples(A, y)
+    for _ in range(10):
+        made._recent.clear()
+        assert_sound(made.expansion(rng.standard_normal(N)))
+    assert made.relative_error == 0.0

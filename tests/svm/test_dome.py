@@ -35,6 +35,8 @@ def test_right_for_all_C_between(kind, gamma):
             if kind != "kernel":
                 slack = float(known.eps) * np.linalg.norm(region.normal) + 1e-12 * abs(region.offset)
                 assert region.normal @ x >= region.offset - slack
+            best = solved(prob, C)
+            assert (best.alpha[screened.in_R] < 1e-6).all() and (best.alpha[screened.in_L] > 1.0 - 1e-6).all()
 
 
 def test_no_smaller_slack_would_do():
@@ -120,3 +122,13 @@ def test_bad_input_is_named():
         svm.dome(terms, start, -1.0)
     with pytest.raises(TypeError, match="bound must be a Reference or a Solution, got str"):
         svm.dome(terms, start, "far")
+
+
+def test_overflow_leaves_the_ball():
+    """The slack of a poor reference times a huge norm is infinite, the half-space empty of meaning; the ball stays."""
+    terms, _ = cloud(0)
+    poor = svm.Reference(np.array([30.0, 0.0]), np.zeros(len(terms)), 1.0)
+    region = svm.dome(terms, poor, 1.7e308)
+    assert np.isfinite(region.ball.radius) and region.offset == -np.inf
+    nothing = svm.dome_test(terms, poor, 1.7e308)
+    assert not nothing.in_R.any() and not nothing.in_L.any()

@@ -9,6 +9,7 @@ import safescreen as ss
 from instances import instance
 from naive import naive_svm
 from safescreen import svm
+from safescreen.svm.eps import is_eps_good
 
 
 def solved(prob, C, rtol=1e-12):
@@ -64,3 +65,22 @@ def test_bad_input_is_named():
         svm.eps_next_C(terms, bad)
     with pytest.raises(ValueError, match="eps must be greater than 0"):
         svm.eps_next_C(terms, bad, 0.0)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.3])
+def test_the_gap_itself_is_looked_at(gamma):
+    """The C returned is certified by the gap, rounding included; a reference that is good of its primal value only is refused."""
+    of = instance("dense")
+    prob = of.problem(gamma)
+    for factor in (0.1, 0.2, 0.3, 0.5, 0.8):
+        C0 = 1.0 / of.lam(factor)
+        for rtol in (1e-12, 1e-5, 1e-3, 1e-1):
+            reference = svm.reference(solved(prob, C0, rtol))
+            e = prob.evaluate(reference.w, 1.0 / C0, reference.alpha)
+            for eps in (1e-2, 3e-2, 0.2):
+                if e.gap <= eps * e.dual:
+                    assert is_eps_good(prob, e, svm.eps_next_C(prob.terms, reference, eps), eps)
+            if e.gap > 1e-3 * e.primal:
+                eps = 0.5 * (e.gap / e.primal + e.gap / e.dual)
+                with pytest.raises(ValueError, match="reference must have a gap of at most"):
+                    svm.eps_next_C(prob.terms, reference, eps)

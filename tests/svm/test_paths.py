@@ -7,6 +7,7 @@ import safescreen as ss
 from instances import instance
 from safescreen import svm
 from safescreen.svm.paths import TESTS
+from safescreen.svm.totals import norm_of_ball
 from safescreen_book.protocols import pathwise
 
 
@@ -23,6 +24,8 @@ def check(of, gamma, found, Cs, rtol=1e-8):
         margins, reach = of.terms.margins(best.x), best.eps * of.terms.norms
         assert (margins[solution.screened.in_R] > 1.0 - reach[solution.screened.in_R]).all()
         assert (margins[solution.screened.in_L] < 1.0 - gamma + reach[solution.screened.in_L]).all()
+        room = 1e-5 + (reach / gamma if gamma else 0.0)  # on a threshold the dual variable tells
+        assert (best.alpha <= room)[solution.screened.in_R].all() and (best.alpha >= 1.0 - room)[solution.screened.in_L].all()
 
 
 @pytest.mark.parametrize("test", [*TESTS, None])
@@ -98,3 +101,47 @@ def test_missed_tolerances_warn():
     terms = instance("dense").terms
     with pytest.warns(ss.ConvergenceWarning):
         svm.path(terms, [1.0], rtol=1e-10, max_iter=1)
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", ["dense", "kernel"])
+def test_names_of_the_tests(kind, gamma):
+    """What a path screens before a solve is what the test of that name screens, but for what its enlarged balls leave out."""
+    of, loss, apart = instance(kind), ss.SmoothedHinge(gamma), dict.fromkeys(("IT", "BT1"), 0)
+    for C in svm.c_min(of.terms, loss) * np.array([3.0, 10.0, 30.0, 100.0]):
+        found, expected = {}, {}
+        for test in TESTS:
+            last, solution = svm.path(of.terms, [C, 1.1 * C], test, loss, rtol=1e-7, screening=())
+            found[test], s = solution.screened, svm.choose_s(of.terms, 1.1 * C, last)
+            expected["BT1"] = svm.ball_test_1(of.terms, 1.1 * C, last)
+            expected["BT2"] = svm.ball_test_2(of.terms, 1.1 * C, last.x, s, loss)
+            expected["IT"] = svm.intersection_test(of.terms, 1.1 * C, last)
+            if test is None:
+                assert found[None].rate == 0.0
+                continue
+            for name in ("in_L", "in_R"):
+                assert not (getattr(found[test], name) & ~getattr(expected[test], name)).any()
+            assert found[test].rate > expected[test].rate - 0.1
+        apart["IT"] += (found["IT"].in_R & ~expected["BT1"].in_R).sum() + (found["IT"].in_L & ~expected["BT1"].in_L).sum()
+        apart["BT1"] += (found["BT1"].in_R & ~expected["BT2"].in_R).sum() + (found["BT1"].in_L & ~expected["BT2"].in_L).sum()
+    assert min(apart.values()) > 0
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", ["dense", "kernel"])
+def test_rules_of_the_s_form_path(kind, gamma):
+    """One rule between two solutions serves for those in between, and for the farthest the best norm that is certain."""
+    of, loss = instance(kind), ss.SmoothedHinge(gamma)
+    Cs = svm.c_min(of.terms, loss) * np.geomspace(2.0, 6.0, 10)
+    found = pathwise.safe_screening_path(of.terms, Cs, loss, M=4, rtol=1e-9)
+    screened = 0
+    for i in (1, 5):
+        a, far, T = found[i - 1], found[i + 3], found[-1]
+        between = svm.dome_test(of.terms, a, far)
+        balls = [svm.ball_1(of.terms, C, r) for C, r in ((Cs[i + 3], a), (Cs[i + 3], T), (Cs[-1], T))]
+        first = svm.dome_test(of.terms, a, min(norm_of_ball(of.problem(gamma).cone, ball)[1] for ball in balls))
+        for k, rule in [(i + j, between) for j in range(3)] + [(i + 3, first)]:
+            np.testing.assert_array_equal(found[k].screened.in_L, rule.in_L)
+            np.testing.assert_array_equal(found[k].screened.in_R, rule.in_R)
+            screened += rule.n_L + rule.n_R
+    assert screened > 0

@@ -1,5 +1,7 @@
 """The s-form: bounds of the total loss at a point and at the optimum, and its monotony."""
 
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
@@ -95,3 +97,68 @@ def test_bad_input_is_named():
         pathwise.C_of_s(ss.Samples([[1.0], [1.0]], [1, -1]), 1.0)
     with pytest.raises(ValueError, match="was not reached in 3 solves"):
         pathwise.C_of_s(terms, 1e-9, max_solves=3)
+
+
+def exact_total(A, w, weights=None, tau=None):
+    """The total hinge loss in fractions."""
+    w, n = [Fraction(v) for v in w], len(A)
+    weights, tau = (np.ones(n) if weights is None else weights), (np.ones(n) if tau is None else tau)
+    margins = [sum(Fraction(a) * b for a, b in zip(row, w, strict=True)) for row in A]
+    return sum(Fraction(c) * max(Fraction(0), Fraction(t) - m) for c, t, m in zip(weights, tau, margins, strict=True))
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e3])
+def test_total_loss_near_the_kink(size):
+    """Margins of 1 up to rounding, from products of that size: the loss is nothing but rounding, and bracketed all the same."""
+    beyond = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        w, across = rng.standard_normal((2, 12))
+        across -= across @ w / (w @ w) * w
+        A = w / (w @ w) + size * rng.standard_normal((30, 1)) * across
+        A /= (A @ w)[:, None]
+        y = np.where(np.arange(30) % 2, 1, -1)
+        low, high = svm.total_loss(ss.Samples(A * y[:, None], y), w)
+        true, rounded = exact_total(A, w), np.maximum(1.0 - A @ w, 0.0).sum()
+        assert Fraction(low) <= true <= Fraction(high)
+        beyond += abs(Fraction(rounded) - true) > Fraction(1, 1000) * true
+    assert beyond > 5  # what the plain sum gets wrong
+
+
+def test_weights_and_thresholds_count():
+    of, rng = instance("dense"), np.random.default_rng(1)
+    weights, tau, w = rng.uniform(0.3, 3.0, 40), rng.uniform(0.6, 1.5, 40), rng.standard_normal(of.A.shape[1])
+    for kind, tau_ in ((ss.Samples(of.X, of.y, weights=weights), None), (ss.Samples(of.X, of.y, weights=weights).with_threshold(tau), tau)):
+        low, high = svm.total_loss(kind, w)
+        true = exact_total(of.X * np.asarray(of.y)[:, None], w, weights, tau_)
+        assert Fraction(low) <= true <= Fraction(high) and high - low < 1e-10 * high
+
+
+def test_the_best_of_several_references():
+    """Several references for one C give no less than each of them."""
+    of = instance("dense")
+    prob, C = of.problem(0.0), 1.0 / of.lam(0.5)
+    several = [svm.reference(ss.solve(prob, 1.0 / C, tol=0.0, rtol=rtol, screening=())) for rtol in (0.3, 1e-1, 1e-2, 1e-4)]
+    low, high = svm.s_bounds(prob.terms, C, several)
+    for one in several:
+        alone = svm.s_bounds(prob.terms, C, one)
+        assert low >= alone[0] and high <= alone[1]
+    for k in range(1, 4):  # a better one never hurts, a worse one neither
+        assert svm.s_bounds(prob.terms, C, several[:k])[0] <= svm.s_bounds(prob.terms, C, several[: k + 1])[0]
+
+
+def test_line_search_keeps_its_budget():
+    """With weights; and with the budget of the far end itself, which ``a + 1 (T - a)`` may miss by rounding."""
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        y = np.where(np.arange(40) % 2, 1, -1)
+        X, weights = rng.standard_normal((40, 3)) + 0.7 * y[:, None], rng.uniform(0.3, 3.0, 40)
+        terms = ss.Samples(X, y, weights=weights)
+        prob, C = ss.Problem(terms, ss.Hinge()), 3.0 * svm.c_min(terms)
+        a, T = (svm.reference(ss.solve(prob, 1.0 / c, tol=0.0, rtol=1e-9)) for c in (C, 20.0 * C))
+        s_a, s_T = (svm.total_loss(terms, r.w)[1] for r in (a, T))
+        for part in (0.2, 0.7, 1.0):
+            s = s_a + part * (s_T - s_a) if part < 1.0 else s_T
+            w = pathwise.feasible_between(terms, a, T, s)
+            assert svm.total_loss(terms, w)[1] <= s
+            assert svm.total_loss(terms, w)[0] >= s - 1e-4 * s_a

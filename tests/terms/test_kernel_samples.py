@@ -358,3 +358,35 @@ def test_bad_options_are_named(options, message):
     X, y = points("normal", 16, 2)
     with pytest.raises(ValueError, match=message):
         ss.KernelSamples.from_points(X, 2 * y - 1, **options)
+
+
+def test_margins_with_a_given_error():
+    """Margins by a kernel matrix in single precision, or rounded to three digits, are off by no more than they say."""
+    terms, X, y = made("polynomial")
+    single = terms.cone.K.astype(np.float32)
+    digits = np.array([[float(f"{v:.3g}") for v in row] for row in terms.cone.K])
+    digits[np.diag_indices(16)] = np.diag(terms.cone.K)
+    share = float(np.max(np.abs(digits - terms.cone.K) / np.outer(terms.norms, terms.norms)))
+    for K, options in ((single, {}), (digits, {"relative_error": 1.01 * share})):
+        rough, beyond = ss.KernelSamples(K, y, **options), 0
+        FEATURES[rough.cone] = FEATURES[terms.cone]
+        for alpha in (np.ones(16), np.random.default_rng(8).uniform(size=16)):
+            w = rough.adjoint(alpha)
+            values, errors = rough.inner_products(w).chunk(0, 16)
+            for value, error, z in zip(values, errors, FEATURES[terms.cone], strict=True):
+                off = abs(mpf(float(value)) - dot(z, flat(w)))
+                assert off <= mpf(float(error))
+                beyond += off > mpf(10) ** -12 * abs(mpf(float(value)))
+        assert beyond > 16
+
+
+def test_lanczos_finds_the_smallest():
+    """In ten dimensions a dozen steps are all there are; in more the value found is one the matrix has, or above its smallest."""
+    rng = np.random.default_rng(9)
+    for n in (4, 10, 60):
+        A = rng.standard_normal((n, n))
+        A = A + A.T
+        lowest, found = np.linalg.eigvalsh(A)[0], _kernel_matrices._lanczos(lambda v, A=A: A @ v, n)
+        assert lowest - 1e-9 <= found <= 0.5 * lowest
+        if n <= 10:
+            assert found == pytest.approx(lowest, rel=1e-6)
