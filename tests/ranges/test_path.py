@@ -194,6 +194,15 @@ def test_kernels_work_in_chunks(per_term, make_samples):
     np.testing.assert_array_equal(ends, [whole.L_low, whole.L_high, whole.R_low, whole.R_high])
 
 
+def test_a_loss_without_a_linear_region_has_ranges_of_R_alone(make_samples):
+    rng = np.random.default_rng(4)
+    terms, x0 = make_samples(rng.normal(size=(60, 3)) * 3.0), rng.normal(size=3)
+    squared, hinge = (relaxed_path(ss.Problem(terms, loss), x0, 0.01, 2.0) for loss in (ss.SquaredHinge(1.0), ss.Hinge()))
+    assert np.isnan(squared.L_low).all() and np.isnan(squared.L_high).all() and np.isfinite(hinge.L_low).any()
+    np.testing.assert_array_equal(squared.R_low, hinge.R_low)
+    np.testing.assert_array_equal(squared.R_high, hinge.R_high)
+
+
 def test_bad_input_is_named(make_samples):
     problem = ss.Problem(make_samples(np.eye(2)), ss.Hinge())
     with pytest.raises(ValueError, match="x0 must have shape"):

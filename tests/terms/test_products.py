@@ -312,6 +312,66 @@ def test_thresholds_hit_exactly_screen_nothing():
     assert beyond.n_R == len(products) and len(beyond.remaining) == 0
 
 
+@pytest.mark.parametrize("steps", range(-3, 4))
+@pytest.mark.parametrize("bits", [3, 26])
+def test_thresholds_a_few_ulps_from_an_exact_margin(steps, bits):
+    """Balls of radius 0, and triplets whose own class sits on the anchor, where the bound of the norm is exact.
+
+    Points are integers with the mean 0, so that differences are exact and products (of 26 bits) are not.
+    """
+    rng, decided = np.random.default_rng(11), 0
+    for trial in range(40):
+        X = rng.integers(-(2**bits), 2**bits, (3, 3)).astype(float)
+        X[1] = X[0] if trial % 2 else X[1]
+        X[2] = -X[0] - X[1]
+        L = rng.integers(-(2**8), 2**8, (3, 3)).astype(float)
+        M, radius = L @ L.T, (0.0, 0.37)[trial % 2] * float(np.linalg.norm(L)) ** 2 / 4.0
+        products, width = ProductTriplets(X, [0, 0, 1]), (0.05, 0.7)[trial // 2 % 2]
+        ends = []
+        for i, j, m in products.index.tolist():
+            b, a = ([Fraction(v) - Fraction(w) for v, w in zip(X[i], X[c], strict=True)] for c in (m, j))
+            value = sum(Fraction(M[k, c]) * (b[k] * b[c] - a[k] * a[c]) for k in range(3) for c in range(3))
+            reach = Fraction(radius) * (sum(v * v for v in b) + sum(v * v for v in a))
+            ends.append((value - reach, value + reach))
+        side = trial // 4 % 2
+        exact = ends[0][side] + (Fraction(width) if side else 0)
+        threshold = float(exact)
+        for _ in range(abs(steps)):
+            threshold = np.nextafter(threshold, np.inf * np.sign(steps))
+        for away in (0.0, 1e-9 * max(abs(float(v)) for v in ends[0])):
+            products.threshold = float(threshold + (away if side else -away))
+            found = products.screen_blocks(SimpleNamespace(center=M, radius=radius), ss.SmoothedHinge(width))
+            gone = screened_rows(products, found.remaining) if len(found.remaining) else np.ones(2, dtype=bool)
+            for (low, high), out in zip(ends, gone, strict=True):
+                assert not out or low > Fraction(products.threshold) or high < Fraction(products.threshold) - Fraction(width)
+            decided += bool(away and gone[0])
+    assert decided > 30
+
+
+def test_what_is_left_keeps_its_threshold():
+    products, triplets = blobs()
+    products.threshold = triplets.threshold = 0.6
+    center = metric(3, 0.4)
+    found = products.screen_blocks(SimpleNamespace(center=center, radius=0.05), ss.SmoothedHinge(0.05))
+    assert 0 < len(found.remaining) < len(products) and found.remaining.threshold == 0.6
+    left = ss.Problem(products, ss.SmoothedHinge(0.05)).with_linear_part(
+        found.remaining, found.total, found.error, found.n_L * (0.6 - 0.025)
+    )
+    assert left.evaluate(center, 3.0).primal == pytest.approx(ss.Problem(triplets, ss.SmoothedHinge(0.05)).primal(center, 3.0), rel=1e-11)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.05])
+def test_triplets_at_their_threshold_are_charged_for_rounding(width):
+    """Whether a slack of 0 costs is not known in floating point: the Fenchel terms may not be called 0."""
+    X, y = np.array([[0.0], [0.0], [1.0], [1.0]]), [0, 0, 1, 1]  # every margin is 1 at x = 1
+    for terms in (ProductTriplets(X, y), Triplets.from_labels(X, y)):
+        unit = 2.0**-53
+        one = terms.loss_sums(np.eye(1), ss.SmoothedHinge(width)).fenchel
+        assert one >= 4 * (unit if width == 0.0 else unit**2 / (2.0 * width))
+        assert one < 1e-10
+    assert ProductTriplets(X, y).hinge_sums(np.eye(1), 0.05).fenchel >= 4 * unit
+
+
 @pytest.mark.parametrize("radius", [np.nan, np.inf, -1.0, 1e300])
 def test_useless_radius_screens_nothing(radius):
     products, _ = blobs()
