@@ -1,6 +1,14 @@
 # %% [markdown]
 # # Ball tests and the expanded space
 #
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
 # A sample can be left out of the training of a support vector machine once it is certain on which side of the
 # kink its margin ends up. If the unknown solution is fenced in by a ball, the range of every margin is known in
 # closed form: that is a *ball test*. This notebook shows where SSS14 gets balls from: from conditions that the
@@ -12,8 +20,8 @@
 # * one quadratic and one linear condition on $(w, \xi)$ are a ball for $w$, and which ones are empty;
 # * the three conditions of SSS14 are strong convexity, a tangent, and one inequality of the hinge;
 # * they hold to the last digit: here they are checked in rational numbers, without any tolerance;
-# * the tangent condition is false as soon as its reference is not exactly optimal, and that the dual point of
-#   the reference mends it.
+# * the tangent condition asks for a reference that is exactly optimal, which no program has, and that with the
+#   dual point of the reference it holds for any.
 
 # %%
 from fractions import Fraction
@@ -114,19 +122,18 @@ assert (
 )  # a ball of radius 0: no multiplier is best, the bound stays
 
 # %% [markdown]
-# Ten lines of numpy, then the library, which subtracts a rounding allowance from every bound.
+# Ten lines of numpy, then the library, which subtracts a rounding allowance from every bound; with one threshold for all
+# samples, or one for each.
 
-
-# %%
+# %% tags=["SSS14-L1"]
 def margin_range(Z, m, r):
     middle, reach = Z @ m, r * np.linalg.norm(Z, axis=1)
     return middle - reach, middle + reach
 
 
-# %% tags=["SSS14-L1"]
 rng = np.random.default_rng(1)
-checked = 0
-for _ in range(200):
+checked, decided, differ = 0, 0, 0
+for number in range(200):
     n, d = int(rng.integers(2, 40)), int(rng.integers(1, 6))
     X, y = rng.standard_normal((n, d)), np.where(np.arange(n) % 2, 1, -1)
     X[0] = 0.0  # a zero sample: both bounds are 0
@@ -143,16 +150,15 @@ for _ in range(200):
     )  # and both ends are reached
     assert np.allclose(np.sum(Z * (m + r * direction), axis=1), high, atol=1e-12)
 
-    problem = ss.Problem(ss.Samples(X, y), ss.Hinge())
+    tau = 1.0 if number % 2 else rng.uniform(0.5, 1.5, n)
+    problem = ss.Problem(ss.Samples(X, y).with_threshold(tau), ss.Hinge())
     found = ss.rules.sphere(problem, ss.Sphere(m, r))
-    clear = np.minimum(np.abs(low - 1.0), np.abs(high - 1.0)) > 1e-9
-    assert np.array_equal(found.in_R[clear], low[clear] > 1.0) and np.array_equal(
-        found.in_L[clear], high[clear] < 1.0
-    )
-    checked += n
-print(
-    "samples over random balls, ends reached, nothing outside, the library decides the same:", checked
-)
+    clear = np.minimum(np.abs(low - tau), np.abs(high - tau)) > 1e-9
+    differ += np.sum(clear & ((found.in_R != (low > tau)) | (found.in_L != (high < tau))))
+    checked, decided = checked + n, decided + found.n_R + found.n_L
+print(f"{checked} samples over 200 random balls: 100 points of each ball within the bounds, both ends reached")
+print(f"the library decides {decided}, otherwise than the bounds {differ} (bound 0)")
+assert differ == 0 and decided > 1000
 
 # %% [markdown]
 # In the plane of weights every sample is a line $\langle z_i, w\rangle = 1$. A line that misses the ball belongs to
@@ -191,7 +197,7 @@ plt.show()
 # %%
 margins = samples.margins(optimum)
 kept = np.linalg.norm(optimum - ball.center) / ball.radius
-print("distance of the solution from the center, in radii:", round(float(kept), 3))
+print(f"distance of the solution from the center, in radii: {kept:.3f} (bound 1)")
 for factor in (1.0, 0.5, 0.05):
     low, high = margin_range(X * y[:, None], ball.center, factor * ball.radius)
     wrong = np.sum((low > 1.0) & (margins < 1.0 + 1e-9)) + np.sum((high < 1.0) & (margins > 1.0 - 1e-9))
@@ -259,9 +265,10 @@ a1, c1, c2 = sp.symbols("a1 c1 c2", positive=True)
 m = -(b1 + b2) / (2 * a1)
 r_squared = m.dot(m) - (c1 + c2) / a1
 left = a1 * w3.dot(w3) + (b1 + b2).dot(w3) + c1 + c2
-assert sp.expand(left - a1 * ((w3 - m).dot(w3 - m) - r_squared)) == 0
-assert sp.expand(4 * a1**2 * r_squared - ((b1 + b2).dot(b1 + b2) - 4 * a1 * (c1 + c2))) == 0
-print("(1) is a1 (|w - m|^2 - r^2), and 4 a1^2 r^2 is the printed discriminant:", True)
+square = sp.expand(left - a1 * ((w3 - m).dot(w3 - m) - r_squared))
+discriminant = sp.expand(4 * a1**2 * r_squared - ((b1 + b2).dot(b1 + b2) - 4 * a1 * (c1 + c2)))
+print("(1) minus a1 (|w - m|^2 - r^2):", square, "  4 a1^2 r^2 minus the printed discriminant:", discriminant)
+assert square == discriminant == 0
 
 # %% [markdown]
 # More is true than the lemma says: (1) was an *equivalence*, so the ball is the shadow of the region on the space of
@@ -283,14 +290,19 @@ for _ in range(2000):
     if r_squared < 0:
         assert not (b2 @ m + c2 <= -(a1 * m @ m + b1 @ m + c1))  # at the center it would fit best
     count["empty" if r_squared < 0 else "in" if possible else "out"] += 1
-print(
-    "regions that hold the point:",
-    count["in"],
-    " that do not:",
-    count["out"],
-    " empty:",
-    count["empty"],
-)
+print(f"regions that hold the point: {count['in']}, that do not: {count['out']}, empty: {count['empty']}")
+
+# the library's ball of a point and a dual point: conditions 1 and 3 of below, put into the lemma
+for _ in range(50):
+    weights, w, s = rng.standard_normal((9, 2)) + 0.4, rng.standard_normal(2), rng.uniform(size=9)
+    labels, C = np.where(np.arange(9) % 2, 1, -1), 10.0 ** rng.uniform(-1.0, 1.0)
+    a1, b1, b2 = 1.0 / C, -w / C, -s @ weights
+    c1, c2 = -np.maximum(1.0 - weights @ w, 0.0).sum(), s.sum()
+    m = -(b1 + b2) / (2.0 * a1)
+    radius = np.sqrt(m @ m - (c1 + c2) / a1)
+    ball = svm.ball_2(ss.Samples(weights * labels[:, None], labels), C, w, s)
+    assert np.linalg.norm(ball.center - m) < 1e-9 * (1.0 + radius) and abs(ball.radius / radius - 1.0) < 1e-9
+print("50 balls of the library: centers and radii as in the lemma, to a part in 1e9")
 
 # %% [markdown]
 # The sign of $a_1$ matters. With $a_1 < 0$, inequality (1) divided by $a_1$ turns around: the region's shadow is
@@ -316,11 +328,10 @@ wt, ws = (sp.Matrix(sp.symbols(f"{name}1:4", real=True)) for name in ("t", "s"))
 xt, xs, CC = sp.symbols("xi_t xi_s C", positive=True)
 growth = (wt.dot(wt) / 2 + CC * xt) - (ws.dot(ws) / 2 + CC * xs) - (wt - ws).dot(wt - ws) / 2
 condition = ws.dot(ws) / CC - wt.dot(ws) / CC - xt + xs
+print("growth beyond the square, plus C times the left side of condition 1:", sp.expand(growth + CC * condition))
 assert sp.expand(growth + CC * condition) == 0
-print("growth beyond the square is -C times the left side of condition 1:", True)
 
 
-# %%
 def tally(values):
     return f"{len(values)} checked, violated {sum(v > 0 for v in values)}, equalities {values.count(0)}"
 
@@ -342,18 +353,27 @@ def points(rng, Z, w_star):
         yield w, total_loss(Z, w) + Fraction(int(rng.integers(0, 2)), 4)
 
 
+def machine(Z):
+    labels = np.where(np.arange(len(Z)) % 2, 1, -1)
+    return ss.Problem(ss.Samples(Z.astype(float) * labels[:, None], labels), ss.Hinge())
+
+
 # %% tags=["SSS14-L3"]
 rng = np.random.default_rng(3)
-values, too_low = [], 0
+values, too_low, off = [], 0, 0.0
 for Z, solutions in instances:
+    prob = machine(Z)
     for C, w_star, _ in solutions:
-        xi_star = total_loss(Z, w_star)
+        xi_star, lam = total_loss(Z, w_star), float(1 / C)
         for w, xi in points(rng, Z, w_star):
             values.append(condition_1(w_star, xi_star, C, w, xi))
+            rise = prob.primal(w.astype(float), lam) - prob.primal(w_star.astype(float), lam)  # by the library
+            rise -= lam / 2 * float((w - w_star) @ (w - w_star))
+            off = max(off, abs(rise + float(condition_1(w_star, xi_star, C, w, total_loss(Z, w)))) / (1.0 + abs(rise)))
             half = total_loss(Z[::2], w)  # the loss of every second sample only
             too_low += condition_1(w_star, xi_star, C, w, half) > 0
-assert all(value <= 0 for value in values)
-print(f"condition 1 in fractions: {tally(values)}")
+assert all(value <= 0 for value in values) and off < 1e-9
+print(f"condition 1 in fractions: {tally(values)}; the library's objective grows by as much, to 1e-9")
 print("the same with the loss of every second sample only, violated:", too_low)
 assert too_low > 0 and values.count(0) > 100
 
@@ -378,24 +398,30 @@ w0 = sp.Matrix(sp.symbols("r1:4", real=True))
 x0, C0_ = sp.symbols("xi_0 C_0", positive=True)
 downhill = w0.dot(ws - w0) + C0_ * (xs - x0)
 condition = -w0.dot(ws) / C0_ + w0.dot(w0) / C0_ + x0 - xs
+print("slope at the reference towards the solution, plus C0 times condition 2:", sp.expand(downhill + C0_ * condition))
 assert sp.expand(downhill + C0_ * condition) == 0
-print("condition 2 is the slope at the reference towards the solution, times -1/C0:", True)
 
 
-# %%
+# %% tags=["SSS14-L4"]
 def condition_2(w_star, xi_star, C0, w0, xi0):
     return -w0 @ w_star / C0 + w0 @ w0 / C0 + xi0 - xi_star
 
 
-# %% tags=["SSS14-L4"]
-values = []
+def fenchel(prob, w, alpha):
+    """Total loss minus its bound by a dual point, by the library: (2) with everything on one side."""
+    return prob.evaluate(w.astype(float), 1.0, alpha.astype(float)).fenchel
+
+
+values, off = [], 0.0
 for Z, solutions in instances:
+    prob = machine(Z)
     for (_, w_star, _), (C0, w0, alpha0) in product(solutions, repeat=2):
         values.append(condition_2(w_star, total_loss(Z, w_star), C0, w0, total_loss(Z, w0)))
+        off = max(off, abs(fenchel(prob, w_star, alpha0) + float(values[-1])) / (1.0 - float(values[-1])))
         # the reference's dual point says the same, in other letters
         assert np.all(w0 / C0 == Z.T @ alpha0) and w0 @ w0 / C0 + total_loss(Z, w0) == alpha0.sum()
-assert all(value <= 0 for value in values)
-print(f"condition 2 in fractions, all pairs of C and C0: {tally(values)}")
+assert all(value <= 0 for value in values) and off < 1e-9
+print(f"condition 2 in fractions, all pairs of C and C0: {tally(values)}; the same by the library, to 1e-9")
 
 # %% [markdown]
 # ### Condition 3: one of the inequalities
@@ -406,53 +432,53 @@ print(f"condition 2 in fractions, all pairs of C and C0: {tally(values)}")
 # It is one of the $2^n$ constraints, so there is nothing to prove. But look at a single sample,
 # $s_i (1 - u) \le \max\{0, 1 - u\}$: this holds for **every** $s_i \in [0, 1]$, and for no other number.
 
-# %%
+# %% tags=["SSS14-L5"]
 u, s = np.linspace(-2.0, 4.0, 601), np.linspace(-0.5, 1.5, 201)
 holds = np.array([np.all(v * (1.0 - u) <= np.maximum(1.0 - u, 0.0) + 1e-12) for v in s])
 assert np.array_equal(holds, (s >= -1e-12) & (s <= 1.0 + 1e-12))
 print(f"factors that hold for all margins: from {s[holds].min() + 0.0:.2f} to {s[holds].max():.2f}")
 
 
-# %%
 def condition_3(Z, w_star, xi_star, s):
     return -(Z.T @ s) @ w_star + s.sum() - xi_star
 
 
-# %% tags=["SSS14-L5"]
 rng = np.random.default_rng(4)
-binary, fractional, beyond = [], [], 0
+binary, fractional, beyond, off = [], [], 0, 0.0
 for Z, solutions in instances:
+    prob = machine(Z)
     for _, w_star, alpha in solutions:
         xi_star, n = total_loss(Z, w_star), len(Z)
         below = np.array([Fraction(int(u < 1)) for u in Z @ w_star])
-        binary += [
-            condition_3(Z, w_star, xi_star, s)
-            for s in (below, *fractions(rng.integers(0, 2, (5, n)), 1))
-        ]
-        fractional += [
-            condition_3(Z, w_star, xi_star, s) for s in (alpha, *fractions(rng.integers(0, 17, (5, n))))
-        ]
+        for into, ways in (
+            (binary, (below, *fractions(rng.integers(0, 2, (5, n)), 1))),
+            (fractional, (alpha, *fractions(rng.integers(0, 17, (5, n))))),
+        ):
+            for s in ways:
+                into.append(condition_3(Z, w_star, xi_star, s))
+                off = max(off, abs(fenchel(prob, w_star, s) + float(into[-1])) / (1.0 - float(into[-1])))
         beyond += condition_3(Z, w_star, xi_star, 2 * below) > 0
         beyond += condition_3(Z, w_star, xi_star, below - fractions(Z @ w_star > 1, 1)) > 0
 assert all(value <= 0 for value in binary + fractional)
 print(f"condition 3 in fractions, s binary: {tally(binary)}")
-print(f"s between 0 and 1:                  {tally(fractional)}")
+print(f"s between 0 and 1:                  {tally(fractional)}; the same by the library, to 1e-9")
+assert off < 1e-9
 print("s with entries 2 or -1, violated:  ", beyond)
 assert beyond > 0 and binary.count(0) > 100 and fractional.count(0) > 100
 
 # %% [markdown]
 # ### Two of the three are one
 #
-# The check of condition 2 held a surprise. At an exact reference $w_0/C_0 = \sum_i \alpha_{0,i} z_i$ and
+# The check of condition 2 showed more. At an exact reference $w_0/C_0 = \sum_i \alpha_{0,i} z_i$ and
 # $\|w_0\|^2/C_0 + \xi_0 = \sum_i\alpha_{0,i}$, the second because primal and dual objective are equal. Put in, **condition 2
 # is condition 3 with $s = \alpha_0$**, the dual point of the reference. So the papers' two linear conditions are a
-# single one, which any point of $[0, 1]^n$ may serve:
+# single one, which any point of $[0, 1]^n$ may serve (it is Fenchel's inequality for the hinge):
 #
 # $$\xi^\star \;\ge\; \sum_i \alpha_i - \Big\langle \sum_i \alpha_i z_i,\; w^\star \Big\rangle, \qquad \alpha \in [0, 1]^n . \tag{2}$$
 #
 # ## A reference that is not exact
 #
-# Solvers stop. What if $w_0$ is optimal up to a gap? In (2) nothing happens: any $\alpha$ is allowed. Condition 2 as
+# The lemma asks for the optimum, and solvers stop before. What if $w_0$ is optimal up to a gap? In (2) nothing happens: any $\alpha$ is allowed. Condition 2 as
 # printed, however, uses $w_0$ and $\xi_0$ in place of the dual point, and they are no longer the same thing. It then
 # claims more than is true by as much as
 #
@@ -470,8 +496,7 @@ worst = None
 for rtol in (1e-1, 1e-2, 1e-4):
     printed, mended, total = 0, 0, 0
     for Z, solutions in instances:
-        labels = np.where(np.arange(len(Z)) % 2, 1, -1)
-        prob = ss.Problem(ss.Samples(Z.astype(float) * labels[:, None], labels), ss.Hinge())
+        prob = machine(Z)
         for C, w_star, _ in solutions:
             C0 = C * Fraction(99, 100)
             rough = ss.solve(prob, float(1 / C0), tol=0.0, rtol=rtol, method="coordinate", screening=())
@@ -479,11 +504,7 @@ for rtol in (1e-1, 1e-2, 1e-4):
             xi_star = total_loss(Z, w_star)
             value = condition_2(w_star, xi_star, C0, w0, total_loss(Z, w0))
             right = condition_3(Z, w_star, xi_star, alpha0)
-            printed, mended, total = (
-                printed + (value > xi_star / 10**9),
-                mended + (right > 0),
-                total + 1,
-            )
+            printed, mended, total = printed + (value > xi_star / 10**9), mended + (right > 0), total + 1
             if worst is None or value > worst[0]:
                 worst = value, right, xi_star, C, C0
     print(f"{rtol:12.0e} {printed:30d} {mended:24d} {total:8d}")
@@ -496,8 +517,7 @@ print(
 print(f"with the dual point of the same reference: at least {xi_star + right:.4f}")
 
 # %% [markdown]
-# The printed lemma is not at fault, it asks for the optimum; but no program returns one. **The library never uses
-# condition 2. It takes the dual point of whatever reference it is given, and uses (2).** At an exact reference that is
+# So much for programs; the lemma itself is right. **The library never uses condition 2. It takes the dual point of whatever reference it is given, and uses (2).** At an exact reference that is
 # the same condition.
 #
 # ## Picture
@@ -545,7 +565,6 @@ figures.expanded_space(
 )
 plt.show()
 
-# %%
 for name, (slope, height) in {"exact": tangent(exact.x[0]), **lines}.items():
     print(
         f"{name:20} claims a total loss of at least {slope * best[0] + height:.3f}; it is {best[1]:.3f}"
@@ -591,14 +610,7 @@ center = -(b1 + b2) / (2.0 * a1)
 radius = np.sqrt(center @ center - (c1 + c2) / a1)
 ball = ss.spheres.midpoint_gap_bound(problem, reference.w, 1.0 / C, alpha)
 assert np.linalg.norm(ball.center - center) < 1e-12 and 0.0 <= ball.radius / radius - 1.0 < 1e-9
-print(
-    "center",
-    np.round(ball.center, 4),
-    " radius",
-    round(ball.radius, 4),
-    " as the midpoint gap bound:",
-    True,
-)
+print(f"Lemma 2: center {np.round(center, 4)}, radius {radius:.4f}; midpoint gap bound: {np.round(ball.center, 4)}, {ball.radius:.4f}")
 
 # %% [markdown]
 # ## Exercise

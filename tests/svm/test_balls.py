@@ -195,6 +195,39 @@ def test_a_solution_is_its_own_reference_and_brings_its_loss():
         np.testing.assert_array_equal(with_solution.in_R, with_reference.in_R)
 
 
+def masks(screened):
+    return np.array([screened.in_L, screened.in_R])
+
+
+def test_tests_are_the_rules_of_their_balls_for_the_loss_given():
+    """A loss that is given goes before the reference's; thresholds and every argument reach ball and rule."""
+    rng = np.random.default_rng(4)
+    terms = printed_case()[0].with_threshold(rng.uniform(0.6, 1.4, 30))
+    C, loss = 2.0, ss.SmoothedHinge(0.5)
+    reference = svm.reference(ss.solve(ss.Problem(terms, HINGE), 1.0 / (0.9 * C), tol=1e-10))
+    prob, found = ss.Problem(terms, loss), []
+    star = ss.solve(prob, 1.0 / C, tol=1e-10)
+    near, s = 1.001 * star.x, np.clip(star.alpha + 0.01 * rng.standard_normal(30), 0.0, 1.0)
+    for feasible in (None, near):
+        w = reference.w if feasible is None else feasible
+        ball_1, ball_2, second = (
+            ss.spheres.midpoint_gap_bound(prob, x, 1.0 / C, alpha) for x, alpha in ((w, reference.alpha), (near, s), (w, s))
+        )
+        for ball, expected in ((svm.ball_1(terms, C, reference, feasible, loss), ball_1), (svm.ball_2(terms, C, near, s, loss), ball_2)):
+            np.testing.assert_array_equal(ball.center, expected.center)
+            assert ball.radius == expected.radius
+        pairs = (
+            (svm.ball_test_1(terms, C, reference, feasible, loss), ss.rules.sphere(prob, ball_1)),
+            (svm.ball_test_2(terms, C, near, s, loss), ss.rules.sphere(prob, ball_2)),
+            (svm.intersection_test(terms, C, reference, s, feasible, loss), ss.rules.intersection(prob, ball_1, second)),
+        )
+        for got, expected in pairs:
+            np.testing.assert_array_equal(masks(got), masks(expected))
+            found.append((got.n_L, got.n_R))
+        np.testing.assert_array_equal(svm.choose_s(terms, C, reference, feasible, loss), prob.alpha(ball_1.center))
+    assert min(found[1]) > 2 and min(map(min, found[3:])) > 2
+
+
 def test_bad_input_is_named():
     terms, _, C0, reference = printed_case()
     with pytest.raises(ValueError, match="C must be greater than 0"):

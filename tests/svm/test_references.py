@@ -57,6 +57,16 @@ def test_intercept_is_one_more_feature(wrap):
         svm.add_intercept(X, 0.0)
 
 
+def test_a_reference_is_the_solution():
+    """Its own point and dual point, at the kink of the hinge too, and C = 1/lam."""
+    of = instance("dense")
+    solution = ss.solve(of.problem(0.0), of.lam(0.1), tol=1e-10)
+    assert ((solution.alpha > 0.01) & (solution.alpha < 0.99)).any()
+    reference = svm.reference(solution)
+    assert reference.w is solution.x and reference.C == 1.0 / solution.lam and reference.loss == ss.Hinge()
+    np.testing.assert_array_equal(reference.alpha, solution.alpha)
+
+
 def test_a_reference_comes_from_a_solution_only():
     with pytest.raises(TypeError, match="solution must be a Solution, got ndarray"):
         svm.reference(np.zeros(3))
