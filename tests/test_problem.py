@@ -1,10 +1,13 @@
 """The problem against its definition: objectives, dual points, gap, reductions, lam_max, bad input."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import safescreen as ss
 from instances import GAMMAS, KINDS, instance
+from safescreen.cones import NonNegativeCone
 
 every = pytest.mark.parametrize("kind", KINDS)
 widths = pytest.mark.parametrize("gamma", GAMMAS)
@@ -72,6 +75,68 @@ def test_sums_do_not_depend_on_lam(kind, gamma):
     sums = problem.terms.loss_sums(x, problem.loss)
     for factor in (0.5, 2.0):
         assert problem.assemble(sums, x, factor * lam).gap == problem.evaluate(x, factor * lam).gap
+
+
+class Rough(NonNegativeCone):
+    """The quarter plane, whose split is off by vectors of length `off` at most, and whose points may be off by `feasible`."""
+
+    def __init__(self, on_plus, on_minus, off, feasible=0.0):
+        super().__init__(2)
+        self.__dict__.update(on_plus=on_plus, on_minus=on_minus, off=off, feasible=feasible)
+
+    def split(self, H):
+        plus, minus = super().split(H)
+        return plus + self.on_plus, minus + self.on_minus
+
+    def split_error(self, H):
+        return self.off
+
+    def feasible_error(self, x):
+        return self.feasible
+
+
+def test_declared_errors_are_in_the_gap():
+    """Whatever moves H, its split or x by what is declared: the gap of what was moved is at most the one that is returned."""
+    terms = ss.Triplets(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), [[0, 1, 2]], diagonal=True)  # a = (1, -1)
+    lam, off, zero = 2.0, 0.01, np.zeros(2)
+    problem, rng = ss.Problem(terms, ss.SmoothedHinge(0.5)), np.random.default_rng(0)
+    plain = problem.terms.loss_sums(np.array([3.0, 3.0]), problem.loss, np.zeros(1))
+
+    def true_gap(x, H):
+        plus, minus = np.maximum(H, 0.0), np.maximum(-H, 0.0)
+        return lam / 2 * np.sum((x - plus / lam) ** 2) + x @ minus
+
+    def found(x, H, cone=None, **errors):
+        changed = problem.with_linear_part(problem.terms, zero, errors.pop("linear_error", 0.0), 0.0)
+        changed = changed.with_linear_part(problem.terms, zero, errors.pop("linear_error_2", 0.0), 0.0)
+        changed.cone = cone or problem.cone
+        return changed.assemble(replace(plain, adjoint=H, fenchel=0.0, **errors), x, lam)
+
+    for _ in range(20):
+        x, H = rng.uniform(0.5, 2.0, 2), rng.uniform(1.0, 5.0, 2) * np.array([1.0, rng.choice([-1.0, 1.0])])
+        for at in (x, np.maximum(H, 0.0) / lam):  # there the distance is 0, and only the second order is left
+            steps = [off * v / np.linalg.norm(v) for v in (*rng.standard_normal((4, 2)), at - H / lam + 1e-3, H / lam - at + 1e-3)]
+            for step in steps:
+                for name in ("adjoint_error", "linear_error", "linear_error_2"):
+                    e = found(at, H, **{name: off})
+                    assert true_gap(at, H + step) <= e.gap * (1.0 + 1e-12) + 1e-15
+                    assert np.linalg.norm(np.maximum(H + step, 0.0) / lam - e.x_alpha) <= e.x_alpha_error * (1.0 + 1e-12)
+                    assert e.gap <= true_gap(at, H) + off * (np.linalg.norm(at - e.x_alpha) + off) * 1.01
+                moved = np.maximum(at + step, 0.0)
+                e = found(at, H, Rough(zero, zero, 0.0, feasible=off))
+                assert true_gap(moved, H) <= e.gap * (1.0 + 1e-12)
+                assert np.linalg.norm(moved - e.x_alpha) <= e.distance * (1.0 + 1e-12)
+                e = found(at, H, Rough(step, zero, off))
+                assert true_gap(at, H) <= e.gap and np.linalg.norm(np.maximum(H, 0.0) / lam - e.x_alpha) <= e.x_alpha_error * (1.0 + 1e-12)
+    # the last two terms alone: x is long, then minus is
+    long, H = np.array([10.0, 0.5]), np.array([20.0, -10.0])
+    e = found(long, H, Rough(zero, -off * long / np.linalg.norm(long), off))
+    assert true_gap(long, H) <= e.gap
+    e = found(np.array([10.0, 0.0]), H, Rough(zero, zero, 0.0, feasible=off))
+    assert true_gap(np.array([10.0, off]), H) <= e.gap
+    # and a reduction hands on what it has found
+    reduced = problem.with_linear_part(problem.terms, zero, off, 0.0)
+    assert reduced.reduce(np.ones(1, dtype=bool), np.zeros(1, dtype=bool)).linear_error >= off
 
 
 @widths

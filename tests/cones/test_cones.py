@@ -1,5 +1,6 @@
 """Projections: definition, Moreau decomposition, feasibility, bad input."""
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given
@@ -47,6 +48,20 @@ def test_inner_products_and_norms(name):
     x, y = element(cone, rng), element(cone, rng)
     assert cone.inner(x, y) == pytest.approx(np.sum(x * y)) and cone.norm(x) == pytest.approx(np.sqrt(np.sum(x * x)))
     assert cone.norm_upper(x) >= cone.norm(x) and cone.zeros().shape == cone.shape == x.shape
+
+
+@every
+def test_inner_products_and_norms_are_bounded(name):
+    """Against exact arithmetic, where much cancels."""
+    cone, rng = CONES[name](4), np.random.default_rng(1)
+    for _ in range(50):
+        x = element(cone, rng)
+        y = element(cone, rng)
+        y = y - cone.inner(x, y) / cone.inner(x, x) * x  # nearly orthogonal
+        true = mpmath.fsum(mpmath.mpf(a) * mpmath.mpf(b) for a, b in zip(x.ravel().tolist(), y.ravel().tolist(), strict=True))
+        assert abs(mpmath.mpf(cone.inner(x, y)) - true) <= mpmath.mpf(cone.inner_error(x, y)) <= 1e-14 * cone.norm(x) * cone.norm(y)
+        length = mpmath.sqrt(mpmath.fsum(mpmath.mpf(a) ** 2 for a in x.ravel().tolist()))
+        assert mpmath.mpf(cone.norm_lower(x)) <= length <= mpmath.mpf(cone.norm_upper(x))
 
 
 @given(arrays(float, (3, 3), elements=st.sampled_from([0.0, -1.0, 1.0, 1e-8, 1e8, 2.0])))

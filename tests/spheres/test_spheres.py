@@ -1,12 +1,23 @@
 """Spheres against the printed formulas, and the facts that relate them."""
 
+from dataclasses import replace
+
+import mpmath
 import numpy as np
 import pytest
+from mpmath import mpf
 
 import safescreen as ss
 from instances import GAMMAS, KINDS, instance
 from naive import relaxed_path_bound, screen_by_definition
+from naive.extremes import exact, norm
 from safescreen import spheres
+from safescreen.cones import FreeSpace, NonNegativeCone
+from safescreen.problem import Evaluation
+from safescreen.spheres.base import PathReference, Reference
+from safescreen.spheres.gap import from_evaluation_dgb, from_evaluation_mgb
+from safescreen.spheres.gradient import from_evaluation_gb, from_evaluation_pgb
+from safescreen.spheres.path import reference_accuracy
 
 every = pytest.mark.parametrize("kind", KINDS)
 widths = pytest.mark.parametrize("gamma", GAMMAS)
@@ -131,6 +142,132 @@ def test_normals_are_half_spaces_of_the_cone(kind):
         if ball.normal is not None:
             for _ in range(5):
                 assert np.vdot(ball.normal, of.feasible(rng)) >= -1e-12 * np.linalg.norm(ball.normal)
+
+
+class Rough(NonNegativeCone):
+    """A cone whose split is off: each part by a vector of its own, of length `off` at most."""
+
+    def __init__(self, d, on_plus, on_minus, off):
+        super().__init__(d)
+        self.__dict__.update(on_plus=on_plus, on_minus=on_minus, off=off)
+
+    def split(self, H):
+        plus, minus = super().split(H)
+        return plus + self.on_plus, minus + self.on_minus
+
+    def split_error(self, H):
+        return self.off
+
+
+def evaluation(x, H, lam=1.0, gap=0.0, **errors):
+    """Return what spheres look at of an evaluation, over the whole space unless said otherwise, with declared errors."""
+    fields = dict.fromkeys(Evaluation.__dataclass_fields__, 0.0)
+    values = {"x": x, "H": H, "lam": lam, "gap": gap, "x_alpha": H / lam, "distance": float(np.linalg.norm(x - H / lam))}
+    return Evaluation(**(fields | values | errors))
+
+
+def gradient_ball(x, H, lam):
+    return (x + H / lam) / 2, np.linalg.norm(x - H / lam) / 2
+
+
+def test_declared_errors_are_in_the_radius():
+    """Whatever moves x, H or x(alpha) by what the evaluation declares, the ball of what was moved lies in the ball."""
+    cone, lam, off, up = FreeSpace(3), 2.0, 0.01, 1.0 + 1e-9
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        x, H = rng.standard_normal((2, 3))
+        e = evaluation(x, H, lam)
+        unit = (x - H / lam) / np.linalg.norm(x - H / lam)
+        for step in (unit, -unit, *(v / np.linalg.norm(v) for v in rng.standard_normal((3, 3)))):
+            for build in (from_evaluation_gb, from_evaluation_pgb):  # the same over the whole space
+                for moved, errors in (((x, H - off * step), {"H_error": off}), ((x + off * step, H), {"x_error": off})):
+                    ball = build(cone, replace(e, **errors))
+                    center, radius = gradient_ball(*moved, lam)
+                    assert np.linalg.norm(ball.center - center) + radius <= ball.radius * up
+                    assert ball.radius <= np.linalg.norm(x - H / lam) / 2 + 1.1 * off
+            for moved in ({"x": x + off * step}, {"x_alpha": H / lam - off * step}):
+                errors = {"x_error": off, "distance": e.distance + off} if "x" in moved else {"x_alpha_error": off}
+                ball, true = from_evaluation_mgb(cone, replace(e, **errors)), replace(e, **moved)
+                radius = np.linalg.norm(true.x - true.x_alpha) / 2
+                assert np.linalg.norm(ball.center - (true.x + true.x_alpha) / 2) + radius <= ball.radius * up
+        with_gap = evaluation(x, H, lam, gap=0.3, x_error=off)
+        ball, radius = from_evaluation_dgb(cone, with_gap), np.sqrt(2 * 0.3 / lam)
+        assert radius + off <= ball.radius * up and radius + off <= reference_accuracy(with_gap) * up
+        assert max(ball.radius, reference_accuracy(with_gap)) <= (radius + off) * up
+
+
+def test_declared_errors_of_a_split_are_in_the_radius():
+    """PGB in the quarter plane: the points of the true cap's rim lie in the ball of a split that is off."""
+    off, zero = 0.01, np.zeros(2)
+
+    def rim(x, Q):
+        plus = np.maximum(Q, 0.0)
+        radius = np.sqrt(np.sum((x - plus) ** 2) + 2 * x @ (plus - Q))
+        return [plus + radius * np.array(side) for side in ((1.0, 0.0), (-1.0, 0.0))]
+
+    x, Q = np.array([10.0, 0.1]), np.array([10.0, -1.0])  # x is long: the error of minus counts
+    far, near = np.array([10.0, 0.0]), np.array([12.0, 0.0])  # nothing is cut off: the error of plus counts
+    along = np.array([1.0, 0.0])
+    for start, middle, on_plus, on_minus in ((x, Q, zero, -off * x / np.linalg.norm(x)), (far, near, -off * along, zero)):
+        ball = from_evaluation_pgb(Rough(2, on_plus, on_minus, off), evaluation(start, 2 * middle - start))
+        for point in rim(start, middle):
+            assert np.linalg.norm(ball.center - point) <= ball.radius
+    # x moved along minus, which is long
+    x, Q, step = np.array([10.0, 0.0]), np.array([10.0, -5.0]), np.array([0.0, off])
+    ball = from_evaluation_pgb(NonNegativeCone(2), evaluation(x, 2 * Q - x, x_error=off))
+    for point in rim(x + step, Q + step / 2):
+        assert np.linalg.norm(ball.center - point) <= ball.radius
+
+
+def test_path_bounds_in_fractions():
+    """The exact ball lies in the computed one, also where its radius is less than the rounding of its center."""
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        x0, lam0 = rng.standard_normal(3), rng.uniform(0.5, 2.0)
+        for lam1 in (np.nextafter(lam0, 0.0), np.nextafter(lam0, 9.0), 0.3 * lam0, 7.0 * lam0):
+            for eps in (0.0, 1e-20, 0.1):
+                ball = spheres.relaxed_path_bound(x0, eps, lam0, lam1)
+                a, b, true = mpf(lam0), mpf(lam1), exact(x0)
+                center = [(a + b) / (2 * b) * v for v in true]
+                radius = abs(a - b) / (2 * b) * norm(true) + max(a, b) / b * mpf(eps)
+                apart = mpmath.sqrt(mpmath.fsum((v - w) ** 2 for v, w in zip(exact(ball.center), center, strict=True)))
+                assert apart + radius <= mpf(ball.radius)
+
+
+@every
+def test_families_are_their_functions(kind):
+    of, rng = instance(kind), np.random.default_rng(0)
+    problem, lam = of.problem(0.05), of.lam(0.3)
+    x, alpha = of.feasible(rng, 1e-2), rng.uniform(size=len(of.terms))
+    for dual in (None, alpha):
+        e = problem.evaluate(x, lam, dual)
+        reference = Reference(problem, e)
+        dgb, mgb = (f(problem, x, lam, dual) for f in (spheres.duality_gap_bound, spheres.midpoint_gap_bound))
+        wanted = {
+            "DGB": dgb,
+            "MGB": mgb,
+            "RRPB": dgb,
+            "CDGB": spheres.midpoint_gap_bound(problem, e.x_alpha, lam),
+            "BT2": spheres.midpoint_gap_bound(problem, x, lam, problem.alpha(mgb.center)),
+        }
+        if dual is None:
+            wanted |= {"GB": spheres.gradient_bound(problem, x, lam), "PGB": spheres.projected_gradient_bound(problem, x, lam)}
+        for name, ball in wanted.items():
+            found = ss.SPHERES[name].build(reference)
+            assert found.name == name and np.allclose(found.center, ball.center, rtol=1e-13, atol=0.0)
+            assert found.radius == pytest.approx(ball.radius, rel=1e-12)
+        minus = problem.evaluate(e.x_alpha, lam).minus
+        assert np.array_equal(ss.SPHERES["CDGB"].build(reference).normal, minus)
+        path = PathReference(x0=x, lam0=1.3 * lam, eps=0.02)
+        found, ball = ss.SPHERES["RRPB"].build(Reference(problem, e, path)), spheres.relaxed_path_bound(x, 0.02, 1.3 * lam, lam)
+        assert np.array_equal(found.center, ball.center) and found.radius == ball.radius
+
+
+def test_a_sphere_contains_what_is_within_its_radius():
+    ball = ss.Sphere(np.array([1.0, 0.0]), 0.5)
+    assert ball.contains(np.array([1.0, 0.5])) and not ball.contains(np.array([1.0, 0.51]))
+    for radius, decides in ((0.0, True), (1.0, True), (np.nan, False), (np.inf, False), (-1.0, False)):
+        assert ss.Sphere(np.zeros(2), radius).decides == decides
 
 
 def test_a_sphere_may_have_radius_nan():
