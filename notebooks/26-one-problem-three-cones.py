@@ -3,7 +3,7 @@
 #
 # | | |
 # |---|---|
-# | problem | $P(x; \lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac\lambda2\|x\|^2$ over $x \in K$ |
+# | problem | $P(x; \lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac\lambda2\Vert x\Vert^2$ over $x \in K$ |
 # | loss | smoothed hinge $\ell(u) = \max_{0 \le a \le 1} a(1 - u) - \frac\gamma2 a^2$: 0 for $u > 1$, slope $-1$ for $u < 1 - \gamma$; the hinge for $\gamma = 0$ |
 # | cone $K$ | semidefinite matrices (metric), non-negative vectors (diagonal metric), everything (support vectors) |
 # | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$, with $0 \le \alpha_t \le 1$ |
@@ -397,7 +397,7 @@ plt.show()
 #
 # | ball | GB | PGB, MGB | DGB | RPB | RRPB |
 # |---|---|---|---|---|---|
-# | limit of $\lambda r$ | $\frac12\|H\|$ | $\frac12\|[H]_K\|$ | $\|[H]_K\|$ | $\frac12\lambda_0\|x_0\|$ | $\lambda_0(\frac12\|x_0\| + \varepsilon)$ |
+# | limit of $\lambda r$ | $\frac12\Vert H\Vert$ | $\frac12\Vert[H]_K\Vert$ | $\Vert[H]_K\Vert$ | $\frac12\lambda_0\Vert x_0\Vert$ | $\lambda_0(\frac12\Vert x_0\Vert + \varepsilon)$ |
 #
 # (Where $[H]_K = 0$ the leading part is missing, and the radius grows more slowly or not at all.) That is the fate
 # of a reference that is *kept*. On a path it comes along: with $\lambda_0 = \lambda/\rho$ RPB has
