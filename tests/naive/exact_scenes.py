@@ -7,15 +7,15 @@ import numpy as np
 from scipy import sparse
 
 import safescreen as ss
-from naive.dyadic import Dyadic, dot, dyadic, outer
+from naive.dyadic import Dyadic, Surd, dot, dyadic, outer
 
 __all__ = ["DATA", "FAMILIES", "Scene", "family", "flat", "scene"]
 
 DATA = ("integers", "mixed", "cancelling", "far", "extreme")
 """Small integers; magnitudes from 1e-8 to 1e8; nearly equal or nearly orthogonal; far from the origin; 1e-150 against 1e150."""
 
-FAMILIES = ("line", "plane", "space", "five", "wide", "triplets", "diagonal", "quadruplets", "pairs", "kernel", "powers")
-"""Samples in 1, 2, 3 and 5 dimensions and in 300 with 4 entries each; pair terms; samples with a linear kernel and one of degree 2."""
+FAMILIES = ("line", "plane", "space", "five", "wide", "triplets", "diagonal", "quadruplets", "pairs", "kernel", "powers", "sharp")
+"""Samples in 1, 2, 3, 5 and 300 dimensions, there with 4 entries each; pair terms; samples with kernels of degree 1 and 2; `Sharp` ones."""
 
 WHOLE = {  # integer vectors of integer length
     1: [[1], [3], [7]],
@@ -52,6 +52,24 @@ class Family:
         return self.terms.cone.check(values)
 
 
+class Sharp(ss.Samples):
+    """Samples whose bounds are as good as floats can be, so that nothing covers for what a rule itself has to allow."""
+
+    @property
+    def norms(self):
+        if self._norms is None:
+            Z = dyadic(self._Z)
+            self._norms = -Surd(0.0 * Z.sum(), dot(Z, Z)).nearest()
+            self._norms = np.where(dyadic(self._norms) * dyadic(self._norms) >= dot(Z, Z), self._norms, np.nextafter(self._norms, np.inf))
+        return self._norms
+
+    def _margins(self, x):
+        exact = dyadic(self._Z) @ dyadic(x)
+        values = exact.floats()
+        errors = np.abs((exact - dyadic(values)).floats())
+        return values, np.where(errors > 0.0, np.nextafter(errors, np.inf), 0.0)
+
+
 def flat(x):
     """Return an element of the library as a flat exact vector (an expansion: its coefficients)."""
     return x if isinstance(x, Dyadic) else dyadic(np.ravel(np.asarray(x)))
@@ -59,9 +77,12 @@ def flat(x):
 
 def family(name, data, rng, Q=None, n_terms=16):
     """Return a :class:`Family`; samples are made for a center Q where they are to cancel."""
-    d = {"line": 1, "plane": 2, "space": 3, "five": 5, "wide": 300, "kernel": 3, "powers": 2}.get(name)
+    d = {"line": 1, "plane": 2, "space": 3, "five": 5, "wide": 300, "kernel": 3, "powers": 2, "sharp": 2}.get(name)
     if d is not None:
+        n_terms = 64 if name == "sharp" else n_terms  # what is left to the rule shows seldom
         rows = rows_of(data, rng, n_terms, d, Q)
+        if name == "kernel" and data == "cancelling":
+            rows[1::2] = rows[::2] * (1.0 + 1e-7 * rng.normal(size=(n_terms // 2, d)))
         signs = np.where(np.arange(n_terms) % 2, -1.0, 1.0)
         X = rows * signs[:, None]
         Z = dyadic(rows)
@@ -73,7 +94,7 @@ def family(name, data, rng, Q=None, n_terms=16):
             K = dyadic(X) @ dyadic(X).T * 0.5 + 1.0
             terms = ss.KernelSamples.from_points(X, signs, "polynomial", gamma=0.5, degree=2)
             return Family(terms, G=K * K * dyadic(np.outer(signs, signs)))
-        return Family(ss.Samples(X, signs), Z)
+        return Family((Sharp if name == "sharp" else ss.Samples)(X, signs), Z)
     d = int(rng.integers(2, 4)) if name != "triplets" else int(rng.choice([2, 3, 5]))
     X, i = points_of(data, rng, 9, d), rng.permuted(np.tile(np.arange(9), (n_terms, 1)), axis=1)
     x = dyadic(X)
@@ -148,9 +169,9 @@ class Scene:
 
 def scene(name, data, rng):
     """Return a :class:`Scene`."""
-    d = {"line": 1, "plane": 2, "space": 3, "five": 5, "wide": 300, "kernel": 3, "powers": 2}.get(name)
+    d = {"line": 1, "plane": 2, "space": 3, "five": 5, "wide": 300, "kernel": 3, "powers": 2, "sharp": 2}.get(name)
     still = rng.random() < 0.25  # a center of 0, where margins have no error to hide behind
-    size = 10.0 ** rng.choice([-150, -75, 75]) if data == "extreme" and name in ("line", "plane", "space", "five", "wide") else 1.0
+    size = 10.0 ** rng.choice([-150, -75, 75]) if data == "extreme" and name in ("line", "plane", "space", "five", "wide", "sharp") else 1.0
     if data == "extreme" and size < 1.0:
         size = 1.0 / size
     vector = rng.normal(size=d or 1)
@@ -168,25 +189,32 @@ def scene(name, data, rng):
             values = values * 10.0 ** rng.uniform(-8, 8, shape)
         if data == "far" and len(shape) == 1 and f.G is None:
             values = values * 1e8
+        if data == "cancelling" and f.G is not None:
+            values[1::2] = -values[::2]
         return values
 
     Q = f.element(np.zeros(shape) if still else vector * size if data == "cancelling" and np.shape(vector) == shape else element())
     if f.G is not None:  # from sums, and from expansions that differ in one coefficient
-        for _ in range(int(rng.choice([0, 1, 20]))):
+        for _ in range(0 if still else int(rng.choice([0, 1, 5]))):
             Q = 0.5 * Q + f.element(element()) - f.element(element())
             coef = np.array(Q)
-            coef[rng.integers(coef.size)] += 1.0
-            Q = f.element(coef) if rng.random() < 0.5 else Q
+            Q = f.element(coef) if rng.random() < 0.7 else Q
+            coef[rng.integers(coef.size)] += float(rng.choice([1.0, 1e-9]))
+            Q = f.element(coef) if rng.random() < 0.7 else Q
+        step = f.element(np.eye(1, shape[0], int(rng.integers(shape[0])))[0])
+        for _ in range(0 if still else int(rng.choice([0, 0, 200]))):
+            Q = Q + step
     length = float(np.sqrt(max(f.inner(Q, Q).floats(), 0.0))) or float(np.sqrt(f.inner(*[f.element(element())] * 2).floats())) or size
     r = float(rng.choice([0.0, 1e-3, 0.3, 3.0][still:])) * length if not whole else float(rng.choice([0, 5, 13, 25][still:]))
     P = f.element(element())
     if rng.random() < 0.3 and f.G is None:  # along a term
-        P = f.element(np.reshape(f.A[int(rng.integers(len(f.A)))].floats(), shape))
+        P = np.reshape(f.A[int(rng.integers(len(f.A)))].floats(), shape)
+        P = f.element(P * (1.0 + float(rng.choice([0.0, 1e-5])) * rng.normal(size=shape)))
     if whole and len(shape) == 1 and f.G is None:
         P = np.zeros(shape)
         P[rng.integers(shape[0])] = float(rng.choice([1, -3]))
     PP = float(np.sqrt(f.inner(P, P).floats()))
-    level = float(rng.choice([-0.9, -0.3, 0.0, 0.4, 0.95, 0.9999])) if not whole else float(rng.choice([-4, -3, 0, 3, 4])) / 5.0
+    level = float(rng.choice([-0.9, -0.3, 0.0, 0.4, 0.95, 0.9999, 0.99999999])) if not whole else float(rng.choice([-4, -3, 0, 3, 4])) / 5.0
     b = float(f.inner(P, Q).floats()) + level * r * PP
     step = f.element(element())
     if whole and len(shape) == 1 and f.G is None:

@@ -5,7 +5,7 @@ import numpy as np
 import safescreen as ss
 from naive import exact_optima, exact_rules
 from naive.dyadic import dot, dyadic
-from naive.exact_scenes import DATA, flat, pair_elements, points_of
+from naive.exact_scenes import DATA, FAMILIES, flat, pair_elements, points_of
 from naive.trials_rules import ROOT, STEPS, Tally, scale_of, scenes
 from safescreen.spheres import SPHERES
 from safescreen.spheres.base import Reference
@@ -28,9 +28,9 @@ def try_ends(tally, ranges, holds, width):
                 tally.moved(~holds(k, sign, ends[k] * outward))  # no end is much nearer than it has to be
 
 
-def path_ranges(n, seed=5):
+def path_ranges(n, seed=5, names=FAMILIES):
     tally = Tally()
-    for rng, at in scenes(n, seed):
+    for rng, at in scenes(n, seed, names):
         f, width = at.family, float(rng.choice([0.0, 0.5, 0.3]))
         h, nn, mm = f.products(at.Q), f.squares, f.inner(at.Q, at.Q)
         length = float(np.sqrt(mm.floats()))
@@ -50,9 +50,9 @@ def path_ranges(n, seed=5):
     return tally
 
 
-def ball_ranges(n, seed=6):
+def ball_ranges(n, seed=6, names=("space", "diagonal", "plane", "five", "wide")):
     """The ranges of GB, DGB and MGB, from references with Fenchel terms and ``<x, H_->``, and with an accuracy."""
-    tally, names = Tally(), ("space", "diagonal", "plane", "five", "wide")
+    tally = Tally()
     for k in range(n):
         rng = np.random.default_rng([seed, k])
         of = exact_optima.range_reference(rng, names[k % len(names)], DATA[(k // len(names)) % 4])
@@ -88,7 +88,7 @@ def ball_ranges(n, seed=6):
     return tally
 
 
-def blocks(n, seed=7):
+def blocks(n, seed=7, kinds=DATA):
     """Products of lists: every triplet that leaves with its pair is decided by the ball rule, exactly.
 
     Where the same point is a repetition, ``||H|| = |x_i - x_l|^2``, and nothing is lost by taking pairs apart; nor in a ball of radius 0.
@@ -96,7 +96,7 @@ def blocks(n, seed=7):
     tally = Tally()
     for k in range(n):
         rng = np.random.default_rng([seed, k])
-        d, diagonal, data = int(rng.integers(2, 5)), bool(k % 3 == 2), DATA[k % len(DATA)]
+        d, diagonal, data = int(rng.integers(2, 5)), bool(k % 3 == 2), kinds[k % len(kinds)]
         twins = bool(rng.random() < 0.6)
         X = points_of(data, rng, 9, d)[rng.permutation(9)[: 4 if twins else 8]]
         X, y = (np.vstack((X, X)), np.tile(np.arange(4), 2)) if twins else (X, np.arange(8) % 2)
@@ -105,7 +105,7 @@ def blocks(n, seed=7):
         x = dyadic(X)
         A = pair_elements(x, index[:, 0], index[:, 2], index[:, 0], index[:, 1], diagonal)
         M = rng.integers(-4, 5, shape) * 1.0 if data == "integers" else rng.normal(size=shape)
-        M = M if diagonal else 0.5 * (M + M.T)
+        M = (M if diagonal else 0.5 * (M + M.T)) * (rng.random() < 0.7)  # a center of 0 has margins without error
         ball, width = ss.Sphere(M, float(rng.choice([0.0, 0.5, 1e-3])) * twins), float(rng.choice([0.0, 0.5, 0.3]))
         q, nn = A @ flat(M), dot(A, A)
         far = ROOT * float(np.median(scale_of(terms.to_triplets(), ball)))

@@ -64,10 +64,10 @@ def try_rule(tally, terms, find, low, high, scale, width=0.0, rng=None, moved=MO
             tally.judge(decide(tau), surd.above(level))
 
 
-def scenes(n, seed):
+def scenes(n, seed, names=FAMILIES, kinds=DATA):
     for k in range(n):
         rng = np.random.default_rng([seed, k])
-        name, data = FAMILIES[k % len(FAMILIES)], DATA[(k // len(FAMILIES)) % len(DATA)]
+        name, data = names[k % len(names)], kinds[(k // len(names)) % len(kinds)]
         if data == "extreme" and name in ("kernel", "powers"):
             data = "mixed"
         yield rng, scene(name, data, rng)
@@ -81,9 +81,9 @@ def scale_of(terms, *balls):
     return size * sum(cone.norm_upper(cone.check(b.center)) + b.radius for b in balls)
 
 
-def ball_rule(n, seed=0):
+def ball_rule(n, seed=0, names=FAMILIES, kinds=DATA):
     tally = Tally()
-    for rng, at in scenes(n, seed):
+    for rng, at in scenes(n, seed, names, kinds):
         terms, ball = at.family.terms, ss.Sphere(at.Q, at.r)
         q, nn = at.family.products(at.Q), at.family.squares
         low, high = (exact_rules.ball(v, nn, at.r) for v in (q, -q))
@@ -92,9 +92,9 @@ def ball_rule(n, seed=0):
     return tally
 
 
-def halfspace_rule(n, seed=1):
+def halfspace_rule(n, seed=1, names=FAMILIES):
     tally = Tally()
-    for rng, at in scenes(n, seed):
+    for rng, at in scenes(n, seed, names):
         f, ball = at.family, ss.Sphere(at.Q, at.r)
         q, s, nn = f.products(at.Q), f.products(at.P), f.squares
         D, PP = dyadic(at.b) - f.inner(at.P, at.Q), f.inner(at.P, at.P)
@@ -106,9 +106,9 @@ def halfspace_rule(n, seed=1):
     return tally
 
 
-def intersection_rule(n, seed=2):
+def intersection_rule(n, seed=2, names=FAMILIES):
     tally = Tally()
-    for rng, at in scenes(n, seed):
+    for rng, at in scenes(n, seed, names):
         f, balls = at.family, (ss.Sphere(at.Q, at.r), ss.Sphere(at.Q2, at.r2))
         q1, q2, nn = f.products(at.Q), f.products(at.Q2), f.squares
         Q1, Q2 = (dyadic(np.ravel(np.asarray(Q))) for Q in (at.Q, at.Q2))

@@ -24,15 +24,32 @@ RULES = {  # and how many rounds `make exhaustive` runs
 
 
 def test_ball():
-    rules.ball_rule(110).check()
+    rules.ball_rule(120).check()
 
 
 def test_halfspace():
-    rules.halfspace_rule(110).check(0.9)
+    rules.halfspace_rule(120).check(0.9)
 
 
 def test_intersection():
-    rules.intersection_rule(110).check()
+    rules.intersection_rule(120).check()
+
+
+def test_pair_terms():
+    for rule in (rules.ball_rule, rules.halfspace_rule):
+        rule(100, 10, ("triplets", "diagonal", "quadruplets", "pairs")).check(0.9)
+
+
+def test_kernels():
+    for rule in (rules.ball_rule, rules.halfspace_rule, rules.intersection_rule):
+        rule(40, 11, ("kernel", "powers")).check(0.9)
+    rules.ball_rule(40, 11, ("kernel",), ("cancelling",)).check(0.8)  # where an image has few right digits
+
+
+@pytest.mark.parametrize("rule", [rules.ball_rule, rules.halfspace_rule, rules.intersection_rule, regions.path_ranges])
+def test_the_allowance_of_the_rule_itself(rule):
+    """The bounds that come with the terms are as good as they can be, and cover nothing else."""
+    rule(80, 12, ("sharp",)).check(0.8)
 
 
 def test_orthant():
@@ -44,15 +61,17 @@ def test_semidefinite():
 
 
 def test_path_ranges():
-    regions.path_ranges(110).check(0.8)
+    regions.path_ranges(60).check(0.8)
 
 
 def test_ball_ranges():
-    regions.ball_ranges(60).check(0.9)
+    regions.ball_ranges(40).check(0.9)
+    assert regions.ball_ranges(20, 13, ("diagonal",)).counts["unsafe"] == 0
 
 
 def test_blocks():
-    regions.blocks(30).check(0.9)
+    regions.blocks(20).check(0.9)
+    regions.blocks(30, 14, ("cancelling",)).check(0.8)  # sizes of pairs that nearly are points
 
 
 def test_domes():
