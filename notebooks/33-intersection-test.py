@@ -1,6 +1,14 @@
 # %% [markdown]
 # # The intersection test (IT)
 #
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
 # Two different arguments give two balls that hold the solution of a support vector machine. Each screens alone. The
 # *intersection test* asks both at once: it takes the extreme margins over the points the balls have in common, in
 # closed form, sample by sample.
@@ -11,12 +19,16 @@
 #   SSS14 puts first (Lemma 10);
 # * the formula has three cases, and all of them follow from one question: does the minimiser of one ball lie in the
 #   other;
-# * the test never decides less than the two balls, on thousands of pairs and along paths;
-# * its degenerate cases are no curiosities. Below $C_{\min}$ the printed formula is $0/0$, and **whenever the
-#   reference has no loss the two balls touch in one point**: the test then knows the solution exactly, and the
-#   printed formula, rounded, gives NaN or throws out support vectors.
+# * the root in the third case is real wherever that case is reached, because the balls have a point in common;
+# * the test never decides less than the two balls, on thousands of pairs and along paths, and nothing that stands on
+#   the margin;
+# * two special positions ask for care in a program: both balls can be *the same* ball, where the formula is $0/0$ and
+#   either ball alone is the answer; and **whenever the reference has no loss the two balls touch in one point**: the test
+#   then knows the solution exactly, and rounding decides whether a program does.
 
 # %%
+from fractions import Fraction
+
 import cvxpy as cp
 import matplotlib.pyplot as plt
 import numpy as np
@@ -52,11 +64,10 @@ from safescreen_book import datasets, figures
 # | $\psi, \kappa$ | | center and radius of the disc in which the surfaces meet |
 # | $f_i$ | | cosine of the angle between $z_i$ and $m_2 - m_1$ |
 #
-# | assumption | printed? |
+# | assumption | |
 # |---|---|
-# | both balls hold the solution | yes |
-# | the centers differ, $\phi \ne 0$; $r_1, r_2 > 0$, $z_i \ne 0$ | no |
-# | in the third case the surfaces meet, $r_2^2 \ge \zeta^2$ | no |
+# | both balls hold the solution | printed; it is what makes $r_2^2 \ge \zeta^2$ in the third case (step 4) |
+# | the centers differ, $\phi \ne 0$; $r_1, r_2 > 0$, $z_i \ne 0$ | read off the divisions |
 #
 # ## Derivation
 #
@@ -110,12 +121,8 @@ for number in range(40):
     first, second, w = two_forms(z, *pair)
     differences.append(abs(first - second) / (np.linalg.norm(z) * (pair[1] + pair[3])))
     outside += any(np.linalg.norm(w - m) > r + 1e-5 for m, r in (pair[:2], pair[2:]))
-print(
-    "both forms have the same minimum:",
-    max(differences) < 1e-6,
-    "  minimisers of the second outside a ball:",
-    outside,
-)
+print(f"minima that differ by 1e-6 or more of |z| (r1 + r2): {sum(v >= 1e-6 for v in differences)} of 40 (bound 0)")
+print(f"minimisers of the second form outside a ball: {outside} (bound 0)")
 assert max(differences) < 1e-6 and outside == 0
 
 # without the paraboloid the planes alone do not bound anything
@@ -177,6 +184,29 @@ print("nu1 = (zeta - kappa tan(theta)) and nu2 = (phi - zeta + kappa tan(theta))
 # $f \ge (\zeta - \|\phi\|)/r_1$: case 1 does not apply. The problem is convex, so non-negative multipliers prove the
 # minimum. The three cases are complete and exclude one another.
 #
+# ### Step 4: the root is real where it is taken
+#
+# $\kappa^2 = r_2^2 - \zeta^2 = r_1^2 - (\zeta - \|\phi\|)^2$ is negative when the surfaces do not meet, as for a ball inside
+# the other. Then $|\zeta| > r_2$ and $|\zeta - \|\phi\|| > r_1$, and because a common point exists, $\|\phi\| \le r_1 + r_2$.
+# If $\zeta > r_2$, then $\zeta - \|\phi\| > -r_1$, hence $> r_1$: case 1 for every $z$. If $\zeta < -r_2$: case 2 for every $z$.
+# **The third case never meets a negative number.** In fractions, for pairs of balls with a common point:
+
+# %%
+rng4, count = np.random.default_rng(4), {"surfaces meet": 0, "touch": 0, "one inside the other": 0}
+for _ in range(3000):
+    p_, one, two = (Fraction(int(v), 8) for v in rng4.integers(1, 33, 3))
+    if p_ > one + two:  # no common point
+        continue
+    zeta_value = (p_**2 + two**2 - one**2) / (2 * p_)
+    low, high = (zeta_value - p_) / one, zeta_value / two  # the third case is low <= f <= high, -1 <= f <= 1
+    square = two**2 - zeta_value**2
+    reached = max(low, Fraction(-1)) <= min(high, Fraction(1))
+    assert reached == (square >= 0)
+    count["one inside the other" if square < 0 else "touch" if square == 0 else "surfaces meet"] += 1
+print(f"{sum(count.values())} pairs, third case with a negative square: 0;", count)
+assert min(count.values()) > 20
+
+# %% [markdown]
 # ## Ten lines of numpy
 
 
@@ -191,22 +221,34 @@ def lower_printed(z, m1, r1, m2, r2):
     phi, n = m1 - m2, np.linalg.norm(z)
     p = np.linalg.norm(phi)
     zeta = (p**2 + r2**2 - r1**2) / (2 * p)
-    psi, kappa = m2 + zeta * phi / p, np.sqrt(r2**2 - zeta**2)
     f = -(z @ phi) / (n * p)
     if f < (zeta - p) / r1:
         return z @ m1 - r1 * n, 1
     if zeta / r2 < f:
         return z @ m2 - r2 * n, 2
+    psi, kappa = m2 + zeta * phi / p, np.sqrt(r2**2 - zeta**2)
     return z @ psi - kappa * np.sqrt(n**2 - (z @ phi) ** 2 / p**2), 3
+
+
+def printed_balls(Z, C, w0, C0, s, w):
+    """Theorems 6 and 7: centers and radii."""
+    loss, loss0 = (np.maximum(1 - Z @ v, 0).sum() for v in (w, w0))
+    m1, m2 = (w + C / C0 * w0) / 2, (w + C * (s @ Z)) / 2
+    return m1, np.sqrt(m1 @ m1 - C / C0 * (w0 @ w0) + C * (loss - loss0)), m2, np.sqrt(m2 @ m2 + C * (loss - s.sum()))
 
 
 # %% [markdown]
 # ## Does it match?
 #
-# The printed formula against cvxpy; and against the library, whose rule answers yes or no, asked with the threshold a
-# little below and a little above the printed minimum, and the same for the maximum.
+# * The printed formula against cvxpy; and against the library's rule, which answers yes or no: asked with the threshold
+#   a little below and a little above the printed minimum, and the same for the maximum.
+# * It never decides less than the better of the two balls: the formula on 20 000 random pairs.
+# * The whole test on 240 random machines, with points $\tilde w$ and choices $s$ of all kinds: it decides what the printed
+#   formula decides and all that either ball decides, and no sample that has $0 < \alpha^\star_i < 1$ at the solution, or
+#   that is on the other side.
 
 # %% tags=["SSS14-T8"]
+rng = np.random.default_rng(8)
 cases, worst, sharp = {1: 0, 2: 0, 3: 0}, 0.0, 0
 for number in range(90):
     d = 2 + number % 4
@@ -220,25 +262,58 @@ for number in range(90):
     one = ss.Samples(np.vstack([z, z]), [1, -1])
     balls = ss.Sphere(pair[0], pair[1]), ss.Sphere(pair[2], pair[3])
     for shift in (-1e-6, 1e-6):
-        in_R = ss.rules.intersection(
-            ss.Problem(one.with_threshold(low + shift * size), ss.Hinge()), *balls
-        ).in_R[0]
-        in_L = ss.rules.intersection(
-            ss.Problem(one.with_threshold(high + shift * size), ss.Hinge()), *balls
-        ).in_L[0]
-        assert in_R == (shift < 0) and in_L == (shift > 0)
-        sharp += in_R + in_L
-print(
-    "cases met:",
-    cases,
-    "  agrees with cvxpy to 1e-6:",
-    worst < 1e-6,
-    "  library sharp:",
-    sharp,
-    "of",
-    180,
-)
-assert worst < 1e-6 and sharp == 180 and min(cases.values()) >= 10
+        above, below = (
+            ss.rules.intersection(ss.Problem(one.with_threshold(end + shift * size), ss.Hinge()), *balls)
+            for end in (low, high)
+        )
+        sharp += int(above.in_R[0] == (shift < 0)) + int(below.in_L[0] == (shift > 0))
+print(f"cases met: {cases};  difference from cvxpy below 1e-6 of |z| (r1 + r2)")
+print(f"library: {sharp} of 360 answers right, a millionth of |z| (r1 + r2) beside the printed ends")
+assert worst < 1e-6 and sharp == 360 and min(cases.values()) >= 10
+
+smallest = np.inf
+for number in range(20_000):
+    d = 2 + number % 4
+    z, pair = rng.standard_normal(d), meeting_pair(d, rng)
+    n = np.linalg.norm(z)
+    gain = lower_printed(z, *pair)[0] - max(z @ pair[0] - pair[1] * n, z @ pair[2] - pair[3] * n)
+    smallest = min(smallest, gain / (n * (pair[1] + pair[3])))
+print("formula below the better ball by more than 1e-9 of |z| (r1 + r2): 0 of 20000 pairs")
+assert smallest >= -1e-9
+
+count = dict.fromkeys(("decisions", "more than both balls", "not as printed", "on the step", "wrong"), 0)
+for number in range(240):
+    n, d = int(rng.integers(10, 60)), int(rng.integers(1, 5))
+    y_ = np.where(np.arange(n) % 2, 1, -1)
+    X_ = rng.standard_normal((n, d)) + rng.uniform(0.0, 1.2) * y_[:, None]
+    terms, Z, loss = ss.Samples(X_, y_), X_ * y_[:, None], ss.SmoothedHinge((0.0, 0.0, 0.1)[number % 3])
+    prob = ss.Problem(terms, loss)
+    C_ = ss.svm.c_min(terms, loss) * 10.0 ** rng.uniform(0.2, 3.0)
+    old_ = ss.solve(prob, 1 / (rng.uniform(0.5, 0.98) * C_), rtol=1e-12, tol=1e-11)
+    star_ = ss.solve(prob, 1 / C_, rtol=1e-12, tol=1e-11)
+    w_ = old_.x if number % 4 < 2 else (star_.x, old_.x * rng.uniform(0.9, 1.2))[number % 2]
+    feasible = None if number % 4 < 2 else w_
+    best = ss.svm.choose_s(terms, C_, old_, feasible)
+    s_ = best if number % 5 else np.where(rng.uniform(size=n) < 0.1, 1.0 - best, best)
+    it = ss.svm.intersection_test(terms, C_, old_, None if number % 5 else s_, feasible)
+    both = ss.svm.ball_test_1(terms, C_, old_, feasible) | ss.svm.ball_test_2(terms, C_, w_, s_, loss)
+    assert np.all(it.in_L >= both.in_L) and np.all(it.in_R >= both.in_R)
+    if loss.gamma == 0.0:
+        pair = printed_balls(Z, C_, old_.x, 1 / old_.lam, s_, w_)
+        with np.errstate(invalid="ignore"):  # balls that touch, see below
+            ends = np.array([(lower_printed(z, *pair)[0], -lower_printed(-z, *pair)[0]) for z in Z])
+        clear = np.abs(ends - 1.0).min(axis=1) > 1e-5
+        count["not as printed"] += np.sum(clear & ((it.in_R != (ends[:, 0] > 1.0)) | (it.in_L != (ends[:, 1] < 1.0))))
+    alpha, margin, room = star_.alpha, terms.margins(star_.x), 1e-6 * terms.norms * np.linalg.norm(star_.x)
+    on_step = (alpha > 1e-3) & (alpha < 1.0 - 1e-3)
+    count["on the step"] += on_step.sum()
+    count["wrong"] += np.sum(it.in_R & ((alpha > 1e-3) | (margin + room <= 1.0)))
+    count["wrong"] += np.sum(it.in_L & ((alpha < 1.0 - 1e-3) | (margin - room >= 1.0 - loss.gamma)))
+    count["decisions"] += decided(it).sum()
+    count["more than both balls"] += (decided(it) & ~decided(both)).sum()
+print("240 machines:", ", ".join(f"{name} {value}" for name, value in count.items()))
+assert count["wrong"] == count["not as printed"] == 0 and count["on the step"] > 100
+assert count["more than both balls"] > 50 and count["decisions"] > 1000
 
 # %% [markdown]
 # ## Picture
@@ -283,45 +358,10 @@ assert np.all(curves["IT"] >= np.maximum(curves["BT1"], curves["BT2"]) - 1e-12)
 plt.show()
 
 # %% [markdown]
-# ## It never decides less
+# ## Along breast-cancer
 #
-# In exact arithmetic that is plain: the region is smaller. In floating point the third case has roundings of its own,
-# so the library applies both single balls first. Checked on 20 000 random pairs with the formula, and with the
-# library on 240 random machines and along breast-cancer.
-
-# %% tags=["SSS14-T8"]
-smallest = np.inf
-for number in range(20_000):
-    d = 1 + number % 4
-    z, pair = rng.standard_normal(d + 1), meeting_pair(d + 1, rng)
-    n = np.linalg.norm(z)
-    gain = lower_printed(z, *pair)[0] - max(z @ pair[0] - pair[1] * n, z @ pair[2] - pair[3] * n)
-    smallest = min(smallest, gain / (n * (pair[1] + pair[3])))
-print("formula below the better ball by more than rounding:", smallest < -1e-9)
-assert smallest >= -1e-9
-
-totals, false, extra = 0, 0, 0
-for number in range(240):
-    n, d = int(rng.integers(10, 60)), int(rng.integers(1, 5))
-    y_ = np.where(np.arange(n) % 2, 1, -1)
-    terms = ss.Samples(rng.standard_normal((n, d)) + rng.uniform(0.0, 1.2) * y_[:, None], y_)
-    loss = ss.SmoothedHinge((0.0, 0.0, 0.1)[number % 3])
-    prob = ss.Problem(terms, loss)
-    C_ = ss.svm.c_min(terms, loss) * 10.0 ** rng.uniform(0.2, 3.0)
-    old_ = ss.solve(prob, 1 / (rng.uniform(0.5, 0.98) * C_), rtol=1e-9)
-    star_ = ss.solve(prob, 1 / C_, rtol=1e-11)
-    it = ss.svm.intersection_test(terms, C_, old_)
-    bt1 = ss.svm.ball_test_1(terms, C_, old_)
-    bt2 = ss.svm.ball_test_2(terms, C_, old_.x, ss.svm.choose_s(terms, C_, old_), loss)
-    both = bt1 | bt2
-    assert np.all(it.in_L >= both.in_L) and np.all(it.in_R >= both.in_R)
-    margin, room = terms.margins(star_.x), star_.eps * terms.norms
-    false += np.sum(it.in_R & (margin + room <= 1.0)) + np.sum(
-        it.in_L & (margin - room >= 1.0 - loss.gamma)
-    )
-    totals, extra = totals + decided(it).sum(), extra + (decided(it) & ~decided(both)).sum()
-print("240 machines: false decisions", false, "  more than both balls together:", extra > 0)
-assert false == 0 and extra > 0 and totals > 1000
+# References from $0.3\,C$ to $0.98\,C$. In floating point the third case has roundings of its own, so the library applies
+# both single balls first.
 
 # %% tags=["SSS14-T8"]
 X, y = datasets.load("breast-cancer", return_X_y=True)
@@ -339,9 +379,8 @@ for share in shares:
         ss.svm.intersection_test(cancer.terms, C, old),
     )
     assert np.all(decided(results[2]) >= decided(results[0] | results[1]))
-    assert np.all(margin[results[2].in_R] + room[results[2].in_R] > 1) and np.all(
-        margin[results[2].in_L] - room[results[2].in_L] < 1
-    )
+    assert np.all((margin + room)[results[2].in_R] > 1) and np.all((margin - room)[results[2].in_L] < 1)
+    assert np.all(solution.alpha[results[2].in_R] < 1e-3) and np.all(solution.alpha[results[2].in_L] > 1 - 1e-3)
     for name, result in zip(found, results, strict=True):
         found[name].append(result.rate)
 labels = {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"}
@@ -354,61 +393,39 @@ for share in (0.5, 0.9):
 # %% [markdown]
 # Ball 2 alone decides nothing here, yet it lifts BT1: a big ball that cuts the small one is worth having.
 #
-# ## Break it: the same center
+# ## A special position: the same ball twice
 #
-# Up to $C_{\min}$ every sample is in L, $\alpha_0 = 1$ and $w_0 = C_0\sum_i z_i$. Take $C_0 < C < C_{\min}$. Equation
-# (25) sets $\hat s = 1$, so $m_2 = \frac12(w_0 + C\sum_i z_i) = \frac{C_0 + C}{2}\sum_i z_i = m_1$: the balls are the
-# same ball, $\phi = 0$, and everything in the formula is $0/0$. Numbers that binary fractions hold exactly, so that
-# no rounding blurs it:
+# If at the reference every sample is in L or in R, none on the step, and none changes sides on the way to $m_1$, then
+# $\hat s = \alpha_0$ and both tests have the same ball: $\phi = 0$. The formula divides by $\|\phi\|$, so it does not speak
+# of this case, and has to be completed: either ball alone gives the bounds. Two samples on a line,
+# $z = (1, \frac34)$ with $C_{\min} = \frac47$, for $C_{ref} = \frac32$ and $C = \frac{27}{16}$; all numbers below are held by binary
+# fractions exactly:
 
-# %% tags=["SSS14-T8"]
-tiny = ss.Samples([[1.0, 0.0], [-2.0, 1.0], [0.5, -1.0]], [1, -1, 1])
-Z = np.array([[1.0, 0.0], [2.0, -1.0], [0.5, -1.0]])
-C0, C = 1 / 64, 1 / 32
-assert C < ss.svm.c_min(tiny)
-w0 = C0 * Z.sum(axis=0)
-m1, r1 = (C + C0) / (2 * C0) * w0, (C - C0) / (2 * C0) * np.linalg.norm(w0)
-s = (Z @ m1 < 1).astype(float)
-m2 = (w0 + C * s @ Z) / 2
-r2 = np.sqrt(m2 @ m2 + C * (np.maximum(1 - Z @ w0, 0).sum() - s.sum()))
+# %% tags=["SSS14-T8", "same-ball"]
+Z, C0, C = np.array([[1.0], [0.75]]), 1.5, 1.6875
+pair_of = ss.Samples(Z * [[1.0], [-1.0]], [1, -1])
+alpha0 = np.array([0.0, 1.0])
+w0 = C0 * alpha0 @ Z
+assert (Z @ w0)[0] > 1 > (Z @ w0)[1] and C0 > ss.svm.c_min(pair_of)  # so alpha0 is optimal, and C0 above C_min
+s = (1 - (C + C0) / (2 * C0) * (Z @ w0) > 0).astype(float)
+m1, r1, m2, r2 = printed_balls(Z, C, w0, C0, s, w0)
 with np.errstate(all="ignore"):
-    printed = [float(-lower_printed(-z, m1, r1, m2, r2)[0]) for z in Z]
-old = ss.svm.solution_below_c_min(tiny, C0)
-library = ss.svm.intersection_test(tiny, C, old)
-print("centers equal:", np.array_equal(m1, m2), "  printed upper bounds:", printed)
-print("printed, in L:", [bool(u < 1) for u in printed], "  library, in L:", library.in_L.tolist())
-assert np.all(np.isnan(printed)) and library.in_L.all()
+    printed = [float(lower_printed(z, m1, r1, m2, r2)[0]) for z in Z]
+reference = ss.svm.Reference(w0, alpha0, C0)
+one, both = (test(pair_of, C, reference) for test in (ss.svm.ball_test_1, ss.svm.intersection_test))
+print("margins at the reference:", Z @ w0, "  s:", s, "  |phi|:", np.linalg.norm(m1 - m2), "  r1 - r2:", r1 - r2)
+print("formula with |phi| = 0:", printed)
+for name, found in {"ball test 1": one, "intersection test of the library": both}.items():
+    print(f"{name}: in R {found.in_R.tolist()}, in L {found.in_L.tolist()}")
+    assert found.in_R.tolist() == [True, False] and found.in_L.tolist() == [False, True]
+assert np.array_equal(m1, m2) and r1 == r2 and np.all(np.isnan(printed))
 
 # %% [markdown]
-# NaN compares false with everything, so nothing is screened although ball 1 alone decides all three: **the printed IT
-# does less than BT1**. The same happens further on, whenever $\hat s$ equals $\alpha_0$, that is, if no sample has a
-# fractional weight and none changes its side. The library takes either ball alone when the centers agree.
+# A program that follows the formula to the letter gets NaN, which compares false with everything, so that nothing is
+# screened: safe, but a loss. (Below $C_{\min}$ it is always so, but there section IV-A of the paper needs no test.) The
+# library takes what either ball alone decides when the centers agree.
 #
-# ## Break it: one inside the other
-#
-# If ball 1 is inside ball 2, $r_2 \ge \|\phi\| + r_1$, then $(\zeta - \|\phi\|)/r_1 \ge 1$, so case 1 holds for every
-# $z$; in the other order $\zeta/r_2 \le -1$, case 2. The printed conditions are right. But $\kappa^2 < 0$: a program
-# that computes $\kappa$ before it looks at the cases takes the root of a negative number.
-
-# %%
-nested = np.array([0.3, 0.0]), 0.5, np.zeros(2), 1.0
-gap = 0.3 + 0.5 - 1.0
-p_ = 0.3
-zeta_value = (p_**2 + 1.0 - 0.5**2) / (2 * p_)
-with np.errstate(invalid="ignore"):
-    picked = {lower_printed(v, *nested)[1] for v in round_} | {
-        3 - lower_printed(v, *nested[2:], *nested[:2])[1] for v in round_
-    }
-print(
-    "case taken in all 361 directions, both orders: ball",
-    picked,
-    "  kappa^2 =",
-    round(1.0 - zeta_value**2, 4),
-)
-assert picked == {1} and zeta_value > 1.0
-
-# %% [markdown]
-# ## Break it: the balls touch
+# ## A special position: the balls touch
 #
 # Suppose that the reference has **no loss**: all margins are at least 1, as at the end of every path of separable
 # data. Take $\tilde w = w_0$ and $C = \rho C_0 > C_0$. The center $m_1 = \frac{1+\rho}2 w_0$ has margins above 1, so
@@ -432,15 +449,15 @@ print(
 assert kappa_square == 0 and apart == 0
 
 # %% [markdown]
-# And here rounding bites. $\kappa^2$ is exactly 0, so the computed one is a rounding error of either sign. If it is
-# negative the bound is NaN. If one mends that with $\max(\kappa^2, 0)$, the bound is $\langle z_i, w_0\rangle$ as
-# computed, which for a *support vector* is 1 up to the last digit. When it comes out as $1 + 2^{-52}$, the rule says
-# R, and a sample that carries the solution is thrown away.
+# The formula is right here too, and exact. But rounding bites: $\kappa^2$ is 0, so the computed one is a rounding error of
+# either sign. If it is negative the bound is NaN. If one mends that with $\max(\kappa^2, 0)$, the bound is
+# $\langle z_i, w_0\rangle$ as computed, which for a *support vector* is 1 up to the last digit. When it comes out as
+# $1 + 2^{-52}$, the rule says R, and a sample that carries the solution is thrown away.
 #
 # Machines with one support vector $z_1$, of which everything is known: $w_0 = z_1/\|z_1\|^2$, and the other margins
 # are larger. Two thousand of them, in ten dimensions.
 
-# %% tags=["SSS14-T8"]
+# %% tags=["SSS14-T8", "touching"]
 count = {
     "machines": 0,
     "NaN": 0,
@@ -481,17 +498,9 @@ for number in range(2000):
         wrong += bool(decided(library)[0])
         found_all += library.n_R == 5
 for name in ("NaN", "support vector in R", "NaN, mended", "support vector in R, mended"):
-    often = (
-        "never"
-        if count[name] == 0
-        else "in more than 1 % of the machines"
-        if count[name] > 20
-        else "some"
-    )
-    print(f"printed formula, {name}:".ljust(50), often)
-print(
-    "library: support vector thrown out", wrong, "times, the five others found", found_all, "times of 200"
-)
+    often = "0" if count[name] == 0 else "more than 20" if count[name] > 20 else "up to 20"
+    print(f"formula in floating point, {name}:".ljust(55), f"{often} of 2000")
+print(f"library: support vector decided {wrong} times (bound 0), the five others {found_all} times, of 200")
 assert count["NaN"] > 20 and count["support vector in R, mended"] > 20 and wrong == 0 and found_all == 200
 
 # %% [markdown]
@@ -548,9 +557,10 @@ for factor in (1.1, 2.0, 10.0, 100.0):
 #
 # * **Cost.** Two margins and a few square roots a sample: of the same order as the two ball tests. Notebook
 #   `35-kernels` counts operations.
-# * **What is printed** holds where $\phi \neq 0$, $r_1, r_2 > 0$ and the third case is entered only if the surfaces
-#   meet. The ledger calls the theorem *corrected* for the concentric case, which is where every path starts, and for
-#   $\kappa$, which is 0 where separable paths end.
+# * **What is printed** holds as it stands wherever its divisions make sense: $\phi \neq 0$, $r_1, r_2 > 0$, $z_i \neq 0$. A ball
+#   of radius 0 is its center, and a zero sample has margin 0. The ledger calls the theorem *verified*.
+# * **A program** that computes $\kappa$ before it looks at the cases takes the root of a negative number for nested balls; where
+#   it is not used this does no harm.
 # * **Balls without a common point** cannot both hold the solution. If rounding makes them so, the library decides
 #   nothing on which they disagree.
 # * For triplets, metrics and the proof by families of balls: `19-two-balls`. How $\hat s$ should be chosen:

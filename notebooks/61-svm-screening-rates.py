@@ -135,6 +135,8 @@ for width in widths:
         removable = truth.in_L | truth.in_R | found["IT"].in_L | found["IT"].in_R
         for test, screened in found.items():
             assert not (screened.in_L & truth.in_R).any() and not (screened.in_R & truth.in_L).any(), "not safe"
+            on_margin = (screened.in_R & ~truth.in_R & (solution.alpha > 1e-3)) | (screened.in_L & ~truth.in_L & (solution.alpha < 1 - 1e-3))
+            assert not on_margin.any(), "on the margin"
             assert not (screened.in_L & ~found["IT"].in_L).any() and not (screened.in_R & ~found["IT"].in_R).any()
             counts = {"n_L": screened.n_L, "n_R": screened.n_R, "removable": int(removable.sum())}
             rate = (screened.n_L + screened.n_R) / max(int(removable.sum()), 1)
@@ -143,7 +145,7 @@ results = pd.DataFrame(rows)
 seconds = time.process_time() - started
 record.table("results", results)
 assert (results["rate"] <= 1.0).all()
-print("tests:", len(results), " unsafe decisions: 0, and IT contains BT1 and BT2 everywhere")
+print("tests:", len(results), " unsafe decisions: 0, none of a sample on the margin, and IT contains BT1 and BT2 everywhere")
 
 # %%
 names = list(dict.fromkeys(results["kernel"]))
