@@ -1,6 +1,14 @@
 # %% [markdown]
 # # Safe in floating point
 #
+# | | |
+# |---|---|
+# | problem | $P(x;\lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac{\lambda}{2}\lVert x\rVert^2$ over $x \in K$ |
+# | loss, threshold $\tau$, width $\gamma$ | $\ell(m) = 0$ for $m > \tau$, $(\tau-m)^2/2\gamma$ for $\tau-\gamma \le m \le \tau$, $\tau-m-\gamma/2$ below; $\ell^*(-\alpha) = \frac{\gamma}{2}\alpha^2 - \tau\alpha$ |
+# | cone $K$ | symmetric matrices $\succeq 0$, weights $\ge 0$, or the whole space; $H = H_+ - H_-$ with $H_+ = [H]_K$ |
+# | dual point | $H(\alpha) = c + \sum_t \alpha_t a_t$, $\ x(\alpha) = [H(\alpha)]_K/\lambda$, $\ 0 \le \alpha \le 1$ |
+# | categories | L: $\langle a_t, x^\star\rangle < \tau_t - \gamma$; R: $\langle a_t, x^\star\rangle > \tau_t$ |
+#
 # A theorem about balls and margins is proved for real numbers. A program computes with 53 bits. This
 # notebook follows every rounding on the way from the data to the sentence "this term is in R", bounds it,
 # and compares the bounds with exact rational arithmetic and with 50 digits, on data chosen to hurt.
@@ -10,6 +18,7 @@
 # * four innocent lines of numpy that certify something false, each with its numbers: a cancelled norm, a
 #   duality gap clamped at zero, a margin at its threshold, a NaN;
 # * what the library does instead, and that on the same inputs it says "undecided";
+# * every rule at thresholds on the exact extremes of its region, to the last bit;
 # * the one constant in the chain that is tested and not proved;
 # * what all this costs: next to nothing.
 
@@ -108,15 +117,12 @@ for kind in KINDS:
         assert error <= Fraction(gamma(n)) * Fraction(norm_upper(x)) * Fraction(norm_upper(y))
         dots[kind].append((n, float(error) / (norm_upper(x) * norm_upper(y)), error > abs(true) / 2))
 for kind in KINDS:
-    without = any(bad for *_, bad in dots[kind])
-    print(f"{kind:18} within the bound; a result without one right digit: {without}")
+    used = max(Fraction(size) / Fraction(gamma(int(n))) for n, size, _ in dots[kind])
+    print(f"{kind:18} error, in parts of its bound: at most {np.ceil(2 * float(used)) / 2} (allowed 1)")
+lost = sum(bad for *_, bad in dots["nearly cancelling"])
+assert lost >= 5
+print("nearly cancelling: results without one right digit:", min(lost, 5), "or more of", len(dots[kind]))
 
-# %% [markdown]
-# The bound cannot be read off the result: for cancelling vectors *no* digit of the computed dot product is
-# right, although the error is as small as promised. That is why each margin carries its own bound. (Small
-# integers are exact, and are left out of the picture.)
-
-# %%
 figure, axes = figures.panels(1, width=5.6, height=3.2)
 marks = {}
 for kind in KINDS[1:]:
@@ -129,6 +135,10 @@ figures.lines(bound, dots=marks, ax=axes, log="xy", **labels)
 plt.show()
 
 # %% [markdown]
+# The bound cannot be read off the result: for cancelling vectors *no* digit of the computed dot product is
+# right, although the error is as small as promised. That is why each margin carries its own bound. (Small
+# integers are exact, and are left out of the picture.)
+#
 # ## Margins of triplets
 #
 # A triplet's margin is a difference of two squared distances, $\langle H_{ijl}, M\rangle = d_{il} - d_{ij}$,
@@ -208,8 +218,8 @@ for kind in KINDS:
             wrong_sign += bool((other > 0) != (true > 0))
             count += 1
     assert covered == count
-    wrong = "some" if wrong_sign else "none"
-    print(f"{kind:18} within their bound: {covered} of {count};   expanded squares of wrong sign: {wrong}")
+    some = f"{min(wrong_sign, 20)} or more" if wrong_sign else "0"
+    print(f"{kind:18} within their bound: {covered} of {count};   expanded squares of wrong sign: {some}")
 
 # %% [markdown]
 # ## Norms
@@ -313,13 +323,13 @@ for x in visited:
     rows.append((e.primal - e.dual, float(exact_gap(exact_terms, x, flowers.alpha(x), lam, 0.05)), e.gap))
 subtracted, exact, bound = np.array(rows).T
 assert np.all(bound >= exact) and np.all(exact >= 0.0) and np.any(subtracted < exact)
-print("the library's gap is an upper bound at every iterate:", bool(np.all(bound >= exact)))
-print("the subtracted gap is below the exact one somewhere: ", bool(np.any(subtracted < exact)))
-print("the exact gap gets below 1e-18 P: ", bool(exact.min() < 1e-18 * e.primal))
+print(f"library's gap at least the exact one: at {np.sum(bound >= exact)} of {exact.size} iterates")
+print("subtracted gap below the exact one: at", min(int(np.sum(subtracted < exact)), 3), "or more")
 smallest = np.abs(subtracted[subtracted != 0.0]).min()
-print("P - D, where it is not 0, is above 1e-17 P: ", bool(smallest > 1e-17 * e.primal))
+print(f"smallest exact gap below 1e{max(-18, int(np.ceil(np.log10(exact.min() / e.primal))))} P,", end=" ")
+print(f"smallest |P - D| that is not 0 above 1e{min(-17, int(np.floor(np.log10(smallest / e.primal))))} P")
+assert exact.min() < 1e-18 * e.primal and smallest > 1e-17 * e.primal
 
-# %%
 curves = {
     "P - D subtracted (absolute value)": np.where(subtracted == 0.0, np.nan, np.abs(subtracted)),
     "exact gap": np.maximum(exact, 1e-40),
@@ -369,9 +379,8 @@ safe = ss.spheres.duality_gap_bound(machine, np.array([1.0]), lam)
 found = ss.rules.sphere(machine, safe)
 assert not found.in_R[-1] and Fraction(safe.radius) ** 2 >= 2 * true_gap
 covers, undecided = Fraction(safe.radius) >= 1 - x_star, not (found.in_R[-1] or found.in_L[-1])
-print(
-    f"library: radius reaches the solution: {covers}, last sample undecided: {undecided}, in L: {found.n_L}"
-)
+print(f"library: radius at least {int(safe.radius / float(1 - x_star))} times the distance of the solution,", end=" ")
+print(f"last sample {'undecided' if undecided else 'decided'}, in L: {found.n_L}")
 assert covers and undecided
 
 # %% [markdown]
@@ -398,9 +407,7 @@ def exact_positive_part(H):
     """[H]_+ in 50 digits."""
     values, vectors = mpmath.eigsy(mpmath.matrix(H.tolist()))
     d = H.shape[0]
-    return mpmath.matrix(d, d) + sum(
-        (max(values[k], 0) * vectors[:, k] * vectors[:, k].T for k in range(d)), mpmath.matrix(d, d)
-    )
+    return mpmath.matrix(d, d) + sum((max(values[k], 0) * vectors[:, k] * vectors[:, k].T for k in range(d)), mpmath.matrix(d, d))
 
 
 rng, worst = np.random.default_rng(2), 0.0
@@ -414,7 +421,7 @@ for trial in range(60):
     cone = PSDCone(d)
     error = mpmath.norm(mpmath.matrix(cone.split(H)[0].tolist()) - exact_positive_part(H))
     worst = max(worst, float(error / cone.split_error(H)))
-print("largest error is at most a quarter of the bound, in 60 matrices:", worst < 0.25)
+print(f"largest error of 60 matrices, in parts of the bound: at most {np.ceil(4 * worst) / 4} (allowed 1)")
 assert worst < 0.25
 
 # %% [markdown]
@@ -464,76 +471,178 @@ print("gaps at least as large as in 50 digits:", checked, "of", checked)
 # more than make up for them, and for the one in $\tau - \gamma$, whose size is at most
 # $u|\tau - \gamma|$. That is the whole proof.
 #
-# **Third unsafe decision, and the check.** Each triplet gets a threshold of its own, placed on the exact
-# minimum $\langle H, Q\rangle - r\lVert H\rVert$ of its margin over a ball, rounded to a float and moved by
-# $-3$ to $3$ units in the last place: a hit to the last bit. (One in four is moved by $2^{30}$ units, to
-# see that the library does decide.) The right answer is decided with fractions,
-# without a root: $m - rn > \tau$ means $m > \tau$ and $(m - \tau)^2 > r^2 n^2$. The naive rule is what one
-# writes down first, with all the good formulas above but without their error bounds.
+# ## Every rule, at its own threshold
+#
+# The other rules ask for the minimum over smaller regions. With $s = \langle a, P\rangle$, $n = \lVert a\rVert$:
+#
+# | region | minimum of $\langle a, x\rangle$ |
+# |---|---|
+# | ball | $q - r n$ |
+# | ball and half-space $\langle P, x - Q\rangle \ge \Delta$ | $q - rn$, or $\big(q\lVert P\rVert^2 + \Delta s - \sqrt{(r^2\lVert P\rVert^2 - \Delta^2)(n^2\lVert P\rVert^2 - s^2)}\big)/\lVert P\rVert^2$ |
+# | two balls, centers $D$ apart, $G = D^2 + r_2^2 - r_1^2$ | that of one ball, or $\big(2D^2 q_2 + G(q_1 - q_2) - \sqrt{(4D^2r_2^2 - G^2)(n^2D^2 - (q_1 - q_2)^2)}\big)/2D^2$ |
+# | ball and cone | $\langle a, x\rangle$ at $x = [Q - ta]_K$, $\lVert x - Q\rVert = r$ |
+#
+# The library evaluates each as a *dual* value, $q + k\delta - r\lVert a - kp\rVert$, the ball of a mixture of two
+# balls, $2yC + \lVert Q\rVert^2 - \lVert [Q + ya]_K\rVert^2$: valid for every multiplier $k, y \ge 0$, so that the
+# rounding of the multiplier does not matter, and only that of the value at it has to be allowed for.
+#
+# **Third unsafe decision, and the check.** Each triplet gets a threshold of its own, on the exact minimum,
+# rounded to a float and moved by $-1$ to $3$ units in the last place to the wrong side: a hit to the last bit.
+# (One in four is moved by $10^{-6}$ of the scale to the right side, to see that the library does decide.)
+# The first three minima are $(N - \sqrt W)/D$ with rational $N, W, D$, so the right answer needs no root: it
+# is above $\tau$ when $N - \tau D > 0$ and $(N - \tau D)^2 > W$. For a cone one point proves a rule wrong:
+# $x$ is made from floats ($LL'$ with a computed $L$), $r$ is a float at or above its distance from $Q$, and
+# whoever claims a minimum above $\tau \ge \langle a, x\rangle$ errs. The naive rules are the same formulas
+# without error bounds.
 
 
 # %%
-def above(margin, square, tau, radius):
-    """Whether margin - radius*sqrt(square) > tau, exactly."""
-    return margin > tau and (margin - tau) ** 2 > Fraction(radius) ** 2 * square
+def at_most(G, square, B):
+    """Whether G sqrt(square) <= B."""
+    return B >= 0 or B * B <= G * G * square if G <= 0 else B >= 0 and B * B >= G * G * square
 
 
-def minimum(margin, square, radius):
-    """margin - radius*sqrt(square), to 60 bits beyond the point of its own size, as a fraction."""
-    shift = 4 ** (200 + abs(square.denominator.bit_length() - square.numerator.bit_length()))
-    return margin - Fraction(radius) * Fraction(isqrt(int(square * shift)), isqrt(shift))
+def over_ball(q, nn, r):
+    return q, r * r * nn, Fraction(1)
+
+
+def over_halfspace(q, nn, r, s, delta, PP):
+    if at_most(delta, nn, -r * s) or delta <= 0 and delta**2 >= r * r * PP:
+        return over_ball(q, nn, r)
+    return q * PP + delta * s, (r * r * PP - delta**2) * (nn * PP - s * s), PP
+
+
+def over_two_balls(q1, nn, r1, q2, r2, DD):
+    A, G = q1 - q2, DD + r2 * r2 - r1 * r1
+    if at_most(DD + r1 * r1 - r2 * r2, nn, 2 * r1 * A):
+        return over_ball(q1, nn, r1)
+    if at_most(G, nn, -2 * r2 * A):
+        return over_ball(q2, nn, r2)
+    return 2 * DD * q2 + G * A, (4 * DD * r2 * r2 - G * G) * (nn * DD - A * A), 2 * DD
+
+
+def above(end, tau):
+    left = end[0] - tau * end[2]
+    return left > 0 and left**2 > end[1]
+
+
+def nearest(end):
+    N, W, D = end
+    shift = 4 ** (300 + W.denominator.bit_length())
+    return float((N - Fraction(isqrt(int(W * shift)), isqrt(shift))) / D)
 
 
 # %% tags=["NEW-FP"]
-rng, width = np.random.default_rng(4), 0.5
-tally = {kind: dict.fromkeys(("tests", "naive wrong", "wrong", "decided"), 0) for kind in KINDS}
-for kind in KINDS:
-    for trial in range(12):
-        X, y = points(kind, rng)
-        terms = ss.Triplets.from_labels(X, y, k=2)
-        L = rng.integers(-2, 3, (3, 3)) * 1.0 if kind == "small integers" else rng.standard_normal((3, 3))
-        ball = ss.Sphere(L @ L.T, float(rng.choice([0.0, 0.25, 1e-3, 3.0])))
-        elements = exact_triplets(X, terms.index)
-        margins = [dot(h, fractions(ball.center)) for h in elements]
-        squares = [dot(h, h) for h in elements]
-        ends = [minimum(m, n, ball.radius) for m, n in zip(margins, squares, strict=True)]
-        tau = np.array([float(e) for e in ends])
-        far = rng.random(tau.size) < 0.25
-        steps = np.where(far, rng.choice([-1, 1], tau.size) * 2**30, rng.integers(-3, 4, tau.size))
-        side = trial % 2  # R at even trials, L at odd ones, where the whole test is turned over
-        if side:
-            tau = np.array([float(2 * m - e) for m, e in zip(margins, ends, strict=True)])
-        tau += steps * np.spacing(np.abs(tau)) + side * width
-        problem = ss.Problem(terms.with_threshold(tau), ss.SmoothedHinge(width))
-        found = ss.rules.sphere(problem, ball)
+def symmetric(kind, d):
+    A = rng.integers(-2, 3, (d, d)) * 1.0 if kind == "small integers" else rng.standard_normal((d, d))
+    return A + A.T
 
-        i, j, m = terms.index.T
-        b, a = X[i] - X[m], X[i] - X[j]
-        q = np.einsum("ti,ij,tj->t", b, ball.center, b) - np.einsum("ti,ij,tj->t", a, ball.center, a)
-        pp, ss_, ps = (np.sum(v * w, 1) for v, w in ((b - a, b - a), (b + a, b + a), (b - a, b + a)))
-        n = np.sqrt((pp * ss_ + ps**2) / 2)
-        naive = q + ball.radius * n < tau - width if side else q - ball.radius * n > tau
-        decided = found.in_L if side else found.in_R
-        row = tally[kind]
-        for t in range(len(terms)):
-            limit = Fraction(tau[t]) - Fraction(width) * side
-            sign = -1 if side else 1
-            right = above(sign * margins[t], squares[t], sign * limit, ball.radius)
-            row["tests"] += 1
-            row["naive wrong"] += bool(naive[t]) and not right
-            row["wrong"] += bool(decided[t]) and not right
-            row["decided"] += bool(decided[t])
-for kind, row in tally.items():
-    assert row["wrong"] == 0
-    assert row["decided"] > 10 and (kind == "small integers" or row["naive wrong"] > 5)
-    naive = "" if kind == "small integers" else f";  naive wrong, more than 5 times: {row['naive wrong'] > 5}"
-    some = f"decides some: {row['decided'] > 10}"
-    print(f"{kind:18} {row['tests']} thresholds; library wrong {row['wrong']}, {some}{naive}")
+
+def judge(name, rule, terms, side, ends, naive, scale):
+    """Thresholds around the minima of all terms (side 1) or, the whole test turned over, their maxima (side -1)."""
+    level = np.array([nearest(end) for end in ends])
+    level += rng.integers(-1, 4, len(ends)) * np.spacing(np.abs(level))
+    level -= np.where(rng.random(len(ends)) < 0.25, 1e-6 * scale, 0.0)
+    found = rule(ss.Problem(terms.with_threshold(side * level), ss.Hinge()))
+    decided = found.in_R if side > 0 else found.in_L
+    right = np.array([above(end, Fraction(float(v))) for end, v in zip(ends, level, strict=True)])
+    counts = len(ends), np.sum(decided), np.sum(decided & ~right), np.sum(naive(level) & ~right)
+    tally[name] += np.array(counts, dtype=int)
+
+
+def three_regions(terms, rows, side, kind):
+    Q, P, step = (symmetric(kind, 3) for _ in range(3))
+    if not (P.any() and step.any()):
+        return
+    r, share = float(rng.choice([0.25, 3.0, 1e-3])), float(rng.choice([0.4, 0.9, 1.2]))
+    b = float(np.vdot(P, Q) + rng.choice([-0.6, 0.0, 0.4, 0.96]) * r * np.linalg.norm(P))
+    Q2, r2 = Q + step * (r / np.linalg.norm(step)), share * r
+    exact_Q, exact_Q2, exact_P = (fractions(v) for v in (Q, Q2, P))
+    apart = [v - w for v, w in zip(exact_Q, exact_Q2, strict=True)]
+    delta, PP, DD = Fraction(b) - dot(exact_P, exact_Q), dot(exact_P, exact_P), dot(apart, apart)
+    products = [[side * dot(a, v) for a in rows] for v in (exact_Q, exact_Q2, exact_P)]
+    squares, R, R2 = [dot(a, a) for a in rows], Fraction(r), Fraction(r2)
+
+    A = side * np.array([[float(v) for v in a] for a in rows])
+    q, q2, s, n = A @ Q.ravel(), A @ Q2.ravel(), A @ P.ravel() / np.linalg.norm(P), np.linalg.norm(A, axis=1)
+    h, D = (b - np.vdot(P, Q)) / np.linalg.norm(P), np.linalg.norm(Q - Q2)
+    z = (D * D + r2 * r2 - r * r) / (2 * D)
+    with np.errstate(invalid="ignore"):
+        cut = q + h * s - np.sqrt(r * r - h * h) * np.sqrt(n * n - s * s)
+        lens = q2 + z / D * (q - q2) - np.sqrt(r2 * r2 - z * z) * np.sqrt(n * n - ((q - q2) / D) ** 2)
+    first, second = ss.Sphere(Q, r), ss.Sphere(Q2, r2)
+    scale = terms.norms * (np.linalg.norm(Q) + r) + terms.same_pairs.largest * np.linalg.norm(Q)
+    quadruples = list(zip(*products, squares, strict=True))
+    for name, rule, ends, naive in (
+        ("ball", lambda problem: ss.rules.sphere(problem, first), [over_ball(q, nn, R) for q, _, _, nn in quadruples], q - r * n),
+        (
+            "ball and half-space",
+            lambda problem: ss.rules.halfspace(problem, first, P, b),
+            [over_halfspace(q, nn, R, s, delta, PP) for q, _, s, nn in quadruples],
+            cut,
+        ),
+        (
+            "two balls",
+            lambda problem: ss.rules.intersection(problem, first, second),
+            [over_two_balls(q, nn, R, q2, R2, DD) for q, q2, _, nn in quadruples],
+            lens,
+        ),
+    ):
+        judge(name, rule, terms, side, ends, lambda level, naive=naive: naive > level, scale)
+
+
+def cone(terms, row, side, diagonal):
+    """One triplet, eight times, with thresholds at its value at a point of ball and cone."""
+    a = side * np.array([float(v) for v in row]).reshape(terms.cone.shape)
+    B = symmetric("small integers", 3)
+    Q = rng.integers(-1, 5, 3) * 1.0 if diagonal else B @ B + rng.choice([0.0, 0.1]) * B
+    t = float(rng.choice([1e-2, 0.3])) * (np.linalg.norm(Q) + 1.0) / np.linalg.norm(a)
+    if diagonal:
+        x = [max(v - Fraction(t) * w, Fraction(0)) for v, w in zip(fractions(Q), fractions(a), strict=True)]
+    else:
+        values, vectors = np.linalg.eigh(Q - t * a)
+        L = [fractions(v) for v in vectors * np.sqrt(np.maximum(values, 0.0))]
+        x = [dot(v, w) for v in L for w in L]
+    apart = [v - w for v, w in zip(x, fractions(Q), strict=True)]
+    square = dot(apart, apart)
+    r = -nearest((Fraction(0), square, Fraction(1)))
+    while Fraction(r) ** 2 < square:
+        r = float(np.nextafter(r, np.inf))
+    dual = np.linalg.norm(Q) ** 2 - np.linalg.norm(terms.cone.project(Q - t * a)) ** 2
+    end, ball = (side * dot(row, x), Fraction(0), Fraction(1)), ss.Sphere(Q, r)
+    scale = (np.linalg.norm(a) + terms.same_pairs.largest) * (np.linalg.norm(Q) + r)
+    name = "ball and weights" if diagonal else "ball and matrices"
+    rule, naive = lambda problem: ss.rules.semidefinite(problem, ball), lambda level: dual - 2 * t * level > r * r
+    judge(name, rule, terms, side, [end] * 8, naive, scale)
+
+
+REGIONS = ("ball", "ball and half-space", "two balls", "ball and weights", "ball and matrices")
+tally, rng = {name: np.zeros(4, dtype=int) for name in REGIONS}, np.random.default_rng(4)
+for trial in range(48):
+    kind, side = KINDS[trial % 4], 1 if trial % 8 < 4 else -1
+    X, y = points(kind, rng)
+    full = ss.Triplets.from_labels(X, y, k=2)
+    rows = exact_triplets(X, full.index)
+    three_regions(full, rows, side, kind)
+    for t in (t for t in rng.permutation(len(rows))[:4] if any(rows[t])):
+        again = np.tile(full.index[t], (8, 1))
+        cone(ss.Triplets(X, again), rows[t], side, False)
+        if any(rows[t][::4]):
+            cone(ss.Triplets(X, again, diagonal=True), rows[t][::4], side, True)
+for name, (tests, decided, wrong, naive) in tally.items():
+    assert wrong == 0 and decided > tests / 8 and naive > 20
+    print(
+        f"{name:20} {tests} thresholds: library wrong {wrong} (at most 0), decides more than {tests // 8};  naive wrong more than 20 times"
+    )
 
 # %% [markdown]
-# Within a few units in the last place the library leaves every threshold undecided, as it should: nothing
-# is certain there. The naive rule decides, and is wrong dozens of times. (On small integers its margins are
-# exact, and only the root and the product $rn$ can betray it.)
+# At the exact extreme and within a few units in the last place behind it the library leaves everything
+# undecided, as it should. The naive rules decide, and are wrong dozens of times. (`make exhaustive` does the
+# same for millions of thresholds, with samples, kernels, ranges of $\lambda$, blocks and domes too.)
+#
+# One sign decides here as well. A multiplier $y$ is found by a secant, and its rounding may leave it a little
+# below 0 where the best one is 0. Weak duality needs $y \ge 0$, and so do the allowances: they are multiples of
+# $y$, and below 0 each of them would *help* the claim. The library drops such a $y$.
 #
 # ## What is not a number
 #
@@ -565,7 +674,7 @@ print("no rule of the library screens anything with a radius that is NaN or infi
 # spheres, all rules.
 
 
-# %%
+# %% tags=["NEW-FP-chain"]
 def exact_optimum(h, tau, lam, width):
     """Root of lam x - sum alpha_t(h_t x) h_t on x >= 0, all fractions."""
 
@@ -594,7 +703,6 @@ assert x > 0 and kkt == 0
 print("an exact optimum:", x, "  its slope:", kkt)
 
 
-# %% tags=["NEW-FP"]
 def line_problem(kind, diagonal, rng, n=12):
     X, y = points(kind, rng, n=n, d=1)
     terms = ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal)
@@ -650,13 +758,8 @@ for trial in range(48):
         in_L, in_R = naive_masks(problem, x, lam, h)
         counts["naive wrong"] += int(np.sum(in_L & ~truly_L) + np.sum(in_R & ~truly_R))
 print(f"{counts['problems']} problems, {counts['masks']} pairs of masks, against the exact optimum:")
-print(
-    "library wrong:",
-    counts["library wrong"],
-    "  naive wrong, more than fifty times:",
-    counts["naive wrong"] > 50,
-)
-assert counts["library wrong"] == 0 and counts["naive wrong"] > 50 and counts["library right"] > 1000
+print(f"library wrong: {counts['library wrong']} (allowed 0);   naive wrong: {min(counts['naive wrong'], 50)} times or more")
+assert counts["library wrong"] == 0 and counts["naive wrong"] >= 50 and counts["library right"] > 1000
 
 # %% [markdown]
 # ## What it costs
@@ -679,13 +782,9 @@ for solution in ss.path(iris, lams, tol=0.0, rtol=1e-6):
     naive += int(np.sum(inside & (margin + radius * iris.terms.norms < 0.95)))
     found = ss.rules.sphere(iris, ss.spheres.duality_gap_bound(iris, solution.x, solution.lam))
     safe += found.n_L + found.n_R
-print(
-    "decisions on the path, in thousands:",
-    round(naive / 1000),
-    " lost to safety, less than one in 10000:",
-    naive - safe < 1e-4 * naive,
-)
-assert naive - safe < 1e-4 * naive
+lost = max(1, int(np.ceil(1e4 * (naive - safe) / naive)))
+print(f"decisions on the path, in thousands: {naive / 1000:.0f};  lost to safety: at most {lost} in 10000")
+assert lost == 1
 
 # %% [markdown]
 # ## Two more ways to lose
