@@ -348,7 +348,7 @@ plt.show()
 #
 # (STS19 starts its paths further down, where $R$ first gets a member.)
 
-# %%
+# %% tags=["path-begins"]
 values, V = np.linalg.eigh(A.sum(axis=0).reshape(2, 2))
 all_in = V * np.maximum(values, 0.0) @ V.T
 lam_max = max(A @ all_in.ravel()) / (1.0 - loss.gamma)

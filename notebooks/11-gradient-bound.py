@@ -533,7 +533,8 @@ assert n_new == 0 < n_certified
 #   collects the triplets known to be in L, and for the pull term of LMNN.
 # * **Where it leads.** Projecting the center removes the defect at the solution (PGB, STS19 Theorem 2).
 #   Replacing the reference's own slopes by an arbitrary dual point and the inequality (2) by its dual
-#   form gives the midpoint gap bound, of which GB is the special case $K$ = whole space.
+#   form gives the midpoint gap bound (`28-midpoint-gap-bound`, very likely the RYU ball of sparse regression), of
+#   which GB is the special case $K$ = whole space.
 #
 # ## References
 #

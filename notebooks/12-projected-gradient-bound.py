@@ -18,7 +18,7 @@
 # * has radius zero exactly where the solution is, if the slope is chosen well;
 # * needs care with the hinge, whose slope at the kink is not determined by the point, but by the dual
 #   solution;
-# * must not be computed as the theorem prints it: the difference of squares loses all its digits.
+# * is better computed as a sum: in floating point the difference of squares loses its digits near the solution.
 
 # %%
 from fractions import Fraction
@@ -462,9 +462,9 @@ assert max(worst.values()) < 1e-3
 #
 # ## Break it
 #
-# ### The radius as printed cannot be computed
+# ### The difference of squares in floating point
 #
-# Near the solution $r_{GB}$ and $\|Q_-\|$ agree in all their leading digits, and $r_{GB}^2 - \|Q_-\|^2$ is
+# The formula of the theorem is exact, and made for reading. Near the solution $r_{GB}$ and $\|Q_-\|$ agree in all their leading digits, and $r_{GB}^2 - \|Q_-\|^2$ is
 # what rounding has left of the others. For a diagonal metric we can do it exactly, in fractions, and compare
 # both ways. In our data the second feature is useless, its weight at the solution is zero; let it be given in
 # centimetres, the first in metres. That makes $Q_-$ large.

@@ -525,7 +525,8 @@ assert reduced_ball.radius < whole_ball.radius and reduced_ball.contains(x_star)
 #
 # $$\|x^\star - q\|^2 \le r^2 = \tfrac1\lambda\big(P(x) - D(\alpha)\big) - \tfrac14\|x - x(\alpha)\|^2 ,$$
 #
-# the **midpoint gap bound** MGB. Let $2\rho^2 = \frac2\lambda(P - D)$ be the squared radius of DGB and
+# the **midpoint gap bound** MGB (`28-midpoint-gap-bound`; very likely the RYU ball of Tran, Elvira, Dang and Herzet,
+# arXiv 2312.00640, for sparse regression). Let $2\rho^2 = \frac2\lambda(P - D)$ be the squared radius of DGB and
 # $\delta = \frac12\|x - x(\alpha)\|$ the distance of the two centers. Then $r^2 = \rho^2 - \delta^2$, so $r
 # \le \rho$, which is DGB's radius over $\sqrt2$; and $(r + \delta)^2 \le 2(r^2 + \delta^2) = 2\rho^2$, which
 # says that MGB lies inside DGB.

@@ -36,7 +36,7 @@ from safescreen_book import figures
 # Twelve points of the plane and their triplets. A diagonal metric of them is a point of the quarter plane $K$
 # (shaded), so that every ball is a disc. Left, the reference $x_0^\star$ is the exact solution for $\lambda_0 =
 # \lambda_1/0.7$; right, it is moved to some $x_0$ nearby. The star is the solution for $\lambda_1$ that all balls
-# have to hold.
+# have to hold. (For the picture RRPB is given the true distance of $x_0$ from $x_0^\star$ as its $\varepsilon$.)
 
 # %%
 rng = np.random.default_rng(3)
@@ -345,8 +345,8 @@ values = figures.sliders(lambda lam, position: pictures(lam, position) and None,
 # %% [markdown]
 # ## With an inexact reference
 #
-# The paper sees "only $r_{\text{GB}} \ge r_{\text{PGB}}$" here. There is more. For *any* feasible $x$ and any
-# dual point, with the same pair in all balls,
+# The paper states $r_{\text{GB}} \ge r_{\text{PGB}}$ here. With MGB beside them more can be said: for *any* feasible
+# $x$ and any dual point, with the same pair in all balls,
 #
 # $$r_{\text{PGB}} \le \min(r_{\text{GB}},\, r_{\text{MGB}}), \qquad \text{MGB} \subseteq \text{DGB},
 # \qquad r_{\text{MGB}} \le \tfrac{1}{\sqrt2}\, r_{\text{DGB}}, \qquad \text{MGB} \subseteq \text{RRPB}$$
@@ -543,8 +543,8 @@ assert min(farthest) > 1.0
 # * **MGB** is very likely the RYU ball of sparse regression (Tran, Elvira, Dang, Herzet, below).
 # * **Numbering.** Section 3.6 of STS19 refers to its Theorems 7 and 8 as "theorems 8 and 9"; the appendices are
 #   shifted by one in the same way.
-# * **DGB $\supseteq$ PGB** in the summary is a statement about exact references. Away from them it is false, as
-#   the table above shows; MGB $\subseteq$ DGB has no such condition.
+# * **DGB $\supseteq$ PGB** in the summary is a statement about exact references, and the paper makes it for these
+#   only; the table above shows why. MGB $\subseteq$ DGB has no such condition.
 # * **RRPB = RPB** in the summary takes $\varepsilon = 0$. As soon as $\varepsilon > 0$, RRPB is the widest of
 #   the path balls: PGB and MGB, built from the same pair, let the error enter under a root,
 #   $\sqrt{r^2 + \text{small}}$, RRPB adds it.
