@@ -174,12 +174,14 @@ print("solves:", len(results))
 # %% [markdown]
 # ## Safe, and the same solution
 #
-# No sample that a test took out is on the other side in the accurate solution; the intersection test has
+# No sample that a test took out is on the other side in the accurate solution, nor on the margin; the intersection test has
 # everything that ball test 1 has; every column that converged has the same objective.
 
 # %% tags=["SSS14-B3"]
 for found in (BT1, IT):
     assert not (found.in_L & known.in_R).any() and not (found.in_R & known.in_L).any()
+    on_margin = (found.in_R & ~known.in_R & (exact.alpha > 1e-3)) | (found.in_L & ~known.in_L & (exact.alpha < 1.0 - 1e-3))
+    assert not on_margin.any()
 assert not (BT1.in_L & ~IT.in_L).any() and not (BT1.in_R & ~IT.in_R).any()
 assert rate["BT1"] <= rate["IT"] <= 1.0
 done = results[results["converged"]]

@@ -294,7 +294,7 @@ print("the default solver reached it everywhere:", bool(always))
 # `n_rates` places of the path. The rate is the paper's: samples screened, over all samples that are not
 # support vectors on the margin, here those that the solution itself certifies to be in L or R.
 # The two facts to check hold at every place: the intersection test screens everything that ball test 1
-# does, and nothing is screened that is not so in the accurate solution.
+# does, and nothing is screened that is not so in the accurate solution, or that is on the margin there.
 
 # %% tags=["SSS14-F5", "nbval-ignore-output"]
 curves, rule_seconds = [], []
@@ -312,6 +312,8 @@ for width in widths:
         rule_seconds.append((label(width), between - started, time.process_time() - between))
         assert not (first.in_L & ~both.in_L).any() and not (first.in_R & ~both.in_R).any()
         assert not (both.in_L & known.in_R).any() and not (both.in_R & known.in_L).any()
+        on_margin = (both.in_R & ~known.in_R & (here.alpha > 1e-3)) | (both.in_L & ~known.in_L & (here.alpha < 1.0 - 1e-3))
+        assert not on_margin.any()
         removable = int(np.count_nonzero(known.in_L | known.in_R | both.in_L | both.in_R))
         counts = {"BT1": first.n_L + first.n_R, "IT": both.n_L + both.n_R}
         curves.append({"kernel": label(width), "C": C, "removable": removable, **{t: n / max(removable, 1) for t, n in counts.items()}})
