@@ -52,7 +52,9 @@ from safescreen_book import datasets, figures
 # | DGB | $x$ | $0$ | $\lVert x\rVert^2$ | $2\sum_t(\ell + \ell^*)$ | $\lVert H_+\rVert^2$ |
 # | MGB | $x/2$ | $H_+/2$ | $\lVert x\rVert^2/4$ | $\varphi + \langle x, H_-\rangle - \langle x, H_+\rangle/2$ | $\lVert H_+\rVert^2/4$ |
 #
-# The row of MGB is not in the papers (for the ball itself see `28-midpoint-gap-bound`).
+# The row of MGB is not in the papers of this book. For sparse regression a ball of its kind is very likely in the RYU
+# framework of Tran, Elvira, Dang and Herzet (2023); what is added here and in `28-midpoint-gap-bound` is the carrying over,
+# to cones, many terms and ranges.
 #
 # The small problem of `11-gradient-bound`: twelve points of the plane, 108 triplets, a reference with a gap of at most
 # $10^{-3}$, and for the pictures one of its triplets.
@@ -532,3 +534,5 @@ print("MGB has the ranges of the path bound; DGB those of |1 - t| < (h - tau)/(n
 # * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31,
 #   2019: section 6.1, appendices L.1 and M.
 # * STS18: the same authors, KDD 2018: section 4, appendices K.1 and K.4.
+# * Tran, Elvira, Dang, Herzet, *One to beat them all: "RYU", a unifying framework for the construction of safe balls*, 2023
+#   (arXiv 2312.00640).
