@@ -203,7 +203,8 @@ for _ in range(300):  # each differs from the last in one coefficient, now large
     coef[rng.integers(16)] = rng.standard_normal() * 10.0 ** rng.integers(-8, 9)
     x = made.adjoint(coef)
     big = 10.0 ** rng.integers(0, 12) * made.adjoint(rng.standard_normal(16))
-    for element in (x, (x + big) - big, (big - x) - big, big / 1e-7, 1e-7 * (1e9 * x - big)):
+    worn = (x + big) - big
+    for element in (x, worn, (big - x) - big, 1e3 * worn, worn / 1e-3, 1e-7 * (1e9 * x - big)):
         share, right = in_bounds(element)
         used, inside, n_elements = max(used, share), inside and right, n_elements + 1
 assert used <= 1 and inside

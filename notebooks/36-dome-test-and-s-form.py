@@ -417,14 +417,14 @@ assert worst < 1e-3
 # *As defined*, $\gamma = \|w\|^2$, the kindest reading. Let $\tau = q/(\sqrt A\,\|z\|)$, the cosine of the angle between $z$
 # and $w_a$, and $\kappa = \sqrt{B/A} \ge 1$.
 #
-# | $\tau$ | $u$ as printed | the true maximum | judgement |
+# | $\tau$ | $u$ as printed | the true maximum | |
 # |---|---|---|---|
 # | $\tau < 1/\kappa$ | rim | rim | right |
 # | $1/\kappa \le \tau < \sqrt2/\kappa$ | rim | $\sqrt B\,\|z\|$ | **too low**: not a bound |
 # | $\tau \ge \sqrt2/\kappa$ | $\sqrt2\sqrt B\,\|z\|$ | $\sqrt B\,\|z\|$ | safe, too high by 41 % |
 #
-# and mirrored for $\ell$. *R, the non-support vectors of the title, is safe*: $\ell$ differs from the truth only where $\tau \le -1/\kappa$, that is
-# $q < 0$; both values are negative there, and neither is above 1. R comes out exactly as from the right formula.
+# and mirrored for $\ell$. *R, the samples without influence, is safe*: $\ell$ differs from the truth only where
+# $\tau \le -1/\kappa$, that is $q < 0$; both values are negative there, and neither is above 1. R comes out exactly as from the right formula.
 # *L is not safe.* The rim divided by the true maximum, in the middle row, is $\tau/\kappa +
 # \sqrt{(1 - \kappa^{-2})(1 - \tau^2)}$, the cosine of a difference of angles: smallest at the right end, and
 # smallest of all for $\kappa = \sqrt2$, $\tau = 1$, where it is $1/\sqrt2$.
@@ -552,6 +552,7 @@ for factor, step in ((1.5, 1.3), (1.5, 2.0), (3.0, 1.3), (30.0, 1.1)):
     (low_p, high_p), (low, high) = printed(ZZ, w_a, w_b @ w_b), dome_bounds(ZZ, w_a, w_b @ w_b)
     margins = ZZ @ w_b
     unproved = np.sum((high_p < 1) & (high >= 1))
+    assert np.all(margins[high_p < 1] < 1)  # right all the same
     rows.append(
         (factor, step, np.sum(high_p < 1), np.sum(high < 1), unproved, np.sum(low_p > 1), np.sum(low > 1))
     )
@@ -853,26 +854,37 @@ assert len(whole) == len(plain) == 42 and all(s.converged for s in whole)
 for with_rule, without in zip(whole, plain, strict=True):
     assert abs(with_rule.primal / without.primal - 1.0) < 1e-7 and wrong(with_rule.screened, without) == 0
     assert np.linalg.norm(with_rule.x - without.x) <= with_rule.eps + without.eps
-last, n_rules = whole[-1], 0
-assert whole[0].screened.rate == last.screened.rate == 0.0
-for i in range(1, 41, 5):
-    start, far = whole[i - 1], whole[i + 4]
-    c, eps, _ = pair_ball(Z, start.x, start.alpha, 1 / start.lam)
-    at = ((start, 1 / far.lam), (last, 1 / far.lam), (last, 1 / last.lam))
-    U = min(np.linalg.norm(m) + r for m, r, _ in (pair_ball(Z, s.x, s.alpha, C) for s, C in at))
-    c_far, eps_far, _ = pair_ball(Z, far.x, far.alpha, 1 / far.lam)
-    for members, R in ((range(i + 4, i + 5), U), (range(i, i + 4), np.linalg.norm(c_far) + eps_far)):
-        bounds = cap_bounds(Z, c, c @ c - eps * (eps + R), R)
-        for k in members:
-            assert alike(whole[k].screened, *bounds, 1e-5) and whole[k].screened.rate > 0.3
-            n_rules += 1
+
+
+def rules_as_they_should_be(path):
+    """Compare each mask of a path, five at a time, with its rule in numpy; return how many there are."""
+    last, n_rules = path[-1], 0
+    assert path[0].screened.rate == last.screened.rate == 0.0
+    for i in range(1, len(path) - 1, 5):
+        start, far = path[i - 1], path[i + 4]
+        c, eps, _ = pair_ball(Z, start.x, start.alpha, 1 / start.lam)
+        at = ((start, 1 / far.lam), (last, 1 / far.lam), (last, 1 / last.lam))
+        U = min(np.linalg.norm(m) + r for m, r, _ in (pair_ball(Z, s.x, s.alpha, C) for s, C in at))
+        c_far, eps_far, _ = pair_ball(Z, far.x, far.alpha, 1 / far.lam)
+        for members, R in ((range(i + 4, i + 5), U), (range(i, i + 4), np.linalg.norm(c_far) + eps_far)):
+            bounds = cap_bounds(Z, c, c @ c - eps * (eps + R), R)
+            for k in members:
+                assert alike(path[k].screened, *bounds, 1e-5) and path[k].screened.rate > 0.3
+                n_rules += 1
+    return n_rules
+
+
+last, n_rules = whole[-1], rules_as_they_should_be(whole)
+fine = pathwise.safe_screening_path(toy.terms, [*np.geomspace(0.1, 0.11, 11), 10.0], M=5, rtol=1e-8)
+n_fine = rules_as_they_should_be(fine)  # small steps: the feasible point is hardly longer than U, and still not shorter
 # the line search goes as far as it must, and no further
 for budget in (0.1, 0.5, 0.9):
     s = total(toy, whole[0].x) + budget * (total(toy, last.x) - total(toy, whole[0].x))
     w_hat = pathwise.feasible_between(toy.terms, whole[0], last, s)
     assert s - 1e-3 <= total(toy, w_hat) <= s and np.linalg.norm(w_hat) < np.linalg.norm(last.x)
 assert pathwise.feasible_between(toy.terms, whole[0], last, 0.99 * total(toy, last.x)) is None
-print("safe_screening_path: solutions of a path without screening at 42 of 42 C, masks of their rules at", n_rules, "of 40")
+print("safe_screening_path: solutions of a path without screening at 42 of 42 C")
+print(f"masks that are those of their rules: {n_rules} of 40, and with small steps {n_fine} of 10")
 print(f"mean share screened {np.mean(whole.path_rates):.2f}")
 
 # %% [markdown]

@@ -6,7 +6,7 @@ STS19 = "D2.2 L1 T1 T2 T3 T4 T14 T5 T6 T7 T8 B1 D4.1 D4.2 T9 T10 AppL AppM F5 T1
 STS19 += " F2 B2 F6a F6b F7 F8 F9 B3 F10 B4 F11 F12"
 SSS13 = "L1 T2 D3 L3 A1 A2 F4 B1 F5"
 SSS14 = "L1 L2 L3 L4 L5 T6 T7 T8 L9 L10 D25 DII DIVD B1 T11 AppC AppD A1 F1 B2 F4 B3 B4 F5 F6"
-HDSL19 = "P1 B1 A1 D3.2.3 L1 T1 C1 L2 L3 L4 F1 F2 F3 B2 B3 B4 F4 F5 F6"
+HDSL19 = "P1 R1 B1 A1 D3.2.3 L1 T1 C1 L2 L3 L4 F1 F2 F3 B2 B3 B4 F4 F5 F6"
 OURS = "NEW-MGB NEW-ONE NEW-IT NEW-DYN NEW-FP NEW-ALL"
 EXPECTED = [
     f"{paper}-{number}"
@@ -29,7 +29,7 @@ def test_every_claim_stands_under_its_paper(ledger):
 
 def test_kind_agrees_with_the_number(ledger):
     """Letters of the papers' numbers are kinds, except where the paper calls it something else."""
-    other = {"HDSL19-C1": "T", "HDSL19-P1": "T", "SSS14-AppC": "D", "SSS14-AppD": "D"}
+    other = {"HDSL19-C1": "T", "HDSL19-P1": "T", "HDSL19-R1": "D", "SSS14-AppC": "D", "SSS14-AppD": "D"}
     other |= {"STS19-AppL": "D", "STS19-AppM": "D"}
     for claim in ledger:
         if claim.paper != "ours":

@@ -370,7 +370,9 @@ def test_margins_with_a_given_error():
     for K, options in ((single, {}), (digits, {"relative_error": 1.01 * share})):
         rough, beyond = ss.KernelSamples(K, y, **options), 0
         FEATURES[rough.cone] = FEATURES[terms.cone]
-        for alpha in (np.ones(16), np.random.default_rng(8).uniform(size=16)):
+        several = [np.ones(16), np.random.default_rng(8).uniform(size=16)]
+        several.append(np.where(np.arange(16) == 3, 1e3, several[1]))  # made from the one before
+        for alpha in several:
             w = rough.adjoint(alpha)
             values, errors = rough.inner_products(w).chunk(0, 16)
             for value, error, z in zip(values, errors, FEATURES[terms.cone], strict=True):
