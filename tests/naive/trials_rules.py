@@ -92,6 +92,24 @@ def ball_rule(n, seed=0, names=FAMILIES, kinds=DATA):
     return tally
 
 
+def one_threshold(n, seed=15):
+    """The ball rule with one threshold for all terms, which takes another way through the kernel: there where plain sums err."""
+    tally = Tally()
+    for _, at in scenes(n, seed, ("sharp",), ("mixed", "far")):
+        terms, q, nn = at.family.terms, at.family.products(at.Q), at.family.squares
+        values, errors = terms.inner_products(at.Q).chunk(0, len(terms))
+        for side, sign in (("in_R", 1.0), ("in_L", -1.0)):
+            surd = exact_rules.ball(sign * q, nn, at.r)
+            nearest = surd.nearest()
+            for step in (0, 1):
+                level = nearest + step * np.spacing(np.abs(nearest))
+                plain = sign * values - (errors + at.r * terms.norms) > level
+                for t in np.flatnonzero(plain & ~surd.above(level)):
+                    found = ss.rules.sphere(ss.Problem(terms.with_threshold(sign * float(level[t])), ss.Hinge()), ss.Sphere(at.Q, at.r))
+                    tally.judge(getattr(found, side)[[t]], np.zeros(1, dtype=bool))
+    return tally
+
+
 def halfspace_rule(n, seed=1, names=FAMILIES):
     tally = Tally()
     for rng, at in scenes(n, seed, names):

@@ -52,6 +52,10 @@ def test_the_allowance_of_the_rule_itself(rule):
     rule(80, 12, ("sharp",)).check(0.8)
 
 
+def test_one_threshold_for_all_terms():
+    assert rules.one_threshold(150).check()["past"] >= 5
+
+
 def test_orthant():
     rules.orthant_rule(60).check()
 
