@@ -4,6 +4,14 @@
 # HDSL19 learns a similarity $x^\top M x'$ in so many dimensions that $M$ can never be written down. What
 # makes it possible is the shape of the set in which $M$ is looked for.
 #
+# | | |
+# |---|---|
+# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
+# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
+# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
+# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
+# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
+#
 # At the end you will have seen
 #
 # * what an atom does to a similarity, and why mixtures of atoms are positive semidefinite without anybody
@@ -49,7 +57,8 @@ from safescreen_book import datasets, figures
 # | $L$ with $M = L^\top L$ | $L^\top$ | `factor()` |
 #
 # The loss is the smoothed hinge of the rest of the book with $\gamma = 1$: convex, of slope between $-1$
-# and 0.
+# and 0. Any other that is convex and continuously differentiable will do (HDSL19 Remark 1): notebook
+# `41-frank-wolfe-and-away-steps`.
 
 # %%
 loss = ss.SmoothedHinge(gamma=1.0)
