@@ -11,13 +11,18 @@ copies at a time.
 
 import argparse
 import ast
+import importlib
+import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import traceback
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -28,6 +33,10 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("lib", "tests", "notebooks", "data", "pyproject.toml")
+IMPORTED = ("jupytext", "IPython.core.interactiveshell", "matplotlib.pyplot", "sklearn.datasets", "sklearn.svm", "scipy.optimize")
+IMPORTED += ("scipy.sparse.linalg", "numba", "pandas", "sympy", "mpmath", "pytest")
+"""What guards import of other projects."""
+
 LEAVE = shutil.ignore_patterns("__pycache__", "*.ipynb", "*.egg-info")
 CAUGHT = ("failed", "timeout")
 BEFORE, IN_CELL = 3, 4  # exit codes where cells before the tagged one left it without a name, and where it fails itself
@@ -75,7 +84,6 @@ def run_cell(notebook: Path, tag: str) -> int:
 
     shell = InteractiveShell.instance()
     shell.colors = "nocolor"
-    shell.user_ns["__file__"] = str(notebook)
     os.chdir(notebook.parent)
     for cell in jupytext.read(notebook).cells:
         if cell.cell_type == "code":
@@ -83,6 +91,39 @@ def run_cell(notebook: Path, tag: str) -> int:
             if tag in cell.metadata.get("tags", ()):
                 return 0 if done.success else BEFORE if isinstance(done.error_in_exec, NameError) else IN_CELL
     raise SystemExit(f"{notebook.name} has no code cell tagged {tag!r}")
+
+
+def run_test(name: str) -> int:
+    """Run a test; return pytest's exit code."""
+    import pytest
+
+    return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-W", "error", name]))
+
+
+def serve() -> None:
+    """Answer each line ``[guard, cache, output]`` with the exit code of the guard, run in a fork in which all else is imported."""
+    for name in IMPORTED:
+        importlib.import_module(name)
+    for line in sys.stdin:
+        guard, cache, output = json.loads(line)
+        child = os.fork()
+        if child == 0:
+            code = 99
+            try:
+                file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+                os.dup2(file, 1)
+                os.dup2(file, 2)
+                importlib.import_module("numba").config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = cache
+                place, _, name = guard.partition("::")
+                code = run_cell(Path.cwd() / f"{place}.py", name) if place.startswith("notebooks/") else run_test(guard)
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+        print(child, flush=True)
+        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
 class Copy:
@@ -96,34 +137,28 @@ class Copy:
                 shutil.copytree(source, folder / part, ignore=LEAVE, dirs_exist_ok=True)
             else:
                 shutil.copy2(source, folder / part)
+        variables = {"PYTHONPATH": str(folder / "lib"), "NUMBA_CACHE_DIR": str(folder / "cache"), "MPLBACKEND": "Agg"}
+        variables |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        command, pipe = [sys.executable, "tests/mutants.py", "--serve"], subprocess.PIPE
+        self.server = subprocess.Popen(command, cwd=folder, env=os.environ | variables, stdin=pipe, stdout=pipe, text=True)
 
     def run(self, guard: str, cache: Path, limit: float | None = None) -> str:
         """Run a guard; return ``passed``, ``failed``, ``timeout``, or what else happened."""
-        place, _, name = guard.partition("::")
-        if place.startswith("notebooks/"):
-            command = [str(self.folder / "tests" / "mutants.py"), "--cell", place, name]
-        else:
-            command = ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-W", "error", guard]
-        variables = {"PYTHONPATH": str(self.folder / "lib"), "NUMBA_CACHE_DIR": str(cache), "MPLBACKEND": "Agg"}
-        variables |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-        with tempfile.TemporaryFile() as output:
-            try:
-                done = subprocess.run(
-                    [sys.executable, *command],
-                    cwd=self.folder,
-                    env=os.environ | variables,
-                    stdout=output,
-                    stderr=subprocess.STDOUT,
-                    timeout=limit,
-                )
-            except subprocess.TimeoutExpired:
-                return "timeout"
-            output.seek(0)
-            tail = output.read().decode(errors="replace")[-1500:]
-        killed = IN_CELL if place.startswith("notebooks/") else 1
-        if done.returncode in (0, killed):
-            return "failed" if done.returncode else "passed"
-        return ("a name is missing in the tagged cell" if done.returncode == BEFORE else f"exit code {done.returncode}") + f"\n{tail}"
+        output = self.folder / "output.txt"
+        self.server.stdin.write(json.dumps([guard, str(cache), str(output)]) + "\n")
+        self.server.stdin.flush()
+        child = int(self.server.stdout.readline())
+        timer = threading.Timer(limit or 3600.0, os.kill, (child, signal.SIGKILL))
+        timer.start()
+        code = int(self.server.stdout.readline())
+        timer.cancel()
+        if code == -signal.SIGKILL:
+            return "timeout"
+        cell = guard.startswith("notebooks/")
+        if code in (0, IN_CELL if cell else 1):
+            return "failed" if code else "passed"
+        tail = output.read_text(encoding="utf-8", errors="replace")[-1500:]
+        return ("a name is missing in the tagged cell" if cell and code == BEFORE else f"exit code {code}") + f"\n{tail}"
 
     def _depend_on(self, path: Path) -> set[str]:
         """Names of the modules that import a module, directly or not, and its own."""
@@ -184,6 +219,8 @@ def run(mutants: list[Mutant], folder: Path, jobs: int = 2, report=print) -> lis
 
         for future in [pool.submit(work, *pair) for pair in sorted(guarded.items(), key=lambda pair: -len(pair[1]))]:
             future.result()
+    for _ in range(jobs):
+        free.get().server.stdin.close()
     return done
 
 
@@ -194,10 +231,11 @@ def main(arguments=None) -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="copies at a time")
     parser.add_argument("--file", type=Path, default=ROOT / "tests" / "mutants.yml", help="another list")
     parser.add_argument("--keep", type=Path, help="keep the copies and their compiled kernels in this folder (until a kernel is edited)")
-    parser.add_argument("--cell", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    if options.cell:
-        return run_cell((Path(__file__).resolve().parents[1] / options.cell[0]).with_suffix(".py"), options.cell[1])
+    if options.serve:
+        serve()
+        return 0
     chosen = [m for m in load(options.file) if options.k in " ".join((m.id, m.file, *m.by))]
     for mutant in chosen:
         mutant.apply((ROOT / "lib" / "safescreen" / mutant.file).read_text(encoding="utf-8"))
