@@ -97,7 +97,7 @@ def run_test(name: str) -> int:
     """Run a test; return pytest's exit code."""
     import pytest
 
-    return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", "-o", "addopts=", "-W", "error", name]))
+    return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "error", name]))
 
 
 def serve() -> None:
@@ -138,7 +138,7 @@ class Copy:
             else:
                 shutil.copy2(source, folder / part)
         variables = {"PYTHONPATH": str(folder / "lib"), "NUMBA_CACHE_DIR": str(folder / "cache"), "MPLBACKEND": "Agg"}
-        variables |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        variables |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         command, pipe = [sys.executable, "tests/mutants.py", "--serve"], subprocess.PIPE
         self.server = subprocess.Popen(command, cwd=folder, env=os.environ | variables, stdin=pipe, stdout=pipe, text=True)
 
