@@ -162,3 +162,7 @@ def test_line_search_keeps_its_budget():
             w = pathwise.feasible_between(terms, a, T, s)
             assert svm.total_loss(terms, w)[1] <= s
             assert svm.total_loss(terms, w)[0] >= s - 1e-4 * s_a
+        for v in (0.25, 0.5, 0.75):  # points the bisection meets, where the sum as computed is s, and not certain to be
+            margins = terms.margins(a.w) + v * (terms.margins(T.w) - terms.margins(a.w))
+            s = float(np.sum(weights * ss.Hinge().value(margins, terms.threshold)))
+            assert svm.total_loss(terms, pathwise.feasible_between(terms, a, T, s))[1] <= s

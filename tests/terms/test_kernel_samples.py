@@ -392,3 +392,18 @@ def test_lanczos_finds_the_smallest():
         assert lowest - 1e-9 <= found <= 0.5 * lowest
         if n <= 10:
             assert found == pytest.approx(lowest, rel=1e-6)
+
+
+@pytest.mark.parametrize("weights", [None, np.arange(1.0, 17.0)])
+def test_a_sweep_returns_the_sum_of_its_dual_point(weights):
+    """Of all samples and of a part, whose fixed rest stays in the sum."""
+    terms, X, y = made("rbf", weights=weights)
+    lam, loss, keep = scale_of(terms), ss.SmoothedHinge(0.1), np.arange(16) % 4 != 0
+    for part, rest in ((terms, np.zeros(16)), (terms.select(keep), np.where(keep, 0.0, 1.0))):
+        alpha, start = np.zeros(len(part)), terms.adjoint(rest)
+        H = part.sweep(alpha, start, lam, loss, 0.0, 3, 0)[0]
+        whole = rest.copy()
+        whole[keep if len(part) < 16 else slice(None)] = alpha
+        assert alpha.any() and np.allclose(H.coef, whole * (1.0 if weights is None else weights), rtol=1e-14)
+        before, after = (ss.Problem(part, loss).dual(a, lam) for a in (np.zeros(len(part)), alpha))
+        assert after > before or len(part) < 16
