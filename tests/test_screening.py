@@ -26,6 +26,8 @@ def test_right_from_any_point(kind, screening):
         assert known.right(found)
         assert all(known.contained(ball) for ball in found.balls) and found.balls
         assert 0.0 <= found.gap_rounding <= found.gap
+        difference = prob.primal(x, lam) - prob.dual(prob.alpha(x), lam)
+        assert found.gap - found.gap_rounding == pytest.approx(max(difference, 0.0), rel=1e-6, abs=1e-9 * abs(prob.primal(x, lam)))
         rates.append(found.rate)
     assert rates[0] > 0.3 and rates[0] >= rates[-1]
 

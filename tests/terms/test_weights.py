@@ -119,6 +119,29 @@ def test_a_partition_sums_what_is_linear(kind):
     assert np.array_equal(left.threshold, terms.threshold[~inside])
 
 
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_quadruplets_and_pairs_have_weights(diagonal):
+    of, rng = instance("full"), np.random.default_rng(8)
+    i, j, m = of.index.T
+    near, far = np.unique(of.index[:, :2], axis=0), np.unique(of.index[:, ::2], axis=0)
+    x = of.feasible(rng)[np.arange(3), np.arange(3)] if diagonal else of.feasible(rng)
+    loss = ss.SmoothedHinge(0.5)
+    for family, where in ((ss.Quadruplets, [np.column_stack((i, j, i, m))]), (ss.Pairs, [near, far, 0.5, 2.0])):
+        plain = family(of.X, *where, diagonal=diagonal)
+        weights, alpha = rng.uniform(0.5, 2.0, len(plain)), rng.uniform(size=len(plain))
+        terms = family(of.X, *where, diagonal=diagonal, weights=weights)
+        assert np.allclose(terms.adjoint(alpha), plain.adjoint(weights * alpha), rtol=1e-12, atol=1e-12)
+        sums, used = terms.loss_sums(x, loss), plain.alpha(x, loss)
+        assert sums.loss == pytest.approx(weights @ loss.value(plain.margins(x), plain.threshold), rel=1e-11)
+        assert sums.alpha_sum == pytest.approx(np.sum(weights * plain.threshold * used), rel=1e-11)
+        assert np.allclose(sums.adjoint, plain.adjoint(weights * used), rtol=1e-11, atol=1e-11)
+        keep = rng.uniform(size=len(plain)) < 0.5
+        part = terms.select(keep)
+        assert np.array_equal(part.weights, weights[keep]) and np.array_equal(part.norms, terms.norms[keep])
+        linear = terms.partition((~keep).astype(np.int8))[1]
+        assert np.allclose(linear, plain.adjoint(weights * ~keep), rtol=1e-12, atol=1e-12)
+
+
 @kinds
 @pytest.mark.parametrize("gamma", GAMMAS)
 def test_outside_solver(kind, gamma, assert_optimal):
