@@ -1,6 +1,7 @@
 """Ranges of GB, DGB and MGB against their spheres on a grid of lam, in 50-digit arithmetic, and against solved problems."""
 
 from functools import lru_cache
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -11,7 +12,7 @@ import safescreen as ss
 from instances import instance
 from naive.exact import minus, split
 from naive.extremes import dot, exact, norm
-from safescreen.ranges import duality_gap, gradient, midpoint_gap, relaxed_path
+from safescreen.ranges import duality_gap, general, gradient, midpoint_gap, relaxed_path
 from safescreen.ranges.quartic import first_root
 
 BALLS = {
@@ -136,11 +137,14 @@ def test_ends_in_exact_arithmetic(kind, data, name, accuracy):
     assert count > 0 or data in ("offset", "near")
 
 
-@pytest.mark.parametrize("steps", range(-2, 3))
+@pytest.mark.parametrize(("data", "steps"), [*(("normal", k) for k in range(-2, 3)), ("offset", 0), ("offset", 1)])
 @pytest.mark.parametrize("name", BALLS)
-def test_thresholds_a_few_ulps_from_where_the_rule_turns(name, steps):
-    """Of terms whose dual value is 0 and whose loss is, so that the threshold enters nowhere but in the rule."""
-    inst, problem, lam0, x = solved("dense", 0.5)
+def test_thresholds_a_few_ulps_from_where_the_rule_turns(name, data, steps):
+    """Of terms whose dual value is 0 and whose loss is, so that the threshold enters nowhere but in the rule.
+
+    With an offset the sum H cancels, and its rounding error is what matters most.
+    """
+    inst, problem, lam0, x = solved("dense", 0.5, data)
     point, known = exact(x), []
     for t in range(0, len(problem), 4):
         alpha, thresholds = problem.alpha(x), np.ones(len(problem))
@@ -202,6 +206,26 @@ def test_an_exact_solution_has_the_range_of_the_path_bound():
     for around in (gradient, midpoint_gap):
         for end in ENDS:
             np.testing.assert_allclose(getattr(around(problem, x, lam0), end), getattr(path, end), rtol=1e-4)
+
+
+@pytest.mark.parametrize("kappa", [0.25, 1.0])
+def test_coefficients_are_upper_bounds(kappa):
+    """Of the square of the radius as a polynomial in 1 - t and in 1 - 1/t, in exact arithmetic."""
+    rng = np.random.default_rng(9)
+    for trial in range(300):
+        x = rng.standard_normal(3) * 10.0 ** rng.uniform(-3, 3, 3)
+        w = x * (1.0 + 10.0 ** -rng.uniform(0, 9) * rng.standard_normal(3)) if trial % 2 else rng.standard_normal(3)
+        linear = float(rng.uniform(0.0, 1e-9))
+        e = SimpleNamespace(x=x, lam=2.0, x_error=1e-12, projection_error=0.0)
+        (q0, up1, up2, down1, down2, f), steady, rising, scale = general._form(ss.cones.FreeSpace(3), e, kappa, w, 1e-11, linear, 0.0)
+        X, W, unit = exact(x), exact(w), mpf(scale) ** 2
+        D = minus(X, W)
+        assert q0 * unit >= mpf(kappa) * dot(D, D) + mpf(linear)
+        assert up1 * unit >= 2 * mpf(kappa) * dot(D, W) - mpf(linear)
+        assert down1 * unit >= -2 * mpf(kappa) * dot(D, X) - mpf(linear)
+        assert up2 * unit >= mpf(kappa) * dot(W, W) and down2 * unit >= mpf(kappa) * dot(X, X)
+        assert f == 0.0 and steady * scale >= 2e-12 and rising * scale >= 2e-11
+        assert q0 * unit <= (mpf(kappa) * dot(D, D) + mpf(linear)) * (1 + mpf(10) ** -9) + mpf(10) ** -20 * dot(X, X)
 
 
 @pytest.mark.parametrize("kind", range(4))
