@@ -317,15 +317,18 @@ def test_thresholds_hit_exactly_screen_nothing():
 def test_thresholds_a_few_ulps_from_an_exact_margin(steps, bits):
     """Balls of radius 0, and triplets whose own class sits on the anchor, where the bound of the norm is exact.
 
-    Points are integers with the mean 0, so that differences are exact and products (of 26 bits) are not.
+    Points are integers with the mean 0, so that differences are exact. Those of 26 bits lie nearly across the one direction that
+    the metric sees: their squared distances are what is left of numbers 2^30 times as large.
     """
     rng, decided = np.random.default_rng(11), 0
     for trial in range(40):
+        L = rng.integers(1, 2**8, (3, 1 if bits == 26 else 3)).astype(float)
         X = rng.integers(-(2**bits), 2**bits, (3, 3)).astype(float)
+        if bits == 26:
+            X = np.rint(X - (X @ L) @ L.T / float(np.sum(L * L)))
         X[1] = X[0] if trial % 2 else X[1]
         X[2] = -X[0] - X[1]
-        L = rng.integers(-(2**8), 2**8, (3, 3)).astype(float)
-        M, radius = L @ L.T, (0.0, 0.37)[trial % 2] * float(np.linalg.norm(L)) ** 2 / 4.0
+        M, radius = L @ L.T, (0.0, 0.1 if bits == 3 else 2.0**-40)[trial % 2] * float(np.sum(L * L))
         products, width = ProductTriplets(X, [0, 0, 1]), (0.05, 0.7)[trial // 2 % 2]
         ends = []
         for i, j, m in products.index.tolist():
@@ -338,7 +341,7 @@ def test_thresholds_a_few_ulps_from_an_exact_margin(steps, bits):
         threshold = float(exact)
         for _ in range(abs(steps)):
             threshold = np.nextafter(threshold, np.inf * np.sign(steps))
-        for away in (0.0, 1e-9 * max(abs(float(v)) for v in ends[0])):
+        for away in (0.0, 2.0**-40 * float(np.sum(L * L)) * 4.0**bits):
             products.threshold = float(threshold + (away if side else -away))
             found = products.screen_blocks(SimpleNamespace(center=M, radius=radius), ss.SmoothedHinge(width))
             gone = screened_rows(products, found.remaining) if len(found.remaining) else np.ones(2, dtype=bool)
