@@ -4,6 +4,14 @@
 # A matrix of a million times a million entries is learned, and an iteration takes less than a
 # millisecond. This notebook counts where the work is.
 #
+# | | |
+# |---|---|
+# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
+# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
+# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
+# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
+# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
+#
 # At the end you will have seen
 #
 # * the direction search of the paper, in a few lines that count what they do, and the library beside it;
