@@ -137,12 +137,14 @@ def test_weights_and_thresholds_count():
 def test_the_best_of_several_references():
     """Several references for one C give no less than each of them."""
     of = instance("dense")
-    prob, C = of.problem(0.0), 1.0 / of.lam(0.5)
-    several = [svm.reference(ss.solve(prob, 1.0 / C, tol=0.0, rtol=rtol, screening=())) for rtol in (0.3, 1e-1, 1e-2, 1e-4)]
+    prob, C = of.problem(0.0), 1.0 / of.lam(0.02)
+    solutions = [ss.solve(prob, 1.0 / (f * C), tol=0.0, rtol=1e-9, screening=()) for f in (0.3, 0.6, 0.9, 0.99)]
+    several = [svm.Reference(s.x, s.alpha, C) for s in solutions]  # ever better pairs for C
     low, high = svm.s_bounds(prob.terms, C, several)
     for one in several:
         alone = svm.s_bounds(prob.terms, C, one)
         assert low >= alone[0] and high <= alone[1]
+    assert low > svm.s_bounds(prob.terms, C, several[0])[0]
     for k in range(1, 4):  # a better one never hurts, a worse one neither
         assert svm.s_bounds(prob.terms, C, several[:k])[0] <= svm.s_bounds(prob.terms, C, several[: k + 1])[0]
 
