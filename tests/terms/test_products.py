@@ -318,11 +318,11 @@ def test_thresholds_a_few_ulps_from_an_exact_margin(steps, bits):
     """Balls of radius 0, and triplets whose own class sits on the anchor, where the bound of the norm is exact.
 
     Points are integers with the mean 0, so that differences are exact. Those of 26 bits lie nearly across the one direction that
-    the metric sees: their squared distances are what is left of numbers 2^30 times as large.
+    the metric sees: their squared distances are what is left of much larger numbers.
     """
     rng, decided = np.random.default_rng(11), 0
     for trial in range(40):
-        L = rng.integers(1, 2**8, (3, 1 if bits == 26 else 3)).astype(float)
+        L = rng.uniform(1.0, 200.0, (3, 1)) if bits == 26 else rng.integers(1, 2**8, (3, 3)).astype(float)
         X = rng.integers(-(2**bits), 2**bits, (3, 3)).astype(float)
         if bits == 26:
             X = np.rint(X - (X @ L) @ L.T / float(np.sum(L * L)))
