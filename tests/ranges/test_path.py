@@ -106,6 +106,26 @@ def test_thresholds_a_few_ulps_from_a_margin(steps, make_samples):
             assert expected is None or known.all()
 
 
+def test_thresholds_of_margins_that_cancel():
+    """Margins that are differences of distances 10^6 times as large, of terms whose norms are small."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(80, 3)) * 1e3
+    X[40:] = X[:40] + 1e-4 * rng.normal(size=(40, 3))
+    index = np.array([[(i + 1) % 40, i, i + 40] for i in range(40)])
+    A = rng.normal(size=(3, 3))
+    x0 = A @ A.T
+    margins = [dot(triplet(X, *row), exact(x0.ravel())) for row in index]
+    for shift in (-1e-6, 0.0, 1e-6):
+        thresholds = np.array([float(h) for h in margins]) + shift
+        terms = ss.Triplets(X, index).with_threshold(thresholds)
+        ranges = relaxed_path(ss.Problem(terms, ss.Hinge()), x0, 0.0, 1.0)
+        in_L, in_R = ~np.isnan(ranges.L_low), ~np.isnan(ranges.R_low)
+        for t in range(40):
+            assert not in_R[t] or margins[t] > thresholds[t]
+            assert not in_L[t] or margins[t] < thresholds[t]
+        assert shift == 0.0 or (in_R if shift < 0.0 else in_L).all()
+
+
 @settings(max_examples=200)
 @given(
     st.lists(st.lists(st.integers(-3, 3), min_size=2, max_size=2), min_size=2, max_size=4),
