@@ -206,7 +206,7 @@ def test_declared_errors_of_a_split_are_in_the_radius():
         return [plus + radius * np.array(side) for side in ((1.0, 0.0), (-1.0, 0.0))]
 
     x, Q = np.array([10.0, 0.1]), np.array([10.0, -1.0])  # x is long: the error of minus counts
-    far, near = np.array([10.0, 0.0]), np.array([12.0, 0.0])  # nothing is cut off: the error of plus counts
+    far, near = zero, np.array([2.0, 0.0])  # nothing is cut off, and x is short: the error of plus counts
     along = np.array([1.0, 0.0])
     for start, middle, on_plus, on_minus in ((x, Q, zero, -off * x / np.linalg.norm(x)), (far, near, -off * along, zero)):
         ball = from_evaluation_pgb(Rough(2, on_plus, on_minus, off), evaluation(start, 2 * middle - start))
