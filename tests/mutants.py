@@ -78,19 +78,20 @@ def load(path: Path = ROOT / "tests" / "mutants.yml") -> list[Mutant]:
 
 
 def run_cell(notebook: Path, tag: str) -> int:
-    """Run the code cells of a percent notebook up to the one with a tag; return 0, `BEFORE` or `IN_CELL`."""
+    """Run the code cells of a percent notebook up to the last one with a tag; return 0, `BEFORE` or `IN_CELL`."""
     import jupytext
     from IPython.core.interactiveshell import InteractiveShell
 
     shell = InteractiveShell.instance()
     shell.colors = "nocolor"
     os.chdir(notebook.parent)
-    for cell in jupytext.read(notebook).cells:
-        if cell.cell_type == "code":
-            done = shell.run_cell(cell.source)
-            if tag in cell.metadata.get("tags", ()):
-                return 0 if done.success else BEFORE if isinstance(done.error_in_exec, NameError) else IN_CELL
-    raise SystemExit(f"{notebook.name} has no code cell tagged {tag!r}")
+    cells = [cell for cell in jupytext.read(notebook).cells if cell.cell_type == "code"]
+    tagged = [number for number, cell in enumerate(cells) if tag in cell.metadata.get("tags", ())]
+    for number, cell in enumerate(cells[: tagged[-1] + 1]):
+        done = shell.run_cell(cell.source)
+        if number in tagged and not done.success:
+            return BEFORE if isinstance(done.error_in_exec, NameError) else IN_CELL
+    return 0
 
 
 def run_test(name: str) -> int:

@@ -46,6 +46,15 @@ def test_no_errors_and_nothing_on_stderr(nb):
     assert not [output for output in outputs(nb) if output.get("name") == "stderr"]
 
 
+def test_no_figure_is_missing(nb):
+    """A cell that ends by showing a figure holds it, or the widget that does."""
+    for cell in nb.cells:
+        if cell.cell_type == "code" and cell.source.rstrip().endswith("\nplt.show()"):
+            assert any({"image/png", "application/vnd.jupyter.widget-view+json"} & set(o.get("data", ())) for o in cell.outputs), (
+                cell.source
+            )
+
+
 def test_no_machine_in_the_outputs(nb):
     for output in outputs(nb):
         data = output.get("data", {})
