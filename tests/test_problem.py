@@ -198,6 +198,9 @@ def test_lam_max_at_its_ends():
     assert ss.Problem(samples, ss.Hinge()).lam_max() == 0.0
     assert ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(1.0)).lam_max() == np.inf
     assert ss.Problem(samples.with_threshold(-1.0), ss.Hinge()).lam_max() == np.inf
+    ones = ss.Samples([[1.0], [-1.0]], [1, -1])
+    assert ss.Problem(ones, ss.Hinge(), linear=np.array([-5.0])).lam_max() == 0.0  # all inner products are -3
+    assert ss.Problem(ones.with_threshold(np.array([1.0, 3.0])), ss.SmoothedHinge(0.5)).lam_max() == 4.0
 
 
 def test_diagonal_matrices_of_axis_aligned_points():
