@@ -50,9 +50,8 @@ def test_no_figure_is_missing(nb):
     """A cell that ends by showing a figure holds it, or the widget that does."""
     for cell in nb.cells:
         if cell.cell_type == "code" and cell.source.rstrip().endswith("\nplt.show()"):
-            assert any({"image/png", "application/vnd.jupyter.widget-view+json"} & set(o.get("data", ())) for o in cell.outputs), (
-                cell.source
-            )
+            kinds = {kind for output in cell.outputs for kind in output.get("data", ())}
+            assert kinds & {"image/png", "application/vnd.jupyter.widget-view+json"}, cell.source
 
 
 def test_no_machine_in_the_outputs(nb):
