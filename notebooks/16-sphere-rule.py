@@ -198,7 +198,9 @@ star = ss.solve(problem, lam, rtol=1e-11, tol=0.0).x
 margins = problem.terms.margins(star)
 false = np.sum(found.in_R & (margins <= 1.0)) + np.sum(found.in_L & (margins >= 1.0 - loss.gamma))
 differ = np.sum(found.in_L != slow_L) + np.sum(found.in_R != slow_R)
-print(f"wine, {len(problem)} triplets: L {found.n_L}, R {found.n_R}, decided {found.rate:.2f}; unlike the slow rule {differ}, false {false}")
+print(
+    f"wine, {len(problem)} triplets: L {found.n_L}, R {found.n_R}, decided {found.rate:.2f}; unlike the slow rule {differ}, false {false}"
+)
 assert differ == false == 0 and found.rate > 0.5 and np.isclose(found.rate, (slow_L | slow_R).mean())
 
 # %% [markdown]
@@ -312,8 +314,12 @@ _, one_step = decompositions(ss.rules.semidefinite, problem, gb, max_iter=1)
 cone, all_steps = decompositions(ss.rules.semidefinite, problem, gb)
 gained = (cone.in_L | cone.in_R) & open_terms
 _, when_certain = decompositions(ss.rules.semidefinite, problem, gb, skip=~gained)
-print(f"decompositions: sphere rule {by_sphere}, linear rule {by_linear}, semidefinite rule {one_step / tried:.2f} a triplet tried with one step,")
-print(f"                {all_steps / tried:.0f} with up to 20 (bound 5), {when_certain / gained.sum():.1f} for one that becomes certain (bound 3)")
+print(
+    f"decompositions: sphere rule {by_sphere}, linear rule {by_linear}, semidefinite rule {one_step / tried:.2f} a triplet tried with one step,"
+)
+print(
+    f"                {all_steps / tried:.0f} with up to 20 (bound 5), {when_certain / gained.sum():.1f} for one that becomes certain (bound 3)"
+)
 assert by_sphere == by_linear == 0 and abs(one_step - tried) <= 2 and all_steps <= 5 * tried and when_certain <= 3 * gained.sum()
 assert cone.n_L + cone.n_R >= linear.n_L + linear.n_R
 

@@ -28,6 +28,7 @@
 
 # %%
 import time
+from fractions import Fraction
 
 import cvxpy as cp
 import matplotlib.pyplot as plt
@@ -154,6 +155,10 @@ def in_R(H, Q, r, C=1.0):
 # the maximum of $D$; with a radius a millionth below that distance the library must decide, a millionth above
 # it must not. For L and for R, and for each way in which the library splits $Z = Q + yH$: by all eigenpairs
 # ($d = 3$, or a center outside of the cone), and by the lowest alone ($d = 16$, a center in the cone).
+#
+# And at the last bit: with $Q = \mathrm{diag}(-3, N)$, $r = 5$ and $H = \mathrm{diag}(-s^2, t^2)$, $s$ not too large, the
+# extreme values over ball and cone are $t^2(N \mp 4)$. For integers, thresholds within three units in the last place
+# of them may be undecided and never decided wrongly.
 
 
 # %%
@@ -218,6 +223,22 @@ for d, inside, pairs in ((3, True, "all"), (3, False, "all"), (16, True, "the lo
     place = "in the cone" if inside else "outside"
     print(f"d = {d:2}, {place:12}  {pairs:16}  {decided[0]:8} of 20, {decided[1]} of 20 {alone:18} of 20")
     assert decided.tolist() == [20, 0] and alone < 20
+
+false = decided = 0
+for _ in range(300):
+    N, t = int(rng.integers(1 << 12, 1 << 34)), int(rng.integers(1000, 4000))
+    s = int(rng.uniform(0.1, 0.8) * t)
+    terms, ball = ss.Triplets(np.array([[0.0, 0.0], [s, 0.0], [0.0, t]]), [[0, 1, 2]]), ss.Sphere(np.diag([-3.0, float(N)]), 5.0)
+    for mask, sign in (("in_R", -1), ("in_L", 1)):
+        extreme = t * t * (N + sign * 4)
+        for ulps in range(-3, 4):
+            tau = float(extreme) + ulps * np.spacing(float(extreme))
+            found = getattr(ss.rules.semidefinite(ss.Problem(terms.with_threshold(tau), ss.Hinge()), ball), mask)[0]
+            false += found and sign * (Fraction(tau) - extreme) <= 0
+        far = terms.with_threshold(float(extreme) * (1.0 + sign * 1e-6))
+        decided += getattr(ss.rules.semidefinite(ss.Problem(far, ss.Hinge()), ball), mask)[0]
+print(f"at the last bit, 4200 thresholds: wrong decisions {false}; a millionth inside: decided {decided} of 600")
+assert false == 0 and decided == 600
 
 # %% [markdown]
 # ## The sign of $y$

@@ -309,6 +309,7 @@ assert in_first > 100 and visits == 1 and np.isclose(value, by_cvxpy(h, q, r), a
 # than $r$), and its answer is safe in floating point by weak duality. It must decide what the exact
 # minima decide.
 
+
 # %% tags=["STS19-A3"]
 def decisions(problem, ball, minimum):
     """Masks (L, R) of the rule that knows extreme values by `minimum(h, q, r)`."""
@@ -335,7 +336,9 @@ for k in (2, 4):
             gained += found.n_L + found.n_R - plain.n_L - plain.n_R
             total += len(problem)
             false += np.count_nonzero(found.in_R & (margins <= 1.0)) + np.count_nonzero(found.in_L & (margins >= 0.95))
-print(f"{total} triplets: library and exact extreme values differ on {total - agree}, false {false}, decided beyond the sphere rule {gained}")
+print(
+    f"{total} triplets: library and exact extreme values differ on {total - agree}, false {false}, decided beyond the sphere rule {gained}"
+)
 assert agree == total and gained > 0 and false == 0
 
 # %% [markdown]
