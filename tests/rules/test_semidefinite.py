@@ -139,10 +139,11 @@ def test_over_the_whole_space_it_is_the_sphere_rule(make_samples, make_problem):
 
 
 def test_skipped_terms_are_not_tried(make_problem):
-    terms, ball = instance(1, 3, False)
-    problem = ss.Problem(terms, ss.SmoothedHinge(0.3))
+    terms, ball = instance(4, 5, False)
+    problem, ball = ss.Problem(terms, ss.SmoothedHinge(0.3)), ss.Sphere(ball.center, 0.3 * ball.radius, ball.normal)
     skip = np.ones(len(terms), dtype=bool)
     linear = RULES["halfspace"](problem, ball)
+    assert semidefinite(problem, ball).in_R.sum() > linear.in_R.sum()
     assert (semidefinite(problem, ball, skip=skip).in_R == linear.in_R).all()
     assert (semidefinite(problem, ball, skip=~skip).in_R == semidefinite(problem, ball).in_R).all()
 
