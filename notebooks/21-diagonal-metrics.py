@@ -56,8 +56,8 @@ plt.rcParams.update(figures.STYLE)
 #
 # | assumption | used in |
 # |---|---|
-# | ball and orthant have a common point: $\|[q]_-\| \le r$ | everything |
-# | $\|[q]_-\| < r$, so that multipliers exist | the theorems; the values hold without it |
+# | ball and orthant have a common point: $\Vert [q]_-\Vert  \le r$ | everything |
+# | $\Vert [q]_-\Vert  < r$, so that multipliers exist | the theorems; the values hold without it |
 #
 # Here $[q]_+ = \max(q, 0)$ and $[q]_- = \max(-q, 0)$. The maximum is minus the minimum for $-h$.
 

@@ -3,7 +3,7 @@
 #
 # > | | |
 # > |---|---|
-# > | problem | $P(x; \lambda) = \sum_t \ell(\langle a_t, x\rangle) + \frac\lambda2\|x\|^2$ over $x \in K$ |
+# > | problem | $P(x; \lambda) = \sum_t \ell(\langle a_t, x\rangle) + \frac\lambda2\Vert x\Vert ^2$ over $x \in K$ |
 # > | loss | $\ell(u) = 0$ for $u > 1$, $\frac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$, $1 - u - \frac\gamma2$ below; $\alpha(u) = -\ell'(u) \in [0, 1]$ |
 # > | cone $K$ | semidefinite matrices, non-negative vectors, or the whole space; $[\cdot]_K$ projects onto it |
 # > | terms | $a_t = (x_i - x_l)(x_i - x_l)' - (x_i - x_j)(x_i - x_j)'$; $L$: $\langle a_t, x^\star\rangle < 1 - \gamma$, $R$: $> 1$ |

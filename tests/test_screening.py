@@ -74,6 +74,9 @@ def test_samples_and_triplets_from_arrays(loss, weighted):
         two = ss.screen(prob, x, 55.0, lam0=50.0, screening=("RRPB", "MGB"))
         np.testing.assert_array_equal(one.in_R, two.in_R)
         np.testing.assert_array_equal(one.in_L, two.in_L)
+        path = ss.spheres.relaxed_path_bound(x, ss.spheres.duality_gap_bound(prob, x, 50.0).radius, 50.0, 55.0)
+        np.testing.assert_allclose(two.balls[0].center, path.center, rtol=1e-12)
+        assert two.balls[0].radius == pytest.approx(path.radius, rel=1e-6)
     X, y = datasets.load("breast-cancer", return_X_y=True)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(X)) if weighted else None
     terms = ss.Samples(ss.svm.add_intercept(X, 2.0), np.where(y == y.max(), 1, -1), weights=weights)
@@ -83,6 +86,11 @@ def test_samples_and_triplets_from_arrays(loss, weighted):
     names = np.where(y == y.max(), "yes", "no")
     for alpha in (None, solution.alpha):
         found = ss.screen_samples(X, names, w, 1 / 9, alpha, C0=0.1, intercept=b, intercept_scaling=2.0, sample_weight=weights, loss=loss)
+        given = dual_point(prob, solution.x, 0.1) if alpha is None else alpha
+        same = ss.screen(prob, np.append(w, b / 2.0), 9.0, given, lam0=10.0)
+        np.testing.assert_array_equal(found.in_R, same.in_R)
+        np.testing.assert_array_equal(found.in_L, same.in_L)
+        assert found.gap == same.gap
         margins = terms.margins(exact.x)
         assert (margins[found.in_R] > 1.0 - 1e-4).all() and (margins[found.in_L] < 1.0 - loss.gamma + 1e-4).all()
         assert found.in_R.mean() > 0.2 and found.in_L.any() == loss.has_linear_region

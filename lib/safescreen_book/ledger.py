@@ -44,7 +44,7 @@ class Claim:
     cell : str
         Tag of the cell that would fail if the claim failed; the id when left out.
     fair : str
-        The statement in the reading that is kindest to its authors, and what of the paper was not at hand; every one of `ACCUSATIONS` has it.
+        The reading kindest to the authors, and what of the paper was not at hand; every one of `ACCUSATIONS` has it.
     also : str
         Other places of the paper, and its number in STS18 (`sts18` in the file).
     """

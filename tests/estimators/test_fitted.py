@@ -66,7 +66,11 @@ def test_the_ball_holds_the_solution_and_not_by_far():
         X, y = data(seed)
         model = SVC(C=0.5, kernel="rbf", gamma=0.2, tol=1e-8).fit(X, y)
         for C in (0.55, 1.0, 2.0):
-            ball, whole = ss.screen_fitted(model, X, y, C).balls[0], SVC(C=C, kernel="rbf", gamma=0.2, tol=1e-10).fit(X, y)
+            found, whole = ss.screen_fitted(model, X, y, C), SVC(C=C, kernel="rbf", gamma=0.2, tol=1e-10).fit(X, y)
+            ball, signs = found.balls[0], np.where(y == model.classes_[1], 1.0, -1.0)
+            center = signs * 0.5 * (1.0 + C / 0.5) * (model.decision_function(X) - model.intercept_[0])
+            ends = np.sort(np.outer(found.intercept, signs), axis=0)  # of what the intercept adds to a margin
+            assert (center + ends[0] - ball.radius > 1.0)[found.in_R].all() and (center + ends[1] + ball.radius < 1.0)[found.in_L].all()
             points = np.vstack([model.support_vectors_, whole.support_vectors_])
             coef = np.concatenate([ball.center, -whole.dual_coef_[0]])
             shares.append(np.sqrt(coef @ rbf_kernel(points, gamma=0.2) @ coef) / ball.radius)

@@ -58,7 +58,7 @@ class Dense:
         return np.sum(self.gradient(M) * M) - self.products(M).min()
 
     def frank_wolfe(self, first, steps):
-        """Algorithm 3 from an atom, all by lists: (weights by atom, objective, gap, kind, size) of each iteration, then the last weights."""
+        """Algorithm 3 from an atom, all by lists: (weights by atom, objective, gap, kind, size) an iteration, then the last weights."""
         weights, rows = {first: 1.0}, []
         for _ in range(steps):
             M = sum(w * self.atoms[self.keys.index(key)] for key, w in weights.items())

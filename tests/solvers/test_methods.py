@@ -84,6 +84,21 @@ def test_certificates_are_those_of_the_whole_problem(kind, gamma, method):
         assert found.primal - again.primal <= 1e-7 * found.primal
 
 
+@pytest.mark.parametrize("shrinking", [False, True])
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", SAMPLES)
+def test_a_sweep_ends_where_it_says(kind, gamma, shrinking):
+    """The projected slopes of the dual, by definition, differ by what is returned at most."""
+    of = instance(kind, n=60)
+    terms, loss, lam = of.terms, ss.SmoothedHinge(gamma), of.lam(0.3)
+    alpha = np.random.default_rng(0).uniform(size=len(terms))
+    H, spread, *_ = terms.sweep(alpha, terms.adjoint(alpha), lam, loss, 1e-6, 10_000, 1, shrinking)
+    slopes = terms.margins(terms.adjoint(alpha)) / lam - 1.0 + gamma * alpha
+    slopes[((alpha == 0.0) & (slopes > 0.0)) | ((alpha == 1.0) & (slopes < 0.0))] = 0.0
+    assert spread <= 1e-6 and slopes.max() - slopes.min() <= spread + 1e-9
+    assert terms.cone.norm(H - terms.adjoint(alpha)) <= 1e-9 * terms.cone.norm(H)
+
+
 @pytest.mark.parametrize("method", ["auto", "newton"])
 def test_tiny_lam(method):
     """Six or seven orders of magnitude below ``lam_max``, where coordinate descent alone takes millions of sweeps."""

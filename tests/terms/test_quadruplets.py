@@ -94,9 +94,9 @@ def test_a_triplet_is_a_quadruplet_that_starts_twice_from_one_point(diagonal):
 def test_rounding_bounds_hold(data, diagonal):
     P, y = points("normal" if data == "parallel" else data)
     index = random_index(y, 25)
-    if data == "parallel":  # two pairs that are nearly the same vector, far from each other
+    if data == "parallel":  # two pairs that are nearly the same vector, or opposite ones, far from each other
         P = np.vstack((P, P + 100.0 + 1e-9 * np.random.default_rng(5).standard_normal(P.shape)))
-        index = np.array([(i, j, i + 12, j + 12) for i, j in index[:, :2]])
+        index = np.array([(i, j, *ends) for i, j in index[:, :2] for ends in ((i + 12, j + 12), (j + 12, i + 12))])
     terms, A = ss.Quadruplets(P, index, diagonal=diagonal), exact_elements(P, index, diagonal)
     x = element(3, diagonal)
     values, errors = terms.inner_products(x).chunk(0, len(terms))
