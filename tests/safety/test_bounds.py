@@ -1,5 +1,8 @@
 """Every bound of a rounding error is one: against 50-digit arithmetic, and not larger than it has to be."""
 
+from fractions import Fraction
+from itertools import product
+
 import mpmath
 import numpy as np
 import pytest
@@ -162,3 +165,20 @@ def test_the_exact_gap_is_that_of_the_definition():
     assert float(truth.fenchel(flat(x), exact(alpha))) == pytest.approx(
         naive.losses(x).sum() + alpha @ naive.margins(x) - alpha.sum() + 0.025 * alpha @ alpha, rel=1e-10
     )
+
+
+def test_the_gap_at_a_kink_of_the_hinge():
+    """One triplet whose margin is 1 up to rounding, x the best for its dual point: all that is left of the gap is the hinge at its kink."""
+    needed = 0
+    for p, q in product(range(1, 50), range(1, 50)):
+        X = np.array([[0.0], [0.1 * p], [0.1 * (p + q)]])
+        problem = ss.Problem(ss.Triplets(X, [[0, 1, 2]]), ss.Hinge())
+        H = problem.all_linear()
+        lam = float(H.ravel()[0]) ** 2
+        e = problem.evaluate(H / lam, lam)
+        if e.distance < 1e-12 * float(e.x.ravel()[0]):  # the computed margin says that the term is linear: alpha = 1
+            a, x, weight = Fraction(X[2, 0]) ** 2 - Fraction(X[1, 0]) ** 2, Fraction(float(e.x.ravel()[0])), Fraction(lam)
+            gap = max(1 - a * x, Fraction(0)) + weight / 2 * x**2 - 1 + a**2 / (2 * weight)
+            assert gap <= Fraction(e.gap)
+            needed += gap > Fraction(e.gap) - Fraction(e.fenchel)
+    assert needed > 10
