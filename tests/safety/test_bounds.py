@@ -171,8 +171,8 @@ def test_the_gap_at_a_kink_of_the_hinge():
     """One triplet whose margin is 1 up to rounding, x the best for its dual point: all that is left of the gap is the hinge at its kink."""
     needed = 0
     for p, q in product(range(1, 50), range(1, 50)):
-        X = np.array([[0.0], [0.1 * p], [0.1 * (p + q)]])
-        problem = ss.Problem(ss.Triplets(X, [[0, 1, 2]]), ss.Hinge())
+        X = np.array([[0.0], [0.3 * p], [0.3 * (p + q)]])
+        problem = ss.Problem(ss.Triplets(X, [[0, 1, 2]], diagonal=True), ss.Hinge())
         H = problem.all_linear()
         lam = float(H.ravel()[0]) ** 2
         e = problem.evaluate(H / lam, lam)
