@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Other losses, other terms: pairs, quadruplets, LMNN, squared hinge
 #
-# | | |
+# | symbol | what it is |
 # |---|---|
 # | problem | $P(M; \lambda) = \sum_t w_t\,\ell_t(\langle C_t, M\rangle) - \langle c, M\rangle + \frac\lambda2\Vert M\Vert^2$ over $M \in K$ |
 # | loss | $\ell_t(u) = \max_{0 \le a \le \bar a} a(\tau_t - u) - \frac\gamma2 a^2$: hinge $\gamma = 0, \bar a = 1$; smoothed $\gamma > 0, \bar a = 1$; squared $\gamma > 0, \bar a = \infty$ |

@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Screening inside a solver, and along a path
 #
-# > | | |
-# > |---|---|
-# > | problem | $P(x; \lambda) = \sum_t \ell(\langle a_t, x\rangle) + \frac\lambda2\Vert x\Vert ^2$ over $x \in K$ |
-# > | loss | $\ell(u) = 0$ for $u > 1$, $\frac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$, $1 - u - \frac\gamma2$ below; $\alpha(u) = -\ell'(u) \in [0, 1]$ |
-# > | cone $K$ | semidefinite matrices, non-negative vectors, or the whole space; $[\cdot]_K$ projects onto it |
-# > | terms | $a_t = (x_i - x_l)(x_i - x_l)' - (x_i - x_j)(x_i - x_j)'$; $L$: $\langle a_t, x^\star\rangle < 1 - \gamma$, $R$: $> 1$ |
-# > | dual | $H(\alpha) = \sum_t \alpha_t a_t$, $x(\alpha) = [H(\alpha)]_K / \lambda$ |
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
 #
 # A ball and a rule tell which triplets do not matter. This notebook puts them to work: during the iterations
 # of a solver (STS19 Algorithm 1) and from one $\lambda$ to the next (STS19 Algorithm 2), first in plain

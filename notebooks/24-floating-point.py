@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Safe in floating point
 #
-# | | |
+# | symbol | what it is |
 # |---|---|
 # | problem | $P(x;\lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac{\lambda}{2}\lVert x\rVert^2$ over $x \in K$ |
 # | loss, threshold $\tau$, width $\gamma$ | $\ell(m) = 0$ for $m > \tau$, $(\tau-m)^2/2\gamma$ for $\tau-\gamma \le m \le \tau$, $\tau-m-\gamma/2$ below; $\ell^*(-\alpha) = \frac{\gamma}{2}\alpha^2 - \tau\alpha$ |

@@ -1,7 +1,7 @@
 # %% [markdown]
 # # One problem, three cones
 #
-# | | |
+# | symbol | what it is |
 # |---|---|
 # | problem | $P(x; \lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac\lambda2\Vert x\Vert^2$ over $x \in K$ |
 # | loss | smoothed hinge $\ell(u) = \max_{0 \le a \le 1} a(1 - u) - \frac\gamma2 a^2$: 0 for $u > 1$, slope $-1$ for $u < 1 - \gamma$; the hinge for $\gamma = 0$ |

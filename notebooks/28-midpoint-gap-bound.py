@@ -1,7 +1,7 @@
 # %% [markdown]
 # # The midpoint gap bound (MGB)
 #
-# | | |
+# | symbol | what it is |
 # |---|---|
 # | problem | $P(x; \lambda) = \sum_t \ell_t(\langle a_t, x\rangle) - \langle c, x\rangle + \frac\lambda2\Vert x\Vert^2$ over $x \in K$; $D(\alpha; \lambda) = \tau^\top\alpha - \frac\gamma2\Vert\alpha\Vert^2 - \frac\lambda2\Vert x(\alpha)\Vert^2$ |
 # | loss | $\ell_t(u) = \max_{0 \le a \le 1} a(\tau_t - u) - \frac\gamma2 a^2$: hinge for $\gamma = 0$, smoothed for $\gamma > 0$; $\ell_t^*(-a) = \frac\gamma2 a^2 - \tau_t a$ |
