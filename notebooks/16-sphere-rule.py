@@ -56,7 +56,7 @@ plt.rcParams.update(figures.STYLE)
 # |---|---|
 # | the ball holds the solution | everything |
 # | the inequalities are strict | a margin of exactly $1$ or $1 - \gamma$ belongs to neither region |
-# | $\Vert H\Vert $ and $r$ are not too small | rounding, below |
+# | $\Vert H\Vert$ and $r$ are not too small | rounding, below |
 #
 # ## Derivation
 #

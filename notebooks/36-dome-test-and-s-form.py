@@ -420,8 +420,8 @@ assert worst < 1e-3
 # | $\tau$ | $u$ as printed | the true maximum | |
 # |---|---|---|---|
 # | $\tau < 1/\kappa$ | rim | rim | right |
-# | $1/\kappa \le \tau < \sqrt2/\kappa$ | rim | $\sqrt B\,\Vert z\Vert $ | **too low**: not a bound |
-# | $\tau \ge \sqrt2/\kappa$ | $\sqrt2\sqrt B\,\Vert z\Vert $ | $\sqrt B\,\Vert z\Vert $ | safe, too high by 41 % |
+# | $1/\kappa \le \tau < \sqrt2/\kappa$ | rim | $\sqrt B\,\Vert z\Vert$ | **too low**: not a bound |
+# | $\tau \ge \sqrt2/\kappa$ | $\sqrt2\sqrt B\,\Vert z\Vert$ | $\sqrt B\,\Vert z\Vert$ | safe, too high by 41 % |
 #
 # and mirrored for $\ell$. *R, the samples without influence, is safe*: $\ell$ differs from the truth only where
 # $\tau \le -1/\kappa$, that is $q < 0$; both values are negative there, and neither is above 1. R comes out exactly as from the right formula.

@@ -221,7 +221,8 @@ def run(mutants: list[Mutant], folder: Path, jobs: int = 2, report=print) -> lis
         for future in [pool.submit(work, *pair) for pair in sorted(guarded.items(), key=lambda pair: -len(pair[1]))]:
             future.result()
     for _ in range(jobs):
-        free.get().server.stdin.close()
+        with free.get().server as server:  # closes its pipes and waits for its end
+            server.stdin.close()
     return done
 
 

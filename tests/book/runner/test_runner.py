@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 
@@ -185,6 +186,7 @@ def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book):
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": library},
+        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # as in a terminal, also below nohup
     )
     while not marker.exists() and process.poll() is None:
         time.sleep(0.05)
