@@ -26,7 +26,7 @@ def solve(
     tol: float = 1e-6,
     rtol: float = 0.0,
     x0: ElementLike | None = None,
-    screening: Iterable[str] = ("RRPB", "PGB"),
+    screening: str | Iterable[str] = "auto",
     freq: int = 10,
     active_set: bool = False,
     callback: Callable[[Progress], Any] | None = None,
