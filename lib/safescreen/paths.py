@@ -107,11 +107,11 @@ def path(
     ratio : float in (0, 1)
     tol, rtol
         As in :func:`safescreen.solve`, for every lam.
-    screening : tuple of str
-        Spheres; each is used before the first iteration with the last solution as its reference (RRPB as a path bound, STS19
-        Theorem 6), and again while it is solved with the iterate. Names as for :func:`safescreen.solve`.
-    dynamic : tuple of str, optional
-        Spheres for the screening while a lam is solved, if others than `screening`; ``()`` screens only before.
+    screening : "auto" or tuple of str
+        As for :func:`safescreen.solve`. Spheres by name are each used before the first iteration with the last solution as their reference
+        (RRPB as a path bound, STS19 Theorem 6), and again while it is solved with the iterate.
+    dynamic : "auto" or tuple of str, optional
+        How to screen while a lam is solved, if otherwise than by `screening`; ``()`` screens only before.
     ranges : bool
         Certify terms for whole stretches of the path with the range of RRPB (STS19 Theorem 10): inside, no rule is evaluated for them.
     active_set : bool

@@ -19,8 +19,6 @@ from safescreen.spheres.base import PathReference
 
 __all__ = ["Decision", "Schedule", "schedule_of"]
 
-AUTO = "auto"
-
 CALL = 3e5
 """Operations that any look at a sample costs, however small it is."""
 
@@ -56,13 +54,24 @@ class Schedule:
     Attributes
     ----------
     tests : tuple of Test, or None
+        None, the default, is what ``screening="auto"`` stands for; pass a schedule of your own to see its decisions.
     to_come : float
         How many lam are still to be solved after this one, as far as is known.
     decisions : list of Decision
         Every one but those that nothing was looked at for.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> X = np.random.default_rng(0).standard_normal((20_000, 5))
+    >>> problem = ss.Problem(ss.Samples(X, np.sign(X[:, 0] + 0.5 * X[:, 1])), ss.SmoothedHinge(0.5))
+    >>> schedule = Schedule()
+    >>> solutions = ss.path(problem, [1000.0, 800.0, 640.0], rtol=1e-9, screening=schedule)
+    >>> any(decision.screens for decision in schedule.decisions)
+    True
     """
 
-    def __init__(self, tests: tuple[Test, ...] | None):
+    def __init__(self, tests: tuple[Test, ...] | None = None):
         self.tests, self.decisions = tests, []
         self.done = self.spent = self.missed = self.to_come = 0.0
         self._sampled: tuple[Any, Any] = (None, None)
@@ -144,9 +153,11 @@ CANDIDATES = tuple(Test((SPHERES[name],), "sphere") for name in ("MGB", "PGB"))
 """Balls that are built from an evaluation alone; over the whole space and for blocks the first one is enough."""
 
 
-def schedule_of(screening: str | Iterable[str], prob: Problem) -> Schedule:
-    """Return the schedule of a user's `screening`: ``"auto"``, or names as for :func:`parse_screening`."""
-    return Schedule(None if isinstance(screening, str) and screening == AUTO else parse_screening(screening, prob))
+def schedule_of(screening: str | Iterable[str] | Schedule, prob: Problem) -> Schedule:
+    """Return the schedule of a user's `screening`: ``"auto"``, names as for :func:`parse_screening`, or one that is to be used."""
+    if isinstance(screening, Schedule):
+        return screening
+    return Schedule() if isinstance(screening, str) and screening == "auto" else Schedule(parse_screening(screening, prob))
 
 
 def iterations_left(history: list, expected: float, evaluation: Evaluation, goal: float) -> float:

@@ -29,7 +29,7 @@ CAPABILITIES = {
 }
 """What a family may offer beside sums over all its terms, and the words for it in errors."""
 
-CHUNK = 1 << 13
+CHUNK = 1 << 15
 """How many terms are looked at together by rules, so that temporary arrays stay in the processor's cache."""
 
 SAMPLE, RUN = 2048, 32
