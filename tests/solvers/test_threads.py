@@ -3,10 +3,10 @@
 import numba
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen._threads import LARGE_ORDER, LARGE_PRODUCT, large_blas, matmul, small_blas
+from safescreen._threads import LARGE_ORDER, LARGE_PRODUCT, _Libraries, large_blas, matmul, small_blas
 
 
 def labelled(n, d):
@@ -19,7 +19,10 @@ def answers(terms):
     """Solve for one lam and along a path; return the solutions."""
     prob = ss.Problem(terms, ss.SmoothedHinge(0.05))
     lams = prob.lam_max() * np.array([0.1, 0.07])
-    return [ss.solve(prob, lams[-1], tol=0.0, rtol=1e-8), *ss.path(prob, lams, tol=0.0, rtol=1e-8)]
+    return [
+        ss.solve(prob, lams[-1], tol=0.0, rtol=1e-8, screening=("RRPB", "PGB")),
+        *ss.path(prob, lams, tol=0.0, rtol=1e-8, screening=("RRPB", "PGB")),
+    ]
 
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="this process has one thread")
@@ -52,60 +55,68 @@ def test_threads_of_the_linear_algebra():
         assert np.array_equal(one.screened.in_L, two.screened.in_L) and np.array_equal(one.screened.in_R, two.screened.in_R)
 
 
-def blas_threads():
-    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+class Library:
+    """A BLAS library, as seen from outside."""
+
+    threads = 2
+
+    def get_num_threads(self):
+        return self.threads
+
+    def set_num_threads(self, n):
+        self.threads = n
 
 
 @pytest.fixture
-def two_threads():
-    with threadpool_limits(2, user_api="blas"):
-        if blas_threads() != {2}:
-            pytest.skip("this BLAS has one thread")
-        yield
+def blas(monkeypatch):
+    library = Library()
+    monkeypatch.setattr(_Libraries, "found", [library])
+    return library
 
 
-def test_blas_has_one_thread_in_a_solve(two_threads):
+def test_blas_has_one_thread_in_a_solve(blas):
     prob, seen = ss.Problem(ss.Triplets.from_labels(*labelled(20, 3)), ss.SmoothedHinge(0.05)), []
-    ss.solve(prob, 1.0, callback=lambda progress: seen.append(blas_threads()))
-    ss.path(prob, [2.0, 1.0], callback=lambda progress: seen.append(blas_threads()))
-    assert seen and all(n == {1} for n in seen) and blas_threads() == {2}
+    ss.solve(prob, 1.0, callback=lambda progress: seen.append(blas.threads), screening=("RRPB", "PGB"))
+    ss.path(prob, [2.0, 1.0], callback=lambda progress: seen.append(blas.threads), screening=("RRPB", "PGB"))
+    assert set(seen) == {1} and blas.threads == 2
     with pytest.raises(ValueError, match="lam"):
-        ss.solve(prob, -1.0)
-    assert blas_threads() == {2}
+        ss.solve(prob, -1.0, screening=("RRPB", "PGB"))
+    assert blas.threads == 2
 
 
-def test_the_last_to_leave_gives_the_threads_back(two_threads):
+def test_the_last_to_leave_gives_the_threads_back(blas):
     first, second = small_blas(), small_blas()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    assert blas_threads() == {1}
+    assert blas.threads == 1
     second.__exit__(None, None, None)
-    assert blas_threads() == {2}
+    assert blas.threads == 2
 
 
-def test_large_factorizations_keep_their_threads(two_threads):
+def test_large_factorizations_keep_their_threads(blas):
     with large_blas(LARGE_ORDER):
-        assert blas_threads() == {2}  # nothing to give back outside of a solve
+        assert blas.threads == 2  # nothing to give back outside of a solve
     with small_blas():
         with large_blas(LARGE_ORDER - 1):
-            assert blas_threads() == {1}
+            assert blas.threads == 1
         with large_blas(LARGE_ORDER):
-            assert blas_threads() == {2}
-        assert blas_threads() == {1}
+            assert blas.threads == 2
+        assert blas.threads == 1
 
 
-def test_large_products_are_shared(two_threads, monkeypatch):
+def test_large_products_are_shared(blas, monkeypatch):
     rng = np.random.default_rng(0)
     A, B, seen = rng.standard_normal((7000, 200)), rng.standard_normal((200, 200)), []
     assert A.shape[0] * B.size >= LARGE_PRODUCT
     product = np.matmul
-    monkeypatch.setattr(np, "matmul", lambda *args, **options: (seen.append(blas_threads()), product(*args, **options))[1])
+    monkeypatch.setattr(np, "matmul", lambda *args, **options: (seen.append(blas.threads), product(*args, **options))[1])
     found = []
     for n in (1, 2):
-        with threadpool_limits(n, user_api="blas"):
+        blas.threads = n
+        with threadpool_limits(1, user_api="blas"):
             found.append((matmul(A, B), matmul(A.T, A[:, :150])))
-    assert len(seen) > 8 and all(n == {1} for n in seen)
+    assert len(seen) > 8 and set(seen) == {1}
     for one, two in zip(*found, strict=True):
         assert np.array_equal(one, two)
     for result, (left, right) in zip(found[0], ((A, B), (A.T, A[:, :150])), strict=True):

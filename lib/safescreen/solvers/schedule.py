@@ -63,10 +63,10 @@ class Schedule:
     Examples
     --------
     >>> import numpy as np, safescreen as ss
-    >>> X = np.random.default_rng(0).standard_normal((20_000, 5))
+    >>> X = np.random.default_rng(0).standard_normal((40_000, 20))
     >>> problem = ss.Problem(ss.Samples(X, np.sign(X[:, 0] + 0.5 * X[:, 1])), ss.SmoothedHinge(0.5))
     >>> schedule = Schedule()
-    >>> solutions = ss.path(problem, [1000.0, 800.0, 640.0], rtol=1e-9, screening=schedule)
+    >>> solutions = ss.path(problem, problem.lam_max() * 0.5 ** np.arange(6), rtol=1e-9, screening=schedule)
     >>> any(decision.screens for decision in schedule.decisions)
     True
     """

@@ -67,7 +67,8 @@ class Settings:
     def checked(cls, prob: Problem, tol, rtol, max_iter, screening, freq, active_set=False, callback=None, keep_masks=True) -> Self:
         """Return the settings a user asks for, for a problem."""
         limits, schedule = Limits.checked(tol, rtol, max_iter), schedule_of(screening, prob)
-        freq = check_count(freq, "freq") if active_set or not schedule.automatic else 1
+        freq = check_count(freq, "freq")  # by itself it looks at every iterate
+        freq = freq if active_set or not schedule.automatic else 1
         return cls(limits, schedule, freq, bool(active_set), check_callback(callback), bool(keep_masks))
 
 
