@@ -106,7 +106,7 @@ print(np.round(again.x, 4))
 # iterates screen again:
 
 # %%
-path = ss.path(problem, problem.lam_max() * 0.9 ** np.arange(60), rtol=1e-6)
+path = ss.path(problem, problem.lam_max() * 0.9 ** np.arange(60), rtol=1e-6, screening=("RRPB", "PGB"))
 assert all(solution.converged for solution in path)
 figures.shares(path, title="what is known at the end of each solve")
 plt.show()
@@ -115,7 +115,8 @@ plt.show()
 # ## In your own code
 #
 # Five lines. `tol` is the duality gap to reach, in units of the objective, `rtol` relative to it;
-# `screening` names the balls, `()` is none. The gap that is returned is an upper bound that includes
+# `screening` names the balls, `()` is none; left out, the library weighs what a ball costs against what it
+# saves. The gap that is returned is an upper bound that includes
 # rounding.
 
 # %%
