@@ -65,7 +65,12 @@ def _profile(experiment: str, body, where: str) -> Profile:
         _folder_name(name, f"{where}: run {name!r}")
         given = mapping(parameters or {}, f"{where}: run {name}")
         runs.append(Run(experiment, str(name), {key: plain(value, f"{where}: run {name}: {key}") for key, value in given.items()}))
-    return record(Profile, body, where, runs=tuple(runs))
+    each = body["seconds"] if isinstance(body.get("seconds"), dict) else {}
+    if each:
+        if set(each) != {run.name for run in runs} or not all(isinstance(value, int | float) and value > 0 for value in each.values()):
+            raise BookError(f"{where}: seconds must be a positive number, or one for each run; found {each}")
+        body["seconds"] = sum(each.values())
+    return record(Profile, body, where, runs=tuple(runs), each=each)
 
 
 def _folder_name(name, where: str) -> None:

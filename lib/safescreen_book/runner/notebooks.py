@@ -1,10 +1,12 @@
 """Percent text is the source of a notebook; the .ipynb beside it is made and executed from it.
 
-nbformat, jupytext and nbclient take a second to import: the functions that need them do so.
+nbformat, jupytext, nbclient and Pillow take a second to import: the functions that need them do so.
 """
 
 import ast
+import base64
 import hashlib
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,7 +103,8 @@ def plain(value, where: str):
 def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
     """Make a notebook from its text, execute it in its folder, and write it if every cell succeeded within `timeout` seconds.
 
-    Run twice on one machine it gives the same bytes; if a cell fails, the error is nbclient's and the older .ipynb is kept.
+    Pictures go through `small_png`. Run twice on one machine it gives the same bytes; if a cell fails, the error is nbclient's and the
+    older .ipynb is kept.
     """
     from nbclient import NotebookClient
     from nbformat import from_dict, validate
@@ -119,9 +122,22 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
         config=Config({"KernelManager": {"transport_encryption": "auto"}}),
         resources={"metadata": {"path": str(folder)}},
     ).execute(env=places.environment())
+    for data in (output.data for cell in nb.cells for output in cell.get("outputs", ()) if "image/png" in output.get("data", ())):
+        data["image/png"] = base64.b64encode(small_png(base64.b64decode(data["image/png"]))).decode()
     nb.metadata = from_dict(_METADATA)
     validate(nb)
     return write(nb, folder / f"{name}.ipynb")
+
+
+def small_png(raw: bytes) -> bytes:
+    """Return a PNG in at most 256 colours where that is smaller and moves no channel of a pixel by more than 20 of 255, else as it was."""
+    from PIL import Image, ImageChops
+
+    image, made = Image.open(io.BytesIO(raw)).convert("RGBA"), io.BytesIO()
+    few = image.convert("RGB").quantize(256, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)  # also colours of few pixels
+    few.save(made, "PNG", optimize=True)
+    changes = ImageChops.difference(image, few.convert("RGBA")).getextrema()
+    return min(raw, made.getvalue(), key=len) if max(most for _, most in changes) <= 20 else raw
 
 
 def problems(folder: Path, names: list[str] | None = None) -> Iterator[str]:

@@ -1,9 +1,15 @@
 """Notebooks are made from their texts, the same each time."""
 
+import base64
+import io
+
 import nbformat
+import numpy as np
 import pytest
 from nbclient.exceptions import CellExecutionError
+from PIL import Image
 
+from safescreen_book.figures.style import METHODS, OTHERS
 from safescreen_book.runner import notebooks
 
 TEXT = '# %% [markdown]\n# # Title\n\n# %% tags=["STS19-T1"]\nx = 2\nprint(x)\n\n# %%\nassert x == 2\n'
@@ -20,6 +26,46 @@ def test_refresh_is_deterministic_bare_and_clean(tmp_path):
     assert nb.cells[1].outputs[0].text == "2\n"
     assert list(notebooks.problems(tmp_path)) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.ipynb", "a.py"]
+
+
+def picture(colours, noise=0.0):
+    """A PNG of stripes one pixel wide, and of a shade from black to white with noise."""
+    stripes = np.repeat(np.array(colours, dtype=np.uint8)[None], 60, axis=0)
+    rng = np.random.default_rng(0)
+    shade = np.clip(np.linspace(0, 255, 400)[None, :, None] + noise * rng.standard_normal((60, 400, 3)), 0, 255).astype(np.uint8)
+    out = io.BytesIO()
+    Image.fromarray(np.concatenate([stripes, shade], axis=1)).save(out, "PNG")
+    return out.getvalue()
+
+
+def pixels(png):
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(int)
+
+
+def test_a_picture_becomes_small_and_its_colours_stay_apart():
+    names = {*OTHERS, *(style["color"] for style in METHODS.values())}
+    colours = [tuple(int(name[i : i + 2], 16) for i in (1, 3, 5)) for name in sorted(names)]
+    raw = picture(colours, noise=3.0)
+    made = notebooks.small_png(raw)
+    assert made == notebooks.small_png(raw) and len(made) < 0.6 * len(raw)
+    assert np.abs(pixels(made) - pixels(raw)).max() <= 20
+    assert len({tuple(colour) for colour in pixels(made)[0, : len(colours)].tolist()}) == len(set(colours))
+
+
+def test_a_picture_of_too_many_colours_is_left_as_it_was():
+    raw = picture([(255, 0, 0)], noise=100.0)
+    assert notebooks.small_png(raw) == raw
+    clear = io.BytesIO()
+    Image.new("RGBA", (50, 50), (255, 0, 0, 100)).save(clear, "PNG")
+    assert notebooks.small_png(clear.getvalue()) == clear.getvalue()
+
+
+def test_pictures_of_a_notebook_are_small(tmp_path):
+    (tmp_path / "big.png").write_bytes(picture([(255, 0, 0)], noise=3.0))
+    (tmp_path / "a.py").write_text("# %%\nfrom IPython.display import Image\nImage('big.png')\n")
+    nb = notebooks.read(notebooks.refresh(tmp_path, "a"))
+    shown = base64.b64decode(nb.cells[0].outputs[0].data["image/png"])
+    assert shown == notebooks.small_png((tmp_path / "big.png").read_bytes()) != (tmp_path / "big.png").read_bytes()
 
 
 def test_failing_notebook_keeps_the_older_one(tmp_path):
