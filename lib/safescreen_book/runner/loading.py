@@ -9,8 +9,8 @@
       profiles:
         smoke: {seconds: 10, memory_mb: 300, runs: {iris: {dataset: iris}}}
 
-A run whose parameters have a `dataset` (several: separated by commas) needs those data sets; any other run
-needs all that `data` lists.
+`seconds` may be a mapping, `{iris: 10}`, with a number for each run. A run whose parameters have a `dataset` (several: separated by
+commas) needs those data sets; any other run needs all that `data` lists.
 """
 
 import re
