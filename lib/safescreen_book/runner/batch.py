@@ -62,7 +62,8 @@ def run_all(
     jobs = max(1, min(jobs or fingerprint.cores(), len(todo))) if here else 1
     if todo:
         how = f"{jobs} at a time with {_threads(jobs)} of {fingerprint.cores()} cores each" if here else "on the workers of a cluster"
-        tqdm.write(progress.announcement(seconds.values(), f"{how}, the longest first", jobs if here else None))
+        how += ", the longest first" * (len(todo) > 1)
+        tqdm.write(progress.announcement(seconds.values(), how, jobs if here else None))
     with _terminated_like_interrupted(), closing(progress.Progress(seconds, jobs, pages)) as shown:
         try:
             if jobs > 1:

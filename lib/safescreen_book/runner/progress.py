@@ -29,12 +29,12 @@ def makespan(seconds: Collection[float], jobs: int) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Return a time in words.
+    """Return a time in its unit.
 
     >>> duration(40), duration(700), duration(11 * 3600)
-    ('40 seconds', '12 minutes', '11 hours')
+    ('40 s', '12 min', '11 h')
     """
-    size, unit = (1, "seconds") if seconds < 90 else (60, "minutes") if seconds < 5400 else (3600, "hours")
+    size, unit = (1, "s") if seconds < 90 else (60, "min") if seconds < 5400 else (3600, "h")
     return f"{seconds / size:.0f} {unit}"
 
 
@@ -42,7 +42,7 @@ def announcement(seconds: Collection[float | None], how: str, jobs: int | None) 
     """Return a sentence on what comes: how many runs, how, and for how long; in all only where it is known how many at a time.
 
     >>> announcement([600.0, 60.0, 60.0, None], "2 at a time", 2)
-    'Runs to do: 4, 2 at a time: 12 minutes of one core by the manifest and earlier results, about 10 minutes in all; 1 of unknown length.'
+    'Runs to do: 4, 2 at a time: 12 min of one core by the manifest and earlier results, about 10 min in all; 1 of unknown length.'
     """
     known = [value for value in seconds if value is not None]
     parts = [f"{duration(sum(known))} of one core by the manifest and earlier results"] if known else []

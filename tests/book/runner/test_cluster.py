@@ -191,6 +191,6 @@ def test_missing_extra(book, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     code, printed = run(book, "--scheduler", "local")
     assert code == 2
-    assert printed.startswith("safescreen: distributed is not installed; the book is used from a checkout: make install there")
+    assert "\nsafescreen: distributed is not installed; the book is used from a checkout: make install there" in printed
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'safescreen\[cluster\]'"):
         _cluster.distributed()

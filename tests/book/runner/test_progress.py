@@ -51,7 +51,7 @@ def test_the_longest_run_is_started_first(timed_book, order, capsys):
     assert order == ["b", "c", "a"]
     printed = capsys.readouterr().out
     assert printed.startswith("Runs to do: 3, 2 at a time with ")
-    assert "41 seconds of one core by the manifest and earlier results, about 30 seconds in all.\n" in printed
+    assert "41 s of one core by the manifest and earlier results, about 30 s in all.\n" in printed
 
 
 def test_a_run_of_unknown_length_counts_as_the_longest(timed_book, order, monkeypatch, capsys):
@@ -59,7 +59,7 @@ def test_a_run_of_unknown_length_counts_as_the_longest(timed_book, order, monkey
     monkeypatch.setattr(progress, "expected", lambda item, *rest: None if item.run.name == "c" else true(item, *rest))
     batch.run_all(*planned(timed_book), jobs=1)
     assert order == ["c", "b", "a"]
-    assert ", about 31 seconds in all; 1 of unknown length.\n" in capsys.readouterr().out
+    assert ", about 31 s in all; 1 of unknown length.\n" in capsys.readouterr().out
 
 
 def test_with_pages_the_shortest_is_first_so_that_there_is_one_soon(timed_book, order):
@@ -117,15 +117,15 @@ def clock(monkeypatch):
 
 def test_time_left_follows_what_runs_have_taken(clock, capsys):
     shown = progress.Progress({"a": 60.0, "b": 60.0, "c": 20.0}, 2)
-    assert shown.show({}) == "0 of 3 runs, about 70 seconds left"
+    assert shown.show({}) == "0 of 3 runs, about 70 s left"
     clock[0] += 30.0
-    assert shown.show({"a": 30.0, "b": 30.0}) == "0 of 3 runs, about 40 seconds left"
+    assert shown.show({"a": 30.0, "b": 30.0}) == "0 of 3 runs, about 40 s left"
     clock[0] += 90.0  # twice as slow as expected
     shown.show({"a": 120.0, "b": 120.0})
     shown.ended("a", "a: done")
-    assert capsys.readouterr().out == "a: done (1 of 3 runs, about 40 seconds left)\n"
+    assert capsys.readouterr().out == "a: done (1 of 3 runs, about 40 s left)\n"
     shown.ended("b", "b: done")
-    assert shown.show({"c": 20.0}) == "2 of 3 runs, about 0 seconds left"
+    assert shown.show({"c": 20.0}) == "2 of 3 runs, about 0 s left"
     shown.ended("c", "c: done")
     assert capsys.readouterr().out.endswith("c: done (3 of 3 runs)\n")
 
