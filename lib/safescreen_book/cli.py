@@ -152,9 +152,8 @@ def _run(options) -> int:
     pages = None
     if options.report:
         _sphinx()
-        command = [sys.executable, "-m", "safescreen_book", "report", "--profile", options.profile]
-        folders = ["--notebooks", str(manifest.folder), "--outputs", str(outputs)]
-        pages = Pages([*command, *folders], outputs / options.profile / "report" / "index.html")
+        command = ["-m", "safescreen_book", "report", "--profile", options.profile, "--notebooks", manifest.folder, "--outputs", outputs]
+        pages = Pages([sys.executable, *map(str, command)], outputs / options.profile / "report" / "index.html")
     code = batch.run_all(
         manifest,
         runs,

@@ -78,12 +78,11 @@ def run_all(
                     shown.ended(str(item.run), sentence)
         except KeyboardInterrupt:
             interrupted = True
-    left = list(shown.left)
     summary = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
     if interrupted:
         summary = summary or "nothing done"
-        again = f"With --force the same command does all of it again; left: {' '.join(left)}" if force else f"To go on: {command}"
-        print(f"Interrupted: {summary}, {len(left)} left; what is finished is kept. {again}", flush=True)
+        again = f"With --force the same command does all of it again; left: {' '.join(shown.left)}" if force else f"To go on: {command}"
+        print(f"Interrupted: {summary}, {len(shown.left)} left; what is finished is kept. {again}", flush=True)
         return 130
     print(f"{summary or 'nothing to do'}. Results: {places.shown(outputs / profile)}", flush=True)
     return int(counts["failed"] > 0 or (data_required and counts["data missing"] > 0))

@@ -28,13 +28,18 @@ def test_refresh_is_deterministic_bare_and_clean(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.ipynb", "a.py"]
 
 
-def picture(colours, noise=0.0):
-    """A PNG of stripes one pixel wide, and of a shade from black to white with noise."""
-    stripes = np.repeat(np.array(colours, dtype=np.uint8)[None], 60, axis=0)
-    rng = np.random.default_rng(0)
-    shade = np.clip(np.linspace(0, 255, 400)[None, :, None] + noise * rng.standard_normal((60, 400, 3)), 0, 255).astype(np.uint8)
+SURFACES = (241, 237, 227), (242, 232, 237)
+LINES = np.array([[int(name[i : i + 2], 16) for i in (1, 3, 5)] for name in sorted({*OTHERS, *(m["color"] for m in METHODS.values())})])
+
+
+def picture(noise):
+    """A PNG of the book's colours, each fading into a random one with noise, and of two surfaces that are nearly the same."""
+    rng, way = np.random.default_rng(0), np.linspace(0.0, 1.0, 120)[:, None, None]
+    fading = LINES + way * (rng.integers(0, 256, LINES.shape) - LINES)
+    fading = np.repeat(fading, 6, axis=1) + noise * rng.standard_normal((120, 6 * len(LINES), 3))
+    surfaces = np.repeat(np.array(SURFACES)[None], 120, axis=0).repeat(50, axis=1)
     out = io.BytesIO()
-    Image.fromarray(np.concatenate([stripes, shade], axis=1)).save(out, "PNG")
+    Image.fromarray(np.clip(np.concatenate((fading, surfaces), axis=1), 0, 255).astype(np.uint8)).save(out, "PNG")
     return out.getvalue()
 
 
@@ -43,25 +48,26 @@ def pixels(png):
 
 
 def test_a_picture_becomes_small_and_its_colours_stay_apart():
-    names = {*OTHERS, *(style["color"] for style in METHODS.values())}
-    colours = [tuple(int(name[i : i + 2], 16) for i in (1, 3, 5)) for name in sorted(names)]
-    raw = picture(colours, noise=3.0)
+    raw = picture(2.0)
     made = notebooks.small_png(raw)
-    assert made == notebooks.small_png(raw) and len(made) < 0.6 * len(raw)
+    assert made == notebooks.small_png(raw) and len(made) < 0.5 * len(raw)
     assert np.abs(pixels(made) - pixels(raw)).max() <= 20
-    assert len({tuple(colour) for colour in pixels(made)[0, : len(colours)].tolist()}) == len(set(colours))
+    assert [tuple(colour) for colour in pixels(made)[60, [-60, -10]].tolist()] == list(SURFACES)
+    few = picture(0.0)
+    assert len({tuple(colour) for colour in pixels(notebooks.small_png(few))[0, : 6 * len(LINES)].tolist()}) == len(LINES)
 
 
 def test_a_picture_of_too_many_colours_is_left_as_it_was():
-    raw = picture([(255, 0, 0)], noise=100.0)
+    raw = picture(60.0)
     assert notebooks.small_png(raw) == raw
     clear = io.BytesIO()
-    Image.new("RGBA", (50, 50), (255, 0, 0, 100)).save(clear, "PNG")
+    red = np.random.default_rng(0).integers(0, 2, (300, 300, 1)) * [255, 0, 0, 0] + [0, 0, 0, 100]
+    Image.fromarray(red.astype(np.uint8)).save(clear, "PNG")
     assert notebooks.small_png(clear.getvalue()) == clear.getvalue()
 
 
 def test_pictures_of_a_notebook_are_small(tmp_path):
-    (tmp_path / "big.png").write_bytes(picture([(255, 0, 0)], noise=3.0))
+    (tmp_path / "big.png").write_bytes(picture(2.0))
     (tmp_path / "a.py").write_text("# %%\nfrom IPython.display import Image\nImage('big.png')\n")
     nb = notebooks.read(notebooks.refresh(tmp_path, "a"))
     shown = base64.b64decode(nb.cells[0].outputs[0].data["image/png"])
