@@ -19,7 +19,7 @@ def expected(item: Plan, manifest: Manifest, profile: str) -> float | None:
     """Return the seconds a run should take on one core: those of its last result, else of the manifest; None where neither says it."""
     result = item.state.result
     if result and result["hashes"]["parameters"] == item.hashes["parameters"]:
-        return max(result["seconds"].get("cpu") or 0.0, result["seconds"]["wall"])
+        return result["seconds"].get("cpu") or result["seconds"]["wall"]
     return manifest.seconds(item.run, profile)
 
 

@@ -86,7 +86,7 @@ def test_seconds_are_the_last_results_else_the_manifests(timed_book):
     assert seconds_of(timed_book) == {"a": 1.0, "b": 30.0, "c": 10.0}
     assert batch.run_all(*planned(timed_book, "tiny/a")) == 0
     spent = json.loads((timed_book.run_folder("a") / "result.json").read_text())["seconds"]
-    assert seconds_of(timed_book)["a"] == max(spent["cpu"], spent["wall"]) > 0.1
+    assert seconds_of(timed_book)["a"] == spent["cpu"] > 0.1
     assert seconds_of(timed_book, "tiny/b", n=5) == {"b,n=5": None}
     timed_book.runs(a={"n": 7}, b={"n": 8})  # other parameters now, and one number for both
     assert seconds_of(timed_book) == {"a": 0.5, "b": 0.5}
