@@ -9,8 +9,8 @@
       profiles:
         smoke: {seconds: 10, memory_mb: 300, runs: {iris: {dataset: iris}}}
 
-`seconds` may be a mapping, `{iris: 10}`, with a number for each run. A run whose parameters have a `dataset` (several: separated by
-commas) needs those data sets; any other run needs all that `data` lists.
+A run whose parameters have a `dataset` (several: separated by commas) needs those data sets; any other run
+needs all that `data` lists.
 """
 
 import re
@@ -65,12 +65,7 @@ def _profile(experiment: str, body, where: str) -> Profile:
         _folder_name(name, f"{where}: run {name!r}")
         given = mapping(parameters or {}, f"{where}: run {name}")
         runs.append(Run(experiment, str(name), {key: plain(value, f"{where}: run {name}: {key}") for key, value in given.items()}))
-    each = body["seconds"] if isinstance(body.get("seconds"), dict) else {}
-    if each:
-        if set(each) != {run.name for run in runs} or not all(isinstance(value, int | float) and value > 0 for value in each.values()):
-            raise BookError(f"{where}: seconds must be a positive number, or one for each run; found {each}")
-        body["seconds"] = sum(each.values())
-    return record(Profile, body, where, runs=tuple(runs), each=each)
+    return record(Profile, body, where, runs=tuple(runs))
 
 
 def _folder_name(name, where: str) -> None:

@@ -38,12 +38,11 @@ class Run:
 
 @dataclass(frozen=True)
 class Profile:
-    """The runs of an experiment at one size; rough seconds of all together, and of `each` where that is known; memory of the largest."""
+    """The runs of an experiment at one size; rough seconds of all together, and memory of the largest."""
 
     runs: tuple[Run, ...]
     seconds: float
     memory_mb: float
-    each: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,9 +107,9 @@ class Manifest:
         return [run for run in runs if str(run) in chosen]
 
     def seconds(self, run: Run, profile: str) -> float | None:
-        """Return about how long a run takes on one core; None of one that is not the profile's, as with other parameters."""
+        """Return about how long a run takes, an equal share of its profile; None of one that is not there, as with other parameters."""
         entry = self.experiments[run.experiment].profiles[profile]
-        return entry.each.get(run.name, entry.seconds / len(entry.runs)) if run in entry.runs else None
+        return entry.seconds / len(entry.runs) if run in entry.runs else None
 
     def check_parameters(self, run: Run) -> dict[str, Any]:
         """Return the value a run gives every parameter of its notebook; one the notebook does not have is refused."""

@@ -17,17 +17,19 @@ def planned(book, *names):
 
 
 def seconds_of(book, *names, **parameters):
-    """What is expected of each run, by its name."""
+    """What is expected of each run, by its experiment and name."""
     manifest, runs, profile, outputs = planned(book, *names)
     items = batch.plan(manifest, [run.override(parameters) for run in runs], profile, outputs)
-    return {item.run.name: progress.expected(item, manifest, profile) for item in items}
+    return {str(item.run): progress.expected(item, manifest, profile) for item in items}
 
 
 @pytest.fixture
 def timed_book(book):
-    """Three runs that take 1, 30 and 10 seconds."""
-    entry = {"seconds": {"a": 1, "b": 30, "c": 10}, "memory_mb": 1, "runs": {"a": {"n": 2}, "b": {"n": 3}, "c": {"n": 4}}}
-    book.write({"tiny": {"title": "t", "outputs": ["results.csv"], "profiles": {"smoke": entry}}})
+    """Runs that take 1 second, 30 and twice 10."""
+    entry = {"title": "t", "notebook": "tiny", "outputs": ["results.csv"]}
+    sizes = {"a": {"seconds": 1, "runs": {"x": {"n": 2}}}, "b": {"seconds": 30, "runs": {"x": {"n": 3}}}}
+    sizes["c"] = {"seconds": 20, "runs": {"x": {"n": 4}, "y": {"n": 5}}}
+    book.write({name: {**entry, "profiles": {"smoke": {"memory_mb": 1, **size}}} for name, size in sizes.items()})
     return book
 
 
@@ -37,7 +39,7 @@ def order(monkeypatch):
     names = []
 
     def listed(todo, *_):
-        names.extend(item.run.name for item in todo)
+        names.extend(str(item.run) for item in todo)
         return
         yield
 
@@ -48,29 +50,29 @@ def order(monkeypatch):
 
 def test_the_longest_run_is_started_first(timed_book, order, capsys):
     batch.run_all(*planned(timed_book), jobs=2)
-    assert order == ["b", "c", "a"]
+    assert order == ["b/x", "c/x", "c/y", "a/x"]
     printed = capsys.readouterr().out
-    assert printed.startswith("Runs to do: 3, 2 at a time with ")
-    assert "41 s of one core by the manifest and earlier results, about 30 s in all.\n" in printed
+    assert printed.startswith("Runs to do: 4, 2 at a time with ")
+    assert "51 s of one core by the manifest and earlier results, about 30 s in all.\n" in printed
 
 
 def test_a_run_of_unknown_length_counts_as_the_longest(timed_book, order, monkeypatch, capsys):
     true = progress.expected
-    monkeypatch.setattr(progress, "expected", lambda item, *rest: None if item.run.name == "c" else true(item, *rest))
+    monkeypatch.setattr(progress, "expected", lambda item, *rest: None if item.run.experiment == "c" else true(item, *rest))
     batch.run_all(*planned(timed_book), jobs=1)
-    assert order == ["c", "b", "a"]
-    assert ", about 31 s in all; 1 of unknown length.\n" in capsys.readouterr().out
+    assert order == ["c/x", "c/y", "b/x", "a/x"]
+    assert ", about 31 s in all; 2 of unknown length.\n" in capsys.readouterr().out
 
 
 def test_with_pages_the_shortest_is_first_so_that_there_is_one_soon(timed_book, order):
     batch.run_all(*planned(timed_book), jobs=1, pages=progress.Pages([], Path("none")))
-    assert order == ["a", "b", "c"]
+    assert order == ["a/x", "b/x", "c/x", "c/y"]
 
 
 def test_as_many_at_a_time_as_cores_but_no_more_than_runs(timed_book, order, monkeypatch, capsys):
-    monkeypatch.setattr(batch.fingerprint, "cores", lambda: 7)
+    monkeypatch.setattr(batch.fingerprint, "cores", lambda: 9)
     batch.run_all(*planned(timed_book))
-    assert "3 at a time with 2 of 7 cores each" in capsys.readouterr().out
+    assert "4 at a time with 2 of 9 cores each" in capsys.readouterr().out
     monkeypatch.setattr(batch.fingerprint, "cores", lambda: 2)
     batch.run_all(*planned(timed_book))
     assert "2 at a time with 1 of 2 cores each" in capsys.readouterr().out
@@ -83,13 +85,14 @@ def test_nothing_to_do_is_not_announced(timed_book, order, capsys):
 
 
 def test_seconds_are_the_last_results_else_the_manifests(timed_book):
-    assert seconds_of(timed_book) == {"a": 1.0, "b": 30.0, "c": 10.0}
-    assert batch.run_all(*planned(timed_book, "tiny/a")) == 0
-    spent = json.loads((timed_book.run_folder("a") / "result.json").read_text())["seconds"]
-    assert seconds_of(timed_book)["a"] == spent["cpu"] > 0.1
-    assert seconds_of(timed_book, "tiny/b", n=5) == {"b,n=5": None}
-    timed_book.runs(a={"n": 7}, b={"n": 8})  # other parameters now, and one number for both
-    assert seconds_of(timed_book) == {"a": 0.5, "b": 0.5}
+    assert seconds_of(timed_book) == {"a/x": 1.0, "b/x": 30.0, "c/x": 10.0, "c/y": 10.0}
+    assert batch.run_all(*planned(timed_book, "a")) == 0
+    spent = json.loads((timed_book.outputs / "smoke" / "a" / "x" / "result.json").read_text())["seconds"]
+    assert seconds_of(timed_book, "a")["a/x"] == spent["cpu"] != 1.0
+    assert seconds_of(timed_book, "b", n=5) == {"b/x,n=5": None}
+    manifest = (timed_book.folder / "experiments.yml").read_text()
+    timed_book.write(manifest.replace("n: 2", "n: 9"))  # a result with other parameters says nothing
+    assert seconds_of(timed_book, "a") == {"a/x": 1.0}
 
 
 @pytest.mark.parametrize(
