@@ -257,7 +257,7 @@ print("entries of the table that exist and have their shape:", len(table))
 # | read | open the notebooks anywhere; their outputs are in them |
 # | try something | `make lab`: JupyterLab with everything installed |
 # | run one on other data | `papermill notebooks/51-path-time.ipynb out.ipynb -p dataset wine` |
-# | run all of them | `make reproduce`, or `safescreen run --profile smoke` and `safescreen report` |
+# | run all of them | `make reproduce`, or `safescreen run --profile smoke --report` |
 # | run them on many machines | `safescreen run --profile paper --scheduler tcp://host:8786`, a Dask cluster |
 # | send it to somebody | `make site`: notebooks, results, ledger and reference as linked pages |
 # | check everything | `make test`: unit tests, every notebook compared with its committed outputs |
