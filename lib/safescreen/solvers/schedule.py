@@ -67,7 +67,7 @@ class Schedule:
     >>> X = np.random.default_rng(0).standard_normal((40_000, 20)) + (y[:, None] > 0)
     >>> problem = ss.Problem(ss.Samples(X, y), ss.SmoothedHinge(0.5))
     >>> schedule = Schedule()
-    >>> solutions = ss.path(problem, problem.lam_max() * 0.5 ** np.arange(1, 9), tol=0.0, rtol=1e-9, screening=schedule)
+    >>> solutions = ss.path(problem, problem.lam_max() * 0.5 ** np.arange(1, 13), tol=0.0, rtol=1e-9, screening=schedule)
     >>> any(decision.screens for decision in schedule.decisions)
     True
     """
