@@ -1,0 +1,95 @@
+"""Semismooth Newton steps between the steps of projected gradient, for terms over a cone.
+
+With a step length s, x solves the problem where ``x = [y]_K`` and ``F(y) = (y - x)/s + lam x - H(alpha(x)) = 0`` (Robinson 1992); a step of
+projected gradient yields such a pair. F is piecewise smooth: with Z, the derivative of the projection (Sun & Sun 2002), and J, the slope of
+``-H(alpha(x))`` at x, the Newton equation for the change ``w = Z dy`` of x is ``((Z^-1 - I)/s + lam I + J) w = -F`` where Z does not
+vanish, symmetric and positive definite. Conjugate gradients solve it with products over the terms in C only (as Zhao, Sun & Toh 2010).
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from safescreen.problem import Evaluation, Problem
+from safescreen.rounding import TINY, ElementLike
+from safescreen.solvers.newton import line_search
+from safescreen.solvers.settings import Limits
+
+__all__ = ["NewtonSteps"]
+
+FIRST = 3
+"""Gradient steps before the first Newton step: how fast they lower the gap says how many more it would take."""
+
+STEPS = 3
+"""Newton steps until the end, as expected: they are tried where gradient steps to be expected cost more."""
+
+ACCURACY, USUAL, PRODUCTS = 0.03, 20, 60
+"""The residual of conjugate gradients relative to the first one, how many products they usually take, and how many they may."""
+
+
+class NewtonSteps:
+    """The Newton steps of one solve: when to take one, and what to do where it fails.
+
+    After a step that lowers neither the objective nor the gap enough comes the best point on the way there, and twice as many gradient
+    steps as after the last failure before the next trial.
+    """
+
+    def __init__(self, limits: Limits):
+        self.limits, self.wait, self.next = limits, 1, FIRST
+        self.origin: Evaluation | None = None  # where the last Newton step began
+        self.pair: tuple = ()  # (x, y, s) of the last step
+        self.first, self.products = math.inf, USUAL  # the first gap, and how many products the last step took
+
+    def judge(self, problem: Problem, e: Evaluation, best: float, k: int) -> Evaluation:
+        """Return the evaluation to go on from at iteration k, given that of the last step and the lowest gap so far."""
+        origin, self.origin = self.origin, None
+        if k == 0:
+            self.first = e.gap
+        if origin is None:
+            return e
+        if e.primal < origin.primal or e.gap < 0.5 * best:
+            self.wait = 1
+            return e
+        self.wait, self.next, self.pair = 2 * self.wait, k + self.wait, ()
+        way, slack = e.x - origin.x, problem.terms.threshold - problem.terms.margins(origin.x)
+        return problem.evaluate(origin.x + min(line_search(problem, origin, slack, way), 1.0) * way, e.lam)
+
+    def step(self, problem: Problem, e: Evaluation, k: int) -> ElementLike | None:
+        """Return the point a Newton step leads to from an evaluated one, or None where gradient steps are as good."""
+        if k < self.next or not self.pair or self.pair[0] is not e.x or not e.gap < math.inf:
+            return None
+        fallen, left = math.log(self.first / e.gap), math.log(e.gap / max(self.limits.goal(e.primal), TINY))
+        if k * left <= 2 * STEPS * fallen:  # that many gradient steps will do
+            return None
+        slack = problem.terms.threshold - problem.terms.margins(e.x)
+        curved = np.flatnonzero((slack > 0.0) & (slack < problem.loss.width))
+        product, cost = problem.terms.curvature(curved, problem.loss.smoothing)
+        if k * left <= STEPS * (2.0 + cost * self.products) * fallen:
+            self.next = k + FIRST
+            return None
+        _, y, s = self.pair
+        dy, self.products = direction(problem, e, y, s, product)
+        y = y + dy
+        x = problem.cone.project(y)
+        self.origin, self.pair = e, (x, y, s)
+        return x
+
+
+def direction(problem: Problem, e: Evaluation, y: ElementLike, s: float, product: Callable) -> tuple[ElementLike, int]:
+    """Return the Newton step dy at y, whose projection is ``e.x``, for the step length s and products with J, and their number."""
+    lam, (into, back, Z), n = e.lam, problem.cone.slope(y), 0
+    F, inside = into((y - e.x) / s + e.gradient), Z > 0.0
+    bend = np.where(inside, (1.0 / np.where(inside, Z, 1.0) - 1.0) / s + lam, 0.0)
+    w, residual = np.zeros_like(F), np.where(inside, -F, 0.0)
+    conditioned = Z * residual
+    towards, square = conditioned, float(np.vdot(residual, conditioned))
+    goal = ACCURACY * ACCURACY * square
+    while square > goal and n < PRODUCTS:
+        applied = np.where(inside, bend * towards + into(product(back(towards))), 0.0)
+        length = square / float(np.vdot(towards, applied))
+        w, residual = w + length * towards, residual - length * applied
+        conditioned, before = Z * residual, square
+        square = float(np.vdot(residual, conditioned))
+        towards, n = conditioned + (square / before) * towards, n + 1
+    return back(w - s * (F + lam * w + into(product(back(w))))), n + 1
