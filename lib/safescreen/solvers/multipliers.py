@@ -22,19 +22,33 @@ __all__ = ["minimize_hinge"]
 WIDTH, NARROWER, NARROWEST = 0.1, 0.3, 1e-6
 """First width g, the factor it shrinks by when the gap falls too slowly, and the smallest one."""
 
+WIDEST, ROUGH = 1e-4, 1e-2
+"""Width of the first smoothed hinge on the way from x = 0 over lam_max/lam, and the relative gap to which those on the way are solved."""
+
 ACCURACY, SLOW, STALLED = 0.02, 0.95, 30
 """Inner gap relative to the outer one; what counts as slow; rounds without progress before giving up."""
 
 
 def minimize_hinge(
-    reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None, *, inner=minimize, width=WIDTH, accuracy=ACCURACY
+    reduction: Reduction,
+    state: Descent,
+    settings: Settings,
+    screen: Screen = None,
+    *,
+    inner=minimize,
+    width=WIDTH,
+    accuracy=ACCURACY,
+    widest=WIDEST,
 ) -> bool:
     """Solve the problem with the hinge, like :func:`safescreen.solvers.projected_gradient.minimize`.
 
     The dual point of `state` is updated too, and the start where there is one. `inner` solves the smoothed problems, the first one of
-    width g = `width`, to a gap of `accuracy` relative to the one that is left.
+    width g = `width`, to a gap of `accuracy` relative to the one that is left. From x = 0 it comes near first through smoothed hinges of
+    falling width, the first one `widest` times ``lam_max/lam``: the narrower and the smaller lam, the nearer a start has to be.
     """
     explicit, limits, lam = reduction.explicit, settings.limits, state.lam
+    if state.alpha is None and reduction.whole.cone.norm(state.x) == 0.0:
+        _come_near(reduction, state, settings, inner, width, widest)
     alpha, best, stalled = None, None, 0
     if explicit:
         alpha = reduction.restrict(np.full(len(reduction.whole), 0.5) if state.alpha is None else state.alpha.unpack())
@@ -64,6 +78,22 @@ def minimize_hinge(
             width = max(width * NARROWER, NARROWEST if explicit else 1e-3 * NARROWEST)
     state.evaluation, state.x = best, best.x
     return limits.reached(best)
+
+
+def _come_near(reduction, state, settings, inner, width, widest):
+    """Move a start to near the solution for the smoothed hinge of that width, and give it the dual point of that loss."""
+    largest = widest * reduction.problem.lam_max() / state.lam
+    if not width < largest < np.inf:
+        return
+    steps = int(np.ceil(np.log(largest / width) / -np.log(NARROWER)))
+    limits = replace(settings.limits, rtol=max(ROUGH, settings.limits.rtol))
+    for k in range(steps, -1, -1):
+        smoothed = _around(reduction.problem, None, width * NARROWER**-k)
+        descent = Descent(state.x, state.lam, state.step, state.n_iter)
+        inner(Reduction(smoothed), descent, replace(settings, limits=limits, callback=None))
+        state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter
+    if reduction.explicit:
+        state.alpha = DualPoint(reduction.expand(smoothed.alpha(state.x)))
 
 
 def _at(reduction, x, lam, alpha, width):

@@ -21,6 +21,9 @@ __all__ = ["NewtonSteps"]
 FIRST = 3
 """Gradient steps before the first Newton step: how fast they lower the gap says how many more it would take."""
 
+SHORT = 0.01
+"""A step of which the line search leaves less has failed."""
+
 STEPS = 3
 """Newton steps until the end, as expected: they are tried where gradient steps to be expected cost more."""
 
@@ -38,7 +41,6 @@ class NewtonSteps:
     def __init__(self, limits: Limits):
         self.limits, self.wait, self.next = limits, 1, FIRST
         self.origin: Evaluation | None = None  # where the last Newton step began
-        self.pair: tuple = ()  # (x, y, s) of the last step
         self.first, self.products = math.inf, USUAL  # the first gap, and how many products the last step took
 
     def judge(self, problem: Problem, e: Evaluation, best: float, k: int) -> Evaluation:
@@ -46,18 +48,19 @@ class NewtonSteps:
         origin, self.origin = self.origin, None
         if k == 0:
             self.first = e.gap
-        if origin is None:
+        if origin is None or e.primal < origin.primal or e.gap < 0.5 * best:
             return e
-        if e.primal < origin.primal or e.gap < 0.5 * best:
-            self.wait = 1
-            return e
-        self.wait, self.next, self.pair = 2 * self.wait, k + self.wait, ()
         way, slack = e.x - origin.x, problem.terms.threshold - problem.terms.margins(origin.x)
-        return problem.evaluate(origin.x + min(line_search(problem, origin, slack, way), 1.0) * way, e.lam)
+        t = line_search(problem, origin, slack, way)
+        if t < SHORT:
+            self.wait, self.next = 2 * self.wait, k + self.wait
+        else:
+            self.wait = 1
+        return problem.evaluate(origin.x + min(t, 1.0) * way, e.lam)
 
-    def step(self, problem: Problem, e: Evaluation, k: int) -> ElementLike | None:
+    def step(self, problem: Problem, e: Evaluation, s: float, k: int) -> ElementLike | None:
         """Return the point a Newton step leads to from an evaluated one, or None where gradient steps are as good."""
-        if k < self.next or not self.pair or self.pair[0] is not e.x or not e.gap < math.inf:
+        if k < self.next or not e.gap < math.inf:
             return None
         fallen, left = math.log(self.first / e.gap), math.log(e.gap / max(self.limits.goal(e.primal), TINY))
         if k * left <= 2 * STEPS * fallen:  # that many gradient steps will do
@@ -68,18 +71,17 @@ class NewtonSteps:
         if k * left <= STEPS * (2.0 + cost * self.products) * fallen:
             self.next = k + FIRST
             return None
-        _, y, s = self.pair
-        dy, self.products = direction(problem, e, y, s, product)
-        y = y + dy
-        x = problem.cone.project(y)
-        self.origin, self.pair = e, (x, y, s)
-        return x
+        y, self.products = newton_point(problem, e, s, product)
+        self.origin = e
+        return problem.cone.project(y)
 
 
-def direction(problem: Problem, e: Evaluation, y: ElementLike, s: float, product: Callable) -> tuple[ElementLike, int]:
-    """Return the Newton step dy at y, whose projection is ``e.x``, for the step length s and products with J, and their number."""
-    lam, (into, back, Z), n = e.lam, problem.cone.slope(y), 0
-    F, inside = into((y - e.x) / s + e.gradient), Z > 0.0
+def newton_point(problem: Problem, e: Evaluation, s: float, product: Callable) -> tuple[ElementLike, int]:
+    """Return y + dy for the y of the gradient step of length s, and how many products with J that took."""
+    lam, y = e.lam, e.x - s * e.gradient
+    into, back, Z = problem.cone.slope(y)
+    way = into(problem.cone.project(y) - e.x)
+    F, inside, n = lam * way + into(product(back(way))) - way / s, Z > 0.0, 2
     bend = np.where(inside, (1.0 / np.where(inside, Z, 1.0) - 1.0) / s + lam, 0.0)
     w, residual = np.zeros_like(F), np.where(inside, -F, 0.0)
     conditioned = Z * residual
@@ -92,4 +94,4 @@ def direction(problem: Problem, e: Evaluation, y: ElementLike, s: float, product
         conditioned, before = Z * residual, square
         square = float(np.vdot(residual, conditioned))
         towards, n = conditioned + (square / before) * towards, n + 1
-    return back(w - s * (F + lam * w + into(product(back(w))))), n + 1
+    return y + back(w - s * (F + lam * w + into(product(back(w))))), n
