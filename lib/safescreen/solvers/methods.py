@@ -73,12 +73,12 @@ METHODS = {
 
 
 def check_method(method: str, prob: Problem) -> Method:
-    """Return the :class:`Method` of that name, "auto" being hybrid or semismooth where the terms allow it and gradient elsewhere.
+    """Return the :class:`Method` of that name; "auto" is hybrid where the terms allow it, semismooth for the hinge, and gradient elsewhere.
 
     ValueError for an unknown name, TypeError where the terms lack what the method needs.
     """
     if method == "auto":
-        offers = prob.terms.offers
+        offers = prob.terms.offers if prob.loss.smoothing == 0.0 else prob.terms.offers - {"curvature"}
         return METHODS["hybrid" if "sweeps" in offers else "semismooth" if "curvature" in offers else "gradient"]
     if method not in METHODS:
         raise ValueError(f"method must be 'auto' or one of {', '.join(METHODS)}, got {method!r}")

@@ -22,8 +22,8 @@ __all__ = ["minimize_hinge"]
 WIDTH, NARROWER, NARROWEST = 0.1, 0.3, 1e-6
 """First width g, the factor it shrinks by when the gap falls too slowly, and the smallest one."""
 
-WIDEST, ROUGH = 1e-4, 1e-2
-"""Width of the first smoothed hinge on the way from x = 0 over lam_max/lam, and the relative gap to which those on the way are solved."""
+WIDEST, NEAR, ROUGH = 1e-4, 1e-2, 1e-2
+"""On the way from x = 0: first width over lam_max/lam, the last one over the first, and the relative gap to which those are solved."""
 
 ACCURACY, SLOW, STALLED = 0.02, 0.95, 30
 """Inner gap relative to the outer one; what counts as slow; rounds without progress before giving up."""
@@ -48,7 +48,7 @@ def minimize_hinge(
     """
     explicit, limits, lam = reduction.explicit, settings.limits, state.lam
     if state.alpha is None and reduction.whole.cone.norm(state.x) == 0.0:
-        _come_near(reduction, state, settings, inner, width, widest)
+        width = _come_near(reduction, state, settings, inner, width, widest)
     alpha, best, stalled = None, None, 0
     if explicit:
         alpha = reduction.restrict(np.full(len(reduction.whole), 0.5) if state.alpha is None else state.alpha.unpack())
@@ -81,10 +81,11 @@ def minimize_hinge(
 
 
 def _come_near(reduction, state, settings, inner, width, widest):
-    """Move a start to near the solution for the smoothed hinge of that width, and give it the dual point of that loss."""
+    """Move a start near the solution, by smoothed hinges, give it the dual point of the last one, and return the width of that."""
     largest = widest * reduction.problem.lam_max() / state.lam
     if not width < largest < np.inf:
-        return
+        return width
+    width = max(width, NEAR * largest)
     steps = int(np.ceil(np.log(largest / width) / -np.log(NARROWER)))
     limits = replace(settings.limits, rtol=max(ROUGH, settings.limits.rtol))
     for k in range(steps, -1, -1):
@@ -94,6 +95,7 @@ def _come_near(reduction, state, settings, inner, width, widest):
         state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter
     if reduction.explicit:
         state.alpha = DualPoint(reduction.expand(smoothed.alpha(state.x)))
+    return width
 
 
 def _at(reduction, x, lam, alpha, width):
