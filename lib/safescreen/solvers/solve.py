@@ -33,8 +33,9 @@ def solve(
 ) -> Solution:
     """Solve a problem for one lam, screening as it goes.
 
-    STS19 Algorithm 1. Over a cone: projected gradient (Barzilai-Borwein steps), for the hinge with semismooth Newton steps. Over the whole space: dual coordinate descent, then
-    semismooth Newton steps. The hinge through a proximal method of multipliers where a solver needs a smooth loss.
+    STS19 Algorithm 1. Over a cone: projected gradient (Barzilai-Borwein steps), for the hinge with semismooth Newton steps. Over the whole
+    space: dual coordinate descent, then semismooth Newton steps. The hinge through a proximal method of multipliers where a solver needs
+    a smooth loss.
 
     Parameters
     ----------

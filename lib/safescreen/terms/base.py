@@ -284,12 +284,8 @@ class Terms(ABC):
         """Return the terms of those numbers as rows, shape (B, d), dense or CSR as the data are ("rows")."""
         self.require("rows", by="a system in coordinates")
 
-
     def curvature(self, numbers: NDArray, width: float) -> Any:
-        """Return ``(product, cost)``: ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those numbers ("curvature").
-
-        The cost is that of a call, relative to that of sums over all terms.
-        """
+        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those numbers ("curvature")."""
         self.require("curvature", by="a Newton step over a cone")
 
 

@@ -19,9 +19,6 @@ from safescreen.terms.pairs import PairTable, Points
 
 __all__ = ["PairDifferences"]
 
-CALL = 100_000
-"""Operations that take as long as what does not depend on the number of terms in a product with them."""
-
 
 class PairDifferences(Terms):
     """Terms ``a_t = u u' - v v'``, u the difference of an *other* pair of points and v that of a *same* pair.
@@ -167,11 +164,8 @@ class PairDifferences(Terms):
             return u * u - v * v, errors
         return u[:, :, None] * u[:, None, :] - v[:, :, None] * v[:, None, :], errors
 
-    def curvature(self, numbers: NDArray, width: float) -> tuple[Callable[[NDArray], NDArray], float]:
-        """Return ``(product, cost)``: ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those numbers, O(B + pairs d + n d^2).
-
-        The cost of a call is relative to that of sums over all terms.
-        """
+    def curvature(self, numbers: NDArray, width: float) -> Callable[[NDArray], NDArray]:
+        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those numbers; a call costs O(B + pairs d + n d^2)."""
         part = self._part(self.same[numbers], self.other[numbers], None, numbers)
         scales = 1.0 / width if part.weights is None else part.weights / width
         weights = np.empty(len(part.same_pairs)), np.empty(len(part.other_pairs))
@@ -181,12 +175,7 @@ class PairDifferences(Terms):
             kernels.pair_weights(part.same, part.other, scales * (other_values[part.other] - same_values[part.same]), *weights)
             return part._gram(*weights)[0]
 
-        return product, (CALL + part._operations()) / (3 * CALL + self._operations())
-
-    def _operations(self):
-        """Return how many operations a pass over all terms takes, about."""
-        d, n_pairs = self.points.d, len(self.same_pairs) + len(self.other_pairs)
-        return 8 * len(self) + 4 * n_pairs * d + 4 * len(self.points.X) * (d if self.points.diagonal else d * d)
+        return product
 
     def select(self, keep: NDArray) -> Self:
         """Return the terms of the mask `keep`; pairs that none of them uses are dropped once they are many."""
