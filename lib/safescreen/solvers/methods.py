@@ -42,9 +42,7 @@ def _newton(reduction, state, settings, screen):
     rounds = None if screen is None else lambda e: e.gap < 0.3 * reduction.tried and screen(e)
     if reduction.whole.loss.smoothing > 0.0:
         return newton.minimize(reduction, state, settings, rounds)
-    return minimize_hinge(
-        reduction, state, settings, rounds, inner=newton.minimize, width=newton.WIDTH, accuracy=newton.ACCURACY, widest=0.0
-    )
+    return minimize_hinge(reduction, state, settings, rounds, inner=newton.minimize, width=newton.WIDTH, accuracy=newton.ACCURACY)
 
 
 def _hybrid(reduction, state, settings, screen):

@@ -30,25 +30,17 @@ ACCURACY, SLOW, STALLED = 0.02, 0.95, 30
 
 
 def minimize_hinge(
-    reduction: Reduction,
-    state: Descent,
-    settings: Settings,
-    screen: Screen = None,
-    *,
-    inner=minimize,
-    width=WIDTH,
-    accuracy=ACCURACY,
-    widest=WIDEST,
+    reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None, *, inner=minimize, width=WIDTH, accuracy=ACCURACY
 ) -> bool:
     """Solve the problem with the hinge, like :func:`safescreen.solvers.projected_gradient.minimize`.
 
     The dual point of `state` is updated too, and the start where there is one. `inner` solves the smoothed problems, the first one of
-    width g = `width`, to a gap of `accuracy` relative to the one that is left. From x = 0 it comes near first through smoothed hinges of
-    falling width, the first one `widest` times ``lam_max/lam``: the narrower and the smaller lam, the nearer a start has to be.
+    width g = `width`, to a gap of `accuracy` relative to the one that is left. Over a cone it comes near first, from
+    x = 0, through smoothed hinges of falling width: the narrower they are and the smaller lam, the nearer a start has to be.
     """
     explicit, limits, lam = reduction.explicit, settings.limits, state.lam
-    if state.alpha is None and reduction.whole.cone.norm(state.x) == 0.0:
-        width = _come_near(reduction, state, settings, inner, width, widest)
+    if state.alpha is None and "sweeps" not in reduction.whole.terms.offers and reduction.whole.cone.norm(state.x) == 0.0:
+        width = _come_near(reduction, state, settings, inner, width)
     alpha, best, stalled = None, None, 0
     if explicit:
         alpha = reduction.restrict(np.full(len(reduction.whole), 0.5) if state.alpha is None else state.alpha.unpack())
@@ -80,9 +72,9 @@ def minimize_hinge(
     return limits.reached(best)
 
 
-def _come_near(reduction, state, settings, inner, width, widest):
+def _come_near(reduction, state, settings, inner, width):
     """Move a start near the solution, by smoothed hinges, give it the dual point of the last one, and return the width of that."""
-    largest = widest * reduction.problem.lam_max() / state.lam
+    largest = WIDEST * reduction.problem.lam_max() / state.lam
     if not width < largest < np.inf:
         return width
     width = max(width, NEAR * largest)

@@ -1,7 +1,7 @@
 """Semismooth Newton steps between the steps of projected gradient, for terms over a cone.
 
-With a step length s, x solves the problem where ``x = [y]_K`` and ``F(y) = (y - x)/s + lam x - H(alpha(x)) = 0`` (Robinson 1992); a step of
-projected gradient yields such a pair. F is piecewise smooth: with Z, the derivative of the projection (Sun & Sun 2002), and J, the slope of
+With a step length s, x solves the problem where ``x = [y]_K`` and ``F(y) = (y - x)/s + lam x - H(alpha(x)) = 0`` (Robinson 1992); the
+steps start at the y of a gradient step. F is piecewise smooth: with Z, the derivative of the projection (Sun & Sun 2002), and J, the slope of
 ``-H(alpha(x))`` at x, the Newton equation for the change ``w = Z dy`` of x is ``((Z^-1 - I)/s + lam I + J) w = -F`` where Z does not
 vanish, symmetric and positive definite. Conjugate gradients solve it with products over the terms in C only (as Zhao, Sun & Toh 2010).
 """
@@ -18,24 +18,21 @@ from safescreen.solvers.settings import Limits
 
 __all__ = ["NewtonSteps"]
 
-FIRST = 3
-"""Gradient steps before the first Newton step: how fast they lower the gap says how many more it would take."""
+FIRST, SHORT = 3, 0.01
+"""Gradient steps before the first Newton step, and a step that has failed: one of which the line search leaves less."""
 
-SHORT = 0.01
-"""A step of which the line search leaves less has failed."""
+STEPS, USUAL = 3, 20
+"""How many Newton steps are expected, and products for the first: they are tried where the gradient steps expected cost more."""
 
-STEPS = 3
-"""Newton steps until the end, as expected: they are tried where gradient steps to be expected cost more."""
-
-ACCURACY, USUAL, PRODUCTS = 0.03, 20, 60
-"""The residual of conjugate gradients relative to the first one, how many products they usually take, and how many they may."""
+ACCURACY, PRODUCTS = 0.03, 60
+"""The residual of conjugate gradients relative to the first one, and how many products they may take."""
 
 
 class NewtonSteps:
     """The Newton steps of one solve: when to take one, and what to do where it fails.
 
-    After a step that lowers neither the objective nor the gap enough comes the best point on the way there, and twice as many gradient
-    steps as after the last failure before the next trial.
+    Where a step lowers neither the objective nor the gap enough the best point on the way there is next; where that is next to nothing,
+    gradient steps follow before the next trial, twice as many as the last time.
     """
 
     def __init__(self, limits: Limits):
@@ -67,7 +64,7 @@ class NewtonSteps:
             return None
         slack = problem.terms.threshold - problem.terms.margins(e.x)
         curved = np.flatnonzero((slack > 0.0) & (slack < problem.loss.width))
-        cost = 0.25 + 0.25 * curved.size / len(problem)  # of a product, over that of a gradient step
+        cost = 0.25 + 0.25 * curved.size / max(1, len(problem))  # of a product, over that of a gradient step
         if k * left <= STEPS * (2.0 + cost * self.products) * fallen:
             self.next = k + FIRST
             return None

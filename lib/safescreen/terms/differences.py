@@ -165,7 +165,7 @@ class PairDifferences(Terms):
         return u[:, :, None] * u[:, None, :] - v[:, :, None] * v[:, None, :], errors
 
     def curvature(self, numbers: NDArray, width: float) -> Callable[[NDArray], NDArray]:
-        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those numbers; a call costs O(B + pairs d + n d^2)."""
+        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those numbers, in O(B + pairs d + n d^2)."""
         part = self._part(self.same[numbers], self.other[numbers], None, numbers)
         scales = 1.0 / width if part.weights is None else part.weights / width
         weights = np.empty(len(part.same_pairs)), np.empty(len(part.other_pairs))
