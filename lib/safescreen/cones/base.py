@@ -1,6 +1,7 @@
 """What every cone offers."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,13 @@ class Cone(ABC):
         """Return a bound of ``||plus - [H]_K||`` for the computed ``plus`` (the same holds for ``minus``); 0 if the split is exact."""
         return 0.0
 
+    def slope(self, y: ElementLike) -> tuple[Callable, Callable, ElementLike]:
+        """Return ``(into, back, Z)``: the derivative of :meth:`project` at y is ``v -> back(Z into(v))``, an elementwise product.
+
+        Here that of a projection of each number by itself; where there is none, the one that vanishes.
+        """
+        return _same, _same, (self.project(y) != 0.0).astype(float)
+
     def violation(self, x: ElementLike) -> float:
         """Return ``||x - [x]_K||``, up to rounding; 0 over the whole space."""
         return 0.0
@@ -94,3 +102,7 @@ class Cone(ABC):
         if violation > 2.0 * self.feasible_error(x):
             raise ValueError(f"{name} must lie in the {type(self).__name__}, found distance {violation:.3g} from it; project it first")
         return x
+
+
+def _same(v):
+    return v

@@ -1,5 +1,6 @@
 """The cone of positive semidefinite matrices: full metrics."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,7 @@ from scipy.linalg import lapack
 
 from safescreen._threads import large_blas
 from safescreen.cones.base import Cone
-from safescreen.rounding import SAFETY, UNIT, norm_upper
+from safescreen.rounding import SAFETY, TINY, UNIT, norm_upper
 
 __all__ = ["PSDCone"]
 
@@ -65,6 +66,17 @@ class PSDCone(Cone):
         vectors are orthogonal to the same precision, and projections onto convex cones do not expand distances.
         """
         return _BACKWARD * self.d * UNIT * norm_upper(H)
+
+    def slope(self, y: NDArray) -> tuple[Callable, Callable, NDArray]:
+        """Return ``(into, back, Z)``, see :meth:`Cone.slope`: into and out of the eigenvectors of y, O(d^3).
+
+        ``Z_ij`` is 1 for two positive eigenvalues, 0 for two others, and ``p/(p + n)`` for p > 0 and -n <= 0 (Sun & Sun 2002).
+        """
+        values, vectors = eigh(y)
+        plus, minus = (np.maximum.outer(v, v) for v in (np.maximum(values, 0.0), np.maximum(-values, 0.0)))
+        mixed = np.logical_xor.outer(values > 0.0, values > 0.0)
+        Z = np.where(mixed, plus / (plus + minus + TINY), np.logical_and.outer(values > 0.0, values > 0.0))
+        return lambda v: vectors.T @ v @ vectors, lambda v: _symmetric(vectors @ v @ vectors.T), Z
 
     def violation(self, x: NDArray) -> float:
         """Return the norm of the negative eigenvalues; O(d^3)."""

@@ -30,9 +30,11 @@ class Method:
     dual: bool = False
 
 
-def _gradient(reduction, state, settings, screen):
-    solve = minimize_hinge if reduction.whole.loss.smoothing == 0.0 else projected_gradient.minimize
-    return solve(reduction, state, settings, screen)
+def _gradient(reduction, state, settings, screen, newton=False):
+    inner = partial(projected_gradient.minimize, newton=newton)
+    if reduction.whole.loss.smoothing > 0.0:
+        return inner(reduction, state, settings, screen)
+    return minimize_hinge(reduction, state, settings, screen, inner=inner)
 
 
 def _newton(reduction, state, settings, screen):
@@ -62,6 +64,7 @@ _SINGLY = ("singles", "sweeps")
 
 METHODS = {
     "gradient": Method(_gradient),
+    "semismooth": Method(partial(_gradient, newton=True), ("curvature",)),
     "newton": Method(_newton, _SINGLY),
     "coordinate": Method(minimize_dual, _SINGLY, dual=True),
     "unshrunk": Method(partial(minimize_dual, shrinking=False), _SINGLY, dual=True),
@@ -70,12 +73,13 @@ METHODS = {
 
 
 def check_method(method: str, prob: Problem) -> Method:
-    """Return the :class:`Method` of that name, "auto" being hybrid where the terms allow it and gradient elsewhere.
+    """Return the :class:`Method` of that name; "auto" is hybrid where the terms allow it, semismooth for the hinge, and gradient elsewhere.
 
     ValueError for an unknown name, TypeError where the terms lack what the method needs.
     """
     if method == "auto":
-        return METHODS["hybrid" if "sweeps" in prob.terms.offers else "gradient"]
+        offers = prob.terms.offers if prob.loss.smoothing == 0.0 else prob.terms.offers - {"curvature"}
+        return METHODS["hybrid" if "sweeps" in offers else "semismooth" if "curvature" in offers else "gradient"]
     if method not in METHODS:
         raise ValueError(f"method must be 'auto' or one of {', '.join(METHODS)}, got {method!r}")
     prob.terms.require(*METHODS[method].needs, by=f"method={method!r}")

@@ -22,6 +22,9 @@ __all__ = ["minimize_hinge"]
 WIDTH, NARROWER, NARROWEST = 0.1, 0.3, 1e-6
 """First width g, the factor it shrinks by when the gap falls too slowly, and the smallest one."""
 
+WIDEST, NEAR, ROUGH = 1e-4, 1e-2, 1e-2
+"""On the way from x = 0: first width over lam_max/lam, the last one over the first, and the relative gap to which those are solved."""
+
 ACCURACY, SLOW, STALLED = 0.02, 0.95, 30
 """Inner gap relative to the outer one; what counts as slow; rounds without progress before giving up."""
 
@@ -32,9 +35,12 @@ def minimize_hinge(
     """Solve the problem with the hinge, like :func:`safescreen.solvers.projected_gradient.minimize`.
 
     The dual point of `state` is updated too, and the start where there is one. `inner` solves the smoothed problems, the first one of
-    width g = `width`, to a gap of `accuracy` relative to the one that is left.
+    width g = `width`, to a gap of `accuracy` relative to the one that is left. Over a cone it comes near first, from
+    x = 0, through smoothed hinges of falling width: the narrower they are and the smaller lam, the nearer a start has to be.
     """
     explicit, limits, lam = reduction.explicit, settings.limits, state.lam
+    if state.alpha is None and "sweeps" not in reduction.whole.terms.offers and reduction.whole.cone.norm(state.x) == 0.0:
+        width = _come_near(reduction, state, settings, inner, width)
     alpha, best, stalled = None, None, 0
     if explicit:
         alpha = reduction.restrict(np.full(len(reduction.whole), 0.5) if state.alpha is None else state.alpha.unpack())
@@ -64,6 +70,24 @@ def minimize_hinge(
             width = max(width * NARROWER, NARROWEST if explicit else 1e-3 * NARROWEST)
     state.evaluation, state.x = best, best.x
     return limits.reached(best)
+
+
+def _come_near(reduction, state, settings, inner, width):
+    """Move a start near the solution, by smoothed hinges, give it the dual point of the last one, and return the width of that."""
+    largest = WIDEST * reduction.problem.lam_max() / state.lam
+    if not width < largest < np.inf:
+        return width
+    width = max(width, NEAR * largest)
+    steps = int(np.ceil(np.log(largest / width) / -np.log(NARROWER)))
+    limits = replace(settings.limits, rtol=max(ROUGH, settings.limits.rtol))
+    for k in range(steps, -1, -1):
+        smoothed = _around(reduction.problem, None, width * NARROWER**-k)
+        descent = Descent(state.x, state.lam, state.step, state.n_iter)
+        inner(Reduction(smoothed), descent, replace(settings, limits=limits, callback=None))
+        state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter
+    if reduction.explicit:
+        state.alpha = DualPoint(reduction.expand(smoothed.alpha(state.x)))
+    return width
 
 
 def _at(reduction, x, lam, alpha, width):

@@ -6,15 +6,18 @@ handful from a warm start. The system is solved in the smaller of its two forms,
 """
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from safescreen._numba import njit
 from safescreen._threads import large_blas
+from safescreen.problem import Evaluation, Problem
+from safescreen.rounding import ElementLike
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.settings import Descent, Screen, Settings
 
-__all__ = ["ACCURACY", "WIDTH", "minimize"]
+__all__ = ["ACCURACY", "WIDTH", "line_search", "minimize"]
 
 WIDTH = 0.003
 """First width of the smoothed problems that stand for the hinge: Newton steps do not mind how strongly they are curved."""
@@ -70,11 +73,16 @@ def _step(problem, e):
     curved = np.flatnonzero((slack > 0.0) & (slack < loss.smoothing * loss.cap))
     with large_blas(min(curved.size, problem.cone.shape[0])):
         direction = _direction(terms, gradient, curved, loss.smoothing, lam)
-    slopes = terms.margins(direction)
-    down, square = problem.cone.inner(gradient, direction), lam * problem.cone.inner(direction, direction)
-    weights = np.ones(1) if terms.weights is None else terms.weights
-    t = _line_search(slack, slopes, weights, int(terms.weights is not None), loss.smoothing, loss.cap, down, square)
+    t = line_search(problem, e, slack, direction)
     return t * direction if t > 0.0 else None
+
+
+def line_search(problem: Problem, e: Evaluation, slack: NDArray, direction: ElementLike) -> float:
+    """Return the t > 0 that minimizes the objective at ``x + t direction``, x evaluated, with ``slack = tau - margins(x)``; O(T)."""
+    terms, loss, inner = problem.terms, problem.loss, problem.cone.inner
+    down, square = inner(e.gradient, direction), e.lam * inner(direction, direction)
+    weights, slopes = np.ones(1) if terms.weights is None else terms.weights, terms.margins(direction)
+    return _line_search(slack, slopes, weights, int(terms.weights is not None), loss.smoothing, loss.cap, down, square)
 
 
 def _direction(terms, gradient, curved, width, lam):

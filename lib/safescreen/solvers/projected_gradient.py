@@ -3,6 +3,7 @@
 import numpy as np
 
 from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.semismooth import NewtonSteps
 from safescreen.solvers.settings import Descent, Screen, Settings
 
 __all__ = ["minimize"]
@@ -17,7 +18,7 @@ PATIENCE = 40
 """After so many iterations that did not halve the gap, restart from the best point with guarded steps."""
 
 
-def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None) -> bool:
+def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None, *, newton: bool = False) -> bool:
     """Run projected gradient until the gap of the problem that is left reaches the limits; return whether it did.
 
     `state` is updated: its evaluation and x are those of the best point found. `screen` is called each ``settings.freq`` iterations. With
@@ -26,12 +27,14 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
 
     The step is the mean of the two Barzilai-Borwein lengths, ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2`` (STS19 section 7), taken
     freely as long as the gap keeps falling; after :data:`PATIENCE` iterations without progress it is halved along the feasible
-    direction while the objective exceeds its recent maximum, which makes the method converge from anywhere.
+    direction while the objective exceeds its recent maximum, which makes the method converge from anywhere. With `newton` semismooth
+    Newton steps come between where they are worth their cost (not with an active set).
     """
     limits, lam, freq, active_set = settings.limits, state.lam, settings.freq, settings.active_set
     project, state.alpha = reduction.problem.cone.project, None
     x, recent, guarded, halvings = state.x, [], False, 0
     origin: tuple = ()  # the last x and its gradient
+    steps = NewtonSteps(limits) if newton and not active_set else None
     working, best, mark, since_best, k = reduction.problem, None, np.inf, 0, 0
     known = state.evaluation if state.evaluation is not None and state.evaluation.x is x else None
     while True:
@@ -43,6 +46,9 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
             if state.n_iter < limits.max_iter:
                 continue
         halvings = 0
+        if steps is not None:
+            e = steps.judge(reduction.problem, e, np.inf if best is None else best.gap, k)
+            x = e.x
         if not on_all and limits.reached(e):
             e, on_all = reduction.problem.evaluate(x, lam), True
         if on_all:
@@ -64,8 +70,11 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
         state.n_iter, k = state.n_iter + 1, k + 1
         gradient = e.gradient
         state.step = _step(reduction.problem.cone, state.step, origin, x, gradient, lam)
+        ahead = None if steps is None else steps.step(reduction.problem, e, state.step, k - 1)
+        if ahead is None:
+            ahead = e.x_alpha if state.step == 1.0 / lam else project(x - state.step * gradient)
         origin, recent = (x, gradient), [*recent[1 - MEMORY :], e.primal]
-        x = e.x_alpha if state.step == 1.0 / lam else project(x - state.step * gradient)
+        x = ahead
     state.evaluation, state.x = best, best.x
     return limits.reached(best)
 

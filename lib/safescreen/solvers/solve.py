@@ -35,8 +35,9 @@ def solve(
 ) -> Solution:
     """Solve a problem for one lam, screening as it goes.
 
-    STS19 Algorithm 1. Over a cone: projected gradient (Barzilai-Borwein steps). Over the whole space: dual coordinate descent, then
-    semismooth Newton steps. The hinge through a proximal method of multipliers where a solver needs a smooth loss.
+    STS19 Algorithm 1. Over a cone: projected gradient (Barzilai-Borwein steps), for the hinge with semismooth Newton steps. Over the whole
+    space: dual coordinate descent, then semismooth Newton steps. The hinge through a proximal method of multipliers where a solver needs
+    a smooth loss.
 
     Parameters
     ----------
@@ -59,8 +60,9 @@ def solve(
         ``callback(progress)``, with a :class:`Progress`; returning a true value stops the solve.
     max_iter : int
         Largest number of iterations: gradient or Newton steps, or sweeps of coordinate descent.
-    method : {"auto", "gradient", "newton", "coordinate", "unshrunk", "hybrid"}
-        The last four for terms over the whole space, such as samples: Newton's method, coordinate descent with and without shrinking, and
+    method : {"auto", "gradient", "semismooth", "newton", "coordinate", "unshrunk", "hybrid"}
+        "semismooth" is projected gradient with Newton steps between, which "auto" means for the hinge of single terms over a cone. The
+        last four are for terms over the whole space, such as samples: Newton's method, coordinate descent with and without shrinking, and
         coordinate descent that hands over to Newton's method where it is slow, which is what "auto" means there.
 
     Warns

@@ -26,6 +26,7 @@ CAPABILITIES = {
     "elements": "terms that can be written out singly",
     "sweeps": "terms over the whole space, such as Samples",
     "rows": "terms with coordinates",
+    "curvature": "terms over a cone, such as Triplets",
 }
 """What a family may offer beside sums over all its terms, and the words for it in errors."""
 
@@ -315,6 +316,10 @@ class Terms(ABC):
     def rows(self, numbers: NDArray) -> Any:
         """Return the terms of those numbers as rows, shape (B, d), dense or CSR as the data are ("rows")."""
         self.require("rows", by="a system in coordinates")
+
+    def curvature(self, numbers: NDArray, width: float) -> Any:
+        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those numbers ("curvature")."""
+        self.require("curvature", by="a Newton step over a cone")
 
 
 def check_weights(weights: ArrayLike | None, n: int) -> NDArray | None:

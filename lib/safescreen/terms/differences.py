@@ -3,6 +3,7 @@
 Triplets, quadruplets and single pairs are cases of it: O(n d^2 + pairs d + T) a pass, never d^2 a term.
 """
 
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -39,7 +40,7 @@ class PairDifferences(Terms):
     see :class:`safescreen.terms.pairs.PairTable`; points are centred first, which changes no difference by more than that.
     """
 
-    offers = frozenset({"singles", "elements"})
+    offers = frozenset({"singles", "elements", "curvature"})
 
     @classmethod
     def of(
@@ -162,6 +163,19 @@ class PairDifferences(Terms):
         if self.points.diagonal:
             return u * u - v * v, errors
         return u[:, :, None] * u[:, None, :] - v[:, :, None] * v[:, None, :], errors
+
+    def curvature(self, numbers: NDArray, width: float) -> Callable[[NDArray], NDArray]:
+        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those numbers, in O(B + pairs d + n d^2)."""
+        part = self._part(self.same[numbers], self.other[numbers], None, numbers)
+        scales = 1.0 / width if part.weights is None else part.weights / width
+        weights = np.empty(len(part.same_pairs)), np.empty(len(part.other_pairs))
+
+        def product(v):
+            same_values, other_values = part._pair_values(v)
+            kernels.pair_weights(part.same, part.other, scales * (other_values[part.other] - same_values[part.same]), *weights)
+            return part._gram(*weights)[0]
+
+        return product
 
     def select(self, keep: NDArray) -> Self:
         """Return the terms of the mask `keep`; pairs that none of them uses are dropped once they are many."""
