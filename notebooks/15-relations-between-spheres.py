@@ -234,7 +234,7 @@ for kind in ("metric", "diagonal metric", "support vectors"):
         instance = random_problem(kind, gamma, rng)
         a = max(instance.lam_max(), 1.0) * rng.choice([0.5, 0.1, 0.02])
         b = a * rng.choice([0.5, 0.9, 1.5])
-        at = ss.solve(instance, a, rtol=1e-13 if gamma == 0.0 else 1e-14, tol=1e-14)
+        at = ss.solve(instance, a, rtol=1e-13 if gamma == 0.0 else 1e-14, tol=1e-14, screening=("RRPB", "PGB"))
         if np.linalg.norm(at.x) > 0.0:
             solved.append((kind, instance, at, a, b))
 print("problems:", len(solved), " of them with the hinge:", sum(p.loss.gamma == 0.0 for _, p, *_ in solved))

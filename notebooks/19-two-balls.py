@@ -288,7 +288,7 @@ for repeat in range(60):
     X[y == 1] += rng.uniform(0.0, 1.5, 3)
     small = ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=repeat % 2 == 1), loss)
     lam = max(small.lam_max(), 1.0) * rng.choice([0.5, 0.1, 0.02])
-    star, x0 = ss.solve(small, lam, rtol=1e-12, tol=1e-12), ss.solve(small, 1.3 * lam, rtol=1e-4)
+    star, x0 = ss.solve(small, lam, rtol=1e-12, tol=1e-12, screening=("RRPB", "PGB")), ss.solve(small, 1.3 * lam, rtol=1e-4, screening=("RRPB", "PGB"))
     margins = small.terms.margins(star.x)
     near = 0.8 * star.x + 0.2 * x0.x
     first = S.relaxed_path_bound(x0.x, x0.eps, 1.3 * lam, lam)

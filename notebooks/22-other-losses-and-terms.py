@@ -358,7 +358,7 @@ assert min(counts) > 0
 # %%
 crowd = questions(np.random.default_rng(5), losses["smoothed hinge"], n=60, d=4)
 for name, (problem, *_) in crowd.items():
-    last = ss.path(problem, lams=0.3 * scale(problem) * 0.9 ** np.arange(12), tol=1e-6)[-1]
+    last = ss.path(problem, lams=0.3 * scale(problem) * 0.9 ** np.arange(12), tol=1e-6, screening=("RRPB", "PGB"))[-1]
     margins = problem.terms.margins(ss.solve(problem, last.lam, tol=1e-10).x)
     tau_ = problem.terms.threshold
     possible = np.mean((margins > tau_) | (margins < tau_ - 0.05))
@@ -474,7 +474,7 @@ def lmnn(X, y, pull, factor=1e-3):
     linear = ss.pull(X, targets, weights=np.full(len(targets), pull)) if pull else None
     problem = ss.Problem(triplets, ss.Hinge(), linear=linear)
     weight = factor * ss.Problem(triplets, ss.Hinge()).lam_max()
-    solution = ss.solve(problem, weight, tol=0.0, rtol=1e-6)
+    solution = ss.solve(problem, weight, tol=0.0, rtol=1e-6, screening=("RRPB", "PGB"))
     values, vectors = np.linalg.eigh(solution.x)
     return solution, problem, (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1]
 

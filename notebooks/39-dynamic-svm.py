@@ -299,7 +299,7 @@ for kind, make in kinds.items():
         points += rng.uniform(0.2, 1.2) * labels[:, None]
         prob = ss.Problem(make(points, labels), ss.SmoothedHinge(gamma))
         lam = prob.lam_max() * rng.choice([0.3, 0.03])
-        best = ss.solve(prob, lam, tol=0.0, rtol=1e-10)
+        best = ss.solve(prob, lam, tol=0.0, rtol=1e-10, screening=("RRPB", "PGB"))
         Q = gram(prob.terms, points, labels)
         stages = list(sweeps_of(Q, 1.0 / lam, gamma, 300))
         for k in (1, 2, 5, 10, 20, 50, 100, 300):
@@ -330,7 +330,7 @@ for kind, make in kinds.items():
                     }
                     for factor in (0.25, 0.6, 0.9, 1.1, 1.7, 4.0):
                         if (kind, repeat, factor) not in solutions:
-                            solutions[kind, repeat, factor] = ss.solve(prob, factor * lam, tol=0.0, rtol=1e-9)
+                            solutions[kind, repeat, factor] = ss.solve(prob, factor * lam, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB"))
                         for name, known in ranges.items():
                             there = known.at(factor * lam)
                             assert wrong(prob, there, solutions[kind, repeat, factor]) == 0, name
