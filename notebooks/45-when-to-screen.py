@@ -168,12 +168,12 @@ assert not any(decision.screens for decision in schedule.decisions)
 
 # %%
 rng = np.random.default_rng(0)
-Z = rng.standard_normal((40_000, 20)) + 1.2 * (np.arange(40_000) % 2)[:, None]
-svm = ss.Problem(ss.Samples(Z, 2 * (np.arange(40_000) % 2) - 1), ss.SmoothedHinge(0.5))
+Z = rng.standard_normal((40_000, 20)) + 0.5 * (np.arange(40_000) % 2)[:, None]
+svm = ss.Problem(ss.Samples(Z, 2 * (np.arange(40_000) % 2) - 1), ss.SmoothedHinge(0.05))
 taken = []
 for _ in range(2):
     schedule = Schedule()
-    ss.path(svm, svm.lam_max() * 0.5 ** np.arange(1, 13), tol=0.0, rtol=1e-9, screening=schedule)
+    ss.path(svm, svm.lam_max() * 0.5 ** np.arange(1, 15), tol=0.0, rtol=1e-9, screening=schedule)
     taken.append(schedule.decisions)
 for decision in taken[0]:
     print(f"C = {1 / decision.lam:.5f}: {decision.left:4.1f} sweeps left, saves {decision.saved:.2f}, screens: {decision.screens}")

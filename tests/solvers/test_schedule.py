@@ -15,10 +15,9 @@ from safescreen.solvers.solution import Iteration
 from safescreen.terms import base
 
 
-def labelled(n, d=4, seed=0):
-    rng = np.random.default_rng(seed)
+def labelled(n, d=4, apart=1.5):
     y = np.arange(n) % 2
-    return rng.standard_normal((n, d)) + 1.5 * y[:, None], y
+    return np.random.default_rng(0).standard_normal((n, d)) + apart * y[:, None], y
 
 
 def triplets(n=150):
@@ -26,8 +25,8 @@ def triplets(n=150):
 
 
 def samples(n=40_000, d=6):
-    X, y = labelled(n, d)
-    return ss.Problem(ss.Samples(X, 2.0 * y - 1.0), ss.SmoothedHinge(0.5))
+    X, y = labelled(n, d, 0.5)
+    return ss.Problem(ss.Samples(X, 2.0 * y - 1.0), ss.SmoothedHinge(0.05))
 
 
 class Counted(ss.Samples):
@@ -111,7 +110,7 @@ def test_no_screening_where_little_is_left():
 @pytest.mark.parametrize("make", [triplets, partial(samples, d=20)])
 def test_screening_where_it_pays(make):
     prob, schedule = make(), Schedule()
-    lams = prob.lam_max() * (0.7 ** np.arange(25) if make is triplets else 0.5 ** np.arange(1, 13))
+    lams = prob.lam_max() * (0.7 ** np.arange(25) if make is triplets else 0.5 ** np.arange(1, 15))
     found = ss.path(prob, lams, rtol=1e-9, tol=0.0, screening=schedule)
     plain = ss.path(prob, lams, rtol=1e-9, tol=0.0, screening=())
     assert any(d.screens for d in schedule.decisions) and any(s.n_L + s.n_R for s in found)

@@ -69,8 +69,8 @@ class Samples(Terms):
 
     @property
     def work(self) -> float:
-        """Operations of a sweep of coordinate descent, which leaves most samples out for the time being; about those of an evaluation."""
-        return 0.8 * self.stored + 5.0 * len(self)
+        """Operations that samples that are screened would have taken in a sweep: it leaves most of them out anyway, evaluations do not."""
+        return 0.2 * self.stored + 2.0 * len(self)
 
     @property
     def screening_work(self) -> float:
