@@ -15,6 +15,9 @@ __all__ = ["minimize_dual"]
 SWEEPS = 1000
 """Largest number of sweeps between two looks at the duality gap."""
 
+LEAST = 1e-6
+"""Where sweeps have a gap as their goal: what part of the tolerance ends them all the same."""
+
 
 def minimize_dual(
     reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None, *, patience: int | None = None, shrinking: bool = True
@@ -28,7 +31,7 @@ def minimize_dual(
     problem, limits, lam = reduction.problem, settings.limits, state.lam
     smooth = problem.loss.smoothing > 0.0
     alpha = _start(problem, state.x, lam) if state.alpha is None else np.array(reduction.restrict(state.alpha.unpack()))
-    tolerance, best, kept, seed, given_up = 1.0, None, alpha, 1, False
+    tolerance, goal, best, kept, seed, given_up = 1.0, np.inf, None, alpha, 1, False
     if smooth:
         e = problem.evaluate(state.x, lam)
     else:
@@ -46,7 +49,11 @@ def minimize_dual(
                 alpha, problem, best = np.array(reduction.restrict(full)), reduction.problem, None
                 H = _dual_sum(problem, alpha)
         sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
-        H, spread, done, seed = problem.terms.sweep(alpha, H, lam, problem.loss, tolerance, sweeps, seed, shrinking)
+        fixed = (tolerance, sweeps, seed, shrinking)
+        if problem.terms.costly:
+            goal = min(0.1 * goal, _goal(problem, limits, best or e, screen))
+            fixed = (LEAST * tolerance, *fixed[1:], goal)
+        H, spread, done, seed = problem.terms.sweep(alpha, H, lam, problem.loss, *fixed)
         state.n_iter += done
         if done < sweeps:
             tolerance = 0.1 * min(tolerance, spread)
@@ -58,6 +65,15 @@ def minimize_dual(
     return limits.reached(best)
 
 
+def _goal(problem, limits, e, screen):
+    """Return the gap at which to look next: half of the limit, or before that where screening may have something to decide.
+
+    Balls have the radius ``sqrt(gap/lam)``, up to a factor, and decide little before that is smaller than a width of margins, 1.
+    """
+    goal = 0.5 * limits.goal(e.primal)
+    return goal if screen is None else max(goal, 0.25 * e.lam / max(float(problem.terms.norms.max(initial=0.0)), 1e-100) ** 2)
+
+
 def _dual_sum(problem, alpha):
     total = problem.terms.weighted_sum(alpha)[0]
     return total if problem.linear is None else problem.linear + total
@@ -65,6 +81,8 @@ def _dual_sum(problem, alpha):
 
 def _start(problem, x, lam):
     """Return a dual point to start from: ``alpha(x)``, or for the hinge and x = 0 the best one with equal entries."""
+    if problem.terms.costly and problem.cone.magnitude(x) == 0.0:
+        return np.zeros(len(problem))
     if problem.loss.smoothing > 0.0 or problem.cone.norm(x) > 0.0:
         return problem.terms.alpha(x, problem.loss)
     ones, loss, cone = np.ones(len(problem)), problem.loss, problem.cone
