@@ -31,7 +31,7 @@ def minimize_dual(
     problem, limits, lam = reduction.problem, settings.limits, state.lam
     smooth = problem.loss.smoothing > 0.0
     alpha = _start(problem, state.x, lam) if state.alpha is None else np.array(reduction.restrict(state.alpha.unpack()))
-    tolerance, goal, best, kept, seed, given_up = 1.0, np.inf, None, alpha, 1, False
+    tolerance, best, kept, seed, given_up = 1.0, None, alpha, 1, False
     if smooth:
         e = problem.evaluate(state.x, lam)
     else:
@@ -51,8 +51,7 @@ def minimize_dual(
         sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
         fixed = (tolerance, sweeps, seed, shrinking)
         if problem.terms.costly:
-            goal = min(0.1 * goal, _goal(problem, limits, best or e, screen))
-            fixed = (LEAST * tolerance, *fixed[1:], goal)
+            fixed = (LEAST * tolerance, *fixed[1:], _goal(problem, limits, best or e, screen is not None, 0.5 * tolerance))
         H, spread, done, seed = problem.terms.sweep(alpha, H, lam, problem.loss, *fixed)
         state.n_iter += done
         if done < sweeps:
@@ -65,13 +64,14 @@ def minimize_dual(
     return limits.reached(best)
 
 
-def _goal(problem, limits, e, screen):
-    """Return the gap at which to look next: half of the limit, or before that where screening may have something to decide.
+def _goal(problem, limits, e, screens, factor):
+    """Return the gap at which to look next, and as a part of the loss: that of the limits, or where screening may begin to decide.
 
     Balls have the radius ``sqrt(gap/lam)``, up to a factor, and decide little before that is smaller than a width of margins, 1.
     """
-    goal = 0.5 * limits.goal(e.primal)
-    return goal if screen is None else max(goal, 0.25 * e.lam / max(float(problem.terms.norms.max(initial=0.0)), 1e-100) ** 2)
+    goal, longest = factor * max(limits.tol, limits.rtol * e.dual), float(problem.terms.norms.max(initial=0.0))
+    first = 0.25 * e.lam / longest**2 if screens and longest > 1e-100 else 0.0
+    return max(goal, first if e.gap > 2.0 * first else 0.0), factor * limits.rtol
 
 
 def _dual_sum(problem, alpha):

@@ -9,65 +9,76 @@ import numpy as np
 
 from safescreen._numba import njit
 
-WORKING_SET = 512
+import os
+WORKING_SET = int(os.environ.get("B","512"))
 """How many coordinates a step is for; all of them where there are no more."""
+
+KEPT = float(os.environ.get("KEEP","0.75"))
+"""At most this part of a working set comes from the last one: variables that would swing back if the others moved without them."""
 
 INNER, INNER_UPDATES = 0.1, 20
 """A working set is solved until its slopes differ by this part of what all did, or for so many updates a coordinate."""
 
-SHRINK = 0.2
+SHRINK = float(os.environ.get('SHR','0.5'))
 """Coordinates firmly at a bound are left out once they are this part of those looked at."""
 
 
 def improve(matrix, ids, signs, products, norms, alpha, levels, loss, lam, tolerance, updates, shrinking, goal):
     """Improve a dual point until the projected slopes differ by at most `tolerance`, or the gap is at most `goal`.
 
-    Mutates alpha and `products`, the inner products ``<z_t, H>``; those of coordinates left out are out of date at the end. Returns the
-    violation and the gap, both as seen among the coordinates that were looked at last, and the number of updates.
+    Mutates alpha and `products`, the inner products ``<z_t, H>``; those of coordinates left out are out of date at the end. A goal is a
+    number and a part of the loss. Returns the violation as seen among the coordinates looked at last, and the number of updates.
     """
-    fixed = (*levels, loss.smoothing, loss.cap, lam)
-    active, done = np.arange(ids.size), 0
-    gains, firm = np.zeros(ids.size), np.zeros(ids.size, dtype=np.bool_)
-    # equal gains, as of all coordinates at first, are taken in this order
-    shuffled = np.random.default_rng(0).permutation(ids.size)
-    rank = np.argsort(shuffled)
+    fixed, done, rest, chosen = (*levels, loss.smoothing, loss.cap, lam), 0, 0.0, np.empty(0, dtype=np.intp)
+    active, gains, firm, rng = np.arange(ids.size), np.zeros(ids.size), np.zeros(ids.size, dtype=np.bool_), np.random.default_rng(0)
+    tau, tau_step, w, w_step = levels
+    import os, time
     while True:
-        spread, gap = scan(products, norms, alpha, *fixed, active, gains, firm)
-        if spread <= tolerance or gap <= goal or done >= updates:
-            return spread, gap, done
+        spread, gap, cost = scan(products, norms, alpha, *fixed, active, gains, firm)
+        if os.environ.get('DBG'): print('%.2f'%time.perf_counter(), active.size, done, 'spread %.3g gap %.4g goal %s cost %.5g sv %d bound %d'%(spread,gap,goal,cost,np.count_nonzero(alpha),np.count_nonzero(alpha>=1)),flush=True)
+        if spread <= tolerance or gap <= max(goal[0], goal[1] * (rest + cost)) or done >= updates:
+            return spread, done
         if shrinking and done >= ids.size // 4 and np.count_nonzero(firm[active]) > SHRINK * active.size:
-            active = active[~firm[active]]
-        here = gains[active]
-        count = min(WORKING_SET, np.count_nonzero(here))
-        if count == 0:
-            return spread, gap, done
-        chosen = active[np.argpartition(here, -count)[-count:]] if count < active.size else active
+            out, active = active[firm[active]], active[~firm[active]]
+            rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
+            firm[out] = True
+        chosen = _choose(active, gains, chosen[~firm[chosen]], (alpha > 0.0) & (alpha < loss.cap), rng)
         rows = ids[chosen]
-        before, moved, block = alpha[chosen], products[chosen], matrix.block(rows, rows)
-        tau, tau_step, w, w_step = levels
-        tau, w = (v[chosen] if step else v for v, step in ((tau, tau_step), (w, w_step)))
-        inner = max(0.5 * tolerance, INNER * spread)
-        most = min(INNER_UPDATES * count, updates - done)
-        steps = sweep_gram(block, signs[rows], moved, norms[chosen], before, tau, tau_step, w, w_step, *fixed[4:], inner, most)
-        change = (before - alpha[chosen]) * (w if w_step else 1.0)
-        changed = np.flatnonzero(change)
-        alpha[chosen] = before
-        if changed.size == 0:
-            return spread, gap, done
+        moved, new = products[chosen], alpha[chosen]
+        part = (tau[chosen] if tau_step else tau, tau_step, w[chosen] if w_step else w, w_step)
+        most = min(INNER_UPDATES * chosen.size, updates - done)
+        limits = max(0.5 * tolerance, INNER * spread), most
+        steps = sweep_gram(matrix.block(rows, rows), signs[rows], moved, norms[chosen], new, *part, *fixed[4:], *limits)
+        change = (new - alpha[chosen]) * part[2]
+        if not change.any():
+            return spread, done
+        alpha[chosen], used = new, np.flatnonzero(change)
         sums = np.zeros(active.size)
-        matrix.add(rows[changed], signs[rows[changed]] * change[changed], ids[active], sums)
+        matrix.add(rows[used], signs[rows[used]] * change[used], ids[active], sums)
         products[active] += signs[ids[active]] * sums
         done += steps
 
 
+def _choose(active, gains, last, free, rng):
+    """Return the working set: of the last one what is not firmly at a bound, free coordinates first, and at random others that gain."""
+    if active.size <= WORKING_SET:
+        return active
+    kept = last[np.argsort(~free[last], kind="stable")][: int(KEPT * WORKING_SET)]
+    score = (gains[active] + 1e-9 * gains[active].max()) * rng.random(active.size)
+    score[np.searchsorted(active, kept)] = np.inf
+    return np.sort(active[np.argpartition(-score, WORKING_SET)[:WORKING_SET]])
+
+
 @njit
 def scan(products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, active, gains, firm):
-    """Write what a step in each coordinate alone would gain, and whether it is firmly at a bound; return the violation and the gap."""
-    most, least, gap = 0.0, 0.0, 0.0
+    """Write what a step in each coordinate alone would gain, and whether it is firmly at a bound; return the violation,
+    the gap and the loss."""
+    most, least, gap, cost = 0.0, 0.0, 0.0, 0.0
     for t in active:
         slack = tau[t * tau_step] - products[t] / lam
         slope, gains[t], weight = g * alpha[t] - slack, 0.0, w[t * w_step]
         best = min(max(slack / g, 0.0), cap) if g > 0.0 else (1.0 if slack > 0.0 else 0.0)
+        cost += weight * best * (slack - 0.5 * g * best)
         gap += weight * max((best - alpha[t]) * (slack - 0.5 * g * (best + alpha[t])), 0.0)
         if (alpha[t] <= 0.0 and slope > 0.0) or (alpha[t] >= cap and slope < 0.0) or slope == 0.0:
             continue
@@ -79,7 +90,7 @@ def scan(products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, active, 
     for t in active:
         slope = products[t] / lam - tau[t * tau_step] + g * alpha[t]
         firm[t] = (alpha[t] <= 0.0 and slope > most) or (alpha[t] >= cap and slope < least)
-    return most - least, gap
+    return most - least, gap, cost
 
 
 @njit

@@ -226,7 +226,7 @@ class KernelSamples(Terms):
         epochs: int,
         state: int,
         shrinking: bool = True,
-        goal: float = 0.0,
+        goal: tuple[float, float] = (0.0, 0.0),
     ) -> tuple[Expansion, float, int, int]:
         """Improve a dual point in working sets, in each always the coordinate that gains most; n updates count as a sweep.
 
@@ -238,7 +238,7 @@ class KernelSamples(Terms):
         for _ in range(ROUNDS):  # with products computed anew
             fixed = (levels(self), loss, lam, tolerance, epochs * len(self) - done, shrinking, goal)
             products = self._margins(H)[0].copy()
-            spread, _, steps = improve(self.cone.matrix, ids, self.cone.signs, products, self._norms, alpha, *fixed)
+            spread, steps = improve(self.cone.matrix, ids, self.cone.signs, products, self._norms, alpha, *fixed)
             if steps == 0:
                 break
             done += steps
