@@ -9,17 +9,16 @@ import numpy as np
 
 from safescreen._numba import njit
 
-import os
-WORKING_SET = int(os.environ.get("B","512"))
+WORKING_SET = 512
 """How many coordinates a step is for; all of them where there are no more."""
 
-KEPT = float(os.environ.get("KEEP","0.75"))
+KEPT = 0.75
 """At most this part of a working set comes from the last one: variables that would swing back if the others moved without them."""
 
 INNER, INNER_UPDATES = 0.1, 20
 """A working set is solved until its slopes differ by this part of what all did, or for so many updates a coordinate."""
 
-SHRINK = float(os.environ.get('SHR','0.5'))
+SHRINK = 0.5
 """Coordinates firmly at a bound are left out once they are this part of those looked at."""
 
 
@@ -32,10 +31,8 @@ def improve(matrix, ids, signs, products, norms, alpha, levels, loss, lam, toler
     fixed, done, rest, chosen = (*levels, loss.smoothing, loss.cap, lam), 0, 0.0, np.empty(0, dtype=np.intp)
     active, gains, firm, rng = np.arange(ids.size), np.zeros(ids.size), np.zeros(ids.size, dtype=np.bool_), np.random.default_rng(0)
     tau, tau_step, w, w_step = levels
-    import os, time
     while True:
         spread, gap, cost = scan(products, norms, alpha, *fixed, active, gains, firm)
-        if os.environ.get('DBG'): print('%.2f'%time.perf_counter(), active.size, done, 'spread %.3g gap %.4g goal %s cost %.5g sv %d bound %d'%(spread,gap,goal,cost,np.count_nonzero(alpha),np.count_nonzero(alpha>=1)),flush=True)
         if spread <= tolerance or gap <= max(goal[0], goal[1] * (rest + cost)) or done >= updates:
             return spread, done
         if shrinking and done >= ids.size // 4 and np.count_nonzero(firm[active]) > SHRINK * active.size:
