@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_grid, check_scalar
 from safescreen._progress import progress_bar
+from safescreen._threads import with_small_blas
 from safescreen.problem import Problem
 from safescreen.solvers.methods import check_method
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
@@ -73,6 +74,7 @@ class Path(Sequence):
         return frame
 
 
+@with_small_blas
 def path(
     prob: Problem,
     lams: ArrayLike | Callable[[list[Solution]], float | None] | None = None,

@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_scalar
+from safescreen._threads import with_small_blas
 from safescreen.estimators._data import check_positive, kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
 from safescreen.estimators._training import solver_options, train
@@ -133,6 +134,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
+    @with_small_blas
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 

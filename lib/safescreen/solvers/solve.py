@@ -6,6 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from safescreen._checks import check_lam
+from safescreen._threads import with_small_blas
 from safescreen.problem import Problem
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
@@ -18,6 +19,7 @@ from safescreen.solvers.solution import DualPoint, Progress, Solution
 __all__ = ["check_problem", "solve", "solve_screened"]
 
 
+@with_small_blas
 def solve(
     prob: Problem,
     lam: float,
@@ -81,6 +83,7 @@ def solve(
     return solution
 
 
+@with_small_blas
 def solve_screened(
     prob: Problem,
     lam: float,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_count, check_labels, check_points
+from safescreen._threads import with_small_blas
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms.base import check_weights
 from safescreen.terms.differences import PairDifferences
@@ -93,6 +94,7 @@ class Triplets(PairDifferences):
         return np.column_stack((self.same_pairs.pairs[self.same], self.other_pairs.pairs[self.other][:, 1]))
 
 
+@with_small_blas
 def labelled_lists(X: NDArray, y: ArrayLike, k: int | None) -> AnchorLists:
     """Return the checked :class:`AnchorLists` of labelled points; ValueError if they make no triplet."""
     y = check_labels(y, X.shape[0])
