@@ -4,18 +4,16 @@ Both offer ``diagonal()``, ``block(rows, columns)``, and two sums ``sum_k values
 right up to the rounding of a sum, and ``add`` for steps of a solver, which asks for the same rows again and again.
 """
 
-import functools
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from threadpoolctl import ThreadpoolController
 
 from safescreen._numba import njit
+from safescreen._threads import share
 from safescreen.rounding import UNIT, gamma, upper
 
 __all__ = ["GivenMatrix", "Kernel", "KernelRows", "squares"]
@@ -53,14 +51,24 @@ class Kernel:
         """Return u with ``|computed - k(x, x')| <= u sqrt(k(x, x) k(x', x'))`` for points of d columns and ``|x|^2 <= largest``."""
         units, extra = unit / UNIT, 2.0 if self.constant else 0.0
         if self.name != "rbf":
-            return gamma(units * ((d + 4 if self.name == "linear" else self.degree * (d + 8) + 8) + extra))
+            return gamma(units * (self.degree * (d + 8) + 8 + extra))
         shift = upper(4.0 * self.gamma * gamma(units * (d + 8)) * largest, 8)
         return upper(math.expm1(min(shift, 1.0)) + (8.0 + extra) * unit, 8)
 
     def diagonal(self, squares: NDArray) -> NDArray:
         """Return ``k(x, x)`` of points with these squares of their norms."""
-        tile = np.array(squares if self.name != "rbf" else np.zeros_like(squares))[:, None]
-        return (np.ones(squares.size) + self.constant) if self.name == "rbf" else self.apply(tile, squares, squares[:1])[:, 0]
+        if self.name == "rbf":
+            return np.full(squares.size, 1.0 + self.constant)
+        return self.apply(squares[:, None].copy(), squares, squares[:1])[:, 0]
+
+    def values(self, A: Any, B: Any, a: NDArray | None = None, b: NDArray | None = None, out: NDArray | None = None) -> NDArray:
+        """Return the values at points A and B, dense or sparse both, written to `out`; a and b are the squares of their norms."""
+        out = np.empty((A.shape[0], B.shape[0])) if out is None else out
+        if sparse.issparse(A):
+            out[:] = (B @ A.toarray().T).T
+        else:
+            np.matmul(A, B.T, out=out)
+        return self.apply(out, squares(A) if a is None else a, squares(B) if b is None else b)
 
     def apply(self, tile: NDArray, rows: NDArray, columns: NDArray) -> NDArray:
         """Turn the inner products of points in `tile` into values of the kernel; squares of the norms of its rows and columns are given."""
@@ -135,12 +143,12 @@ class KernelRows:
         self.X, self.kernel = X, kernel
         single = kernel.error(d, float(self.squares.max()), 2.0**-24) <= ROUGH and not sparse.issparse(X)
         self._light = X.astype(np.float32) if single else X
-        numbers = (1e9 * gigabytes - (4.0 * n * d if single else 0.0)) / (4 if single else 8)
-        least = LEAST_ROWS * n + (n * d if single else 0)
-        if numbers < LEAST_ROWS * n:
-            text = f"of {n} points needs {(4e-9 if single else 8e-9) * least:.3g} GB at least, and max_gigabytes is {gigabytes:g}"
-            raise ValueError(f"X: the cache of rows of the kernel matrix {text}")
-        self._cache = _Cache(n, int(numbers), np.float32 if single else np.float64, self._light_tile)
+        item, copy, least = 4 if single else 8, n * d if single else 0, min(LEAST_ROWS, n) * n
+        numbers = int(1e9 * gigabytes / item) - copy
+        if numbers < least:
+            text = f"X holds {n} points: a cache for rows of their kernel matrix needs {1e-9 * item * (least + copy):.3g} GB"
+            raise ValueError(f"{text} at least, and max_gigabytes is {gigabytes:g}")
+        self.shape, self._cache = (n, n), _Cache(n, min(numbers, n * n), np.float32 if single else np.float64, self._light_tile)
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
@@ -148,50 +156,41 @@ class KernelRows:
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray:
         """Return the entries of some rows and columns, computed anew."""
-        out = np.empty((rows.size, columns.size))
-        _share(lambda part: self._fill(out[part], self.X, rows[part], columns), rows.size, TILE)
-        return out
+        return self._fill(np.empty((rows.size, columns.size)), self.X, rows, columns)
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
-        """Return ``K c`` for the coefficients `values` of the samples `used`: at the samples `at`, NaN elsewhere; all of them if left out."""
-        n = self.squares.size
-        at = np.arange(n) if at is None else at
-        sums = np.zeros(at.size)
+        """Return ``K c`` for the coefficients `values` of the samples `used`: at the samples `at`, all if left out, and NaN elsewhere."""
+        at = np.arange(self.squares.size) if at is None else at
+        sums, out = np.zeros(at.size), np.full(self.squares.size, np.nan)
 
         def work(part):
-            columns = self.X[at[part]]
+            points = self.X[at[part]]
             for start in range(0, used.size, TILE):
                 rows = used[start : start + TILE]
-                tile = self._fill(np.empty((rows.size, columns.shape[0])), self.X, rows, at[part], columns)
+                tile = self._fill(np.empty((rows.size, points.shape[0])), self.X, rows, at[part], points)
                 _add_rows(tile, np.arange(rows.size), values[start : start + TILE], sums[part], 0)
 
-        _share(work, at.size, WIDE)
-        out = np.full(n, np.nan)
+        share(work, at.size, WIDE)
         out[at] = sums
         return out
 
     def add(self, used: NDArray, values: NDArray, at: NDArray, out: NDArray) -> None:
         """Add ``values @ K[used, at]`` to `out`, up to single precision, from the cache; `used` are at most ``LEAST_ROWS`` samples."""
         rows, slots = self._cache.rows(used, at)
-        _share(lambda part: _add_rows(rows, slots, values, out[part], part.start), at.size, WIDE)
+        share(lambda part: _add_rows(rows, slots, values, out[part], part.start), at.size, WIDE)
 
     def _light_tile(self, out, slots, rows, columns):
         """Write the entries of some rows and columns into rows of `out`, in its precision."""
 
         def work(part):
-            tile = self._fill(np.empty((rows.size, part.stop - part.start), out.dtype), self._light, rows, columns[part])
-            for slot, row in zip(slots, tile, strict=True):
+            tile = np.empty((rows.size, part.stop - part.start), out.dtype)
+            for slot, row in zip(slots, self._fill(tile, self._light, rows, columns[part]), strict=True):
                 out[slot, part] = row
 
-        _share(work, columns.size, WIDE)
+        share(work, columns.size, WIDE)
 
     def _fill(self, tile, X, rows, columns, points=None):
-        points = X[columns] if points is None else points
-        if sparse.issparse(X):
-            tile[:] = (points @ X[rows].toarray().T).T
-        else:
-            np.matmul(X[rows], points.T, out=tile)
-        return self.kernel.apply(tile, self.squares[rows], self.squares[columns])
+        return self.kernel.values(X[rows], X[columns] if points is None else points, self.squares[rows], self.squares[columns], tile)
 
 
 class _Cache:
@@ -225,48 +224,19 @@ class _Cache:
         return self._store[: self._store.size // m * m].reshape(-1, m)
 
     def _rearrange(self, columns):
-        """Change the columns of the rows that are kept, the latest that fit; new columns are computed."""
+        """Keep the rows if these columns are among those they have, nothing otherwise."""
         place = np.full(self._slot.size, -1)
         place[self._columns] = np.arange(self._columns.size)
-        old, take = self._columns.size, place[columns]
-        new = np.flatnonzero(take < 0)
-        fit = min(self._store.size // columns.size, self._owner.size)
-        kept = np.sort(np.argsort(-self._used, kind="stable")[: fit if 2 * new.size <= columns.size else 0])
-        self._slot[self._owner] = -1
-        self._owner, self._used, self._columns = self._owner[kept], self._used[kept], columns
-        self._slot[self._owner] = np.arange(kept.size)
-        if kept.size and kept[-1] >= kept.size:
-            _move(self._store, kept, old, np.arange(old))
-        _move(self._store, np.arange(kept.size), old, take)
-        if new.size:
-            for start in range(0, kept.size, TILE):
-                rows = np.arange(start, min(start + TILE, kept.size))
-                tile = np.empty((rows.size, new.size), self._store.dtype)
-                self._fill(tile, np.arange(rows.size), self._owner[rows], columns[new])
-                self._matrix()[np.ix_(rows, new)] = tile
+        take = place[columns]
+        if take.min() < 0:
+            self._slot[:], self._owner, self._used = -1, self._owner[:0], self._used[:0]
+        _keep_columns(self._store, self._owner.size, self._columns.size, take)
+        self._columns = columns
 
 
 def squares(X: NDArray) -> NDArray:
     """Return the squared norms of points, dense or sparse."""
     return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
-
-
-@functools.cache
-def _libraries():
-    return ThreadpoolController()
-
-
-def _share(work, size, width):
-    """Call ``work(slice)`` for the slices of that width of ``range(size)``, in threads if there is more than one."""
-    parts = [slice(start, min(start + width, size)) for start in range(0, size, width)]
-    threads = min(numba.get_num_threads(), len(parts))
-    with _libraries().limit(limits=1, user_api="blas"):
-        if threads <= 1:
-            for part in parts:
-                work(part)
-            return
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(work, parts))
 
 
 @njit(nogil=True)
@@ -340,13 +310,9 @@ def _light_gaussians(tile, rows, columns, g, constant):
 
 
 @njit
-def _move(store, rows, old, take):
-    """Move the rows of those numbers to the front of the store, row after row, with the columns `take` of the `old` ones; -1 stays open."""
-    m, line = take.size, np.empty(old, store.dtype)
-    for step in range(rows.size):
-        k = step if m <= old else rows.size - 1 - step  # so that no row is overwritten before it is read
-        for j in range(old):
-            line[j] = store[rows[k] * old + j]
+def _keep_columns(store, rows, old, take):
+    """Move the columns `take`, in order, of rows with `old` of them to the front of the store, row after row."""
+    m = take.size
+    for k in range(rows):  # what is written lies before what is still to be read
         for j in range(m):
-            if take[j] >= 0:
-                store[k * m + j] = line[take[j]]
+            store[k * m + j] = store[k * old + take[j]]

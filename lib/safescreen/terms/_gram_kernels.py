@@ -67,23 +67,28 @@ def _choose(active, gains, last, free, rng):
 
 
 @njit
+def _step(slope, a, weight, norm, lam, g, cap):
+    """Return the best step of a coordinate alone, and its gain: both 0 where it is at a bound that holds it."""
+    curvature = weight * norm * norm / lam + g
+    if curvature <= 0.0 or (a <= 0.0 and slope > 0.0) or (a >= cap and slope < 0.0):
+        return 0.0, 0.0
+    move = min(max(a - slope / curvature, 0.0), cap) - a
+    return move, -weight * move * (slope + 0.5 * curvature * move)
+
+
+@njit
 def scan(products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, active, gains, firm):
-    """Write what a step in each coordinate alone would gain, and whether it is firmly at a bound; return the violation,
-    the gap and the loss."""
+    """Write what a step in each coordinate alone would gain, and whether it is firmly at a bound; return violation, gap and loss."""
     most, least, gap, cost = 0.0, 0.0, 0.0, 0.0
     for t in active:
-        slack = tau[t * tau_step] - products[t] / lam
-        slope, gains[t], weight = g * alpha[t] - slack, 0.0, w[t * w_step]
+        slack, weight = tau[t * tau_step] - products[t] / lam, w[t * w_step]
+        slope = g * alpha[t] - slack
         best = min(max(slack / g, 0.0), cap) if g > 0.0 else (1.0 if slack > 0.0 else 0.0)
         cost += weight * best * (slack - 0.5 * g * best)
         gap += weight * max((best - alpha[t]) * (slack - 0.5 * g * (best + alpha[t])), 0.0)
-        if (alpha[t] <= 0.0 and slope > 0.0) or (alpha[t] >= cap and slope < 0.0) or slope == 0.0:
-            continue
-        most, least = max(most, slope), min(least, slope)
-        curvature = weight * norms[t] * norms[t] / lam + g
-        if curvature > 0.0:
-            move = min(max(alpha[t] - slope / curvature, 0.0), cap) - alpha[t]
-            gains[t] = -weight * move * (slope + 0.5 * curvature * move)
+        gains[t] = _step(slope, alpha[t], weight, norms[t], lam, g, cap)[1]
+        if not ((alpha[t] <= 0.0 and slope > 0.0) or (alpha[t] >= cap and slope < 0.0)):
+            most, least = max(most, slope), min(least, slope)
     for t in active:
         slope = products[t] / lam - tau[t * tau_step] + g * alpha[t]
         firm[t] = (alpha[t] <= 0.0 and slope > most) or (alpha[t] >= cap and slope < least)
@@ -96,27 +101,23 @@ def sweep_gram(K, signs, products, norms, alpha, tau, tau_step, w, w_step, g, ca
 
     Mutates alpha and `products`, the inner products ``<z_t, H>``.
     """
-    n, done = signs.size, 0
+    done = 0
     while True:
         most, least, best, pick, step = 0.0, 0.0, -1.0, -1, 0.0
-        for t in range(n):
+        for t in range(signs.size):
             slope = products[t] / lam - tau[t * tau_step] + g * alpha[t]
             if (alpha[t] <= 0.0 and slope > 0.0) or (alpha[t] >= cap and slope < 0.0) or slope == 0.0:
                 continue
             most, least = max(most, slope), min(least, slope)
-            weight = w[t * w_step]
-            curvature = weight * norms[t] * norms[t] / lam + g
-            if curvature > 0.0:
-                move = min(max(alpha[t] - slope / curvature, 0.0), cap) - alpha[t]
-                gain = -weight * move * (slope + 0.5 * curvature * move)
-                if gain > best:
-                    best, pick, step = gain, t, move
-        if most - least <= tolerance or pick < 0 or step == 0.0 or done >= updates:
+            move, gain = _step(slope, alpha[t], w[t * w_step], norms[t], lam, g, cap)
+            if gain > best:
+                best, pick, step = gain, t, move
+        if most - least <= tolerance or step == 0.0 or done >= updates:
             return done
         new = min(max(alpha[pick] + step, 0.0), cap)
         factor = w[pick * w_step] * (new - alpha[pick]) * signs[pick]
         alpha[pick] = new
         row = K[pick]
-        for t in range(n):
+        for t in range(signs.size):
             products[t] += factor * signs[t] * row[t]
         done += 1

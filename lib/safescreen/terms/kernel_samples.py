@@ -9,6 +9,7 @@ from scipy import sparse
 
 from safescreen._checks import PointsLike, check_mask, check_points, check_scalar
 from safescreen.cones.kernel import Expansion, KernelSpace
+from safescreen.cones.kernel_matrix import KernelRows
 from safescreen.losses import Loss
 from safescreen.rounding import UNIT, upper
 from safescreen.terms._gram_kernels import improve
@@ -130,13 +131,13 @@ class KernelSamples(Terms):
         X = check_points(X, allow_sparse=True)
         signs, weights = check_signs(y, X.shape[0]), check_weights(weights, X.shape[0])
         made = kernel_matrix(X, kernel_of(X.shape[1], kernel, gamma, degree, coef0, constant), max_gigabytes)
-        return cls._of(made, signs, weights)
+        return cls.of_matrix(*made, signs, weights)
 
     @classmethod
-    def _of(cls, made, signs, weights):
-        """Return the samples of what `kernel_matrix` returns, and of checked labels and weights."""
+    def of_matrix(cls, K: NDArray | KernelRows, error: float, signs: NDArray, weights: NDArray | None = None) -> Self:
+        """Return the samples of a kernel matrix known up to `error`, of labels and weights; nothing is checked."""
         samples = cls.__new__(cls)
-        samples._set(KernelSpace(made[0], signs, made[1]), weights=weights)
+        samples._set(KernelSpace(K, signs, error), weights=weights)
         return samples
 
     def _set(self, space, ids=None, view=None, threshold=1.0, weights=None):
