@@ -316,5 +316,5 @@ class KernelSpace(Cone):
     def split(self, H: Expansion) -> tuple[Expansion, Expansion]:
         """Return ``(H, 0)``; the image is computed anew where steps have worn it out."""
         if H.error > WORN * self._product_error(np.count_nonzero(H.coef), H.scale):
-            H = self.expansion(H.coef)
+            H = self.expansion(H.coef, np.flatnonzero(~np.isnan(H.image)))
         return H, self.zeros()
