@@ -132,7 +132,9 @@ def test_a_sweep_ends_at_its_goal(small):
 def test_few_sums_of_all_samples(small, monkeypatch):
     """A solve starts from zero, and computes images anew once or twice, not step by step."""
     sums, original = [], KernelRows.product
-    monkeypatch.setattr(KernelRows, "product", lambda made, used, values, at=None: sums.append(used.size) or original(made, used, values, at))
+    monkeypatch.setattr(
+        KernelRows, "product", lambda made, used, values, at=None: sums.append(used.size) or original(made, used, values, at)
+    )
     solution = ss.solve(ss.Problem(pair()[1], ss.Hinge()), 0.05, tol=0.0, rtol=1e-3, screening=())
     assert solution.converged and 1 <= len(sums) <= 3
 
