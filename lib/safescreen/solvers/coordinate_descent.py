@@ -32,7 +32,7 @@ def minimize_dual(
     smooth = problem.loss.smoothing > 0.0
     alpha = _start(problem, state.x, lam) if state.alpha is None else np.array(reduction.restrict(state.alpha.unpack()))
     tolerance, best, kept, seed, given_up = 1.0, None, alpha, 1, False
-    if smooth:
+    if smooth and not (problem.terms.costly and problem.cone.magnitude(state.x) == 0.0):
         e = problem.evaluate(state.x, lam)
     else:
         e = problem.evaluate((1.0 / lam) * _dual_sum(problem, alpha), lam, alpha)
@@ -65,13 +65,13 @@ def minimize_dual(
 
 
 def _goal(problem, limits, e, screens, factor):
-    """Return the gap at which to look next, and as a part of the loss: that of the limits, or where screening may begin to decide.
+    """Return the gap at which to look next, and as a part of the loss: the part `factor` of the limits, or where screening may decide.
 
     Balls have the radius ``sqrt(gap/lam)``, up to a factor, and decide little before that is smaller than a width of margins, 1.
     """
-    goal, longest = factor * max(limits.tol, limits.rtol * e.dual), float(problem.terms.norms.max(initial=0.0))
-    first = 0.25 * e.lam / longest**2 if screens and longest > 1e-100 else 0.0
-    return max(goal, first if e.gap > 2.0 * first else 0.0), factor * limits.rtol
+    longest = float(problem.terms.norms.max(initial=0.0)) if screens else 0.0
+    first = 0.5 * factor * e.lam / longest**2 if longest > 1e-100 else 0.0
+    return max(factor * max(limits.tol, limits.rtol * e.dual), first if e.gap > 2.0 * first else 0.0), factor * limits.rtol
 
 
 def _dual_sum(problem, alpha):
