@@ -55,8 +55,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Come up to C by factors of `path_ratio`, from where every sample is at its bound and the solution is known, with warm starts and
         screening, and keep the path.
     path_ratio : float > 1
-    screening : tuple of str
-        Spheres by name, as in :func:`safescreen.solve`; ``()`` screens nothing.
+    screening : "auto" or tuple of str
+        When and with which spheres, as in :func:`safescreen.solve`; ``()`` screens nothing.
     method : str
         Solver, as in :func:`safescreen.solve`.
     max_iter : int
@@ -101,7 +101,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     >>> from sklearn.preprocessing import minmax_scale
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = minmax_scale(X)
-    >>> model = SafeSVC(C=0.1).fit(X, y)
+    >>> model = SafeSVC(C=0.1, screening=("MGB",)).fit(X, y)
     >>> bool(model.score(X, y) > 0.95), bool(model.screening_[0].rate > 0.5)
     (True, True)
     """
@@ -121,7 +121,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         tol: float = 1e-6,
         with_path: bool = False,
         path_ratio: float = 2.0,
-        screening: tuple[str, ...] = ("MGB",),
+        screening: str | tuple[str, ...] = "auto",
         method: str = "auto",
         max_iter: int = 10_000,
         max_gigabytes: float = 4.0,

@@ -26,7 +26,7 @@ def solve(
     tol: float = 1e-6,
     rtol: float = 0.0,
     x0: ElementLike | None = None,
-    screening: Iterable[str] = ("RRPB", "PGB"),
+    screening: str | Iterable[str] = "auto",
     freq: int = 10,
     active_set: bool = False,
     callback: Callable[[Progress], Any] | None = None,
@@ -47,11 +47,12 @@ def solve(
         bound that includes rounding, and it is the gap of `prob` itself, screened terms included.
     x0 : element of the cone, optional
         Where to start; zero if left out.
-    screening : tuple of str
-        Spheres by name from ``SPHERES``, each with the sphere rule, or with another rule: ``"GB+halfspace"``; or two spheres and the points
-        that lie in both: ``"MGB&BT2"``. ``()`` screens nothing.
+    screening : "auto" or tuple of str
+        When and with which ball follows from counted operations, see :mod:`safescreen.solvers.schedule`. Or spheres by name from
+        ``SPHERES``, each with the sphere rule, or with another rule: ``"GB+halfspace"``; or two spheres and the points that lie in both:
+        ``"MGB&BT2"``. ``()`` screens nothing.
     freq : int
-        Screen each `freq` iterations.
+        Screen each `freq` iterations, if spheres are named.
     active_set : bool
         Iterate on terms with non-zero loss only, between checks of all terms.
     callback : callable, optional
