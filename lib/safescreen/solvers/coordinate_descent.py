@@ -4,6 +4,8 @@ One dual variable at a time is set to its best value (Hsieh et al. 2008), whatev
 variables out for a while is a heuristic that the solver itself takes back; screening is not, and both are used together.
 """
 
+from typing import Any
+
 import numpy as np
 
 from safescreen.solvers.reduction import Reduction
@@ -49,10 +51,9 @@ def minimize_dual(
                 alpha, problem, best = np.array(reduction.restrict(full)), reduction.problem, None
                 H = _dual_sum(problem, alpha)
         sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
-        fixed = (tolerance, sweeps, seed, shrinking)
-        if problem.terms.costly:
-            fixed = (LEAST * tolerance, *fixed[1:], _goal(problem, limits, best or e, screen is not None, 0.5 * tolerance))
-        H, spread, done, seed = problem.terms.sweep(alpha, H, lam, problem.loss, *fixed)
+        goal: Any = {"goal": _goal(problem, limits, best or e, screen is not None, 0.5 * tolerance)} if problem.terms.costly else {}
+        least = LEAST * tolerance if goal else tolerance
+        H, spread, done, seed = problem.terms.sweep(alpha, H, lam, problem.loss, least, sweeps, seed, shrinking, **goal)
         state.n_iter += done
         if done < sweeps:
             tolerance = 0.1 * min(tolerance, spread)

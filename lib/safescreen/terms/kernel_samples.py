@@ -130,8 +130,8 @@ class KernelSamples(Terms):
         """
         X = check_points(X, allow_sparse=True)
         signs, weights = check_signs(y, X.shape[0]), check_weights(weights, X.shape[0])
-        made = kernel_matrix(X, kernel_of(X.shape[1], kernel, gamma, degree, coef0, constant), max_gigabytes)
-        return cls.of_matrix(*made, signs, weights)
+        K, error = kernel_matrix(X, kernel_of(X.shape[1], kernel, gamma, degree, coef0, constant), max_gigabytes)
+        return cls.of_matrix(K, error, signs, weights)
 
     @classmethod
     def of_matrix(cls, K: NDArray | KernelRows, error: float, signs: NDArray, weights: NDArray | None = None) -> Self:
