@@ -12,9 +12,9 @@ from naive.exact import Exact, exact_samples, exact_triplets
 from naive.features import FEATURES, size
 
 KINDS = ("full", "diagonal", "dense", "csr")
-WITH_KERNEL = (*KINDS, "kernel")
-"""Beside them, samples known through the matrix of their products alone; their elements are not arrays."""
-CONES = {"full": "psd", "diagonal": "nonneg", "dense": "free", "csr": "free", "kernel": "free"}
+WITH_KERNEL = (*KINDS, "kernel", "tiles")
+"""Beside them, samples known through their products alone, of a matrix or computed when wanted; their elements are not arrays."""
+CONES = {"full": "psd", "diagonal": "nonneg", "dense": "free", "csr": "free", "kernel": "free", "tiles": "free"}
 GAMMAS = (0.0, 0.05, 0.5, 1.0)
 ADVERSARIAL = ("duplicates", "near", "zeros", "ties", "tiny", "huge", "offset", "collinear", "outlier")
 
@@ -97,7 +97,7 @@ class Instance:
         else:
             x = rng.standard_normal(d)
             x = np.maximum(x, 0.0) if self.kind == "diagonal" else x
-        if self.kind == "kernel":
+        if self.kind in ("kernel", "tiles"):
             x = self.terms.cone.check(rng.standard_normal(len(self.terms)))
         length = size(x)
         return x * (scale / length) if length else x
@@ -112,8 +112,9 @@ def instance(kind, data="normal", n=None, d=3, k=3, seed=0):
         return Instance(kind, X, y, terms.index, terms)
     X, y = points(data, n or 40, d, seed, offset=50.0)  # not centred: conditioning is offset^2
     signs = 2.0 * y - 1.0
-    if kind == "kernel":
-        terms = ss.KernelSamples.from_points(X, signs, "linear")
+    if kind in ("kernel", "tiles"):
+        limit = {"max_gigabytes": 7.9e-9 * len(X) ** 2} if kind == "tiles" else {}  # less than the matrix takes
+        terms = ss.KernelSamples.from_points(X, signs, "linear", **limit)
         FEATURES[terms.cone] = exact_samples(X, signs)
         return Instance(kind, X, signs, None, terms)
     return Instance(kind, X, signs, None, ss.Samples(X if kind == "dense" else sparse.csr_matrix(X), signs))

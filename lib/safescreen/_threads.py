@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["large_blas", "matmul", "small_blas", "with_small_blas"]
+__all__ = ["large_blas", "matmul", "share", "small_blas", "with_small_blas"]
 
 LARGE_PRODUCT, TILE = 2e8, 5e7
 """Multiplications from which a product is shared among threads, and those of a tile."""
@@ -88,7 +88,19 @@ def matmul(A: NDArray, B: NDArray) -> NDArray:
     n, work = A.shape[0], A.shape[0] * B.size
     if work < LARGE_PRODUCT or A.ndim < 2 or B.ndim < 2:
         return A @ B
-    out, rows = np.empty((n, B.shape[1])), max(32, int(TILE / B.size))
-    with small_blas(), ThreadPoolExecutor(max(1, *_Libraries.before)) as pool:
-        list(pool.map(lambda r: np.matmul(A[r : r + rows], B, out=out[r : r + rows]), range(0, n, rows)))
+    out = np.empty((n, B.shape[1]))
+    share(lambda part: np.matmul(A[part], B, out=out[part]), n, max(32, int(TILE / B.size)))
     return out
+
+
+def share(work: Callable[[slice], Any], size: int, width: int) -> None:
+    """Call ``work(slice)`` for the slices of that width of ``range(size)``, as many at a time as BLAS has threads outside of the solve."""
+    parts = [slice(start, min(start + width, size)) for start in range(0, size, width)]
+    with small_blas():
+        threads = min(max(1, *_Libraries.before), len(parts))
+        if threads <= 1:
+            for part in parts:
+                work(part)
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, parts))

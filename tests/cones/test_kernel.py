@@ -199,9 +199,9 @@ class Counting:
     def __init__(self, monkeypatch):
         self.columns, original = 0, KernelSpace.product
 
-        def product(made, used, values):
+        def product(made, used, values, at=None):
             self.columns += used.size
-            return original(made, used, values)
+            return original(made, used, values, at)
 
         monkeypatch.setattr(KernelSpace, "product", product)
 

@@ -18,7 +18,7 @@ from safescreen.spheres.base import PathReference, Reference
 from safescreen.spheres.path import reference_accuracy
 
 FRACTIONS = (0.5, 0.02)
-HOSTILE = ("full", "diagonal", "dense", "kernel")
+HOSTILE = ("full", "diagonal", "dense", "kernel", "tiles")
 LOSSES = (0.0, 0.05, 1.0)
 
 

@@ -15,7 +15,7 @@ from safescreen.solvers.newton import _direction, _line_search
 from safescreen_book import datasets
 
 LOSSES = {"hinge": ss.Hinge(), "smoothed": ss.SmoothedHinge(0.3), "squared": ss.SquaredHinge(0.5)}
-SAMPLES = ("dense", "csr", "kernel")
+SAMPLES = ("dense", "csr", "kernel", "tiles")
 FREE = [name for name in METHODS if name not in ("gradient", "semismooth")]
 
 
@@ -24,8 +24,9 @@ def exact_points(kind="dense", n=30, d=3, weighted=False, seed=3):
     y = np.where(np.arange(n) % 2, 1.0, -1.0)
     X = rng.standard_normal((n, d)) + 0.4 * y[:, None]
     weights = rng.uniform(0.2, 3.0, n) if weighted else None
-    if kind == "kernel":
-        return ss.KernelSamples.from_points(X, y, "linear", weights=weights), X, y
+    if kind in ("kernel", "tiles"):
+        limit = 7.9e-9 * n * n if kind == "tiles" else 1.0
+        return ss.KernelSamples.from_points(X, y, "linear", weights=weights, max_gigabytes=limit), X, y
     return ss.Samples(sparse.csr_array(X) if kind == "csr" else X, y, weights=weights), X, y
 
 
@@ -148,7 +149,7 @@ def test_newton_direction_solves_its_system(kind):
     for size in (1, 2, 12):  # fewer and more than the dimension
         curved = np.sort(rng.choice(len(terms), size, replace=False))
         direction = _direction(terms, gradient, curved, width, lam)
-        g, v = (Z.T @ np.asarray(e) if kind == "kernel" else e for e in (gradient, direction))
+        g, v = (Z.T @ np.asarray(e) if kind in ("kernel", "tiles") else e for e in (gradient, direction))
         slope = lam * np.eye(X.shape[1]) + (Z[curved].T * (terms.weights[curved] / width)) @ Z[curved]
         np.testing.assert_allclose(slope @ v, -g, rtol=1e-9, atol=1e-9)
 

@@ -14,7 +14,7 @@ from naive.harness import truth
 from safescreen import svm
 from safescreen.svm.balls import ball_of
 
-KINDS = ("dense", "csr", "kernel")
+KINDS = ("dense", "csr", "kernel", "tiles")
 GAMMAS = (0.0, 0.05, 0.5)
 HINGE = ss.Hinge()
 

@@ -30,7 +30,7 @@ def check(of, gamma, found, Cs, rtol=1e-8):
 
 @pytest.mark.parametrize("test", [*TESTS, None])
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
-@pytest.mark.parametrize("kind", ["dense", "csr", "kernel"])
+@pytest.mark.parametrize("kind", ["dense", "csr", "kernel", "tiles"])
 def test_path_finds_the_solutions(kind, gamma, test):
     of, loss = instance(kind), ss.SmoothedHinge(gamma)
     smallest = svm.c_min(of.terms, loss)
@@ -42,7 +42,7 @@ def test_path_finds_the_solutions(kind, gamma, test):
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
-@pytest.mark.parametrize("kind", ["dense", "kernel"])
+@pytest.mark.parametrize("kind", ["dense", "kernel", "tiles"])
 def test_eps_path_covers_every_C(kind, gamma):
     of, loss, eps = instance(kind), ss.SmoothedHinge(gamma), 0.02
     smallest = svm.c_min(of.terms, loss)
@@ -72,7 +72,7 @@ def test_eps_path_ends_where_no_sample_is_in_L():
 
 @pytest.mark.parametrize("M", [1, 2, 5])
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
-@pytest.mark.parametrize("kind", ["dense", "kernel"])
+@pytest.mark.parametrize("kind", ["dense", "kernel", "tiles"])
 def test_safe_screening_path_finds_the_solutions(kind, gamma, M):
     of, loss = instance(kind), ss.SmoothedHinge(gamma)
     Cs = svm.c_min(of.terms, loss) * np.geomspace(1.2, 6.0, 9)
@@ -104,7 +104,7 @@ def test_missed_tolerances_warn():
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
-@pytest.mark.parametrize("kind", ["dense", "kernel"])
+@pytest.mark.parametrize("kind", ["dense", "kernel", "tiles"])
 def test_names_of_the_tests(kind, gamma):
     """What a path screens before a solve is what the test of that name screens, but for what its enlarged balls leave out."""
     of, loss, apart = instance(kind), ss.SmoothedHinge(gamma), dict.fromkeys(("IT", "BT1"), 0)
@@ -128,7 +128,7 @@ def test_names_of_the_tests(kind, gamma):
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
-@pytest.mark.parametrize("kind", ["dense", "kernel"])
+@pytest.mark.parametrize("kind", ["dense", "kernel", "tiles"])
 def test_rules_of_the_s_form_path(kind, gamma):
     """One rule between two solutions serves for those in between, and for the farthest the best norm that is certain."""
     of, loss = instance(kind), ss.SmoothedHinge(gamma)

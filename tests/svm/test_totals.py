@@ -12,7 +12,7 @@ from naive.harness import flat, truth
 from safescreen import svm
 from safescreen_book.protocols import pathwise
 
-KINDS = ("dense", "csr", "kernel")
+KINDS = ("dense", "csr", "kernel", "tiles")
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05, 0.5])

@@ -3,7 +3,7 @@
 With ``Q = diag(y) K diag(y)`` the inner products of the elements ``z_i = y_i phi(x_i)``, everything about ``w = sum_j c_j z_j`` follows
 from its coefficients c and its image ``Q c``: ``<z_i, w> = (Q c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). Sums and multiples of
 expansions have sums and multiples of images, so that only a new c costs a product with Q, and one that differs from a known c in k
-entries costs k columns of it.
+entries costs k columns of it. Of a matrix that is not in memory an image is computed where it is wanted, and is NaN elsewhere until then.
 """
 
 import math
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_element
-from safescreen._numba import njit
 from safescreen.cones.base import Cone
+from safescreen.cones.kernel_matrix import GivenMatrix, KernelRows
 from safescreen.rounding import TINY, UNIT, Element, gamma, sqrt_upper, upper
 
 __all__ = ["Expansion", "KernelSpace"]
@@ -40,7 +40,7 @@ class Expansion(Element):
     coef : array of shape (n,)
         Coefficients c.
     image : array of shape (n,)
-        Inner products ``<z_i, w>``, as computed.
+        Inner products ``<z_i, w>``, as computed; NaN where they have not been wanted yet: see :meth:`at`.
     error : float
         ``|image_i - <z_i, w>| <= ||z_i|| error``.
     scale : float
@@ -88,9 +88,18 @@ class Expansion(Element):
         """Shape of the coefficients."""
         return self.coef.shape
 
+    def at(self, ids: NDArray | None = None) -> NDArray:
+        """Return the image at the samples of those numbers, or at all; what is missing is computed, which may raise `error`."""
+        values = self.image if ids is None else self.image[ids]
+        missing = np.flatnonzero(np.isnan(values))
+        if missing.size:
+            self.space.complete(self, missing if ids is None else ids[missing])
+            values = self.image if ids is None else self.image[ids]
+        return values
+
     def norm(self) -> float:
         """Return ``||w||``, as computed; O(n)."""
-        return math.sqrt(max(self.coef @ self.image, 0.0))
+        return math.sqrt(max(self.space.inner(self, self), 0.0))
 
     def norm_upper(self) -> float:
         """Return an upper bound of ``||w||``; NaN where the kernel matrix shows to be indefinite. O(n)."""
@@ -113,7 +122,7 @@ class Expansion(Element):
             exponent = math.frexp(self.scale)[1]
             low, high = self.space.ldexp(self, -exponent)._bounds()
             return math.ldexp(low, exponent) * (1.0 - 2.0 * UNIT), upper(math.ldexp(high, exponent), 2)
-        square = float(self.coef @ self.image)
+        square = self.space.inner(self, self)
         error = self.space.inner_error(self, self)
         low = math.sqrt(max(square - error, 0.0)) * (1.0 - 4.0 * UNIT)
         return low, min(sqrt_upper(upper(square + error, 4)), self.scale)
@@ -157,8 +166,8 @@ class KernelSpace(Cone):
 
     Parameters
     ----------
-    K : C-contiguous array of shape (n, n)
-        Kernel matrix; not copied, taken to be symmetric.
+    K : C-contiguous array of shape (n, n), or KernelRows
+        Kernel matrix; not copied, taken to be symmetric. Or what computes its entries.
     signs : array of shape (n,)
         Labels -1.0 and 1.0.
     relative_error : float
@@ -175,9 +184,10 @@ class KernelSpace(Cone):
     that is updated keeps the error of the one it comes from, so it is computed anew once the sum exceeds eight times that of a fresh one.
     """
 
-    def __init__(self, K: NDArray, signs: NDArray, relative_error: float):
+    def __init__(self, K: NDArray | KernelRows, signs: NDArray, relative_error: float):
         self.K, self.signs, self.relative_error = K, signs, relative_error
-        self.norms = np.sqrt(np.diagonal(K) / (1.0 - relative_error)) * (1.0 + gamma(8))
+        self.matrix = GivenMatrix(K) if isinstance(K, np.ndarray) else K
+        self.norms = np.sqrt(self.matrix.diagonal() / (1.0 - relative_error)) * (1.0 + gamma(8))
         positive = self.norms[self.norms > 0.0]
         total = float(self.norms.sum())
         self.underflow = TINY * (total + (positive.size / float(positive.min()) if positive.size else 0.0))
@@ -202,10 +212,11 @@ class KernelSpace(Cone):
         """Return the zero element."""
         return Expansion(self, np.zeros(self.shape), np.zeros(self.shape), 0.0, 0.0)
 
-    def expansion(self, coef: ArrayLike) -> Expansion:
+    def expansion(self, coef: ArrayLike, at: NDArray | None = None) -> Expansion:
         """Return ``sum_j coef_j z_j``, from a remembered expansion if that differs in few coefficients; `coef` is copied.
 
-        Cost: O(n) times the number of coefficients that are not 0, or of those that differ.
+        Cost: O(n) times the number of coefficients that are not 0, or of those that differ; of a matrix that is not in memory the image
+        is computed at the samples `at` only.
         """
         coef = np.array(coef, dtype=np.float64)
         n_used, scale = int(np.count_nonzero(coef)), self.scale(coef)
@@ -214,16 +225,16 @@ class KernelSpace(Cone):
         changes = [int(np.count_nonzero(coef != known.coef)) for known in self._recent]
         where, found = int(np.argmin(changes)) if changes else 0, None
         if changes and 2 * changes[where] <= n_used:
-            found = self._updated(self._recent[where], coef, scale, n_used)
+            found = self._updated(self._recent[where], coef, scale, n_used, at)
         if found is not None:
             del self._recent[where]  # a sequence of expansions keeps one place
         else:
             used = np.flatnonzero(coef)
-            found = Expansion(self, coef, self.product(used, coef[used]), self._product_error(n_used, scale), scale)
+            found = Expansion(self, coef, self.product(used, coef[used], at), self._product_error(n_used, scale), scale)
         self._recent = [*self._recent[1 - REMEMBERED :], found]
         return found
 
-    def _updated(self, known, coef, scale, n_used):
+    def _updated(self, known, coef, scale, n_used, at):
         """Return the expansion computed from a known one; None if its error would be too large."""
         changed = np.flatnonzero(coef != known.coef)
         if changed.size == 0:
@@ -233,18 +244,17 @@ class KernelSpace(Cone):
         error = upper(known.error + self._product_error(changed.size + 2, moved) + 2.0 * UNIT * scale, 8)
         if not error <= DRIFT * self._product_error(n_used, scale):
             return None
-        return Expansion(self, coef, known.image + self.product(changed, steps), error, scale)
+        return Expansion(self, coef, known.image + self.product(changed, steps, at), error, scale)
 
-    def product(self, used: NDArray, values: NDArray) -> NDArray:
-        """Return ``Q c`` for the coefficients `values` of the samples `used`."""
-        values = self.signs[used] * values
-        if 2 * used.size > self.signs.size:
-            whole = np.zeros(self.shape)
-            whole[used] = values
-            return self.signs * (self.K @ whole)
-        out = np.zeros(self.shape)
-        _add_rows(self.K, used, values, out)
-        return self.signs * out
+    def complete(self, x: Expansion, missing: NDArray) -> None:
+        """Compute the image of `x` at the samples `missing`."""
+        used = np.flatnonzero(x.coef)
+        x.image[missing] = self.product(used, x.coef[used], missing)[missing]
+        object.__setattr__(x, "error", max(x.error, self._product_error(used.size, x.scale)))
+
+    def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
+        """Return ``Q c`` for the coefficients `values` of the samples `used`; elsewhere than `at` it may be NaN."""
+        return self.signs * self.matrix.product(used, self.signs[used] * values, at)
 
     def _product_error(self, n_used, scale):
         u = self.relative_error
@@ -254,13 +264,26 @@ class KernelSpace(Cone):
 
     def inner(self, x: Expansion, y: Expansion) -> float:
         """Return the inner product, from the image that is known better; O(n)."""
-        x, y = self._ordered(x, y)
-        return float(x.coef @ y.image)
+        return self._paired(x, y)[2]
 
     def inner_error(self, x: Expansion, y: Expansion) -> float:
         """Return a bound of the rounding error of :meth:`inner`; O(n)."""
+        coef, image, _ = self._paired(x, y)
         x, y = self._ordered(x, y)
-        return upper(x.scale * y.error + gamma(x.size + 4) * float(np.abs(x.coef) @ np.abs(y.image)), 8)
+        return upper(x.scale * y.error + gamma(x.size + 4) * float(np.abs(coef) @ np.abs(image)), 8)
+
+    def _paired(self, x, y):
+        """Return coefficients, the image known better there, and their product; of coefficients that are 0 no image is wanted."""
+        one, other = self._ordered(x, y)
+        coef, image, error = one.coef, other.image, other.error
+        total = float(coef @ image)
+        if math.isnan(total):
+            used = np.flatnonzero(coef)
+            coef, image = coef[used], other.at(used)
+            if other.error > error:  # which one is known better may have changed
+                return self._paired(x, y)
+            total = float(coef @ image)
+        return coef, image, total
 
     @staticmethod
     def _ordered(x, y):
@@ -293,21 +316,5 @@ class KernelSpace(Cone):
     def split(self, H: Expansion) -> tuple[Expansion, Expansion]:
         """Return ``(H, 0)``; the image is computed anew where steps have worn it out."""
         if H.error > WORN * self._product_error(np.count_nonzero(H.coef), H.scale):
-            H = self.expansion(H.coef)
+            H = self.expansion(H.coef, np.flatnonzero(~np.isnan(H.image)))
         return H, self.zeros()
-
-
-@njit
-def _add_rows(K, used, values, out):
-    """Add ``sum_k values[k] K[used[k]]`` to `out`, four rows at a time."""
-    n, m = out.size, used.size
-    whole = m - m % 4
-    for k in range(0, whole, 4):
-        a, b, c, d = K[used[k]], K[used[k + 1]], K[used[k + 2]], K[used[k + 3]]
-        p, q, r, s = values[k], values[k + 1], values[k + 2], values[k + 3]
-        for i in range(n):
-            out[i] += (p * a[i] + q * b[i]) + (r * c[i] + s * d[i])
-    for k in range(whole, m):
-        a, p = K[used[k]], values[k]
-        for i in range(n):
-            out[i] += p * a[i]

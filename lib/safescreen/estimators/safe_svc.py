@@ -20,6 +20,9 @@ from safescreen.solvers import Progress
 
 __all__ = ["SafeSVC"]
 
+ROWS = 1024
+"""How many points are classified together with a kernel."""
+
 
 class SafeSVC(ClassifierMixin, BaseEstimator):
     """Support vector classifier, linear or with a kernel, solved to a certified duality gap with safe screening.
@@ -57,6 +60,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     method : str
         Solver, as in :func:`safescreen.solve`.
     max_iter : int
+    max_gigabytes : float
+        Largest kernel matrix that is kept; of a larger one rows are computed when they are wanted, with a cache of this size.
     warm_start : bool
         Start from the solution of the last ``fit`` if that had the same number of samples, for instance for another C. Not with a path.
     callback : callable, optional
@@ -119,6 +124,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         screening: str | tuple[str, ...] = "auto",
         method: str = "auto",
         max_iter: int = 10_000,
+        max_gigabytes: float = 4.0,
         warm_start: bool = False,
         callback: Callable[[Progress], Any] | None = None,
         verbose: bool = False,
@@ -126,7 +132,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         self.C, self.kernel, self.gamma, self.degree, self.coef0, self.smoothing = C, kernel, gamma, degree, coef0, smoothing
         self.fit_intercept, self.intercept_scaling, self.class_weight = fit_intercept, intercept_scaling, class_weight
         self.tol, self.with_path, self.path_ratio, self.screening = tol, with_path, path_ratio, screening
-        self.method, self.max_iter, self.warm_start, self.callback, self.verbose = method, max_iter, warm_start, callback, verbose
+        self.method, self.max_iter, self.max_gigabytes = method, max_iter, max_gigabytes
+        self.warm_start, self.callback, self.verbose = warm_start, callback, verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -168,9 +175,12 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         X = read(self, X)
         if self.kernel == "linear":
             scores = np.asarray(X @ self.coef_.T) + self.intercept_
+        elif self.kernel == "precomputed":
+            scores = X[:, self._numbers] @ self._weights.T + self.intercept_
         else:
-            K = X[:, self._numbers] if self.kernel == "precomputed" else self._features.matrix(X, self._points)
-            scores = K @ self._weights.T + self.intercept_
+            values = self._features.function.values
+            parts = [X[start : start + ROWS] for start in range(0, X.shape[0], ROWS)]
+            scores = np.concatenate([values(part, self._points) @ self._weights.T for part in parts])
         return scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: ArrayLike) -> np.ndarray:

@@ -4,6 +4,8 @@ One dual variable at a time is set to its best value (Hsieh et al. 2008), whatev
 variables out for a while is a heuristic that the solver itself takes back; screening is not, and both are used together.
 """
 
+from typing import Any
+
 import numpy as np
 
 from safescreen.solvers.reduction import Reduction
@@ -14,6 +16,9 @@ __all__ = ["minimize_dual"]
 
 SWEEPS = 1000
 """Largest number of sweeps between two looks at the duality gap."""
+
+LEAST = 1e-6
+"""Where sweeps have a gap as their goal: what part of the tolerance ends them all the same."""
 
 
 def minimize_dual(
@@ -29,7 +34,7 @@ def minimize_dual(
     smooth = problem.loss.smoothing > 0.0
     alpha = _start(problem, state.x, lam) if state.alpha is None else np.array(reduction.restrict(state.alpha.unpack()))
     tolerance, best, kept, seed, given_up = 1.0, None, alpha, 1, False
-    if smooth:
+    if smooth and not (problem.terms.costly and problem.cone.magnitude(state.x) == 0.0):
         e = problem.evaluate(state.x, lam)
     else:
         e = problem.evaluate((1.0 / lam) * _dual_sum(problem, alpha), lam, alpha)
@@ -46,7 +51,9 @@ def minimize_dual(
                 alpha, problem, best = np.array(reduction.restrict(full)), reduction.problem, None
                 H = _dual_sum(problem, alpha)
         sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
-        H, spread, done, seed = problem.terms.sweep(alpha, H, lam, problem.loss, tolerance, sweeps, seed, shrinking)
+        goal: Any = {"goal": _goal(problem, limits, best or e, screen is not None, 0.5 * tolerance)} if problem.terms.costly else {}
+        least = LEAST * tolerance if goal else tolerance
+        H, spread, done, seed = problem.terms.sweep(alpha, H, lam, problem.loss, least, sweeps, seed, shrinking, **goal)
         state.n_iter += done
         if done < sweeps:
             tolerance = 0.1 * min(tolerance, spread)
@@ -58,6 +65,16 @@ def minimize_dual(
     return limits.reached(best)
 
 
+def _goal(problem, limits, e, screens, factor):
+    """Return the gap at which to look next, and as a part of the loss: the part `factor` of the limits, or where screening may decide.
+
+    Balls have the radius ``sqrt(gap/lam)``, up to a factor, and decide little before that is smaller than a width of margins, 1.
+    """
+    longest = float(problem.terms.norms.max(initial=0.0)) if screens else 0.0
+    first = 0.5 * factor * e.lam / longest**2 if longest > 1e-100 else 0.0
+    return max(factor * max(limits.tol, limits.rtol * e.dual), first if e.gap > 2.0 * first else 0.0), factor * limits.rtol
+
+
 def _dual_sum(problem, alpha):
     total = problem.terms.weighted_sum(alpha)[0]
     return total if problem.linear is None else problem.linear + total
@@ -65,6 +82,8 @@ def _dual_sum(problem, alpha):
 
 def _start(problem, x, lam):
     """Return a dual point to start from: ``alpha(x)``, or for the hinge and x = 0 the best one with equal entries."""
+    if problem.terms.costly and problem.cone.magnitude(x) == 0.0:
+        return np.zeros(len(problem))
     if problem.loss.smoothing > 0.0 or problem.cone.norm(x) > 0.0:
         return problem.terms.alpha(x, problem.loss)
     ones, loss, cone = np.ones(len(problem)), problem.loss, problem.cone

@@ -1,6 +1,7 @@
-"""Compiled dual coordinate descent over samples with a kernel: always the coordinate that gains most.
+"""Dual coordinate descent over samples with a kernel: working sets, in each of them always the coordinate that gains most.
 
-An update costs a row of the kernel matrix, so that looking at all slopes before it costs nothing extra; slopes as in
+A step takes the coordinates that promise most, a few hundred, solves for them with their block of the kernel matrix, and adds their rows
+to the products of all others: every row serves many updates, and only rows of coordinates that move are ever asked for. Slopes as in
 :mod:`safescreen.terms._sample_kernels`.
 """
 
@@ -8,71 +9,115 @@ import numpy as np
 
 from safescreen._numba import njit
 
+WORKING_SET = 512
+"""How many coordinates a step is for; all of them where there are no more."""
 
-@njit
-def _catch_up(K, ids, signs, moved, products, order, size):
-    """Bring the products of the coordinates that are left out up to date; `moved` is what the others have changed by since."""
-    n = order.size
-    for i in range(n):
-        if moved[i] != 0.0:
-            row, factor = K[ids[i]], moved[i] * signs[ids[i]]
-            for k in range(size, n):
-                j = ids[order[k]]
-                products[order[k]] += factor * signs[j] * row[j]
-            moved[i] = 0.0
+KEPT = 0.75
+"""At most this part of a working set comes from the last one: variables that would swing back if the others moved without them."""
+
+INNER, INNER_UPDATES = 0.1, 20
+"""A working set is solved until its slopes differ by this part of what all did, or for so many updates a coordinate."""
+
+SHRINK = 0.5
+"""Coordinates firmly at a bound are left out once they are this part of those looked at."""
 
 
-@njit
-def sweep_gram(K, ids, signs, products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, tolerance, updates, shrinking):
-    """Update coordinates until the projected slopes differ by at most `tolerance`.
+def improve(matrix, ids, signs, products, norms, alpha, levels, loss, lam, tolerance, updates, shrinking, goal):
+    """Improve a dual point until the projected slopes differ by at most `tolerance`, or the gap is at most `goal`.
 
-    Mutates alpha and `products`, the inner products ``<z_t, H>``; those of coordinates left out may be out of date at the end. Returns the
-    violation and the number of updates.
+    Mutates alpha and `products`, the inner products ``<z_t, H>``; those of coordinates left out are out of date at the end. A goal is a
+    number and a part of the loss. Returns the violation as seen among the coordinates looked at last, and the number of updates.
     """
-    n = ids.size
-    order, moved = np.arange(n), np.zeros(n)
-    size, done, spread = n, 0, np.inf
+    fixed, done, rest, chosen = (*levels, loss.smoothing, loss.cap, lam), 0, 0.0, np.empty(0, dtype=np.intp)
+    active, gains, firm, rng = np.arange(ids.size), np.zeros(ids.size), np.zeros(ids.size, dtype=np.bool_), np.random.default_rng(0)
+    tau, tau_step, w, w_step = levels
+    while True:
+        spread, gap, cost = scan(products, norms, alpha, *fixed, active, gains, firm)
+        if spread <= tolerance or gap <= max(goal[0], goal[1] * (rest + cost)) or done >= updates:
+            return spread, done
+        if shrinking and done >= ids.size // 4 and np.count_nonzero(firm[active]) > SHRINK * active.size:
+            out, active = active[firm[active]], active[~firm[active]]
+            rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
+            firm[out] = True
+        chosen = _choose(active, gains, chosen[~firm[chosen]], (alpha > 0.0) & (alpha < loss.cap), rng)
+        rows = ids[chosen]
+        moved, new = products[chosen], alpha[chosen]
+        part = (tau[chosen] if tau_step else tau, tau_step, w[chosen] if w_step else w, w_step)
+        most = min(INNER_UPDATES * chosen.size, updates - done)
+        limits = max(0.5 * tolerance, INNER * spread), most
+        steps = sweep_gram(matrix.block(rows, rows), signs[rows], moved, norms[chosen], new, *part, *fixed[4:], *limits)
+        change = (new - alpha[chosen]) * part[2]
+        if not change.any():
+            return spread, done
+        alpha[chosen], used = new, np.flatnonzero(change)
+        sums = np.zeros(active.size)
+        matrix.add(rows[used], signs[rows[used]] * change[used], ids[active], sums)
+        products[active] += signs[ids[active]] * sums
+        done += steps
+
+
+def _choose(active, gains, last, free, rng):
+    """Return the working set: of the last one what is not firmly at a bound, free coordinates first, and at random others that gain."""
+    if active.size <= WORKING_SET:
+        return active
+    kept = last[np.argsort(~free[last], kind="stable")][: int(KEPT * WORKING_SET)]
+    score = (gains[active] + 1e-9 * gains[active].max()) * rng.random(active.size)
+    score[np.searchsorted(active, kept)] = np.inf
+    return np.sort(active[np.argpartition(-score, WORKING_SET)[:WORKING_SET]])
+
+
+@njit
+def _step(slope, a, weight, norm, lam, g, cap):
+    """Return the best step of a coordinate alone, and its gain: both 0 where it is at a bound that holds it."""
+    curvature = weight * norm * norm / lam + g
+    if curvature <= 0.0 or (a <= 0.0 and slope > 0.0) or (a >= cap and slope < 0.0):
+        return 0.0, 0.0
+    move = min(max(a - slope / curvature, 0.0), cap) - a
+    return move, -weight * move * (slope + 0.5 * curvature * move)
+
+
+@njit
+def scan(products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, active, gains, firm):
+    """Write what a step in each coordinate alone would gain, and whether it is firmly at a bound; return violation, gap and loss."""
+    most, least, gap, cost = 0.0, 0.0, 0.0, 0.0
+    for t in active:
+        slack, weight = tau[t * tau_step] - products[t] / lam, w[t * w_step]
+        slope = g * alpha[t] - slack
+        best = min(max(slack / g, 0.0), cap) if g > 0.0 else (1.0 if slack > 0.0 else 0.0)
+        cost += weight * best * (slack - 0.5 * g * best)
+        gap += weight * max((best - alpha[t]) * (slack - 0.5 * g * (best + alpha[t])), 0.0)
+        gains[t] = _step(slope, alpha[t], weight, norms[t], lam, g, cap)[1]
+        if not ((alpha[t] <= 0.0 and slope > 0.0) or (alpha[t] >= cap and slope < 0.0)):
+            most, least = max(most, slope), min(least, slope)
+    for t in active:
+        slope = products[t] / lam - tau[t * tau_step] + g * alpha[t]
+        firm[t] = (alpha[t] <= 0.0 and slope > most) or (alpha[t] >= cap and slope < least)
+    return most - least, gap, cost
+
+
+@njit
+def sweep_gram(K, signs, products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, tolerance, updates):
+    """Update coordinates until the projected slopes differ by at most `tolerance`; return the number of updates.
+
+    Mutates alpha and `products`, the inner products ``<z_t, H>``.
+    """
+    done = 0
     while True:
         most, least, best, pick, step = 0.0, 0.0, -1.0, -1, 0.0
-        for k in range(size):
-            t = order[k]
+        for t in range(signs.size):
             slope = products[t] / lam - tau[t * tau_step] + g * alpha[t]
             if (alpha[t] <= 0.0 and slope > 0.0) or (alpha[t] >= cap and slope < 0.0) or slope == 0.0:
                 continue
             most, least = max(most, slope), min(least, slope)
-            weight = w[t * w_step]
-            curvature = weight * norms[t] * norms[t] / lam + g
-            if curvature > 0.0:
-                move = min(max(alpha[t] - slope / curvature, 0.0), cap) - alpha[t]
-                gain = -weight * move * (slope + 0.5 * curvature * move)
-                if gain > best:
-                    best, pick, step = gain, t, move
-        spread = most - least
-        if spread <= tolerance or pick < 0 or step == 0.0 or done >= updates:
-            if size == n or done >= updates:
-                break
-            _catch_up(K, ids, signs, moved, products, order, size)
-            size = n
-            continue
+            move, gain = _step(slope, alpha[t], w[t * w_step], norms[t], lam, g, cap)
+            if gain > best:
+                best, pick, step = gain, t, move
+        if most - least <= tolerance or step == 0.0 or done >= updates:
+            return done
         new = min(max(alpha[pick] + step, 0.0), cap)
-        change = w[pick * w_step] * (new - alpha[pick])
+        factor = w[pick * w_step] * (new - alpha[pick]) * signs[pick]
         alpha[pick] = new
-        if size < n:
-            moved[pick] += change
-        row, factor = K[ids[pick]], change * signs[ids[pick]]
-        for k in range(size):
-            t = order[k]
-            products[t] += factor * signs[ids[t]] * row[ids[t]]
+        row = K[pick]
+        for t in range(signs.size):
+            products[t] += factor * signs[t] * row[t]
         done += 1
-        if shrinking and done % n == 0:
-            _catch_up(K, ids, signs, moved, products, order, size)
-            k = 0
-            while k < size:
-                t = order[k]
-                slope = products[t] / lam - tau[t * tau_step] + g * alpha[t]
-                if (alpha[t] <= 0.0 and slope > most) or (alpha[t] >= cap and slope < least):
-                    size -= 1
-                    order[k], order[size] = order[size], order[k]
-                else:
-                    k += 1
-    return spread, done

@@ -1,14 +1,13 @@
 """Kernel matrices: computed from points with a bound of their rounding errors, or checked when they are given."""
 
-import math
-
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigvalsh_tridiagonal
 
 from safescreen._checks import check_scalar
 from safescreen._numba import njit
-from safescreen.rounding import UNIT, gamma, upper
+from safescreen.cones.kernel_matrix import Kernel, KernelRows, squares
+from safescreen.rounding import UNIT
 
 KERNELS = ("linear", "polynomial", "rbf")
 
@@ -32,49 +31,33 @@ def default_error(K):
     return (4.0 * len(K) + 64.0) * max(float(unit), UNIT)
 
 
-def kernel_matrix(X, kernel, gamma_, degree, coef0, max_gigabytes):
-    """Return ``(K, relative error)`` of checked points, dense or CSR.
-
-    With d columns a product ``x'x'`` is computed up to ``gamma_d |x| |x'|``. For the polynomial, ``g |x| |x'| + c <= sqrt((g |x|^2 + c)(g
-    |x'|^2 + c))`` by Cauchy and Schwarz, so that the base has a relative error ``gamma_{d+4}``, and its p-th power, by p - 1 products, one
-    of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``, hence the exponent by at most ``4 g
-    gamma_{d+6} max |x|^2``, and the exponential is evaluated to 8 units.
-    """
+def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
+    """Return the :class:`Kernel` of checked parameters for points of d columns; gamma is ``1/d`` if left out."""
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
-    n, d = X.shape
-    limit = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True)
-    if 8e-9 * n * n > limit:
-        raise ValueError(f"X holds {n} points: their kernel matrix needs {8e-9 * n * n:.3g} GB, and max_gigabytes is {limit:g}")
     g = 1.0 / d if gamma_ is None else check_scalar(gamma_, "gamma", low=0.0, open_low=True)
     p, c = check_scalar(degree, "degree", low=1), check_scalar(coef0, "coef0", low=0.0)
     if p != int(p):
         raise ValueError(f"degree must be an integer, got {degree}")
-    K = _products(X)
-    squares = K.diagonal().copy()
-    error = {"linear": gamma(d + 4), "polynomial": gamma(int(p) * (d + 8) + 8)}.get(kernel)
-    if kernel == "rbf":
-        shift = upper(4.0 * g * gamma(d + 8) * float(squares.max()), 8)
-        error = upper(math.expm1(min(shift, 1.0)) + 8.0 * UNIT, 8)
+    return Kernel(kernel, g, int(p), c, check_scalar(constant, "constant", low=0.0))
+
+
+def kernel_matrix(X, kernel, max_gigabytes):
+    """Return ``(K, relative error)`` of checked points, dense or CSR: an array if it is no larger than that, else :class:`KernelRows`."""
+    limit, n, norms = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True), X.shape[0], squares(X)
+    error = kernel.error(X.shape[1], float(norms.max()))
     if error > LARGEST_ERROR:
         raise ValueError(f"X is too large for this kernel: rounding would change its entries by {error:.1g}; center or scale the points")
-    for start in range(0, n if kernel != "linear" else 0, BLOCK):
-        rows = K[start : start + BLOCK]
-        if kernel == "polynomial":
-            rows *= g
-            rows += c
-            base = rows.copy()
-            for _ in range(int(p) - 1):
-                rows *= base
-        else:
-            distances = squares[start : start + BLOCK, None] + squares
-            distances -= 2.0 * rows
-            np.maximum(distances, 0.0, out=distances)
-            distances *= -g
-            np.exp(distances, out=rows)
-    if kernel == "rbf":
-        np.fill_diagonal(K, 1.0)
-    _check_diagonal(K, "the kernel matrix of X")
+    if 8e-9 * n * n > limit:
+        K = KernelRows(X, kernel, limit)
+        diagonal = K.diagonal()
+    else:
+        K = _products(X)
+        norms = K.diagonal().copy()
+        for start in range(0, n, BLOCK):
+            kernel.apply(K[start : start + BLOCK], norms[start : start + BLOCK], norms)
+        diagonal = K.diagonal()
+    _check_diagonal(diagonal, "the kernel matrix of X")
     return K, error
 
 
@@ -96,7 +79,7 @@ def check_kernel_matrix(K, relative_error):
     """
     n = len(K)
     K = np.asarray(K.T if K.flags.f_contiguous else K, dtype=np.float64, order="C")
-    _check_diagonal(K, "K")
+    _check_diagonal(K.diagonal(), "K")
     roots = np.sqrt(K.diagonal())
     u = relative_error / (1.0 - relative_error)
     fault, i, j = _inspect(K, roots, 2.0 * u + 8.0 * UNIT)
@@ -116,8 +99,7 @@ def check_kernel_matrix(K, relative_error):
     return K
 
 
-def _check_diagonal(K, name):
-    diagonal = K.diagonal()
+def _check_diagonal(diagonal, name):
     for i in np.flatnonzero(~((diagonal == 0.0) | ((diagonal >= 1e-250) & (diagonal <= 1e250))))[:1]:
         raise ValueError(f"{name} must have diagonal entries that are 0 or from 1e-250 to 1e250, found {diagonal[i]:g} at index {i}")
 

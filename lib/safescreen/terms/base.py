@@ -118,6 +118,8 @@ class Terms(ABC):
     offers: frozenset[str] = frozenset({"singles"})
     stored: int = 0
     """How many numbers a sweep over all terms reads; 0 where it is not a pass over rows."""
+    costly: bool = False
+    """Whether a sum of all terms costs much more than a sweep, so that sweeps had better know the gap they are for, their ``goal``."""
 
     @property
     def explicit(self) -> bool:

@@ -9,14 +9,18 @@ from scipy import sparse
 
 from safescreen._checks import PointsLike, check_mask, check_points, check_scalar
 from safescreen.cones.kernel import Expansion, KernelSpace
+from safescreen.cones.kernel_matrix import KernelRows
 from safescreen.losses import Loss
 from safescreen.rounding import UNIT, upper
-from safescreen.terms._gram_kernels import sweep_gram
-from safescreen.terms._kernel_matrices import LARGEST_ERROR, check_kernel_matrix, default_error, kernel_matrix
+from safescreen.terms._gram_kernels import improve
+from safescreen.terms._kernel_matrices import LARGEST_ERROR, check_kernel_matrix, default_error, kernel_matrix, kernel_of
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
 
 __all__ = ["KernelSamples"]
+
+ROUNDS = 20
+"""How often at most a sweep goes on with products computed anew, where those of its working sets have drifted."""
 
 
 class KernelSamples(Terms):
@@ -72,7 +76,7 @@ class KernelSamples(Terms):
         signs = check_signs(y, len(K))
         error = default_error(K) if relative_error is None else relative_error
         error = check_scalar(error, "relative_error", low=0.0, high=LARGEST_ERROR)
-        self._set(KernelSpace(check_kernel_matrix(K, error), signs, error), None, weights=check_weights(weights, len(K)))
+        self._set(KernelSpace(check_kernel_matrix(K, error), signs, error), weights=check_weights(weights, len(K)))
 
     @classmethod
     def from_points(
@@ -84,6 +88,7 @@ class KernelSamples(Terms):
         degree: int = 3,
         coef0: float = 1.0,
         *,
+        constant: float = 0.0,
         weights: ArrayLike | None = None,
         max_gigabytes: float = 4.0,
     ) -> Self:
@@ -100,14 +105,17 @@ class KernelSamples(Terms):
             Left out: ``1/d``.
         degree : int >= 1
         coef0 : float >= 0
+        constant : float >= 0
+            Added to the kernel: the square of a constant feature, whose coefficient is a penalised intercept.
         weights : array of shape (n,), optional
         max_gigabytes : float
-            Largest kernel matrix that is computed.
+            Largest kernel matrix that is computed and kept. A larger one is not: its entries are computed when they are wanted, and this is
+            the size of a cache of rows for the solver.
 
         Raises
         ------
         ValueError, TypeError
-            Bad points, labels or parameters, or a kernel matrix of more than `max_gigabytes`.
+            Bad points, labels or parameters, or a cache of `max_gigabytes` that would not hold the rows of a step of the solver.
 
         Notes
         -----
@@ -122,14 +130,21 @@ class KernelSamples(Terms):
         """
         X = check_points(X, allow_sparse=True)
         signs, weights = check_signs(y, X.shape[0]), check_weights(weights, X.shape[0])
-        K, error = kernel_matrix(X, kernel, gamma, degree, coef0, max_gigabytes)
+        K, error = kernel_matrix(X, kernel_of(X.shape[1], kernel, gamma, degree, coef0, constant), max_gigabytes)
+        return cls.of_matrix(K, error, signs, weights)
+
+    @classmethod
+    def of_matrix(cls, K: NDArray | KernelRows, error: float, signs: NDArray, weights: NDArray | None = None) -> Self:
+        """Return the samples of a kernel matrix known up to `error`, of labels and weights; nothing is checked."""
         samples = cls.__new__(cls)
-        samples._set(KernelSpace(K, signs, error), None, weights=weights)
+        samples._set(KernelSpace(K, signs, error), weights=weights)
         return samples
 
-    def _set(self, space, ids, threshold=1.0, weights=None):
+    def _set(self, space, ids=None, view=None, threshold=1.0, weights=None):
         self.cone = space
         self._ids = ids  # numbers of the terms among the samples of the space; None stands for all
+        self._view = view  # at which samples images are wanted: those, and the ones of the linear term
+        self.costly = space.matrix.costly
         self._norms = space.norms if ids is None else space.norms[ids]
         self.threshold = threshold
         self.weights = weights
@@ -160,11 +175,14 @@ class KernelSamples(Terms):
 
     def _margins(self, x) -> tuple[NDArray, NDArray]:
         """Return margins at an expansion, and bounds of their errors."""
-        values = x.image if self._ids is None else x.image[self._ids]
+        values = x.at(self._ids)
         return values, self._norms * x.error + 1e-300
 
     def weighted_sum(self, weights: NDArray) -> tuple[Expansion, float]:
         """Return ``(sum_i w_i weights_i z_i, error bound)``; the error is the rounding of ``w_i weights_i``, if there are any w."""
+        return self._sum(weights, self._view)
+
+    def _sum(self, weights, view):
         weights = np.asarray(weights, dtype=np.float64)
         if self.weights is not None:
             weights = self.weights * weights
@@ -172,22 +190,29 @@ class KernelSamples(Terms):
             coef = np.zeros(self.cone.shape)
             coef[self._ids] = weights
             weights = coef
-        total = self.cone.expansion(weights)
+        total = self.cone.expansion(weights, view)
         return total, 0.0 if self.weights is None else upper(UNIT * total.scale, 4)
 
     def select(self, keep: NDArray) -> "KernelSamples":
         """Return the samples of the mask `keep`, in the same space."""
         keep = check_mask(keep, len(self), "keep")
-        ids = np.flatnonzero(keep) if self._ids is None else self._ids[keep]
+        ids = self._where(np.flatnonzero(keep))
         part = KernelSamples.__new__(KernelSamples)
-        part._set(self.cone, ids, *self.levels_of(keep))
+        part._set(self.cone, ids, ids, *self.levels_of(keep))
         return part
+
+    def partition(self, status: NDArray) -> tuple["KernelSamples", Expansion, float, NDArray]:
+        """Return what :meth:`Terms.partition` does; images are no longer wanted at samples of status 2."""
+        left, numbers = self.select(status == 0), np.flatnonzero(status == 0).astype(np.int32)
+        view = np.arange(self.cone.signs.size) if self._view is None else self._view
+        left._view = np.setdiff1d(view, self._where(np.flatnonzero(status == 2)), assume_unique=True)
+        return left, *self._sum(status == 1, left._view), numbers
 
     def gram(self, numbers: NDArray) -> NDArray:
         """Return the inner products of the samples of those numbers, shape (B, B)."""
         where = self._where(numbers)
         signs = self.cone.signs[where]
-        block = self.cone.K[np.ix_(where, where)]
+        block = self.cone.matrix.block(where, where)
         block *= signs
         block *= signs[:, None]
         return block
@@ -195,23 +220,38 @@ class KernelSamples(Terms):
     def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
         """Return the function ``v -> Q_BB v`` for the samples of those numbers; nothing of size B^2 is stored."""
         where = self._where(numbers)
-        return lambda v: self.cone.product(where, v)[where]
+        return lambda v: self.cone.product(where, v, where)[where]
 
     def sweep(
-        self, alpha: NDArray, H: Expansion, lam: float, loss: Loss, tolerance: float, epochs: int, state: int, shrinking: bool = True
+        self,
+        alpha: NDArray,
+        H: Expansion,
+        lam: float,
+        loss: Loss,
+        tolerance: float,
+        epochs: int,
+        state: int,
+        shrinking: bool = True,
+        goal: tuple[float, float] = (0.0, 0.0),
     ) -> tuple[Expansion, float, int, int]:
-        """Improve a dual point, always the coordinate that gains most; O(n) an update, n updates count as a sweep.
+        """Improve a dual point in working sets, in each always the coordinate that gains most; n updates count as a sweep.
 
         Parameters and result as in :meth:`Terms.sweep`; `state` is without effect.
         """
-        ids = np.arange(len(self)) if self._ids is None else self._ids
-        before, products = alpha.copy(), self._margins(H)[0].copy()
-        fixed = (*levels(self), loss.smoothing, loss.cap, lam, tolerance, epochs * len(self), shrinking)
-        spread, done = sweep_gram(self.cone.K, ids, self.cone.signs, products, self._norms, alpha, *fixed)
-        change = alpha - before if self.weights is None else self.weights * (alpha - before)
-        coef = H.coef.copy()
-        coef[ids] += change
-        return self.cone.expansion(coef), spread, -(-done // max(1, len(self))), state
+        ids, weights, done, spread = self._where(np.arange(len(self))), 1.0 if self.weights is None else self.weights, 0, np.inf
+        rest = H.coef.copy()
+        rest[ids] -= weights * alpha
+        for _ in range(ROUNDS):  # with products computed anew
+            fixed = (levels(self), loss, lam, tolerance, epochs * len(self) - done, shrinking, goal)
+            products = self._margins(H)[0].copy()
+            spread, steps = improve(self.cone.matrix, ids, self.cone.signs, products, self._norms, alpha, *fixed)
+            if steps == 0:
+                break
+            done += steps
+            coef = rest.copy()
+            coef[ids] += weights * alpha
+            H = self.cone.expansion(coef, self._view)
+        return H, spread, -(-done // max(1, len(self))), state
 
     def _where(self, numbers):
         numbers = np.asarray(numbers, dtype=np.intp)

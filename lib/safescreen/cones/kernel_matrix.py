@@ -1,0 +1,318 @@
+"""Kernel matrices, in memory or not: one that is given, and one whose entries are computed from points, in tiles, when they are wanted.
+
+Both offer ``diagonal()``, ``block(rows, columns)``, and two sums ``sum_k values[k] K[used[k], at]``: ``product`` for what has to be
+right up to the rounding of a sum, and ``add`` for steps of a solver, which asks for the same rows again and again.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from safescreen._numba import njit
+from safescreen._threads import share
+from safescreen.rounding import UNIT, gamma, upper
+
+__all__ = ["GivenMatrix", "Kernel", "KernelRows", "squares"]
+
+TILE, WIDE = 256, 2048
+"""Rows and columns of a tile; what is computed for an entry does not depend on the tiles that threads share."""
+
+LEAST_ROWS = 512
+"""Rows the cache has to hold at least: those of a step of the solver."""
+
+SPARSER = 32
+"""Sparse points are computed with densely where that takes at most so many times the multiplications, which are as much faster."""
+
+ROUGH = 1e-3
+"""Rows of the cache are kept in single precision where that changes no entry by more than this part."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel by name with its parameters; `constant` is added to its values.
+
+    With d columns a product ``x'x'`` is computed up to ``gamma_d |x| |x'|``. For the polynomial, ``g |x| |x'| + c <= sqrt((g |x|^2 + c)(g
+    |x'|^2 + c))`` by Cauchy and Schwarz, so that the base has a relative error ``gamma_{d+4}``, and its p-th power, by p - 1 products, one
+    of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``, hence the exponent by at most ``4 g
+    gamma_{d+6} max |x|^2``, and the exponential is evaluated to 8 units.
+    """
+
+    name: str
+    gamma: float = 1.0
+    degree: int = 1
+    coef0: float = 0.0
+    constant: float = 0.0
+
+    def error(self, d: int, largest: float, unit: float = UNIT) -> float:
+        """Return u with ``|computed - k(x, x')| <= u sqrt(k(x, x) k(x', x'))`` for points of d columns and ``|x|^2 <= largest``."""
+        units, extra = unit / UNIT, 2.0 if self.constant else 0.0
+        if self.name != "rbf":
+            return gamma(units * (self.degree * (d + 8) + 8 + extra))
+        shift = upper(4.0 * self.gamma * gamma(units * (d + 8)) * largest, 8)
+        return upper(math.expm1(min(shift, 1.0)) + (8.0 + extra) * unit, 8)
+
+    def diagonal(self, squares: NDArray) -> NDArray:
+        """Return ``k(x, x)`` of points with these squares of their norms."""
+        if self.name == "rbf":
+            return np.full(squares.size, 1.0 + self.constant)
+        return self.apply(squares[:, None].copy(), squares, squares[:1])[:, 0]
+
+    def values(self, A: Any, B: Any, a: NDArray | None = None, b: NDArray | None = None, out: NDArray | None = None) -> NDArray:
+        """Return the values at points A and B, dense or sparse both, written to `out`; a and b are the squares of their norms."""
+        out = np.empty((A.shape[0], B.shape[0])) if out is None else out
+        if sparse.issparse(A):
+            out[:] = (B @ A.toarray().T).T
+        else:
+            np.matmul(A, B.T, out=out)
+        return self.apply(out, squares(A) if a is None else a, squares(B) if b is None else b)
+
+    def apply(self, tile: NDArray, rows: NDArray, columns: NDArray) -> NDArray:
+        """Turn the inner products of points in `tile` into values of the kernel; squares of the norms of its rows and columns are given."""
+        if self.name == "rbf":
+            evaluate = _light_gaussians if tile.dtype == np.float32 else _gaussians
+            evaluate(tile, rows, columns.astype(tile.dtype), self.gamma, self.constant)
+        else:
+            g, c, p = (1.0, 0.0, 1) if self.name == "linear" else (self.gamma, self.coef0, self.degree)
+            _powers(tile, g, c, p, self.constant)
+        return tile
+
+
+class GivenMatrix:
+    """A kernel matrix in memory.
+
+    Parameters
+    ----------
+    K : C-contiguous array of shape (n, n)
+        Not copied.
+    """
+
+    costly = False
+
+    def __init__(self, K: NDArray):
+        self.K = K
+
+    def diagonal(self) -> NDArray:
+        """Return the diagonal."""
+        return np.diagonal(self.K)
+
+    def block(self, rows: NDArray, columns: NDArray) -> NDArray:
+        """Return the entries of some rows and columns, a copy."""
+        return self.K[np.ix_(rows, columns)]
+
+    def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
+        """Return ``K c`` for the coefficients `values` of the samples `used`, for all samples whatever `at` says."""
+        out = np.zeros(len(self.K))
+        if 2 * used.size > out.size:
+            out[used] = values
+            return self.K @ out
+        _add_rows(self.K, used, values, out, 0)
+        return out
+
+    def add(self, used: NDArray, values: NDArray, at: NDArray, out: NDArray) -> None:
+        """Add ``values @ K[used, at]`` to `out`."""
+        out += values @ self.block(used, at)
+
+
+class KernelRows:
+    """A kernel matrix of points that is never stored: entries in tiles, and a cache of rows for the solver.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    kernel : Kernel
+    gigabytes : float
+        Size of the cache, and of a copy of the points in its precision.
+
+    Notes
+    -----
+    Cost: O(d) an entry. A row of the cache holds the columns that a solver still looks at; once those become fewer there is room for
+    more rows. Threads share tiles, each of which is computed by one of them: results do not depend on how many there are.
+    """
+
+    costly = True
+
+    def __init__(self, X: NDArray, kernel: Kernel, gigabytes: float):
+        n, d = X.shape
+        self.squares = squares(X)
+        if sparse.issparse(X) and n * d <= SPARSER * X.nnz:
+            X = X.toarray()
+        self.X, self.kernel = X, kernel
+        single = kernel.error(d, float(self.squares.max()), 2.0**-24) <= ROUGH and not sparse.issparse(X)
+        self._light = X.astype(np.float32) if single else X
+        item, copy, least = 4 if single else 8, n * d if single else 0, min(LEAST_ROWS, n) * n
+        numbers = int(1e9 * gigabytes / item) - copy
+        if numbers < least:
+            text = f"X holds {n} points: a cache for rows of their kernel matrix needs {1e-9 * item * (least + copy):.3g} GB"
+            raise ValueError(f"{text} at least, and max_gigabytes is {gigabytes:g}")
+        self.shape, self._cache = (n, n), _Cache(n, min(numbers, n * n), np.float32 if single else np.float64, self._light_tile)
+
+    def diagonal(self) -> NDArray:
+        """Return the diagonal."""
+        return self.kernel.diagonal(self.squares)
+
+    def block(self, rows: NDArray, columns: NDArray) -> NDArray:
+        """Return the entries of some rows and columns, computed anew."""
+        return self._fill(np.empty((rows.size, columns.size)), self.X, rows, columns)
+
+    def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
+        """Return ``K c`` for the coefficients `values` of the samples `used`: at the samples `at`, all if left out, and NaN elsewhere."""
+        at = np.arange(self.squares.size) if at is None else at
+        sums, out = np.zeros(at.size), np.full(self.squares.size, np.nan)
+
+        def work(part):
+            points = self.X[at[part]]
+            for start in range(0, used.size, TILE):
+                rows = used[start : start + TILE]
+                tile = self._fill(np.empty((rows.size, points.shape[0])), self.X, rows, at[part], points)
+                _add_rows(tile, np.arange(rows.size), values[start : start + TILE], sums[part], 0)
+
+        share(work, at.size, WIDE)
+        out[at] = sums
+        return out
+
+    def add(self, used: NDArray, values: NDArray, at: NDArray, out: NDArray) -> None:
+        """Add ``values @ K[used, at]`` to `out`, up to single precision, from the cache; `used` are at most ``LEAST_ROWS`` samples."""
+        rows, slots = self._cache.rows(used, at)
+        share(lambda part: _add_rows(rows, slots, values, out[part], part.start), at.size, WIDE)
+
+    def _light_tile(self, out, slots, rows, columns):
+        """Write the entries of some rows and columns into rows of `out`, in its precision."""
+
+        def work(part):
+            tile = np.empty((rows.size, part.stop - part.start), out.dtype)
+            for slot, row in zip(slots, self._fill(tile, self._light, rows, columns[part]), strict=True):
+                out[slot, part] = row
+
+        share(work, columns.size, WIDE)
+
+    def _fill(self, tile, X, rows, columns, points=None):
+        return self.kernel.values(X[rows], X[columns] if points is None else points, self.squares[rows], self.squares[columns], tile)
+
+
+class _Cache:
+    """Rows of a matrix at some columns, those used longest ago making room for others."""
+
+    def __init__(self, n, numbers, dtype, fill):
+        self._store, self._fill, self._columns = np.empty(numbers, dtype), fill, np.empty(0, dtype=np.intp)
+        self._slot, self._owner, self._used, self._time = np.full(n, -1), np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64), 0
+
+    def rows(self, numbers, columns):
+        """Return an array of rows with these columns, and which of them belong to `numbers`."""
+        if not np.array_equal(columns, self._columns):
+            self._rearrange(columns)
+        self._time += 1
+        here = self._slot[numbers]
+        self._used[here[here >= 0]] = self._time
+        missing = numbers[here < 0]
+        if missing.size:
+            free = self._store.size // columns.size - self._owner.size
+            fresh = np.arange(self._owner.size, self._owner.size + min(free, missing.size))
+            oldest = np.argsort(self._used, kind="stable")[: missing.size - fresh.size]
+            self._slot[self._owner[oldest]] = -1
+            self._owner, self._used = (np.append(v, np.zeros(fresh.size, v.dtype)) for v in (self._owner, self._used))
+            slots = np.append(fresh, oldest)
+            self._fill(self._matrix(), slots, missing, columns)
+            self._slot[missing], self._owner[slots], self._used[slots] = slots, missing, self._time
+        return self._matrix(), self._slot[numbers]
+
+    def _matrix(self):
+        m = self._columns.size
+        return self._store[: self._store.size // m * m].reshape(-1, m)
+
+    def _rearrange(self, columns):
+        """Keep the rows if these columns are among those they have, nothing otherwise."""
+        place = np.full(self._slot.size, -1)
+        place[self._columns] = np.arange(self._columns.size)
+        take = place[columns]
+        if take.min() < 0:
+            self._slot[:], self._owner, self._used = -1, self._owner[:0], self._used[:0]
+        _keep_columns(self._store, self._owner.size, self._columns.size, take)
+        self._columns = columns
+
+
+def squares(X: NDArray) -> NDArray:
+    """Return the squared norms of points, dense or sparse."""
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
+
+
+@njit(nogil=True)
+def _add_rows(K, used, values, out, first):
+    """Add ``sum_k values[k] K[used[k]]`` to `out`, four rows at a time, from the column `first` on."""
+    n, m = out.size, used.size
+    whole, last = m - m % 4, first + n
+    for k in range(0, whole, 4):
+        a, b, c, d = K[used[k]][first:last], K[used[k + 1]][first:last], K[used[k + 2]][first:last], K[used[k + 3]][first:last]
+        p, q, r, s = values[k], values[k + 1], values[k + 2], values[k + 3]
+        for i in range(n):
+            out[i] += (p * a[i] + q * b[i]) + (r * c[i] + s * d[i])
+    for k in range(whole, m):
+        a, p = K[used[k]][first:last], values[k]
+        for i in range(n):
+            out[i] += p * a[i]
+
+
+@njit(nogil=True)
+def _powers(tile, g, c, p, constant):
+    for i in range(tile.shape[0]):
+        row = tile[i]
+        for j in range(row.size):
+            base = g * row[j] + c
+            value = base
+            for _ in range(p - 1):
+                value *= base
+            row[j] = value + constant
+
+
+@njit(nogil=True)
+def _gaussians(tile, rows, columns, g, constant):
+    """Write ``exp(-g |x - x'|^2) + constant``; the exponential is off by less than 4 units.
+
+    With k the integer next to ``x/log 2`` and ``r = x - k log 2``, of two parts of which the first times k is exact, ``|r| < 0.347`` and
+    the rounding of r costs half a unit: ``2^k`` times the Taylor sum of degree 13, which lacks less than ``r^14/14! < 0.1`` units. In
+    ``1 + (r + r^2 q)``, at least 0.706, the sums are rounded by 1.42 and 0.42 units of 1 at most, ``r^2 q`` by less than 0.4.
+    """
+    for i in range(tile.shape[0]):
+        row, square = tile[i], rows[i]
+        for j in range(row.size):
+            x = max(-g * max((square + columns[j]) - 2.0 * row[j], 0.0), -700.0)
+            shifted = x * 1.4426950408889634 + 6755399441055744.0  # 1.5 * 2^52: the last bits are those of k
+            k = shifted - 6755399441055744.0
+            r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
+            r2 = r * r
+            r4 = r2 * r2
+            q = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + r2 * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0))
+            q = (1.0 / 720.0 + r * (1.0 / 5040.0)) + r2 * (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r4 * q
+            q = (0.5 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0)) + r4 * q
+            power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
+            row[j] = (1.0 + (r + r2 * q)) * power + constant
+
+
+@njit(nogil=True)
+def _light_gaussians(tile, rows, columns, g, constant):
+    """Do the same in single precision, with a sum of degree 6: for a solver, which takes no decisions."""
+    one, g, constant = np.float32(1.0), np.float32(g), np.float32(constant)
+    for i in range(tile.shape[0]):
+        row, square = tile[i], np.float32(rows[i])
+        for j in range(row.size):
+            x = max(-g * max((square + columns[j]) - (row[j] + row[j]), np.float32(0.0)), np.float32(-80.0))
+            shifted = x * np.float32(1.4426950408889634) + np.float32(12582912.0)
+            k = shifted - np.float32(12582912.0)
+            r = (x - k * np.float32(0.693359375)) + k * np.float32(2.12194440e-4)
+            v = r * np.float32(1.0 / 720.0) + np.float32(1.0 / 120.0)
+            v = (v * r + np.float32(1.0 / 24.0)) * r + np.float32(1.0 / 6.0)
+            v = ((v * r + np.float32(0.5)) * r + one) * r + one
+            power = np.int32((np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23)).view(np.float32)
+            row[j] = v * power + constant
+
+
+@njit
+def _keep_columns(store, rows, old, take):
+    """Move the columns `take`, in order, of rows with `old` of them to the front of the store, row after row."""
+    m = take.size
+    for k in range(rows):  # what is written lies before what is still to be read
+        for j in range(m):
+            store[k * m + j] = store[k * old + take[j]]

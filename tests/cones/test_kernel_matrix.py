@@ -1,0 +1,187 @@
+"""Kernel matrices that are not in memory: every value, sum and row they give, against those of a matrix and in 40 digits."""
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mpf
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from safescreen.cones import kernel_matrix
+from safescreen.cones.kernel_matrix import GivenMatrix, Kernel, KernelRows, _Cache, squares
+
+KERNELS = [Kernel("linear"), Kernel("polynomial", 0.5, 3, 1.0, 0.25), Kernel("rbf", 0.3), Kernel("rbf", 0.3, constant=2.0)]
+every = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: f"{k.name}-{k.constant:g}")
+
+
+def points(n=60, d=3, scale=1.0, seed=0):
+    return scale * np.random.default_rng(seed).standard_normal((n, d))
+
+
+class Log:
+    """The rows and columns of every tile that is computed."""
+
+    def __init__(self, monkeypatch):
+        self.tiles, original = [], KernelRows._fill
+
+        def fill(made, tile, X, rows, columns, points=None):
+            self.tiles.append((X is made._light, set(rows.tolist()), set(columns.tolist())))
+            return original(made, tile, X, rows, columns, points)
+
+        monkeypatch.setattr(KernelRows, "_fill", fill)
+
+    def clear(self):
+        self.tiles.clear()
+
+    def seen(self):
+        return set().union(*(rows | columns for _, rows, columns in self.tiles))
+
+
+@pytest.fixture
+def log(monkeypatch):
+    return Log(monkeypatch)
+
+
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(kernel_matrix, "TILE", 7)
+    monkeypatch.setattr(kernel_matrix, "WIDE", 11)
+    monkeypatch.setattr(kernel_matrix, "LEAST_ROWS", 10)
+
+
+def test_exponentials():
+    """Less than 4 units in double precision, down to 1e-300; some units in single precision, from where it has them."""
+    rng = np.random.default_rng(0)
+    near = np.log(2.0) * (np.arange(120) + 0.5)  # where the integer part changes
+    x = np.concatenate([rng.uniform(0.0, 1.0, 400), rng.uniform(0.0, 690.0, 400), near, near - 1e-9, [0.0, 690.0, 1e-300, 1e-9]])
+    tile = np.zeros((1, x.size))
+    kernel_matrix._gaussians(tile, np.zeros(1), x, 1.0, 0.0)
+    with mpmath.workdps(40):
+        worst = max(abs(mpf(float(v)) / mpmath.exp(-mpf(float(e))) - 1) for v, e in zip(tile[0], x, strict=True))
+    assert worst < 4 * mpf(2) ** -53
+    light = np.zeros((1, x.size), dtype=np.float32)
+    kernel_matrix._light_gaussians(light, np.zeros(1), x.astype(np.float32), 1.0, 0.0)
+    few = x < 80.0
+    assert np.allclose(light[0][few], np.exp(-x.astype(np.float32)[few].astype(float)), rtol=1e-6)
+    kernel_matrix._gaussians(tile, np.zeros(1), np.full(x.size, 1e6), 1.0, 0.0)
+    assert 0.0 < tile.max() < 1e-300  # there is no underflow
+
+
+@pytest.mark.parametrize("scale", [1.0, 30.0])
+@every
+def test_values_have_the_error_they_say(kernel, scale):
+    """Dense and sparse, in both precisions."""
+    X = points(12, 3, scale)
+    X[3], X[5] = X[4], 0.0
+    exact = [[mpf(float(v)) for v in x] for x in X]
+
+    def true(p, q):
+        if kernel.name == "rbf":
+            return mpmath.exp(-mpf(kernel.gamma) * mpmath.fsum((a - b) ** 2 for a, b in zip(p, q, strict=True))) + mpf(kernel.constant)
+        product = mpmath.fsum(a * b for a, b in zip(p, q, strict=True))
+        return (product if kernel.name == "linear" else (mpf(kernel.gamma) * product + 1) ** 3) + mpf(kernel.constant)
+
+    with mpmath.workdps(40):
+        roots = [mpmath.sqrt(true(p, p)) for p in exact]
+        for form, unit in ((np.asarray, 2.0**-53), (sparse.csr_array, 2.0**-53), (np.float32, 2.0**-24)):
+            Z = form(X)
+            found = kernel.values(Z, Z, out=np.empty((12, 12), np.float32 if unit > 1e-10 else float))
+            u = mpf(kernel.error(3, float(squares(X).max()), unit))
+            diagonal = kernel.diagonal(squares(Z.astype(float)))
+            for i in range(12):
+                assert abs(mpf(float(diagonal[i])) - roots[i] ** 2) <= u * roots[i] ** 2
+                for j in range(12):
+                    assert abs(mpf(float(found[i, j])) - true(exact[i], exact[j])) <= u * roots[i] * roots[j]
+            assert u < (1e-10 if unit < 1e-10 else 0.5)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@every
+def test_sums_are_those_of_the_matrix(kernel, form, small, monkeypatch):
+    for dense in (True, False):
+        monkeypatch.setattr(kernel_matrix, "SPARSER", 32 if dense else 0)
+        X, rng = form(points()), np.random.default_rng(1)
+        made, given = KernelRows(X, kernel, 1e-3), GivenMatrix(kernel.values(X, X))
+        assert np.allclose(made.diagonal(), given.diagonal(), rtol=1e-13) and made.shape == (60, 60)
+        assert sparse.issparse(made.X) == (form is not np.asarray and not dense)
+        for n_used in (1, 4, 9, 40):
+            used, at = (np.sort(rng.permutation(60)[:k]) for k in (n_used, 25))
+            values = rng.standard_normal(n_used)
+            whole, part = given.product(used, values), made.product(used, values, at)
+            assert np.allclose(made.product(used, values), whole, rtol=1e-12, atol=1e-12 * np.abs(whole).max())
+            assert np.allclose(part[at], whole[at], rtol=1e-12, atol=1e-12 * np.abs(whole).max())
+            assert np.isnan(np.delete(part, at)).all()
+            assert np.allclose(made.block(used, at), given.block(used, at), rtol=1e-12, atol=1e-13)
+            if n_used <= 10:
+                sums, expected = np.ones(25), np.ones(25)
+                made.add(used, values, at, sums)
+                given.add(used, values, at, expected)
+                assert np.allclose(sums, expected, rtol=1e-5, atol=1e-5 * np.abs(whole).max())
+
+
+@every
+def test_the_same_bits_for_any_number_of_threads(kernel, small):
+    X, rng = points(200, 9), np.random.default_rng(2)
+    used, values, found = np.arange(0, 200, 3), rng.standard_normal(67), []
+    for n in (1, 2):
+        with threadpool_limits(n, user_api="blas"):
+            made, sums = KernelRows(X, kernel, 1e-3), np.zeros(200)
+            made.add(used[:10], values[:10], np.arange(200), sums)
+            found.append((made.product(used, values), sums))
+    assert all(np.array_equal(one, two) for one, two in zip(*found, strict=True))
+
+
+def test_rows_are_computed_once(log, small):
+    made, everything = KernelRows(points(), KERNELS[2], 1e-3), np.arange(60)
+    made.add(np.arange(5), np.ones(5), everything, np.zeros(60))
+    assert {light for light, *_ in log.tiles} == {True} and set().union(*(rows for _, rows, _ in log.tiles)) == set(range(5))
+    log.clear()
+    made.add(np.arange(3, 7), np.ones(4), everything, np.zeros(60))
+    assert set().union(*(rows for _, rows, _ in log.tiles)) == {5, 6}
+    log.clear()
+    sums, columns = np.zeros(30), everything[::2]
+    made.add(np.arange(7), np.ones(7), columns, sums)  # fewer columns of the same rows
+    assert not log.tiles and np.allclose(sums, made.block(np.arange(7), columns).sum(axis=0), rtol=1e-5)
+    log.clear()
+    made.add(np.arange(2), np.ones(2), everything, np.zeros(60))  # columns that it no longer has
+    assert set().union(*(rows for _, rows, _ in log.tiles)) == {0, 1}
+
+
+def test_rows_used_longest_ago_make_room():
+    K, asked = np.random.default_rng(3).standard_normal((20, 20)), []
+
+    def fill(out, slots, rows, columns):
+        asked.extend(rows.tolist())
+        out[slots] = K[np.ix_(rows, columns)]
+
+    cache, columns = _Cache(20, 6 * 20, np.float64, fill), np.arange(20)
+    for numbers, missing in (
+        ([0, 1, 2], [0, 1, 2]),
+        ([3, 4, 5], [3, 4, 5]),
+        ([0, 1], []),
+        ([6, 7], [6, 7]),  # instead of 2 and one of 3, 4, 5
+        ([0, 1, 6, 7], []),
+        ([2], [2]),
+    ):
+        asked.clear()
+        rows, slots = cache.rows(np.array(numbers), columns)
+        assert asked == missing and np.array_equal(rows[slots], K[numbers])
+    columns = columns[1::3]
+    asked.clear()
+    rows, slots = cache.rows(np.array([0, 1, 2, 6, 7, 8, 9, 10]), columns)  # there is room for more of them now
+    assert asked == [8, 9, 10] and rows.shape == (120 // 7, 7)
+    assert np.array_equal(rows[slots], K[np.ix_([0, 1, 2, 6, 7, 8, 9, 10], columns)])
+
+
+def test_precision_of_the_cache():
+    """Single where that changes little, which for points far from 0 it does not."""
+    assert KernelRows(points(), KERNELS[2], 1e-3)._light.dtype == np.float32
+    assert KernelRows(points() + 300.0, KERNELS[2], 1e-3)._light.dtype == np.float64
+
+
+def test_the_least_that_is_needed():
+    X = points(600, 4)
+    needed = 4e-9 * (512 * 600 + 600 * 4)
+    KernelRows(X, KERNELS[2], 1.001 * needed)
+    with pytest.raises(ValueError, match="X holds 600 points: a cache for rows .* needs 0.00124 GB at least, and max_gigabytes is 0.001"):
+        KernelRows(X, KERNELS[2], 0.001)
