@@ -201,11 +201,12 @@ def test_many_triplets_inside_the_band_of_a_wide_range():
         assert a.alpha_square < a.alpha_sum  # the band is not empty
 
 
+@pytest.mark.parametrize("k", [None, 100])
 @pytest.mark.parametrize("diagonal", [False, True])
-def test_same_bits_for_any_number_of_threads(diagonal):
-    X, y = labelled("plain", n=320, d=12)
-    terms = ProductTriplets(X, y, diagonal=diagonal)
-    assert not terms._serial and terms._bounds.size > 3
+def test_same_bits_for_any_number_of_threads(diagonal, k):
+    X, y = labelled("plain", n=520, d=12)
+    terms = ProductTriplets(X, y, k, diagonal=diagonal)
+    assert not terms._products.serial
     x = metric(12, size_of(X), diagonal)
     ball = SimpleNamespace(center=x, radius=0.01 * float(np.linalg.norm(x)))
     before, found = numba.get_num_threads(), []
@@ -215,7 +216,7 @@ def test_same_bits_for_any_number_of_threads(diagonal):
             found.append((terms.loss_sums(x, ss.SmoothedHinge(0.05)), terms.screen_blocks(ball, ss.SmoothedHinge(0.05))))
     finally:
         numba.set_num_threads(before)
-    terms._serial = True
+    terms._products.serial = True
     found.append((terms.loss_sums(x, ss.SmoothedHinge(0.05)), terms.screen_blocks(ball, ss.SmoothedHinge(0.05))))
     for sums, left in found[1:]:
         for name in ("loss", "adjoint_error", "fenchel", "alpha_sum", "alpha_square"):

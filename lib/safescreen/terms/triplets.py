@@ -10,7 +10,7 @@ from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms.base import check_weights
 from safescreen.terms.differences import PairDifferences
 from safescreen.terms.indices import check_different, check_index
-from safescreen.terms.neighbors import AnchorLists, anchor_lists
+from safescreen.terms.neighbors import AnchorLists, anchor_lists, class_sizes
 from safescreen.terms.pairs import PairTable, Points
 
 __all__ = ["Triplets"]
@@ -93,10 +93,13 @@ class Triplets(PairDifferences):
         return np.column_stack((self.same_pairs.pairs[self.same], self.other_pairs.pairs[self.other][:, 1]))
 
 
-def labelled_lists(X: NDArray, y: ArrayLike, k: int | None) -> AnchorLists:
-    """Return the checked :class:`AnchorLists` of labelled points; ValueError if they make no triplet."""
-    y = check_labels(y, X.shape[0])
-    lists = anchor_lists(X, y, check_count(k, "k", optional=True))
-    if lists.n_triplets == 0:
+def labelled_lists(X: NDArray, y: ArrayLike, k: int | None, *, listed: bool = True) -> AnchorLists | NDArray:
+    """Return the checked :class:`AnchorLists` of labelled points; ValueError if they make no triplet.
+
+    Where all points are candidates the classes say as much: unless they are to be `listed`, their numbers 0, 1, ... are returned.
+    """
+    y, k = check_labels(y, X.shape[0]), check_count(k, "k", optional=True)
+    codes = np.unique(y, return_inverse=True)[1]
+    if not np.dot(*class_sizes(codes)):
         raise ValueError("y must have a class with at least two points to make triplets, found only singletons")
-    return lists
+    return anchor_lists(X, y, k) if listed or k is not None else codes
