@@ -47,6 +47,11 @@ class ClassProducts:
         # an entry of X'W sums the anchors; degrees sum a row, a column and both; the closing product is of length n
         self.length = 2 * n + rows.size + 24
 
+    @property
+    def n_bytes(self):
+        """Memory of the flags of pairs that are left."""
+        return self._place[-1].nbytes
+
     def explicit(self):
         """Return the anchors and their lists."""
         (rows, lows, highs, keep), lists = self._place, ([], [])

@@ -30,6 +30,11 @@ class ListedProducts:
         # a row of Y sums a row of pairs, once an anchor, and the chunks; X'Y is a dot product of length n
         self.length = points.n + self.anchors.size + int(rows.max(initial=0)) + n_chunks + 24
 
+    @property
+    def n_bytes(self):
+        """Memory of the lists."""
+        return 4 * (self.lists.same.size + self.lists.other.size)
+
     def explicit(self):
         """Return the anchors and their lists."""
         return self.anchors, self.lists
