@@ -44,8 +44,14 @@ class ClassProducts:
         self.anchors = np.sort(self._order[rows]).astype(np.int32)
         self.serial = rows.size * n * (d + 20) < SERIAL_WORK
         self._step = int(np.clip(BLOCK_BYTES // (8 * n), 64, 256))
-        # an entry of X'W sums the anchors; degrees sum a row, a column and both; the closing product is of length n
-        self.length = 2 * n + rows.size + 24
+        # an entry of X'W and a degree sum the anchors; the closing product is of length n
+        self.length = n + rows.size + 24
+
+    @property
+    def work(self):
+        """Elementary operations of an evaluation and of a screening, roughly, in what fits a nanosecond times 20."""
+        n_pairs, products = int(self.p.sum() + self.q.sum()), self.anchors.size * self.points.n * self.points.d
+        return 4 * products + 250 * n_pairs, 8 * products + 400 * n_pairs
 
     @property
     def n_bytes(self):
@@ -141,11 +147,10 @@ class ClassProducts:
         return np.zeros((self.points.d + 1, self.points.n))
 
     def _add(self, W, place, Y):
-        """Add to Y the rows ``X'W`` of the weights W and, last, their row and column sums."""
+        """Add to Y the rows ``X'W`` of the weights W and, last, their column sums; row sums are 0, one of either sign a triplet."""
         A = np.ones((len(Y), len(W)))
         A[:-1] = self._XT[:, place[0]]
         self._multiply_add(A, W, Y)
-        Y[-1, place[0]] += W.sum(axis=1)
 
     def _close(self, Y):
         """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from the rows ``X'W`` and, last, the degrees."""
