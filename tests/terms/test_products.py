@@ -134,13 +134,14 @@ def test_values_of_all_pairs_are_within_their_bound(d, asymmetry):
     X, y = np.vstack((far + 1e-6 * rng.standard_normal((9, d)), -far + 1e-6 * rng.standard_normal((9, d)))), np.arange(18) % 2
     terms, x = ProductTriplets(X, y), metric(d, 1.0)
     x = x * (1.0 + asymmetry * np.triu(np.ones((d, d)), 1))
-    points, order = terms.points, terms._products._order
-    ((_, W, _),) = terms._products._values(x)
-    for i, j, value in exact_values(points.X[order], x):
-        s = points.norms[order[i]] + points.norms[order[j]]
+    points, places = terms.points, np.argsort(terms._products._order)
+    ((W, _),) = terms._products._values(x)
+    for i, j, value in exact_values(points.X, x):
+        s = points.norms[i] + points.norms[j]
         bound = ss.rounding.gamma(3 * d + 12) * ss.rounding.norm_upper(x) * s * s
-        assert abs(float(Fraction(W[i, j]) - value)) <= bound
-        worst = max(worst, abs(float(Fraction(W[i, j]) - value)) / bound)
+        error = abs(float(Fraction(W[i, places[j]]) - value))
+        assert error <= bound
+        worst = max(worst, error / bound)
     assert worst > 0.005
 
 
@@ -150,18 +151,18 @@ def test_norms_of_the_farthest_points(k):
     terms = ProductTriplets(X, y, k)
     products, norms = terms._products, terms.points.norms
     anchors, lists = products.explicit()
-    where = np.argsort(products._order[products._place[0]]) if k is None else slice(None)
-    for m, bound in enumerate(products.farthest()[where]):
+    for m, bound in enumerate(products.farthest()):
         most = [norms[members[ptr[m] : ptr[m + 1]]].max() for ptr, members in lists.sides]
         assert bound >= (1.0 - 1e-15) * sum((norms[anchors[m]] + v) ** 2 for v in most)
     assert products.farthest().max() <= 8.0 * norms.max() ** 2
 
 
-def test_more_pairs_than_flags_are_not_screened(monkeypatch):
+def test_more_pairs_than_are_listed_are_not_screened(monkeypatch):
     products, _ = blobs()
     ball = SimpleNamespace(center=metric(3, 0.4), radius=0.01)
     assert products.screen_blocks(ball, ss.Hinge()).n_R > 0
-    monkeypatch.setattr(_class_products, "KEEP_BYTES", 36 * 36 - 1)
+    products, _ = blobs()
+    monkeypatch.setattr(_class_products, "LISTED_PAIRS", 36 * 35 - 1)
     assert products.screen_blocks(ball, ss.Hinge()).remaining is products
 
 

@@ -21,7 +21,7 @@ from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import check_different, check_index
 from safescreen.terms.neighbors import AnchorLists, class_sizes
 from safescreen.terms.products import EXPLICIT_LIMIT, BlockScreening
-from safescreen.terms.triplets import COLUMNS, labelled_lists
+from safescreen.terms.triplets import COLUMNS, labelled_codes, labelled_lists
 
 __all__ = ["ShardedTriplets"]
 
@@ -61,8 +61,8 @@ class ShardedTriplets(Terms):
 
     The result depends on `n_shards` by rounding, but not on how many workers there are, which of them does what, or whether one is lost: a
     shard is a pure function of its part of the index, which the scheduler keeps (12 bytes a triplet; with :meth:`from_labels` 4 bytes a
-    pair, or 8 a point where all pairs are meant), and of the balls it was screened with, and is computed again elsewhere. Workers hold 16 bytes a triplet, and 16 or 24 more for
-    those that are left while a problem is solved. Compiled loops hold Python's lock: workers are best processes of one thread.
+    pair, or 8 a point without k), and of the balls it was screened with, and is computed again elsewhere. Workers hold 16 bytes a triplet,
+    and 16 or 24 more for those that are left while a problem is solved. Compiled loops hold Python's lock: workers are best processes of one thread.
 
     Rounding: see :func:`add`.
 
@@ -110,9 +110,8 @@ class ShardedTriplets(Terms):
             pairs, and whole rows and columns are screened.
         """
         client, X = check_client(client), check_points(X)
-        lists = labelled_lists(X, y, k, listed=False)
-        stored = isinstance(lists, AnchorLists)
-        sizes = np.multiply(*(lists.sizes if stored else class_sizes(lists)))
+        lists = labelled_codes(X, y) if k is None else labelled_lists(X, y, k)
+        sizes = np.multiply(*(lists.sizes if isinstance(lists, AnchorLists) else class_sizes(lists)))
         ends = np.cumsum(sizes)
         n_shards = _number(n_shards, int(ends[-1]), int(np.count_nonzero(sizes)))
         cuts = np.searchsorted(ends, ends[-1] * np.arange(1, n_shards) / n_shards) + 1
@@ -120,7 +119,7 @@ class ShardedTriplets(Terms):
         largest = int(np.add.reduceat(sizes, bounds[:-1]).max())
         if largest > EXPLICIT_LIMIT and not products:
             raise ValueError(f"n_shards: a shard would list {largest} triplets, at most {EXPLICIT_LIMIT} are; take more, or products=True")
-        parts = [(int(a), int(b - a), lists.part(a, b) if stored else lists) for a, b in pairwise(bounds)]
+        parts = [(int(a), int(b - a), lists.part(a, b) if isinstance(lists, AnchorLists) else lists) for a, b in pairwise(bounds)]
         self = cls.__new__(cls)
         self._start(client, X, bool(diagonal), _shards.from_lists, parts, products=bool(products))
         return self

@@ -31,6 +31,12 @@ class ListedProducts:
         self.length = points.n + self.anchors.size + int(rows.max(initial=0)) + n_chunks + 24
 
     @property
+    def work(self):
+        """Elementary operations of one evaluation and of one screening, roughly."""
+        n_pairs, d = self.lists.same.size + self.lists.other.size, self.points.d
+        return n_pairs * (12 * d + 600), n_pairs * (16 * d + 600)
+
+    @property
     def n_bytes(self):
         """Memory of the lists."""
         return 4 * (self.lists.same.size + self.lists.other.size)

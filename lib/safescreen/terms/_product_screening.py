@@ -26,20 +26,6 @@ def row_sizes(X, i, points, start, stop, diagonal, out):
 
 
 @njit
-def all_sizes(X, XT, i, diagonal, out):
-    """:func:`row_sizes` of every point, from the transposed array: the inner loop runs over points."""
-    out[:] = 0.0
-    for k in range(XT.shape[0]):
-        a = X[i, k]
-        for j in range(out.size):
-            u = a - XT[k, j]
-            out[j] += (u * u) * (u * u) if diagonal else u * u
-    if diagonal:
-        for j in range(out.size):
-            out[j] = np.sqrt(out[j])
-
-
-@njit
 def row_intervals(d, norms, i, points, start, stop, radius, relative, sizes, low, high):
     """Widen the values in `low` to intervals; return whether they are all finite."""
     finite = True

@@ -14,7 +14,7 @@ from safescreen.terms._triplet_kernels import fill_products
 from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.pairs import PairTable, Points
-from safescreen.terms.triplets import Triplets, labelled_lists
+from safescreen.terms.triplets import Triplets, labelled_codes, labelled_lists
 
 __all__ = ["BlockScreening", "ProductTriplets"]
 
@@ -37,9 +37,9 @@ class ProductTriplets(Terms):
 
     Notes
     -----
-    Sums over the triplets cost O(pairs (d + log n) + n d^2) time and O(n d) memory beside the lists, which take 4 bytes a pair with k,
-    nothing without it: 1.9e13 triplets of 60,000 points need less than 2 GB. Once all pairs have been screened a byte a pair tells which
-    are left, and beyond 2**28 of them nothing is screened. What needs a number for each triplet (``norms``, ``index``, margins, masks, a given alpha) is made from a list of them, on
+    Sums over the triplets cost O(pairs (d + log n) + n d^2) time, and O(n d) memory beside the lists: those take 4 bytes a pair with k,
+    nothing without it (1.9e13 triplets of 60,000 points need less than 2 GB) until they are screened; beyond 2**25 pairs nothing is screened
+    without k. What needs a number for each triplet (``norms``, ``index``, margins, masks, a given alpha) is made from a list of them, on
     demand, and refused beyond 50 million.
 
     Rounding: an anchor's margins are rounded to a grid of 2**-49 of their range (coarser for lists beyond 255 points), which is
@@ -61,7 +61,7 @@ class ProductTriplets(Terms):
 
     def __init__(self, X: ArrayLike, y: ArrayLike, k: int | None = None, *, diagonal: bool = False):
         X = check_points(X)
-        lists = labelled_lists(X, y, k, listed=False)
+        lists = labelled_codes(X, y) if k is None else labelled_lists(X, y, k)
         self._set(products_of(Points(X, diagonal=bool(diagonal)), np.arange(X.shape[0], dtype=np.int32), lists))
 
     @classmethod
@@ -88,6 +88,11 @@ class ProductTriplets(Terms):
     def anchors(self) -> NDArray:
         """Those that have triplets, an int32 array."""
         return self._products.anchors
+
+    @property
+    def work(self) -> tuple[int, int]:
+        """Elementary operations of one evaluation and of one screening, roughly."""
+        return self._products.work
 
     @property
     def n_bytes(self) -> int:

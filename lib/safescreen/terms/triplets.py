@@ -93,13 +93,14 @@ class Triplets(PairDifferences):
         return np.column_stack((self.same_pairs.pairs[self.same], self.other_pairs.pairs[self.other][:, 1]))
 
 
-def labelled_lists(X: NDArray, y: ArrayLike, k: int | None, *, listed: bool = True) -> AnchorLists | NDArray:
-    """Return the checked :class:`AnchorLists` of labelled points; ValueError if they make no triplet.
-
-    Where all points are candidates the classes say as much: unless they are to be `listed`, their numbers 0, 1, ... are returned.
-    """
-    y, k = check_labels(y, X.shape[0]), check_count(k, "k", optional=True)
-    codes = np.unique(y, return_inverse=True)[1]
+def labelled_codes(X: NDArray, y: ArrayLike) -> NDArray:
+    """Return the numbers 0, 1, ... of the classes of labelled points; ValueError if they make no triplet."""
+    codes = np.unique(check_labels(y, X.shape[0]), return_inverse=True)[1]
     if not np.dot(*class_sizes(codes)):
         raise ValueError("y must have a class with at least two points to make triplets, found only singletons")
-    return anchor_lists(X, y, k) if listed or k is not None else codes
+    return codes
+
+
+def labelled_lists(X: NDArray, y: ArrayLike, k: int | None) -> AnchorLists:
+    """Return the checked :class:`AnchorLists` of labelled points; ValueError if they make no triplet."""
+    return anchor_lists(X, labelled_codes(X, y), check_count(k, "k", optional=True))
