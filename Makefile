@@ -9,7 +9,7 @@ IN := set -eu; cd "$(ROOT)";
 PY := .venv/bin/python
 PYTHON ?= python3 python3.13 python3.12 python3.11
 PROFILE ?= laptop
-JOBS ?= 1
+JOBS ?=
 LAB ?=
 MUTANTS ?=
 BENCH ?=
@@ -41,12 +41,8 @@ install: ## make .venv and install everything in it (the other targets do this b
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[all]'; \
 	echo "$$wanted" > $$stamp
 
-reproduce: install ## run every experiment on embedded data, make the pages of their results (PROFILE=laptop, or smoke, paper; JOBS=1)
-	@$(IN) failed=0; \
-	$(PY) -m safescreen run --profile $(PROFILE) --jobs $(JOBS) || failed=$$?; \
-	if [ $$failed -eq 130 ]; then exit 130; fi; \
-	$(PY) -m safescreen report --profile $(PROFILE); \
-	exit $$failed
+reproduce: install ## run every experiment on embedded data, make the pages of their results (PROFILE=laptop, or smoke, paper; JOBS=cores)
+	@$(IN) $(PY) -m safescreen run --profile $(PROFILE) --report $(if $(JOBS),--jobs $(JOBS))
 
 test: install ## run all tests and notebooks, then the marked ones without the compiler and with checked indices
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup; \
@@ -57,7 +53,7 @@ test: install ## run all tests and notebooks, then the marked ones without the c
 	NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -q tests -m boundscheck || [ $$? -eq 5 ]
 
 mutants: install ## change one line of the library after the other and see its guard fail (MUTANTS="-k ranges", JOBS=2)
-	@$(IN) $(PY) tests/mutants.py --jobs $(if $(filter 1,$(JOBS)),$$(nproc),$(JOBS)) $(MUTANTS)
+	@$(IN) $(PY) tests/mutants.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
 
 exhaustive: install ## millions of threshold cases of every rule in exact rational arithmetic (half an hour on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py -m exhaustive

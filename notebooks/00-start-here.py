@@ -106,7 +106,7 @@ print(np.round(again.x, 4))
 # iterates screen again:
 
 # %%
-path = ss.path(problem, problem.lam_max() * 0.9 ** np.arange(60), rtol=1e-6)
+path = ss.path(problem, problem.lam_max() * 0.9 ** np.arange(60), rtol=1e-6, screening=("RRPB", "PGB"))
 assert all(solution.converged for solution in path)
 figures.shares(path, title="what is known at the end of each solve")
 plt.show()
@@ -115,7 +115,8 @@ plt.show()
 # ## In your own code
 #
 # Five lines. `tol` is the duality gap to reach, in units of the objective, `rtol` relative to it;
-# `screening` names the balls, `()` is none. The gap that is returned is an upper bound that includes
+# `screening` names the balls, `()` is none; left out, the library weighs what a ball costs against what it
+# saves. The gap that is returned is an upper bound that includes
 # rounding.
 
 # %%
@@ -233,7 +234,7 @@ print("entries of the table that exist and have their shape:", len(table))
 # | the problem | [`10-problem-and-duality`](10-problem-and-duality.ipynb), [`26-one-problem-three-cones`](26-one-problem-three-cones.ipynb) |
 # | where the solution is | [`11-gradient-bound`](11-gradient-bound.ipynb), [`12-projected-gradient-bound`](12-projected-gradient-bound.ipynb), [`13-duality-gap-bounds`](13-duality-gap-bounds.ipynb), [`14-path-bounds`](14-path-bounds.ipynb), [`15-relations-between-spheres`](15-relations-between-spheres.ipynb), [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) |
 # | what that says of a term | [`16-sphere-rule`](16-sphere-rule.ipynb), [`17-semidefinite-rule`](17-semidefinite-rule.ipynb), [`18-linear-rule`](18-linear-rule.ipynb), [`19-two-balls`](19-two-balls.ipynb), [`21-diagonal-metrics`](21-diagonal-metrics.ipynb) |
-# | along the path | [`20-ranges`](20-ranges.ipynb), [`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb), [`29-ranges-on-reduced-problems`](29-ranges-on-reduced-problems.ipynb), [`23-algorithms`](23-algorithms.ipynb) |
+# | along the path | [`20-ranges`](20-ranges.ipynb), [`27-gap-ball-ranges`](27-gap-ball-ranges.ipynb), [`29-ranges-on-reduced-problems`](29-ranges-on-reduced-problems.ipynb), [`23-algorithms`](23-algorithms.ipynb), [`45-when-to-screen`](45-when-to-screen.ipynb) |
 # | other losses and terms, many terms, rounding | [`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb), [`25-product-triplets`](25-product-triplets.ipynb), [`24-floating-point`](24-floating-point.ipynb) |
 # | support vector machines | [`30-svm-problem`](30-svm-problem.ipynb), [`31-ball-tests-and-expanded-space`](31-ball-tests-and-expanded-space.ipynb), [`32-ball-tests-1-and-2`](32-ball-tests-1-and-2.ipynb), [`33-intersection-test`](33-intersection-test.ipynb), [`34-choice-of-s-and-smallest-c`](34-choice-of-s-and-smallest-c.ipynb), [`35-kernels`](35-kernels.ipynb), [`36-dome-test-and-s-form`](36-dome-test-and-s-form.ipynb), [`37-equivalences`](37-equivalences.ipynb), [`38-approximation-paths`](38-approximation-paths.ipynb), [`39-dynamic-svm`](39-dynamic-svm.ipynb) |
 # | similarities in a million dimensions | [`40-hdsl-formulation`](40-hdsl-formulation.ipynb), [`41-frank-wolfe-and-away-steps`](41-frank-wolfe-and-away-steps.ipynb), [`42-hdsl-cost`](42-hdsl-cost.ipynb), [`43-hdsl-forward-directions`](43-hdsl-forward-directions.ipynb), [`44-hdsl-generalization`](44-hdsl-generalization.ipynb) |
@@ -256,7 +257,7 @@ print("entries of the table that exist and have their shape:", len(table))
 # | read | open the notebooks anywhere; their outputs are in them |
 # | try something | `make lab`: JupyterLab with everything installed |
 # | run one on other data | `papermill notebooks/51-path-time.ipynb out.ipynb -p dataset wine` |
-# | run all of them | `make reproduce`, or `safescreen run --profile smoke` and `safescreen report` |
+# | run all of them | `make reproduce`, or `safescreen run --profile smoke --report` |
 # | run them on many machines | `safescreen run --profile paper --scheduler tcp://host:8786`, a Dask cluster |
 # | send it to somebody | `make site`: notebooks, results, ledger and reference as linked pages |
 # | check everything | `make test`: unit tests, every notebook compared with its committed outputs |

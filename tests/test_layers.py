@@ -11,7 +11,7 @@ import safescreen
 
 ROOT = Path(safescreen.__file__).parent
 FLOORS = [
-    {"_checks", "_numba", "_progress", "rounding"},
+    {"_checks", "_numba", "_progress", "_threads", "rounding"},
     {"losses", "cones"},
     {"terms"},
     {"problem"},
@@ -22,7 +22,7 @@ FLOORS = [
     {"cluster", "estimators"},
     {"__init__", "__main__", "warmup"},
 ]
-HARD = {"numpy", "scipy", "numba", "sklearn", "joblib"}  # joblib is scikit-learn's
+HARD = {"numpy", "scipy", "numba", "sklearn", "joblib", "threadpoolctl"}  # the last two are scikit-learn's
 ELSEWHERE = {
     "dask": {"cluster/sharded.py"},
     "distributed": {"cluster/workers.py"},

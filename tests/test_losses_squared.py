@@ -94,7 +94,7 @@ def test_bad_input_is_named():
         problem.dual(-np.ones(len(problem)), 1.0)
     assert problem.lam_max() == np.inf
     with pytest.raises(ValueError, match="lams must be given"):
-        ss.path(problem)
+        ss.path(problem, screening=("RRPB", "PGB"))
 
 
 @pytest.mark.nojit
@@ -150,7 +150,7 @@ def test_outside_solver(kind):
     of = instance(kind)
     for gamma in (0.3, 4.0):
         problem, lam = squared(of, gamma), 2.0 * of.lam(0.5)
-        solution = ss.solve(problem, lam, tol=0.0, rtol=1e-12)
+        solution = ss.solve(problem, lam, tol=0.0, rtol=1e-12, screening=("RRPB", "PGB"))
         A = of.A.reshape(len(of.A), -1)
         size = float(np.abs(A).max())
         if kind == "full":
@@ -175,7 +175,7 @@ def test_screening_is_safe(kind, gamma):
     solution, known = truth(problem, ExactSquared(of.exact_elements, of.cone, gamma), lam)
     assert mpmath.mpf(0) <= known.eps < 1e-4 * np.linalg.norm(solution.x)
     points, n_R = [], {rule: 0 for rule in RULES}
-    ss.solve(problem, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda progress: points.append(progress.x))
+    ss.solve(problem, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda progress: points.append(progress.x), screening=("RRPB", "PGB"))
     for x in (np.zeros_like(solution.x), 1e3 * solution.x, *points[::6], solution.x):
         references = [Reference(problem, problem.evaluate(x, lam, alpha)) for alpha in (None, solution.alpha, 0.5 * solution.alpha)]
         for factor in (0.9, 1.05):

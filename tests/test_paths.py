@@ -43,7 +43,7 @@ def test_screens_before_the_first_iteration(kind, gamma):
     of = instance(kind)
     lams = of.lam(0.5) * 0.95 ** np.arange(6)
     for ranges in (False, True):
-        path = ss.path(of.problem(gamma), lams, tol=0.0, rtol=1e-8, ranges=ranges)
+        path = ss.path(of.problem(gamma), lams, tol=0.0, rtol=1e-8, ranges=ranges, screening=("RRPB", "PGB"))
         assert path.path_rates[0] == 0.0 and min(path.path_rates[1:]) > 0.2
         assert all(rate <= s.screening_rate for rate, s in zip(path.path_rates, path, strict=True))
     assert max(ss.path(of.problem(gamma), lams[:3], tol=0.0, rtol=1e-6, screening=()).path_rates) == 0.0
@@ -55,7 +55,7 @@ def test_ranges_hold_inside(kind, gamma):
     """What a range claims is found again by solving inside of it, near both ends."""
     of = instance(kind)
     problem, lam0 = of.problem(gamma), of.lam(0.3)
-    at = ss.solve(problem, lam0, tol=0.0, rtol=1e-9)
+    at = ss.solve(problem, lam0, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB"))
     ranges = ss.ranges.relaxed_path(problem, at.x, at.eps, lam0)
     found = ranges.at(lam0)
     assert found.rate > 0.3
@@ -65,7 +65,7 @@ def test_ranges_hold_inside(kind, gamma):
             low, high = ends[0][t], min(ends[1][t], 30.0 * lam0)
             assert low < lam0 < high
             for lam in (max(low, 0.02 * lam0) * (1.0 + 1e-6), high * (1.0 - 1e-6)):
-                best = ss.solve(problem, lam, tol=0.0, rtol=1e-8)
+                best = ss.solve(problem, lam, tol=0.0, rtol=1e-8, screening=("RRPB", "PGB"))
                 margin, reach = problem.terms.margins(best.x)[t], best.eps * problem.terms.norms[t]
                 assert margin - reach < 1.0 - gamma if side == "L" else margin + reach > 1.0
 
@@ -74,31 +74,31 @@ def test_ranges_hold_inside(kind, gamma):
 def test_default_grid_and_stopping_rule(kind):
     of = instance(kind)
     problem = of.problem(0.05)
-    path = ss.path(problem, ratio=0.5, tol=0.0, rtol=1e-6, max_lams=12)
+    path = ss.path(problem, ratio=0.5, tol=0.0, rtol=1e-6, max_lams=12, screening=("RRPB", "PGB"))
     assert path.lams[0] == problem.lam_max() and np.allclose(path.lams[1:] / path.lams[:-1], 0.5)
     changes = [(a.loss - b.loss) / a.loss * a.lam / (a.lam - b.lam) for a, b in itertools.pairwise(path)]
     assert path.stop_reason in ("paper", "length")
     if path.stop_reason == "paper":
         assert changes[-1] < 0.01 and all(change >= 0.01 for change in changes[:-1])
-    free = ss.path(problem, ratio=0.5, tol=0.0, rtol=1e-6, max_lams=3, stop=None)
+    free = ss.path(problem, ratio=0.5, tol=0.0, rtol=1e-6, max_lams=3, stop=None, screening=("RRPB", "PGB"))
     assert len(free) == 3 and free.stop_reason == "length"
 
 
 def test_the_stopping_rule_stops():
     terms = ss.Samples([[1.0], [1.0], [1.0]], [1, 1, -1])  # the loss cannot fall below 2
-    path = ss.path(ss.Problem(terms, ss.SmoothedHinge(0.05)), ratio=0.5, rtol=1e-8, tol=0.0)
+    path = ss.path(ss.Problem(terms, ss.SmoothedHinge(0.05)), ratio=0.5, rtol=1e-8, tol=0.0, screening=("RRPB", "PGB"))
     assert path.stop_reason == "paper" and len(path) < 20
 
 
 def test_a_path_is_a_sequence_with_a_table():
     of = instance("full")
-    path = ss.path(of.problem(0.05), grid(of, 4), tol=0.0, rtol=1e-6)
+    path = ss.path(of.problem(0.05), grid(of, 4), tol=0.0, rtol=1e-6, screening=("RRPB", "PGB"))
     frame = path.to_frame()
     columns = "lam primal loss gap n_iter n_L n_R screening_rate converged path_rate seconds"
     assert set(frame.columns) == set(columns.split()) and len(frame) == len(path) == 4
     assert np.array_equal(frame["lam"], path.lams) and frame["converged"].all()
     assert frame["primal"].is_monotonic_decreasing and path[1] is path.solutions[1] and len(path[1:3]) == 2
-    assert ss.path(of.problem(0.05), grid(of, 2), keep_masks=False)[1].screened is None
+    assert ss.path(of.problem(0.05), grid(of, 2), keep_masks=False, screening=("RRPB", "PGB"))[1].screened is None
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
@@ -111,26 +111,28 @@ def test_interruption_keeps_what_is_done(gamma):
             raise KeyboardInterrupt
 
     with pytest.warns(RuntimeWarning, match="path interrupted: 3 of its solutions are returned"):
-        path = ss.path(of.problem(gamma), grid(of), tol=0.0, rtol=1e-6, callback=callback)
+        path = ss.path(of.problem(gamma), grid(of), tol=0.0, rtol=1e-6, callback=callback, screening=("RRPB", "PGB"))
     assert path.stop_reason == "interrupted" and list(path) == seen and all(s.converged for s in path)
 
 
 def test_callback_may_stop():
     of = instance("full")
-    path = ss.path(of.problem(0.05), grid(of), callback=lambda progress: progress.lam < grid(of)[1])
+    path = ss.path(of.problem(0.05), grid(of), callback=lambda progress: progress.lam < grid(of)[1], screening=("RRPB", "PGB"))
     assert len(path) == 3 and path.stop_reason == "callback"
 
 
 def test_not_converging_warns_for_each():
     of = instance("full")
     with pytest.warns(ss.ConvergenceWarning) as caught:
-        path = ss.path(of.problem(0.05), grid(of, 3), tol=1e-12, max_iter=2)
+        path = ss.path(of.problem(0.05), grid(of, 3), tol=1e-12, max_iter=2, screening=("RRPB", "PGB"))
     assert len(caught) == 3 and not any(s.converged for s in path)
 
 
 def test_other_starts_are_the_same_path():
     of = instance("full")
-    one, other = (ss.path(of.problem(0.05), grid(of), tol=0.0, rtol=1e-8, extrapolate=flag) for flag in (True, False))
+    one, other = (
+        ss.path(of.problem(0.05), grid(of), tol=0.0, rtol=1e-8, extrapolate=flag, screening=("RRPB", "PGB")) for flag in (True, False)
+    )
     for a, b in zip(one, other, strict=True):
         assert np.linalg.norm(a.x - b.x) <= a.eps + b.eps
 
@@ -141,7 +143,7 @@ def test_other_starts_are_the_same_path():
 def test_small(kind):
     of = instance(kind, n=8, d=2, k=1)
     for ranges in (False, True):
-        path = ss.path(of.problem(0.5), grid(of, 3), tol=0.0, rtol=1e-5, ranges=ranges)
+        path = ss.path(of.problem(0.5), grid(of, 3), tol=0.0, rtol=1e-5, ranges=ranges, screening=("RRPB", "PGB"))
         assert all(s.converged for s in path)
 
 
@@ -173,7 +175,7 @@ def test_bad_input_is_named(options, error, message):
 
 def test_a_problem_without_lam_max_needs_lams():
     with pytest.raises(ValueError, match=r"lams must be given: lam_max\(\) of this problem is inf"):
-        ss.path(instance("full").problem(1.0))
+        ss.path(instance("full").problem(1.0), screening=("RRPB", "PGB"))
 
 
 def test_the_stopping_rule_sees_the_loss_of_all_terms():

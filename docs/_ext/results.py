@@ -24,11 +24,14 @@ _ENVIRONMENT = ("peak_memory_mb", "cores", "threads", "machine", "started")
 
 
 def runs_of(app, experiment, profile: str) -> list[dict]:
-    """Return what is known of the runs of an experiment: those of the manifest, then what else is in its folder."""
+    """Return what is known of the runs of an experiment, read once: those of the manifest, then what else is in its folder."""
+    if (profile, experiment.name) in app.runs:
+        return app.runs[profile, experiment.name]
     wanted = list(experiment.profiles[profile].runs) if profile in experiment.profiles else []
     there = sorted(path.parent.name for path in (app.outputs / profile / experiment.name).glob("[!.]*/result.json"))
     others = [Run(experiment.name, name, {}) for name in there if name not in {run.name for run in wanted}]
-    return [_run(app, run, profile, run in wanted) for run in [*wanted, *others]]
+    found = app.runs[profile, experiment.name] = [_run(app, run, profile, run in wanted) for run in [*wanted, *others]]
+    return found
 
 
 def _run(app, run: Run, profile: str, planned: bool) -> dict:
@@ -188,7 +191,7 @@ def _folded(summary: str, *inside):
 
 def _stage(app) -> None:
     """Write the pages of every size that has results; of a report, those of its own size, and their list as the first page."""
-    report = app.config.report_profile
+    report, app.runs = app.config.report_profile, {}
     for profile in [report] if report else PROFILES:
         ran = {e.name for e in app.manifest if any((app.outputs / profile / e.name).glob("[!.]*/*.json"))}
         pages = [e.name for e in app.manifest if profile in e.profiles or e.name in ran] if report or ran else []

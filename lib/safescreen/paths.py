@@ -2,7 +2,7 @@
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_grid, check_scalar
 from safescreen._progress import progress_bar
+from safescreen._threads import with_small_blas
 from safescreen.problem import Problem
 from safescreen.solvers.methods import check_method
-from safescreen.solvers.reduction import Reduction, parse_screening, reference
+from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.run import run, warn_if_not_converged
+from safescreen.solvers.schedule import schedule_of
 from safescreen.solvers.settings import Descent, Settings
 from safescreen.solvers.solution import Progress, Solution
 from safescreen.solvers.solve import check_problem
@@ -73,14 +75,15 @@ class Path(Sequence):
         return frame
 
 
+@with_small_blas
 def path(
     prob: Problem,
     lams: ArrayLike | Callable[[list[Solution]], float | None] | None = None,
     ratio: float = 0.9,
     tol: float = 1e-6,
     rtol: float = 0.0,
-    screening: tuple[str, ...] = ("RRPB", "PGB"),
-    dynamic: tuple[str, ...] | None = None,
+    screening: str | Iterable[str] = "auto",
+    dynamic: str | Iterable[str] | None = None,
     ranges: bool = False,
     active_set: bool = False,
     stop: str | None = "paper",
@@ -104,11 +107,11 @@ def path(
     ratio : float in (0, 1)
     tol, rtol
         As in :func:`safescreen.solve`, for every lam.
-    screening : tuple of str
-        Spheres; each is used before the first iteration with the last solution as its reference (RRPB as a path bound, STS19
-        Theorem 6), and again while it is solved with the iterate. Names as for :func:`safescreen.solve`.
-    dynamic : tuple of str, optional
-        Spheres for the screening while a lam is solved, if others than `screening`; ``()`` screens only before.
+    screening : "auto" or tuple of str
+        As for :func:`safescreen.solve`. Spheres by name are each used before the first iteration with the last solution as their reference
+        (RRPB as a path bound, STS19 Theorem 6), and again while it is solved with the iterate.
+    dynamic : "auto" or tuple of str, optional
+        How to screen while a lam is solved, if otherwise than by `screening`; ``()`` screens only before.
     ranges : bool
         Certify terms for whole stretches of the path with the range of RRPB (STS19 Theorem 10): inside, no rule is evaluated for them.
     active_set : bool
@@ -147,6 +150,7 @@ def path(
     prob, started = check_problem(prob), time.perf_counter()
     during, keep_masks = screening if dynamic is None else dynamic, len(prob) <= KEEP_BELOW if keep_masks is None else keep_masks
     settings = Settings.checked(prob, tol, rtol, max_iter, during, freq, active_set, callback, keep_masks)
+    before = settings.schedule if dynamic is None else schedule_of(screening, prob)
     if stop not in ("paper", None):
         raise ValueError(f"stop must be 'paper' or None, got {stop!r}")
     if ranges:
@@ -157,10 +161,11 @@ def path(
         if callable(lams)
         else _grid(prob, lams, check_scalar(ratio, "ratio", low=0.0, high=1.0, open_low=True), max_lams)
     )
-    walk = _Walk(prob, settings, check_method(method, prob), parse_screening(screening, prob), bool(ranges), bool(extrapolate))
+    walk = _Walk(prob, settings, check_method(method, prob), before, bool(ranges), bool(extrapolate))
     try:
         with progress_bar(progress, "path", total=len(grid) if isinstance(grid, np.ndarray) else None, unit="lam") as bar:
             for lam in grid:
+                before.to_come = float(len(grid) - len(solutions) - 1 if lams is not None and not callable(lams) else len(solutions))
                 solution, rate = walk.step(float(lam))
                 warn_if_not_converged(solution, settings.limits)
                 solutions.append(solution)
@@ -181,8 +186,8 @@ def path(
 class _Walk:
     """One path: what is carried from lam to lam."""
 
-    def __init__(self, prob, settings, method, tests, ranges, extrapolate):
-        self.prob, self.settings, self.method, self.tests, self.extrapolate = prob, settings, method, tests, extrapolate
+    def __init__(self, prob, settings, method, schedule, ranges, extrapolate):
+        self.prob, self.settings, self.method, self.schedule, self.extrapolate = prob, settings, method, schedule, extrapolate
         self.last = self.before = self.sums = None
         self.ranges = _Ahead(prob) if ranges else None
 
@@ -195,10 +200,9 @@ class _Walk:
             problem, sums = self.sums
             here = problem.assemble(sums, self.last.x, lam)  # the last solution, judged for the new lam
             reduction = self._screened_before(here)
-            reduction.tried = here.gap if self.tests else np.inf
             known = self.last.dual_point is not None and self.method.dual
             state = Descent(self.last.x, lam, self.last.step) if known else self._start(here, reduction)
-            state.alpha = self.last.dual_point if prob.terms.explicit else None
+            state.alpha, state.expected = self.last.dual_point if prob.terms.explicit else None, self.last.n_iter
         rate = (reduction.n_L + reduction.n_R) / len(prob)
         solution, self.sums = run(reduction, state, replace(self.settings, callback=None), self.method)
         self.before, self.last = self.last, solution
@@ -210,11 +214,11 @@ class _Walk:
         enlargement = self.settings.limits.enlargement(here)
         if not self.ranges:
             reduction = Reduction(self.prob)
-            reduction.screen(self.tests, reference(here, near), enlargement)
+            self.schedule.screen(reduction, here, enlargement, last.n_iter + 2, near)
             return reduction
         reduction = self.ranges.reduction(last, lam, self.settings.limits)
         # the path bound has been used for the whole stretch
-        reduction.screen([test for test in self.tests if not test.uses_path], reference(here), enlargement)
+        self.schedule.without_path().screen(reduction, here, enlargement, last.n_iter + 2)
         return reduction
 
     def _start(self, here, reduction):

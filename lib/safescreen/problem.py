@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_lam, check_mask, check_vector
+from safescreen._threads import with_small_blas
 from safescreen.losses import Loss
 from safescreen.rounding import UNIT, ElementLike, magnitude, upper
 from safescreen.terms.base import LossSums, Terms
@@ -261,6 +262,7 @@ class Problem:
         problem.linear_error = upper(self.linear_error + error, 4)
         return problem
 
+    @with_small_blas
     def lam_max(self) -> float:
         """Return the smallest lam from which on every term is in the linear region; there ``x = [c + sum_t w_t a_t]_K/lam``.
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from safescreen._checks import PointsLike, check_labels, check_lam, check_points, check_scalar
+from safescreen._threads import with_small_blas
 from safescreen.losses import Hinge, Loss, SmoothedHinge
 from safescreen.problem import Problem
 from safescreen.rounding import ElementLike
@@ -45,6 +46,7 @@ class Certificate(Screened):
     balls: tuple[Sphere, ...] = field(repr=False)
 
 
+@with_small_blas
 def screen(
     prob: Problem,
     x: ElementLike,

@@ -17,21 +17,14 @@ from safescreen_book.datasets.cli import add_parser as add_data
 from safescreen_book.runner import batch, notebooks
 from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.manifest import PROFILES
+from safescreen_book.runner.progress import Pages
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line.
+    """Run the command line, by default the process's own arguments; return its exit code.
 
-    Parameters
-    ----------
-    argv : list of str, optional
-        Arguments without the program's name; default is the process's own.
-
-    Returns
-    -------
-    int
-        0 when all went well, 1 when something failed or is wrong, 2 when the request makes no sense, 130
-        when interrupted, 141 when nobody reads the output any more.
+    0 when all went well, 1 when something failed or is wrong, 2 when the request makes no sense, 130 when interrupted, 141 when nobody
+    reads the output any more.
     """
     try:
         code = _execute(argv)
@@ -79,7 +72,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
     run.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
-    run.add_argument("--jobs", type=_positive, default=1, metavar="N", help="processes at a time (1)")
+    run.add_argument("--jobs", type=_positive, metavar="N", help="processes at a time, which share the cores (one for each)")
+    run.add_argument("--report", action="store_true", help="make the pages too: once a run is done, again as others are, and at the end")
     run.add_argument("--repeats", type=_positive, default=1, metavar="N", help="do each run that has a seed N times, counting it up (1)")
     run.add_argument("--scheduler", metavar="ADDRESS", help="run on the workers of a Dask cluster; 'local' starts one of N processes")
     run.add_argument("--force", action="store_true", help="also redo what is unchanged")
@@ -155,7 +149,12 @@ def _run(options) -> int:
     given = {name: _value(text) for name, text in options.parameters}
     runs = [run.override(given) for run in manifest.select(options.names, options.profile)]
     runs = [repeat for run in runs for repeat in manifest.repeats(run, options.repeats)]
-    return batch.run_all(
+    pages = None
+    if options.report:
+        _sphinx()
+        command = ["-m", "safescreen_book", "report", "--profile", options.profile, "--notebooks", manifest.folder, "--outputs", outputs]
+        pages = Pages([sys.executable, *map(str, command)], outputs / options.profile / "report" / "index.html")
+    code = batch.run_all(
         manifest,
         runs,
         options.profile,
@@ -165,17 +164,25 @@ def _run(options) -> int:
         data_required=bool(options.names),
         command=options.command_line,
         scheduler=options.scheduler,
+        pages=pages,
     )
+    return code if pages is None or code == 130 else _pages(options) or code
+
+
+def _sphinx():
+    """Return what Sphinx builds pages with, and the checkout whose docs/ they are made from."""
+    from sphinx.cmd.build import build_main
+
+    root = places.checkout()
+    if root is None:
+        raise FileNotFoundError("no checkout found, and the pages are made from its docs/")
+    return build_main, root
 
 
 def _pages(options) -> int:
     """Call Sphinx with docs/conf.py: all pages, where any warning is an error, or one size's results and the ledger."""
-    from sphinx.cmd.build import build_main
-
-    _, outputs = _load(options)
-    root, profile = places.checkout(), options.profile
-    if root is None:
-        raise FileNotFoundError("no checkout found, and the pages are made from its docs/")
+    build_main, root = _sphinx()
+    (_, outputs), profile = _load(options), options.profile
     target, scratch = outputs / profile / "report" if profile else outputs / "site", outputs / ".sphinx" / (profile or "site")
     source = scratch / "source"
     source.mkdir(parents=True, exist_ok=True)

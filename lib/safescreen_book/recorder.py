@@ -40,21 +40,10 @@ class Recorder:
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def table(self, name: str, frame) -> Path | None:
-        """Write a tidy table as CSV.
+        """Write a tidy table, a pandas.DataFrame with one row a point, as CSV without its index; return the file, if one is written.
 
-        Parameters
-        ----------
-        name : str
-            File name without its ending: `results` for the main table, `comparison` for the paper's
-            numbers beside ours (columns quantity, paper, ours, note), `table_*` for what the report shows
-            in place of `results`.
-        frame : pandas.DataFrame
-            One row a point; the index is not written.
-
-        Returns
-        -------
-        Path or None
-            The file, or None when nothing is recorded.
+        `name` is that of the file without its ending: `results` for the main table, `comparison` for the paper's numbers beside ours
+        (columns quantity, paper, ours, note), `table_*` for what the report shows in place of `results`.
         """
         _plain(name)
         if not hasattr(frame, "to_csv"):
@@ -64,40 +53,17 @@ class Recorder:
         return self._write(f"{name}.csv", lambda path: frame.to_csv(path, index=False, lineterminator="\n"))
 
     def figure(self, name: str, fig, dpi: int = 110) -> Path | None:
-        """Write a figure as PNG.
-
-        Parameters
-        ----------
-        name : str
-            File name without its ending.
-        fig : matplotlib.figure.Figure
-            The figure; it stays open.
-        dpi : int, default 110
-            Dots per inch.
-
-        Returns
-        -------
-        Path or None
-            The file, or None when nothing is recorded.
-        """
+        """Write a matplotlib figure, which stays open, as PNG under a name without its ending; return the file, if one is written."""
         _plain(name)
         if self.folder is not None and not hasattr(fig, "savefig"):
             raise TypeError(f"fig: expected a matplotlib figure, found {type(fig).__name__}")
         return self._write(f"{name}.png", lambda path: fig.savefig(path, format="png", dpi=dpi, bbox_inches="tight"))
 
     def summary(self, **entries: Any) -> Path | None:
-        """Add entries to `summary.json`; an entry given again replaces the older one.
+        """Add numbers, strings, lists or dicts to `summary.json`, each in the place of an older one of its name; return the file if any.
 
-        Parameters
-        ----------
-        **entries : numbers, strings, lists or dicts
-            Two have a meaning for the report: `timings`, a dict of seconds (`compile`, `run`), and
-            `conclusions`, a list of dicts with keys claim, paper, ours, stands.
-
-        Returns
-        -------
-        Path or None
-            The file, or None when nothing is recorded.
+        Two have a meaning for the report: `timings`, a dict of seconds (`compile`, `run`), and `conclusions`, a list of dicts with keys
+        claim, paper, ours, stands.
         """
         entries = {name: _jsonable(value, name) for name, value in entries.items()}
         for item in entries.get("conclusions", []):

@@ -85,7 +85,7 @@ def two_classes():
 def test_svc_is_the_problem_of_the_library():
     X, y = two_classes()
     for smoothing in (0.0, 0.2):
-        model = SafeSVC(C=0.3, smoothing=smoothing, intercept_scaling=2.0).fit(X, y)
+        model = SafeSVC(C=0.3, smoothing=smoothing, intercept_scaling=2.0, screening=("MGB",)).fit(X, y)
         signs = np.where(y == model.classes_[1], 1.0, -1.0)
         terms = ss.Samples(np.hstack([X, np.full((len(X), 1), 2.0)]), signs)
         prob = ss.Problem(terms, ss.SmoothedHinge(smoothing))
@@ -197,7 +197,7 @@ def test_metric_diagonal_weights_and_path():
     diagonal = TripletMetric(k=3, diagonal=True).fit(X, y)
     M = diagonal.get_mahalanobis_matrix()
     assert np.count_nonzero(M - np.diag(np.diag(M))) == 0
-    model = TripletMetric(k=3, with_path=True, path_ratio=0.5).fit(X, y)
+    model = TripletMetric(k=3, with_path=True, path_ratio=0.5, screening=("RRPB", "PGB")).fit(X, y)
     assert model.path_.lams[-1] == model.lam_ and len(model.path_) > 3
     assert model.screening_.rate > 0.3
     some = np.arange(len(X)) % 3 > 0

@@ -22,7 +22,7 @@ hostile = pytest.mark.parametrize("data", DATA)
 
 def points(of, prob, lam, seed=0):
     rng = np.random.default_rng(seed)
-    best = ss.solve(prob, lam, tol=0.0, rtol=1e-6).x
+    best = ss.solve(prob, lam, tol=0.0, rtol=1e-6, screening=("RRPB", "PGB")).x
     length = size(best)
     yield from (best, prob.cone.zeros(), 1e5 * best, of.feasible(rng, length))
     yield prob.cone.project(best + of.feasible(rng, 1e-8 * length))

@@ -72,7 +72,7 @@ def test_a_path_with_ranges_keeps_a_true_linear_term(kind, gamma, monkeypatch):
         return found
 
     monkeypatch.setattr(ss.paths._Ahead, "reduction", reduction)
-    ss.path(whole, of.lam(1.0) * 0.9 ** np.arange(25), tol=0.0, rtol=1e-6, ranges=True)
+    ss.path(whole, of.lam(1.0) * 0.9 ** np.arange(25), tol=0.0, rtol=1e-6, ranges=True, screening=("RRPB", "PGB"))
     truth = of.exact(gamma)
     assert len(seen) == 24 and any((category == 1).any() for *_, category in seen)
     for linear, bound, category in seen:

@@ -97,7 +97,7 @@ def test_an_enlargement_that_was_not_enough_is_noticed(kind):
     of, prob, lams = problem_of(kind, 0.05)
     apart = 0
     for lam, known in list(zip(lams, optima(kind, 0.05), strict=True))[::4]:
-        before = ss.solve(prob, 1.05 * lam, tol=0.0, rtol=1e-10)
+        before = ss.solve(prob, 1.05 * lam, tol=0.0, rtol=1e-10, screening=("RRPB", "PGB"))
         near = PathReference(x0=before.x, eps=before.eps, lam0=before.lam)
         found = ss.rules.sphere(prob, ss.spheres.relaxed_path_bound(before.x, before.eps, before.lam, lam))
         for rtol in (0.3, 0.1):
@@ -171,7 +171,7 @@ def test_reductions_there_and_back():
 
 def test_the_enlargement_covers_what_the_limits_accept():
     _, prob, lams = problem_of("full", 0.05)
-    e = prob.evaluate(ss.solve(prob, lams[5], tol=0.0, rtol=1e-3).x, lams[5])
+    e = prob.evaluate(ss.solve(prob, lams[5], tol=0.0, rtol=1e-3, screening=("RRPB", "PGB")).x, lams[5])
     for tol, rtol in ((0.0, 0.1), (0.0, 1e-6), (1e-3, 0.0), (1e-3, 1e-9)):
         limits = Limits.checked(tol, rtol, 1)
         accepted = max(Fraction(tol), Fraction(rtol) * Fraction(abs(e.primal)))
@@ -226,7 +226,7 @@ def test_other_families_at_any_tolerance(name, loss):
         known = Truth([], 0.0, u - reach < tau - loss.width, u + reach > tau, None, None)
         known = at_the_kink(prob, best, known) if loss.smoothing == 0.0 else known
         for rtol in (0.1, 1e-3, 1e-7):
-            for solution in ss.path(prob, [1.1 * lam, lam], tol=0.0, rtol=rtol, ranges=rtol < 0.1)[1:]:
+            for solution in ss.path(prob, [1.1 * lam, lam], tol=0.0, rtol=rtol, ranges=rtol < 0.1, screening=("RRPB", "PGB"))[1:]:
                 check(solution, known, prob, rtol)
                 decided += solution.n_L + solution.n_R
             check(ss.solve(prob, lam, tol=0.0, rtol=rtol, screening=("CDGB", "MGB"), freq=1), known, prob, rtol)

@@ -101,7 +101,7 @@ def test_a_reduction_that_drops_too_much_is_caught(kind):
     solution, known = truth(prob, of.exact(0.05), lam)
     wrong = np.zeros(len(prob), dtype=bool)
     wrong[np.flatnonzero(known.must_L)[0]] = True
-    other = ss.solve(prob.reduce(np.zeros_like(wrong), wrong), lam, rtol=1e-10, tol=0.0)
+    other = ss.solve(prob.reduce(np.zeros_like(wrong), wrong), lam, rtol=1e-10, tol=0.0, screening=("RRPB", "PGB"))
     assert not known.contained(ss.Sphere(other.x, other.eps))
-    right = ss.solve(prob.reduce(known.must_L, known.must_R), lam, rtol=1e-10, tol=0.0)
+    right = ss.solve(prob.reduce(known.must_L, known.must_R), lam, rtol=1e-10, tol=0.0, screening=("RRPB", "PGB"))
     assert known.contained(ss.Sphere(right.x, right.eps))

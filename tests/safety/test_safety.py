@@ -11,6 +11,7 @@ from instances import ADVERSARIAL, WITH_KERNEL, instance
 from naive.features import size
 from naive.harness import truth
 from safescreen.rules import RULES
+from safescreen.solvers import schedule
 from safescreen.solvers.reduction import Reduction
 from safescreen.spheres import SPHERES
 from safescreen.spheres.base import PathReference, Reference
@@ -34,7 +35,7 @@ def solved(kind, data, gamma, fraction):
 def visited(of, prob, lam, solution, seed=0):
     """Return points of the cone: iterates of a solve that screens, and points no solver would look at."""
     found, rng, length = [], np.random.default_rng(seed), size(solution.x)
-    ss.solve(prob, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda progress: found.append(progress.x))
+    ss.solve(prob, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda progress: found.append(progress.x), screening=("RRPB", "PGB"))
     found = [*found[:3], *found[3::40], found[-1]]
     found += [prob.cone.zeros(), solution.x, 1e6 * solution.x, 1e-6 * solution.x, prob.all_linear() / lam]
     found += [of.feasible(rng, length * s) for s in (1e-3, 1.0, 1e3)]
@@ -143,13 +144,15 @@ def test_inside_a_solve(kind, gamma, rule, monkeypatch):
             assert known.right(got.screened)
 
 
-@pytest.mark.parametrize("ranges", [False, True])
+@pytest.mark.parametrize(("ranges", "screening"), [(False, ("RRPB", "PGB")), (True, ("RRPB", "PGB")), (False, "auto"), (True, "auto")])
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 @pytest.mark.parametrize("kind", WITH_KERNEL)
-def test_along_a_path(kind, gamma, ranges):
+def test_along_a_path(kind, gamma, ranges, screening, monkeypatch):
+    for name, value in {"CALL": 0.0, "PROFIT": 0.0, "BUDGET": np.inf}.items():
+        monkeypatch.setattr(schedule, name, value)  # as if screening cost nothing, for problems as small as these
     of = instance(kind)
     prob, lams = of.problem(gamma), of.lam(1.0) * 0.8 ** np.arange(8)
-    path = ss.path(prob, lams, tol=0.0, rtol=1e-7, ranges=ranges)
+    path = ss.path(prob, lams, tol=0.0, rtol=1e-7, ranges=ranges, screening=screening)
     for solution, rate in zip(path, path.path_rates, strict=True):
         known = truth(prob, of.exact(gamma), solution.lam)[1]
         assert known.right(solution.screened)

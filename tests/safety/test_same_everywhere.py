@@ -20,7 +20,7 @@ def everything(of, gamma):
     for rule in RULES.values():
         out += [rule(prob, wide).in_L, rule(prob, wide).in_R]
     out += [ss.rules.intersection(prob, wide, ball).in_R, *vars(ss.ranges.relaxed_path(prob, x, 1e-3, lam)).values()]
-    path = ss.path(prob, [lam, 0.8 * lam, 0.6 * lam], tol=0.0, rtol=1e-7, active_set=True)
+    path = ss.path(prob, [lam, 0.8 * lam, 0.6 * lam], tol=0.0, rtol=1e-7, active_set=True, screening=("RRPB", "PGB"))
     for solution in path:
         out += [solution.x, solution.gap, solution.n_iter, solution.screened.in_L, solution.screened.in_R]
     return [np.asarray(v) for v in out]

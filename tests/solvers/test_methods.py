@@ -106,16 +106,16 @@ def test_tiny_lam(method):
     y = np.where(labels == labels.min(), -1, 1)
     for terms, last in ((ss.Samples(X, y), 1e-7), (ss.KernelSamples.from_points(X, y, "rbf"), 1e-6)):
         prob = ss.Problem(terms, ss.Hinge())
-        found = ss.path(prob, prob.lam_max() * np.geomspace(0.9, last, 12), tol=1e-300, rtol=1e-6, method=method)
+        found = ss.path(prob, prob.lam_max() * np.geomspace(0.9, last, 12), tol=1e-300, rtol=1e-6, method=method, screening=("RRPB", "PGB"))
         assert all(solution.converged for solution in found)
 
 
 def test_a_solution_is_where_it_starts():
     of = instance("dense")
     prob, lam = of.problem(0.05), of.lam(0.1)
-    first = ss.solve(prob, lam, tol=0.0, rtol=1e-8)
+    first = ss.solve(prob, lam, tol=0.0, rtol=1e-8, screening=("RRPB", "PGB"))
     assert first.n_iter > 0
-    assert ss.solve(prob, lam, tol=0.0, rtol=1e-8, x0=first.x).n_iter == 0
+    assert ss.solve(prob, lam, tol=0.0, rtol=1e-8, x0=first.x, screening=("RRPB", "PGB")).n_iter == 0
 
 
 def test_shrinking_does_less_for_the_same():
@@ -172,9 +172,9 @@ def test_line_search_finds_the_minimum():
 def test_methods_are_named_in_errors():
     of = instance("full")
     with pytest.raises(ValueError, match="method must be 'auto' or one of gradient, newton, .* got 'simplex'"):
-        ss.solve(of.problem(0.05), 1.0, method="simplex")
+        ss.solve(of.problem(0.05), 1.0, method="simplex", screening=("RRPB", "PGB"))
     with pytest.raises(TypeError, match="method='newton' needs terms over the whole space, such as Samples, which Triplets do not offer"):
-        ss.solve(of.problem(0.05), 1.0, method="newton")
+        ss.solve(of.problem(0.05), 1.0, method="newton", screening=("RRPB", "PGB"))
     with pytest.raises(ValueError, match="two balls at most"):
         ss.solve(of.problem(0.05), 1.0, screening=("MGB&BT2&PGB",))
     with pytest.raises(ValueError, match="two balls at most, and without another rule"):
@@ -190,11 +190,15 @@ def test_methods_are_named_in_errors():
 def test_paths_ask_for_the_next_lam():
     of = instance("dense")
     prob, first = of.problem(0.05), of.lam(0.9)
-    found = ss.path(prob, lambda solutions: first if not solutions else 0.7 * solutions[-1].lam if len(solutions) < 4 else None)
+    found = ss.path(
+        prob,
+        lambda solutions: first if not solutions else 0.7 * solutions[-1].lam if len(solutions) < 4 else None,
+        screening=("RRPB", "PGB"),
+    )
     np.testing.assert_allclose(found.lams, first * 0.7 ** np.arange(4))
     assert found.stop_reason == "grid"
     with pytest.raises(ValueError, match="lams must be strictly decreasing, got 2 after 1"):
-        ss.path(prob, lambda solutions: 1.0 + len(solutions))
+        ss.path(prob, lambda solutions: 1.0 + len(solutions), screening=("RRPB", "PGB"))
     static = ss.path(prob, found.lams, screening=("MGB&BT2",), dynamic=())
     for solution, rate in zip(static, static.path_rates, strict=True):
         assert solution.screening_rate == rate
@@ -202,7 +206,7 @@ def test_paths_ask_for_the_next_lam():
 
 def test_newton_keeps_its_point_where_no_step_descends_after_screening(monkeypatch):
     prob = ss.Problem(exact_points()[0], LOSSES["smoothed"])
-    near = ss.solve(prob, 0.5, tol=1e-4, method="newton").x
+    near = ss.solve(prob, 0.5, tol=1e-4, method="newton", screening=("RRPB", "PGB")).x
     monkeypatch.setattr(newton, "_step", lambda problem, e: None)
     with pytest.warns(ss.ConvergenceWarning):
         found = ss.solve(prob, 0.5, tol=1e-15, x0=near + 1e-4, method="newton", screening=("MGB",))

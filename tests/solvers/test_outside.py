@@ -39,7 +39,7 @@ def test_same_optimum(kind, gamma):
     of = instance(kind)
     problem = of.problem(gamma)
     lam = of.lam(0.05)
-    solution = ss.solve(problem, lam, tol=0.0, rtol=1e-13 if gamma else 3e-12)
+    solution = ss.solve(problem, lam, tol=0.0, rtol=1e-13 if gamma else 3e-12, screening=("RRPB", "PGB"))
     x, value = by_cvxpy(of, gamma, lam)
     size = np.linalg.norm(x)
     assert np.linalg.norm(solution.x - x) <= (1e-6 if gamma else 3e-6) * size
@@ -55,7 +55,7 @@ def test_same_optimum(kind, gamma):
 def test_same_optimum_with_a_linear_term(kind):
     of = instance(kind)
     lam, c = of.lam(0.05), 0.1 * np.ravel(of.A.sum(axis=0)).reshape(of.A.shape[1:])
-    solution = ss.solve(of.problem(0.05, linear=c), lam, tol=0.0, rtol=1e-13)
+    solution = ss.solve(of.problem(0.05, linear=c), lam, tol=0.0, rtol=1e-13, screening=("RRPB", "PGB"))
     x, value = by_cvxpy(of, 0.05, lam, c)
     assert np.linalg.norm(solution.x - x) <= 1e-6 * np.linalg.norm(x)
     assert solution.primal == pytest.approx(value, rel=1e-7)
@@ -65,6 +65,6 @@ def test_same_optimum_with_a_linear_term(kind):
 def test_path(kind):
     of = instance(kind)
     lams = of.lam(1.0) * np.array([0.5, 0.2, 0.05])
-    for solution in ss.path(of.problem(0.05), lams, tol=0.0, rtol=1e-13, ranges=True):
+    for solution in ss.path(of.problem(0.05), lams, tol=0.0, rtol=1e-13, ranges=True, screening=("RRPB", "PGB")):
         x, _ = by_cvxpy(of, 0.05, solution.lam)
         assert np.linalg.norm(solution.x - x) <= 1e-6 * np.linalg.norm(x)

@@ -57,7 +57,7 @@ def test_every_setting(kind, gamma):
 def test_hostile_data(kind, gamma, data):
     of = instance(kind, data)
     problem, lam = of.problem(gamma), of.lam(0.3)
-    certified(problem, ss.solve(problem, lam, tol=0.0, rtol=1e-5), rtol=1e-5)
+    certified(problem, ss.solve(problem, lam, tol=0.0, rtol=1e-5, screening=("RRPB", "PGB")), rtol=1e-5)
 
 
 @pytest.mark.nojit
@@ -66,7 +66,7 @@ def test_hostile_data(kind, gamma, data):
 def test_small(kind, gamma):
     of = instance(kind, n=8, d=2, k=1)
     problem = of.problem(gamma)
-    certified(problem, ss.solve(problem, of.lam(0.3), tol=0.0, rtol=1e-5, freq=3), rtol=1e-5)
+    certified(problem, ss.solve(problem, of.lam(0.3), tol=0.0, rtol=1e-5, freq=3, screening=("RRPB", "PGB")), rtol=1e-5)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
@@ -110,9 +110,9 @@ def test_blocks_keep_the_objective(gamma):
 def test_absolute_tolerance_and_warm_starts(kind):
     of = instance(kind)
     problem, lam = of.problem(0.05), of.lam(0.1)
-    solution = ss.solve(problem, lam)
+    solution = ss.solve(problem, lam, screening=("RRPB", "PGB"))
     certified(problem, solution, tol=1e-6, rtol=0.0)
-    again = ss.solve(problem, lam, x0=solution.x)
+    again = ss.solve(problem, lam, x0=solution.x, screening=("RRPB", "PGB"))
     assert again.n_iter <= 1 and again.gap <= 1e-6
 
 
@@ -124,7 +124,7 @@ def test_problems_with_a_linear_term_and_thresholds(kind, gamma):
     lam = of.lam(0.2)
     linear = of.feasible(rng, np.linalg.norm(of.problem(gamma).all_linear()))
     problem = ss.Problem(terms, ss.SmoothedHinge(gamma), linear=linear, constant=3.0)
-    solution = ss.solve(problem, lam, tol=0.0, rtol=RTOL)
+    solution = ss.solve(problem, lam, tol=0.0, rtol=RTOL, screening=("RRPB", "PGB"))
     alpha = solution.alpha if gamma == 0.0 else None
     assert solution.converged and problem.gap(solution.x, lam, alpha) <= RTOL * abs(solution.primal) * (1.0 + 1e-6)
     inner = problem.cone.inner
@@ -135,7 +135,7 @@ def test_problems_with_a_linear_term_and_thresholds(kind, gamma):
 def test_not_converging_warns_with_the_gap(gamma):
     of = instance("full")
     with pytest.warns(ss.ConvergenceWarning, match=r"lam = .*: duality gap .* after \d+ iterations, asked for 1e-09"):
-        solution = ss.solve(of.problem(gamma), of.lam(0.05), tol=1e-9, max_iter=2)
+        solution = ss.solve(of.problem(gamma), of.lam(0.05), tol=1e-9, max_iter=2, screening=("RRPB", "PGB"))
     assert not solution.converged and solution.gap > 1e-9
     alpha = solution.alpha if gamma == 0.0 else None
     assert of.problem(gamma).gap(solution.x, solution.lam, alpha) <= solution.gap * (1.0 + 1e-6)
@@ -151,7 +151,7 @@ def test_callback_sees_iterates_and_may_stop(gamma):
         return len(seen) == 4
 
     with pytest.warns(ss.ConvergenceWarning):
-        solution = ss.solve(problem, lam, tol=1e-9, callback=callback)
+        solution = ss.solve(problem, lam, tol=1e-9, callback=callback, screening=("RRPB", "PGB"))
     assert len(seen) == 4
     for progress, kept in zip(seen, solution.history, strict=True):
         assert kept == tuple(getattr(progress, name) for name in kept._fields) and progress.lam == lam and progress.solution is None
@@ -161,7 +161,7 @@ def test_callback_sees_iterates_and_may_stop(gamma):
 
 def test_solution_is_small():
     of = instance("full")
-    solution = ss.solve(of.problem(0.05), of.lam(0.1))
+    solution = ss.solve(of.problem(0.05), of.lam(0.1), screening=("RRPB", "PGB"))
     assert "array" in repr(solution) and len(repr(solution)) < 600
 
 

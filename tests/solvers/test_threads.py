@@ -1,4 +1,4 @@
-"""One thread and two: the same bits from the kernels, the same answer to rounding from the linear algebra beneath them."""
+"""One thread and two: the same bits; BLAS has one while a solve runs and its own back afterwards."""
 
 import numba
 import numpy as np
@@ -6,6 +6,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
+from safescreen._threads import LARGE_ORDER, LARGE_PRODUCT, _Libraries, large_blas, matmul, small_blas
 
 
 def labelled(n, d):
@@ -18,7 +19,10 @@ def answers(terms):
     """Solve for one lam and along a path; return the solutions."""
     prob = ss.Problem(terms, ss.SmoothedHinge(0.05))
     lams = prob.lam_max() * np.array([0.1, 0.07])
-    return [ss.solve(prob, lams[-1], tol=0.0, rtol=1e-8), *ss.path(prob, lams, tol=0.0, rtol=1e-8)]
+    return [
+        ss.solve(prob, lams[-1], tol=0.0, rtol=1e-8, screening=("RRPB", "PGB")),
+        *ss.path(prob, lams, tol=0.0, rtol=1e-8, screening=("RRPB", "PGB")),
+    ]
 
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="this process has one thread")
@@ -48,5 +52,73 @@ def test_threads_of_the_linear_algebra():
             found.append(answers(terms))
     for one, two in zip(*found, strict=True):
         assert one.converged and two.converged
-        assert np.linalg.norm(one.x - two.x) <= min(one.eps + two.eps, 1e-3 * np.linalg.norm(one.x))
-        assert np.array_equal(one.screened.in_L & two.screened.in_R, np.zeros(len(terms), dtype=bool))
+        assert np.array_equal(one.x, two.x) and one.gap == two.gap
+        assert np.array_equal(one.screened.in_L, two.screened.in_L) and np.array_equal(one.screened.in_R, two.screened.in_R)
+
+
+class Library:
+    """A BLAS library, as seen from outside."""
+
+    threads = 2
+
+    def get_num_threads(self):
+        return self.threads
+
+    def set_num_threads(self, n):
+        self.threads = n
+
+
+@pytest.fixture
+def blas(monkeypatch):
+    library = Library()
+    monkeypatch.setattr(_Libraries, "found", [library])
+    return library
+
+
+def test_blas_has_one_thread_in_a_solve(blas):
+    prob, seen = ss.Problem(ss.Triplets.from_labels(*labelled(20, 3)), ss.SmoothedHinge(0.05)), []
+    ss.solve(prob, 1.0, callback=lambda progress: seen.append(blas.threads), screening=("RRPB", "PGB"))
+    ss.path(prob, [2.0, 1.0], callback=lambda progress: seen.append(blas.threads), screening=("RRPB", "PGB"))
+    assert set(seen) == {1} and blas.threads == 2
+    with pytest.raises(ValueError, match="lam"):
+        ss.solve(prob, -1.0, screening=("RRPB", "PGB"))
+    assert blas.threads == 2
+
+
+def test_the_last_to_leave_gives_the_threads_back(blas):
+    first, second = small_blas(), small_blas()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert blas.threads == 1
+    second.__exit__(None, None, None)
+    assert blas.threads == 2
+
+
+def test_large_factorizations_keep_their_threads(blas):
+    with large_blas(LARGE_ORDER):
+        assert blas.threads == 2  # nothing to give back outside of a solve
+    with small_blas():
+        with large_blas(LARGE_ORDER - 1):
+            assert blas.threads == 1
+        with large_blas(LARGE_ORDER):
+            assert blas.threads == 2
+        assert blas.threads == 1
+
+
+def test_large_products_are_shared(blas, monkeypatch):
+    rng = np.random.default_rng(0)
+    A, B, seen = rng.standard_normal((7000, 200)), rng.standard_normal((200, 200)), []
+    assert A.shape[0] * B.size >= LARGE_PRODUCT
+    product = np.matmul
+    monkeypatch.setattr(np, "matmul", lambda *args, **options: (seen.append(blas.threads), product(*args, **options))[1])
+    found = []
+    for n in (1, 2):
+        blas.threads = n
+        with threadpool_limits(1, user_api="blas"):
+            found.append((matmul(A, B), matmul(A.T, A[:, :150])))
+    assert len(seen) > 8 and set(seen) == {1}
+    for one, two in zip(*found, strict=True):
+        assert np.array_equal(one, two)
+    for result, (left, right) in zip(found[0], ((A, B), (A.T, A[:, :150])), strict=True):
+        assert np.abs(result - left @ right).max() <= 1e-13 * np.abs(left).max() * np.abs(right).max() * right.shape[0]

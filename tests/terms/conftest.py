@@ -42,7 +42,7 @@ def assert_optimal():
 
     def check(problem, lam, A, cone, **data):
         gamma = problem.loss.gamma
-        solution = ss.solve(problem, lam, tol=0.0, rtol=1e-12 if gamma else 1e-10)
+        solution = ss.solve(problem, lam, tol=0.0, rtol=1e-12 if gamma else 1e-10, screening=("RRPB", "PGB"))
         x, value = optimum(A, cone, lam, gamma, **data)
         assert np.linalg.norm(solution.x - x) <= solution.eps + 1e-6 * np.linalg.norm(x)
         assert solution.primal == pytest.approx(value, rel=1e-7)
@@ -63,7 +63,7 @@ def assert_safe():
         solution, known = truth(problem, exact, lam)
         assert float(known.eps) < 1e-4 * size(solution.x), "a reference this vague would prove nothing"
         points, screened = [], np.zeros(2, dtype=int)
-        ss.solve(problem, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda progress: points.append(progress.x))
+        ss.solve(problem, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda progress: points.append(progress.x), screening=("RRPB", "PGB"))
         zero, rng = problem.cone.zeros(), np.random.default_rng(0)
         alphas = (None, solution.alpha, rng.uniform(size=len(problem)) * min(problem.loss.cap, 3.0))
         for x in (zero, 1e3 * solution.x, *points[::6], solution.x):

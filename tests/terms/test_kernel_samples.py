@@ -133,7 +133,7 @@ def test_gaps_and_their_errors_are_bounds(kernel):
     lam, rng = scale_of(terms), np.random.default_rng(1)
     truth = Exact(FEATURES[terms.cone], "free", 0.05)
     problem = ss.Problem(terms, ss.SmoothedHinge(0.05))
-    best = ss.solve(problem, lam, tol=0.0, rtol=1e-9)
+    best = ss.solve(problem, lam, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB"))
     which = rng.integers(0, 3, 16)
     for prob, true in ((problem, truth), (problem.reduce(which == 1, which == 2), truth.reduce(which == 1, which == 2))):
         for x in (best.x, 0.5 * best.x, problem.cone.zeros(), problem.cone.expansion(rng.standard_normal(16))):
@@ -208,7 +208,7 @@ def test_a_linear_kernel_is_plain_samples(loss, weights, thresholds):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_other_regions_and_reductions_agree(loss):
     of, plain, kernel, lam = pair(True, True, loss)
-    best = ss.solve(kernel, lam, tol=0.0, rtol=1e-8)
+    best = ss.solve(kernel, lam, tol=0.0, rtol=1e-8, screening=("RRPB", "PGB"))
     z, n_found = features(kernel, best.x), 0
     eps = reference_accuracy(kernel.evaluate(best.x, lam)) if loss.smoothing else best.eps
     balls = [[ss.spheres.relaxed_path_bound(x, eps, lam, f * lam) for f in (0.8, 1.0, 1.1)] for x in (z, best.x)]
@@ -240,11 +240,14 @@ def test_other_regions_and_reductions_agree(loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_solutions_and_paths_agree(loss):
     of, plain, kernel, lam = pair(True, True, loss)
-    one, two = (ss.solve(problem, lam, tol=0.0, rtol=1e-9) for problem in (plain, kernel))
+    one, two = (ss.solve(problem, lam, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB")) for problem in (plain, kernel))
     assert two.converged and np.linalg.norm(features(kernel, two.x) - one.x) <= one.eps + two.eps
     assert two.primal == pytest.approx(one.primal, rel=1e-8)
     for ranges in (False, True):
-        paths = [ss.path(problem, [2.0 * lam, lam, 0.8 * lam], tol=0.0, rtol=1e-7, ranges=ranges) for problem in (plain, kernel)]
+        paths = [
+            ss.path(problem, [2.0 * lam, lam, 0.8 * lam], tol=0.0, rtol=1e-7, ranges=ranges, screening=("RRPB", "PGB"))
+            for problem in (plain, kernel)
+        ]
         for a, b in zip(*paths, strict=True):
             assert b.converged and np.linalg.norm(features(kernel, b.x) - a.x) <= a.eps + b.eps
 
@@ -252,7 +255,7 @@ def test_solutions_and_paths_agree(loss):
 def test_the_next_lam_costs_no_product(monkeypatch):
     """Along a path the sums of the last solution give balls, and decisions, for any lam: no column of K is looked at."""
     of, plain, kernel, lam = pair()
-    best = ss.solve(kernel, lam, tol=0.0, rtol=1e-8)
+    best = ss.solve(kernel, lam, tol=0.0, rtol=1e-8, screening=("RRPB", "PGB"))
     sums = kernel.evaluate(best.x, lam).sums
     monkeypatch.setattr(type(kernel.cone), "product", None)
     for step in (0.9, 0.8, 1.2):

@@ -124,10 +124,10 @@ def test_paths(gamma):
     problem = ss.Problem(ss.Pairs(P, similar, dissimilar, UPPER, LOWER), ss.SmoothedHinge(gamma))
     assert problem.lam_max() == np.inf
     with pytest.raises(ValueError, match="lams must be given"):
-        ss.path(problem)
+        ss.path(problem, screening=("RRPB", "PGB"))
     lams = [30.0, 10.0, 3.0, 2.5]
     plain = ss.path(problem, lams, tol=0.0, rtol=1e-9, screening=())
-    for solution, other in zip(ss.path(problem, lams, tol=0.0, rtol=1e-9, ranges=True), plain, strict=True):
+    for solution, other in zip(ss.path(problem, lams, tol=0.0, rtol=1e-9, ranges=True, screening=("RRPB", "PGB")), plain, strict=True):
         assert solution.converged and solution.primal == pytest.approx(other.primal, rel=1e-8)
         assert np.linalg.norm(solution.x - other.x) <= solution.eps + other.eps
     assert solution.n_L + solution.n_R > 0

@@ -184,6 +184,26 @@ def test_blocks_of_any_size_and_listed_anchors(k, monkeypatch):
     np.testing.assert_allclose(left.total()[0], again.total()[0], rtol=0, atol=left.total()[1] + again.total()[1])
 
 
+@pytest.mark.parametrize("k", [None, 7])
+def test_counted_operations_and_samples(k):
+    """A sample is of some anchors and has their triplets; operations are counted, and screening needs lists."""
+    X, y = labelled("plain", n=300)
+    terms = ProductTriplets(X, y, k).with_threshold(0.7)
+    part = terms.sample()
+    assert part.anchors.size == 100 and set(part.anchors) < set(terms.anchors) and part.threshold == 0.7
+    rows = Triplets.from_labels(X, y, k).index if k else None
+    assert k is None or np.array_equal(part.index, rows[np.isin(rows[:, 0], part.anchors)])
+    assert 2.5 < terms.work / part.work < 3.5 and terms.screening_work > 0.0
+    assert (terms.preparation_work > 0.0) == (k is None)
+    terms.screen_blocks(SimpleNamespace(center=metric(3, size_of(X)), radius=0.0), ss.Hinge())
+    assert terms.preparation_work == 0.0
+
+
+def test_more_pairs_than_can_be_listed_are_not_prepared(monkeypatch):
+    monkeypatch.setattr(_class_products, "LISTED_PAIRS", 100)
+    assert blobs()[0].preparation_work == np.inf
+
+
 def test_threshold_is_respected():
     X, y = labelled("plain")
     a, b = ProductTriplets(X, y), Triplets.from_labels(X, y)
@@ -478,7 +498,7 @@ def test_solve_with_blocks_reaches_the_optimum_of_explicit_triplets():
     loss = ss.SmoothedHinge(0.05)
     lam = 0.2 * ss.Problem(triplets, loss).lam_max()
     assert ss.Problem(products, loss).lam_max() == pytest.approx(ss.Problem(triplets, loss).lam_max(), rel=1e-12)
-    a, b = (ss.solve(ss.Problem(t, loss), lam, tol=1e-9) for t in (products, triplets))
+    a, b = (ss.solve(ss.Problem(t, loss), lam, tol=1e-9, screening=("RRPB", "PGB")) for t in (products, triplets))
     assert a.converged and b.converged
     np.testing.assert_allclose(a.x, b.x, rtol=0, atol=2 * np.sqrt(2e-9 / lam))
 

@@ -160,7 +160,7 @@ def test_same_optimum(here, diagonal, gamma):
     whole, shards = families(here, diagonal)
     prob = ss.Problem(whole, ss.SmoothedHinge(gamma))
     lam = 0.02 * prob.lam_max()
-    known = ss.solve(prob, lam, tol=0.0, rtol=1e-8)
+    known = ss.solve(prob, lam, tol=0.0, rtol=1e-8, screening=("RRPB", "PGB"))
     for terms in (shards[0], shards[2]) if gamma else shards[1:2]:
         found = ss.solve(ss.Problem(terms, prob.loss), lam, tol=0.0, rtol=1e-6, screening=("MGB",), freq=5)
         assert found.converged and found.n_L > 0 and found.n_R > 0
@@ -176,7 +176,7 @@ def test_active_set(here):
     _, (terms, *_) = families(here, False)
     prob = ss.Problem(terms, ss.SmoothedHinge(0.05))
     lam = 0.05 * prob.lam_max()
-    plain, active = (ss.solve(prob, lam, tol=0.0, rtol=1e-7, active_set=flag) for flag in (False, True))
+    plain, active = (ss.solve(prob, lam, tol=0.0, rtol=1e-7, active_set=flag, screening=("RRPB", "PGB")) for flag in (False, True))
     assert np.linalg.norm(plain.x - active.x) <= plain.eps + active.eps
 
 
@@ -185,7 +185,7 @@ def test_screening_is_that_of_one_place(here, diagonal):
     whole, (terms, *_) = families(here, diagonal)
     prob, blocks = (ss.Problem(t, ss.SmoothedHinge(0.05)) for t in (whole, terms))
     lam = 0.02 * prob.lam_max()
-    ball = ss.spheres.midpoint_gap_bound(prob, ss.solve(prob, lam, tol=0.0, rtol=1e-3).x, lam)
+    ball = ss.spheres.midpoint_gap_bound(prob, ss.solve(prob, lam, tol=0.0, rtol=1e-3, screening=("RRPB", "PGB")).x, lam)
     wanted = ss.rules.sphere(prob, ball)
     found = terms.screen_blocks(ball, prob.loss)
     assert wanted.n_L > 0 and wanted.n_R > 0
@@ -227,7 +227,10 @@ def answers(terms, callback=None):
     """Solve for one lam and along a path; return all numbers."""
     prob, out = ss.Problem(terms, ss.SmoothedHinge(0.05)), []
     lams = prob.lam_max() * np.array([0.05, 0.03])
-    solutions = [ss.solve(prob, lams[-1], tol=0.0, rtol=1e-6, freq=3, callback=callback), *ss.path(prob, lams, tol=0.0, rtol=1e-5)]
+    solutions = [
+        ss.solve(prob, lams[-1], tol=0.0, rtol=1e-6, freq=3, callback=callback, screening=("RRPB", "PGB")),
+        *ss.path(prob, lams, tol=0.0, rtol=1e-5, screening=("RRPB", "PGB")),
+    ]
     assert all(s.converged for s in solutions) and any(s.n_L for s in solutions) and any(s.n_R for s in solutions)
     for s in solutions:
         out += [s.x, s.gap, s.eps, s.n_iter, s.n_L, s.n_R]

@@ -150,7 +150,7 @@ def test_outside_solver(kind, gamma, assert_optimal):
     problem = ss.Problem(with_weights(of, weights).with_threshold(tau), ss.SmoothedHinge(gamma))
     solution = assert_optimal(problem, of.lam(0.1), of.A, of.cone, tau=tau, weights=weights)
     assert solution.n_L + solution.n_R > 0, "screened on the way"
-    for found in ss.path(problem, [2.0 * of.lam(0.1), of.lam(0.1)], tol=0.0, rtol=1e-10, active_set=True)[1:]:
+    for found in ss.path(problem, [2.0 * of.lam(0.1), of.lam(0.1)], tol=0.0, rtol=1e-10, active_set=True, screening=("RRPB", "PGB"))[1:]:
         assert np.linalg.norm(found.x - solution.x) <= found.eps + solution.eps
 
 
@@ -186,11 +186,11 @@ def test_thresholds_in_ranges_and_paths(kind, gamma):
     problem, lam = ss.Problem(of.terms.with_threshold(tau), ss.SmoothedHinge(gamma)), of.lam(0.3)
     naive = of.naive(gamma, tau=tau)
     assert problem.lam_max() == pytest.approx(naive.lam_max(), rel=1e-11)
-    near = ss.solve(problem, lam, tol=0.0, rtol=1e-9)
+    near = ss.solve(problem, lam, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB"))
     ranges, n_found = ss.ranges.relaxed_path(problem, near.x, near.eps, lam), 0
     lams = lam * np.array([1.3, 1.0, 0.8, 0.5])
     for with_ranges in (False, True):
-        for solution in ss.path(problem, lams, tol=0.0, rtol=1e-9, ranges=with_ranges):
+        for solution in ss.path(problem, lams, tol=0.0, rtol=1e-9, ranges=with_ranges, screening=("RRPB", "PGB")):
             margins, reach = naive.margins(solution.x), solution.eps * np.array([np.linalg.norm(a) for a in of.A])
             for found in (ranges.at(solution.lam), solution.screened):
                 n_found += found.n_L + found.n_R
@@ -204,10 +204,10 @@ def test_weights_of_one_change_nothing_and_a_common_factor_is_a_factor_of_lam():
     for kind in KINDS:
         of = instance(kind)
         lam, n = of.lam(0.1), len(of.terms)
-        plain = ss.solve(of.problem(0.05), lam, tol=0.0, rtol=1e-12)
+        plain = ss.solve(of.problem(0.05), lam, tol=0.0, rtol=1e-12, screening=("RRPB", "PGB"))
         for factor in (1.0, 8.0):
             problem = ss.Problem(with_weights(of, np.full(n, factor)), ss.SmoothedHinge(0.05))
-            other = ss.solve(problem, factor * lam, tol=0.0, rtol=1e-12)
+            other = ss.solve(problem, factor * lam, tol=0.0, rtol=1e-12, screening=("RRPB", "PGB"))
             assert np.linalg.norm(other.x - plain.x) <= other.eps + plain.eps
             assert other.primal == pytest.approx(factor * plain.primal, rel=1e-10)
 
@@ -227,7 +227,7 @@ def test_a_path_with_ranges(kind, gamma):
     case = Repeated(kind)
     problem, naive, lams = ss.Problem(case.terms, ss.SmoothedHinge(gamma)), case.naive(gamma), case.of.lam(0.3) * 0.8 ** np.arange(5)
     plain = ss.path(problem, lams, tol=0.0, rtol=1e-9, screening=())
-    for solution, other in zip(ss.path(problem, lams, tol=0.0, rtol=1e-9, ranges=True), plain, strict=True):
+    for solution, other in zip(ss.path(problem, lams, tol=0.0, rtol=1e-9, ranges=True, screening=("RRPB", "PGB")), plain, strict=True):
         assert solution.converged and np.linalg.norm(solution.x - other.x) <= solution.eps + other.eps
         assert solution.primal == pytest.approx(naive.primal(solution.x, solution.lam), rel=1e-10), "constants of screened terms included"
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
+from safescreen._threads import large_blas
 from safescreen.cones.base import Cone
 from safescreen.rounding import SAFETY, UNIT, norm_upper
 
@@ -79,9 +80,10 @@ def eigh(H):
 
     ``numpy.linalg.LinAlgError`` if neither converges.
     """
-    values, vectors, info = lapack.dsyevd(H, lower=1)
-    if info != 0:
-        values, vectors, info = lapack.dsyev(H, lower=1)
+    with large_blas(len(H)):
+        values, vectors, info = lapack.dsyevd(H, lower=1)
+        if info != 0:
+            values, vectors, info = lapack.dsyev(H, lower=1)
     if info != 0:
         raise np.linalg.LinAlgError("the eigendecomposition of a symmetric matrix did not converge")
     return values, vectors
@@ -89,7 +91,8 @@ def eigh(H):
 
 def _gram(vectors, values):
     root = vectors * np.sqrt(values)
-    return root @ root.T
+    with large_blas(len(root)):
+        return root @ root.T
 
 
 def _symmetric(H):

@@ -12,6 +12,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._progress import progress_bar
+from safescreen._threads import with_small_blas
 from safescreen.estimators._search import choose
 
 __all__ = ["CrossValidation", "delegated"]
@@ -44,6 +45,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise TypeError(f"estimator must be a {name} or None, got {kind}: values of {self.chosen} go into {self.chosen}s")
         return self.estimator
 
+    @with_small_blas
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
         """Choose the parameter, and fit all samples with it.
 

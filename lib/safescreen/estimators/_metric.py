@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_vector
+from safescreen._threads import with_small_blas
 from safescreen.estimators._data import read, read_labelled
 
 __all__ = ["Metric"]
@@ -24,6 +25,7 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     def _n_features_out(self):
         return self.components_.shape[0]
 
+    @with_small_blas
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labels.
 
@@ -42,6 +44,7 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         """
         return self._fit_labels(*self._read(X, y, sample_weight))
 
+    @with_small_blas
     def fit_triplets(self, X: ArrayLike, triplets: ArrayLike, triplet_weight: ArrayLike | None = None) -> Self:
         """Learn from given triplets; there are no classes then, nothing to predict, and no early stopping.
 

@@ -16,7 +16,12 @@ __all__ = ["come_down", "solver_options", "train"]
 def solver_options(model, *names):
     """Return what an estimator tells the solvers: its `tol`, `screening`, `max_iter` and the parameters of those names."""
     options = {name: getattr(model, name) for name in ("max_iter", *names)}
-    return {"tol": 0.0, "rtol": check_positive(model.tol, "tol"), "screening": tuple(model.screening), **options}
+    return {
+        "tol": 0.0,
+        "rtol": check_positive(model.tol, "tol"),
+        "screening": model.screening if isinstance(model.screening, str) else tuple(model.screening),
+        **options,
+    }
 
 
 def train(model, prob, lam, factor=None, last=None, **options):

@@ -10,6 +10,7 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_scalar
+from safescreen._threads import with_small_blas
 from safescreen.estimators._data import check_positive, kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
 from safescreen.estimators._training import solver_options, train
@@ -51,8 +52,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Come up to C by factors of `path_ratio`, from where every sample is at its bound and the solution is known, with warm starts and
         screening, and keep the path.
     path_ratio : float > 1
-    screening : tuple of str
-        Spheres by name, as in :func:`safescreen.solve`; ``()`` screens nothing.
+    screening : "auto" or tuple of str
+        When and with which spheres, as in :func:`safescreen.solve`; ``()`` screens nothing.
     method : str
         Solver, as in :func:`safescreen.solve`.
     max_iter : int
@@ -95,7 +96,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     >>> from sklearn.preprocessing import minmax_scale
     >>> X, y = load_breast_cancer(return_X_y=True)
     >>> X = minmax_scale(X)
-    >>> model = SafeSVC(C=0.1).fit(X, y)
+    >>> model = SafeSVC(C=0.1, screening=("MGB",)).fit(X, y)
     >>> bool(model.score(X, y) > 0.95), bool(model.screening_[0].rate > 0.5)
     (True, True)
     """
@@ -115,7 +116,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         tol: float = 1e-6,
         with_path: bool = False,
         path_ratio: float = 2.0,
-        screening: tuple[str, ...] = ("MGB",),
+        screening: str | tuple[str, ...] = "auto",
         method: str = "auto",
         max_iter: int = 10_000,
         warm_start: bool = False,
@@ -133,6 +134,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
 
+    @with_small_blas
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the model.
 

@@ -46,8 +46,8 @@ class TripletMetric(Metric):
     with_path : bool
         Come down from ``lam_max`` by factors of `path_ratio` to the lam asked for, with warm starts and screening, and keep the path.
     path_ratio : float in (0, 1)
-    screening : tuple of str
-        Spheres by name, as in :func:`safescreen.solve`.
+    screening : "auto" or tuple of str
+        When and with which spheres, as in :func:`safescreen.solve`.
     active_set : bool
     max_iter : int
     n_neighbors : int
@@ -96,7 +96,7 @@ class TripletMetric(Metric):
         tol: float = 1e-4,
         with_path: bool = False,
         path_ratio: float = 0.8,
-        screening: tuple[str, ...] = ("RRPB", "PGB"),
+        screening: str | tuple[str, ...] = "auto",
         active_set: bool = False,
         max_iter: int = 10_000,
         n_neighbors: int = 5,

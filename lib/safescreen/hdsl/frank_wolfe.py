@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from safescreen._checks import check_callback, check_count, check_scalar
+from safescreen._threads import with_small_blas
 from safescreen.hdsl._run import Iteration, Training
 from safescreen.hdsl.active import check_start
 from safescreen.hdsl.constraints import Constraints
@@ -120,6 +121,7 @@ class FrankWolfe:
         self.patience = check_count(patience, "patience")
         self.random_state, self.progress = random_state, progress
 
+    @with_small_blas
     def fit(
         self,
         X: Any,

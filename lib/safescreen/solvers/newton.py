@@ -10,6 +10,7 @@ from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from safescreen._numba import njit
+from safescreen._threads import large_blas
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.settings import Descent, Screen, Settings
 
@@ -67,7 +68,8 @@ def _step(problem, e):
     margins, gradient = terms.margins(e.x), e.gradient
     slack = terms.threshold - margins
     curved = np.flatnonzero((slack > 0.0) & (slack < loss.smoothing * loss.cap))
-    direction = _direction(terms, gradient, curved, loss.smoothing, lam)
+    with large_blas(min(curved.size, problem.cone.shape[0])):
+        direction = _direction(terms, gradient, curved, loss.smoothing, lam)
     slopes = terms.margins(direction)
     down, square = problem.cone.inner(gradient, direction), lam * problem.cone.inner(direction, direction)
     weights = np.ones(1) if terms.weights is None else terms.weights

@@ -7,7 +7,8 @@ import numpy as np
 
 from safescreen.problem import Problem
 from safescreen.solvers.methods import Method
-from safescreen.solvers.reduction import Reduction, reference
+from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.schedule import iterations_left
 from safescreen.solvers.settings import Descent, Limits, Settings
 from safescreen.solvers.solution import Solution, pack
 from safescreen.spheres.path import reference_accuracy
@@ -29,16 +30,21 @@ def run(reduction: Reduction, state: Descent, settings: Settings, method: Method
     Returns also a problem and its sums at the solution, the reference of a neighbouring lam: evaluated there for any lam they give what
     the whole problem would.
     """
-    limits, whole, lam = settings.limits, reduction.whole, state.lam
+    limits, schedule, whole, lam = settings.limits, settings.schedule, reduction.whole, state.lam
 
     def screen(evaluation):
         """Screen at an evaluated point; return whether the problem that is left has changed."""
-        reduction.tried = evaluation.gap
-        return reduction.screen(settings.tests, reference(evaluation), limits.enlargement(evaluation))
+        left = iterations_left(state.history, state.expected, evaluation, limits.goal(evaluation.primal))
+        nonlocal counted
+        schedule.count(reduction.problem, state.n_iter - counted)
+        counted = state.n_iter
+        return schedule.screen(reduction, evaluation, limits.enlargement(evaluation), left)
 
-    target = limits
+    target, counted = limits, state.n_iter
     for _ in range(ROUNDS):
-        reached = method.run(reduction, state, replace(settings, limits=target), screen if settings.tests else None)
+        reached = method.run(reduction, state, replace(settings, limits=target), screen if schedule else None)
+        schedule.count(reduction.problem, state.n_iter - counted)
+        counted = state.n_iter
         evaluation, eps = state.evaluation, reference_accuracy(state.evaluation)
         if eps < reduction.enlargement:  # every screened term is in its region at x: nothing is left out
             sums = reduction.problem, evaluation.sums

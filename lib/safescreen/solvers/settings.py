@@ -8,7 +8,8 @@ from typing import Any, Self, TypeAlias
 from safescreen._checks import check_callback, check_count, check_scalar
 from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import ElementLike, sqrt_upper, upper
-from safescreen.solvers.reduction import Reduction, Test, parse_screening
+from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.schedule import Schedule, schedule_of
 from safescreen.solvers.solution import DualPoint, Iteration, Progress
 
 __all__ = ["Descent", "Limits", "Screen", "Settings"]
@@ -56,7 +57,7 @@ class Settings:
     """Everything a solver is told beside the problem, as in :func:`safescreen.solve`; `keep_masks`: a solution keeps those of screening."""
 
     limits: Limits
-    tests: tuple[Test, ...] = ()
+    schedule: Schedule = field(default_factory=lambda: Schedule(()))
     freq: int = 10
     active_set: bool = False
     callback: Callable[[Progress], Any] | None = None
@@ -65,8 +66,10 @@ class Settings:
     @classmethod
     def checked(cls, prob: Problem, tol, rtol, max_iter, screening, freq, active_set=False, callback=None, keep_masks=True) -> Self:
         """Return the settings a user asks for, for a problem."""
-        limits, tests = Limits.checked(tol, rtol, max_iter), parse_screening(screening, prob)
-        return cls(limits, tests, check_count(freq, "freq"), bool(active_set), check_callback(callback), bool(keep_masks))
+        limits, schedule = Limits.checked(tol, rtol, max_iter), schedule_of(screening, prob)
+        freq = check_count(freq, "freq")  # by itself it looks at every iterate
+        freq = freq if active_set or not schedule.automatic else 1
+        return cls(limits, schedule, freq, bool(active_set), check_callback(callback), bool(keep_masks))
 
 
 @dataclass
@@ -75,7 +78,7 @@ class Descent:
 
     `x` is the current point, at the end of a solver the best one found, and `evaluation` that of the problem that is left there; `step` the
     length of the last step; `alpha` the dual point of the whole problem that belongs to x, where it is not ``alpha(x)``; `stopped` says
-    whether a callback has said so.
+    whether a callback has said so; `expected` is how many iterations the neighbouring lam took.
     """
 
     x: ElementLike
@@ -86,6 +89,7 @@ class Descent:
     alpha: DualPoint | None = None
     history: list[Iteration] = field(default_factory=list)
     stopped: bool = False
+    expected: float = 0.0
     started: float = field(default_factory=time.perf_counter)
 
     def record(self, reduction: Reduction, evaluation: Evaluation, callback: Callable[[Progress], Any] | None) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from safescreen._checks import check_lam
+from safescreen._threads import with_small_blas
 from safescreen.problem import Problem
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
@@ -18,13 +19,14 @@ from safescreen.solvers.solution import DualPoint, Progress, Solution
 __all__ = ["check_problem", "solve", "solve_screened"]
 
 
+@with_small_blas
 def solve(
     prob: Problem,
     lam: float,
     tol: float = 1e-6,
     rtol: float = 0.0,
     x0: ElementLike | None = None,
-    screening: Iterable[str] = ("RRPB", "PGB"),
+    screening: str | Iterable[str] = "auto",
     freq: int = 10,
     active_set: bool = False,
     callback: Callable[[Progress], Any] | None = None,
@@ -45,11 +47,12 @@ def solve(
         bound that includes rounding, and it is the gap of `prob` itself, screened terms included.
     x0 : element of the cone, optional
         Where to start; zero if left out.
-    screening : tuple of str
-        Spheres by name from ``SPHERES``, each with the sphere rule, or with another rule: ``"GB+halfspace"``; or two spheres and the points
-        that lie in both: ``"MGB&BT2"``. ``()`` screens nothing.
+    screening : "auto" or tuple of str
+        When and with which ball follows from counted operations, see :mod:`safescreen.solvers.schedule`. Or spheres by name from
+        ``SPHERES``, each with the sphere rule, or with another rule: ``"GB+halfspace"``; or two spheres and the points that lie in both:
+        ``"MGB&BT2"``. ``()`` screens nothing.
     freq : int
-        Screen each `freq` iterations.
+        Screen each `freq` iterations, if spheres are named.
     active_set : bool
         Iterate on terms with non-zero loss only, between checks of all terms.
     callback : callable, optional
@@ -81,6 +84,7 @@ def solve(
     return solution
 
 
+@with_small_blas
 def solve_screened(
     prob: Problem,
     lam: float,

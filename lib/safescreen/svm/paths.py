@@ -27,7 +27,7 @@ def path(
     *,
     rtol: float = 1e-6,
     tol: float = 0.0,
-    screening: tuple[str, ...] = ("MGB",),
+    screening: str | tuple[str, ...] = "auto",
     **options: Any,
 ) -> paths.Path:
     """Solve for an increasing sequence of C; before each but the first a test with the last solution takes samples out.
@@ -44,8 +44,8 @@ def path(
         The hinge if left out.
     rtol, tol : float
         Stop each solve when its duality gap on all samples is at most ``max(tol, rtol |P|)``, P the objective divided by C.
-    screening : tuple of str
-        Spheres by which a solve screens on as it goes, which the papers do not; ``()`` is the papers' form.
+    screening : "auto" or tuple of str
+        How a solve screens on as it goes, which the papers do not; ``()`` is the papers' form.
     **options
         ``ranges``, ``freq``, ``max_iter``, ``method``, ``callback``, ``progress`` and others of :func:`safescreen.path`.
 
@@ -74,7 +74,7 @@ def eps_path(
     *,
     rtol: float | None = None,
     tol: float = 0.0,
-    screening: tuple[str, ...] = ("MGB",),
+    screening: str | tuple[str, ...] = "auto",
     max_solutions: int = 10_000,
     **options: Any,
 ) -> paths.Path:

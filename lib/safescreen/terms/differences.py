@@ -179,6 +179,29 @@ class PairDifferences(Terms):
             kernels.pair_weights(self.same, self.other, self.weights * (status == 1), *weights)
         return self._part(same, other, norms, left), *self._gram(*weights), left
 
+    @property
+    def work(self) -> float:
+        """Operations of an evaluation: two passes over the pairs, one over the terms."""
+        return self._pairs_work() + 2.7 * len(self)
+
+    @property
+    def screening_work(self) -> float:
+        """Operations of a pass of the sphere rule and of leaving out what it finds."""
+        return self._pairs_work() + 13.0 * len(self)
+
+    @property
+    def preparation_work(self) -> float:
+        """Operations of the norms as long as they are not known."""
+        return (4.0 * self.points.d + 8.0) * len(self) if self._norms is None else 0.0
+
+    def _pairs_work(self):
+        return (2.6 * self.points.d + 5.0) * (len(self.same_pairs) + len(self.other_pairs))
+
+    def sample(self) -> Self:
+        """Return a part of the terms, see :meth:`Terms.sample`; norms of its own only."""
+        where = self._spread()
+        return self._part(self.same[where], self.other[where], None, where)
+
     def _part(self, same, other, norms, where):
         same_pairs, same = self.same_pairs.compact(same)
         other_pairs, other = self.other_pairs.compact(other)

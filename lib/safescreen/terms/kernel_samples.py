@@ -141,6 +141,11 @@ class KernelSamples(Terms):
         return f"<{len(self)} samples with a kernel, in the span of {self.cone.signs.size}>"
 
     @property
+    def work(self) -> float:
+        """Operations of as many updates as there are samples."""
+        return float(len(self)) ** 2
+
+    @property
     def norms(self) -> NDArray:
         """Upper bounds of ``||z_i||``, shape (n,)."""
         return self._norms

@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from safescreen._threads import matmul
 from safescreen.cones import Cone, NonNegativeCone, PSDCone
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
@@ -61,7 +62,7 @@ class Points:
 
     def transform(self, x: NDArray) -> NDArray:
         """Return what :meth:`PairTable.values` needs of a metric x: ``X x``, O(n d^2), or x itself if it is a vector."""
-        return x if self.diagonal else self.X @ x
+        return x if self.diagonal else matmul(self.X, x)
 
     def zero_rows(self) -> NDArray:
         """Return zeros of the shape of the Laplacian rows ``sum_j w_ij (x_i - x_j)``; for a diagonal metric one row is all there is."""
@@ -71,7 +72,7 @@ class Points:
         """Return the element of such rows: ``X' rows``, made symmetric, or the one row."""
         if self.diagonal:
             return rows[0]
-        product = self.X.T @ rows
+        product = matmul(self.X.T, rows)
         return 0.5 * (product + product.T)
 
 

@@ -90,9 +90,25 @@ class ProductTriplets(Terms):
         return self._products.anchors
 
     @property
-    def work(self) -> tuple[int, int]:
-        """Elementary operations of one evaluation and of one screening, roughly."""
-        return self._products.work
+    def work(self) -> float:
+        """Operations of an evaluation, one for each pair of distances and more of its sums."""
+        return self._products.work[0]
+
+    @property
+    def screening_work(self) -> float:
+        """Operations of a pass of :meth:`screen_blocks`."""
+        return self._products.work[1]
+
+    @property
+    def preparation_work(self) -> float:
+        """Operations of listing the pairs, which only screening needs; infinite if they are too many for that."""
+        return self._products.work[2]
+
+    def sample(self) -> "ProductTriplets":
+        """Return the triplets of a hundred of the anchors."""
+        part = ProductTriplets.of(self._products.part(np.unique(np.linspace(0, self.anchors.size - 1, 100).astype(np.int64))))
+        part.threshold = self.threshold
+        return part
 
     @property
     def n_bytes(self) -> int:

@@ -68,6 +68,16 @@ class Samples(Terms):
         return self._Z.nnz if sparse.issparse(self._Z) else self._Z.size
 
     @property
+    def work(self) -> float:
+        """Operations of a sweep of coordinate descent, which leaves most samples out for the time being; about those of an evaluation."""
+        return 0.8 * self.stored + 5.0 * len(self)
+
+    @property
+    def screening_work(self) -> float:
+        """Operations of a pass of the sphere rule and of leaving out what it finds."""
+        return 2.5 * self.stored + 10.0 * len(self)
+
+    @property
     def norms(self) -> NDArray:
         """Upper bounds of ``||z_i||``, shape (n,); computed once."""
         if self._norms is None:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_count, check_labels, check_points
+from safescreen._threads import with_small_blas
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms.base import check_weights
 from safescreen.terms.differences import PairDifferences
@@ -101,6 +102,7 @@ def labelled_codes(X: NDArray, y: ArrayLike) -> NDArray:
     return codes
 
 
+@with_small_blas
 def labelled_lists(X: NDArray, y: ArrayLike, k: int | None) -> AnchorLists:
     """Return the checked :class:`AnchorLists` of labelled points; ValueError if they make no triplet."""
     return anchor_lists(X, labelled_codes(X, y), check_count(k, "k", optional=True))

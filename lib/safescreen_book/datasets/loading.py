@@ -164,33 +164,10 @@ def load(name: str, split: str = "train", *, scale: str | None = "paper", return
 
 
 def subsample(X, y, fraction: float = 0.9, seed: int = 0):
-    """Draw rows without replacement, keeping their order, as the papers do for each repeat.
+    """Return a share of the rows of X and y, drawn without replacement and in their order, as the papers do for each repeat.
 
-    Parameters
-    ----------
-    X : ndarray or CSR of shape (n, d)
-        Features.
-    y : ndarray of shape (n,)
-        Labels.
-    fraction : float
-        Share of the rows kept, in (0, 1]; their number is rounded.
-    seed : int
-        Of the draw.
+    Their number is rounded; a ValueError if `fraction` is not in (0, 1] or leaves no row, or X and y differ in length.
 
-    Returns
-    -------
-    X : ndarray or CSR of shape (m, d)
-        The rows drawn.
-    y : ndarray of shape (m,)
-        Their labels.
-
-    Raises
-    ------
-    ValueError
-        If `fraction` is not in (0, 1], leaves no row, or X and y differ in length.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> X, y = subsample(np.eye(10), np.arange(10), fraction=0.5, seed=1)
     >>> X.shape, y.shape

@@ -159,15 +159,8 @@ def _registry() -> dict[str, Info]:
 
 
 def names() -> tuple[str, ...]:
-    """Names of the data sets, those embedded in scikit-learn first.
+    """Return the names of the data sets, those embedded in scikit-learn first.
 
-    Returns
-    -------
-    tuple of str
-        The names, as `load` takes them.
-
-    Examples
-    --------
     >>> names()[:4]
     ('iris', 'wine', 'breast-cancer', 'digits')
     """
@@ -175,25 +168,8 @@ def names() -> tuple[str, ...]:
 
 
 def info(name: str) -> Info:
-    """Registry entry of one data set.
+    """Return the registry's entry of a data set; a ValueError offers close names where there is none.
 
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-
-    Returns
-    -------
-    Info
-        Its shape, scaling, origin and files.
-
-    Raises
-    ------
-    ValueError
-        If there is no such set; close names are offered.
-
-    Examples
-    --------
     >>> info("a9a").shape
     (32561, 123)
     """

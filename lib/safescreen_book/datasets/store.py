@@ -26,20 +26,8 @@ def _download_folder() -> Path:
 
 
 def folders() -> tuple[Path, ...]:
-    """Folders looked in, in this order: ``$SAFESCREEN_DATA`` if set, then where downloads go.
+    """Return the folders looked in: `$SAFESCREEN_DATA` if set (a ValueError if it is no folder), then where downloads go.
 
-    Returns
-    -------
-    tuple of Path
-        The last one need not exist.
-
-    Raises
-    ------
-    ValueError
-        If ``$SAFESCREEN_DATA`` is set and is not a folder.
-
-    Examples
-    --------
     >>> folders()[-1].name
     'data'
     """
@@ -52,27 +40,10 @@ def folders() -> tuple[Path, ...]:
 
 
 def find(name: str, split: str | None = None) -> list[Path]:
-    """Files of a data set that are already here; nothing is read or downloaded.
+    """Return the files of a data set, or of one part of it, that are here; none for a set that scikit-learn carries.
 
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-    split : str, optional
-        Only what this part needs; by default the files of all parts.
+    Nothing is read or downloaded; a DataNotFoundError names the first file that is not here.
 
-    Returns
-    -------
-    list of Path
-        Empty for a set that scikit-learn carries.
-
-    Raises
-    ------
-    DataNotFoundError
-        Naming the first file that is not here.
-
-    Examples
-    --------
     >>> find("iris")
     []
     """
@@ -80,22 +51,8 @@ def find(name: str, split: str | None = None) -> list[Path]:
 
 
 def available(name: str, split: str | None = None) -> bool:
-    """Whether a data set can be loaded without a download.
+    """Return whether a data set, or one part of it, can be loaded without a download.
 
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-    split : str, optional
-        Only what this part needs.
-
-    Returns
-    -------
-    bool
-        True for the sets that scikit-learn carries.
-
-    Examples
-    --------
     >>> available("wine")
     True
     """
@@ -107,29 +64,11 @@ def available(name: str, split: str | None = None) -> bool:
 
 
 def fetch(name: str, split: str | None = None) -> list[Path]:
-    """Make the files of a data set available, downloading those that are in none of the folders.
+    """Return the files of a data set, or of one part of it, after downloading those that are in none of the folders.
 
-    Parameters
-    ----------
-    name : str
-        One of `names`.
-    split : str, optional
-        Only what this part needs; by default the files of all parts.
+    A DataNotFoundError says that one has no address, or that there is no network; a ValueError that a download had the wrong
+    checksum, and it is not kept.
 
-    Returns
-    -------
-    list of Path
-        Empty for a set that scikit-learn carries.
-
-    Raises
-    ------
-    DataNotFoundError
-        If a file is missing and has no address, or there is no network.
-    ValueError
-        If what was downloaded has the wrong checksum; it is not kept.
-
-    Examples
-    --------
     >>> fetch("iris")
     []
     """
@@ -137,27 +76,10 @@ def fetch(name: str, split: str | None = None) -> list[Path]:
 
 
 def verify(name: str) -> list[Path]:
-    """Compare the checksums of the files of a data set with the registry's.
+    """Return the files of a data set after comparing their checksums with the registry's.
 
-    Parameters
-    ----------
-    name : str
-        One of `names`.
+    A DataNotFoundError names a file that is not here; a ValueError one with another checksum, which is left as it is.
 
-    Returns
-    -------
-    list of Path
-        The files, all of them right.
-
-    Raises
-    ------
-    DataNotFoundError
-        If a file is not here.
-    ValueError
-        If a checksum is wrong: file, expected and found; the file is left as it is.
-
-    Examples
-    --------
     >>> verify("iris")
     []
     """

@@ -16,8 +16,6 @@ __all__ = ["cone_scene", "coordinates", "scenes", "sliders"]
 def coordinates(M):
     """Return the point of a symmetric 2 x 2 matrix, shape (3,).
 
-    Examples
-    --------
     >>> coordinates(np.array([[2.0, 0.0], [0.0, 0.0]])).round(3).tolist()
     [1.414, 0.0, 1.414]
     """

@@ -64,8 +64,6 @@ def styles(labels):
     A method has its own of :data:`METHODS`, also as ``"PGB = RPB"`` or ``"away: 12"``; ``"DGB, enlarged"`` has the colour of the
     method it begins with, and another dash if that is in the figure; what begins with none has the colours of :data:`OTHERS`, in order.
 
-    Examples
-    --------
     >>> [style["color"] for style in styles(["GB", "GB, enlarged", "m = 3"])]
     ['#E69F00', '#E69F00', '#440154']
     """

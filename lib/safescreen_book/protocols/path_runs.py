@@ -200,8 +200,6 @@ def dynamic_rates(path, removable, freq=10):
 def range_counts(ranges, lams):
     """Return how many terms have their range around each of m decreasing lam, in O(T log m).
 
-    Examples
-    --------
     >>> none = np.full(2, np.nan)
     >>> range_counts(ss.ranges.Ranges(none, none, np.array([1.0, 2.0]), np.array([4.0, np.inf])), np.array([5.0, 3.0, 1.0]))
     array([1, 2, 0])

@@ -1,5 +1,6 @@
 """Run what is asked for, skip what is unchanged, keep what is finished."""
 
+import math
 import os
 import shutil
 import signal
@@ -13,7 +14,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from safescreen_book import places
-from safescreen_book.runner import cluster, fingerprint, folders, notebooks
+from safescreen_book.runner import cluster, fingerprint, folders, notebooks, progress
 from safescreen_book.runner.manifest import Manifest, Run
 from safescreen_book.runner.plans import Plan, plan
 from safescreen_book.runner.worker import THREAD_VARIABLES, start
@@ -27,17 +28,19 @@ def run_all(
     profile: str,
     outputs: Path,
     *,
-    jobs: int = 1,
+    jobs: int | None = None,
     force: bool = False,
     data_required: bool = False,
     command: str = "safescreen run",
     scheduler: str | None = None,
+    pages: progress.Pages | None = None,
 ) -> int:
-    """Execute runs in processes of their own, `jobs` at a time, say what became of each, and return the exit code.
+    """Execute runs in processes of their own, `jobs` at a time (as many as cores), say what became of each, and return the exit code.
 
     That is 0, 1 when a run failed (or lacks data, if `data_required`), 130 when interrupted; then `command` is what to type to go on.
     With `force` also what is complete and unchanged is done. `scheduler` is the address of a Dask scheduler whose workers do the runs,
-    or `local` for a cluster of `jobs` processes started here; the results come back to `outputs`.
+    or `local` for a cluster of `jobs` processes started here; the results come back to `outputs`. Of `pages`, if there are any, the
+    first are made when the shortest run is done, with which all begins then; the others follow from the longest on.
     """
     counts = dict.fromkeys(("done", "unchanged", "data missing", "failed"), 0)
     todo = []
@@ -51,34 +54,41 @@ def run_all(
             tqdm.write(f"{item.run}: data missing: {names} (try: safescreen data fetch {names})")
         else:
             todo.append(item)
-    left, interrupted = [str(item.run) for item in todo], False
-    with _terminated_like_interrupted(), tqdm(total=len(todo), unit="run", disable=None) as bar:
+    seconds = {str(item.run): progress.expected(item, manifest, profile) for item in todo}
+    todo.sort(key=lambda item: seconds[str(item.run)] or math.inf, reverse=True)
+    if pages is not None:
+        todo = todo[-1:] + todo[:-1]
+    here, interrupted = scheduler in (None, "local"), False
+    jobs = max(1, min(jobs or fingerprint.cores(), len(todo))) if here else 1
+    if todo:
+        how = f"{jobs} at a time with {_threads(jobs)} of {fingerprint.cores()} cores each" if here else "on the workers of a cluster"
+        how += ", the longest first" * (len(todo) > 1)
+        tqdm.write(progress.announcement(seconds.values(), how, jobs if here else None))
+    with _terminated_like_interrupted(), closing(progress.Progress(seconds, jobs, pages)) as shown:
         try:
-            if jobs > 1 and len(todo) > 1:
+            if jobs > 1:
                 _compile_once()
             if scheduler is None:
-                execution = _execute(todo, manifest.folder, profile, jobs, bar)
+                execution = _execute(todo, manifest.folder, profile, jobs, shown)
             else:
                 execution = _execute_on_cluster(todo, manifest.folder, profile, jobs, scheduler)
             with closing(execution) as ended:
                 for item, what, sentence in ended:
                     counts[what] += 1
-                    left.remove(str(item.run))
-                    tqdm.write(sentence)
-                    bar.update()
+                    shown.ended(str(item.run), sentence)
         except KeyboardInterrupt:
             interrupted = True
     summary = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
     if interrupted:
         summary = summary or "nothing done"
-        again = f"With --force the same command does all of it again; left: {' '.join(left)}" if force else f"To go on: {command}"
-        print(f"Interrupted: {summary}, {len(left)} left; what is finished is kept. {again}", flush=True)
+        again = f"With --force the same command does all of it again; left: {' '.join(shown.left)}" if force else f"To go on: {command}"
+        print(f"Interrupted: {summary}, {len(shown.left)} left; what is finished is kept. {again}", flush=True)
         return 130
     print(f"{summary or 'nothing to do'}. Results: {places.shown(outputs / profile)}", flush=True)
     return int(counts["failed"] > 0 or (data_required and counts["data missing"] > 0))
 
 
-def _execute(todo, folder: Path, profile: str, jobs: int, bar) -> Iterator[tuple[Plan, str, str]]:
+def _execute(todo, folder: Path, profile: str, jobs: int, shown: progress.Progress) -> Iterator[tuple[Plan, str, str]]:
     """Yield each plan when it has ended, and what became of it; stop all workers on the way out."""
     environment = _environment(jobs)
     waiting, running = list(reversed(todo)), {}
@@ -87,18 +97,19 @@ def _execute(todo, folder: Path, profile: str, jobs: int, bar) -> Iterator[tuple
             while waiting and len(running) < jobs:
                 item = waiting.pop()
                 scratch = folders.scratch_folder(item.folder)
-                running[scratch] = item, None  # cleared away even if the start fails
-                running[scratch] = item, start(scratch, notebooks.to_text(item.notebook), item.spec(folder, profile), environment)
-                bar.set_description(str(item.run))
+                running[scratch] = item, None, 0.0  # cleared away even if the start fails
+                process = start(scratch, notebooks.to_text(item.notebook), item.spec(folder, profile), environment)
+                running[scratch] = item, process, time.monotonic()
             time.sleep(0.05)
-            for scratch, (item, process) in list(running.items()):
+            shown.show({str(item.run): time.monotonic() - began for item, _, began in running.values()})
+            for scratch, (item, process, _) in list(running.items()):
                 if process.poll() is not None:
                     ended = item.finish(scratch, process.returncode)
                     del running[scratch]
                     shutil.rmtree(scratch, ignore_errors=True)
                     yield item, *ended
     finally:
-        processes = [process for _, process in running.values() if process is not None]
+        processes = [process for _, process, _ in running.values() if process is not None]
         for process in processes:
             process.terminate()
         for process in processes:
@@ -137,16 +148,20 @@ def _execute_on_cluster(todo, folder: Path, profile: str, jobs: int, scheduler: 
 
 def _environment(jobs: int) -> dict[str, str]:
     """The worker's environment: this package, and its share of the cores."""
-    threads = max(1, fingerprint.cores() // jobs)
-    environment = places.environment()
+    threads, environment = _threads(jobs), places.environment()
     for name in THREAD_VARIABLES:
         given = environment.get(name, "")
         environment[name] = str(min(threads, int(given)) if given.isdigit() and int(given) else threads)
     return environment
 
 
+def _threads(jobs: int) -> int:
+    return max(1, fingerprint.cores() // jobs)
+
+
 def _compile_once() -> None:
     """Fill the cache of compiled kernels before several processes would each do it."""
+    tqdm.write("Compiling what is not compiled yet, half a minute at the first time ...")
     command = [sys.executable, "-m", "safescreen.warmup"]
     subprocess.run(command, env=_environment(1), stdout=subprocess.DEVNULL, check=False)
 

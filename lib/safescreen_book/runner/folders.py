@@ -63,7 +63,11 @@ def install(new: Path, folder: Path) -> None:
     if folder.exists():
         shutil.rmtree(old, ignore_errors=True)
         folder.rename(old)
-    new.rename(folder)
+    try:
+        new.rename(folder)
+    except OSError:  # somebody who looked in between has put the older one back
+        shutil.rmtree(folder)
+        new.rename(folder)
     shutil.rmtree(old, ignore_errors=True)
 
 

@@ -106,6 +106,11 @@ class Manifest:
             chosen |= {str(run) for run in hits if run_name in ("", run.name)}
         return [run for run in runs if str(run) in chosen]
 
+    def seconds(self, run: Run, profile: str) -> float | None:
+        """Return about how long a run takes, an equal share of its profile; None of one that is not there, as with other parameters."""
+        entry = self.experiments[run.experiment].profiles[profile]
+        return entry.seconds / len(entry.runs) if run in entry.runs else None
+
     def check_parameters(self, run: Run) -> dict[str, Any]:
         """Return the value a run gives every parameter of its notebook; one the notebook does not have is refused."""
         notebook = self.experiments[run.experiment].notebook

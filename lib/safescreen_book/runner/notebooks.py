@@ -1,10 +1,12 @@
 """Percent text is the source of a notebook; the .ipynb beside it is made and executed from it.
 
-nbformat, jupytext and nbclient take a second to import: the functions that need them do so.
+nbformat, jupytext, nbclient and Pillow take a second to import: the functions that need them do so.
 """
 
 import ast
+import base64
 import hashlib
+import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -101,7 +103,8 @@ def plain(value, where: str):
 def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
     """Make a notebook from its text, execute it in its folder, and write it if every cell succeeded within `timeout` seconds.
 
-    Run twice on one machine it gives the same bytes; if a cell fails, the error is nbclient's and the older .ipynb is kept.
+    Pictures go through `small_png`. Run twice on one machine it gives the same bytes; if a cell fails, the error is nbclient's and the
+    older .ipynb is kept.
     """
     from nbclient import NotebookClient
     from nbformat import from_dict, validate
@@ -119,9 +122,33 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
         config=Config({"KernelManager": {"transport_encryption": "auto"}}),
         resources={"metadata": {"path": str(folder)}},
     ).execute(env=places.environment())
+    for data in (output.data for cell in nb.cells for output in cell.get("outputs", ()) if "image/png" in output.get("data", ())):
+        data["image/png"] = base64.b64encode(small_png(base64.b64decode(data["image/png"]))).decode()
     nb.metadata = from_dict(_METADATA)
     validate(nb)
     return write(nb, folder / f"{name}.ipynb")
+
+
+def small_png(raw: bytes) -> bytes:
+    """Return a PNG in at most 256 colours where that is smaller and moves no channel of a pixel by more than 20 of 255, else as it was.
+
+    Its eight most frequent colours, those of surfaces, stay as they are; the others cover what there is, also colours of few pixels.
+    """
+    import numpy as np
+    from PIL import Image
+
+    image, made = Image.open(io.BytesIO(raw)).convert("RGBA"), io.BytesIO()
+    pixels = np.asarray(image).astype(np.int64) @ (1 << 16, 1 << 8, 1, 1 << 24)
+    colours, places, counts = np.unique(pixels, return_inverse=True, return_counts=True)
+    colours = colours[:, None] >> (16, 8, 0, 24) & 255
+    others = image.convert("RGB").quantize(248, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE).getpalette("RGBA")
+    palette = np.concatenate((colours[np.argsort(-counts, kind="stable")[:8]], np.reshape(others, (-1, 4))))
+    nearest = np.argmin(((colours[:, None] - palette) ** 2).sum(axis=2), axis=1)
+    few = Image.fromarray(nearest[places].reshape(pixels.shape).astype(np.uint8))
+    few.putpalette(palette[:, :3].astype(np.uint8).tobytes())
+    few.save(made, "PNG", optimize=True)
+    near = (palette[:, 3] == 255).all() and np.abs(palette[nearest] - colours).max() <= 20
+    return min(raw, made.getvalue(), key=len) if near else raw
 
 
 def problems(folder: Path, names: list[str] | None = None) -> Iterator[str]:

@@ -20,7 +20,7 @@ from safescreen_book._common import read_json, write_json
 from safescreen_book.runner.fingerprint import environment, sha256_file
 from safescreen_book.runner.notebooks import write
 
-THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """What in the environment of a worker says how many threads it may use."""
 
 _OURS = {"injected-parameters", "papermill-error-cell-tag"}

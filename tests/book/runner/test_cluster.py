@@ -141,7 +141,7 @@ def test_local_cluster_interrupted(book):
     book.runs(good={"n": 2}, wait={"mode": "wait", "marker": str(marker)})
     source = book.folder / "tiny.py"
     source.write_text(source.read_text().replace("Path(marker).touch()", "Path(marker).write_text(str(os.getpid()))"))
-    command = [sys.executable, "-m", "safescreen", "run", "--profile", "smoke", "--scheduler", "local", *book.options]
+    command = [sys.executable, "-m", "safescreen", "run", "--profile", "smoke", "--scheduler", "local", "--jobs", "1", *book.options]
     library = os.pathsep.join(path for path in sys.path if path)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": library}, start_new_session=True, **pipes)
@@ -191,6 +191,6 @@ def test_missing_extra(book, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     code, printed = run(book, "--scheduler", "local")
     assert code == 2
-    assert printed.startswith("safescreen: distributed is not installed; the book is used from a checkout: make install there")
+    assert "\nsafescreen: distributed is not installed; the book is used from a checkout: make install there" in printed
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'safescreen\[cluster\]'"):
         _cluster.distributed()

@@ -1,6 +1,7 @@
 """A run folder is replaced as a whole or not at all."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -22,6 +23,22 @@ def test_install_replaces_and_leaves_nothing_behind(tmp_path):
     folders.install(fill(tmp_path / "new", "new"), target)
     assert folders.state(target, "new").status == "complete"
     assert folders.state(target, "other").status == "out of date"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_install_while_somebody_looks(tmp_path, monkeypatch):
+    """Who reads the state between the two renames puts the older result back; the new one still comes in its place."""
+    target, rename = fill(tmp_path / "run", "old"), Path.rename
+
+    def watched(path, to):
+        made = rename(path, to)
+        if path == target:
+            assert folders.state(target).result["hashes"]["key"] == "old"
+        return made
+
+    monkeypatch.setattr(Path, "rename", watched)
+    folders.install(fill(tmp_path / "new", "new"), target)
+    assert folders.state(target, "new").status == "complete"
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 

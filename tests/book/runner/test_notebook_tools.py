@@ -1,9 +1,15 @@
 """Notebooks are made from their texts, the same each time."""
 
+import base64
+import io
+
 import nbformat
+import numpy as np
 import pytest
 from nbclient.exceptions import CellExecutionError
+from PIL import Image
 
+from safescreen_book.figures.style import METHODS, OTHERS
 from safescreen_book.runner import notebooks
 
 TEXT = '# %% [markdown]\n# # Title\n\n# %% tags=["STS19-T1"]\nx = 2\nprint(x)\n\n# %%\nassert x == 2\n'
@@ -20,6 +26,52 @@ def test_refresh_is_deterministic_bare_and_clean(tmp_path):
     assert nb.cells[1].outputs[0].text == "2\n"
     assert list(notebooks.problems(tmp_path)) == []
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.ipynb", "a.py"]
+
+
+SURFACES = (241, 237, 227), (242, 232, 237)
+LINES = np.array([[int(name[i : i + 2], 16) for i in (1, 3, 5)] for name in sorted({*OTHERS, *(m["color"] for m in METHODS.values())})])
+
+
+def picture(noise):
+    """A PNG of the book's colours, each fading into a random one with noise, and of two surfaces that are nearly the same."""
+    rng, way = np.random.default_rng(0), np.linspace(0.0, 1.0, 120)[:, None, None]
+    fading = LINES + way * (rng.integers(0, 256, LINES.shape) - LINES)
+    fading = np.repeat(fading, 6, axis=1) + noise * rng.standard_normal((120, 6 * len(LINES), 3))
+    surfaces = np.repeat(np.array(SURFACES)[None], 120, axis=0).repeat(50, axis=1)
+    out = io.BytesIO()
+    Image.fromarray(np.clip(np.concatenate((fading, surfaces), axis=1), 0, 255).astype(np.uint8)).save(out, "PNG")
+    return out.getvalue()
+
+
+def pixels(png):
+    return np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(int)
+
+
+def test_a_picture_becomes_small_and_its_colours_stay_apart():
+    raw = picture(2.0)
+    made = notebooks.small_png(raw)
+    assert made == notebooks.small_png(raw) and len(made) < 0.5 * len(raw)
+    assert np.abs(pixels(made) - pixels(raw)).max() <= 20
+    assert [tuple(colour) for colour in pixels(made)[60, [-60, -10]].tolist()] == list(SURFACES)
+    few = picture(0.0)
+    assert len({tuple(colour) for colour in pixels(notebooks.small_png(few))[0, : 6 * len(LINES)].tolist()}) == len(LINES)
+
+
+def test_a_picture_of_too_many_colours_is_left_as_it_was():
+    raw = picture(60.0)
+    assert notebooks.small_png(raw) == raw
+    clear = io.BytesIO()
+    red = np.random.default_rng(0).integers(0, 2, (300, 300, 1)) * [255, 0, 0, 0] + [0, 0, 0, 100]
+    Image.fromarray(red.astype(np.uint8)).save(clear, "PNG")
+    assert notebooks.small_png(clear.getvalue()) == clear.getvalue()
+
+
+def test_pictures_of_a_notebook_are_small(tmp_path):
+    (tmp_path / "big.png").write_bytes(picture(2.0))
+    (tmp_path / "a.py").write_text("# %%\nfrom IPython.display import Image\nImage('big.png')\n")
+    nb = notebooks.read(notebooks.refresh(tmp_path, "a"))
+    shown = base64.b64decode(nb.cells[0].outputs[0].data["image/png"])
+    assert shown == notebooks.small_png((tmp_path / "big.png").read_bytes()) != (tmp_path / "big.png").read_bytes()
 
 
 def test_failing_notebook_keeps_the_older_one(tmp_path):

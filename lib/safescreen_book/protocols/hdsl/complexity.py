@@ -122,8 +122,6 @@ class MonteCarlo:
 def largest_entry(X):
     """Return ``B_X = max |x_a (x'_b - x''_b)|`` over all triplets of given points and all pairs of features (HDSL19 section 4.1).
 
-    Examples
-    --------
     >>> largest_entry([[1.0, 0.0], [0.0, 0.5]])
     1.0
     """

@@ -20,8 +20,6 @@ __all__ = ["DiagonalSimilarity", "fit_diagonal"]
 class DiagonalSimilarity:
     """Similarity ``S(x, x') = sum_j w_j x_j x'_j``, weights of either sign; `objective` is mean loss and penalty.
 
-    Examples
-    --------
     >>> DiagonalSimilarity(np.array([2.0, 0.0]), 0.0, 0)([[1.0, 1.0]], [[3.0, 1.0]]).tolist()
     [[6.0]]
     """

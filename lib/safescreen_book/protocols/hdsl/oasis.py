@@ -40,8 +40,6 @@ class Projection:
 def random_projection(d, r, random_state=0):
     """Return the projection ``x -> R'x/sqrt(r)`` from d to r dimensions, with independent standard normal entries.
 
-    Examples
-    --------
     >>> random_projection(1000, 20)(np.eye(1000)[:2]).shape
     (2, 20)
     """
@@ -54,8 +52,6 @@ def pca_projection(X, r):
 
     By the eigenvectors of the centred n x n Gram matrix, in O(n^3 + n nnz(X)): for n << d.
 
-    Examples
-    --------
     >>> pca_projection([[0.0, 0.0], [2.0, 0.0], [1.0, 0.1]], 1)(np.array([[1.0, 5.0]])).round(6).tolist()
     [[0.0]]
     """
@@ -77,8 +73,6 @@ def fit_oasis(Z, triplets, aggressiveness, n_steps, random_state=0):
     Each of the steps moves M by ``tau x (y - z)'`` with ``tau = min(aggressiveness, hinge/||x (y - z)'||^2)`` and costs O(r^2) for points Z
     of r dimensions.
 
-    Examples
-    --------
     >>> fit_oasis(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 1, 2]], 1.0, 1).M.tolist()
     [[0.0, 0.0], [0.0, 1.0]]
     """

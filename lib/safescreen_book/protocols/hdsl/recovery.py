@@ -21,8 +21,6 @@ def recovery_auc(similarity, truth):
     of the truth, most of its entries, before nearly all others. Entries that are zero in both are counted, not listed: cost
     O(d + k log k) for k atoms.
 
-    Examples
-    --------
     >>> from safescreen.hdsl import SparseSimilarity
     >>> truth = SparseSimilarity(np.array([[0, 1, 1]]), np.array([1.0]), 1.0, 4)
     >>> recovery_auc(truth, truth), recovery_auc(SparseSimilarity(np.array([[1, 2, 1]]), np.array([1.0]), 1.0, 4), truth).features

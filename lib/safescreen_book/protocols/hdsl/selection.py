@@ -49,8 +49,6 @@ def cross_validation(X, y, triplets, n_folds=5, n_repeats=1, random_state=0):
 
     ``triplets(X, y, random_state)`` makes the triplets of the points left in.
 
-    Examples
-    --------
     >>> from safescreen.hdsl import random_triplets
     >>> folds = cross_validation(np.eye(6), [0, 0, 0, 1, 1, 1], lambda X, y, seed: random_triplets(y, 2, seed), 3)
     >>> [(fold.X.shape, fold.y_new.tolist(), len(fold.triplets)) for fold in folds]
@@ -69,8 +67,6 @@ def cross_validation(X, y, triplets, n_folds=5, n_repeats=1, random_state=0):
 def iterates(fold, scale, max_iter, every, random_state=0):
     """Train for `max_iter` steps and judge the similarity after each `every`; return the list of Checkpoint, and the fitted solver.
 
-    Examples
-    --------
     >>> fold = Fold(np.eye(3), np.array([0, 0, 1]), np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]]))
     >>> checkpoints, solver = iterates(fold, 1.0, 20, 10)
     >>> [checkpoint.iteration for checkpoint in checkpoints]
@@ -125,8 +121,6 @@ def projected(kind, fold, dimensions, rates, random_state=0):
     The array has a row a dimension, the dot product in its first column. One projection (`kind` is "rp" or "pca") is made, to the largest
     dimension; the others are its first columns. `rates` are the aggressiveness of OASIS, run over as many random triplets as there are.
 
-    Examples
-    --------
     >>> fold = Fold(np.eye(3), np.array([0, 0, 1]), np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]]))
     >>> projected("pca", fold, [2], [0.1]).shape
     (1, 2)

@@ -52,8 +52,6 @@ def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1,
 def power_law(d, sparsity):
     """Return how often each of d features is present: ``min(1/2, c/j)``, with c such that the mean is `sparsity`, in (0, 1/2].
 
-    Examples
-    --------
     >>> power_law(4, 0.25).round(2).tolist()
     [0.48, 0.24, 0.16, 0.12]
     """
@@ -72,8 +70,6 @@ def sparse_points(n, frequencies, *, random_state=0):
     A Poisson number of rows with mean ``-n log(1 - f)``, drawn with replacement, meets each row with probability f, independently.
     Cost O(d) and the stored entries; nothing of size n d. The d frequencies are in [0, 1).
 
-    Examples
-    --------
     >>> X = sparse_points(1000, np.array([0.5, 0.01]))
     >>> bool(abs(X.count_nonzero(axis=0)[0] - 500) < 60), bool(X.max() <= 1.0)
     (True, True)

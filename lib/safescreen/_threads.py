@@ -1,0 +1,94 @@
+"""How many threads the linear algebra takes: one for small matrices, where waiting threads cost more than they bring, all for large ones.
+
+A solve runs in :func:`small_blas`. What is large enough for more than one thread says so: :func:`matmul` hands fixed tiles of rows to
+threads of its own, each with one of BLAS, so that the result is the same to the last bit for any number of them; factorizations
+run in :func:`large_blas`.
+"""
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["large_blas", "matmul", "small_blas", "with_small_blas"]
+
+LARGE_PRODUCT, TILE = 2e8, 5e7
+"""Multiplications from which a product is shared among threads, and those of a tile."""
+
+LARGE_ORDER = 512
+"""Order of the matrices whose factorizations keep the threads of BLAS."""
+
+_lock = threading.Lock()
+
+
+class _Libraries:
+    """The BLAS libraries of the process, how many threads each had, and how many solves are running."""
+
+    found: list[Any] | None = None
+    before: tuple[int, ...] = ()
+    running = 0
+
+    @classmethod
+    def set(cls, threads: tuple[int, ...]) -> None:
+        for library, n in zip(cls.found or (), threads, strict=True):
+            library.set_num_threads(n)
+
+
+@contextmanager
+def small_blas() -> Iterator[None]:
+    """Keep BLAS to one thread; the first to enter does so, the last to leave gives back what there was."""
+    with _lock:
+        if _Libraries.found is None:
+            _Libraries.found = ThreadpoolController().select(user_api="blas").lib_controllers
+        if _Libraries.running == 0:
+            _Libraries.before = tuple(library.get_num_threads() for library in _Libraries.found)
+            _Libraries.set((1,) * len(_Libraries.before))
+        _Libraries.running += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _Libraries.running -= 1
+            if _Libraries.running == 0:
+                _Libraries.set(_Libraries.before)
+
+
+@contextmanager
+def large_blas(order: int) -> Iterator[None]:
+    """Inside a solve give BLAS its threads back for a matrix of that order, if it is large."""
+    if order < LARGE_ORDER or _Libraries.running == 0:
+        yield
+        return
+    _Libraries.set(_Libraries.before)
+    try:
+        yield
+    finally:
+        _Libraries.set((1,) * len(_Libraries.before))
+
+
+def with_small_blas(function: Callable) -> Callable:
+    """Return the function, run in :func:`small_blas`."""
+
+    @functools.wraps(function)
+    def limited(*args, **options):
+        with small_blas():
+            return function(*args, **options)
+
+    return limited
+
+
+def matmul(A: NDArray, B: NDArray) -> NDArray:
+    """Return ``A @ B``; a large product in tiles of rows of A, as many at a time as BLAS has threads outside of the solve."""
+    n, work = A.shape[0], A.shape[0] * B.size
+    if work < LARGE_PRODUCT or A.ndim < 2 or B.ndim < 2:
+        return A @ B
+    out, rows = np.empty((n, B.shape[1])), max(32, int(TILE / B.size))
+    with small_blas(), ThreadPoolExecutor(max(1, *_Libraries.before)) as pool:
+        list(pool.map(lambda r: np.matmul(A[r : r + rows], B, out=out[r : r + rows]), range(0, n, rows)))
+    return out

@@ -1,0 +1,202 @@
+# %% [markdown]
+# # When to screen: counted operations decide
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$ |
+# | $W$ | operations of one iteration that fall with the number of terms |
+# | $S$ | operations of one pass of screening: a rule over all terms that are left, and leaving out what it finds |
+# | $n$ | iterations that are left until the gap is small enough |
+# | $s$ | the part of $W$ that a pass would save in each of them |
+#
+# Screening never changes the result, so whether to screen is a matter of cost alone. A pass that removes 97 % of the terms is a loss if
+# two iterations are left, and one that removes a third may pay for itself ten times over. With `screening="auto"`, the default of
+# `solve`, `path` and the estimators, the library weighs the two. This notebook shows how.
+#
+# At the end you will have seen
+#
+# * the one inequality that decides, and where its four numbers come from;
+# * that nothing in it is a clock: the same input makes the same decisions everywhere;
+# * what it decides on a path where screening pays, on one where it does not, and on samples.
+
+# %%
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.datasets import load_iris
+
+import safescreen as ss
+from safescreen.solvers.schedule import PROFIT, Schedule, iterations_left
+from safescreen_book import figures
+
+# %% [markdown]
+# ## The inequality
+#
+# A pass now costs $S$ and saves $s W$ in each of $n$ iterations. It is made if
+#
+# $$ n\, s\, W \;>\; q\, S, \qquad q = 1.25 , $$
+#
+# the quarter being what the guesses may be wrong by. Two of the numbers are counted, two are guessed:
+#
+# | number | from |
+# |---|---|
+# | $W$, $S$ | `terms.work`, `terms.screening_work`: pairs, triplets, stored numbers, each times what a machine of today needs for it, in nanoseconds |
+# | $n$ | how fast the gap fell in the second half of the iterations so far; at the start of a new $\lambda$ what the last one took |
+# | $s$ | the rate of the last $\lambda$, or the rule on a sample of about 2000 terms |
+#
+# Only the ratio $W/S$ matters, and that differs little from machine to machine.
+
+# %%
+X, y = load_iris(return_X_y=True)
+X = (X - X.mean(axis=0)) / X.std(axis=0)
+problem = ss.Problem(ss.Triplets.from_labels(X, y), ss.SmoothedHinge(0.05))
+terms = problem.terms
+print(f"{len(terms):,} triplets: W = {terms.work / 1e6:.1f}, S = {terms.screening_work / 1e6:.1f} million operations")
+print(f"norms, once: {terms.preparation_work / 1e6:.1f} million")
+
+# %% [markdown]
+# So a pass costs about four iterations here, and the first one, which needs the norm of every triplet, far more. Which part a pass has to
+# save, by how many iterations are left:
+
+# %%
+left = np.array([2, 5, 10, 20, 50, 100])
+needed = PROFIT * terms.screening_work / (left * terms.work)
+for n, s in zip(left, needed, strict=True):
+    print(f"{n:4d} iterations left: s > {s:.2f}" if s < 1.0 else f"{n:4d} iterations left: never")
+assert needed[0] > 1.0 > needed[2]
+
+# %% [markdown]
+# ## How many iterations are left
+#
+# A gap that falls by a constant factor an iteration is a line on a logarithmic axis. The factor is taken from the second half of what has
+# been seen: the first steps of a warm start say little.
+
+# %%
+solution = ss.solve(problem, 1e-3 * problem.lam_max(), tol=1e-6, screening=())
+history, gaps = solution.history, np.array([h.gap for h in solution.history])
+seen = range(6, len(history), 3)
+
+
+class At:
+    """An iterate whose gap is all that is asked for."""
+
+    def __init__(self, gap):
+        self.gap = gap
+
+
+guesses = [iterations_left(history[: k + 1], 0.0, At(gaps[k]), 1e-6) for k in seen]
+fig, axes = figures.panels(2)
+axes[0].semilogy(gaps, color="C0")
+axes[0].set(xlabel="iteration", ylabel="duality gap", title="one solve")
+axes[1].plot(list(seen), guesses, "o", label="guessed")
+axes[1].plot(list(seen), [len(history) - 1 - k for k in seen], color="k", label="true")
+axes[1].set(xlabel="iteration", ylabel="iterations left", title="how many are left")
+axes[1].legend()
+plt.show()
+
+# %% [markdown]
+# As long as the gap falls unevenly the guess may be several times too large; towards the end it is close. A pass too many costs a few
+# iterations, and what it finds is not lost.
+#
+# ## A path where screening pays
+#
+# To an absolute gap of $10^{-6}$, as in the papers, every $\lambda$ takes several iterations. A `Schedule` of one's own keeps its
+# decisions.
+
+# %%
+lams = problem.lam_max() * 0.9 ** np.arange(60)
+schedule = Schedule()
+path = ss.path(problem, lams, tol=1e-6, screening=schedule)
+plain = ss.path(problem, lams, tol=1e-6, screening=())
+always = ss.path(problem, lams, tol=1e-6, screening=("MGB",))
+
+
+def visited(solutions):
+    """Return how many terms all iterations looked at."""
+    return sum(h.n_terms for solution in solutions for h in solution.history)
+
+
+print("lam / lam_max   iterations left   part saved   screens")
+for decision in schedule.decisions[:14]:
+    print(f"{decision.lam / lams[0]:13.4f} {decision.left:17.1f} {decision.saved:12.2f}   {decision.screens}")
+
+# %% [markdown]
+# The first $\lambda$ are solved without a look: until enough has been done, a look would be too large a part of it. The norms, which only
+# screening needs, are weighed against what all $\lambda$ to come promise. From there on nearly every $\lambda$ begins with a pass, and
+# later passes of the same $\lambda$ are rarely worth it.
+
+# %%
+passes = sum(decision.screens for decision in schedule.decisions)
+for name, found in (("never", plain), ("auto", path), ("always", always)):
+    print(f"{name:7s}{visited(found) / len(terms):8.0f} times all triplets in iterations")
+print(f"passes of auto: {passes} over {len(lams)} lam")
+assert visited(path) < 0.5 * visited(plain) and 0 < passes
+for one, two in zip(path, plain, strict=True):
+    assert np.linalg.norm(one.x - two.x) <= one.eps + two.eps
+
+# %%
+starts = {d.lam: d.screens for d in schedule.decisions[::-1]}
+fig, axes = figures.panels(2)
+axes[0].semilogx(lams, [s.screening_rate for s in always], color="C1", label="always")
+axes[0].semilogx(lams, [s.screening_rate for s in path], "o", ms=3, color="C0", label="auto")
+axes[0].set(xlabel=r"$\lambda$", ylabel="part screened", title="what is screened")
+axes[0].legend()
+axes[1].loglog(lams, np.maximum([s.n_iter for s in plain], 1), color="k", label="never")
+axes[1].loglog(lams, np.maximum([s.n_iter for s in path], 1), "o", ms=3, color="C0", label="auto")
+axes[1].set(xlabel=r"$\lambda$", ylabel="iterations", title="how long it takes")
+axes[1].legend()
+for ax in axes:
+    ax.invert_xaxis()
+plt.show()
+
+# %% [markdown]
+# ## A path where it does not
+#
+# The same data with few triplets: an iteration costs less than the call of a rule.
+
+# %%
+small = ss.Problem(ss.Triplets.from_labels(X, y, k=3), ss.SmoothedHinge(0.05))
+schedule = Schedule()
+ss.path(small, small.lam_max() * 0.9 ** np.arange(60), tol=1e-6, screening=schedule)
+print(f"{len(small)} triplets, W = {small.terms.work / 1e3:.0f} thousand operations: {len(schedule.decisions)} looks")
+assert not any(decision.screens for decision in schedule.decisions)
+
+# %% [markdown]
+# ## Samples, and the same decisions again
+#
+# For support vector machines an iteration is a sweep of coordinate descent, and a pass costs one product with the data. The
+# inequality is the same one.
+
+# %%
+rng = np.random.default_rng(0)
+Z = rng.standard_normal((40_000, 20)) + 1.2 * (np.arange(40_000) % 2)[:, None]
+svm = ss.Problem(ss.Samples(Z, 2 * (np.arange(40_000) % 2) - 1), ss.SmoothedHinge(0.5))
+taken = []
+for _ in range(2):
+    schedule = Schedule()
+    ss.path(svm, svm.lam_max() * 0.5 ** np.arange(1, 13), tol=0.0, rtol=1e-9, screening=schedule)
+    taken.append(schedule.decisions)
+for decision in taken[0]:
+    print(f"C = {1 / decision.lam:.5f}: {decision.left:4.1f} sweeps left, saves {decision.saved:.2f}, screens: {decision.screens}")
+assert taken[0] == taken[1] and any(decision.screens for decision in taken[0])
+
+# %% [markdown]
+# ## Exercise
+#
+# A pass finds the part $s$ of the terms at once. If it is put off by $m$ iterations it finds $s' > s$, but only $n - m$ are left. When is
+# waiting better?
+#
+# <details><summary>Solution</summary>
+#
+# $(n-m)\,s' W > n\,s W$, thus $s'/s > n/(n-m)$. With $s$ near 1, as after a warm start, never; with a cold start, where $s$ is near 0 until
+# the ball is small, always. The schedule looks again each time the gap has halved.
+#
+# </details>
+#
+# ## Fine print
+#
+# A look at a sample costs something too, and is only taken if its cost is small beside what is at stake, and all looks that led to nothing
+# together stay below 2 % of the operations done so far. A user who knows better names the spheres: `screening=("MGB",)`; `()` never
+# screens.
+#
+# Next: [`23-algorithms`](23-algorithms.ipynb) for the solver, [`28-midpoint-gap-bound`](28-midpoint-gap-bound.ipynb) for the ball,
+# [`00-start-here`](00-start-here.ipynb) for everything.
