@@ -38,9 +38,9 @@ class ProductTriplets(Terms):
     Notes
     -----
     Sums over the triplets cost O(pairs (d + log n) + n d^2) time, and O(n d) memory beside the lists: those take 4 bytes a pair with k,
-    nothing without it (1.9e13 triplets of 60,000 points need less than 2 GB) until they are screened; beyond 2**25 pairs nothing is screened
-    without k. What needs a number for each triplet (``norms``, ``index``, margins, masks, a given alpha) is made from a list of them, on
-    demand, and refused beyond 50 million.
+    nothing without it until they are screened (1.9e13 triplets of 60,000 points need less than 0.5 GB). Beyond 2**25 pairs nothing is
+    screened without k. What needs a number for each triplet (``norms``, ``index``, margins, masks, a given alpha) is made from a list of
+    them, on demand, and refused beyond 50 million.
 
     Rounding: an anchor's margins are rounded to a grid of 2**-49 of their range (coarser for lists beyond 255 points), which is
     part of the bound of their error; sums over the grid are exact, so the pair weights are those of dual variables in [0, 1] up to
