@@ -33,11 +33,36 @@ def bench_evaluation(timed, small, part, threads):
 
 
 @pytest.mark.benchmark(timer=time.process_time)
+@pytest.mark.parametrize("n", [2000, 4000, 8000])
+def bench_points(timed, small, n):
+    """All triplets of more and more points in 32 dimensions and ten classes: time by pairs, memory by points."""
+    n, rng = n // 8 if small else n, np.random.default_rng(0)
+    y = np.arange(n) % 10
+    terms = ss.ProductTriplets(rng.standard_normal((n, 32)) + rng.standard_normal((10, 32))[y], y)
+    M, group = 0.05 * np.eye(32), "one evaluation of all triplets by points, CPU seconds"
+    timed(group, f"n = {n}", lambda: terms.loss_sums(M, LOSS), reference=f"n = {n}", rounds=2)
+    timed.facts.update({"triplets": float(len(terms))})
+
+
+@pytest.mark.benchmark(timer=time.process_time)
+@pytest.mark.parametrize("family", ["listed", "products"])
+def bench_equal_points(timed, small, family):
+    """Neighbours among points of which half are repetitions."""
+    X, y = load("phishing", 8 if small else 1)
+    X = X.toarray() if hasattr(X, "toarray") else X
+    terms = (ss.ProductTriplets if family == "products" else ss.Triplets.from_labels)(X, y, 7)
+    M = np.eye(X.shape[1]) / X.shape[1]
+    group = f"one evaluation of phishing, k = 7: {len(terms):,} triplets"
+    timed(group, family, lambda: terms.loss_sums(M, LOSS), reference="listed", rounds=5)
+
+
+@pytest.mark.benchmark(timer=time.process_time)
 @pytest.mark.parametrize("screening", [(), ("MGB",)], ids=["none", "MGB"])
-def bench_path(timed, small, screening):
-    X, y = load("segment", 8 if small else 1)
+@pytest.mark.parametrize("data", ["segment", "digits"])
+def bench_path(timed, small, data, screening):
+    X, y = load(data, 8 if small else 1)
     lams = below(X, y, 0.5, 10)
-    group = f"segment as products: {len(ss.ProductTriplets(X, y)):,} triplets in {X.shape[1]} dimensions, {len(lams)} lam"
+    group = f"{data} as products: {len(ss.ProductTriplets(X, y)):,} triplets in {X.shape[1]} dimensions, {len(lams)} lam"
 
     def run(lams):
         return triplet_path(ss.ProductTriplets, X, y, lams, screening)
@@ -45,8 +70,8 @@ def bench_path(timed, small, screening):
     name = "+".join(screening) or "no screening"
     path = timed(group, name, lambda: run(lams), reference="no screening", rounds=2, warm=lambda: run(lams[:3]))
     timed.facts.update(facts(path))
-    check(path, REFERENCE.setdefault(small, path))
+    check(path, REFERENCE.setdefault((data, small), path))
 
 
 REFERENCE = {}
-"""The path that was solved first, by size."""
+"""The path that was solved first, by data and size."""

@@ -100,7 +100,7 @@ def blocks(n, seed=7, kinds=DATA):
         twins = bool(rng.random() < 0.6)
         X = points_of(data, rng, 9, d)[rng.permutation(9)[: 4 if twins else 8]]
         X, y = (np.vstack((X, X)), np.tile(np.arange(4), 2)) if twins else (X, np.arange(8) % 2)
-        terms = ss.ProductTriplets(X, y, 1 if twins else int(rng.integers(1, 4)), diagonal=diagonal)
+        terms = ss.ProductTriplets(X, y, 1 if twins else (1, 2, 3, None)[rng.integers(0, 4)], diagonal=diagonal)
         shape, index = terms.cone.shape, terms.index
         x = dyadic(X)
         A = pair_elements(x, index[:, 0], index[:, 2], index[:, 0], index[:, 1], diagonal)

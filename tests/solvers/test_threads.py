@@ -26,10 +26,11 @@ def answers(terms):
 
 
 @pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="this process has one thread")
+@pytest.mark.parametrize("k", [None, 150])
 @pytest.mark.parametrize("diagonal", [False, True])
-def test_threads_of_the_kernels(diagonal):
-    terms = ss.ProductTriplets(*labelled(330, 8), k=150, diagonal=diagonal)
-    assert not terms._serial and terms._bounds.size > 3
+def test_threads_of_the_kernels(diagonal, k):
+    terms = ss.ProductTriplets(*labelled(330, 8), k=k, diagonal=diagonal)
+    assert not terms._products.serial
     before, found = numba.get_num_threads(), []
     try:
         for n in (1, 2):

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import safescreen as ss
-from safescreen.terms import ProductTriplets, Triplets
+from safescreen.terms import ProductTriplets, Triplets, _class_products
 
 WIDTHS = (0.0, 0.05, 1.0, 40.0)
 
@@ -88,10 +88,12 @@ def test_same_sums_on_small_grids(rows, width, size, diagonal):
 
 
 @pytest.mark.boundscheck
+@pytest.mark.parametrize("k", [None, 4])
 @pytest.mark.parametrize("diagonal", [False, True])
-def test_the_rest_of_the_interface(diagonal):
+def test_the_rest_of_the_interface(diagonal, k):
     X, y = labelled("plain", n=18)
-    a, b = ProductTriplets(X, y, diagonal=diagonal), Triplets.from_labels(X, y, diagonal=diagonal)
+    a, b = ProductTriplets(X, y, k, diagonal=diagonal), Triplets.from_labels(X, y, k, diagonal=diagonal)
+    assert np.array_equal(a.anchors, np.unique(b.index[:, 0])) and a.n_bytes == (0 if k is None else 4 * 8 * a.anchors.size)
     x = metric(3, size_of(X), diagonal)
     np.testing.assert_allclose(a.margins(x), b.margins(x), rtol=1e-12, atol=1e-13)
     view = a.inner_products(x)
@@ -112,6 +114,94 @@ def test_the_rest_of_the_interface(diagonal):
         sums = [terms.loss_sums(x, ss.SmoothedHinge(width), alpha) for terms in (a, b)]
         assert_same_sums(*sums)
         assert sums[0].fenchel == pytest.approx(sums[1].fenchel, rel=1e-9)
+
+
+def exact_values(X, x):
+    """All pairs' squared distances in the metric, symmetric or not, in exact arithmetic."""
+    rows, M = [[Fraction(v) for v in row] for row in X.tolist()], [[Fraction(v) for v in row] for row in x.tolist()]
+    d = range(X.shape[1])
+    for i, j in itertools.product(range(len(X)), repeat=2):
+        u = [rows[i][k] - rows[j][k] for k in d]
+        yield i, j, sum(M[k][c] * u[k] * u[c] for k, c in itertools.product(d, d))
+
+
+@pytest.mark.parametrize("asymmetry", [0.0, 4e-13])
+@pytest.mark.parametrize("d", [1, 3, 7])
+def test_values_of_all_pairs_are_within_their_bound(d, asymmetry):
+    """Distances that nearly cancel, for which products of matrices are off by far more than differences are; M need not be symmetric."""
+    rng, worst = np.random.default_rng(d), 0.0
+    far = 100.0 * rng.standard_normal(d)
+    X, y = np.vstack((far + 1e-6 * rng.standard_normal((9, d)), -far + 1e-6 * rng.standard_normal((9, d)))), np.arange(18) % 2
+    terms, x = ProductTriplets(X, y), metric(d, 1.0)
+    x = x * (1.0 + asymmetry * np.triu(np.ones((d, d)), 1))
+    points, places = terms.points, np.argsort(terms._products._order)
+    ((W, _),) = terms._products._values(x)
+    for i, j, value in exact_values(points.X, x):
+        s = points.norms[i] + points.norms[j]
+        bound = ss.rounding.gamma(3 * d + 12) * ss.rounding.norm_upper(x) * s * s
+        error = abs(float(Fraction(W[i, places[j]]) - value))
+        assert error <= bound
+        worst = max(worst, error / bound)
+    assert worst > 0.005
+
+
+@pytest.mark.parametrize("k", [None, 4])
+def test_norms_of_the_farthest_points(k):
+    X, y = labelled("unbalanced")
+    terms = ProductTriplets(X, y, k)
+    products, norms = terms._products, terms.points.norms
+    anchors, lists = products.explicit()
+    for m, bound in enumerate(products.farthest()):
+        most = [norms[members[ptr[m] : ptr[m + 1]]].max() for ptr, members in lists.sides]
+        assert bound >= (1.0 - 1e-15) * sum((norms[anchors[m]] + v) ** 2 for v in most)
+    assert products.farthest().max() <= 8.0 * norms.max() ** 2
+
+
+def test_more_pairs_than_are_listed_are_not_screened(monkeypatch):
+    products, _ = blobs()
+    ball = SimpleNamespace(center=metric(3, 0.4), radius=0.01)
+    assert products.screen_blocks(ball, ss.Hinge()).n_R > 0
+    products, _ = blobs()
+    monkeypatch.setattr(_class_products, "LISTED_PAIRS", 36 * 35 - 1)
+    assert products.screen_blocks(ball, ss.Hinge()).remaining is products
+
+
+@pytest.mark.parametrize("k", [None, 4])
+def test_blocks_of_any_size_and_listed_anchors(k, monkeypatch):
+    """Blocks of few anchors; and what is left after screening, whose pairs are listed or flagged, has the sums of its list."""
+    X, y = labelled("plain", n=70)
+    x, loss = metric(3, size_of(X)), ss.SmoothedHinge(0.05)
+    whole = ProductTriplets(X, y, k)
+    wanted = whole.loss_sums(x, loss)
+    monkeypatch.setattr(_class_products, "BLOCK_BYTES", 0)
+    found = ProductTriplets(X, y, k).loss_sums(x, loss)
+    assert (found.loss, found.alpha_sum) == (wanted.loss, wanted.alpha_sum) and np.array_equal(found.adjoint, wanted.adjoint)
+    left = whole.screen_blocks(SimpleNamespace(center=x, radius=1e-3), loss).remaining
+    assert 0 < len(left) < len(whole) and left.n_bytes > 0
+    again = left.to_triplets()
+    assert_same_sums(left.loss_sums(x, loss), again.loss_sums(x, loss))
+    assert left.max_inner_product(x) == pytest.approx(again.margins(x).max(), rel=1e-12)
+    np.testing.assert_allclose(left.total()[0], again.total()[0], rtol=0, atol=left.total()[1] + again.total()[1])
+
+
+@pytest.mark.parametrize("k", [None, 7])
+def test_counted_operations_and_samples(k):
+    """A sample is of some anchors and has their triplets; operations are counted, and screening needs lists."""
+    X, y = labelled("plain", n=300)
+    terms = ProductTriplets(X, y, k).with_threshold(0.7)
+    part = terms.sample()
+    assert part.anchors.size == 100 and set(part.anchors) < set(terms.anchors) and part.threshold == 0.7
+    rows = Triplets.from_labels(X, y, k).index if k else None
+    assert k is None or np.array_equal(part.index, rows[np.isin(rows[:, 0], part.anchors)])
+    assert 2.5 < terms.work / part.work < 3.5 and terms.screening_work > 0.0
+    assert (terms.preparation_work > 0.0) == (k is None)
+    terms.screen_blocks(SimpleNamespace(center=metric(3, size_of(X)), radius=0.0), ss.Hinge())
+    assert terms.preparation_work == 0.0
+
+
+def test_more_pairs_than_can_be_listed_are_not_prepared(monkeypatch):
+    monkeypatch.setattr(_class_products, "LISTED_PAIRS", 100)
+    assert blobs()[0].preparation_work == np.inf
 
 
 def test_threshold_is_respected():
@@ -201,11 +291,12 @@ def test_many_triplets_inside_the_band_of_a_wide_range():
         assert a.alpha_square < a.alpha_sum  # the band is not empty
 
 
+@pytest.mark.parametrize("k", [None, 100])
 @pytest.mark.parametrize("diagonal", [False, True])
-def test_same_bits_for_any_number_of_threads(diagonal):
-    X, y = labelled("plain", n=320, d=12)
-    terms = ProductTriplets(X, y, diagonal=diagonal)
-    assert not terms._serial and terms._bounds.size > 3
+def test_same_bits_for_any_number_of_threads(diagonal, k):
+    X, y = labelled("plain", n=520, d=12)
+    terms = ProductTriplets(X, y, k, diagonal=diagonal)
+    assert not terms._products.serial
     x = metric(12, size_of(X), diagonal)
     ball = SimpleNamespace(center=x, radius=0.01 * float(np.linalg.norm(x)))
     before, found = numba.get_num_threads(), []
@@ -215,7 +306,7 @@ def test_same_bits_for_any_number_of_threads(diagonal):
             found.append((terms.loss_sums(x, ss.SmoothedHinge(0.05)), terms.screen_blocks(ball, ss.SmoothedHinge(0.05))))
     finally:
         numba.set_num_threads(before)
-    terms._serial = True
+    terms._products.serial = True
     found.append((terms.loss_sums(x, ss.SmoothedHinge(0.05)), terms.screen_blocks(ball, ss.SmoothedHinge(0.05))))
     for sums, left in found[1:]:
         for name in ("loss", "adjoint_error", "fenchel", "alpha_sum", "alpha_square"):

@@ -49,6 +49,20 @@ def families(client, diagonal):
     ]
 
 
+@metrics
+@pytest.mark.parametrize("products", [False, True])
+def test_all_pairs(here, diagonal, products):
+    """Without k a worker is told the classes and which anchors are its own, in the order of the points."""
+    labels = np.array([0] * 20 + [1] * 30 + [2] * 9 + [3])  # one point that is alone in its class
+    whole = ss.Triplets.from_labels(X, labels, diagonal=diagonal)
+    terms = ss.ShardedTriplets.from_labels(here, X, labels, None, 4, diagonal=diagonal, products=products)
+    assert len(terms._shards) == 4 and np.array_equal(terms.index, whole.index)
+    x = 0.02 * whole.cone.project(whole.total()[0])
+    found, wanted = (t.loss_sums(x, ss.SmoothedHinge(0.05)) for t in (terms, whole))
+    assert found.loss == pytest.approx(wanted.loss, rel=1e-10)
+    assert np.linalg.norm(found.adjoint - wanted.adjoint) <= 2.0 * (found.adjoint_error + wanted.adjoint_error)
+
+
 # ---------------------------------------------------------------------- the same terms
 
 
@@ -240,9 +254,10 @@ def test_one_worker_and_four_and_one_of_them_killed(here, four):
     assert killed and killed[0] not in four.client.scheduler_info()["workers"]
 
 
-def test_products_on_one_worker_and_several(here, four):
+@pytest.mark.parametrize("k", [6, None])
+def test_products_on_one_worker_and_several(here, four, k):
     found, wanted = (
-        answers(ss.ShardedTriplets.from_labels(client, X, Y, 6, 4, products=True, diagonal=True)) for client in (four.client, here)
+        answers(ss.ShardedTriplets.from_labels(client, X, Y, k, 4, products=True, diagonal=True)) for client in (four.client, here)
     )
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
 

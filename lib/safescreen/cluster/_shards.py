@@ -16,7 +16,7 @@ from safescreen.rules import sphere
 from safescreen.terms.indices import number_pairs
 from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.pairs import PairTable, Points
-from safescreen.terms.products import ProductTriplets
+from safescreen.terms.products import ProductTriplets, products_of
 from safescreen.terms.triplets import Triplets
 
 __all__ = ["Shard", "Shared"]
@@ -59,7 +59,7 @@ class Shard(_Packed):
         terms = self.terms
         if terms.explicit:
             return 16 * len(terms) + 16 * (len(terms.same_pairs) + len(terms.other_pairs))
-        return 4 * (terms.lists.same.size + terms.lists.other.size)
+        return terms.n_bytes
 
 
 def center(X, diagonal):
@@ -76,10 +76,11 @@ def from_index(index, shared):
 
 
 def from_lists(part, shared, products):
-    """Return the shard of ``(first anchor, lists of the anchors from there on)``, as products or listed."""
-    (first, lists), points = part, shared.points
-    lists = AnchorLists(*(_aligned(getattr(lists, field.name)) for field in fields(lists)))
-    terms = ProductTriplets.of(points, np.arange(first, first + lists.same_ptr.size - 1, dtype=np.int32), lists)
+    """Return the shard of ``(first anchor, number of anchors, lists)``, as products or listed; the lists of all pairs are class numbers."""
+    (first, size, lists), points = part, shared.points
+    if isinstance(lists, AnchorLists):
+        lists = AnchorLists(*(_aligned(getattr(lists, field.name)) for field in fields(lists)))
+    terms = ProductTriplets.of(products_of(points, np.arange(first, first + size, dtype=np.int32), lists))
     return Shard(terms if products else terms.to_triplets())
 
 

@@ -19,9 +19,9 @@ from safescreen.rounding import ElementLike, gamma, upper
 from safescreen.spheres import Sphere
 from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import check_different, check_index
-from safescreen.terms.neighbors import AnchorLists
+from safescreen.terms.neighbors import AnchorLists, class_sizes
 from safescreen.terms.products import EXPLICIT_LIMIT, BlockScreening
-from safescreen.terms.triplets import COLUMNS, labelled_lists
+from safescreen.terms.triplets import COLUMNS, labelled_codes, labelled_lists
 
 __all__ = ["ShardedTriplets"]
 
@@ -61,8 +61,9 @@ class ShardedTriplets(Terms):
 
     The result depends on `n_shards` by rounding, but not on how many workers there are, which of them does what, or whether one is lost: a
     shard is a pure function of its part of the index, which the scheduler keeps (12 bytes a triplet; with :meth:`from_labels` 4 bytes a
-    pair), and of the balls it was screened with, and is computed again elsewhere. Workers hold 16 bytes a triplet, and 16 or 24 more for
-    those that are left while a problem is solved. Compiled loops hold Python's lock: workers are best processes of one thread.
+    pair, or 8 a point without k), and of the balls it was screened with, and is computed again elsewhere. Workers hold 16 bytes a triplet,
+    and 16 or 24 more for those that are left while a problem is solved. Compiled loops hold Python's lock: workers are best processes of
+    one thread.
 
     Rounding: see :func:`add`.
 
@@ -92,7 +93,7 @@ class ShardedTriplets(Terms):
     ) -> Self:
         """Return the triplets of labelled points, those of ``Triplets.from_labels(X, y, k)`` in the same order.
 
-        They are listed by the workers; here, O(n^2 d) time and O(pairs) memory.
+        They are listed by the workers; here, with k, O(n^2 d) time and O(pairs) memory, without it O(n).
 
         Parameters
         ----------
@@ -110,16 +111,16 @@ class ShardedTriplets(Terms):
             pairs, and whole rows and columns are screened.
         """
         client, X = check_client(client), check_points(X)
-        lists = labelled_lists(X, y, k)
-        sizes = np.diff(lists.same_ptr) * np.diff(lists.other_ptr)
+        lists = labelled_codes(X, y) if k is None else labelled_lists(X, y, k)
+        sizes = np.multiply(*(lists.sizes if isinstance(lists, AnchorLists) else class_sizes(lists)))
         ends = np.cumsum(sizes)
-        n_shards = _number(n_shards, lists.n_triplets, int(np.count_nonzero(sizes)))
+        n_shards = _number(n_shards, int(ends[-1]), int(np.count_nonzero(sizes)))
         cuts = np.searchsorted(ends, ends[-1] * np.arange(1, n_shards) / n_shards) + 1
         bounds = np.unique(np.concatenate(([0], cuts, [sizes.size])))
         largest = int(np.add.reduceat(sizes, bounds[:-1]).max())
         if largest > EXPLICIT_LIMIT and not products:
             raise ValueError(f"n_shards: a shard would list {largest} triplets, at most {EXPLICIT_LIMIT} are; take more, or products=True")
-        parts = [(int(a), _rows(lists, a, b)) for a, b in pairwise(bounds)]
+        parts = [(int(a), int(b - a), lists.part(a, b) if isinstance(lists, AnchorLists) else lists) for a, b in pairwise(bounds)]
         self = cls.__new__(cls)
         self._start(client, X, bool(diagonal), _shards.from_lists, parts, products=bool(products))
         return self
@@ -291,11 +292,3 @@ def _number(n_shards, n_triplets, most):
     if n_shards is None:
         n_shards = max(SHARDS, math.ceil(n_triplets / SHARD_SIZE))
     return min(check_count(n_shards, "n_shards"), most)
-
-
-def _rows(lists, start, stop):
-    """Return the lists of the anchors ``start:stop``."""
-    parts = []
-    for ptr, members in lists.sides:
-        parts += ptr[start : stop + 1] - ptr[start], members[ptr[start] : ptr[stop]]
-    return AnchorLists(*parts)

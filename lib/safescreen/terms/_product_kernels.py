@@ -1,4 +1,4 @@
-"""Compiled loops of products of lists: pair values and weighted sums of pairs.
+"""Compiled loops of products of lists that are stored: pair values and weighted sums of pairs.
 
 Lists are stored like CSR rows, one an anchor: ``same[same_ptr[m]:same_ptr[m + 1]]`` belongs to the point ``anchors[m]``.
 Kernels fill the arrays named last.
@@ -7,7 +7,7 @@ Kernels fill the arrays named last.
 import numpy as np
 
 from safescreen._numba import njit, prange
-from safescreen.terms._product_sums import product_sums
+from safescreen.terms._product_sums import product_sums, room
 from safescreen.terms._triplet_kernels import pair_value
 
 
@@ -18,16 +18,6 @@ def row_values(X, Z, i, points, start, stop, out):
     for p in range(start, stop):
         j = points[p]
         out[p - start] = pair_value(X[i], X[j], Z[i], Z[j], products)
-
-
-@njit
-def all_values(X, Z, XT, ZT, i, out):
-    """``out[j] = (x_i - x_j)' (z_i - z_j)`` for every point j, from the transposed arrays: the inner loop runs over points."""
-    out[:] = 0.0
-    for k in range(XT.shape[0]):
-        a, b = X[i, k], Z[i, k]
-        for j in range(XT.shape[1]):
-            out[j] += (a - XT[k, j]) * (b - ZT[k, j])
 
 
 @njit
@@ -76,73 +66,37 @@ def add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_wei
 
 
 @njit
-def add_all(X, norms, i, signed, Y):
-    """Add to Y of shape (d + 1, n) the rows ``x_i signed'`` and, last, the row and column sums of the weights `signed` of all pairs (i, j).
-
-    Returns ``sum |signed_j| (|x_i| + |x_j|)^2``.
-    """
-    d = X.shape[1]
-    for k in range(d):
-        a = X[i, k]
-        for j in range(signed.size):
-            Y[k, j] += a * signed[j]
-    scale, total = 0.0, 0.0
-    for j in range(signed.size):
-        w = signed[j]
-        Y[d, j] += w
-        length = norms[i] + norms[j]
-        total += w
-        scale += abs(w) * (length * length)
-    Y[d, i] += total
-    return scale
+def anchor_sums(a, b, p, q, tau, gamma, near, bits, same_weights, other_weights, space, sums):
+    """Run :func:`product_sums` on the values of an anchor's two lists, the shorter one first; `a` and `b` may change their signs."""
+    if p <= q:
+        product_sums(a, b, p, q, tau, gamma, near, bits, same_weights, other_weights, space, sums)
+    else:  # tau + a - b = tau + (-b) - (-a)
+        for r in range(p):
+            a[r] = -a[r]
+        for c in range(q):
+            b[c] = -b[c]
+        product_sums(b, a, q, p, tau, gamma, near, bits, other_weights, same_weights, space, sums)
 
 
 @njit
 def chunk_loss_sums(points, lists, first, last, tau, gamma, near, bits, diagonal, Y, sums):
     """Add to ``sums[:5]`` what :func:`product_sums` gives for the anchors ``first:last``, to ``sums[5]`` the scale of the error of Y.
 
-    `points` are ``(X, Z, XT, ZT, norms)``. With transposed points XT every point is visited and Y is that of :func:`add_all`; without (no
-    columns) the listed ones are, and it is that of :func:`add_anchor`.
+    `points` are ``(X, Z, norms)``; Y is that of :func:`add_anchor`.
     """
-    X, Z, XT, ZT, norms = points
+    X, Z, norms = points
     anchors, same_ptr, same, other_ptr, other = lists
     p_max, q_max = longest(same_ptr, other_ptr, first, last)
-    shorter = min(p_max, q_max) + 1
-    dense = XT.shape[1] > 0
-    a, b, every = np.empty(p_max), np.empty(q_max), np.empty(XT.shape[1])
+    a, b, row = np.empty(p_max), np.empty(q_max), np.empty(X.shape[1])
     same_weights, other_weights = np.empty(p_max), np.empty(q_max)
-    ints, squares = np.empty((7, shorter), dtype=np.int64), np.empty(shorter)
-    row = np.empty(X.shape[1])
+    space = room(min(p_max, q_max), max(p_max, q_max))
     for m in range(first, last):
         i = anchors[m]
         s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
-        p, q = s1 - s0, o1 - o0
-        if dense:
-            all_values(X, Z, XT, ZT, i, every)
-            for r in range(p):
-                a[r] = every[same[s0 + r]]
-            for c in range(q):
-                b[c] = every[other[o0 + c]]
-        else:
-            row_values(X, Z, i, same, s0, s1, a)
-            row_values(X, Z, i, other, o0, o1, b)
-        if p <= q:
-            product_sums(a, b, p, q, tau, gamma, near[m], bits, same_weights, other_weights, ints, squares, sums)
-        else:  # tau + a - b = tau + (-b) - (-a)
-            for r in range(p):
-                a[r] = -a[r]
-            for c in range(q):
-                b[c] = -b[c]
-            product_sums(b, a, q, p, tau, gamma, near[m], bits, other_weights, same_weights, ints, squares, sums)
-        if dense:
-            every[:] = 0.0
-            for r in range(p):
-                every[same[s0 + r]] = -same_weights[r]
-            for c in range(q):
-                every[other[o0 + c]] = other_weights[c]
-            sums[5] += add_all(X, norms, i, every, Y)
-        else:
-            sums[5] += add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, diagonal, row, Y)
+        row_values(X, Z, i, same, s0, s1, a)
+        row_values(X, Z, i, other, o0, o1, b)
+        anchor_sums(a, b, s1 - s0, o1 - o0, tau, gamma, near[m], bits, same_weights, other_weights, space, sums)
+        sums[5] += add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, diagonal, row, Y)
 
 
 @njit

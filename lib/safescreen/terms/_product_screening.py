@@ -8,7 +8,7 @@ import numpy as np
 
 from safescreen._numba import njit, prange
 from safescreen.rounding import UNIT
-from safescreen.terms._product_kernels import all_values, longest, row_values
+from safescreen.terms._product_kernels import longest, row_values
 
 ROUNDS = 4
 
@@ -23,20 +23,6 @@ def row_sizes(X, i, points, start, stop, diagonal, out):
             u = X[i, k] - X[j, k]
             size += (u * u) * (u * u) if diagonal else u * u
         out[p - start] = np.sqrt(size) if diagonal else size
-
-
-@njit
-def all_sizes(X, XT, i, diagonal, out):
-    """:func:`row_sizes` of every point, from the transposed array: the inner loop runs over points."""
-    out[:] = 0.0
-    for k in range(XT.shape[0]):
-        a = X[i, k]
-        for j in range(out.size):
-            u = a - XT[k, j]
-            out[j] += (u * u) * (u * u) if diagonal else u * u
-    if diagonal:
-        for j in range(out.size):
-            out[j] = np.sqrt(out[j])
 
 
 @njit
@@ -127,31 +113,21 @@ def screen_anchor(ends, p, q, low, high, found, counts):
 
 @njit
 def screen_chunk(points, lists, first, last, radius, relative, low, high, diagonal, found, counts):
-    """Run :func:`screen_anchor` over the anchors ``first:last``; `points` are ``(X, Z, XT, ZT, norms)``, `found` is zero on entry."""
-    X, Z, XT, ZT, norms = points
+    """Run :func:`screen_anchor` over the anchors ``first:last``; `points` are ``(X, Z, norms)``, `found` is zero on entry."""
+    X, Z, norms = points
     anchors, same_ptr, same, other_ptr, other = lists
     same_out, other_out, same_weights, other_weights = found
     p_max, q_max = longest(same_ptr, other_ptr, first, last)
-    dense = XT.shape[1] > 0
     same_low, same_high, same_size = np.empty(p_max), np.empty(p_max), np.empty(p_max)
     other_low, other_high, other_size = np.empty(q_max), np.empty(q_max), np.empty(q_max)
-    values, sizes = np.empty(XT.shape[1]), np.empty(XT.shape[1])
     d = X.shape[1]
     for m in range(first, last):
         i = anchors[m]
         s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
-        if dense:
-            all_values(X, Z, XT, ZT, i, values)
-            all_sizes(X, XT, i, diagonal, sizes)
-            for p in range(s0, s1):
-                same_low[p - s0], same_size[p - s0] = values[same[p]], sizes[same[p]]
-            for p in range(o0, o1):
-                other_low[p - o0], other_size[p - o0] = values[other[p]], sizes[other[p]]
-        else:
-            row_values(X, Z, i, same, s0, s1, same_low)
-            row_values(X, Z, i, other, o0, o1, other_low)
-            row_sizes(X, i, same, s0, s1, diagonal, same_size)
-            row_sizes(X, i, other, o0, o1, diagonal, other_size)
+        row_values(X, Z, i, same, s0, s1, same_low)
+        row_values(X, Z, i, other, o0, o1, other_low)
+        row_sizes(X, i, same, s0, s1, diagonal, same_size)
+        row_sizes(X, i, other, o0, o1, diagonal, other_size)
         finite = row_intervals(d, norms, i, same, s0, s1, radius, relative, same_size, same_low, same_high)
         finite &= row_intervals(d, norms, i, other, o0, o1, radius, relative, other_size, other_low, other_high)
         if finite:

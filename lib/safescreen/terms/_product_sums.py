@@ -1,8 +1,8 @@
 """Sums of the loss over one product of two lists, without visiting its pairs.
 
 The slack of a triplet is ``tau + s - t`` with one number `s` from the shorter and one `t` from the longer of an anchor's two lists. The
-shorter list is sorted; where an entry of the longer one starts to cost, and where its cost becomes linear, is found by bisection; what
-lies beyond is summed by differences of prefix sums.
+shorter list is sorted into buckets of equal width; where an entry of the longer one starts to cost, and where its cost becomes linear,
+is looked up there; what lies beyond is summed by differences of prefix sums.
 
 The numbers are rounded once to multiples of a power of two, so that counts and sums are sums of *integers*: they do not cancel, their
 order does not matter, and the weights of both lists belong to one and the same set of dual variables ``clip(slack/gamma, 0, 1)``, exactly.
@@ -14,18 +14,24 @@ import numpy as np
 
 from safescreen._numba import njit
 
+FINER = 2
+"""Buckets an entry, or twice as many; the list is looked up faster in more of them."""
+
+FAR = 2**62
+"""Above every entry."""
+
 
 @njit
-def sort_keys(keys, size):
-    """Sort ``keys[:size]`` in place (shell sort)."""
+def sort_keys(keys, start, stop):
+    """Sort ``keys[start:stop]`` in place (shell sort)."""
     gap = 1
-    while gap < size // 3:
+    while gap < (stop - start) // 3:
         gap = 3 * gap + 1
     while gap >= 1:
-        for r in range(gap, size):
+        for r in range(start + gap, stop):
             key = keys[r]
             at = r
-            while at >= gap and keys[at - gap] > key:
+            while at >= start + gap and keys[at - gap] > key:
                 keys[at] = keys[at - gap]
                 at -= gap
             keys[at] = key
@@ -33,26 +39,53 @@ def sort_keys(keys, size):
 
 
 @njit
-def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, ints, squares, sums):
+def extremes(values, size):
+    """Return the smallest and the largest of ``values[:size]``; four of either, so that none waits for the one before."""
+    a, b, c, d = values[0], values[0], values[0], values[0]
+    e, f, g, h = a, a, a, a
+    for r in range(0, size - size % 4, 4):
+        a, b, c, d = min(a, values[r]), min(b, values[r + 1]), min(c, values[r + 2]), min(d, values[r + 3])
+        e, f, g, h = max(e, values[r]), max(f, values[r + 1]), max(g, values[r + 2]), max(h, values[r + 3])
+    for r in range(size - size % 4, size):
+        a, e = min(a, values[r]), max(e, values[r])
+    return min(min(a, b), min(c, d)), max(max(e, f), max(g, h))
+
+
+@njit(inline="always")
+def count_below(S, starts, least, fine, rounds, limit):
+    """Return how many of the sorted S are below `limit`; those with ``(S - least) >> fine == b`` are at ``starts[b]:starts[b + 1]``.
+
+    None of these runs is as long as ``2**rounds``, and as many large numbers follow the last one: bisection without branches.
+    """
+    at = starts[min(max((limit - least) >> fine, 0), starts.size - 2)]
+    for r in range(rounds):
+        half = np.int64(1) << (rounds - 1 - r)
+        at += half if S[at + half - 1] < limit else 0
+    return at
+
+
+@njit
+def room(p, q):
+    """Return arrays for :func:`product_sums` to work in, lists of up to p and q numbers, the shorter one named first."""
+    ints = np.empty((6, p + 1), dtype=np.int64), np.empty(3 * p + 2, dtype=np.int64), np.empty(4 * p + 2, dtype=np.int64)
+    return *ints, np.empty((4, q), dtype=np.int64), np.empty(p + 1)
+
+
+@njit
+def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space, sums):
     """Sums over the product of the lists ``s[:p]`` and ``t[:q]``, slack ``tau + s - t``.
 
     Fills ``s_weights[:p]`` and ``t_weights[:q]``, the sums of the dual variables of an entry. Adds to ``sums`` the loss, the dual
     variables, their squares, `near` times the number of slacks in ``[-near, gamma)`` (0 if `near` is 0), and the sum of
-    ``slack - slack^2/gamma`` over slacks in ``[0, gamma]``. `ints` of shape (7, p + 1) and `squares` of shape (p + 1,) are scratch;
-    entries are rounded to multiples of ``2**(1 - bits)`` of their range.
+    ``slack - slack^2/gamma`` over slacks in ``[0, gamma]``. `space` is that of :func:`room`; entries are rounded to multiples of
+    ``2**(1 - bits)`` of their range.
 
     A sum of squares is known modulo 2^64 from integers that wrap around, and up to 2^62 from floating-point prefix sums, thus exactly:
     with entries below ``2**(bits - 1)`` the latter are off by ``(p^2 + 14 p) 2**(2 bits - 55)``, which ``bits <= 50`` and
     ``bits <= 58 - b`` for ``p < 2**b`` keep below 2^62.
     """
-    low, high = s[0], s[0]
-    for r in range(1, p):
-        low = min(low, s[r])
-        high = max(high, s[r])
-    t_low, t_high = t[0], t[0]
-    for c in range(1, q):
-        t_low = min(t_low, t[c])
-        t_high = max(t_high, t[c])
+    low, high = extremes(s, p)
+    t_low, t_high = extremes(t, q)
     bottom = min(low, max(t_low - tau, low - gamma - near))
     top = max(high, min(t_high - tau, high + near))
     extent = top - bottom
@@ -66,17 +99,38 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, ints,
     unit = math.ldexp(1.0, -exponent)
     center = 0.5 * bottom + 0.5 * top
     width = gamma * scale
+    inverse = 1.0 / width if width > 0.0 else 0.0
     step = np.int64(min(max(np.ceil(width), 1.0), 2.0**60))  # alpha = 1 from here on
     reach = np.int64(min(near * scale, 2.0**60)) + 2
 
-    keys, S, prefix, wrapped = ints[0], ints[1], ints[2], ints[3]
-    counts, linear, moved = ints[4], ints[5], ints[6]
-    shift = np.int64(1)
+    ints, S, starts, found, squares = space
+    middle, Ts, firsts, lasts = found[0], found[1], found[2], found[3]
+    keys, prefix, wrapped, counts, linear, moved = ints[0], ints[1], ints[2], ints[3], ints[4], ints[5]
+    shift, rounds = np.int64(1), 1
     while (np.int64(1) << shift) < p:
         shift += 1
+    n_buckets = np.int64(FINER) << shift
+    starts = starts[: n_buckets + 2]
+    starts[:] = 0
+    least = np.int64(np.rint((low - center) * scale))
+    fine, extent = np.int64(0), np.int64(np.rint((high - center) * scale)) - least
+    while (extent >> fine) >= n_buckets:
+        fine += 1
     for r in range(p):
-        keys[r] = (np.int64(np.rint((s[r] - center) * scale)) << shift) | r
-    sort_keys(keys, p)
+        S[r] = np.int64(np.rint((s[r] - center) * scale))
+        starts[((S[r] - least) >> fine) + 2] += 1
+    for b in range(2, n_buckets + 2):
+        starts[b] += starts[b - 1]
+    for r in range(p):
+        b = ((S[r] - least) >> fine) + 1
+        keys[starts[b]] = (S[r] << shift) | r
+        starts[b] += 1
+    for b in range(n_buckets):
+        if starts[b + 1] - starts[b] > 1:
+            sort_keys(keys, starts[b], starts[b + 1])
+            while (starts[b + 1] - starts[b]) >> rounds > 0:
+                rounds += 1
+    S[p : p + (1 << rounds)] = FAR
     mask = (np.int64(1) << shift) - 1
     prefix[0], wrapped[0], squares[0] = 0, 0, 0.0
     for r in range(p):
@@ -87,49 +141,44 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, ints,
     for r in range(p + 1):
         counts[r], linear[r], moved[r] = 0, 0, 0
 
-    all_linear = 0
+    n_middle, all_linear = 0, 0
     loss, alpha_sum, alpha_square, curved, close = 0.0, 0.0, 0.0, 0.0, 0.0
     for c in range(q):
-        if (tau + high) - t[c] <= -near:  # no cost against any s
-            t_weights[c] = 0.0
-            continue
-        if (tau + low) - t[c] >= gamma + near:  # linear against every s
+        is_zero = (tau + high) - t[c] <= -near  # no cost against any s
+        is_linear = (tau + low) - t[c] >= gamma + near  # linear against every s
+        middle[n_middle] = c
+        n_middle += 0 if is_zero or is_linear else 1
+        t_weights[c] = 0.0
+        if is_linear and not is_zero:
             t_weights[c] = p
             all_linear += 1
             loss += p * (((tau + center) - t[c]) - 0.5 * gamma)
-            continue
-        T = np.int64(np.rint(((t[c] - tau) - center) * scale))
-        first = 0  # the first entry with a slack above 0
-        last = 0  # the first one with a slack of at least gamma
-        size = p
-        while size > 1:
-            half = size >> 1
-            first += half if S[first + half - 1] <= T else 0
-            last += half if S[last + half - 1] < T + step else 0
-            size -= half
-        first += 1 if S[first] <= T else 0
-        last += 1 if S[last] < T + step else 0
+    for m in range(n_middle):  # short loops, of which the processor works at several rounds at once
+        Ts[m] = np.int64(np.rint(((t[middle[m]] - tau) - center) * scale))
+        firsts[m] = count_below(S, starts, least, fine, rounds, Ts[m] + 1)  # the first entry with a slack above 0
+        lasts[m] = count_below(S, starts, least, fine, rounds, Ts[m] + step)  # the first one with a slack of at least gamma
+    for m in range(n_middle):
+        c = middle[m]
+        T, first, last = Ts[m], firsts[m], lasts[m]
         n_linear = p - last
         n_band = last - first
         loss += ((prefix[p] - prefix[last]) - n_linear * T) * unit - n_linear * (0.5 * gamma)
         alpha_square += n_linear
-        weight = float(n_linear)
-        if n_band > 0:
-            between = prefix[last] - prefix[first]
-            band = between - n_band * T
-            part = wrapped[last] - wrapped[first] - T * (2 * between - n_band * T)
-            square = squares[last] - squares[first]
-            square -= float(T) * (2.0 * float(between) - float(n_band) * float(T))
-            square = float(part) + np.rint((square - float(part)) * 2.0**-64) * 2.0**64
-            weight += band / width
-            ratio = square / width
-            loss += ratio * (0.5 * unit)
-            alpha_square += ratio / width
-            curved += max(band - ratio, 0.0) * unit
-            counts[first] += 1
-            moved[first] += T
-            counts[last] -= 1
-            moved[last] -= T
+        between = prefix[last] - prefix[first]
+        band = between - n_band * T
+        part = wrapped[last] - wrapped[first] - T * (2 * between - n_band * T)
+        square = squares[last] - squares[first]
+        square -= float(T) * (2.0 * float(between) - float(n_band) * float(T))
+        square = float(part) + np.rint((square - float(part)) * 2.0**-64) * 2.0**64
+        weight = float(n_linear) + band * inverse
+        ratio = square * inverse
+        loss += ratio * (0.5 * unit)
+        alpha_square += ratio * inverse
+        curved += max(band - ratio, 0.0)
+        counts[first] += 1
+        moved[first] += T
+        counts[last] -= 1
+        moved[last] -= T
         linear[last] += 1
         t_weights[c] = weight
         alpha_sum += weight
@@ -151,10 +200,10 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, ints,
         n_linear += linear[r]
         weight = float(n_linear)
         if n_band > 0:
-            weight += (n_band * S[r] - offset) / width
+            weight += (n_band * S[r] - offset) * inverse
         s_weights[keys[r] & mask] = weight
     sums[0] += loss + all_linear * (prefix[p] * unit)
     sums[1] += alpha_sum + all_linear * float(p)
     sums[2] += alpha_square + all_linear * float(p)
     sums[3] += near * close
-    sums[4] += curved
+    sums[4] += curved * unit

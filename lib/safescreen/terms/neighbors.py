@@ -1,11 +1,12 @@
 """Candidate lists of an anchor: points of its own class and points of the others."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AnchorLists", "anchor_lists"]
+__all__ = ["AnchorLists", "anchor_lists", "class_sizes"]
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,24 @@ class AnchorLists:
     other_ptr: NDArray
     other: NDArray
 
+    @classmethod
+    def of(cls, same: list[NDArray], other: list[NDArray]) -> Self:
+        """Return those of the points of each anchor."""
+        empty = np.empty(0, dtype=np.int32)
+        return cls(_pointers(same), np.concatenate([empty, *same]), _pointers(other), np.concatenate([empty, *other]))
+
+    @property
+    def sizes(self) -> tuple[NDArray, NDArray]:
+        """Lengths of the lists of the same class, and of the others."""
+        return np.diff(self.same_ptr), np.diff(self.other_ptr)
+
+    def part(self, start: int, stop: int) -> Self:
+        """Return the lists of the anchors ``start:stop``."""
+        parts = []
+        for ptr, members in self.sides:
+            parts += ptr[start : stop + 1] - ptr[start], members[ptr[start] : ptr[stop]]
+        return type(self)(*parts)
+
     @property
     def sides(self) -> tuple[tuple[NDArray, NDArray], tuple[NDArray, NDArray]]:
         """Pointers and points of the lists of the same class, and of the others."""
@@ -28,7 +47,7 @@ class AnchorLists:
     @property
     def n_triplets(self) -> int:
         """Number of triplets of the products J_i x L_i."""
-        return int(np.dot(np.diff(self.same_ptr), np.diff(self.other_ptr)))
+        return int(np.dot(*self.sizes))
 
     def pairs(self, anchors: NDArray) -> list[NDArray]:
         """Return the pairs (anchor, point) of either side, as int32 arrays of shape (P, 2), for the points that the anchors are."""
@@ -65,7 +84,14 @@ def anchor_lists(X: NDArray, y: NDArray, k: int | None = None, block_bytes: int 
     for i in range(n):
         if same[i].size == 0 or other[i].size == 0:
             same[i] = other[i] = empty
-    return AnchorLists(_pointers(same), np.concatenate(same), _pointers(other), np.concatenate(other))
+    return AnchorLists.of(same, other)
+
+
+def class_sizes(codes: NDArray) -> tuple[NDArray, NDArray]:
+    """Return how many other points every point's class has, and how many there are of other classes; 0 and 0 if one of them is none."""
+    own = np.bincount(codes)[codes]
+    used = (own > 1) & (own < codes.size)
+    return (own - 1) * used, (codes.size - own) * used
 
 
 def _nearest(row, candidates, k):

@@ -1,6 +1,5 @@
 """Triplets made from labels, as products of lists: sums over all of them without a list of them."""
 
-from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -9,21 +8,18 @@ from numpy.typing import ArrayLike, NDArray
 from safescreen._checks import check_mask, check_points
 from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
-from safescreen.terms import _product_kernels as kernels
-from safescreen.terms import _product_screening as screening
+from safescreen.terms._class_products import ClassProducts
+from safescreen.terms._listed_products import ListedProducts
 from safescreen.terms._triplet_kernels import fill_products
 from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.pairs import PairTable, Points
-from safescreen.terms.triplets import Triplets, labelled_lists
+from safescreen.terms.triplets import Triplets, labelled_codes, labelled_lists
 
 __all__ = ["BlockScreening", "ProductTriplets"]
 
 EXPLICIT_LIMIT = 50_000_000
 """Most triplets that are ever listed one by one."""
-
-SERIAL_WORK = 2_000_000
-"""Below this many operations starting threads costs more than it gains."""
 
 
 class ProductTriplets(Terms):
@@ -38,16 +34,13 @@ class ProductTriplets(Terms):
     Attributes
     ----------
     points : Points
-    anchors : int32 array
-        Those that have triplets.
-    lists : AnchorLists
-        Their lists.
 
     Notes
     -----
-    Sums over the triplets cost O(pairs (d + log n) + n d^2) time; memory is O(pairs) for the lists (4 bytes a pair) and O(n d) for
-    temporaries. What needs a number for each triplet (``norms``, ``index``, margins, masks, a given alpha) is made from a list of them, on
-    demand, and refused beyond 50 million.
+    Sums over the triplets cost O(pairs (d + log n) + n d^2) time, and O(n d) memory beside the lists: those take 4 bytes a pair with k,
+    nothing without it until they are screened (1.9e13 triplets of 60,000 points need less than 0.5 GB). Beyond 2**25 pairs nothing is
+    screened without k. What needs a number for each triplet (``norms``, ``index``, margins, masks, a given alpha) is made from a list of
+    them, on demand, and refused beyond 50 million.
 
     Rounding: an anchor's margins are rounded to a grid of 2**-49 of their range (coarser for lists beyond 255 points), which is
     part of the bound of their error; sums over the grid are exact, so the pair weights are those of dual variables in [0, 1] up to
@@ -68,44 +61,59 @@ class ProductTriplets(Terms):
 
     def __init__(self, X: ArrayLike, y: ArrayLike, k: int | None = None, *, diagonal: bool = False):
         X = check_points(X)
-        lists = labelled_lists(X, y, k)
-        self._set(Points(X, diagonal=bool(diagonal)), np.arange(X.shape[0], dtype=np.int32), lists)
+        lists = labelled_codes(X, y) if k is None else labelled_lists(X, y, k)
+        self._set(products_of(Points(X, diagonal=bool(diagonal)), np.arange(X.shape[0], dtype=np.int32), lists))
 
     @classmethod
-    def of(cls, points: Points, anchors: NDArray, lists: AnchorLists) -> Self:
-        """Return the triplets of the lists of any anchors; nothing is checked."""
+    def of(cls, products: ListedProducts | ClassProducts) -> Self:
+        """Return the triplets of products of lists."""
         self = cls.__new__(cls)
-        self._set(points, anchors, lists)
+        self._set(products)
         return self
 
-    def _set(self, points, anchors, lists):
-        p, q = np.diff(lists.same_ptr), np.diff(lists.other_ptr)
-        used = (p > 0) & (q > 0)  # the lists of any other anchor are empty
-        self.points, self.anchors = points, np.ascontiguousarray(anchors[used])
-        same_ptr, other_ptr = (np.append(ptr[:-1][used], members.size) for ptr, members in lists.sides)
-        self.lists = AnchorLists(same_ptr, lists.same, other_ptr, lists.other)
-        self._p, self._q = p[used], q[used]
-        self._size = int(np.dot(self._p, self._q))
-        self._norms = self._scales = self._XT = None
-        self.cone = points.cone
-        n_pairs = lists.same.size + lists.other.size
-        rows = self._p + self._q
-        n_chunks = int(np.clip(n_pairs // 4096, 1, max(1, min(16, 2**28 // (8 * points.X.size)))))
-        ends = np.concatenate(([0], np.cumsum(rows)))
-        self._bounds = np.searchsorted(ends, np.linspace(0, n_pairs, n_chunks + 1)).astype(np.int64)
-        self._bounds[0], self._bounds[-1] = 0, self.anchors.size
-        self._dense = 2 * n_pairs >= points.n * self.anchors.size > 0
-        self._serial = n_pairs * (points.d + 20) < SERIAL_WORK
-        widest = int(max(self._p.max(initial=1), self._q.max(initial=1)))
+    def _set(self, products):
+        self._products, self.points, self.cone = products, products.points, products.points.cone
+        self._size = int(np.dot(products.p, products.q))
+        self._norms = self._scales = None
+        widest = int(max(products.p.max(initial=1), products.q.max(initial=1)))
         self._bits = min(50, 58 - widest.bit_length())
-        # a row of Y sums a row of pairs, once an anchor, and the chunks; X'Y is a dot product of length n
-        self._length = points.n + self.anchors.size + int(rows.max(initial=0)) + n_chunks + 24
 
     def __len__(self):
         return self._size
 
     def __repr__(self):
         return f"<{len(self)} triplets, as products, of {self.points}>"
+
+    @property
+    def anchors(self) -> NDArray:
+        """Those that have triplets, an int32 array."""
+        return self._products.anchors
+
+    @property
+    def work(self) -> float:
+        """Operations of an evaluation, one for each pair of distances and more of its sums."""
+        return self._products.work[0]
+
+    @property
+    def screening_work(self) -> float:
+        """Operations of a pass of :meth:`screen_blocks`."""
+        return self._products.work[1]
+
+    @property
+    def preparation_work(self) -> float:
+        """Operations of listing the pairs, which only screening needs; infinite if they are too many for that."""
+        return self._products.work[2]
+
+    def sample(self) -> "ProductTriplets":
+        """Return the triplets of a hundred of the anchors."""
+        part = ProductTriplets.of(self._products.part(np.unique(np.linspace(0, self.anchors.size - 1, 100).astype(np.int64))))
+        part.threshold = self.threshold
+        return part
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of what is stored a pair."""
+        return self._products.n_bytes
 
     # ------------------------------------------------------------------ sums, never a list
 
@@ -118,7 +126,7 @@ class ProductTriplets(Terms):
         adjoint, error, sums = self._run(x, loss.smoothing, near)
         fenchel = sums[3] if loss.smoothing == 0.0 else self._fenchel_bound(errors, loss.smoothing)
         alpha_sum = float(self.threshold) * sums[1]
-        return LossSums(sums[0], adjoint, error, upper(fenchel, self._length), alpha_sum, sums[2])
+        return LossSums(sums[0], adjoint, error, upper(fenchel, self._products.length), alpha_sum, sums[2])
 
     def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
         """Return the :class:`LossSums` of the hinge for the dual point of the smoothed hinge of that width > 0; cost as one call.
@@ -130,36 +138,26 @@ class ProductTriplets(Terms):
         adjoint, error, sums = self._run(x, width, near)
         fenchel = sums[4] + sums[3] + gamma(16) * width * sums[1]
         if near.max(initial=0.0) >= width:
-            fenchel += float(np.sum(self._p * self._q * near))
+            fenchel += float(np.sum(self._products.p * self._products.q * near))
         loss = sums[0] + 0.5 * width * sums[2] + sums[4]
         alpha_sum = float(self.threshold) * sums[1]
-        return LossSums(loss, adjoint, error, upper(fenchel, self._length), alpha_sum, sums[2])
+        return LossSums(loss, adjoint, error, upper(fenchel, self._products.length), alpha_sum, sums[2])
 
     def _run(self, x, gamma_, near):
-        p, factors = self.points, self._factors(x)
-        n_chunks, shape = self._bounds.size - 1, (p.d + 1, p.n) if self._dense else p.zero_rows().shape
-        Y, sums = np.zeros((n_chunks, *shape)), np.zeros((n_chunks, 6))
-        points, fixed = (*factors, p.norms), (float(self.threshold), gamma_, near, self._bits, p.diagonal)
-        if self._serial:
-            for c, (first, last) in enumerate(pairwise(self._bounds)):
-                kernels.chunk_loss_sums(points, self._arrays, first, last, *fixed, Y[c], sums[c])
-        else:
-            kernels.parallel_loss_sums(points, self._arrays, self._bounds, *fixed, Y, sums)
-        sums = [float(v) for v in sums.sum(axis=0)]
-        adjoint = self._close_dense(_add(Y)) if self._dense else p.close(_add(Y))
-        return adjoint, upper(gamma(self._length) * sums[5], self._length), sums
+        adjoint, scale, sums = self._products.sums(x, float(self.threshold), gamma_, near, self._bits)
+        return adjoint, self._error(scale), sums
+
+    def _error(self, scale):
+        return upper(gamma(self._products.length) * scale, self._products.length)
 
     def total(self) -> tuple[NDArray, float]:
         """Return ``(sum_t a_t, bound of its rounding error)``; O(pairs d + n d^2)."""
-        return self._gram(np.repeat(self._q, self._p).astype(float), np.repeat(self._p, self._q).astype(float))
+        total, scale = self._products.total()
+        return total, self._error(scale)
 
     def max_inner_product(self, x: ElementLike) -> float:
         """Return ``max_t <a_t, x>``, ``-inf`` if there are no triplets; O(pairs d)."""
-        if len(self) == 0:
-            return -np.inf
-        same, other = self._pair_values(x)
-        nearest = np.minimum.reduceat(same, self.lists.same_ptr[:-1])
-        return float(np.max(np.maximum.reduceat(other, self.lists.other_ptr[:-1]) - nearest))
+        return self._products.widest_margin(x) if len(self) else -np.inf
 
     def screen_blocks(self, ball: Any, loss: Loss) -> "BlockScreening":
         """Screen pairs whose triplets are certain against every pair left in the anchor's other list; no triplet is visited.
@@ -176,33 +174,15 @@ class ProductTriplets(Terms):
         radius = float(ball.radius)
         if len(self) == 0 or not (0.0 <= radius < np.inf):
             return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
-        p, lists = self.points, self.lists
-        outs = np.zeros(lists.same.size, dtype=np.bool_), np.zeros(lists.other.size, dtype=np.bool_)
-        weights = np.zeros(lists.same.size), np.zeros(lists.other.size)
-        counts = np.zeros((self._bounds.size - 1, 2), dtype=np.int64)
-        relative = upper(gamma(2 * p.d + 10) * norm_upper(center), 4)
+        relative = upper(gamma(3 * self.points.d + 12) * norm_upper(center), 4)
         tau = float(self.threshold)
         limits = np.nextafter(tau - loss.smoothing, -np.inf), tau
-        points, fixed = (*self._factors(center), p.norms), (radius, relative, *limits, p.diagonal, (*outs, *weights))
-        if self._serial:
-            for c, (first, last) in enumerate(pairwise(self._bounds)):
-                screening.screen_chunk(points, self._arrays, first, last, *fixed, counts[c])
-        else:
-            screening.parallel_screen(points, self._arrays, self._bounds, *fixed, counts)
-        n_L, n_R = (int(c) for c in counts.sum(axis=0))
+        left, total, scale, n_L, n_R = self._products.screen(center, radius, relative, *limits)
         if n_L + n_R == 0:
             return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
-        total, error = self._gram(*weights) if n_L else (self.cone.zeros(), 0.0)
-        return BlockScreening(self._without(*outs), total, error, n_L, n_R)
-
-    def _without(self, same_out, other_out):
-        parts = []
-        for (ptr, members), out in zip(self.lists.sides, (same_out, other_out), strict=True):
-            left = np.concatenate(([0], np.cumsum(~out)))
-            parts += left[ptr], members[~out]
-        part = ProductTriplets.of(self.points, self.anchors, AnchorLists(*parts))
+        part = ProductTriplets.of(left)
         part.threshold = self.threshold
-        return part
+        return BlockScreening(part, total, self._error(scale), n_L, n_R)
 
     # ------------------------------------------------------------------ what needs a number for each triplet
 
@@ -211,8 +191,9 @@ class ProductTriplets(Terms):
         if len(self) > EXPLICIT_LIMIT:
             raise ValueError(f"{len(self)} triplets are too many for listing them, at most {EXPLICIT_LIMIT} are; screen blocks first")
         same, other = np.empty(len(self), dtype=np.int32), np.empty(len(self), dtype=np.int32)
-        fill_products(self.lists.same_ptr, self.lists.other_ptr, same, other)
-        same_pairs, other_pairs = (PairTable(self.points, pairs) for pairs in self.lists.pairs(self.anchors))
+        anchors, lists = self._products.explicit()
+        fill_products(lists.same_ptr, lists.other_ptr, same, other)
+        same_pairs, other_pairs = (PairTable(self.points, pairs) for pairs in lists.pairs(anchors))
         triplets = Triplets.of(self.points, same_pairs, other_pairs, same, other)
         triplets.threshold = self.threshold
         return triplets
@@ -244,68 +225,25 @@ class ProductTriplets(Terms):
 
     # ------------------------------------------------------------------ pieces
 
-    @property
-    def _arrays(self):
-        lists = self.lists
-        return self.anchors, lists.same_ptr, lists.same, lists.other_ptr, lists.other
-
-    def _transformed(self, x):
-        return self.points.X * x if self.points.diagonal else self.points.X @ x
-
-    def _factors(self, x):
-        """Return X, its image under x, and both transposed (without columns while lists are short)."""
-        X, Z = self.points.X, self._transformed(x)
-        if not self._dense:
-            return X, Z, np.empty((X.shape[1], 0)), np.empty((X.shape[1], 0))
-        if self._XT is None:
-            self._XT = np.ascontiguousarray(X.T)
-        return X, Z, self._XT, np.ascontiguousarray(Z.T)
-
-    def _pair_values(self, x):
-        Z, values = self._transformed(x), []
-        for ptr, members in self.lists.sides:
-            values.append(np.empty(members.size))
-            kernels.pair_values(self.points.X, Z, self.anchors, ptr, members, values[-1])
-        return values
-
-    def _farthest(self):
-        """Upper bounds, an anchor, of ``(|x_i| + |x_j|)^2`` over its two lists, added."""
-        if len(self) == 0:
-            return np.zeros(0)
-        norms, total = self.points.norms, 0.0
-        for ptr, members in self.lists.sides:
-            total = total + (norms[self.anchors] + np.maximum.reduceat(norms[members], ptr[:-1])) ** 2
-        return total
-
     def _margin_errors(self, x, gamma_):
         """Bounds, an anchor, of the distance between a margin at the exact x and the one on the grid.
 
-        Pair values are off by ``gamma_{2d+10} |M| s^2``, the cone by ``32 d u |M|`` (see :class:`PairTable`); an anchor's entries,
-        threshold and gamma span at most ``2 |M| s^2 + tau + gamma``, of which the grid rounds away ``2**(2 - bits)`` at most.
+        Pair values are off by ``gamma_{2d+10} |M| s^2`` (see :class:`PairTable`), or ``gamma_{3d+12} |M| s^2`` where they are ``x_i'z_i +
+        x_j'z_j - 2 x_i'z_j`` with ``Z = X M``: M is made symmetric, a dot product of length d gives Z, another one the first two terms,
+        and 4 + d sums follow; each of these roundings is one of a part of ``|M| s^2``, and centred differences are off by 4 more. The cone
+        is off by ``32 d u |M|``; an anchor's entries, threshold and gamma span at most ``2 |M| s^2 + tau + gamma``, of which the grid
+        rounds away ``2**(2 - bits)`` at most.
         """
         if self._scales is None:
-            self._scales = self._farthest()
+            self._scales = self._products.farthest()
         grid = 2.0 ** (2 - self._bits)
-        relative = (gamma(34 * self.points.d + 10) + 4.0 * grid) * norm_upper(x)
+        relative = (gamma(35 * self.points.d + 12) + 4.0 * grid) * norm_upper(x)
         absolute = (gamma(8) + 2.0 * grid) * (gamma_ + abs(float(self.threshold)))
         return (relative * self._scales + absolute) * (1.0 + 16.0 * grid)
 
     def _fenchel_bound(self, errors, gamma_):
         # loss(m) + loss*(-a) + a m when m is off by at most e: Lipschitz, and quadratic for gamma > 0
-        return float(np.sum(self._p * self._q * np.minimum(errors, errors * errors / (2.0 * gamma_))))
-
-    def _close_dense(self, rows):
-        """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from the rows ``X'W`` and, last, the degrees of the weights W."""
-        X, products, degrees = self.points.X, rows[:-1], rows[-1]
-        if self.points.diagonal:
-            return np.square(self._XT) @ degrees - 2.0 * np.einsum("kj,jk->k", products, X)
-        half = (0.5 * (self._XT * degrees) - products) @ X
-        return half + half.T
-
-    def _gram(self, same_weights, other_weights):
-        points, Y = self.points, self.points.zero_rows()
-        scale = kernels.gram(points.X, points.norms, *self._arrays, same_weights, other_weights, points.diagonal, Y)
-        return points.close(Y), upper(gamma(self._length) * scale, self._length)
+        return float(np.sum(self._products.p * self._products.q * np.minimum(errors, errors * errors / (2.0 * gamma_))))
 
 
 class BlockScreening(NamedTuple):
@@ -322,9 +260,7 @@ class BlockScreening(NamedTuple):
     n_R: int
 
 
-def _add(parts):
-    """Return the sum of the parts, in order (in place)."""
-    total = parts[0]
-    for part in parts[1:]:
-        total += part
-    return total
+def products_of(points: Points, anchors: NDArray, lists: AnchorLists | NDArray) -> ListedProducts | ClassProducts:
+    """Return the products of some anchors: of their lists, or of the classes of all points; nothing is checked."""
+    kind = ListedProducts if isinstance(lists, AnchorLists) else ClassProducts
+    return kind(points, anchors, lists)

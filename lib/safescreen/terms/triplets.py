@@ -11,7 +11,7 @@ from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms.base import check_weights
 from safescreen.terms.differences import PairDifferences
 from safescreen.terms.indices import check_different, check_index
-from safescreen.terms.neighbors import AnchorLists, anchor_lists
+from safescreen.terms.neighbors import AnchorLists, anchor_lists, class_sizes
 from safescreen.terms.pairs import PairTable, Points
 
 __all__ = ["Triplets"]
@@ -94,11 +94,15 @@ class Triplets(PairDifferences):
         return np.column_stack((self.same_pairs.pairs[self.same], self.other_pairs.pairs[self.other][:, 1]))
 
 
+def labelled_codes(X: NDArray, y: ArrayLike) -> NDArray:
+    """Return the numbers 0, 1, ... of the classes of labelled points; ValueError if they make no triplet."""
+    codes = np.unique(check_labels(y, X.shape[0]), return_inverse=True)[1]
+    if not np.dot(*class_sizes(codes)):
+        raise ValueError("y must have a class with at least two points to make triplets, found only singletons")
+    return codes
+
+
 @with_small_blas
 def labelled_lists(X: NDArray, y: ArrayLike, k: int | None) -> AnchorLists:
     """Return the checked :class:`AnchorLists` of labelled points; ValueError if they make no triplet."""
-    y = check_labels(y, X.shape[0])
-    lists = anchor_lists(X, y, check_count(k, "k", optional=True))
-    if lists.n_triplets == 0:
-        raise ValueError("y must have a class with at least two points to make triplets, found only singletons")
-    return lists
+    return anchor_lists(X, labelled_codes(X, y), check_count(k, "k", optional=True))

@@ -1,0 +1,126 @@
+"""Products of lists that are not stored: an anchor's class, and everything else."""
+
+import numpy as np
+
+from safescreen.terms import _class_kernels as kernels
+from safescreen.terms._listed_products import SERIAL_WORK, ListedProducts
+from safescreen.terms.neighbors import AnchorLists
+
+BLOCK_BYTES = 1 << 26
+"""Most memory for the distances of a block of anchors, if those are 64 anchors or more."""
+
+LISTED_PAIRS = 1 << 25
+"""Most pairs that are listed to be screened; where there are more nothing is."""
+
+
+class ClassProducts:
+    """The products of the lists of some anchors, all points of the anchor's class and all of the others; O(n d + a block x n) memory.
+
+    With ``a_i = x_i' M x_i`` the values are ``a_i + a_j - 2 x_i' M x_j``: products of matrices, block by block of anchors.
+    """
+
+    n_bytes = 0
+
+    def __init__(self, points, anchors, codes):
+        order = np.argsort(codes, kind="stable")
+        starts, place = np.searchsorted(codes[order], np.arange(codes.max() + 2)), np.argsort(order)
+        own = np.diff(starts)[codes[anchors]]
+        self.anchors = anchors[(own > 1) & (own < codes.size)]
+        own, rows = codes[self.anchors], place[self.anchors]
+        self._place, n = (rows, starts[own], starts[own + 1]), points.n
+        self.p, self.q = starts[own + 1] - starts[own] - 1, n - (starts[own + 1] - starts[own])
+        self.points, self._codes, self._order, self._listed = points, codes, order, None
+        self._XT, self._norms = np.ascontiguousarray(points.X[order].T), points.norms[order]
+        most = np.maximum.reduceat(self._norms, starts[:-1])
+        beyond = np.array([np.delete(most, c).max(initial=0.0) for c in range(most.size)])
+        self._farthest = (self._norms[rows] + most[own]) ** 2 + (self._norms[rows] + beyond[own]) ** 2
+        self.serial = rows.size * n * (points.d + 20) < SERIAL_WORK
+        self._step = int(np.clip(BLOCK_BYTES // (8 * n), 64, 256))
+        # an entry of X'W and a degree sum the anchors; the closing product is of length n
+        self.length = n + rows.size + 24
+
+    @property
+    def work(self):
+        """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that needs first."""
+        n_pairs, d = float(self.p.sum() + self.q.sum()), self.points.d
+        listing = np.inf if n_pairs > LISTED_PAIRS else 10.0 * n_pairs * (self._listed is None)
+        return n_pairs * (0.25 * d + 18.0), n_pairs * (0.9 * d + 25.0), listing
+
+    def part(self, numbers):
+        """Return the products of some of the anchors."""
+        return ClassProducts(self.points, self.anchors[numbers], self._codes)
+
+    def explicit(self):
+        """Return the anchors and their lists."""
+        lists = [], []
+        for i, low, high in zip(*self._place, strict=True):
+            lists[0].append(np.delete(self._order[low:high], i - low).astype(np.int32))
+            lists[1].append(np.sort(np.delete(self._order, slice(low, high))).astype(np.int32))
+        return self.anchors, AnchorLists.of(*lists)
+
+    def farthest(self):
+        """Return upper bounds, an anchor, of ``(|x_i| + |x_j|)^2`` over its two lists, added."""
+        return self._farthest
+
+    def sums(self, x, tau, width, near, bits):
+        """Return the adjoint at x, the scale of its error and the sums of :func:`product_sums`."""
+        Y, sums, n = np.zeros((self.points.d + 1, self.points.n)), np.zeros((self.anchors.size, 6)), 0
+        for W, place in self._values(x):
+            part = slice(n, n := n + len(W))
+            fixed = W, place, self._norms, tau, width, near[part], bits
+            if self.serial:
+                kernels.sum_rows(*fixed, 0, len(W), sums[part])
+            else:
+                kernels.parallel_sum_rows(*fixed, sums[part])
+            A = np.ones((len(Y), len(W)))
+            A[:-1] = self._XT[:, place[0]]
+            self._multiply_add(A, W, Y)
+        *sums, scale = sums.sum(axis=0).tolist()
+        return self._close(Y[:-1], Y[-1]), scale, sums
+
+    def total(self):
+        """Return ``sum_t a_t`` and the scale of its error."""
+        return self.sums(None, 0.0, 0.0, np.zeros(self.anchors.size), 0)[:2]
+
+    def widest_margin(self, x):
+        """Return ``max_t <a_t, x>``."""
+        widest = -np.inf
+        for W, place in self._values(x):
+            for row, i, low, high in zip(W, *place, strict=True):
+                row[i] = np.inf
+                nearest, row[low:high] = row[low:high].min(), -np.inf
+                widest = max(widest, float(row.max() - nearest))
+        return widest
+
+    def screen(self, *ball):
+        """Return what :meth:`ListedProducts.screen` does, or that nothing is decided: pairs that leave have to be listed."""
+        if self._listed is None and self.p.sum() + self.q.sum() <= LISTED_PAIRS:
+            self._listed = ListedProducts(self.points, *self.explicit())
+        return self._listed.screen(*ball) if self._listed else (self, self.points.cone.zeros(), 0.0, 0, 0)
+
+    def _values(self, x):
+        """Yield arrays W of values of the pairs of blocks of anchors, not set if x is None, and the places of the anchors."""
+        XT, W = self._XT, np.empty((min(self._step, self.anchors.size), self.points.n))
+        if x is not None:
+            ZT = x[:, None] * XT if self.points.diagonal else (0.5 * (x + x.T)) @ XT
+            own = np.einsum("kj,kj->j", XT, ZT)
+        for first in range(0, self.anchors.size, self._step):
+            rows, lows, highs = (array[first : first + self._step] for array in self._place)
+            if x is not None:
+                np.add(own[rows, None], own, out=W[: rows.size])
+                self._multiply_add(np.ascontiguousarray(-2.0 * XT[:, rows].T), ZT, W[: rows.size])
+            yield W[: rows.size], (rows, lows, highs)
+
+    def _multiply_add(self, A, B, C):
+        if self.serial:
+            kernels.multiply_add(A, B, C, 0, C.shape[1])
+        else:
+            kernels.parallel_multiply_add(A, B, C)
+
+    def _close(self, products, degrees):
+        """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from ``X'W`` and the column sums of W; each row sums to 0, triplet by triplet."""
+        XT = self._XT
+        if self.points.diagonal:
+            return np.square(XT) @ degrees - 2.0 * np.einsum("kj,kj->k", products, XT)
+        half = (0.5 * (XT * degrees) - products) @ XT.T
+        return half + half.T

@@ -1,0 +1,123 @@
+"""Products of lists that are stored, for neighbours."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from safescreen.terms import _product_kernels as kernels
+from safescreen.terms import _product_screening as screening
+from safescreen.terms.neighbors import AnchorLists
+
+SERIAL_WORK = 2_000_000
+"""Below this many operations starting threads costs more than it gains."""
+
+
+class ListedProducts:
+    """The products of the :class:`AnchorLists` of some anchors; O(pairs) memory and time."""
+
+    def __init__(self, points, anchors, lists):
+        p, q = lists.sizes
+        used = (p > 0) & (q > 0)  # the lists of any other anchor are empty
+        self.points, self.anchors = points, np.ascontiguousarray(anchors[used])
+        same_ptr, other_ptr = (np.append(ptr[:-1][used], members.size) for ptr, members in lists.sides)
+        self.lists = AnchorLists(same_ptr, lists.same, other_ptr, lists.other)
+        self.p, self.q = p[used], q[used]
+        n_pairs, rows = lists.same.size + lists.other.size, self.p + self.q
+        n_chunks = int(np.clip(n_pairs // 4096, 1, max(1, min(16, 2**28 // (8 * points.X.size)))))
+        self._bounds = np.searchsorted(np.cumsum(rows), np.linspace(0, n_pairs, n_chunks + 1)).astype(np.int64)
+        self._bounds[0], self._bounds[-1] = 0, self.anchors.size
+        self.serial = n_pairs * (points.d + 20) < SERIAL_WORK
+        # a row of Y sums a row of pairs, once an anchor, and the chunks; X'Y is a dot product of length n
+        self.length = points.n + self.anchors.size + int(rows.max(initial=0)) + n_chunks + 24
+
+    @property
+    def n_bytes(self):
+        """Memory of the lists."""
+        return 4 * (self.lists.same.size + self.lists.other.size)
+
+    @property
+    def work(self):
+        """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that needs first."""
+        n_pairs = self.n_bytes / 4.0
+        return n_pairs * (1.2 * self.points.d + 30.0), n_pairs * (0.9 * self.points.d + 25.0), 0.0
+
+    def part(self, numbers):
+        """Return the products of some of the anchors."""
+        sides = [[members[ptr[m] : ptr[m + 1]] for m in numbers] for ptr, members in self.lists.sides]
+        return ListedProducts(self.points, self.anchors[numbers], AnchorLists.of(*sides))
+
+    def explicit(self):
+        """Return the anchors and their lists."""
+        return self.anchors, self.lists
+
+    def farthest(self):
+        """Return upper bounds, an anchor, of ``(|x_i| + |x_j|)^2`` over its two lists, added."""
+        if self.anchors.size == 0:
+            return np.zeros(0)
+        norms, total = self.points.norms, 0.0
+        for ptr, members in self.lists.sides:
+            total = total + (norms[self.anchors] + np.maximum.reduceat(norms[members], ptr[:-1])) ** 2
+        return total
+
+    def sums(self, x, *fixed):
+        """Return the adjoint at x, the scale of its error and the sums of :func:`product_sums`."""
+        p, n_chunks = self.points, self._bounds.size - 1
+        Y, sums = np.zeros((n_chunks, *p.zero_rows().shape)), np.zeros((n_chunks, 6))
+        points, fixed = (p.X, self._transformed(x), p.norms), (*fixed, p.diagonal)
+        if self.serial:
+            for c, (first, last) in enumerate(pairwise(self._bounds)):
+                kernels.chunk_loss_sums(points, self._arrays, first, last, *fixed, Y[c], sums[c])
+        else:
+            kernels.parallel_loss_sums(points, self._arrays, self._bounds, *fixed, Y, sums)
+        for part in Y[1:]:
+            Y[0] += part
+        *sums, scale = sums.sum(axis=0).tolist()
+        return p.close(Y[0]), scale, sums
+
+    def total(self):
+        """Return ``sum_t a_t`` and the scale of its error."""
+        return self._gram(np.repeat(self.q, self.p).astype(float), np.repeat(self.p, self.q).astype(float))
+
+    def widest_margin(self, x):
+        """Return ``max_t <a_t, x>``."""
+        Z, values = self._transformed(x), []
+        for ptr, members in self.lists.sides:
+            values.append(np.empty(members.size))
+            kernels.pair_values(self.points.X, Z, self.anchors, ptr, members, values[-1])
+        nearest = np.minimum.reduceat(values[0], self.lists.same_ptr[:-1])
+        return float(np.max(np.maximum.reduceat(values[1], self.lists.other_ptr[:-1]) - nearest))
+
+    def screen(self, center, *fixed):
+        """Return the products that are left, the sum of the linear triplets, the scale of its error, their number and that of zero ones."""
+        p, lists = self.points, self.lists
+        outs = np.zeros(lists.same.size, dtype=np.bool_), np.zeros(lists.other.size, dtype=np.bool_)
+        weights = np.zeros(lists.same.size), np.zeros(lists.other.size)
+        counts = np.zeros((self._bounds.size - 1, 2), dtype=np.int64)
+        points, fixed = (p.X, self._transformed(center), p.norms), (*fixed, p.diagonal, (*outs, *weights))
+        if self.serial:
+            for c, (first, last) in enumerate(pairwise(self._bounds)):
+                screening.screen_chunk(points, self._arrays, first, last, *fixed, counts[c])
+        else:
+            screening.parallel_screen(points, self._arrays, self._bounds, *fixed, counts)
+        n_L, n_R = (int(c) for c in counts.sum(axis=0))
+        return (self._without(*outs) if n_L + n_R else self), *self._gram(*weights), n_L, n_R
+
+    def _without(self, *outs):
+        parts = []
+        for (ptr, members), out in zip(self.lists.sides, outs, strict=True):
+            left = np.concatenate(([0], np.cumsum(~out)))
+            parts += left[ptr], members[~out]
+        return ListedProducts(self.points, self.anchors, AnchorLists(*parts))
+
+    @property
+    def _arrays(self):
+        lists = self.lists
+        return self.anchors, lists.same_ptr, lists.same, lists.other_ptr, lists.other
+
+    def _transformed(self, x):
+        return self.points.X * x if self.points.diagonal else self.points.X @ x
+
+    def _gram(self, *weights):
+        points, Y = self.points, self.points.zero_rows()
+        scale = kernels.gram(points.X, points.norms, *self._arrays, *weights, points.diagonal, Y)
+        return points.close(Y), scale
