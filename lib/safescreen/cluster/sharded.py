@@ -187,6 +187,10 @@ class ShardedTriplets(Terms):
         left = self._with(shards, np.diff(self._offsets) - decided)
         return BlockScreening(left, total, error, *(int(sum(n)) for n in counts))
 
+    def sample(self) -> Self:
+        """Return the first shard."""
+        return self._with(self._shards[:1], np.diff(self._offsets)[:1])
+
     def with_threshold(self, threshold: ArrayLike) -> Self:
         """Return the same triplets with another threshold, one number."""
         if np.ndim(threshold):
