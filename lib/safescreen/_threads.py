@@ -44,10 +44,11 @@ class _Libraries:
 def small_blas() -> Iterator[None]:
     """Keep BLAS to one thread; the first to enter does so, the last to leave gives back what there was."""
     with _lock:
-        if _Libraries.found is None:
-            _Libraries.found = ThreadpoolController().select(user_api="blas").lib_controllers
+        found = _Libraries.found
+        if found is None:
+            found = _Libraries.found = ThreadpoolController().select(user_api="blas").lib_controllers
         if _Libraries.running == 0:
-            _Libraries.before = tuple(library.get_num_threads() for library in _Libraries.found)
+            _Libraries.before = tuple(library.get_num_threads() for library in found)
             _Libraries.set((1,) * len(_Libraries.before))
         _Libraries.running += 1
     try:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from safescreen._checks import PointsLike
 from safescreen._numba import njit
 from safescreen._threads import share
 from safescreen.rounding import UNIT, gamma, upper
@@ -135,7 +136,7 @@ class KernelRows:
 
     costly = True
 
-    def __init__(self, X: NDArray, kernel: Kernel, gigabytes: float):
+    def __init__(self, X: PointsLike, kernel: Kernel, gigabytes: float):
         n, d = X.shape
         self.squares = squares(X)
         if sparse.issparse(X) and n * d <= SPARSER * X.nnz:
@@ -234,7 +235,7 @@ class _Cache:
         self._columns = columns
 
 
-def squares(X: NDArray) -> NDArray:
+def squares(X: PointsLike) -> NDArray:
     """Return the squared norms of points, dense or sparse."""
     return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
 

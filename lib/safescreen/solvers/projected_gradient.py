@@ -69,10 +69,10 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
                 e, recent = working.evaluate(x, lam), []  # the step's memory stays: the gradient at x is the same
         state.n_iter, k = state.n_iter + 1, k + 1
         gradient = e.gradient
-        state.step = _step(reduction.problem.cone, state.step, origin, x, gradient, lam)
-        ahead = None if steps is None else steps.step(reduction.problem, e, state.step, k - 1)
+        state.step = step = _step(reduction.problem.cone, state.step, origin, x, gradient, lam)
+        ahead = None if steps is None else steps.step(reduction.problem, e, step, k - 1)
         if ahead is None:
-            ahead = e.x_alpha if state.step == 1.0 / lam else project(x - state.step * gradient)
+            ahead = e.x_alpha if step == 1.0 / lam else project(x - step * gradient)
         origin, recent = (x, gradient), [*recent[1 - MEMORY :], e.primal]
         x = ahead
     state.evaluation, state.x = best, best.x
