@@ -333,9 +333,9 @@ class Counter:
         self.space, self.product, self.columns = space, space.product, 0
         space.product = self.counted
 
-    def counted(self, used, values):
+    def counted(self, used, values, at=None):
         self.columns += used.size
-        return self.product(used, values)
+        return self.product(used, values, at)
 
     def of(self, action, *args):
         """Columns that a function reads."""

@@ -52,7 +52,7 @@ class Kernel:
         """Return u with ``|computed - k(x, x')| <= u sqrt(k(x, x) k(x', x'))`` for points of d columns and ``|x|^2 <= largest``."""
         units, extra = unit / UNIT, 2.0 if self.constant else 0.0
         if self.name != "rbf":
-            return gamma(units * (self.degree * (d + 8) + 8 + extra))
+            return gamma(units * ((1 if self.name == "linear" else self.degree) * (d + 8) + 8 + extra))
         shift = upper(4.0 * self.gamma * gamma(units * (d + 8)) * largest, 8)
         return upper(math.expm1(min(shift, 1.0)) + (8.0 + extra) * unit, 8)
 
