@@ -131,7 +131,7 @@ def test_values_of_all_pairs_are_within_their_bound(d, asymmetry):
     """Distances that nearly cancel, for which products of matrices are off by far more than differences are; M need not be symmetric."""
     rng, worst = np.random.default_rng(d), 0.0
     far = 100.0 * rng.standard_normal(d)
-    X, y = np.vstack((far + 1e-6 * rng.standard_normal((9, d)), -far + 1e-6 * rng.standard_normal((9, d)))), np.arange(18) % 2
+    X, y = np.vstack((far + 1e-6 * rng.standard_normal((9, d)), 100.0 * rng.standard_normal((9, d)))), np.arange(18) % 2
     terms, x = ProductTriplets(X, y), metric(d, 1.0)
     x = x * (1.0 + asymmetry * np.triu(np.ones((d, d)), 1))
     points, places = terms.points, np.argsort(terms._products._order)
