@@ -28,7 +28,7 @@ X, y = datasets.load("breast-cancer", return_X_y=True)
 # and `screening_` says which samples were proved not to matter.
 
 # %%
-search = GridSearchCV(make_pipeline(StandardScaler(), ss.SafeSVC()), {"safesvc__C": [1e-3, 1e-2, 1e-1, 1.0]}, cv=5)
+search = GridSearchCV(make_pipeline(StandardScaler(), ss.SafeSVC(screening=("MGB",))), {"safesvc__C": [1e-3, 1e-2, 1e-1, 1.0]}, cv=5)
 search.fit(X, y)
 best = search.best_estimator_[-1]
 print("C =", best.C, f"accuracy {search.best_score_:.3f}")
@@ -75,7 +75,7 @@ assert (low <= exhaustive.scores_.mean(axis=0)).all() and (exhaustive.scores_.me
 # and searched over, take data frames, and pass scikit-learn's own checks.
 
 # %%
-metric = ss.TripletMetricCV(ss.TripletMetric(k=3), lams=5, cv=3).fit(X[::3], y[::3])
+metric = ss.TripletMetricCV(ss.TripletMetric(k=3, screening=("RRPB", "PGB")), lams=5, cv=3).fit(X[::3], y[::3])
 print(f"lambda = {metric.lam_ / metric.lams_[0]:.2g} lambda_max, accuracy {metric.best_score_:.3f}")
 print(f"triplets screened there: {metric.best_estimator_.screening_.rate:.0%}")
 

@@ -416,7 +416,7 @@ fractions, gained, saved_balls = (0.25, 0.05, 0.01, 0.003), {}, []
 print("share decided          GB, +cone       PGB, +cone      DGB, +cone")
 for fraction in fractions:
     lam1 = fraction * real.lam_max()
-    x0 = ss.solve(real, lam1 / 0.9, rtol=1e-5).x
+    x0 = ss.solve(real, lam1 / 0.9, rtol=1e-5, screening=("RRPB", "PGB")).x
     cells = []
     for name, bound in families.items():
         b = bound(real, x0, lam1)

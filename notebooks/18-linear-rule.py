@@ -532,7 +532,7 @@ real = ss.Problem(ss.Triplets.from_labels(wine.X, wine.y, k=5), loss)
 lams = real.lam_max() * 0.9 ** np.arange(13, 62, 12)
 table = []
 for lam1 in lams:
-    x0 = ss.solve(real, lam1 / 0.9, rtol=1e-5).x
+    x0 = ss.solve(real, lam1 / 0.9, rtol=1e-5, screening=("RRPB", "PGB")).x
     gb, pgb = (bound(real, x0, lam1) for bound in (ss.spheres.gradient_bound, ss.spheres.projected_gradient_bound))
     found = [
         ss.rules.sphere(real, gb),

@@ -309,7 +309,7 @@ for gamma in (0.05, 0.005):
     exact = ss.path(sharp, near, tol=1e-9, screening=())
     for rtol in (1e-1, 1e-2, 1e-3):
         for ranges in (False, True):
-            rough = ss.path(sharp, near, tol=0.0, rtol=rtol, ranges=ranges)
+            rough = ss.path(sharp, near, tol=0.0, rtol=rtol, ranges=ranges, screening=("RRPB", "PGB"))
             for solution, best in zip(rough, exact, strict=True):
                 at, reach, masks = sharp.terms.margins(best.x), best.eps * norms, solution.screened
                 wrong += np.sum((at > 1.0 - gamma + reach)[masks.in_L]) + np.sum((at < 1.0 - reach)[masks.in_R])
@@ -425,7 +425,7 @@ assert table[0.05, 1e-2, False][0] > 1.2 and table[0.005, 1e-2, False][0] > 3.0
 # be, goes on.
 
 # %%
-rough = ss.path(problem, lams, tol=1e-2 * len(problem), ranges=True)
+rough = ss.path(problem, lams, tol=1e-2 * len(problem), ranges=True, screening=("RRPB", "PGB"))
 worst = max(problem.gap(s.x, s.lam) / (1e-2 * len(problem)) for s in rough)
 print(f"ss.path at a rough tolerance: largest gap of the whole problem {worst:.2f} of it, at most 1 is allowed")
 assert worst <= 1.0 + 1e-9

@@ -143,7 +143,7 @@ def ours(**options):
     def learn(X, y):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # not converged: the gap says so
-            model = ss.TripletMetric(lam_ratio=10**-4.5, with_path=True, path_ratio=10**-0.75, tol=1e-4, **options).fit(X, y)
+            model = ss.TripletMetric(lam_ratio=10**-4.5, with_path=True, path_ratio=10**-0.75, tol=1e-4, screening=("RRPB", "PGB"), **options).fit(X, y)
         return [
             (f"lam = {s.lam / model.path_[0].lam:.3g} lam_max", s.x, s.gap / s.primal, s.screening_rate)
             for s in model.path_[1:]

@@ -94,7 +94,7 @@ def test_the_family(gamma):
     assert issubclass(Rows, terms.Terms) and not Rows.__abstractmethods__
     A = np.random.default_rng(0).standard_normal((40, 3)) + 0.5
     problem, oracle = ss.Problem(Rows(A), ss.SmoothedHinge(gamma)), Exact([exact(row) for row in A], "free", gamma)
-    solution = ss.solve(problem, 5.0, tol=0.0, rtol=1e-9)
+    solution = ss.solve(problem, 5.0, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB"))
     assert solution.n_L > 0 and solution.n_R > 0
     assert solution.gap >= oracle.gap(exact(solution.x), 5.0, exact(solution.alpha)) >= 0
     same = ss.solve(ss.Problem(ss.Samples(A, np.where(np.arange(40) % 2, 1, -1)), problem.loss), 5.0, rtol=1e-9)

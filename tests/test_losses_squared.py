@@ -204,6 +204,7 @@ def test_path(kind):
     problem, lams = squared(of, 0.3), of.lam(1.0) * np.array([0.3, 0.2, 0.1, 0.05])
     plain = ss.path(problem, lams, tol=0.0, rtol=1e-10, screening=())
     for options in ({"active_set": True}, {"ranges": True}):
+        options["screening"] = ("RRPB", "PGB")
         for solution, other in zip(ss.path(problem, lams, tol=0.0, rtol=1e-10, **options), plain, strict=True):
             assert solution.converged and np.linalg.norm(solution.x - other.x) <= solution.eps + other.eps
             assert solution.primal == pytest.approx(other.primal, rel=1e-9) and solution.n_L == 0

@@ -25,7 +25,7 @@ rng = np.random.default_rng(0)
 X, y = rng.standard_normal((30, 3)), np.arange(30) % 2
 X[y == 1] += 2.0
 prob = ss.Problem(ss.Triplets.from_labels(X, y, k=3), ss.SmoothedHinge(0.05))
-solution = ss.solve(prob, 0.1 * prob.lam_max())
+solution = ss.solve(prob, 0.1 * prob.lam_max(), screening=("RRPB", "PGB"))
 assert solution.converged and solution.screened.rate > 0.0
 assert ss.SafeSVC().fit(X, y).score(X, y) > 0.8
 assert ss.TripletMetric(k=3).fit(X, y).score(X, y) > 0.8

@@ -14,6 +14,7 @@ from safescreen.paths import _Ahead, _Walk
 from safescreen.solvers.methods import check_method
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
 from safescreen.solvers.run import run
+from safescreen.solvers.schedule import schedule_of
 from safescreen.solvers.settings import Descent, Limits, Settings
 from safescreen.solvers.solve import solve_screened
 from safescreen.spheres.base import PathReference
@@ -122,7 +123,7 @@ def test_what_is_screened_before_a_lam_is_so_in_the_enlarged_ball(kind, ranges):
     lams, norms, between = prob.lam_max() * 0.97 ** np.arange(80), prob.terms.norms, 0
     for rtol in (1e-1, 1e-3):
         limits = Limits.checked(0.0, rtol, 10_000)
-        ahead, walk = _Ahead(prob), _Walk(prob, None, None, parse_screening(("RRPB",), prob), False, False)
+        ahead, walk = _Ahead(prob), _Walk(prob, None, None, schedule_of(("RRPB",), prob), False, False)
         walk.settings = Settings.checked(prob, 0.0, rtol, 10_000, (), 10)
         for lam in lams[30:]:
             last = ss.solve(prob, lam / 0.97, tol=0.0, rtol=rtol, screening=())

@@ -114,7 +114,7 @@ class ShardedTriplets(Terms):
         lists = labelled_codes(X, y) if k is None else labelled_lists(X, y, k)
         sizes = np.multiply(*(lists.sizes if isinstance(lists, AnchorLists) else class_sizes(lists)))
         ends = np.cumsum(sizes)
-        n_shards = _number(n_shards, int(ends[-1]), int(np.count_nonzero(sizes)))
+        n_shards = _number(n_shards, 0 if products else int(ends[-1]), int(np.count_nonzero(sizes)))
         cuts = np.searchsorted(ends, ends[-1] * np.arange(1, n_shards) / n_shards) + 1
         bounds = np.unique(np.concatenate(([0], cuts, [sizes.size])))
         largest = int(np.add.reduceat(sizes, bounds[:-1]).max())

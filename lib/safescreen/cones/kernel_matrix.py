@@ -65,8 +65,8 @@ class Kernel:
     def values(self, A: Any, B: Any, a: NDArray | None = None, b: NDArray | None = None, out: NDArray | None = None) -> NDArray:
         """Return the values at points A and B, dense or sparse both, written to `out`; a and b are the squares of their norms."""
         out = np.empty((A.shape[0], B.shape[0])) if out is None else out
-        if sparse.issparse(A):
-            out[:] = (B @ A.toarray().T).T
+        if sparse.issparse(A) or sparse.issparse(B):
+            out[:] = (B @ (A.toarray() if sparse.issparse(A) else A).T).T
         else:
             np.matmul(A, B.T, out=out)
         return self.apply(out, squares(A) if a is None else a, squares(B) if b is None else b)
