@@ -57,8 +57,6 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def bench_screening(timed, small, case, method):
     prob, lams, stop = _case(case, small)
-    if not prob.terms.explicit and method == "RRPB+PGB":
-        pytest.skip("products take one ball")
 
     def solve():
         if isinstance(prob.terms, ss.Triplets):
