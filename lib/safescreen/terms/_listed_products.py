@@ -23,7 +23,7 @@ class ListedProducts:
         self.lists = AnchorLists(same_ptr, lists.same, other_ptr, lists.other)
         self.p, self.q = p[used], q[used]
         n_pairs, rows = lists.same.size + lists.other.size, self.p + self.q
-        n_chunks = int(np.clip(n_pairs // 4096, 1, max(1, min(16, 2**28 // (8 * points.X.size)))))
+        n_chunks = int(np.clip(n_pairs // (4 * points.n), 1, 16))
         self._bounds = np.searchsorted(np.cumsum(rows), np.linspace(0, n_pairs, n_chunks + 1)).astype(np.int64)
         self._bounds[0], self._bounds[-1] = 0, self.anchors.size
         self.serial = n_pairs * (points.d + 20) < SERIAL_WORK
