@@ -25,6 +25,10 @@ def labelled(kind, n=26, d=3, seed=0):
         X = np.round(X)
     elif kind == "duplicates":
         X[n // 2 :] = X[: n - n // 2]
+    elif kind == "twins":  # and a point that comes four times
+        X[n // 2 :], y[n // 2 :] = X[: n - n // 2], y[: n - n // 2]
+        X[1], y[1] = X[0], y[0]
+        X[n // 2 + 1], y[n // 2 + 1] = X[0], y[0]
     elif kind == "unbalanced":  # the list of the others is the shorter one
         y = (np.arange(n) > n - 4).astype(int)
     elif kind == "huge":
@@ -58,7 +62,7 @@ def assert_same_sums(a, b):
 
 @pytest.mark.parametrize("diagonal", [False, True])
 @pytest.mark.parametrize("k", [None, 4])
-@pytest.mark.parametrize("kind", ["plain", "ties", "duplicates", "unbalanced", "huge", "tiny", "shifted"])
+@pytest.mark.parametrize("kind", ["plain", "ties", "duplicates", "twins", "unbalanced", "huge", "tiny", "shifted"])
 def test_same_sums_as_explicit_triplets(kind, k, diagonal):
     X, y = labelled(kind)
     a, b = ProductTriplets(X, y, k, diagonal=diagonal), Triplets.from_labels(X, y, k, diagonal=diagonal)
@@ -157,6 +161,15 @@ def test_norms_of_the_farthest_points(k):
     assert products.farthest().max() <= 8.0 * norms.max() ** 2
 
 
+def test_equal_anchors_are_worked_once():
+    X, y = labelled("twins", n=70)
+    terms = ProductTriplets(X, y, 4)
+    products = terms._products
+    assert products.anchors.size == 70 and products.p.size <= 34 and products.copies.max() == 4 and products.copies.sum() == 70
+    part = terms.sample()
+    assert np.array_equal(part.index, terms.index) and terms.work == part.work
+
+
 def test_more_pairs_than_are_listed_are_not_screened(monkeypatch):
     products, _ = blobs()
     ball = SimpleNamespace(center=metric(3, 0.4), radius=0.01)
@@ -166,19 +179,24 @@ def test_more_pairs_than_are_listed_are_not_screened(monkeypatch):
     assert products.screen_blocks(ball, ss.Hinge()).remaining is products
 
 
-@pytest.mark.parametrize("k", [None, 4])
-def test_blocks_of_any_size_and_listed_anchors(k, monkeypatch):
-    """Blocks of few anchors; and what is left after screening, whose pairs are listed or flagged, has the sums of its list."""
-    X, y = labelled("plain", n=70)
+@pytest.mark.parametrize(("kind", "k"), [("plain", None), ("plain", 4), ("twins", 4)])
+def test_blocks_of_any_size_and_listed_anchors(kind, k, monkeypatch):
+    """Blocks of few anchors; and what is left after screening, whose pairs are listed, has the sums of its list."""
+    X, y = labelled(kind, n=70)
     x, loss = metric(3, size_of(X)), ss.SmoothedHinge(0.05)
     whole = ProductTriplets(X, y, k)
     wanted = whole.loss_sums(x, loss)
     monkeypatch.setattr(_class_products, "BLOCK_BYTES", 0)
     found = ProductTriplets(X, y, k).loss_sums(x, loss)
     assert (found.loss, found.alpha_sum) == (wanted.loss, wanted.alpha_sum) and np.array_equal(found.adjoint, wanted.adjoint)
-    left = whole.screen_blocks(SimpleNamespace(center=x, radius=1e-3), loss).remaining
-    assert 0 < len(left) < len(whole) and left.n_bytes > 0
-    again = left.to_triplets()
+    left, total, error, n_L, n_R = whole.screen_blocks(SimpleNamespace(center=x, radius=1e-3), loss)
+    assert 0 < len(left) < len(whole) and left.n_bytes > 0 and n_L > 0 and n_R > 0
+    again, listed = left.to_triplets(), whole.to_triplets()
+    assert len(whole) - len(left) == n_L + n_R and set(map(tuple, again.index.tolist())) < set(map(tuple, whole.index.tolist()))
+    gone = ~np.isin(listed.index @ (70**2, 70, 1), again.index @ (70**2, 70, 1))
+    linear = gone & (listed.margins(x) < 1.0)
+    assert np.count_nonzero(linear) == n_L
+    np.testing.assert_allclose(total, listed.weighted_sum(linear)[0], rtol=0, atol=error + 1e-10)
     assert_same_sums(left.loss_sums(x, loss), again.loss_sums(x, loss))
     assert left.max_inner_product(x) == pytest.approx(again.margins(x).max(), rel=1e-12)
     np.testing.assert_allclose(left.total()[0], again.total()[0], rtol=0, atol=left.total()[1] + again.total()[1])

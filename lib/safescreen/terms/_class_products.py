@@ -29,6 +29,7 @@ class ClassProducts:
         own, rows = codes[self.anchors], place[self.anchors]
         self._place, n = (rows, starts[own], starts[own + 1]), points.n
         self.p, self.q = starts[own + 1] - starts[own] - 1, n - (starts[own + 1] - starts[own])
+        self.sizes = self.p * self.q
         self.points, self._codes, self._order, self._listed = points, codes, order, None
         self._XT, self._norms = np.ascontiguousarray(points.X[order].T), points.norms[order]
         most = np.maximum.reduceat(self._norms, starts[:-1])

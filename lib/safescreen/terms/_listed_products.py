@@ -13,7 +13,10 @@ SERIAL_WORK = 2_000_000
 
 
 class ListedProducts:
-    """The products of the :class:`AnchorLists` of some anchors; O(pairs) memory and time."""
+    """The products of the :class:`AnchorLists` of some anchors; O(pairs) memory and time.
+
+    If the points hold repetitions once, anchors that are equal and have equal lists are worked at once, `copies` telling how many they are.
+    """
 
     def __init__(self, points, anchors, lists):
         p, q = lists.sizes
@@ -21,14 +24,37 @@ class ListedProducts:
         self.points, self.anchors = points, np.ascontiguousarray(anchors[used])
         same_ptr, other_ptr = (np.append(ptr[:-1][used], members.size) for ptr, members in lists.sides)
         self.lists = AnchorLists(same_ptr, lists.same, other_ptr, lists.other)
-        self.p, self.q = p[used], q[used]
-        n_pairs, rows = lists.same.size + lists.other.size, self.p + self.q
-        n_chunks = int(np.clip(n_pairs // (4 * points.n), 1, 16))
+        self._merge()
+        self.p, self.q = self._distinct.sizes
+        self.sizes = self.p * self.q * self.copies
+        rows = self.p + self.q
+        n_pairs = int(rows.sum())
+        n_chunks = int(np.clip(n_pairs // (4 * len(points.X)), 1, 16))
         self._bounds = np.searchsorted(np.cumsum(rows), np.linspace(0, n_pairs, n_chunks + 1)).astype(np.int64)
-        self._bounds[0], self._bounds[-1] = 0, self.anchors.size
+        self._bounds[0], self._bounds[-1] = 0, rows.size
         self.serial = n_pairs * (points.d + 20) < SERIAL_WORK
         # a row of Y sums a row of pairs, once an anchor, and the chunks; X'Y is a dot product of length n
-        self.length = points.n + self.anchors.size + int(rows.max(initial=0)) + n_chunks + 24
+        self.length = points.n + self.anchors.size + int(rows.max(initial=0)) + n_chunks + 25
+
+    def _merge(self):
+        """Set the rows of distinct anchors, how often they come, their lists of rows, and where the pairs of all anchors are in those."""
+        self._rows, self._distinct, self._where = self.anchors, self.lists, (slice(None), slice(None))
+        self.copies = np.ones(self.anchors.size, dtype=np.int64)
+        if self.points.rows is None or self.anchors.size == 0:
+            return
+        owners = [np.repeat(np.arange(self.anchors.size), size) for size in self.lists.sizes]
+        members = [self.points.rows[members] for _, members in self.lists.sides]
+        orders = [np.lexsort(keys) for keys in zip(members, owners, strict=True)]
+        lists = [np.split(row[order], ptr[1:-1]) for row, order, (ptr, _) in zip(members, orders, self.lists.sides, strict=True)]
+        numbers, rows = {}, self.points.rows[self.anchors]
+        keys = ((row, same.tobytes(), other.tobytes()) for row, same, other in zip(rows.tolist(), *lists, strict=True))
+        group = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+        first = np.unique(group, return_index=True)[1]
+        self.copies, self._rows = np.bincount(group), rows[first]
+        self._distinct = AnchorLists.of(*([side[m] for m in first] for side in lists))
+        self._where = tuple(np.empty(owner.size, dtype=np.int64) for owner in owners)
+        for where, owner, order, (ptr, _), (to, _) in zip(self._where, owners, orders, self.lists.sides, self._distinct.sides, strict=True):
+            where[order] = to[group[owner]] + np.arange(owner.size) - ptr[owner]
 
     @property
     def n_bytes(self):
@@ -38,7 +64,7 @@ class ListedProducts:
     @property
     def work(self):
         """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that needs first."""
-        n_pairs = self.n_bytes / 4.0
+        n_pairs = float(self.p.sum() + self.q.sum())
         return n_pairs * (1.2 * self.points.d + 30.0), n_pairs * (0.9 * self.points.d + 25.0), 0.0
 
     def part(self, numbers):
@@ -55,8 +81,8 @@ class ListedProducts:
         if self.anchors.size == 0:
             return np.zeros(0)
         norms, total = self.points.norms, 0.0
-        for ptr, members in self.lists.sides:
-            total = total + (norms[self.anchors] + np.maximum.reduceat(norms[members], ptr[:-1])) ** 2
+        for ptr, members in self._distinct.sides:
+            total = total + (norms[self._rows] + np.maximum.reduceat(norms[members], ptr[:-1])) ** 2
         return total
 
     def sums(self, x, *fixed):
@@ -81,15 +107,15 @@ class ListedProducts:
     def widest_margin(self, x):
         """Return ``max_t <a_t, x>``."""
         Z, values = self._transformed(x), []
-        for ptr, members in self.lists.sides:
+        for ptr, members in self._distinct.sides:
             values.append(np.empty(members.size))
-            kernels.pair_values(self.points.X, Z, self.anchors, ptr, members, values[-1])
-        nearest = np.minimum.reduceat(values[0], self.lists.same_ptr[:-1])
-        return float(np.max(np.maximum.reduceat(values[1], self.lists.other_ptr[:-1]) - nearest))
+            kernels.pair_values(self.points.X, Z, self._rows, ptr, members, values[-1])
+        nearest = np.minimum.reduceat(values[0], self._distinct.same_ptr[:-1])
+        return float(np.max(np.maximum.reduceat(values[1], self._distinct.other_ptr[:-1]) - nearest))
 
     def screen(self, center, *fixed):
         """Return the products that are left, the sum of the linear triplets, the scale of its error, their number and that of zero ones."""
-        p, lists = self.points, self.lists
+        p, lists = self.points, self._distinct
         outs = np.zeros(lists.same.size, dtype=np.bool_), np.zeros(lists.other.size, dtype=np.bool_)
         weights = np.zeros(lists.same.size), np.zeros(lists.other.size)
         counts = np.zeros((self._bounds.size - 1, 2), dtype=np.int64)
@@ -104,15 +130,16 @@ class ListedProducts:
 
     def _without(self, *outs):
         parts = []
-        for (ptr, members), out in zip(self.lists.sides, outs, strict=True):
+        for (ptr, members), where, out in zip(self.lists.sides, self._where, outs, strict=True):
+            out = out[where]
             left = np.concatenate(([0], np.cumsum(~out)))
             parts += left[ptr], members[~out]
         return ListedProducts(self.points, self.anchors, AnchorLists(*parts))
 
     @property
     def _arrays(self):
-        lists = self.lists
-        return self.anchors, lists.same_ptr, lists.same, lists.other_ptr, lists.other
+        lists = self._distinct
+        return self._rows, self.copies, lists.same_ptr, lists.same, lists.other_ptr, lists.other
 
     def _transformed(self, x):
         return self.points.X * x if self.points.diagonal else self.points.X @ x

@@ -54,11 +54,11 @@ def add_row(X, norms, i, points, start, stop, weights, sign, diagonal, row, Y):
 
 
 @njit
-def add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, diagonal, row, Y):
-    """Add one anchor's weighted pairs to Y, its Laplacian rows or (diagonal) ``Y[0]``; return the scale of the error."""
+def add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, copies, diagonal, row, Y):
+    """Add the weighted pairs of copies of an anchor to Y, its Laplacian rows or (diagonal) ``Y[0]``; return the scale of the error."""
     row[:] = 0.0
-    scale = add_row(X, norms, i, other, o0, o1, other_weights, 1.0, diagonal, row, Y)
-    scale += add_row(X, norms, i, same, s0, s1, same_weights, -1.0, diagonal, row, Y)
+    scale = add_row(X, norms, i, other, o0, o1, other_weights, copies, diagonal, row, Y)
+    scale += add_row(X, norms, i, same, s0, s1, same_weights, -copies, diagonal, row, Y)
     target = 0 if diagonal else i
     for k in range(row.size):
         Y[target, k] += row[k]
@@ -85,9 +85,9 @@ def chunk_loss_sums(points, lists, first, last, tau, gamma, near, bits, diagonal
     `points` are ``(X, Z, norms)``; Y is that of :func:`add_anchor`.
     """
     X, Z, norms = points
-    anchors, same_ptr, same, other_ptr, other = lists
+    anchors, copies, same_ptr, same, other_ptr, other = lists
     p_max, q_max = longest(same_ptr, other_ptr, first, last)
-    a, b, row = np.empty(p_max), np.empty(q_max), np.empty(X.shape[1])
+    a, b, row, once = np.empty(p_max), np.empty(q_max), np.empty(X.shape[1]), np.empty(5)
     same_weights, other_weights = np.empty(p_max), np.empty(q_max)
     space = room(min(p_max, q_max), max(p_max, q_max))
     for m in range(first, last):
@@ -95,8 +95,11 @@ def chunk_loss_sums(points, lists, first, last, tau, gamma, near, bits, diagonal
         s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
         row_values(X, Z, i, same, s0, s1, a)
         row_values(X, Z, i, other, o0, o1, b)
-        anchor_sums(a, b, s1 - s0, o1 - o0, tau, gamma, near[m], bits, same_weights, other_weights, space, sums)
-        sums[5] += add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, diagonal, row, Y)
+        once[:] = 0.0
+        anchor_sums(a, b, s1 - s0, o1 - o0, tau, gamma, near[m], bits, same_weights, other_weights, space, once)
+        for c in range(5):
+            sums[c] += copies[m] * once[c]
+        sums[5] += add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, copies[m], diagonal, row, Y)
 
 
 @njit
@@ -117,12 +120,12 @@ def parallel_loss_sums(points, lists, bounds, tau, gamma, near, bits, diagonal, 
 
 
 @njit
-def gram(X, norms, anchors, same_ptr, same, other_ptr, other, same_weights, other_weights, diagonal, Y):
+def gram(X, norms, anchors, copies, same_ptr, same, other_ptr, other, same_weights, other_weights, diagonal, Y):
     """Add to Y the rows of given pair weights; return the sum of ``|w| (|x_i| + |x_j|)^2``."""
     row = np.empty(X.shape[1])
     scale = 0.0
     for m in range(anchors.size):
         s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
         weights = same_weights[s0:s1], other_weights[o0:o1]
-        scale += add_anchor(X, norms, anchors[m], same, s0, s1, weights[0], other, o0, o1, weights[1], diagonal, row, Y)
+        scale += add_anchor(X, norms, anchors[m], same, s0, s1, weights[0], other, o0, o1, weights[1], copies[m], diagonal, row, Y)
     return scale

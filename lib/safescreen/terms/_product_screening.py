@@ -115,12 +115,12 @@ def screen_anchor(ends, p, q, low, high, found, counts):
 def screen_chunk(points, lists, first, last, radius, relative, low, high, diagonal, found, counts):
     """Run :func:`screen_anchor` over the anchors ``first:last``; `points` are ``(X, Z, norms)``, `found` is zero on entry."""
     X, Z, norms = points
-    anchors, same_ptr, same, other_ptr, other = lists
+    anchors, copies, same_ptr, same, other_ptr, other = lists
     same_out, other_out, same_weights, other_weights = found
     p_max, q_max = longest(same_ptr, other_ptr, first, last)
     same_low, same_high, same_size = np.empty(p_max), np.empty(p_max), np.empty(p_max)
     other_low, other_high, other_size = np.empty(q_max), np.empty(q_max), np.empty(q_max)
-    d = X.shape[1]
+    d, once = X.shape[1], np.empty(2, dtype=np.int64)
     for m in range(first, last):
         i = anchors[m]
         s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
@@ -133,7 +133,9 @@ def screen_chunk(points, lists, first, last, radius, relative, low, high, diagon
         if finite:
             ends = same_low, same_high, other_low, other_high
             here = same_out[s0:s1], other_out[o0:o1], same_weights[s0:s1], other_weights[o0:o1]
-            screen_anchor(ends, s1 - s0, o1 - o0, low, high, here, counts)
+            once[:] = 0
+            screen_anchor(ends, s1 - s0, o1 - o0, low, high, here, once)
+            counts += copies[m] * once
 
 
 @njit(parallel=True)

@@ -62,7 +62,8 @@ class ProductTriplets(Terms):
     def __init__(self, X: ArrayLike, y: ArrayLike, k: int | None = None, *, diagonal: bool = False):
         X = check_points(X)
         lists = labelled_codes(X, y) if k is None else labelled_lists(X, y, k)
-        self._set(products_of(Points(X, diagonal=bool(diagonal)), np.arange(X.shape[0], dtype=np.int32), lists))
+        points = Points(X, diagonal=bool(diagonal))
+        self._set(products_of(points if k is None else points.merged(), np.arange(X.shape[0], dtype=np.int32), lists))
 
     @classmethod
     def of(cls, products: ListedProducts | ClassProducts) -> Self:
@@ -73,7 +74,7 @@ class ProductTriplets(Terms):
 
     def _set(self, products):
         self._products, self.points, self.cone = products, products.points, products.points.cone
-        self._size = int(np.dot(products.p, products.q))
+        self._size = int(products.sizes.sum())
         self._norms = self._scales = None
         widest = int(max(products.p.max(initial=1), products.q.max(initial=1)))
         self._bits = min(50, 58 - widest.bit_length())
@@ -138,7 +139,7 @@ class ProductTriplets(Terms):
         adjoint, error, sums = self._run(x, width, near)
         fenchel = sums[4] + sums[3] + gamma(16) * width * sums[1]
         if near.max(initial=0.0) >= width:
-            fenchel += float(np.sum(self._products.p * self._products.q * near))
+            fenchel += float(np.sum(self._products.sizes * near))
         loss = sums[0] + 0.5 * width * sums[2] + sums[4]
         alpha_sum = float(self.threshold) * sums[1]
         return LossSums(loss, adjoint, error, upper(fenchel, self._products.length), alpha_sum, sums[2])
@@ -243,7 +244,7 @@ class ProductTriplets(Terms):
 
     def _fenchel_bound(self, errors, gamma_):
         # loss(m) + loss*(-a) + a m when m is off by at most e: Lipschitz, and quadratic for gamma > 0
-        return float(np.sum(self._products.p * self._products.q * np.minimum(errors, errors * errors / (2.0 * gamma_))))
+        return float(np.sum(self._products.sizes * np.minimum(errors, errors * errors / (2.0 * gamma_))))
 
 
 class BlockScreening(NamedTuple):
