@@ -14,13 +14,15 @@ import hashlib
 import os
 import platform
 import sys
+import threading
+import types
 from pathlib import Path
 from typing import Any
 
 # numba.config gets its attributes when it is read:
 # pyright: reportAttributeAccessIssue=false, reportPrivateImportUsage=false
 
-__all__ = ["njit", "prange", "source_hash"]
+__all__ = ["Shared", "njit", "prange", "source_hash"]
 
 
 def source_hash():
@@ -70,3 +72,38 @@ def njit(*args, **options) -> Any:
     options.setdefault("cache", True)
     options.setdefault("error_model", "numpy")
     return numba.njit(*args, **options)
+
+
+class Shared:
+    """A kernel whose ``prange`` loops are shared among threads, and the same one without: :attr:`alone`.
+
+    Of the threads of a process one at a time shares its loops, others run alone meanwhile. So does a fork of a process that has shared
+    some: the threads are not there, and the most common library of them (OpenMP of GCC) ends such a process. A kernel must have the
+    same result either way.
+    """
+
+    lock, used, forked = threading.Lock(), False, False
+
+    def __init__(self, function):
+        copy = types.FunctionType(function.__code__, function.__globals__, function.__name__)
+        copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}_alone"  # numba's cache goes by that name
+        self.together, self.alone = njit(parallel=True)(function), njit(copy)
+
+    def __call__(self, *args):
+        """Run the kernel."""
+        lock = Shared.lock
+        if Shared.forked or not lock.acquire(blocking=False):
+            return self.alone(*args)
+        try:
+            Shared.used = True
+            return self.together(*args)
+        finally:
+            lock.release()
+
+
+def _after_fork():
+    Shared.lock, Shared.forked = threading.Lock(), Shared.used
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

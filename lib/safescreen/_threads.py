@@ -6,6 +6,7 @@ run in :func:`large_blas`.
 """
 
 import functools
+import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -25,6 +26,8 @@ LARGE_ORDER = 512
 """Order of the matrices whose factorizations keep the threads of BLAS."""
 
 _lock = threading.Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 class _Libraries:

@@ -6,7 +6,7 @@ The anchor of row m stands at ``rows[m]``, its class at ``lows[m]:highs[m]``; ``
 
 import numpy as np
 
-from safescreen._numba import njit, prange
+from safescreen._numba import Shared, njit, prange
 from safescreen.terms._product_kernels import anchor_sums
 from safescreen.terms._product_sums import room
 
@@ -15,7 +15,7 @@ TILE, SPAN, GROUP = 256, 2048, 4
 
 
 @njit
-def multiply_add(A, B, C, start, stop):
+def multiply_columns(A, B, C, start, stop):
     """``C[:, start:stop] += A @ B[:, start:stop]``; every entry is summed in the same order, whatever the columns."""
     n, d = A.shape
     for left in range(start, stop, TILE):
@@ -38,11 +38,11 @@ def multiply_add(A, B, C, start, stop):
                         C[b, j] += A[b, k] * B[k, j]
 
 
-@njit(parallel=True)
-def parallel_multiply_add(A, B, C):
-    """Run :func:`multiply_add` over runs of columns shared among threads; the same bits."""
+@Shared
+def multiply_add(A, B, C):
+    """``C += A @ B``; every entry is summed in the same order, whatever the number of threads."""
     for t in prange((C.shape[1] + SPAN - 1) // SPAN):
-        multiply_add(A, B, C, t * SPAN, min((t + 1) * SPAN, C.shape[1]))
+        multiply_columns(A, B, C, t * SPAN, min((t + 1) * SPAN, C.shape[1]))
 
 
 @njit
@@ -59,11 +59,8 @@ def join_row(row, i, low, high, same_weights, other_weights, norms):
 
 
 @njit
-def sum_rows(W, place, norms, tau, gamma, near, bits, first, last, sums):
-    """Turn values into weights in the rows ``first:last``; fill ``sums[m]`` as :func:`product_sums` says, scale of the error last.
-
-    With `bits` 0 the weights are those of ``sum_t a_t``, whatever the values.
-    """
+def sum_some(W, place, norms, tau, gamma, near, bits, first, last, sums):
+    """Do what :func:`sum_rows` does in the rows ``first:last``."""
     n = W.shape[1]
     a, b, same_weights, other_weights, space = np.empty(n), np.empty(n), np.empty(n), np.empty(n), room(n // 2 + 1, n)
     for m in range(first, last):
@@ -78,8 +75,11 @@ def sum_rows(W, place, norms, tau, gamma, near, bits, first, last, sums):
         sums[m, 5] = join_row(row, i, low, high, same_weights, other_weights, norms)
 
 
-@njit(parallel=True)
-def parallel_sum_rows(W, place, norms, tau, gamma, near, bits, sums):
-    """Run :func:`sum_rows` over runs of anchors shared among threads; the same bits."""
+@Shared
+def sum_rows(W, place, norms, tau, gamma, near, bits, sums):
+    """Turn values into weights; fill ``sums[m]`` as :func:`product_sums` says, scale of the error last.
+
+    With `bits` 0 the weights are those of ``sum_t a_t``, whatever the values.
+    """
     for t in prange((W.shape[0] + GROUP - 1) // GROUP):
-        sum_rows(W, place, norms, tau, gamma, near, bits, t * GROUP, min((t + 1) * GROUP, W.shape[0]), sums)
+        sum_some(W, place, norms, tau, gamma, near, bits, t * GROUP, min((t + 1) * GROUP, W.shape[0]), sums)

@@ -69,13 +69,10 @@ class ClassProducts:
         for W, place in self._values(x):
             part = slice(n, n := n + len(W))
             fixed = W, place, self._norms, tau, width, near[part], bits
-            if self.serial:
-                kernels.sum_rows(*fixed, 0, len(W), sums[part])
-            else:
-                kernels.parallel_sum_rows(*fixed, sums[part])
+            self._run(kernels.sum_rows)(*fixed, sums[part])
             A = np.ones((len(Y), len(W)))
             A[:-1] = self._XT[:, place[0]]
-            self._multiply_add(A, W, Y)
+            self._run(kernels.multiply_add)(A, W, Y)
         *sums, scale = sums.sum(axis=0).tolist()
         return self._close(Y[:-1], Y[-1]), scale, sums
 
@@ -109,14 +106,11 @@ class ClassProducts:
             rows, lows, highs = (array[first : first + self._step] for array in self._place)
             if x is not None:
                 np.add(own[rows, None], own, out=W[: rows.size])
-                self._multiply_add(np.ascontiguousarray(-2.0 * XT[:, rows].T), ZT, W[: rows.size])
+                self._run(kernels.multiply_add)(np.ascontiguousarray(-2.0 * XT[:, rows].T), ZT, W[: rows.size])
             yield W[: rows.size], (rows, lows, highs)
 
-    def _multiply_add(self, A, B, C):
-        if self.serial:
-            kernels.multiply_add(A, B, C, 0, C.shape[1])
-        else:
-            kernels.parallel_multiply_add(A, B, C)
+    def _run(self, kernel):
+        return kernel.alone if self.serial else kernel
 
     def _close(self, products, degrees):
         """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from ``X'W`` and the column sums of W; each row sums to 0, triplet by triplet."""

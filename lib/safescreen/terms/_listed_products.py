@@ -1,7 +1,5 @@
 """Products of lists that are stored, for neighbours."""
 
-from itertools import pairwise
-
 import numpy as np
 
 from safescreen.terms import _product_kernels as kernels
@@ -90,11 +88,8 @@ class ListedProducts:
         p, n_chunks = self.points, self._bounds.size - 1
         Y, sums = np.zeros((n_chunks, *p.zero_rows().shape)), np.zeros((n_chunks, 6))
         points, fixed = (p.X, self._transformed(x), p.norms), (*fixed, p.diagonal)
-        if self.serial:
-            for c, (first, last) in enumerate(pairwise(self._bounds)):
-                kernels.chunk_loss_sums(points, self._arrays, first, last, *fixed, Y[c], sums[c])
-        else:
-            kernels.parallel_loss_sums(points, self._arrays, self._bounds, *fixed, Y, sums)
+        run = kernels.loss_sums.alone if self.serial else kernels.loss_sums
+        run(points, self._arrays, self._bounds, *fixed, Y, sums)
         for part in Y[1:]:
             Y[0] += part
         *sums, scale = sums.sum(axis=0).tolist()
@@ -120,11 +115,8 @@ class ListedProducts:
         weights = np.zeros(lists.same.size), np.zeros(lists.other.size)
         counts = np.zeros((self._bounds.size - 1, 2), dtype=np.int64)
         points, fixed = (p.X, self._transformed(center), p.norms), (*fixed, p.diagonal, (*outs, *weights))
-        if self.serial:
-            for c, (first, last) in enumerate(pairwise(self._bounds)):
-                screening.screen_chunk(points, self._arrays, first, last, *fixed, counts[c])
-        else:
-            screening.parallel_screen(points, self._arrays, self._bounds, *fixed, counts)
+        run = screening.screen.alone if self.serial else screening.screen
+        run(points, self._arrays, self._bounds, *fixed, counts)
         n_L, n_R = (int(c) for c in counts.sum(axis=0))
         return (self._without(*outs) if n_L + n_R else self), *self._gram(*weights), n_L, n_R
 

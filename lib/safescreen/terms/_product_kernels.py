@@ -6,7 +6,7 @@ Kernels fill the arrays named last.
 
 import numpy as np
 
-from safescreen._numba import njit, prange
+from safescreen._numba import Shared, njit, prange
 from safescreen.terms._product_sums import product_sums, room
 from safescreen.terms._triplet_kernels import pair_value
 
@@ -112,9 +112,9 @@ def longest(same_ptr, other_ptr, first, last):
     return p_max, q_max
 
 
-@njit(parallel=True)
-def parallel_loss_sums(points, lists, bounds, tau, gamma, near, bits, diagonal, Y, sums):
-    """Run :func:`chunk_loss_sums` over chunks of anchors shared among threads; the same bits as one after the other: none is split."""
+@Shared
+def loss_sums(points, lists, bounds, tau, gamma, near, bits, diagonal, Y, sums):
+    """Run :func:`chunk_loss_sums` over chunks of anchors; the same bits for any number of threads: none is split."""
     for c in prange(bounds.size - 1):
         chunk_loss_sums(points, lists, bounds[c], bounds[c + 1], tau, gamma, near, bits, diagonal, Y[c], sums[c])
 

@@ -6,7 +6,7 @@ x_l|^2 + |x_i - x_j|^2``, the margins of a triplet over the ball lie between the
 
 import numpy as np
 
-from safescreen._numba import njit, prange
+from safescreen._numba import Shared, njit, prange
 from safescreen.rounding import UNIT
 from safescreen.terms._product_kernels import longest, row_values
 
@@ -138,8 +138,8 @@ def screen_chunk(points, lists, first, last, radius, relative, low, high, diagon
             counts += copies[m] * once
 
 
-@njit(parallel=True)
-def parallel_screen(points, lists, bounds, radius, relative, low, high, diagonal, found, counts):
-    """Run :func:`screen_chunk` over chunks of anchors shared among threads, chunk c counting in ``counts[c]``; the same bits."""
+@Shared
+def screen(points, lists, bounds, radius, relative, low, high, diagonal, found, counts):
+    """Run :func:`screen_chunk` over chunks of anchors, chunk c counting in ``counts[c]``; the same bits for any number of threads."""
     for c in prange(bounds.size - 1):
         screen_chunk(points, lists, bounds[c], bounds[c + 1], radius, relative, low, high, diagonal, found, counts[c])

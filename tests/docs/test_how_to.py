@@ -1,0 +1,34 @@
+"""The pages of how to do what: their examples run, with large numbers made smaller, and each page is in the table of contents."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+SMALLER = {"n = 60_000": "n = 1_200", "1_000)": "40)", "lams[200:220]": "lams[5:9]", "2, 4_000)": "2, 400)"}
+"""What stands in the pages, and what is run."""
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_examples_run(page, capsys):
+    text = page.read_text(encoding="utf-8")
+    blocks, names = re.findall(r"```python\n(.*?)```", text, flags=re.S), {"__name__": page.stem}
+    assert blocks
+    for block in blocks:
+        for large, small in SMALLER.items():
+            block = block.replace(large, small)
+        exec(compile(block, str(page), "exec"), names)
+    printed = capsys.readouterr().out
+    assert printed.strip() and "nan" not in printed
+
+
+def test_each_page_is_in_the_table_of_contents():
+    listed = re.findall(r"^how-to/([\w-]+)$", (ROOT / "docs" / "how-to.md").read_text(encoding="utf-8"), flags=re.M)
+    assert sorted(listed) == [page.stem for page in PAGES]
+
+
+def test_smaller_numbers_are_of_the_pages():
+    together = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert all(together.count(large) == 1 for large in SMALLER)

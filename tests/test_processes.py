@@ -1,0 +1,142 @@
+"""Threads and processes of all kinds around a problem: same answers, none left waiting, Ctrl-C at once."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import joblib
+import numpy as np
+import pytest
+
+import safescreen as ss
+from safescreen import _numba
+
+rng = np.random.default_rng(0)
+Y = rng.integers(0, 3, 900)
+X = rng.standard_normal((900, 6)) + np.eye(6)[Y]
+SIGNS = np.where(Y == 1, 1.0, -1.0)
+FAMILIES = {
+    "triplets": lambda: ss.Triplets.from_labels(X, Y, k=3),
+    "products": lambda: ss.ProductTriplets(X, Y),
+    "samples": lambda: ss.Samples(X, SIGNS),
+    "kernel": lambda: ss.KernelSamples.from_points(X, SIGNS, "rbf", gamma=0.1),
+    "kernel rows": lambda: ss.KernelSamples.from_points(X, SIGNS, "rbf", gamma=0.1, max_gigabytes=0.003),
+}
+LOSS = ss.SmoothedHinge(0.05)
+
+
+def problem(family):
+    """Return the problem of a family, and a lam that takes some iterations."""
+    prob = ss.Problem(FAMILIES[family](), LOSS)
+    return prob, 0.05 * prob.lam_max()
+
+
+def values(prob, lam):
+    """Return what must be equal to the last bit."""
+    solution = ss.solve(prob, lam, tol=0.0, rtol=1e-4)
+    return solution.primal, solution.gap, solution.n_iter
+
+
+def solve_in_a_process(family):
+    return values(*problem(family))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_threads_share_a_problem(family):
+    """The same bits; with kernels, whose recent products are shared, the same within the certificates."""
+    prob, lam = problem(family)
+    wanted = values(prob, lam)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: values(prob, lam), range(4)))
+    assert "kernel" in family or set(found) == {wanted}
+    assert max(primal - gap for primal, gap, _ in found) <= min(primal for primal, *_ in [wanted, *found])
+
+
+@pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())
+def test_processes_after_kernels_have_run_on_all_threads(method):
+    wanted = solve_in_a_process("products")
+    assert _numba.Shared.used or os.environ.get("NUMBA_DISABLE_JIT") == "1"
+    with multiprocessing.get_context(method).Pool(2) as pool:
+        assert pool.map_async(solve_in_a_process, ["products"] * 2).get(timeout=60) == [wanted] * 2
+
+
+def test_a_kernel_of_another_thread_runs_alone():
+    """Of two launches at the same time the second does not wait for the first."""
+    prob, _ = problem("products")
+    wanted = prob.evaluate(np.eye(6), 1.0)
+    with ThreadPoolExecutor(1) as pool, _numba.Shared.lock:
+        found = pool.submit(prob.evaluate, np.eye(6), 1.0).result(timeout=30)
+    assert found.primal == wanted.primal and np.array_equal(found.gradient, wanted.gradient)
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading", "multiprocessing"])
+def test_joblib_in_joblib(backend):
+    """Folds in processes inside of tasks of another pool."""
+    model = ss.SafeSVCCV(ss.SafeSVC(smoothing=0.05, tol=1e-3), Cs=3, cv=2, n_jobs=2)
+    wanted = model.fit(X[:200], Y[:200]).scores_
+    tasks = [joblib.delayed(model.fit)(X[:200], Y[:200]) for _ in range(2)]
+    for found in joblib.Parallel(2, backend=backend)(tasks):
+        np.testing.assert_array_equal(found.scores_, wanted)
+
+
+def test_joblib_on_dask_workers():
+    distributed = pytest.importorskip("distributed")
+    model = ss.TripletMetricCV(ss.TripletMetric(k=2), lams=3, cv=2, n_jobs=2)
+    wanted = model.fit(X[:90], Y[:90]).scores_
+    cluster = distributed.LocalCluster(2, processes=False, threads_per_worker=2, dashboard_address=None)
+    with cluster, distributed.Client(cluster, set_as_default=False) as client:
+        with joblib.parallel_config("dask", client=client, wait_for_workers_timeout=60):
+            found = model.fit(X[:90], Y[:90]).scores_
+        np.testing.assert_array_equal(found, wanted)
+        futures = client.map(solve_in_a_process, ["triplets", "products", "samples"], pure=False)
+        assert client.gather(futures) == [solve_in_a_process(name) for name in ("triplets", "products", "samples")]
+
+
+LONG = {
+    "path": "ss.path(ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.05)), np.geomspace(1e9, 1e-3, 4000), tol=0.0, rtol=1e-10)",
+    "solve": "ss.solve(ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(1e-4)), 1e-3, tol=0.0, rtol=1e-13, max_iter=10**6)",
+    "TripletMetric": "ss.TripletMetric(product=True, k=None, lam=1e-3, tol=1e-13, smoothing=1e-4, max_iter=10**6).fit(X, y)",
+    "TripletMetricCV": "ss.TripletMetricCV(ss.TripletMetric(k=20, tol=1e-10), lams=500).fit(X, y)",
+    "SafeSVC": "ss.SafeSVC(C=1e6, kernel='rbf', tol=1e-12, max_iter=10**6).fit(X, y)",
+    "SafeSVCCV": "ss.SafeSVCCV(ss.SafeSVC(kernel='rbf', tol=1e-9), Cs=200).fit(X, y)",
+    "HDSL": "ss.HDSL(max_iter=10**8, n_targets=20, n_impostors=20).fit(X, y)",
+}
+PROGRAM = """
+import signal, time, warnings, numpy as np, safescreen as ss
+signal.signal(signal.SIGINT, signal.default_int_handler)
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+y = rng.integers(0, 3, 2500)
+X = rng.standard_normal((2500, 8)) + np.eye(8)[y]
+few = X[:60], y[:60]  # compile: an interrupt in the middle of that is numba's
+for model in (ss.SafeSVC(kernel="rbf"), ss.TripletMetric(k=None, product=True), ss.TripletMetric(), ss.HDSL(max_iter=50)):
+    model.fit(*few)
+print("ready", flush=True)
+try:
+    {work}
+except KeyboardInterrupt:
+    pass
+print("ended", flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+@pytest.mark.parametrize("work", LONG)
+def test_ctrl_c_ends_the_work(work):
+    """Whatever it is, it has not ended by itself; it does so soon after Ctrl-C (two seconds, and patience for a busy machine)."""
+    program = [sys.executable, "-c", PROGRAM.format(work=LONG[work])]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(4.0)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=20)
+        assert output == "ended\n"
+    finally:
+        process.kill()
+        process.wait()
