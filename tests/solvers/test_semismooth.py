@@ -79,3 +79,11 @@ def test_the_hinge_at_small_lam(load, lam):
     solution = ss.solve(problem, lam, tol=0.0, rtol=1e-6, screening=("RRPB", "PGB"))
     assert solution.converged and solution.n_iter <= 1000
     assert problem.primal(solution.x, lam) - problem.dual(solution.alpha, lam) <= 1e-6 * solution.primal
+
+
+def test_a_path_of_the_hinge_at_small_lam():
+    """A start from the lam before is near, but not near enough for the width of large lam."""
+    problem = ss.Problem(ss.Triplets.from_labels(*labelled(), k=5), ss.Hinge())
+    path = ss.path(problem, np.geomspace(0.01, 1e-3, 4), tol=0.0, rtol=1e-6, screening=("RRPB", "PGB"))
+    assert all(solution.converged and solution.n_iter <= 1500 for solution in path)
+    assert path[-1].gap <= 1e-6 * path[-1].primal

@@ -35,12 +35,16 @@ def minimize_hinge(
     """Solve the problem with the hinge, like :func:`safescreen.solvers.projected_gradient.minimize`.
 
     The dual point of `state` is updated too, and the start where there is one. `inner` solves the smoothed problems, the first one of
-    width g = `width`, to a gap of `accuracy` relative to the one that is left. Over a cone it comes near first, from
-    x = 0, through smoothed hinges of falling width: the narrower they are and the smaller lam, the nearer a start has to be.
+    width g = `width`, to a gap of `accuracy` relative to the one that is left. The narrower they are and the smaller lam, the nearer a
+    start has to be: over a cone the width grows with 1/lam, and from x = 0 smoothed hinges of falling width lead to it.
     """
     explicit, limits, lam = reduction.explicit, settings.limits, state.lam
-    if state.alpha is None and "sweeps" not in reduction.whole.terms.offers and reduction.whole.cone.norm(state.x) == 0.0:
-        width = _come_near(reduction, state, settings, inner, width)
+    if "sweeps" not in reduction.whole.terms.offers:
+        largest = WIDEST * reduction.problem.lam_max() / lam
+        if width < largest < np.inf:
+            width = max(width, NEAR * largest)
+            if state.alpha is None and reduction.whole.cone.norm(state.x) == 0.0:
+                _come_near(reduction, state, settings, inner, width, largest)
     alpha, best, stalled = None, None, 0
     if explicit:
         alpha = reduction.restrict(np.full(len(reduction.whole), 0.5) if state.alpha is None else state.alpha.unpack())
@@ -72,12 +76,8 @@ def minimize_hinge(
     return limits.reached(best)
 
 
-def _come_near(reduction, state, settings, inner, width):
-    """Move a start near the solution, by smoothed hinges, give it the dual point of the last one, and return the width of that."""
-    largest = WIDEST * reduction.problem.lam_max() / state.lam
-    if not width < largest < np.inf:
-        return width
-    width = max(width, NEAR * largest)
+def _come_near(reduction, state, settings, inner, width, largest):
+    """Move a start near the solution, by smoothed hinges from the largest width down, and give it the dual point of the last one."""
     steps = int(np.ceil(np.log(largest / width) / -np.log(NARROWER)))
     limits = replace(settings.limits, rtol=max(ROUGH, settings.limits.rtol))
     for k in range(steps, -1, -1):
@@ -87,7 +87,6 @@ def _come_near(reduction, state, settings, inner, width):
         state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter
     if reduction.explicit:
         state.alpha = DualPoint(reduction.expand(smoothed.alpha(state.x)))
-    return width
 
 
 def _at(reduction, x, lam, alpha, width):
