@@ -58,7 +58,9 @@ else:
     try:
         table = pd.read_csv(file, skipinitialspace=True, sep="\t" if ".tsv" in Path(file).suffixes else ",")
     except UnicodeDecodeError as error:
-        raise ValueError(f"file: {file} is not UTF-8 ({error}); save it as UTF-8, or read it with pd.read_csv(file, encoding=...)") from None
+        raise ValueError(
+            f"file: {file} is not UTF-8 ({error}); save it as UTF-8, or read it with pd.read_csv(file, encoding=...)"
+        ) from None
 numbered = [name for name in table.columns if str(name).startswith("Unnamed:") and (table[name] == np.arange(len(table))).all()]
 if numbered:
     print("left out, the numbers of the rows:", ", ".join(numbered))

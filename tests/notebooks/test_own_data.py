@@ -1,5 +1,7 @@
 """Notebook 01 on files of other people: it needs no luck with the data, and says what is wrong with them."""
 
+import re
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -44,7 +46,7 @@ def test_noise_and_a_constant_column(folder, tmp_path, capsys):
         (GOOD, {"drop": "e"}, "drop: no column 'e' in the file, it has a, b, c, d, kind$"),
         (GOOD.rename(columns={"a": "a;b"})[["a;b"]], {}, "separated by commas"),
         (GOOD.assign(word="red"), {}, "not numbers, encode them or name them in drop: word"),
-        (GOOD.mask(GOOD["a"] > 1.0), {}, "these columns have gaps, fill them or drop the rows: a, b, c, d, kind"),
+        (GOOD.mask(GOOD["a"] > 1.0), {}, "these columns have gaps, .* set gaps to 'drop' to lose the rows: a, b, c, d, kind"),
         (GOOD.head(40), {}, "label: 'kind' has the one class 'x'"),
         (GOOD.head(41), {}, "classes of 'kind' with a single row, join them with others or drop them: 'y'"),
         (MIXED, {"k": 1}, "in no direction are rows farther from other classes than from their own: try another k"),
@@ -53,3 +55,25 @@ def test_noise_and_a_constant_column(folder, tmp_path, capsys):
 def test_mistakes(folder, tmp_path, table, parameters, message):
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         run(folder, table, tmp_path, 5, **parameters)
+
+
+def test_a_helpful_metric_is_told_from_a_useless_one(folder, tmp_path, capsys):
+    """Noise in most columns: learning helps. Only noise: it cannot."""
+    noise = {f"noise{c}": RNG.normal(size=80) for c in range(12)}
+    useful = GOOD.assign(a=GOOD["a"] + 3.5 * (GOOD["kind"] == "x"), **noise)
+    for table, verdict in ((useful, "The metric helps"), (GOOD, "No difference can be told|The metric harms")):
+        space = run(folder, table, tmp_path)
+        assert space["found"].shape == (10, 4) and (space["seconds"] > 0.0).all()
+        assert re.search(verdict, capsys.readouterr().out)
+
+
+def test_gaps_row_numbers_and_other_formats(folder, tmp_path, capsys):
+    table = GOOD.mask(GOOD["a"] > 1.5).assign(kind=GOOD["kind"])
+    GOOD.to_csv(tmp_path / "numbered.tsv", sep="\t")
+    space = run(folder, table, tmp_path, 5, gaps="drop")
+    assert len(space["X"]) == len(table.dropna()) < 80
+    space = run(folder, None, tmp_path, 5, file=str(tmp_path / "numbered.tsv"))
+    assert space["names"] == list("abcd") and "Unnamed: 0" in capsys.readouterr().out
+    (tmp_path / "latin.csv").write_bytes("a,kind\n1,\xe9t\xe9\n".encode("latin-1"))
+    with pytest.raises(ValueError, match=r"latin.csv is not UTF-8 .* encoding="):
+        run(folder, None, tmp_path, 5, file=str(tmp_path / "latin.csv"))

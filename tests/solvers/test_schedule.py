@@ -164,6 +164,15 @@ def test_profit():
     assert not decide(Fixed(0.0), 1e9).screens
 
 
+def test_promises_of_a_sample_that_were_not_kept():
+    """Half of all that the terms save is believed after a pass that saved nothing."""
+    pays = PROFIT * (2e7 + CALL) / (0.5 * 1e7)
+    schedule = Fixed(0.5)
+    assert decide(schedule, 1.9 * pays).screens and schedule.decisions[-1].saved == 0.0
+    assert not decide(schedule, 1.9 * pays).screens
+    assert decide(schedule, 2.1 * pays).screens
+
+
 def test_what_only_screening_needs_is_paid_once_it_has_been_missed():
     schedule = Fixed(0.5)
     left, once = 20.0, 2e8

@@ -75,6 +75,7 @@ class Schedule:
     def __init__(self, tests: tuple[Test, ...] | None = None):
         self.tests, self.decisions = tests, []
         self.done = self.spent = self.missed = self.to_come = 0.0
+        self._kept = 1.0  # what a pass saved over what the sample had promised: terms that share work leave less of it behind there
         self._sampled: tuple[Any, Any] = (None, None)
         self._costs: tuple[Any, float, float] = (None, 0.0, 0.0)
         self._ahead: tuple[Test | None, float] = (None, 0.0)
@@ -112,8 +113,10 @@ class Schedule:
         reduction.tried = gap
         work, cost = self._operations(problem)
         test, saved = self._ahead if near is not None else (None, 0.0)
+        promised = 0.0
         if test is None or left * work * saved < PROFIT * cost:
-            test, saved = self._look(problem, evaluation, enlargement, left * work)
+            test, promised = self._look(problem, evaluation, enlargement, left * work)
+            saved = self._kept * promised
         if test is None:
             return False
         profit, once = left * work * saved - PROFIT * cost, problem.terms.preparation_work
@@ -122,6 +125,7 @@ class Schedule:
         changed = screens and reduction.screen((test,), reference(evaluation), enlargement)
         if screens:
             saved = 1.0 - reduction.problem.terms.work / work
+            self._kept = 0.5 * (self._kept + min(saved / promised, 1.0)) if promised > 0.0 else self._kept
             self._ahead = (test, saved) if near is not None else self._ahead
         self.decisions.append(Decision(evaluation.lam, gap, left, work, cost + once, test.spheres[0].title, saved, screens))
         return changed
@@ -146,7 +150,7 @@ class Schedule:
             part.screen((test,), reference(evaluation), enlargement)
             found.append((1.0 - part.problem.terms.work / max(sample.terms.work, 1.0), test))
         saved, test = max(found, key=lambda pair: pair[0])
-        self.spent += look if worth * saved < PROFIT * cost else 0.0
+        self.spent += look if worth * self._kept * saved < PROFIT * cost else 0.0
         return test, saved
 
 

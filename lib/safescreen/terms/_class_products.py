@@ -45,7 +45,7 @@ class ClassProducts:
         """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that needs first."""
         n_pairs, d = float(self.p.sum() + self.q.sum()), self.points.d
         listing = np.inf if n_pairs > LISTED_PAIRS else 10.0 * n_pairs * (self._listed is None)
-        return n_pairs * (0.25 * d + 18.0), n_pairs * (0.9 * d + 25.0), listing
+        return n_pairs * (0.2 * d + 14.0), n_pairs * (1.5 * d + 42.0), listing
 
     def part(self, numbers):
         """Return the products of some of the anchors."""

@@ -63,7 +63,7 @@ class ListedProducts:
     def work(self):
         """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that needs first."""
         n_pairs = float(self.p.sum() + self.q.sum())
-        return n_pairs * (1.2 * self.points.d + 30.0), n_pairs * (0.9 * self.points.d + 25.0), 0.0
+        return n_pairs * (1.7 * self.points.d + 42.0), n_pairs * (1.5 * self.points.d + 42.0), 0.0
 
     def part(self, numbers):
         """Return the products of some of the anchors."""
