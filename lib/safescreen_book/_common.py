@@ -3,6 +3,7 @@
 import difflib
 import json
 import os
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
@@ -19,7 +20,7 @@ class BookError(ValueError):
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """Yield the name to write a file under: it gets its own when the block has ended well, else nothing is left."""
-    partial = path.with_name(f".{os.getpid()}-{path.name}")
+    partial = path.with_name(f".{os.getpid()}-{threading.get_ident()}-{path.name}")
     try:
         yield partial
         partial.replace(path)

@@ -2,6 +2,10 @@
 
 import hashlib
 import os
+import threading
+import time
+import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 
 import pooch
@@ -13,7 +17,8 @@ from safescreen_book.datasets.readers import UNPACKERS, unpack
 from safescreen_book.datasets.registry import FileSpec, Info, info
 
 ENVIRONMENT = "SAFESCREEN_DATA"
-TIMEOUT = 30.0  # seconds without an answer before a download is given up
+TIMEOUT, DEADLINE = 30.0, 3600.0  # seconds without an answer, and in all, before a download is given up
+_DOWNLOADS = threading.Lock()
 
 
 class DataNotFoundError(FileNotFoundError):
@@ -110,7 +115,8 @@ def obtain(entry: Info, spec: FileSpec, download: bool = True) -> Path:
         return path
     if not download or spec.url is None:
         raise _missing(entry, spec, "it is not here")
-    return _download(entry, spec)
+    with _DOWNLOADS:  # who waited for another thread finds the file
+        return locate(spec) or _download(entry, spec)
 
 
 def _paths(name: str, split: str | None, download: bool) -> list[Path]:
@@ -150,23 +156,35 @@ def _download(entry: Info, spec: FileSpec) -> Path:
     """Fetch one file to the download folder; it gets its name only after its checksum was right."""
     suffix = Path(spec.url).suffix
     target = _download_folder() / (spec.name + (suffix if suffix in UNPACKERS else ""))
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel("WARNING")  # not where the file lies
-    # tqdm has no truth value without a total, and pooch asks for one
-    bar = tqdm(total=1, desc=target.name, unit="B", unit_scale=True, disable=None)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        downloader = pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT)
         with whole(target) as partial:
-            pooch.retrieve(spec.url, None, partial.name, target.parent, downloader=downloader)
-            if wrong := _mismatch(unpack(partial), spec):
-                raise ValueError(f"{spec.url}: wrong checksum: {wrong}. The download was not kept.")
-            partial.chmod(0o644)
-    except OSError as error:
-        why = f"it is not here and the download failed ({type(error).__name__})"
-        raise _missing(entry, spec, why) from None
-    finally:
-        bar.close()
-        logger.setLevel(level)
+            _stream(spec.url, partial)
+            _check(partial, spec)
+    except (OSError, HTTPException) as error:
+        raise _missing(entry, spec, f"it is not here and the download failed ({type(error).__name__})") from None
     return target
+
+
+def _check(partial: Path, spec: FileSpec) -> None:
+    """Refuse a download that is not what was asked for; the page of a network's log-in is often what comes instead."""
+    try:
+        wrong = _mismatch(unpack(partial), spec)
+    except ValueError as error:
+        wrong = str(error)
+    if wrong:
+        with partial.open("rb") as stream:
+            raise ValueError(f"{spec.url}: {wrong}. It begins with {stream.read(40)!r}; the download was not kept.")
+
+
+def _stream(url: str, target: Path) -> None:
+    """Write what an address answers to a file, with a bar on a terminal; an OSError if that takes more than `DEADLINE` seconds."""
+    began, request = time.monotonic(), urllib.request.Request(url, headers={"User-Agent": "safescreen"})
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, target.open("wb") as out:
+        with tqdm(total=answer.length, desc=Path(url).name, unit="B", unit_scale=True, disable=None) as bar:
+            while piece := answer.read1(2**16):
+                bar.update(out.write(piece))
+                if time.monotonic() > began + DEADLINE:
+                    raise TimeoutError
+        if answer.length:
+            raise ConnectionError("it ended early")
