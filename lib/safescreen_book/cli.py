@@ -49,7 +49,9 @@ def _execute(argv: list[str] | None) -> int:
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return 130
-    except (ValueError, FileNotFoundError, ModuleNotFoundError, ClusterError) as error:
+    except BrokenPipeError:
+        raise
+    except (ValueError, OSError, ModuleNotFoundError, ClusterError) as error:
         print(f"safescreen: {_sentence(error)}", file=sys.stderr)
         return 2
 
@@ -134,6 +136,11 @@ def _value(text: str) -> Any:
     return text
 
 
+def _given(values, texts) -> dict[str, Any]:
+    """Parameters from the command line; what is a text in the notebook stays one."""
+    return {name: text if isinstance(values.get(name), str) else _value(text) for name, text in texts}
+
+
 def _load(options):
     folder = places.notebooks_folder(options.notebooks)
     ids = {claim.id for claim in ledger.load_claims(folder)} if (folder / "claims.yml").is_file() else None
@@ -146,8 +153,9 @@ def _run(options) -> int:
             raise FileNotFoundError(f"--data: {options.data} is not a folder")
         os.environ["SAFESCREEN_DATA"] = str(Path(options.data).resolve())
     manifest, outputs = _load(options)
-    given = {name: _value(text) for name, text in options.parameters}
-    runs = [run.override(given) for run in manifest.select(options.names, options.profile)]
+    runs = manifest.select(options.names, options.profile)
+    if options.parameters:
+        runs = [run.override(_given(manifest.check_parameters(run), options.parameters)) for run in runs]
     runs = [repeat for run in runs for repeat in manifest.repeats(run, options.repeats)]
     pages = None
     if options.report:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from safescreen_book._common import BookError, mapping, read_yaml, record
+from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record
 from safescreen_book.runner import notebooks
 
 STATUSES = ("open", "verified", "misprint", "corrected", "refuted", "reproduced", "differs", "partial")
@@ -64,6 +64,10 @@ class Claim:
 def load_claims(folder: Path) -> tuple[Claim, ...]:
     """Read `claims.yml` of a folder of notebooks and check its form; a BookError names the claim."""
     papers = read_yaml(Path(folder) / "claims.yml")
+    for paper, entries in papers.items():
+        folder_name(paper, f"claims.yml: {paper!r}")
+        if not isinstance(entries, list):
+            raise BookError(f"claims.yml, {paper}: expected a list of claims, found {type(entries).__name__}")
     claims = tuple(_claim(paper, entry) for paper, entries in papers.items() for entry in entries)
     twins = [name for name, count in Counter(claim.id for claim in claims).items() if count > 1]
     if twins:
@@ -77,6 +81,7 @@ def _claim(paper: str, entry) -> Claim:
         raise BookError(f"claims.yml, {paper}: expected a mapping with an id, found {entry!r}")
     where, elsewhere = f"claim {entry['id']}", entry.pop("sts18", None)
     claim = record(Claim, entry, where, paper=paper)
+    folder_name(claim.id, where)
     for key, known in (("kind", KINDS), ("status", STATUSES)):
         if getattr(claim, key) not in known:
             raise BookError(f"{where}: {key} {getattr(claim, key)!r} is not one of {', '.join(known)}")

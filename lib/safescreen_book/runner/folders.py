@@ -23,8 +23,8 @@ class State:
 
     Attributes
     ----------
-    status : {"complete", "out of date", "failed", "not run"}
-        `failed` when the last attempt failed, whatever older result there is.
+    status : {"complete", "out of date", "failed", "not run", "unreadable"}
+        `failed` when the last attempt failed, whatever older result there is; `unreadable` when `result.json` is damaged.
     result : dict or None
         `result.json` of the last finished run.
     failure : dict or None
@@ -44,15 +44,16 @@ def run_folder(outputs: Path, profile: str, run: Run) -> Path:
 def state(folder: Path, key: str | None = None) -> State:
     """Return what a run folder holds: a result counts if each of its files is unchanged, and made with `key`, if given."""
     _recover(folder)
-    result, failure = read_json(folder / "result.json"), read_json(folder / "failure.json")
+    result, failure = read_json(folder / "result.json") or {}, read_json(folder / "failure.json")
+    sound = result.get("status") == "complete" and all(isinstance(result.get(part), dict) for part in ("files", "hashes", "seconds"))
     if failure is not None:
-        return State("failed", result, failure)
-    if result is None or result.get("status") != "complete":
-        return State("not run")
+        return State("failed", result if sound else None, failure)
+    if not sound:
+        return State("unreadable" if (folder / "result.json").is_file() else "not run")
     for name, checksum in result["files"].items():
         if not (folder / name).is_file() or sha256_file(folder / name) != checksum:
             return State("out of date", result)
-    return State("complete" if key in (None, result["hashes"]["key"]) else "out of date", result)
+    return State("complete" if key in (None, result["hashes"].get("key")) else "out of date", result)
 
 
 def install(new: Path, folder: Path) -> None:

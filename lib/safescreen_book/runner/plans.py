@@ -46,7 +46,7 @@ class Plan:
     @property
     def status(self) -> str:
         """What to say of the run: the state of its folder, or that it cannot be done for want of data."""
-        if self.missing and self.state.status in ("not run", "out of date"):
+        if self.missing and self.state.status in ("not run", "out of date", "unreadable"):
             return f"data missing: {', '.join(self.missing)}"
         return self.state.status
 

@@ -11,7 +11,7 @@ from safescreen_book.runner import folders
 
 def fill(folder, key):
     folder.mkdir(parents=True)
-    content = {"status": "complete", "hashes": {"key": key}, "files": {}}
+    content = {"status": "complete", "hashes": {"key": key}, "files": {}, "seconds": {"wall": 1.0}}
     write_json(folder / "result.json", content)
     return folder
 
@@ -76,7 +76,22 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"] and read_json(tmp_path / "a.json") == {"a": "é"}
 
 
-def test_broken_result_counts_as_not_run(tmp_path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "result.json").write_text('{"status": "comp')
-    assert folders.state(tmp_path / "run").status == "not run"
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"status": "comp',
+        "[]",
+        "[" * 3000,
+        '{"status": "complete"}',
+        '{"status": "complete", "files": [], "hashes": {}, "seconds": {}}',
+        "\xff",
+    ],
+)
+def test_a_damaged_result_is_said_to_be_and_stands_in_nobodys_way(tmp_path, text):
+    folder = fill(tmp_path / "run", "old")
+    (folder / "result.json").write_text(text, encoding="latin-1")
+    assert folders.state(folder, "old") == folders.State("unreadable")
+    (folder / "failure.json").write_text('{"error": "boom"}')
+    assert folders.state(folder) == folders.State("failed", None, {"error": "boom"})
+    folders.install(fill(tmp_path / "new", "new"), folder)
+    assert folders.state(folder, "new").status == "complete"
