@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 import shlex
 import sys
 from pathlib import Path
@@ -18,6 +17,7 @@ from safescreen_book.runner import batch, notebooks
 from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.manifest import PROFILES
 from safescreen_book.runner.progress import Pages
+from safescreen_book.runner.worker import uncoloured
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -259,8 +259,7 @@ def _refresh(folder: Path, names: list[str]) -> int:
                 notebooks.refresh(folder, name)
             except (CellExecutionError, DeadKernelError, FileNotFoundError) as error:
                 failed += 1
-                text = re.sub(r"\x1b\[[\d;]*m", "", str(error))  # tracebacks come coloured
-                tqdm.write(f"{name}: FAILED, what was there is kept\n{text}")
+                tqdm.write(f"{name}: FAILED, what was there is kept\n{uncoloured(str(error))}")
             else:
                 tqdm.write(f"{name}: executed")
     return int(failed > 0)

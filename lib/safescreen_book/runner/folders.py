@@ -2,12 +2,13 @@
 
 `outputs/<profile>/<experiment>/<run>/` is either absent or the last finished result: `notebook.ipynb`,
 `result.json` and what the notebook recorded. A later failure adds `notebook.failed.ipynb` and `failure.json`
-and leaves the rest alone. Work in progress lives beside it in `.<run>.<process id>/`.
+and leaves the rest alone. Work in progress lives beside it in `.<run>.work/`, which one process at a time has locked.
 """
 
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,13 @@ from typing import Any
 from safescreen_book._common import read_json, write_json
 from safescreen_book.runner.fingerprint import sha256_file
 from safescreen_book.runner.manifest import Run
+
+try:
+    import fcntl
+except ImportError:
+    fcntl = None
+
+_LOCKS: dict[Path, ExitStack] = {}
 
 
 @dataclass(frozen=True)
@@ -83,16 +91,41 @@ def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> 
     write_json(folder / "failure.json", failure)
 
 
-def scratch_folder(folder: Path) -> Path:
-    """Make the empty folder of an attempt beside a run folder, after clearing those whose process is gone."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    for stale in folder.parent.glob(f".{folder.name}.*"):
-        pid = stale.name.rpartition(".")[2]
-        if pid.isdigit() and (int(pid) == os.getpid() or not _alive(int(pid))):
-            shutil.rmtree(stale, ignore_errors=True)
-    scratch = folder.with_name(f".{folder.name}.{os.getpid()}")
-    scratch.mkdir()
+def scratch_folder(folder: Path) -> Path | None:
+    """Make the empty folder of an attempt beside a run folder, after clearing what a dead process left; None while a living one has it."""
+    scratch = folder.with_name(f".{folder.name}.work")
+    if scratch in _LOCKS:
+        return None
+    while scratch not in _LOCKS:
+        scratch.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError), ExitStack() as held:  # once more if it was released and removed in between
+            lock = held.enter_context((scratch / "lock").open("a"))
+            if not _locked(lock):
+                return None
+            if os.path.samestat(os.fstat(lock.fileno()), os.stat(lock.name)):
+                _LOCKS[scratch] = held.pop_all()
+    for left in scratch.iterdir():
+        if left.is_dir():
+            shutil.rmtree(left)
+        elif left.name != "lock":
+            left.unlink()
     return scratch
+
+
+def release(scratch: Path) -> None:
+    """Remove the folder of an attempt and let others have it."""
+    shutil.rmtree(scratch, ignore_errors=True)
+    _LOCKS.pop(scratch).close()
+
+
+def _locked(stream) -> bool:
+    """Whether this process has the lock of a file now; it has where the system knows none."""
+    try:
+        with suppress(AttributeError):
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return not isinstance(error, BlockingIOError)
+    return True
 
 
 def _set_aside(folder: Path) -> Path:
@@ -103,13 +136,3 @@ def _recover(folder: Path) -> None:
     """Undo a replacement that was cut between its two renames."""
     if not folder.exists() and _set_aside(folder).is_dir():
         _set_aside(folder).rename(folder)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True
