@@ -51,15 +51,12 @@ def _execute(argv: list[str] | None) -> int:
         return 130
     except BrokenPipeError:
         raise
-    except (ValueError, OSError, ModuleNotFoundError, ClusterError) as error:
-        print(f"safescreen: {_sentence(error)}", file=sys.stderr)
-        return 2
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, ModuleNotFoundError):
-        return f"{error.name} is not installed; the book is used from a checkout: make install there, or pip install -e '.[all]'"
-    return str(error)
+    except ModuleNotFoundError as error:
+        hint = "the book is used from a checkout: make install there, or pip install -e '.[all]'"
+        print(f"safescreen: {error.name} is not installed; {hint}", file=sys.stderr)
+    except (ValueError, OSError, ClusterError) as error:
+        print(f"safescreen: {error}", file=sys.stderr)
+    return 2
 
 
 def _parser() -> argparse.ArgumentParser:

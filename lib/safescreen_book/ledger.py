@@ -31,34 +31,18 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Claim:
-    """One line of the ledger.
+    """One line of the ledger."""
 
-    Attributes
-    ----------
-    paper, id, kind, what : str
-        Key of the paper, identity, letter of `KINDS`, statement in short.
-    status : str
-        One of `STATUSES`.
-    notebook, evidence : str or None
-        Name of the notebook, without an ending; what was run, on what, and the figure.
-    cell : str
-        Tag of the cell that would fail if the claim failed; the id when left out.
-    fair : str
-        The reading kindest to the authors, and what of the paper was not at hand; every one of `ACCUSATIONS` has it.
-    also : str
-        Other places of the paper, and its number in STS18 (`sts18` in the file).
-    """
-
-    paper: str
+    paper: str  # its key
     id: str
-    kind: str
-    what: str
-    status: str
-    notebook: str | None = None
-    evidence: str | None = None
-    cell: str = ""
-    fair: str = ""
-    also: str = ""
+    kind: str  # letter of `KINDS`
+    what: str  # the statement in short
+    status: str  # one of `STATUSES`
+    notebook: str | None = None  # its name, without an ending
+    evidence: str | None = None  # what was run, on what, and the figure
+    cell: str = ""  # tag of the cell that would fail if the claim failed; the id when left out
+    fair: str = ""  # the reading kindest to the authors, and what of the paper was not at hand; every one of `ACCUSATIONS` has it
+    also: str = ""  # other places of the paper, and its number in STS18 (`sts18` in the file)
 
 
 def load_claims(folder: Path) -> tuple[Claim, ...]:

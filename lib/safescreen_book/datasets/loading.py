@@ -12,28 +12,14 @@ from safescreen_book.datasets.scaling import SCALINGS
 
 @dataclass(frozen=True)
 class Dataset:
-    """One part of a data set.
+    """One part of a data set."""
 
-    Attributes
-    ----------
-    name, split : str
-        Data set and part.
-    X : ndarray (C-contiguous) or CSR array of shape (n, d), float64
-        Features.
-    y : ndarray of shape (n,), int64, or None
-        Labels: -1 and +1 when there are two classes. None where they were never published.
-    info : Info
-        The registry's entry.
-    feature_names : tuple of str
-        Empty when the source names none.
-    """
-
-    name: str
-    split: str
-    X: np.ndarray | sp.csr_array = field(repr=False)
-    y: np.ndarray | None = field(repr=False)
+    name: str  # of the set
+    split: str  # of the part
+    X: np.ndarray | sp.csr_array = field(repr=False)  # float64 of shape (n, d), C-contiguous or CSR
+    y: np.ndarray | None = field(repr=False)  # int64, -1 and +1 when there are two classes; None where they were never published
     info: Info = field(repr=False)
-    feature_names: tuple[str, ...] = field(default=(), repr=False)
+    feature_names: tuple[str, ...] = field(default=(), repr=False)  # empty when the source names none
 
     @property
     def shape(self) -> tuple[int, int]:

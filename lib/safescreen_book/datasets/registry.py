@@ -76,13 +76,8 @@ class Info:
 
 
 def _part(entry: dict) -> Part:
-    codes = entry.pop("codes", None)
-    return Part(
-        shape=tuple(entry.pop("shape")),
-        data=tuple(entry.pop("data", ())),
-        codes=MappingProxyType(codes) if codes else None,
-        **entry,
-    )
+    codes = MappingProxyType(entry["codes"]) if "codes" in entry else None
+    return Part(**entry | {"shape": tuple(entry["shape"]), "data": tuple(entry.get("data", ())), "codes": codes})
 
 
 @cache

@@ -103,8 +103,9 @@ def locate(spec: FileSpec) -> Path | None:
 def content(path: Path, spec: FileSpec) -> bytes:
     """Unpacked content of `path` once its checksum is that of `spec`; if it is another, the file is left as it is."""
     raw = unpack(path)
-    if wrong := _mismatch(raw, spec):
-        raise ValueError(f"{path}: wrong checksum: {wrong}. The file was left as it is; move it or replace it.")
+    found = hashlib.sha256(raw).hexdigest()
+    if found != spec.sha256:
+        raise ValueError(f"{path}: wrong checksum: its content should have sha256 {spec.sha256}, found {found}")
     return raw
 
 
@@ -131,12 +132,6 @@ def _candidates(spec: FileSpec) -> list[str]:
     return list(dict.fromkeys([*([spec.packed] if spec.packed else []), spec.name, *packed]))
 
 
-def _mismatch(raw: bytes, spec: FileSpec) -> str:
-    """What is wrong with the checksum of `raw`; nothing if it is that of `spec`."""
-    found = hashlib.sha256(raw).hexdigest()
-    return "" if found == spec.sha256 else f"its content should have sha256 {spec.sha256}, found {found}"
-
-
 def _missing(entry: Info, spec: FileSpec, why: str) -> DataNotFoundError:
     where = " or ".join(str(folder) for folder in folders())
     chosen = os.environ.get(ENVIRONMENT) or "not set"
@@ -160,21 +155,14 @@ def _download(entry: Info, spec: FileSpec) -> Path:
         target.parent.mkdir(parents=True, exist_ok=True)
         with whole(target) as partial:
             _stream(spec.url, partial)
-            _check(partial, spec)
+            try:
+                content(partial, spec)
+            except ValueError as error:  # often the page of a network's log-in
+                begin = partial.read_bytes()[:40]
+                raise ValueError(f"{spec.url}: {error}. It begins with {begin!r}; the download was not kept.") from None
     except (OSError, HTTPException) as error:
         raise _missing(entry, spec, f"it is not here and the download failed ({type(error).__name__})") from None
     return target
-
-
-def _check(partial: Path, spec: FileSpec) -> None:
-    """Refuse a download that is not what was asked for; the page of a network's log-in is often what comes instead."""
-    try:
-        wrong = _mismatch(unpack(partial), spec)
-    except ValueError as error:
-        wrong = str(error)
-    if wrong:
-        with partial.open("rb") as stream:
-            raise ValueError(f"{spec.url}: {wrong}. It begins with {stream.read(40)!r}; the download was not kept.")
 
 
 def _stream(url: str, target: Path) -> None:

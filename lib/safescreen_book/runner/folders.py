@@ -27,21 +27,11 @@ _LOCKS: dict[Path, ExitStack] = {}
 
 @dataclass(frozen=True)
 class State:
-    """What is known of a run.
+    """What is known of a run."""
 
-    Attributes
-    ----------
-    status : {"complete", "out of date", "failed", "not run", "unreadable"}
-        `failed` when the last attempt failed, whatever older result there is; `unreadable` when `result.json` is damaged.
-    result : dict or None
-        `result.json` of the last finished run.
-    failure : dict or None
-        `failure.json` of a failed last attempt.
-    """
-
-    status: str
-    result: Mapping[str, Any] | None = None
-    failure: Mapping[str, Any] | None = None
+    status: str  # complete, out of date, failed (the last attempt, whatever older result there is), not run, unreadable (a damaged result)
+    result: Mapping[str, Any] | None = None  # `result.json` of the last finished run
+    failure: Mapping[str, Any] | None = None  # `failure.json` of a failed last attempt
 
 
 def run_folder(outputs: Path, profile: str, run: Run) -> Path:
@@ -100,8 +90,12 @@ def scratch_folder(folder: Path) -> Path | None:
         scratch.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError), ExitStack() as held:  # once more if it was released and removed in between
             lock = held.enter_context((scratch / "lock").open("a"))
-            if not _locked(lock):
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
                 return None
+            except (AttributeError, OSError):  # a system without such locks
+                pass
             if os.path.samestat(os.fstat(lock.fileno()), os.stat(lock.name)):
                 _LOCKS[scratch] = held.pop_all()
     for left in scratch.iterdir():
@@ -116,16 +110,6 @@ def release(scratch: Path) -> None:
     """Remove the folder of an attempt and let others have it."""
     shutil.rmtree(scratch, ignore_errors=True)
     _LOCKS.pop(scratch).close()
-
-
-def _locked(stream) -> bool:
-    """Whether this process has the lock of a file now; it has where the system knows none."""
-    try:
-        with suppress(AttributeError):
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        return not isinstance(error, BlockingIOError)
-    return True
 
 
 def _set_aside(folder: Path) -> Path:

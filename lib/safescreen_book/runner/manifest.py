@@ -48,27 +48,15 @@ class Profile:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One entry of the manifest.
-
-    Attributes
-    ----------
-    name, title : str
-        Key and heading.
-    profiles : dict
-        Profile by name; an experiment need not have all.
-    notebook : str
-        Name of the notebook, without an ending; the experiment's when left out.
-    claims, data, outputs : tuple of str
-        Ids of the ledger it serves; data sets it may read; files every run must leave.
-    """
+    """One entry of the manifest."""
 
     name: str
-    profiles: Mapping[str, Profile]
+    profiles: Mapping[str, Profile]  # by name; an experiment need not have all
     title: str
-    notebook: str = ""
-    claims: tuple[str, ...] = ()
-    data: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
+    notebook: str = ""  # its name, without an ending; the experiment's when left out
+    claims: tuple[str, ...] = ()  # ids of the ledger it serves
+    data: tuple[str, ...] = ()  # sets it may read
+    outputs: tuple[str, ...] = ()  # files every run must leave
 
     def data_of(self, run: Run) -> tuple[str, ...]:
         """Return the data sets a run reads: those its `dataset` parameter names, else all of the experiment's."""

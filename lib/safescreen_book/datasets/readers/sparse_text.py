@@ -5,7 +5,7 @@ from array import array
 import numpy as np
 import scipy.sparse as sp
 
-from safescreen_book.datasets.readers.tokens import feature_indices, label, lines, numbers, shown
+from safescreen_book.datasets.readers.tokens import feature_indices, lines, numbers, shown, whole_numbers
 
 
 def csr(data, indices, indptr, shape) -> sp.csr_array:
@@ -25,13 +25,14 @@ def _sparse_rows(raw: bytes, where: str, n_features: int | None, labelled: bool)
 
     Without labels a blank line is a row of zeros, and there are no comments.
     """
-    labels, data, indices, indptr = array("q"), array("d"), array("q"), array("q", [0])
+    labels, places, data, indices, indptr = array("d"), array("q"), array("d"), array("q"), array("q", [0])
     for line, text in lines(raw, where):
         tokens = (text.partition(b"#")[0] if labelled else text).split()
         if labelled and not tokens:
             continue
         if labelled:
-            labels.append(label(tokens[0], where, line))
+            labels.extend(numbers(tokens[:1], where, line))
+            places.append(line)
         entries = [token.partition(b":") for token in tokens[labelled:]]
         for index, colon, _ in entries if labelled else ():
             if not colon:
@@ -42,7 +43,7 @@ def _sparse_rows(raw: bytes, where: str, n_features: int | None, labelled: bool)
     if len(indptr) == 1:
         raise ValueError(f"{where}: no rows")
     d = int(np.max(indices, initial=-1)) + 1 if n_features is None else n_features
-    return csr(data, indices, indptr, (len(indptr) - 1, d)), np.array(labels, dtype=np.int64)
+    return csr(data, indices, indptr, (len(indptr) - 1, d)), whole_numbers(labels, where, places)
 
 
 def read_libsvm(raw: bytes, where: str = "data", n_features: int | None = None):

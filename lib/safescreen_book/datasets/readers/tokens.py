@@ -42,20 +42,13 @@ def numbers(tokens: list[bytes], where: str, line: int) -> list[float]:
     raise ValueError(f"{where}, line {line}: {shown(wrong)} is not a finite number")
 
 
-def label(token: bytes, where: str, line: int) -> int:
-    """Integer that a token stands for."""
-    (value,) = numbers([token], where, line)
-    if value != int(value) or abs(value) >= _EXACT:
-        raise ValueError(f"{where}, line {line}: label {value} is not an integer below 2**53")
-    return int(value)
-
-
-def whole_numbers(values: np.ndarray, where: str) -> np.ndarray:
-    """Labels as int64; the first that is not an integer below 2**53 in size is named with its row."""
+def whole_numbers(values, where: str, line=None) -> np.ndarray:
+    """Labels as int64; the first that is not an integer below 2**53 in size is named with its `line`, or else its row."""
     values = np.asarray(values, dtype=np.float64)
     wrong = np.flatnonzero(~((values == np.rint(values)) & (np.abs(values) < _EXACT)))
     if len(wrong):
-        raise ValueError(f"{where}, row {wrong[0] + 1}: label {values[wrong[0]]} is not an integer below 2**53")
+        place = f"row {wrong[0] + 1}" if line is None else f"line {line[wrong[0]]}"
+        raise ValueError(f"{where}, {place}: label {values[wrong[0]]} is not an integer below 2**53")
     return values.astype(np.int64)
 
 
