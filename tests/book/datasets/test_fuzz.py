@@ -75,7 +75,7 @@ def table(raw, codes=None):
     """(X, y) of a table parted by commas, or by white space where there are no `codes`."""
     rows = [" ".join(tokens) for tokens in rows_of(raw)]
     rows = [row.split("," if codes else " ") for row in rows if row.strip(" ")]
-    rows = [[*map(str.strip, row)] for row in rows]
+    rows = [[token.strip(" ") for token in row] for row in rows]
     X = [[value(token) for token in row[:-1]] for row in rows]
     y = [codes[row[-1]] if codes else label(row[-1]) for row in rows]
     if not X or len(X[0]) < 1 or len({*map(len, X)}) > 1:
