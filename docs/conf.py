@@ -14,7 +14,7 @@ import safescreen  # noqa: E402
 project, author, copyright = "safescreen", "The safescreen authors", "the safescreen authors"
 version = release = safescreen.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
-extensions += ["_ext.mathml", "_ext.stage", "_ext.reference", "_ext.claims", "_ext.results"]
+extensions += ["_ext.mathml", "_ext.stage", "_ext.reference", "_ext.claims", "_ext.results", "_ext.clean"]
 
 nb_execution_mode = "off"  # notebooks are shown as they were committed
 nb_ipywidgets_js = {}  # nothing from elsewhere

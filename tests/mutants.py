@@ -98,7 +98,7 @@ def run_test(name: str) -> int:
     """Run a test; return pytest's exit code."""
     import pytest
 
-    return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-o", "addopts=", "-W", "error", name]))
+    return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-o", "addopts=", "--import-mode=importlib", "-W", "error", name]))
 
 
 def serve() -> None:

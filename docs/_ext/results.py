@@ -18,7 +18,15 @@ from safescreen_book.runner.manifest import PROFILES, Run
 from safescreen_book.runner.plans import plan
 
 _ROWS = 40  # of a long table; the whole can be downloaded
-_BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)  # what a file that is not ours can do
+_BROKEN = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)  # of a file not ours
 _WORST = ("unreadable", "failed", "out of date", "not run", "data missing", "complete")
 _ENVIRONMENT = ("peak_memory_mb", "cores", "threads", "machine", "started")
 
@@ -51,7 +59,7 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
             more = [str(line) for line in summary.get("explanation", ())]
         status = "data missing" if missing and state.status == "not run" else state.status
         found = {"status": status, "missing": missing, "result": state.result, "failure": state.failure, "verdicts": verdicts, "more": more}
-        return known | found
+        return known | found | {"error": os.path.relpath(reading, app.outputs) if status == "unreadable" else ""}
     except _BROKEN as error:
         return known | {"status": "unreadable", "error": f"{os.path.relpath(reading, app.outputs)}: {type(error).__name__}: {error}"}
 

@@ -2,7 +2,10 @@
 
 import difflib
 import json
+import math
 import os
+import re
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
@@ -19,7 +22,7 @@ class BookError(ValueError):
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
     """Yield the name to write a file under: it gets its own when the block has ended well, else nothing is left."""
-    partial = path.with_name(f".{os.getpid()}-{path.name}")
+    partial = path.with_name(f".{os.getpid()}-{threading.get_ident()}-{path.name}")
     try:
         yield partial
         partial.replace(path)
@@ -38,7 +41,7 @@ def read_json(path: Path) -> dict | None:
     """Return the mapping in a file; None if there is no such file, or something else in it."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, RecursionError, ValueError):
         return None
     return content if isinstance(content, dict) else None
 
@@ -48,16 +51,36 @@ def read_yaml(path: Path) -> dict:
     if not path.is_file():
         raise BookError(f"no {path.name} in {path.parent.name}/")
     try:
-        return mapping(yaml.safe_load(path.read_text(encoding="utf-8")), path.name)
-    except yaml.YAMLError as error:
+        content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
+    except (yaml.YAMLError, LookupError, RecursionError, TypeError, ValueError) as error:  # the last four are what odd scalars make of it
         raise BookError(f"{path.name}: not valid YAML: {error}") from error
+    return mapping(content, path.name)
+
+
+class _Loader(yaml.SafeLoader):
+    def construct_mapping(self, node, deep=False):
+        names = [key.value for key, _ in node.value]
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise yaml.constructor.ConstructorError(None, None, f"the key {twice[0]!r} stands twice", node.start_mark)
+        return super().construct_mapping(node, deep)
 
 
 def mapping(value, where: str) -> dict:
-    """Return a copy of a mapping."""
+    """Return a copy of a mapping of names."""
     if not isinstance(value, dict):
         raise BookError(f"{where}: expected a mapping, found {type(value).__name__}")
+    for key in value:
+        if not isinstance(key, str):
+            raise BookError(f"{where}: the key {key!r} is not a string; put it in quotes")
     return dict(value)
+
+
+def folder_name(name: str, where: str) -> str:
+    """Return what can be the name of a folder or file anywhere, and part of an address."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+=,-]{0,199}", name):
+        raise BookError(f"{where} cannot be a folder's name: at most 200 of A-Z a-z 0-9 _ . + = , - and no sign first")
+    return name
 
 
 def record(kind: type, raw, where: str, **given):
@@ -79,7 +102,7 @@ def _typed(value, kind, where: str):
             raise BookError(f"{where}: expected a list of strings, found {value!r}")
         return tuple(value)
     if kind is float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
             raise BookError(f"{where} must be a positive number, found {value!r}")
         return float(value)
     if not isinstance(value, kind):

@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import re
 import shlex
 import sys
 from pathlib import Path
@@ -18,6 +17,7 @@ from safescreen_book.runner import batch, notebooks
 from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.manifest import PROFILES
 from safescreen_book.runner.progress import Pages
+from safescreen_book.runner.worker import uncoloured
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -49,15 +49,14 @@ def _execute(argv: list[str] | None) -> int:
     except KeyboardInterrupt:
         print("Interrupted.", file=sys.stderr)
         return 130
-    except (ValueError, FileNotFoundError, ModuleNotFoundError, ClusterError) as error:
-        print(f"safescreen: {_sentence(error)}", file=sys.stderr)
-        return 2
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, ModuleNotFoundError):
-        return f"{error.name} is not installed; the book is used from a checkout: make install there, or pip install -e '.[all]'"
-    return str(error)
+    except BrokenPipeError:
+        raise
+    except ModuleNotFoundError as error:
+        hint = "the book is used from a checkout: make install there, or pip install -e '.[all]'"
+        print(f"safescreen: {error.name} is not installed; {hint}", file=sys.stderr)
+    except (ValueError, OSError, ClusterError) as error:
+        print(f"safescreen: {error}", file=sys.stderr)
+    return 2
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -134,6 +133,11 @@ def _value(text: str) -> Any:
     return text
 
 
+def _given(values, texts) -> dict[str, Any]:
+    """Parameters from the command line; what is a text in the notebook stays one."""
+    return {name: text if isinstance(values.get(name), str) else _value(text) for name, text in texts}
+
+
 def _load(options):
     folder = places.notebooks_folder(options.notebooks)
     ids = {claim.id for claim in ledger.load_claims(folder)} if (folder / "claims.yml").is_file() else None
@@ -146,8 +150,9 @@ def _run(options) -> int:
             raise FileNotFoundError(f"--data: {options.data} is not a folder")
         os.environ["SAFESCREEN_DATA"] = str(Path(options.data).resolve())
     manifest, outputs = _load(options)
-    given = {name: _value(text) for name, text in options.parameters}
-    runs = [run.override(given) for run in manifest.select(options.names, options.profile)]
+    runs = manifest.select(options.names, options.profile)
+    if options.parameters:
+        runs = [run.override(_given(manifest.check_parameters(run), options.parameters)) for run in runs]
     runs = [repeat for run in runs for repeat in manifest.repeats(run, options.repeats)]
     pages = None
     if options.report:
@@ -251,8 +256,7 @@ def _refresh(folder: Path, names: list[str]) -> int:
                 notebooks.refresh(folder, name)
             except (CellExecutionError, DeadKernelError, FileNotFoundError) as error:
                 failed += 1
-                text = re.sub(r"\x1b\[[\d;]*m", "", str(error))  # tracebacks come coloured
-                tqdm.write(f"{name}: FAILED, what was there is kept\n{text}")
+                tqdm.write(f"{name}: FAILED, what was there is kept\n{uncoloured(str(error))}")
             else:
                 tqdm.write(f"{name}: executed")
     return int(failed > 0)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from safescreen_book._common import BookError, mapping, read_yaml, record
+from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record
 from safescreen_book.runner import notebooks
 
 STATUSES = ("open", "verified", "misprint", "corrected", "refuted", "reproduced", "differs", "partial")
@@ -31,39 +31,27 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Claim:
-    """One line of the ledger.
+    """One line of the ledger."""
 
-    Attributes
-    ----------
-    paper, id, kind, what : str
-        Key of the paper, identity, letter of `KINDS`, statement in short.
-    status : str
-        One of `STATUSES`.
-    notebook, evidence : str or None
-        Name of the notebook, without an ending; what was run, on what, and the figure.
-    cell : str
-        Tag of the cell that would fail if the claim failed; the id when left out.
-    fair : str
-        The reading kindest to the authors, and what of the paper was not at hand; every one of `ACCUSATIONS` has it.
-    also : str
-        Other places of the paper, and its number in STS18 (`sts18` in the file).
-    """
-
-    paper: str
+    paper: str  # its key
     id: str
-    kind: str
-    what: str
-    status: str
-    notebook: str | None = None
-    evidence: str | None = None
-    cell: str = ""
-    fair: str = ""
-    also: str = ""
+    kind: str  # letter of `KINDS`
+    what: str  # the statement in short
+    status: str  # one of `STATUSES`
+    notebook: str | None = None  # its name, without an ending
+    evidence: str | None = None  # what was run, on what, and the figure
+    cell: str = ""  # tag of the cell that would fail if the claim failed; the id when left out
+    fair: str = ""  # the reading kindest to the authors, and what of the paper was not at hand; every one of `ACCUSATIONS` has it
+    also: str = ""  # other places of the paper, and its number in STS18 (`sts18` in the file)
 
 
 def load_claims(folder: Path) -> tuple[Claim, ...]:
     """Read `claims.yml` of a folder of notebooks and check its form; a BookError names the claim."""
     papers = read_yaml(Path(folder) / "claims.yml")
+    for paper, entries in papers.items():
+        folder_name(paper, f"claims.yml: {paper!r}")
+        if not isinstance(entries, list):
+            raise BookError(f"claims.yml, {paper}: expected a list of claims, found {type(entries).__name__}")
     claims = tuple(_claim(paper, entry) for paper, entries in papers.items() for entry in entries)
     twins = [name for name, count in Counter(claim.id for claim in claims).items() if count > 1]
     if twins:
@@ -77,6 +65,7 @@ def _claim(paper: str, entry) -> Claim:
         raise BookError(f"claims.yml, {paper}: expected a mapping with an id, found {entry!r}")
     where, elsewhere = f"claim {entry['id']}", entry.pop("sts18", None)
     claim = record(Claim, entry, where, paper=paper)
+    folder_name(claim.id, where)
     for key, known in (("kind", KINDS), ("status", STATUSES)):
         if getattr(claim, key) not in known:
             raise BookError(f"{where}: {key} {getattr(claim, key)!r} is not one of {', '.join(known)}")

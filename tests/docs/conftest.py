@@ -26,6 +26,17 @@ TINY = """# %% [markdown]
 #
 #     $z$
 #
+# <details>
+# <summary><b>More</b></summary>
+#
+# inside
+#
+# </details>
+#
+# A <img src=x onerror=alert(1)> and [a link](javascript:alert(2)) and <a href="javascript:alert(3)">another</a>.
+#
+# <script>alert(4)</script>
+#
 # ## A curve of $n$
 
 # %% tags=["parameters"]
@@ -35,6 +46,12 @@ n = 1
 # %%
 record.figure("curve", figure)
 """
+OUTPUTS = {
+    "text/html": "<style>p {}</style><table class='dataframe' onclick='alert(5)'><tr><td style='x'>kept</td></tr></table>"
+    "<script>alert(6)</script><a href='javascript:alert(7)'>gone</a><iframe src='https://example.org'></iframe>",
+    "application/javascript": "alert(8)",
+    "text/markdown": "<svg onload=alert(9)>",
+}
 EXPERIMENT = {"title": "A <b>tiny</b> *one*", "notebook": "51-tiny", "claims": ["STS19-F9"], "outputs": ["seconds.png", "curve.png"]}
 RUNS = ("done", "failed", "missing", "ragged", "no-summary", "no-verdict", "no-result")
 CONCLUSION = '{"claim": "screening pays", "paper": "5x", "ours": "<7x>", "stands": true}'
@@ -55,7 +72,10 @@ class Book:
         shutil.copytree(ROOT / "notebooks" / "figures", self.notebooks / "figures")
         shutil.copyfile(ROOT / "notebooks" / "claims.yml", self.notebooks / "claims.yml")
         (self.notebooks / "51-tiny.py").write_text(TINY, encoding="utf-8")
-        nbformat.write(read_source(self.notebooks, "51-tiny"), self.notebooks / "51-tiny.ipynb")
+        nb = read_source(self.notebooks, "51-tiny")
+        for kind, content in OUTPUTS.items():
+            nb.cells[-1].outputs.append(nbformat.v4.new_output("display_data", {kind: content}))
+        nbformat.write(nb, self.notebooks / "51-tiny.ipynb")
         self.write("tiny", "second")
 
     def write(self, *names):

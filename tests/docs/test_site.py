@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from _ext import reference
+from _ext import clean, reference
 
 
 @pytest.fixture(scope="module")
@@ -106,6 +106,31 @@ def test_formulas_are_typeset_and_code_is_not(read):
     assert "𝒯" in page and 'display="block"' in page
     assert "$y$" in page and "$z$" in page and "5$ and 6$" in page
     assert re.search(r"<title>Tiny, with λ\b", page)
+
+
+def test_what_a_notebook_brings_runs_nothing(read):
+    page = read("notebooks/51-tiny.html")
+    body = page[page.index("<article") : page.index("</article>")]
+    tags = re.findall(r"<[^>]*>", body)
+    assert not [tag for tag in tags if re.search(r"<(script|svg|style|iframe)\b|\son\w+=|javascript:|alert", tag) and "furo" not in tag]
+    assert "<details>\n<summary><b>More</b></summary>" in body and "&lt;img src=x onerror=alert(1)&gt;" in body
+    assert '<table class="dataframe">' in body and "<td>kept</td>" in body and "gone" in body and "p {}" not in body
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("<details>\n<summary><b>More</b></summary>", "<details>\n<summary><b>More</b></summary>"),
+        ("</details>", "</details>"),
+        ("a <b class=x>", "a &lt;b class=x&gt;"),
+        ("<b/onclick=a()>", "&lt;b/onclick=a()&gt;"),
+        ("<br><!-- a -->", "&lt;br&gt;&lt;!-- a --&gt;"),
+        ("<b\n<i>", "&lt;b\n&lt;i&gt;"),
+        ("<i<i>>", "&lt;i&lt;i&gt;&gt;"),
+    ],
+)
+def test_of_the_html_in_a_text_only_plain_tags_stay(text, shown):
+    assert clean.fragment(text) == shown
 
 
 def test_it_can_be_searched_from_a_disk(site, read):

@@ -1,10 +1,12 @@
 """The notebooks are committed executed, agree with their texts and hold nothing of a machine."""
 
 import re
+import shutil
 from pathlib import Path
 
 import nbformat
 import pytest
+from jupytext import TextFileContentsManager
 
 from safescreen_book.runner import notebooks
 
@@ -62,10 +64,37 @@ def test_no_machine_in_the_outputs(nb):
         assert not any(found), found
 
 
+def bare(nb):
+    """Whether metadata hold nothing but tags, the kernel and what a save in JupyterLab adds."""
+    jupytext = nb.metadata.get("jupytext", {})
+    return (
+        set(nb.metadata) <= {"jupytext", "kernelspec", "language_info"}
+        and nb.metadata.kernelspec.name == "python3"
+        and set(jupytext) <= {"cell_metadata_filter", "notebook_metadata_filter"}
+        and all(set(cell.metadata) <= {"tags", "lines_to_next_cell"} for cell in nb.cells)
+    )
+
+
 def test_metadata_is_bare(nb):
-    assert set(nb.metadata) <= {"kernelspec", "language_info"}
-    assert nb.metadata.kernelspec.name == "python3"
-    assert all(set(cell.metadata) <= {"tags"} for cell in nb.cells)
+    assert bare(nb)
+
+
+@pytest.mark.parametrize("opened", ["py", "ipynb"])
+@pytest.mark.parametrize("name", ["00-start-here", "15-relations-between-spheres", "61-svm-screening-rates"])
+def test_a_save_in_jupyterlab_changes_no_text_and_no_output(tmp_path, name, opened):
+    """Opened and saved as JupyterLab's server does it."""
+    (tmp_path / "notebooks").mkdir()
+    shutil.copyfile(NOTEBOOKS.parent / "pyproject.toml", tmp_path / "pyproject.toml")
+    text, notebook = (shutil.copyfile(NOTEBOOKS / f"{name}.{end}", tmp_path / "notebooks" / f"{name}.{end}") for end in ("py", "ipynb"))
+    before = nbformat.read(notebook, as_version=4)
+    manager = TextFileContentsManager(root_dir=str(tmp_path))
+    model = manager.get(f"notebooks/{name}.{opened}", type="notebook")
+    manager.save({"type": "notebook", "content": model["content"]}, f"notebooks/{name}.{opened}")
+    assert text.read_bytes() == (NOTEBOOKS / f"{name}.py").read_bytes()
+    after = nbformat.read(notebook, as_version=4)
+    assert bare(after) and list(notebooks.problems(tmp_path / "notebooks")) == []
+    for cell, saved in zip(before.cells, after.cells, strict=True):
+        assert {**cell, "metadata": 0} == {**saved, "metadata": 0} and cell.metadata.get("tags") == saved.metadata.get("tags")
 
 
 def test_each_begins_with_a_title(nb):

@@ -12,28 +12,14 @@ from safescreen_book.datasets.scaling import SCALINGS
 
 @dataclass(frozen=True)
 class Dataset:
-    """One part of a data set.
+    """One part of a data set."""
 
-    Attributes
-    ----------
-    name, split : str
-        Data set and part.
-    X : ndarray (C-contiguous) or CSR array of shape (n, d), float64
-        Features.
-    y : ndarray of shape (n,), int64, or None
-        Labels: -1 and +1 when there are two classes. None where they were never published.
-    info : Info
-        The registry's entry.
-    feature_names : tuple of str
-        Empty when the source names none.
-    """
-
-    name: str
-    split: str
-    X: np.ndarray | sp.csr_array = field(repr=False)
-    y: np.ndarray | None = field(repr=False)
+    name: str  # of the set
+    split: str  # of the part
+    X: np.ndarray | sp.csr_array = field(repr=False)  # float64 of shape (n, d), C-contiguous or CSR
+    y: np.ndarray | None = field(repr=False)  # int64, -1 and +1 when there are two classes; None where they were never published
     info: Info = field(repr=False)
-    feature_names: tuple[str, ...] = field(default=(), repr=False)
+    feature_names: tuple[str, ...] = field(default=(), repr=False)  # empty when the source names none
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -81,10 +67,7 @@ def _from_files(entry: Info, part: Part, raw: bool):
         case "nips-dense":
             X = readers.read_table(content(first), first)
         case "table":
-            text = content(first)
-            if part.codes:
-                text = readers.code_words(text, part.codes, first, part.delimiter)
-            X, y = readers.split_labels(readers.read_table(text, first, part.delimiter), first)
+            X, y = readers.split_labels(readers.read_table(content(first), first, part.delimiter, part.codes), first)
         case "idx":
             X = readers.read_idx(content(first), first)
             X = X.reshape(len(X), -1).astype(np.float64)
@@ -97,7 +80,7 @@ def _from_files(entry: Info, part: Part, raw: bool):
                 rows = _rows(readers.load_arrays(packed, first), part.rows, len(y))
                 X, y = X[rows], y[rows]
     if part.labels and y is None:
-        y = readers.read_table(content(part.labels), part.labels)[:, 0].astype(np.int64)
+        y = readers.whole_numbers(readers.read_table(content(part.labels), part.labels).ravel(), part.labels)
     return X.toarray() if part.dense else X, y
 
 
@@ -115,15 +98,15 @@ def _read(entry: Info, split: str, raw: bool):
     return X, y, names
 
 
-def load(name: str, split: str = "train", *, scale: str | None = "paper", return_X_y: bool = False):
+def load(name: str, split: str | None = None, *, scale: str | None = "paper", return_X_y: bool = False):
     """Load one part of a data set; its files are looked up, downloaded if need be, and checked.
 
     Parameters
     ----------
     name : str
         One of `names`.
-    split : str
-        Part: ``train`` nearly always; `info(name).parts` lists them.
+    split : str or None
+        Part, of those that `info(name).parts` lists; the first, ``train`` nearly always, if left out.
     scale : {"paper", None}
         Scale as in the papers' experiments (`Info.scaling`; the range is that of the set's first part),
         or leave the values of the source.
@@ -151,9 +134,10 @@ def load(name: str, split: str = "train", *, scale: str | None = "paper", return
     if scale not in ("paper", None):
         raise ValueError(f"scale must be 'paper' or None, got {scale!r}")
     entry = info(name)
+    first = next(iter(entry.parts))
+    split = first if split is None else split
     X, y, names = _read(entry, split, raw=scale is None)
     if scale == "paper" and entry.scaling in SCALINGS:
-        first = next(iter(entry.parts))
         reference = X if split == first else _read(entry, first, raw=False)[0]
         X = SCALINGS[entry.scaling](X, reference)
     if y is not None and entry.labels:

@@ -12,62 +12,28 @@ from safescreen_book._common import unknown
 
 @dataclass(frozen=True)
 class FileSpec:
-    """One file, named by its unpacked content.
-
-    Attributes
-    ----------
-    name : str
-        Name of the unpacked file; an ``.npz`` file is its own content.
-    sha256 : str
-        Checksum of the unpacked content.
-    packed, packed_sha256 : str or None
-        Name and checksum of the packed form in use.
-    url : str or None
-        Public address of the original, packed or not; None for converted files.
-    """
+    """One file, named by its unpacked content; an ``.npz`` file is its own content."""
 
     name: str
-    sha256: str
-    packed: str | None = None
+    sha256: str  # of the unpacked content
+    packed: str | None = None  # name of the packed form in use
     packed_sha256: str | None = None
-    url: str | None = None
+    url: str | None = None  # of the original, packed or not; None for converted files
 
 
 @dataclass(frozen=True)
 class Part:
-    """One part (train, valid, test, ...) of a data set and how it is read.
-
-    Attributes
-    ----------
-    shape : tuple of int
-        Rows and features.
-    format : str
-        A reader: ``libsvm``, ``table``, ``nips-dense``, ``nips-sparse``, ``idx``, ``npz`` or ``sklearn``.
-    data : tuple of str
-        Files, stacked in this order.
-    labels : str or None
-        File of the labels when they are apart.
-    suffix : str
-        What follows ``X``, ``y``, ... in the keys of an ``.npz`` file.
-    rows : str
-        Key of the index array in the ``.npz`` file that picks the rows; ``~key`` picks all others.
-    delimiter : str or None
-        Of a table; None is white space.
-    codes : mapping or None
-        Words used as labels in a table, and the integers they stand for.
-    dense : bool
-        Whether a sparse text holds a dense matrix.
-    """
+    """One part (train, valid, test, ...) of a data set and how it is read."""
 
     shape: tuple[int, int]
-    format: str
-    data: tuple[str, ...] = ()
-    labels: str | None = None
-    suffix: str = ""
-    rows: str = ""
-    delimiter: str | None = None
-    codes: MappingProxyType | None = None
-    dense: bool = False
+    format: str  # a reader: libsvm, table, nips-dense, nips-sparse, idx, npz or sklearn
+    data: tuple[str, ...] = ()  # files, stacked in this order
+    labels: str | None = None  # their file when they are apart
+    suffix: str = ""  # what follows X, y, ... in the keys of an .npz file
+    rows: str = ""  # key of the index array in the .npz file that picks the rows; ~key picks all others
+    delimiter: str | None = None  # of a table; None is white space
+    codes: MappingProxyType | None = None  # words used as labels in a table, and the integers they stand for
+    dense: bool = False  # whether a sparse text holds a dense matrix
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -77,41 +43,20 @@ class Part:
 
 @dataclass(frozen=True)
 class Info:
-    """The registry's entry of one data set.
-
-    Attributes
-    ----------
-    name, title : str
-        Short name and the name it is known by.
-    papers : tuple of str
-        Keys of the papers that use it.
-    classes : int
-        Number of classes.
-    scaling : str
-        What ``load(..., scale="paper")`` does: ``none``, ``minmax`` (each feature to [-1, 1] linearly),
-        ``unit`` (each feature divided by its maximum), ``div255``, or ``shipped`` (the file has both forms).
-    features, source, licence, note : str
-        Kind of values, origin, terms of use, what to mind.
-    labels : mapping
-        Labels of the source that are re-coded, and as what; two classes are -1 and +1.
-    parts : mapping of str to Part
-        The first one defines the range of the scaling.
-    files : mapping of str to FileSpec
-        Empty for the sets that scikit-learn carries.
-    """
+    """The registry's entry of one data set."""
 
     name: str
-    title: str
-    papers: tuple[str, ...]
-    classes: int
-    scaling: str
-    features: str
+    title: str  # what it is known by
+    papers: tuple[str, ...]  # keys of those that use it
+    classes: int  # how many
+    scaling: str  # of scale="paper": none, minmax (features to [-1, 1]), unit (over their maxima), div255, shipped (the file has both)
+    features: str  # kind of values
     source: str
     licence: str
-    parts: MappingProxyType
-    note: str = ""
-    labels: MappingProxyType = field(default_factory=lambda: MappingProxyType({}))
-    files: MappingProxyType = field(default_factory=lambda: MappingProxyType({}))
+    parts: MappingProxyType  # by name; the range of the scaling is that of the first
+    note: str = ""  # what to mind
+    labels: MappingProxyType = field(default_factory=lambda: MappingProxyType({}))  # those that are re-coded: two classes are -1 and +1
+    files: MappingProxyType = field(default_factory=lambda: MappingProxyType({}))  # by name; none for the sets that scikit-learn carries
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -131,13 +76,8 @@ class Info:
 
 
 def _part(entry: dict) -> Part:
-    codes = entry.pop("codes", None)
-    return Part(
-        shape=tuple(entry.pop("shape")),
-        data=tuple(entry.pop("data", ())),
-        codes=MappingProxyType(codes) if codes else None,
-        **entry,
-    )
+    codes = MappingProxyType(entry["codes"]) if "codes" in entry else None
+    return Part(**entry | {"shape": tuple(entry["shape"]), "data": tuple(entry.get("data", ())), "codes": codes})
 
 
 @cache

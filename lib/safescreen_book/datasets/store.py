@@ -2,6 +2,10 @@
 
 import hashlib
 import os
+import threading
+import time
+import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 
 import pooch
@@ -13,7 +17,8 @@ from safescreen_book.datasets.readers import UNPACKERS, unpack
 from safescreen_book.datasets.registry import FileSpec, Info, info
 
 ENVIRONMENT = "SAFESCREEN_DATA"
-TIMEOUT = 30.0  # seconds without an answer before a download is given up
+TIMEOUT, DEADLINE = 30.0, 3600.0  # seconds without an answer, and in all, before a download is given up
+_DOWNLOADS = threading.Lock()
 
 
 class DataNotFoundError(FileNotFoundError):
@@ -98,8 +103,9 @@ def locate(spec: FileSpec) -> Path | None:
 def content(path: Path, spec: FileSpec) -> bytes:
     """Unpacked content of `path` once its checksum is that of `spec`; if it is another, the file is left as it is."""
     raw = unpack(path)
-    if wrong := _mismatch(raw, spec):
-        raise ValueError(f"{path}: wrong checksum: {wrong}. The file was left as it is; move it or replace it.")
+    found = hashlib.sha256(raw).hexdigest()
+    if found != spec.sha256:
+        raise ValueError(f"{path}: wrong checksum: its content should have sha256 {spec.sha256}, found {found}")
     return raw
 
 
@@ -110,7 +116,8 @@ def obtain(entry: Info, spec: FileSpec, download: bool = True) -> Path:
         return path
     if not download or spec.url is None:
         raise _missing(entry, spec, "it is not here")
-    return _download(entry, spec)
+    with _DOWNLOADS:  # who waited for another thread finds the file
+        return locate(spec) or _download(entry, spec)
 
 
 def _paths(name: str, split: str | None, download: bool) -> list[Path]:
@@ -123,12 +130,6 @@ def _candidates(spec: FileSpec) -> list[str]:
     """Names under which `spec` may lie in a folder: packed or not, whoever packed it."""
     packed = [spec.name + suffix for suffix in UNPACKERS] if not spec.name.endswith(".npz") else []
     return list(dict.fromkeys([*([spec.packed] if spec.packed else []), spec.name, *packed]))
-
-
-def _mismatch(raw: bytes, spec: FileSpec) -> str:
-    """What is wrong with the checksum of `raw`; nothing if it is that of `spec`."""
-    found = hashlib.sha256(raw).hexdigest()
-    return "" if found == spec.sha256 else f"its content should have sha256 {spec.sha256}, found {found}"
 
 
 def _missing(entry: Info, spec: FileSpec, why: str) -> DataNotFoundError:
@@ -150,23 +151,28 @@ def _download(entry: Info, spec: FileSpec) -> Path:
     """Fetch one file to the download folder; it gets its name only after its checksum was right."""
     suffix = Path(spec.url).suffix
     target = _download_folder() / (spec.name + (suffix if suffix in UNPACKERS else ""))
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel("WARNING")  # not where the file lies
-    # tqdm has no truth value without a total, and pooch asks for one
-    bar = tqdm(total=1, desc=target.name, unit="B", unit_scale=True, disable=None)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        downloader = pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT)
         with whole(target) as partial:
-            pooch.retrieve(spec.url, None, partial.name, target.parent, downloader=downloader)
-            if wrong := _mismatch(unpack(partial), spec):
-                raise ValueError(f"{spec.url}: wrong checksum: {wrong}. The download was not kept.")
-            partial.chmod(0o644)
-    except OSError as error:
-        why = f"it is not here and the download failed ({type(error).__name__})"
-        raise _missing(entry, spec, why) from None
-    finally:
-        bar.close()
-        logger.setLevel(level)
+            _stream(spec.url, partial)
+            try:
+                content(partial, spec)
+            except ValueError as error:  # often the page of a network's log-in
+                begin = partial.read_bytes()[:40]
+                raise ValueError(f"{spec.url}: {error}. It begins with {begin!r}; the download was not kept.") from None
+    except (OSError, HTTPException) as error:
+        raise _missing(entry, spec, f"it is not here and the download failed ({type(error).__name__})") from None
     return target
+
+
+def _stream(url: str, target: Path) -> None:
+    """Write what an address answers to a file, with a bar on a terminal; an OSError if that takes more than `DEADLINE` seconds."""
+    began, request = time.monotonic(), urllib.request.Request(url, headers={"User-Agent": "safescreen"})
+    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, target.open("wb") as out:
+        with tqdm(total=answer.length, desc=Path(url).name, unit="B", unit_scale=True, disable=None) as bar:
+            while piece := answer.read1(2**16):
+                bar.update(out.write(piece))
+                if time.monotonic() > began + DEADLINE:
+                    raise TimeoutError
+        if answer.length:
+            raise ConnectionError("it ended early")

@@ -2,7 +2,6 @@
 
 import math
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -42,8 +41,8 @@ def run_all(
     or `local` for a cluster of `jobs` processes started here; the results come back to `outputs`. Of `pages`, if there are any, the
     first are made when the shortest run is done, with which all begins then; the others follow from the longest on.
     """
-    counts = dict.fromkeys(("done", "unchanged", "data missing", "failed"), 0)
-    todo = []
+    counts = dict.fromkeys(("done", "unchanged", "data missing", "elsewhere", "failed"), 0)
+    todo, failed = [], []
     for item in plan(manifest, runs, profile, outputs):
         if item.state.status == "complete" and not force:
             counts["unchanged"] += 1
@@ -75,16 +74,17 @@ def run_all(
             with closing(execution) as ended:
                 for item, what, sentence in ended:
                     counts[what] += 1
+                    failed += [str(item.run)] * (what == "failed")
                     shown.ended(str(item.run), sentence)
         except KeyboardInterrupt:
             interrupted = True
     summary = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
+    left = " ".join(shown.left if interrupted else failed)
+    again = f"With --force the same command does all of it again; left: {left}" if force else f"To go on: {command}"
     if interrupted:
-        summary = summary or "nothing done"
-        again = f"With --force the same command does all of it again; left: {' '.join(shown.left)}" if force else f"To go on: {command}"
-        print(f"Interrupted: {summary}, {len(shown.left)} left; what is finished is kept. {again}", flush=True)
+        print(f"Interrupted: {summary or 'nothing done'}, {len(shown.left)} left; what is finished is kept. {again}", flush=True)
         return 130
-    print(f"{summary or 'nothing to do'}. Results: {places.shown(outputs / profile)}", flush=True)
+    print(f"{summary or 'nothing to do'}. Results: {places.shown(outputs / profile)}{f'. {again}' if left else ''}", flush=True)
     return int(counts["failed"] > 0 or (data_required and counts["data missing"] > 0))
 
 
@@ -96,7 +96,10 @@ def _execute(todo, folder: Path, profile: str, jobs: int, shown: progress.Progre
         while waiting or running:
             while waiting and len(running) < jobs:
                 item = waiting.pop()
-                scratch = folders.scratch_folder(item.folder)
+                scratch = _begin(item)
+                if scratch is None:
+                    yield item, "elsewhere", f"{item.run}: done or under way in another process"
+                    continue
                 running[scratch] = item, None, 0.0  # cleared away even if the start fails
                 process = start(scratch, notebooks.to_text(item.notebook), item.spec(folder, profile), environment)
                 running[scratch] = item, process, time.monotonic()
@@ -106,7 +109,7 @@ def _execute(todo, folder: Path, profile: str, jobs: int, shown: progress.Progre
                 if process.poll() is not None:
                     ended = item.finish(scratch, process.returncode)
                     del running[scratch]
-                    shutil.rmtree(scratch, ignore_errors=True)
+                    folders.release(scratch)
                     yield item, *ended
     finally:
         processes = [process for _, process, _ in running.values() if process is not None]
@@ -119,7 +122,7 @@ def _execute(todo, folder: Path, profile: str, jobs: int, shown: progress.Progre
                 process.kill()
                 process.wait()
         for scratch in running:
-            shutil.rmtree(scratch, ignore_errors=True)
+            folders.release(scratch)
 
 
 def _execute_on_cluster(todo, folder: Path, profile: str, jobs: int, scheduler: str) -> Iterator[tuple[Plan, str, str]]:
@@ -134,7 +137,10 @@ def _execute_on_cluster(todo, folder: Path, profile: str, jobs: int, scheduler: 
     with cluster.connect(scheduler, jobs) as client, closing(cluster.execute(client, tasks)) as ended:
         for rank, code, packed in ended:
             item = todo[rank]
-            scratch = folders.scratch_folder(item.folder)
+            scratch = _begin(item)
+            if scratch is None:
+                yield item, "elsewhere", f"{item.run}: done or under way in another process"
+                continue
             try:
                 if code is None:
                     (scratch / "error.txt").write_text(packed, encoding="utf-8")
@@ -142,8 +148,17 @@ def _execute_on_cluster(todo, folder: Path, profile: str, jobs: int, scheduler: 
                     cluster.unpack(packed, scratch)
                 outcome = item.finish(scratch, 1 if code is None else code)
             finally:
-                shutil.rmtree(scratch, ignore_errors=True)
+                folders.release(scratch)
             yield item, *outcome
+
+
+def _begin(item: Plan) -> Path | None:
+    """The folder of an attempt; None if another process has one, or has finished the run since it was planned."""
+    scratch, now = folders.scratch_folder(item.folder), folders.state(item.folder, item.hashes["key"])
+    if scratch is not None and now.status == "complete" and now.result != item.state.result:
+        folders.release(scratch)
+        return None
+    return scratch
 
 
 def _environment(jobs: int) -> dict[str, str]:

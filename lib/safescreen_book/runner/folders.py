@@ -2,12 +2,13 @@
 
 `outputs/<profile>/<experiment>/<run>/` is either absent or the last finished result: `notebook.ipynb`,
 `result.json` and what the notebook recorded. A later failure adds `notebook.failed.ipynb` and `failure.json`
-and leaves the rest alone. Work in progress lives beside it in `.<run>.<process id>/`.
+and leaves the rest alone. Work in progress lives beside it in `.<run>.work/`, which one process at a time has locked.
 """
 
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,24 +17,21 @@ from safescreen_book._common import read_json, write_json
 from safescreen_book.runner.fingerprint import sha256_file
 from safescreen_book.runner.manifest import Run
 
+try:
+    import fcntl
+except ImportError:
+    fcntl = None
+
+_LOCKS: dict[Path, ExitStack] = {}
+
 
 @dataclass(frozen=True)
 class State:
-    """What is known of a run.
+    """What is known of a run."""
 
-    Attributes
-    ----------
-    status : {"complete", "out of date", "failed", "not run"}
-        `failed` when the last attempt failed, whatever older result there is.
-    result : dict or None
-        `result.json` of the last finished run.
-    failure : dict or None
-        `failure.json` of a failed last attempt.
-    """
-
-    status: str
-    result: Mapping[str, Any] | None = None
-    failure: Mapping[str, Any] | None = None
+    status: str  # complete, out of date, failed (the last attempt, whatever older result there is), not run, unreadable (a damaged result)
+    result: Mapping[str, Any] | None = None  # `result.json` of the last finished run
+    failure: Mapping[str, Any] | None = None  # `failure.json` of a failed last attempt
 
 
 def run_folder(outputs: Path, profile: str, run: Run) -> Path:
@@ -44,15 +42,16 @@ def run_folder(outputs: Path, profile: str, run: Run) -> Path:
 def state(folder: Path, key: str | None = None) -> State:
     """Return what a run folder holds: a result counts if each of its files is unchanged, and made with `key`, if given."""
     _recover(folder)
-    result, failure = read_json(folder / "result.json"), read_json(folder / "failure.json")
+    result, failure = read_json(folder / "result.json") or {}, read_json(folder / "failure.json")
+    sound = result.get("status") == "complete" and all(isinstance(result.get(part), dict) for part in ("files", "hashes", "seconds"))
     if failure is not None:
-        return State("failed", result, failure)
-    if result is None or result.get("status") != "complete":
-        return State("not run")
+        return State("failed", result if sound else None, failure)
+    if not sound:
+        return State("unreadable" if (folder / "result.json").is_file() else "not run")
     for name, checksum in result["files"].items():
         if not (folder / name).is_file() or sha256_file(folder / name) != checksum:
             return State("out of date", result)
-    return State("complete" if key in (None, result["hashes"]["key"]) else "out of date", result)
+    return State("complete" if key in (None, result["hashes"].get("key")) else "out of date", result)
 
 
 def install(new: Path, folder: Path) -> None:
@@ -82,16 +81,35 @@ def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> 
     write_json(folder / "failure.json", failure)
 
 
-def scratch_folder(folder: Path) -> Path:
-    """Make the empty folder of an attempt beside a run folder, after clearing those whose process is gone."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    for stale in folder.parent.glob(f".{folder.name}.*"):
-        pid = stale.name.rpartition(".")[2]
-        if pid.isdigit() and (int(pid) == os.getpid() or not _alive(int(pid))):
-            shutil.rmtree(stale, ignore_errors=True)
-    scratch = folder.with_name(f".{folder.name}.{os.getpid()}")
-    scratch.mkdir()
+def scratch_folder(folder: Path) -> Path | None:
+    """Make the empty folder of an attempt beside a run folder, after clearing what a dead process left; None while a living one has it."""
+    scratch = folder.with_name(f".{folder.name}.work")
+    if scratch in _LOCKS:
+        return None
+    while scratch not in _LOCKS:
+        scratch.mkdir(parents=True, exist_ok=True)
+        with suppress(FileNotFoundError), ExitStack() as held:  # once more if it was released and removed in between
+            lock = held.enter_context((scratch / "lock").open("a"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return None
+            except (AttributeError, OSError):  # a system without such locks
+                pass
+            if os.path.samestat(os.fstat(lock.fileno()), os.stat(lock.name)):
+                _LOCKS[scratch] = held.pop_all()
+    for left in scratch.iterdir():
+        if left.is_dir():
+            shutil.rmtree(left)
+        elif left.name != "lock":
+            left.unlink()
     return scratch
+
+
+def release(scratch: Path) -> None:
+    """Remove the folder of an attempt and let others have it."""
+    shutil.rmtree(scratch, ignore_errors=True)
+    _LOCKS.pop(scratch).close()
 
 
 def _set_aside(folder: Path) -> Path:
@@ -102,13 +120,3 @@ def _recover(folder: Path) -> None:
     """Undo a replacement that was cut between its two renames."""
     if not folder.exists() and _set_aside(folder).is_dir():
         _set_aside(folder).rename(folder)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass
-    return True

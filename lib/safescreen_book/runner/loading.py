@@ -13,16 +13,13 @@ A run whose parameters have a `dataset` (several: separated by commas) needs tho
 needs all that `data` lists.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from safescreen_book._common import BookError, mapping, read_yaml, record, unknown
+from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record, unknown
 from safescreen_book.runner.manifest import PROFILES, Experiment, Manifest, Profile, Run
 from safescreen_book.runner.notebooks import plain
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+=,-]*")
 
 
 def load_manifest(folder: Path, claim_ids: Iterable[str] | None = None) -> Manifest:
@@ -42,7 +39,7 @@ def load_manifest(folder: Path, claim_ids: Iterable[str] | None = None) -> Manif
 
 def _experiment(name, entry, folder: Path) -> Experiment:
     where = f"experiment {name}"
-    _folder_name(name, where)
+    folder_name(name, where)
     entry, profiles = mapping(entry, where), {}
     for profile, body in mapping(entry.pop("profiles", None), f"{where}: profiles").items():
         if profile not in PROFILES:
@@ -50,6 +47,8 @@ def _experiment(name, entry, folder: Path) -> Experiment:
         profiles[profile] = _profile(name, body, f"{where}, profile {profile}")
     experiment = record(Experiment, entry, where, name=name, profiles=profiles)
     experiment = replace(experiment, notebook=experiment.notebook or name)
+    for file in (experiment.notebook, *experiment.outputs):
+        folder_name(file, f"{where}: {file!r}")
     if not any((folder / f"{experiment.notebook}.{ending}").is_file() for ending in ("py", "ipynb")):
         raise BookError(f"{where}: there is no notebook {experiment.notebook} in {folder.name}/")
     for run in (run for profile in profiles.values() for run in profile.runs):
@@ -62,12 +61,7 @@ def _experiment(name, entry, folder: Path) -> Experiment:
 def _profile(experiment: str, body, where: str) -> Profile:
     body, runs = mapping(body, where), []
     for name, parameters in mapping(body.pop("runs", None), f"{where}: runs").items():
-        _folder_name(name, f"{where}: run {name!r}")
+        folder_name(name, f"{where}: run {name!r}")
         given = mapping(parameters or {}, f"{where}: run {name}")
-        runs.append(Run(experiment, str(name), {key: plain(value, f"{where}: run {name}: {key}") for key, value in given.items()}))
+        runs.append(Run(experiment, name, {key: plain(value, f"{where}: run {name}: {key}") for key, value in given.items()}))
     return record(Profile, body, where, runs=tuple(runs))
-
-
-def _folder_name(name, where: str) -> None:
-    if not _NAME.fullmatch(str(name)):
-        raise BookError(f"{where} cannot be a folder's name")

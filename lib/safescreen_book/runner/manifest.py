@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from safescreen_book._common import BookError, unknown
+from safescreen_book._common import BookError, folder_name, unknown
 from safescreen_book.runner import notebooks
 
 PROFILES = ("smoke", "laptop", "paper")
@@ -33,6 +33,7 @@ class Run:
             return self
         tail = ",".join(f"{key}={value}" for key, value in parameters.items())
         name = re.sub(r"[^A-Za-z0-9_.+=,-]", "_", f"{self.name},{tail}")
+        folder_name(name, f"run {self.experiment}/{name}")
         return replace(self, name=name, parameters={**self.parameters, **parameters})
 
 
@@ -47,27 +48,15 @@ class Profile:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One entry of the manifest.
-
-    Attributes
-    ----------
-    name, title : str
-        Key and heading.
-    profiles : dict
-        Profile by name; an experiment need not have all.
-    notebook : str
-        Name of the notebook, without an ending; the experiment's when left out.
-    claims, data, outputs : tuple of str
-        Ids of the ledger it serves; data sets it may read; files every run must leave.
-    """
+    """One entry of the manifest."""
 
     name: str
-    profiles: Mapping[str, Profile]
+    profiles: Mapping[str, Profile]  # by name; an experiment need not have all
     title: str
-    notebook: str = ""
-    claims: tuple[str, ...] = ()
-    data: tuple[str, ...] = ()
-    outputs: tuple[str, ...] = ()
+    notebook: str = ""  # its name, without an ending; the experiment's when left out
+    claims: tuple[str, ...] = ()  # ids of the ledger it serves
+    data: tuple[str, ...] = ()  # sets it may read
+    outputs: tuple[str, ...] = ()  # files every run must leave
 
     def data_of(self, run: Run) -> tuple[str, ...]:
         """Return the data sets a run reads: those its `dataset` parameter names, else all of the experiment's."""
@@ -119,9 +108,12 @@ class Manifest:
             raise BookError(f"notebook {notebook}: its parameters cell lacks output_dir")
         if "output_dir" in run.parameters:
             raise BookError(f"run {run}: output_dir is set by the runner")
-        for name in run.parameters:
+        for name, value in run.parameters.items():
             if name not in defaults:
                 raise BookError(f"run {run}: " + unknown(f"parameter of {notebook}", name, defaults))
+            wanted = next(kind for kind in (bool, int | float, str) if isinstance(defaults[name], kind))
+            if not isinstance(value, wanted) or isinstance(value, bool) != (wanted is bool):
+                raise BookError(f"run {run}: {name} = {value!r} is of another type than {notebook}'s {name} = {defaults[name]!r}")
         return {**defaults, **run.parameters}
 
     def repeats(self, run: Run, n: int) -> list[Run]:

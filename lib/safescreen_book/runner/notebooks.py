@@ -27,10 +27,15 @@ def stems(folder: Path) -> list[str]:
 
 
 def read(path: Path):
-    """Read an .ipynb."""
+    """Read an .ipynb; a BookError names one that is none."""
     import nbformat
 
-    return nbformat.read(path, as_version=4)
+    try:
+        nb = nbformat.read(path, as_version=4)
+        nbformat.validate(nb)
+    except (AttributeError, LookupError, RecursionError, TypeError, ValueError, nbformat.ValidationError) as error:
+        raise BookError(f"{path.name}: not a notebook: {str(error).partition(chr(10))[0]}") from error
+    return nb
 
 
 def to_text(nb) -> str:
@@ -82,7 +87,11 @@ def parameters(nb, name: str) -> dict[str, Any]:
     if len(cells) != 1:
         raise BookError(f"notebook {name}: needs one cell tagged 'parameters', found {len(cells)}")
     found = {}
-    for node in ast.parse(cells[0].source).body:
+    try:
+        nodes = ast.parse(cells[0].source).body
+    except SyntaxError as error:
+        raise BookError(f"notebook {name}: its parameters cell is not Python: {error}") from error
+    for node in nodes:
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         if not isinstance(target, ast.Name) or getattr(node, "value", None) is None:
             raise BookError(f"notebook {name}: its parameters cell holds more than `name = value` lines")

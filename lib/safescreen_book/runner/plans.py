@@ -15,38 +15,22 @@ from safescreen_book.runner.worker import where_it_stopped
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run needs and whether it has to be done.
-
-    Attributes
-    ----------
-    run, folder : Run, Path
-        The run and its folder.
-    notebook : NotebookNode
-        Its notebook, not executed.
-    parameters, hashes : dict
-        The value of every parameter; see `fingerprint.hashes`.
-    missing : list of str
-        Data sets that are not there.
-    state : State
-        What its folder holds now.
-    data, outputs : tuple of str
-        Data sets it reads, files it must leave.
-    """
+    """What a run needs and whether it has to be done."""
 
     run: Run
-    folder: Path
-    notebook: Any
-    parameters: Mapping[str, Any]
-    hashes: Mapping[str, str]
-    missing: Sequence[str]
-    state: folders.State
-    data: tuple[str, ...]
-    outputs: tuple[str, ...]
+    folder: Path  # the run's
+    notebook: Any  # not executed
+    parameters: Mapping[str, Any]  # the value of every one
+    hashes: Mapping[str, str]  # see `fingerprint.hashes`
+    missing: Sequence[str]  # data sets that are not there
+    state: folders.State  # what the folder holds now
+    data: tuple[str, ...]  # data sets it reads
+    outputs: tuple[str, ...]  # files it must leave
 
     @property
     def status(self) -> str:
         """What to say of the run: the state of its folder, or that it cannot be done for want of data."""
-        if self.missing and self.state.status in ("not run", "out of date"):
+        if self.missing and self.state.status in ("not run", "out of date", "unreadable"):
             return f"data missing: {', '.join(self.missing)}"
         return self.state.status
 

@@ -18,8 +18,10 @@ from safescreen_book.runner.worker import THREAD_VARIABLES
 def expected(item: Plan, manifest: Manifest, profile: str) -> float | None:
     """Return the seconds a run should take on one core: those of its last result, else of the manifest; None where neither says it."""
     result = item.state.result
-    if result and result["hashes"]["parameters"] == item.hashes["parameters"]:
-        return result["seconds"].get("cpu") or result["seconds"]["wall"]
+    if result and result["hashes"].get("parameters") == item.hashes["parameters"]:
+        spent = result["seconds"].get("cpu") or result["seconds"].get("wall")
+        if isinstance(spent, int | float):
+            return spent
     return manifest.seconds(item.run, profile)
 
 

@@ -86,7 +86,7 @@ def execute(spec: dict, scratch: Path) -> None:
 def where_it_stopped(nb) -> dict:
     """Return the cell at which a notebook of papermill's stopped, nothing when none had begun.
 
-    That is `cell` (counted from 1 in the source notebook), `line` (its first) and, when it raised, `error` (its last line).
+    That is `cell` (counted from 1 in the source notebook), `line` (its first, or the one that raised) and `error`, what it raised.
     """
     index, last = 0, {}
     for cell in nb.cells:
@@ -100,11 +100,19 @@ def where_it_stopped(nb) -> dict:
                 if output.output_type == "error":
                     text = f"{output.ename}: {output.evalue}".rstrip(": ")
                     found["error"] = text.strip().splitlines()[-1]
+                    place = re.search(r"Cell In\[\d+\], line (\d+)", uncoloured("\n".join(output.traceback)))
+                    if place and int(place[1]) <= len(cell.source.splitlines()):
+                        found["line"] = cell.source.splitlines()[int(place[1]) - 1].strip()
             return found
         if not record.get("start_time") and not ours:
             return last  # the kernel died in the one before
         last = found
     return {}
+
+
+def uncoloured(text: str) -> str:
+    """Return a traceback without the colours of a terminal."""
+    return re.sub(r"\x1b\[[\d;]*m", "", text)
 
 
 def _tidy(nb):

@@ -4,9 +4,13 @@ import bz2
 import gzip
 import io
 import lzma
+import tracemalloc
+import zipfile
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_svmlight_file
+from sklearn.svm import LinearSVC
 
 from safescreen_book.datasets import readers
 
@@ -51,6 +55,19 @@ def test_libsvm_columns_may_be_given():
         (b"0.5 1:1\n", r"tiny, line 1: label 0\.5 is not an integer"),
         (b"\n \n", r"tiny: no rows"),
         (b"", r"tiny: no rows"),
+        (b"inf 1:1\n", r"tiny, line 1: 'inf' is not a finite number"),
+        (b"1e300 1:1\n", r"tiny, line 1: label 1e\+300 is not an integer below"),
+        (b"1 1:1\n9007199254740993 1:1\n", r"tiny, line 2: label 9007199254740992\.0 is not an integer below"),
+        (b"1 1_0:1\n", r"tiny, line 1: '1_0' is not a feature index"),
+        (b"1 1:1_0\n", r"tiny, line 1: '1_0' is not a finite number"),
+        (b"1 +3:1\n", r"tiny, line 1: '\+3' is not a feature index"),
+        (b"1 qid:3 1:1\n", r"tiny, line 1: 'qid' is not a feature index"),
+        (b"1 " + b"9" * 4301 + b":1\n", r"tiny, line 1: '9{40}'\.\.\. is not a feature index"),
+        (b"1 9223372036854775808:1\n", r"tiny, line 1: '9223372036854775808' is not a feature index"),
+        (b"1 1:1 # c\r2:1\n", r"tiny, line 2: '2:1' is not a finite number"),
+        ("1 1:1 # \u00e9\n1 1:\u0661\n".encode(), r"tiny, line 2: '\u0661' is not a finite number"),
+        (b"1 1:1\n1 1:1 # \xe9\n", r"tiny, line 2: byte 14 is not UTF-8; the file must be saved as UTF-8 text"),
+        ("1 1:1\n".encode("utf-16"), r"tiny, line 1: byte 0 is not UTF-8"),
     ],
 )
 def test_libsvm_faults_are_named(text, message):
@@ -58,7 +75,7 @@ def test_libsvm_faults_are_named(text, message):
         readers.read_libsvm(text, "tiny", n_features=4)
 
 
-def test_libsvm_token_parser_agrees_with_the_fast_one():
+def test_libsvm_agrees_with_scikit_learn():
     rng = np.random.default_rng(0)
     lines = []
     for _ in range(50):
@@ -66,7 +83,7 @@ def test_libsvm_token_parser_agrees_with_the_fast_one():
         lines.append(" ".join([str(rng.integers(-3, 3)), *(f"{i}:{rng.normal()!r}" for i in indices)]))
     text = "\n".join(lines).replace("np.float64(", "").replace(")", "").encode()
     X, y = readers.read_libsvm(text, n_features=20)
-    X2, y2 = readers.sparse_text._sparse_rows(text, "tiny", 20, labelled=True)
+    X2, y2 = load_svmlight_file(io.BytesIO(text), n_features=20, zero_based=False)
     np.testing.assert_array_equal(X.toarray(), X2.toarray())
     np.testing.assert_array_equal(y, y2)
 
@@ -108,6 +125,10 @@ def test_tables():
         (b"1,2\n3,4,5\n", "tiny, line 2: 3 fields where the first row has 2"),
         (b"a,b\n1,2\n", "tiny, line 1: 'a' is not a finite number"),
         (b" \n", "tiny: no rows"),
+        (b"# 1,2\n#\n", "tiny: no rows"),
+        (b"1,2 # c\r3\n", "tiny, line 2: 1 fields where the first row has 2"),
+        (b"1,2\n1_0,3\n", "tiny, line 2: '1_0' is not a finite number"),
+        (b"1,2\n\xff,3\n", "tiny, line 2: byte 4 is not UTF-8"),
     ],
 )
 def test_table_faults_are_named(text, message):
@@ -120,9 +141,15 @@ def test_labels_of_a_table():
         readers.split_labels(np.array([[1.0, 1.0], [1.0, 0.5]]), "tiny")
     with pytest.raises(ValueError, match="tiny: a table of one column"):
         readers.split_labels(np.ones((3, 1)), "tiny")
-    assert readers.code_words(b"1,2,g\n3,4,h\n", {"g": 1, "h": -1}) == b"1,2,1\n3,4,-1"
-    with pytest.raises(ValueError, match="tiny, line 2: label 'x' is none of g, h"):
-        readers.code_words(b"1,g\n2,x\n", {"g": 1, "h": -1}, "tiny")
+    for label in (np.inf, 1e300, 2.0**53, -(2.0**63)):
+        with pytest.raises(ValueError, match="tiny, row 1: label .* is not an integer below"):
+            readers.split_labels(np.array([[1.0, label]]), "tiny")
+    assert readers.split_labels(np.array([[1.0, 1 - 2.0**53]]))[1] == 1 - 2**53
+    codes = {"g": 1, "h": -1}
+    np.testing.assert_array_equal(readers.read_table(b"1,2,g\n3,4, h\n", "tiny", ",", codes), [[1, 2, 1], [3, 4, -1]])
+    for text in (b"1,g\n2,x\n", b"1,g\n2,1\n"):
+        with pytest.raises(ValueError, match="tiny, line 2: label '[x1]' is none of g, h"):
+            readers.read_table(text, "tiny", ",", codes)
 
 
 def test_idx():
@@ -130,7 +157,9 @@ def test_idx():
     np.testing.assert_array_equal(readers.read_idx(raw), [[0, 1, 2], [3, 4, 5]])
     with pytest.raises(ValueError, match=r"tiny: 5 bytes of data where the shape \(2, 3\) needs 6"):
         readers.read_idx(raw[:-1], "tiny")
-    for bad in (b"", b"\x00\x00\x0d\x01" + bytes(4), raw[:9]):
+    with pytest.raises(ValueError, match=r"tiny: 0 bytes of data where the shape \(0, 4294967295\) needs some"):
+        readers.read_idx(bytes([0, 0, 8, 2, 0, 0, 0, 0]) + b"\xff" * 4, "tiny")
+    for bad in (b"", b"\x00\x00\x0d\x01" + bytes(4), raw[:9], b"\x00\x00\x08\x00a", b"\x00\x00\x08\x40" + 64 * b"\0\0\0\1" + b"a"):
         with pytest.raises(ValueError, match="tiny: not an idx file"):
             readers.read_idx(bad, "tiny")
 
@@ -151,6 +180,63 @@ def test_npz_dense_and_csr():
     assert got.format == "csr"
     np.testing.assert_array_equal(got.toarray(), X)
     np.testing.assert_array_equal(labels, y)
+    assert got.indices.dtype == got.indptr.dtype == np.int32 and got.data.flags.writeable
+
+
+def test_sparse_data_goes_into_liblinear():
+    """Its indices have 32 bits: LIBLINEAR takes no others."""
+    X, y = readers.read_libsvm(LIBSVM)
+    assert LinearSVC().fit(X, y).coef_.shape[1] == 3
+    assert readers.read_libsvm(b"1 4294967296:1\n")[0].indices.tolist() == [2**32 - 1]
+
+
+def archive(**members):
+    """An archive of files with these names and contents, packed."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as target:
+        for name, content in members.items():
+            target.writestr(name, content)
+    return buffer.getvalue()
+
+
+def heading(shape, kind="<f8"):
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": kind, "fortran_order": False, "shape": shape})
+    return buffer.getvalue()
+
+
+CSR = dict(data=np.ones(1), indices=np.array([0]), indptr=np.array([0, 1]), shape=np.array([1, 3]), y=np.array([1]))
+
+
+@pytest.mark.parametrize(
+    "raw, message",
+    [
+        (npz(X=np.ones((1, 2)), y=np.array([2**63], dtype=np.uint64)), "tiny, row 1: label 9.2.* is not an integer below"),
+        (npz(X=np.ones((1, 2)), y=np.array(["NaT"], dtype="m8[s]")), r"tiny: y holds timedelta64\[s\], not integers"),
+        (npz(X=np.ones((1, 2)) + 1j, y=np.array([1])), "tiny: X holds complex128, not numbers"),
+        (npz(X=np.array([["1", "2"]]), y=np.array([1])), "tiny: X holds <U1, not numbers"),
+        (npz(**CSR | {"indices": np.array([1.9])}), "tiny: indices holds float64, not integers"),
+        (npz(**CSR | {"shape": np.array(3)}), r"tiny: not a CSR array"),
+        (npz(**CSR | {"shape": np.array([2**63, 3], dtype=np.uint64)}), r"tiny: not a CSR array"),
+        (npz(**CSR | {"indices": np.array([2**32])}), r"tiny: not a CSR array"),
+        (npz(**CSR | {"indptr": np.array([[0, 1]])}), r"tiny: not a CSR array"),
+        (npz(**CSR | {"indptr": np.array([0, 2**56, 0])}), r"tiny: not a CSR array \(its row pointers do not rise to 1\)"),
+        (npz(**CSR | {"data": np.ones(2), "indices": np.array([0, 1])}), r"its row pointers do not rise to 2"),
+        (archive(**{"../X.npy": heading((0,))}), r"tiny: not a readable .npz file \(it holds a file '../X.npy'\)"),
+        (archive(**{"X.npy": heading((10**12,)) + bytes(8)}), r"8 bytes of data for the shape \(1000000000000,\) of float64"),
+        (archive(**{"X.npy": heading((-1,)) + bytes(8)}), r"8 bytes of data for the shape"),
+        (archive(**{"X.npy": heading((1,), "|O") + b"cos\nsystem\n"}), "tiny: not a readable .npz file"),
+        (archive(**{"X.npy": bytes(2**27)}), "it promises 134217728 bytes, more than `limit` = 67108864"),
+    ],
+)
+def test_npz_takes_nothing_else_for_numbers(raw, message):
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=message):
+            readers.read_npz(raw, "tiny")
+        assert tracemalloc.get_traced_memory()[1] < 2**20 + 3 * len(raw)
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
@@ -179,8 +265,32 @@ def test_npz_faults_are_named(raw, message):
         readers.read_npz(raw, "tiny")
 
 
-def test_unreadable_archives(tmp_path):
+@pytest.mark.parametrize(
+    "name, raw",
+    [
+        ("tiny.xz", b"plain"),
+        ("tiny.bz2", b"plain"),
+        ("tiny.gz", b"plain"),
+        ("tiny.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xff"),
+        ("tiny.gz", gzip.compress(LIBSVM)[:-9]),
+        ("tiny.xz", lzma.compress(LIBSVM)[:-9]),
+        ("tiny.bz2", bz2.compress(LIBSVM)[:-9]),
+    ],
+)
+def test_unreadable_archives(tmp_path, name, raw):
+    (tmp_path / name).write_bytes(raw)
+    with pytest.raises(ValueError, match=rf"{name}: not a readable \.\w+ file"):
+        readers.unpack(tmp_path / name)
+
+
+def test_a_file_that_unpacks_to_far_more_is_refused_unless_told(tmp_path):
     path = tmp_path / "tiny.xz"
-    path.write_bytes(b"plain")
-    with pytest.raises(ValueError, match="tiny.xz: not a readable .xz file"):
+    path.write_bytes(lzma.compress(bytes(2**26 + 1), preset=0))
+    assert path.stat().st_size < 2**15
+    with pytest.raises(ValueError, match="tiny.xz: its .* bytes unpack to more than `limit` = 67108864"):
         readers.unpack(path)
+    assert len(readers.unpack(path, limit=2**26 + 1)) == 2**26 + 1
+    path.write_bytes(lzma.compress(b"ab"))
+    assert readers.unpack(path, limit=2) == b"ab"
+    with pytest.raises(ValueError, match="`limit` = 1"):
+        readers.unpack(path, limit=1)

@@ -1,9 +1,12 @@
 """Where files are looked for, what a wrong one and a missing one say, and how a download is kept."""
 
 import bz2
+import contextlib
 import http.server
 import lzma
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
@@ -11,6 +14,7 @@ from types import MappingProxyType
 import pytest
 
 from safescreen_book import datasets
+from safescreen_book._common import whole
 from safescreen_book.datasets import registry, store
 
 from .conftest import TEST_TEXT, TEXT
@@ -98,16 +102,23 @@ def test_offline_the_error_says_what_to_put_where(tiny, folders, name, file):
 
 @pytest.fixture
 def server():
-    """(served, address): a dict of path to bytes, and the address it is served at."""
-    served = {}
+    """(served, address): a dict of path to the pieces of an answer, and the address it is served at; `asked` counts the requests.
+
+    After a piece comes a tenth of a second; None as the last ends the answer before it is whole.
+    """
+    served = {"asked": 0}
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
-            body = served.get(self.path)
-            self.send_response(404 if body is None else 200)
-            self.send_header("Content-Length", str(len(body or b"")))
+            served["asked"] += 1
+            pieces = served.get(self.path)
+            self.send_response(404 if pieces is None else 200)
+            self.send_header("Content-Length", str(sum(len(piece or b"..") for piece in pieces or ())))
             self.end_headers()
-            self.wfile.write(body or b"")
+            for number, piece in enumerate(pieces or ()):
+                time.sleep(0.1 if number else 0.0)
+                with contextlib.suppress(OSError):
+                    self.wfile.write(piece or b"")
 
         def log_message(self, *args):
             pass
@@ -134,7 +145,7 @@ def remote(tiny, server, monkeypatch):
 
 
 def test_a_download_is_checked_and_kept(remote, tiny, folders, capfd):
-    remote["/tiny.bz2"] = bz2.compress(TEXT)
+    remote["/tiny.bz2"] = [bz2.compress(TEXT)]
     assert datasets.fetch("tiny", "train") == [folders[1] / "tiny.bz2"]
     remote.clear()
     assert datasets.load("tiny", scale=None).X.tolist() == tiny.tolist()
@@ -142,10 +153,46 @@ def test_a_download_is_checked_and_kept(remote, tiny, folders, capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("body", [bz2.compress(TEXT + b"0 1:1\n"), b"<html>moved</html>"])
-def test_a_wrong_download_is_not_kept(remote, folders, body):
-    remote["/tiny.bz2"] = body
-    with pytest.raises(ValueError, match="tiny.bz2"):
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [(bz2.compress(TEXT + b"0 1:1\n"), "its content should have sha256"), (b"<html>Log in</html>", r"begins with b'<html>Log in</html>'")],
+)
+def test_a_wrong_download_is_not_kept(remote, folders, body, why):
+    remote["/tiny.bz2"] = [body]
+    with pytest.raises(ValueError, match=f"http://127.0.0.1:.*/tiny.bz2: .*{why}.*; the download was not kept"):
+        datasets.fetch("tiny", "train")
+    assert list(folders[1].iterdir()) == []
+
+
+def test_threads_share_one_download(remote, folders):
+    packed = bz2.compress(TEXT)
+    remote["/tiny.bz2"] = [packed[:5], packed[5:]]
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda _: datasets.fetch("tiny", "train"), range(30)))
+    assert found == [[folders[1] / "tiny.bz2"]] * 30 and remote["asked"] == 1
+    assert [path.name for path in folders[1].iterdir()] == ["tiny.bz2"]
+
+
+def test_threads_write_a_file_under_names_of_their_own(tmp_path):
+    at_once = threading.Barrier(6)
+
+    def write(number):
+        with whole(tmp_path / "x") as partial:
+            partial.write_text(f"{number}")
+            at_once.wait()
+            at_once.wait()
+        return partial
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(write, range(6)))) == 6
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("pieces", [[b"."] * 9, [b"BZ", None]])
+def test_a_slow_and_a_short_answer_are_given_up(remote, folders, monkeypatch, pieces):
+    monkeypatch.setattr(store, "DEADLINE", 0.35)
+    remote["/tiny.bz2"] = pieces
+    with pytest.raises(datasets.DataNotFoundError, match=r"download failed \((TimeoutError|ConnectionError)\)"):
         datasets.fetch("tiny", "train")
     assert list(folders[1].iterdir()) == []
 

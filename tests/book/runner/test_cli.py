@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from safescreen_book import cli
 from safescreen_book.cli import _value, main
 
 
@@ -86,6 +87,29 @@ def test_notebooks(said, book):
     (book.folder / "bad.py").write_text("# %%\nraise ValueError('boom')\n")
     code, text = said("notebooks", "bad", "--notebooks", book.folder)
     assert code == 1 and "bad: FAILED" in text and "boom" in text
+
+
+def test_a_folder_that_cannot_be_written_is_named(said, book):
+    book.runs(a={"n": 2})
+    book.outputs.write_text("a file")
+    code, text = said("run", "--profile", "smoke", *book.options)
+    assert code == 2 and str(book.outputs) in text and "Traceback" not in text
+
+
+def test_a_damaged_result_is_listed_and_its_run_done_again(said, book):
+    book.runs(a={"n": 2})
+    book.run_folder("a").mkdir(parents=True)
+    (book.run_folder("a") / "result.json").write_text('{"status": "complete"}')
+    assert "tiny/a  unreadable" in said("list", *book.options)[1]
+    assert "tiny/a: done in" in said("run", "--profile", "smoke", *book.options)[1]
+    assert "tiny/a  complete" in said("list", *book.options)[1]
+
+
+def test_a_text_of_the_notebook_is_given_as_text(said, book):
+    book.runs(a={"n": 2})
+    assert cli._given({"mode": "ok", "n": 3}, [["mode", "3"], ["n", "3"]]) == {"mode": "3", "n": 3}
+    code, text = said("run", "--profile", "smoke", "-p", "marker", "x" * 300, *book.options)
+    assert code == 2 and "cannot be a folder's name" in text
 
 
 def test_values_of_parameters():

@@ -1,17 +1,19 @@
 """A run folder is replaced as a whole or not at all."""
 
-import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from safescreen_book._common import read_json, whole, write_json
+from safescreen_book.places import environment
 from safescreen_book.runner import folders
 
 
 def fill(folder, key):
     folder.mkdir(parents=True)
-    content = {"status": "complete", "hashes": {"key": key}, "files": {}}
+    content = {"status": "complete", "hashes": {"key": key}, "files": {}, "seconds": {"wall": 1.0}}
     write_json(folder / "result.json", content)
     return folder
 
@@ -58,12 +60,30 @@ def test_failure_stands_beside_the_older_result(tmp_path):
     assert (target / "notebook.failed.ipynb").is_file() and not partial.exists()
 
 
-def test_scratch_of_a_dead_process_is_cleared_and_of_a_living_one_kept(tmp_path):
-    dead, living, old = tmp_path / ".run.999999999", tmp_path / f".run.{os.getppid()}", tmp_path / ".run.old"
-    for folder in (dead, living, old):
-        folder.mkdir()
-    scratch = folders.scratch_folder(tmp_path / "run")
-    assert scratch.is_dir() and not dead.exists() and living.exists() and old.exists()
+HOLD = """
+import sys
+from pathlib import Path
+from safescreen_book.runner import folders
+print(folders.scratch_folder(Path(sys.argv[1])), flush=True)
+input()
+"""
+
+
+def test_a_run_is_one_process_at_a_time(tmp_path):
+    scratch = tmp_path / ".run.work"
+    command = [sys.executable, "-c", HOLD, str(tmp_path / "run")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()) as other:
+        assert other.stdout.readline() == f"{scratch}\n"
+        (scratch / "result").mkdir()
+        (scratch / "spec.json").touch()
+        assert folders.scratch_folder(tmp_path / "run") is None
+        other.kill()
+    assert folders.scratch_folder(tmp_path / "run") == scratch  # what a dead process left is cleared
+    assert [path.name for path in scratch.iterdir()] == ["lock"]
+    assert folders.scratch_folder(tmp_path / "run") is None and folders.scratch_folder(tmp_path / "other") is not None
+    folders.release(scratch)
+    folders.release(tmp_path / ".other.work")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path):
@@ -76,7 +96,22 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"] and read_json(tmp_path / "a.json") == {"a": "é"}
 
 
-def test_broken_result_counts_as_not_run(tmp_path):
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "result.json").write_text('{"status": "comp')
-    assert folders.state(tmp_path / "run").status == "not run"
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"status": "comp',
+        "[]",
+        "[" * 3000,
+        '{"status": "complete"}',
+        '{"status": "complete", "files": [], "hashes": {}, "seconds": {}}',
+        "\xff",
+    ],
+)
+def test_a_damaged_result_is_said_to_be_and_stands_in_nobodys_way(tmp_path, text):
+    folder = fill(tmp_path / "run", "old")
+    (folder / "result.json").write_text(text, encoding="latin-1")
+    assert folders.state(folder, "old") == folders.State("unreadable")
+    (folder / "failure.json").write_text('{"error": "boom"}')
+    assert folders.state(folder) == folders.State("failed", None, {"error": "boom"})
+    folders.install(fill(tmp_path / "new", "new"), folder)
+    assert folders.state(folder, "new").status == "complete"

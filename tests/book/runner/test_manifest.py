@@ -5,7 +5,9 @@ import copy
 import pytest
 
 from safescreen_book._common import BookError
+from safescreen_book.places import notebooks_folder
 from safescreen_book.runner.loading import load_manifest
+from safescreen_book.runner.manifest import PROFILES
 from safescreen_book.runner.notebooks import parameters, read_source
 
 GOOD = {
@@ -62,6 +64,11 @@ def test_good_manifest(book):
         ("tiny.profiles.smoke.runs", ["a"], "runs: expected a mapping, found list"),
         ("tiny.profiles.smoke.runs.a", {"n": [1]}, "n: expected a number, boolean or string"),
         ("tiny.profiles.smoke.runs.a/b", {}, "run 'a/b' cannot be a folder's name"),
+        ("tiny.profiles.smoke.runs." + "a" * 201, {}, "cannot be a folder's name: at most 200 of"),
+        ("tiny.profiles.smoke.runs.a", {3: 1}, "run a: the key 3 is not a string"),
+        ("tiny.profiles.smoke.memory_mb", float("inf"), "memory_mb must be a positive number, found inf"),
+        ("tiny.outputs", ["../x"], r"experiment tiny: '../x' cannot be a folder's name"),
+        ("tiny.notebook", "../tiny", r"experiment tiny: '../tiny' cannot be a folder's name"),
     ],
 )
 def test_what_is_wrong_is_named(book, path, value, message):
@@ -107,12 +114,25 @@ def test_parameters_are_laid_over_the_notebooks(book):
     assert manifest.check_parameters(other)["n"] == 5
     with pytest.raises(BookError, match="output_dir is set by the runner"):
         manifest.check_parameters(run.override({"output_dir": "x"}))
+    assert manifest.check_parameters(run.override({"n": 0.5}))["n"] == 0.5
+    for wrong in ({"n": "1e5"}, {"n": True}, {"mode": 3}):
+        with pytest.raises(BookError, match=r"is of another type than tiny's (n = 3|mode = 'ok')"):
+            manifest.check_parameters(run.override(wrong))
+    with pytest.raises(BookError, match="run tiny/a,marker=x+ cannot be a folder's name"):
+        run.override({"marker": "x" * 200})
+
+
+def test_every_run_of_the_book_has_the_parameters_of_its_notebook():
+    manifest = load_manifest(notebooks_folder())
+    runs = [run for profile in PROFILES for run in manifest.select([], profile)]
+    assert len(runs) > 100 and all(manifest.check_parameters(run) for run in runs)
 
 
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
         ('# %%\noutput_dir = ""\n', "needs one cell tagged 'parameters', found 0"),
+        ('# %% tags=["parameters"]\nn = (\n', "its parameters cell is not Python"),
         ('# %% tags=["parameters"]\nn = [1, 2]\n', r"parameter n = \[1, 2\] is not plain"),
         ('# %% tags=["parameters"]\nn = 2 * m\n', r"parameter n = 2 \* m is not plain"),
         ('# %% tags=["parameters"]\nimport os\n', "holds more than `name = value` lines"),

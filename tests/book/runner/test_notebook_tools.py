@@ -125,3 +125,12 @@ def test_ids_depend_on_name_place_and_content(tmp_path):
 def test_unknown_notebook(tmp_path):
     with pytest.raises(FileNotFoundError, match="notebook 'a': neither a.py nor a.ipynb"):
         notebooks.read_source(tmp_path, "a")
+
+
+@pytest.mark.parametrize(
+    "text", ["{", "[" * 3000, '{"cells": 3, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "{}", '{"nbformat": 4}']
+)
+def test_what_is_no_notebook_is_named(tmp_path, text):
+    (tmp_path / "a.ipynb").write_text(text)
+    with pytest.raises(ValueError, match="a.ipynb: not a notebook"):
+        notebooks.read(tmp_path / "a.ipynb")

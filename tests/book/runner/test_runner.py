@@ -4,6 +4,7 @@ import contextlib
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,15 +17,20 @@ from safescreen_book import datasets
 from safescreen_book.cli import main
 from safescreen_book.places import notebooks_folder
 from safescreen_book.runner import batch as runner
-from safescreen_book.runner import fingerprint
+from safescreen_book.runner import fingerprint, folders
 from safescreen_book.runner.loading import load_manifest
+
+
+def typed(book, *arguments):
+    """What is typed to run."""
+    return ["run", *arguments, "--profile", "smoke", *book.options]
 
 
 def run(book, *arguments):
     """Run the command line in this process; its exit code and what it printed."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        code = main(["run", *arguments, "--profile", "smoke", *book.options])
+        code = main(typed(book, *arguments))
     return code, printed.getvalue()
 
 
@@ -51,7 +57,9 @@ def test_failure_is_named_and_others_go_on(first):
     assert "tiny/good: done in" in printed
     assert 'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): AssertionError: n too' in printed
     assert "tiny/silent: FAILED: RuntimeError: the notebook did not write results.csv" in printed
-    assert "1 done, 2 failed" in printed
+    assert "1 done, 2 failed" in printed and printed.endswith(
+        "smoke. To go on: " + shlex.join(["safescreen", *typed(book, "--jobs", "2")]) + "\n"
+    )
     assert (book.run_folder("bad") / "notebook.failed.ipynb").is_file()
     assert not (book.run_folder("bad") / "result.json").exists()
     assert statuses(book) == {"good": "complete", "bad": "failed", "silent": "failed"}
@@ -97,6 +105,15 @@ def test_unchanged_is_skipped_changed_and_failed_are_done_again(first):
     assert statuses(book) == {"good": "complete", "bad": "complete"}
 
 
+def test_the_line_that_failed_is_named(book):
+    source = book.folder / "tiny.py"
+    source.write_text(source.read_text().replace("assert n <= 100,", "m = n\n\n\ndef check(m):\n    assert m < 2\n\n\ncheck(m)\nassert"))
+    book.runs(a={"n": 2})
+    assert "tiny/a: FAILED in cell 4 (check(m)): AssertionError; see" in run(book)[1]
+    source.write_text(source.read_text().replace("check(m)\n", "check(m\n"))
+    assert "tiny/a: FAILED in cell 4 (check(m): SyntaxError" in run(book)[1]
+
+
 def test_killed_worker_leaves_the_older_result(first):
     book, _, _ = first
     book.runs(good={"n": 3})
@@ -127,6 +144,26 @@ def test_library_counts_and_the_batch_job_does_not():
     names = fingerprint.library_files()
     assert {"safescreen/losses.py", "safescreen_book/protocols/path_runs.py"} <= set(names)
     assert not [name for name in names if name.startswith(("safescreen_book/runner/", "safescreen_book/cli"))]
+
+
+def test_what_another_process_does_or_has_done_is_left_to_it(book, monkeypatch):
+    book.runs(a={"n": 2}, b={"n": 3})
+    scratch = folders.scratch_folder(book.run_folder("a"))
+    code, printed = run(book)
+    assert code == 0 and "tiny/a: done or under way in another process" in printed and "1 done, 1 elsewhere" in printed
+    folders.release(scratch)
+    planned = runner.plan
+
+    def plan_and_be_overtaken(*arguments):
+        found = planned(*arguments)
+        monkeypatch.setattr(runner, "plan", planned)
+        assert run(book)[0] == 0
+        return found
+
+    monkeypatch.setattr(runner, "plan", plan_and_be_overtaken)
+    code, printed = run(book)
+    assert "tiny/a: done or under way" in printed and "1 unchanged, 1 elsewhere" in printed
+    assert statuses(book) == {"a": "complete", "b": "complete"}
 
 
 def test_unknown_parameter_is_refused_before_anything_runs(book):

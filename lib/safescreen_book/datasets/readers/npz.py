@@ -1,47 +1,68 @@
 """Dense and CSR data in numpy's `.npz`."""
 
 import io
+import math
+import re
+import zipfile
 
 import numpy as np
-import scipy.sparse as sp
+
+from safescreen_book.datasets.readers.sparse_text import csr
+from safescreen_book.datasets.readers.tokens import whole_numbers
+from safescreen_book.datasets.readers.unpack import most
 
 
 def read_npz(raw: bytes, where: str = "data", suffix: str = "", key: str = "X"):
     """Read ``X`` (dense; or another `key`) or ``data, indices, indptr, shape`` (CSR) as float64, and ``y``, int64, from an ``.npz`` file.
 
-    `suffix` ends every key, such as ``_test``. An array that is missing, of the wrong shape, or not finite is named.
+    `suffix` ends every key, such as ``_test``. An array that is missing, of the wrong kind or shape, or not finite is named.
     """
     arrays = load_arrays(raw, where)
     sparse = "indptr" + suffix in arrays
-    wanted = ["data", "indices", "indptr", "shape"] if sparse else [key]
-    for name in [*wanted, "y"]:
-        if name + suffix not in arrays:
+    wanted = {"data": "fiub", "indices": "iu", "indptr": "iu", "shape": "iu"} if sparse else {key: "fiub"}
+    found = []
+    for name, kinds in {**wanted, "y": "iu"}.items():
+        array = arrays.get(name + suffix)
+        if array is None:
             raise ValueError(f"{where}: no array {name + suffix!r}, only {', '.join(sorted(arrays))}")
-    first, *rest = (arrays[name + suffix] for name in wanted)
-    first = np.ascontiguousarray(first, dtype=np.float64)
-    if not np.isfinite(first).all():
-        raise ValueError(f"{where}: {wanted[0] + suffix} holds NaN or infinite values")
-    if sparse:
-        indices, indptr, shape = rest
-        try:
-            X = sp.csr_array((first, indices, indptr), shape=tuple(map(int, shape)))
-            X.check_format(full_check=True)
-        except ValueError as error:
-            raise ValueError(f"{where}: not a CSR array ({error})") from None
-    else:
-        X = first
-    y = arrays["y" + suffix]
+        if array.dtype.kind not in kinds:
+            raise ValueError(f"{where}: {name + suffix} holds {array.dtype}, not {'numbers' if 'f' in kinds else 'integers'}")
+        found.append(array)
+    values, *rest, y = found
+    values = np.array(values, dtype=np.float64, order="C")
+    if not np.isfinite(values).all():
+        raise ValueError(f"{where}: {next(iter(wanted)) + suffix} holds NaN or infinite values")
+    try:
+        X = csr(values, *rest[:2], tuple(rest[2].tolist())) if sparse else values
+    except (ArithmeticError, TypeError, ValueError) as error:
+        raise ValueError(f"{where}: not a CSR array ({error})") from None
     if X.ndim != 2 or y.shape != (X.shape[0],):
         raise ValueError(f"{where}: X has shape {X.shape} and y {y.shape}")
-    if not np.issubdtype(y.dtype, np.integer):
-        raise ValueError(f"{where}: y holds {y.dtype}, not integers")
-    return X, y.astype(np.int64)
+    return X, whole_numbers(y, where)
 
 
-def load_arrays(raw: bytes, where: str = "data") -> dict[str, np.ndarray]:
-    """All arrays of an ``.npz`` file; ValueError if it is not one or holds pickled objects."""
+def load_arrays(raw: bytes, where: str = "data", limit: int | None = None) -> dict[str, np.ndarray]:
+    """All arrays of an ``.npz`` file, read-only; a ValueError if it is none, holds pickled objects or promises more than `limit` bytes."""
     try:
-        with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
+        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
+            files = archive.infolist()
+            size, limit = sum(file.file_size for file in files), most(len(raw)) if limit is None else limit
+            if size > limit:
+                raise ValueError(f"it promises {size} bytes, more than `limit` = {limit}")
+            for file in files:
+                if not re.fullmatch(r"\w+\.npy", file.filename):
+                    raise ValueError(f"it holds a file {file.filename[:40]!r}")
+            return {file.filename.removesuffix(".npy"): _array(archive.read(file)) for file in files}
     except Exception as error:
         raise ValueError(f"{where}: not a readable .npz file ({error})") from None
+
+
+def _array(raw: bytes) -> np.ndarray:
+    """The array of an ``.npy`` file, a view of its bytes: there are as many as its heading promises, so that it asks for no memory."""
+    stream = io.BytesIO(raw)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("an array of another version than 1.0")
+    shape, fortran, kind = np.lib.format.read_array_header_1_0(stream)
+    if kind.hasobject or len(raw) - stream.tell() != math.prod(shape) * kind.itemsize:
+        raise ValueError(f"{len(raw) - stream.tell()} bytes of data for the shape {shape} of {kind}")
+    return np.frombuffer(raw, kind, offset=stream.tell()).reshape(shape, order="F" if fortran else "C")

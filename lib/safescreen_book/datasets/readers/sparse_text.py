@@ -1,37 +1,49 @@
 """Sparse text: LIBSVM, and the sparse matrices of the NIPS 2003 challenge."""
 
-import io
+from array import array
 
 import numpy as np
 import scipy.sparse as sp
 
-from safescreen_book.datasets.readers.tokens import feature_index, label, lines, number
+from safescreen_book.datasets.readers.tokens import feature_indices, lines, numbers, shown, whole_numbers
+
+
+def csr(data, indices, indptr, shape) -> sp.csr_array:
+    """CSR of float64, its parts checked against each other; indices have 32 bits, which LIBLINEAR asks for, where they fit."""
+    indices, indptr = np.asarray(indices), np.asarray(indptr)
+    if indptr.ndim != 1 or indptr[-1:] != len(indices) or (indptr[1:] < indptr[:-1]).any():  # check_format lets 0, 9, 0 pass
+        raise ValueError(f"its row pointers do not rise to {len(indices)}")
+    X = sp.csr_array((np.asarray(data, dtype=np.float64), indices, indptr), shape=shape)
+    X.check_format(full_check=True)
+    if max(X.nnz, *X.shape) < 2**31:
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return X
 
 
 def _sparse_rows(raw: bytes, where: str, n_features: int | None, labelled: bool):
     """Parse ``[label] index:value ...`` rows token by token; ``index`` alone means value 1.
 
-    Without labels a blank line is a row of zeros.
+    Without labels a blank line is a row of zeros, and there are no comments.
     """
-    labels, data, indices, indptr = [], [], [], [0]
-    rows = lines(raw) if labelled else enumerate(map(bytes.split, raw.splitlines()), start=1)
-    for line, tokens in rows:
+    labels, places, data, indices, indptr = array("d"), array("q"), array("d"), array("q"), array("q", [0])
+    for line, text in lines(raw, where):
+        tokens = (text.partition(b"#")[0] if labelled else text).split()
+        if labelled and not tokens:
+            continue
         if labelled:
-            labels.append(label(tokens[0], where, line))
-        last = -1
-        for token in tokens[labelled:]:
-            index, colon, value = token.partition(b":")
-            if labelled and not colon:
-                raise ValueError(f"{where}, line {line}: {token.decode('ascii', 'replace')!r} is not index:value")
-            last = feature_index(index, n_features, last, where, line)
-            indices.append(last)
-            data.append(number(value, where, line) if colon else 1.0)
+            labels.extend(numbers(tokens[:1], where, line))
+            places.append(line)
+        entries = [token.partition(b":") for token in tokens[labelled:]]
+        for index, colon, _ in entries if labelled else ():
+            if not colon:
+                raise ValueError(f"{where}, line {line}: {shown(index)} is not index:value")
+        indices.extend(feature_indices([index for index, _, _ in entries], n_features, where, line))
+        data.extend(numbers([value if colon else b"1" for _, colon, value in entries], where, line))
         indptr.append(len(indices))
     if len(indptr) == 1:
         raise ValueError(f"{where}: no rows")
-    d = max(indices, default=-1) + 1 if n_features is None else n_features
-    X = sp.csr_array((np.asarray(data, dtype=np.float64), indices, indptr), shape=(len(indptr) - 1, d))
-    return X, np.asarray(labels, dtype=np.int64)
+    d = int(np.max(indices, initial=-1)) + 1 if n_features is None else n_features
+    return csr(data, indices, indptr, (len(indptr) - 1, d)), whole_numbers(labels, where, places)
 
 
 def read_libsvm(raw: bytes, where: str = "data", n_features: int | None = None):
@@ -44,15 +56,7 @@ def read_libsvm(raw: bytes, where: str = "data", n_features: int | None = None):
     (array([[0.5, 0. , 2. ],
            [0. , 1. , 0. ]]), array([ 1, -1]))
     """
-    from sklearn.datasets import load_svmlight_file
-
-    try:
-        X, y = load_svmlight_file(io.BytesIO(raw), n_features=n_features, zero_based=False)
-    except (ValueError, OverflowError, IndexError):
-        X = None
-    if X is None or not len(y) or not np.isfinite(X.data).all() or not (y == np.rint(y)).all():
-        return _sparse_rows(raw, where, n_features, labelled=True)  # slower, and names the line
-    return sp.csr_array(X), y.astype(np.int64)
+    return _sparse_rows(raw, where, n_features, labelled=True)
 
 
 def read_nips_sparse(raw: bytes, where: str = "data", n_features: int | None = None):
