@@ -138,7 +138,7 @@ def test_in_a_pipeline():
     [
         ({"Cs": 1}, ValueError, "Cs must be at least 2 values, got 1"),
         ({"Cs": 0.5}, TypeError, "for one value use SafeSVC"),
-        ({"Cs": [1.0, 0.1]}, ValueError, "Cs must be strictly increasing"),
+        ({"Cs": [1.0, 0.1, 1.0]}, ValueError, "Cs must be strictly increasing"),
         ({"cv": StratifiedKFold(300)}, ValueError, "n_splits=300"),
         ({"cv": [(np.arange(3), np.arange(3, 9))]}, ValueError, "y must hold"),
     ],

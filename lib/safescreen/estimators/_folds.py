@@ -30,10 +30,10 @@ class Fold:
         if not self.weights.sum() > 0.0:
             raise ValueError("sample_weight must hold a positive weight in every validation part of cv, one has only zeros")
         if features.kernel == "precomputed":
-            self.rows = features.rows(X[np.ix_(test, self.setup.numbers)])
-            self.norms = features.norms(X[test, test])
+            rows, points = X[np.ix_(test, self.setup.numbers)], X[test, test]
         else:
-            self.rows, self.norms = features.rows(X[test]), features.norms(X[test])
+            rows = points = X[test]
+        self.rows, self.norms, self.error = features.rows(rows), features.norms(points), features.error(points)
         self.found = {}  # C: (solutions, dual points, loss sums), one a problem
         self.ready = set()  # C that have been solved for, as far as was asked
 
@@ -82,7 +82,7 @@ class Fold:
         features, (low, high) = self.setup.features, np.empty((2, self.codes.size, len(self.setup.problems)))
         for number, prob in enumerate(self.setup.problems):
             ball = from_evaluation_mgb(prob.cone, self._evaluation(prob, number, C)[0])
-            reach = self.norms * upper(ball.radius + features.rounding(prob, ball, 1.0 / C), 8)
+            reach = self.norms * upper(ball.radius + features.rounding(self.rows, self.error, prob, ball, 1.0 / C), 8)
             values = features.products(self.rows, ball.center, self.setup.signs[number])
             low[:, number], high[:, number] = values - reach, values + reach
         low, high = _by_class(low, high)
@@ -95,7 +95,7 @@ class Fold:
         """Return ``(evaluation for C, its dual point)`` from the solutions for the nearest C on both sides; None if there are none.
 
         Between them w and ``C alpha`` are taken to be linear in C, which is exact as long as no sample changes its region; the dual point
-        is feasible because ``C alpha <= C`` holds at both ends.
+        is feasible because ``C alpha <= C`` holds at both ends, and clipped because that may be rounded.
         """
         below, above = [c for c in self.found if c <= C], [c for c in self.found if c > C]
         if C in self.found or not below or not above:
@@ -108,7 +108,7 @@ class Fold:
         (one, alpha_one, _), (two, alpha_two, _) = self.found[a], self.found[b]
         x = (1.0 - t) * one[number].x + t * two[number].x
         alpha = ((1.0 - t) * a * alpha_one[number] + t * b * alpha_two[number]) / C
-        alpha = np.clip(alpha, 0.0, 1.0)
+        alpha = np.clip(alpha, 0.0, prob.loss.cap)
         return prob.evaluate(x, 1.0 / C, alpha), alpha
 
     def _accuracy(self, right):
