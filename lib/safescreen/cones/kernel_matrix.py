@@ -18,7 +18,7 @@ from safescreen._numba import njit
 from safescreen._threads import share
 from safescreen.rounding import UNIT, gamma, upper
 
-__all__ = ["GivenMatrix", "Kernel", "KernelRows", "longest", "squares"]
+__all__ = ["GivenMatrix", "Kernel", "KernelRows", "row_length", "squares"]
 
 TILE, WIDE = 256, 2048
 """Rows and columns of a tile; what is computed for an entry does not depend on the tiles that threads share."""
@@ -37,12 +37,12 @@ ROUGH = 1e-3
 class Kernel:
     """A kernel by name with its parameters; `constant` is added to its values.
 
-    With d numbers a row, zeros that are not stored left out, a product ``x'x'`` is computed up to ``gamma_d |x| |x'|``. For the polynomial,
-    ``g |x| |x'| + c <= sqrt((g |x|^2 + c)(g |x'|^2 + c))`` by Cauchy and Schwarz, so that the base has a relative error ``gamma_{d+4}``, and
-    its p-th power, by p - 1 products, one of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``. That
-    its points may be differences ``fl(x - m)``, whose roundings are of size ``u |x - m|``, moves a distance of at most ``|x| + |x'|`` by u
-    times that, its square by ``gamma_3 (|x| + |x'|)^2``; hence the exponent by at most ``4 g gamma_{d+9} max |x|^2``. The exponential is
-    evaluated to 8 units.
+    With d numbers stored in a row, zeros are exact, a product ``x'x'`` is computed up to ``gamma_d |x| |x'|``. For the polynomial, ``g |x|
+    |x'| + c <= sqrt((g |x|^2 + c)(g |x'|^2 + c))`` by Cauchy and Schwarz, so that the base has a relative error ``gamma_{d+4}``, and its
+    p-th power, by p - 1 products, one of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``. That
+    its points may be differences ``fl(x - m)``, whose roundings are of size ``u |x - m|``, moves a distance of at most ``|x| + |x'|`` by
+    u times that, and its square by ``gamma_3 (|x| + |x'|)^2``; hence the exponent by at most ``4 g gamma_{d+9} max |x|^2``. The
+    exponential is evaluated to 8 units.
     """
 
     name: str
@@ -142,7 +142,7 @@ class KernelRows:
 
     def __init__(self, X: PointsLike, kernel: Kernel, gigabytes: float):
         n, d = X.shape
-        self.squares, length = squares(X), longest(X)
+        self.squares, length = squares(X), row_length(X)
         self.X = X = _dense_if_full(X)
         self.kernel = kernel
         single = kernel.error(length, float(self.squares.max()), 2.0**-24) <= ROUGH and not sparse.issparse(X)
@@ -242,8 +242,8 @@ class _Cache(threading.local):
         self._columns = columns
 
 
-def longest(X: PointsLike) -> int:
-    """Return the most numbers that a row stores: so many are summed in an inner product with it, for zeros are exact and bring no rounding."""
+def row_length(X: PointsLike) -> int:
+    """Return the most numbers that a row stores; no more are summed in an inner product with it, for zeros bring no rounding."""
     return int(np.diff(X.indptr).max(initial=0)) if sparse.issparse(X) else X.shape[1]
 
 

@@ -5,7 +5,7 @@ import copy
 import numpy as np
 from scipy import sparse
 
-from safescreen.cones.kernel_matrix import longest, squares
+from safescreen.cones.kernel_matrix import row_length, squares
 from safescreen.estimators._data import check_positive
 from safescreen.rounding import UNIT, gamma, upper
 from safescreen.terms import KernelSamples, Samples, add_intercept
@@ -76,9 +76,9 @@ class Features:
         if self.kernel == "precomputed":
             return (4.0 * self.data.shape[1] + 64.0) * UNIT
         if self.kernel == "linear":
-            return gamma(longest(X) + 8)
+            return gamma(row_length(X) + 8)
         largest = max(float(squares(points).max()) for points in (self._moved(X), self._moved(self.points)))
-        return self.function.error(max(longest(X), longest(self.points)), largest)
+        return self.function.error(max(row_length(X), row_length(self.points)), largest)
 
     def terms(self, signs, weights):
         """Return the terms of one problem."""
@@ -101,7 +101,7 @@ class Features:
         else:  # a solution has no larger coefficients than the largest dual point over lam
             weights = np.ones(len(prob)) if prob.terms.weights is None else prob.terms.weights
             size = float(weights @ prob.terms.norms) * largest_slope(prob.loss, weights) / lam + ball.center.scale
-        return upper(2.0 * (error + gamma(longest(rows) + 16)) * size, 16)
+        return upper(2.0 * (error + gamma(row_length(rows) + 16)) * size, 16)
 
     def of_support(self, used):
         """Return what classifies new points by those training points alone."""
@@ -118,6 +118,9 @@ class Features:
                 raise ValueError(f"gamma must be a positive number, 'scale' or 'auto', got {value!r}")
             if value == "auto":
                 return 1.0 / points.shape[1]
+            largest = max(points.max(), -points.min())
+            if largest > 0.0 and not 1e-100 < largest < 1e100:
+                raise ValueError(f"gamma='scale' needs numbers in X that have a variance, found {largest:g} as the largest: scale X")
             mean = points.mean()
             variance = (points.multiply(points)).mean() - mean**2 if sparse.issparse(points) else points.var()
             return 1.0 / (points.shape[1] * variance) if variance > 0.0 else 1.0

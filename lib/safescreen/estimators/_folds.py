@@ -7,7 +7,7 @@ from joblib import delayed
 
 from safescreen.estimators._data import kept
 from safescreen.estimators._search import collect
-from safescreen.estimators._training import solver_options
+from safescreen.estimators._training import check_reach, solver_options
 from safescreen.rounding import upper
 from safescreen.rules import Screened, sphere
 from safescreen.solvers import ConvergenceWarning, solve, solve_screened
@@ -44,10 +44,10 @@ class Fold:
         solutions: so it does not depend on the order in which C are solved for.
         """
         tol = self.options["rtol"]
-        self.found[C] = self._solve_all(C, tol)
-        while sure and tol > FINEST and not np.equal(*self.bounds(C)):
-            tol = max(1e-2 * tol, FINEST)
-            with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the accuracy asked for has been reached
+        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the estimator warns itself, once
+            self.found[C] = self._solve_all(C, tol)
+            while sure and tol > FINEST and not np.equal(*self.bounds(C)):
+                tol = max(1e-2 * tol, FINEST)
                 self.found[C] = self._solve_all(C, tol)
         self.ready.add(C)
 
@@ -55,6 +55,7 @@ class Fold:
         return tuple(zip(*[self._solve(prob, number, C, tol) for number, prob in enumerate(self.setup.problems)], strict=True))
 
     def _solve(self, prob, number, C, tol):
+        check_reach(prob, C)
         options, here = {**self.options, "rtol": tol}, self._evaluation(prob, number, C)
         if here is None:
             solution = solve(prob, 1.0 / C, **options)

@@ -15,8 +15,8 @@ from safescreen.solvers import ConvergenceWarning, solve
 
 __all__ = ["check_reach", "come_down", "solver_options", "train", "warn_of"]
 
-REACH = 1e140
-"""What sizes of data, weights and parameters may come to together: products of two of them are still numbers."""
+REACH = 1e60
+"""What sizes of data, weights and parameters may come to together: squares of what solvers compute from them are still numbers."""
 
 FAR = 100.0
 """So many standard deviations from 0 a column is worth a word."""
@@ -37,11 +37,11 @@ def check_reach(prob, C):
 
 def warn_of(model, solutions, X):
     """Warn of the worst solution that has not reached the tolerance of an SVC, and name the column that is farthest from 0."""
-    open_ = [s for s in solutions if not s.converged]
-    if not open_:
+    worst = max(solutions, key=lambda s: s.gap - model.tol * abs(s.primal))
+    if worst.gap <= model.tol * abs(worst.primal):
         return
-    worst = max(open_, key=lambda s: s.gap / s.primal)
-    text = f"C={1.0 / worst.lam:.6g}: relative duality gap {worst.gap / worst.primal:.3g} after {worst.n_iter} iterations"
+    gap = worst.gap / max(abs(worst.primal), 1e-300)
+    text = f"C={1.0 / worst.lam:.6g}: relative duality gap {gap:.3g} after {worst.n_iter} iterations"
     text += f", asked for tol={model.tol:g} within max_iter={model.max_iter}"
     if model.kernel != "precomputed":
         scaler = StandardScaler(with_mean=False).fit(X)

@@ -12,6 +12,7 @@ from safescreen.estimators._cross_validation import CrossValidation, delegated
 from safescreen.estimators._data import check_values
 from safescreen.estimators._folds import Fold, Folds
 from safescreen.estimators._search import Scores, search
+from safescreen.estimators._training import warn_of
 from safescreen.estimators.safe_svc import SafeSVC
 
 __all__ = ["SafeSVCCV"]
@@ -126,6 +127,7 @@ class SafeSVCCV(CrossValidation):
                 search(grid, scores, work.solve, (lambda fold, C: work.folds[fold].bounds(C)) if certify else None)
             except KeyboardInterrupt:
                 whole = False
+        warn_of(model, [s for fold in work.folds for found in fold.found.values() for s in found[0]], data[0])
         self.Cs_, self.score_bounds_ = grid, np.array([scores.low, scores.high])
         self.scores_ = np.where(scores.known, scores.low, np.nan)
         self.certified_out_, self.n_solves_ = certify & ~scores.solved.all(axis=0) & ~scores.can_win(), int(scores.solved.sum())

@@ -8,7 +8,7 @@ from scipy.linalg import eigvalsh_tridiagonal
 
 from safescreen._checks import check_scalar
 from safescreen._numba import njit
-from safescreen.cones.kernel_matrix import Kernel, KernelRows, longest, squares
+from safescreen.cones.kernel_matrix import Kernel, KernelRows, row_length, squares
 from safescreen.rounding import UNIT
 
 KERNELS = ("linear", "polynomial", "rbf")
@@ -62,7 +62,7 @@ def kernel_matrix(X, kernel, max_gigabytes):
     """
     limit, n, norms = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True), X.shape[0], squares(X)
     limit = min(limit, SHARE * free_gigabytes())
-    error = kernel.error(longest(X), float(norms.max()))
+    error = kernel.error(row_length(X), float(norms.max()))
     if not error <= LARGEST_ERROR:
         raise ValueError(f"X is too large for this kernel: rounding would change its entries by {error:.1g}; center or scale the points")
     if 8e-9 * n * n > limit:

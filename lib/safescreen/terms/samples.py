@@ -8,7 +8,7 @@ from scipy import sparse
 
 from safescreen._checks import PointsLike, check_mask, check_points
 from safescreen.cones import FreeSpace
-from safescreen.cones.kernel_matrix import longest
+from safescreen.cones.kernel_matrix import row_length
 from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._margin_sums import levels, margin_sums
@@ -50,7 +50,7 @@ class Samples(Terms):
         self._set(Z, weights=check_weights(weights, X.shape[0]))
 
     def _set(self, Z: Any, norms=None, threshold=1.0, weights=None):
-        self._Z, self._transposed, self._length = Z, None, longest(Z)
+        self._Z, self._transposed, self._length = Z, None, row_length(Z)
         self.cone = FreeSpace(Z.shape[1])
         self._norms = norms
         self.threshold = threshold
