@@ -130,8 +130,8 @@ def _solve(matrix, ridge, b):
         matrix.flat[:: matrix.shape[0] + 1] = diagonal + part * diagonal.max()
         _, solution, failed = linalg.lapack.dposv(matrix.T, b)
         if not failed:
-            return solution
-    return np.zeros_like(b)
+            break
+    return solution
 
 
 def _conjugate_gradients(apply, b):
