@@ -63,7 +63,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Come up to C by factors of `path_ratio`, from where every sample is at its bound and the solution is known, with warm starts and
         screening, and keep the path.
     path_ratio : float > 1
-    screening : "auto" or tuple of str
+    screening : "auto", str or tuple of str
         When and with which spheres, as in :func:`safescreen.solve`; ``()`` screens nothing.
     method : str
         Solver, as in :func:`safescreen.solve`.

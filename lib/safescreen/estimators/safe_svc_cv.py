@@ -31,7 +31,7 @@ class SafeSVCCV(CrossValidation):
     estimator : SafeSVC, optional
         Everything but C; the last fit is its copy with the C chosen, with its `callback`, `verbose` and path.
     Cs : int or array
-        Increasing; an int stands for so many from 1e-3 to 1e3, equal steps of the logarithm.
+        In any order, sorted in `Cs_`; an int stands for so many from 1e-3 to 1e3, equal steps of the logarithm.
     cv : int, splitter or iterable, optional
         As everywhere in scikit-learn; 5 stratified folds if left out.
     scoring : str or callable, optional
