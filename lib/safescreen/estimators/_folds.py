@@ -1,16 +1,14 @@
 """Folds of a support vector classifier's cross-validation: solutions for some C, and what they prove of the score for all others."""
 
-import warnings
-
 import numpy as np
 from joblib import delayed
 
 from safescreen.estimators._data import kept
 from safescreen.estimators._search import collect
-from safescreen.estimators._training import check_reach, solver_options
+from safescreen.estimators._training import check_reach, quiet, solver_options
 from safescreen.rounding import upper
 from safescreen.rules import Screened, sphere
-from safescreen.solvers import ConvergenceWarning, solve, solve_screened
+from safescreen.solvers import solve, solve_screened
 from safescreen.spheres.gap import from_evaluation_mgb
 
 __all__ = ["Fold", "Folds"]
@@ -44,7 +42,7 @@ class Fold:
         solutions: so it does not depend on the order in which C are solved for.
         """
         tol = self.options["rtol"]
-        with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the estimator warns itself, once
+        with quiet():
             self.found[C] = self._solve_all(C, tol)
             while sure and tol > FINEST and not np.equal(*self.bounds(C)):
                 tol = max(1e-2 * tol, FINEST)

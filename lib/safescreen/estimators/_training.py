@@ -1,5 +1,6 @@
 """How estimators solve their problems: warm starts, a path to the parameter asked for, a bar of the duality gap."""
 
+import threading
 import warnings
 from contextlib import contextmanager
 
@@ -13,7 +14,7 @@ from safescreen.estimators._data import check_positive
 from safescreen.paths import path
 from safescreen.solvers import ConvergenceWarning, solve
 
-__all__ = ["check_reach", "come_down", "solver_options", "train", "warn_of"]
+__all__ = ["check_reach", "come_down", "quiet", "solver_options", "train", "warn_of"]
 
 REACH = 1e60
 """What sizes of data, weights and parameters may come to together: squares of what solvers compute from them are still numbers."""
@@ -24,6 +25,16 @@ FAR = 100.0
 
 class NotConverged(ConvergenceWarning, exceptions.ConvergenceWarning):
     """The library's warning, and scikit-learn's."""
+
+
+@contextmanager
+def quiet():
+    """Ignore that a solve has not converged: the estimator warns, once. Filters are shared: other threads leave it to the main one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        yield
 
 
 def check_reach(prob, C):

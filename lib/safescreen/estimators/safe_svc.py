@@ -1,6 +1,5 @@
 """Support vector classifier with safe screening."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple, Self
@@ -17,10 +16,10 @@ from safescreen._threads import with_small_blas
 from safescreen.estimators._data import check_positive, kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
 from safescreen.estimators._search import collect
-from safescreen.estimators._training import check_reach, solver_options, train, warn_of
+from safescreen.estimators._training import check_reach, quiet, solver_options, train, warn_of
 from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
 from safescreen.problem import Problem
-from safescreen.solvers import ConvergenceWarning, Progress
+from safescreen.solvers import Progress
 
 __all__ = ["SafeSVC"]
 
@@ -233,7 +232,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
                 self.path_.append(replace(found[1], solutions=[self._of(setup.problems[number], s) for s in found[1]]))
 
         tasks = (delayed(_train)(self, prob, C, factor, start) for prob, start in zip(setup.problems, starts, strict=True))
-        if not collect(tasks, keep, self.n_jobs):
+        with quiet():
+            whole = collect(tasks, keep, self.n_jobs)
+        if not whole:
             raise KeyboardInterrupt
         self._keep(setup, solutions)
         warn_of(self, [s for part in self.path_ or [solutions] for s in part], X)
@@ -298,7 +299,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 def _train(model, prob, C, factor, start):
     """Return ``(solution, path or None)`` without their problems, and whether that came to its end or was interrupted."""
     check_reach(prob, C)
-    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the estimator warns itself, once
+    with quiet():
         solution, found = train(model, prob, 1.0 / C, factor, start, **solver_options(model, "method"))
     if found is not None:
         found = replace(found, solutions=[s.without_problem() for s in found])

@@ -12,7 +12,7 @@ from safescreen.estimators._cross_validation import CrossValidation, delegated
 from safescreen.estimators._data import check_values
 from safescreen.estimators._folds import Fold, Folds
 from safescreen.estimators._search import Scores, search
-from safescreen.estimators._training import warn_of
+from safescreen.estimators._training import quiet, warn_of
 from safescreen.estimators.safe_svc import SafeSVC
 
 __all__ = ["SafeSVCCV"]
@@ -121,7 +121,7 @@ class SafeSVCCV(CrossValidation):
         folds = [Fold(model, *data, train, test) for train, test in splits]
         scores, whole = Scores(len(splits), grid.size), True
         certify = self.certify and self.scoring in (None, "accuracy")
-        with self._bar(scores.low.size, "solve") as bar:
+        with quiet(), self._bar(scores.low.size, "solve") as bar:
             work = Folds(folds, grid, self._scorer(model, data, splits), self.n_jobs, bar)
             try:
                 search(grid, scores, work.solve, (lambda fold, C: work.folds[fold].bounds(C)) if certify else None)
