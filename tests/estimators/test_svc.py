@@ -14,7 +14,9 @@ from sklearn.svm import SVC, LinearSVC
 
 import safescreen as ss
 from safescreen import SafeSVC, SafeSVCCV
+from safescreen.cones.kernel_matrix import KernelRows
 from safescreen.estimators._features import Features, largest_slope
+from safescreen.terms import _kernel_matrices
 
 WIDE = 2**20
 
@@ -131,6 +133,21 @@ def test_a_fitted_model_keeps_no_data(options):
     whole = SafeSVC(0.1, keep_problem=True, **options).fit(X, y).solutions_[0]
     assert whole.problem.gap(whole.x, whole.lam, whole.alpha) == pytest.approx(model.dual_gap_, rel=1e-3)
     assert ss.svm.reference(whole).C == 0.1 and whole.screening_rate == model.solutions_[0].screening_rate
+
+
+def test_no_more_memory_is_taken_than_there_is(monkeypatch):
+    X, y = made(600, 20)
+    for free, kind in ((1.0, np.ndarray), (2.7e-3, KernelRows)):
+        monkeypatch.setattr(_kernel_matrices, "free_gigabytes", lambda: free)  # noqa: B023
+        model = SafeSVC(kernel="rbf", tol=1e-3, keep_problem=True).fit(X, y)
+        assert type(model.solutions_[0].problem.cone.K) is kind
+    monkeypatch.setattr(_kernel_matrices, "free_gigabytes", lambda: 1e-3)
+    with pytest.raises(ValueError, match=r"needs 0\.00128 GB at least, 0\.0007 GB are allowed: raise"):
+        SafeSVC(kernel="rbf").fit(X, y)
+
+
+def test_free_memory_is_that_of_the_system():
+    assert 1e-3 < _kernel_matrices.free_gigabytes()
 
 
 def test_a_model_without_its_problem_starts_the_next_fit():
