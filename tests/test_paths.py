@@ -160,7 +160,7 @@ def test_small(kind):
         ({"ratio": 1.0}, ValueError, "ratio must be less than 1"),
         ({"ratio": 0.0}, ValueError, "ratio must be greater than 0"),
         ({"stop": "never"}, ValueError, "stop must be 'paper' or None"),
-        ({"screening": "RRPB"}, TypeError, "screening must be a sequence of names"),
+        ({"screening": "NO"}, ValueError, "screening: unknown sphere 'NO'"),
         ({"screening": ("NO",)}, ValueError, "screening: unknown sphere 'NO'"),
         ({"tol": 0.0}, ValueError, "tol and rtol must not both be 0"),
         ({"freq": -1}, ValueError, "freq must be a positive int"),

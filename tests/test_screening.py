@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
 import safescreen as ss
@@ -123,3 +124,15 @@ def test_errors():
         ss.screen(prob, np.eye(3), 1.0, lam0=-1.0)
     with pytest.raises(ValueError, match="x must"):
         ss.screen(prob, -np.eye(3), 1.0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_dual_points_of_sparse_samples_are_as_good(weighted):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((120, 30)) * (rng.uniform(size=(120, 30)) < 0.3)
+    y = np.where(X @ rng.standard_normal(30) + rng.standard_normal(120) > 0.0, 1, -1)
+    weights = rng.uniform(0.5, 2.0, 120) if weighted else None
+    dense, csr = (ss.Problem(ss.Samples(form(X), y, weights=weights), ss.Hinge()) for form in (np.asarray, sparse.csr_array))
+    solution = ss.solve(dense, 2.0, tol=0.0, rtol=1e-8)
+    gaps = [prob.gap(solution.x, 2.0, dual_point(prob, solution.x, 0.5)) for prob in (dense, csr)]
+    assert max(gaps) < 1e-7 * solution.primal and dense.gap(solution.x, 2.0) > 1e-3 * solution.primal

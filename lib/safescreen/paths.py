@@ -150,6 +150,7 @@ def path(
     prob, started = check_problem(prob), time.perf_counter()
     during, keep_masks = screening if dynamic is None else dynamic, len(prob) <= KEEP_BELOW if keep_masks is None else keep_masks
     settings = Settings.checked(prob, tol, rtol, max_iter, during, freq, active_set, callback, keep_masks)
+    prob.cone.forget()
     before = settings.schedule if dynamic is None else schedule_of(screening, prob)
     if stop not in ("paper", None):
         raise ValueError(f"stop must be 'paper' or None, got {stop!r}")

@@ -154,7 +154,7 @@ def test_rows_used_longest_ago_make_room():
         asked.extend(rows.tolist())
         out[slots] = K[np.ix_(rows, columns)]
 
-    cache, columns = _Cache(20, 6 * 20, np.float64, fill), np.arange(20)
+    cache, columns = _Cache(20, 6 * 20, np.float64), np.arange(20)
     for numbers, missing in (
         ([0, 1, 2], [0, 1, 2]),
         ([3, 4, 5], [3, 4, 5]),
@@ -164,11 +164,11 @@ def test_rows_used_longest_ago_make_room():
         ([2], [2]),
     ):
         asked.clear()
-        rows, slots = cache.rows(np.array(numbers), columns)
+        rows, slots = cache.rows(np.array(numbers), columns, fill)
         assert asked == missing and np.array_equal(rows[slots], K[numbers])
     columns = columns[1::3]
     asked.clear()
-    rows, slots = cache.rows(np.array([0, 1, 2, 6, 7, 8, 9, 10]), columns)  # there is room for more of them now
+    rows, slots = cache.rows(np.array([0, 1, 2, 6, 7, 8, 9, 10]), columns, fill)  # there is room for more of them now
     assert asked == [8, 9, 10] and rows.shape == (120 // 7, 7)
     assert np.array_equal(rows[slots], K[np.ix_([0, 1, 2, 6, 7, 8, 9, 10], columns)])
 
@@ -183,5 +183,5 @@ def test_the_least_that_is_needed():
     X = points(600, 4)
     needed = 4e-9 * (512 * 600 + 600 * 4)
     KernelRows(X, KERNELS[2], 1.001 * needed)
-    with pytest.raises(ValueError, match="X holds 600 points: a cache for rows .* needs 0.00124 GB at least, and max_gigabytes is 0.001"):
+    with pytest.raises(ValueError, match="X holds 600 points: a cache for rows .* needs 0.00124 GB at least, 0.001 GB are allowed"):
         KernelRows(X, KERNELS[2], 0.001)

@@ -138,7 +138,7 @@ def test_in_a_pipeline():
     [
         ({"Cs": 1}, ValueError, "Cs must be at least 2 values, got 1"),
         ({"Cs": 0.5}, TypeError, "for one value use SafeSVC"),
-        ({"Cs": [1.0, 0.1]}, ValueError, "Cs must be strictly increasing"),
+        ({"Cs": [1.0, 0.1, 1.0]}, ValueError, "Cs must be strictly increasing"),
         ({"cv": StratifiedKFold(300)}, ValueError, "n_splits=300"),
         ({"cv": [(np.arange(3), np.arange(3, 9))]}, ValueError, "y must hold"),
     ],
@@ -199,6 +199,6 @@ def test_metric_ratios_products_and_one_validation_set():
     assert not hasattr(only, "best_estimator_") and only.lam_ in only.lams_
     assert not hasattr(listed, "fit_triplets")  # without labels there is nothing to choose lam by
     with pytest.raises(ValueError, match="lams must be strictly decreasing"):
-        TripletMetricCV(lams=[1.0, 2.0], cv=cv).fit(X, y)
+        TripletMetricCV(lams=[1.0, 2.0, 1.0], cv=cv).fit(X, y)
     with pytest.raises(TypeError, match="for one value use TripletMetric"):
         TripletMetricCV(lams=1.0, cv=cv).fit(X, y)

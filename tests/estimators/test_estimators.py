@@ -93,7 +93,7 @@ def test_svc_is_the_problem_of_the_library():
         assert prob.gap(w, 1 / 0.3, model.solutions_[0].alpha) <= 1.01e-6 * prob.primal(w, 1 / 0.3)
         np.testing.assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_[0])
         rebuilt = np.zeros(len(X))
-        rebuilt[model.support_[0]] = model.dual_coef_[0]
+        rebuilt[model.support_] = model.dual_coef_[0]
         assert model.screening_[0].rate > 0.3
         assert model.dual_gap_ == model.solutions_[0].gap
         assert np.abs(rebuilt).max() <= 0.3 * (1 + 1e-12)
@@ -145,7 +145,7 @@ def test_svc_sparse_warm_start_callback():
     ("options", "text"),
     [
         ({"C": 0.0}, "C must be"),
-        ({"kernel": "sigmoid"}, "kernel must be one of linear, rbf, polynomial, precomputed, got 'sigmoid'"),
+        ({"kernel": "sigmoid"}, "kernel must be one of linear, rbf, poly, polynomial, precomputed, got 'sigmoid'"),
         ({"kernel": "rbf", "gamma": "size"}, "gamma must be a positive number, 'scale' or 'auto', got 'size'"),
         ({"tol": -1.0}, "tol must"),
         ({"screening": ("XYZ",)}, "unknown sphere 'XYZ'"),

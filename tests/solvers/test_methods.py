@@ -1,5 +1,6 @@
 """Solvers of samples: every method finds the optimum, with and without screening, for any loss, weights, thresholds, linear term."""
 
+import itertools
 import re
 
 import numpy as np
@@ -11,7 +12,7 @@ from instances import instance
 from safescreen.rules import Screened
 from safescreen.solvers import newton, solve_screened
 from safescreen.solvers.methods import METHODS
-from safescreen.solvers.newton import _direction, _line_search
+from safescreen.solvers.newton import _direction, _line_search, _solve
 from safescreen_book import datasets
 
 LOSSES = {"hinge": ss.Hinge(), "smoothed": ss.SmoothedHinge(0.3), "squared": ss.SquaredHinge(0.5)}
@@ -219,3 +220,21 @@ def test_solve_screened_needs_single_terms():
     nothing = np.zeros(len(prob), dtype=bool)
     with pytest.raises(TypeError, match="solve_screened needs single terms, a number for each, which ProductTriplets do not offer"):
         solve_screened(prob, 1.0, Screened(nothing, nothing))
+
+
+def test_singular_systems_give_steps_of_descent():
+    ones = np.full((5, 5), 3e13)
+    for matrix, b in ((ones, np.arange(5.0)), (np.zeros((5, 5)), np.ones(5)), (ones + 1e-3 * np.eye(5), -np.ones(5))):
+        solution = _solve(matrix.copy(), 1e-4, b)
+        assert np.isfinite(solution).all() and solution @ b > 0.0
+        assert np.linalg.norm(matrix @ solution - (matrix.any() and b.mean())) < 0.05 * np.linalg.norm(b), "solved where it can be"
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::safescreen.ConvergenceWarning")
+@pytest.mark.parametrize("method", FREE)
+def test_ends_where_numbers_overflow(method):
+    _, X, y = exact_points()
+    for terms in (ss.Samples(1e160 * X, y), ss.Samples(X, y, weights=np.full(30, 1e160))):
+        seen = itertools.count()
+        solution = ss.solve(ss.Problem(terms, ss.Hinge()), 1.0, method=method, max_iter=200, callback=lambda _, n=seen: next(n) > 999)
+        assert not solution.converged and solution.gap > 1.0 and next(seen) < 999

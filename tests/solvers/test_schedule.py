@@ -96,8 +96,7 @@ def test_names_and_schedules():
     assert schedule_of("auto", prob).automatic and not schedule_of(("MGB",), prob).automatic
     own = Schedule()
     assert schedule_of(own, prob) is own and own and not Schedule(())
-    with pytest.raises(TypeError, match="screening must be a sequence of names"):
-        ss.solve(prob, 1.0, screening="MGB")
+    assert schedule_of("MGB", prob).tests == schedule_of(("MGB",), prob).tests, "a name is a name"
 
 
 def test_no_screening_where_little_is_left():

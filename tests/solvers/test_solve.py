@@ -175,7 +175,7 @@ def test_solution_is_small():
         ({"tol": -1.0}, ValueError, "tol must be at least 0"),
         ({"rtol": np.nan}, ValueError, "rtol must be finite"),
         ({"tol": 0.0}, ValueError, "tol and rtol must not both be 0"),
-        ({"screening": "PGB"}, TypeError, "screening must be a sequence of names, got the string 'PGB'"),
+        ({"screening": "PGX"}, ValueError, "screening: unknown sphere 'PGX'"),
         ({"screening": ("PGX",)}, ValueError, "screening: unknown sphere 'PGX'"),
         ({"screening": ("PGB+magic",)}, ValueError, "screening: unknown rule 'magic'"),
         ({"freq": 0}, ValueError, "freq must be a positive int"),

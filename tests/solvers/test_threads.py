@@ -1,5 +1,8 @@
 """One thread and two: the same bits; BLAS has one while a solve runs and its own back afterwards."""
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
 import numba
 import numpy as np
 import pytest
@@ -122,3 +125,17 @@ def test_large_products_are_shared(blas, monkeypatch):
         assert np.array_equal(one, two)
     for result, (left, right) in zip(found[0], ((A, B), (A.T, A[:, :150])), strict=True):
         assert np.abs(result - left @ right).max() <= 1e-13 * np.abs(left).max() * np.abs(right).max() * right.shape[0]
+
+
+def test_kernel_samples_do_not_remember_other_solves():
+    """A problem that others solve too, before or meanwhile, gives the bits of one that nobody else has seen."""
+    X, y = labelled(150, 4)
+    samples = lambda: ss.KernelSamples.from_points(X, np.where(y == 0, -1, 1), gamma=0.3)  # noqa: E731
+    lams, shared = [1.0, 0.99, 0.98, 0.97], ss.Problem(samples(), ss.Hinge())
+    alone = [ss.solve(ss.Problem(samples(), ss.Hinge()), lam, tol=0.0, rtol=1e-8) for lam in lams]
+    with ThreadPoolExecutor(2) as pool:
+        meanwhile = list(pool.map(lambda lam: ss.solve(shared, lam, tol=0.0, rtol=1e-8), lams * 5))
+    for solution, expected in zip(meanwhile, alone * 5, strict=True):
+        assert np.array_equal(solution.x.coef, expected.x.coef) and solution.gap == expected.gap
+    again = pickle.loads(pickle.dumps(shared))
+    assert again.cone._recent == [] and np.array_equal(ss.solve(again, 1.0, tol=0.0, rtol=1e-8).x.coef, alone[0].x.coef)

@@ -80,3 +80,18 @@ def test_norms_of_extreme_rows(scale):
 def test_bad_input_is_named(points, y, error, message):
     with pytest.raises(error, match=message):
         ss.Samples(points, y)
+
+
+def test_empty_columns_bring_no_rounding():
+    """Neither to norms nor to margins of samples, nor to kernels: bounds are those of the entries that are stored."""
+    narrow = sparse.csr_array(X)
+    wide = sparse.csr_array((narrow.data, narrow.indices, narrow.indptr), shape=(11, 2**22))
+    w = np.zeros(2**22)
+    w[:4] = np.random.default_rng(0).standard_normal(4)
+    one, other = ss.Samples(narrow, Y), ss.Samples(wide, Y)
+    assert np.array_equal(one.norms, other.norms)
+    (_, small), (_, large) = (terms.inner_products(x).chunk(0, 11) for terms, x in ((one, w[:4]), (other, w)))
+    assert np.allclose(small, large, rtol=1e-6, atol=0.0)
+    for kernel in ("linear", "polynomial", "rbf"):
+        errors = [ss.KernelSamples.from_points(points, Y, kernel, gamma=0.5).cone.relative_error for points in (narrow, wide)]
+        assert errors[0] == errors[1]

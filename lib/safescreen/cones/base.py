@@ -87,6 +87,9 @@ class Cone(ABC):
         """
         return _same, _same, (self.project(y) != 0.0).astype(float)
 
+    def forget(self) -> None:  # noqa: B027
+        """Forget what has been computed before, where that changes the last digits of what is computed next."""
+
     def violation(self, x: ElementLike) -> float:
         """Return ``||x - [x]_K||``, up to rounding; 0 over the whole space."""
         return 0.0

@@ -8,6 +8,7 @@ entries costs k columns of it. Of a matrix that is not in memory an image is com
 
 import math
 import numbers
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -161,6 +162,16 @@ class Expansion(Element):
         return self._multiple(np.divide, number, 1.0 / abs(float(number))) if isinstance(number, numbers.Real) else NotImplemented
 
 
+class _Memory(threading.local):
+    """The last expansions of a space that a thread has computed; each thread has its own, and a copy has none."""
+
+    def __init__(self):
+        self.expansions = []
+
+    def __reduce__(self):
+        return _Memory, ()
+
+
 class KernelSpace(Cone):
     """The feature space of n samples with a kernel matrix, without a constraint; projection is the identity.
 
@@ -191,7 +202,11 @@ class KernelSpace(Cone):
         positive = self.norms[self.norms > 0.0]
         total = float(self.norms.sum())
         self.underflow = TINY * (total + (positive.size / float(positive.min()) if positive.size else 0.0))
-        self._recent = []
+        self._memory = _Memory()
+
+    @property
+    def _recent(self):
+        return self._memory.expansions
 
     @property
     def shape(self) -> tuple[int]:
@@ -231,8 +246,12 @@ class KernelSpace(Cone):
         else:
             used = np.flatnonzero(coef)
             found = Expansion(self, coef, self.product(used, coef[used], at), self._product_error(n_used, scale), scale)
-        self._recent = [*self._recent[1 - REMEMBERED :], found]
+        self._recent[:] = [*self._recent[1 - REMEMBERED :], found]
         return found
+
+    def forget(self) -> None:
+        """Forget the expansions this thread has computed: what follows depends on them in its last digits."""
+        self._recent.clear()
 
     def _updated(self, known, coef, scale, n_used, at):
         """Return the expansion computed from a known one; None if its error would be too large."""

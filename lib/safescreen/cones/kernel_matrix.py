@@ -5,6 +5,7 @@ right up to the rounding of a sum, and ``add`` for steps of a solver, which asks
 """
 
 import math
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from safescreen._numba import njit
 from safescreen._threads import share
 from safescreen.rounding import UNIT, gamma, upper
 
-__all__ = ["GivenMatrix", "Kernel", "KernelRows", "squares"]
+__all__ = ["GivenMatrix", "Kernel", "KernelRows", "row_length", "squares"]
 
 TILE, WIDE = 256, 2048
 """Rows and columns of a tile; what is computed for an entry does not depend on the tiles that threads share."""
@@ -36,10 +37,12 @@ ROUGH = 1e-3
 class Kernel:
     """A kernel by name with its parameters; `constant` is added to its values.
 
-    With d columns a product ``x'x'`` is computed up to ``gamma_d |x| |x'|``. For the polynomial, ``g |x| |x'| + c <= sqrt((g |x|^2 + c)(g
-    |x'|^2 + c))`` by Cauchy and Schwarz, so that the base has a relative error ``gamma_{d+4}``, and its p-th power, by p - 1 products, one
-    of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``, hence the exponent by at most ``4 g
-    gamma_{d+6} max |x|^2``, and the exponential is evaluated to 8 units.
+    With d numbers stored in a row, zeros are exact, a product ``x'x'`` is computed up to ``gamma_d |x| |x'|``. For the polynomial, ``g |x|
+    |x'| + c <= sqrt((g |x|^2 + c)(g |x'|^2 + c))`` by Cauchy and Schwarz, so that the base has a relative error ``gamma_{d+4}``, and its
+    p-th power, by p - 1 products, one of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``. That
+    its points may be differences ``fl(x - m)``, whose roundings are of size ``u |x - m|``, moves a distance of at most ``|x| + |x'|`` by
+    u times that, and its square by ``gamma_3 (|x| + |x'|)^2``; hence the exponent by at most ``4 g gamma_{d+9} max |x|^2``. The
+    exponential is evaluated to 8 units.
     """
 
     name: str
@@ -49,11 +52,11 @@ class Kernel:
     constant: float = 0.0
 
     def error(self, d: int, largest: float, unit: float = UNIT) -> float:
-        """Return u with ``|computed - k(x, x')| <= u sqrt(k(x, x) k(x', x'))`` for points of d columns and ``|x|^2 <= largest``."""
+        """Return u with ``|computed - k(x, x')| <= u sqrt(k(x, x) k(x', x'))`` for rows of d numbers and ``|x|^2 <= largest``."""
         units, extra = unit / UNIT, 2.0 if self.constant else 0.0
         if self.name != "rbf":
             return gamma(units * ((1 if self.name == "linear" else self.degree) * (d + 8) + 8 + extra))
-        shift = upper(4.0 * self.gamma * gamma(units * (d + 8)) * largest, 8)
+        shift = upper(4.0 * self.gamma * gamma(units * (d + 12)) * largest, 8)
         return upper(math.expm1(min(shift, 1.0)) + (8.0 + extra) * unit, 8)
 
     def diagonal(self, squares: NDArray) -> NDArray:
@@ -66,7 +69,8 @@ class Kernel:
         """Return the values at points A and B, dense or sparse both, written to `out`; a and b are the squares of their norms."""
         out = np.empty((A.shape[0], B.shape[0])) if out is None else out
         if sparse.issparse(A) or sparse.issparse(B):
-            out[:] = (B @ (A.toarray() if sparse.issparse(A) else A).T).T
+            product = _dense_if_full(A) @ B.T
+            out[:] = product.toarray() if sparse.issparse(product) else product
         else:
             np.matmul(A, B.T, out=out)
         return self.apply(out, squares(A) if a is None else a, squares(B) if b is None else b)
@@ -138,18 +142,17 @@ class KernelRows:
 
     def __init__(self, X: PointsLike, kernel: Kernel, gigabytes: float):
         n, d = X.shape
-        self.squares = squares(X)
-        if sparse.issparse(X) and n * d <= SPARSER * X.nnz:
-            X = X.toarray()
-        self.X, self.kernel = X, kernel
-        single = kernel.error(d, float(self.squares.max()), 2.0**-24) <= ROUGH and not sparse.issparse(X)
+        self.squares, length = squares(X), row_length(X)
+        self.X = X = _dense_if_full(X)
+        self.kernel = kernel
+        single = kernel.error(length, float(self.squares.max()), 2.0**-24) <= ROUGH and not sparse.issparse(X)
         self._light = X.astype(np.float32) if single else X
         item, copy, least = 4 if single else 8, n * d if single else 0, min(LEAST_ROWS, n) * n
         numbers = int(1e9 * gigabytes / item) - copy
         if numbers < least:
             text = f"X holds {n} points: a cache for rows of their kernel matrix needs {1e-9 * item * (least + copy):.3g} GB"
-            raise ValueError(f"{text} at least, and max_gigabytes is {gigabytes:g}")
-        self.shape, self._cache = (n, n), _Cache(n, min(numbers, n * n), np.float32 if single else np.float64, self._light_tile)
+            raise ValueError(f"{text} at least, {gigabytes:.3g} GB are allowed: raise max_gigabytes, free memory, or take fewer points")
+        self.shape, self._cache = (n, n), _Cache(n, min(numbers, n * n), np.float32 if single else np.float64)
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
@@ -177,7 +180,7 @@ class KernelRows:
 
     def add(self, used: NDArray, values: NDArray, at: NDArray, out: NDArray) -> None:
         """Add ``values @ K[used, at]`` to `out`, up to single precision, from the cache; `used` are at most ``LEAST_ROWS`` samples."""
-        rows, slots = self._cache.rows(used, at)
+        rows, slots = self._cache.rows(used, at, self._light_tile)
         share(lambda part: _add_rows(rows, slots, values, out[part], part.start), at.size, WIDE)
 
     def _light_tile(self, out, slots, rows, columns):
@@ -194,15 +197,19 @@ class KernelRows:
         return self.kernel.values(X[rows], X[columns] if points is None else points, self.squares[rows], self.squares[columns], tile)
 
 
-class _Cache:
-    """Rows of a matrix at some columns, those used longest ago making room for others."""
+class _Cache(threading.local):
+    """Rows of a matrix at some columns, those used longest ago making room for others; each thread has its own, and a copy is empty."""
 
-    def __init__(self, n, numbers, dtype, fill):
-        self._store, self._fill, self._columns = np.empty(numbers, dtype), fill, np.empty(0, dtype=np.intp)
+    def __init__(self, n, numbers, dtype):
+        self._made = n, numbers, dtype
+        self._store, self._columns = np.empty(numbers, dtype), np.empty(0, dtype=np.intp)
         self._slot, self._owner, self._used, self._time = np.full(n, -1), np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64), 0
 
-    def rows(self, numbers, columns):
-        """Return an array of rows with these columns, and which of them belong to `numbers`."""
+    def __reduce__(self):
+        return _Cache, self._made
+
+    def rows(self, numbers, columns, fill):
+        """Return an array of rows with these columns, and which of them belong to `numbers`; `fill` computes those that are missing."""
         if not np.array_equal(columns, self._columns):
             self._rearrange(columns)
         self._time += 1
@@ -216,7 +223,7 @@ class _Cache:
             self._slot[self._owner[oldest]] = -1
             self._owner, self._used = (np.append(v, np.zeros(fresh.size, v.dtype)) for v in (self._owner, self._used))
             slots = np.append(fresh, oldest)
-            self._fill(self._matrix(), slots, missing, columns)
+            fill(self._matrix(), slots, missing, columns)
             self._slot[missing], self._owner[slots], self._used[slots] = slots, missing, self._time
         return self._matrix(), self._slot[numbers]
 
@@ -233,6 +240,15 @@ class _Cache:
             self._slot[:], self._owner, self._used = -1, self._owner[:0], self._used[:0]
         _keep_columns(self._store, self._owner.size, self._columns.size, take)
         self._columns = columns
+
+
+def row_length(X: PointsLike) -> int:
+    """Return the most numbers that a row stores; no more are summed in an inner product with it, for zeros bring no rounding."""
+    return int(np.diff(X.indptr).max(initial=0)) if sparse.issparse(X) else X.shape[1]
+
+
+def _dense_if_full(X):
+    return X.toarray() if sparse.issparse(X) and X.shape[0] * X.shape[1] <= SPARSER * X.nnz else X
 
 
 def squares(X: PointsLike) -> NDArray:

@@ -16,9 +16,10 @@ def check_positive(value, name):
 
 
 def check_values(values, name, spaced, single, *, falling=False):
-    """Return a grid of values as it is given, or the one that an int stands for, between the two numbers `spaced`."""
+    """Return a grid of values in its order, however it is given, or the one that an int stands for, between the two numbers `spaced`."""
     if np.ndim(values):
-        return check_grid(values, name, falling=falling)
+        values = np.sort(values)
+        return check_grid(values[::-1] if falling else values, name, falling=falling)
     if isinstance(values, bool) or not isinstance(values, int | np.integer):
         raise TypeError(f"{name} must be an int or an array, got {type(values).__name__}: for one value use {single}")
     if values < 2:

@@ -1,17 +1,20 @@
 """The feature space of a support vector classifier: points with a constant feature, or a kernel matrix."""
 
+import copy
+
 import numpy as np
 from scipy import sparse
 
-from safescreen.cones.kernel_matrix import squares
+from safescreen.cones.kernel_matrix import row_length, squares
 from safescreen.estimators._data import check_positive
 from safescreen.rounding import UNIT, gamma, upper
 from safescreen.terms import KernelSamples, Samples, add_intercept
-from safescreen.terms._kernel_matrices import kernel_matrix, kernel_of
+from safescreen.terms._kernel_matrices import centred, kernel_matrix, kernel_of
 
 __all__ = ["KERNELS", "Features"]
 
-KERNELS = ("linear", "rbf", "polynomial", "precomputed")
+KERNELS = {"linear": "linear", "rbf": "rbf", "poly": "polynomial", "polynomial": "polynomial", "precomputed": "precomputed"}
+"""Kernels by their names, and what the library calls them."""
 
 
 class Features:
@@ -21,24 +24,29 @@ class Features:
     ----------
     constant : float
         Value of the constant feature, 0 without.
+    origin : array of shape (d,), or 0.0
+        What is taken from points before the kernel sees them: the mean of dense ones for rbf.
+    columns : array or slice
+        Which columns the problems have: of wide sparse points those with an entry, elsewhere w is 0.
     data : array or CSR matrix
         Points with their constant feature, or the kernel matrix, the constant included, or what computes its entries.
-    error : float
-        Bound of the rounding error of a kernel value ``k(x, x')``, relative to the norms of x and x' in the feature space; of a given
-        matrix what :class:`~safescreen.KernelSamples` takes it to be.
     """
 
     def __init__(self, model, points):
-        self.kernel = model.kernel
+        self.kernel = KERNELS[model.kernel]
         self.constant = check_positive(model.intercept_scaling, "intercept_scaling") if model.fit_intercept else 0.0
         self.points = None if self.kernel == "precomputed" else points
+        self.origin, self.columns = 0.0, slice(None)
         if self.kernel in ("rbf", "polynomial"):
             parameters = self._coefficient(model.gamma, points), model.degree, model.coef0, self.constant**2
             self.function = kernel_of(points.shape[1], self.kernel, *parameters)
-            self.data, self.error = kernel_matrix(points, self.function, model.max_gigabytes)
-        else:
-            self.data, n = self.rows(points), points.shape[0]
-            self.error = gamma(self.data.shape[1] + 8) if self.kernel == "linear" else (4.0 * n + 64.0) * UNIT
+            moved, self.origin = centred(points, self.kernel)
+            self.data, self._error = kernel_matrix(moved, self.function, model.max_gigabytes)
+            return
+        if sparse.issparse(points):
+            used = np.flatnonzero(np.bincount(points.indices))
+            self.columns = used if 0 < 2 * used.size < points.shape[1] else self.columns
+        self.data = self.rows(points)
 
     def rows(self, X):
         """Return new points with their constant feature, or their kernel values with all training points, the constant included.
@@ -46,37 +54,63 @@ class Features:
         With the kernel "precomputed" X holds these values.
         """
         if self.kernel == "linear":
+            X = X[:, self.columns]
             return add_intercept(X, self.constant) if self.constant else X
-        return np.ascontiguousarray(X + self.constant**2) if self.kernel == "precomputed" else self.function.values(X, self.points)
+        if self.kernel == "precomputed":
+            return np.ascontiguousarray(X + self.constant**2)
+        return self.function.values(self._moved(X), self._moved(self.points))
 
     def norms(self, X):
         """Return upper bounds of the norms of points in the feature space, shape (n,); of "precomputed" ones X is ``k(x, x)``."""
         if self.kernel in ("rbf", "polynomial"):
-            values = self.function.diagonal(squares(X))
+            values = self.function.diagonal(squares(self._moved(X)))
         else:
             values = (np.asarray(X) if self.kernel == "precomputed" else squares(X)) + self.constant**2
-        return upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + self.error)
+        return upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + self.error(X))
+
+    def error(self, X):
+        """Return a bound of the rounding error of ``k(x, x')`` for new points x, relative to the norms of x and x' in the feature space.
+
+        Of a given matrix it is what :class:`~safescreen.KernelSamples` takes it to be.
+        """
+        if self.kernel == "precomputed":
+            return (4.0 * self.data.shape[1] + 64.0) * UNIT
+        if self.kernel == "linear":
+            return gamma(row_length(X) + 8)
+        largest = max(float(squares(points).max()) for points in (self._moved(X), self._moved(self.points)))
+        return self.function.error(max(row_length(X), row_length(self.points)), largest)
 
     def terms(self, signs, weights):
         """Return the terms of one problem."""
         if self.kernel == "linear":
             return Samples(self.data, signs, weights=weights)
         if self.kernel == "precomputed":
-            return KernelSamples(self.data, signs, weights=weights, relative_error=self.error)
-        return KernelSamples.of_matrix(self.data, self.error, signs, weights)
+            return KernelSamples(self.data, signs, weights=weights, relative_error=self.error(None))
+        return KernelSamples.of_matrix(self.data, self._error, signs, weights)
 
     def products(self, rows, x, signs):
         """Return ``<phi, x>`` of new points from their :meth:`rows` for an element x of the space of the problem of those signs."""
         return np.asarray(rows @ x) if self.kernel == "linear" else rows @ (x.coef * signs)
 
-    def rounding(self, prob, ball, lam):
-        """Return e: products with any solution for lam in the ball are rounded by at most e times the norm of the point."""
+    def rounding(self, rows, error, prob, ball, lam):
+        """Return e: products of new points of these :meth:`rows`, known up to :meth:`error`, with any solution for lam in the ball are
+        rounded by at most e times the norm of the point.
+        """
         if self.kernel == "linear":
             size = prob.cone.norm_upper(ball.center) + ball.radius
-        else:  # a solution has no larger coefficients than its weights over lam
-            size = float(np.sum(prob.terms.norms if prob.terms.weights is None else prob.terms.weights * prob.terms.norms)) / lam
-            size += ball.center.scale
-        return upper(2.0 * (self.error + gamma(self.data.shape[1] + 16)) * size, 16)
+        else:  # a solution has no larger coefficients than the largest dual point over lam
+            weights = np.ones(len(prob)) if prob.terms.weights is None else prob.terms.weights
+            size = float(weights @ prob.terms.norms) * largest_slope(prob.loss, weights) / lam + ball.center.scale
+        return upper(2.0 * (error + gamma(row_length(rows) + 16)) * size, 16)
+
+    def of_support(self, used):
+        """Return what classifies new points by those training points alone."""
+        part = copy.copy(self)
+        part.data, part.points = None, None if self.points is None else self.points[used]
+        return part
+
+    def _moved(self, X):
+        return (X.toarray() if sparse.issparse(X) else X) - self.origin if np.ndim(self.origin) else X
 
     def _coefficient(self, value, points):
         if isinstance(value, str):
@@ -84,7 +118,20 @@ class Features:
                 raise ValueError(f"gamma must be a positive number, 'scale' or 'auto', got {value!r}")
             if value == "auto":
                 return 1.0 / points.shape[1]
+            largest = max(points.max(), -points.min())
+            if largest > 0.0 and not 1e-100 < largest < 1e100:
+                raise ValueError(f"gamma='scale' needs numbers in X that have a variance, found {largest:g} as the largest: scale X")
             mean = points.mean()
             variance = (points.multiply(points)).mean() - mean**2 if sparse.issparse(points) else points.var()
             return 1.0 / (points.shape[1] * variance) if variance > 0.0 else 1.0
         return check_positive(value, "gamma")
+
+
+def largest_slope(loss, weights):
+    """Return an upper bound of every ``alpha_i`` of a solution: the cap, or what the objective at 0 allows without one.
+
+    There ``w_i smoothing alpha_i^2/2 <= P(x*) <= P(0) = sum_t w_t/(2 smoothing)``, hence ``alpha_i <= sqrt(sum_t w_t/w_i)/smoothing``.
+    """
+    if loss.has_linear_region:
+        return loss.cap
+    return upper(np.sqrt(weights.sum() / weights.min()) / loss.smoothing, weights.size + 8)

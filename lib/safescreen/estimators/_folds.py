@@ -1,16 +1,14 @@
 """Folds of a support vector classifier's cross-validation: solutions for some C, and what they prove of the score for all others."""
 
-import warnings
-
 import numpy as np
 from joblib import delayed
 
 from safescreen.estimators._data import kept
 from safescreen.estimators._search import collect
-from safescreen.estimators._training import solver_options
+from safescreen.estimators._training import check_reach, quiet, solver_options
 from safescreen.rounding import upper
 from safescreen.rules import Screened, sphere
-from safescreen.solvers import ConvergenceWarning, solve, solve_screened
+from safescreen.solvers import solve, solve_screened
 from safescreen.spheres.gap import from_evaluation_mgb
 
 __all__ = ["Fold", "Folds"]
@@ -30,10 +28,10 @@ class Fold:
         if not self.weights.sum() > 0.0:
             raise ValueError("sample_weight must hold a positive weight in every validation part of cv, one has only zeros")
         if features.kernel == "precomputed":
-            self.rows = features.rows(X[np.ix_(test, self.setup.numbers)])
-            self.norms = features.norms(X[test, test])
+            rows, points = X[np.ix_(test, self.setup.numbers)], X[test, test]
         else:
-            self.rows, self.norms = features.rows(X[test]), features.norms(X[test])
+            rows = points = X[test]
+        self.rows, self.norms, self.error = features.rows(rows), features.norms(points), features.error(points)
         self.found = {}  # C: (solutions, dual points, loss sums), one a problem
         self.ready = set()  # C that have been solved for, as far as was asked
 
@@ -44,10 +42,10 @@ class Fold:
         solutions: so it does not depend on the order in which C are solved for.
         """
         tol = self.options["rtol"]
-        self.found[C] = self._solve_all(C, tol)
-        while sure and tol > FINEST and not np.equal(*self.bounds(C)):
-            tol = max(1e-2 * tol, FINEST)
-            with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):  # the accuracy asked for has been reached
+        with quiet():
+            self.found[C] = self._solve_all(C, tol)
+            while sure and tol > FINEST and not np.equal(*self.bounds(C)):
+                tol = max(1e-2 * tol, FINEST)
                 self.found[C] = self._solve_all(C, tol)
         self.ready.add(C)
 
@@ -55,6 +53,7 @@ class Fold:
         return tuple(zip(*[self._solve(prob, number, C, tol) for number, prob in enumerate(self.setup.problems)], strict=True))
 
     def _solve(self, prob, number, C, tol):
+        check_reach(prob, C)
         options, here = {**self.options, "rtol": tol}, self._evaluation(prob, number, C)
         if here is None:
             solution = solve(prob, 1.0 / C, **options)
@@ -82,7 +81,7 @@ class Fold:
         features, (low, high) = self.setup.features, np.empty((2, self.codes.size, len(self.setup.problems)))
         for number, prob in enumerate(self.setup.problems):
             ball = from_evaluation_mgb(prob.cone, self._evaluation(prob, number, C)[0])
-            reach = self.norms * upper(ball.radius + features.rounding(prob, ball, 1.0 / C), 8)
+            reach = self.norms * upper(ball.radius + features.rounding(self.rows, self.error, prob, ball, 1.0 / C), 8)
             values = features.products(self.rows, ball.center, self.setup.signs[number])
             low[:, number], high[:, number] = values - reach, values + reach
         low, high = _by_class(low, high)
@@ -95,7 +94,7 @@ class Fold:
         """Return ``(evaluation for C, its dual point)`` from the solutions for the nearest C on both sides; None if there are none.
 
         Between them w and ``C alpha`` are taken to be linear in C, which is exact as long as no sample changes its region; the dual point
-        is feasible because ``C alpha <= C`` holds at both ends.
+        is feasible because ``C alpha <= C`` holds at both ends, and clipped because that may be rounded.
         """
         below, above = [c for c in self.found if c <= C], [c for c in self.found if c > C]
         if C in self.found or not below or not above:
@@ -108,7 +107,7 @@ class Fold:
         (one, alpha_one, _), (two, alpha_two, _) = self.found[a], self.found[b]
         x = (1.0 - t) * one[number].x + t * two[number].x
         alpha = ((1.0 - t) * a * alpha_one[number] + t * b * alpha_two[number]) / C
-        alpha = np.clip(alpha, 0.0, 1.0)
+        alpha = np.clip(alpha, 0.0, prob.loss.cap)
         return prob.evaluate(x, 1.0 / C, alpha), alpha
 
     def _accuracy(self, right):

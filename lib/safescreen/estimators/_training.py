@@ -1,16 +1,68 @@
 """How estimators solve their problems: warm starts, a path to the parameter asked for, a bar of the duality gap."""
 
+import threading
+import warnings
 from contextlib import contextmanager
 
 import numpy as np
+from sklearn import exceptions
+from sklearn.preprocessing import StandardScaler
 
 from safescreen._checks import check_callback
 from safescreen._progress import progress_bar
 from safescreen.estimators._data import check_positive
 from safescreen.paths import path
-from safescreen.solvers import solve
+from safescreen.solvers import ConvergenceWarning, solve
 
-__all__ = ["come_down", "solver_options", "train"]
+__all__ = ["check_reach", "come_down", "quiet", "solver_options", "train", "warn_of"]
+
+REACH = 1e60
+"""What sizes of data, weights and parameters may come to together: squares of what solvers compute from them are still numbers."""
+
+FAR = 100.0
+"""So many standard deviations from 0 a column is worth a word."""
+
+
+class NotConverged(ConvergenceWarning, exceptions.ConvergenceWarning):
+    """The library's warning, and scikit-learn's."""
+
+
+@contextmanager
+def quiet():
+    """Ignore that a solve has not converged: the estimator warns, once. Filters are shared: other threads leave it to the main one."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
+        yield
+
+
+def check_reach(prob, C):
+    """Raise a ValueError where numbers are so large together that objectives would overflow."""
+    longest, weights = float(prob.terms.norms.max()), prob.terms.weights
+    weight = float(len(prob)) if weights is None else float(weights.sum())
+    if not max(longest, 1.0) * max(weight, 1.0) * max(C, 1.0 / C) <= REACH:
+        text = f"rows of a norm up to {longest:.3g}, weights that sum to {weight:.3g} and C={C:.3g}"
+        raise ValueError(f"X, sample_weight and C must not come to more than {REACH:g} together, got {text}: scale X (StandardScaler)")
+
+
+def warn_of(model, solutions, X):
+    """Warn of the worst solution that has not reached the tolerance of an SVC, and name the column that is farthest from 0."""
+    worst = max(solutions, key=lambda s: s.gap - model.tol * abs(s.primal))
+    if worst.gap <= model.tol * abs(worst.primal):
+        return
+    gap = worst.gap / max(abs(worst.primal), 1e-300)
+    text = f"C={1.0 / worst.lam:.6g}: relative duality gap {gap:.3g} after {worst.n_iter} iterations"
+    text += f", asked for tol={model.tol:g} within max_iter={model.max_iter}"
+    if model.kernel != "precomputed":
+        scaler = StandardScaler(with_mean=False).fit(X)
+        far = np.abs(scaler.mean_) / scaler.scale_
+        column = int(far.argmax())
+        if far[column] > FAR:
+            name = getattr(model, "feature_names_in_", range(far.size))[column]
+            text += f"; column {name} has a mean of {scaler.mean_[column]:.3g} and a standard deviation of {scaler.scale_[column]:.3g}"
+            text += ": put a StandardScaler before it"
+    warnings.warn(text, NotConverged, stacklevel=2)
 
 
 def solver_options(model, *names):

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.svm import SVC, LinearSVC
 
 from safescreen._checks import check_labels, check_lam, check_mask, check_points, check_vector
-from safescreen.cones.kernel_matrix import Kernel, squares
+from safescreen.cones.kernel_matrix import Kernel, row_length, squares
 from safescreen.losses import Hinge, SquaredHinge
 from safescreen.rounding import UNIT, gamma, sqrt_upper, upper
 from safescreen.screening import Certificate, screen_samples
@@ -136,7 +136,7 @@ def _free(model, X, signs, C, weights, numbers):
     b, coef, support = float(model.intercept_[0]), _dense(model.dual_coef_)[0], numbers[model.support_]
     f = model.decision_function(X) - b
     kernel, values = Kernel(KERNELS[model.kernel], model._gamma, model.degree, model.coef0), squares(X)
-    error, values = kernel.error(X.shape[1], float(values.max())), kernel.diagonal(values)
+    error, values = kernel.error(row_length(X), float(values.max())), kernel.diagonal(values)
     norms = upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + error)
     size = upper(float(np.abs(coef) @ norms[support]), n)  # at least ||w||
     errors = norms * upper(size * (error + gamma(coef.size + 16)), 8) + 4.0 * UNIT * (np.abs(f) + abs(b))

@@ -1,9 +1,11 @@
 """Support vector classifier with safe screening."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
+from joblib import delayed
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
@@ -13,8 +15,9 @@ from safescreen._checks import check_scalar
 from safescreen._threads import with_small_blas
 from safescreen.estimators._data import check_positive, kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
-from safescreen.estimators._training import solver_options, train
-from safescreen.losses import SmoothedHinge
+from safescreen.estimators._search import collect
+from safescreen.estimators._training import check_reach, quiet, solver_options, train, warn_of
+from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
 from safescreen.problem import Problem
 from safescreen.solvers import Progress
 
@@ -27,19 +30,23 @@ ROWS = 1024
 class SafeSVC(ClassifierMixin, BaseEstimator):
     """Support vector classifier, linear or with a kernel, solved to a certified duality gap with safe screening.
 
-    ``min_w ||w||^2/2 + C sum_i weight_i loss(y_i f(x_i))`` with the hinge or the smoothed hinge (SSS14 equation 1), one problem a class
-    against the others if there are more than two.
+    ``min_w ||w||^2/2 + C sum_i weight_i loss(y_i f(x_i))`` with the hinge, smoothed or squared (SSS14 equation 1), one problem a class
+    against the others if there are more than two. Columns of very different scales or far from 0 make it hard to solve, with any solver:
+    put a StandardScaler before it.
 
     Parameters
     ----------
     C : float > 0
         Weight of the losses.
-    kernel : {"linear", "rbf", "polynomial", "precomputed"}
-        With "precomputed" X is the kernel matrix, of training points, or of points against training points.
+    kernel : {"linear", "rbf", "poly", "precomputed"}
+        "poly" is "polynomial" too. With "precomputed" X is the kernel matrix, of training points, or of points against training points.
+        For rbf dense points are centred first, which changes no distance, and lessens roundings.
     gamma : float > 0 or {"scale", "auto"}
         Coefficient of the kernels: ``1/(d Var(X))`` or ``1/d``; not used by the linear one.
     degree, coef0 : int, float
         Of the polynomial kernel.
+    loss : {"hinge", "squared_hinge"}
+        As in LinearSVC; with the squared hinge no sample is ever at its bound, and screening finds those that cost nothing only.
     smoothing : float >= 0
         Width of the smoothed hinge; 0 is the hinge.
     fit_intercept : bool
@@ -55,13 +62,14 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Come up to C by factors of `path_ratio`, from where every sample is at its bound and the solution is known, with warm starts and
         screening, and keep the path.
     path_ratio : float > 1
-    screening : "auto" or tuple of str
+    screening : "auto", str or tuple of str
         When and with which spheres, as in :func:`safescreen.solve`; ``()`` screens nothing.
     method : str
         Solver, as in :func:`safescreen.solve`.
     max_iter : int
     max_gigabytes : float
-        Largest kernel matrix that is kept; of a larger one rows are computed when they are wanted, with a cache of this size.
+        Largest kernel matrix that is kept, or less where less is free; of a larger one rows are computed when they are wanted, with a
+        cache of this size.
     warm_start : bool
         Start from the solution of the last ``fit`` if that had the same number of samples, for instance for another C. Not with a path.
     callback : callable, optional
@@ -69,6 +77,10 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         path, of which there is one a problem.
     verbose : bool
         Show a progress bar on a terminal.
+    n_jobs : int, optional
+        Problems of several classes that are solved at the same time, in processes.
+    keep_problem : bool
+        Keep the problems, and so the training data or their kernel matrix, with the solutions.
 
     Attributes
     ----------
@@ -76,10 +88,12 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     coef_ : array of shape (1 or n_classes, d)
         For the linear kernel only.
     intercept_ : array of shape (1 or n_classes,)
-    dual_coef_ : list of arrays
-        ``C weight_i alpha_i y_i`` of the support vectors, one array a problem.
-    support_ : list of arrays
-        Numbers of the support vectors among the training samples.
+    dual_coef_ : array of shape (1 or n_classes, n_SV)
+        ``C weight_i alpha_i y_i`` of the support vectors, a row a problem: for two classes as in SVC, for more a class against the others.
+    support_, support_vectors_ : arrays of shape (n_SV,) and (n_SV, d)
+        Support vectors of any problem and their numbers among the training samples, class by class; no points with "precomputed".
+    n_support_ : array of shape (n_classes,)
+        How many there are of each class.
     n_iter_ : int
         Largest number of iterations of the problems.
     dual_gap_ : float
@@ -87,6 +101,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     screening_ : list of Screened
         Which samples screening took out of each problem.
     solutions_ : list of Solution
+        One a problem; with their ``problem`` if that is kept. Of wide sparse points x has the columns with an entry only.
     path_ : list of Path, or None
         With a path: one a problem. Ctrl-C ends the training there: the part that is finished is kept, and for two classes the model is
         that of the last C of it, `C_`.
@@ -114,6 +129,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         gamma: float | str = "scale",
         degree: int = 3,
         coef0: float = 1.0,
+        loss: str = "hinge",
         smoothing: float = 0.0,
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
@@ -128,8 +144,11 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         warm_start: bool = False,
         callback: Callable[[Progress], Any] | None = None,
         verbose: bool = False,
+        n_jobs: int | None = None,
+        keep_problem: bool = False,
     ):
-        self.C, self.kernel, self.gamma, self.degree, self.coef0, self.smoothing = C, kernel, gamma, degree, coef0, smoothing
+        self.C, self.kernel, self.gamma, self.degree, self.coef0 = C, kernel, gamma, degree, coef0
+        self.loss, self.smoothing, self.n_jobs, self.keep_problem = loss, smoothing, n_jobs, keep_problem
         self.fit_intercept, self.intercept_scaling, self.class_weight = fit_intercept, intercept_scaling, class_weight
         self.tol, self.with_path, self.path_ratio, self.screening = tol, with_path, path_ratio, screening
         self.method, self.max_iter, self.max_gigabytes = method, max_iter, max_gigabytes
@@ -165,7 +184,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            The tolerance was not reached; the message gives the gap.
+            The tolerance was not reached, scikit-learn's and the library's warning in one; the message gives the gap.
         """
         return self._fit(*self._read(X, y, sample_weight))
 
@@ -178,9 +197,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         elif self.kernel == "precomputed":
             scores = X[:, self._numbers] @ self._weights.T + self.intercept_
         else:
-            values = self._features.function.values
             parts = [X[start : start + ROWS] for start in range(0, X.shape[0], ROWS)]
-            scores = np.concatenate([values(part, self._points) @ self._weights.T for part in parts])
+            scores = np.concatenate([self._features.rows(part) @ self._weights.T for part in parts])
         return scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -192,7 +210,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     def _read(self, X, y, sample_weight):
         """Return points, labels and weights, None standing for 1; sets `classes_`."""
-        if self.kernel not in KERNELS:
+        if self.kernel not in list(KERNELS):
             raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {self.kernel!r}")
         X, y, weights = read_labelled(self, X, y, sample_weight)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
@@ -203,18 +221,23 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     def _fit(self, X, y, weights):
         """Fit the model to what :meth:`_read` returns."""
         C = check_positive(self.C, "C")
-        setup, options = self._setup(X, y, *kept(weights, np.arange(y.size))), solver_options(self, "method")
+        setup = self._setup(X, y, *kept(weights, np.arange(y.size)))
         factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True) if self.with_path else None
         last, solutions, self.path_ = self.__dict__.get("solutions_", ()), [], [] if self.with_path else None
-        for number, prob in enumerate(setup.problems):
-            before = last[number] if number < len(last) else None
-            solution, found = train(self, prob, 1.0 / C, factor, before, **options)
-            solutions.append(solution)
-            if found is not None:
-                self.path_.append(found)
-                if found.stop_reason == "interrupted" and self.classes_.size > 2:
-                    raise KeyboardInterrupt
+        starts = [*last, *[None] * len(setup.problems)][: len(setup.problems)]
+
+        def keep(number, found):
+            solutions.append(self._of(setup.problems[number], found[0]))
+            if found[1] is not None:
+                self.path_.append(replace(found[1], solutions=[self._of(setup.problems[number], s) for s in found[1]]))
+
+        tasks = (delayed(_train)(self, prob, C, factor, start) for prob, start in zip(setup.problems, starts, strict=True))
+        with quiet():
+            whole = collect(tasks, keep, self.n_jobs)
+        if not whole:
+            raise KeyboardInterrupt
         self._keep(setup, solutions)
+        warn_of(self, [s for part in self.path_ or [solutions] for s in part], X)
         self.C_ = C if solutions[0].lam == 1.0 / C else 1.0 / solutions[0].lam
         return self
 
@@ -229,40 +252,71 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         if self.class_weight is not None:
             factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y[numbers], sample_weight=weights)[codes]
             weights = factors if weights is None else factors * weights
-        loss = SmoothedHinge(check_scalar(self.smoothing, "smoothing", low=0.0))
+        loss = self._loss()
         signs = [np.where(codes == k, 1.0, -1.0) for k in ([1] if self.classes_.size == 2 else range(self.classes_.size))]
-        return Setup(features, numbers, signs, [Problem(features.terms(sign, weights), loss) for sign in signs])
+        return Setup(features, numbers, codes, signs, [Problem(features.terms(sign, weights), loss) for sign in signs])
+
+    def _loss(self) -> Loss:
+        smoothing = check_scalar(self.smoothing, "smoothing", low=0.0)
+        if self.loss not in ("hinge", "squared_hinge"):
+            raise ValueError(f"loss must be 'hinge' or 'squared_hinge', got {self.loss!r}")
+        if self.loss == "hinge":
+            return SmoothedHinge(smoothing)
+        if smoothing > 0.0:
+            raise ValueError(f"smoothing must be 0 for the squared hinge, which is smooth, got {smoothing:g}")
+        return SquaredHinge(0.5)
+
+    def _of(self, prob, solution):
+        """Return a solution with its problem, if that is to be kept."""
+        return replace(solution, x=prob.cone.check(solution.x), problem=prob) if self.keep_problem else solution
 
     def _keep(self, setup, solutions):
         features, numbers, signs = setup.features, setup.numbers, setup.signs
-        self._features, self.solutions_ = features, solutions
+        self.solutions_ = solutions
         self.n_iter_ = max(s.n_iter for s in solutions)
         self.dual_gap_ = max(s.gap for s in solutions)
         self.screening_ = [s.screened for s in solutions]
-        signed = []
-        for solution, sign in zip(solutions, signs, strict=True):
-            weights = solution.problem.terms.weights
-            signed.append(sign * solution.alpha / solution.lam * (1.0 if weights is None else weights))
-        used = [np.flatnonzero(v) for v in signed]
-        self.support_ = [numbers[u] for u in used]
-        self.dual_coef_ = [v[u] for v, u in zip(signed, used, strict=True)]
-        constant = features.constant
-        if self.kernel == "linear":
-            W = np.array([s.x for s in solutions])
-            self.coef_ = W[:, :-1] if constant else W
-            self.intercept_ = constant * W[:, -1] if constant else np.zeros(len(W))
+        weights = [1.0 if prob.terms.weights is None else prob.terms.weights for prob in setup.problems]
+        signed = np.array([sign * s.alpha / s.lam * w for s, sign, w in zip(solutions, signs, weights, strict=True)])
+        used = setup.used(signed)
+        self.support_, self.dual_coef_ = numbers[used], signed[:, used]
+        self.n_support_ = np.bincount(setup.codes[used], minlength=self.classes_.size)
+        self.support_vectors_ = np.empty((0, 0)) if features.points is None else features.points[used]
+        constant, elements = features.constant, np.array([np.asarray(s.x) for s in solutions])
+        if features.kernel == "linear":
+            self.coef_ = np.zeros((len(solutions), self.n_features_in_))
+            self.coef_[:, features.columns] = elements[:, :-1] if constant else elements
+            self.intercept_ = constant * elements[:, -1] if constant else np.zeros(len(solutions))
             return
-        coefs = np.array([np.asarray(s.x) * sign for s, sign in zip(solutions, signs, strict=True)])
-        any_used = np.flatnonzero(np.abs(coefs).sum(axis=0))
-        self._weights, self._numbers = coefs[:, any_used], numbers[any_used]
-        self._points = None if self.kernel == "precomputed" else features.points[any_used]
+        coefs = elements * np.array(signs)
+        others = setup.used(coefs)  # those of the dual point, as a rule
+        self._weights, self._numbers, self._features = coefs[:, others], numbers[others], features.of_support(others)
+        if np.array_equal(used, others):
+            self._features.points = self.support_vectors_
         self.intercept_ = constant**2 * coefs.sum(axis=1)
 
 
+def _train(model, prob, C, factor, start):
+    """Return ``(solution, path or None)`` without their problems, and whether that came to its end or was interrupted."""
+    check_reach(prob, C)
+    with quiet():
+        solution, found = train(model, prob, 1.0 / C, factor, start, **solver_options(model, "method"))
+    if found is not None:
+        found = replace(found, solutions=[s.without_problem() for s in found])
+    whole = found is None or found.stop_reason != "interrupted" or model.classes_.size == 2
+    return (solution.without_problem(), found), whole
+
+
 class Setup(NamedTuple):
-    """Problems over the same training points, the samples of those numbers; labels of each are its signs."""
+    """Problems over the same training points, the samples of those numbers and classes; labels of each are its signs."""
 
     features: Features
     numbers: np.ndarray
+    codes: np.ndarray
     signs: list
     problems: list
+
+    def used(self, coefs):
+        """Return the places of the columns that are not all 0, class by class."""
+        places = np.flatnonzero(coefs.any(axis=0))
+        return places[np.argsort(self.codes[places], kind="stable")]

@@ -12,6 +12,7 @@ from safescreen.estimators._cross_validation import CrossValidation, delegated
 from safescreen.estimators._data import check_values
 from safescreen.estimators._folds import Fold, Folds
 from safescreen.estimators._search import Scores, search
+from safescreen.estimators._training import quiet, warn_of
 from safescreen.estimators.safe_svc import SafeSVC
 
 __all__ = ["SafeSVCCV"]
@@ -30,7 +31,7 @@ class SafeSVCCV(CrossValidation):
     estimator : SafeSVC, optional
         Everything but C; the last fit is its copy with the C chosen, with its `callback`, `verbose` and path.
     Cs : int or array
-        Increasing; an int stands for so many from 1e-3 to 1e3, equal steps of the logarithm.
+        In any order, sorted in `Cs_`; an int stands for so many from 1e-3 to 1e3, equal steps of the logarithm.
     cv : int, splitter or iterable, optional
         As everywhere in scikit-learn; 5 stratified folds if left out.
     scoring : str or callable, optional
@@ -120,12 +121,13 @@ class SafeSVCCV(CrossValidation):
         folds = [Fold(model, *data, train, test) for train, test in splits]
         scores, whole = Scores(len(splits), grid.size), True
         certify = self.certify and self.scoring in (None, "accuracy")
-        with self._bar(scores.low.size, "solve") as bar:
+        with quiet(), self._bar(scores.low.size, "solve") as bar:
             work = Folds(folds, grid, self._scorer(model, data, splits), self.n_jobs, bar)
             try:
                 search(grid, scores, work.solve, (lambda fold, C: work.folds[fold].bounds(C)) if certify else None)
             except KeyboardInterrupt:
                 whole = False
+        warn_of(model, [s for fold in work.folds for found in fold.found.values() for s in found[0]], data[0])
         self.Cs_, self.score_bounds_ = grid, np.array([scores.low, scores.high])
         self.scores_ = np.where(scores.known, scores.low, np.nan)
         self.certified_out_, self.n_solves_ = certify & ~scores.solved.all(axis=0) & ~scores.can_win(), int(scores.solved.sum())

@@ -11,12 +11,16 @@ from safescreen.problem import Problem
 
 __all__ = ["dual_point"]
 
+SWEEPS = 1000
+"""Sweeps of coordinate descent at most."""
+
 
 def dual_point(prob: Problem, w: NDArray, C: float, widths: Iterable[float] = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)) -> NDArray:
     """Return a dual point for a w that comes without one.
 
     Samples further than a width from the threshold get 0 or 1; the rest minimise ``||w - C sum_i alpha_i z_i||`` within [0, 1], a bounded
-    least squares problem. Of the given widths the one with the smallest gap is taken. With a smoothed or squared hinge it is ``alpha(w)``.
+    least squares problem, for sparse samples by coordinate descent: their rows are short and many, and nearly orthogonal. Of the given
+    widths the one with the smallest gap is taken. With a smoothed or squared hinge it is ``alpha(w)``.
     """
     terms, lam = prob.terms, 1.0 / check_lam(C, "C")
     best = prob.alpha(w)
@@ -27,16 +31,20 @@ def dual_point(prob: Problem, w: NDArray, C: float, widths: Iterable[float] = (1
 
     slack, gap = terms.threshold - terms.margins(w), prob.evaluate(w, lam, best).gap
     for width in widths:
-        near = np.flatnonzero(np.abs(slack) <= width)
-        if near.size == 0:
+        near = np.abs(slack) <= width
+        if not near.any():
             continue
-        trial = (slack > width).astype(float)
-        target = lam * w - terms.weighted_sum(trial)[0]
-        rows = terms.rows(near)
-        scale = np.ones(near.size) if terms.weights is None else terms.weights[near]
-        columns = sparse.csr_matrix(rows.multiply(scale[:, None])).T if sparse.issparse(rows) else (rows * scale[:, None]).T
-        trial[near] = np.clip(lsq_linear(columns, target, (0.0, 1.0), tol=1e-14).x, 0.0, 1.0)
-        found = prob.evaluate(w, lam, trial).gap
-        if found < gap:
-            best, gap = trial, found
+        trial = np.where(near, 0.5, slack > width)
+        part, found = terms.select(near).with_threshold(0.0), np.full(np.count_nonzero(near), 0.5)
+        rest = terms.weighted_sum(trial)[0] - lam * w
+        rows = part.rows(np.arange(found.size))
+        if sparse.issparse(rows):  # with thresholds 0 the dual is the square norm alone
+            part.sweep(found, rest, 1.0, prob.loss, 1e-14, SWEEPS, 1)
+        else:
+            columns = rows.T if part.weights is None else (rows * part.weights[:, None]).T
+            found = 0.5 + lsq_linear(columns, -rest, (-0.5, 0.5), tol=1e-14).x
+        trial[near] = np.clip(found, 0.0, 1.0)
+        reached = prob.evaluate(w, lam, trial).gap
+        if reached < gap:
+            best, gap = trial, reached
     return best

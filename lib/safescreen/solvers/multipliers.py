@@ -60,8 +60,8 @@ def minimize_hinge(
         here = DualPoint(width=width) if alpha is None else DualPoint(reduction.expand(alpha))
         e = _at(reduction, descent.x, lam, alpha, width)
         state.record(reduction, e, settings.callback)
-        slow = best is not None and e.gap > SLOW * best.gap
-        stalled = stalled + 1 if best is not None and e.gap > 0.99 * best.gap else 0
+        slow = best is not None and not e.gap < SLOW * best.gap  # so is one that is not finite
+        stalled = stalled + 1 if best is not None and not e.gap < 0.99 * best.gap else 0
         if best is None or e.gap < best.gap:
             best, state.alpha = e, here
         if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter or stalled >= STALLED:

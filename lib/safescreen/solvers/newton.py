@@ -31,6 +31,9 @@ STALLED = 3
 LARGEST = 3000
 """Systems up to this size are factorized; larger ones are solved by conjugate gradients."""
 
+RAISES = (0.0, 1e-14, 1e-11, 1e-8)
+"""What is added to the diagonal of a system that rounding has made singular, in parts of its largest entry."""
+
 
 def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None) -> bool:
     """Run Newton's method until the gap of the problem that is left reaches the limits; `state` is updated.
@@ -118,10 +121,17 @@ def _dual_direction(terms, gradient, curved, rows, ridge, lam):
 
 
 def _solve(matrix, ridge, b):
-    """Return ``(matrix + diag(ridge))^-1 b`` for a positive semidefinite matrix, to which the ridge is added."""
-    matrix.flat[:: matrix.shape[0] + 1] += ridge
-    _, solution, failed = linalg.lapack.dposv(matrix.T, b)
-    return linalg.solve(matrix, b, assume_a="sym", check_finite=False) if failed else solution
+    """Return ``(matrix + diag(ridge))^-1 b`` for a positive semidefinite matrix, to which the ridge is added.
+
+    Where it is singular as computed the ridge is raised until it is not, by parts of the largest entry: a step of descent all the same.
+    """
+    diagonal = matrix.flat[:: matrix.shape[0] + 1] + ridge
+    for part in RAISES:
+        matrix.flat[:: matrix.shape[0] + 1] = diagonal + part * diagonal.max()
+        _, solution, failed = linalg.lapack.dposv(matrix.T, b)
+        if not failed:
+            break
+    return solution
 
 
 def _conjugate_gradients(apply, b):

@@ -35,15 +35,13 @@ class Test:
         return any(sphere.uses_path for sphere in self.spheres)
 
 
-def parse_screening(screening: Iterable[str], prob: Problem) -> tuple[Test, ...]:
-    """Return a tuple of :class:`Test` from names such as ``"PGB"``, ``"GB+halfspace"`` or ``"MGB&BT2"``.
+def parse_screening(screening: str | Iterable[str], prob: Problem) -> tuple[Test, ...]:
+    """Return a tuple of :class:`Test` from one name or several, such as ``"PGB"``, ``"GB+halfspace"`` or ``"MGB&BT2"``.
 
     Spheres are named as in ``SPHERES``, rules as in ``RULES`` (the sphere rule if none is); ``&`` means the points of two balls.
     """
-    if isinstance(screening, str):
-        raise TypeError(f"screening must be a sequence of names, got the string {screening!r}; write ({screening!r},)")
     tests = []
-    for name in screening:
+    for name in (screening,) if isinstance(screening, str) else screening:
         balls, _, rule = str(name).partition("+")
         spheres = balls.split("&")
         for sphere in spheres:

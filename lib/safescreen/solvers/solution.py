@@ -1,13 +1,12 @@
 """What a solve returns, and what it shows on the way."""
 
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safescreen.losses import SmoothedHinge
-from safescreen.problem import Problem
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
 from safescreen.terms.base import LossSums, Terms
@@ -132,6 +131,8 @@ class Solution:
         Last step length, a start for neighbouring problems.
     eps : float
         Upper bound of the distance of x from the exact solution.
+    problem : Problem or None
+        What was solved; None where an estimator has not kept it.
     """
 
     x: ElementLike
@@ -146,7 +147,7 @@ class Solution:
     n_R: int
     eps: float
     step: float | None = field(repr=False)
-    problem: Problem = field(repr=False)
+    problem: Any = field(repr=False)
     packed: tuple[int, NDArray, NDArray] | None = field(default=None, repr=False)
     dual_point: DualPoint | None = field(default=None, repr=False)
 
@@ -173,4 +174,9 @@ class Solution:
     @property
     def screening_rate(self) -> float:
         """Fraction of all terms that was screened."""
-        return (self.n_L + self.n_R) / max(1, len(self.problem))
+        size = self.alpha.size if self.problem is None else len(self.problem)
+        return (self.n_L + self.n_R) / max(1, size)
+
+    def without_problem(self) -> Self:
+        """Return the same without its problem, and so without its data: x is an array, of an expansion its coefficients."""
+        return replace(self, problem=None, x=np.asarray(self.x), dual_point=DualPoint(self.alpha))

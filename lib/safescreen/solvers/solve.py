@@ -80,6 +80,7 @@ def solve(
     """
     prob, lam = check_problem(prob), check_lam(lam)
     settings = Settings.checked(prob, tol, rtol, max_iter, screening, freq, active_set, callback)
+    prob.cone.forget()
     x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
     solution, _ = run(Reduction(prob), Descent(x, lam), settings, check_method(method, prob))
     warn_if_not_converged(solution, settings.limits)

@@ -1,12 +1,14 @@
 """Kernel matrices: computed from points with a bound of their rounding errors, or checked when they are given."""
 
+import math
+
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigvalsh_tridiagonal
 
 from safescreen._checks import check_scalar
 from safescreen._numba import njit
-from safescreen.cones.kernel_matrix import Kernel, KernelRows, squares
+from safescreen.cones.kernel_matrix import Kernel, KernelRows, row_length, squares
 from safescreen.rounding import UNIT
 
 KERNELS = ("linear", "polynomial", "rbf")
@@ -16,6 +18,9 @@ LARGEST_ERROR = 0.1
 
 BLOCK = 256
 """How many rows of a kernel matrix are computed together."""
+
+SHARE = 0.7
+"""Part of the memory that is free which a kernel matrix or its cache may take."""
 
 EIGENVALUES_UP_TO, LANCZOS_STEPS = 500, 12
 """Up to which n all eigenvalues are looked at; beyond, how many steps look for a negative one."""
@@ -42,11 +47,23 @@ def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
     return Kernel(kernel, g, int(p), c, check_scalar(constant, "constant", low=0.0))
 
 
+def centred(X, kernel):
+    """Return points with their mean as the origin, and that mean, where that changes no value: rbf and dense. Else as they are, and 0."""
+    if kernel != "rbf" or sparse.issparse(X):
+        return X, 0.0
+    origin = X.mean(axis=0)
+    return X - origin, origin
+
+
 def kernel_matrix(X, kernel, max_gigabytes):
-    """Return ``(K, relative error)`` of checked points, dense or CSR: an array if it is no larger than that, else :class:`KernelRows`."""
+    """Return ``(K, relative error)`` of checked points, dense or CSR: an array if it is no larger than that, else :class:`KernelRows`.
+
+    No more is taken than `SHARE` of the memory that is free.
+    """
     limit, n, norms = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True), X.shape[0], squares(X)
-    error = kernel.error(X.shape[1], float(norms.max()))
-    if error > LARGEST_ERROR:
+    limit = min(limit, SHARE * free_gigabytes())
+    error = kernel.error(row_length(X), float(norms.max()))
+    if not error <= LARGEST_ERROR:
         raise ValueError(f"X is too large for this kernel: rounding would change its entries by {error:.1g}; center or scale the points")
     if 8e-9 * n * n > limit:
         K = KernelRows(X, kernel, limit)
@@ -59,6 +76,15 @@ def kernel_matrix(X, kernel, max_gigabytes):
         diagonal = K.diagonal()
     _check_diagonal(diagonal, "the kernel matrix of X")
     return K, error
+
+
+def free_gigabytes():
+    """Return how much memory Linux says is available without swapping; infinity elsewhere."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            return next(1.024e-6 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return math.inf
 
 
 def _products(X):

@@ -13,7 +13,7 @@ from safescreen.cones.kernel_matrix import KernelRows
 from safescreen.losses import Loss
 from safescreen.rounding import UNIT, upper
 from safescreen.terms._gram_kernels import improve
-from safescreen.terms._kernel_matrices import LARGEST_ERROR, check_kernel_matrix, default_error, kernel_matrix, kernel_of
+from safescreen.terms._kernel_matrices import LARGEST_ERROR, centred, check_kernel_matrix, default_error, kernel_matrix, kernel_of
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
 
@@ -119,7 +119,8 @@ class KernelSamples(Terms):
 
         Notes
         -----
-        Cost: O(n^2 d). The bound is some d units of roundoff; for rbf it grows with ``gamma max |x|^2``: center points that are far from 0.
+        Cost: O(n^2 d). The bound is some d units of roundoff; for rbf it grows with ``gamma max |x - mean|^2``, dense points
+        being centred first, which leaves their distances as they are; sparse ones are taken as they come.
 
         Examples
         --------
@@ -130,7 +131,8 @@ class KernelSamples(Terms):
         """
         X = check_points(X, allow_sparse=True)
         signs, weights = check_signs(y, X.shape[0]), check_weights(weights, X.shape[0])
-        K, error = kernel_matrix(X, kernel_of(X.shape[1], kernel, gamma, degree, coef0, constant), max_gigabytes)
+        function = kernel_of(X.shape[1], kernel, gamma, degree, coef0, constant)
+        K, error = kernel_matrix(centred(X, kernel)[0], function, max_gigabytes)
         return cls.of_matrix(K, error, signs, weights)
 
     @classmethod

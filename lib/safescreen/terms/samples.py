@@ -8,6 +8,7 @@ from scipy import sparse
 
 from safescreen._checks import PointsLike, check_mask, check_points
 from safescreen.cones import FreeSpace
+from safescreen.cones.kernel_matrix import row_length
 from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._margin_sums import levels, margin_sums
@@ -49,7 +50,7 @@ class Samples(Terms):
         self._set(Z, weights=check_weights(weights, X.shape[0]))
 
     def _set(self, Z: Any, norms=None, threshold=1.0, weights=None):
-        self._Z, self._transposed = Z, None
+        self._Z, self._transposed, self._length = Z, None, row_length(Z)
         self.cone = FreeSpace(Z.shape[1])
         self._norms = norms
         self.threshold = threshold
@@ -86,7 +87,7 @@ class Samples(Terms):
                 square = np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
             else:
                 square = np.einsum("ij,ij->i", Z, Z)
-            self._norms = np.sqrt(square) * (1.0 + gamma(Z.shape[1] + 4)) + 1e-160
+            self._norms = np.sqrt(square) * (1.0 + gamma(self._length + 4)) + 1e-160
             for i in np.flatnonzero(~(self._norms < 1e140) | (self._norms < 1e-140)):
                 row = Z[[i]].toarray().ravel() if sparse.issparse(Z) else Z[i]
                 self._norms[i] = norm_upper(row)
@@ -106,7 +107,7 @@ class Samples(Terms):
 
     def _margins(self, x) -> tuple[NDArray, NDArray]:
         """Return margins, and bounds of their errors."""
-        relative = gamma(self._Z.shape[1] + 4)
+        relative = gamma(self._length + 4)  # columns without an entry in a row add exact zeros
         return np.asarray(self._Z @ x), self.norms * upper(relative * norm_upper(x), 4) + 1e-300
 
     def weighted_sum(self, weights: NDArray) -> tuple[NDArray, float]:

@@ -1,0 +1,245 @@
+"""SafeSVC for data as they come: wide, far from 0, large; what a fitted model keeps, and where it agrees with scikit-learn's."""
+
+import pickle
+import tracemalloc
+
+import numpy as np
+import pytest
+from joblib import parallel_backend
+from scipy import sparse
+from sklearn import exceptions
+from sklearn.datasets import load_wine, make_classification
+from sklearn.preprocessing import minmax_scale, normalize
+from sklearn.svm import SVC, LinearSVC
+
+import safescreen as ss
+from safescreen import SafeSVC, SafeSVCCV
+from safescreen.cones.kernel_matrix import KernelRows
+from safescreen.estimators._features import Features, largest_slope
+from safescreen.terms import _kernel_matrices
+
+WIDE = 2**20
+
+
+def made(n=60, d=4, seed=0):
+    X, y = make_classification(n, d, n_informative=3, n_redundant=0, flip_y=0.1, class_sep=0.7, random_state=seed)
+    return X, y
+
+
+def mirrored(n=40):
+    """Points and their mirror images of the other class: the best free intercept is 0."""
+    X, y = made(n)
+    return np.vstack([X, -X]), np.append(y, 1 - y)
+
+
+def padded(X, d=WIDE):
+    """The same points, sparse, in so many columns."""
+    X = sparse.csr_matrix(X)
+    return sparse.csr_matrix((X.data, X.indices * (d // X.shape[1]), X.indptr), shape=(X.shape[0], d))
+
+
+# ------------------------------------------------------------------ wide sparse points
+
+
+def test_empty_columns_change_nothing():
+    X, y = made()
+    for kernel in ("linear", "rbf", "poly"):
+        one, other = (SafeSVC(kernel=kernel, gamma=0.3, tol=1e-10).fit(points, y) for points in (sparse.csr_matrix(X), padded(X)))
+        assert one.n_iter_ == other.n_iter_ and other.dual_gap_ == pytest.approx(one.dual_gap_, rel=1e-6)
+        assert np.allclose(one.decision_function(sparse.csr_matrix(X)), other.decision_function(padded(X)), rtol=0, atol=1e-9)
+        if kernel == "linear":
+            assert other.coef_.shape == (1, WIDE) and np.array_equal(other.coef_[0, :: WIDE // 4], one.coef_[0])
+            assert np.count_nonzero(other.coef_) == 4
+    assert np.allclose(other.decision_function(padded(X[:5]).toarray()), other.decision_function(padded(X[:5])), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_wide_points_are_never_written_out(kernel):
+    X, y = load_wine(return_X_y=True)
+    X = padded(minmax_scale(X), 2**22)
+    tracemalloc.start()
+    model = SafeSVC(kernel=kernel, gamma=0.5).fit(X, y)
+    search = SafeSVCCV(SafeSVC(kernel=kernel, gamma=0.5), [0.1, 1.0], cv=3).fit(X, y)
+    assert model.score(X, y) > 0.95 and search.score(X, y) > 0.95
+    samples, w = ss.Samples(X, np.where(y == 0, 1, -1)), np.zeros(2**22)
+    path = ss.svm.path(samples, [0.01, 0.1])
+    found = ss.screen_samples(X, y == 0, path[-1].x, 0.1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.rate > 0.1 and path[-1].converged and peak < 40 * w.nbytes < 0.25 * len(samples) * w.nbytes
+
+
+# ------------------------------------------------------------------ far from 0, and large
+
+
+def test_no_singular_matrix_escapes():
+    x = np.array([[422706.3], [422705.7], [422703.6], [422707.4], [422704.7], [422708.0]])
+    SafeSVCCV(SafeSVC(max_iter=500), Cs=4, cv=3).fit(x, [0, 1, 0, 1, 0, 1])
+    with pytest.warns(
+        exceptions.ConvergenceWarning, match=r"C=.* column 0 has a mean of 4.23e\+08 and a standard deviation of .*Scaler"
+    ) as seen:
+        SafeSVCCV(SafeSVC(max_iter=500), Cs=4, cv=3).fit(1e3 * x, [0, 1, 0, 1, 0, 1])
+    assert len(seen) <= 2, "once for the folds, once for the last fit"
+
+
+def test_rbf_does_not_mind_where_points_are():
+    X, y = made()
+    far = 1e8 + np.round(X, 3)
+    near = far - 1e8  # exact
+    models = [SafeSVC(kernel="rbf", gamma=0.3, tol=1e-9).fit(points, y) for points in (near, far)]
+    assert np.allclose(models[0].decision_function(near), models[1].decision_function(far), rtol=0, atol=1e-6)
+    assert np.allclose(models[1].decision_function(sparse.csr_matrix(far)), models[1].decision_function(far), rtol=0, atol=1e-12)
+    K, centred = (ss.KernelSamples.from_points(points, 2 * y - 1, gamma=0.3) for points in (far, near))
+    assert np.allclose(K.gram([0, 1, 2]), centred.gram([0, 1, 2]), rtol=0, atol=1e-13) and K.cone.relative_error < 1e-12
+
+
+def test_a_gap_that_is_not_reached_is_told_in_the_words_of_the_estimator():
+    X, y = made()
+    with pytest.warns(ss.ConvergenceWarning, match=r"C=3: relative duality gap .* after .* tol=1e-06 within max_iter=2$") as seen:
+        SafeSVC(3.0, max_iter=2).fit(X, y)
+    assert len(seen) == 1 and issubclass(seen[0].category, exceptions.ConvergenceWarning)
+    with pytest.warns(ss.ConvergenceWarning, match="column 2 has a mean of -3e"):
+        SafeSVC(3.0, max_iter=2, kernel="poly").fit(X - [0, 0, 3e3, 0], y)
+
+
+@pytest.mark.parametrize("method", ["auto", "newton"])
+def test_what_would_overflow_is_named(method):
+    X, y = made()
+    for points, C, weights in ((1e160 * X, 1.0, None), (X, 1e200, None), (X, 1e-300, None), (X, 1.0, np.full(60, 1e160))):
+        with pytest.raises(ValueError, match="X, sample_weight and C must not come to more than 1e"):
+            SafeSVC(C, method=method).fit(points, y, weights)
+        if C == 1.0:
+            with pytest.raises(ValueError, match="X, sample_weight and C must not come to more than 1e"):
+                SafeSVCCV(SafeSVC(method=method), [1.0, 2.0], cv=2).fit(points, y, weights)
+    with pytest.raises(ValueError, match="gamma='scale' needs numbers in X that have a variance"):
+        SafeSVC(kernel="rbf").fit(1e160 * X, y)
+
+
+# ------------------------------------------------------------------ what is kept
+
+
+@pytest.mark.parametrize("options", [{}, {"kernel": "rbf", "smoothing": 0.1}, {"with_path": True}])
+def test_a_fitted_model_keeps_no_data(options):
+    X, y = made(600, 20)
+    model = SafeSVC(0.1, **options).fit(X, y)
+    copied = pickle.dumps(model)
+    parts = [model.support_vectors_.nbytes, model.dual_coef_.nbytes, *(s.x.nbytes + s.alpha.nbytes for s in model.solutions_)]
+    history = sum(len(pickle.dumps(s)) for path in model.path_ or () for s in path)
+    assert len(copied) < 6000 + 3 * sum(parts) + 2 * history and model.solutions_[0].problem is None
+    assert 0.0 <= model.solutions_[0].screening_rate <= 1.0 and model.dual_gap_ == model.solutions_[0].gap
+    np.testing.assert_array_equal(pickle.loads(copied).decision_function(X), model.decision_function(X))
+    with pytest.raises(ValueError, match="keep_problem=True"):
+        ss.svm.reference(model.solutions_[0])
+    whole = SafeSVC(0.1, keep_problem=True, **options).fit(X, y).solutions_[0]
+    assert whole.problem.gap(whole.x, whole.lam, whole.alpha) == pytest.approx(model.dual_gap_, rel=1e-3)
+    assert ss.svm.reference(whole).C == 0.1 and whole.screening_rate == model.solutions_[0].screening_rate
+
+
+def test_no_more_memory_is_taken_than_there_is(monkeypatch):
+    X, y = made(600, 20)
+    for free, kind in ((1.0, np.ndarray), (2.7e-3, KernelRows)):
+        monkeypatch.setattr(_kernel_matrices, "free_gigabytes", lambda: free)  # noqa: B023
+        model = SafeSVC(kernel="rbf", tol=1e-3, keep_problem=True).fit(X, y)
+        assert type(model.solutions_[0].problem.cone.K) is kind
+    monkeypatch.setattr(_kernel_matrices, "free_gigabytes", lambda: 1e-3)
+    with pytest.raises(ValueError, match=r"needs 0\.00128 GB at least, 0\.0007 GB are allowed: raise"):
+        SafeSVC(kernel="rbf").fit(X, y)
+
+
+def test_free_memory_is_that_of_the_system():
+    assert 1e-3 < _kernel_matrices.free_gigabytes()
+
+
+def test_a_model_without_its_problem_starts_the_next_fit():
+    X, y = made(300, 20)
+    model = SafeSVC(1.0, warm_start=True).fit(X, y)
+    cold = model.n_iter_
+    assert model.set_params(C=1.01).fit(X, y).n_iter_ < cold
+
+
+# ------------------------------------------------------------------ scikit-learn's words and results
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])
+def test_is_svc_where_the_intercept_is_zero(kernel):
+    X, y = mirrored()
+    options = {"C": 0.7, "kernel": kernel, "gamma": 0.3, "coef0": 1.0 if kernel == "rbf" else 0.0}
+    ours, theirs = SafeSVC(fit_intercept=False, tol=1e-11, **options).fit(X, y), SVC(tol=1e-10, **options).fit(X, y)
+    if kernel == "rbf":  # of the others a point and its mirror image are one and the same term
+        assert np.array_equal(ours.support_, theirs.support_) and np.array_equal(ours.n_support_, theirs.n_support_)
+        assert np.array_equal(ours.support_vectors_, theirs.support_vectors_)
+        assert ours.dual_coef_.shape == theirs.dual_coef_.shape and np.allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-5)
+    assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    if kernel == "poly":
+        same = SafeSVC(fit_intercept=False, tol=1e-11, **{**options, "kernel": "polynomial"}).fit(X, y)
+        assert np.array_equal(same.decision_function(X), ours.decision_function(X))
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_is_linear_svc(loss):
+    X, y = made()
+    names = np.array(["no", "yes"])[y]
+    ours = SafeSVC(0.5, loss=loss, intercept_scaling=2.0, tol=1e-12).fit(X, names)
+    theirs = LinearSVC(C=0.5, loss=loss, intercept_scaling=2.0, tol=1e-8, max_iter=1_000_000, dual=True).fit(X, names)
+    assert np.allclose(ours.coef_, theirs.coef_, atol=1e-5) and np.allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+    assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
+    assert np.array_equal(ours.predict(X), theirs.predict(X))
+
+
+def test_several_classes_are_each_against_the_others():
+    X, y = load_wine(return_X_y=True)
+    X = minmax_scale(X)
+    names = np.array(["white", "red", "rose"])[y]
+    model = SafeSVC(kernel="rbf", tol=1e-9).fit(X, names)
+    assert model.dual_coef_.shape == (3, model.support_.size) and model.n_support_.sum() == model.support_.size
+    assert (np.diff(np.searchsorted(model.classes_, names[model.support_])) >= 0).all()
+    for k, name in enumerate(model.classes_):
+        alone = SafeSVC(kernel="rbf", tol=1e-9).fit(X, names == name)
+        dual = np.zeros((2, len(X)))
+        dual[0, model.support_], dual[1, alone.support_] = model.dual_coef_[k], alone.dual_coef_[0]
+        assert np.array_equal(dual[0], dual[1])
+    together = SafeSVC(kernel="rbf", tol=1e-9, n_jobs=2)
+    with parallel_backend("threading"):
+        assert np.array_equal(together.fit(X, names).decision_function(X), model.decision_function(X))
+    assert np.array_equal(together.fit(X, names).decision_function(X), model.decision_function(X))
+
+
+def test_names_and_orders_are_taken_as_they_come():
+    X, y = made()
+    assert SafeSVC(0.1, screening="MGB").fit(X, y).screening_[0].rate > 0.0
+    one, other = (SafeSVCCV(SafeSVC(0.1), Cs, cv=3).fit(X, y) for Cs in ([0.1, 1.0, 10.0], [1.0, 10.0, 0.1]))
+    assert one.C_ == other.C_ and other.Cs_.tolist() == [0.1, 1.0, 10.0]
+    for options, text in (
+        ({"loss": "log"}, "loss must be 'hinge' or"),
+        ({"loss": "squared_hinge", "smoothing": 0.1}, "smoothing must be 0"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            SafeSVC(**options).fit(X, y)
+    assert {"SafeSVC", "SafeSVCCV"} <= set(dir(ss))
+
+
+# ------------------------------------------------------------------ bounds of rounding
+
+
+def test_new_points_have_errors_of_their_own():
+    X, y = made()
+    features = Features(SafeSVC(kernel="rbf", gamma=0.3), X)
+    near, far = features.error(X), features.error(100.0 * X)
+    assert near == features._error and 5e3 * near < far
+    wide = Features(SafeSVC(), padded(X))
+    assert wide.error(padded(X)) == Features(SafeSVC(), sparse.csr_matrix(X)).error(sparse.csr_matrix(X)) < 1e-14
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_slopes_of_the_squared_hinge_are_bounded(kernel):
+    """By their bound, and by no 2 % less where one sample outweighs the others."""
+    X, y = made(20)
+    weights = np.append(np.full(19, 1e-3), 1.0)
+    model = SafeSVC(1e-6, kernel=kernel, loss="squared_hinge", keep_problem=True).fit(normalize(X), y, weights)
+    (solution,) = model.solutions_
+    bound = largest_slope(solution.problem.loss, np.ones(1)) * np.sqrt(weights.sum() / weights)
+    assert (solution.alpha <= bound).all() and solution.alpha[-1] > 0.98 * bound[-1]
+    assert largest_slope(solution.problem.loss, weights) == pytest.approx(bound.max())
+    search = SafeSVCCV(SafeSVC(kernel=kernel, loss="squared_hinge"), [0.01, 0.1, 1.0, 10.0], cv=3)
+    found, plain = search.fit(X, y), SafeSVCCV(search.estimator, search.Cs, cv=3, certify=False).fit(X, y)
+    assert found.C_ == plain.C_ and found.best_score_ == plain.best_score_
