@@ -232,7 +232,7 @@ def test_bad_data(make):
         (X, [[0, -1, 2]], ValueError, "triplets must lie in"),
         (X, [[0.0, 1.0, 2.0]], TypeError, "triplets must hold integers"),
         (X, [[0, 1, 1]], ValueError, "y and z must be different"),
-        (X, [[1, 1, 2]], ValueError, "x and y must be different"),
+        (X, [[1, 1, 2]], ValueError, "anchor and closer must be different"),
     ]
     for data, index, error, text in cases:
         with pytest.raises(error, match=text):

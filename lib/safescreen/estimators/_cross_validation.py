@@ -74,20 +74,24 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         RuntimeWarning
             After Ctrl-C in the cross-validation.
         """
-        grid, model, name = self._grid(), clone(self._prototype()), f"{self.chosen}_"
+        model = clone(self._prototype())
         data = X, y, _ = model._read(X, y, sample_weight)
+        return self._choose(model, data, check_cv(self.cv, y, classifier=True).split(X, y, groups))
+
+    def _choose(self, model, data, splits):
+        """Choose the parameter of a copy of the prototype, which has read the data."""
+        grid, name, splits = self._grid(), f"{self.chosen}_", list(splits)
         for known in ("classes_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(known, None)
             if hasattr(model, known):
                 setattr(self, known, getattr(model, known))
-        splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
         whole = self._validate(model, data, splits, grid)
         best, self.best_score_, part = choose(self.scores_, whole)
         value, refit = self._settle(model, data, grid, best)
         setattr(self, name, value)
         if part is not None:
             text = f"cross-validation interrupted: {self.chosen}={value:.6g} is the best of {part}"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
         if self.refit:
             self.best_estimator_ = refit()
             setattr(self, name, getattr(self.best_estimator_, name))

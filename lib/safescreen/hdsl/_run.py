@@ -17,6 +17,9 @@ from safescreen.solvers import Progress
 
 __all__ = ["Iteration", "Training"]
 
+RELATIVE_TOL = 1e-9
+"""What is left to gain, relative to the objective, where no tolerance is asked for."""
+
 
 class Iteration(NamedTuple):
     """State before a step, and the step: "forward", "away", "drop" (an away step to the end), "pairwise", "swap", "none"."""
@@ -66,9 +69,10 @@ class Training:
                     return
                 objective = self.objective()
                 direction, gap, place, away_gap = self.directions()
-                if settings.tol is not None and gap <= settings.tol and k - last_exact >= settings.check_every:
+                goal = RELATIVE_TOL * objective if settings.tol is None else settings.tol
+                if gap <= goal and k - last_exact >= settings.check_every:
                     last_exact = k
-                    self.converged = (gap if self.is_exact else self.exact_gap()) <= settings.tol
+                    self.converged = (gap if self.is_exact else self.exact_gap()) <= goal
                 elif self.is_exact and max(gap, away_gap) <= 0.0:
                     self.converged = True
                 counts = len(self.active), self.active.n_features
