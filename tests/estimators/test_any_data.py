@@ -33,6 +33,7 @@ METRIC = st.fixed_dictionaries(
         "screening": st.sampled_from(["auto", (), ("RRPB", "MGB"), ("GB",)]),
         "active_set": st.booleans(),
         "max_iter": st.just(60),
+        "path_ratio": st.just(0.01),
     }
 )
 SIMILARITY = st.fixed_dictionaries(
@@ -46,7 +47,7 @@ SIMILARITY = st.fixed_dictionaries(
         "early_stopping": st.booleans(),
     }
 )
-NAMES = {*TripletMetric().get_params(), *HDSL().get_params(), "X", "y", "sample_weight"}
+NAMES = {"feature(s)", *TripletMetric().get_params(), *HDSL().get_params(), "X", "y", "sample_weight"}
 
 
 def points(n, d, offset, scale, constant, repeated, single, seed):
@@ -70,7 +71,7 @@ def answer(model, X, y):
         assert any(name in str(error).replace("'", " ").replace(":", " ").replace("=", " ").split() for name in NAMES), error
 
 
-@settings(max_examples=250, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
+@settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
 @given(POINTS, METRIC)
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore:k=:UserWarning")
 def test_metric(data, options):
@@ -81,10 +82,11 @@ def test_metric(data, options):
     assert np.isfinite(model.components_).all() and model.dual_gap_ >= 0.0
     assert set(model.predict(X)) <= {0, 1}
     best = model.solution_
-    assert best.primal <= best.problem.primal(best.problem.cone.zeros(), best.lam) * (1.0 + 1e-9) + 1e-9
+    least = best.primal - best.gap
+    assert least <= best.problem.primal(best.problem.cone.zeros(), best.lam) * (1.0 + 1e-3), "what the gap says of another metric"
 
 
-@settings(max_examples=250, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
+@settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
 @given(POINTS, SIMILARITY)
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
 def test_similarity(data, options):

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +15,9 @@ from safescreen.estimators._data import kept, read, read_labelled
 from safescreen.terms.indices import check_judgements
 
 __all__ = ["Metric", "need_memory"]
+
+LARGEST = 1e30
+"""Largest entry, and one over the smallest difference, of points."""
 
 HEAVY = ("solution_", "path_", "_basis")
 """What holds all triplets, or served the fit only, and is left out of pickles and copies."""
@@ -129,6 +133,7 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     def _read(self, X, y, sample_weight):
         """Return labelled points and their weights, None standing for 1; sets `classes_`, those with a positive weight."""
         X, y, weights = read_labelled(self, X, y, sample_weight, self._min_features)
+        _check_sizes(X)
         self.classes_ = np.unique(y if weights is None else y[weights > 0.0])
         return X, y, weights
 
@@ -144,6 +149,7 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         X = read(self, X, reset=reset, min_features=self._min_features)
         triplets, weights = check_judgements(triplets, triplet_weight, X.shape[0])
         if reset:
+            _check_sizes(X)
             for name in ("classes_", "_neighbors"):
                 self.__dict__.pop(name, None)
         numbers, weights = kept(weights, np.arange(len(triplets)))
@@ -179,6 +185,15 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     def _map(self, X):
         """Return points as :meth:`transform` does, after its checks."""
         return X @ self.components_.T
+
+
+def _check_sizes(X):
+    """Raise a ValueError where fourth powers of differences, which are squared norms of triplets, would overflow or vanish."""
+    largest = np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0)
+    apart = largest if sparse.issparse(X) or largest > LARGEST else np.ptp(X, axis=0).max()
+    if largest > LARGEST or 0.0 < apart < 1.0 / LARGEST:
+        found = largest if largest > LARGEST else apart
+        raise ValueError(f"X must have entries up to {LARGEST:g}, and differences from {1.0 / LARGEST:g} on, found {found:.3g}: scale it")
 
 
 def need_memory(n_bytes: float, what: str, instead: str) -> None:

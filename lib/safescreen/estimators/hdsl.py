@@ -122,7 +122,10 @@ class HDSL(Metric):
         X, codes = X[numbers], need_partners(y[numbers])[1]
         train, seed, monitor = np.arange(numbers.size), self._seed(), None
         if self.early_stopping:
-            train, held = train_test_split(train, test_size=self.validation_fraction, random_state=seed, stratify=codes)
+            try:
+                train, held = train_test_split(train, test_size=self.validation_fraction, random_state=seed, stratify=codes)
+            except ValueError as error:
+                raise ValueError(f"validation_fraction={self.validation_fraction} sets no part of y aside: {error}") from None
             shares = None if weights is None else weights[held]
             monitor = NeighborError(X[train], codes[train], X[held], codes[held], self.n_neighbors, weights=shares)
         index = self._constraints(X[train], codes[train], seed)

@@ -17,6 +17,8 @@ from safescreen.solvers import Progress
 
 __all__ = ["Iteration", "Training"]
 
+LARGEST_MARGIN = 1e120
+
 RELATIVE_TOL = 1e-9
 """What is left to gain, relative to the objective, where no tolerance is asked for."""
 
@@ -43,6 +45,9 @@ class Training:
         self.T, self.factors, self.loss = len(constraints), constraints.factors, MarginLoss(settings.loss, settings.smoothing)
         if settings.batch is not None and settings.batch > self.T:
             raise ValueError(f"batch must be at most the number of triplets {self.T} (of positive weight), got {settings.batch}")
+        largest = settings.scale * float(np.abs(constraints.X.data).max(initial=0.0)) ** 2
+        if largest > LARGEST_MARGIN:
+            raise ValueError(f"scale={settings.scale:g} makes margins of the size {largest:.3g}, whose squares overflow: lower scale")
         self.rng = np.random.default_rng(settings.random_state)
         self.forward, self.search = FORWARD[settings.forward], LINE_SEARCHES[settings.line_search]
         self.history: list[Iteration] = []
@@ -121,7 +126,7 @@ class Training:
         """Return ``max over atoms of <G, M - B>``, of all constraints and atoms: an upper bound of ``f(M) - f*``."""
         slopes = self.slopes()
         self.constraints.set_slopes(slopes)
-        return (self.settings.scale * exact(self.constraints).value - float(slopes @ self.u)) / self.T
+        return max(self.settings.scale * exact(self.constraints).value - float(slopes @ self.u), 0.0) / self.T
 
     def step(self, direction, gap, place, away_gap):
         """Take the step; return its kind and size."""
