@@ -142,7 +142,8 @@ class TripletMetric(Metric):
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
         """Return for each of the points X which part of the nearest training points each class has, shape (n, n_classes)."""
-        return self._neighbors.predict_proba(self._map(self._compared(X)))
+        X = self._compared(X)
+        return self._neighbors.predict_proba(self._map(X))
 
     # ------------------------------------------------------------------ pieces of fit
 

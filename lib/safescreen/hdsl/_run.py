@@ -18,9 +18,7 @@ from safescreen.solvers import Progress
 __all__ = ["Iteration", "Training"]
 
 LARGEST_MARGIN = 1e120
-
-RELATIVE_TOL = 1e-9
-"""What is left to gain, relative to the objective, where no tolerance is asked for."""
+"""Largest product of the scale and the square of an entry of X."""
 
 
 class Iteration(NamedTuple):
@@ -67,6 +65,7 @@ class Training:
     def loop(self):
         settings, begun, gap = self.settings, time.perf_counter(), math.inf
         last_exact = -settings.check_every
+        goal = settings.tol if settings.tol is not None else -math.inf if self.is_exact else 0.0
         with progress_bar(settings.progress, "Frank-Wolfe", total=settings.max_iter) as bar:
             for k in range(settings.max_iter):
                 error = self.check(k, gap, begun) if k and k % settings.check_every == 0 else math.nan
@@ -74,7 +73,6 @@ class Training:
                     return
                 objective = self.objective()
                 direction, gap, place, away_gap = self.directions()
-                goal = RELATIVE_TOL * objective if settings.tol is None else settings.tol
                 if gap <= goal and k - last_exact >= settings.check_every:
                     last_exact = k
                     self.converged = (gap if self.is_exact else self.exact_gap()) <= goal

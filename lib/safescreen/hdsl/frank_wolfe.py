@@ -52,7 +52,7 @@ class FrankWolfe:
         how they are drawn: with them as factors the mean of the batch is an unbiased estimate of the gradient.
     max_iter : int
     tol : float, optional
-        Stop when the exact gap is at most this; left out, 1e-9 of the objective. With an approximate direction the exact gap is computed
+        Stop when the exact gap is at most this; left out, 0. With an approximate direction the exact gap is computed
         when the approximate one is below that, at most every `check_every` iterations.
     check_every : int
         Iterations between two calls of the monitor.
