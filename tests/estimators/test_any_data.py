@@ -73,7 +73,7 @@ def answer(model, X, y):
 
 @settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
 @given(POINTS, METRIC)
-@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore:k=:UserWarning")
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore:k=:UserWarning", "ignore:X has columns:UserWarning")
 def test_metric(data, options):
     X, y = points(**data)
     model = answer(TripletMetric(**options), X, y)

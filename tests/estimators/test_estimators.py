@@ -63,8 +63,9 @@ def test_in_a_grid_search(wine):
 
 def test_data_frames_and_names(wine):
     X, y = load_wine(return_X_y=True, as_frame=True)
+    X = X / X.max()
     names = np.array(["red", "rose", "white"])[y]
-    for model in (SafeSVC(C=1e-4), TripletMetric(k=2), HDSL(1e-3, max_iter=20)):
+    for model in (SafeSVC(C=1e-1), TripletMetric(k=2), HDSL(max_iter=20)):
         model.fit(X, names)
         assert list(model.feature_names_in_) == list(X.columns)
         assert set(model.predict(X)) <= {"red", "rose", "white"}

@@ -133,7 +133,7 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     def _read(self, X, y, sample_weight):
         """Return labelled points and their weights, None standing for 1; sets `classes_`, those with a positive weight."""
         X, y, weights = read_labelled(self, X, y, sample_weight, self._min_features)
-        _check_sizes(X)
+        self._check_sizes(X)
         self.classes_ = np.unique(y if weights is None else y[weights > 0.0])
         return X, y, weights
 
@@ -149,11 +149,21 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         X = read(self, X, reset=reset, min_features=self._min_features)
         triplets, weights = check_judgements(triplets, triplet_weight, X.shape[0])
         if reset:
-            _check_sizes(X)
+            self._check_sizes(X)
             for name in ("classes_", "_neighbors"):
                 self.__dict__.pop(name, None)
         numbers, weights = kept(weights, np.arange(len(triplets)))
         return X, triplets[numbers], weights
+
+    def _check_sizes(self, X):
+        """Raise a ValueError where fourth powers of differences, which are squared norms of triplets, would overflow or vanish."""
+        largest = np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0)
+        apart = largest if sparse.issparse(X) or largest > LARGEST else np.ptp(X, axis=0).max()
+        if largest > LARGEST or 0.0 < apart < 1.0 / LARGEST:
+            found = largest if largest > LARGEST else apart
+            raise ValueError(
+                f"X must have entries up to {LARGEST:g}, and differences from {1.0 / LARGEST:g} on, found {found:.3g}: scale it"
+            )
 
     def _pairs(self, pairs):
         check_is_fitted(self)
@@ -185,15 +195,6 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     def _map(self, X):
         """Return points as :meth:`transform` does, after its checks."""
         return X @ self.components_.T
-
-
-def _check_sizes(X):
-    """Raise a ValueError where fourth powers of differences, which are squared norms of triplets, would overflow or vanish."""
-    largest = np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0)
-    apart = largest if sparse.issparse(X) or largest > LARGEST else np.ptp(X, axis=0).max()
-    if largest > LARGEST or 0.0 < apart < 1.0 / LARGEST:
-        found = largest if largest > LARGEST else apart
-        raise ValueError(f"X must have entries up to {LARGEST:g}, and differences from {1.0 / LARGEST:g} on, found {found:.3g}: scale it")
 
 
 def need_memory(n_bytes: float, what: str, instead: str) -> None:

@@ -27,6 +27,9 @@ __all__ = ["TripletMetric"]
 LISTED = 10_000_000
 """More triplets than this are not listed unless that is asked for."""
 
+UNSCALED = 100.0
+"""From this ratio of the ranges of two columns on a hint is given that they are not scaled."""
+
 LARGEST_METRIC = 1e100
 """Largest norm of a term over lam."""
 
@@ -82,6 +85,11 @@ class TripletMetric(Metric):
         ``callback(progress)`` with a :class:`~safescreen.Progress`, each iteration, or each lam of a path; a true value ends the training.
     verbose : bool
         Show a progress bar on a terminal.
+
+    Warns
+    -----
+    UserWarning
+        Where ranges of columns differ by more than a hundred times, as those of unscaled data do, or k is more than some class has.
 
     Attributes
     ----------
@@ -146,6 +154,15 @@ class TripletMetric(Metric):
         return self._neighbors.predict_proba(self._map(X))
 
     # ------------------------------------------------------------------ pieces of fit
+
+    def _check_sizes(self, X):
+        super()._check_sizes(X)
+        spans = np.ones(1) if sparse.issparse(X) else np.ptp(X, axis=0)
+        least = spans[spans > 0.0].min(initial=np.inf)
+        if UNSCALED * least < spans.max() < np.inf:
+            text = f"X has columns of very different sizes: they span from {least:.3g} to {spans.max():.3g}"
+            advice = "and the largest decide what is near: scale them (MinMaxScaler, StandardScaler)"
+            warnings.warn(f"{text}, {advice}", UserWarning, stacklevel=5)
 
     def _fit_labels(self, X, y, weights):
         prob, complete = self._labelled(X, y, weights)
