@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 import safescreen as ss
@@ -47,6 +47,7 @@ SIMILARITY = st.fixed_dictionaries(
         "early_stopping": st.booleans(),
     }
 )
+TINY = {"n": 4, "d": 2, "offset": 1e8, "scale": 1e-80, "constant": True, "repeated": False, "single": True, "seed": 8}
 NAMES = {"feature(s)", *TripletMetric().get_params(), *HDSL().get_params(), "X", "y", "sample_weight"}
 
 
@@ -73,6 +74,7 @@ def answer(model, X, y):
 
 @settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
 @given(POINTS, METRIC)
+@example(TINY, {"lam_ratio": 10.0, "diagonal": True, "smoothing": 1e-6, "with_path": True, "path_ratio": 0.01, "screening": ("GB",)})
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore:k=:UserWarning", "ignore:X has columns:UserWarning")
 def test_metric(data, options):
     X, y = points(**data)
