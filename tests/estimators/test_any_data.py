@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 
 import safescreen as ss
@@ -48,6 +48,9 @@ SIMILARITY = st.fixed_dictionaries(
     }
 )
 TINY = {"n": 4, "d": 2, "offset": 1e8, "scale": 1e-80, "constant": True, "repeated": False, "single": True, "seed": 8}
+QUICK = settings(
+    max_examples=300, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate)
+)
 NAMES = {"feature(s)", *TripletMetric().get_params(), *HDSL().get_params(), "X", "y", "sample_weight"}
 
 
@@ -72,7 +75,7 @@ def answer(model, X, y):
         assert any(name in str(error).replace("'", " ").replace(":", " ").replace("=", " ").split() for name in NAMES), error
 
 
-@settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
+@settings(QUICK)
 @given(POINTS, METRIC)
 @example(TINY, {"lam_ratio": 10.0, "diagonal": True, "smoothing": 1e-6, "with_path": True, "path_ratio": 0.01, "screening": ("GB",)})
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore:k=:UserWarning", "ignore:X has columns:UserWarning")
@@ -88,7 +91,7 @@ def test_metric(data, options):
     assert least <= best.problem.primal(best.problem.cone.zeros(), best.lam) * (1.0 + 1e-3), "what the gap says of another metric"
 
 
-@settings(max_examples=300, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True)
+@settings(QUICK)
 @given(POINTS, SIMILARITY)
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
 def test_similarity(data, options):

@@ -4,6 +4,7 @@ import warnings
 from functools import wraps
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
-from safescreen.estimators._search import choose
+from safescreen.estimators._search import choose, collect
 
 __all__ = ["CrossValidation", "delegated"]
 
@@ -108,6 +109,17 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _settle(self, model, data, grid, best):
         """Return the value of that number, and a function that fits the copy of the prototype to all samples with it."""
         raise NotImplementedError
+
+    def _collect(self, tasks, n_folds, n_values):
+        """Set `scores_` from tasks, one a fold, that return its scores; return what :func:`~safescreen.estimators._search.collect` does."""
+        self.scores_ = np.full((n_folds, n_values), np.nan)
+        with self._bar(n_folds, "fold") as bar:
+
+            def keep(number, found):
+                self.scores_[number, : len(found)] = found
+                bar.update()
+
+            return collect(tasks, keep, self.n_jobs)
 
     def _bar(self, total, unit):
         return progress_bar(self.verbose, type(self).__name__, total=total, unit=unit)

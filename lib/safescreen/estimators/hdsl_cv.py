@@ -11,7 +11,6 @@ from sklearn.metrics import check_scoring
 
 from safescreen.estimators._cross_validation import CrossValidation, delegated
 from safescreen.estimators._data import check_values
-from safescreen.estimators._search import collect
 from safescreen.estimators.hdsl import HDSL
 from safescreen.hdsl import default_scale
 
@@ -83,14 +82,7 @@ class HDSLCV(TransformerMixin, CrossValidation):
         self.scales_ = grid if np.ndim(self.scales) else grid * default_scale(X, model._constraints(X, y, 0))
         scorer, quiet = check_scoring(model, scoring=self.scoring), clone(model).set_params(callback=None, verbose=False)
         tasks = (delayed(_fold)(quiet, *data, train, test, self.scales_, scorer) for train, test in splits)
-        self.scores_ = np.full((len(splits), grid.size), np.nan)
-        with self._bar(len(splits), "fold") as bar:
-
-            def keep(number, found):
-                self.scores_[number, : len(found)] = found
-                bar.update()
-
-            return collect(tasks, keep, self.n_jobs)
+        return self._collect(tasks, len(splits), grid.size)
 
     def _settle(self, model, data, grid, best):
         value = float(self.scales_[best])

@@ -86,11 +86,6 @@ class TripletMetric(Metric):
     verbose : bool
         Show a progress bar on a terminal.
 
-    Warns
-    -----
-    UserWarning
-        Where ranges of columns differ by more than a hundred times, as those of unscaled data do, or k is more than some class has.
-
     Attributes
     ----------
     components_ : array of shape (rank, d)
@@ -107,6 +102,11 @@ class TripletMetric(Metric):
         With more features than points that in coordinates of their span. As it holds the triplets, pickles are without it and `path_`.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn; no classes after :meth:`fit_triplets`.
+
+    Warns
+    -----
+    UserWarning
+        Where ranges of columns differ by more than a hundred times, as those of unscaled data do, or k is more than some class has.
 
     Examples
     --------

@@ -14,7 +14,6 @@ from sklearn.model_selection import check_cv
 from safescreen._threads import with_small_blas
 from safescreen.estimators._cross_validation import CrossValidation, delegated
 from safescreen.estimators._data import check_values
-from safescreen.estimators._search import collect
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.paths import path
 
@@ -132,14 +131,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
             scorer = check_scoring(model, scoring=self.scoring)
         quiet = clone(model).set_params(callback=None, verbose=False)
         tasks = (delayed(_fold)(quiet, *data, train, test, grid, scorer) for train, test in splits)
-        self.scores_ = np.full((len(splits), grid.values.size), np.nan)
-        with self._bar(len(splits), "fold") as bar:
-
-            def keep(number, found):
-                self.scores_[number, : len(found)] = found
-                bar.update()
-
-            return collect(tasks, keep, self.n_jobs)
+        return self._collect(tasks, len(splits), grid.values.size)
 
     def _settle(self, model, data, grid, best):
         prob, complete = _pose(model, *data)
