@@ -51,7 +51,7 @@ TINY = {"n": 4, "d": 2, "offset": 1e8, "scale": 1e-80, "constant": True, "repeat
 QUICK = settings(
     max_examples=300, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate)
 )
-NAMES = {"feature(s)", *TripletMetric().get_params(), *HDSL().get_params(), "X", "y", "sample_weight"}
+NAMES = {"feature(s)", *TripletMetric().get_params(), *HDSL().get_params(), "X", "y", "sample_weight", "triplets"}
 
 
 def points(n, d, offset, scale, constant, repeated, single, seed):
@@ -67,10 +67,10 @@ def points(n, d, offset, scale, constant, repeated, single, seed):
     return (X + offset) * scale, y
 
 
-def answer(model, X, y):
+def answer(model, *data, fit="fit"):
     """Return the fitted model, or None where it refuses with an error that names an argument."""
     try:
-        return model.fit(X, y)
+        return getattr(model, fit)(*data)
     except (ValueError, TypeError) as error:
         assert any(name in str(error).replace("'", " ").replace(":", " ").replace("=", " ").split() for name in NAMES), error
 
@@ -100,6 +100,18 @@ def test_similarity(data, options):
     if model is not None:
         assert np.isfinite(model.components_.data).all() and model.dual_gap_ >= 0.0
         assert set(model.predict(X)) <= {0, 1}
+
+
+@settings(QUICK, max_examples=100)
+@given(POINTS, METRIC, st.integers(0, 99))
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore:X has columns:UserWarning")
+def test_judgements(data, options, seed):
+    (X, _), rng = points(**data), np.random.default_rng(seed)
+    triplets = np.array([rng.choice(len(X), 3, replace=False) for _ in range(8)])
+    weights = rng.integers(0, 3, 8)
+    model = answer(TripletMetric(**options), X, triplets, weights + (np.arange(8) == 0), fit="fit_triplets")
+    if model is not None:
+        assert 0.0 <= model.score_triplets(X, triplets) <= 1.0 and model.dual_gap_ >= 0.0
 
 
 @pytest.mark.parametrize("options", [{}, {"diagonal": True}, {"product": True}, {"with_path": True}])

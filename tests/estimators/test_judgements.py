@@ -133,5 +133,6 @@ def test_weight_zero_in_screening():
     np.testing.assert_array_equal(found.in_L[kept], alone.in_L)
     np.testing.assert_array_equal(found.in_R[kept], alone.in_R)
     assert alone.rate > 0.5 and found.gap == alone.gap and not (found.in_L | found.in_R)[~kept].any()
-    given = ss.screen_triplets(X, triplets, M, 50.0, np.full(len(triplets), 0.5), triplet_weight=weights)
-    assert given.gap > found.gap
+    alpha = np.linspace(0.0, 1.0, len(triplets))
+    given = ss.screen_triplets(X, triplets, M, 50.0, alpha, triplet_weight=weights)
+    assert found.gap < given.gap == ss.screen_triplets(X, triplets[kept], M, 50.0, alpha[kept], triplet_weight=weights[kept]).gap

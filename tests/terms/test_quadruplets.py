@@ -134,6 +134,7 @@ def test_outside_solver(gamma, diagonal, assert_optimal):
 def test_screening_is_safe(gamma, diagonal, assert_safe):
     P, y = points()
     index = random_index(y, 40)
+    index = np.vstack((index, index[:4], index[:8, [2, 3, 0, 1]]))  # some of them twice, and some the other way round
     problem = ss.Problem(ss.Quadruplets(P, index, diagonal=diagonal), ss.SmoothedHinge(gamma))
     n_L, n_R = assert_safe(problem, Exact(exact_elements(P, index, diagonal), cones[diagonal], gamma), 20.0)
     assert n_L > 0 and n_R > 0

@@ -86,7 +86,7 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         >>> X, triplets = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [[0, 1, 2], [0, 1, 2], [0, 2, 1]]
         >>> metric = TripletMetric(lam=1.0).fit_triplets(X, triplets)
         >>> metric.transform(X).round(2).tolist(), metric.score_triplets(X, triplets) == 2 / 3
-        ([[0.0], [0.0], [1.0]], True)
+        ([[0.0], [0.0], [0.98]], True)
         """
         return self._fit_triplets(*self._read_triplets(X, triplets, triplet_weight))
 

@@ -93,7 +93,7 @@ class TripletMetric(Metric):
     lam_ : float
     n_iter_ : int
     dual_gap_ : float
-        Certified duality gap.
+        Certified duality gap; with more features than points for their coordinates in the span, which are rounded as the points are.
     screening_ : Screened or None
         Which triplets were taken out; None for products.
     path_ : Path or None
