@@ -33,6 +33,8 @@ def test_the_span_of_the_points_holds_the_optimum(product, k):
     apart = direct.eps + model.solution_.eps
     assert apart < 1e-3 * np.linalg.norm(M)
     assert np.linalg.norm(M - direct.x) <= apart
+    values = model.components_ @ model.components_.T
+    np.testing.assert_allclose(values, np.diag(np.sort(np.linalg.eigvalsh(M))[::-1][: len(values)]), atol=1e-12 * values[0, 0])
     np.testing.assert_array_equal(model.predict(X), TripletMetric(k=k, tol=1e-9).fit(X, y).predict(X))
 
 
@@ -122,8 +124,9 @@ def test_products_where_there_are_many(monkeypatch):
             assert type(terms) is kind and len(terms) == n
     weighted = TripletMetric(k=None, tol=1e-2).fit(X, y, 1.0 + np.arange(150) % 2).solution_.problem.terms
     assert type(weighted) is ss.Triplets
-    with pytest.raises(ValueError, match="product must be True, False or 'auto', got 'maybe'"):
-        TripletMetric(product="maybe").fit(X, y)
+    for product in ("maybe", 1):
+        with pytest.raises(ValueError, match=f"product must be True, False or 'auto', got {product!r}"):
+            TripletMetric(product=product).fit(X, y)
 
 
 def test_pickles_and_copies_are_without_triplets():

@@ -212,13 +212,12 @@ class TripletMetric(Metric):
         need_memory(50.0 * size * size, f"a full metric of {size} coordinates", "use diagonal=True, or PCA before")
         if size == X.shape[1]:
             return X
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is said of the coordinates
-            self._basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
+        self._basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
         return coordinates.T
 
     def _product(self, codes, weights):
         """Return whether triplets stay products of lists; MemoryError if they are listed, and too many."""
-        if self.product not in (True, False, "auto"):
+        if not isinstance(self.product, bool) and self.product != "auto":
             raise ValueError(f"product must be True, False or 'auto', got {self.product!r}")
         most = len(codes) if self.k is None else self.k
         n = float(np.dot(*(np.minimum(sizes, most).astype(float) for sizes in class_sizes(codes))))
