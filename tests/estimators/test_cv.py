@@ -216,6 +216,10 @@ def test_similarity_scores_are_those_of_single_fits():
         np.testing.assert_allclose(search.scores_[row], [model.score(X[test], y[test], weights[test]) for model in fitted])
     assert search.scale_ == scales[search.scores_.mean(axis=0).argmax()] == search.best_estimator_.scale_
     np.testing.assert_array_equal(search.predict(X), HDSL(search.scale_, max_iter=60).fit(X, y, weights).predict(X))
+    with parallel_backend("threading"):
+        again = HDSLCV(HDSL(max_iter=60), scales, cv=cv, n_jobs=2).fit(X, y, weights)
+    np.testing.assert_array_equal(again.scores_, search.scores_)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(again)).predict(X), search.predict(X))
     relative = HDSLCV(HDSL(max_iter=20), 3, cv=ShuffleSplit(1, random_state=0), refit=False).fit(X, y)
     np.testing.assert_allclose(relative.scales_ / HDSL(max_iter=1).fit(X, y).scale_, [1 / 30, 1.0, 30.0])
     with pytest.raises(ValueError, match="scales must be at least 2 values, got 1: for one value use HDSL"):
