@@ -71,7 +71,7 @@ def test_samples_and_triplets_from_arrays(loss, weighted):
         terms = ss.Triplets(of.X, triplets.index, diagonal=diagonal, weights=weights)
         prob = ss.Problem(terms, loss)
         x = ss.solve(prob, 50.0, tol=1e-300, rtol=1e-4).x
-        one = ss.screen_triplets(of.X, triplets.index, x, 55.0, lam0=50.0, weights=weights, loss=loss, screening=("RRPB", "MGB"))
+        one = ss.screen_triplets(of.X, triplets.index, x, 55.0, lam0=50.0, triplet_weight=weights, loss=loss, screening=("RRPB", "MGB"))
         two = ss.screen(prob, x, 55.0, lam0=50.0, screening=("RRPB", "MGB"))
         np.testing.assert_array_equal(one.in_R, two.in_R)
         np.testing.assert_array_equal(one.in_L, two.in_L)

@@ -17,6 +17,7 @@ __version__ = "0.2.0"
 
 __all__ = [
     "HDSL",
+    "HDSLCV",
     "SPHERES",
     "Certificate",
     "ConvergenceWarning",

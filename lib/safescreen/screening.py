@@ -1,11 +1,11 @@
 """Screening from anybody's approximate solution: masks, and the certificate they rest on."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safescreen._checks import PointsLike, check_labels, check_lam, check_points, check_scalar
+from safescreen._checks import PointsLike, check_labels, check_lam, check_points, check_scalar, check_vector
 from safescreen._threads import with_small_blas
 from safescreen.losses import Hinge, Loss, SmoothedHinge
 from safescreen.problem import Problem
@@ -18,6 +18,7 @@ from safescreen.spheres import Sphere
 from safescreen.spheres.base import PathReference, Reference
 from safescreen.spheres.path import reference_accuracy
 from safescreen.terms import Samples, Triplets, add_intercept
+from safescreen.terms.indices import check_judgements
 
 __all__ = ["Certificate", "screen", "screen_samples", "screen_triplets"]
 
@@ -186,13 +187,13 @@ def screen_samples(
 
 def screen_triplets(
     X: ArrayLike,
-    index: ArrayLike,
+    triplets: ArrayLike,
     M: ArrayLike,
     lam: float,
     alpha: ArrayLike | None = None,
     *,
     lam0: float | None = None,
-    weights: ArrayLike | None = None,
+    triplet_weight: ArrayLike | None = None,
     loss: Loss | None = None,
     screening: tuple[str, ...] = ("MGB",),
 ) -> Certificate:
@@ -201,14 +202,14 @@ def screen_triplets(
     Parameters
     ----------
     X : array of shape (n, d)
-    index : int array of shape (T, 3)
-        Rows (i, j, l): point i should be closer to j than to l.
+    triplets : int array of shape (T, 3)
+        Rows (anchor, closer, farther); they may repeat and contradict each other.
     M : array of shape (d, d) or (d,)
         Positive semidefinite matrix, or non-negative weights of the features.
     lam, alpha, lam0
         As for :func:`screen`, for M in place of x.
-    weights : array of shape (T,), optional
-        Positive factors of the losses.
+    triplet_weight : array of shape (T,), optional
+        Factors of the losses, not negative; triplets of weight 0 are left out, and nothing is said of them.
     loss : Loss, optional
         ``SmoothedHinge(0.05)`` if left out.
     screening : tuple of str
@@ -220,5 +221,14 @@ def screen_triplets(
     >>> found.in_L.tolist(), found.in_R.tolist()
     ([True, True], [False, False])
     """
-    terms = Triplets(X, index, diagonal=np.ndim(M) == 1, weights=weights)
-    return screen(Problem(terms, SmoothedHinge(0.05) if loss is None else loss), M, lam, alpha, lam0=lam0, screening=screening)
+    X = check_points(X)
+    triplets, weights = check_judgements(triplets, triplet_weight, len(X))
+    kept = np.arange(len(triplets)) if weights is None else np.flatnonzero(weights)
+    weights = None if weights is None else weights[kept]
+    terms = Triplets(X, triplets[kept], diagonal=np.ndim(M) == 1, weights=weights)
+    prob = Problem(terms, SmoothedHinge(0.05) if loss is None else loss)
+    alpha = None if alpha is None else check_vector(alpha, len(triplets), "alpha")[kept]
+    found = screen(prob, M, lam, alpha, lam0=lam0, screening=screening)
+    masks = np.zeros((2, len(triplets)), dtype=bool)
+    masks[:, kept] = found.in_L, found.in_R
+    return replace(found, in_L=masks[0], in_R=masks[1])

@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, Stra
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from safescreen import SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
+from safescreen import HDSL, HDSLCV, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
 from safescreen.estimators._folds import Fold
 from safescreen.estimators._search import Scores, choose, search
 from safescreen_book import datasets
@@ -197,8 +197,45 @@ def test_metric_ratios_products_and_one_validation_set():
     assert listed.lam_ == pytest.approx(products.lam_)
     only = TripletMetricCV(TripletMetric(k=3), 4, cv=cv, refit=False, scoring="balanced_accuracy").fit(X, y)
     assert not hasattr(only, "best_estimator_") and only.lam_ in only.lams_
-    assert not hasattr(listed, "fit_triplets")  # without labels there is nothing to choose lam by
     with pytest.raises(ValueError, match="lams must be strictly decreasing"):
         TripletMetricCV(lams=[1.0, 2.0, 1.0], cv=cv).fit(X, y)
     with pytest.raises(TypeError, match="for one value use TripletMetric"):
         TripletMetricCV(lams=1.0, cv=cv).fit(X, y)
+
+
+# ------------------------------------------------------------------ HDSLCV
+
+
+def test_similarity_scores_are_those_of_single_fits():
+    X, y = datasets.load("digits", return_X_y=True)
+    X, y, weights = X[:150], y[:150], 1.0 + np.arange(150) % 2
+    scales, cv = np.array([1.0, 20.0, 400.0]), StratifiedKFold(3)
+    search = HDSLCV(HDSL(max_iter=60), scales, cv=cv).fit(sparse.csr_array(X), y, weights)
+    for row, (train, test) in enumerate(cv.split(X, y)):
+        fitted = [HDSL(scale, max_iter=60).fit(X[train], y[train], weights[train]) for scale in scales]
+        np.testing.assert_allclose(search.scores_[row], [model.score(X[test], y[test], weights[test]) for model in fitted])
+    assert search.scale_ == scales[search.scores_.mean(axis=0).argmax()] == search.best_estimator_.scale_
+    np.testing.assert_array_equal(search.predict(X), HDSL(search.scale_, max_iter=60).fit(X, y, weights).predict(X))
+    with parallel_backend("threading"):
+        again = HDSLCV(HDSL(max_iter=60), scales, cv=cv, n_jobs=2).fit(X, y, weights)
+    np.testing.assert_array_equal(again.scores_, search.scores_)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(again)).predict(X), search.predict(X))
+    relative = HDSLCV(HDSL(max_iter=20), 3, cv=ShuffleSplit(1, random_state=0), refit=False).fit(X, y)
+    np.testing.assert_allclose(relative.scales_ / HDSL(max_iter=1).fit(X, y).scale_, [1 / 30, 1.0, 30.0])
+    with pytest.raises(ValueError, match="scales must be at least 2 values, got 1: for one value use HDSL"):
+        HDSLCV(scales=1).fit(X, y)
+
+
+def test_interrupted_search_of_a_scale():
+    X, y = datasets.load("iris", return_X_y=True)
+    calls = []
+
+    def scorer(model, X, y):
+        calls.append(model.scale_)
+        if len(calls) == 5:
+            raise KeyboardInterrupt
+        return -abs(model.scale_ - 2.0)
+
+    with pytest.warns(RuntimeWarning, match="cross-validation interrupted: scale=2 is the best of 3 of 3 values in 1 of 3 folds"):
+        search = HDSLCV(HDSL(max_iter=20), [1.0, 2.0, 3.0], cv=3, scoring=scorer).fit(X, y)
+    assert search.scale_ == 2.0 and np.isnan(search.scores_[2]).all() and search.scores_[1, 0] == -1.0

@@ -15,13 +15,13 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import safescreen as ss
-from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
+from safescreen import HDSL, HDSLCV, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
 from safescreen_book import datasets
 
 NEIGHBOURS = "a repeated point is a neighbour of itself, so repetition changes the triplets and the k nearest; a weight does not"
 EXEMPT = {f"check_sample_weight_equivalence_on_{kind}_data": NEIGHBOURS for kind in ("dense", "sparse")}
 FINE = {"tol": 1e-14}  # two of the checks compare seven digits of decision values
-METRICS = (TripletMetric, TripletMetricCV, HDSL)
+METRICS = (TripletMetric, TripletMetricCV, HDSL, HDSLCV)
 CHECKED = [
     SafeSVC(**FINE),
     SafeSVC(kernel="rbf", gamma=0.2, smoothing=0.1, **FINE),  # "scale" is a variance without weights, as in SVC
@@ -30,6 +30,7 @@ CHECKED = [
     TripletMetric(),
     TripletMetricCV(TripletMetric(k=2, tol=1e-2), 2, cv=3),
     HDSL(max_iter=50),
+    HDSLCV(HDSL(max_iter=20), 2, cv=3),
 ]
 
 
@@ -63,8 +64,9 @@ def test_in_a_grid_search(wine):
 
 def test_data_frames_and_names(wine):
     X, y = load_wine(return_X_y=True, as_frame=True)
+    X = X / X.max()
     names = np.array(["red", "rose", "white"])[y]
-    for model in (SafeSVC(C=1e-4), TripletMetric(k=2), HDSL(1e-3, max_iter=20)):
+    for model in (SafeSVC(C=1e-1), TripletMetric(k=2), HDSL(max_iter=20)):
         model.fit(X, names)
         assert list(model.feature_names_in_) == list(X.columns)
         assert set(model.predict(X)) <= {"red", "rose", "white"}

@@ -16,7 +16,7 @@ METRICS = [*SMALL[1:3], SEARCHES[1]]
 
 def table():
     X, y = load_wine(return_X_y=True, as_frame=True)
-    return X[::3].reset_index(drop=True), np.array(["red", "rose", "white"])[y][::3]
+    return (X / X.max())[::3].reset_index(drop=True), np.array(["red", "rose", "white"])[y][::3]
 
 
 @pytest.mark.parametrize("model", SMALL, ids=lambda model: type(model).__name__)
@@ -73,6 +73,22 @@ def test_k_larger_than_a_class(product):
     with pytest.warns(UserWarning, match="k=5 is more than rows of class 1 have partners, 3 others .* take a smaller k or join"):
         model = TripletMetric(k=5, product=product).fit(X[rows], y[rows])
     assert len(model.solution_.problem) == 30 * 5 * 4 + 4 * 3 * 5
+
+
+def test_columns_of_very_different_sizes():
+    X, y = load_wine(return_X_y=True)
+    hint = r"they span from 0.53 to 1.4e\+03, and the largest decide what is near: scale them \(MinMaxScaler, StandardScaler\)"
+    for fit in (
+        lambda: TripletMetric(k=2, tol=1e-2).fit(X, y),
+        lambda: TripletMetric(tol=1e-2).fit_triplets(X, [[0, 1, 70], [70, 71, 0]]),
+        lambda: TripletMetricCV(TripletMetric(k=2, tol=1e-2), 2, cv=2).fit(X, y),
+    ):
+        with pytest.warns(UserWarning, match=hint) as caught:
+            fit()
+        assert len(caught) == 1 and caught[0].filename == __file__
+    spans = X / np.ptp(X, axis=0)
+    TripletMetric(k=2, tol=1e-2).fit(spans * np.geomspace(1.0, 99.0, 13), y)
+    TripletMetric(k=2, tol=1e-2).fit(np.column_stack((spans, np.ones(len(X)))), y)
 
 
 def test_only_zero_weights_of_a_class():

@@ -183,3 +183,17 @@ def test_bad_neighbours():
         hdsl.predict_neighbors([1.0], [0, 1])
     with pytest.raises(ValueError, match=r"y_new must have shape \(2,\), got \(3,\)"):
         hdsl.NeighborError(np.eye(2), [0, 1], np.eye(2), [0, 1, 1])
+
+
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+def test_the_default_scale_holds_the_dot_product(container):
+    """There are weights of atoms whose combination is the dot product, of margins with the median 1, and of no smaller scale."""
+    X = np.abs(np.random.default_rng(0).standard_normal((12, 6))) * [1.0, 0.0, 1.0, 1.0, 0.0, 1.0]
+    triplets = hdsl.random_triplets(np.arange(12) % 2, 4)
+    scale = hdsl.default_scale(container(X), triplets)
+    atoms = np.array([(0, 2, 1), (0, 2, -1), (3, 5, 1), (3, 5, -1)])
+    similarity = hdsl.SparseSimilarity(atoms, np.full(4, 0.25), scale, 6)
+    M = similarity.to_sparse().toarray()
+    np.testing.assert_allclose(M, M[0, 0] * np.diag(X.any(axis=0)), atol=1e-12)
+    assert np.median(np.abs(similarity.margins(X, triplets))) == pytest.approx(1.0)
+    assert hdsl.default_scale(np.zeros((3, 2)), [[0, 1, 2]]) == 1.0

@@ -111,7 +111,8 @@ def test_outside_solver(gamma, diagonal, assert_optimal):
 @metrics
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 def test_screening_is_safe(gamma, diagonal, assert_safe):
-    P, similar, dissimilar = labelled()
+    P, similar, dissimilar = labelled()  # some of them twice, and some both
+    similar, dissimilar = np.vstack((similar, similar[:3], dissimilar[:4])), np.vstack((dissimilar, dissimilar[:3], similar[:4]))
     problem = ss.Problem(ss.Pairs(P, similar, dissimilar, UPPER, LOWER, diagonal=diagonal), ss.SmoothedHinge(gamma))
     whole = Exact(exact_elements(P, similar, dissimilar, diagonal), cones[diagonal], gamma, problem.terms.threshold)
     n_L, n_R = assert_safe(problem, whole, 3.0)

@@ -134,6 +134,7 @@ def test_outside_solver(gamma, diagonal, assert_optimal):
 def test_screening_is_safe(gamma, diagonal, assert_safe):
     P, y = points()
     index = random_index(y, 40)
+    index = np.vstack((index, index[:4], index[:8, [2, 3, 0, 1]]))  # some of them twice, and some the other way round
     problem = ss.Problem(ss.Quadruplets(P, index, diagonal=diagonal), ss.SmoothedHinge(gamma))
     n_L, n_R = assert_safe(problem, Exact(exact_elements(P, index, diagonal), cones[diagonal], gamma), 20.0)
     assert n_L > 0 and n_R > 0
@@ -144,7 +145,7 @@ def test_screening_is_safe(gamma, diagonal, assert_safe):
 def test_any_index(rows, diagonal):
     index = np.array(rows)
     asked = {(frozenset(row[:2]), frozenset(row[2:])) for row in rows}
-    bad = any(len(s) < 2 or len(o) < 2 or s == o or (o, s) in asked for s, o in asked)
+    bad = any(len(s) < 2 or len(o) < 2 or s == o for s, o in asked)
     P = np.round(np.random.default_rng(2).standard_normal((5, 2)))
     if bad:
         with pytest.raises(ValueError, match="index"):

@@ -71,7 +71,9 @@ def test_parts_are_the_same_terms(diagonal):
         left, total, error, ids = terms.partition(status)
         assert np.array_equal(ids, np.flatnonzero(keep)) and np.array_equal(left.index, terms.index[keep])
         assert np.array_equal(total, terms.weighted_sum(status == 1)[0]) and error >= 0.0
-    assert len(terms.select(np.zeros(len(terms), dtype=bool))) == 0
+    none = terms.select(np.zeros(len(terms), dtype=bool))
+    assert len(none) == len(none.select(np.zeros(0, dtype=bool))) == 0, "and none of none"
+    assert np.array_equal(none.select(np.zeros(0, dtype=bool)).total()[0], np.zeros(terms.cone.shape))
 
 
 @metrics

@@ -18,7 +18,7 @@ from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, upper
 from safescreen.spheres import Sphere
 from safescreen.terms.base import InnerProducts, LossSums, Terms
-from safescreen.terms.indices import check_different, check_index
+from safescreen.terms.indices import check_triplets
 from safescreen.terms.neighbors import AnchorLists, class_sizes
 from safescreen.terms.products import EXPLICIT_LIMIT, BlockScreening
 from safescreen.terms.triplets import COLUMNS, labelled_codes, labelled_lists
@@ -81,8 +81,7 @@ class ShardedTriplets(Terms):
 
     def __init__(self, client: Any, X: ArrayLike, index: ArrayLike, n_shards: int | None = None, *, diagonal: bool = False):
         client, X = check_client(client), check_points(X)
-        index = check_index(index, X.shape[0], COLUMNS, what="triplet")
-        check_different(index, COLUMNS, ((0, 1), (0, 2), (1, 2)))
+        index = check_triplets(index, X.shape[0], COLUMNS, "index")
         bounds = np.linspace(0, len(index), _number(n_shards, len(index), len(index)) + 1).astype(np.int64)
         parts = [np.array(index[a:b], dtype=np.int32) for a, b in pairwise(bounds)]
         self._start(client, X, bool(diagonal), _shards.from_index, parts)

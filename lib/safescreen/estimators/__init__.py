@@ -2,9 +2,10 @@
 
 from safescreen.estimators.fitted import InterceptCertificate, screen_fitted
 from safescreen.estimators.hdsl import HDSL
+from safescreen.estimators.hdsl_cv import HDSLCV
 from safescreen.estimators.safe_svc import SafeSVC
 from safescreen.estimators.safe_svc_cv import SafeSVCCV
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.estimators.triplet_metric_cv import TripletMetricCV
 
-__all__ = ["HDSL", "InterceptCertificate", "SafeSVC", "SafeSVCCV", "TripletMetric", "TripletMetricCV", "screen_fitted"]
+__all__ = ["HDSL", "HDSLCV", "InterceptCertificate", "SafeSVC", "SafeSVCCV", "TripletMetric", "TripletMetricCV", "screen_fitted"]

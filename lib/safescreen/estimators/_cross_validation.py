@@ -4,6 +4,7 @@ import warnings
 from functools import wraps
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv
@@ -13,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
-from safescreen.estimators._search import choose
+from safescreen.estimators._search import choose, collect
 
 __all__ = ["CrossValidation", "delegated"]
 
@@ -74,20 +75,24 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         RuntimeWarning
             After Ctrl-C in the cross-validation.
         """
-        grid, model, name = self._grid(), clone(self._prototype()), f"{self.chosen}_"
+        model = clone(self._prototype())
         data = X, y, _ = model._read(X, y, sample_weight)
+        return self._choose(model, data, check_cv(self.cv, y, classifier=True).split(X, y, groups))
+
+    def _choose(self, model, data, splits):
+        """Choose the parameter of a copy of the prototype, which has read the data."""
+        grid, name, splits = self._grid(), f"{self.chosen}_", list(splits)
         for known in ("classes_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(known, None)
             if hasattr(model, known):
                 setattr(self, known, getattr(model, known))
-        splits = list(check_cv(self.cv, y, classifier=True).split(X, y, groups))
         whole = self._validate(model, data, splits, grid)
         best, self.best_score_, part = choose(self.scores_, whole)
         value, refit = self._settle(model, data, grid, best)
         setattr(self, name, value)
         if part is not None:
             text = f"cross-validation interrupted: {self.chosen}={value:.6g} is the best of {part}"
-            warnings.warn(text, RuntimeWarning, stacklevel=2)
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
         if self.refit:
             self.best_estimator_ = refit()
             setattr(self, name, getattr(self.best_estimator_, name))
@@ -104,6 +109,17 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def _settle(self, model, data, grid, best):
         """Return the value of that number, and a function that fits the copy of the prototype to all samples with it."""
         raise NotImplementedError
+
+    def _collect(self, tasks, n_folds, n_values):
+        """Set `scores_` from tasks, one a fold, that return its scores; return what :func:`~safescreen.estimators._search.collect` does."""
+        self.scores_ = np.full((n_folds, n_values), np.nan)
+        with self._bar(n_folds, "fold") as bar:
+
+            def keep(number, found):
+                self.scores_[number, : len(found)] = found
+                bar.update()
+
+            return collect(tasks, keep, self.n_jobs)
 
     def _bar(self, total, unit):
         return progress_bar(self.verbose, type(self).__name__, total=total, unit=unit)

@@ -1,17 +1,26 @@
 """What the metrics have in common: a factor L, that maps points to where they are compared."""
 
+import os
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_vector
 from safescreen._threads import with_small_blas
-from safescreen.estimators._data import read, read_labelled
+from safescreen.estimators._data import kept, read, read_labelled
+from safescreen.terms.indices import check_judgements
 
-__all__ = ["Metric"]
+__all__ = ["Metric", "need_memory"]
+
+LARGEST = 1e30
+"""Largest entry, and one over the smallest difference, of points."""
+
+HEAVY = ("solution_", "path_", "_basis")
+"""What holds all triplets, or served the fit only, and is left out of pickles and copies."""
 
 
 class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -20,6 +29,14 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     components_: Any
     n_features_in_: int
     _min_features = 1
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def __getstate__(self):
+        return {name: value for name, value in super().__getstate__().items() if name not in HEAVY}
 
     @property
     def _n_features_out(self):
@@ -31,12 +48,12 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
 
         Parameters
         ----------
-        X : array or data frame of shape (n, d)
-            For a similarity a sparse matrix too.
+        X : array, data frame or sparse matrix of shape (n, d)
         y : array of shape (n,)
             Class labels; at least two classes, one of them with two points.
         sample_weight : array of shape (n,), optional
-            Not negative; a triplet has the weight of its first point, a point set aside its own. Points of weight 0 are left out.
+            Not negative; a triplet has the weight of its first point, a point set aside its own. Points of weight 0 are left out. A point
+            that is given twice is another thing than one of weight 2: it is its own nearest neighbour.
 
         Returns
         -------
@@ -45,30 +62,47 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         return self._fit_labels(*self._read(X, y, sample_weight))
 
     @with_small_blas
-    def fit_triplets(self, X: ArrayLike, triplets: ArrayLike, triplet_weight: ArrayLike | None = None) -> Self:
-        """Learn from given triplets; there are no classes then, nothing to predict, and no early stopping.
+    def fit_triplets(self, X: ArrayLike, triplets: ArrayLike | None = None, triplet_weight: ArrayLike | None = None) -> Self:
+        """Learn from judgements; there are no classes then, nothing to predict, and no early stopping.
+
+        Judgements may repeat and contradict each other, as those of people do: the loss of each is counted.
 
         Parameters
         ----------
-        X : array or data frame of shape (n, d)
-            For a similarity a sparse matrix too.
+        X : array, data frame or sparse matrix of shape (n, d), or array of shape (T, 3, d)
+            Points; or the three points of each triplet, and then no `triplets`.
         triplets : int array of shape (T, 3)
-            Rows (i, j, l): point i should be closer, or more similar, to j than to l.
+            Rows (anchor, closer, farther): the first point should be closer, or more similar, to the second than to the third.
         triplet_weight : array of shape (T,), optional
             Not negative, one of them positive.
 
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> from safescreen import TripletMetric
+        >>> X, triplets = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [[0, 1, 2], [0, 1, 2], [0, 2, 1]]
+        >>> metric = TripletMetric(lam=1.0).fit_triplets(X, triplets)
+        >>> metric.transform(X).round(2).tolist(), metric.score_triplets(X, triplets) == 2 / 3
+        ([[0.0], [0.0], [0.98]], True)
         """
-        X = read(self, X, reset=True, min_features=self._min_features)
-        for name in ("classes_", "_neighbors"):
-            self.__dict__.pop(name, None)
-        if triplet_weight is not None:
-            triplet_weight = check_vector(triplet_weight, len(np.atleast_1d(triplets)), "triplet_weight", low=0.0)
-            if not triplet_weight.any():
-                raise ValueError("triplet_weight must hold a positive weight, all are 0")
-        return self._fit_triplets(X, triplets, triplet_weight)
+        return self._fit_triplets(*self._read_triplets(X, triplets, triplet_weight))
+
+    def score_triplets(self, X: ArrayLike, triplets: ArrayLike | None = None, triplet_weight: ArrayLike | None = None) -> float:
+        """Return the fraction of judgements the metric agrees with, by weight; a tie is half of one.
+
+        Parameters
+        ----------
+        X, triplets, triplet_weight
+            As in :meth:`fit_triplets`.
+        """
+        check_is_fitted(self)
+        X, triplets, weights = self._read_triplets(X, triplets, triplet_weight, reset=False)
+        anchor, closer, farther = np.moveaxis(self._map(X)[triplets], 1, 0)
+        apart = self._score(anchor, closer) - self._score(anchor, farther)
+        return float(np.average(0.5 + 0.5 * np.sign(apart), weights=weights))
 
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Return L x for each of the points X, shape (n, rank): distances and dot products there are the learned ones."""
@@ -77,26 +111,73 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return for each of the points X the class most of the nearest, or most similar, training points have, shape (n,)."""
-        check_is_fitted(self, "_neighbors", msg="This %(name)s has no classes: it is not fitted with labels yet.")
-        return self._vote(read(self, X))
+        return self._vote(self._compared(X))
 
     def pair_distance(self, pairs: ArrayLike) -> np.ndarray:
         """Return the learned distances ``sqrt((x - y)'M(x - y))`` of pairs of points, given as an array of shape (n_pairs, 2, d)."""
+        one, two = self._pairs(pairs)
+        return np.linalg.norm(self._map(one - two), axis=1)
+
+    def pair_score(self, pairs: ArrayLike) -> np.ndarray:
+        """Return how close pairs of points are, larger for closer ones: minus their distance, or their similarity."""
+        return self._score(*map(self._map, self._pairs(pairs)))
+
+    def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
+        """Return the learned distance as a function of two points, which later fits do not change."""
         check_is_fitted(self)
-        pairs = np.asarray(pairs, dtype=np.float64)
-        if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features_in_):
-            raise ValueError(f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {pairs.shape}")
-        if not np.isfinite(pairs).all():
-            raise ValueError("pairs must be finite, found NaN or infinity")
-        return np.linalg.norm(self._map(pairs[:, 0] - pairs[:, 1]), axis=1)
+        factor = self.components_.copy()
+        return lambda x, y: float(np.linalg.norm(factor @ (np.asarray(x) - np.asarray(y))))
 
     # ------------------------------------------------------------------ pieces of fit
 
     def _read(self, X, y, sample_weight):
         """Return labelled points and their weights, None standing for 1; sets `classes_`, those with a positive weight."""
         X, y, weights = read_labelled(self, X, y, sample_weight, self._min_features)
+        self._check_sizes(X)
         self.classes_ = np.unique(y if weights is None else y[weights > 0.0])
         return X, y, weights
+
+    def _read_triplets(self, X, triplets, triplet_weight, reset=True):
+        """Return points, triplets of positive weight and their weights, None standing for 1; `reset` makes the model forget classes."""
+        if np.ndim(X) == 3:
+            if np.shape(X)[1] != 3 or triplets is not None:
+                raise ValueError(f"X must have shape (T, 3, d) without triplets, or (n, d) with them, got {np.shape(X)}")
+            X = np.reshape(X, (3 * len(X), np.shape(X)[2]))
+            triplets = np.arange(len(X)).reshape(-1, 3)
+        elif triplets is None:
+            raise ValueError("triplets must be given with points X of shape (n, d); without them X has shape (T, 3, d)")
+        X = read(self, X, reset=reset, min_features=self._min_features)
+        triplets, weights = check_judgements(triplets, triplet_weight, X.shape[0])
+        if reset:
+            self._check_sizes(X)
+            for name in ("classes_", "_neighbors"):
+                self.__dict__.pop(name, None)
+        numbers, weights = kept(weights, np.arange(len(triplets)))
+        return X, triplets[numbers], weights
+
+    def _check_sizes(self, X):
+        """Raise a ValueError where fourth powers of differences, which are squared norms of triplets, would overflow or vanish."""
+        largest = np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0)
+        apart = largest if sparse.issparse(X) or largest > LARGEST else np.ptp(X, axis=0).max()
+        if largest > LARGEST or 0.0 < apart < 1.0 / LARGEST:
+            found = largest if largest > LARGEST else apart
+            raise ValueError(
+                f"X must have entries up to {LARGEST:g}, and differences from {1.0 / LARGEST:g} on, found {found:.3g}: scale it"
+            )
+
+    def _pairs(self, pairs):
+        check_is_fitted(self)
+        pairs = np.asarray(pairs, dtype=np.float64)
+        if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features_in_):
+            raise ValueError(f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {pairs.shape}")
+        if not np.isfinite(pairs).all():
+            raise ValueError("pairs must be finite, found NaN or infinity")
+        return pairs[:, 0], pairs[:, 1]
+
+    def _compared(self, X):
+        """Return points to be compared with those of the classes, of which there have to be some."""
+        check_is_fitted(self, "_neighbors", msg="This %(name)s has no classes: it is not fitted with labels yet.")
+        return read(self, X)
 
     def _fit_labels(self, X, y, weights) -> Self:
         raise NotImplementedError
@@ -107,6 +188,21 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     def _vote(self, X):
         raise NotImplementedError
 
+    def _score(self, one, two):
+        """Return how close pairs of points are, after :meth:`transform`."""
+        return -np.linalg.norm(one - two, axis=1)
+
     def _map(self, X):
         """Return points as :meth:`transform` does, after its checks."""
         return X @ self.components_.T
+
+
+def need_memory(n_bytes: float, what: str, instead: str) -> None:
+    """Raise a MemoryError that says what to do instead where something needs more than all memory of the machine."""
+    there = _memory()
+    if n_bytes > there:
+        raise MemoryError(f"{what} would take {n_bytes / 1e9:.3g} GB, of {there / 1e9:.3g} GB there are: {instead}")
+
+
+def _memory():
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else np.inf

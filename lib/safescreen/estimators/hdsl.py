@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from safescreen.estimators._data import kept, need_partners
 from safescreen.estimators._metric import Metric
-from safescreen.hdsl import FrankWolfe, NeighborError, nearest_triplets, predict_neighbors, random_triplets
+from safescreen.hdsl import FrankWolfe, NeighborError, default_scale, nearest_triplets, predict_neighbors, random_triplets
 from safescreen.solvers import Progress
 
 __all__ = ["HDSL"]
@@ -25,8 +25,9 @@ class HDSL(Metric):
 
     Parameters
     ----------
-    scale : float > 0
-        Size of the domain, the lambda of the paper.
+    scale : float > 0, optional
+        Size of the domain, the lambda of the paper; left out that of :func:`~safescreen.hdsl.default_scale`, from the data: the smallest
+        in which a multiple of the dot product has margins of 1.
     n_targets, n_impostors : int
         Constraints of each point: its targets of the same class times its impostors of others, the most similar by the dot product.
     triplets : {"nearest", "random"}
@@ -37,7 +38,7 @@ class HDSL(Metric):
     variant : {"away", "pairwise", "plain"}
     max_iter : int
     tol : float, optional
-        Frank-Wolfe gap to stop at.
+        Frank-Wolfe gap to stop at; left out, 0: nothing is left to gain.
     early_stopping : bool
         Keep the similarity with the smallest neighbour error on a part of the training points that is set aside.
     validation_fraction : float in (0, 1)
@@ -57,6 +58,7 @@ class HDSL(Metric):
     Attributes
     ----------
     similarity_ : SparseSimilarity
+    scale_ : float
     components_ : CSR array of shape (n_atoms, d)
         Factor L of ``M = L'L``.
     features_ : array of int
@@ -73,7 +75,7 @@ class HDSL(Metric):
     --------
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)
-    >>> model = HDSL(0.1, max_iter=300).fit(X[:300], y[:300])
+    >>> model = HDSL(max_iter=300).fit(X[:300], y[:300])
     >>> bool(model.score(X[300:600], y[300:600]) > 0.8)
     True
     """
@@ -82,7 +84,7 @@ class HDSL(Metric):
 
     def __init__(
         self,
-        scale: float = 1.0,
+        scale: float | None = None,
         *,
         n_targets: int = 3,
         n_impostors: int = 5,
@@ -108,11 +110,6 @@ class HDSL(Metric):
         self.check_every, self.n_neighbors, self.random_state = check_every, n_neighbors, random_state
         self.warm_start, self.callback, self.verbose = warm_start, callback, verbose
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
     def get_mahalanobis_matrix(self) -> sparse.coo_array:
         """Return the learned matrix M as a sparse array of shape (d, d)."""
         check_is_fitted(self)
@@ -121,30 +118,36 @@ class HDSL(Metric):
     # ------------------------------------------------------------------ pieces of fit
 
     def _fit_labels(self, X, y, weights):
-        if self.triplets not in ("nearest", "random"):
-            raise ValueError(f"triplets must be 'nearest' or 'random', got {self.triplets!r}")
         numbers, weights = kept(weights, np.arange(y.size))
         X, codes = X[numbers], need_partners(y[numbers])[1]
         train, seed, monitor = np.arange(numbers.size), self._seed(), None
         if self.early_stopping:
-            train, held = train_test_split(train, test_size=self.validation_fraction, random_state=seed, stratify=codes)
+            try:
+                train, held = train_test_split(train, test_size=self.validation_fraction, random_state=seed, stratify=codes)
+            except ValueError as error:
+                raise ValueError(f"validation_fraction={self.validation_fraction} sets no part of y aside: {error}") from None
             shares = None if weights is None else weights[held]
             monitor = NeighborError(X[train], codes[train], X[held], codes[held], self.n_neighbors, weights=shares)
-        if self.triplets == "nearest":
-            index = nearest_triplets(X[train], codes[train], self.n_targets, self.n_impostors)
-        else:
-            index = random_triplets(codes[train], self.n_targets * self.n_impostors, seed)
+        index = self._constraints(X[train], codes[train], seed)
         self._fit_triplets(X[train], index, None if weights is None else weights[train][index[:, 0]], seed, monitor)
         self._neighbors = X, codes
         return self
 
+    def _constraints(self, X, codes, seed):
+        if self.triplets not in ("nearest", "random"):
+            raise ValueError(f"triplets must be 'nearest' or 'random', got {self.triplets!r}")
+        if self.triplets == "nearest":
+            return nearest_triplets(X, codes, self.n_targets, self.n_impostors)
+        return random_triplets(codes, self.n_targets * self.n_impostors, seed)
+
     def _fit_triplets(self, X, index, weights, seed=None, monitor=None):
+        scale = default_scale(X, index) if self.scale is None else self.scale
         options = {name: getattr(self, name) for name in ("loss", "forward", "variant", "max_iter", "tol", "check_every", "patience")}
-        solver = FrankWolfe(self.scale, random_state=self._seed() if seed is None else seed, progress=self.verbose, **options)
+        solver = FrankWolfe(scale, random_state=self._seed() if seed is None else seed, progress=self.verbose, **options)
         last = self.__dict__.get("similarity_") if self.warm_start else None
         start = replace(last, scale=solver.scale) if last is not None and last.d == X.shape[1] else None
         solver.fit(X, index, monitor, weights=weights, start=start, callback=self.callback)
-        self.similarity_, self.history_ = solver.similarity_, solver.history_
+        self.scale_, self.similarity_, self.history_ = solver.scale, solver.similarity_, solver.history_
         self.components_, self.features_ = self.similarity_.factor(), self.similarity_.features
         self.n_iter_, self.dual_gap_ = solver.n_iter_, solver.gap_
         return self
@@ -154,6 +157,9 @@ class HDSL(Metric):
 
     def _map(self, X):
         return self.similarity_.transform(X).toarray()
+
+    def _score(self, one, two):
+        return np.sum(one * two, axis=1)
 
     def _vote(self, X):
         points, codes = self._neighbors

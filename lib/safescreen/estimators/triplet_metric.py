@@ -2,29 +2,55 @@
 
 import warnings
 from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_scalar
+from safescreen._checks import check_count, check_scalar
 from safescreen.estimators._data import check_positive, kept, label, need_partners
-from safescreen.estimators._metric import Metric
+from safescreen.estimators._metric import Metric, need_memory
 from safescreen.estimators._training import come_down, solver_options, train
 from safescreen.losses import SmoothedHinge
 from safescreen.problem import Problem
 from safescreen.solvers import Progress
 from safescreen.terms import ProductTriplets, Triplets
+from safescreen.terms.neighbors import class_sizes
 
 __all__ = ["TripletMetric"]
+
+LISTED = 10_000_000
+"""More triplets than this are not listed unless that is asked for."""
+
+UNSCALED = 100.0
+"""From this ratio of the ranges of two columns on a hint is given that they are not scaled."""
+
+LARGEST_METRIC = 1e100
+"""Largest norm of a term over lam."""
+
+TRIPLET_BYTES = 40.0
+"""What a listed triplet takes on the way: two pairs, a norm, masks, and what is left of them after screening."""
+
+
+def _dense(X):
+    """Return points as an array, those of a sparse matrix written out."""
+    if not sparse.issparse(X):
+        return X
+    need_memory(24.0 * X.shape[0] * X.shape[1], f"a metric of sparse X of shape {X.shape}", "use TruncatedSVD before, or HDSL")
+    return X.toarray()
 
 
 class TripletMetric(Metric):
     """Mahalanobis metric from triplets, ``min_M sum_t w_t loss(d_M(i, l) - d_M(i, j)) + lam/2 ||M||^2``, M positive semidefinite.
 
     STS19 equation 2.2, solved to a certified duality gap. As a transformer it maps x to L x with ``M = L'L``; as a classifier it is the
-    k-nearest-neighbour rule in that space.
+    k-nearest-neighbour rule in that space. With more features than points the full matrix is sought in the span of the points, where the
+    optimum lies: all differences are there, and what M is beside it adds to ``||M||`` only.
 
     Parameters
     ----------
@@ -37,8 +63,9 @@ class TripletMetric(Metric):
         not so many; None takes all.
     diagonal : bool
         Learn a weight for each feature instead of a full matrix.
-    product : bool
-        Keep triplets as the products of lists they are, never listed one by one: for very many triplets. Without weights.
+    product : bool or "auto"
+        Keep triplets as the products of lists they are, never listed one by one: for very many triplets. Without weights. "auto" does so
+        for more than 10 million of them.
     smoothing : float > 0
         Width of the smoothed hinge.
     tol : float > 0
@@ -62,18 +89,24 @@ class TripletMetric(Metric):
     Attributes
     ----------
     components_ : array of shape (rank, d)
-        The factor L.
+        The factor L. Of a full matrix the first r rows give the nearest one of rank r: ``transform(X)[:, :2]`` is for a picture.
     lam_ : float
     n_iter_ : int
     dual_gap_ : float
-        Certified duality gap.
+        Certified duality gap; with more features than points for their coordinates in the span, which are rounded as the points are.
     screening_ : Screened or None
         Which triplets were taken out; None for products.
     path_ : Path or None
         Ctrl-C ends the path: the part that is finished is kept, and the metric is the one of its last lam, `lam_`.
     solution_ : Solution
+        With more features than points that in coordinates of their span. As it holds the triplets, pickles are without it and `path_`.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn; no classes after :meth:`fit_triplets`.
+
+    Warns
+    -----
+    UserWarning
+        Where ranges of columns differ by more than a hundred times, as those of unscaled data do, or k is more than some class has.
 
     Examples
     --------
@@ -91,7 +124,7 @@ class TripletMetric(Metric):
         lam_ratio: float = 0.01,
         k: int | None = 5,
         diagonal: bool = False,
-        product: bool = False,
+        product: bool | str = "auto",
         smoothing: float = 0.05,
         tol: float = 1e-4,
         with_path: bool = False,
@@ -109,44 +142,92 @@ class TripletMetric(Metric):
         self.max_iter, self.n_neighbors, self.warm_start, self.callback, self.verbose = max_iter, n_neighbors, warm_start, callback, verbose
 
     def get_mahalanobis_matrix(self) -> np.ndarray:
-        """Return the learned matrix M, shape (d, d)."""
+        """Return the learned matrix M, shape (d, d); MemoryError if that is more than the machine has."""
         check_is_fitted(self)
+        d = self.n_features_in_
+        need_memory(8.0 * d * d, f"a matrix of shape ({d}, {d})", "components_ is a factor of it")
         return self.components_.T @ self.components_
+
+    def predict_proba(self, X: ArrayLike) -> np.ndarray:
+        """Return for each of the points X which part of the nearest training points each class has, shape (n, n_classes)."""
+        X = self._compared(X)
+        return self._neighbors.predict_proba(self._map(X))
 
     # ------------------------------------------------------------------ pieces of fit
 
+    def _check_sizes(self, X):
+        super()._check_sizes(X)
+        spans = np.ones(1) if sparse.issparse(X) else np.ptp(X, axis=0)
+        least = spans[spans > 0.0].min(initial=np.inf)
+        if UNSCALED * least < spans.max() < np.inf:
+            text = f"X has columns of very different sizes: they span from {least:.3g} to {spans.max():.3g}"
+            advice = "and the largest decide what is near: scale them (MinMaxScaler, StandardScaler)"
+            warnings.warn(f"{text}, {advice}", UserWarning, stacklevel=5)
+
     def _fit_labels(self, X, y, weights):
-        prob, X, y = self._labelled(X, y, weights)
-        return self._fit(prob)._remember(X, y)
+        prob, complete = self._labelled(X, y, weights)
+        self._fit(prob)
+        return complete()
 
     def _fit_triplets(self, X, triplets, weights):
-        if self.product:
-            raise ValueError("product=True needs labels: use fit, or product=False")
-        if weights is not None:
-            triplets, weights = np.asarray(triplets)[weights > 0.0], weights[weights > 0.0]
-        return self._fit(self._problem(Triplets(X, triplets, diagonal=self.diagonal, weights=weights)))
+        return self._fit(self._judged(X, triplets, weights)[0])
 
     def _labelled(self, X, y, weights, numbers=None):
-        """Return the problem of the numbered points that have a positive weight, all if left out, these points and their labels."""
+        """Return the problem of the numbered points that have a positive weight, all if left out, and what completes its solution."""
         numbers, weights = kept(weights, np.arange(len(y)) if numbers is None else numbers)
-        X, y = X[numbers], y[numbers]
-        classes, codes, counts = need_partners(y)
+        X, y = _dense(X[numbers]), y[numbers]
+        self.classes_, codes, counts = need_partners(y)
         if self.k is not None:
             most = np.minimum(counts - 1, len(y) - counts)
             few = int(np.argmin(np.where(counts > 1, most, len(y))))
-            if most[few] < self.k:
+            if most[few] < check_count(self.k, "k"):
                 partners = f"{counts[few] - 1} others of the class and {len(y) - counts[few]} outside"
-                text = f"k={self.k} is more than rows of class {label(classes[few])} have partners, {partners}: they get fewer triplets"
+                rows = f"rows of class {label(self.classes_[few])}"
+                text = f"k={self.k} is more than {rows} have partners, {partners}: they get fewer triplets"
                 warnings.warn(f"{text}; take a smaller k or join small classes", UserWarning, stacklevel=3)
-        if not self.product:
-            terms = Triplets.from_labels(X, codes, k=self.k, diagonal=self.diagonal)
-            if weights is not None:
-                terms = Triplets(X, terms.index, diagonal=self.diagonal, weights=weights[terms.index[:, 0]])
-        elif weights is None:
-            terms = ProductTriplets(X, codes, self.k, diagonal=self.diagonal)
-        else:
+        product, coordinates = self._product(codes, weights), self._coordinates(X)
+        options = {"k": self.k, "diagonal": self.diagonal, "coordinates": coordinates}
+        terms = ProductTriplets(X, codes, **options) if product else Triplets.from_labels(X, codes, **options)
+        if weights is not None:
+            terms = Triplets(coordinates, terms.index, diagonal=self.diagonal, weights=weights[terms.index[:, 0]])
+        return self._problem(terms), partial(self._remember, X, y)
+
+    def _judged(self, X, triplets, weights, numbers=slice(None)):
+        """Return the problem of the numbered triplets, all if left out, and what completes its solution: nothing."""
+        if self.product is True:
+            raise ValueError("product=True needs labels: use fit, or product=False")
+        weights = None if weights is None else weights[numbers]
+        coordinates = self._coordinates(_dense(X))
+        return self._problem(Triplets(coordinates, triplets[numbers], diagonal=self.diagonal, weights=weights)), lambda: self
+
+    def _coordinates(self, X):
+        """Return the points in the space of the metric, and remember its `_basis`, (d, n), None for that of X itself.
+
+        With more features than points ``(X - mean)' = Q R``: the rows of R' have the differences of the points in the basis Q.
+        """
+        self._basis = None
+        if self.diagonal:
+            return X
+        size = min(X.shape)
+        need_memory(50.0 * size * size, f"a full metric of {size} coordinates", "use diagonal=True, or PCA before")
+        if size == X.shape[1]:
+            return X
+        self._basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
+        return coordinates.T
+
+    def _product(self, codes, weights):
+        """Return whether triplets stay products of lists; MemoryError if they are listed, and too many."""
+        if not isinstance(self.product, bool) and self.product != "auto":
+            raise ValueError(f"product must be True, False or 'auto', got {self.product!r}")
+        most = len(codes) if self.k is None else self.k
+        n = float(np.dot(*(np.minimum(sizes, most).astype(float) for sizes in class_sizes(codes))))
+        if self.product is True and weights is not None:
             raise ValueError("product=True takes no sample_weight: leave it out, or use product=False")
-        return self._problem(terms), X, y
+        product = self.product is True or (self.product == "auto" and weights is None and n > LISTED)
+        if not product:
+            way = "leave sample_weight out" if weights is not None else "use product=True"
+            need_memory(TRIPLET_BYTES * n, f"k={self.k} makes {n:.3g} triplets, which", f"{way}, or take a smaller k")
+        return product
 
     def _problem(self, terms):
         return Problem(terms, SmoothedHinge(check_positive(self.smoothing, "smoothing")))
@@ -156,11 +237,22 @@ class TripletMetric(Metric):
         top = prob.lam_max()
         if self.lam is not None:
             lam = check_positive(self.lam, "lam")
+            size = 4.0 * float(prob.terms.points.norms.max()) ** 2
+            if size > LARGEST_METRIC * lam:
+                raise ValueError(f"lam must be at least {size / LARGEST_METRIC:.3g} for these X, as squares would overflow, got {lam:g}")
         else:
             lam = check_positive(self.lam_ratio, "lam_ratio") * (top if 0.0 < top < np.inf else 1.0)
         factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True) if self.with_path else None
-        solution, self.path_ = train(self, prob, lam, factor, self.__dict__.get("solution_"), **self._options())
+        solution, self.path_ = train(self, prob, lam, factor, self._last(), **self._options())
         return self._keep(solution)
+
+    def _last(self):
+        """Return where a warm start begins, the metric of the last fit if that had as many features, or None."""
+        factor = self.__dict__.get("components_")
+        if factor is None or factor.shape[1] != self.n_features_in_:
+            return None
+        factor = factor if self._basis is None else factor @ self._basis
+        return SimpleNamespace(x=np.sum(factor * factor, axis=0) if self.diagonal else factor.T @ factor)
 
     def _fit_path(self, prob, lams):
         """Solve for a decreasing grid."""
@@ -173,7 +265,8 @@ class TripletMetric(Metric):
     def _keep(self, solution):
         self.solution_, self.lam_ = solution, solution.lam
         self.n_iter_, self.dual_gap_, self.screening_ = solution.n_iter, solution.gap, solution.screened
-        self.components_ = _factor(solution.x)
+        factor = _factor(solution.x)
+        self.components_ = factor if self._basis is None else factor @ self._basis.T
         return self
 
     def _remember(self, X, y):

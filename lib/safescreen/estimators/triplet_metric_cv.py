@@ -2,17 +2,18 @@
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from joblib import delayed
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, clone
 from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
 
+from safescreen._threads import with_small_blas
 from safescreen.estimators._cross_validation import CrossValidation, delegated
 from safescreen.estimators._data import check_values
-from safescreen.estimators._search import collect
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.paths import path
 
@@ -84,31 +85,68 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         self.estimator, self.lams, self.cv, self.scoring = estimator, lams, cv, scoring
         self.refit, self.n_jobs, self.verbose = refit, n_jobs, verbose
 
-    predict = delegated(TripletMetric.predict)
+    predict, predict_proba = delegated(TripletMetric.predict), delegated(TripletMetric.predict_proba)
     transform = delegated(TripletMetric.transform)
-    pair_distance = delegated(TripletMetric.pair_distance)
+    pair_distance, pair_score = delegated(TripletMetric.pair_distance), delegated(TripletMetric.pair_score)
+    score_triplets, get_metric = delegated(TripletMetric.score_triplets), delegated(TripletMetric.get_metric)
     get_mahalanobis_matrix = delegated(TripletMetric.get_mahalanobis_matrix)
     get_feature_names_out = delegated(TripletMetric.get_feature_names_out)
 
     def _grid(self):
         return Lams(self.lams)
 
+    @with_small_blas
+    def fit_triplets(
+        self, X: ArrayLike, triplets: ArrayLike | None = None, triplet_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Choose lam by the agreement with judgements that are held out, and learn from all of them with it.
+
+        Parameters
+        ----------
+        X, triplets, triplet_weight
+            As in :meth:`TripletMetric.fit_triplets`. `scoring` is a function ``(model, X, triplets, triplet_weight=...)``, left out
+            :meth:`TripletMetric.score_triplets`; `cv` splits the triplets, an int or None into runs of them: shuffle what is sorted.
+        groups : array of shape (T,), optional
+            Who has judged, say, for a splitter such as ``GroupKFold``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As for the prototype, or triplets of weight 0 beside groups.
+        """
+        model = clone(self._prototype())
+        data = X, triplets, _ = model._read_triplets(X, triplets, triplet_weight)
+        return self._choose(model, data, check_cv(self.cv).split(triplets, groups=groups))
+
     def _validate(self, model, data, splits, grid):
-        scorer, quiet = check_scoring(model, scoring=self.scoring), clone(model).set_params(callback=None, verbose=False)
+        if data[1].ndim == 2:
+            scorer = TripletMetric.score_triplets if self.scoring is None else self.scoring
+            if not callable(scorer):
+                raise TypeError(f"scoring must be a function or None for triplets, got {scorer!r}")
+        else:
+            scorer = check_scoring(model, scoring=self.scoring)
+        quiet = clone(model).set_params(callback=None, verbose=False)
         tasks = (delayed(_fold)(quiet, *data, train, test, grid, scorer) for train, test in splits)
-        self.scores_ = np.full((len(splits), grid.values.size), np.nan)
-        with self._bar(len(splits), "fold") as bar:
-
-            def keep(number, found):
-                self.scores_[number, : len(found)] = found
-                bar.update()
-
-            return collect(tasks, keep, self.n_jobs)
+        return self._collect(tasks, len(splits), grid.values.size)
 
     def _settle(self, model, data, grid, best):
-        prob, X, y = model._labelled(*data)
+        prob, complete = _pose(model, *data)
         self.lams_ = grid.of(prob)
-        return float(self.lams_[best]), lambda: model._fit_path(prob, self.lams_[: best + 1])._remember(X, y)
+
+        def refit():
+            model._fit_path(prob, self.lams_[: best + 1])
+            return complete()
+
+        return float(self.lams_[best]), refit
+
+
+def _pose(model, X, y, *others):
+    """Return the problem of labels or triplets y, and what completes its solution."""
+    return (model._judged if y.ndim == 2 else model._labelled)(X, y, *others)
 
 
 class Lams:
@@ -126,13 +164,14 @@ class Lams:
 def _fold(model, X, y, weights, train, test, lams, scorer):
     """Return the scores along the path of one fold, and whether that came to its end or was interrupted."""
     model = clone(model)  # folds may be worked on by threads
-    prob, points, labels = model._labelled(X, y, weights, train)
-    model.classes_, model.n_features_in_ = np.unique(labels), X.shape[1]
-    options, scores = {} if weights is None else {"sample_weight": weights[test]}, []
+    prob, complete = _pose(model, X, y, weights, train)
+    model.n_features_in_, scores = X.shape[1], []
+    points, name = (X, "triplet_weight") if y.ndim == 2 else (X[test], "sample_weight")
+    options = {} if weights is None else {name: weights[test]}
 
     def judge(progress):
         model._keep(progress.solution)
-        scores.append(float(scorer(model._remember(points, labels), X[test], y[test], **options)))
+        scores.append(float(scorer(complete(), points, y[test], **options)))
 
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "path interrupted", RuntimeWarning)  # fit says what became of it

@@ -17,6 +17,9 @@ from safescreen.solvers import Progress
 
 __all__ = ["Iteration", "Training"]
 
+LARGEST_MARGIN = 1e120
+"""Largest product of the scale and the square of an entry of X."""
+
 
 class Iteration(NamedTuple):
     """State before a step, and the step: "forward", "away", "drop" (an away step to the end), "pairwise", "swap", "none"."""
@@ -40,6 +43,9 @@ class Training:
         self.T, self.factors, self.loss = len(constraints), constraints.factors, MarginLoss(settings.loss, settings.smoothing)
         if settings.batch is not None and settings.batch > self.T:
             raise ValueError(f"batch must be at most the number of triplets {self.T} (of positive weight), got {settings.batch}")
+        largest = settings.scale * float(np.abs(constraints.X.data).max(initial=0.0)) ** 2
+        if largest > LARGEST_MARGIN:
+            raise ValueError(f"scale={settings.scale:g} makes margins of the size {largest:.3g}, whose squares overflow: lower scale")
         self.rng = np.random.default_rng(settings.random_state)
         self.forward, self.search = FORWARD[settings.forward], LINE_SEARCHES[settings.line_search]
         self.history: list[Iteration] = []
@@ -59,6 +65,7 @@ class Training:
     def loop(self):
         settings, begun, gap = self.settings, time.perf_counter(), math.inf
         last_exact = -settings.check_every
+        goal = settings.tol if settings.tol is not None else -math.inf if self.is_exact else 0.0
         with progress_bar(settings.progress, "Frank-Wolfe", total=settings.max_iter) as bar:
             for k in range(settings.max_iter):
                 error = self.check(k, gap, begun) if k and k % settings.check_every == 0 else math.nan
@@ -66,9 +73,9 @@ class Training:
                     return
                 objective = self.objective()
                 direction, gap, place, away_gap = self.directions()
-                if settings.tol is not None and gap <= settings.tol and k - last_exact >= settings.check_every:
+                if gap <= goal and k - last_exact >= settings.check_every:
                     last_exact = k
-                    self.converged = (gap if self.is_exact else self.exact_gap()) <= settings.tol
+                    self.converged = (gap if self.is_exact else self.exact_gap()) <= goal
                 elif self.is_exact and max(gap, away_gap) <= 0.0:
                     self.converged = True
                 counts = len(self.active), self.active.n_features
@@ -117,7 +124,7 @@ class Training:
         """Return ``max over atoms of <G, M - B>``, of all constraints and atoms: an upper bound of ``f(M) - f*``."""
         slopes = self.slopes()
         self.constraints.set_slopes(slopes)
-        return (self.settings.scale * exact(self.constraints).value - float(slopes @ self.u)) / self.T
+        return max(self.settings.scale * exact(self.constraints).value - float(slopes @ self.u), 0.0) / self.T
 
     def step(self, direction, gap, place, away_gap):
         """Take the step; return its kind and size."""

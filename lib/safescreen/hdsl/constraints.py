@@ -8,8 +8,7 @@ from scipy import sparse
 
 from safescreen._checks import check_points, check_vector
 from safescreen.hdsl import _kernels as kernels
-from safescreen.hdsl.triplets import check_triplets
-from safescreen.terms.indices import number_pairs
+from safescreen.terms.indices import check_triplets, number_pairs
 
 __all__ = ["Constraints", "check_sparse_points"]
 

@@ -52,8 +52,8 @@ class FrankWolfe:
         how they are drawn: with them as factors the mean of the batch is an unbiased estimate of the gradient.
     max_iter : int
     tol : float, optional
-        Stop when the exact gap is at most this. With an approximate direction the exact gap is computed when the approximate one
-        is below `tol`, at most every `check_every` iterations.
+        Stop when the exact gap is at most this; left out, 0. With an approximate direction the exact gap is computed
+        when the approximate one is below that, at most every `check_every` iterations.
     check_every : int
         Iterations between two calls of the monitor.
     patience : int

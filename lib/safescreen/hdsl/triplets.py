@@ -8,18 +8,9 @@ from scipy import sparse
 
 from safescreen._checks import check_count, check_labels, check_points
 from safescreen.hdsl._columns import take_columns
-from safescreen.terms.indices import check_different, check_index
+from safescreen.terms.indices import check_triplets
 
-__all__ = ["check_triplets", "nearest_triplets", "random_triplets"]
-
-COLUMNS = ("x", "y", "z")
-
-
-def check_triplets(triplets: ArrayLike, n: int, name: str = "triplets") -> np.ndarray:
-    """Return triplets as an (T, 3) int array over points ``0..n-1``; the three points of a row must differ."""
-    index = check_index(triplets, n, COLUMNS, name, what="triplet")
-    check_different(index, COLUMNS, ((0, 1), (0, 2), (1, 2)), name)
-    return index
+__all__ = ["check_triplets", "default_scale", "nearest_triplets", "random_triplets"]
 
 
 def nearest_triplets(X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int = 5, block_bytes: int = 1 << 26) -> np.ndarray:
@@ -96,6 +87,30 @@ def random_triplets(y: ArrayLike, n_per_point: int = 20, random_state: int | np.
             draw = own[(np.searchsorted(own, i) + rng.integers(1, own.size, count)) % own.size]
             found.append(np.column_stack((np.full(count, i), draw, rng.choice(outside[c], count))))
     return _stack(found)
+
+
+def default_scale(X: Any, triplets: ArrayLike) -> float:
+    """Return the size of the smallest domain in which a multiple of the dot product has margins of 1.
+
+    ``c I`` over the m features that X has entries of is a convex combination of atoms of the scale ``c m/2``, all of which have the trace
+    ``2 scale``; c is one over the median of ``|<x, y - z>|`` over the triplets. 1 where that is 0.
+
+    Parameters
+    ----------
+    X : array or CSR matrix of shape (n, d)
+    triplets : int array of shape (T, 3)
+        Rows (x, y, z).
+
+    Examples
+    --------
+    >>> default_scale([[2.0, 0.0, 0.0], [2.0, 2.0, 0.0], [0.0, 2.0, 0.0]], [[0, 1, 2]])
+    0.25
+    """
+    X = sparse.csr_array(check_points(X, allow_sparse=True))
+    x, y, z = (X[column] for column in np.asarray(triplets).T)
+    margin = float(np.median(np.abs(x.multiply(y - z).sum(axis=1))))
+    scale = 0.5 * np.unique(X.indices[X.data != 0.0]).size / margin if margin > 0.0 else 1.0
+    return scale if 0.0 < scale < np.inf else 1.0
 
 
 def _largest(row, candidates, k):

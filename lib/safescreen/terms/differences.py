@@ -245,11 +245,11 @@ class PairDifferences(Terms):
 
 
 def _compact_points(points, *tables):
-    """Return points and tables without the points that no pair has, if those are a third or more."""
+    """Return points and tables without the points that no pair has, if those are more than a third."""
     used = np.zeros(len(points.X), dtype=np.bool_)
     for table in tables:
         used[table.rows] = True
-    if 3 * np.count_nonzero(used) > 2 * len(used):
+    if 3 * np.count_nonzero(used) >= 2 * len(used):
         return points, *tables
     points = points.part(np.flatnonzero(used))
     return points, *(table.among(points) for table in tables)

@@ -5,7 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["check_different", "check_index", "number_pairs", "pair_codes"]
+from safescreen._checks import check_vector
+
+__all__ = ["check_different", "check_index", "check_judgements", "check_triplets", "number_pairs", "pair_codes"]
+
+JUDGED = ("anchor", "closer", "farther")
 
 
 def check_index(index: ArrayLike, n: int, columns: Sequence[str], name: str = "index", *, what: str | None = None) -> NDArray:
@@ -35,6 +39,23 @@ def check_different(index: NDArray, columns: Sequence[str], pairs: Sequence[tupl
         if bad.size:
             found = index[bad[0]].tolist()
             raise ValueError(f"{name}: {columns[a]} and {columns[b]} must be different points, row {bad[0]} is {found}")
+
+
+def check_triplets(triplets: ArrayLike, n: int, columns: Sequence[str] = JUDGED, name: str = "triplets") -> NDArray:
+    """Return triplets as an int array of shape (T, 3) with entries in ``0..n-1``; the three points of a row must differ."""
+    triplets = check_index(triplets, n, columns, name, what="triplet")
+    check_different(triplets, columns, ((0, 1), (0, 2), (1, 2)), name)
+    return triplets
+
+
+def check_judgements(triplets: ArrayLike, triplet_weight: ArrayLike | None, n: int) -> tuple[NDArray, NDArray | None]:
+    """Return triplets over n points, which may repeat and contradict each other, and their weights, not all 0; None stays None."""
+    triplets = check_triplets(triplets, n)
+    if triplet_weight is not None:
+        triplet_weight = check_vector(triplet_weight, len(triplets), "triplet_weight", low=0.0)
+        if not triplet_weight.any():
+            raise ValueError("triplet_weight must hold a positive weight, all are 0")
+    return triplets, triplet_weight
 
 
 def pair_codes(pairs: NDArray, n: int) -> NDArray:

@@ -14,7 +14,7 @@ from safescreen.terms._triplet_kernels import fill_products
 from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.neighbors import AnchorLists
 from safescreen.terms.pairs import PairTable, Points
-from safescreen.terms.triplets import Triplets, labelled_codes, labelled_lists
+from safescreen.terms.triplets import Triplets, check_coordinates, labelled_codes, labelled_lists
 
 __all__ = ["BlockScreening", "ProductTriplets"]
 
@@ -28,7 +28,7 @@ class ProductTriplets(Terms):
     Parameters
     ----------
     X : array of shape (n, d)
-    y, k, diagonal
+    y, k, diagonal, coordinates
         As for :meth:`Triplets.from_labels`.
 
     Attributes
@@ -59,10 +59,10 @@ class ProductTriplets(Terms):
 
     offers = frozenset({"blocks"})
 
-    def __init__(self, X: ArrayLike, y: ArrayLike, k: int | None = None, *, diagonal: bool = False):
+    def __init__(self, X: ArrayLike, y: ArrayLike, k: int | None = None, *, diagonal: bool = False, coordinates: ArrayLike | None = None):
         X = check_points(X)
         lists = labelled_codes(X, y) if k is None else labelled_lists(X, y, k)
-        points = Points(X, diagonal=bool(diagonal))
+        points = Points(check_coordinates(coordinates, X), diagonal=bool(diagonal))
         self._set(products_of(points if k is None else points.merged(), np.arange(X.shape[0], dtype=np.int32), lists))
 
     @classmethod

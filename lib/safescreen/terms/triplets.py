@@ -10,7 +10,7 @@ from safescreen._threads import with_small_blas
 from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms.base import check_weights
 from safescreen.terms.differences import PairDifferences
-from safescreen.terms.indices import check_different, check_index
+from safescreen.terms.indices import check_triplets
 from safescreen.terms.neighbors import AnchorLists, anchor_lists, class_sizes
 from safescreen.terms.pairs import PairTable, Points
 
@@ -53,13 +53,19 @@ class Triplets(PairDifferences):
 
     def __init__(self, X: ArrayLike, index: ArrayLike, *, diagonal: bool = False, weights: ArrayLike | None = None):
         X = check_points(X)
-        index = check_index(index, X.shape[0], COLUMNS, what="triplet")
-        check_different(index, COLUMNS, ((0, 1), (0, 2), (1, 2)))
+        index = check_triplets(index, X.shape[0], COLUMNS, "index")
         self._build(X, index[:, :2], index[:, ::2], diagonal, check_weights(weights, len(index)))
 
     @classmethod
     def from_labels(
-        cls, X: ArrayLike, y: ArrayLike, k: int | None = None, *, diagonal: bool = False, weights: ArrayLike | None = None
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        k: int | None = None,
+        *,
+        diagonal: bool = False,
+        weights: ArrayLike | None = None,
+        coordinates: ArrayLike | None = None,
     ) -> Self:
         """Return the triplets of labelled points, ordered by anchor, then same, then other.
 
@@ -72,6 +78,8 @@ class Triplets(PairDifferences):
             For each anchor, the k nearest points of its class times the k nearest of the other classes; None: all of them.
         diagonal, weights
             As in the constructor.
+        coordinates : array of shape (n, r), optional
+            The points in the space of the metric; X if left out, which chooses the nearest in any case.
 
         Examples
         --------
@@ -80,7 +88,7 @@ class Triplets(PairDifferences):
         """
         X = check_points(X)
         lists = labelled_lists(X, y, k)
-        points = Points(X, diagonal=bool(diagonal)).merged()
+        points = Points(check_coordinates(coordinates, X), diagonal=bool(diagonal)).merged()
         same = np.empty(lists.n_triplets, dtype=np.int32)
         other = np.empty(lists.n_triplets, dtype=np.int32)
         kernels.fill_products(lists.same_ptr, lists.other_ptr, same, other)
@@ -92,6 +100,16 @@ class Triplets(PairDifferences):
     def index(self) -> NDArray:
         """Triplets as an int32 array of shape (T, 3): anchor, same, other."""
         return np.column_stack((self.same_pairs.pairs[self.same], self.other_pairs.pairs[self.other][:, 1]))
+
+
+def check_coordinates(coordinates: ArrayLike | None, X: NDArray) -> NDArray:
+    """Return the points in the space of the metric, which are X itself for None; ValueError if they are not as many."""
+    if coordinates is None:
+        return X
+    coordinates = check_points(coordinates, "coordinates")
+    if len(coordinates) != len(X):
+        raise ValueError(f"coordinates must be those of the {len(X)} points of X, got shape {coordinates.shape}")
+    return coordinates
 
 
 def labelled_codes(X: NDArray, y: ArrayLike) -> NDArray:

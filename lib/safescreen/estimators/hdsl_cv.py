@@ -1,0 +1,103 @@
+"""Sparse similarity that chooses its scale by cross-validation."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from joblib import delayed
+from numpy.typing import ArrayLike
+from sklearn.base import TransformerMixin, clone
+from sklearn.metrics import check_scoring
+
+from safescreen.estimators._cross_validation import CrossValidation, delegated
+from safescreen.estimators._data import check_values
+from safescreen.estimators.hdsl import HDSL
+from safescreen.hdsl import default_scale
+
+__all__ = ["HDSLCV"]
+
+
+class HDSLCV(TransformerMixin, CrossValidation):
+    """:class:`HDSL` with the scale of the best cross-validated score.
+
+    Parameters
+    ----------
+    estimator : HDSL, optional
+        Everything but the scale; the last fit is its copy, with its `callback` and `verbose`.
+    scales : int or array
+        Increasing; an int stands for so many, equal steps of the logarithm, from 1/30 to 30 times the default of HDSL.
+    cv, scoring, refit, n_jobs, verbose
+        As in :class:`SafeSVCCV`; ``cv=ShuffleSplit(1)`` is a single validation set.
+
+    Attributes
+    ----------
+    best_estimator_ : HDSL
+        Fitted to all points; what :meth:`transform`, :meth:`predict` and others ask. There with `refit` only.
+    scale_ : float
+        The scale chosen; of equal scores the smallest.
+    scales_ : array of shape (n_values,)
+    scores_ : array of shape (n_folds, n_values)
+        NaN where missing after Ctrl-C, which ends the cross-validation as that of :class:`SafeSVCCV`.
+    best_score_ : float
+        Mean score of the scale chosen.
+    classes_, n_features_in_, feature_names_in_
+        As in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = HDSLCV(HDSL(max_iter=100), scales=3, cv=3).fit(X[:300], y[:300])
+    >>> search.scores_.shape, bool(search.best_score_ > 0.8), search.scale_ in search.scales_
+    ((3, 3), True, True)
+    """
+
+    prototype, chosen = HDSL, "scale"
+
+    def __init__(
+        self,
+        estimator: HDSL | None = None,
+        scales: int | ArrayLike = 7,
+        *,
+        cv: Any = None,
+        scoring: str | Callable | None = None,
+        refit: bool = True,
+        n_jobs: int | None = None,
+        verbose: bool = False,
+    ):
+        self.estimator, self.scales, self.cv, self.scoring = estimator, scales, cv, scoring
+        self.refit, self.n_jobs, self.verbose = refit, n_jobs, verbose
+
+    predict, transform = delegated(HDSL.predict), delegated(HDSL.transform)
+    pair_distance, pair_score = delegated(HDSL.pair_distance), delegated(HDSL.pair_score)
+    score_triplets, get_metric = delegated(HDSL.score_triplets), delegated(HDSL.get_metric)
+    get_mahalanobis_matrix = delegated(HDSL.get_mahalanobis_matrix)
+    get_feature_names_out = delegated(HDSL.get_feature_names_out)
+
+    def _grid(self):
+        return check_values(self.scales, "scales", (1.0 / 30.0, 30.0), "HDSL")
+
+    def _validate(self, model, data, splits, grid):
+        X, y, _ = data
+        self.scales_ = grid if np.ndim(self.scales) else grid * default_scale(X, model._constraints(X, y, 0))
+        scorer, quiet = check_scoring(model, scoring=self.scoring), clone(model).set_params(callback=None, verbose=False)
+        tasks = (delayed(_fold)(quiet, *data, train, test, self.scales_, scorer) for train, test in splits)
+        return self._collect(tasks, len(splits), grid.size)
+
+    def _settle(self, model, data, grid, best):
+        value = float(self.scales_[best])
+        return value, lambda: model.set_params(scale=value)._fit_labels(*data)
+
+
+def _fold(model, X, y, weights, train, test, scales, scorer):
+    """Return the scores of one fold, and whether that came to its end or was interrupted."""
+    scores, parts = [], [{} if weights is None else {"sample_weight": weights[rows]} for rows in (train, test)]
+    try:
+        for scale in scales:
+            fitted = clone(model).set_params(scale=float(scale)).fit(X[train], y[train], **parts[0])
+            if np.isnan(fitted.dual_gap_):
+                return scores, False
+            scores.append(float(scorer(fitted, X[test], y[test], **parts[1])))
+    except KeyboardInterrupt:
+        return scores, False
+    return scores, True

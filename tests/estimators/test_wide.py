@@ -1,0 +1,152 @@
+"""More features than points, sparse points, many triplets, and what a fitted metric keeps."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import safescreen as ss
+from safescreen import TripletMetric, TripletMetricCV
+from safescreen.estimators import _metric, triplet_metric
+from safescreen_book import datasets
+
+
+def wide(n=24, d=60, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    return rng.standard_normal((n, d)) + 100.0 + 0.5 * (y[:, None] == np.arange(d) % 4), y
+
+
+@pytest.mark.parametrize("product", [False, True])
+@pytest.mark.parametrize("k", [2, None])
+def test_the_span_of_the_points_holds_the_optimum(product, k):
+    X, y = wide()
+    model = TripletMetric(k=k, tol=1e-9, product=product).fit(X, y)
+    prob = ss.Problem(ss.Triplets.from_labels(X, y, k=k), ss.SmoothedHinge(0.05))
+    assert model.lam_ == pytest.approx(0.01 * prob.lam_max(), rel=1e-9)
+    assert model.components_.shape[1] == 60 and model.solution_.x.shape == (24, 24)
+    M, direct = model.get_mahalanobis_matrix(), ss.solve(prob, model.lam_, tol=0.0, rtol=1e-9)
+    assert prob.gap(M, model.lam_) <= 2e-9 * prob.primal(M, model.lam_)
+    apart = direct.eps + model.solution_.eps
+    assert apart < 1e-3 * np.linalg.norm(M)
+    assert np.linalg.norm(M - direct.x) <= apart
+    values = model.components_ @ model.components_.T
+    np.testing.assert_allclose(values, np.diag(np.sort(np.linalg.eigvalsh(M))[::-1][: len(values)]), atol=1e-12 * values[0, 0])
+    np.testing.assert_array_equal(model.predict(X), TripletMetric(k=k, tol=1e-9).fit(X, y).predict(X))
+
+
+def test_triplets_weights_paths_and_choices_of_lam_in_the_span():
+    X, y = wide()
+    triplets, weights = ss.Triplets.from_labels(X, y, k=2).index, 1.0 + np.arange(24) % 2
+    model = TripletMetric(lam=500.0, k=2, tol=1e-8)
+    terms = ss.Triplets(X, triplets, weights=weights[triplets[:, 0]])
+    expected = ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.05)), 500.0, tol=0.0, rtol=1e-8)
+    for fitted in (
+        clone(model).fit(X, y, weights),
+        clone(model).fit_triplets(X, triplets, weights[triplets[:, 0]]),
+        clone(model).set_params(with_path=True).fit(X, y, weights),
+        TripletMetricCV(model, [2000.0, 500.0], cv=2, scoring=lambda m, X, y, **_: -m.lam_).fit(X, y, weights),
+    ):
+        best = getattr(fitted, "best_estimator_", fitted)
+        assert np.linalg.norm(fitted.get_mahalanobis_matrix() - expected.x) <= best.solution_.eps + expected.eps < 1e-2
+    scores = TripletMetricCV(model, [2000.0, 500.0], cv=2).fit(X, y).scores_
+    assert scores.shape == (2, 2) and (scores > 0.3).all()
+
+
+def test_neighbours_are_those_of_the_points_as_they_came():
+    """Points of few integers tie in their distances, and the lower index comes first, whatever rounding makes of coordinates."""
+    X, y = np.random.default_rng(1).integers(0, 2, (20, 30)) * 1.0, np.arange(20) % 2
+    listed = ss.Triplets.from_labels(X, y, 2)
+    for product in (False, True):
+        terms = TripletMetric(lam=1.0, k=2, product=product).fit(X, y).solution_.problem.terms
+        np.testing.assert_array_equal(terms.index, listed.index)
+        assert terms.points.d == 20
+    with pytest.raises(ValueError, match=r"coordinates must be those of the 20 points of X, got shape \(19, 3\)"):
+        ss.Triplets.from_labels(X, y, 2, coordinates=np.ones((19, 3)))
+
+
+def test_very_many_features():
+    X, y = wide(30, 30_000)
+    model = TripletMetric(k=3).fit(X, y)
+    assert model.components_.shape == (len(model.components_), 30_000) and len(model.components_) <= 30
+    assert model.score(X, y) > 0.9
+    assert len(pickle.dumps(model)) < 30 * 30_000 * 8 + 100_000
+    many = TripletMetric(k=3).fit(sparse.csr_array(X), y)
+    np.testing.assert_array_equal(many.predict(sparse.csr_array(X)), model.predict(X))
+
+
+@pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix])
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_sparse_points_are_dense_ones(container, diagonal):
+    X, y = wide(40, 5 if diagonal else 50)
+    X = np.where(X > 100.0, X - 100.0, 0.0)
+    weights, model = 1.0 + np.arange(40) % 2, TripletMetric(k=3, diagonal=diagonal)
+    dense, same = clone(model).fit(X, y, weights), clone(model).fit(container(X), y, weights)
+    np.testing.assert_array_equal(same.components_, dense.components_)
+    np.testing.assert_allclose(same.transform(container(X)), dense.transform(X), atol=1e-12)
+    triplets = ss.Triplets.from_labels(X, y, k=2).index
+    same.fit_triplets(container(X), triplets)
+    assert same.score_triplets(container(X), triplets) == pytest.approx(dense.fit_triplets(X, triplets).score_triplets(X, triplets))
+
+
+def test_what_does_not_fit_says_what_to_do(monkeypatch):
+    X, y = datasets.load("iris", return_X_y=True)
+    model = TripletMetric(k=3).fit(X, y)
+    monkeypatch.setattr(_metric, "_memory", lambda: 100.0)
+    with pytest.raises(MemoryError, match=r"a matrix of shape \(4, 4\) would take 1.28e-07 GB, of 1e-07 GB there are: components_ is"):
+        model.get_mahalanobis_matrix()
+    monkeypatch.setattr(_metric, "_memory", lambda: 2e7)
+    with pytest.raises(
+        MemoryError, match="k=None makes 7.35e\\+05 triplets, which would take 0.0294 GB.*: use product=True, or take a smaller"
+    ):
+        TripletMetric(k=None, product=False).fit(X, y)
+    monkeypatch.setattr(_metric, "_memory", lambda: 1e5)
+    with pytest.raises(MemoryError, match="k=5 makes 3.75e\\+03 triplets, .*: leave sample_weight out, or take a smaller k"):
+        TripletMetric().fit(X, y, 1.0 + np.arange(150))
+    with pytest.raises(MemoryError, match=r"a full metric of 100 coordinates .*: use diagonal=True, or PCA before"):
+        TripletMetric(k=1).fit(np.eye(100), np.arange(100) % 2)
+    with pytest.raises(MemoryError, match=r"a metric of sparse X of shape \(150, 4\) .*: use TruncatedSVD before, or HDSL"):
+        monkeypatch.setattr(_metric, "_memory", lambda: 1e4)
+        TripletMetric().fit(sparse.csr_array(X), y)
+
+
+def test_products_where_there_are_many(monkeypatch):
+    X, y = datasets.load("iris", return_X_y=True)
+    y = np.where(np.arange(150) == 3, 7, y)  # a class of one point has no triplets
+    for k in (3, None):
+        n = len(ss.Triplets.from_labels(X, y, k))
+        for limit, kind in ((n, ss.Triplets), (n - 1, ss.ProductTriplets)):
+            monkeypatch.setattr(triplet_metric, "LISTED", limit)
+            terms = TripletMetric(k=k, tol=1e-2).fit(X, y).solution_.problem.terms
+            assert type(terms) is kind and len(terms) == n
+    weighted = TripletMetric(k=None, tol=1e-2).fit(X, y, 1.0 + np.arange(150) % 2).solution_.problem.terms
+    assert type(weighted) is ss.Triplets
+    for product in ("maybe", 1):
+        with pytest.raises(ValueError, match=f"product must be True, False or 'auto', got {product!r}"):
+            TripletMetric(product=product).fit(X, y)
+
+
+def test_pickles_and_copies_are_without_triplets():
+    X, y = datasets.load("iris", return_X_y=True)
+    model = TripletMetric(k=20, with_path=True).fit(X, y)
+    assert len(model.solution_.problem) == 60_000
+    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert not hasattr(again, "solution_") and again.dual_gap_ == model.dual_gap_
+        np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert len(pickle.dumps(model)) < 2 * 60_000 + 100_000  # the masks of screening are in it
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("d", [4, 60])
+def test_a_warm_start_is_the_last_metric(d, diagonal):
+    X, y = wide(30, d)
+    model = TripletMetric(lam_ratio=0.02, k=3, diagonal=diagonal, warm_start=True, tol=1e-5).fit(X, y)
+    cold = model.n_iter_
+    again = pickle.loads(pickle.dumps(model)).fit(X, y)
+    assert cold > 5 and again.n_iter_ <= 1
+    assert model.fit(X[:, ::-1], y).n_iter_ > 1
+    other = model.fit(X[:, 1:], y)
+    np.testing.assert_array_equal(other.components_, clone(model).fit(X[:, 1:], y).components_)
