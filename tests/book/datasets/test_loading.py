@@ -13,6 +13,8 @@ from safescreen_book.datasets import registry
 from safescreen_book.datasets.scaling import minmax, unit
 
 from .conftest import TEST_TEXT, TEXT
+from .conftest import entry as made
+from .conftest import spec as file_of
 
 EMBEDDED = ["iris", "wine", "breast-cancer", "digits"]
 
@@ -57,6 +59,23 @@ def test_a_file_of_another_shape_is_refused(files, monkeypatch):
     wrong = replace(entry, parts={"train": replace(entry.parts["train"], shape=(4, 2))})
     monkeypatch.setattr(registry, "_registry", lambda: {"tiny": wrong})
     with pytest.raises(ValueError, match=r"tiny, part train: read \(3, 2\) with 3 labels, expected \(4, 2\)"):
+        datasets.load("tiny")
+
+
+def test_the_first_part_is_loaded_when_none_is_named(files, monkeypatch):
+    tiny = datasets.info("tiny")
+    monkeypatch.setattr(registry, "_registry", lambda: {"tiny": replace(tiny, parts={"valid": tiny.parts["train"]})})
+    assert datasets.load("tiny").split == "valid" and datasets.load("tiny").shape == (3, 2)
+
+
+def test_labels_in_a_file_of_their_own_are_integers(files, folders, monkeypatch):
+    raw = b"1\n0.5\n1\n"
+    (folders[0] / "labels").write_bytes(raw)
+    part = replace(datasets.info("tiny").parts["train"], format="nips-dense", data=("matrix",), labels="labels")
+    (folders[0] / "matrix").write_bytes(b"1 2\n3 4\n5 6\n")
+    specs = [file_of("labels", raw), file_of("matrix", b"1 2\n3 4\n5 6\n")]
+    monkeypatch.setattr(registry, "_registry", lambda: {"tiny": made("tiny", specs, {"train": replace(part, dense=False)})})
+    with pytest.raises(ValueError, match="labels, row 2: label 0.5 is not an integer"):
         datasets.load("tiny")
 
 
