@@ -18,15 +18,7 @@ from safescreen_book.runner.manifest import PROFILES, Run
 from safescreen_book.runner.plans import plan
 
 _ROWS = 40  # of a long table; the whole can be downloaded
-_BROKEN = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    OSError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)  # of a file not ours
+_BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)  # of a file not ours
 _WORST = ("unreadable", "failed", "out of date", "not run", "data missing", "complete")
 _ENVIRONMENT = ("peak_memory_mb", "cores", "threads", "machine", "started")
 
