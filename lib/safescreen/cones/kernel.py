@@ -208,6 +208,10 @@ class KernelSpace(Cone):
     def _recent(self):
         return self._memory.expansions
 
+    @_recent.setter
+    def _recent(self, expansions):
+        self._memory.expansions = expansions
+
     @property
     def shape(self) -> tuple[int]:
         """Shape of the coefficients, ``(n,)``."""
@@ -246,12 +250,12 @@ class KernelSpace(Cone):
         else:
             used = np.flatnonzero(coef)
             found = Expansion(self, coef, self.product(used, coef[used], at), self._product_error(n_used, scale), scale)
-        self._recent[:] = [*self._recent[1 - REMEMBERED :], found]
+        self._recent = [*self._recent[1 - REMEMBERED :], found]
         return found
 
     def forget(self) -> None:
         """Forget the expansions this thread has computed: what follows depends on them in its last digits."""
-        self._recent.clear()
+        self._recent = []
 
     def _updated(self, known, coef, scale, n_used, at):
         """Return the expansion computed from a known one; None if its error would be too large."""
