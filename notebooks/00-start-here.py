@@ -243,7 +243,8 @@ print("entries of the table that exist and have their shape:", len(table))
 # | experiments: sparse similarities | [`70-similarity-recovery`](70-similarity-recovery.ipynb), [`71-link-prediction`](71-link-prediction.ipynb), [`72-sparse-text`](72-sparse-text.ipynb) |
 #
 # The last three rows are the experiments of the triplet papers (and `59`, other people's software, and `66`, all triplets at once), of the sample papers and of the Frank-Wolfe paper. To
-# use the library on something else, begin with [`01-your-own-data`](01-your-own-data.ipynb) or [`02-with-scikit-learn`](02-with-scikit-learn.ipynb).
+# use the library on something else, begin with [`01-your-own-data`](01-your-own-data.ipynb), [`02-with-scikit-learn`](02-with-scikit-learn.ipynb)
+# or [`03-judgements`](03-judgements.ipynb).
 #
 # Every `NAME.ipynb` is made from `NAME.py` beside it and committed executed. `claims.yml` lists every
 # theorem, algorithm, table and figure of the papers with what became of it here; one that is not `open`
