@@ -47,13 +47,11 @@ def solve_in_a_process(family):
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_threads_share_a_problem(family):
-    """The same bits; with kernels, whose recent products are shared, the same within the certificates."""
+    """The same bits for all of them."""
     prob, lam = problem(family)
     wanted = values(prob, lam)
     with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(lambda _: values(prob, lam), range(4)))
-    assert "kernel" in family or set(found) == {wanted}
-    assert max(primal - gap for primal, gap, _ in found) <= min(primal for primal, *_ in [wanted, *found])
+        assert set(pool.map(lambda _: values(prob, lam), range(4))) == {wanted}
 
 
 @pytest.mark.parametrize("method", multiprocessing.get_all_start_methods())

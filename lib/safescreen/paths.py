@@ -251,7 +251,8 @@ class _Ahead:
             enlargement, self.start = limits.accuracy(last.primal, last.lam), last.lam
             self.end = self.reach * lam
             self.base = Reduction(self.prob)
-            self.base.apply(relaxed_path_bound(last.x, last.eps + enlargement, last.lam, self.end))
+            if last.eps + enlargement < np.inf:
+                self.base.apply(relaxed_path_bound(last.x, last.eps + enlargement, last.lam, self.end))
             self.base.enlargement = enlargement
             rate = (self.base.n_L + self.base.n_R) / len(self.prob)
             if rate < ENOUGH:

@@ -1,12 +1,14 @@
 """Whatever the data and the options: an answer with its certificate, or an error that names the argument; never a hang or noise."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, example, given, settings
+from hypothesis import HealthCheck, Phase, example, given, seed, settings
 from hypothesis import strategies as st
 
 import safescreen as ss
-from safescreen import HDSL, TripletMetric
+from safescreen import HDSL, SafeSVC, TripletMetric
 from safescreen_book import datasets
 
 POINTS = st.fixed_dictionaries(
@@ -47,11 +49,42 @@ SIMILARITY = st.fixed_dictionaries(
         "early_stopping": st.booleans(),
     }
 )
+MACHINE = st.fixed_dictionaries(
+    {
+        "C": st.sampled_from([1e-300, 1e-8, 1.0, 1e8, 1e300]),
+        "kernel": st.sampled_from(["linear", "rbf", "poly"]),
+        "gamma": st.sampled_from(["scale", "auto", 1e-8, 1e8]),
+        "loss": st.sampled_from(["hinge", "squared_hinge"]),
+        "fit_intercept": st.booleans(),
+        "class_weight": st.sampled_from([None, "balanced"]),
+        "method": st.sampled_from(["auto", "newton", "gradient"]),
+        "screening": st.sampled_from(["auto", (), ("MGB",), "DGB"]),
+        "with_path": st.booleans(),
+        "path_ratio": st.just(1e3),
+        "max_iter": st.just(60),
+    }
+)
+LIBRARY = st.fixed_dictionaries(
+    {
+        "family": st.sampled_from(["triplets", "products", "samples", "kernel"]),
+        "loss": st.sampled_from([ss.Hinge(), ss.SmoothedHinge(1e-6), ss.SmoothedHinge(0.05), ss.SquaredHinge(0.5)]),
+        "lam": st.sampled_from([1e-30, 1e-12, 1.0, 1e12, 1e30]),
+        "screening": st.sampled_from(["auto", (), ("MGB",), ("RRPB", "PGB")]),
+        "ranges": st.booleans(),
+    }
+)
 TINY = {"n": 4, "d": 2, "offset": 1e8, "scale": 1e-80, "constant": True, "repeated": False, "single": True, "seed": 8}
 QUICK = settings(
     max_examples=300, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate)
 )
-NAMES = {"feature(s)", *TripletMetric().get_params(), *HDSL().get_params(), "X", "y", "sample_weight", "triplets"}
+NAMES = {"feature(s)", *TripletMetric().get_params(), *HDSL().get_params(), *SafeSVC().get_params()}
+NAMES |= {"X", "y", "sample_weight", "triplets", "kernel", "terms", "gamma", "tol", "rtol", "points"}
+NAMES |= {"ranges", "lam", "lams", "method", "ProductTriplets"}
+
+
+def moderate(data):
+    """Return points that solvers take as they come: estimators say more about squares that overflow."""
+    return {**data, "scale": data["scale"] ** 0.125}
 
 
 def points(n, d, offset, scale, constant, repeated, single, seed):
@@ -102,11 +135,56 @@ def test_similarity(data, options):
         assert set(model.predict(X)) <= {0, 1}
 
 
+@settings(QUICK)
+@given(POINTS, MACHINE)
+@pytest.mark.filterwarnings("ignore:.*duality gap:UserWarning", "ignore:(overflow|invalid|divide):RuntimeWarning")
+def test_machine(data, options):
+    X, y = points(**data)
+    model = answer(SafeSVC(**options), X, y)
+    if model is not None:
+        assert np.isfinite(model.decision_function(X)).all() and model.dual_gap_ >= 0.0
+        assert set(model.predict(X)) <= {0, 1}
+
+
+@settings(QUICK)
+@given(POINTS.map(moderate), LIBRARY)
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore:(overflow|invalid|divide):RuntimeWarning")
+def test_solve_and_path(data, options):
+    X, y = points(**data)
+    families = {
+        "triplets": lambda: ss.Triplets.from_labels(X, y),
+        "products": lambda: ss.ProductTriplets(X, y),
+        "samples": lambda: ss.Samples(X, 2 * y - 1),
+        "kernel": lambda: ss.KernelSamples.from_points(X, 2 * y - 1, "rbf", gamma=1.0),
+    }
+    lam, screening = options["lam"], options["screening"]
+
+    def work():
+        prob = ss.Problem(families[options["family"]](), options["loss"])
+        found = ss.solve(prob, lam, max_iter=60, screening=screening)
+        return [found, *ss.path(prob, [10.0 * lam, lam], max_iter=60, screening=screening, ranges=options["ranges"])]
+
+    for solution in answer(SimpleNamespace(fit=work)) or ():
+        assert solution.gap >= 0.0 and not (solution.converged and np.isinf(solution.gap))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("part", range(40))
+@pytest.mark.parametrize("test", [test_metric, test_similarity, test_machine, test_solve_and_path], ids=lambda test: test.__name__)
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
+def test_exhaustively(test, part):
+    """Another 625 cases in each of the parts."""
+    inner = test.hypothesis.inner_test
+    strategies = {test_metric: METRIC, test_similarity: SIMILARITY, test_machine: MACHINE, test_solve_and_path: LIBRARY}[test]
+    data = POINTS.map(moderate) if test is test_solve_and_path else POINTS
+    settings(QUICK, max_examples=625, derandomize=False, phases=(Phase.generate,))(seed(part)(given(data, strategies)(inner)))()
+
+
 @settings(QUICK, max_examples=100)
 @given(POINTS, METRIC, st.integers(0, 99))
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore:X has columns:UserWarning")
-def test_judgements(data, options, seed):
-    (X, _), rng = points(**data), np.random.default_rng(seed)
+def test_judgements(data, options, number):
+    (X, _), rng = points(**data), np.random.default_rng(number)
     triplets = np.array([rng.choice(len(X), 3, replace=False) for _ in range(8)])
     weights = rng.integers(0, 3, 8)
     model = answer(TripletMetric(**options), X, triplets, weights + (np.arange(8) == 0), fit="fit_triplets")

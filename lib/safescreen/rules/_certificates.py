@@ -70,8 +70,8 @@ def passes(region, claims, y, plus, minus):
     allowance = 2.0 * y * (claims.C_error + claims.q_error + 4.0 * UNIT * (np.abs(claims.C) + np.abs(claims.q)))
     first = linear - square + minus**2 - 16.0 * UNIT * (np.abs(linear) + square + minus**2)
     constant = 2.0 * y * claims.C
-    second = constant + region.norm_low**2 - plus**2
-    second -= 16.0 * UNIT * (np.abs(constant) + region.norm_low**2 + plus**2)
+    second = constant + region.norm_low * region.norm_low - plus**2
+    second -= 16.0 * UNIT * (np.abs(constant) + region.norm_low * region.norm_low + plus**2)
     return np.maximum(first, second) - (allowance + 1e-300) * (1.0 + 8.0 * UNIT) > region.square
 
 
@@ -133,7 +133,7 @@ def certify_orthant(region, claims):
     last = np.where(piece > 0, breaks[rows, np.maximum(piece - 1, 0)], 0.0)
     y = np.maximum((claims.C - level) / slope, last)
     # nothing left to rise: no point of the cone reaches C, and g grows by 2 (C - level) for ever
-    beyond = last + (region.square + region.norm**2) / (claims.C - level)
+    beyond = last + (region.square + region.norm * region.norm) / (claims.C - level)
     y = np.where(slope > 1e-14 * claims.n**2, y, beyond)
     Z = Q + y[:, None] * a
     Z_plus = np.maximum(Z, 0.0)
@@ -165,7 +165,7 @@ class _Bracket:
     @classmethod
     def start(cls, region, claims):
         size = claims.q.size
-        value = np.full(size, region.minus_norm**2)
+        value = np.full(size, region.minus_norm * region.minus_norm)
         unknown = (np.full(size, v) for v in (np.inf, np.nan, np.nan, np.nan))
         return cls(np.zeros(size), value, claims.C - claims.product, *unknown, np.zeros(size, dtype=np.int64))
 

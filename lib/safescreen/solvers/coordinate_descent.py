@@ -71,7 +71,7 @@ def _goal(problem, limits, e, screens, factor):
     Balls have the radius ``sqrt(gap/lam)``, up to a factor, and decide little before that is smaller than a width of margins, 1.
     """
     longest = float(problem.terms.norms.max(initial=0.0)) if screens else 0.0
-    first = 0.5 * factor * e.lam / longest**2 if longest > 1e-100 else 0.0
+    first = 0.5 * factor * e.lam / (longest * longest) if longest > 1e-100 else 0.0
     return max(factor * max(limits.tol, limits.rtol * e.dual), first if e.gap > 2.0 * first else 0.0), factor * limits.rtol
 
 

@@ -82,5 +82,6 @@ def from_evaluation_mgb(cone: Cone, e: Evaluation) -> Sphere:
     """Return MGB from an evaluation; nothing more is computed."""
     center = 0.5 * (e.x + e.x_alpha)
     error = 0.5 * (e.x_error + e.x_alpha_error) + 2.0 * UNIT * (cone.magnitude(e.x) + cone.magnitude(e.x_alpha))
-    square = (e.distance + e.x_alpha_error) ** 2 / 4.0 + e.excess
+    apart = e.distance + e.x_alpha_error
+    square = apart * apart / 4.0 + e.excess
     return Sphere(center, upper(sqrt_upper(upper(square, 8)) + error, 4), e.minus, "MGB")

@@ -52,7 +52,8 @@ def from_evaluation_gb(cone: Cone, e: Evaluation) -> Sphere:
     """Return GB from an evaluation; no projection beyond the half-space's."""
     half, error = _center(cone, e)
     g_half = 0.5 * (e.x - e.H / e.lam)
-    square = upper(cone.norm_upper(g_half) + error, 2) ** 2 + e.fenchel / e.lam
+    norm = upper(cone.norm_upper(g_half) + error, 2)
+    square = norm * norm + e.fenchel / e.lam
     radius = sqrt_upper(upper(square, 4)) + error + e.x_error
     return Sphere(half, upper(radius, 4), cone.split(half)[1], "GB")
 
@@ -67,7 +68,7 @@ def from_evaluation_pgb(cone: Cone, e: Evaluation) -> Sphere:
     x_norm, minus_norm = cone.norm_upper(e.x), cone.norm_upper(minus)
     product = max(cone.inner(e.x, minus), 0.0) + cone.inner_error(e.x, minus)
     product += x_norm * split_error + e.x_error * (minus_norm + split_error)
-    square = apart**2 + 2.0 * product + e.fenchel / e.lam
+    square = apart * apart + 2.0 * product + e.fenchel / e.lam
     return Sphere(plus, upper(sqrt_upper(upper(square, 8)) + error + split_error, 4), None, "PGB")
 
 

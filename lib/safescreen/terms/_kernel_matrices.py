@@ -65,14 +65,14 @@ def kernel_matrix(X, kernel, max_gigabytes):
     error = kernel.error(row_length(X), float(norms.max()))
     if not error <= LARGEST_ERROR:
         raise ValueError(f"X is too large for this kernel: rounding would change its entries by {error:.1g}; center or scale the points")
-    if 8e-9 * n * n > limit:
-        K = KernelRows(X, kernel, limit)
-        diagonal = K.diagonal()
-    else:
-        K = _products(X)
-        norms = K.diagonal().copy()
-        for start in range(0, n, BLOCK):
-            kernel.apply(K[start : start + BLOCK], norms[start : start + BLOCK], norms)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if 8e-9 * n * n > limit:
+            K = KernelRows(X, kernel, limit)
+        else:
+            K = _products(X)
+            norms = K.diagonal().copy()
+            for start in range(0, n, BLOCK):
+                kernel.apply(K[start : start + BLOCK], norms[start : start + BLOCK], norms)
         diagonal = K.diagonal()
     _check_diagonal(diagonal, "the kernel matrix of X")
     return K, error

@@ -117,7 +117,7 @@ class PairDifferences(Terms):
         arrays = (self.same, self.other, same_values, other_values, tau, int(tau.size > 1), loss.smoothing, loss.cap)
         fenchel = upper(self._total_weight * _fenchel_bound(delta, loss), 8)
         if loss.smoothing > 0.0:  # sum of squares over pairs instead of the largest one
-            square = 2.0 * relative**2 * self._square + self._total_weight * 2.0 * (8e-16 * reach) ** 2
+            square = 2.0 * relative * relative * self._square + self._total_weight * 1.28e-30 * reach * reach
             fenchel = min(fenchel, upper(square / loss.smoothing, 8))
         if alpha is None:
             sums = np.empty(4)
