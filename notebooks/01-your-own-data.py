@@ -214,7 +214,7 @@ print(f"chosen: {metric.lam_ / metric.lams_[0]:.2g} lambda_max; error on the row
 # its targets ([`22-other-losses-and-terms`](22-other-losses-and-terms.ipynb)).
 
 
-# %%
+# %% tags=["nbval-ignore-output"]
 def euclid(X, y):
     return lambda points: points
 

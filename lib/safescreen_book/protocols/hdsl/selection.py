@@ -80,6 +80,8 @@ def iterates(fold, scale, max_iter, every, random_state=0):
         return -len(found)
 
     solver = FrankWolfe(scale, max_iter=max_iter, check_every=every, random_state=random_state).fit(fold.X, fold.triplets, monitor)
+    while len(found) < max_iter // every:  # it was at its optimum before
+        monitor(solver.similarity_)
     return found[: max_iter // every], solver
 
 
