@@ -24,16 +24,13 @@ TASKS = {
 LARGEST = {"NCA": 1000}
 """Rows beyond which a method would take hours or more memory than there is."""
 
+ROWS = (1000, 10_000, 60_000)
+CASES = [(task, n, name) for task, names in TASKS.items() for n in ROWS for name in names if n <= LARGEST.get(name, n)]
 
-@pytest.mark.parametrize("method", [0, 1])
-@pytest.mark.parametrize("n", [1000, 10_000, 60_000])
-@pytest.mark.parametrize("task", TASKS)
-def bench_estimators(timed, small, task, n, method):
-    names = list(TASKS[task])
-    name, reference = names[method], names[0]
-    if n > LARGEST.get(name, n):
-        pytest.skip(f"{name} is not run with {n} rows")
-    n = n // 20 if small else n
+
+@pytest.mark.parametrize(("task", "n", "name"), CASES)
+def bench_estimators(timed, small, task, n, name):
+    n, reference = n // 20 if small else n, next(iter(TASKS[task]))
 
     def work(small=False):
         X, y = _data(300 if small else n)
