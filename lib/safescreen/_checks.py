@@ -1,5 +1,6 @@
 """Checks of what users pass in: each raises a ValueError or TypeError that names the argument and what was found."""
 
+import math
 import numbers
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias, overload
@@ -139,6 +140,22 @@ def check_element(x: Any, shape: tuple | None, name: str = "x") -> ElementLike:
     if shape is not None and x.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {x.shape}")
     return _check_finite(np.ascontiguousarray(x, dtype=np.float64), name)
+
+
+def free_memory() -> float:
+    """Return how many bytes Linux says are available without swapping; infinity elsewhere."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration):
+        return math.inf
+
+
+def need_memory(n_bytes: float, what: str, instead: str) -> None:
+    """Raise a MemoryError that says what to do instead where something needs more memory than is free."""
+    there = free_memory()
+    if n_bytes > there:
+        raise MemoryError(f"{what} would take {n_bytes / 1e9:.3g} GB, of {there / 1e9:.3g} GB there are: {instead}")
 
 
 def _reals(value, name) -> NDArray:

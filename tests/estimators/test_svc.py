@@ -137,17 +137,17 @@ def test_a_fitted_model_keeps_no_data(options):
 
 def test_no_more_memory_is_taken_than_there_is(monkeypatch):
     X, y = made(600, 20)
-    for free, kind in ((1.0, np.ndarray), (2.7e-3, KernelRows)):
-        monkeypatch.setattr(_kernel_matrices, "free_gigabytes", lambda: free)  # noqa: B023
+    for free, kind in ((1e9, np.ndarray), (2.7e6, KernelRows)):
+        monkeypatch.setattr(_kernel_matrices, "free_memory", lambda: free)  # noqa: B023
         model = SafeSVC(kernel="rbf", tol=1e-3, keep_problem=True).fit(X, y)
         assert type(model.solutions_[0].problem.cone.K) is kind
-    monkeypatch.setattr(_kernel_matrices, "free_gigabytes", lambda: 1e-3)
+    monkeypatch.setattr(_kernel_matrices, "free_memory", lambda: 1e6)
     with pytest.raises(ValueError, match=r"needs 0\.00128 GB at least, 0\.0007 GB are allowed: raise"):
         SafeSVC(kernel="rbf").fit(X, y)
 
 
 def test_free_memory_is_that_of_the_system():
-    assert 1e-3 < _kernel_matrices.free_gigabytes()
+    assert 1e6 < _kernel_matrices.free_memory()
 
 
 def test_a_model_without_its_problem_starts_the_next_fit():

@@ -9,8 +9,8 @@ from scipy import sparse
 from sklearn.base import clone
 
 import safescreen as ss
-from safescreen import TripletMetric, TripletMetricCV
-from safescreen.estimators import _metric, triplet_metric
+from safescreen import TripletMetric, TripletMetricCV, _checks
+from safescreen.estimators import triplet_metric
 from safescreen_book import datasets
 
 
@@ -95,21 +95,21 @@ def test_sparse_points_are_dense_ones(container, diagonal):
 def test_what_does_not_fit_says_what_to_do(monkeypatch):
     X, y = datasets.load("iris", return_X_y=True)
     model = TripletMetric(k=3).fit(X, y)
-    monkeypatch.setattr(_metric, "_memory", lambda: 100.0)
+    monkeypatch.setattr(_checks, "free_memory", lambda: 100.0)
     with pytest.raises(MemoryError, match=r"a matrix of shape \(4, 4\) would take 1.28e-07 GB, of 1e-07 GB there are: components_ is"):
         model.get_mahalanobis_matrix()
-    monkeypatch.setattr(_metric, "_memory", lambda: 2e7)
+    monkeypatch.setattr(_checks, "free_memory", lambda: 2e7)
     with pytest.raises(
         MemoryError, match="k=None makes 7.35e\\+05 triplets, which would take 0.0294 GB.*: use product=True, or take a smaller"
     ):
         TripletMetric(k=None, product=False).fit(X, y)
-    monkeypatch.setattr(_metric, "_memory", lambda: 1e5)
+    monkeypatch.setattr(_checks, "free_memory", lambda: 1e5)
     with pytest.raises(MemoryError, match="k=5 makes 3.75e\\+03 triplets, .*: leave sample_weight out, or take a smaller k"):
         TripletMetric().fit(X, y, 1.0 + np.arange(150))
     with pytest.raises(MemoryError, match=r"a full metric of 100 coordinates .*: use diagonal=True, or PCA before"):
         TripletMetric(k=1).fit(np.eye(100), np.arange(100) % 2)
     with pytest.raises(MemoryError, match=r"a metric of sparse X of shape \(150, 4\) .*: use TruncatedSVD before, or HDSL"):
-        monkeypatch.setattr(_metric, "_memory", lambda: 1e4)
+        monkeypatch.setattr(_checks, "free_memory", lambda: 1e4)
         TripletMetric().fit(sparse.csr_array(X), y)
 
 

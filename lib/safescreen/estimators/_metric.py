@@ -1,6 +1,5 @@
 """What the metrics have in common: a factor L, that maps points to where they are compared."""
 
-import os
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -14,7 +13,7 @@ from safescreen._threads import with_small_blas
 from safescreen.estimators._data import kept, read, read_labelled
 from safescreen.terms.indices import check_judgements
 
-__all__ = ["Metric", "need_memory"]
+__all__ = ["Metric"]
 
 LARGEST = 1e30
 """Largest entry, and one over the smallest difference, of points."""
@@ -195,14 +194,3 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     def _map(self, X):
         """Return points as :meth:`transform` does, after its checks."""
         return X @ self.components_.T
-
-
-def need_memory(n_bytes: float, what: str, instead: str) -> None:
-    """Raise a MemoryError that says what to do instead where something needs more than all memory of the machine."""
-    there = _memory()
-    if n_bytes > there:
-        raise MemoryError(f"{what} would take {n_bytes / 1e9:.3g} GB, of {there / 1e9:.3g} GB there are: {instead}")
-
-
-def _memory():
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else np.inf

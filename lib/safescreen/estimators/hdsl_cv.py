@@ -25,7 +25,7 @@ class HDSLCV(TransformerMixin, CrossValidation):
     estimator : HDSL, optional
         Everything but the scale; the last fit is its copy, with its `callback` and `verbose`.
     scales : int or array
-        Increasing; an int stands for so many, equal steps of the logarithm, from 1/30 to 30 times the default of HDSL.
+        In any order; an int stands for so many, equal steps of the logarithm, from 1/30 to 30 times the default of HDSL.
     cv, scoring, refit, n_jobs, verbose
         As in :class:`SafeSVCCV`; ``cv=ShuffleSplit(1)`` is a single validation set.
 

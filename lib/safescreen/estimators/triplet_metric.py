@@ -12,9 +12,9 @@ from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_count, check_scalar
+from safescreen._checks import check_count, check_scalar, need_memory
 from safescreen.estimators._data import check_positive, kept, label, need_partners
-from safescreen.estimators._metric import Metric, need_memory
+from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import come_down, solver_options, train
 from safescreen.losses import SmoothedHinge
 from safescreen.problem import Problem

@@ -32,8 +32,8 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     estimator : TripletMetric, optional
         Everything but lam and its path; the last fit is its copy, with its `callback` and `verbose`.
     lams : int or array
-        Decreasing; an int stands for so many, equal steps of the logarithm, from 1 to 1e-4 times the lam from which on all triplets are in
-        the linear region, of the training points of each fold and of all points.
+        In any order, `lams_` decreases; an int stands for so many, equal steps of the logarithm, from 1 to 1e-4 times the lam from which
+        on all triplets are in the linear region, of the training points of each fold and of all points.
     cv, scoring, refit, n_jobs, verbose
         As in :class:`SafeSVCCV`; ``cv=ShuffleSplit(1)`` is a single validation set.
 

@@ -1,12 +1,10 @@
 """Kernel matrices: computed from points with a bound of their rounding errors, or checked when they are given."""
 
-import math
-
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigvalsh_tridiagonal
 
-from safescreen._checks import check_scalar
+from safescreen._checks import check_scalar, free_memory
 from safescreen._numba import njit
 from safescreen.cones.kernel_matrix import Kernel, KernelRows, row_length, squares
 from safescreen.rounding import UNIT
@@ -61,7 +59,7 @@ def kernel_matrix(X, kernel, max_gigabytes):
     No more is taken than `SHARE` of the memory that is free.
     """
     limit, n, norms = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True), X.shape[0], squares(X)
-    limit = min(limit, SHARE * free_gigabytes())
+    limit = min(limit, 1e-9 * SHARE * free_memory())
     error = kernel.error(row_length(X), float(norms.max()))
     if not error <= LARGEST_ERROR:
         raise ValueError(f"X is too large for this kernel: rounding would change its entries by {error:.1g}; center or scale the points")
@@ -76,15 +74,6 @@ def kernel_matrix(X, kernel, max_gigabytes):
         diagonal = K.diagonal()
     _check_diagonal(diagonal, "the kernel matrix of X")
     return K, error
-
-
-def free_gigabytes():
-    """Return how much memory Linux says is available without swapping; infinity elsewhere."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            return next(1.024e-6 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, StopIteration):
-        return math.inf
 
 
 def _products(X):
