@@ -272,10 +272,11 @@ def test_npz_faults_are_named(raw, message):
         ("tiny.bz2", b"plain"),
         ("tiny.gz", b"plain"),
         ("tiny.gz", b"\x1f\x8b\x08\0\0\0\0\0\0\x03\xff"),
-        ("tiny.gz", gzip.compress(LIBSVM)[:-9]),
+        ("tiny.gz", gzip.compress(LIBSVM, mtime=0)[:-9]),
         ("tiny.xz", lzma.compress(LIBSVM)[:-9]),
         ("tiny.bz2", bz2.compress(LIBSVM)[:-9]),
     ],
+    ids=["plain-xz", "plain-bz2", "plain-gz", "header-gz", "cut-gz", "cut-xz", "cut-bz2"],
 )
 def test_unreadable_archives(tmp_path, name, raw):
     (tmp_path / name).write_bytes(raw)
