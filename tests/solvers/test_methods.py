@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import optimize, sparse
 
 import safescreen as ss
 from instances import instance
@@ -169,6 +169,20 @@ def test_line_search_finds_the_minimum():
             t = _line_search(slack, slopes, w, 1, width, cap, down, square)
             slope = down + t * square - (w * (alpha(t) - alpha(0.0)) * slopes).sum()
             assert t > 0.0 and abs(slope) <= 1e-9 * (abs(down) + square * t)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_best_multiple_for_the_hinge(weighted):
+    rng = np.random.default_rng(4)
+    terms, X, y = exact_points(weighted=weighted)
+    problem = ss.Problem(terms.with_threshold(rng.uniform(-0.5, 1.5, len(y))), ss.Hinge())
+    in_L = np.arange(len(y)) < 4
+    for of, lam in itertools.product((problem, problem.reduce(in_L, ~in_L & False)), (1e-3, 0.1, 10.0, 1e3)):
+        x = rng.standard_normal(3)
+        best = optimize.minimize_scalar(
+            lambda t, of=of, x=x, lam=lam: of.primal(t * x, lam), bounds=(0.0, 50.0), method="bounded", options={"xatol": 1e-10}
+        )
+        assert of.primal(newton.best_multiple(of, x, lam), lam) <= best.fun + 1e-9 * abs(best.fun)
 
 
 def test_methods_are_named_in_errors():

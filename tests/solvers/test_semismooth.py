@@ -81,6 +81,15 @@ def test_the_hinge_at_small_lam(load, lam):
     assert problem.primal(solution.x, lam) - problem.dual(solution.alpha, lam) <= 1e-6 * solution.primal
 
 
+def test_a_path_of_the_hinge_in_long_steps():
+    """Hard margins: what is left violated costs more than a larger x, so the gap is that of its best multiple."""
+    X, y = labelled()
+    problem = ss.Problem(ss.Triplets.from_labels(X[::4], y[::4], k=5), ss.Hinge())
+    path = ss.path(problem, problem.lam_max() * np.geomspace(1e-4, 1e-7, 4), tol=0.0, rtol=1e-6, screening=("RRPB", "PGB"))
+    assert all(solution.converged and solution.n_iter <= 1500 for solution in path)
+    assert path[-1].gap <= 1e-6 * path[-1].primal
+
+
 def test_a_path_of_the_hinge_at_small_lam():
     """A start from the lam before is near, but not near enough for the width of large lam."""
     problem = ss.Problem(ss.Triplets.from_labels(*labelled(), k=5), ss.Hinge())

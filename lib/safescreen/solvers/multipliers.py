@@ -4,7 +4,8 @@ With ``gamma = 0`` the primal has kinks, and its gradients alone do not bring th
 current dual point: ``max D(alpha) - g/2 ||alpha - alpha_k||^2`` is, term by term, the smoothed hinge of width g with the threshold moved to
 ``tau_t + g alpha_k,t``. Its solution is the next dual point. The iteration converges for any g (Rockafellar 1976), and every pair
 (x, alpha) on the way has a gap of the hinge problem itself. Terms whose dual variables are never stored one by one get narrower and
-narrower g instead.
+narrower g instead. At small lam, where the terms are nearly fulfilled, a small violation costs much more than a slightly larger x: the gap
+is that of the best multiple of x.
 """
 
 from dataclasses import replace
@@ -12,6 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from safescreen.losses import SmoothedHinge
+from safescreen.solvers.newton import best_multiple
 from safescreen.solvers.projected_gradient import minimize
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.settings import Descent, Limits, Screen, Settings
@@ -22,7 +24,7 @@ __all__ = ["minimize_hinge"]
 WIDTH, NARROWER, NARROWEST = 0.1, 0.3, 1e-6
 """First width g, the factor it shrinks by when the gap falls too slowly, and the smallest one."""
 
-WIDEST, NEAR, ROUGH = 1e-4, 1e-2, 1e-2
+WIDEST, NEAR, ROUGH = 1e-4, 0.1, 1e-2
 """On the way from x = 0: first width over lam_max/lam, the last one over the first, and the relative gap to which those are solved."""
 
 ACCURACY, SLOW, STALLED = 0.02, 0.95, 30
@@ -90,9 +92,13 @@ def _come_near(reduction, state, settings, inner, width, largest):
 
 
 def _at(reduction, x, lam, alpha, width):
-    """Return the evaluation at x and a dual point: an array, or ``alpha(x)`` of the smoothed hinge of that width."""
+    """Return the evaluation at x and ``alpha(x)`` of the smoothed hinge of that width, or at the best multiple of x and an array alpha."""
     terms = reduction.problem.terms
-    sums = terms.hinge_sums(x, width) if alpha is None else terms.loss_sums(x, SmoothedHinge(0.0), alpha)
+    if alpha is None:
+        sums = terms.hinge_sums(x, width)
+    else:
+        x = best_multiple(reduction.problem, x, lam)
+        sums = terms.loss_sums(x, SmoothedHinge(0.0), alpha)
     return reduction.problem.assemble(sums, x, lam)
 
 

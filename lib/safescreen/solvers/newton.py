@@ -17,7 +17,7 @@ from safescreen.rounding import ElementLike
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.settings import Descent, Screen, Settings
 
-__all__ = ["ACCURACY", "WIDTH", "line_search", "minimize"]
+__all__ = ["ACCURACY", "WIDTH", "best_multiple", "line_search", "minimize"]
 
 WIDTH = 0.003
 """First width of the smoothed problems that stand for the hinge: Newton steps do not mind how strongly they are curved."""
@@ -27,6 +27,9 @@ ACCURACY = 1e-5
 
 STALLED = 3
 """Steps that do not lower the objective by more than rounding before giving up."""
+
+KINK = 1e-12
+"""Width of the smoothed hinge that stands for the hinge on a line."""
 
 LARGEST = 3000
 """Systems up to this size are factorized; larger ones are solved by conjugate gradients."""
@@ -86,6 +89,15 @@ def line_search(problem: Problem, e: Evaluation, slack: NDArray, direction: Elem
     down, square = inner(e.gradient, direction), e.lam * inner(direction, direction)
     weights, slopes = np.ones(1) if terms.weights is None else terms.weights, terms.margins(direction)
     return _line_search(slack, slopes, weights, int(terms.weights is not None), loss.smoothing, loss.cap, down, square)
+
+
+def best_multiple(problem: Problem, x: ElementLike, lam: float) -> ElementLike:
+    """Return the multiple of x, zero or a positive one, with the lowest objective of the hinge; O(T) beside the margins of x."""
+    terms, inner = problem.terms, problem.cone.inner
+    weights, margins = np.ones(1) if terms.weights is None else terms.weights, terms.margins(x)
+    slack = np.broadcast_to(terms.threshold, margins.shape)
+    down = -float(np.sum(weights * margins, where=slack > 0.0)) - (0.0 if problem.linear is None else inner(problem.linear, x))
+    return x * _line_search(slack, margins, weights, int(terms.weights is not None), KINK, 1.0, down, lam * inner(x, x))
 
 
 def _direction(terms, gradient, curved, width, lam):
