@@ -1,0 +1,84 @@
+"""Verdicts: intervals over draws, the paper's own value, counts over data sets, and what follows for the ledger."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from safescreen_book.protocols.conclusions import COLUMNS, Conclusions, status, summarize
+
+
+def rows(verdicts, whose="paper", agrees=True, conclusion="it pays"):
+    rows = [{"claim": "P-F1", "dataset": f"set {i}", "conclusion": conclusion, "place": "3", "whose": whose, "agrees": agrees, "verdict": v}
+            for i, v in enumerate(verdicts)]  # fmt: skip
+    return pd.DataFrame(rows, columns=list(COLUMNS))
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_the_interval_is_that_of_student(log):
+    values = np.array([1.3, 1.1, 1.9, 1.6])
+    found = Conclusions("P-F1", "iris")
+    found.above(1.0, values, "it pays", "3", log=log)
+    row = found.frame().iloc[0]
+    sample = np.log(values) if log else values
+    low, high = stats.ttest_1samp(sample, 0.0).confidence_interval(0.95)
+    expected = np.array([sample.mean(), low, high])
+    np.testing.assert_allclose([row["ours"], row["low"], row["high"]], np.exp(expected) if log else expected, rtol=1e-5)
+    assert (row["claim"], row["dataset"], row["n"], row["whose"]) == ("P-F1", "iris", 4, "paper")
+
+
+@pytest.mark.parametrize(
+    ("way", "bound", "verdict"),
+    [("above", 1.0, "stands"), ("above", 1.7, "undecided"), ("above", 3.0, "does not")]
+    + [("below", 1.0, "does not"), ("below", 1.2, "undecided"), ("below", 3.0, "stands")],
+)
+def test_verdicts_follow_the_interval(way, bound, verdict):
+    assert getattr(Conclusions("P-F1", "iris"), way)(bound, [1.3, 1.4, 1.9, 1.6], "it pays", "3") == verdict
+
+
+@pytest.mark.parametrize("way", ["above", "below"])
+def test_one_draw_decides_nothing(way):
+    found = Conclusions("P-F1", "iris")
+    assert getattr(found, way)(1.0, [100.0], "it pays", "3") == "undecided"
+    assert found.frame()[["low", "high"]].isna().all(axis=None)
+
+
+def test_the_papers_own_value_says_what_agreement_is():
+    found = Conclusions("P-F1", "iris")
+    found.above(1.0, [0.5, 0.6, 0.55], "it pays", "3", paper=0.9)
+    found.below(1.0, [0.5, 0.6, 0.55], "it costs", "3", paper=1.2)
+    assert found.frame()["verdict"].tolist() == ["does not", "stands"] and not found.frame()["agrees"].any()
+    assert summarize(found.frame())["verdict"].tolist() == ["stands", "does not"]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        (["stands"] * 2 + ["does not"], ("stands", 2, 3, 3)),
+        (["stands", "does not"], ("undecided", 1, 2, 2)),
+        (["stands", "undecided", "undecided"], ("undecided", 1, 1, 3)),
+        (["does not", "does not", "undecided"], ("does not", 0, 2, 3)),
+    ],
+)
+def test_a_conclusion_stands_on_most_of_its_data(verdicts, expected):
+    (row,) = summarize(rows(verdicts)).to_dict("records")
+    assert (row["verdict"], row["agree"], row["decided"], row["of"]) == expected
+
+
+def test_what_follows_for_the_ledger():
+    stands, fails = rows(["stands"]), rows(["does not"], conclusion="it pays sevenfold")
+    open_, own = rows(["undecided"], conclusion="it pays sevenfold"), rows(["does not"], whose="own", conclusion="ours")
+    assert status(stands) == status(pd.concat([stands, own])) == "reproduced"
+    assert status(stands, missing="sensit") == status(pd.concat([stands, open_])) == status(own) == "partial"
+    assert status(pd.concat([stands, fails])) == status(fails, missing="sensit") == "differs"
+
+
+def test_what_is_no_number_is_refused():
+    found = Conclusions("P-F1", "iris")
+    for values in ([], [1.0, np.nan], [np.inf]):
+        with pytest.raises(ValueError, match="ours: it pays: needs finite numbers, found"):
+            found.above(1.0, values, "it pays", "3")
+    with pytest.raises(ValueError, match="needs positive numbers"):
+        found.below(1.0, [1.0, -1.0], "it pays", "3", log=True)
+    with pytest.raises(ValueError, match="whose: expected 'paper', 'program' or 'own', found 'mine'"):
+        found.fact(True, "it pays", "3", note="-", whose="mine")
