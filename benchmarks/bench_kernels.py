@@ -26,6 +26,7 @@ POSITIVE = {"ijcnn1": 1, "shuttle": 1, "a9a": 1, "mnist": 3}
 """The class that is told from all others."""
 
 GRIDS = {"one C": [1.0], "ten C": np.geomspace(0.1, 10.0, 10)}
+"""Of ten C, LIBSVM solves the first, one in the middle and the last only: what is ahead of that is ahead of all ten."""
 
 
 @pytest.mark.parametrize("method", ["LIBSVM", "rows on demand"])
@@ -36,10 +37,11 @@ def bench_rbf(timed, small, data, grid, method):
     Cs = GRIDS[grid][:2] if small else GRIDS[grid]
     group = f"{data}: {len(y):,} samples in {X.shape[1]} dimensions, {len(Cs)} C"
     if method == "LIBSVM":
+        Cs = Cs if len(Cs) < 10 else Cs[[0, 5, 9]]
         tols = [_tolerance(data, small, C) for C in Cs]
         work = lambda: [_fit(X, y, gamma, C, tol) for C, tol in zip(Cs, tols, strict=True)]  # noqa: E731
         models = timed(group, method, work, reference=method, rounds=1, warm=lambda: None)
-        timed.facts.update({"gap": max(_gap(model, X, y) for model in models), "tol": min(tols)})
+        timed.facts.update({"gap": max(_gap(model, X, y) for model in models), "tol": min(tols), "C": len(Cs)})
         return
     path = timed(group, method, lambda: _solve(data, small, Cs), reference="LIBSVM", rounds=1, warm=lambda: _solve(data, True, Cs[:1]))
     gap, memory = max(s.gap / s.primal for s in path), growth(lambda small, *_: _solve(data, small, Cs), small) / 1e9
