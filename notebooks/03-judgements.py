@@ -6,8 +6,9 @@
 # learned a metric from them, seen how far it agrees with answers it has not seen and how far anything could, found
 # out which judges to believe, and what screening leaves of the work.
 #
-# The judges here are simulated, so that the truth is known. Put your own answers in place of `answers` and
-# `judge`, and your own features in place of `X`.
+# The judges here are simulated, so that the truth is known. With people it is not: put your own features in place of `X`,
+# your own answers in place of `answers` and `judge`, and leave out what uses `truth` or `careless`. The page
+# `docs/how-to/own-triplets.md` has the short form, and how to read answers from a file.
 
 # %% tags=["parameters"]
 n_things = 150

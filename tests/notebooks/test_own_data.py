@@ -30,7 +30,8 @@ def run(folder, table, path, cells=None, **parameters):
 
 
 def test_noise_and_a_constant_column(folder, tmp_path, capsys):
-    space = run(folder, GOOD.assign(same=1.0, number=range(80)), tmp_path, drop="number, ")
+    space = run(folder, GOOD.assign(same=1.0, number=range(80)), tmp_path, drop="number, ", most=60)
+    assert {len(set(inside) | set(outside)) for inside, outside in space["splits"]} == {60}
     assert space["names"] == ["a", "b", "c", "d", "same"]
     assert "error on the rows set aside" in capsys.readouterr().out
 
@@ -43,8 +44,9 @@ def test_noise_and_a_constant_column(folder, tmp_path, capsys):
         (GOOD, {"label": "sort"}, "label: no column 'sort' in the file, it has a, b, c, d, kind$"),
         (GOOD, {"drop": "e"}, "drop: no column 'e' in the file, it has a, b, c, d, kind$"),
         (GOOD.rename(columns={"a": "a;b"})[["a;b"]], {}, "separated by commas"),
-        (GOOD.assign(word="red"), {}, "not numbers, encode them or name them in drop: word"),
+        (GOOD.assign(word="red"), {}, "not numbers, set words to 'encode' or name them in drop: word$"),
         (GOOD.mask(GOOD["a"] > 1.0), {}, "these columns have gaps, .* set gaps to 'drop' to lose the rows: a, b, c, d, kind"),
+        (GOOD.mask(GOOD["a"] > 1.0).assign(word="red"), {}, "in drop: word\nthese columns have gaps"),
         (GOOD.head(40), {}, "label: 'kind' has the one class 'x'"),
         (GOOD.head(41), {}, "classes of 'kind' with a single row, join them with others or drop them: 'y'"),
         (MIXED, {"k": 1}, "in no direction are rows farther from other classes than from their own: try another k"),
@@ -68,6 +70,14 @@ def test_a_helpful_metric_is_told_from_a_useless_one(folder, tmp_path, capsys):
         assert text in capsys.readouterr().out
 
 
+def test_words_are_encoded(folder, tmp_path, capsys):
+    table = GOOD.assign(word=np.where(GOOD["a"] > 0.0, "red", "blue"), size=["S", "M", "L", None] * 20)
+    space = run(folder, table, tmp_path, 5, words="encode", gaps="drop")
+    assert space["names"] == [*"abcd", "word_blue", "word_red", "size_L", "size_M", "size_S"] and len(space["X"]) == 60
+    np.testing.assert_array_equal(space["X"][:, 5], space["X"][:, 0] > 0.0)
+    assert "words: word (2), size (3)" in capsys.readouterr().out
+
+
 def test_gaps_row_numbers_and_other_formats(folder, tmp_path, capsys):
     table = GOOD.mask(GOOD["a"] > 1.5).assign(kind=GOOD["kind"])
     GOOD.to_csv(tmp_path / "numbered.tsv", sep="\t")
@@ -75,6 +85,8 @@ def test_gaps_row_numbers_and_other_formats(folder, tmp_path, capsys):
     assert len(space["X"]) == len(table.dropna()) < 80
     space = run(folder, None, tmp_path, 5, file=str(tmp_path / "numbered.tsv"))
     assert space["names"] == list("abcd") and "Unnamed: 0" in capsys.readouterr().out
+    GOOD.set_index(np.arange(1, 81)).drop(index=7).to_csv(tmp_path / "numbered.csv")  # as R writes it
+    assert run(folder, None, tmp_path, 5, file=str(tmp_path / "numbered.csv"))["names"] == list("abcd")
     (tmp_path / "latin.csv").write_bytes("a,kind\n1,\xe9t\xe9\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"latin.csv is not UTF-8 .* encoding="):
         run(folder, None, tmp_path, 5, file=str(tmp_path / "latin.csv"))
