@@ -28,7 +28,7 @@ def check_index(index: ArrayLike, n: int, columns: Sequence[str], name: str = "i
         raise TypeError(f"{name} must hold integers, the rows of X counted from 0, got dtype {index.dtype}")
     low, high = int(index.min()), int(index.max())
     if low < 0 or high >= n:
-        raise ValueError(f"{name} must lie in 0..{n - 1}, rows counted from 0, found {low if low < 0 else high}")
+        raise ValueError(f"{name} must lie in 0..{n - 1}, found {low if low < 0 else high}")
     return index
 
 
