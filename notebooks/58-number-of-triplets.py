@@ -20,7 +20,8 @@
 # | `neighbours` | of the classifiers | 10, 20, 30 |
 # | `draws`, `seed` | random splits 60/20/20, and the seed | 10 |
 # | `every` | each so-many-th solution is judged on the validation data | |
-# | `gamma`, `rtol` | width of the smoothed hinge, duality gap relative to the objective | 0.05, "$10^{-6}$" |
+# | `gamma` | width of the smoothed hinge | 0.05 |
+# | `rtol`, `tol` | duality gap, relative to the objective and absolute; either suffices | 0, $10^{-6}$ |
 
 # %% tags=["parameters"]
 dataset = "breast-cancer"
@@ -34,7 +35,8 @@ draws = 2
 seed = 0
 every = 1
 gamma = 0.05
-rtol = 1e-6
+rtol = 0.0
+tol = 1e-6
 output_dir = ""
 
 # %%
@@ -49,6 +51,7 @@ from threadpoolctl import threadpool_limits
 import safescreen as ss
 from safescreen_book import Recorder, figures
 from safescreen_book.protocols import path_runs
+from safescreen_book.protocols.conclusions import Conclusions
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -105,10 +108,7 @@ rows, spreads = [], []
 for number in range(draws):
     train, validation, test = split(number)
     euclid = errors(np.eye(X_all.shape[1]), train, test)
-    rows.append(
-        {"draw": number, "k": 0, "triplets": 0}
-        | {f"error_{n}": e for n, e in zip(nn_list, euclid, strict=True)}
-    )
+    rows.append({"draw": number, "k": 0, "triplets": 0} | {f"error_{n}": e for n, e in zip(nn_list, euclid, strict=True)})
     for k in k_list:
         problems = {
             name: ss.Problem(
@@ -122,14 +122,12 @@ for number in range(draws):
         row, primal = {"draw": number, "k": k, "triplets": len(problems["ActiveSet"])}, []
         for name, options in METHODS.items():
             if not rows[1:]:
-                ss.path(
-                    problems[name], lams[::4], rtol=rtol, tol=0.0, keep_masks=False, **options
-                )  # compiles
+                ss.path(problems[name], lams[::4], rtol=rtol, tol=tol, keep_masks=False, **options)  # compiles
             started = time.process_time()
-            path = ss.path(problems[name], lams, rtol=rtol, tol=0.0, keep_masks=False, **options)
+            path = ss.path(problems[name], lams, rtol=rtol, tol=tol, keep_masks=False, **options)
             row[name] = time.process_time() - started
             primal.append([s.primal for s in path])
-        spreads.append(float(np.max(np.ptp(primal, axis=0) / np.min(primal, axis=0))))
+        spreads.append(float(np.max(np.ptp(primal, axis=0) / (2.0 * np.maximum(rtol * np.min(primal, axis=0), tol)))))
         judged = path[::every]
         on_validation = np.array([errors(s.x, train, validation) for s in judged])
         best = on_validation.argmin(axis=0)
@@ -147,7 +145,7 @@ print("paths:", 3 * len(spreads))
 # ## What holds without a clock
 
 # %% tags=["STS19-F12"]
-assert max(spreads) <= 2.0 * rtol + 1e-10
+assert max(spreads) <= 1.0 + 1e-3
 print("the three rows reach the same objectives:", True)
 mean = results.groupby("k").mean(numeric_only=True)
 columns = [f"error_{n}" for n in nn_list]
@@ -189,45 +187,36 @@ record.figure("triplets", figure)
 plt.show()
 print(mean.loc[k_list, list(METHODS)].to_string(float_format="{:.2f}".format))
 
+# %% [markdown]
+# ## Conclusions
+#
+# By rules written before the runs: a value of each split, the 95 % interval of their mean by Student, undecided where it covers the
+# bound. "k matters" compares the smallest k with the k the paper found best for the classifier (6, 12 and 15; the nearest one that was run),
+# so that nothing is chosen by looking at the test errors.
+
 # %% tags=["nbval-ignore-output"]
 best = {n: int(mean.loc[k_list, f"error_{n}"].idxmin()) for n in nn_list}
-saving = (mean["ActiveSet"] / mean["ActiveSet+RRPB"]).loc[k_list]
-noise = {n: float(deviation.loc[k_list, f"error_{n}"].mean() / np.sqrt(draws)) for n in nn_list}
-spread = {n: float(np.ptp(mean.loc[k_list, f"error_{n}"])) for n in nn_list}
-conclusions = [
-    {
-        "claim": "the time grows with k, and screening saves more at larger k",
-        "paper": "larger decreases for larger k",
-        "ours": ", ".join(f"k = {k}: factor {value:.2f}" for k, value in saving.items()),
-        "stands": bool(
-            mean.loc[k_list[-1], "ActiveSet"] > mean.loc[k_list[0], "ActiveSet"]
-            and saving.iloc[-1] > saving.iloc[0]
-        ),
-    },
-    {
-        "claim": "the k of the smallest test error grows with the number of neighbours",
-        "paper": "6, 12 and 15 for 10-, 20- and 30-NN",
-        "ours": ", ".join(f"{value} for {n}-NN" for n, value in best.items()),
-        "stands": bool(
-            best[nn_list[-1]] > best[nn_list[0]] and list(best.values()) == sorted(best.values())
-        ),
-    },
-    {
-        "claim": "k matters for the error",
-        "paper": "significantly affects the accuracy",
-        "ours": ", ".join(f"{n}-NN: range {spread[n]:.4f}, standard error {noise[n]:.4f}" for n in nn_list),
-        "stands": all(spread[n] > 2.0 * noise[n] for n in nn_list),
-    },
-    {
-        "claim": "triplets as products (not in the paper) make k cheap",
-        "paper": "-",
-        "ours": "factors over ActiveSet+RRPB: "
-        + ", ".join(f"{v:.1f}" for v in (mean["ActiveSet+RRPB"] / mean["product"]).loc[k_list]),
-        "stands": bool(mean.loc[k_list[-1], "product"] < mean.loc[k_list[-1], "ActiveSet+RRPB"]),
-    },
-]
-for item in conclusions:
-    print(f"[{'stands' if item['stands'] else 'does not stand'}] {item['claim']}: {item['ours']}")
+by_k = results[results["k"] > 0].pivot(index="draw", columns="k")
+small, large = k_list[0], k_list[-1]
+saving = by_k["ActiveSet"] / by_k["ActiveSet+RRPB"]
+found = Conclusions("STS19-F12", dataset)
+place, whose = "section 7.5, Figure 12", "paper" if rtol == 0.0 else "program"
+growing = by_k["ActiveSet", large] / by_k["ActiveSet", small]
+found.above(1.0, growing, "the time grows with k", place, whose=whose, log=True)
+found.above(1.0, saving[large], "screening saves time at the largest k", place, whose=whose, log=True)
+found.above(1.0, saving[large] / saving[small], "and a larger factor than at the smallest", place, whose=whose, log=True)
+for n in nn_list:
+    theirs = min(k_list, key=lambda k, n=n: abs(k - {10: 6, 20: 12, 30: 15}.get(n, n // 2)))
+    gain = by_k[f"error_{n}", small] - by_k[f"error_{n}", theirs]
+    if theirs != small:
+        found.above(0.0, gain, f"k matters for the error of {n}-NN: k = {theirs} is better than k = {small}", place)
+each = pd.DataFrame({n: by_k[f"error_{n}"].idxmin(axis=1) for n in nn_list})
+found.above(0.0, each[nn_list[-1]] - each[nn_list[0]], "the best k grows with the number of neighbours", place)
+times = by_k["ActiveSet+RRPB", large] / by_k["product", large]
+found.above(1.0, times, "products are faster at the largest k", "-", whose="own", log=True)
+conclusions = found.frame()
+record.table("conclusions", conclusions)
+print(conclusions[["conclusion", "whose", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.4f}".format))
 
 # %%
 comparison = [
@@ -236,19 +225,14 @@ comparison = [
     for n in nn_list
 ]  # fmt: skip
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
-record.summary(
-    timings={"run": round(float(results[list(METHODS)].sum().sum()), 3)}, conclusions=conclusions
-)
+record.summary(timings={"run": round(float(results[list(METHODS)].sum().sum()), 3)})
 limits.unregister()
 print("rows in the comparison:", len(comparison))
 
 # %% [markdown]
 # ## Reading the result
 #
-# Observed on the embedded sets only; the runs on phishing are in the manifest and were not made.
-#
-# * The paper's numbers are for phishing; on other data the curves of the error are other curves. Standard errors over the splits
-#   are drawn, because differences between neighbouring k are often smaller.
-# * Time grows with k, but not with $k^2$: a pass over listed triplets computes 2k distances an instance, each of cost d, and
-#   then one subtraction for each of $k^2$ triplets. As long as k is small against 2d the distances are what one pays for, and
-#   neither screening nor products (2k distances and a sort) can take them away. In the paper each triplet costs a matrix product.
+# The paper's numbers are for phishing; on other data the curves of the error are other curves. Time grows with k, but not with
+# $k^2$: a pass over listed triplets computes 2k distances an instance, each of cost d, and then one subtraction for each of $k^2$
+# triplets. As long as k is small against 2d the distances are what one pays for, and neither screening nor products (2k distances and a
+# sort) can take them away. In the paper each triplet costs a matrix product.
