@@ -36,7 +36,7 @@ def runs_of(app, experiment, profile: str) -> list[dict]:
 
 def _run(app, run: Run, profile: str, planned: bool) -> dict:
     folder, missing, verdicts, more = folders.run_folder(app.outputs, profile, run), (), [], []
-    known = {"run": run, "folder": folder, "missing": (), "result": None, "failure": None, "verdicts": [], "more": [], "error": ""}
+    known = {"run": run, "folder": folder, "missing": (), "result": None, "failure": None, "why": "", "verdicts": [], "more": []}
     reading = folder / "result.json"
     try:
         if planned:
@@ -50,7 +50,8 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
             verdicts = [[r["claim"], str(r["paper"]), str(r["ours"]), r["stands"]] for r in summary.get("conclusions", ())]
             more = [str(line) for line in summary.get("explanation", ())]
         status = "data missing" if missing and state.status == "not run" else state.status
-        found = {"status": status, "missing": missing, "result": state.result, "failure": state.failure, "verdicts": verdicts, "more": more}
+        found = {"status": status, "missing": missing, "verdicts": verdicts, "more": more}
+        found |= {"result": state.result, "failure": state.failure, "why": state.why}
         return known | found | {"error": os.path.relpath(reading, app.outputs) if status == "unreadable" else ""}
     except _BROKEN as error:
         return known | {"status": "unreadable", "error": f"{os.path.relpath(reading, app.outputs)}: {type(error).__name__}: {error}"}
@@ -105,7 +106,7 @@ class Experiment(SphinxDirective):
         if run["missing"]:
             yield paragraph("Not here. To fetch: ", _code(f"safescreen data fetch {' '.join(run['missing'])}"))
         if run["status"] != "complete":
-            changed = "The notebook, its parameters, the library or the data changed since. " if run["status"] == "out of date" else ""
+            changed = f"Changed since: {run['why']}. " if run["why"] else ""
             yield paragraph(changed, "To run it: ", _code(f"safescreen run {run['run']} --profile {profile}"))
 
     def _left(self, run):

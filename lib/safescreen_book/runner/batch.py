@@ -53,6 +53,8 @@ def run_all(
             tqdm.write(f"{item.run}: data missing: {names} (try: safescreen data fetch {names})")
         else:
             todo.append(item)
+            if item.state.why:
+                tqdm.write(f"{item.run}: {item.status}")
     seconds = {str(item.run): progress.expected(item, manifest, profile) for item in todo}
     todo.sort(key=lambda item: seconds[str(item.run)] or math.inf, reverse=True)
     if pages is not None:
@@ -154,7 +156,7 @@ def _execute_on_cluster(todo, folder: Path, profile: str, jobs: int, scheduler: 
 
 def _begin(item: Plan) -> Path | None:
     """The folder of an attempt; None if another process has one, or has finished the run since it was planned."""
-    scratch, now = folders.scratch_folder(item.folder), folders.state(item.folder, item.hashes["key"])
+    scratch, now = folders.scratch_folder(item.folder), folders.state(item.folder, item.hashes)
     if scratch is not None and now.status == "complete" and now.result != item.state.result:
         folders.release(scratch)
         return None
