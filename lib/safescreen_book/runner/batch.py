@@ -97,19 +97,27 @@ def _execute(todo, folder: Path, profile: str, jobs: int, shown: progress.Progre
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                item = waiting.pop()
-                scratch = _begin(item)
-                if scratch is None:
-                    yield item, "elsewhere", f"{item.run}: done or under way in another process"
-                    continue
-                running[scratch] = item, None, 0.0  # cleared away even if the start fails
-                process = start(scratch, notebooks.to_text(item.notebook), item.spec(folder, profile), environment)
-                running[scratch] = item, process, time.monotonic()
+                item, scratch = waiting.pop(), None
+                try:
+                    scratch = _begin(item)
+                    if scratch is None:
+                        yield item, *item.elsewhere()
+                        continue
+                    running[scratch] = item, None, 0.0  # cleared away even if the start fails
+                    process = start(scratch, notebooks.to_text(item.notebook), item.spec(folder, profile), environment)
+                    running[scratch] = item, process, time.monotonic()
+                except OSError as error:
+                    if running.pop(scratch, None):
+                        folders.release(scratch)
+                    yield item, *item.failed(error)
             time.sleep(0.05)
             shown.show({str(item.run): time.monotonic() - began for item, _, began in running.values()})
             for scratch, (item, process, _) in list(running.items()):
                 if process.poll() is not None:
-                    ended = item.finish(scratch, process.returncode)
+                    try:
+                        ended = item.finish(scratch, process.returncode)
+                    except OSError as error:
+                        ended = item.failed(error)
                     del running[scratch]
                     folders.release(scratch)
                     yield item, *ended
@@ -138,19 +146,22 @@ def _execute_on_cluster(todo, folder: Path, profile: str, jobs: int, scheduler: 
     tasks = [{"notebook": notebooks.to_text(item.notebook), "spec": item.spec(folder, profile), **common} for item in todo]
     with cluster.connect(scheduler, jobs) as client, closing(cluster.execute(client, tasks)) as ended:
         for rank, code, packed in ended:
-            item = todo[rank]
-            scratch = _begin(item)
-            if scratch is None:
-                yield item, "elsewhere", f"{item.run}: done or under way in another process"
-                continue
+            item, scratch = todo[rank], None
             try:
-                if code is None:
+                scratch = _begin(item)
+                if scratch is None:
+                    outcome = item.elsewhere()
+                elif code is None:
                     (scratch / "error.txt").write_text(packed, encoding="utf-8")
+                    outcome = item.finish(scratch, 1)
                 else:
                     cluster.unpack(packed, scratch)
-                outcome = item.finish(scratch, 1 if code is None else code)
+                    outcome = item.finish(scratch, code)
+            except OSError as error:
+                outcome = item.failed(error)
             finally:
-                folders.release(scratch)
+                if scratch is not None:
+                    folders.release(scratch)
             yield item, *outcome
 
 

@@ -3,7 +3,6 @@
 nbformat, jupytext, nbclient and Pillow take a second to import: the functions that need them do so.
 """
 
-import ast
 import base64
 import hashlib
 import io
@@ -13,6 +12,7 @@ from typing import Any
 
 from safescreen_book import places
 from safescreen_book._common import BookError, whole
+from safescreen_book.parameters import assigned
 
 _METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
@@ -86,27 +86,7 @@ def parameters(nb, name: str) -> dict[str, Any]:
     cells = [c for c in nb.cells if c.cell_type == "code" and "parameters" in c.metadata.get("tags", ())]
     if len(cells) != 1:
         raise BookError(f"notebook {name}: needs one cell tagged 'parameters', found {len(cells)}")
-    found = {}
-    try:
-        nodes = ast.parse(cells[0].source).body
-    except SyntaxError as error:
-        raise BookError(f"notebook {name}: its parameters cell is not Python: {error}") from error
-    for node in nodes:
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        if not isinstance(target, ast.Name) or getattr(node, "value", None) is None:
-            raise BookError(f"notebook {name}: its parameters cell holds more than `name = value` lines")
-        try:
-            found[target.id] = plain(ast.literal_eval(node.value), target.id)
-        except ValueError as error:
-            raise BookError(f"notebook {name}: parameter {target.id} = {ast.unparse(node.value)} is not plain") from error
-    return found
-
-
-def plain(value, where: str):
-    """Return what a notebook may be given as a parameter."""
-    if not isinstance(value, bool | int | float | str):
-        raise BookError(f"{where}: expected a number, boolean or string, found {value!r}")
-    return value
+    return assigned(cells[0].source, f"notebook {name}")
 
 
 def refresh(folder: Path, name: str, timeout: int = 600) -> Path:

@@ -49,6 +49,14 @@ class Plan:
             "outputs": list(self.outputs),
         }
 
+    def elsewhere(self) -> tuple[str, str]:
+        """Return what to say of a run that another process has taken."""
+        return "elsewhere", f"{self.run}: done or under way in another process"
+
+    def failed(self, error: Exception) -> tuple[str, str]:
+        """Return what to say of a run whose folder cannot be written."""
+        return "failed", f"{self.run}: FAILED: {error}"
+
     def finish(self, scratch: Path, code: int) -> tuple[str, str]:
         """Install the result of a worker that ended, or record why there is none; return "done" or "failed", and a sentence."""
         if code == 0:

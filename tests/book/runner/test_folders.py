@@ -65,6 +65,18 @@ def test_failure_stands_beside_the_older_result(tmp_path):
     assert (target / "notebook.failed.ipynb").is_file() and not partial.exists()
 
 
+def test_a_failure_of_something_else_does_not_count_against_a_result(tmp_path):
+    """A cell is changed, fails, and is changed back: the older result is found again."""
+    target = fill(tmp_path / "run", "old")
+    folders.record_failure(target, {"error": "boom", "hashes": made("new")}, tmp_path / "none.ipynb")
+    assert folders.state(target, made("old")).status == "complete"
+    assert (
+        folders.state(target, made("new")).status == folders.state(target, made("third")).status == folders.state(target).status == "failed"
+    )
+    folders.record_failure(target, {"error": "boom", "hashes": made("old")}, tmp_path / "none.ipynb")
+    assert folders.state(target, made("old")).status == "failed"
+
+
 HOLD = """
 import sys
 from pathlib import Path

@@ -19,6 +19,7 @@ from safescreen_book.places import notebooks_folder
 from safescreen_book.runner import batch as runner
 from safescreen_book.runner import fingerprint, folders
 from safescreen_book.runner.loading import load_manifest
+from safescreen_book.runner.plans import Plan
 
 
 def typed(book, *arguments):
@@ -160,11 +161,30 @@ def test_what_another_process_does_or_has_done_is_left_to_it(book, monkeypatch):
     assert statuses(book) == {"a": "complete", "b": "complete"}
 
 
+@pytest.mark.parametrize("step", ["_begin", "start", "finish"])
+def test_a_full_disk_fails_a_run_and_the_others_go_on(book, monkeypatch, step):
+    where = Plan if step == "finish" else runner
+    true, calls = getattr(where, step), []
+
+    def full(*arguments):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise OSError(28, "No space left on device")
+        return true(*arguments)
+
+    monkeypatch.setattr(where, step, full)
+    book.runs(a={"n": 2}, b={"n": 3})
+    code, printed = run(book, "--jobs", "1")
+    assert code == 1 and "tiny/a: FAILED: [Errno 28] No space left on device" in printed and "1 done, 1 failed. Results:" in printed
+    assert statuses(book) == {"a": "not run", "b": "complete"}
+    assert not [path.name for path in (book.outputs / "smoke/tiny").iterdir() if path.name.startswith(".")]
+
+
 def test_unknown_parameter_is_refused_before_anything_runs(book):
     book.runs(a={"n": 2}, b={"m": 2})
     code, printed = run(book)
     assert code == 2
-    assert "run tiny/b: unknown parameter of tiny 'm'" in printed
+    assert "run tiny/b: unknown parameter 'm'" in printed
     assert not book.outputs.exists()
     code, printed = run(book, "tiny/a", "-p", "mod", "x")
     assert code == 2 and "did you mean mode?" in printed
