@@ -13,6 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from _ext.claims import link_claim
 from _ext.stage import link, paragraph, pill, put, table
+from safescreen_book.datasets import advice
 from safescreen_book.runner import folders
 from safescreen_book.runner.manifest import PROFILES, Run
 from safescreen_book.runner.plans import plan
@@ -104,7 +105,7 @@ class Experiment(SphinxDirective):
             cell = [f" in cell {failure['cell']} (", _code(failure.get("line", "")), ")"] if "cell" in failure else []
             yield paragraph("The last attempt failed", *cell, ": ", _code(failure.get("error", "")), style="failure")
         if run["missing"]:
-            yield paragraph("Not here. To fetch: ", _code(f"safescreen data fetch {' '.join(run['missing'])}"))
+            yield paragraph("Not here: ", _code(f"{' '.join(run['missing'])} ({advice(run['missing'])})"))
         if run["status"] != "complete":
             changed = f"Changed since: {run['why']}. " if run["why"] else ""
             yield paragraph(changed, "To run it: ", _code(f"safescreen run {run['run']} --profile {profile}"))

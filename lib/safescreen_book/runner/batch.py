@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from safescreen_book import places
+from safescreen_book import datasets, places
 from safescreen_book.runner import cluster, fingerprint, folders, notebooks, progress
 from safescreen_book.runner.manifest import Manifest, Run
 from safescreen_book.runner.plans import Plan, plan
@@ -49,8 +49,7 @@ def run_all(
             tqdm.write(f"{item.run}: unchanged")
         elif item.missing:
             counts["data missing"] += 1
-            names = " ".join(item.missing)
-            tqdm.write(f"{item.run}: data missing: {names} (try: safescreen data fetch {names})")
+            tqdm.write(f"{item.run}: data missing: {' '.join(item.missing)} ({datasets.advice(item.missing)})")
         else:
             todo.append(item)
             if item.state.why:

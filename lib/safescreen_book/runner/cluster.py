@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from safescreen.cluster import workers as _cluster
-from safescreen_book import places
+from safescreen_book import datasets, places
 from safescreen_book.datasets.store import ENVIRONMENT
 from safescreen_book.runner import fingerprint, plans, worker
 
@@ -98,7 +98,7 @@ def run_task(task: Mapping[str, Any]) -> tuple[int | None, bytes | str]:
         sums, missing = plans.data_checksums(spec["data"])
         environment = {**dict.fromkeys(worker.THREAD_VARIABLES, "1"), **places.environment(), **task["threads"]}
     if missing:
-        return None, f"worker on {host} lacks data: {' '.join(missing)} (there: safescreen data fetch {' '.join(missing)})"
+        return None, f"worker on {host} lacks data: {' '.join(missing)} (there, {datasets.advice(missing)})"
     here = fingerprint.hashes(nbformat.reads(task["notebook"], as_version=4), spec["parameters"], sums)
     if other := fingerprint.changed(spec["hashes"], here):
         return None, f"worker on {host} differs: {other}; install the same on every worker"

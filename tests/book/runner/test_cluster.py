@@ -105,7 +105,7 @@ def test_data_that_a_worker_lacks(workers, book, monkeypatch):
     book.write({"tiny": entry})
     code, printed = run(book, "--scheduler", workers.address)
     assert code == 1, printed
-    assert "lacks data: usps (there: safescreen data fetch usps)" in printed
+    assert "lacks data: usps (there, no public address: usps, see data/README.md)" in printed
 
 
 def test_killed_worker_is_replaced(workers, book):

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 
 import pytest
 
@@ -192,16 +191,16 @@ def test_unknown_parameter_is_refused_before_anything_runs(book):
 
 def test_missing_data_is_said_and_fails_only_by_name(book, monkeypatch):
     monkeypatch.setattr(datasets, "available", lambda name: False)
-    entry = {"title": "t", "data": ["mnist"], "profiles": {}}
+    entry = {"title": "t", "data": ["mnist", "digit1"], "profiles": {}}
     entry["profiles"]["smoke"] = {"seconds": 1, "memory_mb": 1, "runs": {"a": {}}}
     book.write({"tiny": entry})
     code, printed = run(book)
-    assert code == 0 and "tiny/a: data missing: mnist (try: safescreen data fetch mnist)" in printed
+    assert code == 0 and "tiny/a: data missing: mnist digit1 (try: safescreen data fetch mnist; no public address: digit1," in printed
     assert run(book, "tiny")[0] == 1
     assert not book.run_folder("a").exists()
     manifest = load_manifest(book.folder)
     (item,) = runner.plan(manifest, manifest.select([], "smoke"), "smoke", book.outputs)
-    assert item.status == "data missing: mnist"
+    assert item.status == "data missing: mnist, digit1"
 
 
 def test_finished_result_stands_without_its_data(book, monkeypatch):
@@ -237,7 +236,6 @@ def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book):
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": library},
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # as in a terminal, also below nohup
     )
     while not marker.exists() and process.poll() is None:
         time.sleep(0.05)
