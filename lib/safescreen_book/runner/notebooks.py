@@ -14,10 +14,11 @@ from safescreen_book import places
 from safescreen_book._common import BookError, whole
 from safescreen_book.parameters import assigned
 
-_METADATA = {
+METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+"""Of a committed notebook."""
 
 
 def stems(folder: Path) -> list[str]:
@@ -73,7 +74,7 @@ def _bare(nb, stem: str):
         cell = {"cell_type": old.cell_type, "source": old.source, "metadata": {"tags": tags} if tags else {}}
         cell["id"] = hashlib.sha256(f"{stem}\n{index}\n{old.source}".encode()).hexdigest()[:16]
         cells.append(cell | ({"execution_count": None, "outputs": []} if old.cell_type == "code" else {}))
-    return from_dict({"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5})
+    return from_dict({"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5})
 
 
 def signature(nb) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -113,7 +114,7 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
     ).execute(env=places.environment())
     for data in (output.data for cell in nb.cells for output in cell.get("outputs", ()) if "image/png" in output.get("data", ())):
         data["image/png"] = base64.b64encode(small_png(base64.b64decode(data["image/png"]))).decode()
-    nb.metadata = from_dict(_METADATA)
+    nb.metadata = from_dict(METADATA)
     validate(nb)
     return write(nb, folder / f"{name}.ipynb")
 
