@@ -196,12 +196,8 @@ def _compile_once() -> None:
 @contextmanager
 def _terminated_like_interrupted():
     """Within, SIGTERM (a batch system's farewell) is treated like Ctrl-C."""
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
     try:
-        older = signal.signal(signal.SIGTERM, interrupt)
+        older = signal.signal(signal.SIGTERM, signal.default_int_handler)
     except ValueError:  # not the main thread
         yield
         return
