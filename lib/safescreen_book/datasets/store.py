@@ -123,7 +123,7 @@ def content(path: Path, spec: FileSpec) -> bytes:
     raw, wanted = unpack(path), spec.sha256
     if spec.public and path.suffix != ".npz":
         (X, y), wanted, converted = read_libsvm(raw, path.name), spec.values, io.BytesIO()
-        X = X.toarray() + 0.0  # no -0
+        X = X.toarray()
         np.savez(converted, X=X, y=y)
         found, raw = hashlib.sha256(X.tobytes() + y.tobytes()).hexdigest(), converted.getvalue()
     else:
