@@ -59,7 +59,7 @@ exhaustive: install ## millions of threshold cases of every rule in exact arithm
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py -m exhaustive
 
 lab: install ## open the book in JupyterLab (LAB="--no-browser --port 8889", or whatever else it understands)
-	@$(IN) $(PY) -m jupyterlab $(LAB) notebooks/00-start-here.ipynb
+	@$(IN) export JUPYTER_CONFIG_PATH="$$PWD/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}"; $(PY) -m jupyterlab $(LAB) notebooks/00-start-here.ipynb
 
 notebooks: install ## write the .ipynb files anew from their .py sources, and execute them
 	@$(IN) $(PY) -m safescreen notebooks

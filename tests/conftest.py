@@ -1,9 +1,15 @@
 """Settings shared by all tests."""
 
+import signal
 import socket
+import threading
 
 import pytest
 from hypothesis import settings
+
+# below nohup, or in the background of a script, an interrupt is ignored, and by every process started here too
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # the same examples in every run, however slow the machine
 settings.register_profile("safescreen", deadline=None, derandomize=True)

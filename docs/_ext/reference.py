@@ -1,9 +1,9 @@
 """A page for each public module, each public name described once, with the notebooks that use it."""
 
-import ast
 import functools
 import importlib
 import inspect
+import itertools
 import pkgutil
 from types import ModuleType
 
@@ -12,6 +12,7 @@ from sphinx.util.nodes import make_refnode
 
 import safescreen
 from _ext.stage import put
+from safescreen_book.runner import imports
 
 
 @functools.cache
@@ -45,22 +46,15 @@ def names() -> dict[str, tuple[str, object]]:
 
 def used(source: str) -> set[str]:
     """Return the public names that code uses, by their shortest paths."""
-    code = "\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("%", "!")))
-    found, imported = list(ast.walk(ast.parse(code))), {}
-    for node in found:
-        if isinstance(node, ast.Import):
-            imported |= {alias.asname or alias.name.partition(".")[0]: alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            imported |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-    paths = (ast.unparse(node).partition(".") for node in found if isinstance(node, ast.Attribute | ast.Name))
-    values = (_value(f"{imported[first]}.{rest}") for first, _, rest in paths if first in imported)
+    paths = (itertools.accumulate(path.split("."), "{}.{}".format) for path in imports.uses(imports.parsed(source)))
+    values = [_value(path) for path in itertools.chain.from_iterable(paths)]
     shortest = {id(value): name for name, (_, value) in names().items()}
     return {shortest[id(value)] for value in values if id(value) in shortest}
 
 
 def _value(path: str):
     """What a path such as `safescreen.spheres.dgb` leads to; None outside of this library."""
-    first, *parts = path.rstrip(".").split(".")
+    first, *parts = path.split(".")
     try:
         return functools.reduce(getattr, parts, safescreen) if first == "safescreen" else None
     except AttributeError:

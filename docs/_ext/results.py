@@ -13,6 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from _ext.claims import link_claim
 from _ext.stage import link, paragraph, pill, put, table
+from safescreen_book.datasets import advice
 from safescreen_book.runner import folders
 from safescreen_book.runner.manifest import PROFILES, Run
 from safescreen_book.runner.plans import plan
@@ -36,7 +37,7 @@ def runs_of(app, experiment, profile: str) -> list[dict]:
 
 def _run(app, run: Run, profile: str, planned: bool) -> dict:
     folder, missing, verdicts, more = folders.run_folder(app.outputs, profile, run), (), [], []
-    known = {"run": run, "folder": folder, "missing": (), "result": None, "failure": None, "verdicts": [], "more": [], "error": ""}
+    known = {"run": run, "folder": folder, "missing": (), "result": None, "failure": None, "why": "", "verdicts": [], "more": []}
     reading = folder / "result.json"
     try:
         if planned:
@@ -50,7 +51,8 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
             verdicts = [[r["claim"], str(r["paper"]), str(r["ours"]), r["stands"]] for r in summary.get("conclusions", ())]
             more = [str(line) for line in summary.get("explanation", ())]
         status = "data missing" if missing and state.status == "not run" else state.status
-        found = {"status": status, "missing": missing, "result": state.result, "failure": state.failure, "verdicts": verdicts, "more": more}
+        found = {"status": status, "missing": missing, "verdicts": verdicts, "more": more}
+        found |= {"result": state.result, "failure": state.failure, "why": state.why}
         return known | found | {"error": os.path.relpath(reading, app.outputs) if status == "unreadable" else ""}
     except _BROKEN as error:
         return known | {"status": "unreadable", "error": f"{os.path.relpath(reading, app.outputs)}: {type(error).__name__}: {error}"}
@@ -103,9 +105,9 @@ class Experiment(SphinxDirective):
             cell = [f" in cell {failure['cell']} (", _code(failure.get("line", "")), ")"] if "cell" in failure else []
             yield paragraph("The last attempt failed", *cell, ": ", _code(failure.get("error", "")), style="failure")
         if run["missing"]:
-            yield paragraph("Not here. To fetch: ", _code(f"safescreen data fetch {' '.join(run['missing'])}"))
+            yield paragraph("Not here: ", _code(f"{' '.join(run['missing'])} ({advice(run['missing'])})"))
         if run["status"] != "complete":
-            changed = "The notebook, its parameters, the library or the data changed since. " if run["status"] == "out of date" else ""
+            changed = f"Changed since: {run['why']}. " if run["why"] else ""
             yield paragraph(changed, "To run it: ", _code(f"safescreen run {run['run']} --profile {profile}"))
 
     def _left(self, run):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record
-from safescreen_book.runner import notebooks
+from safescreen_book.runner import imports, notebooks
 
 STATUSES = ("open", "verified", "misprint", "corrected", "refuted", "reproduced", "differs", "partial")
 ACCUSATIONS = ("corrected", "refuted", "differs")
@@ -107,16 +107,12 @@ def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
 
 
 def asserts(source: str) -> bool:
-    """Return whether code, lines of IPython magics apart, asserts something that is not a constant, or calls an `assert...` function.
+    """Return whether code asserts something that is not a constant, or calls an `assert...` function.
 
     >>> asserts("assert gap < 1e-6"), asserts("assert True"), asserts("np.testing.assert_allclose(a, b)")
     (True, False, True)
     """
-    code = "\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("%", "!")))
-    try:
-        nodes = list(ast.walk(ast.parse(code)))
-    except SyntaxError:
-        return False
+    nodes = list(ast.walk(imports.parsed(source)))
     names = [getattr(node.func, "attr", getattr(node.func, "id", "")) for node in nodes if isinstance(node, ast.Call)]
     return any(name.startswith("assert") for name in names) or any(
         isinstance(node, ast.Assert) and not isinstance(node.test, ast.Constant | ast.Tuple) for node in nodes

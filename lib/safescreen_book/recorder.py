@@ -1,12 +1,13 @@
 """What a notebook leaves behind: tables, figures and a summary in its run folder."""
 
-import math
+import json
 import os
 import re
 from pathlib import Path
 from typing import Any
 
 from safescreen_book._common import read_json, whole, write_json
+from safescreen_book.parameters import check_injected
 
 COMPARISON = ("quantity", "paper", "ours", "note")
 CONCLUSION = ("claim", "paper", "ours", "stands")
@@ -15,7 +16,8 @@ CONCLUSION = ("claim", "paper", "ours", "stands")
 class Recorder:
     """Write the results of one run into a folder; do nothing when there is none.
 
-    Files appear whole or not at all (each is written beside its name, then renamed).
+    Files appear whole or not at all (each is written beside its name, then renamed). What papermill has injected is checked first: a
+    ValueError names a parameter the notebook does not have, or a value of another type or out of range.
 
     Parameters
     ----------
@@ -35,6 +37,7 @@ class Recorder:
     def __init__(self, output_dir: str | os.PathLike = ""):
         if not isinstance(output_dir, str | os.PathLike):
             raise TypeError(f"output_dir: expected a string or a path, found {type(output_dir).__name__}")
+        check_injected()
         self.folder = Path(output_dir) if os.fspath(output_dir) else None
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -92,14 +95,8 @@ def _plain(name: str) -> None:
 
 def _jsonable(value, name: str):
     """Plain Python for JSON; numpy scalars and arrays are unpacked, nan and inf refused."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {str(key): _jsonable(item, f"{name}[{key!r}]") for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_jsonable(item, f"{name}[{i}]") for i, item in enumerate(value)]
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{name}: {value} cannot be written to JSON")
-    if value is None or isinstance(value, str | bool | int | float):
-        return value
-    raise TypeError(f"{name}: cannot write a {type(value).__name__} to JSON")
+    try:
+        return json.loads(json.dumps(value, allow_nan=False, default=lambda item: item.tolist()))
+    except (AttributeError, TypeError, ValueError) as error:
+        kind = ValueError if isinstance(error, ValueError) else TypeError
+        raise kind(f"{name}: cannot be written to JSON: {error}") from None

@@ -11,21 +11,31 @@ import subprocess
 import sys
 import urllib.request
 from pathlib import Path
+from typing import NamedTuple
 
 import nbformat
 import pytest
+
+from safescreen_book.runner.notebooks import METADATA
 
 from .chromium import NAMES, Browser, executable, until
 
 ROOT = Path(__file__).resolve().parents[2]
 PANEL = "[...(window.jupyterapp?.shell.widgets('main') ?? [])].find(w => w.isVisible)"
 HANDLE = ".jp-OutputArea .widget-slider .noUi-handle"
-PICTURE = ".jp-OutputArea .widget-output img"
+PICTURE = ".jp-OutputArea:has(.widget-slider) .jp-RenderedImage img"
 
 pytest.importorskip("jupyterlab")
 pytest.importorskip("websocket")
 if executable() is None:
     pytest.skip(f"needs one of the browsers {', '.join(NAMES)}", allow_module_level=True)
+
+
+class Address(NamedTuple):
+    """Where a notebook is opened, and where it is saved."""
+
+    pattern: str
+    folder: Path
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +44,7 @@ def address(tmp_path_factory):
     base = tmp_path_factory.mktemp("lab")
     folder = base / "notebooks"
     shutil.copytree(ROOT / "notebooks", folder)
+    shutil.copyfile(ROOT / "pyproject.toml", base / "pyproject.toml")
     for path in folder.glob("*.ipynb"):
         nb = nbformat.read(path, as_version=4)
         for cell in nb.cells:
@@ -52,6 +63,7 @@ def address(tmp_path_factory):
         **{f"JUPYTER_{name}": str(base / name) for name in names},
         **{f"JUPYTERLAB_{name}_DIR": str(base / name) for name in ("SETTINGS", "WORKSPACES")},
         "PYTHONPATH": str(ROOT / "lib"),
+        "JUPYTER_CONFIG_PATH": str(ROOT / ".jupyter"),  # as `make lab`
     }
     options = {
         "ServerApp.root_dir": folder,
@@ -76,7 +88,7 @@ def address(tmp_path_factory):
                 return False
 
         until(answers, 40, "JupyterLab")
-        yield f"http://127.0.0.1:{port}/lab/workspaces/of-{{0}}/tree/{{0}}.ipynb?token=secret"
+        yield Address(f"http://127.0.0.1:{port}/lab/workspaces/of-{{0}}/tree/{{0}}.ipynb?token=secret", folder)
     finally:
         server.terminate()  # and with it its kernels
         server.wait(30)
@@ -90,7 +102,7 @@ def browser(tmp_path):
 
 def run_all(browser, address, name):
     """Open a notebook, press "restart the kernel and run all cells", and return the notebook when it is done."""
-    browser.open(address.format(name))
+    browser.open(address.pattern.format(name))
     kernel = f"{PANEL}?.context?.path === '{name}.ipynb' && {PANEL}.sessionContext?.session?.kernel?.status"
     until(lambda: browser.js(kernel) == "idle", 60, "an idle kernel")
     browser.js("jupyterapp.restored.then(() => true)")
@@ -132,3 +144,9 @@ def test_sliders_redraw(browser, address):
     browser.drag(HANDLE, -60)  # lam from 0.6 to its lower end
     until(lambda: browser.js(f"![null, undefined, {before!r}].includes(document.querySelector('{PICTURE}')?.src)"), 30, "another picture")
     assert browser.js("parseFloat(document.querySelector('.jp-OutputArea .widget-readout').textContent)") < 0.5
+    browser.js("jupyterapp.commands.execute('docmanager:save').then(() => true)")
+    (path,) = address.folder.glob("15-*.ipynb")
+    saved = until(lambda: (nb := nbformat.read(path, as_version=4)).cells[where].execution_count and nb, 30, "a save")
+    kinds = [set(out.data) for out in saved.cells[where].outputs]
+    assert any("image/png" in kind for kind in kinds) and not any("widget-view" in name for kind in kinds for name in kind)
+    assert saved.metadata == METADATA and path.with_suffix(".py").read_bytes() == (ROOT / "notebooks" / f"{path.stem}.py").read_bytes()

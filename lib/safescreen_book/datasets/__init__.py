@@ -9,7 +9,7 @@
 from safescreen_book.datasets.binary import two_classes
 from safescreen_book.datasets.loading import Dataset, load, subsample
 from safescreen_book.datasets.registry import FileSpec, Info, Part, info, names
-from safescreen_book.datasets.store import DataNotFoundError, available, fetch, find, folders, verify
+from safescreen_book.datasets.store import DataNotFoundError, advice, available, fetch, find, folders, verify
 from safescreen_book.datasets.synthetic import sparse_classification
 from safescreen_book.datasets.topics import sparse_topics
 
@@ -19,6 +19,7 @@ __all__ = [
     "FileSpec",
     "Info",
     "Part",
+    "advice",
     "available",
     "fetch",
     "find",

@@ -41,6 +41,8 @@ def _embedded(name: str):
 
 def _rows(arrays: dict, key: str, n: int) -> np.ndarray:
     """Row numbers in `arrays[key]`, or all others for ``~key``."""
+    if key.removeprefix("~") not in arrays:
+        raise ValueError(f"this file does not say which rows are in the part: it has no {key.removeprefix('~')}")
     if not key.startswith("~"):
         return arrays[key]
     keep = np.ones(n, dtype=bool)

@@ -18,7 +18,9 @@ class FileSpec:
     sha256: str  # of the unpacked content
     packed: str | None = None  # name of the packed form in use
     packed_sha256: str | None = None
-    url: str | None = None  # of the original, packed or not; None for converted files
+    url: str | None = None  # of the original, packed or not; None for converted files that have none
+    public: str | None = None  # name of the original of a converted file, LIBSVM text, which is taken in its place
+    values: str | None = None  # sha256 of the numbers in that: X, float64, and y, int64
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,22 @@
 """Where the files of a data set are: folders that are looked in, checksums, downloads."""
 
 import hashlib
+import io
 import os
 import threading
 import time
 import urllib.request
+from collections.abc import Iterable
 from http.client import HTTPException
 from pathlib import Path
 
+import numpy as np
 import pooch
 from tqdm import tqdm
 
 from safescreen_book import places
 from safescreen_book._common import whole
-from safescreen_book.datasets.readers import UNPACKERS, unpack
+from safescreen_book.datasets.readers import UNPACKERS, read_libsvm, unpack
 from safescreen_book.datasets.registry import FileSpec, Info, info
 
 ENVIRONMENT = "SAFESCREEN_DATA"
@@ -80,6 +83,18 @@ def fetch(name: str, split: str | None = None) -> list[Path]:
     return _paths(name, split, download=True)
 
 
+def advice(names: Iterable[str]) -> str:
+    """Return what to do about data sets that are not here.
+
+    >>> advice(["a9a", "digit1"])
+    'try: safescreen data fetch a9a; no public address: digit1, see data/README.md'
+    """
+    public = {name: all(spec.url for spec in info(name).files.values()) for name in names}
+    fetched, others = ([name for name in public if public[name] is to_fetch] for to_fetch in (True, False))
+    parts = [f"try: safescreen data fetch {' '.join(fetched)}"] if fetched else []
+    return "; ".join(parts + ([f"no public address: {', '.join(others)}, see data/README.md"] if others else []))
+
+
 def verify(name: str) -> list[Path]:
     """Return the files of a data set after comparing their checksums with the registry's.
 
@@ -101,11 +116,20 @@ def locate(spec: FileSpec) -> Path | None:
 
 
 def content(path: Path, spec: FileSpec) -> bytes:
-    """Unpacked content of `path` once its checksum is that of `spec`; if it is another, the file is left as it is."""
-    raw = unpack(path)
-    found = hashlib.sha256(raw).hexdigest()
-    if found != spec.sha256:
-        raise ValueError(f"{path}: wrong checksum: its content should have sha256 {spec.sha256}, found {found}")
+    """Unpacked content of `path` once its checksum is that of `spec`; if it is another, the file is left as it is.
+
+    The public original of a converted file is converted, and its numbers are what has the checksum: it may be written as it likes.
+    """
+    raw, wanted = unpack(path), spec.sha256
+    if spec.public and path.suffix != ".npz":
+        (X, y), wanted, converted = read_libsvm(raw, path.name), spec.values, io.BytesIO()
+        X = X.toarray()
+        np.savez(converted, X=X, y=y)
+        found, raw = hashlib.sha256(X.tobytes() + y.tobytes()).hexdigest(), converted.getvalue()
+    else:
+        found = hashlib.sha256(raw).hexdigest()
+    if found != wanted:
+        raise ValueError(f"{path}: wrong checksum: its content should have sha256 {wanted}, found {found}")
     return raw
 
 
@@ -128,7 +152,8 @@ def _paths(name: str, split: str | None, download: bool) -> list[Path]:
 
 def _candidates(spec: FileSpec) -> list[str]:
     """Names under which `spec` may lie in a folder: packed or not, whoever packed it."""
-    packed = [spec.name + suffix for suffix in UNPACKERS] if not spec.name.endswith(".npz") else []
+    plain = spec.public or ("" if spec.name.endswith(".npz") else spec.name)
+    packed = [plain + suffix for suffix in ("", *UNPACKERS) if plain]
     return list(dict.fromkeys([*([spec.packed] if spec.packed else []), spec.name, *packed]))
 
 
@@ -142,7 +167,7 @@ def _missing(entry: Info, spec: FileSpec, why: str) -> DataNotFoundError:
         f"  3. fetch it where there is a network: safescreen data fetch {entry.name} ({spec.url})."
         if spec.url
         else f"  3. choose another data set: this file was converted from {entry.source} and has no address.",
-        f"Its unpacked content must have sha256 {spec.sha256}.",
+        f"Its unpacked content must have sha256 {spec.sha256}" + (f", or the numbers of {spec.public}." if spec.public else "."),
     ]
     return DataNotFoundError("\n".join(lines))
 
@@ -150,7 +175,7 @@ def _missing(entry: Info, spec: FileSpec, why: str) -> DataNotFoundError:
 def _download(entry: Info, spec: FileSpec) -> Path:
     """Fetch one file to the download folder; it gets its name only after its checksum was right."""
     suffix = Path(spec.url).suffix
-    target = _download_folder() / (spec.name + (suffix if suffix in UNPACKERS else ""))
+    target = _download_folder() / ((spec.public or spec.name) + (suffix if suffix in UNPACKERS else ""))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with whole(target) as partial:

@@ -68,7 +68,7 @@ def cone_scene(spheres, points, *, ax, normal=None, title=""):
 
 
 def sliders(draw, **ranges):
-    """Show a figure with sliders where a notebook is open in a browser, the same figure at its defaults elsewhere.
+    """Show a figure, and sliders that draw it again in its place where a notebook is open in a browser; a saved notebook has the figure.
 
     Sliders need Jupyter's server (which sets ``JPY_SESSION_NAME``) and ipywidgets. ``draw(**values)`` makes the figure; `ranges` are
     ``(low, high, default)``, a slider each. Returns the defaults.
@@ -81,12 +81,26 @@ def sliders(draw, **ranges):
     except ImportError:
         draw(**values)
         return values
+    import matplotlib.pyplot as plt
+    from IPython.display import display
+    from IPython.utils.capture import capture_output
+
+    def picture():
+        """The figure at where the sliders are."""
+        with capture_output() as shown:
+            draw(**{name: control.value for name, control in controls.items()})
+            plt.show()
+        return shown.outputs[-1].data
+
     options = {"continuous_update": False, "readout_format": ".3g"}
     controls = {
         name: ipywidgets.FloatSlider(default, min=low, max=high, step=(high - low) / 50.0, description=name, **options)
         for name, (low, high, default) in ranges.items()
     }
-    ipywidgets.interact(draw, **controls)
+    display(*controls.values())
+    handle = display(picture(), raw=True, display_id=True)
+    for control in controls.values():
+        control.observe(lambda _: handle.update(picture(), raw=True), "value")
     return values
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import safescreen as ss
+from safescreen._checks import check_count, check_scalar
 from safescreen.solvers.schedule import Schedule, schedule_of
 from safescreen_book import datasets
 
@@ -60,7 +61,7 @@ def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
         X = X - X.mean(axis=0)
         _, vectors = np.linalg.eigh(X.T @ X)
         X = np.ascontiguousarray(X @ vectors[:, : -n_components - 1 : -1])
-    n = len(y)
+    n, fraction = len(y), check_scalar(fraction, "fraction", low=0.0, high=1.0, open_low=True)
     rows = n if fraction == 1.0 else math.floor(fraction * n) + 1
     rows = min(rows, n_max or n, n)
     return datasets.subsample(X, y, rows / n, seed)
@@ -177,7 +178,7 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
     for name in methods:
         solve(name, grid.lams[:: max(1, len(grid.lams) // warm)])
     frames, paths = [], {}
-    for repeat in range(repeats):
+    for repeat in range(check_count(repeats, "repeats")):
         for name in methods:
             path, seconds = solve(name, grid.lams)
             paths.setdefault(name, path)

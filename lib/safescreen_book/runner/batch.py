@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from safescreen_book import places
+from safescreen_book import datasets, places
 from safescreen_book.runner import cluster, fingerprint, folders, notebooks, progress
 from safescreen_book.runner.manifest import Manifest, Run
 from safescreen_book.runner.plans import Plan, plan
@@ -49,10 +49,11 @@ def run_all(
             tqdm.write(f"{item.run}: unchanged")
         elif item.missing:
             counts["data missing"] += 1
-            names = " ".join(item.missing)
-            tqdm.write(f"{item.run}: data missing: {names} (try: safescreen data fetch {names})")
+            tqdm.write(f"{item.run}: data missing: {' '.join(item.missing)} ({datasets.advice(item.missing)})")
         else:
             todo.append(item)
+            if item.state.why:
+                tqdm.write(f"{item.run}: {item.status}")
     seconds = {str(item.run): progress.expected(item, manifest, profile) for item in todo}
     todo.sort(key=lambda item: seconds[str(item.run)] or math.inf, reverse=True)
     if pages is not None:
@@ -95,19 +96,27 @@ def _execute(todo, folder: Path, profile: str, jobs: int, shown: progress.Progre
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                item = waiting.pop()
-                scratch = _begin(item)
-                if scratch is None:
-                    yield item, "elsewhere", f"{item.run}: done or under way in another process"
-                    continue
-                running[scratch] = item, None, 0.0  # cleared away even if the start fails
-                process = start(scratch, notebooks.to_text(item.notebook), item.spec(folder, profile), environment)
-                running[scratch] = item, process, time.monotonic()
+                item, scratch = waiting.pop(), None
+                try:
+                    scratch = _begin(item)
+                    if scratch is None:
+                        yield item, *item.elsewhere()
+                        continue
+                    running[scratch] = item, None, 0.0  # cleared away even if the start fails
+                    process = start(scratch, notebooks.to_text(item.notebook), item.spec(folder, profile), environment)
+                    running[scratch] = item, process, time.monotonic()
+                except OSError as error:
+                    if running.pop(scratch, None):
+                        folders.release(scratch)
+                    yield item, *item.failed(error)
             time.sleep(0.05)
             shown.show({str(item.run): time.monotonic() - began for item, _, began in running.values()})
             for scratch, (item, process, _) in list(running.items()):
                 if process.poll() is not None:
-                    ended = item.finish(scratch, process.returncode)
+                    try:
+                        ended = item.finish(scratch, process.returncode)
+                    except OSError as error:
+                        ended = item.failed(error)
                     del running[scratch]
                     folders.release(scratch)
                     yield item, *ended
@@ -136,25 +145,28 @@ def _execute_on_cluster(todo, folder: Path, profile: str, jobs: int, scheduler: 
     tasks = [{"notebook": notebooks.to_text(item.notebook), "spec": item.spec(folder, profile), **common} for item in todo]
     with cluster.connect(scheduler, jobs) as client, closing(cluster.execute(client, tasks)) as ended:
         for rank, code, packed in ended:
-            item = todo[rank]
-            scratch = _begin(item)
-            if scratch is None:
-                yield item, "elsewhere", f"{item.run}: done or under way in another process"
-                continue
+            item, scratch = todo[rank], None
             try:
-                if code is None:
+                scratch = _begin(item)
+                if scratch is None:
+                    outcome = item.elsewhere()
+                elif code is None:
                     (scratch / "error.txt").write_text(packed, encoding="utf-8")
+                    outcome = item.finish(scratch, 1)
                 else:
                     cluster.unpack(packed, scratch)
-                outcome = item.finish(scratch, 1 if code is None else code)
+                    outcome = item.finish(scratch, code)
+            except OSError as error:
+                outcome = item.failed(error)
             finally:
-                folders.release(scratch)
+                if scratch is not None:
+                    folders.release(scratch)
             yield item, *outcome
 
 
 def _begin(item: Plan) -> Path | None:
     """The folder of an attempt; None if another process has one, or has finished the run since it was planned."""
-    scratch, now = folders.scratch_folder(item.folder), folders.state(item.folder, item.hashes["key"])
+    scratch, now = folders.scratch_folder(item.folder), folders.state(item.folder, item.hashes)
     if scratch is not None and now.status == "complete" and now.result != item.state.result:
         folders.release(scratch)
         return None
@@ -184,12 +196,8 @@ def _compile_once() -> None:
 @contextmanager
 def _terminated_like_interrupted():
     """Within, SIGTERM (a batch system's farewell) is treated like Ctrl-C."""
-
-    def interrupt(*_):
-        raise KeyboardInterrupt
-
     try:
-        older = signal.signal(signal.SIGTERM, interrupt)
+        older = signal.signal(signal.SIGTERM, signal.default_int_handler)
     except ValueError:  # not the main thread
         yield
         return

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from safescreen.cluster import workers as _cluster
-from safescreen_book import places
+from safescreen_book import datasets, places
 from safescreen_book.datasets.store import ENVIRONMENT
 from safescreen_book.runner import fingerprint, plans, worker
 
@@ -90,16 +90,18 @@ def run_task(task: Mapping[str, Any]) -> tuple[int | None, bytes | str]:
     A task is a `notebook` (text), its `spec` (see `Plan.spec`), `threads` (variables of the environment) and `data` (a folder to
     look for data sets in, if it exists here, or None).
     """
+    import nbformat
     from distributed import get_worker
 
     spec, host = dict(task["spec"]), socket.gethostname()
-    if fingerprint.library_hash() != spec["hashes"]["library"]:
-        return None, f"worker on {host} has another version of safescreen; install the same on every worker"
     with _data_folder(task["data"]):
-        missing = plans.data_checksums(spec["data"])[1]
+        sums, missing = plans.data_checksums(spec["data"])
         environment = {**dict.fromkeys(worker.THREAD_VARIABLES, "1"), **places.environment(), **task["threads"]}
     if missing:
-        return None, f"worker on {host} lacks data: {' '.join(missing)} (there: safescreen data fetch {' '.join(missing)})"
+        return None, f"worker on {host} lacks data: {' '.join(missing)} (there, {datasets.advice(missing)})"
+    here = fingerprint.hashes(nbformat.reads(task["notebook"], as_version=4), spec["parameters"], sums)
+    if other := fingerprint.changed(spec["hashes"], here):
+        return None, f"worker on {host} differs: {other}; install the same on every worker"
     dask_worker = get_worker()
     scratch = Path(tempfile.mkdtemp(prefix="run-", dir=dask_worker.local_directory))
     try:

@@ -1,21 +1,21 @@
 """What a result depends on, and what it was made with."""
 
+import ast
 import hashlib
 import json
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable, Mapping
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from safescreen_book.runner.notebooks import signature
+from safescreen_book.runner import imports
 
-_LIBRARY = Path(__file__).resolve().parents[2]
-_NUMERICAL = ("safescreen/", "safescreen_book/datasets/", "safescreen_book/figures/", "safescreen_book/protocols/")
-_NOT_NUMERICAL = ("safescreen/__main__.py", "safescreen/warmup.py", "safescreen_book/datasets/cli.py")
+_PACKAGES = {"metric_learn": "metric-learn", "sklearn": "scikit-learn"}
+_PACKAGES |= {name: name for name in ("numba", "numpy", "pandas", "pylmnn", "scipy")}
+"""What numbers depend on outside of the library: what is imported, and what it is installed as."""
 
 
 def sha256(*parts: str | bytes) -> str:
@@ -37,40 +37,60 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def library_files() -> dict[str, Path]:
-    """Return the sources of the library and of the book's protocols, data sets and figures, by name; the batch job does not count."""
-    files = {path.relative_to(_LIBRARY).as_posix(): path for path in sorted(_LIBRARY.rglob("*.py"))}
-    return {name: path for name, path in files.items() if name.startswith(_NUMERICAL) and name not in _NOT_NUMERICAL}
+def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[str, Any]:
+    """Return all that a run depends on, by name below what it is, and the hash of it, `key`.
 
-
-@cache
-def library_hash() -> str:
-    """Return the hash of `library_files`, names and contents."""
-    return sha256(*(part for name, path in library_files().items() for part in (name, path.read_bytes())))
-
-
-def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[str, str]:
-    """Return the hashes of all a run depends on, notebook, values of its parameters, library and checksums of data, and their `key`."""
+    That is the code of the notebook without comments and docstrings, the values of its parameters, the checksums of data, the modules of
+    library and book that the code imports (`imports.closure`), and the versions of numerical packages among what those import.
+    """
+    cells = (cell for cell in nb.cells if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", ()))
+    trees = [imports.parsed(cell.source) for cell in cells]
+    whole = ast.Module([statement for tree in trees for statement in tree.body], [])
+    files, others = imports.closure(frozenset(imports.uses(whole)))
+    python = {"python": platform.python_version().rpartition(".")[0]}
     found = {
-        "notebook": sha256(json.dumps(signature(nb))),
-        "parameters": sha256(json.dumps(dict(parameters), sort_keys=True)),
-        "library": library_hash(),
-        "data": sha256(json.dumps(dict(data), sort_keys=True)),
+        "notebook": {f"code cell {n}": sha256(text) for n, text in enumerate(filter(None, map(imports.canonical, trees)), start=1)},
+        "parameters": {name: repr(value) for name, value in parameters.items() if name != "output_dir"},
+        "data": dict(data),
+        "library": files,
+        "versions": python | versions(_PACKAGES[name] for name in others & _PACKAGES.keys()),
     }
-    return {**found, "key": sha256(*found.values())}
+    return found | {"key": sha256(json.dumps(found, sort_keys=True))}
+
+
+def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Return by name what differs between two `hashes`; the former may be anybody's.
+
+    >>> changed({"library": {"a.py": "1"}, "versions": {"numpy": "2.4.6"}}, {"library": {"a.py": "2"}, "versions": {"numpy": "2.5"}})
+    'library (a.py), numpy 2.4.6 -> 2.5'
+    """
+    parts = []
+    for what in (what for what in after if what != "key"):
+        old, new = (side.get(what) if isinstance(side.get(what), dict) else {} for side in (before, after))
+        names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+        if what in ("parameters", "versions"):
+            parts += [f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}" for name in names]
+        elif names:
+            parts.append(f"{what} ({', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''})")
+    return ", ".join(parts)
+
+
+def versions(packages: Iterable[str]) -> dict[str, str]:
+    """Return the versions of packages, sorted by name."""
+    found = {}
+    for package in sorted(packages):
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            found[package] = "not installed"
+    return found
 
 
 def environment() -> dict[str, Any]:
     """Return the versions, threads and machine of this process."""
-    packages = ("safescreen", "numpy", "scipy", "numba", "scikit-learn", "papermill")
-    versions = {"python": platform.python_version()}
-    for package in packages:
-        try:
-            versions[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            versions[package] = "not installed"
+    packages = versions(("safescreen", "numpy", "scipy", "numba", "scikit-learn", "papermill"))
     return {
-        "versions": versions,
+        "versions": {"python": platform.python_version()} | packages,
         "threads": int(os.environ.get("NUMBA_NUM_THREADS") or cores()),
         "cores": cores(),
         "machine": f"{platform.system()} {platform.machine()}",

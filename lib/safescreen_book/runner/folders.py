@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from safescreen_book._common import read_json, write_json
-from safescreen_book.runner.fingerprint import sha256_file
+from safescreen_book.runner.fingerprint import changed, sha256_file
 from safescreen_book.runner.manifest import Run
 
 try:
@@ -32,6 +32,7 @@ class State:
     status: str  # complete, out of date, failed (the last attempt, whatever older result there is), not run, unreadable (a damaged result)
     result: Mapping[str, Any] | None = None  # `result.json` of the last finished run
     failure: Mapping[str, Any] | None = None  # `failure.json` of a failed last attempt
+    why: str = ""  # by name, what has changed since a result that is out of date
 
 
 def run_folder(outputs: Path, profile: str, run: Run) -> Path:
@@ -39,19 +40,26 @@ def run_folder(outputs: Path, profile: str, run: Run) -> Path:
     return outputs / profile / run.experiment / run.name
 
 
-def state(folder: Path, key: str | None = None) -> State:
-    """Return what a run folder holds: a result counts if each of its files is unchanged, and made with `key`, if given."""
+def state(folder: Path, hashes: Mapping[str, Any] | None = None) -> State:
+    """Return what a run folder holds: a result counts if each of its files is unchanged, and made with `hashes`, if given.
+
+    A failed attempt with other hashes does not count against a result with these.
+    """
     _recover(folder)
     result, failure = read_json(folder / "result.json") or {}, read_json(folder / "failure.json")
     sound = result.get("status") == "complete" and all(isinstance(result.get(part), dict) for part in ("files", "hashes", "seconds"))
-    if failure is not None:
-        return State("failed", result if sound else None, failure)
     if not sound:
-        return State("unreadable" if (folder / "result.json").is_file() else "not run")
-    for name, checksum in result["files"].items():
-        if not (folder / name).is_file() or sha256_file(folder / name) != checksum:
-            return State("out of date", result)
-    return State("complete" if key in (None, result["hashes"].get("key")) else "out of date", result)
+        damaged = "unreadable" if (folder / "result.json").is_file() else "not run"
+        return State(damaged if failure is None else "failed", None, failure)
+    touched = [name for name, checksum in result["files"].items() if not _holds(folder / name, checksum)]
+    why = f"files ({', '.join(touched)})" if touched else changed(result["hashes"], hashes or result["hashes"])
+    if failure is not None and (why or not hashes or failure.get("hashes") in (None, hashes)):
+        return State("failed", result, failure)
+    return State("out of date" if why else "complete", result, why=why)
+
+
+def _holds(file: Path, checksum) -> bool:
+    return file.is_file() and sha256_file(file) == checksum
 
 
 def install(new: Path, folder: Path) -> None:

@@ -18,8 +18,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record, unknown
+from safescreen_book.parameters import plain
 from safescreen_book.runner.manifest import PROFILES, Experiment, Manifest, Profile, Run
-from safescreen_book.runner.notebooks import plain
 
 
 def load_manifest(folder: Path, claim_ids: Iterable[str] | None = None) -> Manifest:

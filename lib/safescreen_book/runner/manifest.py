@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safescreen_book._common import BookError, folder_name, unknown
+from safescreen_book.parameters import check
 from safescreen_book.runner import notebooks
 
 PROFILES = ("smoke", "laptop", "paper")
@@ -101,19 +102,14 @@ class Manifest:
         return entry.seconds / len(entry.runs) if run in entry.runs else None
 
     def check_parameters(self, run: Run) -> dict[str, Any]:
-        """Return the value a run gives every parameter of its notebook; one the notebook does not have is refused."""
+        """Return the value a run gives every parameter of its notebook; one that `check` does not accept is refused."""
         notebook = self.experiments[run.experiment].notebook
         defaults = notebooks.parameters(notebooks.read_source(self.folder, notebook), notebook)
         if "output_dir" not in defaults:
             raise BookError(f"notebook {notebook}: its parameters cell lacks output_dir")
         if "output_dir" in run.parameters:
             raise BookError(f"run {run}: output_dir is set by the runner")
-        for name, value in run.parameters.items():
-            if name not in defaults:
-                raise BookError(f"run {run}: " + unknown(f"parameter of {notebook}", name, defaults))
-            wanted = next(kind for kind in (bool, int | float, str) if isinstance(defaults[name], kind))
-            if not isinstance(value, wanted) or isinstance(value, bool) != (wanted is bool):
-                raise BookError(f"run {run}: {name} = {value!r} is of another type than {notebook}'s {name} = {defaults[name]!r}")
+        check(run.parameters, defaults, f"run {run}")
         return {**defaults, **run.parameters}
 
     def repeats(self, run: Run, n: int) -> list[Run]:

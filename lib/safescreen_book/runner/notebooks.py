@@ -3,7 +3,6 @@
 nbformat, jupytext, nbclient and Pillow take a second to import: the functions that need them do so.
 """
 
-import ast
 import base64
 import hashlib
 import io
@@ -13,11 +12,13 @@ from typing import Any
 
 from safescreen_book import places
 from safescreen_book._common import BookError, whole
+from safescreen_book.parameters import assigned
 
-_METADATA = {
+METADATA = {
     "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+"""Of a committed notebook."""
 
 
 def stems(folder: Path) -> list[str]:
@@ -73,7 +74,7 @@ def _bare(nb, stem: str):
         cell = {"cell_type": old.cell_type, "source": old.source, "metadata": {"tags": tags} if tags else {}}
         cell["id"] = hashlib.sha256(f"{stem}\n{index}\n{old.source}".encode()).hexdigest()[:16]
         cells.append(cell | ({"execution_count": None, "outputs": []} if old.cell_type == "code" else {}))
-    return from_dict({"cells": cells, "metadata": _METADATA, "nbformat": 4, "nbformat_minor": 5})
+    return from_dict({"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5})
 
 
 def signature(nb) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -86,27 +87,7 @@ def parameters(nb, name: str) -> dict[str, Any]:
     cells = [c for c in nb.cells if c.cell_type == "code" and "parameters" in c.metadata.get("tags", ())]
     if len(cells) != 1:
         raise BookError(f"notebook {name}: needs one cell tagged 'parameters', found {len(cells)}")
-    found = {}
-    try:
-        nodes = ast.parse(cells[0].source).body
-    except SyntaxError as error:
-        raise BookError(f"notebook {name}: its parameters cell is not Python: {error}") from error
-    for node in nodes:
-        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-        if not isinstance(target, ast.Name) or getattr(node, "value", None) is None:
-            raise BookError(f"notebook {name}: its parameters cell holds more than `name = value` lines")
-        try:
-            found[target.id] = plain(ast.literal_eval(node.value), target.id)
-        except ValueError as error:
-            raise BookError(f"notebook {name}: parameter {target.id} = {ast.unparse(node.value)} is not plain") from error
-    return found
-
-
-def plain(value, where: str):
-    """Return what a notebook may be given as a parameter."""
-    if not isinstance(value, bool | int | float | str):
-        raise BookError(f"{where}: expected a number, boolean or string, found {value!r}")
-    return value
+    return assigned(cells[0].source, f"notebook {name}")
 
 
 def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
@@ -133,7 +114,7 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
     ).execute(env=places.environment())
     for data in (output.data for cell in nb.cells for output in cell.get("outputs", ()) if "image/png" in output.get("data", ())):
         data["image/png"] = base64.b64encode(small_png(base64.b64decode(data["image/png"]))).decode()
-    nb.metadata = from_dict(_METADATA)
+    nb.metadata = from_dict(METADATA)
     validate(nb)
     return write(nb, folder / f"{name}.ipynb")
 

@@ -21,7 +21,7 @@ class Plan:
     folder: Path  # the run's
     notebook: Any  # not executed
     parameters: Mapping[str, Any]  # the value of every one
-    hashes: Mapping[str, str]  # see `fingerprint.hashes`
+    hashes: Mapping[str, Any]  # see `fingerprint.hashes`
     missing: Sequence[str]  # data sets that are not there
     state: folders.State  # what the folder holds now
     data: tuple[str, ...]  # data sets it reads
@@ -32,7 +32,7 @@ class Plan:
         """What to say of the run: the state of its folder, or that it cannot be done for want of data."""
         if self.missing and self.state.status in ("not run", "out of date", "unreadable"):
             return f"data missing: {', '.join(self.missing)}"
-        return self.state.status
+        return self.state.status + (f": {self.state.why}" if self.state.why else "")
 
     def spec(self, folder: Path, profile: str) -> dict[str, Any]:
         """Return what a worker is told, plain enough for JSON; `folder` is that of the notebooks."""
@@ -48,6 +48,14 @@ class Plan:
             "hashes": dict(self.hashes),
             "outputs": list(self.outputs),
         }
+
+    def elsewhere(self) -> tuple[str, str]:
+        """Return what to say of a run that another process has taken."""
+        return "elsewhere", f"{self.run}: done or under way in another process"
+
+    def failed(self, error: Exception) -> tuple[str, str]:
+        """Return what to say of a run whose folder cannot be written."""
+        return "failed", f"{self.run}: FAILED: {error}"
 
     def finish(self, scratch: Path, code: int) -> tuple[str, str]:
         """Install the result of a worker that ended, or record why there is none; return "done" or "failed", and a sentence."""
@@ -89,16 +97,20 @@ def plan(manifest: Manifest, runs: Sequence[Run], profile: str, outputs: Path) -
             raise ValueError(f"run {run}: {error}") from error
         hashes = fingerprint.hashes(nb, values, checksums)
         folder = folders.run_folder(outputs, profile, run)
-        state = folders.state(folder, hashes["key"])
-        if state.result and any(name not in state.result["files"] for name in experiment.outputs):
-            state = replace(state, status="out of date" if state.failure is None else "failed")
+        state = folders.state(folder, hashes)
+        absent = [name for name in experiment.outputs if state.result and name not in state.result["files"]]
+        if absent and state.failure is None:
+            state = replace(state, status="out of date", why=f"files ({', '.join(absent)})")
         plans.append(Plan(run, folder, nb, values, hashes, missing, state, data, experiment.outputs))
     return plans
 
 
 def data_checksums(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
     """Return the checksums of data sets, of missing ones too, and the names of those that are not there."""
-    sums = {name: fingerprint.sha256(repr(datasets.info(name))) for name in names}  # holds the checksums that loading verifies
+    sums = {}
+    for entry in map(datasets.info, names):
+        read = entry.parts, entry.scaling, entry.labels, [file.sha256 for file in entry.files.values()]
+        sums[entry.name] = fingerprint.sha256(repr(read))
     return sums, [name for name in sums if not datasets.available(name)]
 
 

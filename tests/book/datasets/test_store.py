@@ -2,6 +2,7 @@
 
 import bz2
 import contextlib
+import hashlib
 import http.server
 import lzma
 import threading
@@ -11,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
 import pytest
 
 from safescreen_book import datasets
@@ -31,6 +33,54 @@ def test_every_name_is_found_in_either_folder(tiny, folders, name, where):
     assert datasets.find("tiny", "train") == [path]
     assert datasets.available("tiny", "train") and not datasets.available("tiny")
     assert datasets.load("tiny", scale=None).X.tolist() == tiny.tolist()
+
+
+@pytest.fixture
+def converted(tiny, folders):
+    """`lost` as it was converted from LIBSVM text, which stands for it; returns where that is looked for."""
+    X, y = np.array([[2.0, 0.0], [0.5, -1.0]]), np.array([3, 0])
+    values = hashlib.sha256(X.tobytes() + y.tobytes()).hexdigest()
+    file = datasets.FileSpec("lost.npz", "0" * 64, public="lost.scale", values=values)
+    parts = {
+        "train": datasets.Part((2, 2), "npz", data=("lost.npz",)),
+        "tr": datasets.Part((1, 2), "npz", data=("lost.npz",), rows="tr_index"),
+    }
+    sets = registry._registry()
+    sets["lost"] = replace(sets["lost"], scaling="none", parts=parts, files={"lost.npz": file})
+    return folders[0] / "lost.scale"
+
+
+@pytest.mark.parametrize(("ending", "packed"), [("", bytes), (".xz", lzma.compress), (".bz2", bz2.compress)])
+@pytest.mark.parametrize("text", [b"3 1:2 2:-0\n0 1:0.5 2:-1\n", b"3 1:2.000\n0 1:5e-1 2:-1"])
+def test_the_original_stands_for_a_converted_file(converted, ending, packed, text):
+    converted.with_name(f"lost.scale{ending}").write_bytes(packed(text))
+    data = datasets.load("lost")
+    assert data.X.tolist() == [[2.0, 0.0], [0.5, -1.0]] and data.y.tolist() == [1, -1]
+    assert [path.name for path in datasets.verify("lost")] == [f"lost.scale{ending}"]
+    with pytest.raises(ValueError, match="does not say which rows are in the part: it has no tr_index"):
+        datasets.load("lost", "tr")
+
+
+@pytest.mark.parametrize("text", [b"3 1:2\n0 1:0.5 2:-1.001\n", b"0 1:2\n3 1:0.5 2:-1\n", b"0 1:0.5 2:-1\n3 1:2\n"])
+def test_other_numbers_labels_or_rows_are_not_taken_for_it(converted, text):
+    converted.write_bytes(text)
+    with pytest.raises(ValueError, match="lost.scale: wrong checksum"):
+        datasets.load("lost")
+
+
+@pytest.mark.parametrize("name", ["segment", "ijcnn1"])
+def test_text_of_the_numbers_in_a_converted_file_is_accepted(folders, monkeypatch, name):
+    """As LIBSVM prints them, to six digits and without zeros."""
+    monkeypatch.undo()
+    if not datasets.available(name):
+        pytest.skip(f"needs {name}")
+    wanted = datasets.load(name)
+    rows = (" ".join(f"{j}:{v:g}" for j, v in enumerate(x, 1) if v) for x in wanted.X)
+    text = "".join(f"{label} {row}\n" for label, row in zip(wanted.y, rows, strict=True))
+    (folders[0] / wanted.info.files[f"{name}.npz"].public).write_text(text)
+    monkeypatch.setenv("SAFESCREEN_DATA", str(folders[0]))
+    found = datasets.load(name)
+    assert datasets.find(name)[0].parent == folders[0] and (found.X == wanted.X).all() and (found.y == wanted.y).all()
 
 
 def test_the_chosen_folder_comes_first(tiny, folders):

@@ -1,10 +1,12 @@
 """Figures in space: the coordinates keep distances and show the cone upright; sliders fall back to the figure."""
 
+import nbformat
 import numpy as np
 import pytest
+from nbclient import NotebookClient
 
 import safescreen as ss
-from safescreen_book import figures
+from safescreen_book import figures, places
 
 
 def symmetric(rng):
@@ -46,9 +48,18 @@ def test_sliders_survive_a_missing_ipywidgets(monkeypatch):
     assert drawn == [0.5]
 
 
-def test_sliders_live(monkeypatch):
-    pytest.importorskip("ipywidgets")
+def test_sliders_redraw_the_figure_in_its_place(monkeypatch, tmp_path):
+    """In a kernel: the output is a picture, so that a saved notebook has it, and moving a slider changes that very output."""
     monkeypatch.setenv("JPY_SESSION_NAME", "here")
-    drawn = []
-    figures.sliders(lambda a: drawn.append(a), a=(0.0, 1.0, 0.5))
-    assert drawn == [0.5]
+    draw = "from matplotlib import pyplot as plt\ndef draw(a):\n    plt.plot([0, a])\n    {}\n    return a"
+    use = "from safescreen_book import figures\nfigures.sliders(lambda a: draw(a) and None, a=(0.0, 1.0, 0.5))"
+    move = "import gc, ipywidgets\n(s,) = [w for w in gc.get_objects() if type(w) is ipywidgets.FloatSlider]\ns.value = 0.9"
+    for end in ("plt.show()", "pass"):
+        pictures = []
+        for cells in ([draw.format(end), use], [draw.format(end), use, move]):
+            nb = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
+            NotebookClient(nb, kernel_name="python3").execute(env=places.environment())
+            slider, figure, result = nb.cells[1].outputs
+            assert "application/vnd.jupyter.widget-view+json" in slider.data and result.data["text/plain"] == "{'a': 0.5}"
+            pictures.append(figure.data["image/png"])
+        assert pictures[0] != pictures[1]

@@ -90,3 +90,12 @@ def test_principal_components_keep_the_most_variance():
     spectrum = np.linalg.svd(whole - whole.mean(axis=0), compute_uv=False)
     np.testing.assert_allclose(np.linalg.norm(X, axis=0), spectrum[:3])
     np.testing.assert_allclose(X.T @ X, np.diag(spectrum[:3] ** 2), atol=1e-9 * spectrum[0] ** 2)
+
+
+def test_shares_and_counts_are_checked():
+    with pytest.raises(ValueError, match="fraction must be at most 1, got 2"):
+        draw("iris", 2.0)
+    with pytest.raises(ValueError, match="fraction must be greater than 0, got 0"):
+        draw("iris", 0.0)
+    with pytest.raises(ValueError, match="repeats must be a positive int, got 0"):
+        measure(None, {}, None, repeats=0)

@@ -86,11 +86,12 @@ def test_failed_is_done_again_where_the_folder_of_notebooks_is_not_known(workers
 
 def test_another_version_on_a_worker_is_refused(workers, book, monkeypatch):
     book.runs(good={"n": 2})
-    monkeypatch.setattr(fingerprint, "library_hash", lambda: "another")
+    true = fingerprint.versions
+    monkeypatch.setattr(fingerprint, "versions", lambda packages: {**true(packages), "numpy": "2.0"})  # which this notebook does not import
     code, printed = run(book, "--scheduler", workers.address)
     assert code == 1, printed
     assert "tiny/good: FAILED: worker on" in printed
-    assert "has another version of safescreen; install the same on every worker" in printed
+    assert " differs: numpy 2.0 -> none; install the same on every worker" in printed
 
 
 def test_data_that_a_worker_lacks(workers, book, monkeypatch):
@@ -103,7 +104,7 @@ def test_data_that_a_worker_lacks(workers, book, monkeypatch):
     book.write({"tiny": entry})
     code, printed = run(book, "--scheduler", workers.address)
     assert code == 1, printed
-    assert "lacks data: usps (there: safescreen data fetch usps)" in printed
+    assert "lacks data: usps (there, no public address: usps, see data/README.md)" in printed
 
 
 def test_killed_worker_is_replaced(workers, book):

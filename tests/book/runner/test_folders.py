@@ -11,9 +11,14 @@ from safescreen_book.places import environment
 from safescreen_book.runner import folders
 
 
+def made(key):
+    """What a run with a parameter `key` depends on."""
+    return {"parameters": {"key": key}, "key": key}
+
+
 def fill(folder, key):
     folder.mkdir(parents=True)
-    content = {"status": "complete", "hashes": {"key": key}, "files": {}, "seconds": {"wall": 1.0}}
+    content = {"status": "complete", "hashes": made(key), "files": {}, "seconds": {"wall": 1.0}}
     write_json(folder / "result.json", content)
     return folder
 
@@ -23,8 +28,8 @@ def test_install_replaces_and_leaves_nothing_behind(tmp_path):
     (target / "failure.json").write_text("{}")
     assert folders.state(target).status == "failed"
     folders.install(fill(tmp_path / "new", "new"), target)
-    assert folders.state(target, "new").status == "complete"
-    assert folders.state(target, "other").status == "out of date"
+    assert folders.state(target, made("new")).status == "complete"
+    assert folders.state(target, made("other")).status == "out of date"
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
@@ -40,13 +45,13 @@ def test_install_while_somebody_looks(tmp_path, monkeypatch):
 
     monkeypatch.setattr(Path, "rename", watched)
     folders.install(fill(tmp_path / "new", "new"), target)
-    assert folders.state(target, "new").status == "complete"
+    assert folders.state(target, made("new")).status == "complete"
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_replacement_cut_in_the_middle_is_undone(tmp_path):
     fill(tmp_path / ".run.old", "old")
-    assert folders.state(tmp_path / "run", "old").status == "complete"
+    assert folders.state(tmp_path / "run", made("old")).status == "complete"
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
@@ -55,9 +60,21 @@ def test_failure_stands_beside_the_older_result(tmp_path):
     partial = tmp_path / "partial.ipynb"
     partial.write_text("{}")
     folders.record_failure(target, {"error": "boom"}, partial)
-    state = folders.state(target, "old")
+    state = folders.state(target, made("old"))
     assert (state.status, state.failure["error"], state.result["hashes"]["key"]) == ("failed", "boom", "old")
     assert (target / "notebook.failed.ipynb").is_file() and not partial.exists()
+
+
+def test_a_failure_of_something_else_does_not_count_against_a_result(tmp_path):
+    """A cell is changed, fails, and is changed back: the older result is found again."""
+    target = fill(tmp_path / "run", "old")
+    folders.record_failure(target, {"error": "boom", "hashes": made("new")}, tmp_path / "none.ipynb")
+    assert folders.state(target, made("old")).status == "complete"
+    assert (
+        folders.state(target, made("new")).status == folders.state(target, made("third")).status == folders.state(target).status == "failed"
+    )
+    folders.record_failure(target, {"error": "boom", "hashes": made("old")}, tmp_path / "none.ipynb")
+    assert folders.state(target, made("old")).status == "failed"
 
 
 HOLD = """
@@ -110,8 +127,8 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
 def test_a_damaged_result_is_said_to_be_and_stands_in_nobodys_way(tmp_path, text):
     folder = fill(tmp_path / "run", "old")
     (folder / "result.json").write_text(text, encoding="latin-1")
-    assert folders.state(folder, "old") == folders.State("unreadable")
+    assert folders.state(folder, made("old")) == folders.State("unreadable")
     (folder / "failure.json").write_text('{"error": "boom"}')
     assert folders.state(folder) == folders.State("failed", None, {"error": "boom"})
     folders.install(fill(tmp_path / "new", "new"), folder)
-    assert folders.state(folder, "new").status == "complete"
+    assert folders.state(folder, made("new")).status == "complete"

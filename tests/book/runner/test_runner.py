@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 
 import pytest
 
@@ -19,6 +18,7 @@ from safescreen_book.places import notebooks_folder
 from safescreen_book.runner import batch as runner
 from safescreen_book.runner import fingerprint, folders
 from safescreen_book.runner.loading import load_manifest
+from safescreen_book.runner.plans import Plan
 
 
 def typed(book, *arguments):
@@ -132,18 +132,12 @@ def test_touched_result_and_touched_notebook_are_out_of_date(first):
     assert statuses(book) == {"bad": "complete"}
     source = book.folder / "tiny.py"
     text = source.read_text()
-    source.write_text(text.replace("above 100", "more than 100"))
+    source.write_text(text.replace("too large", "too big"))
     assert statuses(book) == {"bad": "out of date"}
     source.write_text(text)
     assert statuses(book) == {"bad": "complete"}
     (book.run_folder("bad") / "results.csv").write_text("i,square\n")
     assert statuses(book) == {"bad": "out of date"}
-
-
-def test_library_counts_and_the_batch_job_does_not():
-    names = fingerprint.library_files()
-    assert {"safescreen/losses.py", "safescreen_book/protocols/path_runs.py"} <= set(names)
-    assert not [name for name in names if name.startswith(("safescreen_book/runner/", "safescreen_book/cli"))]
 
 
 def test_what_another_process_does_or_has_done_is_left_to_it(book, monkeypatch):
@@ -166,11 +160,30 @@ def test_what_another_process_does_or_has_done_is_left_to_it(book, monkeypatch):
     assert statuses(book) == {"a": "complete", "b": "complete"}
 
 
+@pytest.mark.parametrize("step", ["_begin", "start", "finish"])
+def test_a_full_disk_fails_a_run_and_the_others_go_on(book, monkeypatch, step):
+    where = Plan if step == "finish" else runner
+    true, calls = getattr(where, step), []
+
+    def full(*arguments):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise OSError(28, "No space left on device")
+        return true(*arguments)
+
+    monkeypatch.setattr(where, step, full)
+    book.runs(a={"n": 2}, b={"n": 3})
+    code, printed = run(book, "--jobs", "1")
+    assert code == 1 and "tiny/a: FAILED: [Errno 28] No space left on device" in printed and "1 done, 1 failed. Results:" in printed
+    assert statuses(book) == {"a": "not run", "b": "complete"}
+    assert not [path.name for path in (book.outputs / "smoke/tiny").iterdir() if path.name.startswith(".")]
+
+
 def test_unknown_parameter_is_refused_before_anything_runs(book):
     book.runs(a={"n": 2}, b={"m": 2})
     code, printed = run(book)
     assert code == 2
-    assert "run tiny/b: unknown parameter of tiny 'm'" in printed
+    assert "run tiny/b: unknown parameter 'm'" in printed
     assert not book.outputs.exists()
     code, printed = run(book, "tiny/a", "-p", "mod", "x")
     assert code == 2 and "did you mean mode?" in printed
@@ -178,16 +191,16 @@ def test_unknown_parameter_is_refused_before_anything_runs(book):
 
 def test_missing_data_is_said_and_fails_only_by_name(book, monkeypatch):
     monkeypatch.setattr(datasets, "available", lambda name: False)
-    entry = {"title": "t", "data": ["mnist"], "profiles": {}}
+    entry = {"title": "t", "data": ["mnist", "digit1"], "profiles": {}}
     entry["profiles"]["smoke"] = {"seconds": 1, "memory_mb": 1, "runs": {"a": {}}}
     book.write({"tiny": entry})
     code, printed = run(book)
-    assert code == 0 and "tiny/a: data missing: mnist (try: safescreen data fetch mnist)" in printed
+    assert code == 0 and "tiny/a: data missing: mnist digit1 (try: safescreen data fetch mnist; no public address: digit1," in printed
     assert run(book, "tiny")[0] == 1
     assert not book.run_folder("a").exists()
     manifest = load_manifest(book.folder)
     (item,) = runner.plan(manifest, manifest.select([], "smoke"), "smoke", book.outputs)
-    assert item.status == "data missing: mnist"
+    assert item.status == "data missing: mnist, digit1"
 
 
 def test_finished_result_stands_without_its_data(book, monkeypatch):
@@ -223,7 +236,6 @@ def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book):
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONPATH": library},
-        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # as in a terminal, also below nohup
     )
     while not marker.exists() and process.poll() is None:
         time.sleep(0.05)

@@ -1,0 +1,67 @@
+"""Parameters of notebooks: plain values in one cell, and what may be given in their place."""
+
+import ast
+import math
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from safescreen_book._common import BookError, unknown
+
+_MAY_BE_0 = ("n_lams", "seed")  # the first stands for no limit then
+
+
+def plain(value, where: str):
+    """Return what a notebook may be given as a parameter."""
+    if not isinstance(value, bool | int | float | str):
+        raise BookError(f"{where}: expected a number, boolean or string, found {value!r}")
+    return value
+
+
+def assigned(source: str, where: str) -> dict[str, Any]:
+    """Return names and values of a cell of plain numbers, booleans and strings; a BookError says where it is not."""
+    found = {}
+    try:
+        nodes = ast.parse(source).body
+    except SyntaxError as error:
+        raise BookError(f"{where}: its parameters cell is not Python: {error}") from error
+    for node in nodes:
+        target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+        if not isinstance(target, ast.Name) or getattr(node, "value", None) is None:
+            raise BookError(f"{where}: its parameters cell holds more than `name = value` lines")
+        try:
+            found[target.id] = plain(ast.literal_eval(node.value), target.id)
+        except ValueError as error:
+            raise BookError(f"{where}: parameter {target.id} = {ast.unparse(node.value)} is not plain") from error
+    return found
+
+
+def check(given: Mapping[str, Any], defaults: Mapping[str, Any], where: str) -> None:
+    """Refuse a parameter that is not known, of another type than its default, or out of range.
+
+    An integer that is positive by default stays so, `_MAY_BE_0` apart; other numbers are finite, and negative only where the default is.
+
+    >>> check({"repeats": 0}, {"repeats": 2, "seed": 0}, "run 51/iris")
+    Traceback (most recent call last):
+        ...
+    safescreen_book._common.BookError: run 51/iris: repeats must be at least 1, found 0
+    """
+    for name, value in given.items():
+        if name not in defaults:
+            raise BookError(f"{where}: " + unknown("parameter", name, defaults))
+        default = defaults[name]
+        kind = next(kind for kind in (bool, int, float, str) if isinstance(default, kind))
+        if not isinstance(value, int | float if kind is float else kind) or isinstance(value, bool) != (kind is bool):
+            raise BookError(f"{where}: {name} = {value!r} is of another type than the notebook's {name} = {default!r}")
+        low = -math.inf if kind not in (int, float) or default < 0 else int(kind is int and default > 0 and name not in _MAY_BE_0)
+        if kind in (int, float) and not low <= value < math.inf:
+            raise BookError(f"{where}: {name} must be {'finite' if low < 0 else f'at least {low}'}, found {value!r}")
+
+
+def check_injected() -> None:
+    """Within a notebook: refuse what papermill has put in the place of its parameters, as `check` does."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    cells = shell.user_ns.get("In", []) if shell else []
+    for own, given in zip(cells, cells[1:], strict=False):
+        if given.startswith("# Parameters\n") and "output_dir" in own:
+            check(assigned(given, "papermill"), assigned(own, "notebook"), "papermill")
