@@ -21,6 +21,7 @@ from safescreen_book.runner.plans import plan
 _ROWS = 40  # of a long table; the whole can be downloaded
 _BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)  # of a file not ours
 _WORST = ("unreadable", "failed", "out of date", "not run", "data missing", "complete")
+WORDS = {True: "stands", False: "does not"}
 _ENVIRONMENT = ("peak_memory_mb", "cores", "threads", "machine", "started")
 
 
@@ -45,10 +46,14 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
             state, missing = item.state, item.missing if item.state.status != "complete" else ()
         else:
             state = folders.state(folder)
+        if state.result and (folder / "conclusions.csv").is_file():
+            reading = folder / "conclusions.csv"
+            verdicts = [_verdict(row) for row in pandas.read_csv(reading, keep_default_na=False).to_dict("records")]
         if state.result and (folder / "summary.json").is_file():
             reading = folder / "summary.json"
             summary = json.loads(reading.read_text(encoding="utf-8"))
-            verdicts = [[r["claim"], str(r["paper"]), str(r["ours"]), r["stands"]] for r in summary.get("conclusions", ())]
+            said = summary.get("conclusions", ())
+            verdicts = verdicts or [[r["claim"], str(r["paper"]), str(r["ours"]), WORDS[r["stands"]]] for r in said]
             more = [str(line) for line in summary.get("explanation", ())]
         status = "data missing" if missing and state.status == "not run" else state.status
         found = {"status": status, "missing": missing, "verdicts": verdicts, "more": more}
@@ -56,6 +61,16 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
         return known | found | {"error": os.path.relpath(reading, app.outputs) if status == "unreadable" else ""}
     except _BROKEN as error:
         return known | {"status": "unreadable", "error": f"{os.path.relpath(reading, app.outputs)}: {type(error).__name__}: {error}"}
+
+
+def _verdict(row):
+    """The sentence of a conclusion, the paper's value, ours with its interval, and the verdict, of a row of conclusions.csv."""
+    number = "{:.3g}".format
+    said = number(float(row["paper"])) if row["paper"] != "" else ""
+    spread = f" ({number(float(row['low']))} to {number(float(row['high']))}, {row['n']} draws)" if row["low"] != "" else ""
+    found = number(float(row["ours"])) + (spread or " (one draw)") if row["ours"] != "" else ""
+    marks = {"program": " (at the stop of the authors' program)", "own": " (not in the paper)"}
+    return [row["conclusion"] + marks.get(row["whose"], ""), said, ", ".join(filter(None, [found, row["note"]])), row["verdict"]]
 
 
 class Results(SphinxDirective):
@@ -69,7 +84,7 @@ class Results(SphinxDirective):
             if runs := runs_of(app, experiment, profile):
                 title = link(app, experiment.title, f"results/{profile}/{experiment.name}")
                 statuses = [run["status"] for run in runs]
-                stands = [verdict[3] is True for run in runs for verdict in run["verdicts"]]
+                stands = [verdict[3] == "stands" for run in runs for verdict in run["verdicts"]]
                 done = [f"{statuses.count('complete')} of {len(runs)}", f"{sum(stands)} of {len(stands)}" if stands else ""]
                 rows.append([title, pill(min(statuses, key=_WORST.index)), *done, _claims(app, experiment)])
         return [table(["experiment", "status", "runs", "conclusions that stand", "claims"], rows, (2, 3))]
@@ -116,8 +131,8 @@ class Experiment(SphinxDirective):
         if result is None:
             return
         if run["verdicts"]:
-            rows = [[*texts, pill("yes" if v else "no") if isinstance(v, bool) else str(v)] for *texts, v in run["verdicts"]]
-            yield table(["claim", "the paper", "here", "stands"], rows)
+            rows = [[*texts, pill(verdict)] for *texts, verdict in run["verdicts"]]
+            yield table(["conclusion", "the paper", "here", ""], rows)
         yield from map(paragraph, run["more"])
         for path in folder.glob("comparison.csv"):
             yield paragraph("The paper's numbers beside ours", style="soft")

@@ -12,6 +12,7 @@ import nbformat
 import pytest
 import yaml
 
+from safescreen_book.protocols.conclusions import Conclusions
 from safescreen_book.runner import folders, plans
 from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.notebooks import read_source
@@ -53,7 +54,7 @@ OUTPUTS = {
     "text/markdown": "<svg onload=alert(9)>",
 }
 EXPERIMENT = {"title": "A <b>tiny</b> *one*", "notebook": "51-tiny", "claims": ["STS19-F9"], "outputs": ["seconds.png", "curve.png"]}
-RUNS = ("done", "failed", "missing", "ragged", "no-summary", "no-verdict", "no-result")
+RUNS = ("done", "failed", "missing", "ragged", "no-summary", "no-verdict", "no-result", "judged")
 CONCLUSION = '{"claim": "screening pays", "paper": "5x", "ours": "<7x>", "stands": true}'
 PNG = bytes.fromhex(
     "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b550000000a49444154789c6360000000020001e221bc330000000049454e44ae426082"
@@ -119,6 +120,11 @@ def book(tmp_path_factory):
     book.finish("no-summary", summary_json="[]")
     book.finish("no-verdict", summary_json=f'{{"conclusions": [{CONCLUSION.replace("stands", "holds")}]}}')
     folders.write_json(book.finish("no-result") / "result.json", {"status": "complete"})
+    found = Conclusions("STS19-F9", "iris")
+    found.above(1.0, [2.2, 2.5, 2.4], "<RRPB> pays", "section 7.2", paper=6.4, log=True)
+    found.below(1.0, [0.7], "PGB beside it pays", "section 7.2", whose="program")
+    found.fact(False, "nothing is lost", "-", note="all is lost", whose="own")
+    book.finish("judged", conclusions_csv=found.frame().to_csv(index=False), summary_json="{}")
     failure = {"cell": 4, "line": "assert n <= 100", "error": "AssertionError: n too large"}
     folders.record_failure(book.outputs / "smoke/tiny/failed", failure, book.notebooks / "none.ipynb")
     return book

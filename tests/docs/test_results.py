@@ -30,10 +30,19 @@ def sections(page):
 
 def test_what_a_run_left_is_shown(sections):
     done = sections["done"]
-    for shown in ("screening pays", "&lt;7x&gt;", "110.9", "1.235", "0.1235", "The first 40 of 50 rows", ">yes<", "since *it* is small"):
+    for shown in ("screening pays", "&lt;7x&gt;", "110.9", "1.235", "0.1235", "The first 40 of 50 rows", ">stands<", "since *it* is small"):
         assert shown in done
     assert done.count("<td>PGB</td>") == 40
     assert ">complete<" in done and "results.csv" in done and "notebook.ipynb" in done
+
+
+def test_conclusions_are_shown_with_their_intervals(sections):
+    judged = sections["judged"]
+    rows = [[text(cell) for cell in re.findall(r"<td.*?</td>", row, re.S)] for row in re.findall(r"<tr.*?</tr>", judged, re.S)]
+    shown = [[part.strip() for part in row] for row in rows if len(row) == 4]
+    assert ["<RRPB> pays", "6.4", "2.36 (2.01 to 2.78, 3 draws)", "stands"] in shown
+    assert ["PGB beside it pays (at the stop of the authors' program)", "", "0.7 (one draw)", "undecided"] in shown
+    assert ["nothing is lost (not in the paper)", "", "all is lost", "does not"] in shown and 'pill does-not"' in judged
 
 
 def test_figures_are_numbered_in_the_order_of_the_manifest(report, sections, page):
@@ -71,7 +80,7 @@ def test_a_broken_file_is_named(sections, run, named):
 
 def test_the_table_of_experiments(report):
     table = (report / "index.html").read_text(encoding="utf-8")
-    assert "2 of 7" in table and "1 of 1" in table and ">unreadable<" in table
+    assert "3 of 8" in table and "2 of 4" in table and ">unreadable<" in table
     assert 'href="results/smoke/tiny.html"' in table and 'href="claims/STS19.html#STS19-F9"' in table
 
 
