@@ -37,6 +37,9 @@ from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors, Neighborho
 from sklearn.preprocessing import MinMaxScaler
 
 import safescreen as ss
+from safescreen_book.parameters import check_injected
+
+check_injected()  # parameters that papermill has put in
 
 is_example = not file
 if is_example:
