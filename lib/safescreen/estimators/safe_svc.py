@@ -13,9 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_scalar
 from safescreen._threads import with_small_blas
+from safescreen.estimators._cross_validation import collect
 from safescreen.estimators._data import check_positive, kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
-from safescreen.estimators._search import collect
 from safescreen.estimators._training import check_reach, quiet, solver_options, train, warn_of
 from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
 from safescreen.problem import Problem
