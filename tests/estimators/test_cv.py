@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from safescreen import HDSL, HDSLCV, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
-from safescreen.estimators._folds import Fold
 from safescreen.estimators._cross_validation import choose
+from safescreen.estimators._folds import Fold
 from safescreen.estimators._search import Scores, search
 from safescreen_book import datasets
 

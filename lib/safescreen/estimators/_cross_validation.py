@@ -49,7 +49,7 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def get_metadata_routing(self) -> metadata_routing.MetadataRouter:
-        """Return who takes what else is passed to :meth:`fit`: the weights this estimator, groups the splitter, both and more the scorer."""
+        """Return who takes what else is passed to :meth:`fit`: weights this estimator, groups the splitter, both and more the scorer."""
         router, mapping = metadata_routing.MetadataRouter(owner=self).add_self_request(self), metadata_routing.MethodMapping
         router.add(splitter=self.cv, method_mapping=mapping().add(caller="fit", callee="split"))
         return router.add(scorer=self._scorer(), method_mapping=mapping().add(caller="fit", callee="score"))
