@@ -269,3 +269,21 @@ def test_bad_input_is_named():
     with pytest.raises(TypeError, match="lam must be a real number"):
         problem.primal(eye, "1")
     assert len(repr(problem)) < 200 and "108 triplets" in repr(problem)
+
+
+def test_sizes_that_overflow_are_named():
+    X, y = np.random.default_rng(0).standard_normal((12, 3)), np.arange(12) % 2
+    smooth = ss.SmoothedHinge(0.05)
+    for terms in (ss.Triplets.from_labels(100.0 * X, y), ss.ProductTriplets(100.0 * X, y)):
+        assert 1e4 < terms.norms.max() <= terms.longest < 1e7
+    for make in (lambda X: ss.Triplets.from_labels(X, y), lambda X: ss.ProductTriplets(X, y), lambda X: ss.Samples(X, 2 * y - 1)):
+        for points, lam in ((X, 1e-99), (1e60 * X, 1.0), (1e120 * X, 1e290)):
+            prob = ss.Problem(make(points), smooth)
+            for work in (lambda prob=prob, lam=lam: ss.solve(prob, lam), lambda prob=prob, lam=lam: ss.path(prob, [10.0 * lam, lam])):
+                with pytest.raises(
+                    ValueError, match=r"X, weights and lam must not be so far apart .*, got terms of norms up to .* and lam="
+                ):
+                    work()
+    terms = ss.Samples(X, 2 * y - 1)
+    with pytest.raises(ValueError, match="got terms of norms up to"):
+        ss.solve(ss.Problem(terms, smooth, linear=np.full(3, 1e60)), 1e-50)

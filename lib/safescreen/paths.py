@@ -278,7 +278,9 @@ def _called(following, solutions):
 
 def _grid(prob, lams, ratio, max_lams):
     if lams is not None:
-        return check_grid(lams, "lams", falling=True)
+        lams = check_grid(lams, "lams", falling=True)
+        prob.check_reach(float(lams[-1]))
+        return lams
     if ratio >= 1.0:
         raise ValueError(f"ratio must be less than 1, got {ratio:g}")
     start = prob.lam_max()

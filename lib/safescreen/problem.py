@@ -25,6 +25,9 @@ from safescreen.terms.base import LossSums, Terms
 
 __all__ = ["Evaluation", "Problem"]
 
+REACH = 1e100
+"""Largest size of weights, terms, solutions and objectives: products of three are numbers."""
+
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -129,6 +132,19 @@ class Problem:
 
     def __repr__(self):
         return f"Problem({self.terms!r}, {self.loss!r})"
+
+    def check_reach(self, lam: float) -> float:
+        """Return lam; ValueError where squares of what solvers compute would overflow.
+
+        n terms by weight, of norms up to r, and c sum to an H of at most ``n r + ||c||``, an x to ``H/lam``, and margins to r times that.
+        """
+        weights, r = self.terms.weights, self.terms.longest
+        n = float(len(self) if weights is None else weights.sum())
+        x = (n * r + (0.0 if self.linear is None else self.cone.norm_upper(self.linear))) / lam
+        if not max(n, r, x, n * r * x) <= REACH:
+            text = f"terms of norms up to {r:.3g}, weights that sum to {n:.3g} and lam={lam:.3g}, the 1/C of machines"
+            raise ValueError(f"X, weights and lam must not be so far apart that squares overflow, got {text}: scale X (StandardScaler)")
+        return lam
 
     # ------------------------------------------------------------------ objectives
 

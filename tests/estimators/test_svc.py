@@ -105,11 +105,11 @@ def test_a_gap_that_is_not_reached_is_told_in_the_words_of_the_estimator():
 @pytest.mark.parametrize("method", ["auto", "newton"])
 def test_what_would_overflow_is_named(method):
     X, y = made()
-    for points, C, weights in ((1e160 * X, 1.0, None), (X, 1e200, None), (X, 1e-300, None), (X, 1.0, np.full(60, 1e160))):
-        with pytest.raises(ValueError, match="X, sample_weight and C must not come to more than 1e"):
+    for points, C, weights in ((1e160 * X, 1.0, None), (X, 1e200, None), (X, 1.0, np.full(60, 1e160))):
+        with pytest.raises(ValueError, match="X, weights and lam must not be so far apart .*, the 1/C of machines"):
             SafeSVC(C, method=method).fit(points, y, weights)
         if C == 1.0:
-            with pytest.raises(ValueError, match="X, sample_weight and C must not come to more than 1e"):
+            with pytest.raises(ValueError, match="X, weights and lam must not be so far apart .*, the 1/C of machines"):
                 SafeSVCCV(SafeSVC(method=method), [1.0, 2.0], cv=2).fit(points, y, weights)
     with pytest.raises(ValueError, match="gamma='scale' needs numbers in X that have a variance"):
         SafeSVC(kernel="rbf").fit(1e160 * X, y)

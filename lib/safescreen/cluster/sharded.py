@@ -209,6 +209,11 @@ class ShardedTriplets(Terms):
         return self._norms
 
     @property
+    def longest(self) -> float:
+        """Upper bound of the norms; one round trip."""
+        return max(self._client.gather(self._submit(attrgetter("terms.longest"), self._shards)), default=0.0)
+
+    @property
     def index(self) -> NDArray:
         """Triplets as an int32 array of shape (T, 3): anchor, same, other; gathered."""
         return self._gathered(attrgetter("terms.index"), np.empty((0, 3), dtype=np.int32))

@@ -5,7 +5,7 @@ from sklearn.base import clone
 
 from safescreen.estimators._cross_validation import until_interrupted
 from safescreen.estimators._data import kept
-from safescreen.estimators._training import check_reach, quiet, solver_options
+from safescreen.estimators._training import quiet, solver_options
 from safescreen.rounding import upper
 from safescreen.rules import Screened, sphere
 from safescreen.solvers import solve, solve_screened
@@ -54,7 +54,6 @@ class Fold:
         return tuple(zip(*[self._solve(prob, number, C, tol) for number, prob in enumerate(self.setup.problems)], strict=True))
 
     def _solve(self, prob, number, C, tol):
-        check_reach(prob, C)
         options, here = {**self.options, "rtol": tol}, self._evaluation(prob, number, C)
         if here is None:
             solution = solve(prob, 1.0 / C, **options)

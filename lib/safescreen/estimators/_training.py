@@ -14,10 +14,7 @@ from safescreen.estimators._data import check_positive
 from safescreen.paths import path
 from safescreen.solvers import ConvergenceWarning, solve
 
-__all__ = ["check_reach", "come_down", "quiet", "solver_options", "train", "warn_of"]
-
-REACH = 1e60
-"""What sizes of data, weights and parameters may come to together: squares of what solvers compute from them are still numbers."""
+__all__ = ["come_down", "quiet", "solver_options", "train", "warn_of"]
 
 FAR = 100.0
 """So many standard deviations from 0 a column is worth a word."""
@@ -35,15 +32,6 @@ def quiet():
         return
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         yield
-
-
-def check_reach(prob, C):
-    """Raise a ValueError where numbers are so large together that objectives would overflow."""
-    longest, weights = float(prob.terms.norms.max()), prob.terms.weights
-    weight = float(len(prob)) if weights is None else float(weights.sum())
-    if not max(longest, 1.0) * max(weight, 1.0) * max(C, 1.0 / C) <= REACH:
-        text = f"rows of a norm up to {longest:.3g}, weights that sum to {weight:.3g} and C={C:.3g}"
-        raise ValueError(f"X, sample_weight and C must not come to more than {REACH:g} together, got {text}: scale X (StandardScaler)")
 
 
 def warn_of(model, solutions, X):
@@ -83,7 +71,7 @@ def train(model, prob, lam, factor=None, last=None, **options):
     """
     if factor is not None:
         top = prob.lam_max()
-        steps = int(np.ceil(np.log(lam / top) / np.log(factor))) if lam < top < np.inf and factor < 1.0 else 0
+        steps = int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor))) if lam < top < np.inf and factor < 1.0 else 0
         found = come_down(model, prob, np.unique([*(top * factor ** np.arange(steps, dtype=float)), lam])[::-1], **options)
         return found[-1], found
     start = None

@@ -16,7 +16,7 @@ from safescreen._threads import with_small_blas
 from safescreen.estimators._cross_validation import collect
 from safescreen.estimators._data import check_positive, kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
-from safescreen.estimators._training import check_reach, quiet, solver_options, train, warn_of
+from safescreen.estimators._training import quiet, solver_options, train, warn_of
 from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
 from safescreen.problem import Problem
 from safescreen.solvers import Progress
@@ -298,7 +298,6 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
 def _train(model, prob, C, factor, start):
     """Return ``(solution, path or None)`` without their problems, and whether that came to its end or was interrupted."""
-    check_reach(prob, C)
     with quiet():
         solution, found = train(model, prob, 1.0 / C, factor, start, **solver_options(model, "method"))
     if found is not None:

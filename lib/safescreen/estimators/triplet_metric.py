@@ -30,9 +30,6 @@ LISTED = 10_000_000
 UNSCALED = 100.0
 """From this ratio of the ranges of two columns on a hint is given that they are not scaled."""
 
-LARGEST_METRIC = 1e100
-"""Largest norm of a term over lam."""
-
 TRIPLET_BYTES = 40.0
 """What a listed triplet takes on the way: two pairs, a norm, masks, and what is left of them after screening."""
 
@@ -237,9 +234,6 @@ class TripletMetric(Metric):
         top = prob.lam_max()
         if self.lam is not None:
             lam = check_positive(self.lam, "lam")
-            size = 4.0 * float(prob.terms.points.norms.max()) ** 2
-            if size > LARGEST_METRIC * lam:
-                raise ValueError(f"lam must be at least {size / LARGEST_METRIC:.3g} for these X, as squares would overflow, got {lam:g}")
         else:
             lam = check_positive(self.lam_ratio, "lam_ratio") * (top if 0.0 < top < np.inf else 1.0)
         factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True) if self.with_path else None

@@ -30,7 +30,8 @@ def run(reduction: Reduction, state: Descent, settings: Settings, method: Method
     Returns also a problem and its sums at the solution, the reference of a neighbouring lam: evaluated there for any lam they give what
     the whole problem would.
     """
-    limits, schedule, whole, lam = settings.limits, settings.schedule, reduction.whole, state.lam
+    limits, schedule, whole = settings.limits, settings.schedule, reduction.whole
+    lam = whole.check_reach(state.lam)
 
     def screen(evaluation):
         """Screen at an evaluated point; return whether the problem that is left has changed."""
