@@ -4,7 +4,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +55,10 @@ class Path(Sequence):
 
     def __getitem__(self, item: Any) -> Any:
         return self.solutions[item]
+
+    def without_problem(self) -> Self:
+        """Return the same of solutions without their problem, and so without its data."""
+        return replace(self, solutions=[s.without_problem() for s in self.solutions])
 
     @property
     def lams(self) -> NDArray:

@@ -109,7 +109,7 @@ def answer(model, *data, fit="fit"):
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore:k=:UserWarning", "ignore:X has columns:UserWarning")
 def test_metric(data, options):
     X, y = points(**data)
-    model = answer(TripletMetric(**options), X, y)
+    model = answer(TripletMetric(**options, keep_problem=True), X, y)
     if model is None:
         return
     assert np.isfinite(model.components_).all() and model.dual_gap_ >= 0.0

@@ -18,9 +18,6 @@ __all__ = ["Metric"]
 LARGEST = 1e30
 """Largest entry, and one over the smallest difference, of points."""
 
-HEAVY = ("solution_", "path_", "_basis")
-"""What holds all triplets, or served the fit only, and is left out of pickles and copies."""
-
 
 class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
     """A metric or similarity with the matrix ``M = L'L``; L is `components_`, and `_neighbors` the labelled points to compare with."""
@@ -33,9 +30,6 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-    def __getstate__(self):
-        return {name: value for name, value in super().__getstate__().items() if name not in HEAVY}
 
     @property
     def _n_features_out(self):

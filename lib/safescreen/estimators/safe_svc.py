@@ -300,10 +300,8 @@ def _train(model, prob, C, factor, start):
     """Return ``(solution, path or None)`` without their problems, and whether that came to its end or was interrupted."""
     with quiet():
         solution, found = train(model, prob, 1.0 / C, factor, start, **solver_options(model, "method"))
-    if found is not None:
-        found = replace(found, solutions=[s.without_problem() for s in found])
     whole = found is None or found.stop_reason != "interrupted" or model.classes_.size == 2
-    return (solution.without_problem(), found), whole
+    return (solution.without_problem(), found and found.without_problem()), whole
 
 
 class Setup(NamedTuple):

@@ -82,6 +82,8 @@ class TripletMetric(Metric):
         ``callback(progress)`` with a :class:`~safescreen.Progress`, each iteration, or each lam of a path; a true value ends the training.
     verbose : bool
         Show a progress bar on a terminal.
+    keep_problem : bool
+        Keep the problem, and so all triplets, with `solution_` and the solutions of `path_`.
 
     Attributes
     ----------
@@ -96,7 +98,7 @@ class TripletMetric(Metric):
     path_ : Path or None
         Ctrl-C ends the path: the part that is finished is kept, and the metric is the one of its last lam, `lam_`.
     solution_ : Solution
-        With more features than points that in coordinates of their span. As it holds the triplets, pickles are without it and `path_`.
+        With its ``problem`` if that is kept. With more features than points in coordinates of their span.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn; no classes after :meth:`fit_triplets`.
 
@@ -133,10 +135,12 @@ class TripletMetric(Metric):
         warm_start: bool = False,
         callback: Callable[[Progress], Any] | None = None,
         verbose: bool = False,
+        keep_problem: bool = False,
     ):
         self.lam, self.lam_ratio, self.k, self.diagonal, self.product, self.smoothing = lam, lam_ratio, k, diagonal, product, smoothing
         self.tol, self.with_path, self.path_ratio, self.screening, self.active_set = tol, with_path, path_ratio, screening, active_set
         self.max_iter, self.n_neighbors, self.warm_start, self.callback, self.verbose = max_iter, n_neighbors, warm_start, callback, verbose
+        self.keep_problem = keep_problem
 
     def get_mahalanobis_matrix(self) -> np.ndarray:
         """Return the learned matrix M, shape (d, d); MemoryError if that is more than the machine has."""
@@ -194,8 +198,9 @@ class TripletMetric(Metric):
         if self.product is True:
             raise ValueError("product=True needs labels: use fit, or product=False")
         weights = None if weights is None else weights[numbers]
-        coordinates = self._coordinates(_dense(X))
-        return self._problem(Triplets(coordinates, triplets[numbers], diagonal=self.diagonal, weights=weights)), lambda: self
+        used, triplets = np.unique(triplets[numbers], return_inverse=True)
+        coordinates = self._coordinates(_dense(X[used]))
+        return self._problem(Triplets(coordinates, triplets.reshape(-1, 3), diagonal=self.diagonal, weights=weights)), lambda: self
 
     def _coordinates(self, X):
         """Return the points in the space of the metric, and remember its `_basis`, (d, n), None for that of X itself.
@@ -238,7 +243,7 @@ class TripletMetric(Metric):
             lam = check_positive(self.lam_ratio, "lam_ratio") * (top if 0.0 < top < np.inf else 1.0)
         factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True) if self.with_path else None
         solution, self.path_ = train(self, prob, lam, factor, self._last(), **self._options())
-        return self._keep(solution)
+        return self._finish(solution)
 
     def _last(self):
         """Return where a warm start begins, the metric of the last fit if that had as many features, or None."""
@@ -251,7 +256,7 @@ class TripletMetric(Metric):
     def _fit_path(self, prob, lams):
         """Solve for a decreasing grid."""
         self.path_ = come_down(self, prob, lams, **self._options())
-        return self._keep(self.path_[-1])
+        return self._finish(self.path_[-1])
 
     def _options(self):
         return solver_options(self, "active_set")
@@ -261,6 +266,14 @@ class TripletMetric(Metric):
         self.n_iter_, self.dual_gap_, self.screening_ = solution.n_iter, solution.gap, solution.screened
         factor = _factor(solution.x)
         self.components_ = factor if self._basis is None else factor @ self._basis.T
+        return self
+
+    def _finish(self, solution):
+        """Keep a solution, and of what it was found with only what is asked for."""
+        self._keep(solution)
+        del self._basis
+        if not self.keep_problem:
+            self.solution_, self.path_ = self.solution_.without_problem(), self.path_ and self.path_.without_problem()
         return self
 
     def _remember(self, X, y):

@@ -68,6 +68,7 @@ def run(reduction: Reduction, state: Descent, settings: Settings, method: Method
         n_iter=state.n_iter,
         converged=bool(limits.reached(evaluation)),
         history=state.history,
+        n_terms=len(whole),
         n_L=reduction.n_L,
         n_R=reduction.n_R,
         eps=float(np.fmin(reference_accuracy(evaluation), eps)),
