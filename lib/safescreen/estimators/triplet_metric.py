@@ -210,9 +210,7 @@ class TripletMetric(Metric):
         self._basis = None
         if self.diagonal:
             return X
-        size = min(X.shape)
-        need_memory(50.0 * size * size, f"a full metric of {size} coordinates", "use diagonal=True, or PCA before")
-        if size == X.shape[1]:
+        if X.shape[0] >= X.shape[1]:
             return X
         self._basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
         return coordinates.T
