@@ -179,7 +179,7 @@ def collect(tasks, keep, n_jobs=None):
 
     Each returns what it found, for ``keep(number, found)``, called in order, and whether it came to its end.
     """
-    results = Parallel(n_jobs=n_jobs, return_as="generator")(tasks)
+    results = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")(tasks)
     try:
         for number, (found, whole) in enumerate(results):
             keep(number, found)

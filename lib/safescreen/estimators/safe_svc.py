@@ -78,7 +78,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     verbose : bool
         Show a progress bar on a terminal.
     n_jobs : int, optional
-        Problems of several classes that are solved at the same time, in processes.
+        Problems of several classes that are solved at the same time, in threads unless :func:`joblib.parallel_config` says otherwise.
     keep_problem : bool
         Keep the problems, and so the training data or their kernel matrix, with the solutions.
 

@@ -38,7 +38,7 @@ class SafeSVCCV(CrossValidation):
     refit : bool
         Fit all samples with the C chosen.
     n_jobs : int, optional
-        Folds that are worked on at the same time.
+        Folds that are worked on at the same time, in threads unless :func:`joblib.parallel_config` says otherwise.
     certify : bool
         Leave out values of C that cannot be chosen; the choice is the same without it.
     verbose : bool
@@ -76,7 +76,7 @@ class SafeSVCCV(CrossValidation):
 
     Ctrl-C ends the cross-validation with a warning: C is the best by the scores there are, of values with a score in all folds or of folds
     with all scores, whichever are more, and all samples are fitted with it. Without either, and in the last fit, Ctrl-C is passed on;
-    `scores_` has been set by then, in the last fit `C_` too. Folds in processes of their own count when they are finished.
+    `scores_` has been set by then, in the last fit `C_` too. Folds that are worked on at the same time count when they are finished.
 
     What it saves depends on grid and data. From 1e-3 to 1e2, on five data sets of 178 to 3000 samples, 3 to 38 % of the solves were left
     out for 26 values and 13 to 49 % for 101; the time changed by -40 to +15 %, and by -13 to -36 %: solves that are warm-started and
