@@ -8,6 +8,7 @@ import pytest
 from joblib import parallel_backend
 from scipy import sparse
 from sklearn import exceptions
+from sklearn.base import clone
 from sklearn.datasets import load_wine, make_classification
 from sklearn.preprocessing import minmax_scale, normalize
 from sklearn.svm import SVC, LinearSVC
@@ -202,6 +203,17 @@ def test_several_classes_are_each_against_the_others():
     with parallel_backend("threading"):
         assert np.array_equal(together.fit(X, names).decision_function(X), model.decision_function(X))
     assert np.array_equal(together.fit(X, names).decision_function(X), model.decision_function(X))
+
+
+def test_of_many_points_only_the_rows_that_are_wanted_are_computed(monkeypatch):
+    X, y = made(300)
+    model = SafeSVC(kernel="rbf", tol=1e-9)
+    whole = clone(model).fit(X, y)
+    for limit, kind in ((300, np.ndarray), (299, KernelRows)):
+        monkeypatch.setattr(_kernel_matrices, "WHOLE", limit)
+        assert isinstance(Features(model, X).data, kind)
+    np.testing.assert_allclose(clone(model).fit(X, y).decision_function(X), whole.decision_function(X), atol=1e-4)
+    assert isinstance(Features(SafeSVC(kernel="poly"), sparse.csr_array(X)).data, np.ndarray)
 
 
 def test_names_and_orders_are_taken_as_they_come():

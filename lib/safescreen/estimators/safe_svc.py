@@ -68,8 +68,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Solver, as in :func:`safescreen.solve`.
     max_iter : int
     max_gigabytes : float
-        Largest kernel matrix that is kept, or less where less is free; of a larger one rows are computed when they are wanted, with a
-        cache of this size.
+        Largest kernel matrix that is kept, or less where less is free; of a larger one, or that of more than 4,000 dense points, rows are
+        computed when they are wanted, with a cache of this size, one a thread.
     warm_start : bool
         Start from the solution of the last ``fit`` if that had the same number of samples, for instance for another C. Not with a path.
     callback : callable, optional
