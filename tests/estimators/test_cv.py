@@ -16,8 +16,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from safescreen import HDSL, HDSLCV, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
 from safescreen.estimators._cross_validation import choose
-from safescreen.estimators._folds import Fold
-from safescreen.estimators._search import Scores, search
+from safescreen.estimators._folds import Fold, Scores, search
 from safescreen_book import datasets
 
 CS = np.geomspace(1e-3, 1e2, 21)

@@ -17,8 +17,6 @@ from sklearn.utils.validation import _check_method_params, check_is_fitted
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 
-__all__ = ["CrossValidation", "Judge", "choose", "collect", "delegated", "until_interrupted"]
-
 
 class Judge(NamedTuple):
     """The score of a fitted model on samples, or triplets y, that are held out; `params` are cut to them and passed on, as weights are."""

@@ -15,8 +15,6 @@ from safescreen.rounding import UNIT, gamma, sqrt_upper, upper
 from safescreen.screening import Certificate, screen_samples
 from safescreen.spheres import Sphere
 
-__all__ = ["InterceptCertificate", "screen_fitted"]
-
 KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf"}
 
 

@@ -12,8 +12,6 @@ from safescreen.estimators._data import check_values
 from safescreen.estimators.hdsl import HDSL
 from safescreen.hdsl import default_scale
 
-__all__ = ["HDSLCV"]
-
 
 class HDSLCV(TransformerMixin, CrossValidation):
     """:class:`HDSL` with the scale of the best cross-validated score.

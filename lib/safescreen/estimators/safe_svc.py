@@ -1,7 +1,6 @@
 """Support vector classifier with safe screening."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,17 +10,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_scalar
+from safescreen._checks import check_lam, check_scalar
 from safescreen._threads import with_small_blas
 from safescreen.estimators._cross_validation import collect
-from safescreen.estimators._data import check_positive, kept, label, read, read_labelled
+from safescreen.estimators._data import kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
 from safescreen.estimators._training import quiet, solver_options, train, warn_of
 from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
 from safescreen.problem import Problem
 from safescreen.solvers import Progress
-
-__all__ = ["SafeSVC"]
 
 ROWS = 1024
 """How many points are classified together with a kernel."""
@@ -220,16 +217,16 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X, y, weights):
         """Fit the model to what :meth:`_read` returns."""
-        C = check_positive(self.C, "C")
+        C = check_lam(self.C, "C")
         setup = self._setup(X, y, *kept(weights, np.arange(y.size)))
         factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True) if self.with_path else None
         last, solutions, self.path_ = self.__dict__.get("solutions_", ()), [], [] if self.with_path else None
         starts = [*last, *[None] * len(setup.problems)][: len(setup.problems)]
 
         def keep(number, found):
-            solutions.append(self._of(setup.problems[number], found[0]))
+            solutions.append(found[0])
             if found[1] is not None:
-                self.path_.append(replace(found[1], solutions=[self._of(setup.problems[number], s) for s in found[1]]))
+                self.path_.append(found[1])
 
         tasks = (delayed(_train)(self, prob, C, factor, start) for prob, start in zip(setup.problems, starts, strict=True))
         with quiet():
@@ -266,10 +263,6 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             raise ValueError(f"smoothing must be 0 for the squared hinge, which is smooth, got {smoothing:g}")
         return SquaredHinge(0.5)
 
-    def _of(self, prob, solution):
-        """Return a solution with its problem, if that is to be kept."""
-        return replace(solution, x=prob.cone.check(solution.x), problem=prob) if self.keep_problem else solution
-
     def _keep(self, setup, solutions):
         features, numbers, signs = setup.features, setup.numbers, setup.signs
         self.solutions_ = solutions
@@ -297,11 +290,11 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
 
 def _train(model, prob, C, factor, start):
-    """Return ``(solution, path or None)`` without their problems, and whether that came to its end or was interrupted."""
+    """Return ``(solution, path or None)``, and whether that came to its end or was interrupted."""
     with quiet():
         solution, found = train(model, prob, 1.0 / C, factor, start, **solver_options(model, "method"))
     whole = found is None or found.stop_reason != "interrupted" or model.classes_.size == 2
-    return (solution.without_problem(), found and found.without_problem()), whole
+    return (solution, found), whole
 
 
 class Setup(NamedTuple):

@@ -9,12 +9,9 @@ from numpy.typing import ArrayLike
 
 from safescreen.estimators._cross_validation import CrossValidation, collect, delegated
 from safescreen.estimators._data import check_values
-from safescreen.estimators._folds import Fold, advance
-from safescreen.estimators._search import Scores, search
+from safescreen.estimators._folds import Fold, Scores, advance, search
 from safescreen.estimators._training import quiet, warn_of
 from safescreen.estimators.safe_svc import SafeSVC
-
-__all__ = ["SafeSVCCV"]
 
 
 class SafeSVCCV(CrossValidation):

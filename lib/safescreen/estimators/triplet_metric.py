@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_count, check_scalar, need_memory
-from safescreen.estimators._data import check_positive, kept, label, need_partners
+from safescreen._checks import check_count, check_lam, check_scalar, need_memory
+from safescreen.estimators._data import kept, label, need_partners
 from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import come_down, solver_options, train
 from safescreen.losses import SmoothedHinge
@@ -21,8 +21,6 @@ from safescreen.problem import Problem
 from safescreen.solvers import Progress
 from safescreen.terms import ProductTriplets, Triplets
 from safescreen.terms.neighbors import class_sizes
-
-__all__ = ["TripletMetric"]
 
 LISTED = 10_000_000
 """More triplets than this are not listed unless that is asked for."""
@@ -165,13 +163,16 @@ class TripletMetric(Metric):
             advice = "and the largest decide what is near: scale them (MinMaxScaler, StandardScaler)"
             warnings.warn(f"{text}, {advice}", UserWarning, stacklevel=5)
 
-    def _fit_labels(self, X, y, weights):
-        prob, complete = self._labelled(X, y, weights)
+    def _fit_labels(self, *data):
+        prob, complete = self._pose(*data)
         self._fit(prob)
         return complete()
 
-    def _fit_triplets(self, X, triplets, weights):
-        return self._fit(self._judged(X, triplets, weights)[0])
+    _fit_triplets = _fit_labels
+
+    def _pose(self, X, y, *others):
+        """Return the problem of labels or triplets y, and what completes its solution."""
+        return (self._judged if y.ndim == 2 else self._labelled)(X, y, *others)
 
     def _labelled(self, X, y, weights, numbers=None):
         """Return the problem of the numbered points that have a positive weight, all if left out, and what completes its solution."""
@@ -208,9 +209,7 @@ class TripletMetric(Metric):
         With more features than points ``(X - mean)' = Q R``: the rows of R' have the differences of the points in the basis Q.
         """
         self._basis = None
-        if self.diagonal:
-            return X
-        if X.shape[0] >= X.shape[1]:
+        if self.diagonal or X.shape[0] >= X.shape[1]:
             return X
         self._basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
         return coordinates.T
@@ -230,18 +229,17 @@ class TripletMetric(Metric):
         return product
 
     def _problem(self, terms):
-        return Problem(terms, SmoothedHinge(check_positive(self.smoothing, "smoothing")))
+        return Problem(terms, SmoothedHinge(check_lam(self.smoothing, "smoothing")))
 
     def _fit(self, prob):
         """Solve for the lam asked for."""
         top = prob.lam_max()
         if self.lam is not None:
-            lam = check_positive(self.lam, "lam")
+            lam = check_lam(self.lam, "lam")
         else:
-            lam = check_positive(self.lam_ratio, "lam_ratio") * (top if 0.0 < top < np.inf else 1.0)
+            lam = check_lam(self.lam_ratio, "lam_ratio") * (top if 0.0 < top < np.inf else 1.0)
         factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True) if self.with_path else None
-        solution, self.path_ = train(self, prob, lam, factor, self._last(), **self._options())
-        return self._finish(solution)
+        return self._finish(*train(self, prob, lam, factor, self._last(), **self._options()))
 
     def _last(self):
         """Return where a warm start begins, the metric of the last fit if that had as many features, or None."""
@@ -253,8 +251,7 @@ class TripletMetric(Metric):
 
     def _fit_path(self, prob, lams):
         """Solve for a decreasing grid."""
-        self.path_ = come_down(self, prob, lams, **self._options())
-        return self._finish(self.path_[-1])
+        return self._finish(*come_down(self, prob, lams, **self._options()))
 
     def _options(self):
         return solver_options(self, "active_set")
@@ -266,12 +263,10 @@ class TripletMetric(Metric):
         self.components_ = factor if self._basis is None else factor @ self._basis.T
         return self
 
-    def _finish(self, solution):
-        """Keep a solution, and of what it was found with only what is asked for."""
+    def _finish(self, solution, path):
         self._keep(solution)
+        self.path_ = path
         del self._basis
-        if not self.keep_problem:
-            self.solution_, self.path_ = self.solution_.without_problem(), self.path_ and self.path_.without_problem()
         return self
 
     def _remember(self, X, y):

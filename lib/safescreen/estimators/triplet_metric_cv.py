@@ -15,8 +15,6 @@ from safescreen.estimators._data import check_values
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.paths import path
 
-__all__ = ["TripletMetricCV"]
-
 
 class TripletMetricCV(TransformerMixin, CrossValidation):
     """:class:`TripletMetric` with the lam of the best cross-validated score: one warm path with screening a fold.
@@ -127,7 +125,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     @staticmethod
     def _fold(model, X, y, weights, train, test, grid, judge):
         model = clone(model)  # folds may be worked on by threads
-        prob, complete = _pose(model, X, y, weights, train)
+        prob, complete = model._pose(X, y, weights, train)
         model.n_features_in_, scores = X.shape[1], []
 
         def score(progress):
@@ -140,7 +138,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         return scores, solutions.stop_reason != "interrupted"
 
     def _settle(self, model, data, grid, best):
-        prob, complete = _pose(model, *data)
+        prob, complete = model._pose(*data)
         self.lams_ = grid.of(prob)
 
         def refit():
@@ -148,11 +146,6 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
             return complete()
 
         return float(self.lams_[best]), refit
-
-
-def _pose(model, X, y, *others):
-    """Return the problem of labels or triplets y, and what completes its solution."""
-    return (model._judged if y.ndim == 2 else model._labelled)(X, y, *others)
 
 
 class Lams:
