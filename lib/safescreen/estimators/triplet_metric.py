@@ -163,12 +163,13 @@ class TripletMetric(Metric):
             advice = "and the largest decide what is near: scale them (MinMaxScaler, StandardScaler)"
             warnings.warn(f"{text}, {advice}", UserWarning, stacklevel=5)
 
-    def _fit_labels(self, *data):
-        prob, complete = self._pose(*data)
+    def _fit_labels(self, X, y, weights):
+        prob, complete = self._pose(X, y, weights)
         self._fit(prob)
         return complete()
 
-    _fit_triplets = _fit_labels
+    def _fit_triplets(self, X, triplets, weights):
+        return self._fit_labels(X, triplets, weights)
 
     def _pose(self, X, y, *others):
         """Return the problem of labels or triplets y, and what completes its solution."""
