@@ -1,5 +1,6 @@
 """The problem against its definition: objectives, dual points, gap, reductions, lam_max, bad input."""
 
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import safescreen as ss
 from instances import GAMMAS, KINDS, instance
+from safescreen import _checks
 from safescreen.cones import NonNegativeCone
 
 every = pytest.mark.parametrize("kind", KINDS)
@@ -269,3 +271,59 @@ def test_bad_input_is_named():
     with pytest.raises(TypeError, match="lam must be a real number"):
         problem.primal(eye, "1")
     assert len(repr(problem)) < 200 and "108 triplets" in repr(problem)
+
+
+def test_sizes_that_overflow_are_named():
+    X, y = np.random.default_rng(0).standard_normal((12, 3)), np.arange(12) % 2
+    smooth = ss.SmoothedHinge(0.05)
+    for terms in (ss.Triplets.from_labels(100.0 * X, y), ss.ProductTriplets(100.0 * X, y)):
+        assert 1e4 < terms.norms.max() <= terms.longest < 1e7
+    for make in (lambda X: ss.Triplets.from_labels(X, y), lambda X: ss.ProductTriplets(X, y), lambda X: ss.Samples(X, 2 * y - 1)):
+        for points, lam in ((X, 1e-99), (1e60 * X, 1.0), (1e40 * X, 1e-30)):
+            prob = ss.Problem(make(points), smooth)
+            for work in (lambda prob=prob, lam=lam: ss.solve(prob, lam), lambda prob=prob, lam=lam: ss.path(prob, [10.0 * lam, lam])):
+                with pytest.raises(
+                    ValueError, match=r"X, weights and lam must not be so far apart .*, got terms of norms up to .* and lam="
+                ):
+                    work()
+    terms = ss.Samples(X, 2 * y - 1)
+    with pytest.raises(ValueError, match="got terms of norms up to"):
+        ss.solve(ss.Problem(terms, smooth, linear=np.full(3, 1e60)), 1e-50)
+
+
+@pytest.mark.parametrize(
+    ("make", "loss", "n_bytes"),
+    [
+        (lambda X, y: ss.Triplets(X, [[0, 1, 2]]), ss.SmoothedHinge(0.05), 8 * 17 * 30**2),
+        (lambda X, y: ss.Triplets(X, [[0, 1, 2]]), ss.Hinge(), 8 * 30 * 30**2),
+        (lambda X, y: ss.Triplets(X, [[0, 1, 2]], diagonal=True), ss.SmoothedHinge(0.05), 8 * 17 * 30),
+        (lambda X, y: ss.Triplets.from_labels(X[:, :2], y), ss.SmoothedHinge(0.05), 2 * 60 * 30 * 29),
+        (lambda X, y: ss.Triplets.from_labels(X[:, :2], y), ss.Hinge(), 24 * 60 * 30 * 29),
+        (lambda X, y: ss.ProductTriplets(X[:, :2], y), ss.SmoothedHinge(0.05), 8 * 17 * 4),
+        (lambda X, y: ss.Samples(X, 2 * y - 1), ss.Hinge(), 8 * 10 * 30),
+    ],
+)
+def test_what_needs_more_memory_than_is_free_says_so(monkeypatch, make, loss, n_bytes):
+    """What is asked for is less than what a solve takes, and not by much."""
+    X, y = np.random.default_rng(0).standard_normal((60, 30)), np.arange(60) % 2
+    terms = make(X, y)
+    monkeypatch.setattr(_checks, "free_memory", lambda: 1.0 * n_bytes - 1.0)
+    with pytest.raises(MemoryError, match=r"solving Problem\(<.* GB there are: take fewer features .* or fewer terms \(a smaller k"):
+        ss.Problem(terms, loss)
+    monkeypatch.setattr(_checks, "free_memory", lambda: 1.5 * n_bytes + 8e4)
+    problem = ss.Problem(terms, loss)
+    problem.reduce(*np.zeros((2, len(problem)), dtype=bool))
+
+
+@pytest.mark.parametrize("loss", [ss.Hinge(), ss.SmoothedHinge(0.05)], ids=repr)
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
+def test_the_memory_that_is_asked_for_is_taken(monkeypatch, loss):
+    X, asked = np.random.default_rng(0).standard_normal((20, 200)), []
+    monkeypatch.setattr("safescreen.problem.need_memory", lambda n_bytes, *texts: asked.append(n_bytes))
+    problem = ss.Problem(ss.Triplets(X, [[0, 1, 2], [3, 4, 5]]), loss)
+    for _ in range(2):  # the first run compiles
+        tracemalloc.start()
+        ss.solve(problem, 0.1 * problem.lam_max(), max_iter=20)
+        taken = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert 0.7 * taken < asked[0] < taken

@@ -70,6 +70,7 @@ def njit(*args, **options) -> Any:
     if options.get("fastmath"):
         raise ValueError("fastmath=True is not allowed: kernels decide safety in IEEE arithmetic")
     options.setdefault("cache", True)
+    options.setdefault("nogil", True)
     options.setdefault("error_model", "numpy")
     return numba.njit(*args, **options)
 

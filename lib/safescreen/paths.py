@@ -4,7 +4,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -55,6 +55,10 @@ class Path(Sequence):
 
     def __getitem__(self, item: Any) -> Any:
         return self.solutions[item]
+
+    def without_problem(self) -> Self:
+        """Return the same of solutions without their problem, and so without its data."""
+        return replace(self, solutions=[s.without_problem() for s in self.solutions])
 
     @property
     def lams(self) -> NDArray:
@@ -278,7 +282,9 @@ def _called(following, solutions):
 
 def _grid(prob, lams, ratio, max_lams):
     if lams is not None:
-        return check_grid(lams, "lams", falling=True)
+        lams = check_grid(lams, "lams", falling=True)
+        prob.check_reach(float(lams[-1]))
+        return lams
     if ratio >= 1.0:
         raise ValueError(f"ratio must be less than 1, got {ratio:g}")
     start = prob.lam_max()

@@ -11,19 +11,23 @@ machines are the case of the whole space.
 """
 
 import copy
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_lam, check_mask, check_vector
+from safescreen._checks import check_lam, check_mask, check_vector, need_memory
 from safescreen._threads import with_small_blas
 from safescreen.losses import Loss
 from safescreen.rounding import UNIT, ElementLike, magnitude, upper
 from safescreen.terms.base import LossSums, Terms
 
 __all__ = ["Evaluation", "Problem"]
+
+REACH = 1e100
+"""Largest size of weights, terms, solutions and objectives: products of three are numbers."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,12 @@ class Problem:
     linear_error : float
         How far screened terms, which are in `linear` by then, may have moved it from its exact value: 0 for a problem as it was made.
 
+    Raises
+    ------
+    MemoryError
+        A solve would need more than is free. The fewest bytes seen are asked for: 17 elements over a cone, 30 for the hinge, 10 over the
+        whole space, and 2 bytes a single term, 24 for the hinge.
+
     Examples
     --------
     >>> import safescreen as ss
@@ -123,12 +133,30 @@ class Problem:
         self.linear = None if linear is None else self.cone.check(linear, "linear")
         self.constant = float(constant)
         self.linear_error = 0.0
+        kinked = loss.smoothing == 0.0
+        elements = 10.0 if "sweeps" in terms.offers else 30.0 if kinked else 17.0
+        singles = (24.0 if kinked else 2.0) * len(terms) if terms.explicit else 0.0
+        way = "take fewer features (PCA, diagonal=True) or fewer terms (a smaller k, ProductTriplets)"
+        need_memory(8.0 * elements * math.prod(self.cone.shape) + singles, f"solving {self!r}", way)
 
     def __len__(self):
         return len(self.terms)
 
     def __repr__(self):
         return f"Problem({self.terms!r}, {self.loss!r})"
+
+    def check_reach(self, lam: float) -> float:
+        """Return lam; ValueError where squares of what solvers compute would overflow.
+
+        n terms by weight, of norms up to r, and c sum to an H of at most ``n r + ||c||``, an x to ``H/lam``, and margins to r times that.
+        """
+        weights, r = self.terms.weights, self.terms.longest
+        n = float(len(self) if weights is None else weights.sum())
+        x = (n * r + (0.0 if self.linear is None else self.cone.norm_upper(self.linear))) / lam
+        if not max(n, r, x, n * r * x) <= REACH:
+            text = f"terms of norms up to {r:.3g}, weights that sum to {n:.3g} and lam={lam:.3g}, the 1/C of machines"
+            raise ValueError(f"X, weights and lam must not be so far apart that squares overflow, got {text}: scale X (StandardScaler)")
+        return lam
 
     # ------------------------------------------------------------------ objectives
 

@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from safescreen import HDSL, HDSLCV, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
-from safescreen.estimators._folds import Fold
-from safescreen.estimators._search import Scores, choose, search
+from safescreen.estimators._cross_validation import choose
+from safescreen.estimators._folds import Fold, Scores, search
 from safescreen_book import datasets
 
 CS = np.geomspace(1e-3, 1e2, 21)
@@ -89,7 +89,7 @@ def test_search_by_itself():
 
     def solve(wanted):
         asked.extend(np.flatnonzero(wanted[0]).tolist())
-        return np.where(wanted, truth, np.nan), wanted, True
+        return np.where(wanted, truth, np.nan), True
 
     scores = Scores(1, 9)
     search(np.arange(9), scores, solve, lambda fold, i: (truth[fold, i] - 0.15, truth[fold, i] + 0.15), stride=4)

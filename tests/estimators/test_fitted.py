@@ -8,6 +8,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.svm import SVC, LinearSVC
 
 import safescreen as ss
+from safescreen.estimators.fitted import _around_mean
 from safescreen_book import datasets
 
 
@@ -57,6 +58,24 @@ def test_svc_weights_and_sparse():
     found = ss.screen_fitted(SVC(kernel="linear", C=0.2, tol=1e-6).fit(csr, y), csr, y, 0.21)
     assert found.in_R.any()
     check(SVC(kernel="linear", C=0.21, tol=1e-10), SVC(kernel="linear", C=0.21, tol=1e-10).fit(csr, y), csr, y, found)
+
+
+@pytest.mark.parametrize("offset", [3.0, 20.0])
+def test_sparse_points_far_from_the_origin(offset):
+    """They are centred as dense ones are, without being written out."""
+    X, y = data()
+    X += offset
+    options = {"kernel": "linear", "C": 0.5, "tol": 1e-8}
+    rows = sparse.csr_array(X)
+    found, csr = (ss.screen_fitted(SVC(**options).fit(points, y), points, y) for points in (X, rows))
+    assert csr.in_R.sum() >= found.in_R.sum() - 2 > 50 and csr.in_L.any()
+    check(SVC(**options), SVC(**options).fit(X, y), X, y, csr, 1e-5)
+    norms, length = _around_mean(rows, np.linalg.norm(X, axis=1) * (1.0 + 1e-12))
+    exact = np.linalg.norm(X - X.mean(axis=0), axis=1)
+    assert (exact <= norms).all() and (norms <= exact * (1.0 + 1e-9 * offset)).all() and length >= np.linalg.norm(X.mean(axis=0))
+    wide = sparse.csr_array((rows.data, rows.indices, rows.indptr), (len(X), 1 << 20))  # 2.5 GB if written out
+    found = ss.screen_fitted(SVC(**options).fit(wide, y), wide, y)
+    assert found.gap == pytest.approx(csr.gap, rel=1e-3) and found.in_R.any()
 
 
 def test_the_ball_holds_the_solution_and_not_by_far():

@@ -8,8 +8,8 @@ from sklearn.datasets import make_classification
 
 from safescreen import SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV, paths
 from safescreen.estimators import _training
+from safescreen.estimators._cross_validation import choose
 from safescreen.estimators._folds import Fold
-from safescreen.estimators._search import choose
 from safescreen_book import datasets
 
 CS = np.geomspace(1e-3, 1e2, 5)

@@ -71,7 +71,7 @@ def test_k_larger_than_a_class(product):
     X, y = datasets.load("iris", return_X_y=True)
     rows = np.r_[0:30, 50:54]
     with pytest.warns(UserWarning, match="k=5 is more than rows of class 1 have partners, 3 others .* take a smaller k or join"):
-        model = TripletMetric(k=5, product=product).fit(X[rows], y[rows])
+        model = TripletMetric(k=5, product=product, keep_problem=True).fit(X[rows], y[rows])
     assert len(model.solution_.problem) == 30 * 5 * 4 + 4 * 3 * 5
 
 

@@ -8,6 +8,7 @@ import pytest
 from joblib import parallel_backend
 from scipy import sparse
 from sklearn import exceptions
+from sklearn.base import clone
 from sklearn.datasets import load_wine, make_classification
 from sklearn.preprocessing import minmax_scale, normalize
 from sklearn.svm import SVC, LinearSVC
@@ -105,11 +106,11 @@ def test_a_gap_that_is_not_reached_is_told_in_the_words_of_the_estimator():
 @pytest.mark.parametrize("method", ["auto", "newton"])
 def test_what_would_overflow_is_named(method):
     X, y = made()
-    for points, C, weights in ((1e160 * X, 1.0, None), (X, 1e200, None), (X, 1e-300, None), (X, 1.0, np.full(60, 1e160))):
-        with pytest.raises(ValueError, match="X, sample_weight and C must not come to more than 1e"):
+    for points, C, weights in ((1e160 * X, 1.0, None), (X, 1e200, None), (X, 1.0, np.full(60, 1e160))):
+        with pytest.raises(ValueError, match="X, weights and lam must not be so far apart .*, the 1/C of machines"):
             SafeSVC(C, method=method).fit(points, y, weights)
         if C == 1.0:
-            with pytest.raises(ValueError, match="X, sample_weight and C must not come to more than 1e"):
+            with pytest.raises(ValueError, match="X, weights and lam must not be so far apart .*, the 1/C of machines"):
                 SafeSVCCV(SafeSVC(method=method), [1.0, 2.0], cv=2).fit(points, y, weights)
     with pytest.raises(ValueError, match="gamma='scale' needs numbers in X that have a variance"):
         SafeSVC(kernel="rbf").fit(1e160 * X, y)
@@ -202,6 +203,17 @@ def test_several_classes_are_each_against_the_others():
     with parallel_backend("threading"):
         assert np.array_equal(together.fit(X, names).decision_function(X), model.decision_function(X))
     assert np.array_equal(together.fit(X, names).decision_function(X), model.decision_function(X))
+
+
+def test_of_many_points_only_the_rows_that_are_wanted_are_computed(monkeypatch):
+    X, y = made(300)
+    model = SafeSVC(kernel="rbf", tol=1e-9)
+    whole = clone(model).fit(X, y)
+    for limit, kind in ((300, np.ndarray), (299, KernelRows)):
+        monkeypatch.setattr(_kernel_matrices, "WHOLE", limit)
+        assert isinstance(Features(model, X).data, kind)
+    np.testing.assert_allclose(clone(model).fit(X, y).decision_function(X), whole.decision_function(X), atol=1e-4)
+    assert isinstance(Features(SafeSVC(kernel="poly"), sparse.csr_array(X)).data, np.ndarray)
 
 
 def test_names_and_orders_are_taken_as_they_come():

@@ -1,7 +1,8 @@
 """More features than points, sparse points, many triplets, and what a fitted metric keeps."""
 
-import copy
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_neighbours_are_those_of_the_points_as_they_came():
     X, y = np.random.default_rng(1).integers(0, 2, (20, 30)) * 1.0, np.arange(20) % 2
     listed = ss.Triplets.from_labels(X, y, 2)
     for product in (False, True):
-        terms = TripletMetric(lam=1.0, k=2, product=product).fit(X, y).solution_.problem.terms
+        terms = TripletMetric(lam=1.0, k=2, product=product, keep_problem=True).fit(X, y).solution_.problem.terms
         np.testing.assert_array_equal(terms.index, listed.index)
         assert terms.points.d == 20
     with pytest.raises(ValueError, match=r"coordinates must be those of the 20 points of X, got shape \(19, 3\)"):
@@ -106,7 +107,7 @@ def test_what_does_not_fit_says_what_to_do(monkeypatch):
     monkeypatch.setattr(_checks, "free_memory", lambda: 1e5)
     with pytest.raises(MemoryError, match="k=5 makes 3.75e\\+03 triplets, .*: leave sample_weight out, or take a smaller k"):
         TripletMetric().fit(X, y, 1.0 + np.arange(150))
-    with pytest.raises(MemoryError, match=r"a full metric of 100 coordinates .*: use diagonal=True, or PCA before"):
+    with pytest.raises(MemoryError, match=r"solving Problem.* would take .* there are: take fewer features \(PCA, diagonal=True\)"):
         TripletMetric(k=1).fit(np.eye(100), np.arange(100) % 2)
     with pytest.raises(MemoryError, match=r"a metric of sparse X of shape \(150, 4\) .*: use TruncatedSVD before, or HDSL"):
         monkeypatch.setattr(_checks, "free_memory", lambda: 1e4)
@@ -120,23 +121,36 @@ def test_products_where_there_are_many(monkeypatch):
         n = len(ss.Triplets.from_labels(X, y, k))
         for limit, kind in ((n, ss.Triplets), (n - 1, ss.ProductTriplets)):
             monkeypatch.setattr(triplet_metric, "LISTED", limit)
-            terms = TripletMetric(k=k, tol=1e-2).fit(X, y).solution_.problem.terms
+            terms = TripletMetric(k=k, tol=1e-2, keep_problem=True).fit(X, y).solution_.problem.terms
             assert type(terms) is kind and len(terms) == n
-    weighted = TripletMetric(k=None, tol=1e-2).fit(X, y, 1.0 + np.arange(150) % 2).solution_.problem.terms
+    weighted = TripletMetric(k=None, tol=1e-2, keep_problem=True).fit(X, y, 1.0 + np.arange(150) % 2).solution_.problem.terms
     assert type(weighted) is ss.Triplets
     for product in ("maybe", 1):
         with pytest.raises(ValueError, match=f"product must be True, False or 'auto', got {product!r}"):
             TripletMetric(product=product).fit(X, y)
 
 
-def test_pickles_and_copies_are_without_triplets():
+@pytest.mark.parametrize("options", [{}, {"with_path": True}, {"product": True}, {"product": True, "with_path": True}])
+def test_a_fitted_metric_keeps_no_triplets(monkeypatch, options):
     X, y = datasets.load("iris", return_X_y=True)
-    model = TripletMetric(k=20, with_path=True).fit(X, y)
-    assert len(model.solution_.problem) == 60_000
-    for again in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        assert not hasattr(again, "solution_") and again.dual_gap_ == model.dual_gap_
-        np.testing.assert_array_equal(again.predict(X), model.predict(X))
-    assert len(pickle.dumps(model)) < 2 * 60_000 + 100_000  # the masks of screening are in it
+    made, problem = [], TripletMetric._problem
+    monkeypatch.setattr(TripletMetric, "_problem", lambda self, terms: made.append(weakref.ref(terms)) or problem(self, terms))
+    model = TripletMetric(k=20, path_ratio=0.5, **options).fit(X, y)
+    gc.collect()
+    assert len(made) == 1 and made[0]() is None
+    solutions = [model.solution_, *(model.path_ or ())]
+    assert all(s.n_terms == 60_000 and s.problem is None and 0.0 <= s.screening_rate <= 1.0 for s in solutions)
+    size = 3 * 60_000 + 40_000 * len(solutions)  # masks, and dual points, some bits a triplet
+    again = pickle.loads(pickle.dumps(model))
+    assert len(pickle.dumps(model)) < size and again.dual_gap_ == model.dual_gap_ == again.solution_.gap
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    kept = TripletMetric(k=20, path_ratio=0.5, keep_problem=True, **options).fit(X, y)
+    assert {s.problem for s in (kept.path_ or ())} <= {kept.solution_.problem} and len(kept.solution_.problem) == 60_000
+    if "product" in options:
+        with pytest.raises(AttributeError, match="no alpha without its problem"):
+            print(model.solution_.alpha)
+    else:
+        np.testing.assert_array_equal(model.solution_.alpha, kept.solution_.alpha)
 
 
 @pytest.mark.parametrize("diagonal", [False, True])

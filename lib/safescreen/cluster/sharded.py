@@ -62,8 +62,7 @@ class ShardedTriplets(Terms):
     The result depends on `n_shards` by rounding, but not on how many workers there are, which of them does what, or whether one is lost: a
     shard is a pure function of its part of the index, which the scheduler keeps (12 bytes a triplet; with :meth:`from_labels` 4 bytes a
     pair, or 8 a point without k), and of the balls it was screened with, and is computed again elsewhere. Workers hold 16 bytes a triplet,
-    and 16 or 24 more for those that are left while a problem is solved. Compiled loops hold Python's lock: workers are best processes of
-    one thread.
+    and 16 or 24 more for those that are left while a problem is solved. Workers are best processes of one thread.
 
     Rounding: see :func:`add`.
 
@@ -207,6 +206,11 @@ class ShardedTriplets(Terms):
         if self._norms is None:
             self._norms = self._gathered(attrgetter("terms.norms"), np.empty(0))
         return self._norms
+
+    @property
+    def longest(self) -> float:
+        """Upper bound of the norms; one round trip."""
+        return max(self._client.gather(self._submit(attrgetter("terms.longest"), self._shards)), default=0.0)
 
     @property
     def index(self) -> NDArray:

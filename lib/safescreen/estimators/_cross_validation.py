@@ -2,26 +2,40 @@
 
 import warnings
 from functools import wraps
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
-from sklearn.utils import get_tags
+from sklearn.utils import get_tags, metadata_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_method_params, check_is_fitted
 
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
-from safescreen.estimators._search import choose, collect
 
-__all__ = ["CrossValidation", "delegated"]
+
+class Judge(NamedTuple):
+    """The score of a fitted model on samples, or triplets y, that are held out; `params` are cut to them and passed on, as weights are."""
+
+    scorer: Any
+    params: dict
+    X: Any
+    y: np.ndarray
+
+    def __call__(self, model, test):
+        """Return the score on those of these numbers."""
+        points = self.X[test] if self.y.ndim == 1 else self.X
+        return float(self.scorer(model, points, self.y[test], **_check_method_params(self.y, self.params, indices=test)))
 
 
 class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     """Holds a prototype, None standing for one with its defaults; of a copy of it `best_estimator_` is made."""
 
+    __metadata_request__fit = {"groups": metadata_routing.UNUSED}  # the splitter's
     prototype: type
     """What the prototype is an instance of."""
     chosen: str
@@ -31,6 +45,12 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags = get_tags(self._prototype()).input_tags
         return tags
+
+    def get_metadata_routing(self) -> metadata_routing.MetadataRouter:
+        """Return who takes what else is passed to :meth:`fit`: weights this estimator, groups the splitter, both and more the scorer."""
+        router, mapping = metadata_routing.MetadataRouter(owner=self).add_self_request(self), metadata_routing.MethodMapping
+        router.add(splitter=self.cv, method_mapping=mapping().add(caller="fit", callee="split"))
+        return router.add(scorer=self._scorer(), method_mapping=mapping().add(caller="fit", callee="score"))
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters by name, ``estimator__name`` those of the prototype, which takes the place of None."""
@@ -46,8 +66,13 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise TypeError(f"estimator must be a {name} or None, got {kind}: values of {self.chosen} go into {self.chosen}s")
         return self.estimator
 
+    def _scorer(self):
+        return check_scoring(self._prototype(), scoring=self.scoring)
+
     @with_small_blas
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None, **params: Any
+    ) -> Self:
         """Choose the parameter, and fit all samples with it.
 
         Parameters
@@ -57,9 +82,12 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : array of shape (n,)
             Class labels.
         sample_weight : array of shape (n,), optional
-            Not negative; in fits as the prototype takes them, in scores as factors of what is counted.
+            Not negative; in fits as the prototype takes them, in scores as factors of what is counted, with metadata routing where the
+            scorer requests them only.
         groups : array of shape (n,), optional
             For a splitter that takes them.
+        **params : dict
+            What else splitter and scorer request, with metadata routing.
 
         Returns
         -------
@@ -75,18 +103,24 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         RuntimeWarning
             After Ctrl-C in the cross-validation.
         """
-        model = clone(self._prototype())
-        data = X, y, _ = model._read(X, y, sample_weight)
-        return self._choose(model, data, check_cv(self.cv, y, classifier=True).split(X, y, groups))
+        model, given = clone(self._prototype()), {"sample_weight": sample_weight, "groups": groups, **params}
+        data = X, y, weights = model._read(X, y, sample_weight)
+        if metadata_routing._routing_enabled():
+            routed = metadata_routing.process_routing(self, "fit", **{name: it for name, it in given.items() if it is not None})
+            split, score = routed["splitter"]["split"], routed["scorer"]["score"]
+        else:
+            metadata_routing._raise_for_params(params, self, "fit")
+            split, score = {"groups": groups}, {} if weights is None else {"sample_weight": weights}
+        return self._choose(model, data, check_cv(self.cv, y, classifier=True).split(X, y, **split), Judge(self._scorer(), score, X, y))
 
-    def _choose(self, model, data, splits):
+    def _choose(self, model, data, splits, judge):
         """Choose the parameter of a copy of the prototype, which has read the data."""
-        grid, name, splits = self._grid(), f"{self.chosen}_", list(splits)
         for known in ("classes_", "n_features_in_", "feature_names_in_"):
             self.__dict__.pop(known, None)
             if hasattr(model, known):
                 setattr(self, known, getattr(model, known))
-        whole = self._validate(model, data, splits, grid)
+        grid, name = self._grid(model, data), f"{self.chosen}_"
+        whole = self._validate(model, data, list(splits), grid, judge)
         best, self.best_score_, part = choose(self.scores_, whole)
         value, refit = self._settle(model, data, grid, best)
         setattr(self, name, value)
@@ -98,31 +132,86 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             setattr(self, name, getattr(self.best_estimator_, name))
         return self
 
-    def _grid(self):
-        """Return the values to choose from, as the next two take them."""
+    def _grid(self, model, data):
+        """Return the values to choose from, as the next three take them."""
         raise NotImplementedError
 
-    def _validate(self, model, data, splits, grid):
+    def _validate(self, model, data, splits, grid, judge):
         """Set `scores_`; return whether all that are needed are there, or Ctrl-C was pressed."""
+        self.scores_ = np.full((len(splits), len(grid)), np.nan)
+        quiet = clone(model).set_params(callback=None, verbose=False)
+        with self._bar(len(splits), "fold") as bar:
+
+            def keep(number, found):
+                self.scores_[number, : len(found)] = found
+                bar.update()
+
+            return collect((delayed(self._fold)(quiet, *data, *split, grid, judge) for split in splits), keep, self.n_jobs)
+
+    @staticmethod
+    def _fold(model, X, y, weights, train, test, grid, judge):
+        """Return the scores of one fold, and whether that came to its end or was interrupted."""
         raise NotImplementedError
 
     def _settle(self, model, data, grid, best):
         """Return the value of that number, and a function that fits the copy of the prototype to all samples with it."""
         raise NotImplementedError
 
-    def _collect(self, tasks, n_folds, n_values):
-        """Set `scores_` from tasks, one a fold, that return its scores; return what :func:`~safescreen.estimators._search.collect` does."""
-        self.scores_ = np.full((n_folds, n_values), np.nan)
-        with self._bar(n_folds, "fold") as bar:
-
-            def keep(number, found):
-                self.scores_[number, : len(found)] = found
-                bar.update()
-
-            return collect(tasks, keep, self.n_jobs)
-
     def _bar(self, total, unit):
         return progress_bar(self.verbose, type(self).__name__, total=total, unit=unit)
+
+
+def until_interrupted(score, values):
+    """Return the scores of values, one after the other, and whether that came to its end, or Ctrl-C was pressed."""
+    found = []
+    try:
+        for value in values:
+            found.append(score(value))
+    except KeyboardInterrupt:
+        return found, False
+    return found, True
+
+
+def collect(tasks, keep, n_jobs=None):
+    """Work on joblib's tasks; return whether all came to their end, or Ctrl-C was pressed.
+
+    Each returns what it found, for ``keep(number, found)``, called in order, and whether it came to its end.
+    """
+    results = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")(tasks)
+    try:
+        for number, (found, whole) in enumerate(results):
+            keep(number, found)
+            if not whole:
+                raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        with warnings.catch_warnings(action="ignore", category=UserWarning):  # joblib's, of tasks that are not worked on any more
+            results.close()
+        return False
+    return True
+
+
+def choose(scores, whole=True):
+    """Return the number of the value with the largest mean score, of equal ones the first, that score, and what it was compared with.
+
+    Scores, of shape (n_folds, n_values), are NaN where they are missing: not needed if they are `whole`, and that value is none to choose.
+    After Ctrl-C values are compared by the same folds: those with a score in each by all folds, or all values by the folds that are
+    finished, whichever are more scores; without either Ctrl-C is passed on.
+
+    >>> choose(np.array([[0.5, 0.75, 0.625], [0.5, np.nan, np.nan]]), False)
+    (1, 0.75, '3 of 3 values in 1 of 2 folds')
+    """
+    known = ~np.isnan(scores)
+    (n_folds, n_values), folds, columns = scores.shape, known.all(axis=1), known.all(axis=0)
+    if not whole and folds.sum() * n_values > columns.sum() * n_folds:
+        columns[:] = True
+    else:
+        folds[:] = True
+    if not (whole or columns.any()):
+        raise KeyboardInterrupt
+    mean = np.where(columns, scores[folds].mean(axis=0), -np.inf)
+    best = int(np.argmax(mean))
+    part = None if whole else f"{columns.sum()} of {n_values} values in {folds.sum()} of {n_folds} folds"
+    return best, float(mean[best]), part
 
 
 def _refitted(search):

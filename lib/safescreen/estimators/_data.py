@@ -5,14 +5,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from safescreen._checks import check_grid, check_scalar
-
-__all__ = ["check_positive", "check_values", "kept", "label", "need_partners", "read", "read_labelled"]
-
-
-def check_positive(value, name):
-    """Return a positive number."""
-    return check_scalar(value, name, low=0.0, open_low=True)
+from safescreen._checks import check_grid
 
 
 def check_values(values, name, spaced, single, *, falling=False):
@@ -82,18 +75,14 @@ def _check_frame(X):
         return
     import pandas as pd
 
-    words, gaps = [], []
-    for place, name in enumerate(X.columns):
-        column = X.iloc[:, place]
-        if not pd.api.types.is_numeric_dtype(column) and pd.to_numeric(column, errors="coerce").notna().sum() < column.notna().sum():
-            words.append(str(name))
-        elif column.isna().any():
-            gaps.append(str(name))
-    if words:
+    numbers = X.apply(pd.to_numeric, errors="coerce")
+    words = X.columns[(numbers.isna() & X.notna()).any()]
+    gaps = X.columns[X.isna().any()]
+    if words.size:
         raise ValueError(f"X must hold numbers, these columns do not: {_some(words)}; encode them (OneHotEncoder) or drop them")
-    if gaps:
+    if gaps.size:
         raise ValueError(f"X must not contain NaN, these columns do: {_some(gaps)}; fill them (SimpleImputer) or drop the rows")
 
 
 def _some(names):
-    return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return ", ".join(map(str, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")

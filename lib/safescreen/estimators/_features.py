@@ -5,13 +5,11 @@ import copy
 import numpy as np
 from scipy import sparse
 
+from safescreen._checks import check_lam
 from safescreen.cones.kernel_matrix import row_length, squares
-from safescreen.estimators._data import check_positive
 from safescreen.rounding import UNIT, gamma, upper
 from safescreen.terms import KernelSamples, Samples, add_intercept
 from safescreen.terms._kernel_matrices import centred, kernel_matrix, kernel_of
-
-__all__ = ["KERNELS", "Features"]
 
 KERNELS = {"linear": "linear", "rbf": "rbf", "poly": "polynomial", "polynomial": "polynomial", "precomputed": "precomputed"}
 """Kernels by their names, and what the library calls them."""
@@ -34,7 +32,7 @@ class Features:
 
     def __init__(self, model, points):
         self.kernel = KERNELS[model.kernel]
-        self.constant = check_positive(model.intercept_scaling, "intercept_scaling") if model.fit_intercept else 0.0
+        self.constant = check_lam(model.intercept_scaling, "intercept_scaling") if model.fit_intercept else 0.0
         self.points = None if self.kernel == "precomputed" else points
         self.origin, self.columns = 0.0, slice(None)
         if self.kernel in ("rbf", "polynomial"):
@@ -124,7 +122,7 @@ class Features:
             mean = points.mean()
             variance = (points.multiply(points)).mean() - mean**2 if sparse.issparse(points) else points.var()
             return 1.0 / (points.shape[1] * variance) if variance > 0.0 else 1.0
-        return check_positive(value, "gamma")
+        return check_lam(value, "gamma")
 
 
 def largest_slope(loss, weights):

@@ -1,30 +1,33 @@
-"""Folds of a support vector classifier's cross-validation: solutions for some C, and what they prove of the score for all others."""
+"""Folds of a support vector classifier's cross-validation: solutions for some C, what they prove of the score for all others, and which of
+those may yet be the best.
+"""
 
 import numpy as np
-from joblib import delayed
+from sklearn.base import clone
 
+from safescreen.estimators._cross_validation import until_interrupted
 from safescreen.estimators._data import kept
-from safescreen.estimators._search import collect
-from safescreen.estimators._training import check_reach, quiet, solver_options
+from safescreen.estimators._training import quiet, solver_options
 from safescreen.rounding import upper
 from safescreen.rules import Screened, sphere
 from safescreen.solvers import solve, solve_screened
 from safescreen.spheres.gap import from_evaluation_mgb
-
-__all__ = ["Fold", "Folds"]
 
 FINEST = 1e-9
 """Smallest relative gap that is asked for."""
 
 
 class Fold:
-    """Training points, validation points and solutions, for a SafeSVC that knows its classes and the data it has read."""
+    """Training points, validation points and solutions, for a SafeSVC that knows its classes and the data it has read.
 
-    def __init__(self, model, X, y, weights, train, test):
-        self.setup = model._setup(X, y, *kept(weights, np.unique(train)))
+    Accuracies are those by the weights `scored` of the samples, 1 if left out.
+    """
+
+    def __init__(self, model, X, y, weights, train, test, scored=None):
+        self.test, self.setup = test, model._setup(X, y, *kept(weights, np.unique(train)))
         self.options = solver_options(model, "method")
         features, self.codes = self.setup.features, np.searchsorted(model.classes_, y[test])
-        self.weights = np.ones(len(test)) if weights is None else weights[test]
+        self.weights = np.ones(len(test)) if scored is None else np.asarray(scored)[test]
         if not self.weights.sum() > 0.0:
             raise ValueError("sample_weight must hold a positive weight in every validation part of cv, one has only zeros")
         if features.kernel == "precomputed":
@@ -33,7 +36,6 @@ class Fold:
             rows = points = X[test]
         self.rows, self.norms, self.error = features.rows(rows), features.norms(points), features.error(points)
         self.found = {}  # C: (solutions, dual points, loss sums), one a problem
-        self.ready = set()  # C that have been solved for, as far as was asked
 
     def solve(self, C, sure=True):
         """Solve all problems for C, from what is known of it and with what that proves.
@@ -47,13 +49,11 @@ class Fold:
             while sure and tol > FINEST and not np.equal(*self.bounds(C)):
                 tol = max(1e-2 * tol, FINEST)
                 self.found[C] = self._solve_all(C, tol)
-        self.ready.add(C)
 
     def _solve_all(self, C, tol):
         return tuple(zip(*[self._solve(prob, number, C, tol) for number, prob in enumerate(self.setup.problems)], strict=True))
 
     def _solve(self, prob, number, C, tol):
-        check_reach(prob, C)
         options, here = {**self.options, "rtol": tol}, self._evaluation(prob, number, C)
         if here is None:
             solution = solve(prob, 1.0 / C, **options)
@@ -72,6 +72,13 @@ class Fold:
         pairs = zip(self.found[C][0], self.setup.signs, strict=True)
         values = np.column_stack([features.products(self.rows, solution.x, sign) for solution, sign in pairs])
         return self._accuracy(_by_class(values, values)[0].argmax(axis=1) == self.codes)
+
+    def fitted(self, model, C):
+        """Return a copy of the model, which knows its classes, with the solutions for C."""
+        part = clone(model).set_params(C=float(C))
+        part.classes_, part.n_features_in_ = model.classes_, model.n_features_in_
+        part._keep(self.setup, self.found[C][0])
+        return part
 
     def bounds(self, C):
         """Return ``(low, high)``, bounds of the accuracy at the exact solutions for C.
@@ -119,41 +126,69 @@ def _by_class(low, high):
     return (np.column_stack([-high, low]), np.column_stack([-low, high])) if low.shape[1] == 1 else (low, high)
 
 
-class Folds:
-    """All folds, worked on at the same time.
+def advance(fold, model, Cs, judge):
+    """Solve a fold for some C; return it with their scores, and whether that came to its end, or Ctrl-C was pressed.
 
-    Scores are ``scorer(number of the fold, fold, C)``; None is the accuracy, for which folds are solved until they are sure.
+    Without a judge they are accuracies, for which it is solved until they are sure.
     """
 
-    def __init__(self, folds, Cs, scorer, n_jobs, bar):
-        self.folds, self.Cs, self.scorer, self.n_jobs, self.bar = folds, Cs, scorer, n_jobs, bar
+    def score(C):
+        fold.solve(float(C), judge is None)
+        return fold.score(C) if judge is None else judge(fold.fitted(model, C), fold.test)
 
-    def solve(self, asked):
-        """Solve each fold for what is asked of it, with C going up; return scores, which there are, and whether Ctrl-C was not pressed."""
-        found, done = np.full(asked.shape, np.nan), np.zeros(asked.shape, dtype=bool)
-        tasks = (delayed(_advance)(fold, self.Cs[row], self.scorer is None) for fold, row in zip(self.folds, asked, strict=True))
-
-        def keep(number, fold):
-            self.folds[number] = fold
-            self.bar.update(int(asked[number].sum()))
-
-        whole = collect(tasks, keep, self.n_jobs)
-        try:
-            for number, place in zip(*np.nonzero(asked), strict=True):
-                fold, C = self.folds[number], self.Cs[place]
-                if C in fold.ready:
-                    found[number, place] = fold.score(C) if self.scorer is None else self.scorer(number, fold, C)
-                    done[number, place] = True
-        except KeyboardInterrupt:
-            whole = False
-        return found, done, whole
+    scores, whole = until_interrupted(score, Cs)
+    return (fold, scores), whole
 
 
-def _advance(fold, Cs, sure):
-    """Solve a fold for some C; return it, and whether that came to its end or was interrupted."""
-    try:
-        for C in Cs:
-            fold.solve(float(C), sure)
-    except KeyboardInterrupt:
-        return fold, False
-    return fold, True
+class Scores:
+    """Bounds `low` and `high` of the scores, and what has been `solved`: arrays of shape (n_folds, n_values)."""
+
+    def __init__(self, n_folds, n_values):
+        self.low, self.high = np.full((2, n_folds, n_values), [[[-np.inf]], [[np.inf]]])
+        self.solved = np.zeros((n_folds, n_values), dtype=bool)
+
+    @property
+    def known(self):
+        """Where both bounds are the score."""
+        return self.low == self.high
+
+    def can_win(self):
+        """Return which values may have the largest mean score, of equal ones the first; rounding of the mean is monotone."""
+        low, high = self.low.mean(axis=0), self.high.mean(axis=0)
+        before = np.concatenate(([-np.inf], np.maximum.accumulate(low)[:-1]))
+        return (high >= low.max()) & ~(before >= high)
+
+
+def search(values, scores, solve, bounds=None, stride=8):
+    """Fill in scores until the best value is known; KeyboardInterrupt if Ctrl-C was pressed before.
+
+    ``solve(wanted)`` gets a boolean array like `scores.solved` and returns scores of that shape, NaN where there is none, and whether there
+    are all that are wanted, or Ctrl-C was pressed. ``bounds(fold, value) -> (low, high)`` follow from what has been solved: each
+    `stride`-th value comes first, then the middle of each stretch of values that may still win. Without bounds everything is solved, in
+    order.
+    """
+    n = len(values)
+    wanted = np.arange(n) if bounds is None else np.arange(0, n, min(stride, max(1, n // 4)))
+    while wanted.size:
+        asked = np.zeros(scores.solved.shape, dtype=bool)
+        asked[:, wanted] = ~scores.known[:, wanted]
+        found, whole = solve(asked)
+        done = ~np.isnan(found)
+        scores.low[done] = scores.high[done] = found[done]
+        scores.solved |= done
+        if not whole:
+            raise KeyboardInterrupt
+        if bounds is None:
+            return
+        for fold, number in zip(*np.nonzero(~scores.known), strict=True):
+            low, high = bounds(fold, values[number])
+            scores.low[fold, number] = max(scores.low[fold, number], low)
+            scores.high[fold, number] = min(scores.high[fold, number], high)
+        wanted = _middles(np.flatnonzero(scores.can_win() & ~scores.known.all(axis=0)))
+
+
+def _middles(numbers):
+    """Return the middle of each run of consecutive numbers."""
+    if not numbers.size:
+        return numbers
+    return np.array([run[run.size // 2] for run in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)])

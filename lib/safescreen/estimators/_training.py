@@ -8,16 +8,10 @@ import numpy as np
 from sklearn import exceptions
 from sklearn.preprocessing import StandardScaler
 
-from safescreen._checks import check_callback
+from safescreen._checks import check_callback, check_lam
 from safescreen._progress import progress_bar
-from safescreen.estimators._data import check_positive
 from safescreen.paths import path
 from safescreen.solvers import ConvergenceWarning, solve
-
-__all__ = ["check_reach", "come_down", "quiet", "solver_options", "train", "warn_of"]
-
-REACH = 1e60
-"""What sizes of data, weights and parameters may come to together: squares of what solvers compute from them are still numbers."""
 
 FAR = 100.0
 """So many standard deviations from 0 a column is worth a word."""
@@ -35,15 +29,6 @@ def quiet():
         return
     with warnings.catch_warnings(action="ignore", category=ConvergenceWarning):
         yield
-
-
-def check_reach(prob, C):
-    """Raise a ValueError where numbers are so large together that objectives would overflow."""
-    longest, weights = float(prob.terms.norms.max()), prob.terms.weights
-    weight = float(len(prob)) if weights is None else float(weights.sum())
-    if not max(longest, 1.0) * max(weight, 1.0) * max(C, 1.0 / C) <= REACH:
-        text = f"rows of a norm up to {longest:.3g}, weights that sum to {weight:.3g} and C={C:.3g}"
-        raise ValueError(f"X, sample_weight and C must not come to more than {REACH:g} together, got {text}: scale X (StandardScaler)")
 
 
 def warn_of(model, solutions, X):
@@ -70,7 +55,7 @@ def solver_options(model, *names):
     options = {name: getattr(model, name) for name in ("max_iter", *names)}
     return {
         "tol": 0.0,
-        "rtol": check_positive(model.tol, "tol"),
+        "rtol": check_lam(model.tol, "tol"),
         "screening": model.screening if isinstance(model.screening, str) else tuple(model.screening),
         **options,
     }
@@ -83,22 +68,23 @@ def train(model, prob, lam, factor=None, last=None, **options):
     """
     if factor is not None:
         top = prob.lam_max()
-        steps = int(np.ceil(np.log(lam / top) / np.log(factor))) if lam < top < np.inf and factor < 1.0 else 0
-        found = come_down(model, prob, np.unique([*(top * factor ** np.arange(steps, dtype=float)), lam])[::-1], **options)
-        return found[-1], found
+        steps = int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor))) if lam < top < np.inf and factor < 1.0 else 0
+        return come_down(model, prob, np.unique([*(top * factor ** np.arange(steps, dtype=float)), lam])[::-1], **options)
     start = None
     if model.warm_start and last is not None and last.x.shape == prob.cone.shape:
         start = np.array(last.x)  # of an expansion its coefficients
     with _watched(model) as callback:
-        return solve(prob, lam, x0=start, callback=callback, **options), None
+        solution = solve(prob, lam, x0=start, callback=callback, **options)
+    return solution if model.keep_problem else solution.without_problem(), None
 
 
 def come_down(model, prob, lams, **options):
-    """Return the path over a decreasing grid; Ctrl-C ends it, and is passed on if there is no solution yet."""
+    """Return the last solution of the path over a decreasing grid, and the path; Ctrl-C ends it, and is passed on if there is none yet."""
     found = path(prob, lams, callback=model.callback, progress=model.verbose, **options)
     if not len(found):
         raise KeyboardInterrupt
-    return found
+    found = found if model.keep_problem else found.without_problem()
+    return found[-1], found
 
 
 @contextmanager

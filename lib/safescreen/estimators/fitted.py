@@ -15,8 +15,6 @@ from safescreen.rounding import UNIT, gamma, sqrt_upper, upper
 from safescreen.screening import Certificate, screen_samples
 from safescreen.spheres import Sphere
 
-__all__ = ["InterceptCertificate", "screen_fitted"]
-
 KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf"}
 
 
@@ -75,7 +73,7 @@ def screen_fitted(
     bound goes through for w, for b meets only that sum. Given w the optimal b is an order statistic: 0 lies in the subdifferential
     ``sum_i c_i y_i alpha_i(y_i (f_i + b))``, which falls by ``c_i`` at each ``y_i - f_i``, just where the weights of those below add
     up to that of the positive class. Each ``f_i`` is known up to ``r ||x_i||``, hence b is, and each margin. With the linear kernel the
-    norms are those of centered points (dense only), which a free intercept allows.
+    norms are those of centered points, which a free intercept allows.
 
     Cost: the decision values of all samples; no kernel matrix.
 
@@ -130,10 +128,10 @@ def _free(model, X, signs, C, weights, numbers):
         text = "gamma='scale' would change with the samples that are left: fit with the number it stands for"
         raise ValueError(f"{text}, gamma={model._gamma:.6g}")
     known = bool(model.support_.max(initial=0) < numbers.size)
-    if not (known and np.array_equal(_dense(X[numbers[model.support_]]), _dense(model.support_vectors_))):
+    if not (known and (sparse.csr_array(X[numbers[model.support_]]) != sparse.csr_array(model.support_vectors_)).nnz == 0):
         raise ValueError("X must be what the model was fitted to, found other support vectors; if samples were taken out, use kept")
     n, C0, c = signs.size, float(model.C), np.ones(signs.size) if weights is None else weights
-    b, coef, support = float(model.intercept_[0]), _dense(model.dual_coef_)[0], numbers[model.support_]
+    b, coef, support = float(model.intercept_[0]), sparse.csr_array(model.dual_coef_).toarray()[0], numbers[model.support_]
     f = model.decision_function(X) - b
     kernel, values = Kernel(KERNELS[model.kernel], model._gamma, model.degree, model.coef0), squares(X)
     error, values = kernel.error(row_length(X), float(values.max())), kernel.diagonal(values)
@@ -141,10 +139,8 @@ def _free(model, X, signs, C, weights, numbers):
     size = upper(float(np.abs(coef) @ norms[support]), n)  # at least ||w||
     errors = norms * upper(size * (error + gamma(coef.size + 16)), 8) + 4.0 * UNIT * (np.abs(f) + abs(b))
     longest, moved = float(norms.max()), 0.0
-    if model.kernel == "linear" and not sparse.issparse(X):
-        mean = X.mean(axis=0)
-        moved = upper(math.sqrt(float(squares(mean[None])[0])), mean.size + 8)
-        norms = upper(np.sqrt(squares(X - mean)), mean.size + 8) + 4.0 * UNIT * norms
+    if model.kernel == "linear":
+        norms, moved = _around_mean(X, norms)
 
     # objectives, divided by C; alpha in [0, 1] up to an error of w(alpha)
     alpha = np.zeros(n)
@@ -184,5 +180,15 @@ def _statistic(values, weights, level, strictly):
     return float(values[order[min(place, order.size - 1)]])
 
 
-def _dense(values):
-    return values.toarray() if sparse.issparse(values) else np.asarray(values)
+def _around_mean(X, norms):
+    """Return upper bounds of the distances of points from their mean, and of its norm.
+
+    Of sparse points by ``|x|^2 - 2 <x, m> + |m|^2``, whose roundings sum to at most ``gamma_{d+8} (|x| + |m|)^2``.
+    """
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    square = float(mean @ mean)
+    length = upper(math.sqrt(square), mean.size + 8)
+    if not sparse.issparse(X):
+        return upper(np.sqrt(squares(X - mean)), mean.size + 8) + 4.0 * UNIT * norms, length
+    values = np.maximum(squares(X) - 2.0 * (X @ mean) + square, 0.0) + gamma(mean.size + 8) * (norms + length) ** 2
+    return upper(np.sqrt(values), 8), length

@@ -14,8 +14,6 @@ from safescreen.estimators._metric import Metric
 from safescreen.hdsl import FrankWolfe, NeighborError, default_scale, nearest_triplets, predict_neighbors, random_triplets
 from safescreen.solvers import Progress
 
-__all__ = ["HDSL"]
-
 
 class HDSL(Metric):
     """Sparse bilinear similarity ``x'My`` for very many features, learned by Frank-Wolfe with away steps (HDSL19).

@@ -4,17 +4,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from joblib import delayed
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, clone
-from sklearn.metrics import check_scoring
 
-from safescreen.estimators._cross_validation import CrossValidation, delegated
+from safescreen.estimators._cross_validation import CrossValidation, delegated, until_interrupted
 from safescreen.estimators._data import check_values
 from safescreen.estimators.hdsl import HDSL
 from safescreen.hdsl import default_scale
-
-__all__ = ["HDSLCV"]
 
 
 class HDSLCV(TransformerMixin, CrossValidation):
@@ -74,30 +70,24 @@ class HDSLCV(TransformerMixin, CrossValidation):
     get_mahalanobis_matrix = delegated(HDSL.get_mahalanobis_matrix)
     get_feature_names_out = delegated(HDSL.get_feature_names_out)
 
-    def _grid(self):
-        return check_values(self.scales, "scales", (1.0 / 30.0, 30.0), "HDSL")
-
-    def _validate(self, model, data, splits, grid):
+    def _grid(self, model, data):
+        grid = check_values(self.scales, "scales", (1.0 / 30.0, 30.0), "HDSL")
         X, y, _ = data
         self.scales_ = grid if np.ndim(self.scales) else grid * default_scale(X, model._constraints(X, y, 0))
-        scorer, quiet = check_scoring(model, scoring=self.scoring), clone(model).set_params(callback=None, verbose=False)
-        tasks = (delayed(_fold)(quiet, *data, train, test, self.scales_, scorer) for train, test in splits)
-        return self._collect(tasks, len(splits), grid.size)
+        return self.scales_
+
+    @staticmethod
+    def _fold(model, X, y, weights, train, test, grid, judge):
+        parts = X[train], y[train], None if weights is None else weights[train]
+
+        def score(scale):
+            fitted = clone(model).set_params(scale=float(scale)).fit(*parts)
+            if np.isnan(fitted.dual_gap_):
+                raise KeyboardInterrupt
+            return judge(fitted, test)
+
+        return until_interrupted(score, grid)
 
     def _settle(self, model, data, grid, best):
-        value = float(self.scales_[best])
+        value = float(grid[best])
         return value, lambda: model.set_params(scale=value)._fit_labels(*data)
-
-
-def _fold(model, X, y, weights, train, test, scales, scorer):
-    """Return the scores of one fold, and whether that came to its end or was interrupted."""
-    scores, parts = [], [{} if weights is None else {"sample_weight": weights[rows]} for rows in (train, test)]
-    try:
-        for scale in scales:
-            fitted = clone(model).set_params(scale=float(scale)).fit(X[train], y[train], **parts[0])
-            if np.isnan(fitted.dual_gap_):
-                return scores, False
-            scores.append(float(scorer(fitted, X[test], y[test], **parts[1])))
-    except KeyboardInterrupt:
-        return scores, False
-    return scores, True

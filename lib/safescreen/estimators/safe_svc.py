@@ -1,7 +1,6 @@
 """Support vector classifier with safe screening."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -11,17 +10,15 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_scalar
+from safescreen._checks import check_lam, check_scalar
 from safescreen._threads import with_small_blas
-from safescreen.estimators._data import check_positive, kept, label, read, read_labelled
+from safescreen.estimators._cross_validation import collect
+from safescreen.estimators._data import kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
-from safescreen.estimators._search import collect
-from safescreen.estimators._training import check_reach, quiet, solver_options, train, warn_of
+from safescreen.estimators._training import quiet, solver_options, train, warn_of
 from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
 from safescreen.problem import Problem
 from safescreen.solvers import Progress
-
-__all__ = ["SafeSVC"]
 
 ROWS = 1024
 """How many points are classified together with a kernel."""
@@ -68,8 +65,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Solver, as in :func:`safescreen.solve`.
     max_iter : int
     max_gigabytes : float
-        Largest kernel matrix that is kept, or less where less is free; of a larger one rows are computed when they are wanted, with a
-        cache of this size.
+        Largest kernel matrix that is kept, or less where less is free; of a larger one, or that of more than 4,000 dense points, rows are
+        computed when they are wanted, with a cache of this size, one a thread.
     warm_start : bool
         Start from the solution of the last ``fit`` if that had the same number of samples, for instance for another C. Not with a path.
     callback : callable, optional
@@ -78,7 +75,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     verbose : bool
         Show a progress bar on a terminal.
     n_jobs : int, optional
-        Problems of several classes that are solved at the same time, in processes.
+        Problems of several classes that are solved at the same time, in threads unless :func:`joblib.parallel_config` says otherwise.
     keep_problem : bool
         Keep the problems, and so the training data or their kernel matrix, with the solutions.
 
@@ -220,16 +217,16 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
     def _fit(self, X, y, weights):
         """Fit the model to what :meth:`_read` returns."""
-        C = check_positive(self.C, "C")
+        C = check_lam(self.C, "C")
         setup = self._setup(X, y, *kept(weights, np.arange(y.size)))
         factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True) if self.with_path else None
         last, solutions, self.path_ = self.__dict__.get("solutions_", ()), [], [] if self.with_path else None
         starts = [*last, *[None] * len(setup.problems)][: len(setup.problems)]
 
         def keep(number, found):
-            solutions.append(self._of(setup.problems[number], found[0]))
+            solutions.append(found[0])
             if found[1] is not None:
-                self.path_.append(replace(found[1], solutions=[self._of(setup.problems[number], s) for s in found[1]]))
+                self.path_.append(found[1])
 
         tasks = (delayed(_train)(self, prob, C, factor, start) for prob, start in zip(setup.problems, starts, strict=True))
         with quiet():
@@ -266,10 +263,6 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             raise ValueError(f"smoothing must be 0 for the squared hinge, which is smooth, got {smoothing:g}")
         return SquaredHinge(0.5)
 
-    def _of(self, prob, solution):
-        """Return a solution with its problem, if that is to be kept."""
-        return replace(solution, x=prob.cone.check(solution.x), problem=prob) if self.keep_problem else solution
-
     def _keep(self, setup, solutions):
         features, numbers, signs = setup.features, setup.numbers, setup.signs
         self.solutions_ = solutions
@@ -297,14 +290,11 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 
 
 def _train(model, prob, C, factor, start):
-    """Return ``(solution, path or None)`` without their problems, and whether that came to its end or was interrupted."""
-    check_reach(prob, C)
+    """Return ``(solution, path or None)``, and whether that came to its end or was interrupted."""
     with quiet():
         solution, found = train(model, prob, 1.0 / C, factor, start, **solver_options(model, "method"))
-    if found is not None:
-        found = replace(found, solutions=[s.without_problem() for s in found])
     whole = found is None or found.stop_reason != "interrupted" or model.classes_.size == 2
-    return (solution.without_problem(), found), whole
+    return (solution, found), whole
 
 
 class Setup(NamedTuple):

@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_count, check_scalar, need_memory
-from safescreen.estimators._data import check_positive, kept, label, need_partners
+from safescreen._checks import check_count, check_lam, check_scalar, need_memory
+from safescreen.estimators._data import kept, label, need_partners
 from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import come_down, solver_options, train
 from safescreen.losses import SmoothedHinge
@@ -22,16 +22,11 @@ from safescreen.solvers import Progress
 from safescreen.terms import ProductTriplets, Triplets
 from safescreen.terms.neighbors import class_sizes
 
-__all__ = ["TripletMetric"]
-
 LISTED = 10_000_000
 """More triplets than this are not listed unless that is asked for."""
 
 UNSCALED = 100.0
 """From this ratio of the ranges of two columns on a hint is given that they are not scaled."""
-
-LARGEST_METRIC = 1e100
-"""Largest norm of a term over lam."""
 
 TRIPLET_BYTES = 40.0
 """What a listed triplet takes on the way: two pairs, a norm, masks, and what is left of them after screening."""
@@ -85,6 +80,8 @@ class TripletMetric(Metric):
         ``callback(progress)`` with a :class:`~safescreen.Progress`, each iteration, or each lam of a path; a true value ends the training.
     verbose : bool
         Show a progress bar on a terminal.
+    keep_problem : bool
+        Keep the problem, and so all triplets, with `solution_` and the solutions of `path_`.
 
     Attributes
     ----------
@@ -99,7 +96,7 @@ class TripletMetric(Metric):
     path_ : Path or None
         Ctrl-C ends the path: the part that is finished is kept, and the metric is the one of its last lam, `lam_`.
     solution_ : Solution
-        With more features than points that in coordinates of their span. As it holds the triplets, pickles are without it and `path_`.
+        With its ``problem`` if that is kept. With more features than points in coordinates of their span.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn; no classes after :meth:`fit_triplets`.
 
@@ -136,10 +133,12 @@ class TripletMetric(Metric):
         warm_start: bool = False,
         callback: Callable[[Progress], Any] | None = None,
         verbose: bool = False,
+        keep_problem: bool = False,
     ):
         self.lam, self.lam_ratio, self.k, self.diagonal, self.product, self.smoothing = lam, lam_ratio, k, diagonal, product, smoothing
         self.tol, self.with_path, self.path_ratio, self.screening, self.active_set = tol, with_path, path_ratio, screening, active_set
         self.max_iter, self.n_neighbors, self.warm_start, self.callback, self.verbose = max_iter, n_neighbors, warm_start, callback, verbose
+        self.keep_problem = keep_problem
 
     def get_mahalanobis_matrix(self) -> np.ndarray:
         """Return the learned matrix M, shape (d, d); MemoryError if that is more than the machine has."""
@@ -165,12 +164,16 @@ class TripletMetric(Metric):
             warnings.warn(f"{text}, {advice}", UserWarning, stacklevel=5)
 
     def _fit_labels(self, X, y, weights):
-        prob, complete = self._labelled(X, y, weights)
+        prob, complete = self._pose(X, y, weights)
         self._fit(prob)
         return complete()
 
     def _fit_triplets(self, X, triplets, weights):
-        return self._fit(self._judged(X, triplets, weights)[0])
+        return self._fit_labels(X, triplets, weights)
+
+    def _pose(self, X, y, *others):
+        """Return the problem of labels or triplets y, and what completes its solution."""
+        return (self._judged if y.ndim == 2 else self._labelled)(X, y, *others)
 
     def _labelled(self, X, y, weights, numbers=None):
         """Return the problem of the numbered points that have a positive weight, all if left out, and what completes its solution."""
@@ -197,8 +200,9 @@ class TripletMetric(Metric):
         if self.product is True:
             raise ValueError("product=True needs labels: use fit, or product=False")
         weights = None if weights is None else weights[numbers]
-        coordinates = self._coordinates(_dense(X))
-        return self._problem(Triplets(coordinates, triplets[numbers], diagonal=self.diagonal, weights=weights)), lambda: self
+        used, triplets = np.unique(triplets[numbers], return_inverse=True)
+        coordinates = self._coordinates(_dense(X[used]))
+        return self._problem(Triplets(coordinates, triplets.reshape(-1, 3), diagonal=self.diagonal, weights=weights)), lambda: self
 
     def _coordinates(self, X):
         """Return the points in the space of the metric, and remember its `_basis`, (d, n), None for that of X itself.
@@ -206,11 +210,7 @@ class TripletMetric(Metric):
         With more features than points ``(X - mean)' = Q R``: the rows of R' have the differences of the points in the basis Q.
         """
         self._basis = None
-        if self.diagonal:
-            return X
-        size = min(X.shape)
-        need_memory(50.0 * size * size, f"a full metric of {size} coordinates", "use diagonal=True, or PCA before")
-        if size == X.shape[1]:
+        if self.diagonal or X.shape[0] >= X.shape[1]:
             return X
         self._basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
         return coordinates.T
@@ -230,21 +230,17 @@ class TripletMetric(Metric):
         return product
 
     def _problem(self, terms):
-        return Problem(terms, SmoothedHinge(check_positive(self.smoothing, "smoothing")))
+        return Problem(terms, SmoothedHinge(check_lam(self.smoothing, "smoothing")))
 
     def _fit(self, prob):
         """Solve for the lam asked for."""
         top = prob.lam_max()
         if self.lam is not None:
-            lam = check_positive(self.lam, "lam")
-            size = 4.0 * float(prob.terms.points.norms.max()) ** 2
-            if size > LARGEST_METRIC * lam:
-                raise ValueError(f"lam must be at least {size / LARGEST_METRIC:.3g} for these X, as squares would overflow, got {lam:g}")
+            lam = check_lam(self.lam, "lam")
         else:
-            lam = check_positive(self.lam_ratio, "lam_ratio") * (top if 0.0 < top < np.inf else 1.0)
+            lam = check_lam(self.lam_ratio, "lam_ratio") * (top if 0.0 < top < np.inf else 1.0)
         factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True) if self.with_path else None
-        solution, self.path_ = train(self, prob, lam, factor, self._last(), **self._options())
-        return self._keep(solution)
+        return self._finish(*train(self, prob, lam, factor, self._last(), **self._options()))
 
     def _last(self):
         """Return where a warm start begins, the metric of the last fit if that had as many features, or None."""
@@ -256,8 +252,7 @@ class TripletMetric(Metric):
 
     def _fit_path(self, prob, lams):
         """Solve for a decreasing grid."""
-        self.path_ = come_down(self, prob, lams, **self._options())
-        return self._keep(self.path_[-1])
+        return self._finish(*come_down(self, prob, lams, **self._options()))
 
     def _options(self):
         return solver_options(self, "active_set")
@@ -267,6 +262,12 @@ class TripletMetric(Metric):
         self.n_iter_, self.dual_gap_, self.screening_ = solution.n_iter, solution.gap, solution.screened
         factor = _factor(solution.x)
         self.components_ = factor if self._basis is None else factor @ self._basis.T
+        return self
+
+    def _finish(self, solution, path):
+        self._keep(solution)
+        self.path_ = path
+        del self._basis
         return self
 
     def _remember(self, X, y):

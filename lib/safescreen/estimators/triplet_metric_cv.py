@@ -5,19 +5,15 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from joblib import delayed
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, clone
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
 from safescreen._threads import with_small_blas
-from safescreen.estimators._cross_validation import CrossValidation, delegated
+from safescreen.estimators._cross_validation import CrossValidation, Judge, delegated
 from safescreen.estimators._data import check_values
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.paths import path
-
-__all__ = ["TripletMetricCV"]
 
 
 class TripletMetricCV(TransformerMixin, CrossValidation):
@@ -92,7 +88,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     get_mahalanobis_matrix = delegated(TripletMetric.get_mahalanobis_matrix)
     get_feature_names_out = delegated(TripletMetric.get_feature_names_out)
 
-    def _grid(self):
+    def _grid(self, model, data):
         return Lams(self.lams)
 
     @with_small_blas
@@ -119,22 +115,30 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
             As for the prototype, or triplets of weight 0 beside groups.
         """
         model = clone(self._prototype())
-        data = X, triplets, _ = model._read_triplets(X, triplets, triplet_weight)
-        return self._choose(model, data, check_cv(self.cv).split(triplets, groups=groups))
+        data = X, triplets, weights = model._read_triplets(X, triplets, triplet_weight)
+        scorer = TripletMetric.score_triplets if self.scoring is None else self.scoring
+        if not callable(scorer):
+            raise TypeError(f"scoring must be a function or None for triplets, got {scorer!r}")
+        judge = Judge(scorer, {} if weights is None else {"triplet_weight": weights}, X, triplets)
+        return self._choose(model, data, check_cv(self.cv).split(triplets, groups=groups), judge)
 
-    def _validate(self, model, data, splits, grid):
-        if data[1].ndim == 2:
-            scorer = TripletMetric.score_triplets if self.scoring is None else self.scoring
-            if not callable(scorer):
-                raise TypeError(f"scoring must be a function or None for triplets, got {scorer!r}")
-        else:
-            scorer = check_scoring(model, scoring=self.scoring)
-        quiet = clone(model).set_params(callback=None, verbose=False)
-        tasks = (delayed(_fold)(quiet, *data, train, test, grid, scorer) for train, test in splits)
-        return self._collect(tasks, len(splits), grid.values.size)
+    @staticmethod
+    def _fold(model, X, y, weights, train, test, grid, judge):
+        model = clone(model)  # folds may be worked on by threads
+        prob, complete = model._pose(X, y, weights, train)
+        model.n_features_in_, scores = X.shape[1], []
+
+        def score(progress):
+            model._keep(progress.solution)
+            scores.append(judge(complete(), test))
+
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "path interrupted", RuntimeWarning)  # fit says what became of it
+            solutions = path(prob, grid.of(prob), keep_masks=False, callback=score, **model._options())
+        return scores, solutions.stop_reason != "interrupted"
 
     def _settle(self, model, data, grid, best):
-        prob, complete = _pose(model, *data)
+        prob, complete = model._pose(*data)
         self.lams_ = grid.of(prob)
 
         def refit():
@@ -144,36 +148,16 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         return float(self.lams_[best]), refit
 
 
-def _pose(model, X, y, *others):
-    """Return the problem of labels or triplets y, and what completes its solution."""
-    return (model._judged if y.ndim == 2 else model._labelled)(X, y, *others)
-
-
 class Lams:
     """A grid as it is given, or, for an int, relative to the lam from which on all triplets of a problem are in the linear region."""
 
     def __init__(self, lams):
         self.values, self.relative = check_values(lams, "lams", (1.0, 1e-4), "TripletMetric", falling=True), not np.ndim(lams)
 
+    def __len__(self):
+        return len(self.values)
+
     def of(self, prob):
         """Return the values for a problem."""
         top = prob.lam_max() if self.relative else 1.0
         return self.values * (top if 0.0 < top < np.inf else 1.0)
-
-
-def _fold(model, X, y, weights, train, test, lams, scorer):
-    """Return the scores along the path of one fold, and whether that came to its end or was interrupted."""
-    model = clone(model)  # folds may be worked on by threads
-    prob, complete = _pose(model, X, y, weights, train)
-    model.n_features_in_, scores = X.shape[1], []
-    points, name = (X, "triplet_weight") if y.ndim == 2 else (X[test], "sample_weight")
-    options = {} if weights is None else {name: weights[test]}
-
-    def judge(progress):
-        model._keep(progress.solution)
-        scores.append(float(scorer(complete(), points, y[test], **options)))
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "path interrupted", RuntimeWarning)  # fit says what became of it
-        solutions = path(prob, lams.of(prob), keep_masks=False, callback=judge, **model._options())
-    return scores, solutions.stop_reason != "interrupted"

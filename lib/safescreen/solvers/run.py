@@ -30,7 +30,8 @@ def run(reduction: Reduction, state: Descent, settings: Settings, method: Method
     Returns also a problem and its sums at the solution, the reference of a neighbouring lam: evaluated there for any lam they give what
     the whole problem would.
     """
-    limits, schedule, whole, lam = settings.limits, settings.schedule, reduction.whole, state.lam
+    limits, schedule, whole = settings.limits, settings.schedule, reduction.whole
+    lam = whole.check_reach(state.lam)
 
     def screen(evaluation):
         """Screen at an evaluated point; return whether the problem that is left has changed."""
@@ -67,6 +68,7 @@ def run(reduction: Reduction, state: Descent, settings: Settings, method: Method
         n_iter=state.n_iter,
         converged=bool(limits.reached(evaluation)),
         history=state.history,
+        n_terms=len(whole),
         n_L=reduction.n_L,
         n_R=reduction.n_R,
         eps=float(np.fmin(reference_accuracy(evaluation), eps)),

@@ -69,6 +69,8 @@ class NewtonSteps:
             self.next = k + FIRST
             return None
         y, self.products = newton_point(problem, e, s, problem.terms.curvature(curved, problem.loss.smoothing))
+        if not problem.cone.norm(y) < math.inf:  # products of lam and squares have overflowed
+            return None
         self.origin = e
         return problem.cone.project(y)
 

@@ -123,8 +123,8 @@ class Solution:
     n_iter : int
     converged : bool
     history : list of Iteration
-    n_L, n_R : int
-        How many terms were certified by screening to be in the linear and in the zero region.
+    n_terms, n_L, n_R : int
+        How many terms there are, and how many were certified by screening to be in the linear and in the zero region.
     screened : Screened or None
         Which they were; None where a path did not keep the masks, or where blocks of terms are screened.
     step : float or None
@@ -143,6 +143,7 @@ class Solution:
     n_iter: int
     converged: bool
     history: list[Iteration] = field(repr=False)
+    n_terms: int
     n_L: int
     n_R: int
     eps: float
@@ -156,6 +157,8 @@ class Solution:
         """Dual point, shape (T,); computed from x on demand, ``alpha(x)``, except where the hinge needs a stored one."""
         if self.dual_point is not None and self.dual_point.packed:
             return self.dual_point.unpack()
+        if self.problem is None:
+            raise AttributeError("a solution for terms in blocks has no alpha without its problem: keep that")
         alpha = self.problem.alpha(self.x)
         screened = self.screened
         if screened is not None:
@@ -174,9 +177,12 @@ class Solution:
     @property
     def screening_rate(self) -> float:
         """Fraction of all terms that was screened."""
-        size = self.alpha.size if self.problem is None else len(self.problem)
-        return (self.n_L + self.n_R) / max(1, size)
+        return (self.n_L + self.n_R) / max(1, self.n_terms)
 
     def without_problem(self) -> Self:
-        """Return the same without its problem, and so without its data: x is an array, of an expansion its coefficients."""
-        return replace(self, problem=None, x=np.asarray(self.x), dual_point=DualPoint(self.alpha))
+        """Return the same without its problem, and so without its data: x is an array, of an expansion its coefficients.
+
+        Nor has it an alpha where terms come in blocks, which are too many to have a number each.
+        """
+        dual_point = DualPoint(self.alpha) if self.problem.terms.explicit else None
+        return replace(self, problem=None, x=np.asarray(self.x), dual_point=dual_point)

@@ -17,6 +17,9 @@ LARGEST_ERROR = 0.1
 BLOCK = 256
 """How many rows of a kernel matrix are computed together."""
 
+WHOLE = 4000
+"""Dense points beyond which only the rows that a solver asks for are computed: those of support vectors are fewer than all."""
+
 SHARE = 0.7
 """Part of the memory that is free which a kernel matrix or its cache may take."""
 
@@ -54,9 +57,9 @@ def centred(X, kernel):
 
 
 def kernel_matrix(X, kernel, max_gigabytes):
-    """Return ``(K, relative error)`` of checked points, dense or CSR: an array if it is no larger than that, else :class:`KernelRows`.
+    """Return ``(K, relative error)`` of checked points, dense or CSR: an array if it is no larger, else :class:`KernelRows`.
 
-    No more is taken than `SHARE` of the memory that is free.
+    So it is of more than `WHOLE` dense points. No more is taken than `SHARE` of the memory that is free.
     """
     limit, n, norms = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True), X.shape[0], squares(X)
     limit = min(limit, 1e-9 * SHARE * free_memory())
@@ -64,7 +67,7 @@ def kernel_matrix(X, kernel, max_gigabytes):
     if not error <= LARGEST_ERROR:
         raise ValueError(f"X is too large for this kernel: rounding would change its entries by {error:.1g}; center or scale the points")
     with np.errstate(over="ignore", invalid="ignore"):
-        if 8e-9 * n * n > limit:
+        if (n > WHOLE and not sparse.issparse(X)) or 8e-9 * n * n > limit:
             K = KernelRows(X, kernel, limit)
         else:
             K = _products(X)

@@ -171,6 +171,11 @@ class Terms(ABC):
     def norms(self) -> NDArray:
         """Upper bounds of the norms ``||a_t||``, shape (T,)."""
 
+    @property
+    def longest(self) -> float:
+        """An upper bound of all norms, perhaps a rough one that does not look at each term."""
+        return float(self.norms.max(initial=0.0))
+
     @abstractmethod
     def inner_products(self, x: ElementLike) -> InnerProducts:
         """Return the :class:`InnerProducts` with x; what is shared by all terms (one distance a pair, say) is computed once, here."""

@@ -91,6 +91,11 @@ class PairDifferences(Terms):
             kernels.term_norms(p.X, p.norms, *args, self._norms)
         return self._norms
 
+    @property
+    def longest(self) -> float:
+        """Upper bound of the norms: differences are at most twice as long as the points."""
+        return 8.0 * float(self.points.norms.max()) ** 2
+
     def inner_products(self, x: ElementLike) -> InnerProducts:
         """Return the pair values of x, from which chunks of margins are one subtraction a term."""
         values = self._pair_values(x)

@@ -109,8 +109,8 @@ class KernelSamples(Terms):
             Added to the kernel: the square of a constant feature, whose coefficient is a penalised intercept.
         weights : array of shape (n,), optional
         max_gigabytes : float
-            Largest kernel matrix that is computed and kept. A larger one is not: its entries are computed when they are wanted, and this is
-            the size of a cache of rows for the solver.
+            Largest kernel matrix that is computed and kept. A larger one is not, nor that of more than 4,000 dense points: its entries are
+            computed when they are wanted, and this is the size of a cache of rows for the solver.
 
         Raises
         ------

@@ -211,6 +211,11 @@ class ProductTriplets(Terms):
             self._norms = self.to_triplets().norms
         return self._norms
 
+    @property
+    def longest(self) -> float:
+        """Upper bound of the norms: differences are at most twice as long as the points."""
+        return 8.0 * float(self.points.norms.max()) ** 2
+
     def select(self, keep: NDArray) -> Terms:
         """Return the triplets of the mask `keep`, explicit unless all are kept; ValueError beyond 50 million."""
         keep = check_mask(keep, len(self), "keep")
