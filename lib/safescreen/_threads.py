@@ -17,8 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["large_blas", "matmul", "share", "small_blas", "with_small_blas"]
-
 LARGE_PRODUCT, TILE = 2e8, 5e7
 """Multiplications from which a product is shared among threads, and those of a tile."""
 

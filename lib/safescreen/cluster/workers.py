@@ -11,8 +11,6 @@ from typing import Any
 
 from safescreen._numba import source_hash
 
-__all__ = ["ClusterError", "check_client", "check_workers", "distributed", "stamp"]
-
 NUMERICAL = ("numpy", "scipy", "numba")
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from safescreen._checks import check_element
 from safescreen.rounding import ElementLike, gamma, magnitude, norm, norm_upper
 
-__all__ = ["Cone"]
-
 
 class Cone(ABC):
     """A closed convex cone in a Euclidean space of arrays of shape ``shape``.

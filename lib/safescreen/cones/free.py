@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from safescreen.cones.base import Cone
 
-__all__ = ["FreeSpace"]
-
 
 @dataclass(frozen=True)
 class FreeSpace(Cone):

@@ -18,8 +18,6 @@ from safescreen._numba import njit
 from safescreen._threads import share
 from safescreen.rounding import UNIT, gamma, upper
 
-__all__ = ["GivenMatrix", "Kernel", "KernelRows", "row_length", "squares"]
-
 TILE, WIDE = 256, 2048
 """Rows and columns of a tile; what is computed for an entry does not depend on the tiles that threads share."""
 

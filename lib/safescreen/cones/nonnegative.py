@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from safescreen.cones.base import Cone
 from safescreen.rounding import norm_upper
 
-__all__ = ["NonNegativeCone"]
-
 
 @dataclass(frozen=True)
 class NonNegativeCone(Cone):

@@ -3,8 +3,6 @@
 import numpy as np
 from scipy import sparse
 
-__all__ = ["take_columns"]
-
 
 def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
     """Return ``X[:, features]`` of a CSR array, `features` sorted; scipy's indexing makes an array of length d.

@@ -15,8 +15,6 @@ from safescreen.hdsl.losses import MarginLoss
 from safescreen.hdsl.similarity import SparseSimilarity
 from safescreen.solvers import Progress
 
-__all__ = ["Iteration", "Training"]
-
 LARGEST_MARGIN = 1e120
 """Largest product of the scale and the square of an entry of X."""
 

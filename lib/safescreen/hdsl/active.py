@@ -4,8 +4,6 @@ import numpy as np
 
 from safescreen.hdsl.similarity import SparseSimilarity
 
-__all__ = ["ActiveSet", "check_start"]
-
 
 def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
     """Return a similarity to start from, a convex combination of atoms of the domain of size `scale`; TypeError or ValueError otherwise."""

@@ -10,8 +10,6 @@ from safescreen._checks import check_points, check_vector
 from safescreen.hdsl import _kernels as kernels
 from safescreen.terms.indices import check_triplets, number_pairs
 
-__all__ = ["Constraints", "check_sparse_points"]
-
 
 def check_sparse_points(X: Any, name: str = "X") -> sparse.csr_array:
     """Return points as a CSR array without stored zeros; dense input is converted."""

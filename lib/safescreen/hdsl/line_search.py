@@ -5,8 +5,6 @@ import numpy as np
 from safescreen._numba import njit
 from safescreen.hdsl.losses import MarginLoss
 
-__all__ = ["LINE_SEARCHES", "bisection", "exact"]
-
 
 def exact(margins: np.ndarray, direction: np.ndarray, top: float, loss: MarginLoss, weights: np.ndarray | None = None) -> float:
     """Return the minimiser over ``[0, top]`` of ``mean w loss(margins + step direction)``, exact up to rounding.

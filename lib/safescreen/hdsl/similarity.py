@@ -10,8 +10,6 @@ from scipy import sparse
 from safescreen.hdsl._columns import take_columns
 from safescreen.hdsl.constraints import check_sparse_points
 
-__all__ = ["SparseSimilarity"]
-
 
 @dataclass(frozen=True)
 class SparseSimilarity:

@@ -13,8 +13,6 @@ from safescreen.rules.base import Screened, apply
 from safescreen.spheres import Sphere
 from safescreen.terms.base import needs
 
-__all__ = ["cone_halfspace", "halfspace"]
-
 
 def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 0.0) -> Screened:
     """Screen with the extreme values of ``<a, x>`` over ``ball`` and ``{x : <normal, x> >= offset}``: what the ball screens, and more.

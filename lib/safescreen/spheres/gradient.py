@@ -6,8 +6,6 @@ from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
 from safescreen.spheres.base import Sphere
 
-__all__ = ["gradient_bound", "projected_gradient_bound"]
-
 
 def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
     """Return the gradient bound (GB): center ``x - g/(2 lam)``, radius ``||g||/(2 lam)``, g a subgradient at x.

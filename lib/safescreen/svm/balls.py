@@ -20,8 +20,6 @@ from safescreen.spheres.gap import from_evaluation_mgb
 from safescreen.svm.references import ReferenceLike, as_reference, problem_of
 from safescreen.terms import Terms
 
-__all__ = ["ball_1", "ball_2", "ball_of", "ball_test_1", "ball_test_2", "choose_s", "intersection_test"]
-
 
 def ball_of(prob: Problem, w: ElementLike, C: float, alpha: ArrayLike, name: str) -> Sphere:
     """Return the midpoint gap bound of (w, alpha) for C under a name."""

@@ -15,8 +15,6 @@ from safescreen.svm.references import ReferenceLike, as_reference, problem_of
 from safescreen.svm.totals import norm_of_ball
 from safescreen.terms import Terms
 
-__all__ = ["Dome", "dome", "dome_test", "safe_screening"]
-
 
 @dataclass(frozen=True)
 class Dome:

@@ -8,8 +8,6 @@ from safescreen.problem import Evaluation, Problem
 from safescreen.svm.references import ReferenceLike, as_reference, problem_of
 from safescreen.terms import Terms
 
-__all__ = ["eps_next_C", "is_eps_good"]
-
 
 def eps_next_C(terms: Terms, reference: ReferenceLike, eps: float = 1e-3, loss: Loss | None = None) -> float:
     """Return the largest C for which the reference, scaled, is optimal to a relative error `eps` from its own C0 up to there.

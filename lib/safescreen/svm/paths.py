@@ -12,8 +12,6 @@ from safescreen.svm.eps import eps_next_C
 from safescreen.svm.references import c_min, problem_of
 from safescreen.terms import Terms
 
-__all__ = ["TESTS", "eps_path", "path"]
-
 TESTS = {"BT1": ("MGB",), "BT2": ("BT2",), "IT": ("MGB&BT2",), None: ()}
 """The papers' tests as screening of :func:`safescreen.path`: ball 1 is the midpoint gap bound of the last solution, ball 2 the one with
 ``choose_s`` in place of its dual point."""

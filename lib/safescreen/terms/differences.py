@@ -17,8 +17,6 @@ from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import number_pairs
 from safescreen.terms.pairs import PairTable, Points
 
-__all__ = ["PairDifferences"]
-
 
 class PairDifferences(Terms):
     """Terms ``a_t = u u' - v v'``, u the difference of an *other* pair of points and v that of a *same* pair.

@@ -17,8 +17,6 @@ from safescreen.terms._kernel_matrices import LARGEST_ERROR, centred, check_kern
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
 
-__all__ = ["KernelSamples"]
-
 ROUNDS = 20
 """How often at most a sweep goes on with products computed anew, where those of its working sets have drifted."""
 

@@ -6,8 +6,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AnchorLists", "anchor_lists", "class_sizes"]
-
 
 @dataclass(frozen=True)
 class AnchorLists:

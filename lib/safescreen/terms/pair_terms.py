@@ -10,8 +10,6 @@ from safescreen.terms.differences import PairDifferences
 from safescreen.terms.indices import check_different, check_index, number_pairs
 from safescreen.terms.pairs import PairTable, Points
 
-__all__ = ["Pairs", "pull"]
-
 COLUMNS = ("i", "j")
 
 

@@ -11,8 +11,6 @@ from safescreen.cones import Cone, NonNegativeCone, PSDCone
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
 
-__all__ = ["PairTable", "Points"]
-
 
 class Points:
     """Points shared by all tables, centred at their mean (differences do not change), with upper bounds of their `norms`.

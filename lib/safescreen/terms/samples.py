@@ -15,8 +15,6 @@ from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms._sample_kernels import sweep
 from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
 
-__all__ = ["Samples"]
-
 
 class Samples(Terms):
     """Sample terms ``z_i = y_i x_i`` (SSS14 section II), so that ``<z_i, w>`` is the margin of sample i.
