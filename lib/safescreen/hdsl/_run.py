@@ -52,10 +52,10 @@ class Training:
         self.scores, self.away_scores, self.values = np.empty(self.T), np.empty(self.T), np.empty(16)
         if start is None:
             first, second = sorted(self.rng.choice(constraints.features.size, 2, replace=False).tolist())
-            self.active = ActiveSet((first, second, int(self.rng.choice((-1, 1)))))
+            self.active = ActiveSet([(first, second, int(self.rng.choice((-1, 1))))], [1.0])
         else:
             places = np.searchsorted(constraints.features, start.atoms[:, :2])
-            self.active = ActiveSet.of(np.column_stack((places, start.atoms[:, 2])), start.weights)
+            self.active = ActiveSet(np.column_stack((places, start.atoms[:, 2])), start.weights)
         self.u = self.margins()
         if not math.isfinite(self.objective()):
             raise ValueError(f"loss {settings.loss!r} overflows at the first iterate, which has the margin {self.u.min():.3g}: lower scale")
