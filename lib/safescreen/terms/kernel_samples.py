@@ -171,7 +171,7 @@ class KernelSamples(Terms):
 
     def loss_sums(self, x: Expansion, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all samples; the margins are at hand, the adjoint is one sum."""
-        return margin_sums(self, *self._margins(x), loss, alpha)
+        return margin_sums(self, self.inner_products(x), loss, alpha)
 
     def _margins(self, x) -> tuple[NDArray, NDArray]:
         """Return margins at an expansion, and bounds of their errors."""

@@ -101,7 +101,7 @@ class Samples(Terms):
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all samples; one product with the data and one with its transpose."""
-        return margin_sums(self, *self._margins(x), loss, alpha)
+        return margin_sums(self, self.inner_products(x), loss, alpha)
 
     def _margins(self, x) -> tuple[NDArray, NDArray]:
         """Return margins, and bounds of their errors."""
