@@ -18,13 +18,17 @@ class Cone(ABC):
 
     Attributes
     ----------
-    shape : tuple
     projection_error : float
         Bound of :meth:`feasible_error` for elements of norm 1.
     """
 
-    shape: tuple
+    d: int
     projection_error: float = 0.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of an element; ``(d,)`` if it is a vector."""
+        return (self.d,)
 
     def zeros(self) -> ElementLike:
         """Return the zero element."""

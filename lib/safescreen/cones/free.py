@@ -18,11 +18,6 @@ class FreeSpace(Cone):
 
     d: int
 
-    @property
-    def shape(self) -> tuple[int]:
-        """Shape of an element, ``(d,)``."""
-        return (self.d,)
-
     def split(self, H: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(H, 0)``; nothing is computed."""
         return H, np.zeros(self.shape)

@@ -19,11 +19,6 @@ class NonNegativeCone(Cone):
 
     d: int
 
-    @property
-    def shape(self) -> tuple[int]:
-        """Shape of an element, ``(d,)``."""
-        return (self.d,)
-
     def split(self, H: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(max(H, 0), max(-H, 0))``; O(d)."""
         return np.maximum(H, 0.0), np.maximum(-H, 0.0)

@@ -93,9 +93,7 @@ def cone_halfspace(prob: Problem, ball: Sphere) -> Screened:
         Its normal is a computed element of the dual cone: ``<normal, x> >= 0`` up to the distance of the
         normal from that cone times ``||x|| <= ||Q|| + r``, by which the half-space is moved outward.
     """
-    if ball.normal is None:
-        return sphere(prob, ball)
-    if not ball.decides:
+    if ball.normal is None or not ball.decides:
         return sphere(prob, ball)
     center, normal = prob.cone.check(ball.center, "ball.center"), prob.cone.check(ball.normal, "ball.normal")
     farthest = upper(prob.cone.norm_upper(center) + float(ball.radius), 2)
