@@ -143,11 +143,11 @@ class Training:
         if size <= 0.0:
             return "none", 0.0
         if name == "forward":
-            active.forward(atom, size)
+            active.move(1.0 - size, size, to=atom)
         elif name == "away":
-            active.away(place, size, size >= top)
+            active.move(1.0 + size, size, place=place, drop=size >= top)
         else:
-            active.shift(atom, place, size, size >= top)
+            active.move(1.0, size, to=atom, place=place, drop=size >= top)
         change *= size
         self.u += change
         return to_the_end if size >= top else name, size

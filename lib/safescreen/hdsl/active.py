@@ -28,7 +28,7 @@ class ActiveSet:
     Examples
     --------
     >>> active = ActiveSet([(0, 1, 1)], [1.0])
-    >>> active.forward((0, 2, -1), 0.25)
+    >>> active.move(0.75, 0.25, to=(0, 2, -1))
     >>> active.weights.tolist(), active.n_features
     ([0.75, 0.25], 3)
     """
@@ -47,30 +47,18 @@ class ActiveSet:
         """Number of features that some active atom uses."""
         return int(np.count_nonzero(np.bincount(self.atoms[:, :2].ravel())))
 
-    def forward(self, atom, step):
-        """Replace M by ``(1 - step) M + step atom``; a step of 1 leaves this atom only."""
-        if step >= 1.0:
-            self.__init__([atom], [1.0])
-            return
-        self.weights *= 1.0 - step
-        self._add(atom, step)
+    def move(self, factor, step, *, to=None, place=None, drop=False):
+        """Multiply all weights by `factor`, add the weight `step` to an atom, and take it from the one at `place`, or all with `drop`.
 
-    def away(self, place, step, drop):
-        """Replace M by ``M + step (M - atom)``; `drop` takes the atom out, as the largest step does."""
-        self.weights *= 1.0 + step
-        self.weights[place] -= step
-        self._settle(place, drop)
-
-    def shift(self, atom, place, step, drop):
-        """Move the weight `step` from the atom at `place` to another atom."""
-        self.weights[place] -= step
-        self._add(atom, step)
-        self._settle(place, drop)
-
-    def _settle(self, place, drop):
-        if drop or self.weights[place] <= 0.0:
-            self.atoms, self.weights = np.delete(self.atoms, place, axis=0), np.delete(self.weights, place)
-        self.weights /= self.weights.sum()
+        Atoms without weight leave, and the sum of the weights becomes 1 but for rounding.
+        """
+        self.weights *= factor
+        if place is not None:
+            self.weights[place] = 0.0 if drop else self.weights[place] - step
+        if to is not None:
+            self._add(to, step)
+        kept = self.weights > 0.0
+        self.atoms, self.weights = self.atoms[kept], self.weights[kept] / self.weights[kept].sum()
 
     def _add(self, atom, weight):
         found = (self.atoms == atom).all(axis=1)
