@@ -87,7 +87,7 @@ class Cone(ABC):
 
         Here that of a projection of each number by itself; where there is none, the one that vanishes.
         """
-        return _same, _same, (self.project(y) != 0.0).astype(float)
+        return np.asarray, np.asarray, (self.project(y) != 0.0).astype(float)
 
     def forget(self) -> None:  # noqa: B027
         """Forget what has been computed before, where that changes the last digits of what is computed next."""
@@ -107,7 +107,3 @@ class Cone(ABC):
         if violation > 2.0 * self.feasible_error(x):
             raise ValueError(f"{name} must lie in the {type(self).__name__}, found distance {violation:.3g} from it; project it first")
         return x
-
-
-def _same(v):
-    return v
