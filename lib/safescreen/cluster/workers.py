@@ -43,10 +43,6 @@ def check_client(client: Any) -> Any:
 def check_workers(client: Any) -> None:
     """Compare every worker of a cluster with this process.
 
-    Parameters
-    ----------
-    client : distributed.Client
-
     Raises
     ------
     ClusterError

@@ -85,13 +85,7 @@ class Kernel:
 
 
 class GivenMatrix:
-    """A kernel matrix in memory.
-
-    Parameters
-    ----------
-    K : C-contiguous array of shape (n, n)
-        Not copied.
-    """
+    """A kernel matrix in memory, a C-contiguous array of shape (n, n), which is not copied."""
 
     costly = False
 

@@ -12,14 +12,7 @@ def exact(margins: np.ndarray, direction: np.ndarray, top: float, loss: MarginLo
     It is `top` if the derivative is not positive there; 0 if the direction is not one of descent. The derivative is continuous and
     increasing; Newton's method inside a bracket ends after a handful of steps of cost O(T), for hinges as soon as it is on the right piece.
 
-    Parameters
-    ----------
-    margins, direction : arrays of shape (T,)
-    top : float
-        Largest step.
-    loss : MarginLoss
-    weights : array of shape (T,), optional
-        Not negative; all equal if left out.
+    All arrays are of shape (T,); weights, which are not negative, are equal if left out.
 
     Examples
     --------

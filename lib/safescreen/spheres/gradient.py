@@ -12,13 +12,7 @@ def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
 
     STS19 Theorem 1. For a computed ``alpha(x)``, which is the exact slope up to rounding only, the radius is ``sqrt(||g||^2/(4 lam^2) +
     phi/lam)`` with phi the Fenchel terms of the evaluation: adding the loss inequalities of the proof with these terms gives it, for any
-    alpha. The ball has a ``normal``, the half-space of the cone that its center violates.
-
-    Parameters
-    ----------
-    prob : Problem
-    x : element of the cone
-    lam : float > 0
+    alpha. The ball has a ``normal``, the half-space of the cone that its center violates. Parameters as in :func:`duality_gap_bound`.
 
     Examples
     --------
