@@ -3,8 +3,6 @@
 import importlib.util
 import sys
 
-__all__ = ["main"]
-
 
 def main():
     """Run the book's command line, or say how to get the book; return the exit code."""

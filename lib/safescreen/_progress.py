@@ -1,23 +1,13 @@
 """Progress bars, where tqdm is installed and somebody asks for one."""
 
-
-class _Silent:
-    """A bar that shows nothing."""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        pass
-
-    def update(self, n=1):
-        pass
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 
 def progress_bar(shown, desc, *, total=None, unit="it"):
     """Return a context with ``update``: tqdm's bar on a terminal if `shown`, else a silent one."""
     if not shown:
-        return _Silent()
+        return nullcontext(SimpleNamespace(update=lambda n=1: None))
     try:
         from tqdm import tqdm
     except ModuleNotFoundError as error:

@@ -5,7 +5,6 @@ threads of its own, each with one of BLAS, so that the result is the same to the
 run in :func:`large_blas`.
 """
 
-import functools
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -16,8 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
-
-__all__ = ["large_blas", "matmul", "share", "small_blas", "with_small_blas"]
 
 LARGE_PRODUCT, TILE = 2e8, 5e7
 """Multiplications from which a product is shared among threads, and those of a tile."""
@@ -76,15 +73,8 @@ def large_blas(order: int) -> Iterator[None]:
         _Libraries.set((1,) * len(_Libraries.before))
 
 
-def with_small_blas(function: Callable) -> Callable:
-    """Return the function, run in :func:`small_blas`."""
-
-    @functools.wraps(function)
-    def limited(*args, **options):
-        with small_blas():
-            return function(*args, **options)
-
-    return limited
+with_small_blas = small_blas()
+"""Decorates a function that is to run in :func:`small_blas`; each call enters it anew."""
 
 
 def matmul(A: NDArray, B: NDArray) -> NDArray:

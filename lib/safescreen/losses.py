@@ -7,7 +7,6 @@ which has no linear region. A term with threshold ``tau`` has ``loss(u - tau + 1
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,57 +16,20 @@ from safescreen._checks import check_scalar
 __all__ = ["Hinge", "Loss", "SmoothedHinge", "SquaredHinge"]
 
 
-@runtime_checkable
-class Loss(Protocol):
-    """What problems, rules and solvers use of a loss."""
-
-    @property
-    def smoothing(self) -> float:
-        """Factor of ``a^2/2`` in the conjugate; 0 for a loss with a kink."""
-        ...
-
-    @property
-    def cap(self) -> float:
-        """Largest slope, may be infinite."""
-        ...
-
-    @property
-    def width(self) -> float:
-        """Of the quadratic piece, ``smoothing cap``: margins below ``tau - width`` cost linearly. Infinite where they never do."""
-        ...
-
-    @property
-    def has_linear_region(self) -> bool:
-        """Whether terms can be certain to be linear, that is, whether there is a set L."""
-        ...
-
-    def value(self, u: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
-        """Return ``loss(u - tau + 1)`` elementwise."""
-        ...
-
-    def alpha(self, u: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
-        """Return ``-loss'`` elementwise, in [0, cap]."""
-        ...
-
-    def conjugate(self, a: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
-        """Return ``loss*(-a)`` elementwise, infinite outside of [0, cap]."""
-        ...
-
-
-class _PiecewiseQuadratic:
-    """The formulas of all losses of the family, from `gamma` and `cap`."""
+class Loss:
+    """What all losses of the family have in common: the formulas, from `gamma` and `cap`, the largest slope, which may be infinite."""
 
     gamma: float
     cap: float
 
     @property
     def smoothing(self) -> float:
-        """Factor of ``a^2/2`` in the conjugate, gamma."""
+        """Factor of ``a^2/2`` in the conjugate, gamma; 0 for a loss with a kink."""
         return self.gamma
 
     @property
     def width(self) -> float:
-        """Width of the quadratic piece, in units of the margin."""
+        """Of the quadratic piece, ``smoothing cap``: margins below ``tau - width`` cost linearly. Infinite where they never do."""
         return self.smoothing * self.cap
 
     @property
@@ -97,7 +59,7 @@ class _PiecewiseQuadratic:
 
 
 @dataclass(frozen=True)
-class SmoothedHinge(_PiecewiseQuadratic):  # numpydoc ignore=PR02
+class SmoothedHinge(Loss):  # numpydoc ignore=PR02
     """Smoothed hinge loss (STS19 equation 2.3); ``gamma = 0`` is the hinge.
 
     Parameters
@@ -133,7 +95,7 @@ class SmoothedHinge(_PiecewiseQuadratic):  # numpydoc ignore=PR02
 
 
 @dataclass(frozen=True)
-class SquaredHinge(_PiecewiseQuadratic):  # numpydoc ignore=PR02
+class SquaredHinge(Loss):  # numpydoc ignore=PR02
     """Squared hinge loss ``max(0, 1 - u)^2/(2 gamma)`` (STS19 section 6.3).
 
     Its quadratic part never ends, so no term is ever linear: only the zero region R is screened, ``lam_max()`` is infinite, and a path

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from safescreen import hdsl
-from safescreen.hdsl._columns import take_columns
+from safescreen.hdsl.constraints import take_columns
 
 N, D, S, T = 2500, 1_000_000, 4, 10_000
 PER_NUMBER = 13  # numbers stored for each entry of a triplet or of X, see notebook 42

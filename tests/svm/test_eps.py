@@ -9,7 +9,7 @@ import safescreen as ss
 from instances import instance
 from naive import naive_svm
 from safescreen import svm
-from safescreen.svm.eps import is_eps_good
+from safescreen.svm.paths import is_eps_good
 
 
 def solved(prob, C, rtol=1e-12):

@@ -9,6 +9,7 @@ from instances import KINDS, instance
 from naive import Naive
 from naive.exact import Exact, exact, minus
 from naive.extremes import norm
+from safescreen.terms import base
 
 GAMMAS = (0.0, 0.05, 0.5)
 kinds = pytest.mark.parametrize("kind", KINDS)
@@ -70,6 +71,20 @@ def test_sums(kind, thresholds):
     naive, used = case.naive(0.0), case.naive(0.3).alpha(x)
     expected = naive.losses(x).sum() - used @ (naive.tau - naive.margins(x))
     assert expected <= hinge.fenchel + 1e-12 * kinked.loss and hinge.fenchel == pytest.approx(expected, abs=1e-12 * kinked.loss)
+
+
+@kinds
+def test_sums_of_several_chunks(kind, monkeypatch):
+    case, rng = Repeated(kind), np.random.default_rng(3)
+    alpha = rng.uniform(size=len(case.terms))
+    for x in case.points():
+        whole, of_hinge = case.terms.loss_sums(x, ss.SmoothedHinge(0.3), alpha), case.terms.loss_sums(x, ss.Hinge())
+        with monkeypatch.context() as patch:
+            patch.setattr(base, "CHUNK", 7)
+            parts = case.terms.loss_sums(x, ss.SmoothedHinge(0.3), alpha), case.terms.loss_sums(x, ss.Hinge())
+        for one, other in zip((whole, of_hinge), parts, strict=True):
+            for name in ("loss", "fenchel", "alpha_sum", "alpha_square", "adjoint_error"):
+                assert getattr(one, name) == getattr(other, name)
 
 
 @kinds

@@ -19,8 +19,6 @@ from safescreen.terms.pairs import PairTable, Points
 from safescreen.terms.products import ProductTriplets, products_of
 from safescreen.terms.triplets import Triplets
 
-__all__ = ["Shard", "Shared"]
-
 SHRINK = 0.05
 """Screened triplets leave a shard once they are this part of it."""
 

@@ -23,8 +23,6 @@ from safescreen.terms.neighbors import AnchorLists, class_sizes
 from safescreen.terms.products import EXPLICIT_LIMIT, BlockScreening
 from safescreen.terms.triplets import COLUMNS, labelled_codes, labelled_lists
 
-__all__ = ["ShardedTriplets"]
-
 SHARDS, SHARD_SIZE = 8, 16_000_000
 """Least number of shards, and most triplets in one, where the number is left open: neither depends on the cluster."""
 

@@ -11,8 +11,6 @@ from typing import Any
 
 from safescreen._numba import source_hash
 
-__all__ = ["ClusterError", "check_client", "check_workers", "distributed", "stamp"]
-
 NUMERICAL = ("numpy", "scipy", "numba")
 
 
@@ -44,10 +42,6 @@ def check_client(client: Any) -> Any:
 
 def check_workers(client: Any) -> None:
     """Compare every worker of a cluster with this process.
-
-    Parameters
-    ----------
-    client : distributed.Client
 
     Raises
     ------

@@ -9,8 +9,6 @@ import numpy as np
 from safescreen._checks import check_element
 from safescreen.rounding import ElementLike, gamma, magnitude, norm, norm_upper
 
-__all__ = ["Cone"]
-
 
 class Cone(ABC):
     """A closed convex cone in a Euclidean space of arrays of shape ``shape``.
@@ -20,13 +18,17 @@ class Cone(ABC):
 
     Attributes
     ----------
-    shape : tuple
     projection_error : float
         Bound of :meth:`feasible_error` for elements of norm 1.
     """
 
-    shape: tuple
+    d: int
     projection_error: float = 0.0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of an element; ``(d,)`` if it is a vector."""
+        return (self.d,)
 
     def zeros(self) -> ElementLike:
         """Return the zero element."""
@@ -85,7 +87,7 @@ class Cone(ABC):
 
         Here that of a projection of each number by itself; where there is none, the one that vanishes.
         """
-        return _same, _same, (self.project(y) != 0.0).astype(float)
+        return np.asarray, np.asarray, (self.project(y) != 0.0).astype(float)
 
     def forget(self) -> None:  # noqa: B027
         """Forget what has been computed before, where that changes the last digits of what is computed next."""
@@ -105,7 +107,3 @@ class Cone(ABC):
         if violation > 2.0 * self.feasible_error(x):
             raise ValueError(f"{name} must lie in the {type(self).__name__}, found distance {violation:.3g} from it; project it first")
         return x
-
-
-def _same(v):
-    return v

@@ -7,8 +7,6 @@ from numpy.typing import NDArray
 
 from safescreen.cones.base import Cone
 
-__all__ = ["FreeSpace"]
-
 
 @dataclass(frozen=True)
 class FreeSpace(Cone):
@@ -19,11 +17,6 @@ class FreeSpace(Cone):
     """
 
     d: int
-
-    @property
-    def shape(self) -> tuple[int]:
-        """Shape of an element, ``(d,)``."""
-        return (self.d,)
 
     def split(self, H: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(H, 0)``; nothing is computed."""

@@ -20,8 +20,6 @@ from safescreen.cones.base import Cone
 from safescreen.cones.kernel_matrix import GivenMatrix, KernelRows
 from safescreen.rounding import TINY, UNIT, Element, gamma, sqrt_upper, upper
 
-__all__ = ["Expansion", "KernelSpace"]
-
 REMEMBERED = 4
 """How many expansions a space remembers to compute new ones from."""
 

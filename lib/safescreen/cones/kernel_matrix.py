@@ -18,8 +18,6 @@ from safescreen._numba import njit
 from safescreen._threads import share
 from safescreen.rounding import UNIT, gamma, upper
 
-__all__ = ["GivenMatrix", "Kernel", "KernelRows", "row_length", "squares"]
-
 TILE, WIDE = 256, 2048
 """Rows and columns of a tile; what is computed for an entry does not depend on the tiles that threads share."""
 
@@ -87,13 +85,7 @@ class Kernel:
 
 
 class GivenMatrix:
-    """A kernel matrix in memory.
-
-    Parameters
-    ----------
-    K : C-contiguous array of shape (n, n)
-        Not copied.
-    """
+    """A kernel matrix in memory, a C-contiguous array of shape (n, n), which is not copied."""
 
     costly = False
 

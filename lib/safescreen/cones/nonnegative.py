@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 from safescreen.cones.base import Cone
 from safescreen.rounding import norm_upper
 
-__all__ = ["NonNegativeCone"]
-
 
 @dataclass(frozen=True)
 class NonNegativeCone(Cone):
@@ -20,11 +18,6 @@ class NonNegativeCone(Cone):
     """
 
     d: int
-
-    @property
-    def shape(self) -> tuple[int]:
-        """Shape of an element, ``(d,)``."""
-        return (self.d,)
 
     def split(self, H: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(max(H, 0), max(-H, 0))``; O(d)."""

@@ -12,8 +12,6 @@ from safescreen._threads import large_blas
 from safescreen.cones.base import Cone
 from safescreen.rounding import SAFETY, TINY, UNIT, norm_upper
 
-__all__ = ["PSDCone"]
-
 _BACKWARD = 16.0
 """Constant of the backward error of the symmetric eigendecomposition, see :meth:`PSDCone.split_error`."""
 

@@ -15,8 +15,6 @@ from safescreen.hdsl.losses import MarginLoss
 from safescreen.hdsl.similarity import SparseSimilarity
 from safescreen.solvers import Progress
 
-__all__ = ["Iteration", "Training"]
-
 LARGEST_MARGIN = 1e120
 """Largest product of the scale and the square of an entry of X."""
 
@@ -54,10 +52,10 @@ class Training:
         self.scores, self.away_scores, self.values = np.empty(self.T), np.empty(self.T), np.empty(16)
         if start is None:
             first, second = sorted(self.rng.choice(constraints.features.size, 2, replace=False).tolist())
-            self.active = ActiveSet((first, second, int(self.rng.choice((-1, 1)))))
+            self.active = ActiveSet([(first, second, int(self.rng.choice((-1, 1))))], [1.0])
         else:
             places = np.searchsorted(constraints.features, start.atoms[:, :2])
-            self.active = ActiveSet.of(np.column_stack((places, start.atoms[:, 2])), start.weights)
+            self.active = ActiveSet(np.column_stack((places, start.atoms[:, 2])), start.weights)
         self.u = self.margins()
         if not math.isfinite(self.objective()):
             raise ValueError(f"loss {settings.loss!r} overflows at the first iterate, which has the margin {self.u.min():.3g}: lower scale")
@@ -145,11 +143,11 @@ class Training:
         if size <= 0.0:
             return "none", 0.0
         if name == "forward":
-            active.forward(atom, size)
+            active.move(1.0 - size, size, to=atom)
         elif name == "away":
-            active.away(place, size, size >= top)
+            active.move(1.0 + size, size, place=place, drop=size >= top)
         else:
-            active.shift(atom, place, size, size >= top)
+            active.move(1.0, size, to=atom, place=place, drop=size >= top)
         change *= size
         self.u += change
         return to_the_end if size >= top else name, size

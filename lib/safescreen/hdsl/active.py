@@ -4,8 +4,6 @@ import numpy as np
 
 from safescreen.hdsl.similarity import SparseSimilarity
 
-__all__ = ["ActiveSet", "check_start"]
-
 
 def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
     """Return a similarity to start from, a convex combination of atoms of the domain of size `scale`; TypeError or ValueError otherwise."""
@@ -25,94 +23,46 @@ def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
 
 
 class ActiveSet:
-    """Atoms (i, j, sign), i < j, with positive weights of sum 1; starts with one atom.
-
-    Adding, looking up and dropping an atom take O(1), a step O(k); memory O(k).
+    """Atoms (i, j, sign), i < j, and their positive weights of sum 1, arrays of shapes (k, 3) and (k,); a step takes O(k).
 
     Examples
     --------
-    >>> active = ActiveSet((0, 1, 1))
-    >>> active.forward((0, 2, -1), 0.25)
+    >>> active = ActiveSet([(0, 1, 1)], [1.0])
+    >>> active.move(0.75, 0.25, to=(0, 2, -1))
     >>> active.weights.tolist(), active.n_features
     ([0.75, 0.25], 3)
     """
 
-    def __init__(self, atom):
-        self._atoms, self._weights = np.empty((16, 3), dtype=np.int64), np.empty(16)
-        self._places, self._uses = {}, {}
-        self._add(atom, 1.0)
-
-    @classmethod
-    def of(cls, atoms, weights):
-        """Return the set of given atoms; weights of the same one are added up, and their sum becomes 1."""
-        atoms = [tuple(atom) for atom in np.asarray(atoms).tolist()]
-        active = cls(atoms[0])
-        active._weights[0] = 0.0
+    def __init__(self, atoms, weights):
+        self.atoms, self.weights = np.empty((0, 3), dtype=np.int64), np.empty(0)
         for atom, weight in zip(atoms, weights, strict=True):
-            active._add(atom, weight)
-        active.weights[:] /= active.weights.sum()
-        return active
+            self._add(atom, weight)
+        self.weights /= self.weights.sum()
 
     def __len__(self):
-        return len(self._places)
-
-    @property
-    def atoms(self):
-        """Rows (i, j, sign) of the active atoms, a view of shape (k, 3)."""
-        return self._atoms[: len(self)]
-
-    @property
-    def weights(self):
-        """Weights of the active atoms, a view of shape (k,)."""
-        return self._weights[: len(self)]
+        return self.weights.size
 
     @property
     def n_features(self):
         """Number of features that some active atom uses."""
-        return len(self._uses)
+        return int(np.count_nonzero(np.bincount(self.atoms[:, :2].ravel())))
 
-    def forward(self, atom, step):
-        """Replace M by ``(1 - step) M + step atom``; a step of 1 leaves this atom only."""
-        if step >= 1.0:
-            self.__init__(atom)
-            return
-        self.weights[:] *= 1.0 - step
-        self._add(atom, step)
+    def move(self, factor, step, *, to=None, place=None, drop=False):
+        """Multiply all weights by `factor`, add the weight `step` to an atom, and take it from the one at `place`, or all with `drop`.
 
-    def away(self, place, step, drop):
-        """Replace M by ``M + step (M - atom)``; `drop` takes the atom out, as the largest step does."""
-        self.weights[:] *= 1.0 + step
-        self._weights[place] -= step
-        self._settle(place, drop)
-
-    def shift(self, atom, place, step, drop):
-        """Move the weight `step` from the atom at `place` to another atom."""
-        self._weights[place] -= step
-        self._add(atom, step)
-        self._settle(place, drop)
-
-    def _settle(self, place, drop):
-        if drop or self._weights[place] <= 0.0:
-            self._remove(place)
-        self.weights[:] /= self.weights.sum()
+        Atoms without weight leave, and the sum of the weights becomes 1 but for rounding.
+        """
+        self.weights *= factor
+        if place is not None:
+            self.weights[place] = 0.0 if drop else self.weights[place] - step
+        if to is not None:
+            self._add(to, step)
+        kept = self.weights > 0.0
+        self.atoms, self.weights = self.atoms[kept], self.weights[kept] / self.weights[kept].sum()
 
     def _add(self, atom, weight):
-        if atom not in self._places:
-            place = len(self)
-            if place == self._weights.size:
-                self._atoms, self._weights = np.concatenate((self._atoms,) * 2), np.concatenate((self._weights,) * 2)
-            self._atoms[place], self._weights[place], self._places[atom] = atom, 0.0, place
-            for feature in atom[:2]:
-                self._uses[feature] = self._uses.get(feature, 0) + 1
-        self._weights[self._places[atom]] += weight
-
-    def _remove(self, place):
-        atom, last = tuple(self._atoms[place].tolist()), len(self) - 1
-        moved = tuple(self._atoms[last].tolist())
-        self._atoms[place], self._weights[place] = self._atoms[last], self._weights[last]
-        self._places[moved] = place
-        del self._places[atom]
-        for feature in atom[:2]:
-            self._uses[feature] -= 1
-            if not self._uses[feature]:
-                del self._uses[feature]
+        found = (self.atoms == atom).all(axis=1)
+        if found.any():
+            self.weights[found] += weight
+        else:
+            self.atoms, self.weights = np.vstack((self.atoms, atom)), np.append(self.weights, weight)

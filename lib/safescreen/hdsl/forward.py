@@ -7,8 +7,6 @@ import numpy as np
 from safescreen.hdsl import _kernels as kernels
 from safescreen.hdsl.constraints import Constraints
 
-__all__ = ["FORWARD", "Direction", "exact", "heuristic"]
-
 
 class Direction(NamedTuple):
     """An atom ``(e_i + sign e_j)(e_i + sign e_j)'`` with i < j, and its ``value = -T <G, atom>``.

@@ -19,8 +19,6 @@ from safescreen.hdsl.losses import LOSSES
 from safescreen.hdsl.similarity import SparseSimilarity
 from safescreen.solvers import ConvergenceWarning, Progress
 
-__all__ = ["VARIANTS", "FrankWolfe"]
-
 VARIANTS = ("away", "pairwise", "plain")
 
 

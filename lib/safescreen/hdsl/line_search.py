@@ -5,8 +5,6 @@ import numpy as np
 from safescreen._numba import njit
 from safescreen.hdsl.losses import MarginLoss
 
-__all__ = ["LINE_SEARCHES", "bisection", "exact"]
-
 
 def exact(margins: np.ndarray, direction: np.ndarray, top: float, loss: MarginLoss, weights: np.ndarray | None = None) -> float:
     """Return the minimiser over ``[0, top]`` of ``mean w loss(margins + step direction)``, exact up to rounding.
@@ -14,14 +12,7 @@ def exact(margins: np.ndarray, direction: np.ndarray, top: float, loss: MarginLo
     It is `top` if the derivative is not positive there; 0 if the direction is not one of descent. The derivative is continuous and
     increasing; Newton's method inside a bracket ends after a handful of steps of cost O(T), for hinges as soon as it is on the right piece.
 
-    Parameters
-    ----------
-    margins, direction : arrays of shape (T,)
-    top : float
-        Largest step.
-    loss : MarginLoss
-    weights : array of shape (T,), optional
-        Not negative; all equal if left out.
+    All arrays are of shape (T,); weights, which are not negative, are equal if left out.
 
     Examples
     --------
@@ -30,7 +21,7 @@ def exact(margins: np.ndarray, direction: np.ndarray, top: float, loss: MarginLo
     >>> round(exact(np.array([0.0, 1.0]), np.array([2.0, -1.0]), 1.0, MarginLoss(), np.array([1.0, 4.0])), 12)
     0.25
     """
-    return _newton(margins, direction, *_strided(weights), top, *loss.code)
+    return _newton(margins, direction, weights, top, *loss.code)
 
 
 def bisection(margins, direction, top, loss: MarginLoss, tol: float = 1e-8, weights: np.ndarray | None = None) -> float:
@@ -39,7 +30,7 @@ def bisection(margins, direction, top, loss: MarginLoss, tol: float = 1e-8, weig
     Arguments as of :func:`exact`; `tol` is the length of the last bracket relative to `top`. The step is the lower end of the last
     bracket, so that the mean loss never increases; `top` if the derivative is negative there. Cost O(T log(1/tol)).
     """
-    fixed = margins, direction, *_strided(weights)
+    fixed = margins, direction, weights
     if _slopes(*fixed, top, *loss.code)[0] <= 0.0:
         return top
     low, high = 0.0, top
@@ -52,17 +43,12 @@ def bisection(margins, direction, top, loss: MarginLoss, tol: float = 1e-8, weig
 LINE_SEARCHES = {"exact": exact, "bisection": bisection}
 
 
-def _strided(weights):
-    """Return weights and the distance of two of them: a single 1 stands for no weights."""
-    return (np.ones(1), 0) if weights is None else (weights, 1)
-
-
 @njit
-def _slopes(margins, direction, weights, stride, step, kind, smoothing):
-    """Return first and second derivative of the summed loss at `step`; `kind` counts the names of the losses."""
+def _slopes(margins, direction, weights, step, kind, smoothing):
+    """Return first and second derivative of the summed loss at `step`; weights None are 1, `kind` counts the losses."""
     first, second, cap = 0.0, 0.0, smoothing if kind == 0 else np.inf
     for t in range(margins.size):
-        v, weight = direction[t], weights[t * stride]
+        v, weight = direction[t], 1.0 if weights is None else weights[t]
         slack = 1.0 - margins[t] - step * v
         if kind >= 2:
             e = np.exp(-(margins[t] + step * v)) if kind == 3 else np.exp(margins[t] + step * v)
@@ -77,11 +63,11 @@ def _slopes(margins, direction, weights, stride, step, kind, smoothing):
 
 
 @njit
-def _newton(margins, direction, weights, stride, top, kind, smoothing):
+def _newton(margins, direction, weights, top, kind, smoothing):
     low, high, step = 0.0, top, 0.0
-    if _slopes(margins, direction, weights, stride, top, kind, smoothing)[0] <= 0.0:
+    if _slopes(margins, direction, weights, top, kind, smoothing)[0] <= 0.0:
         return top
-    first, second = _slopes(margins, direction, weights, stride, 0.0, kind, smoothing)
+    first, second = _slopes(margins, direction, weights, 0.0, kind, smoothing)
     if first >= 0.0:
         return 0.0
     for k in range(200):
@@ -93,7 +79,7 @@ def _newton(margins, direction, weights, stride, top, kind, smoothing):
         if new == step or high - low <= 1e-15 * top:
             return new
         step = new
-        first, second = _slopes(margins, direction, weights, stride, step, kind, smoothing)
+        first, second = _slopes(margins, direction, weights, step, kind, smoothing)
         if first == 0.0:
             return step
         low, high = (step, high) if first < 0.0 else (low, step)

@@ -7,8 +7,6 @@ from scipy.special import expit
 
 from safescreen.losses import SmoothedHinge, SquaredHinge
 
-__all__ = ["LOSSES", "MarginLoss"]
-
 LOSSES = {"smoothed_hinge": SmoothedHinge, "squared_hinge": SquaredHinge, "log_loss": None, "exponential": None}
 
 

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike
 from safescreen._checks import check_count, check_labels, check_vector
 from safescreen.hdsl.similarity import SparseSimilarity
 
-__all__ = ["NeighborError", "predict_neighbors"]
-
 
 def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarray:
     """Return the class of most of the k most similar points, for each row of similarities.

@@ -7,10 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from safescreen.hdsl._columns import take_columns
-from safescreen.hdsl.constraints import check_sparse_points
-
-__all__ = ["SparseSimilarity"]
+from safescreen.hdsl.constraints import check_sparse_points, take_columns
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from safescreen._checks import check_count, check_labels, check_points
-from safescreen.hdsl._columns import take_columns
-from safescreen.terms.indices import check_triplets
-
-__all__ = ["check_triplets", "default_scale", "nearest_triplets", "random_triplets"]
+from safescreen.hdsl.constraints import take_columns
 
 
 def nearest_triplets(X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int = 5, block_bytes: int = 1 << 26) -> np.ndarray:

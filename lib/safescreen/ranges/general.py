@@ -28,8 +28,6 @@ from safescreen.ranges.path import Ranges
 from safescreen.ranges.quartic import ball_interval_kernel
 from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
 
-__all__ = ["duality_gap", "gradient", "midpoint_gap"]
-
 
 def gradient(prob: Problem, x: ElementLike, lam0: float, accuracy: float = 0.0, alpha: ArrayLike | None = None) -> Ranges:
     """Return the intervals of lam over which the sphere rule of the gradient bound (GB) at x screens each term.

@@ -11,8 +11,6 @@ from safescreen.problem import Problem
 from safescreen.rounding import FLOOR, UNIT, ElementLike, norm_upper
 from safescreen.rules.base import Screened
 
-__all__ = ["Ranges", "interval_kernel", "relaxed_path"]
-
 
 @dataclass(frozen=True)
 class Ranges:

@@ -13,8 +13,6 @@ import numpy as np
 from safescreen._numba import njit
 from safescreen.rounding import FLOOR, UNIT
 
-__all__ = ["ball_interval_kernel", "first_root"]
-
 STEPS = 60
 
 

@@ -7,8 +7,6 @@ from safescreen.rules.base import Screened, apply
 from safescreen.spheres import Sphere
 from safescreen.terms.base import needs
 
-__all__ = ["ball_kernel", "sphere"]
-
 
 @needs()
 def sphere(prob: Problem, ball: Sphere) -> Screened:

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from safescreen.problem import Problem
 from safescreen.rounding import ElementLike
 
-__all__ = ["Screened", "apply"]
-
 
 @dataclass(frozen=True)
 class Screened:

@@ -13,8 +13,6 @@ from safescreen.rules.base import Screened, apply
 from safescreen.spheres import Sphere
 from safescreen.terms.base import needs
 
-__all__ = ["cone_halfspace", "halfspace"]
-
 
 def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 0.0) -> Screened:
     """Screen with the extreme values of ``<a, x>`` over ``ball`` and ``{x : <normal, x> >= offset}``: what the ball screens, and more.
@@ -95,9 +93,7 @@ def cone_halfspace(prob: Problem, ball: Sphere) -> Screened:
         Its normal is a computed element of the dual cone: ``<normal, x> >= 0`` up to the distance of the
         normal from that cone times ``||x|| <= ||Q|| + r``, by which the half-space is moved outward.
     """
-    if ball.normal is None:
-        return sphere(prob, ball)
-    if not ball.decides:
+    if ball.normal is None or not ball.decides:
         return sphere(prob, ball)
     center, normal = prob.cone.check(ball.center, "ball.center"), prob.cone.check(ball.normal, "ball.normal")
     farthest = upper(prob.cone.norm_upper(center) + float(ball.radius), 2)

@@ -9,8 +9,6 @@ from safescreen.rules.ball import ball_kernel, sphere
 from safescreen.rules.base import Screened, apply
 from safescreen.spheres import Sphere
 
-__all__ = ["intersection"]
-
 
 def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
     """Screen with the extreme values of ``<a, x>`` over the intersection of two balls: what either screens, and more.

@@ -15,8 +15,6 @@ from safescreen.rules.halfspace import cone_halfspace
 from safescreen.spheres import Sphere
 from safescreen.terms.base import needs
 
-__all__ = ["semidefinite"]
-
 BATCH = 1 << 18
 """How many matrix entries are worked on together."""
 

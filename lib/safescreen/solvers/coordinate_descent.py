@@ -12,8 +12,6 @@ from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.settings import Descent, Screen, Settings
 from safescreen.solvers.solution import DualPoint
 
-__all__ = ["minimize_dual"]
-
 SWEEPS = 1000
 """Largest number of sweeps between two looks at the duality gap."""
 

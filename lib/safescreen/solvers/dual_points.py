@@ -9,8 +9,6 @@ from scipy import sparse
 from safescreen._checks import check_lam
 from safescreen.problem import Problem
 
-__all__ = ["dual_point"]
-
 SWEEPS = 1000
 """Sweeps of coordinate descent at most."""
 

@@ -11,8 +11,6 @@ from safescreen.solvers.multipliers import minimize_hinge
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.settings import Descent, Screen, Settings
 
-__all__ = ["METHODS", "Method", "check_method"]
-
 PATIENCE, MOST_PATIENCE = 60, 1000
 """Sweeps of coordinate descent without a tenfold gain after which Newton's method takes over: where its steps are cheap, and anywhere."""
 

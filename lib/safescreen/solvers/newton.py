@@ -17,8 +17,6 @@ from safescreen.rounding import ElementLike
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.settings import Descent, Screen, Settings
 
-__all__ = ["ACCURACY", "WIDTH", "best_multiple", "line_search", "minimize"]
-
 WIDTH = 0.003
 """First width of the smoothed problems that stand for the hinge: Newton steps do not mind how strongly they are curved."""
 

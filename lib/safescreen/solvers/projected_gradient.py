@@ -6,8 +6,6 @@ from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.semismooth import NewtonSteps
 from safescreen.solvers.settings import Descent, Screen, Settings
 
-__all__ = ["minimize"]
-
 MEMORY = 10
 """How many recent objective values a guarded step may not exceed (nonmonotone line search)."""
 

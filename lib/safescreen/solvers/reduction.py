@@ -16,8 +16,6 @@ from safescreen.spheres import SPHERES, Sphere
 from safescreen.spheres.base import PathReference, Reference
 from safescreen.spheres.families import SphereFamily
 
-__all__ = ["Reduction", "Test", "parse_screening", "reference"]
-
 SHRINK = 0.05
 """Screened terms leave the arrays once they are this part of what is left."""
 

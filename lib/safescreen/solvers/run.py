@@ -14,8 +14,6 @@ from safescreen.solvers.solution import Solution, pack
 from safescreen.spheres.path import reference_accuracy
 from safescreen.terms.base import LossSums
 
-__all__ = ["ConvergenceWarning", "run", "warn_if_not_converged"]
-
 ROUNDS = 12
 """How often more accuracy is asked of the reduced problem where screened terms cost something at its solution."""
 

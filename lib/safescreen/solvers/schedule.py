@@ -17,8 +17,6 @@ from safescreen.solvers.reduction import Reduction, Test, parse_screening, refer
 from safescreen.spheres import SPHERES
 from safescreen.spheres.base import PathReference
 
-__all__ = ["Decision", "Schedule", "schedule_of"]
-
 CALL = 3e5
 """Operations that any look at a sample costs, however small it is."""
 

@@ -16,8 +16,6 @@ from safescreen.rounding import TINY, ElementLike
 from safescreen.solvers.newton import line_search
 from safescreen.solvers.settings import Limits
 
-__all__ = ["NewtonSteps"]
-
 FIRST, SHORT = 3, 0.01
 """Gradient steps before the first Newton step, and a step that has failed: one of which the line search leaves less."""
 

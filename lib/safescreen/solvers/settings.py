@@ -12,8 +12,6 @@ from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.schedule import Schedule, schedule_of
 from safescreen.solvers.solution import DualPoint, Iteration, Progress
 
-__all__ = ["Descent", "Limits", "Screen", "Settings"]
-
 Screen: TypeAlias = Callable[[Evaluation], bool] | None
 """Screens at an evaluated point; True if the problem that is left has changed."""
 

@@ -11,8 +11,6 @@ from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
 from safescreen.terms.base import LossSums, Terms
 
-__all__ = ["DualPoint", "Iteration", "Progress", "Solution", "pack"]
-
 
 class Iteration(NamedTuple):
     """State of a solver at one iteration, as it is kept in a history."""

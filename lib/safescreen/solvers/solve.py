@@ -16,8 +16,6 @@ from safescreen.solvers.run import run, warn_if_not_converged
 from safescreen.solvers.settings import Descent, Settings
 from safescreen.solvers.solution import DualPoint, Progress, Solution
 
-__all__ = ["check_problem", "solve", "solve_screened"]
-
 
 @with_small_blas
 def solve(

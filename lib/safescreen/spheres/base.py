@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import ElementLike, norm, sqrt_upper, upper
 
-__all__ = ["PathReference", "Reference", "Sphere"]
-
 
 @dataclass(frozen=True)
 class Sphere:

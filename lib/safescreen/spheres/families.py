@@ -8,8 +8,6 @@ from safescreen.spheres.gap import from_evaluation_dgb, from_evaluation_mgb
 from safescreen.spheres.gradient import from_evaluation_gb, from_evaluation_pgb
 from safescreen.spheres.path import relaxed_path_bound
 
-__all__ = ["SPHERES", "SphereFamily"]
-
 
 @dataclass(frozen=True)
 class SphereFamily:

@@ -8,8 +8,6 @@ from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
 from safescreen.spheres.base import Sphere, gap_radius
 
-__all__ = ["constrained_duality_gap_bound", "duality_gap_bound", "midpoint_gap_bound"]
-
 
 def duality_gap_bound(prob: Problem, x: ElementLike, lam: float, alpha: ArrayLike | None = None) -> Sphere:
     """Return the duality gap bound (DGB): center x, radius ``sqrt(2 (P(x) - D(alpha))/lam)``.

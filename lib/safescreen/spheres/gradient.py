@@ -6,21 +6,13 @@ from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
 from safescreen.spheres.base import Sphere
 
-__all__ = ["gradient_bound", "projected_gradient_bound"]
-
 
 def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
     """Return the gradient bound (GB): center ``x - g/(2 lam)``, radius ``||g||/(2 lam)``, g a subgradient at x.
 
     STS19 Theorem 1. For a computed ``alpha(x)``, which is the exact slope up to rounding only, the radius is ``sqrt(||g||^2/(4 lam^2) +
     phi/lam)`` with phi the Fenchel terms of the evaluation: adding the loss inequalities of the proof with these terms gives it, for any
-    alpha. The ball has a ``normal``, the half-space of the cone that its center violates.
-
-    Parameters
-    ----------
-    prob : Problem
-    x : element of the cone
-    lam : float > 0
+    alpha. The ball has a ``normal``, the half-space of the cone that its center violates. Parameters as in :func:`duality_gap_bound`.
 
     Examples
     --------

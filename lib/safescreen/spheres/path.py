@@ -5,8 +5,6 @@ from safescreen.problem import Evaluation
 from safescreen.rounding import UNIT, ElementLike, gamma, magnitude, norm_upper, upper
 from safescreen.spheres.base import Sphere, gap_radius
 
-__all__ = ["path_bound", "reference_accuracy", "relaxed_path_bound"]
-
 
 def path_bound(x0: ElementLike, lam0: float, lam1: float) -> Sphere:
     """Return the regularization path bound (RPB): center ``(lam0 + lam1)/(2 lam1) x0``, radius ``|lam0 - lam1|/(2 lam1) ||x0||``.

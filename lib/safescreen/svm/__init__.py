@@ -8,8 +8,7 @@ free intercept in these problems; see :func:`add_intercept`.
 
 from safescreen.svm.balls import ball_1, ball_2, ball_test_1, ball_test_2, choose_s, intersection_test
 from safescreen.svm.dome import Dome, dome, dome_test, safe_screening
-from safescreen.svm.eps import eps_next_C
-from safescreen.svm.paths import eps_path, path
+from safescreen.svm.paths import eps_next_C, eps_path, path
 from safescreen.svm.references import Reference, c_min, reference, solution_below_c_min
 from safescreen.svm.totals import s_bounds, total_loss
 from safescreen.terms.intercept import add_intercept

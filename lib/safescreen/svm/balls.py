@@ -20,8 +20,6 @@ from safescreen.spheres.gap import from_evaluation_mgb
 from safescreen.svm.references import ReferenceLike, as_reference, problem_of
 from safescreen.terms import Terms
 
-__all__ = ["ball_1", "ball_2", "ball_of", "ball_test_1", "ball_test_2", "choose_s", "intersection_test"]
-
 
 def ball_of(prob: Problem, w: ElementLike, C: float, alpha: ArrayLike, name: str) -> Sphere:
     """Return the midpoint gap bound of (w, alpha) for C under a name."""
@@ -66,18 +64,8 @@ def ball_1(terms: Terms, C: float, reference: ReferenceLike, feasible: ElementLi
 def ball_2(terms: Terms, C: float, feasible: ElementLike, s: ArrayLike, loss: Loss | None = None) -> Sphere:
     """Return the ball of test 2: center ``(w~ + C z_s)/2``, ``r^2 = ||center||^2 + C (xi~ - s'1)``, ``z_s = sum_i s_i z_i``.
 
-    SSS14 Theorem 7, there for s in {0, 1}^n, here for any s in [0, 1]^n.
-
-    Parameters
-    ----------
-    terms, C
-        As for :func:`ball_1`.
-    feasible : element
-        ``w~``, any point.
-    s : array of shape (n,)
-        Such as :func:`choose_s` returns.
-    loss : SmoothedHinge, optional
-        The hinge if left out.
+    SSS14 Theorem 7, there for s in {0, 1}^n, here for any s in [0, 1]^n, such as :func:`choose_s` returns. Parameters as for
+    :func:`ball_1`; the loss is the hinge if left out.
 
     Examples
     --------
@@ -144,21 +132,10 @@ def intersection_test(
     feasible: ElementLike | None = None,
     loss: Loss | None = None,
 ) -> Screened:
-    """Screen with the points of both balls (SSS14 Theorem 8).
+    """Screen with the points of both balls, which share ``w~`` (SSS14 Theorem 8): what either test screens, and more.
 
-    Parameters
-    ----------
-    terms, C, reference
-        As for :func:`ball_1`.
-    s : array of shape (n,), optional
-        For ball 2; :func:`choose_s` if left out.
-    feasible, loss
-        As for :func:`ball_1`; both balls share ``w~``.
-
-    Returns
-    -------
-    Screened
-        Everything that ball test 1 or ball test 2 screens, and more. Concentric balls and balls inside one another are no exception.
+    Parameters as for :func:`ball_1` and :func:`ball_2`; s is :func:`choose_s` if left out. Concentric balls and balls inside one another
+    are no exception.
 
     Examples
     --------

@@ -15,8 +15,6 @@ from safescreen.svm.references import ReferenceLike, as_reference, problem_of
 from safescreen.svm.totals import norm_of_ball
 from safescreen.terms import Terms
 
-__all__ = ["Dome", "dome", "dome_test", "safe_screening"]
-
 
 @dataclass(frozen=True)
 class Dome:
@@ -109,14 +107,8 @@ def dome_test(terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | f
 def safe_screening(terms: Terms, reference_a: ReferenceLike, feasible: ElementLike, loss: Loss | None = None) -> Screened:
     """Screen for every s from the total loss of a point up to that of the solution w_a (SSS13 Theorem 2, Algorithm 1).
 
-    Parameters
-    ----------
-    terms : Samples or other terms
-    reference_a : Reference or Solution
-        The solution for the larger s, exact or not.
-    feasible : element
-        ``w^``: no solution for an ``s >= H(w^)`` is longer than it, so that this is :func:`dome_test` with ``R = ||w^||``.
-    loss : SmoothedHinge, optional
+    No solution for an ``s >= H(w^)`` is longer than the feasible point ``w^``, so that this is :func:`dome_test` with ``R = ||w^||``; the
+    reference is the solution for the larger s, exact or not.
 
     Notes
     -----

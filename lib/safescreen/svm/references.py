@@ -13,8 +13,6 @@ from safescreen.rounding import ElementLike
 from safescreen.solvers import Solution
 from safescreen.terms import Terms
 
-__all__ = ["Reference", "ReferenceLike", "as_reference", "c_min", "problem_of", "reference", "solution_below_c_min"]
-
 
 @dataclass(frozen=True)
 class Reference:

@@ -17,8 +17,6 @@ from safescreen.spheres.gap import from_evaluation_mgb
 from safescreen.svm.references import ReferenceLike, as_reference, problem_of
 from safescreen.terms import Terms
 
-__all__ = ["norm_of_ball", "s_bounds", "total_loss"]
-
 
 def total_loss(terms: Terms, w: ElementLike, loss: Loss | None = None) -> tuple[float, float]:
     """Return ``(low, high)``, bounds of ``H(w) = sum_i loss(<z_i, w>)`` that include rounding.

@@ -8,13 +8,17 @@ from safescreen.rounding import UNIT, upper
 from safescreen.terms.base import LossSums
 
 
-def margin_sums(terms, margins, errors, loss, alpha=None):
-    """Return the :class:`LossSums` of terms from margins with bounds of their errors; one ``weighted_sum`` beside O(T)."""
-    n, given = len(terms), alpha is not None
+def margin_sums(terms, products, loss, alpha=None):
+    """Return the :class:`LossSums` of terms from their :class:`InnerProducts`, whose errors count; one ``weighted_sum`` beside O(T)."""
+    n, given, sums = len(terms), alpha is not None, np.zeros(4)
     alpha = check_vector(alpha, n, "alpha", low=0.0, high=loss.cap) if given else np.empty(n)
+    tau, tau_step, w, w_step = levels(terms)
     shape = (loss.smoothing, loss.width, loss.cap, loss.has_linear_region)
-    total, fenchel, height, square = _sums(margins, errors, *levels(terms), *shape, alpha, given)
+    for start, stop in terms.chunks():
+        part = tau[start * tau_step :], tau_step, w[start * w_step :], w_step
+        _add_sums(*products.chunk(start, stop), *part, *shape, alpha[start:stop], given, sums)
     adjoint, error = terms.weighted_sum(alpha)
+    total, fenchel, height, square = map(float, sums)
     return LossSums(total, adjoint, error, upper(fenchel, n + 16), height, square)
 
 
@@ -26,12 +30,12 @@ def levels(terms):
 
 
 @njit
-def _sums(margins, errors, tau, tau_step, w, w_step, g, width, cap, has_linear_region, alpha, given):
-    """Return the loss, the Fenchel terms with their roundings, ``sum w tau alpha`` and ``sum w alpha^2``.
+def _add_sums(margins, errors, tau, tau_step, w, w_step, g, width, cap, has_linear_region, alpha, given, sums):
+    """Add to `sums` the loss, the Fenchel terms with their roundings, ``sum w tau alpha`` and ``sum w alpha^2``.
 
     Writes the dual point into `alpha` unless it is `given`; the rounding of the sums themselves is the caller's.
     """
-    loss, fenchel, height, square = 0.0, 0.0, 0.0, 0.0
+    loss, fenchel, height, square = sums
     for t in range(margins.size):
         level, weight = tau[t * tau_step], w[t * w_step]
         slack = level - margins[t]
@@ -58,4 +62,4 @@ def _sums(margins, errors, tau, tau_step, w, w_step, g, width, cap, has_linear_r
         fenchel += weight * error + 0.0 * slack  # a NaN stays one
         height += weight * level * a
         square += weight * a * a
-    return loss, fenchel, height, square
+    sums[:] = loss, fenchel, height, square

@@ -14,25 +14,19 @@ ROUNDS = 4
 
 
 @njit
-def row_sizes(X, i, points, start, stop, diagonal, out):
-    """``out[p - start] = |x_i - x_j|^2``, ``j = points[p]``, or (diagonal) the norm of the squared differences."""
+def row_intervals(points, i, members, start, stop, sign, radius, relative, diagonal, low, high):
+    """Write the ends of the intervals, times `sign`, of the pairs (i, j), ``j = members[p]``; return whether they are all finite."""
+    X, Z, norms = points
+    d, finite = X.shape[1], True
+    row_values(X, Z, i, members, start, stop, low)
     for p in range(start, stop):
-        j = points[p]
-        size = 0.0
-        for k in range(X.shape[1]):
+        j, size = members[p], 0.0
+        for k in range(d):
             u = X[i, k] - X[j, k]
             size += (u * u) * (u * u) if diagonal else u * u
-        out[p - start] = np.sqrt(size) if diagonal else size
-
-
-@njit
-def row_intervals(d, norms, i, points, start, stop, radius, relative, sizes, low, high):
-    """Widen the values in `low` to intervals; return whether they are all finite."""
-    finite = True
-    for p in range(start, stop):
-        s = norms[i] + norms[points[p]]
-        size = sizes[p - start] * (1.0 + (d + 12) * UNIT) + 8.0 * UNIT * (s * s) + 1e-150
-        value = low[p - start]
+        s = norms[i] + norms[j]
+        size = (np.sqrt(size) if diagonal else size) * (1.0 + (d + 12) * UNIT) + 8.0 * UNIT * (s * s) + 1e-150
+        value = sign * low[p - start]
         half = (relative * (s * s) + radius * size) * (1.0 + 8.0 * UNIT) + 8.0 * UNIT * abs(value) + 1e-300
         low[p - start] = value - half
         high[p - start] = value + half
@@ -58,83 +52,74 @@ def certainly_above(a, b, limit):
 
 
 @njit
-def screen_anchor(ends, p, q, low, high, found, counts):
+def take_out(own, size, others, n_others, from_others, low, high, counts):
+    """Set the flags of the pairs of a list that are decided against the ends of all that is left of the other list.
+
+    The margin of a triplet is the sum of one number from either list. Weights are as in :func:`screen_anchor`, `from_others` pairs of the
+    other list having left as linear and `n_others` being there. Returns how many left, and how many of them as linear.
+    """
+    lows, highs, out, weights = own
+    least, greatest = extremes(*others)
+    n, n_linear = 0, 0
+    for r in range(size):
+        if out[r]:
+            continue
+        linear = certainly_above(-highs[r], greatest, -low)
+        if linear or certainly_above(lows[r], -least, high):
+            out[r] = True
+            weights[r] = from_others + (n_others if linear else 0)
+            counts[0 if linear else 1] += n_others
+            n += 1
+            n_linear += 1 if linear else 0
+    return n, n_linear
+
+
+@njit
+def screen_anchor(same, other, p, q, low, high, counts):
     """Take from the lists of one anchor what is decided against everything left in the other list.
 
-    Sets the flags ``same_out[:p]`` and ``other_out[:q]`` of pairs that leave; weights are the numbers of triplets certified
-    to be linear that a pair is in; ``counts += (number of linear triplets, number of zero ones)``.
+    `same` and `other` are ``(lows, highs, out, weights)``, the ends of the first with their signs turned. Sets the flags ``out[:p]`` and
+    ``out[:q]`` of pairs that leave; weights are the numbers of triplets certified to be linear that a pair is in; ``counts += (number of
+    linear triplets, number of zero ones)``.
     """
-    same_low, same_high, other_low, other_high = ends
-    same_out, other_out, same_weights, other_weights = found
     n_same, n_other = p, q
     from_same, from_other = 0, 0  # pairs (i, j) that left as linear while the pairs (i, l) left now were there, and the reverse
-    changed, rounds = True, 0
-    while changed and n_same > 0 and rounds < ROUNDS:
-        changed = False
-        rounds += 1
-        nearest, farthest = extremes(other_low, other_high, other_out, q)
-        for r in range(p):
-            if same_out[r]:
-                continue
-            linear = certainly_above(-farthest, -same_low[r], -low)
-            if linear or certainly_above(nearest, same_high[r], high):
-                same_out[r] = True
-                same_weights[r] = from_other + (n_other if linear else 0)
-                counts[0 if linear else 1] += n_other
-                from_same += 1 if linear else 0
-                n_same -= 1
-                changed = True
+    for _ in range(ROUNDS):
+        first, linear = take_out(same, p, (other[0], other[1], other[2], q), n_other, from_other, low, high, counts)
+        n_same, from_same = n_same - first, from_same + linear
         if n_same == 0:
             break
-        nearest, farthest = extremes(same_low, same_high, same_out, p)
-        for c in range(q):
-            if other_out[c]:
-                continue
-            linear = certainly_above(-other_high[c], -nearest, -low)
-            if linear or certainly_above(other_low[c], farthest, high):
-                other_out[c] = True
-                other_weights[c] = from_same + (n_same if linear else 0)
-                counts[0 if linear else 1] += n_same
-                from_other += 1 if linear else 0
-                n_other -= 1
-                changed = True
-        if n_other == 0:
+        second, linear = take_out(other, q, (same[0], same[1], same[2], p), n_same, from_same, low, high, counts)
+        n_other, from_other = n_other - second, from_other + linear
+        if n_other == 0 or first + second == 0:
             break
     for r in range(p):
-        if not same_out[r]:
-            same_weights[r] = from_other
+        if not same[2][r]:
+            same[3][r] = from_other
     for c in range(q):
-        if not other_out[c]:
-            other_weights[c] = from_same
+        if not other[2][c]:
+            other[3][c] = from_same
     if n_same == 0 or n_other == 0:
-        same_out[:p] = True
-        other_out[:q] = True
+        same[2][:p] = True
+        other[2][:q] = True
 
 
 @njit
 def screen_chunk(points, lists, first, last, radius, relative, low, high, diagonal, found, counts):
     """Run :func:`screen_anchor` over the anchors ``first:last``; `points` are ``(X, Z, norms)``, `found` is zero on entry."""
-    X, Z, norms = points
     anchors, copies, same_ptr, same, other_ptr, other = lists
     same_out, other_out, same_weights, other_weights = found
     p_max, q_max = longest(same_ptr, other_ptr, first, last)
-    same_low, same_high, same_size = np.empty(p_max), np.empty(p_max), np.empty(p_max)
-    other_low, other_high, other_size = np.empty(q_max), np.empty(q_max), np.empty(q_max)
-    d, once = X.shape[1], np.empty(2, dtype=np.int64)
+    a, b, c, d = np.empty(p_max), np.empty(p_max), np.empty(q_max), np.empty(q_max)
+    once = np.empty(2, dtype=np.int64)
     for m in range(first, last):
-        i = anchors[m]
         s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
-        row_values(X, Z, i, same, s0, s1, same_low)
-        row_values(X, Z, i, other, o0, o1, other_low)
-        row_sizes(X, i, same, s0, s1, diagonal, same_size)
-        row_sizes(X, i, other, o0, o1, diagonal, other_size)
-        finite = row_intervals(d, norms, i, same, s0, s1, radius, relative, same_size, same_low, same_high)
-        finite &= row_intervals(d, norms, i, other, o0, o1, radius, relative, other_size, other_low, other_high)
+        finite = row_intervals(points, anchors[m], same, s0, s1, -1.0, radius, relative, diagonal, a, b)
+        finite &= row_intervals(points, anchors[m], other, o0, o1, 1.0, radius, relative, diagonal, c, d)
         if finite:
-            ends = same_low, same_high, other_low, other_high
-            here = same_out[s0:s1], other_out[o0:o1], same_weights[s0:s1], other_weights[o0:o1]
             once[:] = 0
-            screen_anchor(ends, s1 - s0, o1 - o0, low, high, here, once)
+            left, right = (a, b, same_out[s0:s1], same_weights[s0:s1]), (c, d, other_out[o0:o1], other_weights[o0:o1])
+            screen_anchor(left, right, s1 - s0, o1 - o0, low, high, once)
             counts += copies[m] * once
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from safescreen._numba import njit
 from safescreen.rounding import UNIT
 
-BLOCK = 4096
-
 
 @njit(inline="always")
 def pair_value(x, y, u, v, products):
@@ -136,17 +134,16 @@ def chunk_products(same, other, same_values, other_values, same_errors, other_er
 
 
 @njit
-def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap, near, weights, same_weights, other_weights, sums):
-    """Weighted loss, its slope per pair, and the sums of the dual: ``sums = (loss, tau'alpha, alpha'alpha, terms near a kink)``.
+def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap, weights, same_weights, other_weights, sums):
+    """Weighted loss, its slope per pair, and the sums of the dual: ``sums = (loss, tau'alpha, alpha'alpha)``.
 
-    Weights that are None are 1. `gamma` is the smoothing of the loss, `cap` its largest slope; terms within `near` of the hinge's kink add
-    their weights. Terms with the same same pair follow each other: their sums stay in registers until the pair changes.
+    Weights that are None are 1. `gamma` is the smoothing of the loss, which is positive, `cap` its largest slope. Terms with the same same
+    pair follow each other: their sums stay in registers until the pair changes.
     """
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     sums[:] = 0.0
-    inverse = 1.0 / gamma if gamma > 0.0 else 0.0
-    half = 0.5 * gamma
+    inverse, half = 1.0 / gamma, 0.5 * gamma
     start = 0
     while start < same.size:
         s = same[start]
@@ -155,7 +152,7 @@ def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap,
             stop += 1
         value = same_values[s]
         loss, weight, alpha_sum, alpha_square = 0.0, 0.0, 0.0, 0.0
-        if weights is None and gamma > 0.0 and tau_step == 0:
+        if weights is None and tau_step == 0:
             base = tau[0]
             for t in range(start, stop):
                 o = other[t]
@@ -167,63 +164,22 @@ def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap,
                 alpha_square += a * a
             alpha_sum = base * weight
         else:
-            close = 0.0
             for t in range(start, stop):
                 o = other[t]
-                w = 1.0 if weights is None else weights[t]
                 threshold = tau[t * tau_step]
                 slack = threshold - (other_values[o] - value)
-                if gamma > 0.0:
-                    a = min(max(slack * inverse, 0.0), cap)
-                else:
-                    a = 1.0 if slack > 0.0 else 0.0
-                    close += w if abs(slack) <= near else 0.0
-                wa = w * a
+                a = min(max(slack * inverse, 0.0), cap)
+                wa = a if weights is None else weights[t] * a
                 other_weights[o] += wa
                 weight += wa
                 loss += wa * (slack - half * a)
                 alpha_sum += threshold * wa
                 alpha_square += wa * a
-            sums[3] += close
         same_weights[s] += weight
         sums[0] += loss
         sums[1] += alpha_sum
         sums[2] += alpha_square
         start = stop
-
-
-@njit
-def fenchel_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap, weights, alpha, sums):
-    """Weighted sums for a given alpha: ``(loss, tau'alpha, alpha'alpha, phi, |a - a*|, |a - a*| (|slack| + gamma (a + a*)/2))``.
-
-    Weights that are None are 1. ``phi = loss(m) + loss*(-a) + a m = (a* - a)(slack - gamma (a* + a)/2) >= 0``, ``a* = alpha(m)``.
-    """
-    sums[:] = 0.0
-    half = 0.5 * gamma
-    for start in range(0, same.size, BLOCK):
-        loss, alpha_sum, alpha_square, phi, apart, scaled = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-        for t in range(start, min(start + BLOCK, same.size)):
-            threshold = tau[t * tau_step]
-            w = 1.0 if weights is None else weights[t]
-            slack = threshold - (other_values[other[t]] - same_values[same[t]])
-            if gamma > 0.0:
-                best = min(max(slack / gamma, 0.0), cap)
-            else:
-                best = 1.0 if slack > 0.0 else 0.0
-            a = alpha[t]
-            distance, mean = w * abs(best - a), half * (best + a)
-            loss += w * (best * (slack - half * best))
-            alpha_sum += threshold * (w * a)
-            alpha_square += w * (a * a)
-            phi += w * max((best - a) * (slack - mean), 0.0)
-            apart += distance
-            scaled += distance * (abs(slack) + mean)
-        sums[0] += loss
-        sums[1] += alpha_sum
-        sums[2] += alpha_square
-        sums[3] += phi
-        sums[4] += apart
-        sums[5] += scaled
 
 
 @njit

@@ -18,8 +18,6 @@ from safescreen._checks import check_labels, check_scalar, check_vector
 from safescreen.losses import Loss, SmoothedHinge
 from safescreen.rounding import ElementLike, gamma, upper
 
-__all__ = ["CAPABILITIES", "InnerProducts", "LossSums", "Terms", "check_signs", "check_weights", "needs"]
-
 CAPABILITIES = {
     "singles": "single terms, a number for each",
     "blocks": "terms in blocks that are screened whole",

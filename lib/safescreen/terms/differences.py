@@ -9,15 +9,14 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from safescreen._checks import check_mask, check_vector
+from safescreen._checks import check_mask
 from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
+from safescreen.terms._margin_sums import margin_sums
 from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import number_pairs
 from safescreen.terms.pairs import PairTable, Points
-
-__all__ = ["PairDifferences"]
 
 
 class PairDifferences(Terms):
@@ -98,8 +97,11 @@ class PairDifferences(Terms):
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
         """Return the pair values of x, from which chunks of margins are one subtraction a term."""
+        return self._products(x, 2 * self.points.d + 10)
+
+    def _products(self, x, roundings):
         values = self._pair_values(x)
-        bounds = [table.errors(x) for table in (self.same_pairs, self.other_pairs)]
+        bounds = [table.errors(x, roundings) for table in (self.same_pairs, self.other_pairs)]
 
         def chunk(start, stop):
             same, other = self.same[start:stop], self.other[start:stop]
@@ -110,34 +112,26 @@ class PairDifferences(Terms):
         return InnerProducts(chunk)
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
-        """Return sums over all terms; O(n d^2 + pairs d + T), no array of length T."""
-        same_values, other_values = self._pair_values(x)
+        """Return sums over all terms; O(n d^2 + pairs d + T), no array of length T where the loss is smooth and alpha is its own."""
+        roundings = 34 * self.points.d + 10  # that of a feasible x included: terms of scale g move by at most g times ||dx||
+        if alpha is not None or loss.smoothing == 0.0:
+            return margin_sums(self, self._products(x, roundings), loss, alpha)
         tau = np.atleast_1d(np.asarray(self.threshold, dtype=float))
         farthest = float(np.abs(tau).max(initial=0.0))
-        # a margin's error, the rounding of a feasible x included (terms of scale g move by at most g times ||dx||)
         x_norm, scale = norm_upper(x), self.same_pairs.largest + self.other_pairs.largest
-        relative = gamma(34 * self.points.d + 10) * x_norm
+        relative = gamma(roundings) * x_norm
         reach = loss.width if loss.has_linear_region else farthest + x_norm * scale  # of slacks where the loss is quadratic
         delta = relative * scale + gamma(8) * (reach + farthest)
-        arrays = (self.same, self.other, same_values, other_values, tau, int(tau.size > 1), loss.smoothing, loss.cap)
-        fenchel = upper(self._total_weight * _fenchel_bound(delta, loss), 8)
-        if loss.smoothing > 0.0:  # sum of squares over pairs instead of the largest one
-            square = 2.0 * relative * relative * self._square + self._total_weight * 1.28e-30 * reach * reach
-            fenchel = min(fenchel, upper(square / loss.smoothing, 8))
-        if alpha is None:
-            sums = np.empty(4)
-            weights = np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs))
-            kernels.loss_sums(*arrays, 2.0 * delta, self.weights, *weights, sums)
-            adjoint, error = self._gram(*weights)
-            if loss.smoothing == 0.0:
-                fenchel = upper(float(sums[3]) * 2.0 * delta, len(self) + 4)
-            return LossSums(sums[0], adjoint, error, fenchel, sums[1], sums[2])
-        alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=loss.cap)
-        sums = np.empty(6)
-        kernels.fenchel_sums(*arrays, self.weights, alpha, sums)
-        adjoint, error = self.weighted_sum(alpha)
-        fenchel += upper(float(sums[3] + sums[4] * 2.0 * delta + gamma(16) * sums[5]), len(self) + 8)
-        return LossSums(sums[0], adjoint, error, fenchel, sums[1], sums[2])
+        # loss(m) + loss*(-a) + a m when m is off by at most delta: Lipschitz, and quadratic
+        bound = delta * delta / (2.0 * loss.smoothing)
+        fenchel = upper(self._total_weight * (min(loss.cap * delta, bound) if loss.has_linear_region else bound), 8)
+        # sum of squares over pairs instead of the largest one
+        square = 2.0 * relative * relative * self._square + self._total_weight * 1.28e-30 * reach * reach
+        sums, weights = np.empty(3), (np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs)))
+        arrays = (self.same, self.other, *self._pair_values(x), tau, int(tau.size > 1), loss.smoothing, loss.cap)
+        kernels.loss_sums(*arrays, self.weights, *weights, sums)
+        adjoint, error = self._gram(*weights)
+        return LossSums(sums[0], adjoint, error, min(fenchel, upper(square / loss.smoothing, 8)), sums[1], sums[2])
 
     def _pair_values(self, x):
         transformed = self.points.transform(x)
@@ -258,11 +252,3 @@ def _compact_points(points, *tables):
         return points, *tables
     points = points.part(np.flatnonzero(used))
     return points, *(table.among(points) for table in tables)
-
-
-def _fenchel_bound(delta, loss):
-    # loss(m) + loss*(-a) + a m when m is off by at most delta: Lipschitz, and quadratic where there is smoothing
-    if loss.smoothing == 0.0:
-        return loss.cap * delta
-    square = delta * delta / (2.0 * loss.smoothing)
-    return min(loss.cap * delta, square) if loss.has_linear_region else square

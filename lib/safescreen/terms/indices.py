@@ -7,8 +7,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_vector
 
-__all__ = ["check_different", "check_index", "check_judgements", "check_triplets", "number_pairs", "pair_codes"]
-
 JUDGED = ("anchor", "closer", "farther")
 
 

@@ -6,8 +6,6 @@ from scipy import sparse
 
 from safescreen._checks import PointsLike, check_points, check_scalar
 
-__all__ = ["add_intercept"]
-
 
 def add_intercept(X: PointsLike, scale: float = 1.0) -> NDArray | sparse.csr_array:
     """Return `X` with a constant column of value `scale` at its end (SSS14 section II, footnote 1).

@@ -17,8 +17,6 @@ from safescreen.terms._kernel_matrices import LARGEST_ERROR, centred, check_kern
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
 
-__all__ = ["KernelSamples"]
-
 ROUNDS = 20
 """How often at most a sweep goes on with products computed anew, where those of its working sets have drifted."""
 
@@ -173,7 +171,7 @@ class KernelSamples(Terms):
 
     def loss_sums(self, x: Expansion, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all samples; the margins are at hand, the adjoint is one sum."""
-        return margin_sums(self, *self._margins(x), loss, alpha)
+        return margin_sums(self, self.inner_products(x), loss, alpha)
 
     def _margins(self, x) -> tuple[NDArray, NDArray]:
         """Return margins at an expansion, and bounds of their errors."""

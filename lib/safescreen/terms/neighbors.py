@@ -6,8 +6,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AnchorLists", "anchor_lists", "class_sizes"]
-
 
 @dataclass(frozen=True)
 class AnchorLists:
@@ -62,28 +60,21 @@ def anchor_lists(X: NDArray, y: NDArray, k: int | None = None, block_bytes: int 
     """
     n = X.shape[0]
     codes = np.unique(y, return_inverse=True)[1]
-    members = [np.flatnonzero(codes == c).astype(np.int32) for c in range(codes.max() + 1)]
-    outside = [np.flatnonzero(codes != c).astype(np.int32) for c in range(codes.max() + 1)]
-    same, other = [], []
-    if k is None:
-        for i in range(n):
-            own = members[codes[i]]
-            same.append(own[own != i])
-            other.append(outside[codes[i]])
-    else:
-        squares = np.einsum("ij,ij->i", X, X)
-        step = max(1, block_bytes // (8 * n))
-        for start in range(0, n, step):
-            rows = slice(start, min(start + step, n))
-            distances = squares[rows, None] + squares[None, :] - 2.0 * (X[rows] @ X.T)
-            for row, i in zip(distances, range(rows.start, rows.stop), strict=True):
-                own = members[codes[i]]
-                same.append(_nearest(row, own[own != i], k))
-                other.append(_nearest(row, outside[codes[i]], k))
-    empty = np.empty(0, dtype=np.int32)
-    for i in range(n):
-        if same[i].size == 0 or other[i].size == 0:
-            same[i] = other[i] = empty
+    masks = (codes == c for c in range(codes.max() + 1))
+    members, outside = zip(*((np.flatnonzero(own).astype(np.int32), np.flatnonzero(~own).astype(np.int32)) for own in masks), strict=True)
+    same, other, empty = [], [], np.empty(0, dtype=np.int32)
+    squares, step = np.einsum("ij,ij->i", X, X), max(1, block_bytes // (8 * n))
+    for start in range(0, n, step):
+        rows = slice(start, min(start + step, n))
+        distances = None if k is None else squares[rows, None] + squares[None, :] - 2.0 * (X[rows] @ X.T)
+        for i in range(rows.start, rows.stop):
+            own, far = members[codes[i]], outside[codes[i]]
+            own = own[own != i]
+            if distances is not None:
+                own, far = (_nearest(distances[i - start], points, k) for points in (own, far))
+            alone = own.size == 0 or far.size == 0
+            same.append(empty if alone else own)
+            other.append(empty if alone else far)
     return AnchorLists.of(same, other)
 
 

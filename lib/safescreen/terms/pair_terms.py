@@ -8,9 +8,7 @@ from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms.base import check_weights
 from safescreen.terms.differences import PairDifferences
 from safescreen.terms.indices import check_different, check_index, number_pairs
-from safescreen.terms.pairs import PairTable, Points
-
-__all__ = ["Pairs", "pull"]
+from safescreen.terms.pairs import Points
 
 COLUMNS = ("i", "j")
 
@@ -71,14 +69,10 @@ class Pairs(PairDifferences):
         D, S = (len(rows) for rows in lists)
         if D + S == 0:
             raise ValueError("similar and dissimilar must hold at least one pair, got none")
-        points, numbers = Points(X, diagonal=bool(diagonal)), np.zeros((2, D + S), dtype=np.int32)
-        zero = np.full((1, 2), np.argmin(points.norms))  # one point twice, in front of either table
-        tables = []
-        for rows, part in zip(lists, (numbers[0, :D], numbers[1, D:]), strict=True):
-            distinct, ids = number_pairs(rows, len(X))
-            part[:] = ids + 1
-            tables.append(PairTable(points, np.vstack((zero, distinct))))
-        self._set(points, tables[1], tables[0], numbers[1], numbers[0], check_weights(weights, D + S))
+        middle = np.argmin(Points(X, diagonal=True).norms)  # twice it stands for the pair that a term has not: the smallest of errors
+        same, other = np.full((2, D + S, 2), middle)
+        other[:D], same[D:] = lists
+        self._build(X, same, other, diagonal, check_weights(weights, D + S))
         self.threshold = np.repeat([lower, -upper], [D, S])
 
     @property

@@ -11,8 +11,6 @@ from safescreen.cones import Cone, NonNegativeCone, PSDCone
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
 
-__all__ = ["PairTable", "Points"]
-
 
 class Points:
     """Points shared by all tables, centred at their mean (differences do not change), with upper bounds of their `norms`.
@@ -104,9 +102,9 @@ class PairTable:
         kernel(self.points.X, transformed, self.rows, out)
         return out
 
-    def errors(self, x: ElementLike) -> NDArray:
-        """Return bounds of the rounding errors of :meth:`values`, shape (P,)."""
-        return self.scales * (upper(gamma(2 * self.points.d + 10) * norm_upper(x), 4)) + 1e-300
+    def errors(self, x: ElementLike, roundings: int) -> NDArray:
+        """Return bounds of the errors of :meth:`values` of an x by so many roundings, shape (P,)."""
+        return self.scales * (upper(gamma(roundings) * norm_upper(x), 4)) + 1e-300
 
     def compact(self, ids: NDArray) -> tuple["PairTable", NDArray]:
         """Return ``(table, ids)`` restricted to the pairs in use if they are less than two thirds, else this very table."""

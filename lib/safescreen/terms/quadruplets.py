@@ -8,8 +8,6 @@ from safescreen.terms.base import check_weights
 from safescreen.terms.differences import PairDifferences
 from safescreen.terms.indices import check_different, check_index, pair_codes
 
-__all__ = ["Quadruplets"]
-
 COLUMNS = ("i", "j", "k", "l")
 
 

@@ -8,14 +8,12 @@ from scipy import sparse
 
 from safescreen._checks import PointsLike, check_mask, check_points
 from safescreen.cones import FreeSpace
-from safescreen.cones.kernel_matrix import row_length
+from safescreen.cones.kernel_matrix import row_length, squares
 from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms._sample_kernels import sweep
 from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
-
-__all__ = ["Samples"]
 
 
 class Samples(Terms):
@@ -83,11 +81,7 @@ class Samples(Terms):
         """Upper bounds of ``||z_i||``, shape (n,); computed once."""
         if self._norms is None:
             Z = self._Z
-            if sparse.issparse(Z):
-                square = np.asarray(Z.multiply(Z).sum(axis=1)).ravel()
-            else:
-                square = np.einsum("ij,ij->i", Z, Z)
-            self._norms = np.sqrt(square) * (1.0 + gamma(self._length + 4)) + 1e-160
+            self._norms = np.sqrt(squares(Z)) * (1.0 + gamma(self._length + 4)) + 1e-160
             for i in np.flatnonzero(~(self._norms < 1e140) | (self._norms < 1e-140)):
                 row = Z[[i]].toarray().ravel() if sparse.issparse(Z) else Z[i]
                 self._norms[i] = norm_upper(row)
@@ -103,7 +97,7 @@ class Samples(Terms):
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all samples; one product with the data and one with its transpose."""
-        return margin_sums(self, *self._margins(x), loss, alpha)
+        return margin_sums(self, self.inner_products(x), loss, alpha)
 
     def _margins(self, x) -> tuple[NDArray, NDArray]:
         """Return margins, and bounds of their errors."""

@@ -14,8 +14,6 @@ from safescreen.terms.indices import check_triplets
 from safescreen.terms.neighbors import AnchorLists, anchor_lists, class_sizes
 from safescreen.terms.pairs import PairTable, Points
 
-__all__ = ["Triplets"]
-
 COLUMNS = ("anchor", "same", "other")
 
 

@@ -8,10 +8,9 @@ from scipy import sparse
 
 from safescreen._checks import check_count, check_lam, check_scalar
 from safescreen.hdsl.constraints import check_sparse_points
-from safescreen.hdsl.triplets import check_triplets
 from safescreen.losses import SmoothedHinge
 from safescreen.solvers import ConvergenceWarning
-from safescreen.terms.indices import number_pairs
+from safescreen.terms.indices import check_triplets, number_pairs
 
 __all__ = ["DiagonalSimilarity", "fit_diagonal"]
 
