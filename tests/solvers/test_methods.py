@@ -246,8 +246,12 @@ def test_singular_systems_give_steps_of_descent():
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::safescreen.ConvergenceWarning")
 @pytest.mark.parametrize("method", FREE)
-def test_ends_where_numbers_overflow(method):
+def test_ends_where_numbers_overflow(method, monkeypatch):
     _, X, y = exact_points()
+    for terms in (ss.Samples(1e160 * X, y), ss.Samples(X, y, weights=np.full(30, 1e160))):
+        with pytest.raises(ValueError, match="must not be so far apart that squares overflow"):
+            ss.solve(ss.Problem(terms, ss.Hinge()), 1.0, method=method)
+    monkeypatch.setattr(ss.Problem, "check_reach", lambda _, lam: lam)
     for terms in (ss.Samples(1e160 * X, y), ss.Samples(X, y, weights=np.full(30, 1e160))):
         seen = itertools.count()
         solution = ss.solve(ss.Problem(terms, ss.Hinge()), 1.0, method=method, max_iter=200, callback=lambda _, n=seen: next(n) > 999)

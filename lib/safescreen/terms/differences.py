@@ -93,7 +93,7 @@ class PairDifferences(Terms):
     @property
     def longest(self) -> float:
         """Upper bound of the norms: differences are at most twice as long as the points."""
-        return 8.0 * float(self.points.norms.max()) ** 2
+        return 8.0 * float(self.points.norms.max(initial=0.0)) ** 2
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
         """Return the pair values of x, from which chunks of margins are one subtraction a term."""

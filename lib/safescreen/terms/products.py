@@ -214,7 +214,7 @@ class ProductTriplets(Terms):
     @property
     def longest(self) -> float:
         """Upper bound of the norms: differences are at most twice as long as the points."""
-        return 8.0 * float(self.points.norms.max()) ** 2
+        return 8.0 * float(self.points.norms.max(initial=0.0)) ** 2
 
     def select(self, keep: NDArray) -> Terms:
         """Return the triplets of the mask `keep`, explicit unless all are kept; ValueError beyond 50 million."""
