@@ -138,7 +138,7 @@ class Experiment(SphinxDirective):
             yield paragraph("The paper's numbers beside ours", style="soft")
             yield _csv(path)
         order = {name: place for place, name in enumerate(self.experiment.outputs)}
-        for path in sorted(folder.glob("*.png"), key=lambda path: (order.get(path.name, len(order)), path.name)):
+        for path in sorted(folder.glob("*.svg"), key=lambda path: (order.get(path.name, len(order)), path.name)):
             self.figures += 1
             text = f"Figure {self.figures}. {run['run'].name}, {path.stem}{caption(folder / 'notebook.ipynb', path.stem)}."
             yield nodes.figure("", nodes.image(uri=self._uri(path), alt=path.stem), nodes.caption("", text))

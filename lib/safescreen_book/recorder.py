@@ -11,6 +11,8 @@ from safescreen_book.parameters import check_injected
 
 COMPARISON = ("quantity", "paper", "ours", "note")
 CONCLUSION = ("claim", "paper", "ours", "stands")
+DENSE = 500
+"""A surface or a cloud of more marks than that is a picture inside of its figure."""
 
 
 class Recorder:
@@ -55,12 +57,24 @@ class Recorder:
             raise ValueError(f"frame: a comparison has columns {COMPARISON}, found {tuple(frame.columns)}")
         return self._write(f"{name}.csv", lambda path: frame.to_csv(path, index=False, lineterminator="\n"))
 
-    def figure(self, name: str, fig, dpi: int = 110) -> Path | None:
-        """Write a matplotlib figure, which stays open, as PNG under a name without its ending; return the file, if one is written."""
+    def figure(self, name: str, fig, dpi: int = 150) -> Path | None:
+        """Write a matplotlib figure, which stays open, as SVG under a name without its ending; return the file, if one is written.
+
+        What has more than `DENSE` marks is drawn with `dpi` inside.
+        """
         _plain(name)
-        if self.folder is not None and not hasattr(fig, "savefig"):
+        if self.folder is None:
+            return None
+        if not hasattr(fig, "savefig"):
             raise TypeError(f"fig: expected a matplotlib figure, found {type(fig).__name__}")
-        return self._write(f"{name}.png", lambda path: fig.savefig(path, format="png", dpi=dpi, bbox_inches="tight"))
+        from matplotlib import rc_context
+
+        for artist in fig.findobj(lambda item: getattr(item, "get_array", lambda: None)() is not None or hasattr(item, "get_offsets")):
+            values, places = artist.get_array(), getattr(artist, "get_offsets", lambda: ())()
+            artist.set_rasterized(artist.get_rasterized() or max(0 if values is None else values.size, len(places)) > DENSE)
+        with rc_context({"svg.hashsalt": name}):
+            options = {"format": "svg", "dpi": dpi, "bbox_inches": "tight", "metadata": {"Date": None}}
+            return self._write(f"{name}.svg", lambda path: fig.savefig(path, **options))
 
     def summary(self, **entries: Any) -> Path | None:
         """Add numbers, strings, lists or dicts to `summary.json`, each in the place of an older one of its name; return the file if any.

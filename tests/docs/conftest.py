@@ -53,12 +53,10 @@ OUTPUTS = {
     "application/javascript": "alert(8)",
     "text/markdown": "<svg onload=alert(9)>",
 }
-EXPERIMENT = {"title": "A <b>tiny</b> *one*", "notebook": "51-tiny", "claims": ["STS19-F9"], "outputs": ["seconds.png", "curve.png"]}
+EXPERIMENT = {"title": "A <b>tiny</b> *one*", "notebook": "51-tiny", "claims": ["STS19-F9"], "outputs": ["seconds.svg", "curve.svg"]}
 RUNS = ("done", "failed", "missing", "ragged", "no-summary", "no-verdict", "no-result", "judged")
 CONCLUSION = '{"claim": "screening pays", "paper": "5x", "ours": "<7x>", "stands": true}'
-PNG = bytes.fromhex(
-    "89504e470d0a1a0a0000000d49484452000000010000000108000000003a7e9b550000000a49444154789c6360000000020001e221bc330000000049454e44ae426082"
-)
+SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="M0 0H9"/></svg>'
 
 
 class Book:
@@ -91,10 +89,10 @@ class Book:
         (item,) = plans.plan(manifest, manifest.select([f"tiny/{name}"], "smoke"), "smoke", self.outputs)
         item.folder.mkdir(parents=True)
         nbformat.write(item.notebook, item.folder / "notebook.ipynb")
-        for file, content in {"curve_png": PNG, "seconds_png": PNG, **files}.items():
+        for file, content in {"curve_svg": SVG, "seconds_svg": SVG, **files}.items():
             (item.folder / ".".join(file.rsplit("_", 1))).write_bytes(content if isinstance(content, bytes) else content.encode())
         made = {"status": "complete", "hashes": item.hashes, "parameters": {"n": 2}, "seconds": {"wall": 1.0}, "versions": {"python": "3"}}
-        made["files"] = dict.fromkeys(("seconds.png", "curve.png"), folders.sha256_file(item.folder / "curve.png"))
+        made["files"] = dict.fromkeys(("seconds.svg", "curve.svg"), folders.sha256_file(item.folder / "curve.svg"))
         folders.write_json(item.folder / "result.json", made)
         return item.folder
 

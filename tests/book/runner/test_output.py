@@ -22,7 +22,7 @@ def test_table_figure_and_summary(tmp_path):
 
     out = Recorder(tmp_path / "new")
     assert out.table("results", pd.DataFrame({"a": [0.1], "b": ["x"]})).read_text() == "a,b\n0.1,x\n"
-    assert out.figure("curve", Figure()).read_bytes().startswith(b"\x89PNG")
+    assert out.figure("curve", Figure()).read_text().startswith("<?xml")
     out.summary(n=np.int64(3), values=np.arange(2.0), timings={"run": 1.5})
     out.summary(n=4, conclusions=[{"claim": "faster", "paper": "2x", "ours": "3x", "stands": np.True_}])
     assert json.loads((tmp_path / "new" / "summary.json").read_text()) == {
@@ -32,10 +32,23 @@ def test_table_figure_and_summary(tmp_path):
         "conclusions": [{"claim": "faster", "paper": "2x", "ours": "3x", "stands": True}],
     }
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
-        "curve.png",
+        "curve.svg",
         "results.csv",
         "summary.json",
     ]
+
+
+def test_what_is_dense_is_a_picture_inside_of_its_figure(tmp_path):
+    from matplotlib.figure import Figure
+
+    for shape, pictures in (((5, 5), 0), ((50, 50), 2)):
+        fig = Figure()
+        axes = fig.subplots(2)
+        axes[0].pcolormesh(np.zeros(shape))
+        axes[1].scatter(*np.zeros((2, shape[0] * shape[1])))
+        axes[1].plot(np.arange(5000.0))
+        first, again = (Recorder(tmp_path).figure("dense", fig).read_text() for _ in range(2))
+        assert first.count("<image") == pictures and first == again
 
 
 @pytest.mark.parametrize("output_dir", ["", "here"])
