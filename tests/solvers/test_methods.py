@@ -10,7 +10,7 @@ from scipy import optimize, sparse
 import safescreen as ss
 from instances import instance
 from safescreen.rules import Screened
-from safescreen.solvers import newton, solve_screened
+from safescreen.solvers import methods, newton, solve_screened
 from safescreen.solvers.methods import METHODS
 from safescreen.solvers.newton import _direction, _line_search, _solve
 from safescreen_book import datasets
@@ -183,6 +183,11 @@ def test_the_best_multiple_for_the_hinge(weighted):
             lambda t, of=of, x=x, lam=lam: of.primal(t * x, lam), bounds=(0.0, 50.0), method="bounded", options={"xatol": 1e-10}
         )
         assert of.primal(newton.best_multiple(of, x, lam), lam) <= best.fun + 1e-9 * abs(best.fun)
+
+
+def test_newton_waits_longer_where_entries_of_the_kernel_matrix_are_dear():
+    kept, made = (methods._patience(exact_points(kind)[0]) for kind in ("kernel", "tiles"))
+    assert made > 10 * kept
 
 
 def test_methods_are_named_in_errors():

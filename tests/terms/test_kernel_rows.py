@@ -129,6 +129,16 @@ def test_a_sweep_ends_at_its_goal(small):
     assert e.gap > 1e-6
 
 
+def test_a_coordinate_with_no_way_to_go_stops_no_other(small):
+    """Its slope is by far the widest, and its dual variable next to its bound."""
+    X, y = points()
+    X[7] = 1e4 * y[7]
+    terms, alpha = ss.KernelSamples.from_points(X, y, "linear"), np.zeros(240)
+    alpha[[0, 1, 7]] = 1.0, 1.0, 1e-13
+    H, _, done, _ = terms.sweep(alpha, terms.adjoint(alpha), 1.0, ss.Hinge(), 1e-9, 100, 0, True, (1e-4, 0.0))
+    assert done > 0 and ss.Problem(terms, ss.Hinge()).evaluate(H, 1.0, alpha).gap < 1e-3
+
+
 def test_few_sums_of_all_samples(small, monkeypatch):
     """A solve starts from zero, and computes images anew once or twice, not step by step."""
     sums, original = [], KernelRows.product

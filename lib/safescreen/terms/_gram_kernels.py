@@ -16,7 +16,7 @@ KEPT = 0.75
 """At most this part of a working set comes from the last one: variables that would swing back if the others moved without them."""
 
 INNER, INNER_UPDATES = 0.1, 20
-"""A working set is solved until its slopes differ by this part of what all did, or for so many updates a coordinate."""
+"""A working set is solved until its slopes differ by this part of what they did, or for so many updates a coordinate."""
 
 SHRINK = 0.5
 """Coordinates firmly at a bound are left out once they are this part of those looked at."""
@@ -44,7 +44,7 @@ def improve(matrix, ids, signs, products, norms, alpha, levels, loss, lam, toler
         moved, new = products[chosen], alpha[chosen]
         part = (tau[chosen] if tau_step else tau, tau_step, w[chosen] if w_step else w, w_step)
         most = min(INNER_UPDATES * chosen.size, updates - done)
-        limits = max(0.5 * tolerance, INNER * spread), most
+        limits = 0.5 * tolerance, most
         steps = sweep_gram(matrix.block(rows, rows), signs[rows], moved, norms[chosen], new, *part, *fixed[4:], *limits)
         change = (new - alpha[chosen]) * part[2]
         if not change.any():
@@ -97,7 +97,7 @@ def scan(products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, active, 
 
 @njit
 def sweep_gram(K, signs, products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, tolerance, updates):
-    """Update coordinates until the projected slopes differ by at most `tolerance`; return the number of updates.
+    """Update coordinates until the slopes differ by `tolerance` or the part :data:`INNER` of what they do; return the number of updates.
 
     Mutates alpha and `products`, the inner products ``<z_t, H>``.
     """
@@ -112,6 +112,8 @@ def sweep_gram(K, signs, products, norms, alpha, tau, tau_step, w, w_step, g, ca
             move, gain = _step(slope, alpha[t], w[t * w_step], norms[t], lam, g, cap)
             if gain > best:
                 best, pick, step = gain, t, move
+        if done == 0:  # of this set, not of all: the widest slope may be of one that has no way to go
+            tolerance = max(tolerance, INNER * (most - least))
         if most - least <= tolerance or step == 0.0 or done >= updates:
             return done
         new = min(max(alpha[pick] + step, 0.0), cap)
