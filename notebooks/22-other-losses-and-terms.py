@@ -99,9 +99,9 @@ def all_balls(C, tau, w, c, gamma, cap, project, x, lam):
     square, P, x_alpha = np.sum((x - H / lam) ** 2) / 4, project(Q), plus / lam
     return {
         "GB": (Q, np.sqrt(square)),
-        "PGB": (P, np.sqrt(square - np.sum((Q - P) ** 2))),
-        "DGB": (x, np.sqrt(2 * gap / lam)),
-        "MGB": ((x + x_alpha) / 2, np.sqrt(gap / lam - np.sum((x - x_alpha) ** 2) / 4)),
+        "PGB": (P, np.sqrt(max(square - np.sum((Q - P) ** 2), 0.0))),
+        "DGB": (x, np.sqrt(max(2 * gap / lam, 0.0))),
+        "MGB": ((x + x_alpha) / 2, np.sqrt(max(gap / lam - np.sum((x - x_alpha) ** 2) / 4, 0.0))),
     }
 
 

@@ -228,7 +228,7 @@ assert 0.0 < nearest < 0.5
 
 # %%
 prob, Z = problems["breast cancer"], rows["breast cancer"]
-coarse = svm.eps_path(prob.terms, span * svm.c_min(prob.terms), 0.1, rtol=1e-8)
+coarse = svm.eps_path(prob.terms, span * svm.c_min(prob.terms), 0.1, rtol=1e-10)
 saw, dots = [[], []], [[], []]
 for before, after in zip(coarse, coarse[1:], strict=False):
     reference = svm.reference(before)

@@ -67,7 +67,7 @@ def _module(name):
 def test_methods_are_described_and_inherited_ones_of_others_are_not(read):
     page = read("reference/safescreen.terms.html")
     assert 'id="safescreen.Triplets.from_labels"' in page
-    assert "get_metadata_routing" not in read("reference/safescreen.estimators.html")
+    assert "get_params" not in read("reference/safescreen.estimators.html")
 
 
 def test_names_of_types_and_roles_are_links(read):

@@ -20,7 +20,7 @@ OTHERS = tuple(LOSSES)[1:]
 
 def of_kernel(u, loss):
     """Minus the slope, and the curvature, as the line search computes them."""
-    first, second = _slopes(np.array([u]), np.ones(1), np.ones(1), 0, 0.0, *loss.code)
+    first, second = _slopes(np.array([u]), np.ones(1), np.ones(1), 0.0, *loss.code)
     return -first, second
 
 

@@ -92,14 +92,13 @@ def _come_near(reduction, state, settings, inner, width, largest):
 
 
 def _at(reduction, x, lam, alpha, width):
-    """Return the evaluation at x and ``alpha(x)`` of the smoothed hinge of that width, or at the best multiple of x and an array alpha."""
-    terms = reduction.problem.terms
+    """Return the evaluation at x and ``alpha(x)`` of the smoothed hinge of that width, or at x or its best multiple and an array alpha."""
+    problem = reduction.problem
     if alpha is None:
-        sums = terms.hinge_sums(x, width)
-    else:
-        x = best_multiple(reduction.problem, x, lam)
-        sums = terms.loss_sums(x, SmoothedHinge(0.0), alpha)
-    return reduction.problem.assemble(sums, x, lam)
+        return problem.assemble(problem.terms.hinge_sums(x, width), x, lam)
+    points = x, best_multiple(problem, x, lam)
+    found = [problem.assemble(problem.terms.loss_sums(point, SmoothedHinge(0.0), alpha), point, lam) for point in points]
+    return found[1] if found[1].primal < found[0].primal else found[0]
 
 
 def _around(problem, alpha, width):
