@@ -53,7 +53,7 @@ def _hybrid(reduction, state, settings, screen):
 def _patience(terms):
     """Return after how many sweeps a Newton step, which factorizes a matrix, is the cheaper way on: late where its entries are dear."""
     if not terms.stored:
-        return MOST_PATIENCE if terms.costly else PATIENCE
+        return min(max(PATIENCE, len(terms) // 10), MOST_PATIENCE) if terms.costly else PATIENCE
     factorization, sweep = min(len(terms), *terms.cone.shape) ** 3 / 3.0, 4.0 * terms.stored
     return int(min(PATIENCE * max(1.0, factorization / sweep), MOST_PATIENCE))
 

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from safescreen_book.protocols.path_runs import cpu_ratios, draw, dynamic_rates, largest_difference, measure, paper_grid, range_counts
+from safescreen_book.protocols.path_runs import (
+    TimedSchedule,
+    cpu_ratios,
+    draw,
+    dynamic_rates,
+    largest_difference,
+    measure,
+    paper_grid,
+    range_counts,
+)
 
 OPTIONS = {"tol": 0.0, "rtol": 1e-6}
 
@@ -59,6 +68,17 @@ def test_ratios_and_differences(runs):
     broken = runs.frame.copy()
     broken.loc[broken["method"] == "PGB", "primal"] *= 1.5
     assert largest_difference(broken) == pytest.approx(0.5, rel=1e-4)
+
+
+def test_a_timed_schedule_screens_as_asked_and_counts_its_seconds(problem, grid):
+    for asked in (("RRPB", "PGB"), ("RRPB",), "auto"):
+        schedule = TimedSchedule.of(asked, problem)
+        timed, plain = (ss.path(problem, grid.lams, tol=0.0, rtol=1e-6, screening=how) for how in (schedule, asked))
+        assert [s.n_iter for s in timed] == [s.n_iter for s in plain] and timed.path_rates == plain.path_rates
+        assert schedule.seconds > 0.0 and schedule.without_path().automatic == schedule.automatic
+    schedule = TimedSchedule.of(("PGB",), problem)
+    ss.path(problem, grid.lams, screening=schedule.without_path())
+    assert schedule.seconds > 0.0, "on the same clock"
 
 
 def test_dynamic_rates_rise_from_the_path_rate_to_the_final_one(grid, runs):
