@@ -27,13 +27,28 @@
 # | partial | rows are missing; the evidence says which |
 
 # %%
-from safescreen_book import ledger, places
+from safescreen_book import ledger, places, verdicts
 
 folder = places.notebooks_folder()
 claims = ledger.load_claims(folder)
 print(f"{'':8}" + "".join(f"{status:>12}" for status in ledger.STATUSES))
 for paper, row in ledger.counts(claims).items():
     print(f"{paper:8}" + "".join(f"{row[status] or '-':>12}" for status in ledger.STATUSES))
+
+# %% [markdown]
+# ## What the runs say
+#
+# Tables and figures are judged by runs at the paper's size, whose results are committed in `outputs/paper/`: each conclusion of the paper
+# by a rule that was written before the run, for each data set; it stands if most of them agree with the paper's own values. The status of
+# an item follows from these rows.
+
+# %%
+rows = ledger.judged(folder)
+summary = verdicts.summarize(rows[rows["whose"] == "paper"])
+for paper, found in ledger.stands(claims, rows).items():
+    print(f"{paper:8}" + (", ".join(f"{count} {word}" for word, count in found.items()) or "no conclusions of runs"))
+for row in summary.itertuples():
+    print(f"{row.claim:11} {row.verdict:10} {f'{row.agree} of {row.of}':8} {row.conclusion}")
 
 # %% [markdown]
 # No status is believed without a cell: each claim that is not open names a notebook, and there a code cell

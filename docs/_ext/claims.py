@@ -1,13 +1,24 @@
 """The ledger as pages, a badge above each cell that checks a claim, and links from statements in texts."""
 
 import re
+from collections import Counter
 
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from _ext.stage import link, paragraph, pill, put, table
-from safescreen_book import ledger
+from safescreen_book import ledger, verdicts
 
+WHOSE = {"paper": "", "program": " (at the stop of the authors' program)", "own": " (not in the paper)"}
+"""What is added to a conclusion that is not the paper's own."""
+
+STANDS = ("verified", "misprint", "reproduced")
+_PAPERS = {
+    "STS19": "Safe triplet screening (KDD 2018; Neural Computation 2019)",
+    "SSS13": "Safe sample screening (ICML 2013)",
+    "SSS14": "Safe sample screening, extended (arXiv 2014)",
+    "HDSL19": "Sparse similarity learning, HDSL (Neurocomputing 2019)",
+}
 _KINDS = {"Theorem": "T", "Proposition": "P", "Corollary": "C", "Lemma": "L", "Algorithm": "A", "Figure": "F", "Fig.": "F", "Table": "B"}
 _STATEMENT = re.compile(rf"\b([A-Z]{{3,4}}\d\d) ({'|'.join(map(re.escape, _KINDS))}) (\d+)\b(?!\.\d)")
 _LEAVE = nodes.reference | nodes.literal | nodes.literal_block | nodes.title | nodes.math
@@ -30,6 +41,51 @@ class Ledger(SphinxDirective):
         return [table(["paper", "claims", *map(pill, ledger.STATUSES)], rows, range(1, 2 + len(ledger.STATUSES)))]
 
 
+class Papers(SphinxDirective):
+    """What stands, a row a paper: statements, tables and figures, and the conclusions that runs of the paper's size have judged."""
+
+    def run(self):
+        app, rows = self.env.app, []
+        stands = ledger.stands(app.claims.values(), app.judged)
+        for paper, titles in _PAPERS.items():
+            claims = [claim for claim in app.claims.values() if claim.paper == paper]
+            row = [link(app, titles, f"claims/{paper}")]
+            for experimental in (False, True):
+                found = Counter(claim.status for claim in claims if (claim.kind in "FB") == experimental)
+                rest = (part for word, n in found.items() if word not in STANDS for part in (" ", pill(f"{n} {word}", word)))
+                row.append([f"{sum(found[word] for word in STANDS)} of {found.total()}", *rest])
+            words = stands.get(paper)
+            rows.append([*row, f"{words['stands']} of {words.total()}" if words else ""])
+        return [table(["paper", "statements that stand", "tables and figures reproduced", "conclusions that stand"], rows)]
+
+
+class Items(SphinxDirective):
+    """Every table and figure of a paper, or of all: its verdict, the runs it stands on, and what is missing."""
+
+    optional_arguments = 1
+
+    def run(self):
+        app, rows = self.env.app, []
+        for claim in app.claims.values():
+            if claim.kind in "FB" and claim.paper in (self.arguments or _PAPERS):
+                found = app.judged[app.judged["claim"] == claim.id]
+                words = verdicts.summarize(found[found["whose"] == "paper"])["verdict"].tolist()
+                stands = f"{words.count('stands')} of {len(words)}" if words else ""
+                seen = _runs(app, found) or [link(app, claim.notebook or "", f"notebooks/{claim.notebook}", claim.id)]
+                rows.append([link_claim(app, claim.id), claim.what, pill(claim.status), stands, seen, claim.missing])
+        return [table(["item", "what it shows", "verdict", "conclusions that stand", "runs", "missing"], rows)]
+
+
+class Slips(SphinxDirective):
+    """What is not as printed: each with the reading that is kindest to its authors."""
+
+    def run(self):
+        app = self.env.app
+        slips = [claim for claim in app.claims.values() if claim.status in ("misprint", *ledger.ACCUSATIONS)]
+        rows = [[link_claim(app, claim.id), claim.what, pill(claim.status), claim.fair or claim.evidence] for claim in slips]
+        return [table(["item", "what it says", "verdict", "in fairness, or the slip"], rows)]
+
+
 class Claims(SphinxDirective):
     """The claims of one paper, a section each."""
 
@@ -45,9 +101,31 @@ class Claims(SphinxDirective):
             if claim.notebook:
                 where += [" · ", link(app, claim.notebook, f"notebooks/{claim.notebook}", claim.id if _cell(app, claim) else "")]
             fair = [paragraph(nodes.emphasis("", "In fairness: "), claim.fair)] if claim.fair else []
+            fair += [paragraph(nodes.emphasis("", "Missing: "), claim.missing)] if claim.missing else []
             parts = [paragraph(claim.what), *fair, paragraph(claim.evidence or "", style="soft"), paragraph(*where, style="soft")]
+            parts += _judged(app, claim)
             page += nodes.section("", title, *parts, ids=[claim.id], classes=["claim"])
         return [page]
+
+
+def _judged(app, claim):
+    """Yield the conclusions of runs on a claim, a row each, headlines as the paper has them."""
+    found = app.judged[app.judged["claim"] == claim.id]
+    if len(found):
+        rows = [
+            [row.conclusion + WHOSE[row.whose], row.place, f"{row.agree} of {row.of}", pill(row.verdict)]
+            for row in verdicts.summarize(found).itertuples()
+        ]
+        yield table(["conclusion", "where", "data sets that agree", ""], rows, (2,))
+        yield paragraph("Runs: ", *_runs(app, found), style="soft")
+
+
+def _runs(app, found):
+    """Return links to the runs that rows come from, separated by commas."""
+    parts = []
+    for experiment, run in found[["experiment", "run"]].drop_duplicates().itertuples(index=False):
+        parts += [", ", link(app, f"{experiment}/{run}", f"results/paper/{experiment}", nodes.make_id(f"run-{run}"))]
+    return parts[1:]
 
 
 class Badge(SphinxDirective):
@@ -98,8 +176,9 @@ def _link_statements(app, doctree) -> None:
 
 
 def setup(app) -> dict[str, bool]:
-    """Add the directives `ledger`, `claims` and `claim`."""
-    for name, directive in {"ledger": Ledger, "claims": Claims, "claim": Badge}.items():
+    """Add the directives that this module defines."""
+    directives = {"ledger": Ledger, "papers": Papers, "items": Items, "slips": Slips, "claims": Claims, "claim": Badge}
+    for name, directive in directives.items():
         app.add_directive(name, directive)
     app.connect("builder-inited", _stage)
     app.connect("doctree-read", _link_statements)

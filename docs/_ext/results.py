@@ -11,7 +11,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
-from _ext.claims import link_claim
+from _ext.claims import WHOSE, link_claim
 from _ext.stage import link, paragraph, pill, put, table
 from safescreen_book.datasets import advice
 from safescreen_book.runner import folders
@@ -21,8 +21,7 @@ from safescreen_book.runner.plans import plan
 _ROWS = 40  # of a long table; the whole can be downloaded
 _BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)  # of a file not ours
 _WORST = ("unreadable", "failed", "out of date", "not run", "data missing", "complete")
-WORDS = {True: "stands", False: "does not"}
-_ENVIRONMENT = ("peak_memory_mb", "cores", "threads", "machine", "started")
+_ENVIRONMENT = ("peak_memory_mb", "threads", "machine", "started")
 
 
 def runs_of(app, experiment, profile: str) -> list[dict]:
@@ -52,8 +51,6 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
         if state.result and (folder / "summary.json").is_file():
             reading = folder / "summary.json"
             summary = json.loads(reading.read_text(encoding="utf-8"))
-            said = summary.get("conclusions", ())
-            verdicts = verdicts or [[r["claim"], str(r["paper"]), str(r["ours"]), WORDS[r["stands"]]] for r in said]
             more = [str(line) for line in summary.get("explanation", ())]
         status = "data missing" if missing and state.status == "not run" else state.status
         found = {"status": status, "missing": missing, "verdicts": verdicts, "more": more}
@@ -69,8 +66,7 @@ def _verdict(row):
     said = number(float(row["paper"])) if row["paper"] != "" else ""
     spread = f" ({number(float(row['low']))} to {number(float(row['high']))}, {row['n']} draws)" if row["low"] != "" else ""
     found = number(float(row["ours"])) + (spread or " (one draw)") if row["ours"] != "" else ""
-    marks = {"program": " (at the stop of the authors' program)", "own": " (not in the paper)"}
-    return [row["conclusion"] + marks.get(row["whose"], ""), said, ", ".join(filter(None, [found, row["note"]])), row["verdict"]]
+    return [row["conclusion"] + WHOSE.get(row["whose"], ""), said, ", ".join(filter(None, [found, row["note"]])), row["verdict"]]
 
 
 class Results(SphinxDirective):
@@ -137,10 +133,11 @@ class Experiment(SphinxDirective):
         for path in folder.glob("comparison.csv"):
             yield paragraph("The paper's numbers beside ours", style="soft")
             yield _csv(path)
+        notebook = self.env.app.manifest.folder / f"{self.experiment.notebook}.ipynb"
         order = {name: place for place, name in enumerate(self.experiment.outputs)}
         for path in sorted(folder.glob("*.svg"), key=lambda path: (order.get(path.name, len(order)), path.name)):
             self.figures += 1
-            text = f"Figure {self.figures}. {run['run'].name}, {path.stem}{caption(folder / 'notebook.ipynb', path.stem)}."
+            text = f"Figure {self.figures}. {run['run'].name}, {path.stem}{caption(notebook, path.stem)}."
             yield nodes.figure("", nodes.image(uri=self._uri(path), alt=path.stem), nodes.caption("", text))
         for path in sorted(folder.glob("table_*.csv")) or sorted(folder.glob("results.csv")):
             yield from _folded(path.stem, _csv(path), paragraph(self._download(path), style="soft"))
@@ -160,7 +157,7 @@ class Experiment(SphinxDirective):
 
 
 def caption(notebook: Path, figure: str) -> str:
-    """Return in brackets the heading above the cell of an executed notebook that records a figure, if it says something."""
+    """Return in brackets the heading above the cell of a notebook that records a figure, if it says something."""
     heading = ""
     try:
         for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:

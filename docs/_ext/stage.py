@@ -27,9 +27,9 @@ def link(app, text: str, docname: str, anchor: str = "") -> nodes.Node:
     return nodes.reference("", text, internal=True, refuri=uri)
 
 
-def pill(status: str) -> nodes.Node:
-    """Return a status as a coloured word."""
-    return nodes.inline("", status, classes=["pill", status.replace(" ", "-")])
+def pill(text: str, status: str = "") -> nodes.Node:
+    """Return a status as a coloured word, or a text in its colour."""
+    return nodes.inline("", text, classes=["pill", (status or text).replace(" ", "-")])
 
 
 def paragraph(*parts, style: str = "") -> nodes.paragraph:
@@ -56,6 +56,7 @@ def _read(app) -> None:
     app.manifest = load_manifest(places.notebooks_folder(app.config.notebooks_dir or None))
     folder = app.manifest.folder
     app.claims = {claim.id: claim for claim in ledger.load_claims(folder)} if (folder / "claims.yml").is_file() else {}
+    app.judged = ledger.judged(folder)
     if app.config.report_profile:
         put(app, "claims.md", Path(app.confdir, "claims.md").read_bytes())
         return

@@ -223,9 +223,11 @@ def _claims(options) -> int:
     for claim in claims:
         print(f"{claim.id:{width}}  {claim.status:10}  {claim.notebook or '-':24}  {claim.what}")
     print()
+    stands = ledger.stands(claims, ledger.judged(folder))
     for paper, row in ledger.counts(claims).items():
         parts = ", ".join(f"{count} {status}" for status, count in row.items() if count)
-        print(f"{paper:{width}}  {parts}")
+        found = stands[paper]
+        print(f"{paper:{width}}  {parts}" + (f"; {found['stands']} of {found.total()} conclusions stand" if found else ""))
     wrong = list(ledger.problems(claims, folder))
     for problem in wrong:
         print(f"WRONG: {problem}")

@@ -5,7 +5,8 @@
          evidence: "sympy derivation; 200 random problems"}
 
 A claim that is not `open` names a notebook and its evidence, and that notebook has an executed code cell,
-tagged with the claim's id (or with `cell`), which asserts something.
+tagged with the claim's id (or with `cell`), which asserts something. The status of a table or figure that runs
+of the paper's size have judged is the one that follows from `conclusions.csv` in `outputs/paper/`.
 """
 
 import ast
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from safescreen_book import verdicts
 from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record
 from safescreen_book.runner import imports, notebooks
 
@@ -43,6 +45,7 @@ class Claim:
     cell: str = ""  # tag of the cell that would fail if the claim failed; the id when left out
     fair: str = ""  # the reading kindest to the authors, and what of the paper was not at hand; every one of `ACCUSATIONS` has it
     also: str = ""  # other places of the paper, and its number in STS18 (`sts18` in the file)
+    missing: str = ""  # what runs cannot cover, and the file that would close it; such a claim is never `reproduced`
 
 
 def load_claims(folder: Path) -> tuple[Claim, ...]:
@@ -83,10 +86,22 @@ def find_cell(nb, tag: str):
     return next((cell for cell in tagged if cell.cell_type == "code"), None)
 
 
+def judged(folder: Path):
+    """Return the committed conclusions, see `verdicts.committed`, beside a folder of notebooks."""
+    return verdicts.committed(Path(folder).resolve().parent / "outputs" / "paper")
+
+
 def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
-    """Yield a sentence for each claim that is not open and has no notebook, or no cell that ran, ended well and asserts something."""
-    read = {}
+    """Yield what is wrong: a claim that is not open and has no notebook, or no cell that ran, ended well and asserts something; a status
+    that does not follow from committed conclusions; conclusions on what is no claim."""
+    claims, rows, read = tuple(claims), judged(folder), {}
+    yield from (
+        f"claim {name}: judged by runs, and not in the ledger" for name in sorted({*rows["claim"]} - {claim.id for claim in claims})
+    )
     for claim in claims:
+        found = rows[rows["claim"] == claim.id]
+        if len(found) and (follows := verdicts.status(found, claim.missing)) != claim.status:
+            yield f"claim {claim.id}: {claim.status} in the ledger, {follows} by its runs"
         if claim.status == "open":
             continue
         path = Path(folder) / f"{claim.notebook}.ipynb"
@@ -124,4 +139,13 @@ def counts(claims: Iterable[Claim]) -> dict[str, dict[str, int]]:
     table: dict[str, dict[str, int]] = {}
     for claim in claims:
         table.setdefault(claim.paper, dict.fromkeys(STATUSES, 0))[claim.status] += 1
+    return table
+
+
+def stands(claims: Iterable[Claim], rows) -> dict[str, Counter]:
+    """Return how many of the papers' conclusions in `rows` have each verdict, over all data sets, by paper."""
+    table: dict[str, Counter] = {claim.paper: Counter() for claim in claims}
+    summary = verdicts.summarize(rows[rows["whose"] == "paper"])
+    for claim in claims:
+        table[claim.paper].update(summary["verdict"][summary["claim"] == claim.id])
     return table

@@ -10,7 +10,6 @@ from safescreen_book._common import read_json, whole, write_json
 from safescreen_book.parameters import check_injected
 
 COMPARISON = ("quantity", "paper", "ours", "note")
-CONCLUSION = ("claim", "paper", "ours", "stands")
 DENSE = 500
 """A surface or a cloud of more marks than that is a picture inside of its figure."""
 
@@ -29,7 +28,7 @@ class Recorder:
 
     Examples
     --------
-    >>> Recorder("").summary(conclusions=[])
+    >>> Recorder("").summary(n=4)
     >>> Recorder("").figure("no/such name", None)
     Traceback (most recent call last):
         ...
@@ -79,13 +78,9 @@ class Recorder:
     def summary(self, **entries: Any) -> Path | None:
         """Add numbers, strings, lists or dicts to `summary.json`, each in the place of an older one of its name; return the file if any.
 
-        Two have a meaning for the report: `timings`, a dict of seconds (`compile`, `run`), and `conclusions`, a list of dicts with keys
-        claim, paper, ours, stands.
+        One has a meaning for `result.json`, `timings`: a dict of seconds (`compile`, `run`).
         """
         entries = {name: _jsonable(value, name) for name, value in entries.items()}
-        for item in entries.get("conclusions", []):
-            if not isinstance(item, dict) or tuple(sorted(item)) != tuple(sorted(CONCLUSION)):
-                raise ValueError(f"conclusions: each is a dict with keys {CONCLUSION}, found {item!r}")
         timings = entries.get("timings", {})
         if not isinstance(timings, dict) or not all(isinstance(v, int | float) for v in timings.values()):
             raise ValueError(f"timings: expected a dict of seconds, found {timings!r}")

@@ -55,7 +55,6 @@ OUTPUTS = {
 }
 EXPERIMENT = {"title": "A <b>tiny</b> *one*", "notebook": "51-tiny", "claims": ["STS19-F9"], "outputs": ["seconds.svg", "curve.svg"]}
 RUNS = ("done", "failed", "missing", "ragged", "no-summary", "no-verdict", "no-result", "judged")
-CONCLUSION = '{"claim": "screening pays", "paper": "5x", "ours": "<7x>", "stands": true}'
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="M0 0H9"/></svg>'
 
 
@@ -112,17 +111,18 @@ def book(tmp_path_factory):
     """The book after its runs."""
     book = Book(tmp_path_factory.mktemp("book"), ("00-start-here", "11-gradient-bound"))
     comparison = "quantity,paper,ours,note\ntotal time,110.9,1.23456,seconds\n"
-    summary = f'{{"conclusions": [{CONCLUSION}], "explanation": ["since *it* is small"]}}'
+    summary = '{"explanation": ["since *it* is <small>"]}'
     book.finish("done", results_csv="lam,method\n" + "0.123456,PGB\n" * 50, comparison_csv=comparison, summary_json=summary)
     book.finish("ragged", results_csv="a,b\n1\n2,3,4\n")
     book.finish("no-summary", summary_json="[]")
-    book.finish("no-verdict", summary_json=f'{{"conclusions": [{CONCLUSION.replace("stands", "holds")}]}}')
+    book.finish("no-verdict", conclusions_csv="claim,verdict\nSTS19-F9,stands\n")
     folders.write_json(book.finish("no-result") / "result.json", {"status": "complete"})
     found = Conclusions("STS19-F9", "iris")
     found.above(1.0, [2.2, 2.5, 2.4], "<RRPB> pays", "section 7.2", paper=6.4, log=True)
     found.below(1.0, [0.7], "PGB beside it pays", "section 7.2", whose="program")
     found.fact(False, "nothing is lost", "-", note="all is lost", whose="own")
     book.finish("judged", conclusions_csv=found.frame().to_csv(index=False), summary_json="{}")
+    shutil.copytree(book.outputs / "smoke/tiny/judged", book.outputs / "paper/tiny/judged")
     failure = {"cell": 4, "line": "assert n <= 100", "error": "AssertionError: n too large"}
     folders.record_failure(book.outputs / "smoke/tiny/failed", failure, book.notebooks / "none.ipynb")
     return book

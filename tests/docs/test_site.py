@@ -1,5 +1,6 @@
 """The site is whole, linked in every direction, and needs nothing from elsewhere."""
 
+import html
 import re
 
 import pytest
@@ -86,6 +87,21 @@ def test_claim_cell_and_statement_link_to_each_other(read):
     assert '<a class="reference internal" href="../claims/STS19.html#STS19-T1">STS19 Theorem 1</a>' in notebook
     assert "STS19.html#STS19-T1" in read("reference/safescreen.spheres.html")
     assert 'href="claims/STS19.html"' in read("claims.html")
+
+
+def test_items_and_claims_show_what_runs_have_judged(read):
+    front, article, claims = (read(page) for page in ("index.html", "article.html", "claims/STS19.html"))
+    (item,) = re.findall(r'<tr[^>]*>(?:(?!</tr>).)*href="claims/STS19.html#STS19-F9".*?</tr>', article, re.S)
+    assert 'href="results/paper/tiny.html#run-judged">tiny/judged</a>' in item and "1 of 1" in item and "pill" in item
+    claim = claims[claims.index('id="STS19-F9"') :].partition("</section>")[0]
+    rows = [[html.unescape(re.sub(r"<[^>]*>|\s+", " ", cell)).strip() for cell in re.findall(r"<td.*?</td>", row, re.S)]
+            for row in re.findall(r"<tr.*?</tr>", claim, re.S)]  # fmt: skip
+    assert ["<RRPB> pays", "section 7.2", "1 of 1", "stands"] in rows
+    assert ["PGB beside it pays (at the stop of the authors' program)", "section 7.2", "0 of 1", "undecided"] in rows
+    assert 'href="../results/paper/tiny.html#run-judged"' in claim
+    (paper,) = re.findall(r"<tr[^>]*>(?:(?!</tr>).)*claims/STS19.html.*?</tr>", front, re.S)
+    assert "1 of 1" in paper and re.search(r'pill differs">\d+ differs<', paper)
+    assert article.count('pill corrected">') == 4 and "STS19-T9" in article  # of what is wrong in the papers
 
 
 def test_names_say_which_notebooks_use_them(read):

@@ -4,8 +4,6 @@ import numpy as np
 
 from safescreen._checks import check_vector
 
-__all__ = ["two_classes"]
-
 
 def two_classes(y):
     """Return labels -1 and +1: two classes in their order; of more, the odd numbers +1 and the even ones -1.

@@ -5,8 +5,6 @@ import scipy.sparse as sp
 
 from safescreen._checks import check_count, check_scalar
 
-__all__ = ["sparse_classification"]
-
 
 def sparse_classification(n: int, d: int, density: float, seed: int = 0, *, informative: float = 0.1, noise: float = 0.5):
     """Draw a sparse two-class problem whose columns are as unequal as words.

@@ -5,8 +5,6 @@ import scipy.sparse as sp
 
 from safescreen._checks import check_count, check_scalar
 
-__all__ = ["sparse_topics"]
-
 
 def sparse_topics(n: int, d: int, length: float = 60.0, seed: int = 0, *, n_classes: int = 2, n_words: int = 40, share: float = 0.1):
     """Draw documents as bags of words: most words are anybody's, by Zipf's law, a few are of the document's topic.

@@ -6,8 +6,6 @@ from safescreen.cones import FreeSpace
 from safescreen_book.figures.points import categories, half_plane
 from safescreen_book.figures.style import COLOURS, canvas, styles
 
-__all__ = ["balls", "domes", "weight_space"]
-
 CIRCLE = np.array([np.cos(np.linspace(0.0, 2.0 * np.pi, 301)), np.sin(np.linspace(0.0, 2.0 * np.pi, 301))])
 
 

@@ -5,8 +5,6 @@ import numpy as np
 from safescreen_book.figures.lines import logarithmic
 from safescreen_book.figures.style import COLOURS, OTHERS, canvas, style_of
 
-__all__ = ["bars", "dots"]
-
 
 def bars(values, *, ax=None, title="", xlabel="", number="{:.2f}"):
     """Draw horizontal bars, the first on top, each with its number.

@@ -4,8 +4,6 @@ import numpy as np
 
 from safescreen_book.figures.style import COLOURS, canvas, styles
 
-__all__ = ["expanded_line", "expanded_space"]
-
 
 def expanded_line(ball1, ball2, *, ax=None, title=""):
     """Draw two intervals of the line as chords of the parabola ``xi = w^2``: a ball is what lies below a line there.

@@ -4,8 +4,6 @@ import numpy as np
 
 from safescreen_book.figures.style import SIGNS, canvas
 
-__all__ = ["pixel_pairs", "sparsity"]
-
 
 def pixel_pairs(similarity, shape, background, *, ax=None, title=""):
     """Draw the atoms as lines between the two pixels they join: purple for the sign +, orange for -, wide for a large weight.

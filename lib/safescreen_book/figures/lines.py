@@ -4,8 +4,6 @@ import numpy as np
 
 from safescreen_book.figures.style import COLOURS, canvas, styles
 
-__all__ = ["lines", "logarithmic"]
-
 
 def lines(
     curves, x=None, *, dots=None, ax=None, title="", xlabel=None, ylabel="", log="", path=False, share=False, ratio=False,

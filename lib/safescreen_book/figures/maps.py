@@ -4,8 +4,6 @@ import numpy as np
 
 from safescreen_book.figures.style import canvas
 
-__all__ = ["rate_map"]
-
 
 def rate_map(rates, lams, rows=None, *, ax=None, title="", rounds=None, colorbar=False):
     """Draw rates from dark (nothing) to bright (everything), one column a lam, from large to small.

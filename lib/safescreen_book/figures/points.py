@@ -4,8 +4,6 @@ import numpy as np
 
 from safescreen_book.figures.style import COLOURS, NAMES, canvas
 
-__all__ = ["categories", "half_plane", "points_and_metric", "samples"]
-
 
 def points_and_metric(X, y, M=None, *, ax=None, title=""):
     """Draw labelled points of the plane and the unit circle of a metric around their mean.

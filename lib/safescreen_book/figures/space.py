@@ -10,8 +10,6 @@ import numpy as np
 
 from safescreen_book.figures.style import COLOURS, STYLE, styles
 
-__all__ = ["cone_scene", "coordinates", "scenes", "sliders"]
-
 
 def coordinates(M):
     """Return the point of a symmetric 2 x 2 matrix, shape (3,).

@@ -3,8 +3,6 @@
 import re
 from contextlib import contextmanager
 
-__all__ = ["COLOURS", "METHODS", "NAMES", "OTHERS", "SIGNS", "STYLE", "canvas", "panels", "style_of", "styles"]
-
 COLOURS = {"L": "#0072B2", "C": "#8A8A8A", "R": "#D55E00", "cone": "#F1EDE3", "edge": "#B9AF97", "grid": "#E6E6E6", "plain": "#A9B4C2"}
 """Linear part, undecided, zero part (Okabe and Ito: they stay apart for the colour-blind); the cone and its edge; rulings; other bars."""
 

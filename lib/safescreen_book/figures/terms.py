@@ -5,8 +5,6 @@ import numpy as np
 from safescreen_book.figures.lines import logarithmic
 from safescreen_book.figures.style import COLOURS, METHODS, NAMES, canvas
 
-__all__ = ["range_chart", "shares", "terms_on_loss"]
-
 
 def terms_on_loss(loss, margins, screened=None, *, ax=None, title="", span=None):
     """Draw terms as dots on the loss, coloured by what screening has proved of them.

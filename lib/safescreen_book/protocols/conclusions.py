@@ -7,16 +7,14 @@
 'undecided'
 >>> found.fact(True, "all balls give the same optimum", "section 7.2", note="largest difference 2e-7")
 'stands'
->>> found.frame()["verdict"].tolist(), status(found.frame())
-(['stands', 'undecided', 'stands'], 'partial')
+>>> found.frame()["verdict"].tolist()
+['stands', 'undecided', 'stands']
 """
 
 import math
 
 import numpy as np
 from scipy import stats
-
-__all__ = ["COLUMNS", "Conclusions", "status", "summarize"]
 
 COLUMNS = ("claim", "dataset", "conclusion", "place", "whose", "paper", "agrees", "ours", "low", "high", "n", "rule", "verdict", "note")
 """`agrees` says whether the paper's own value for this data set fulfils the conclusion; `whose` is "paper", "program" (the
@@ -99,30 +97,3 @@ class Conclusions:
             raise ValueError(f"whose: expected 'paper', 'program' or 'own', found {whose!r}")
         self._rows.append((self.claim, self.dataset, conclusion, place, whose, *rest))
         return rest[-2]
-
-
-def summarize(frame):
-    """Return one row a conclusion over the data sets of all runs: how many agree with the paper, how many are decided, and the verdict.
-
-    A data set agrees if the verdict is what the paper's own value says of it. A conclusion stands if most of its data sets agree, does not
-    if most are decided otherwise, and is undecided else.
-    """
-    import pandas as pd
-
-    rows = []
-    for (claim, conclusion, whose), group in frame.groupby(["claim", "conclusion", "whose"], sort=False):
-        said = np.where(group["agrees"], "stands", "does not")
-        agree, decided = int(np.sum(group["verdict"] == said)), int(np.sum(group["verdict"] != "undecided"))
-        verdict = "stands" if 2 * agree > len(group) else "does not" if 2 * (decided - agree) > len(group) else "undecided"
-        rows.append((claim, conclusion, group["place"].iloc[0], whose, agree, decided, len(group), verdict))
-    return pd.DataFrame(rows, columns=["claim", "conclusion", "place", "whose", "agree", "decided", "of", "verdict"])
-
-
-def status(frame, missing: str = "") -> str:
-    """Return what follows for the ledger from the rows of a claim: differs, reproduced, or partial.
-
-    It differs where one of the paper's conclusions does not stand, is reproduced where all of them stand and nothing is `missing`, and is
-    partial else.
-    """
-    verdicts = set(summarize(frame[frame["whose"] == "paper"])["verdict"])
-    return "differs" if "does not" in verdicts else "reproduced" if verdicts == {"stands"} and not missing else "partial"

@@ -14,8 +14,6 @@ from safescreen.losses import SquaredHinge
 from safescreen.solvers.dual_points import dual_point
 from safescreen.svm.references import Reference, problem_of
 
-__all__ = ["OutsideSolution", "linear_svc"]
-
 
 @dataclass(frozen=True)
 class OutsideSolution(Reference):

@@ -21,20 +21,6 @@ from safescreen._checks import check_count, check_scalar
 from safescreen.solvers.schedule import Schedule, schedule_of
 from safescreen_book import datasets
 
-__all__ = [
-    "K_OF_PAPER",
-    "Grid",
-    "Runs",
-    "TimedSchedule",
-    "cpu_ratios",
-    "draw",
-    "dynamic_rates",
-    "largest_difference",
-    "measure",
-    "paper_grid",
-    "range_counts",
-]
-
 K_OF_PAPER = {"segment": 20, "satimage": 15, "phishing": 7, "a9a": 5, "mnist": 5, "usps": 10, "madelon": 20, "gisette_valid": 15}
 """Neighbours of either kind in Tables 2 and 4 of STS19; all of them for the sets that are not here."""
 

@@ -18,8 +18,6 @@ from safescreen_book.runner.manifest import Manifest, Run
 from safescreen_book.runner.plans import Plan, plan
 from safescreen_book.runner.worker import THREAD_VARIABLES, start
 
-__all__ = ["plan", "run_all"]
-
 
 def run_all(
     manifest: Manifest,

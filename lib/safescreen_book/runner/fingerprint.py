@@ -5,8 +5,10 @@ import hashlib
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -93,8 +95,18 @@ def environment() -> dict[str, Any]:
         "versions": {"python": platform.python_version()} | packages,
         "threads": int(os.environ.get("NUMBA_NUM_THREADS") or cores()),
         "cores": cores(),
-        "machine": f"{platform.system()} {platform.machine()}",
+        "machine": machine(),
     }
+
+
+def machine() -> str:
+    """Return the processor, its cores that may be used, memory and system in words, as far as the system tells."""
+    parts = [platform.processor() or platform.machine(), f"{cores()} cores"]
+    with suppress(OSError, TypeError):
+        parts[0] = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))[1] + f" ({platform.machine()})"
+    with suppress(OSError, ValueError, AttributeError):
+        parts.append(f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GB")
+    return ", ".join([*parts, platform.system()])
 
 
 def cores() -> int:

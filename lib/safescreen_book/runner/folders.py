@@ -1,7 +1,7 @@
 """The folder of one run: what it holds, and how it is replaced as a whole.
 
-`outputs/<profile>/<experiment>/<run>/` is either absent or the last finished result: `notebook.ipynb`,
-`result.json` and what the notebook recorded. A later failure adds `notebook.failed.ipynb` and `failure.json`
+`outputs/<profile>/<experiment>/<run>/` is either absent or the last finished result: `result.json` and what the notebook
+recorded; beside it `notebook.ipynb`, as executed, may be removed. A later failure adds `notebook.failed.ipynb` and `failure.json`
 and leaves the rest alone. Work in progress lives beside it in `.<run>.work/`, which one process at a time has locked.
 """
 

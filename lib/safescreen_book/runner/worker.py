@@ -23,6 +23,9 @@ from safescreen_book.runner.notebooks import write
 THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """What in the environment of a worker says how many threads it may use."""
 
+NOTEBOOK = "notebook.ipynb"
+"""A run as it was executed: to look at, and no part of the result, which stays one without it."""
+
 _OURS = {"injected-parameters", "papermill-error-cell-tag"}
 
 
@@ -54,7 +57,7 @@ def execute(spec: dict, scratch: Path) -> None:
     os.chdir(scratch)
     nb = papermill.execute_notebook(
         "source.ipynb",
-        "result/notebook.ipynb",
+        f"result/{NOTEBOOK}",
         parameters={**spec["given"], "output_dir": os.path.relpath(result, notebooks)},
         kernel_name="python3",
         cwd=notebooks,
@@ -62,12 +65,12 @@ def execute(spec: dict, scratch: Path) -> None:
         log_output=False,
     )
     wall = time.perf_counter() - clock
-    write(_tidy(nb), result / "notebook.ipynb")
+    write(_tidy(nb), result / NOTEBOOK)
     absent = [name for name in spec["outputs"] if not (result / name).is_file()]
     if absent:
         raise RuntimeError(f"the notebook did not write {', '.join(absent)}")
     timings = (read_json(result / "summary.json") or {}).get("timings", {})
-    cpu, peak = _used_by_kernel()
+    (cpu, peak), files = _used_by_kernel(), sorted(result.rglob("*"))
     write_json(
         result / "result.json",
         {
@@ -78,7 +81,7 @@ def execute(spec: dict, scratch: Path) -> None:
             "started": started.isoformat(timespec="seconds"),
             "seconds": {**timings, "wall": round(wall, 3), "cpu": cpu},
             "peak_memory_mb": peak,
-            "files": {file.relative_to(result).as_posix(): sha256_file(file) for file in sorted(result.rglob("*")) if file.is_file()},
+            "files": {file.relative_to(result).as_posix(): sha256_file(file) for file in files if file.is_file() and file.name != NOTEBOOK},
         },
     )
 

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from safescreen_book.protocols.conclusions import COLUMNS, Conclusions, status, summarize
+from safescreen_book._common import BookError
+from safescreen_book.protocols.conclusions import COLUMNS, Conclusions
+from safescreen_book.verdicts import committed, status, summarize
 
 
 def rows(verdicts, whose="paper", agrees=True, conclusion="it pays"):
@@ -82,3 +84,19 @@ def test_what_is_no_number_is_refused():
         found.below(1.0, [1.0, -1.0], "it pays", "3", log=True)
     with pytest.raises(ValueError, match="whose: expected 'paper', 'program' or 'own', found 'mine'"):
         found.fact(True, "it pays", "3", note="-", whose="mine")
+
+
+def test_rows_of_runs_are_read_as_they_were_written(tmp_path):
+    assert committed(tmp_path).empty and {"claim", "experiment", "run"} <= set(committed(tmp_path))
+    found = Conclusions("P-F1", "iris")
+    found.above(1.0, [0.5, 0.6, 0.55], "it pays", "3", paper=0.9, note="none")
+    found.fact(True, "nothing is lost", "3", note="")
+    for run in ("iris", "wine", ".wine.work"):
+        (tmp_path / "51-time" / run).mkdir(parents=True)
+        found.frame().to_csv(tmp_path / "51-time" / run / "conclusions.csv", index=False)
+    read = committed(tmp_path)
+    assert read[["experiment", "run"]].agg("/".join, axis=1).tolist() == ["51-time/iris"] * 2 + ["51-time/wine"] * 2
+    pd.testing.assert_frame_equal(read[list(COLUMNS)][:2], found.frame(), check_dtype=False)
+    (tmp_path / "51-time" / "wine" / "conclusions.csv").write_text("claim,verdict\nP-F1,stands\n")
+    with pytest.raises(BookError, match=r"wine/conclusions.csv: Usecols do not match"):
+        committed(tmp_path)

@@ -5,6 +5,7 @@ import pytest
 
 from safescreen_book import ledger as claims
 from safescreen_book._common import BookError
+from safescreen_book.protocols.conclusions import Conclusions
 
 HEAD = "STS19:\n  - "
 OPEN = 'id: STS19-T1, kind: T, what: "a", status: open'
@@ -100,6 +101,22 @@ def test_evidence(tmp_path, cells, problem):
     else:
         (said,) = claims.problems(found, tmp_path)
         assert said.endswith(problem)
+
+
+@pytest.mark.parametrize(("status", "missing", "right"), [("reproduced", "", True), ("partial", "", False), ("partial", "sensit", True)])
+def test_a_status_follows_from_committed_conclusions(tmp_path, status, missing, right):
+    book, run = tmp_path / "notebooks", tmp_path / "outputs" / "paper" / "51-time" / "iris"
+    book.mkdir()
+    run.mkdir(parents=True)
+    write(book, cell("assert r < 1"))
+    entry = f'{{id: STS19-T1, kind: F, what: "a", status: {status}, notebook: 11-bound, evidence: x, missing: "{missing}"}}'
+    claim = ledger(book, f"{HEAD}{entry}\n")
+    assert list(claims.problems(claim, book)) == []
+    found = Conclusions("STS19-T1", "iris")
+    found.fact(True, "it pays", "3", note="")
+    found.frame().to_csv(run / "conclusions.csv", index=False)
+    assert list(claims.problems(claim, book)) == ([] if right else ["claim STS19-T1: partial in the ledger, reproduced by its runs"])
+    assert list(claims.problems([], book)) == ["claim STS19-T1: judged by runs, and not in the ledger"]
 
 
 def test_markdown_cell_is_no_evidence(tmp_path):

@@ -24,12 +24,13 @@ def test_table_figure_and_summary(tmp_path):
     assert out.table("results", pd.DataFrame({"a": [0.1], "b": ["x"]})).read_text() == "a,b\n0.1,x\n"
     assert out.figure("curve", Figure()).read_text().startswith("<?xml")
     out.summary(n=np.int64(3), values=np.arange(2.0), timings={"run": 1.5})
-    out.summary(n=4, conclusions=[{"claim": "faster", "paper": "2x", "ours": "3x", "stands": np.True_}])
+    out.summary(n=4, explanation=["short"], dense=np.True_)
     assert json.loads((tmp_path / "new" / "summary.json").read_text()) == {
         "n": 4,
         "values": [0.0, 1.0],
         "timings": {"run": 1.5},
-        "conclusions": [{"claim": "faster", "paper": "2x", "ours": "3x", "stands": True}],
+        "explanation": ["short"],
+        "dense": True,
     }
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == [
         "curve.svg",
@@ -62,8 +63,6 @@ def test_bad_input_is_refused_with_and_without_a_folder(tmp_path, output_dir):
         out.table("comparison", pd.DataFrame({"ours": [1]}))
     with pytest.raises(ValueError, match="gap: cannot be written to JSON: Out of range float"):
         out.summary(gap={"x": [1.0, float("nan")]})
-    with pytest.raises(ValueError, match="conclusions: each is a dict with keys"):
-        out.summary(conclusions=[{"claim": "faster"}])
     with pytest.raises(ValueError, match="timings: expected a dict of seconds"):
         out.summary(timings={"run": "long"})
     with pytest.raises(TypeError, match="f: cannot be written to JSON: 'function' object"):

@@ -73,8 +73,8 @@ def test_result_says_what_it_was_made_with(first):
     assert {"python", "numpy", "scipy", "numba", "safescreen"} <= set(made["versions"])
     assert made["threads"] == max(1, fingerprint.cores() // 2)
     assert made["seconds"]["wall"] > 0 and made["peak_memory_mb"] > 10
-    assert set(made["files"]) == {"notebook.ipynb", "results.csv"}
-    assert len(made["hashes"]["key"]) == 64
+    assert set(made["files"]) == {"results.csv"}
+    assert len(made["hashes"]["key"]) == 64 and f"{fingerprint.cores()} cores" in made["machine"]
     assert (book.run_folder("good") / "results.csv").read_text() == "i,square\n0,0.25\n1,1.25\n"
 
 
@@ -84,6 +84,13 @@ def test_executed_notebook_is_clean(first):
     assert "jupytext" not in json.loads(text)["metadata"]
     assert str(book.outputs.parent) not in text
     assert not [path for path in (book.outputs / "smoke" / "tiny").iterdir() if path.name.startswith(".")]
+
+
+def test_a_result_stands_without_the_executed_notebook(first):
+    book, _, _ = first
+    (book.run_folder("good") / "notebook.ipynb").rename(book.run_folder("good") / "kept")
+    assert statuses(book)["good"] == "complete"
+    (book.run_folder("good") / "kept").rename(book.run_folder("good") / "notebook.ipynb")
 
 
 def test_unchanged_is_skipped_changed_and_failed_are_done_again(first):

@@ -1,0 +1,57 @@
+"""What runs say of the claims: their conclusions, counted over data sets, and the status that follows."""
+
+from pathlib import Path
+
+from safescreen_book import places
+from safescreen_book._common import BookError
+
+
+def committed(folder: Path):
+    """Return the rows of all `EXPERIMENT/RUN/conclusions.csv` in a folder, with columns `experiment` and `run`; errors name the file."""
+    import pandas as pd
+
+    from safescreen_book.protocols.conclusions import COLUMNS
+
+    numbers, rows = ("paper", "ours", "low", "high"), []
+    types = dict.fromkeys(COLUMNS, str) | dict.fromkeys(numbers, float) | {"agrees": bool, "n": int}
+    for path in sorted(folder.glob("[!.]*/[!.]*/conclusions.csv")):
+        try:
+            frame = pd.read_csv(path, usecols=COLUMNS, dtype=types, na_values=dict.fromkeys(numbers, ""), keep_default_na=False)
+        except ValueError as error:
+            raise BookError(f"{places.shown(path)}: {error}") from error
+        rows += frame.assign(experiment=path.parts[-3], run=path.parts[-2]).to_dict("records")
+    return pd.DataFrame(rows, columns=[*COLUMNS, "experiment", "run"])
+
+
+def summarize(frame):
+    """Return one row a conclusion over the data sets of all runs: how many agree with the paper, how many are decided, and the verdict.
+
+    A data set agrees if the verdict is what the paper's own value says of it. A conclusion stands if most of its data sets agree, does not
+    if most are decided otherwise, and is undecided else.
+    """
+    import pandas as pd
+
+    rows = []
+    for (claim, conclusion, whose), group in frame.groupby(["claim", "conclusion", "whose"], sort=False):
+        said = group["agrees"].map({True: "stands", False: "does not"})
+        agree, decided = int((group["verdict"] == said).sum()), int((group["verdict"] != "undecided").sum())
+        verdict = "stands" if 2 * agree > len(group) else "does not" if 2 * (decided - agree) > len(group) else "undecided"
+        rows.append((claim, conclusion, group["place"].iloc[0], whose, agree, decided, len(group), verdict))
+    return pd.DataFrame(rows, columns=["claim", "conclusion", "place", "whose", "agree", "decided", "of", "verdict"])
+
+
+def status(frame, missing: str = "") -> str:
+    """Return what follows for the ledger from the rows of a claim: differs, reproduced, or partial.
+
+    It differs where one of the paper's conclusions does not stand, is reproduced where all of them stand and nothing is `missing`, and is
+    partial else.
+
+    >>> from safescreen_book.protocols.conclusions import Conclusions
+    >>> found = Conclusions("STS19-F9", "segment")
+    >>> found.fact(True, "all balls give the same optimum", "section 7.2", note="largest difference 2e-7")
+    'stands'
+    >>> status(found.frame()), status(found.frame(), missing="satimage")
+    ('reproduced', 'partial')
+    """
+    verdicts = set(summarize(frame[frame["whose"] == "paper"])["verdict"])
+    return "differs" if "does not" in verdicts else "reproduced" if verdicts == {"stands"} and not missing else "partial"
