@@ -56,7 +56,7 @@ class Papers(SphinxDirective):
                 row.append([f"{sum(found[word] for word in STANDS)} of {found.total()}", *rest])
             words = stands.get(paper)
             rows.append([*row, f"{words['stands']} of {words.total()}" if words else ""])
-        return [table(["paper", "statements that stand", "tables and figures reproduced", "conclusions that stand"], rows)]
+        return [table(["paper", "statements that stand", "tables and figures that stand", "conclusions that stand"], rows)]
 
 
 class Items(SphinxDirective):
