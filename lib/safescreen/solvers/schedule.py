@@ -6,6 +6,7 @@ No clock is read: the same input makes the same decisions on any machine.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -169,7 +170,7 @@ def iterations_left(history: list, expected: float, evaluation: Evaluation, goal
     if gap <= goal or not history:
         return 0.0 if gap <= goal else expected
     done = history[-1].iteration
-    earlier = next((h for h in reversed(history) if 2 * h.iteration <= done), history[0])
+    earlier = history[max(bisect_right(history, done // 2, key=lambda state: state.iteration) - 1, 0)]
     if done - earlier.iteration < 3 or not (gap < earlier.gap < math.inf) or goal <= 0.0:
         return max(expected - done, float(done))
     return min(math.log(gap / goal) * (done - earlier.iteration) / math.log(earlier.gap / gap), 10.0 * done)
