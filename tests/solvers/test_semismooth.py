@@ -64,6 +64,14 @@ def test_a_newton_step_solves_its_equation(diagonal, monkeypatch):
     assert np.linalg.norm(residual) <= 1e-8 * np.linalg.norm(F)
 
 
+def test_a_newton_step_that_has_overflowed_is_not_taken(monkeypatch):
+    problem = ss.Problem(ss.Triplets.from_labels(*labelled(), k=5), ss.SmoothedHinge(0.05))
+    found = semismooth.newton_point
+    monkeypatch.setattr(semismooth, "newton_point", lambda *args: (1e300 * (1e300 * found(*args)[0]), 3))
+    with np.errstate(over="ignore", invalid="ignore"):
+        assert ss.solve(problem, 10.0, method="semismooth", max_iter=3000).converged
+
+
 def test_newton_steps_save_iterations_at_small_lam():
     problem = ss.Problem(ss.Triplets.from_labels(*labelled(), k=5), ss.SmoothedHinge(0.05))
     before = ss.solve(problem, 10.0, method="semismooth")
