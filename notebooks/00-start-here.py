@@ -92,7 +92,7 @@ plt.show()
 # the same solution. The grey ones are either too close to a corner to be sure about, or they are in
 # between, where the loss is curved and the triplet really matters.
 
-# %%
+# %% tags=["STS19-F1"]
 assert np.all(margins[found.in_L] < 1.0 - loss.gamma) and np.all(margins[found.in_R] > 1.0)
 
 reduced = problem.reduce(found.in_L, found.in_R)

@@ -438,7 +438,7 @@ for d in (8, 16, 32, 64):
 # touches the lowest and the highest it meets at $Q \mp rH/\|H\|$. This triplet is in R if the line of
 # level 1 lies below the ball. Right: multiplications a triplet for the data sets of the table.
 
-# %%
+# %% tags=["STS19-F3"]
 figure, axes = figures.panels(2, height=3.4, width_ratios=(1.0, 1.5))
 ax, direction = axes[0], np.array([np.cos(0.9), np.sin(0.9)])
 turn = np.linspace(0, 2 * np.pi, 200)
@@ -457,6 +457,11 @@ ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-2.1, 2.2), ylim=(-2.0, 1.7),
 shown = {f"{name}, k = {k}": value for (name, k), value in saving.items()}
 figures.bars(shown, ax=axes[1], title="what sharing pairs saves", xlabel="multiplications: paper's count / by pairs", number="{:.0f}")
 plt.show()
+drawn = ss.Problem(ss.Samples(np.stack([direction, -direction]), [1, -1]).with_threshold(np.full(2, -1.35)), ss.Hinge())
+levels = np.stack([np.cos(turn), np.sin(turn)], axis=1) @ direction  # of H on the ball
+assert abs(levels.min() + 1.0) < 1e-3 and abs(levels.max() - 1.0) < 1e-3  # where the lines of min and max are
+assert ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.0)).in_R.all()  # all of the ball is above the level
+assert not ss.rules.sphere(drawn, ss.Sphere(np.zeros(2), 1.36)).in_R.any()
 
 # %% [markdown]
 # ## Break it

@@ -164,7 +164,7 @@ assert differ == 0 and decided > 1000
 # In the plane of weights every sample is a line $\langle z_i, w\rangle = 1$. A line that misses the ball belongs to
 # a sample that is decided: orange on the side where the whole ball has margins above 1, blue below.
 
-# %%
+# %% tags=["SSS14-F2"]
 rng = np.random.default_rng(7)
 y = np.where(np.arange(40) % 2, 1, -1)
 X = rng.standard_normal((40, 2)) + 1.1 * y[:, None] * [1.0, 0.6]
@@ -186,6 +186,9 @@ figures.weight_space(
 )
 figures.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
 plt.show()
+height = (problem.terms.margins(ball.center) - 1.0) / np.linalg.norm(X, axis=1)  # of the center over each line
+assert np.array_equal(found.in_R, height > ball.radius) and np.array_equal(found.in_L, height < -ball.radius)
+assert found.in_R.any() and found.in_L.any() and not (found.in_R | found.in_L).all()
 
 # %% [markdown]
 # ### Break it
@@ -527,7 +530,7 @@ print(f"with the dual point of the same reference: at least {xi_star + right:.4f
 # region between them, the ball. On the right the reference is not optimal: its printed line passes *above* the
 # solution, the region ends before it, and so does the ball. The line of its dual point stays below.
 
-# %%
+# %% tags=["SSS14-F3"]
 z = np.array([1.9, 1.4, 0.9, 0.6, 0.35, -0.4, -0.9])
 labels = np.array([1, -1, 1, -1, 1, -1, 1])
 line = ss.Samples(z[:, None] * labels[:, None], labels)

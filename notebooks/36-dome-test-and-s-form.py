@@ -576,7 +576,7 @@ assert sum(row[4] for row in rows) > 0
 # overshoots. Right: the dome of the toy data with its two references; the two balls in it are the subject of a later
 # section.
 
-# %%
+# %% tags=["SSS13-F1"]
 turn = np.linspace(0.0, np.pi / 2, 400)
 fan = np.stack([np.cos(turn), np.sin(turn)], axis=1)
 e1, B_ = np.array([1.0, 0.0]), 1.7**2
@@ -597,6 +597,8 @@ two = {
 points = {"$w_a$": a.x, "$w_b$": b.x, "optimum": at_.x}
 figures.domes(a.x, np.linalg.norm(b.x), two, points, ax=axes[1], title="C from 0.1 to 0.2")
 plt.show()
+assert at_.x @ a.x >= a.x @ a.x and np.linalg.norm(at_.x) <= np.linalg.norm(b.x)  # the optimum is in the dome
+assert all(np.linalg.norm(at_.x - ball.center) <= ball.radius for ball in two.values())
 
 # %% [markdown]
 # ## Break it: references that are not exact
