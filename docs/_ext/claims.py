@@ -71,7 +71,7 @@ class Items(SphinxDirective):
                 found = app.judged[app.judged["claim"] == claim.id]
                 words = verdicts.summarize(found[found["whose"] == "paper"])["verdict"].tolist()
                 stands = f"{words.count('stands')} of {len(words)}" if words else ""
-                seen = _runs(app, found) or [link(app, claim.notebook or "", f"notebooks/{claim.notebook}", claim.id)]
+                seen = _runs(app, found) or [_notebook(app, claim)]
                 rows.append([link_claim(app, claim.id), claim.what, pill(claim.status), stands, seen, claim.missing])
         return [table(["item", "what it shows", "verdict", "conclusions that stand", "runs", "missing"], rows)]
 
@@ -99,7 +99,7 @@ class Claims(SphinxDirective):
             title = nodes.title("", claim.id, nodes.Text(" "), pill(claim.status))
             where = [", ".join(filter(None, [ledger.KINDS[claim.kind], claim.also]))]
             if claim.notebook:
-                where += [" · ", link(app, claim.notebook, f"notebooks/{claim.notebook}", claim.id if _cell(app, claim) else "")]
+                where += [" · ", _notebook(app, claim)]
             fair = [paragraph(nodes.emphasis("", "In fairness: "), claim.fair)] if claim.fair else []
             fair += [paragraph(nodes.emphasis("", "Missing: "), claim.missing)] if claim.missing else []
             parts = [paragraph(claim.what), *fair, paragraph(claim.evidence or "", style="soft"), paragraph(*where, style="soft")]
@@ -118,6 +118,11 @@ def _judged(app, claim):
         ]
         yield table(["conclusion", "where", "data sets that agree", ""], rows, (2,))
         yield paragraph("Runs: ", *_runs(app, found), style="soft")
+
+
+def _notebook(app, claim):
+    """Return a link to the cell of a claim, or to its notebook where that is not shown."""
+    return link(app, claim.notebook or "", f"notebooks/{claim.notebook}", claim.id if _cell(app, claim) else "")
 
 
 def _runs(app, found):

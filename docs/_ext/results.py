@@ -178,7 +178,8 @@ def _csv(path: Path) -> nodes.Node:
     except _BROKEN as error:
         return paragraph(_code(path.name), f" cannot be read: {error}", style="failure")
     cut = f"<p class='soft'>The first {_ROWS} of {len(frame)} rows.</p>" if len(frame) > _ROWS else ""
-    made = frame.head(_ROWS).to_html(index=False, border=0, na_rep="", float_format=short, justify="left", classes="docutils")
+    shown = frame.head(_ROWS).rename(columns=lambda name: str(name).replace("_", " "))
+    made = shown.to_html(index=False, border=0, na_rep="", float_format=short, justify="left", classes="docutils")
     return _html(f'<div class="table-wrapper">{made}{cut}</div>')
 
 
