@@ -261,7 +261,8 @@ print(f"of {dome.n_R} points in R {closer} are closer than the farthest one kept
 assert closer > 0
 
 # %%
-figure, axes = figures.panels(2, width=11.0, height=3.8)
+with plt.rc_context(figures.STYLE):
+    figure, axes = plt.subplots(2, 1, figsize=(6.4, 7.6), layout="constrained")
 figures.samples(
     X,
     y,
@@ -290,15 +291,15 @@ plt.show()
 # ## Where the papers' numbers fall
 
 # %%
-figure, axes = figures.panels(2, width=9.5, height=3.0)
+figure, axes = figures.panels(2, width=8.0, height=3.0, sharey=True)
 with plt.rc_context(figures.STYLE):
     axes[0].hist(share, bins=20, color=figures.METHODS["IT"]["color"], alpha=0.6)
     axes[0].axvline(0.8, color="black", linewidth=1.2)
-    axes[0].set(title="overlapping: share screened by IT; line: the paper", xlabel="share", ylabel="draws")
+    axes[0].set(title="overlapping; line: the paper", xlabel="share screened by IT", ylabel="draws")
     for (reading, frame), colour in zip(second.groupby("reading"), figures.OTHERS[::3], strict=True):
         axes[1].hist(frame["dome: both"], bins=20, histtype="step", linewidth=1.6, color=colour, label=reading)
     axes[1].axvline(530, color="black", linewidth=1.2)
-    axes[1].set(title="touching: screened by the dome; line: the paper", xlabel="samples of 600")
+    axes[1].set(title="touching; line: the paper", xlabel="samples of 600 screened by the dome")
     axes[1].legend(loc="upper left")
 record.figure("counts", figure)
 plt.show()
