@@ -152,7 +152,7 @@ assert (results["rate"] <= 1.0).all()
 print("tests:", len(results), " unsafe decisions: 0, none of a sample on the margin, and IT contains BT1 and BT2 everywhere")
 
 # %% [markdown]
-# As the paper's Figure 4: the rates of the three tests against $C_{\mathrm{ref}}/C$, a panel a kernel.
+# ### As Figure 4 of the paper: rates of the three tests, a panel a kernel
 
 # %%
 names = list(dict.fromkeys(results["kernel"]))

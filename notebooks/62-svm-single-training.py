@@ -191,7 +191,7 @@ assert results.loc[results["method"].isin(["warm", "warm+IT", "ours"]), "converg
 print("safe, nested, and the same objective:", off <= 1.1 * rtol)
 
 # %% [markdown]
-# ## Table
+# ## Table III
 #
 # The paper's rows are other data on another machine; what can be compared are ratios along a row.
 

@@ -203,9 +203,9 @@ assert nested and (rates_of["DT, best"] >= rates_of["DT"]).all()
 print("IT screens at least what BT1 and BT2 do; DT with C_b = C at least what it does with a larger C_b")
 
 # %% [markdown]
-# ## Figure
+# ## As Figure 6 of the paper: share screened by the intersection test and the dome test
 #
-# As the paper's Figure 6. Above: the rates, with the domes it does not have. Below: its bars, how R and L share in them.
+# Above: the rates, with the domes it does not have. Below: its bars, how R and L share in them.
 
 # %%
 with plt.rc_context(figures.STYLE):

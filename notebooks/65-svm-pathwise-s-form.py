@@ -301,7 +301,7 @@ for name, count in wrong.items():
     print(f"{name}: mean rate {share[name][inner].mean():.2f}, unsafe decisions {count}")
 
 # %% [markdown]
-# As the paper's Figures 5 to 8, a figure a data set: the share of samples screened, and the time of each solve from nothing.
+# ### As Figures 5 to 8 of the paper, one a data set: the share of samples screened, and the time of each solve
 
 # %%
 with plt.rc_context(figures.STYLE):
@@ -355,7 +355,7 @@ record.table("accuracy", by_gap)
 print("\n" + by_gap.to_string(index=False, formatters={"relative gap": "{:.0e}".format}, float_format="{:.2f}".format))
 
 # %% [markdown]
-# ## Table
+# ## Table 1
 #
 # Seconds of the whole path, the same over those $C$ only at which every way reached the gap (all of them with
 # the default solver), and at how many it was not reached. Savings and conclusions are from the second column: the seconds of a
