@@ -328,7 +328,7 @@ for name in ("IT", "DT"):
 conclusions = found.frame()
 record.table("conclusions", conclusions)
 comparison = conclusions[conclusions["conclusion"].str.startswith("the ")]
-comparison = comparison.assign(quantity=comparison["conclusion"], paper="yes", ours=comparison["verdict"])
+comparison = comparison.assign(quantity=comparison["conclusion"], paper=paper, ours=comparison["verdict"])
 record.table("comparison", comparison[["quantity", "paper", "ours", "note"]])
 spent = float(trainings[["full", "screening", "rest"]].sum().sum())
 record.summary(timings={"run": round(spent, 3)})
