@@ -6,8 +6,9 @@
 # $C_{\mathrm{ref}}$. Four data sets, a linear kernel and three widths of the RBF kernel. First, the data sets
 # of the paper's Table II and which of them can be had.
 #
-# Nothing here depends on a clock: the rates are counts, and every sample screened is checked against an
-# accurate solution.
+# Nothing here depends on a clock or on a draw: the sets are whole, the references are accurate solutions, and the rates are
+# counts. So the conclusions are facts, judged kernel by kernel by criteria written before the runs; every sample screened is checked
+# against an accurate solution.
 
 # %% [markdown]
 # ## Parameters
@@ -42,6 +43,7 @@ from threadpoolctl import threadpool_limits
 import safescreen as ss
 from safescreen import svm
 from safescreen_book import Recorder, datasets, figures
+from safescreen_book.protocols.conclusions import Conclusions
 
 record = Recorder(output_dir)
 numba.set_num_threads(1)
@@ -135,7 +137,9 @@ for width in widths:
         removable = truth.in_L | truth.in_R | found["IT"].in_L | found["IT"].in_R
         for test, screened in found.items():
             assert not (screened.in_L & truth.in_R).any() and not (screened.in_R & truth.in_L).any(), "not safe"
-            on_margin = (screened.in_R & ~truth.in_R & (solution.alpha > 1e-3)) | (screened.in_L & ~truth.in_L & (solution.alpha < 1 - 1e-3))
+            on_margin = (screened.in_R & ~truth.in_R & (solution.alpha > 1e-3)) | (
+                screened.in_L & ~truth.in_L & (solution.alpha < 1 - 1e-3)
+            )
             assert not on_margin.any(), "on the margin"
             assert not (screened.in_L & ~found["IT"].in_L).any() and not (screened.in_R & ~found["IT"].in_R).any()
             counts = {"n_L": screened.n_L, "n_R": screened.n_R, "removable": int(removable.sum())}
@@ -147,14 +151,22 @@ record.table("results", results)
 assert (results["rate"] <= 1.0).all()
 print("tests:", len(results), " unsafe decisions: 0, none of a sample on the margin, and IT contains BT1 and BT2 everywhere")
 
+# %% [markdown]
+# ### As Figure 4 of the paper: rates of the three tests, a panel a kernel
+
 # %%
 names = list(dict.fromkeys(results["kernel"]))
-figure, axes = figures.panels(len(names), width=3.1 * len(names), height=2.9, sharey=True)
-for ax, name in zip(np.atleast_1d(axes), names, strict=True):
+with plt.rc_context(figures.STYLE):
+    shape = -(-len(names) // 2), min(2, len(names))
+    size = 3.5 * shape[1], 2.7 * shape[0]
+    figure, axes = plt.subplots(*shape, figsize=size, layout="constrained", sharey=True, squeeze=False)
+for ax, name in zip(axes.flat, names, strict=False):
     chosen = results[results["kernel"] == name]
     lines = {test: (part_["C_ref/C"], part_["rate"]) for test, part_ in chosen.groupby("test", sort=False)}
-    xlabel = r"$C_{\mathrm{ref}}/C$"
-    figures.lines(lines, ax=ax, xlabel=xlabel, ylabel="rate", title=f"{dataset}: {name}", share=True)
+    labels = {"xlabel": r"$C_{\mathrm{ref}}/C$", "ylabel": "rate" if ax is axes.flat[0] else ""}
+    figures.lines(lines, ax=ax, title=f"{dataset}: {name}", share=True, marks=True, legend="best" if ax is axes.flat[0] else None, **labels)
+for ax in axes.flat[len(names) :]:
+    ax.set_axis_off()
 record.figure("rates", figure)
 plt.show()
 
@@ -171,42 +183,45 @@ print("\nshare of samples on the margin, which no test could take out")
 print(on_margin.to_string(float_format="{:.2f}".format))
 
 # %% [markdown]
-# ## What stands of the paper's conclusions
+# ## Conclusions
+#
+# One row a kernel. "Always higher" is "never lower" here, and higher somewhere: where all tests screen nothing, or everything, none is
+# higher. The rates rise where at most a tenth of the steps to the next nearer reference lower one, "in most cases" of most kernels. The four
+# panels are breast-cancer, dna, digit1 and satimage; for its other sets it says that the tests behave alike.
 
-# %% tags=["nbval-ignore-output"]
-wide = results.pivot_table(index=["kernel", "C_ref/C"], columns="test", values="rate", sort=False)
-tests = ("BT1", "BT2", "IT")
-falls = {test: int(sum((group[test].diff() < 0.0).sum() for _, group in wide.groupby("kernel", sort=False))) for test in tests}
-steps = len(wide) - len(names)
-better = float((wide["IT"] > wide[["BT1", "BT2"]].max(axis=1)).mean())
-second = int((wide["BT2"] > wide["BT1"]).sum())
-gain = float((wide["IT"] - wide[["BT1", "BT2"]].max(axis=1)).max())
-conclusions = [
-    {
-        "claim": "the rates rise as the reference comes nearer",
-        "paper": "in most cases",
-        "ours": f"of {steps} steps, falls: " + ", ".join(f"{test} {count}" for test, count in falls.items()),
-        "stands": bool(sum(falls.values()) <= 0.1 * 3 * steps),
-    },
-    {
-        "claim": "the intersection test screens more than either ball test",
-        "paper": "always higher",
-        "ours": f"never lower; strictly higher at {better:.0%} of the points, by up to {gain:.2f}",
-        "stands": bool((wide["IT"] >= wide[["BT1", "BT2"]].max(axis=1)).all()),
-    },
-    {
-        "claim": "neither ball test contains the other",
-        "paper": "by the figure",
-        "ours": f"BT2 higher at {second} of {len(wide)} points",
-        "stands": bool(0 < second < len(wide)),
-    },
-]
-comparison = [{"quantity": f"{dataset}: {c['claim']}", "paper": c["paper"], "ours": c["ours"], "note": ""} for c in conclusions]
-record.table("comparison", pd.DataFrame(comparison))
-record.summary(timings={"run": round(seconds, 3)}, conclusions=conclusions)
+# %%
+wide = results.pivot_table(index=["kernel", "C_ref/C"], columns="test", values="rate", sort=False)[["BT1", "BT2", "IT"]]
+size = next((size for _, name, size in TABLE if name == dataset), None)
+sizes = Conclusions("SSS14-B2", dataset)
+if size:
+    sizes.fact((n, d) == size, "the set has the size of the table", "Table II", note=f"{n} x {d}, in the paper {size[0]} x {size[1]}")
+frames, comparison = [sizes.frame()], []
+for name, rate in wide.groupby("kernel", sort=False):
+    found, whose = Conclusions("SSS14-F4", f"{dataset}, {name}"), "paper" if dataset in here[:4] and C == 10.0 else "own"
+    place, best, steps = "section V-B, Figure 4", rate[["BT1", "BT2"]].max(axis=1), rate.diff().iloc[1:]
+    never, more, gain = bool((rate["IT"] >= best).all()), int((rate["IT"] > best).sum()), float((rate["IT"] - best).max())
+    note = f"higher at {more} of {len(rate)} references, by up to {gain:.2f}"
+    found.fact(never and more > 0, "the intersection test screens more than either ball test", place, note=note, whose=whose)
+    falls = int((steps < 0.0).sum().sum())
+    note = f"{falls} of {steps.size} steps fall, the largest by {max(0.0, -float(steps.min().min())):.2f}"
+    found.fact(falls <= 0.1 * steps.size, "the rates rise as the reference comes nearer", place, note=note, whose=whose)
+    note = f"{len(rate)} references, three tests, samples on the margin included"
+    found.fact(True, "no sample that is screened is a support vector", place, note=note, whose=whose)  # asserted above
+    second = int((rate["BT2"] > rate["BT1"]).sum())
+    found.fact(
+        second < len(rate), "ball test 2 alone is no better than ball test 1 everywhere", "-", note=f"better at {second}", whose="own"
+    )
+    frames.append(found.frame())
+    comparison += [
+        {"quantity": f"{name}: {row.conclusion}", "paper": "yes" if row.whose == "paper" else "-", "ours": row.verdict, "note": row.note}
+        for row in frames[-1].itertuples()
+    ]
+conclusions = pd.concat(frames, ignore_index=True)
+record.table("conclusions", conclusions)
+record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
+record.summary(timings={"run": round(seconds, 3)})
 limits.unregister()
-for item in conclusions:
-    print(f"{'stands' if item['stands'] else 'does not stand'}: {item['claim']}\n    ours: {item['ours']}")
+print(conclusions[["dataset", "conclusion", "whose", "verdict"]].to_string(index=False))
 
 # %% [markdown]
 # ## Reading the result
@@ -215,7 +230,7 @@ for item in conclusions:
 #   each, $C = 10$): the tests do more the nearer the reference (of 384 steps ball test 1 falls at none, ball test 2 at 12,
 #   the intersection at 16), and the intersection is never below the better of its two balls; strictly above at 76, 42, 35
 #   and 38 % of the places, by up to 0.28, 1.00, 0.38 and 0.24. "Always higher" is "never lower": far from the solution all
-#   three screen nothing.
+#   three screen nothing. Kernel by kernel the rates rise but for the kernel $0.1/d$ on breast-cancer, where ball test 2 falls often.
 # * **Ball test 2 alone screens little:** above ball test 1 at 19 and 6 places of breast-cancer and digit1, at none of dna and
 #   satimage. Its worth is in the intersection, which gains most at middling distances, where ball 1 is already
 #   large and still cut by ball 2.
