@@ -181,7 +181,9 @@ means = table["test"].unstack("per_link")
 figure, axes = figures.panels(1, width=5.4, height=3.6)
 curves = {f"{count} triplets a link": (dims, means[count].to_numpy()) for count in counts}
 curves["dot"] = dims, results.groupby("d")["dot"].mean().to_numpy()
-figures.lines(curves, ax=axes, title="Figure 3(b): unseen links", xlabel="features $d$", ylabel="AUC on the test links", log="x", marks=True)
+figures.lines(
+    curves, ax=axes, title="Figure 3(b): unseen links", xlabel="features $d$", ylabel="AUC on the test links", log="x", marks=True
+)
 record.figure("auc", figure)
 plt.show()
 
