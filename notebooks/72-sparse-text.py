@@ -19,7 +19,7 @@
 # |---|---|---|
 # | `dataset` | topics, digits, dexter, dorothea, reuters21578, tdt2 | Table 2 |
 # | `n_classes` | largest classes kept (0: all) | 4 |
-# | `reference` | where the maxima that the features are divided by come from: all parts, or training | not said |
+# | `reference` | where the maxima that the features are divided by come from: training, or all parts | not said |
 # | `random_triplets` | triplets per point by label; 0: 3 targets x 5 impostors | dexter 20, else 0 |
 # | `draws`, `seed` | splits, each with everything done anew; seed of everything | 1 |
 # | `paper_grids` | take the paper's grids in place of the short ones | |
@@ -31,7 +31,7 @@
 # %% tags=["parameters"]
 dataset = "topics"
 n_classes = 0
-reference = "all"
+reference = "training"
 random_triplets = 0
 draws = 2
 seed = 0
@@ -87,8 +87,9 @@ GRIDS |= dict.fromkeys(("linear-l2", "linear-l1", "poly-2", "poly-3"), costs)
 # spread of the points in it. The other sets are split at random each time, 40 % to learn from, 30 % and 30 % held out, as the
 # paper splits its four-class set.
 #
-# All features are scaled to [0, 1] by their maximum over all parts, for which no label is needed; with the maxima of the training
-# part (`reference`) new points may leave [0, 1].
+# All features are scaled to [0, 1] by their maximum over the training part; new points may leave it. With the maxima over all parts,
+# for which no label is needed (`reference`), they stay in. The paper does not say which it took; on dexter the error of the dot
+# product, for which nothing is learned or chosen, is 19.0 % with the first and 15.3 % with the second, where it has 20.1 %.
 
 # %%
 published = {"dexter": 300, "dorothea": 800}.get(dataset)
@@ -126,7 +127,7 @@ standard = dataset if published else "rcv1_4" if dataset in ("reuters21578", "td
 folds = [draw(number) for number in range(draws)]
 first = folds[0]
 n, d = first.X.shape
-ours = (d, round(100 * (first.X.nnz + first.X_new.nnz) / y.size / d, 2), n, first.y_new.size)
+ours = (d, round(100 * stored.nnz / y.size / d, 2), n, first.y_new.size)
 names = ["features", "sparsity %", "training", "held out"]
 sets = pd.DataFrame({"ours": ours, "paper": PAPER_SETS.get(standard, (np.nan,) * 4)}, index=names)
 record.table("sets", sets.rename_axis("quantity").reset_index())
@@ -138,7 +139,7 @@ for fold in folds:
     assert len(fold.triplets) == (random_triplets or 15) * n and fold.X.shape == (n, d)
 as_printed = standard == dataset and (d, n, ours[3]) == tuple(PAPER_SETS[dataset][k] for k in (0, 2, 3))
 as_printed = as_printed and abs(ours[1] - PAPER_SETS[dataset][1]) < 0.02
-assert as_printed or standard != dataset or reference != "all", "features without a maximum are left out"
+assert as_printed or standard != dataset
 
 # %% [markdown]
 # ## Run
@@ -388,7 +389,7 @@ assert honest
 #
 # By rules written before the runs: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
 # Errors are differences within a draw, in percentage points. The rival of a headline is one for all draws, the one with the smallest mean
-# error. Stand-ins, and features scaled in the other way, are no data set of the paper's: there the conclusions are our own.
+# error. Stand-ins, and features scaled by all parts, are no data set of the paper's: there the conclusions are our own.
 #
 # What the paper says without a number has one here. *Early*: half as many new features, or fewer, in the second half of the
 # iterations as in the first; *modest*: a tenth of all. *Quickly*: by 100 dimensions. *Stationary*: at most a quarter more atoms in the
@@ -396,9 +397,9 @@ assert honest
 # points chose; *signs of overfitting*: the largest dimension is worse than the one chosen so.
 
 # %% tags=["nbval-ignore-output"]
-whose = "paper" if published and reference == "all" else "own"
+whose = "paper" if published and reference == "training" else "own"
 theirs = {name: row[0] for name, row in PAPER.get(dataset, {}).items()} if whose == "paper" else {}
-name_of_set = dataset if reference == "all" else f"{dataset}, scaled by the training part"
+name_of_set = dataset if reference == "training" else f"{dataset}, scaled by all parts"
 B2, B3, B4, F4, F5, F6 = ledger = [Conclusions(f"HDSL19-{item}", name_of_set) for item in ("B2", "B3", "B4", "F4", "F5", "F6")]
 if whose == "paper":
     B2.fact(
