@@ -1,7 +1,6 @@
 """Held-out errors of the similarities and machines that HDSL19 compares, for the choice of their parameters.
 
-The points held out are in random order, and every error is a pair, of their first and of their second half: either half chooses for the
-other one.
+Errors are pairs, of the first and of the second half of the points held out, which are in random order: either chooses for the other.
 """
 
 import warnings
