@@ -176,7 +176,7 @@ class Copy:
 
     def kill(self, mutant: Mutant, guard: str, limit: float) -> str:
         """Run a guard on a changed library; return as `run`."""
-        path = self.folder / "lib" / "safescreen" / mutant.file
+        path = Path(os.path.normpath(self.folder / "lib" / "safescreen" / mutant.file))
         cache, kept = self.folder / "cache", ROOT / "lib" / "safescreen" / mutant.file
         source = kept.read_text(encoding="utf-8")
         try:

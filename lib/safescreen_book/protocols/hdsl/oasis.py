@@ -14,10 +14,9 @@ __all__ = ["BilinearSimilarity", "Projection", "fit_oasis", "pca_projection", "r
 
 @dataclass(frozen=True)
 class BilinearSimilarity:
-    """Similarity ``S(x, x') = x'Mx'`` with a dense M, which need not be symmetric; `n_updates` triplets have changed it."""
+    """Similarity ``S(x, x') = x'Mx'`` with a dense M, which need not be symmetric."""
 
     M: np.ndarray = field(repr=False)
-    n_updates: int
 
     def __call__(self, X1, X2=None):
         """Return the similarities of the rows of X1 and X2 (default X1), shape (n1, n2)."""
@@ -44,7 +43,9 @@ def random_projection(d, r, random_state=0):
     (2, 20)
     """
     r = check_count(r, "r")
-    return Projection(np.random.default_rng(random_state).standard_normal((check_count(d, "d"), r)) / np.sqrt(r))
+    R = np.random.default_rng(random_state).standard_normal((check_count(d, "d"), r))
+    R /= np.sqrt(r)  # in place: it may be all the memory there is
+    return Projection(R)
 
 
 def pca_projection(X, r):
@@ -70,39 +71,34 @@ def pca_projection(X, r):
 def fit_oasis(Z, triplets, aggressiveness, n_steps, random_state=0):
     """Learn M by passive-aggressive steps on triplets drawn at random, from the identity (Chechik et al., JMLR 2010).
 
-    Each of the steps moves M by ``tau x (y - z)'`` with ``tau = min(aggressiveness, hinge/||x (y - z)'||^2)`` and costs O(r^2) for points Z
-    of r dimensions.
+    Each of the steps moves M by ``tau x (y - z)'`` with ``tau = min(aggressiveness, hinge/||x (y - z)'||^2)``, so that ``M = I + Z'CZ``.
+    A step on C costs O(n) for n points whatever their dimension r, Gram matrix and M cost O(n r (n + r)) once.
 
     >>> fit_oasis(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 1, 2]], 1.0, 1).M.tolist()
     [[0.0, 0.0], [0.0, 1.0]]
     """
     Z = check_points(Z, "Z")
-    triplets = np.ascontiguousarray(check_triplets(triplets, Z.shape[0]), dtype=np.int64)
+    n, r = Z.shape
+    triplets = np.ascontiguousarray(check_triplets(triplets, n), dtype=np.int64)
     limit = check_scalar(aggressiveness, "aggressiveness", low=0.0, open_low=True)
-    M = np.eye(Z.shape[1])
     order = np.random.default_rng(random_state).integers(len(triplets), size=check_count(n_steps, "n_steps"))
-    return BilinearSimilarity(M, int(_passive_aggressive(Z, triplets, order, limit, M)))
+    C = np.zeros((n, n))
+    _passive_aggressive(Z @ Z.T, triplets, order, limit, C, np.zeros((n, n)))
+    return BilinearSimilarity(np.eye(r) + Z.T @ (sparse.csr_array(C) @ Z))
 
 
 @njit
-def _passive_aggressive(Z, triplets, order, limit, M):
-    """Run the steps on M in place; return how many changed it."""
-    updates = 0
+def _passive_aggressive(G, triplets, order, limit, C, GC):
+    """Run the steps on C in place, with the Gram matrix G; GC, in place too, is ``(C G)'``."""
     for t in order:
-        x, y, z = Z[triplets[t, 0]], Z[triplets[t, 1]], Z[triplets[t, 2]]
-        margin, norm_x, norm_v = 0.0, 0.0, 0.0
-        for a in range(x.size):
-            inner = 0.0
-            for b in range(x.size):
-                inner += M[a, b] * (y[b] - z[b])
-            margin += x[a] * inner
-            norm_x += x[a] * x[a]
-            norm_v += (y[a] - z[a]) ** 2
-        hinge, norm = 1.0 - margin, norm_x * norm_v
+        x, y, z = triplets[t]
+        margin = G[x, y] - G[x, z]
+        for a in range(len(G)):
+            margin += G[x, a] * (GC[y, a] - GC[z, a])
+        hinge, norm = 1.0 - margin, G[x, x] * (G[y, y] - 2.0 * G[y, z] + G[z, z])
         if hinge > 0.0 and norm > 0.0:
             tau = min(limit, hinge / norm)
-            updates += 1
-            for a in range(x.size):
-                for b in range(x.size):
-                    M[a, b] += tau * x[a] * (y[b] - z[b])
-    return updates
+            C[x, y] += tau
+            C[x, z] -= tau
+            for b in range(len(G)):
+                GC[b, x] += tau * (G[y, b] - G[z, b])

@@ -1,4 +1,7 @@
-"""Held-out errors of the similarities and machines that HDSL19 compares, for the choice of their parameters."""
+"""Held-out errors of the similarities and machines that HDSL19 compares, for the choice of their parameters.
+
+Errors are pairs, of the first and of the second half of the points held out, which are in random order: either chooses for the other.
+"""
 
 import warnings
 from typing import NamedTuple
@@ -8,14 +11,14 @@ import numpy as np
 from safescreen.hdsl.frank_wolfe import FrankWolfe
 from safescreen.hdsl.neighbors import NeighborError
 from safescreen_book.protocols.hdsl.diagonal import fit_diagonal
-from safescreen_book.protocols.hdsl.oasis import Projection, fit_oasis, pca_projection, random_projection
+from safescreen_book.protocols.hdsl.oasis import fit_oasis, pca_projection, random_projection
 from safescreen_book.protocols.hdsl.svm import SVM_KINDS, fit_svm
 
-__all__ = ["Checkpoint", "Fold", "Outcome", "baseline", "cross_validation", "iterates", "projected"]
+__all__ = ["Checkpoint", "Fold", "Outcome", "baseline", "choose", "iterates", "projected"]
 
 
 class Fold(NamedTuple):
-    """Points to learn from, points to be judged by, and the triplets of the former."""
+    """Points to learn from, points held out, and the triplets of the former."""
 
     X: object
     y: np.ndarray
@@ -23,45 +26,43 @@ class Fold(NamedTuple):
     y_new: np.ndarray
     triplets: np.ndarray
 
+    def halves(self):
+        """Return the slices of the two halves of the points held out."""
+        return slice(self.y_new.size // 2), slice(self.y_new.size // 2, None)
+
     def neighbor_error(self, k=3):
-        """Return the error of k nearest neighbours as a function of the similarity."""
-        return NeighborError(self.X, self.y, self.X_new, self.y_new, k)
+        """Return the errors of k nearest neighbours on both halves, shape (2,), as a function of the similarity."""
+        errors = [NeighborError(self.X, self.y, self.X_new[half], self.y_new[half], k) for half in self.halves()]
+        return lambda similarity: np.array([error(similarity) for error in errors])
 
 
 class Checkpoint(NamedTuple):
-    """A similarity on the way: after how many iterations, its error on the points held out, and its size."""
+    """A similarity on the way: after how many iterations, its errors on both halves of the points held out, and its size."""
 
     iteration: int
-    error: float
+    error: np.ndarray
     n_features: int
     n_atoms: int
 
 
 class Outcome(NamedTuple):
-    """Error on the points held out, and the number of features used."""
+    """Errors on both halves of the points held out, and the number of features used."""
 
-    error: float
+    error: np.ndarray
     n_features: int
 
 
-def cross_validation(X, y, triplets, n_folds=5, n_repeats=1, random_state=0):
-    """Return the :class:`Fold` s of a stratified cross-validation, each repeat in another random order.
+def choose(errors):
+    """Return the settings of the smallest error on either half, numbers into the flat grid, and their errors on the other half.
 
-    ``triplets(X, y, random_state)`` makes the triplets of the points left in.
+    The array has the shape of the grid and a last axis of two; of equal errors the first setting counts.
 
-    >>> from safescreen.hdsl import random_triplets
-    >>> folds = cross_validation(np.eye(6), [0, 0, 0, 1, 1, 1], lambda X, y, seed: random_triplets(y, 2, seed), 3)
-    >>> [(fold.X.shape, fold.y_new.tolist(), len(fold.triplets)) for fold in folds]
-    [((4, 6), [0, 1], 8), ((4, 6), [0, 1], 8), ((4, 6), [0, 1], 8)]
+    >>> choose(np.array([[0.3, 0.1], [0.2, 0.4], [0.2, 0.0]]))
+    (array([1, 2]), array([0.4, 0.2]))
     """
-    from sklearn.model_selection import RepeatedStratifiedKFold
-
-    y = np.asarray(y)
-    split = RepeatedStratifiedKFold(n_splits=n_folds, n_repeats=n_repeats, random_state=random_state)
-    folds = []
-    for number, (left, out) in enumerate(split.split(np.zeros(y.size), y)):
-        folds.append(Fold(X[left], y[left], X[out], y[out], triplets(X[left], y[left], random_state + number)))
-    return folds
+    errors = errors.reshape(-1, 2)
+    best = errors.argmin(axis=0)
+    return best, errors[best, [1, 0]]
 
 
 def iterates(fold, scale, max_iter, every, random_state=0):
@@ -99,8 +100,9 @@ def baseline(name, fold, parameter, random_state=0):
     Examples
     --------
     >>> fold = Fold(np.eye(3), np.array([0, 0, 1]), np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]]))
+    >>> fold = fold._replace(X_new=np.eye(3)[[0, 1, 2, 2]], y_new=np.array([0, 0, 1, 0]))
     >>> baseline("linear-l2", fold, 10.0)
-    Outcome(error=0.0, n_features=3)
+    Outcome(error=array([0. , 0.5]), n_features=3)
     """
     d = fold.X.shape[1]
     with warnings.catch_warnings():
@@ -114,28 +116,30 @@ def baseline(name, fold, parameter, random_state=0):
             raise ValueError(f"name must be dot, diag-l2, diag-l1, {', '.join(SVM_KINDS)}; got {name!r}")
         machine = fit_svm(fold.X, fold.y, name, parameter, random_state=random_state, max_iter=5000)
         wrong = machine.predict(fold.X_new) != fold.y_new
-        return Outcome(float(wrong.mean()), machine.features.size if name.startswith("linear") else d)
+        error = np.array([wrong[half].mean() for half in fold.halves()])
+        return Outcome(error, machine.features.size if name.startswith("linear") else d)
 
 
-def projected(kind, fold, dimensions, rates, random_state=0):
+def projected(kind, fold, dimensions, rates, passes=1, random_state=0):
     """Return the errors after a projection to few dimensions: of the dot product there, and of OASIS at several rates.
 
-    The array has a row a dimension, the dot product in its first column. One projection (`kind` is "rp" or "pca") is made, to the largest
-    dimension; the others are its first columns. `rates` are the aggressiveness of OASIS, run over as many random triplets as there are.
+    The array has a row a dimension, the dot product in its first column, and pairs of errors. One projection (`kind` is "rp" or "pca") is
+    made, to the largest dimension, at most n for "pca"; the others are its first columns, for "rp" in the scale of their dimension.
+    `rates` are the aggressiveness of OASIS, which sees `passes` times as many random triplets as there are.
 
     >>> fold = Fold(np.eye(3), np.array([0, 0, 1]), np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]]))
     >>> projected("pca", fold, [2], [0.1]).shape
-    (1, 2)
+    (1, 2, 2)
     """
-    d, top = fold.X.shape[1], max(dimensions)
-    whole = pca_projection(fold.X, top) if kind == "pca" else random_projection(d, top, random_state)
-    errors = np.empty((len(dimensions), 1 + len(rates)))
+    top = max(dimensions)
+    whole = pca_projection(fold.X, top) if kind == "pca" else random_projection(fold.X.shape[1], top, random_state)
+    Z, Z_new = whole(fold.X), whole(fold.X_new)
+    errors = np.empty((len(dimensions), 1 + len(rates), 2))
     for place, r in enumerate(dimensions):
-        r = min(r, whole.R.shape[1])
-        part = Projection(np.ascontiguousarray(whole.R[:, :r]), whole.mean)
-        Z = np.ascontiguousarray(part(fold.X))
-        inside = Fold(Z, fold.y, part(fold.X_new), fold.y_new, fold.triplets).neighbor_error()
+        factor = 1.0 if kind == "pca" else np.sqrt(top / r)
+        part = fold._replace(X=np.ascontiguousarray(factor * Z[:, :r]), X_new=factor * Z_new[:, :r])
+        inside = part.neighbor_error()
         errors[place, 0] = inside(None)
         for column, rate in enumerate(rates, 1):
-            errors[place, column] = inside(fit_oasis(Z, fold.triplets, rate, len(fold.triplets), random_state))
+            errors[place, column] = inside(fit_oasis(part.X, fold.triplets, rate, passes * len(fold.triplets), random_state))
     return errors

@@ -6,7 +6,8 @@ import pytest
 from safescreen import hdsl
 from safescreen_book import datasets
 from safescreen_book.protocols.hdsl import selection
-from safescreen_book.protocols.hdsl.oasis import pca_projection
+from safescreen_book.protocols.hdsl.oasis import Projection, fit_oasis, pca_projection, random_projection
+from safescreen_book.protocols.hdsl.svm import fit_svm
 
 
 @pytest.fixture(scope="module")
@@ -15,13 +16,15 @@ def fold():
     return selection.Fold(X[:80], y[:80], X[80:], y[80:], hdsl.nearest_triplets(X[:80], y[:80]))
 
 
-def test_folds_split_the_points_and_their_triplets(fold):
-    folds = selection.cross_validation(fold.X, fold.y, lambda X, y, seed: hdsl.random_triplets(y, 2, seed), 4, 2, 5)
-    assert len(folds) == 8
-    for part in folds:
-        assert part.X.shape[0] + part.X_new.shape[0] == 80 and part.triplets.max() < part.X.shape[0]
-    assert sum(part.X_new.shape[0] for part in folds[:4]) == 80
-    assert not np.array_equal(folds[0].y_new, folds[4].y_new) or (folds[0].X_new != folds[4].X_new).nnz
+def test_either_half_chooses_for_the_other(fold):
+    first, second = fold.halves()
+    assert (fold.y_new[first].size, fold.y_new[second].size) == (20, 20)
+    whole = hdsl.NeighborError(*fold[:4])(None)
+    assert fold.neighbor_error()(None).mean() == pytest.approx(whole) and 0.0 < whole < 1.0
+    assert fold.neighbor_error()(None)[1] == hdsl.NeighborError(fold.X, fold.y, fold.X_new[second], fold.y_new[second])(None)
+    grid = np.array([[[0.5, 0.2], [0.1, 0.3]], [[0.1, 0.0], [0.4, 0.1]]])
+    best, errors = selection.choose(grid)
+    assert best.tolist() == [1, 2] and errors.tolist() == [0.3, 0.1]
 
 
 def test_iterates_are_those_of_shorter_trainings(fold):
@@ -29,26 +32,32 @@ def test_iterates_are_those_of_shorter_trainings(fold):
     assert [point.iteration for point in found] == [20, 40, 60] and solver.n_iter_ == 60
     short = hdsl.FrankWolfe(50.0, max_iter=40, random_state=3).fit(fold.X, fold.triplets).similarity_
     assert found[1].n_atoms == len(short) and found[1].n_features == short.features.size
-    assert found[1].error == hdsl.NeighborError(fold.X, fold.y, fold.X_new, fold.y_new)(short)
+    assert np.array_equal(found[1].error, fold.neighbor_error()(short))
 
 
 def test_baselines(fold):
-    error = selection.baseline("dot", fold, None)
-    assert error == (hdsl.NeighborError(*fold[:4])(None), 300)
+    dot = selection.baseline("dot", fold, None)
+    assert np.array_equal(dot.error, fold.neighbor_error()(None)) and dot.n_features == 300
     sparse, dense = (selection.baseline(name, fold, 1e-3) for name in ("diag-l1", "diag-l2"))
-    assert sparse.n_features < dense.n_features <= 300 and max(sparse.error, dense.error) < 2 / 3
-    assert selection.baseline("linear-l1", fold, 1.0).n_features < 300 == selection.baseline("poly-2", fold, 1.0).n_features
+    assert sparse.n_features < dense.n_features <= 300 and max(*sparse.error, *dense.error) < 2 / 3
+    machine = selection.baseline("linear-l1", fold, 1.0)
+    assert machine.n_features < 300 == selection.baseline("poly-2", fold, 1.0).n_features
+    wrong = fit_svm(fold.X, fold.y, "linear-l1", 1.0).predict(fold.X_new) != fold.y_new
+    assert machine.error.tolist() == [wrong[:20].mean(), wrong[20:].mean()]
     with pytest.raises(ValueError, match="name must be dot"):
         selection.baseline("diagonal", fold, 1.0)
 
 
 @pytest.mark.parametrize("kind", ["rp", "pca"])
 def test_projections(fold, kind):
-    errors = selection.projected(kind, fold, [5, 200], [0.1, 1.0])
-    assert errors.shape == (2, 3) and (errors >= 0.0).all() and (errors <= 1.0).all()
-    if kind == "pca":
-        Z, Z_new = (pca_projection(fold.X, 5)(points) for points in (fold.X, fold.X_new))
-        assert errors[0, 0] == hdsl.NeighborError(Z, fold.y, Z_new, fold.y_new)(None)
+    errors = selection.projected(kind, fold, [5, 60], [0.1, 1.0], passes=2)
+    assert errors.shape == (2, 3, 2) and (errors >= 0.0).all() and (errors <= 1.0).all()
+    for row, r in enumerate((5, 60)):
+        whole = pca_projection(fold.X, 60) if kind == "pca" else random_projection(300, 60)
+        part = Projection(whole.R[:, :r] * (np.sqrt(60 / r) if kind == "rp" else 1.0), whole.mean)
+        judge = fold._replace(X=part(fold.X), X_new=part(fold.X_new)).neighbor_error()
+        assert np.array_equal(errors[row, 0], judge(None))
+        assert np.array_equal(errors[row, 1], judge(fit_oasis(part(fold.X), fold.triplets, 0.1, 2 * len(fold.triplets))))
 
 
 def test_topics_tell_the_class():
