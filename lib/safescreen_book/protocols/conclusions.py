@@ -5,10 +5,8 @@
 'stands'
 >>> found.below(1.0, [0.9, 1.2, 0.8], "PGB beside it makes it faster still", "section 7.2", paper=0.91, log=True)
 'undecided'
->>> found.fact(True, "all balls give the same optimum", "section 7.2", note="largest difference 2e-7")
-'stands'
 >>> found.frame()["verdict"].tolist()
-['stands', 'undecided', 'stands']
+['stands', 'undecided']
 """
 
 import math

@@ -12,8 +12,6 @@ from safescreen.svm.dome import dome_test
 from safescreen.svm.references import as_reference, c_min, problem_of
 from safescreen.svm.totals import norm_of_ball, s_bounds, total_loss
 
-__all__ = ["C_of_s", "feasible_between", "safe_screening_path"]
-
 
 def feasible_between(terms, reference_a, reference_T, s, loss=None):
     """Return the shortest point between two solutions whose total loss is certainly at most `s` (SSS13 section 4.1).

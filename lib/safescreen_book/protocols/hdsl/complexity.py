@@ -12,8 +12,6 @@ import numpy as np
 
 from safescreen._checks import check_count, check_lam, check_points, check_scalar, check_vector
 
-__all__ = ["Bounds", "MonteCarlo", "largest_at_atoms", "largest_entry", "rademacher"]
-
 ROOT = math.sqrt(2.0)
 
 

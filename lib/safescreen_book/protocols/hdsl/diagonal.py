@@ -12,8 +12,6 @@ from safescreen.losses import SmoothedHinge
 from safescreen.solvers import ConvergenceWarning
 from safescreen.terms.indices import check_triplets, number_pairs
 
-__all__ = ["DiagonalSimilarity", "fit_diagonal"]
-
 
 @dataclass(frozen=True)
 class DiagonalSimilarity:

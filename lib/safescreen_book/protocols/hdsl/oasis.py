@@ -9,8 +9,6 @@ from safescreen._checks import check_count, check_points, check_scalar
 from safescreen._numba import njit
 from safescreen.terms.indices import check_triplets
 
-__all__ = ["BilinearSimilarity", "Projection", "fit_oasis", "pca_projection", "random_projection"]
-
 
 @dataclass(frozen=True)
 class BilinearSimilarity:

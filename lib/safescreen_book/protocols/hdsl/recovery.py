@@ -4,8 +4,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Recovery", "recovery_auc"]
-
 
 class Recovery(NamedTuple):
     """Areas under the ROC curves: 1 if all that is active ranks before all that is not, 1/2 by chance."""

@@ -14,8 +14,6 @@ from safescreen_book.protocols.hdsl.diagonal import fit_diagonal
 from safescreen_book.protocols.hdsl.oasis import fit_oasis, pca_projection, random_projection
 from safescreen_book.protocols.hdsl.svm import SVM_KINDS, fit_svm
 
-__all__ = ["Checkpoint", "Fold", "Outcome", "baseline", "choose", "iterates", "projected"]
-
 
 class Fold(NamedTuple):
     """Points to learn from, points held out, and the triplets of the former."""

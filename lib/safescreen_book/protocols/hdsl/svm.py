@@ -5,8 +5,6 @@ from scipy import sparse
 
 from safescreen._checks import check_points, check_scalar
 
-__all__ = ["SVM_KINDS", "fit_svm"]
-
 SVM_KINDS = ("linear-l2", "linear-l1", "poly-2", "poly-3")
 
 

@@ -6,8 +6,6 @@ from scipy import sparse
 from safescreen._checks import check_count, check_scalar, check_vector
 from safescreen.hdsl.similarity import SparseSimilarity
 
-__all__ = ["graded_links", "graded_triplets", "link_triplets", "power_law", "random_similarity", "sparse_points"]
-
 
 def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1, random_state=0):
     """Return a random convex combination of atoms, a SparseSimilarity; both features of an atom are from one block.
