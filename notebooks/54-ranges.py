@@ -122,9 +122,10 @@ def reach(rates, lams, share):
 
 
 figure, ax = figures.panels(1, width=5.6, height=3.3)
-for gap, dash in zip(gaps, ("--", "-", ":"), strict=False):
+for gap, width in zip(gaps, np.linspace(5.0, 1.4, len(gaps)), strict=True):  # thinner ones on top: they may coincide
     for share, colour in ((0.5, figures.OTHERS[0]), (0.9, figures.OTHERS[4])):
-        ax.plot(lams, reach(maps[0][gap], lams, share), dash, color=colour, label=f"rate above {share}, gap {gap:.0e}")
+        style = {"color": colour, "linewidth": width, "alpha": 1.0 if gap == gaps[-1] else 0.35}
+        ax.plot(lams, reach(maps[0][gap], lams, share), label=f"rate above {share}, gap {gap:.0e}", **style)
 with plt.rc_context(figures.STYLE):
     ax.set(
         xscale="log",
