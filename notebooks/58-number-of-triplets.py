@@ -164,13 +164,15 @@ print(f"triplets from the smallest to the largest k: x {growth:.0f}")
 
 # %% tags=["nbval-ignore-output"]
 plt.rcParams.update(figures.STYLE)
-figure, axes = figures.panels(1 + len(nn_list), width=11.5, height=3.1)
+rows = -(-(1 + len(nn_list)) // 2)
+figure, axes = plt.subplots(rows, 2, figsize=(6.6, 2.5 * rows), layout="constrained")
+axes = axes.ravel()
 curves = {name: mean.loc[k_list, name] for name in ("ActiveSet", "ActiveSet+RRPB", "product")}
 labels = {"xlabel": "k", "ylabel": "CPU seconds of the path", "title": f"{dataset}: time"}
 figures.lines(curves, k_list, ax=axes[0], marks=True, **labels)
 axes[0].set_ylim(0.0, None)
 deviation = results.groupby("k")[columns].std(ddof=0)
-for ax, n in zip(axes[1:], nn_list, strict=True):
+for ax, n in zip(axes[1:], nn_list, strict=False):
     values = mean.loc[k_list, f"error_{n}"]
     ax.errorbar(
         k_list,
