@@ -162,36 +162,50 @@ if {"DGB", "RRPB"} <= set(names):
 #
 # By rules written before the runs: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the
 # bound. Times are ratios within a draw. Section 7.2 speaks of "more than twice as fast for most values of $\lambda$": the
-# median over $\lambda$.
+# median over $\lambda$. RRPB is said to need less time than PGB, and PGB less in the latter half of the path: so the first
+# sentence is judged in the first half. Only phishing at 90 % is the paper's figure: on other data all rows are our own.
 
 # %% tags=["nbval-ignore-output"]
 by_lam = [path_runs.cpu_ratios(one) for one in frames]
 median = pd.DataFrame([one.median() for one in by_lam])
+first = pd.DataFrame([one.iloc[: len(one) // 2].median() for one in by_lam])
 latter = pd.DataFrame([one.iloc[len(one) // 2 :].median() for one in by_lam])
 total = frame.groupby(["draw", "method"])["seconds"].sum().unstack()
 table = mean.assign(ratio=(total[names].div(total["none"], axis=0)).mean(), median_ratio=median.mean(), latter_half=latter.mean())
 record.table("table_spheres", table.reset_index())
 print(table.to_string(float_format="{:.3f}".format))
 
+
+def halves(name, column):
+    """Return the means of a column in the two halves of the path, without its first lam, a row a draw."""
+    paths = [one.loc[one["method"] == name, column].to_numpy()[1:] for one in frames]
+    return np.array([[part.mean() for part in np.array_split(values, 2)] for values in paths])
+
+
 found = Conclusions("STS19-F7", dataset)
-place, whose = "section 7.2, Figure 7", "paper" if rtol == 0.0 else "program"
+place = "section 7.2, Figure 7"
+whose = {"whose": "own" if (dataset, fraction) != ("phishing", 0.9) else "paper" if rtol == 0.0 else "program"}
+falling = pd.DataFrame({name: -np.diff(halves(name, "path_rate")).ravel() for name in names})
 if "GB" in names:
-    halves = []
-    for one in frames:
-        values = one.loc[one["method"] == "GB", "path_rate"].to_numpy()
-        halves.append(values[1 : len(values) // 2].mean() - values[len(values) // 2 :].mean())
-    found.above(0.05, halves, "GB's rate falls in the second half of the path, by 0.05 or more", place)
+    found.above(0.05, falling["GB"], "GB's rate falls in the second half of the path, by 0.05 or more", place, **whose)
 if {"PGB", "RRPB", "DGB"} <= set(names):
-    found.below(0.03, (rate["PGB"] - rate["RRPB"]).abs(), "before the first iteration PGB and RRPB are alike", place)
-    found.above(0.0, rate["RRPB"] - rate["DGB"], "before the first iteration DGB screens less than RRPB", place)
-    found.above(0.0, during["PGB"] - during["RRPB"], "half-way through the solve PGB screens more than RRPB", place)
+    least = falling[falling[["PGB", "DGB", "RRPB"]].mean().idxmin()]
+    found.above(0.0, least, "the rates of PGB, DGB and RRPB fall too", place, note=f"least {least.name}", **whose)
+    found.below(0.03, (rate["PGB"] - rate["RRPB"]).abs(), "before the first iteration PGB and RRPB are alike", place, **whose)
+    found.above(0.0, rate["RRPB"] - rate["DGB"], "before the first iteration DGB screens less than RRPB", place, **whose)
+    found.above(0.0, during["PGB"] - during["RRPB"], "half-way through the solve PGB screens more than RRPB", place, **whose)
+    faster = first["PGB"] / first["RRPB"]
+    found.above(1.0, faster, "RRPB is faster than PGB in the first half of the path", place, log=True, **whose)
+    more = np.divide(*halves("none", "n_iter").T[::-1])
+    found.above(1.0, more, "without screening the latter half of the path takes more iterations", place, log=True, **whose)
     faster = latter["RRPB"] / latter["PGB"]
-    found.above(1.0, faster, "PGB is faster than RRPB in the latter half of the path", place, whose=whose, log=True)
-    slowest = 1.0 / median[["PGB", "DGB", "RRPB"]].max(axis=1)
-    found.above(2.0, slowest, "PGB, DGB and RRPB are twice as fast as no screening at most lam", place, whose=whose, log=True)
+    found.above(1.0, faster, "PGB is faster than RRPB in the latter half of the path", place, log=True, **whose)
+    slowest = 1.0 / median[median[["PGB", "DGB", "RRPB"]].mean().idxmax()]
+    sentence = "PGB, DGB and RRPB are twice as fast as no screening at most lam"
+    found.above(2.0, slowest, sentence, place, log=True, note=f"slowest {slowest.name}", **whose)
 if {"MGB", "PGB"} <= set(names):
     found.above(-0.03, rate["MGB"] - rate["PGB"], "MGB screens as much as PGB", "-", whose="own")
-found.fact(same, "all balls give the same optimum", place, note=f"largest relative difference {spread:.1e}")
+found.fact(same, "all balls give the same optimum", place, **whose, note=f"largest relative difference {spread:.1e}")
 conclusions = found.frame()
 record.table("conclusions", conclusions)
 print(conclusions[["conclusion", "whose", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.3f}".format))

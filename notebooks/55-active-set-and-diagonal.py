@@ -182,24 +182,29 @@ plt.show()
 # ## Conclusions
 #
 # By rules written before the runs: ratios within a draw, the 95 % interval of the mean of their logarithms by Student, undecided where it
-# covers the bound.
+# covers the bound. The paper's text says "up to 10 times" (Table 3) and "largely reduced" (Table 4); what all columns of both tables have in
+# common is a factor above 2. Data that are not the paper's, among them those reduced to principal components in place of its autoencoder, have
+# rows of our own.
 
 # %% tags=["nbval-ignore-output"]
 found = Conclusions("STS19-B4" if diagonal else "STS19-B3", dataset)
-place, whose = ("section 7.4.2, Table 4" if diagonal else "section 7.3, Table 3"), "paper" if rtol == 0.0 else "program"
+place = "section 7.4.2, Table 4" if diagonal else "section 7.3, Table 3"
+theirs = dataset in printed.index and fraction == 0.9 and not n_components and not n_max
+whose = "own" if not theirs else "paper" if rtol == 0.0 else "program"
 for name in ("ActiveSet+RRPB", "ActiveSet+RRPB+PGB"):
     if {"ActiveSet", name} <= set(names):
         sentence = f"{name.partition('+')[2]} makes the active set method at least twice as fast"
-        theirs = float(paper["ActiveSet"] / paper[name])
-        found.above(2.0, total["ActiveSet"] / total[name], sentence, place, paper=theirs, whose=whose, log=True)
-        if np.isfinite(theirs):
-            found.above(theirs, total["ActiveSet"] / total[name], f"{name}: as large a factor as printed", place, whose="own", log=True)
+        factor = float(paper["ActiveSet"] / paper[name])
+        found.above(2.0, total["ActiveSet"] / total[name], sentence, place, paper=factor, whose=whose, log=True)
+        if np.isfinite(factor):
+            found.above(factor, total["ActiveSet"] / total[name], f"{name}: as large a factor as printed", place, whose="own", log=True)
 if {"none", "ActiveSet"} <= set(names):
     found.above(1.0, total["ActiveSet"] / total["none"], "no active set at all is faster", "-", whose="own", log=True)
 if {"product", "ActiveSet+RRPB"} <= set(names):
-    times = total[[name for name in names if not name.startswith("product")]].min(axis=1) / total["product"]
-    found.above(1.0, times, "products without screening are faster than any row on lists", "-", whose="own", log=True)
-found.fact(same, "all rows give the same optimum", place, note=f"largest relative difference {spread:.1e}")
+    rival = np.log(total[[name for name in names if not name.startswith("product")]]).mean().idxmin()
+    sentence = "products without screening are faster than any row on lists"
+    found.above(1.0, total[rival] / total["product"], sentence, "-", whose="own", log=True, note=rival)
+found.fact(same, "all rows give the same optimum", place, whose=whose, note=f"largest relative difference {spread:.1e}")
 conclusions = found.frame()
 record.table("conclusions", conclusions)
 print(

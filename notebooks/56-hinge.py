@@ -24,11 +24,11 @@
 # %% tags=["parameters"]
 dataset = "iris"
 k = 0
-fraction = 0.3
+fraction = 0.2
 draws = 2
 seed = 0
 ratio = 0.8
-n_lams = 20
+n_lams = 14
 rtol = 0.0
 tol = 1e-6
 methods = "PGB,DGB,RRPB,MGB,MGB&BT2"
@@ -145,7 +145,8 @@ print(f"{shown} screens more than 0.8 of what can be screened in the end:", True
 # ## Conclusions
 #
 # By rules written before the runs: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the
-# bound. Section 7.4.1 gives no numbers: "high" is read as above 0.8 in the end, "substantially" as a factor above 1.5, ratio within a draw.
+# bound. Section 7.4.1 gives no numbers: "high" is read as above 0.8, "substantially" as a factor above 1.5, ratio within a draw. Only
+# segment at 90 % is the paper's figure: on other data all rows are our own.
 
 # %% tags=["nbval-ignore-output"]
 total = frame.groupby(["draw", "method"])["seconds"].sum().unstack()
@@ -158,13 +159,15 @@ print(f"none: {total['none'].median():.2f} s, {iterations['none']:.0f} iteration
 print(table.to_string(float_format="{:.3f}".format))
 
 found = Conclusions("STS19-F10", dataset)
-place, whose = "section 7.4.1, Figure 10", "paper" if rtol == 0.0 else "program"
+place = "section 7.4.1, Figure 10"
+whose = "own" if (dataset, fraction) != ("segment", 0.9) else "paper" if rtol == 0.0 else "program"
 if "PGB" in names:
-    found.above(0.8, rates["final_rate", "PGB"], "PGB screens at a high rate with the hinge", place)
+    found.above(0.8, rates["path_rate", "PGB"], "PGB screens at a high rate before the first iteration", place, whose=whose)
+    found.above(0.8, rates["final_rate", "PGB"], "and while it is solved, in the end", place, whose=whose)
     found.above(1.5, factor["PGB"], "PGB improves the CPU time substantially", place, whose=whose, log=True)
 if {"MGB", "PGB"} <= set(names):
     found.above(-0.03, rates["path_rate", "MGB"] - rates["path_rate", "PGB"], "MGB screens as much as PGB", "-", whose="own")
-found.fact(same, "all balls give the same optimum", place, note=f"largest relative difference {spread:.1e}")
+found.fact(same, "all balls give the same optimum", place, whose=whose, note=f"largest relative difference {spread:.1e}")
 conclusions = found.frame()
 record.table("conclusions", conclusions)
 print(conclusions[["conclusion", "whose", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.3f}".format))
@@ -185,4 +188,5 @@ print("rows in the comparison:", len(comparison))
 #
 # With the hinge all triplets but those on the kink can be screened. Times are not the paper's kind of time: it does not say how its
 # gradient method reaches the gap with a kink, and a plain gradient does not; the baseline here is the same proximal method without
-# screening. The radius of PGB with the dual point falls with the gap; with 0 or 1 on the kink it stays several times as large.
+# screening. The radius of PGB with the dual point falls with the gap towards zero; with 0 or 1 on the kink it soon stops falling, however
+# accurate the solution: at a gap of 10⁻¹¹ it is orders of magnitude larger.

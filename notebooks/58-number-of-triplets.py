@@ -164,13 +164,15 @@ print(f"triplets from the smallest to the largest k: x {growth:.0f}")
 
 # %% tags=["nbval-ignore-output"]
 plt.rcParams.update(figures.STYLE)
-figure, axes = figures.panels(1 + len(nn_list), width=11.5, height=3.1)
+rows = -(-(1 + len(nn_list)) // 2)
+figure, axes = plt.subplots(rows, 2, figsize=(6.6, 2.5 * rows), layout="constrained")
+axes = axes.ravel()
 curves = {name: mean.loc[k_list, name] for name in ("ActiveSet", "ActiveSet+RRPB", "product")}
 labels = {"xlabel": "k", "ylabel": "CPU seconds of the path", "title": f"{dataset}: time"}
 figures.lines(curves, k_list, ax=axes[0], marks=True, **labels)
 axes[0].set_ylim(0.0, None)
 deviation = results.groupby("k")[columns].std(ddof=0)
-for ax, n in zip(axes[1:], nn_list, strict=True):
+for ax, n in zip(axes[1:], nn_list, strict=False):
     values = mean.loc[k_list, f"error_{n}"]
     ax.errorbar(
         k_list,
@@ -191,27 +193,38 @@ print(mean.loc[k_list, list(METHODS)].to_string(float_format="{:.2f}".format))
 # ## Conclusions
 #
 # By rules written before the runs: a value of each split, the 95 % interval of their mean by Student, undecided where it covers the
-# bound. "k matters" compares the smallest k with the k the paper found best for the classifier (6, 12 and 15; the nearest one that was run),
-# so that nothing is chosen by looking at the test errors.
+# bound. "k matters" compares the k that the paper found best for the classifier (6, 12 and 15; the nearest one that was run) with the
+# smallest one and with the mean of the others, so that nothing is chosen by looking at the test errors. The paper reads off its figure that
+# the active set alone gets to k = 4, 8 and 9 in the time that these take with screening: the next k that was run has to take longer.
+# Other data than phishing have rows of our own.
 
 # %% tags=["nbval-ignore-output"]
+K_OF_PAPER = {10: 6, 20: 12, 30: 15}  # the k of its smallest test error, and below that it takes as long without screening with 4, 8 and 9
 best = {n: int(mean.loc[k_list, f"error_{n}"].idxmin()) for n in nn_list}
 by_k = results[results["k"] > 0].pivot(index="draw", columns="k")
 small, large = k_list[0], k_list[-1]
 saving = by_k["ActiveSet"] / by_k["ActiveSet+RRPB"]
 found = Conclusions("STS19-F12", dataset)
-place, whose = "section 7.5, Figure 12", "paper" if rtol == 0.0 else "program"
+place, theirs = "section 7.5, Figure 12", dataset == "phishing" and not n_max
+whose = "own" if not theirs else "paper" if rtol == 0.0 else "program"
 growing = by_k["ActiveSet", large] / by_k["ActiveSet", small]
 found.above(1.0, growing, "the time grows with k", place, whose=whose, log=True)
 found.above(1.0, saving[large], "screening saves time at the largest k", place, whose=whose, log=True)
 found.above(1.0, saving[large] / saving[small], "and a larger factor than at the smallest", place, whose=whose, log=True)
-for n in nn_list:
-    theirs = min(k_list, key=lambda k, n=n: abs(k - {10: 6, 20: 12, 30: 15}.get(n, n // 2)))
-    gain = by_k[f"error_{n}", small] - by_k[f"error_{n}", theirs]
-    if theirs != small:
-        found.above(0.0, gain, f"k matters for the error of {n}-NN: k = {theirs} is better than k = {small}", place)
-each = pd.DataFrame({n: by_k[f"error_{n}"].idxmin(axis=1) for n in nn_list})
-found.above(0.0, each[nn_list[-1]] - each[nn_list[0]], "the best k grows with the number of neighbours", place)
+for n, without in zip(nn_list, (4, 8, 9), strict=False):
+    chosen = min(k_list, key=lambda k, n=n: abs(k - K_OF_PAPER.get(n, n // 2)))
+    further = [k for k in k_list if without < k <= chosen]
+    if further:
+        times = by_k["ActiveSet", further[0]] / by_k["ActiveSet+RRPB", chosen]
+        sentence = f"in the time of the best k of {n}-NN with screening the active set alone gets no further than k = {without}"
+        found.above(1.0, times, sentence, place, whose=whose, log=True, note=f"k = {further[0]} without, {chosen} with screening")
+    gain = by_k[f"error_{n}", small] - by_k[f"error_{n}", chosen]
+    if chosen != small:
+        sentence = f"k matters for the error of {n}-NN: the paper's best k is better than the smallest"
+        found.above(0.0, gain, sentence, place, whose=whose, note=f"k = {chosen} and {small}")
+        others = by_k[f"error_{n}"].drop(columns=chosen).mean(axis=1) - by_k[f"error_{n}", chosen]
+        sentence = f"and better than the mean of all other k, {n}-NN"
+        found.above(0.0, others, sentence, place, whose=whose, note=f"k = {chosen}")
 times = by_k["ActiveSet+RRPB", large] / by_k["product", large]
 found.above(1.0, times, "products are faster at the largest k", "-", whose="own", log=True)
 conclusions = found.frame()
@@ -220,7 +233,7 @@ print(conclusions[["conclusion", "whose", "ours", "low", "high", "n", "verdict"]
 
 # %%
 comparison = [
-    {"quantity": f"k of the smallest test error, {n}-NN", "paper": {10: 6, 20: 12, 30: 15}.get(n, "-"), "ours": best[n],
+    {"quantity": f"k of the smallest test error, {n}-NN", "paper": K_OF_PAPER.get(n, "-"), "ours": best[n],
      "note": f"error {mean.loc[best[n], f'error_{n}']:.4f}, Euclidean {mean.loc[0, f'error_{n}']:.4f}"}
     for n in nn_list
 ]  # fmt: skip
