@@ -186,8 +186,8 @@ print(on_margin.to_string(float_format="{:.2f}".format))
 # ## Conclusions
 #
 # One row a kernel. "Always higher" is "never lower" here, and higher somewhere: where all tests screen nothing, or everything, none is
-# higher. The rates rise where at most a tenth of the steps to the next nearer reference lower one, "in most cases" of most kernels. The four
-# panels are breast-cancer, dna, digit1 and satimage; for its other sets it says that the tests behave alike.
+# higher. The rates rise where at most a tenth of the steps to the next nearer reference lower one, "in most cases" of most kernels. The
+# four panels are breast-cancer, dna, digit1 and satimage; for its other sets it says that the tests behave alike.
 
 # %%
 wide = results.pivot_table(index=["kernel", "C_ref/C"], columns="test", values="rate", sort=False)[["BT1", "BT2", "IT"]]
