@@ -61,12 +61,16 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
 
 
 def _verdict(row):
-    """The sentence of a conclusion, the paper's value, ours with its interval, and the verdict, of a row of conclusions.csv."""
-    number = "{:.3g}".format
+    """The sentence of a conclusion, the paper's value, ours with its interval and what it is to be, and the verdict."""
+    low, high = row["low"], row["high"]
+    digits = next((n for n in range(3, 6) if low != "" and f"{float(low):.{n}g}" != f"{float(high):.{n}g}"), 6 if low != "" else 3)
+    number = f"{{:.{digits}g}}".format
     said = number(float(row["paper"])) if row["paper"] != "" else ""
-    spread = f" ({number(float(row['low']))} to {number(float(row['high']))}, {row['n']} draws)" if row["low"] != "" else ""
-    found = number(float(row["ours"])) + (spread or " (one draw)") if row["ours"] != "" else ""
-    return [row["conclusion"] + WHOSE.get(row["whose"], ""), said, ", ".join(filter(None, [found, row["note"]])), row["verdict"]]
+    spread = f" ({number(float(low))} to {number(float(high))}, {row['n']} draws)" if low != "" else " (one draw)"
+    found = number(float(row["ours"])) + spread if row["ours"] != "" else ""
+    bound = row["rule"].partition("interval ")[2]
+    parts = filter(None, [found, bound and f"to be {bound}", row["note"]])
+    return [row["conclusion"] + WHOSE.get(row["whose"], ""), said, ", ".join(parts), row["verdict"]]
 
 
 class Results(SphinxDirective):

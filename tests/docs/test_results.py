@@ -40,8 +40,8 @@ def test_conclusions_are_shown_with_their_intervals(sections):
     judged = sections["judged"]
     rows = [[text(cell) for cell in re.findall(r"<td.*?</td>", row, re.S)] for row in re.findall(r"<tr.*?</tr>", judged, re.S)]
     shown = [[part.strip() for part in row] for row in rows if len(row) == 4]
-    assert ["<RRPB> pays", "6.4", "2.36 (2.01 to 2.78, 3 draws)", "stands"] in shown
-    assert ["PGB beside it pays (at the stop of the authors' program)", "", "0.7 (one draw)", "undecided"] in shown
+    assert ["<RRPB> pays", "6.4", "2.36 (2.01 to 2.78, 3 draws), to be above 1", "stands"] in shown
+    assert ["PGB beside it pays (at the stop of the authors' program)", "", "0.7 (one draw), to be below 1", "undecided"] in shown
     assert ["nothing is lost (not in the paper)", "", "all is lost", "does not"] in shown and 'pill does-not"' in judged
 
 
@@ -70,7 +70,7 @@ def test_what_did_not_run_is_said_with_the_command(sections):
     [
         ("ragged", "results.csv"),
         ("no-summary", "smoke/tiny/no-summary/summary.json: AttributeError"),
-        ("no-verdict", "smoke/tiny/no-verdict/conclusions.csv: KeyError: 'paper'"),
+        ("no-verdict", "smoke/tiny/no-verdict/conclusions.csv: KeyError: 'low'"),
         ("no-result", "smoke/tiny/no-result/result.json"),
     ],
 )
