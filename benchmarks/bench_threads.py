@@ -62,8 +62,6 @@ class Work(BaseEstimator):
 @pytest.mark.parametrize("name", CASES)
 def bench_threads(timed, small, name, situation):
     load(CASES[name][0])  # or skip
-    if small and name != next(iter(CASES)):
-        pytest.skip("threads: one case when they are small")
     seconds = {setting: np.inf for setting in list(SETTINGS)[: 1 if small else 3]}
 
     def work():
