@@ -101,7 +101,7 @@ def test_sums_are_those_of_the_matrix(kernel, form, small, monkeypatch):
     for dense in (True, False):
         monkeypatch.setattr(kernel_matrix, "SPARSER", 32 if dense else 0)
         X, rng = form(points()), np.random.default_rng(1)
-        made, given = KernelRows(X, kernel, 1e-3), GivenMatrix(kernel.values(X, X))
+        made, given = KernelRows(X, kernel, 2e-5), GivenMatrix(kernel.values(X, X))
         assert np.allclose(made.diagonal(), given.diagonal(), rtol=1e-13) and made.shape == (60, 60)
         assert sparse.issparse(made.X) == (form is not np.asarray and not dense)
         for n_used in (1, 4, 9, 40):
@@ -119,32 +119,57 @@ def test_sums_are_those_of_the_matrix(kernel, form, small, monkeypatch):
                 assert np.allclose(sums, expected, rtol=1e-5, atol=1e-5 * np.abs(whole).max())
 
 
+@pytest.mark.parametrize("gigabytes", [1e-3, 1e-4])
 @every
-def test_the_same_bits_for_any_number_of_threads(kernel, small):
+def test_the_same_bits_for_any_number_of_threads(kernel, gigabytes, small):
     X, rng = points(200, 9), np.random.default_rng(2)
     used, values, found = np.arange(0, 200, 3), rng.standard_normal(67), []
     for n in (1, 2):
         with threadpool_limits(n, user_api="blas"):
-            made, sums = KernelRows(X, kernel, 1e-3), np.zeros(200)
+            made, sums = KernelRows(X, kernel, gigabytes), np.zeros(200)
             made.add(used[:10], values[:10], np.arange(200), sums)
             found.append((made.product(used, values), sums))
     assert all(np.array_equal(one, two) for one, two in zip(*found, strict=True))
 
 
+def rows_of(log):
+    found = set().union(*(rows for _, rows, _ in log.tiles))
+    log.clear()
+    return found
+
+
 def test_rows_are_computed_once(log, small):
-    made, everything = KernelRows(points(), KERNELS[2], 1e-3), np.arange(60)
-    made.add(np.arange(5), np.ones(5), everything, np.zeros(60))
-    assert {light for light, *_ in log.tiles} == {True} and set().union(*(rows for _, rows, _ in log.tiles)) == set(range(5))
-    log.clear()
-    made.add(np.arange(3, 7), np.ones(4), everything, np.zeros(60))
-    assert set().union(*(rows for _, rows, _ in log.tiles)) == {5, 6}
-    log.clear()
-    sums, columns = np.zeros(30), everything[::2]
+    n, everything = 600, np.arange(600)
+    made = KernelRows(points(n, 4), KERNELS[2], 4e-9 * (520 * n + n * 4))  # room for 520 rows in single precision
+    made.add(np.arange(5), np.ones(5), everything, np.zeros(n))
+    assert {light for light, *_ in log.tiles} == {True} and rows_of(log) == set(range(5))
+    made.add(np.arange(3, 7), np.ones(4), everything, np.zeros(n))
+    assert rows_of(log) == {5, 6}
+    sums, columns = np.zeros(n // 2), everything[::2]
     made.add(np.arange(7), np.ones(7), columns, sums)  # fewer columns of the same rows
     assert not log.tiles and np.allclose(sums, made.block(np.arange(7), columns).sum(axis=0), rtol=1e-5)
     log.clear()
-    made.add(np.arange(2), np.ones(2), everything, np.zeros(60))  # columns that it no longer has
-    assert set().union(*(rows for _, rows, _ in log.tiles)) == {0, 1}
+    made.add(np.arange(2), np.ones(2), everything, np.zeros(n))  # columns that it no longer has
+    assert rows_of(log) == {0, 1}
+
+
+@every
+def test_a_whole_matrix_that_fits_is_computed_once(kernel, log):
+    """In double precision, and sums of both kinds take it from there: at any columns, in any order."""
+    n, rng = 600, np.random.default_rng(4)
+    made = KernelRows(points(n, 4), kernel, 1.0001 * 8e-9 * n * n)
+    K = made.block(np.arange(n), np.arange(n))
+    log.clear()
+    for n_used, n_columns in ((5, 40), (7, n), (n, 200), (530, n)):
+        used, at = np.sort(rng.choice(n, n_used, replace=False)), np.sort(rng.choice(n, n_columns, replace=False))
+        values, sums = rng.standard_normal(n_used), np.zeros(n_columns)
+        found = made.product(used, values, at)
+        exact, room = values @ K[np.ix_(used, at)], 1e-13 * (np.abs(values) @ np.abs(K[np.ix_(used, at)]))
+        assert np.all(np.abs(found[at] - exact) <= room) and np.isnan(np.delete(found, at)).all()
+        made.add(used[:512], values[:512], at, sums)
+        assert np.allclose(sums, values[:512] @ K[np.ix_(used[:512], at)], rtol=1e-11, atol=1e-11 * np.abs(K).max())
+    asked = [row for _, rows, columns in log.tiles for row in rows if 0 in columns]
+    assert sorted(asked) == list(range(n))
 
 
 def test_rows_used_longest_ago_make_room():
@@ -164,19 +189,20 @@ def test_rows_used_longest_ago_make_room():
         ([2], [2]),
     ):
         asked.clear()
-        rows, slots = cache.rows(np.array(numbers), columns, fill)
+        rows, slots, _ = cache.rows(np.array(numbers), columns, fill)
         assert asked == missing and np.array_equal(rows[slots], K[numbers])
     columns = columns[1::3]
     asked.clear()
-    rows, slots = cache.rows(np.array([0, 1, 2, 6, 7, 8, 9, 10]), columns, fill)  # there is room for more of them now
+    rows, slots, _ = cache.rows(np.array([0, 1, 2, 6, 7, 8, 9, 10]), columns, fill)  # there is room for more of them now
     assert asked == [8, 9, 10] and rows.shape == (120 // 7, 7)
     assert np.array_equal(rows[slots], K[np.ix_([0, 1, 2, 6, 7, 8, 9, 10], columns)])
 
 
 def test_precision_of_the_cache():
     """Single where that changes little, which for points far from 0 it does not."""
-    assert KernelRows(points(), KERNELS[2], 1e-3)._light.dtype == np.float32
-    assert KernelRows(points() + 300.0, KERNELS[2], 1e-3)._light.dtype == np.float64
+    assert KernelRows(points(600), KERNELS[2], 2e-3)._light.dtype == np.float32
+    assert KernelRows(points(600) + 300.0, KERNELS[2], 2.6e-3)._light.dtype == np.float64
+    assert KernelRows(points(600), KERNELS[2], 3e-3)._light.dtype == np.float64  # there is room for all of it
 
 
 def test_the_least_that_is_needed():

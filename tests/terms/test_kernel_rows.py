@@ -5,9 +5,9 @@ import pytest
 from scipy import sparse
 
 import safescreen as ss
-from safescreen.cones import kernel_matrix
+from safescreen.cones import kernel, kernel_matrix
 from safescreen.cones.kernel_matrix import KernelRows
-from safescreen.terms import _gram_kernels
+from safescreen.terms import _gram_kernels, _kernel_matrices
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def points(n=240, d=3, apart=1.0):
 def pair(kernel="rbf", form=np.asarray, **options):
     """Return the samples of a matrix, and the same without one."""
     X, y = points()
-    return [ss.KernelSamples.from_points(form(X), y, kernel, gamma=0.3, max_gigabytes=g, **options) for g in (1.0, 4e-4)]
+    return [ss.KernelSamples.from_points(form(X), y, kernel, gamma=0.3, max_gigabytes=g, **options) for g in (1.0, 2e-4)]
 
 
 LOSSES = [ss.Hinge(), ss.SmoothedHinge(0.2), ss.SquaredHinge(0.5)]
@@ -50,9 +50,14 @@ LOSSES = [ss.Hinge(), ss.SmoothedHinge(0.2), ss.SquaredHinge(0.5)]
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @pytest.mark.parametrize(("kernel", "constant"), [("rbf", 0.0), ("rbf", 1.0), ("polynomial", 0.5), ("linear", 0.0)])
-def test_equal_masks_and_solutions(kernel, constant, loss, small):
+@pytest.mark.parametrize("whole", [False, True])
+def test_equal_masks_and_solutions(kernel, constant, loss, whole, small, monkeypatch):
+    """Whether the cache holds a few rows of what is left, or there is room for the whole matrix."""
     weights = np.random.default_rng(5).uniform(0.5, 2.0, 240) if constant else None
     given, rows = pair(kernel, constant=constant, weights=weights)
+    if whole:
+        monkeypatch.setattr(_kernel_matrices, "WHOLE", 200)
+        rows = pair(kernel, constant=constant, weights=weights)[0]
     assert isinstance(given.cone.K, np.ndarray) and isinstance(rows.cone.K, KernelRows)
     one, other = (ss.Problem(terms, loss) for terms in (given, rows))
     lams = np.median(np.abs(given.margins(given.total()[0]))) * np.array([0.3, 0.2, 0.1])
@@ -80,8 +85,9 @@ def test_sparse_points(small, monkeypatch):
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-def test_what_is_screened_is_never_computed(loss, small, log):
-    """But for the sum of L: neither as rows or columns of the solver, nor in the sums of the samples that are left."""
+def test_what_is_screened_is_never_computed(loss, small, log, monkeypatch):
+    """But for the sum of L: neither as rows or columns of the solver, nor in the sums of the samples that are left, worn out or not."""
+    monkeypatch.setattr(kernel, "WORN", 0.5)
     prob = ss.Problem(pair()[1], loss)
     lam = 0.5
     best = ss.solve(prob, lam, tol=0.0, rtol=1e-9)
@@ -147,6 +153,17 @@ def test_few_sums_of_all_samples(small, monkeypatch):
     )
     solution = ss.solve(ss.Problem(pair()[1], ss.Hinge()), 0.05, tol=0.0, rtol=1e-3, screening=())
     assert solution.converged and 1 <= len(sums) <= 3
+
+
+def test_an_early_look_does_not_ask_for_more(small, monkeypatch):
+    """Where screening looks before the end, the end stays what was asked for: the gaps that sweeps are to reach."""
+    goals, original = [], ss.KernelSamples.sweep
+    monkeypatch.setattr(
+        ss.KernelSamples, "sweep", lambda *args, goal, **options: goals.append(goal) or original(*args, goal=goal, **options)
+    )
+    solution = ss.solve(ss.Problem(pair()[1], ss.Hinge()), 0.05, tol=0.0, rtol=1e-5, screening="MGB")
+    assert solution.converged and len(goals) > 1 and goals[0][0] > goals[-1][0]  # there was an early look
+    assert all(part == 0.5e-5 for _, part in goals) and goals[-1][0] >= 0.4e-5 * solution.primal
 
 
 def test_images_are_completed_where_they_are_wanted(small):

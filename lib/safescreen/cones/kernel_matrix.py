@@ -106,7 +106,7 @@ class GivenMatrix:
         if 2 * used.size > out.size:
             out[used] = values
             return self.K @ out
-        _add_rows(self.K, used, values, out, 0)
+        _add_rows(self.K, used, values, slice(0, out.size), out)
         return out
 
     def add(self, used: NDArray, values: NDArray, at: NDArray, out: NDArray) -> None:
@@ -126,8 +126,9 @@ class KernelRows:
 
     Notes
     -----
-    Cost: O(d) an entry. A row of the cache holds the columns that a solver still looks at; once those become fewer there is room for
-    more rows. Threads share tiles, each of which is computed by one of them: results do not depend on how many there are.
+    Cost: O(d) an entry. Where the whole matrix fits into the cache, each of its rows is computed once at most, when it is wanted, and sums
+    of both kinds take it from there. Else a row of the cache holds the columns that a solver still looks at; once those become fewer there
+    is room for more rows. Threads share tiles, each of which is computed by one of them: results do not depend on how many there are.
     """
 
     costly = True
@@ -137,13 +138,15 @@ class KernelRows:
         self.squares, length = squares(X), row_length(X)
         self.X = X = _dense_if_full(X)
         self.kernel = kernel
-        single = kernel.error(length, float(self.squares.max()), 2.0**-24) <= ROUGH and not sparse.issparse(X)
+        self._whole = 8e-9 * n * n <= gigabytes
+        single = not self._whole and kernel.error(length, float(self.squares.max()), 2.0**-24) <= ROUGH and not sparse.issparse(X)
         self._light = X.astype(np.float32) if single else X
         item, copy, least = 4 if single else 8, n * d if single else 0, min(LEAST_ROWS, n) * n
         numbers = int(1e9 * gigabytes / item) - copy
         if numbers < least:
             text = f"X holds {n} points: a cache for rows of their kernel matrix needs {1e-9 * item * (least + copy):.3g} GB"
             raise ValueError(f"{text} at least, {gigabytes:.3g} GB are allowed: raise max_gigabytes, free memory, or take fewer points")
+        self.entry_work = 0.5 if self._whole else 1.0 + length / 16.0
         self.shape, self._cache = (n, n), _Cache(n, min(numbers, n * n), np.float32 if single else np.float64)
 
     def diagonal(self) -> NDArray:
@@ -164,16 +167,20 @@ class KernelRows:
             for start in range(0, used.size, TILE):
                 rows = used[start : start + TILE]
                 tile = self._fill(np.empty((rows.size, points.shape[0])), self.X, rows, at[part], points)
-                _add_rows(tile, np.arange(rows.size), values[start : start + TILE], sums[part], 0)
+                _add_rows(tile, np.arange(rows.size), values[start : start + TILE], slice(0, part.stop - part.start), sums[part])
 
-        share(work, at.size, WIDE)
+        if self._whole:
+            for start in range(0, used.size, LEAST_ROWS):
+                self.add(used[start : start + LEAST_ROWS], values[start : start + LEAST_ROWS], at, sums)
+        else:
+            share(work, at.size, WIDE)
         out[at] = sums
         return out
 
     def add(self, used: NDArray, values: NDArray, at: NDArray, out: NDArray) -> None:
-        """Add ``values @ K[used, at]`` to `out`, up to single precision, from the cache; `used` are at most ``LEAST_ROWS`` samples."""
-        rows, slots = self._cache.rows(used, at, self._light_tile)
-        share(lambda part: _add_rows(rows, slots, values, out[part], part.start), at.size, WIDE)
+        """Add ``values @ K[used, at]`` to `out`, in the precision of the cache; `used` are at most ``LEAST_ROWS`` samples."""
+        rows, slots, places = self._cache.rows(used, at, self._light_tile)
+        share(lambda part: _add_rows(rows, slots, values, places[part], out[part]), at.size, WIDE)
 
     def _light_tile(self, out, slots, rows, columns):
         """Write the entries of some rows and columns into rows of `out`, in its precision."""
@@ -194,30 +201,33 @@ class _Cache(threading.local):
 
     def __init__(self, n, numbers, dtype):
         self._made = n, numbers, dtype
-        self._store, self._columns = np.empty(numbers, dtype), np.empty(0, dtype=np.intp)
+        self._store, self._columns = np.empty(numbers, dtype), np.arange(n if numbers == n * n else 0)
         self._slot, self._owner, self._used, self._time = np.full(n, -1), np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64), 0
 
     def __reduce__(self):
         return _Cache, self._made
 
     def rows(self, numbers, columns, fill):
-        """Return an array of rows with these columns, and which of them belong to `numbers`; `fill` computes those that are missing."""
-        if not np.array_equal(columns, self._columns):
-            self._rearrange(columns)
+        """Return an array of rows, which of them belong to `numbers`, and where these columns are; `fill` computes what is missing."""
+        places = columns
+        if self._store.size < self._slot.size**2:
+            if not np.array_equal(columns, self._columns):
+                self._rearrange(columns)
+            places = np.arange(columns.size)
         self._time += 1
         here = self._slot[numbers]
         self._used[here[here >= 0]] = self._time
         missing = numbers[here < 0]
         if missing.size:
-            free = self._store.size // columns.size - self._owner.size
+            free = len(self._matrix()) - self._owner.size
             fresh = np.arange(self._owner.size, self._owner.size + min(free, missing.size))
             oldest = np.argsort(self._used, kind="stable")[: missing.size - fresh.size]
             self._slot[self._owner[oldest]] = -1
             self._owner, self._used = (np.append(v, np.zeros(fresh.size, v.dtype)) for v in (self._owner, self._used))
             slots = np.append(fresh, oldest)
-            fill(self._matrix(), slots, missing, columns)
+            fill(self._matrix(), slots, missing, self._columns)
             self._slot[missing], self._owner[slots], self._used[slots] = slots, missing, self._time
-        return self._matrix(), self._slot[numbers]
+        return self._matrix(), self._slot[numbers], places
 
     def _matrix(self):
         m = self._columns.size
@@ -249,18 +259,18 @@ def squares(X: PointsLike) -> NDArray:
 
 
 @njit(nogil=True)
-def _add_rows(K, used, values, out, first):
-    """Add ``sum_k values[k] K[used[k]]`` to `out`, four rows at a time, from the column `first` on."""
-    n, m = out.size, used.size
-    whole, last = m - m % 4, first + n
+def _add_rows(K, used, values, at, out):
+    """Add ``sum_k values[k] K[used[k]][at]`` to `out`, four rows at a time; `at` is a slice, or an array of columns."""
+    m = used.size
+    whole = m - m % 4
     for k in range(0, whole, 4):
-        a, b, c, d = K[used[k]][first:last], K[used[k + 1]][first:last], K[used[k + 2]][first:last], K[used[k + 3]][first:last]
+        a, b, c, d = K[used[k]][at], K[used[k + 1]][at], K[used[k + 2]][at], K[used[k + 3]][at]
         p, q, r, s = values[k], values[k + 1], values[k + 2], values[k + 3]
-        for i in range(n):
+        for i in range(out.size):
             out[i] += (p * a[i] + q * b[i]) + (r * c[i] + s * d[i])
     for k in range(whole, m):
-        a, p = K[used[k]][first:last], values[k]
-        for i in range(n):
+        a, p = K[used[k]][at], values[k]
+        for i in range(out.size):
             out[i] += p * a[i]
 
 

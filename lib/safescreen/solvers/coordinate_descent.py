@@ -4,8 +4,6 @@ One dual variable at a time is set to its best value (Hsieh et al. 2008), whatev
 variables out for a while is a heuristic that the solver itself takes back; screening is not, and both are used together.
 """
 
-from typing import Any
-
 import numpy as np
 
 from safescreen.solvers.reduction import Reduction
@@ -49,12 +47,14 @@ def minimize_dual(
                 alpha, problem, best = np.array(reduction.restrict(full)), reduction.problem, None
                 H = _dual_sum(problem, alpha)
         sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
-        goal: Any = {"goal": _goal(problem, limits, best or e, screen is not None, 0.5 * tolerance)} if problem.terms.costly else {}
+        early, goal = _goal(problem, limits, best or e, screen is not None, 0.5 * tolerance) if problem.terms.costly else (False, {})
         least = LEAST * tolerance if goal else tolerance
         H, spread, done, seed = problem.terms.sweep(alpha, H, lam, problem.loss, least, sweeps, seed, shrinking, **goal)
         state.n_iter += done
-        if done < sweeps:
+        if done < sweeps and not (goal and spread > least):
             tolerance = 0.1 * min(tolerance, spread)
+        elif done < sweeps and not (early and done):  # the end: sweeps saw the gap less well than it is seen now
+            tolerance *= 0.1
         given_up = tolerance < 1e-16 or (patience is not None and done == sweeps)
         e = problem.evaluate((1.0 / lam) * H, lam, None if smooth else alpha)
         H = H if smooth else e.H
@@ -64,13 +64,16 @@ def minimize_dual(
 
 
 def _goal(problem, limits, e, screens, factor):
-    """Return the gap at which to look next, and as a part of the loss: the part `factor` of the limits, or where screening may decide.
+    """Return whether to look before the end, where screening may decide, and the gap at which to, absolute and as a part of the loss.
 
-    Balls have the radius ``sqrt(gap/lam)``, up to a factor, and decide little before that is smaller than a width of margins, 1.
+    The end is the part `factor` of the limits. Balls have the radius ``sqrt(gap/lam)``, up to a factor, and decide little before that is
+    smaller than a width of margins, 1.
     """
     longest = float(problem.terms.norms.max(initial=0.0)) if screens else 0.0
     first = 0.5 * factor * e.lam / (longest * longest) if longest > 1e-100 else 0.0
-    return max(factor * max(limits.tol, limits.rtol * e.dual), first if e.gap > 2.0 * first else 0.0), factor * limits.rtol
+    last = factor * max(limits.tol, limits.rtol * e.dual)
+    early = first > last and e.gap > 2.0 * first
+    return early, {"goal": (first if early else last, factor * limits.rtol)}
 
 
 def _dual_sum(problem, alpha):

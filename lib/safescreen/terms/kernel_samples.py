@@ -157,8 +157,13 @@ class KernelSamples(Terms):
 
     @property
     def work(self) -> float:
-        """Operations of as many updates as there are samples."""
-        return float(len(self)) ** 2
+        """Operations of as many updates as there are samples; of rows on demand those of the others are left out anyway."""
+        return (0.3 if self.costly else 1.0) * float(len(self)) ** 2
+
+    @property
+    def screening_work(self) -> float:
+        """Operations of a pass of the sphere rule and of leaving out what it finds: of rows on demand, of the images it wants."""
+        return 12.0 * len(self) + (self.cone.matrix.entry_work * float(len(self)) ** 2 if self.costly else 0.0)
 
     @property
     def norms(self) -> NDArray:

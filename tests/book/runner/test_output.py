@@ -50,6 +50,11 @@ def test_what_is_dense_is_a_picture_inside_of_its_figure(tmp_path):
         axes[1].plot(np.arange(5000.0))
         first, again = (Recorder(tmp_path).figure("dense", fig).read_text() for _ in range(2))
         assert first.count("<image") == pictures and first == again
+    for clouds, pictures in ((9, 0), (11, 11)):  # each below the limit, many of them above
+        fig = Figure()
+        for axes in fig.subplots(clouds, squeeze=False).flat:
+            axes.scatter(*np.zeros((2, 200)))
+        assert Recorder(tmp_path).figure("many", fig).read_text().count("<image") == pictures
 
 
 @pytest.mark.parametrize("output_dir", ["", "here"])
