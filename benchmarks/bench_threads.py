@@ -1,7 +1,7 @@
 """Threads as they come: wall seconds in fresh processes with no setting at all, and with one and two threads of BLAS.
 
 Alone, beside a process that keeps a core busy, and in ``GridSearchCV(n_jobs=2)``, where two do the work at a time. The clock runs from when
-a small part of the work has loaded the compiled kernels.
+a small part of the work has loaded the compiled kernels. Small cases, which are not to be quoted, take no process of their own.
 """
 
 import os
@@ -65,11 +65,13 @@ def bench_threads(timed, small, name, situation):
     seconds = {setting: np.inf for setting in list(SETTINGS)[: 1 if small else 3]}
 
     def work():
-        for setting in seconds:
+        for setting in () if small else seconds:
             environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
             environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **SETTINGS[setting]}
-            command = [sys.executable, __file__, name, situation, "24" if small else "1"]
+            command = [sys.executable, __file__, name, situation]
             seconds[setting] = min(float(subprocess.check_output(command, env=environment)), seconds[setting])
+        if small:
+            seconds["default"] = measure(name, situation, 24)
 
     other = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if situation == "busy" else None
     try:
@@ -81,10 +83,13 @@ def bench_threads(timed, small, name, situation):
     timed.facts.update({**seconds, "default/best": seconds["default"] / min(seconds.values())})
 
 
+def measure(name, situation, every=1):
+    """Return the seconds of a case, in this process or in two of a search."""
+    if situation != "search":
+        return Work(name, every).fit(None).seconds_
+    search = GridSearchCV(Work(name), {"every": [every]}, cv=2, refit=False, n_jobs=2, error_score="raise")
+    return search.fit(np.zeros((4, 1))).cv_results_["mean_test_score"][0]
+
+
 if __name__ == "__main__":
-    name, situation, every = sys.argv[1:]
-    if situation == "search":
-        search = GridSearchCV(Work(name), {"every": [int(every)]}, cv=2, refit=False, n_jobs=2, error_score="raise")
-        print(search.fit(np.zeros((4, 1))).cv_results_["mean_test_score"][0])
-    else:
-        print(Work(name, int(every)).fit(None).seconds_)
+    print(measure(*sys.argv[1:]))

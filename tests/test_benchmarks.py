@@ -107,3 +107,9 @@ def test_tables_give_ratios_to_the_reference(printed):
         assert float(first[2]) == 1.0
         assert float(other[2]) == pytest.approx(float(first[0]) / float(other[0]), rel=0.02)
         assert float(other[-1]) > 0.0, "screened"
+
+
+def test_threads_are_timed_in_a_process_of_their_own():
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, str(ROOT / "benchmarks" / "bench_threads.py"), "TripletMetric on digits", "alone"]
+    assert float(subprocess.check_output(command, env=environment)) > 0.0
