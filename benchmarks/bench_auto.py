@@ -50,6 +50,7 @@ CASES = {
     "breast-cancer": _samples("breast-cancer", 50),
     "shuttle, kernel": _samples("shuttle", 10, LOSS, kernel=True, every=20),
     "ijcnn1, kernel, hinge": _samples("ijcnn1", 10, ss.Hinge(), kernel=True, every=20),
+    "satimage, rows of a kernel": _samples("satimage", 25, ss.Hinge(), kernel=True),
 }
 
 

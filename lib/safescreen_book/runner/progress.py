@@ -85,7 +85,7 @@ class Pages:
 class Progress:
     """A bar over the seconds that runs should take, on a terminal; elsewhere a line a run says as much.
 
-    A run of unknown length counts like the average of the others; time left is what is expected, times how much slower it went so far.
+    A run of unknown length counts like the average of others; what is left goes at the pace so far, in which a fifth of all as expected counts.
     """
 
     def __init__(self, seconds: Mapping[str, float | None], jobs: int, pages: Pages | None = None):
@@ -100,10 +100,10 @@ class Progress:
         self._running = running
         left = {name: max(0.0, value - running.get(name, 0.0)) for name, value in self.left.items()}
         reached, self._began = self._total - math.fsum(left.values()), self._began or time.monotonic()
-        pace = (time.monotonic() - self._began) * self._jobs / reached if reached > 0.0 else 1.0
-        certain = self._known or len(left) < self._n
-        rest = f"about {duration(pace * makespan(left.values(), self._jobs))} left" if certain else "time left unknown"
-        text = f"{self._n - len(left)} of {self._n} runs" + (f", {rest}" if left else "")
+        before = (0.2 if self._known else 1e-9) * self._total
+        pace = ((time.monotonic() - self._began) * self._jobs + before) / (reached + before)
+        rest = f", about {duration(pace * makespan(left.values(), self._jobs))} left" if left else ""
+        text = f"{self._n - len(left)} of {self._n} runs{rest if self._known or len(left) < self._n else ', time left unknown'}"
         self._bar.set_description_str(": ".join(filter(None, (text, ", ".join(running)))), refresh=False)
         self._bar.update(reached - self._bar.n)
         if self._pages is not None:

@@ -118,6 +118,14 @@ def clock(monkeypatch):
     return now
 
 
+def test_a_short_run_says_little_of_long_ones(clock):
+    shown = progress.Progress({"a": 100.0, "b": 900.0}, 1)
+    shown.show({})
+    clock[0] += 10.0
+    shown.ended("a", "a: done")
+    assert shown.show({}) == "1 of 2 runs, about 10 min left"
+
+
 def test_time_left_follows_what_runs_have_taken(clock, capsys):
     shown = progress.Progress({"a": 60.0, "b": 60.0, "c": 20.0}, 2)
     assert shown.show({}) == "0 of 3 runs, about 70 s left"
@@ -126,7 +134,7 @@ def test_time_left_follows_what_runs_have_taken(clock, capsys):
     clock[0] += 90.0  # twice as slow as expected
     shown.show({"a": 120.0, "b": 120.0})
     shown.ended("a", "a: done")
-    assert capsys.readouterr().out == "a: done (1 of 3 runs, about 40 s left)\n"
+    assert capsys.readouterr().out == "a: done (1 of 3 runs, about 36 s left)\n"
     shown.ended("b", "b: done")
     assert shown.show({"c": 20.0}) == "2 of 3 runs, about 0 s left"
     shown.ended("c", "c: done")
