@@ -85,7 +85,7 @@ class Pages:
 class Progress:
     """A bar over the seconds that runs should take, on a terminal; elsewhere a line a run says as much.
 
-    A run of unknown length counts like the average of others; what is left goes at the pace so far, in which a fifth of all as expected counts.
+    A run of unknown length counts like an average one; what is left goes at the pace so far, with a fifth of all as expected in it.
     """
 
     def __init__(self, seconds: Mapping[str, float | None], jobs: int, pages: Pages | None = None):
