@@ -117,6 +117,7 @@ def test_a_status_follows_from_committed_conclusions(tmp_path, status, missing, 
     found.frame().to_csv(run / "conclusions.csv", index=False)
     assert list(claims.problems(claim, book)) == ([] if right else ["claim STS19-T1: partial in the ledger, reproduced by its runs"])
     assert list(claims.problems([], book)) == ["claim STS19-T1: judged by runs, and not in the ledger"]
+    assert list(claims.problems(ledger(book, f"{HEAD}{entry.replace('kind: F', 'kind: A')}\n"), book)) == []  # its cell decides
 
 
 def test_markdown_cell_is_no_evidence(tmp_path):
