@@ -451,21 +451,21 @@ print("rows in the comparison:", len(comparison))
 # %% [markdown]
 # ## Reading the result
 #
-# Seen with 100 values of $C$, $M = 5$, every way to the same gap ($10^{-5}$) on all samples, times from several runs on a busy machine:
+# Seen with 100 values of $C$, $M = 5$, every way to the same gap ($10^{-5}$) on all samples, five repeats on a busy machine (the run of the `paper` profile):
 #
 # | | breast-cancer, standardised | PCMAC, unit rows | MAGIC, standardised | IJCNN1 |
 # |---|---|---|---|---|
 # | saved of naive, paper | 65 % | 36 % | 32 % | 41 % |
-# | `trusted`, cold | -1 to 18 %, undecided | 6 to 11 % | 24 to 41 % | 39 to 68 % |
+# | `trusted`, cold | 0 to 17 % | -11 to 9 %, undecided | 32 to 44 % | 32 to 42 % |
 # | mean rate, trusted and certified | 0.09, 0.09 | 0.06, 0.00 | 0.46, 0.10 | 0.22, 0.01 |
 # | wrong decisions, trusted | 0 | 0 | 0 | 0 |
 # | heuristic over `trusted`, cold | 1.0 | 1.5 | 0.1 | 0.1 |
 #
-# * **As in the paper:** its rules, with its solutions taken for exact, save what it says and more on MAGIC and IJCNN1, less on PCMAC,
-#   which is another tokenisation here (1943 x 3289 where the paper has 1946 x 7511). On breast-cancer, where it saved most, nothing is
-#   decided. The share screened is a segment for every five $C$, the last $C$ of a rule costs more, and rules cost next to nothing.
+# * **As in the paper:** its rules, with its solutions taken for exact, save about what it says on MAGIC and IJCNN1. On breast-cancer,
+#   where it saved most, they save little, on PCMAC, another tokenisation here (1943 x 3289 where the paper has 1946 x 7511), nothing that
+#   can be told. The share screened is a segment for every five $C$, the last $C$ of a rule costs more, and rules cost next to nothing.
 # * **It depends on the scaling**, which the paper does not print: with features in $[-1, 1]$ the same rules take out 0.01 of
-#   breast-cancer and save nothing, and on MAGIC 0.25 and 31 %. On the breast cancer data the weights grow by a sixth over every rule in
+#   breast-cancer and save nothing, and on MAGIC 0.25 and a third. On the breast cancer data the weights grow by a sixth over every rule in
 #   either scaling.
 # * **Trust and safety.** At a gap of $10^{-5}$ trusting the solutions did no harm on any set: every result has that gap on *all* samples.
 #   With coarser solutions it does: by coordinate descent to a gap of $10^{-3}$ trusted rules on PCMAC took out samples wrongly, which is
@@ -473,7 +473,7 @@ print("rows in the comparison:", len(comparison))
 #   dome is thin, PCMAC, MAGIC and IJCNN1, for the distance that a gap certifies is as large as the dome, and with it all the time they
 #   could save.
 # * **Coordinate descent alone**, the paper's solver, with its 1000 sweeps, to a gap of $10^{-3}$, over those $C$ that all ways solve:
-#   `trusted` saves 34 % on MAGIC and 25 % on PCMAC, little on breast-cancer.
+#   `trusted` saves nothing that can be told.
 # * **The heuristic** depends on how often it guesses wrong, and on the solver. It guesses wrong about once for every $C$ on breast-cancer
 #   and PCMAC: there it is slower than the rules by coordinate descent, and on PCMAC slower than naive by the default solver, as the paper
 #   says. On MAGIC and IJCNN1 a handful of samples is left and it is by far the fastest, where the paper has it slower on three of four.
