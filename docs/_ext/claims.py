@@ -34,7 +34,6 @@ class Ledger(SphinxDirective):
 
     def run(self):
         app, rows = self.env.app, []
-        self.env.note_dependency(str(app.manifest.folder / "claims.yml"))
         for paper, counts in ledger.counts(app.claims.values()).items():
             numbers = [str(counts[status] or "") for status in ledger.STATUSES]
             rows.append([link(app, paper, f"claims/{paper}"), str(sum(counts.values())), *numbers])
@@ -73,7 +72,8 @@ class Items(SphinxDirective):
                 stands = f"{words.count('stands')} of {len(words)}" if words else ""
                 seen = _runs(app, found) or [_notebook(app, claim)]
                 rows.append([link_claim(app, claim.id), claim.what, pill(claim.status), stands, seen, claim.missing])
-        return [table(["item", "what it shows", "verdict", "conclusions that stand", "runs", "missing"], rows)]
+        head = ["item", "what it shows", "verdict", "conclusions that stand", "runs", "missing"]
+        return [table(head, rows, widths=(9, 28, 11, 12, 20, 20))]
 
 
 class Slips(SphinxDirective):
@@ -93,7 +93,6 @@ class Claims(SphinxDirective):
 
     def run(self):
         app, paper = self.env.app, self.arguments[0]
-        self.env.note_dependency(str(app.manifest.folder / "claims.yml"))
         page = nodes.section("", nodes.title("", f"Claims of {paper}"), ids=[paper])
         for claim in (claim for claim in app.claims.values() if claim.paper == paper):
             title = nodes.title("", claim.id, nodes.Text(" "), pill(claim.status))

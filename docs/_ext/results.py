@@ -131,8 +131,10 @@ class Experiment(SphinxDirective):
         if result is None:
             return
         if run["verdicts"]:
-            rows = [[*texts, pill(verdict)] for *texts, verdict in run["verdicts"]]
-            yield table(["conclusion", "the paper", "here", ""], rows)
+            rows = [["conclusion", "the paper", "here", ""], *([*texts, pill(verdict)] for *texts, verdict in run["verdicts"])]
+            if not any(row[1] for row in run["verdicts"]):
+                rows = [[row[0], *row[2:]] for row in rows]
+            yield table(rows[0], rows[1:])
         yield from map(paragraph, run["more"])
         for path in folder.glob("comparison.csv"):
             yield paragraph("The paper's numbers beside ours", style="soft")
@@ -169,7 +171,7 @@ def caption(notebook: Path, figure: str) -> str:
             if cell["cell_type"] == "markdown":
                 heading = [heading, *re.findall(r"(?m)^##+ +(.+)$", source)][-1]
             elif re.search(rf"""\.figure\(\s*['"]{re.escape(figure)}['"]""", source):
-                return "" if heading in ("", "Figure", "Figures") else f" ({re.sub(r'[`*$]', '', heading)})"
+                return "" if heading.lower() in ("", "figure", "figures", figure) else f" ({re.sub(r'[`*$]', '', heading)})"
     except _BROKEN:
         pass
     return ""
@@ -226,8 +228,8 @@ def _stage(app) -> None:
 
 
 def _outdated(app, env, added, changed, removed) -> list[str]:
-    """Results are read each time: what they depend on is all over the disk."""
-    return [name for name in env.found_docs if name.startswith("results/") or app.config.report_profile]
+    """What shows results or the ledger is read each time: what that depends on is all over the disk."""
+    return [name for name in env.found_docs if re.match(r"(results/|claims|index$|article$)", name) or app.config.report_profile]
 
 
 def setup(app) -> dict[str, bool]:

@@ -38,16 +38,16 @@ def paragraph(*parts, style: str = "") -> nodes.paragraph:
     return nodes.paragraph("", "", *inside, classes=style.split())
 
 
-def table(head, rows, numeric=()) -> nodes.Node:
-    """Return a table; an entry is a text, a node or a list of them, flush right in the `numeric` columns."""
+def table(head, rows, numeric=(), widths=()) -> nodes.Node:
+    """Return a table; an entry is a text, a node or a list of them, flush right in the `numeric` columns; `widths` are shares."""
 
     def row(entries):
         cells = (paragraph(*(parts if isinstance(parts, list) else [parts])) for parts in entries)
         return nodes.row("", *(nodes.entry("", cell, classes=["number"] if i in numeric else []) for i, cell in enumerate(cells)))
 
-    group = nodes.tgroup("", *(nodes.colspec(colwidth=1) for _ in head), cols=len(head))
+    group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in widths or [1] * len(head)), cols=len(head))
     group += [nodes.thead("", row(head)), nodes.tbody("", *map(row, rows))]
-    return nodes.table("", group)
+    return nodes.table("", group, classes=["colwidths-given"] if widths else [])
 
 
 def _read(app) -> None:
