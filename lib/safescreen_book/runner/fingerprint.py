@@ -60,8 +60,8 @@ def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[s
     return found | {"key": sha256(json.dumps(found, sort_keys=True))}
 
 
-def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    """Return by name what differs between two `hashes`; the former may be anybody's.
+def changed(before: Mapping[str, Any], after: Mapping[str, Any], *, lacking: bool = True) -> str:
+    """Return by name what differs between two `hashes`, the former anybody's; `lacking` packages, not installed any more, count or not.
 
     >>> changed({"library": {"a.py": "1"}, "versions": {"numpy": "2.4.6"}}, {"library": {"a.py": "2"}, "versions": {"numpy": "2.5"}})
     'library (a.py), numpy 2.4.6 -> 2.5'
@@ -69,7 +69,7 @@ def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     parts = []
     for what in (what for what in after if what != "key"):
         old, new = (side.get(what) if isinstance(side.get(what), dict) else {} for side in (before, after))
-        names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+        names = sorted(n for n in old.keys() | new.keys() if old.get(n) != new.get(n) and (lacking or new.get(n) != "not installed"))
         if what in ("parameters", "versions"):
             parts += [f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}" for name in names]
         elif names:

@@ -43,7 +43,7 @@ def run_folder(outputs: Path, profile: str, run: Run) -> Path:
 def state(folder: Path, hashes: Mapping[str, Any] | None = None) -> State:
     """Return what a run folder holds: a result counts if each of its files is unchanged, and made with `hashes`, if given.
 
-    A failed attempt with other hashes does not count against a result with these.
+    It may have been made with packages that are not installed here; a failed attempt with other hashes does not count against it.
     """
     _recover(folder)
     result, failure = read_json(folder / "result.json") or {}, read_json(folder / "failure.json")
@@ -52,7 +52,7 @@ def state(folder: Path, hashes: Mapping[str, Any] | None = None) -> State:
         damaged = "unreadable" if (folder / "result.json").is_file() else "not run"
         return State(damaged if failure is None else "failed", None, failure)
     touched = [name for name, checksum in result["files"].items() if not _holds(folder / name, checksum)]
-    why = f"files ({', '.join(touched)})" if touched else changed(result["hashes"], hashes or result["hashes"])
+    why = f"files ({', '.join(touched)})" if touched else changed(result["hashes"], hashes or result["hashes"], lacking=False)
     if failure is not None and (why or not hashes or failure.get("hashes") in (None, hashes)):
         return State("failed", result, failure)
     return State("out of date" if why else "complete", result, why=why)

@@ -124,6 +124,21 @@ def test_the_versions(finished, monkeypatch, package, counts):
     assert finished().status == (f"out of date: {package} {true(package)} -> 99.1" if counts else "complete")
 
 
+def test_a_package_that_is_lacking_here_says_nothing_against_a_result(finished, monkeypatch):
+    def version(name):
+        if name == "pandas":
+            raise fingerprint.metadata.PackageNotFoundError
+        return "99.1" if name == "scipy" else true(name)
+
+    true = fingerprint.metadata.version
+    without, made = ({"versions": {"pandas": text}} for text in ("not installed", "2.3"))
+    monkeypatch.setattr(fingerprint.metadata, "version", version)
+    assert finished().status == f"out of date: scipy {true('scipy')} -> 99.1"
+    assert fingerprint.changed(made, without) == "pandas 2.3 -> not installed"  # a worker without it makes other results
+    for lacking in (False, True):
+        assert fingerprint.changed(without, made, lacking=lacking) == "pandas not installed -> 2.3"
+
+
 def test_python_data_and_parameters(book, finished, monkeypatch):
     true = datasets.info
     with monkeypatch.context() as patch:
