@@ -93,11 +93,10 @@ def judged(folder: Path):
 
 def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
     """Yield what is wrong: a claim that is not open and has no notebook, or no cell that ran, ended well and asserts something; a status
-    that does not follow from committed conclusions; conclusions on what is no claim."""
+    that does not follow from committed conclusions; conclusions on what is no claim, unless they are said to be on none, ``-``."""
     claims, rows, read = tuple(claims), judged(folder), {}
-    yield from (
-        f"claim {name}: judged by runs, and not in the ledger" for name in sorted({*rows["claim"]} - {claim.id for claim in claims})
-    )
+    unknown = sorted({*rows["claim"]} - {"-"} - {claim.id for claim in claims})
+    yield from (f"claim {name}: judged by runs, and not in the ledger" for name in unknown)
     for claim in claims:
         found = rows[rows["claim"] == claim.id] if claim.kind in "BF" else ()
         if len(found) and (follows := verdicts.status(found, claim.missing)) != claim.status:

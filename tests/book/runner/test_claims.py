@@ -1,6 +1,7 @@
 """The ledger is believed only with a cell that ran and asserts."""
 
 import nbformat
+import pandas as pd
 import pytest
 
 from safescreen_book import ledger as claims
@@ -114,7 +115,9 @@ def test_a_status_follows_from_committed_conclusions(tmp_path, status, missing, 
     assert list(claims.problems(claim, book)) == []
     found = Conclusions("STS19-T1", "iris")
     found.fact(True, "it pays", "3", note="")
-    found.frame().to_csv(run / "conclusions.csv", index=False)
+    beside = Conclusions("-", "iris")
+    beside.fact(False, "nothing of the papers", "-", note="", whose="own")
+    pd.concat([found.frame(), beside.frame()]).to_csv(run / "conclusions.csv", index=False)
     assert list(claims.problems(claim, book)) == ([] if right else ["claim STS19-T1: partial in the ledger, reproduced by its runs"])
     assert list(claims.problems([], book)) == ["claim STS19-T1: judged by runs, and not in the ledger"]
     assert list(claims.problems(ledger(book, f"{HEAD}{entry.replace('kind: F', 'kind: A')}\n"), book)) == []  # its cell decides
