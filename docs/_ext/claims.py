@@ -125,10 +125,12 @@ def _notebook(app, claim):
 
 
 def _runs(app, found):
-    """Return links to the runs that rows come from, separated by commas."""
+    """Return links to the runs that rows come from, by experiment."""
     parts = []
-    for experiment, run in found[["experiment", "run"]].drop_duplicates().itertuples(index=False):
-        parts += [", ", link(app, f"{experiment}/{run}", f"results/paper/{experiment}", nodes.make_id(f"run-{run}"))]
+    for experiment, runs in found.groupby("experiment", sort=False)["run"]:
+        page = f"results/paper/{experiment}"
+        parts += ["; ", link(app, experiment, page), ": "]
+        parts += [part for run in runs.unique() for part in (link(app, run, page, nodes.make_id(f"run-{run}")), ", ")][:-1]
     return parts[1:]
 
 
