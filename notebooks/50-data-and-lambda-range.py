@@ -203,6 +203,9 @@ record.summary(timings={"run": round(sum(total for *_, total in making), 3)})
 shown = ["dataset", "conclusion", "whose", "rule", "ours", "low", "high", "n", "verdict"]
 print(conclusions[shown].to_string(index=False, float_format="{:.3g}".format, na_rep="-"))
 
+# %% [markdown]
+# ## Table 2: both ends of the path, ours and the paper's
+
 # %%
 figure, ax = figures.panels(1, width=7.0, height=1.6 + 0.4 * len(chosen))
 for height, name in enumerate(chosen):

@@ -205,9 +205,9 @@ print(table.to_string(formatters=formats, float_format="{:.2f}".format, na_rep="
 print(f"compilation and warm-up: {warm_up:.1f} s")
 
 # %% [markdown]
-# ## Figures
+# ## Figure 9: the time of a path
 #
-# Bars as in the paper's Figure 9: the whole time, and in it, darker, the part of screening; the rest is optimisation.
+# The whole time, and in it, darker, the part of screening; the rest is optimisation.
 
 # %%
 figure, axes = figures.panels(2, width=9.5, height=3.6)
@@ -223,6 +223,9 @@ for ax, (title, values, part) in zip(axes, sides, strict=True):
     ax.barh(range(len(values)), part, height=0.25, color="black")
 record.figure("seconds", figure)
 plt.show()
+
+# %% [markdown]
+# ## What is screened along the path
 
 # %%
 first = per_lam[per_lam["draw"] == 0]

@@ -100,7 +100,7 @@ mean = pd.DataFrame({"before": rate.mean(), "half-way": during.mean(), "in the e
 print(mean.to_string(float_format="{:.2f}".format))
 
 # %% [markdown]
-# ## Heat maps: screening while a lam is solved
+# ## Figure 7: screening while a lam is solved
 #
 # From left to right $\lambda$ falls, upwards rounds of screening follow one another; white is where the solve
 # had ended. The few longest solves (3 %) reach beyond the top.
@@ -123,7 +123,7 @@ record.figure("dynamic", figure)
 plt.show()
 
 # %% [markdown]
-# ## Before the first iteration, and the time of each lam
+# ## Figure 7: before the first iteration, and the time of each lam
 
 # %%
 one = frames[0]

@@ -130,7 +130,7 @@ assert np.allclose(as_vector, as_matrix)
 print("margins of a diagonal metric are those of the matrix with that diagonal:", np.allclose(as_vector, as_matrix))
 
 # %% [markdown]
-# ## Table
+# ## Tables 3 and 4: active sets, full and diagonal metrics
 #
 # `ratio` is the time over that of the active set alone within a draw; the paper's, from its own seconds, beside it.
 

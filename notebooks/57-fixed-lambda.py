@@ -128,7 +128,7 @@ if {"GB", "PGB"} <= share.keys():
     assert share["GB"] <= share["PGB"] and share["PGB"] > 0.5
 
 # %% [markdown]
-# ## How screening proceeds
+# ## Figure 11: how screening proceeds
 
 # %%
 figure, ax = figures.panels(1, width=6.0, height=3.3)
@@ -145,7 +145,7 @@ record.figure("progress", figure)
 plt.show()
 
 # %% [markdown]
-# ## The clock
+# ## Figure 11: the clock
 
 # %% tags=["nbval-ignore-output"]
 median = frame.groupby(["method", "active_set"])["seconds"].median().unstack().loc[names]

@@ -245,7 +245,7 @@ print(f"{count(y[train]):,} triplets in the last training part, relative gap of 
 assert certified
 
 # %% [markdown]
-# ## Errors
+# ## Errors of nearest neighbours, and what is stored
 
 # %% tags=["nbval-ignore-output"]
 grouped = results.groupby("method", sort=False)

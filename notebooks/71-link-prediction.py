@@ -68,7 +68,7 @@ exponent = np.log(last / first) / max(np.log(dims[-1] / dims[0]), 1e-9)
 density = {d: float(first * (d / dims[0]) ** exponent) for d in dims}
 
 # %% [markdown]
-# ## Data
+# ## Data, and Figure 3 (a): how often a feature is present
 #
 # Features are as unequal as words: feature j is present in a share $\min(\frac12, c/j)$ of the nodes. The
 # truth uses frequent features only, but the learner is shown all of them and does not know which they are.
@@ -175,6 +175,9 @@ table = grouped[columns].mean()
 table.insert(3, "+-", grouped["test"].sem())
 record.table("table_auc", table.reset_index())
 print(table.drop(columns=["n_features"]).round({"scale": 0}).to_string(float_format="{:.2f}".format, na_rep="-"))
+
+# %% [markdown]
+# ## Figure 3 (b): links that were not seen
 
 # %%
 means = table["test"].unstack("per_link")

@@ -96,7 +96,7 @@ class Experiment(SphinxDirective):
     required_arguments = 2
 
     def run(self):
-        app, (profile, name), self.figures = self.env.app, self.arguments, 0
+        app, (profile, name) = self.env.app, self.arguments
         self.experiment = app.manifest.experiments[name]
         page = nodes.section("", nodes.title("", self.experiment.title), ids=[name])
         notebook = link(app, self.experiment.notebook, f"notebooks/{self.experiment.notebook}")
@@ -142,8 +142,7 @@ class Experiment(SphinxDirective):
         notebook = self.env.app.manifest.folder / f"{self.experiment.notebook}.ipynb"
         order = {name: place for place, name in enumerate(self.experiment.outputs)}
         for path in sorted(folder.glob("*.svg"), key=lambda path: (order.get(path.name, len(order)), path.name)):
-            self.figures += 1
-            text = f"Figure {self.figures}. {run['run'].name}, {path.stem}{caption(notebook, path.stem)}."
+            text = f"{caption(notebook, path.stem)} ({run['run'].name})"
             yield nodes.figure("", nodes.image(uri=self._uri(path), alt=path.stem), nodes.caption("", text))
         for path in sorted(folder.glob("table_*.csv")) or sorted(folder.glob("results.csv")):
             yield from _folded(path.stem, _csv(path), paragraph(self._download(path), style="soft"))
@@ -163,7 +162,7 @@ class Experiment(SphinxDirective):
 
 
 def caption(notebook: Path, figure: str) -> str:
-    """Return in brackets the heading above the cell of a notebook that records a figure, if it says something."""
+    """Return the heading above the cell of a notebook that records a figure, which names the paper's where it is one; or its own name."""
     heading = ""
     try:
         for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
@@ -171,10 +170,10 @@ def caption(notebook: Path, figure: str) -> str:
             if cell["cell_type"] == "markdown":
                 heading = [heading, *re.findall(r"(?m)^##+ +(.+)$", source)][-1]
             elif re.search(rf"""\.figure\(\s*['"]{re.escape(figure)}['"]""", source):
-                return "" if heading.lower() in ("", "figure", "figures", figure) else f" ({re.sub(r'[`*$]', '', heading)})"
+                return re.sub(r"[`*$]", "", heading) or figure
     except _BROKEN:
         pass
-    return ""
+    return figure
 
 
 def _csv(path: Path) -> nodes.Node:
