@@ -189,7 +189,7 @@ plt.show()
 # %% tags=["nbval-ignore-output"]
 found = Conclusions("STS19-B4" if diagonal else "STS19-B3", dataset)
 place = "section 7.4.2, Table 4" if diagonal else "section 7.3, Table 3"
-theirs = dataset in printed.index and fraction == 0.9 and not n_components and not n_max
+theirs = dataset in printed.index and (fraction, ratio) == (0.9, 0.99) and not n_components and not n_max
 whose = "own" if not theirs else "paper" if rtol == 0.0 else "program"
 for name in ("ActiveSet+RRPB", "ActiveSet+RRPB+PGB"):
     if {"ActiveSet", name} <= set(names):
