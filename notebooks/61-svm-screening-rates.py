@@ -230,7 +230,7 @@ print(conclusions[["dataset", "conclusion", "whose", "verdict"]].to_string(index
 #   each, $C = 10$): the tests do more the nearer the reference (of 384 steps ball test 1 falls at none, ball test 2 at 12,
 #   the intersection at 16), and the intersection is never below the better of its two balls; strictly above at 76, 42, 35
 #   and 38 % of the places, by up to 0.28, 1.00, 0.38 and 0.24. "Always higher" is "never lower": far from the solution all
-#   three screen nothing. Kernel by kernel the rates rise but for the kernel $0.1/d$ on breast-cancer, where ball test 2 falls often.
+#   three screen nothing. Kernel by kernel the rates rise but for the kernel $0.1/d$ on breast-cancer, where ball test 2 and the intersection fall often.
 # * **Ball test 2 alone screens little:** above ball test 1 at 19 and 6 places of breast-cancer and digit1, at none of dna and
 #   satimage. Its worth is in the intersection, which gains most at middling distances, where ball 1 is already
 #   large and still cut by ball 2.

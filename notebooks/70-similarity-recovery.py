@@ -212,8 +212,8 @@ assert good["inside the blocks"] > 0.85 > 2.0 * chance
 # %% [markdown]
 # ## What holds at every size
 #
-# 1. With triplets of good quality nearly everything is found. 2. The worse the triplets, the slower and the
-# lower. 3. Even the worst recover far more than chance, which is 0.5.
+# 1. With triplets of good quality nearly everything is found. 2. The worse the triplets, the slower, and in
+# the end no better. 3. Even the worst recover far more than chance, which is 0.5.
 
 # %% tags=["HDSL19-F1"]
 auc = table[["features", "entries"]].min(axis=1)

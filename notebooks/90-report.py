@@ -24,7 +24,7 @@
 # | refuted | false, and no correction is known; the notebook holds a counter-example |
 # | reproduced | all of the paper's conclusions stand, our numbers beside the paper's |
 # | differs | a main conclusion does not stand; the evidence states the cause |
-# | partial | rows are missing; the evidence says which |
+# | partial | rows are missing, which are named, or a conclusion is undecided |
 
 # %%
 from safescreen_book import ledger, places, verdicts
