@@ -7,6 +7,7 @@ import pytest
 
 import safescreen as ss
 from instances import KINDS, instance
+from safescreen.solvers.reduction import Reduction
 
 every = pytest.mark.parametrize("kind", KINDS)
 RTOL = 1e-7
@@ -47,6 +48,34 @@ def test_screens_before_the_first_iteration(kind, gamma):
         assert path.path_rates[0] == 0.0 and min(path.path_rates[1:]) > 0.2
         assert all(rate <= s.screening_rate for rate, s in zip(path.path_rates, path, strict=True))
     assert max(ss.path(of.problem(gamma), lams[:3], tol=0.0, rtol=1e-6, screening=()).path_rates) == 0.0
+
+
+@every
+def test_with_ranges_the_last_solution_still_screens_the_rest(kind):
+    of = instance(kind)
+    lams = of.lam(0.5) * 0.9 ** np.arange(6)
+    rates = [
+        ss.path(of.problem(0.05), lams, tol=0.0, rtol=1e-8, ranges=ranges, screening=("RRPB",), extrapolate=False).path_rates
+        for ranges in (False, True)
+    ]
+    assert (np.array(rates[1]) >= np.array(rates[0]) - 0.01).all()
+
+
+def test_no_point_is_screened_from_twice(monkeypatch):
+    of, points = instance("full"), []
+    plain = Reduction.screen
+
+    def screen(reduction, tests, reference_of, enlargement):
+        points.append(reference_of(reduction.problem).evaluation.x)
+        return plain(reduction, tests, reference_of, enlargement)
+
+    monkeypatch.setattr(Reduction, "screen", screen)
+    lams = of.lam(0.5) * 0.9 ** np.arange(4)
+    path = ss.path(of.problem(0.05), lams, tol=0.0, rtol=1e-9, screening=("PGB",), extrapolate=False)
+    assert len(points) > len(path) and len({id(x) for x in points}) == len(points)
+    points.clear()
+    ss.path(of.problem(0.05), lams, tol=0.0, rtol=1e-9, screening=("RRPB",), dynamic=("PGB",), extrapolate=False)
+    assert len({id(x) for x in points}) < len(points), "with another ball it is"
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])

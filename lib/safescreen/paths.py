@@ -217,13 +217,8 @@ class _Walk:
         last, lam = self.last, here.lam
         near = PathReference(x0=last.x, eps=last.eps, lam0=last.lam)
         enlargement = self.settings.limits.enlargement(here)
-        if not self.ranges:
-            reduction = Reduction(self.prob)
-            self.schedule.screen(reduction, here, enlargement, last.n_iter + 2, near)
-            return reduction
-        reduction = self.ranges.reduction(last, lam, self.settings.limits)
-        # the path bound has been used for the whole stretch
-        self.schedule.without_path().screen(reduction, here, enlargement, last.n_iter + 2)
+        reduction = self.ranges.reduction(last, lam, self.settings.limits) if self.ranges else Reduction(self.prob)
+        self.schedule.screen(reduction, here, enlargement, last.n_iter + 2, near)
         return reduction
 
     def _start(self, here, reduction):

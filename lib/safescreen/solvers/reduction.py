@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,6 @@ class Test:
 
     spheres: tuple[SphereFamily, ...]
     rule: str
-
-    @property
-    def uses_path(self) -> bool:
-        """Whether it is built from the solution of the neighbouring lam when there is one."""
-        return any(sphere.uses_path for sphere in self.spheres)
 
 
 def parse_screening(screening: str | Iterable[str], prob: Problem) -> tuple[Test, ...]:
@@ -72,8 +67,8 @@ class Reduction:
         0 undecided, 1 certainly linear, 2 certainly zero; empty when terms are screened in blocks.
     enlargement : float
         Least enlargement of all balls used so far.
-    tried : float
-        Duality gap at which screening was tried last.
+    tried, seen : float, tuple
+        Duality gap at which screening was tried last, and by which schedule and where.
     n_L, n_R : int
         How many terms are certain.
     """
@@ -83,6 +78,7 @@ class Reduction:
         self.explicit = whole.terms.explicit
         self.n_L = self.n_R = 0
         self.enlargement = self.tried = np.inf
+        self.seen: tuple[Any, Any] = (None, None)
         self._ids = None
         self.status = np.zeros(len(whole) if self.explicit else 0, dtype=np.int8)
 

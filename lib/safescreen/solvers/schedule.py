@@ -87,10 +87,6 @@ class Schedule:
         """Whether it decides by itself."""
         return self.tests is None
 
-    def without_path(self) -> "Schedule":
-        """Return the schedule of the tests that do not use the neighbouring lam."""
-        return self if self.tests is None else Schedule(tuple(test for test in self.tests if not test.uses_path))
-
     def count(self, problem: Problem, iterations: int) -> None:
         """Note that so many iterations on that problem have been done."""
         if self.automatic:
@@ -104,7 +100,10 @@ class Schedule:
         `near` is the solution of the neighbouring lam, given before the first iteration.
         """
         if self.tests is not None:
-            reduction.tried = evaluation.gap if self.tests else np.inf
+            schedule, x = reduction.seen
+            if schedule is self and x is evaluation.x and evaluation.gap > AGAIN * reduction.tried:  # nearly the same balls once more
+                return False
+            reduction.tried, reduction.seen = evaluation.gap if self.tests else np.inf, (self, evaluation.x)
             return reduction.screen(self.tests, reference(evaluation, near), enlargement)
         problem, gap = reduction.problem, evaluation.gap
         if not gap < AGAIN * reduction.tried:

@@ -56,29 +56,20 @@ def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
 class TimedSchedule(Schedule):
     """A schedule for ``screening=`` that adds up the processor `seconds` spent in rules and in reducing the problem."""
 
-    def __init__(self, tests=None, clock=None):
+    def __init__(self, tests=None):
         super().__init__(tests)
-        self._clock = [0.0] if clock is None else clock
+        self.seconds = 0.0
 
     @classmethod
     def of(cls, screening, prob):
         """Return the schedule of what a user may ask for by ``screening=``."""
         return cls(schedule_of(screening, prob).tests)
 
-    @property
-    def seconds(self):
-        """Return the processor seconds so far."""
-        return self._clock[0]
-
-    def without_path(self):
-        """Return the schedule of the tests that do not use the neighbouring lam, on the same clock."""
-        return self if self.automatic else TimedSchedule(super().without_path().tests, self._clock)
-
     def screen(self, *args):
         """Screen, and look at the clock."""
         started = time.process_time()
         changed = super().screen(*args)
-        self._clock[0] += time.process_time() - started
+        self.seconds += time.process_time() - started
         return changed
 
 
