@@ -73,7 +73,7 @@ problem, grid = problems[0], grids[0]
 options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
 frames = []
 for draw, (of, on) in enumerate(zip(problems, grids, strict=True)):
-    measured = path_runs.measure(of, options, on, warm=3, **accuracy)
+    measured = path_runs.measure(of, options, on, warm=0 if draw else 3, **accuracy)
     frames.append(measured.frame.assign(draw=draw, n_triplets=len(of)))
     if draw == 0:
         runs = measured
@@ -160,7 +160,7 @@ print(table.to_string(float_format="{:.3f}".format))
 
 found = Conclusions("STS19-F10", dataset)
 place = "section 7.4.1, Figure 10"
-whose = "own" if (dataset, fraction) != ("segment", 0.9) else "paper" if rtol == 0.0 else "program"
+whose = path_runs.whose((dataset, k, fraction, ratio, n_lams) == ("segment", 0, 0.9, 0.9, 0), rtol, tol)
 if "PGB" in names:
     found.above(0.8, rates["path_rate", "PGB"], "PGB screens at a high rate before the first iteration", place, whose=whose)
     found.above(0.8, rates["final_rate", "PGB"], "and while it is solved, in the end", place, whose=whose)

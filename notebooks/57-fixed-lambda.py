@@ -185,8 +185,8 @@ balls = [name for name in names if name != "none" and not name.startswith("produ
 shown = "PGB" if "PGB" in balls else balls[0]
 each = frame.pivot_table(index="draw", columns=["method", "active_set"], values="seconds", aggfunc="median")
 found = Conclusions("STS19-F11", dataset)
-place, theirs = "section 7.4.3, Figure 11", dataset in ("iris", "wine", "segment", "satimage", "phishing") and fraction == 0.9 and not lam
-whose = "own" if not theirs else "paper" if rtol == 0.0 else "program"
+place, theirs = "section 7.4.3, Figure 11", dataset in ("iris", "wine", "segment", "satimage", "phishing")
+whose = path_runs.whose(theirs and (k, fraction, gamma, lam) == (0, 0.9, 0.05, 0.0), rtol, tol)
 alone, screened, with_set, both = each["none", False], each[shown, False], each["none", True], each[shown, True]
 for sentence, slow, fast, panel in (
     ("dynamic screening makes a single solve faster", alone, screened, "a"),

@@ -122,9 +122,9 @@ for number in range(draws):
         row, primal = {"draw": number, "k": k, "triplets": len(problems["ActiveSet"])}, []
         for name, options in METHODS.items():
             if not rows[1:]:
-                ss.path(problems[name], lams[::4], rtol=rtol, tol=tol, keep_masks=False, **options)  # compiles
+                ss.path(problems[name], lams[::4], rtol=rtol, tol=tol, keep_masks=False, extrapolate=False, **options)  # compiles
             started = time.process_time()
-            path = ss.path(problems[name], lams, rtol=rtol, tol=tol, keep_masks=False, **options)
+            path = ss.path(problems[name], lams, rtol=rtol, tol=tol, keep_masks=False, extrapolate=False, **options)
             row[name] = time.process_time() - started
             primal.append([s.primal for s in path])
         spreads.append(float(np.max(np.ptp(primal, axis=0) / (2.0 * np.maximum(rtol * np.min(primal, axis=0), tol)))))
@@ -206,14 +206,14 @@ small, large = k_list[0], k_list[-1]
 saving = by_k["ActiveSet"] / by_k["ActiveSet+RRPB"]
 found = Conclusions("STS19-F12", dataset)
 place, theirs = "section 7.5, Figure 12", dataset == "phishing" and not n_max
-whose = "own" if not theirs else "paper" if rtol == 0.0 else "program"
+whose = path_runs.whose(theirs and gamma == 0.05, rtol, tol)
 growing = by_k["ActiveSet", large] / by_k["ActiveSet", small]
 found.above(1.0, growing, "the time grows with k", place, whose=whose, log=True)
 found.above(1.0, saving[large], "screening saves time at the largest k", place, whose=whose, log=True)
 found.above(1.0, saving[large] / saving[small], "and a larger factor than at the smallest", place, whose=whose, log=True)
 for n, without in zip(nn_list, (4, 8, 9), strict=False):
     chosen = min(k_list, key=lambda k, n=n: abs(k - K_OF_PAPER.get(n, n // 2)))
-    further = [k for k in k_list if without < k <= chosen]
+    further = [k for k in k_list if without < k < chosen]
     if further:
         times = by_k["ActiveSet", further[0]] / by_k["ActiveSet+RRPB", chosen]
         sentence = f"in the time of the best k of {n}-NN with screening the active set alone gets no further than k = {without}"
