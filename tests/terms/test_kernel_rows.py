@@ -7,6 +7,7 @@ from scipy import sparse
 import safescreen as ss
 from safescreen.cones import kernel, kernel_matrix
 from safescreen.cones.kernel_matrix import KernelRows
+from safescreen.solvers import coordinate_descent
 from safescreen.terms import _gram_kernels, _kernel_matrices
 
 
@@ -164,6 +165,19 @@ def test_an_early_look_does_not_ask_for_more(small, monkeypatch):
     solution = ss.solve(ss.Problem(pair()[1], ss.Hinge()), 0.05, tol=0.0, rtol=1e-5, screening="MGB")
     assert solution.converged and len(goals) > 1 and goals[0][0] > goals[-1][0]  # there was an early look
     assert all(part == 0.5e-5 for _, part in goals) and goals[-1][0] >= 0.4e-5 * solution.primal
+
+
+def test_no_early_look_where_the_neighbour_was_solved_at_once(small, monkeypatch):
+    """Two lam almost the same: the first one is looked at early, the second only at its end, as without screening."""
+    goals, original = [], ss.KernelSamples.sweep
+    monkeypatch.setattr(
+        ss.KernelSamples, "sweep", lambda *args, goal, **options: goals.append(goal[0]) or original(*args, goal=goal, **options)
+    )
+    monkeypatch.setattr(coordinate_descent, "FEW", 10_000)
+    prob = ss.Problem(pair()[1], ss.Hinge())
+    first, second = ss.path(prob, [0.05, 0.04], tol=0.0, rtol=1e-5, screening="auto")
+    assert first.converged and second.converged and goals[0] > 2.0 * goals[-1]
+    assert max(goals[-len(second.history) + 1 :]) <= 1e-5 * second.primal, "the end is the only goal there"
 
 
 def test_images_are_completed_where_they_are_wanted(small):

@@ -16,6 +16,9 @@ SWEEPS = 1000
 LEAST = 1e-6
 """Where sweeps have a gap as their goal: what part of the tolerance ends them all the same."""
 
+FEW = 10
+"""With ``screening="auto"`` a look before the end is worth its evaluation if the neighbouring lam took so many sweeps, or is not known."""
+
 
 def minimize_dual(
     reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None, *, patience: int | None = None, shrinking: bool = True
@@ -47,7 +50,8 @@ def minimize_dual(
                 alpha, problem, best = np.array(reduction.restrict(full)), reduction.problem, None
                 H = _dual_sum(problem, alpha)
         sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
-        early, goal = _goal(problem, limits, best or e, screen is not None, 0.5 * tolerance) if problem.terms.costly else (False, {})
+        hope = screen is not None and not (settings.schedule.automatic and 0.0 < state.expected < FEW)
+        early, goal = _goal(problem, limits, best or e, hope, 0.5 * tolerance) if problem.terms.costly else (False, {})
         least = LEAST * tolerance if goal else tolerance
         H, spread, done, seed = problem.terms.sweep(alpha, H, lam, problem.loss, least, sweeps, seed, shrinking, **goal)
         state.n_iter += done
