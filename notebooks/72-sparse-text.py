@@ -23,10 +23,11 @@
 # | `random_triplets` | triplets per point by label; 0: 3 targets x 5 impostors | dexter 20, else 0 |
 # | `draws`, `seed` | splits, each with everything done anew; seed of everything | 1 |
 # | `paper_grids` | take the paper's grids in place of the short ones | |
-# | `scales`, `max_iter`, `every` | $\lambda$, iterations, and how many between two checks | $1, 10, \dots, 10^9$ |
+# | `scales`, `max_iter` | $\lambda$, and the iterations among which is chosen | $1, 10, \dots, 10^9$; 10 000 in Figure 4 |
+# | `every` | iterations between two checks, of the first so many a tenth | not said |
 # | `lams`, `machine_Cs` | weights of the diagonal and of the machines | $10^{-9}, \dots, 10^8$ |
-# | `dims`, `rates`, `passes` | dimensions of the projections; aggressiveness and passes of OASIS | up to 2000; $10^{-9}, \dots, 10^2$ |
-# | `figure_iter` | iterations of the trainings for Figures 4 and 6 (0: `max_iter`) | 10 000 |
+# | `dims` | dimensions of the projections | up to 2000 |
+# | `rates`, `passes` | aggressiveness and passes of OASIS | $10^{-9}, \dots, 10^2$; not said |
 
 # %% tags=["parameters"]
 dataset = "topics"
@@ -44,7 +45,6 @@ machine_Cs = "0.01,0.1,1,10"
 dims = "10,40,160,400"
 rates = "0.01,0.1,1"
 passes = 2
-figure_iter = 0
 output_dir = ""
 
 # %%
@@ -140,20 +140,31 @@ for fold in folds:
     assert len(fold.triplets) == (random_triplets or 15) * n and fold.X.shape == (n, d)
 as_printed = standard == dataset and (d, n, ours[3]) == tuple(PAPER_SETS[dataset][k] for k in (0, 2, 3))
 as_printed = as_printed and abs(ours[1] - PAPER_SETS[dataset][1]) < 0.02
-assert as_printed or standard != dataset
 
 # %% [markdown]
 # ## Run
 #
 # One training for each draw and setting; a training of the Frank-Wolfe method gives the errors at every check on its way, so that
 # iterations are chosen beside $\lambda$. Of settings with equal errors the first counts: the smallest $\lambda$ and the fewest
-# iterations, the strongest regularisation. The long trainings, for Figures 4 and 6, have the $\lambda$ that one half chose, and are reported
-# on the other; in their first iterations they are looked at ten times as often. What is shown of one training is that of the first half.
+# iterations, the strongest regularisation. A choice at the last check is marked (last): more iterations might be better still. Figures 4
+# and 6 show the same trainings, as in the paper, those with the $\lambda$ that one half chose, reported on the other; what is shown of one
+# training is that of the first half. Where $\lambda$ is so large that no loss is left, a training ends before, and stays as it is.
 
 # %%
 spaces = {"rp": [int(r) for r in dims.split(",")]}
 spaces["pca"] = sorted({min(r, n - 1, d) for r in spaces["rp"]})
-long = figure_iter or max_iter
+finer = max(1, every // 10)
+
+
+def train(fold, scale, random_state):
+    """Checks of one training, its numbers of features before each iteration, after how many it ended, and its processor time."""
+    early, _ = selection.iterates(fold, scale, every, finer, random_state)
+    begun = time.process_time()
+    points, solver = selection.iterates(fold, scale, max_iter, every, random_state)
+    spent = time.process_time() - begun
+    counts = np.array([step.n_features for step in solver.history_])
+    counts = np.pad(counts, (0, max_iter - counts.size), mode="edge")
+    return [point for point in early if point.iteration < every] + points, counts, solver.n_iter_, spent
 
 
 def run(number, fold):
@@ -179,19 +190,21 @@ def run(number, fold):
         settings = [f"r {r}, rate {rate:g}" for r in where for rate in aggressive]
         note(f"{kind}+oasis", errors[:, 1:], settings, np.repeat(where, len(aggressive)))
 
-    checks = [selection.iterates(fold, scale, max_iter, every, seed + number)[0] for scale in grid]
+    trained = [train(fold, scale, seed + number) for scale in grid]
+    checks = [course for course, *_ in trained]
     flat = [point for course in checks for point in course]
+    last = ["" if point.iteration < max_iter else " (last)" for point in flat]
     settings = [f"lam {scale:g}, {point.iteration}" for scale, course in zip(grid, checks, strict=True) for point in course]
+    settings = [text + end for text, end in zip(settings, last, strict=True)]
     best = note("hdsl", [point.error for point in flat], settings, [point.n_features for point in flat])
-    both, courses = [grid[k // len(checks[0])] for k in best], {}
-    for scale in set(both):
-        early, _ = selection.iterates(fold, scale, every, max(1, every // 10), seed + number)
-        points, solver = selection.iterates(fold, scale, long, every, seed + number)
-        courses[scale] = early[:-1] + points, solver.history_
-    seen["checks"], seen["chosen"], seen["scale"] = checks, flat[best[0]], both[0]
-    seen["history"], seen["courses"] = courses[both[0]][1], [courses[scale][0] for scale in both]
+    both = [k // len(checks[0]) for k in best]
+    seen["checks"], seen["chosen"], seen["scale"], seen["last"] = checks, flat[best[0]], grid[both[0]], any(last[k] for k in best)
+    _, seen["counts"], seen["ended"], seen["long"] = trained[both[0]]
+    seen["slower"], seen["courses"] = max(trained[k][3] for k in both), [checks[k] for k in both]
+    begun = time.process_time()
     similarity = hdsl.FrankWolfe(seen["scale"], max_iter=seen["chosen"].iteration, random_state=seed + number)
     seen["similarity"] = similarity.fit(fold.X, fold.triplets).similarity_
+    seen["short"] = time.process_time() - begun
     assert len(seen["similarity"]) == seen["chosen"].n_atoms, "the same run, stopped there"
     return rows, seen
 
@@ -202,6 +215,8 @@ seconds = time.process_time() - started
 results = pd.DataFrame([row for part in rows for row in part]).assign(dataset=dataset, reference=reference, threads=1, seed=seed)
 record.table("results", results)
 print(results[results["draw"] == 0][["method", "setting"]].to_string(index=False))
+capped = f"in {sum(one['last'] for one in runs)} of {draws} draws the choice is the last check"
+print(f"hdsl: {capped}, iteration {max_iter}")
 
 # %%
 checks = runs[0]["checks"]
@@ -242,21 +257,23 @@ print(table.to_string(float_format="{:.1f}".format, na_rep="-"))
 print(f"binomial standard error of hdsl in one draw: {binomial:.1f} points at {first.y_new.size} points")
 
 # %% [markdown]
-# What is asserted is what the number of points can bear, in the mean of the draws: the learned similarity is clearly better than the
-# dot product, and the best machine is better than guessing.
+# Of the paper's sets and those that stand in the conclusions below judge. On others it is asserted, as far as the number of points can bear
+# it, in the mean of the draws, that the learned similarity is clearly better than the dot product, and the best machine than guessing.
 
 # %% tags=["HDSL19-B3"]
 bar = np.sqrt(2.0) * max(binomial, 0.3)
 similarities = ORDER[:5]
-assert mean["hdsl"] < mean["dot"] - bar
-print("hdsl is better than the dot product, by more than a standard error of one draw:", True)
+clearly = bool(mean["hdsl"] < mean["dot"] - bar)
+assert clearly or standard
+print("hdsl is better than the dot product, by more than a standard error of one draw:", clearly)
 
 # %% tags=["HDSL19-B4"]
 machines = ["poly-2", "poly-3", "linear-l2", "linear-l1"]
 guess = max(np.mean(first.y_new == c) for c in np.unique(y))
-assert mean[machines].min() < 100 * (1 - guess)
-assert mean["hdsl"] < mean[machines].min() + max(5.0, 3.0 * bar), "competitive"
-print("hdsl is at most three standard errors, or five points, behind the best machine:", True)
+assert mean[machines].min() < 100 * (1 - guess) or standard
+competitive = bool(mean["hdsl"] < mean[machines].min() + max(5.0, 3.0 * bar))
+assert competitive or standard
+print("hdsl is at most three standard errors, or five points, behind the best machine:", competitive)
 
 # %% [markdown]
 # ## Figure 4: features along the iterations
@@ -265,7 +282,7 @@ print("hdsl is at most three standard errors, or five points, behind the best ma
 # shifted. The run goes on beyond where it was stopped (the dot).
 
 # %% tags=["HDSL19-F4"]
-grown = [np.array([step.n_features for step in one["history"]]) for one in runs]
+grown = [one["counts"] for one in runs]
 chosen = [one["chosen"] for one in runs]
 figure, axes = figures.panels(1, width=5.2, height=3.3)
 lines = {f"draw {k + 1}": (np.arange(count.size), count) for k, count in enumerate(grown)}
@@ -277,22 +294,20 @@ for count in grown:
     assert (np.diff(count) <= 2).all() and (count <= 2 * (np.arange(count.size) + 1)).all()
 quarters = [int(q * (grown[0].size - 1)) for q in (0.25, 0.5, 0.75, 1.0)]
 print("features at a quarter, a half, three quarters and the end:", grown[0][quarters].tolist())
+print("iterations after which no loss was left, or all:", [one["ended"] for one in runs])
 early, late = (np.array([c[c.size // 2] - c[0] for c in grown]), np.array([c[-1] - c[c.size // 2] for c in grown]))
 
 # %% [markdown]
 # ## What a training costs
 #
-# Processor time of one core, first draw: of the long training, without any stop, and of one for as many iterations as were chosen. The
-# peak of the memory is that of a training of 60 iterations, apart from the points and triplets. The authors report less than a minute
-# on dexter and less than an hour on dorothea, on a 2.3 GHz Core i7. And a pass of OASIS over all triplets, on random projections: a step on
-# the n x n matrix of the points costs the same in all dimensions r, one on the r x r matrix grows with its square.
+# Processor time of one core, first draw: of the training that was chosen from, checks included, and of one without checks for as many
+# iterations as were chosen. The peak of the memory is that of a training of 60 iterations, apart from the points and triplets. The authors
+# report less than a minute on dexter and less than an hour on dorothea, on a 2.3 GHz Core i7. And a pass of OASIS over all triplets, on
+# random projections: a step on the n x n matrix of the points costs the same in all dimensions r, one on the r x r matrix grows with its
+# square. Whether the passes are enough is seen with twice as many, in the dimension in which they were best.
 
 # %% tags=["nbval-ignore-output"]
-scale, spent = runs[0]["scale"], {}
-for name, steps in (("long", long), ("chosen", chosen[0].iteration)):
-    started = time.process_time()
-    hdsl.FrankWolfe(scale, max_iter=steps, random_state=seed).fit(first.X, first.triplets)
-    spent[name] = time.process_time() - started
+scale, spent = runs[0]["scale"], {"long": runs[0]["long"], "chosen": runs[0]["short"]}
 for r in (spaces["rp"][0], spaces["rp"][-1]):
     Z, marks = random_projection(d, r, seed)(first.X), [time.process_time()]
     for steps in (1, 1 + len(first.triplets)):  # the first has the Gram matrix alone
@@ -300,12 +315,17 @@ for r in (spaces["rp"][0], spaces["rp"][-1]):
         marks.append(time.process_time())
     spent[f"oasis {r}"] = max(0.0, marks[2] - 2.0 * marks[1] + marks[0])
     print(f"a pass of OASIS over {len(first.triplets)} triplets in {r} dimensions: {spent[f'oasis {r}']:.2f} s")
+tuned_on = runs[0]["pca+oasis"].mean(axis=2).min(axis=1).argmin()
+r_pca = spaces["pca"][tuned_on]
+again = selection.projected("pca", first, [r_pca], aggressive, 2 * passes, seed)[:, 1:]
+twice = [100 * float(selection.choose(errors)[1].mean()) for errors in (runs[0]["pca+oasis"][tuned_on], again)]
+print(f"pca+oasis in {r_pca} dimensions: {twice[0]:.1f} % with {passes} passes, {twice[1]:.1f} % with {2 * passes}")
 tracemalloc.start()
 hdsl.FrankWolfe(scale, max_iter=60, random_state=seed).fit(first.X, first.triplets)
 peak = tracemalloc.get_traced_memory()[1] / 2**20
 tracemalloc.stop()
 per_number = peak * 2**20 / (first.X.nnz + 3 * len(first.triplets))
-print(f"{long} iterations: {spent['long']:.1f} s; {chosen[0].iteration} iterations: {spent['chosen']:.1f} s")
+print(f"{max_iter} iterations: {spent['long']:.1f} s; {chosen[0].iteration} iterations: {spent['chosen']:.1f} s")
 print(f"peak memory {peak:.0f} MB, {per_number:.0f} bytes for each number of X and the triplets; d x d {8e-9 * d * d:.0f} GB")
 assert per_number < 160, "nothing of d x d, nothing of n x n"
 
@@ -313,7 +333,7 @@ assert per_number < 160, "nothing of d x d, nothing of n x n"
 # ## Figure 5: where the entries of M are
 
 # %% tags=["HDSL19-F5"]
-shares, signs = [], []
+shares, signs, linked = [], [], []
 for one in runs:
     similarity = one["similarity"]
     M = similarity.to_sparse()
@@ -321,6 +341,7 @@ for one in runs:
     off = (i != j) & (M.data != 0.0)
     shares.append(100 * M.count_nonzero() / d**2)
     signs.append([int(np.count_nonzero(sign * M.data[off] > 0) // 2) for sign in (1, -1)])
+    linked.append(sum(signs[-1]) / max(1.0, 0.5 * similarity.features.size * (similarity.features.size - 1)))
     block = M.tocsr()[similarity.features][:, similarity.features]
     assert M.count_nonzero() <= 4 * len(similarity) and similarity.features.size <= 2 * len(similarity)
     assert (M.data[i == j] >= 0.0).all() and np.linalg.eigvalsh(block.toarray()).min() > -1e-9 * one["scale"]
@@ -330,7 +351,7 @@ record.figure("matrix", figure)
 plt.show()
 entries = runs[0]["similarity"].to_sparse().count_nonzero()
 print(f"first draw: {entries} entries, pairs {signs[0][0]} positive and {signs[0][1]} negative; share of all {shares[0]:.1g} %")
-assert min(positive for positive, _ in signs) > 0
+print(f"of the pairs of the features in use {100 * linked[0]:.1f} %")
 
 # %% [markdown]
 # ## Figure 6: error against dimension
@@ -389,22 +410,26 @@ assert honest
 #
 # By rules written before the runs: a value of each draw, the 95 % interval of their mean by Student, undecided where it covers the bound.
 # Errors are differences within a draw, in percentage points. The rival of a headline is one for all draws, the one with the smallest mean
-# error. Stand-ins, and features scaled by all parts, are no data set of the paper's: there the conclusions are our own.
+# error. Stand-ins, features scaled by all parts, and settings below the paper's are not the paper's: there the conclusions are our own.
+# On dexter and dorothea they count as the paper's, with half of the validation part in place of a test part without labels; each says so.
 #
 # What the paper says without a number has one here. *Early*: half as many new features, or fewer, in the second half of the
-# iterations as in the first; *modest*: a tenth of all. *Quickly*: by 100 dimensions. *Stationary*: at most a quarter more atoms in the
-# second half of the iterations. *Without overfitting*: the last step is at most a point worse than the one that the other half of the
-# points chose; *signs of overfitting*: the largest dimension is worse than the one chosen so.
+# iterations as in the first; *modest*: a tenth of all, judged where the iterations allow twice as many. *A few* interactions: a tenth of
+# the pairs of the features in use. *Quickly*: by 100 dimensions. *Stationary*: at most a quarter more atoms in the second half of the
+# iterations. *Without overfitting*: the last step is at most a point worse than the one that the other half of the points chose; *signs of
+# overfitting*: the largest dimension is worse than the one chosen so. That there are at most two new features an iteration, and 4 (k + 1)
+# entries after k, is so by construction, and no conclusion. The seconds are of another machine than the paper's, and our own.
 
 # %% tags=["nbval-ignore-output"]
-whose = "paper" if published and reference == "training" else "own"
+needed = paper_grids and max_iter >= 10_000 and passes >= 10 and max(spaces["rp"]) >= 2000
+needed = needed and random_triplets == (20 if dataset == "dexter" else 0)
+whose = "paper" if published and reference == "training" and needed else "own"
 theirs = {name: row[0] for name, row in PAPER.get(dataset, {}).items()} if whose == "paper" else {}
 name_of_set = dataset if reference == "training" else f"{dataset}, scaled by all parts"
 B2, B3, B4, F4, F5, F6 = ledger = [Conclusions(f"HDSL19-{item}", name_of_set) for item in ("B2", "B3", "B4", "F4", "F5", "F6")]
-if whose == "paper":
-    B2.fact(
-        as_printed, "dimension, stored share and sizes are those of the table", "Table 2", note="the labels of the test part are not public"
-    )
+if published and reference == "training":
+    sizes = "dimension, stored share (to 0.02 points) and sizes are those of the table"
+    B2.fact(as_printed, sizes, "Table 2", note="the labels of the test part are not public")
 
 
 def compare(found, better, others, sentence, place, bound=0.0):
@@ -421,6 +446,11 @@ compare(B3, "hdsl", ["diag-l1"], "hdsl has a smaller error than the diagonal wit
 compare(B3, "dot", ["rp+oasis"], "random projections with OASIS are worse than the dot product", place)
 compare(B3, "pca+oasis", ["rp+oasis"], "principal components with OASIS are better than random projections", place)
 compare(B3, "diag-l2", ["pca+oasis"], "a diagonal in all features is better than principal components with OASIS", place)
+if published:
+    limit, named = {"dexter": (60.0, "a minute"), "dorothea": (3600.0, "an hour")}[dataset]
+    slower = [one["slower"] for one in runs]
+    note = f"processor seconds here, {max_iter} iterations with checks; the paper's machine is another"
+    B3.below(limit, slower, f"hdsl takes less than {named}", "section 5.2.1", whose="own", log=True, note=note)
 place = "section 5.2.2, Table 4"
 if published:
     compare(B4, "hdsl", machines, "hdsl has a smaller error than every machine", place)
@@ -431,15 +461,19 @@ else:
 place = "section 5.2.2, Figure 4"
 share = {"dexter": 250 / 20000}.get(dataset, np.nan) if theirs else np.nan
 F4.below(0.5, late / early, "hdsl incorporates many features early", place, whose=whose)
-F4.below(0.1, [count[-1] / d for count in grown], "and converges to a modest fraction of them", place, paper=share, whose=whose)
-F4.fact(
-    all((np.diff(count) <= 2).all() for count in grown), "at most two new features an iteration", place, whose=whose, note="every iteration"
-)
+if 2 * max_iter >= 0.2 * d:
+    modest = "and converges to a modest fraction of them: below a tenth"
+    F4.below(0.1, [count[-1] / d for count in grown], modest, place, paper=share, whose=whose, note=f"{2 * max_iter / d:.0%} possible")
 
 place = "section 5.2.2, Figure 5"
 share = {"dexter": 712 / 20000**2 * 100}.get(dataset, np.nan) if theirs else np.nan
 few = "the share of entries of M is of the order of 0.0001 %: below 0.001 %"
-F5.below(1e-3, shares, few, place, paper=share, whose=whose, log=True, note="in percent")
+most = 400 * (max_iter + 1) / d**2
+if most >= 2e-3:
+    F5.below(1e-3, shares, few, place, paper=share, whose=whose, log=True, note=f"in percent; {most:.2g} possible")
+share = (712 - 183) / (183 * 182) if theirs and dataset == "dexter" else np.nan
+few = "M relies on a few pairwise interactions: a tenth of the pairs of its features, or fewer"
+F5.below(0.1, linked, few, place, paper=share, whose=whose)
 F5.above(
     0.0, [min(pair) for pair in signs], "pairs of features count for and against similarity: entries of either sign", place, whose=whose
 )
@@ -472,7 +506,7 @@ else:
     F6.above(0.0, ahead, "without noise PCA with OASIS is better than hdsl in very few dimensions", place, whose=whose, note=f"r = {r}")
     F6.below(0.5, at_dimension(np.inf) - tuned("pca+oasis"), "but hdsl catches up, to half a point", place, whose=whose)
 F6.below(0.0, at_dimension(100) - error["dot"], "by 100 dimensions hdsl is better than the dot product in all", place, whose=whose)
-grew = [a[-1] / a[len(a) - 1 - (long // every) // 2] for a, _ in atoms]
+grew = [a[-1] / a[len(a) - 1 - (max_iter // every) // 2] for a, _ in atoms]
 F6.below(1.25, grew, "hdsl converges to a stationary dimension", place, whose=whose, log=True)
 F6.below(1.0, over["hdsl"], "hdsl does not overfit: the end is at most a point worse than the best", place, whose=whose)
 stated = whose if dataset == "dexter" else "own"  # the paper says so of dexter and rcv1_4
@@ -480,6 +514,10 @@ F6.above(0.0, over["pca+oasis"], "principal components with OASIS show signs of 
 F6.below(0.0, over["hdsl"] - over["pca+oasis"], "and more so than hdsl", place, whose=stated)
 
 conclusions = pd.concat([found.frame() for found in ledger if len(found.frame())], ignore_index=True)
+if published:
+    held = conclusions["claim"] != "HDSL19-B2"
+    words = "chosen by one half of the validation points, reported on the other: the test labels are not public"
+    conclusions.loc[held, "note"] = [f"{note}; {words}" if note else words for note in conclusions.loc[held, "note"]]
 record.table("conclusions", conclusions)
 columns = ["claim", "conclusion", "whose", "paper", "ours", "low", "high", "verdict"]
 print(conclusions[columns].to_string(index=False, float_format="{:.3g}".format, na_rep="-"))
@@ -498,13 +536,15 @@ errors_of = [
 minute = {"dexter": "below 60", "dorothea": "below 3600"}.get(dataset, "-")
 times = [
     {"quantity": "CPU seconds of a training", "paper": f"{minute} (2.3 GHz Core i7)", "ours": f"{spent['long']:.1f}",
-     "note": f"{long} iterations; {spent['chosen']:.1f} s for the {chosen[0].iteration} chosen"},
+     "note": f"{max_iter} iterations with checks; {spent['chosen']:.1f} s for the {chosen[0].iteration} chosen"},
     {"quantity": "entries of M", "paper": {"dexter": "712", "rcv1_4": "5263"}.get(standard, "-"), "ours": str(entries), "note": "first draw"},
     {"quantity": "features in the end of Figure 4", "paper": {"dexter": "about 250", "rcv1_4": "about 2000"}.get(standard, "-"),
      "ours": str(grown[0][-1]), "note": f"after {grown[0].size} iterations"},
+    {"quantity": f"error of pca+oasis in {r_pca} dimensions, %", "paper": "-", "ours": f"{twice[0]:.1f}",
+     "note": f"first draw, {passes} passes; {twice[1]:.1f} with {2 * passes}"},
 ]  # fmt: skip
 record.table("comparison", pd.DataFrame(errors_of + times))
-explanation = [f"One draw has a binomial standard error of {binomial:.1f} points."]
+explanation = [f"One draw has a binomial standard error of {binomial:.1f} points; {capped}."]
 if published:
     explanation += ["The first draw is the published split."]
 if standard and standard != dataset:
