@@ -110,17 +110,14 @@ frame = pd.concat(frames, ignore_index=True).assign(dataset=dataset, diagonal=di
 record.table("results", frame)
 
 # %% tags=["STS19-B3", "STS19-B4"]
-spread = max(path_runs.largest_difference(one) for one in frames)
-same = spread <= 2.0 * max(rtol, tol / frame["primal"].min()) + 1e-10
-assert same and frame["converged"].all()
-print("all rows reach the same objectives:", same)
+same, agreement = path_runs.same_optimum(frame, rtol, tol)
+print("all rows reach the gap, and the same objectives:", same)
 mean = frame.groupby("method")[["path_rate", "final_rate"]].mean().loc[names]
 for name in names:
     assert mean.loc[name, "path_rate"] <= mean.loc[name, "final_rate"] + 1e-12 <= 1.0 + 2e-12
     if mean.loc[name, "final_rate"] > 0.0:
         print(f"{name:28} rate before {mean.loc[name, 'path_rate']:.2f}, in the end {mean.loc[name, 'final_rate']:.2f}")
 screening = [name for name in names if OPTIONS[name]["screening"] and not name.startswith("product")]
-assert all(mean.loc[name, "path_rate"] > 0.5 for name in screening)
 
 # A diagonal metric is the full problem with all other entries kept at zero: on one triplet both give one margin.
 X, few = path_runs.draw(dataset, fraction, seed, n_components=n_components, n_max=n_max)[0], problems[0].terms.index[:3]
@@ -198,13 +195,18 @@ for name in ("ActiveSet+RRPB", "ActiveSet+RRPB+PGB"):
         found.above(2.0, total["ActiveSet"] / total[name], sentence, place, paper=factor, whose=whose, log=True)
         if np.isfinite(factor):
             found.above(factor, total["ActiveSet"] / total[name], f"{name}: as large a factor as printed", place, whose="own", log=True)
+if np.isfinite(paper.iloc[1:]).all() and set(paper.index) <= set(names):
+    bold = paper.idxmin()
+    other = next(name for name in paper.index[1:] if name != bold)
+    sentence, factor = f"{bold} is the faster of the two, as printed in bold", float(paper[other] / paper[bold])
+    found.above(1.0, total[other] / total[bold], sentence, place, paper=factor, whose=whose, log=True)
 if {"none", "ActiveSet"} <= set(names):
     found.above(1.0, total["ActiveSet"] / total["none"], "no active set at all is faster", "-", whose="own", log=True)
 if {"product", "ActiveSet+RRPB"} <= set(names):
     rival = np.log(total[[name for name in names if not name.startswith("product")]]).mean().idxmin()
     sentence = "products without screening are faster than any row on lists"
     found.above(1.0, total[rival] / total["product"], sentence, "-", whose="own", log=True, note=rival)
-found.fact(same, "all rows give the same optimum", place, whose=whose, note=f"largest relative difference {spread:.1e}")
+found.fact(same, "all rows give the same optimum", place, whose=whose, note=agreement)
 conclusions = found.frame()
 record.table("conclusions", conclusions)
 print(

@@ -19,6 +19,7 @@
 # | `lam_high`, `lam_low`, `ratio` | the grid of $\lambda$; 0 for `lam_high`: where all triplets are linear | $10^5$ to 0.1 |
 # | `neighbours` | of the classifiers | 10, 20, 30 |
 # | `draws`, `seed` | random splits 60/20/20, and the seed | 10 |
+# | `timed` | in how many of them paths are timed (0: all); the rest, solved only where they are judged, are for the errors | all |
 # | `every` | each so-many-th solution is judged on the validation data | |
 # | `gamma` | width of the smoothed hinge | 0.05 |
 # | `rtol`, `tol` | duality gap, relative to the objective and absolute; either suffices | 0, $10^{-6}$ |
@@ -32,6 +33,7 @@ lam_low = 10.0
 ratio = 0.5
 neighbours = "10,20,30"
 draws = 2
+timed = 0
 seed = 0
 every = 1
 gamma = 0.05
@@ -99,36 +101,41 @@ def split(number):
 # %% [markdown]
 # ## Run
 #
-# For each split and k: the path three times, timed (processor seconds of one thread), then the errors of its solutions. The
-# $\lambda$ of the smallest validation error is chosen for each number of neighbours, the largest such $\lambda$ if there
-# are several, and only its test error counts.
+# For each split and k: the path without and with screening, at the largest k by products too, timed (processor seconds of one thread),
+# then the errors of their solutions. The $\lambda$ of the smallest validation error is chosen for each number of neighbours, the largest
+# such $\lambda$ if there are several, and only its test error counts. The ratio of the grid is not printed in the paper; 0.9 is that of
+# its other paths.
 
 # %%
-rows, spreads = [], []
+rows, spreads, n_paths = [], [], 0
 for number in range(draws):
     train, validation, test = split(number)
     euclid = errors(np.eye(X_all.shape[1]), train, test)
     rows.append({"draw": number, "k": 0, "triplets": 0} | {f"error_{n}": e for n, e in zip(nn_list, euclid, strict=True)})
     for k in k_list:
-        problems = {
-            name: ss.Problem(
-                (ss.ProductTriplets if name == "product" else ss.Triplets.from_labels)(*train, k),
-                ss.SmoothedHinge(gamma),
-            )
-            for name in METHODS
-        }
-        top = lam_high or 0.999 * problems["ActiveSet"].lam_max()
+        lists = ss.Problem(ss.Triplets.from_labels(*train, k), ss.SmoothedHinge(gamma))
+        problems = dict.fromkeys(METHODS if number < (timed or draws) else (), lists)
+        if k != k_list[-1]:
+            problems.pop("product", None)
+        elif problems:
+            problems["product"] = ss.Problem(ss.ProductTriplets(*train, k), ss.SmoothedHinge(gamma))
+        top = lam_high or 0.999 * lists.lam_max()
         lams = top * ratio ** np.arange(1 + int(np.log(lam_low / top) / np.log(ratio)))
-        row, primal = {"draw": number, "k": k, "triplets": len(problems["ActiveSet"])}, []
-        for name, options in METHODS.items():
-            if not rows[1:]:
-                ss.path(problems[name], lams[::4], rtol=rtol, tol=tol, keep_masks=False, extrapolate=False, **options)  # compiles
+        row, paths = {"draw": number, "k": k, "triplets": len(lists)}, {}
+        for name, problem in problems.items():
+            options = {"rtol": rtol, "tol": tol, "keep_masks": False, "extrapolate": False, **METHODS[name]}
+            if not any(name in row for row in rows):
+                ss.path(problem, lams[::4], **options)  # compiles
             started = time.process_time()
-            path = ss.path(problems[name], lams, rtol=rtol, tol=tol, keep_masks=False, extrapolate=False, **options)
+            paths[name] = ss.path(problem, lams, **options)
             row[name] = time.process_time() - started
-            primal.append([s.primal for s in path])
-        spreads.append(float(np.max(np.ptp(primal, axis=0) / (2.0 * np.maximum(rtol * np.min(primal, axis=0), tol)))))
-        judged = path[::every]
+        if paths:
+            primal = [[s.primal for s in path] for path in paths.values()]
+            spreads.append(float(np.max(np.ptp(primal, axis=0) / (2.0 * np.maximum(rtol * np.min(primal, axis=0), tol)))))
+            judged = paths["ActiveSet+RRPB"][::every]
+        else:
+            judged = ss.path(lists, lams[::every], rtol=rtol, tol=tol, keep_masks=False)
+        n_paths += len(paths)
         on_validation = np.array([errors(s.x, train, validation) for s in judged])
         best = on_validation.argmin(axis=0)
         for place, n in enumerate(nn_list):
@@ -139,24 +146,19 @@ for number in range(draws):
         rows.append(row)
 results = pd.DataFrame(rows).assign(dataset=dataset, seed=seed, threads=1)
 record.table("results", results)
-print("paths:", 3 * len(spreads))
+print("paths timed:", n_paths)
 
 # %% [markdown]
 # ## What holds without a clock
 
 # %% tags=["STS19-F12"]
-assert max(spreads) <= 1.0 + 1e-3
-print("the three rows reach the same objectives:", True)
+same = max(spreads) <= 1.0 + 1e-3
+print("all methods reach the same objectives:", same)
 mean = results.groupby("k").mean(numeric_only=True)
 columns = [f"error_{n}" for n in nn_list]
 print(mean[["triplets", *columns]].to_string(float_format="{:.3f}".format))
-learned = mean.loc[k_list, columns]
-euclid = mean.loc[0, columns]
-judged_on = draws * (len(y_all) - round(0.8 * len(y_all)))
-standard_error = np.sqrt(np.maximum(euclid, 1.0 / judged_on) * (1.0 - euclid) / judged_on)
-assert (learned.min() <= euclid + 2.0 * standard_error).all()
-print("with the best k no classifier is worse than with the Euclidean metric by two standard errors:", True)
 growth = mean.loc[k_list[-1], "triplets"] / mean.loc[k_list[0], "triplets"]
+assert 1.0 < growth <= (k_list[-1] / k_list[0]) ** 2, growth
 print(f"triplets from the smallest to the largest k: x {growth:.0f}")
 
 # %% [markdown]
@@ -167,7 +169,7 @@ plt.rcParams.update(figures.STYLE)
 rows = -(-(1 + len(nn_list)) // 2)
 figure, axes = plt.subplots(rows, 2, figsize=(6.6, 2.5 * rows), layout="constrained")
 axes = axes.ravel()
-curves = {name: mean.loc[k_list, name] for name in ("ActiveSet", "ActiveSet+RRPB", "product")}
+curves = {name: mean.loc[k_list, name] for name in ("ActiveSet", "ActiveSet+RRPB")}
 labels = {"xlabel": "k", "ylabel": "CPU seconds of the path", "title": f"{dataset}: time"}
 figures.lines(curves, k_list, ax=axes[0], marks=True, **labels)
 axes[0].set_ylim(0.0, None)
@@ -187,7 +189,7 @@ for ax, n in zip(axes[1:], nn_list, strict=False):
     ax.legend()
 record.figure("triplets", figure)
 plt.show()
-print(mean.loc[k_list, list(METHODS)].to_string(float_format="{:.2f}".format))
+print(mean.loc[k_list, list(METHODS)].to_string(float_format="{:.2f}".format, na_rep="-"))
 
 # %% [markdown]
 # ## Conclusions
@@ -203,11 +205,12 @@ K_OF_PAPER = {10: 6, 20: 12, 30: 15}  # the k of its smallest test error, and be
 best = {n: int(mean.loc[k_list, f"error_{n}"].idxmin()) for n in nn_list}
 by_k = results[results["k"] > 0].pivot(index="draw", columns="k")
 small, large = k_list[0], k_list[-1]
-saving = by_k["ActiveSet"] / by_k["ActiveSet+RRPB"]
+clocked = by_k.iloc[: timed or draws]
+saving = clocked["ActiveSet"] / clocked["ActiveSet+RRPB"]
 found = Conclusions("STS19-F12", dataset)
 place, theirs = "section 7.5, Figure 12", dataset == "phishing" and not n_max
 whose = path_runs.whose(theirs and gamma == 0.05, rtol, tol)
-growing = by_k["ActiveSet", large] / by_k["ActiveSet", small]
+growing = clocked["ActiveSet", large] / clocked["ActiveSet", small]
 found.above(1.0, growing, "the time grows with k", place, whose=whose, log=True)
 found.above(1.0, saving[large], "screening saves time at the largest k", place, whose=whose, log=True)
 found.above(1.0, saving[large] / saving[small], "and a larger factor than at the smallest", place, whose=whose, log=True)
@@ -215,7 +218,7 @@ for n, without in zip(nn_list, (4, 8, 9), strict=False):
     chosen = min(k_list, key=lambda k, n=n: abs(k - K_OF_PAPER.get(n, n // 2)))
     further = [k for k in k_list if without < k < chosen]
     if further:
-        times = by_k["ActiveSet", further[0]] / by_k["ActiveSet+RRPB", chosen]
+        times = clocked["ActiveSet", further[0]] / clocked["ActiveSet+RRPB", chosen]
         sentence = f"in the time of the best k of {n}-NN with screening the active set alone gets no further than k = {without}"
         found.above(1.0, times, sentence, place, whose=whose, log=True, note=f"k = {further[0]} without, {chosen} with screening")
     gain = by_k[f"error_{n}", small] - by_k[f"error_{n}", chosen]
@@ -225,8 +228,13 @@ for n, without in zip(nn_list, (4, 8, 9), strict=False):
         others = by_k[f"error_{n}"].drop(columns=chosen).mean(axis=1) - by_k[f"error_{n}", chosen]
         sentence = f"and better than the mean of all other k, {n}-NN"
         found.above(0.0, others, sentence, place, whose=whose, note=f"k = {chosen}")
-times = by_k["ActiveSet+RRPB", large] / by_k["product", large]
+times = clocked["ActiveSet+RRPB", large] / clocked["product", large]
 found.above(1.0, times, "products are faster at the largest k", "-", whose="own", log=True)
+euclid = results[results["k"] == 0].set_index("draw")
+for n in nn_list:
+    less = euclid[f"error_{n}"] - by_k[f"error_{n}"].mean(axis=1)
+    found.above(0.0, less, f"the error of {n}-NN is below that of the Euclidean metric", "-", whose="own", note="mean of all k")
+found.fact(same, "all methods give the same optimum", place, whose=whose, note=f"{max(spreads):.1e} of what two gaps allow")
 conclusions = found.frame()
 record.table("conclusions", conclusions)
 print(conclusions[["conclusion", "whose", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.4f}".format))

@@ -9,10 +9,10 @@ from safescreen_book.protocols.path_runs import (
     cpu_ratios,
     draw,
     dynamic_rates,
-    largest_difference,
     measure,
     paper_grid,
     range_counts,
+    same_optimum,
 )
 
 OPTIONS = {"tol": 0.0, "rtol": 1e-6}
@@ -64,10 +64,13 @@ def test_rates_are_relative_to_what_can_be_removed(problem, grid, runs):
 def test_ratios_and_differences(runs):
     ratios = cpu_ratios(runs.frame)
     assert ratios.columns.tolist() == ["PGB"] and (np.diff(ratios.index) < 0).all() and (ratios > 0).all(axis=None)
-    assert 0.0 <= largest_difference(runs.frame) <= 2e-6
-    broken = runs.frame.copy()
-    broken.loc[broken["method"] == "PGB", "primal"] *= 1.5
-    assert largest_difference(broken) == pytest.approx(0.5, rel=1e-4)
+    frame = runs.frame.assign(draw=0)
+    assert same_optimum(frame, 1e-6, 0.0)[0] and not same_optimum(frame, 1e-12, 0.0)[0]
+    broken = frame.assign(primal=frame["primal"].where(frame["method"] != "PGB", 1.5 * frame["primal"]))
+    assert same_optimum(broken, 1e-6, 0.0) == (False, f"largest relative difference 5.0e-01, short of the gap in 0 of {len(frame)} solves")
+    assert same_optimum(broken.assign(draw=broken["method"] == "PGB"), 1e-6, 0.0)[0]  # of two draws, nothing to compare
+    short = frame.assign(converged=frame.index > 0)
+    assert same_optimum(short, 1e-6, 0.0)[0] is False and "gap in 1 of" in same_optimum(short, 1e-6, 0.0)[1]
 
 
 def test_a_timed_schedule_screens_as_asked_and_counts_its_seconds(problem, grid):
