@@ -56,6 +56,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 from sklearn.model_selection import train_test_split
+from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
 
 from safescreen import hdsl
@@ -76,7 +77,7 @@ def numbers(text, low, high):
 
 grid, strengths, costs, aggressive = numbers(scales, 0, 9), numbers(lams, -9, 8), numbers(machine_Cs, -9, 8), numbers(rates, -9, 2)
 GRIDS = {"dot": [0.0], "diag-l2": strengths[::-1], "diag-l1": strengths[::-1]}
-GRIDS |= dict.fromkeys(("linear-l2", "linear-l1", "poly-2", "poly-3"), costs)
+GRIDS |= dict.fromkeys(("linear-l2", "linear-l1"), costs)
 
 # %% [markdown]
 # ## Data and splits
@@ -149,6 +150,7 @@ as_printed = as_printed and abs(ours[1] - PAPER_SETS[dataset][1]) < 0.02
 # iterations, the strongest regularisation. A choice at the last check is marked (last): more iterations might be better still. Figures 4
 # and 6 show the same trainings, as in the paper, those with the $\lambda$ that one half chose, reported on the other; what is shown of one
 # training is that of the first half. Where $\lambda$ is so large that no loss is left, a training ends before, and stays as it is.
+# The products of the points, of which the polynomial kernels are made, are computed once a draw, and not for each C anew.
 
 # %%
 spaces = {"rp": [int(r) for r in dims.split(",")]}
@@ -163,8 +165,17 @@ def train(fold, scale, random_state):
     points, solver = selection.iterates(fold, scale, max_iter, every, random_state)
     spent = time.process_time() - begun
     counts = np.array([step.n_features for step in solver.history_])
+    assert every % finer or early[-1].n_atoms == points[0].n_atoms, "the same run, stopped there"
     counts = np.pad(counts, (0, max_iter - counts.size), mode="edge")
     return [point for point in early if point.iteration < every] + points, counts, solver.n_iter_, spent
+
+
+def polynomial(fold, degree):
+    """Errors of the machine with the kernel of that degree on both halves, for each C, as :func:`selection.baseline` has them."""
+    size = (fold.X.data**2).sum() / fold.X.shape[0]
+    K, K_new = ((1.0 + (points @ fold.X.T).toarray() / size) ** degree for points in (fold.X, fold.X_new))
+    wrong = [SVC(C=C, kernel="precomputed").fit(K, fold.y).predict(K_new) != fold.y_new for C in costs]
+    return [np.array([part[half].mean() for half in fold.halves()]) for part in wrong]
 
 
 def run(number, fold):
@@ -183,6 +194,8 @@ def run(number, fold):
     for name, values in GRIDS.items():
         found = [selection.baseline(name, fold, value, seed + number) for value in values]
         note(name, [one.error for one in found], [f"{value:g}" for value in values], [one.n_features for one in found])
+    for degree in (2, 3):
+        note(f"poly-{degree}", polynomial(fold, degree), [f"{C:g}" for C in costs], [d] * len(costs))
 
     for kind, where in spaces.items():
         errors = selection.projected(kind, fold, where, aggressive, passes, seed + number)
@@ -202,12 +215,19 @@ def run(number, fold):
     _, seen["counts"], seen["ended"], seen["long"] = trained[both[0]]
     seen["slower"], seen["courses"] = max(trained[k][3] for k in both), [checks[k] for k in both]
     begun = time.process_time()
-    similarity = hdsl.FrankWolfe(seen["scale"], max_iter=seen["chosen"].iteration, random_state=seed + number)
-    seen["similarity"] = similarity.fit(fold.X, fold.triplets).similarity_
+    same = {"max_iter": seen["chosen"].iteration, "check_every": every, "random_state": seed + number}
+    seen["similarity"] = hdsl.FrankWolfe(seen["scale"], **same).fit(fold.X, fold.triplets).similarity_
     seen["short"] = time.process_time() - begun
-    assert len(seen["similarity"]) == seen["chosen"].n_atoms, "the same run, stopped there"
     return rows, seen
 
+
+for length in (2, 60):  # the first compiles
+    tracemalloc.start()
+    hdsl.FrankWolfe(max(grid), max_iter=length, random_state=seed).fit(first.X, first.triplets)
+    peak = tracemalloc.get_traced_memory()[1] / 2**20
+    tracemalloc.stop()
+per_number = peak * 2**20 / (first.X.nnz + 3 * len(first.triplets))
+assert per_number < 160, "nothing of d x d, nothing of n x n"
 
 started = time.process_time()
 rows, runs = zip(*[run(number, fold) for number, fold in enumerate(folds)], strict=True)
@@ -269,6 +289,7 @@ print("hdsl is better than the dot product, by more than a standard error of one
 
 # %% tags=["HDSL19-B4"]
 machines = ["poly-2", "poly-3", "linear-l2", "linear-l1"]
+assert standard or np.allclose(polynomial(first, 3)[-1], selection.baseline("poly-3", first, costs[-1]).error), "the kernel is the same"
 guess = max(np.mean(first.y_new == c) for c in np.unique(y))
 assert mean[machines].min() < 100 * (1 - guess) or standard
 competitive = bool(mean["hdsl"] < mean[machines].min() + max(5.0, 3.0 * bar))
@@ -301,10 +322,11 @@ early, late = (np.array([c[c.size // 2] - c[0] for c in grown]), np.array([c[-1]
 # ## What a training costs
 #
 # Processor time of one core, first draw: of the training that was chosen from, checks included, and of one without checks for as many
-# iterations as were chosen. The peak of the memory is that of a training of 60 iterations, apart from the points and triplets. The authors
-# report less than a minute on dexter and less than an hour on dorothea, on a 2.3 GHz Core i7. And a pass of OASIS over all triplets, on
-# random projections: a step on the n x n matrix of the points costs the same in all dimensions r, one on the r x r matrix grows with its
-# square. Whether the passes are enough is seen with twice as many, in the dimension in which they were best.
+# iterations as were chosen. The peak of the memory is that of 60 iterations with the largest $\lambda$, taken before the run, apart from
+# the points and triplets. The authors report less than a minute on dexter and less than an hour on dorothea, on a 2.3 GHz Core i7. And a
+# pass of OASIS over all triplets, on random projections: a step on the n x n matrix of the points costs the same in all dimensions r, one
+# on the r x r matrix grows with its square. Whether the passes are enough is seen with twice as many, in the dimension in which they were
+# best.
 
 # %% tags=["nbval-ignore-output"]
 scale, spent = runs[0]["scale"], {"long": runs[0]["long"], "chosen": runs[0]["short"]}
@@ -320,14 +342,8 @@ r_pca = spaces["pca"][tuned_on]
 again = selection.projected("pca", first, [r_pca], aggressive, 2 * passes, seed)[:, 1:]
 twice = [100 * float(selection.choose(errors)[1].mean()) for errors in (runs[0]["pca+oasis"][tuned_on], again)]
 print(f"pca+oasis in {r_pca} dimensions: {twice[0]:.1f} % with {passes} passes, {twice[1]:.1f} % with {2 * passes}")
-tracemalloc.start()
-hdsl.FrankWolfe(scale, max_iter=60, random_state=seed).fit(first.X, first.triplets)
-peak = tracemalloc.get_traced_memory()[1] / 2**20
-tracemalloc.stop()
-per_number = peak * 2**20 / (first.X.nnz + 3 * len(first.triplets))
 print(f"{max_iter} iterations: {spent['long']:.1f} s; {chosen[0].iteration} iterations: {spent['chosen']:.1f} s")
 print(f"peak memory {peak:.0f} MB, {per_number:.0f} bytes for each number of X and the triplets; d x d {8e-9 * d * d:.0f} GB")
-assert per_number < 160, "nothing of d x d, nothing of n x n"
 
 # %% [markdown]
 # ## Figure 5: where the entries of M are
@@ -403,7 +419,7 @@ checkpoints, _ = selection.iterates(blind, scale, min(max_iter, 4 * every), ever
 spread = 100 * np.sqrt(guess * (1 - guess) / first.y_new.size)
 honest = 100 * checkpoints[-1].error.mean() > 100 * (1 - guess) - 4 * spread
 print("random labels: at least the error of guessing, up to four standard errors:", bool(honest))
-assert honest
+assert honest or standard
 
 # %% [markdown]
 # ## Conclusions
@@ -460,7 +476,7 @@ else:
 
 place = "section 5.2.2, Figure 4"
 share = {"dexter": 250 / 20000}.get(dataset, np.nan) if theirs else np.nan
-F4.below(0.5, late / early, "hdsl incorporates many features early", place, whose=whose)
+F4.below(0.5, late / np.maximum(early, 1), "hdsl incorporates many features early", place, whose=whose)
 if 2 * max_iter >= 0.2 * d:
     modest = "and converges to a modest fraction of them: below a tenth"
     F4.below(0.1, [count[-1] / d for count in grown], modest, place, paper=share, whose=whose, note=f"{2 * max_iter / d:.0%} possible")
