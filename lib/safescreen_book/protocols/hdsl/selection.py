@@ -79,8 +79,10 @@ def iterates(fold, scale, max_iter, every, random_state=0):
         return -len(found)
 
     solver = FrankWolfe(scale, max_iter=max_iter, check_every=every, random_state=random_state).fit(fold.X, fold.triplets, monitor)
-    while len(found) < max_iter // every:  # it was at its optimum before
+    if len(found) < max_iter // every:  # it was at its optimum before, and stays there
         monitor(solver.similarity_)
+    while len(found) < max_iter // every:
+        found.append(found[-1]._replace(iteration=(len(found) + 1) * every))
     return found[: max_iter // every], solver
 
 
