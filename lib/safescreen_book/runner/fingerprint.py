@@ -117,13 +117,14 @@ def cores() -> int:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Return the commit a folder is at and whether tracked files differ from it; None outside a repository, or without git."""
+    """Return the commit a folder is at and whether tracked files but results differ; None outside a repository, or without git."""
 
     def git(*arguments: str) -> str:
         """Return what git prints, without the ends."""
         return subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(git("status", "--porcelain", "--untracked-files=no"))}
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)outputs")
+        return {"commit": git("rev-parse", "HEAD"), "dirty": bool(changed)}
     except (OSError, subprocess.CalledProcessError):
         return None
