@@ -1,5 +1,11 @@
 """No claim is lost, and none is marked without a cell that would fail if it were false."""
 
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
 from safescreen_book import ledger as claims
 
 STS19 = "D2.2 L1 T1 T2 T3 T4 T14 T5 T6 T7 T8 B1 D4.1 D4.2 T9 T10 AppL AppM F5 T11 T12 D6.3 D7.2 A1 A2 A3 D5"
@@ -43,3 +49,22 @@ def test_marked_claims_have_a_cell_that_ran_and_asserts(ledger, folder):
 def test_every_experiment_serves_a_claim(manifest):
     assert manifest.experiments
     assert [experiment.name for experiment in manifest if not experiment.claims] == ["59-other-software"]  # beside the papers
+
+
+COMMITTED = sorted(Path(__file__).parents[2].glob("outputs/paper/*/*/conclusions.csv"))
+PRINTED = {"fraction": {0.9}, "gamma": {0.05}, "ratio": {0.9}, "freq": {10}}  # STS19 section 7
+PRINTED_OF = {"55": {"ratio": {0.99}}, "58": {"fraction": set(), "ratio": set()}, "57": {"ratio": set()}}
+STOPS = {"paper": (0.0, 1e-6), "program": (1e-6, 0.0)}
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: f"{path.parts[-3][:2]}-{path.parts[-2]}")
+def test_what_counts_as_the_papers_was_run_as_it_prints(path):
+    number, result = path.parts[-3][:2], json.loads((path.parent / "result.json").read_text())
+    given, whose = result["parameters"], set(pd.read_csv(path)["whose"])
+    assert whose <= {"paper", "program", "own"}
+    if not "51" <= number <= "58" or whose == {"own"}:
+        return
+    for name, values in {**PRINTED, **PRINTED_OF.get(number, {})}.items():
+        assert not values or given.get(name, *values) in values, f"{name} = {given[name]}"
+    if "tol" in given:
+        assert all((given["rtol"], given["tol"]) == STOPS[each] for each in whose - {"own"})
