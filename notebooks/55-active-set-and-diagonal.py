@@ -106,8 +106,13 @@ for draw, (problem, grid) in enumerate(zip(problems, grids, strict=True)):
         chosen = {name: {**o, "prob": products} if name.startswith("product") else o for name, o in chosen.items()}
     measured = path_runs.measure(problem, chosen, grid, warm=0 if draw else 4, **accuracy)
     frames.append(measured.frame.assign(draw=draw, n_triplets=len(problem)))
-frame = pd.concat(frames, ignore_index=True).assign(dataset=dataset, diagonal=diagonal, threads=1, seed=seed)
-record.table("results", frame)
+frame = pd.concat(frames, ignore_index=True)
+columns = {"lams": ("lam", "size"), "seconds": ("seconds", "sum"), "n_iter": ("n_iter", "sum"), "converged": ("converged", "all")}
+columns |= {name: (name, "mean") for name in ("n_triplets", "path_rate", "final_rate")}
+results = frame.groupby(["draw", "method"], sort=False).agg(**columns).reset_index()
+record.table("results", results.assign(dataset=dataset, diagonal=diagonal, threads=1, seed=seed))
+one = frame[frame["draw"] == 0].drop(columns=["draw", "repeat", "n_triplets"])
+record.table("per_lam", one.round({"seconds": 6, "path_rate": 7, "final_rate": 7}))
 
 # %% tags=["STS19-B3", "STS19-B4"]
 same, agreement = path_runs.same_optimum(frame, rtol, tol)
