@@ -153,8 +153,8 @@ for draw, (of, on) in enumerate(zip(problems, grids, strict=True)):
     measured = path_runs.measure(of, options, on, warm=0 if draw else 3, **accuracy)
     frames.append(measured.frame.assign(draw=draw, n_triplets=len(of)))
 frame = pd.concat(frames, ignore_index=True).assign(dataset=dataset, threads=1, seed=seed)
-short = {"seconds": 6, "path_rate": 7, "final_rate": 7}
-record.table("results", frame.drop(columns=["repeat", "dataset", "threads", "seed"]).round(short))
+short = frame.drop(columns=["repeat", "dataset", "threads", "seed"])
+record.table("results", short.map(lambda value: float(f"{value:.9g}") if isinstance(value, float) else value))
 same, agreement = path_runs.same_optimum(frame, rtol, tol)
 print("all methods reach the same objectives:", same)
 mean = frame.groupby("method")[["path_rate", "final_rate"]].mean().loc[names]

@@ -257,7 +257,9 @@ points = [
     for gap in gaps
     for j in at
 ]
-record.table("results", pd.concat(points, ignore_index=True))
+record.table(
+    "results", pd.concat(points, ignore_index=True).map(lambda value: float(f"{value:.6g}") if isinstance(value, float) else value)
+)
 comparison = [
     {"quantity": f"mean rate over the map, gap {gap:.0e}", "paper": "map", "ours": round(float(np.mean([each[gap].mean() for each in maps])), 3),
      "note": f"on the diagonal {diagonal[gap]:.3f}"}

@@ -112,7 +112,7 @@ columns |= {name: (name, "mean") for name in ("n_triplets", "path_rate", "final_
 results = frame.groupby(["draw", "method"], sort=False).agg(**columns).reset_index()
 record.table("results", results.assign(dataset=dataset, diagonal=diagonal, threads=1, seed=seed))
 one = frame[frame["draw"] == 0].drop(columns=["draw", "repeat", "n_triplets"]).groupby("method").nth(slice(None, None, 10))
-record.table("per_lam", one.round({"seconds": 6, "path_rate": 7, "final_rate": 7}))
+record.table("per_lam", one.map(lambda value: float(f"{value:.9g}") if isinstance(value, float) else value))
 
 # %% tags=["STS19-B3", "STS19-B4"]
 same, agreement = path_runs.same_optimum(frame, rtol, tol)

@@ -79,7 +79,9 @@ for draw, (of, on) in enumerate(zip(problems, grids, strict=True)):
     if draw == 0:
         runs = measured
 frame = pd.concat(frames, ignore_index=True).assign(dataset=dataset, threads=1, seed=seed)
-record.table("results", frame)
+record.table(
+    "results", frame.drop(columns=["repeat", "threads"]).map(lambda value: float(f"{value:.9g}") if isinstance(value, float) else value)
+)
 same, agreement = path_runs.same_optimum(frame, rtol, tol)
 print("all methods reach the gap, and the same objectives:", same)
 rates = frame.groupby(["draw", "method"])[["path_rate", "final_rate"]].mean().unstack()
