@@ -416,15 +416,15 @@ print("largest relative difference of objectives:", {label(width): f"{value:.1e}
 # table only with its grid, up to $C = 10^4$ (or where the path ends) with $\varepsilon = 10^{-3}$, on its data, at the gap that stands for
 # its stop, and if both columns have at least 95 % of the path; a row on anything else is ours, and its note says how far it goes.
 #
-# Of Figure 5 the paper says that IT was never worse than BT1. From the same reference it must not be, and is judged so; in the timed
-# columns, each with its own last solution and that of no more than the accuracy asked for, it may be at some places, which is judged as
-# ours, like the rest of our reading of that figure.
+# Of Figure 5 the paper says that IT was never worse than BT1. With the same reference that cannot be otherwise (asserted above); in the
+# timed columns, each with its own last solution, it can, and there it is judged, at all places that both have. The rest of that figure is
+# our reading.
 
 
 # %%
 def common(width, *columns):
     """Up to how many C all columns met the accuracy every time."""
-    return min([reached(spans[width, name]) for name in columns], default=len(grids[width]))
+    return min(reached(spans[width, name]) for name in columns)
 
 
 def over(width, a, b):
@@ -487,15 +487,14 @@ for width in widths:
             judge(found, sentence, width, slow, fast, "-")
     frames.append(found.frame())
     rate = curves[curves["kernel"] == label(width)]
-    found, place = Conclusions("SSS14-F5", f"{dataset}, {label(width)}"), "section V-C2, Figure 5"
-    sentence = "the rate of the intersection test is never worse than that of ball test 1"
-    medium = owner(width) if dataset in ("mushrooms", "shuttle") else "own"
-    found.fact(bool((rate["IT"] >= rate["BT1"]).all()), sentence, place, note=f"from the same reference, {len(rate)} places", whose=medium)
     timed_rates = rate[["BT1, timed", "IT, timed"]].dropna().to_numpy()
+    found, place = Conclusions("SSS14-F5", f"{dataset}, {label(width)}"), "section V-C2, Figure 5"
     if len(timed_rates):
+        medium = owner(width, "BT1", "IT") if dataset in ("mushrooms", "shuttle") else "own"
         lost = float(np.max(timed_rates[:, 0] - timed_rates[:, 1]))
         note = f"timed columns, {len(timed_rates)} of {len(grids[width]) - 1} places, at most {max(lost, 0.0):.4f} less, 0.01 allowed"
-        found.fact(lost <= 0.01, f"{sentence}, each from its own last solution", place, note=note, whose="own")
+        sentence = "the rate of the intersection test is never worse than that of ball test 1"
+        found.fact(lost <= 0.01, sentence, place, note=note, whose=medium)
     largest = float((rate["IT"] - rate["BT1"]).max())
     note = f"{len(rate)} places, means {rate['IT'].mean():.2f} and {rate['BT1'].mean():.2f}"
     note += f", largest difference {largest:.2f}, 0.05 asked for"
