@@ -3,6 +3,7 @@
 import ast
 import importlib
 import shutil
+import subprocess
 from dataclasses import replace
 from functools import reduce
 
@@ -204,3 +205,23 @@ def test_protocols_count_in_the_experiments_that_follow_them():
         files = fingerprint.hashes(notebooks.read_source(folder, name), {}, {})["library"]
         assert f"safescreen_book/protocols/{file}" in files and "losses.py" in files
         assert not [file for file in files if file.startswith(("safescreen_book/runner/", "safescreen_book/cli"))]
+
+
+def test_git_state(tmp_path):
+    def git(*arguments):
+        return subprocess.run(["git", "-C", str(tmp_path), *arguments], capture_output=True, text=True, check=True).stdout.strip()
+
+    assert fingerprint.git_state(tmp_path) is None
+    for name in ("lib.py", "outputs/paper/result.json"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("before")
+    git("init", "--quiet")
+    git("add", ".")
+    git("-c", "user.name=A", "-c", "user.email=a@b", "commit", "--quiet", "--message", "first")
+    clean = {"commit": git("rev-parse", "HEAD"), "dirty": False}
+    assert fingerprint.git_state(tmp_path) == clean
+    (tmp_path / "new.py").write_text("not tracked")
+    (tmp_path / "outputs" / "paper" / "result.json").write_text("after")
+    assert fingerprint.git_state(tmp_path) == clean
+    (tmp_path / "lib.py").write_text("after")
+    assert fingerprint.git_state(tmp_path) == clean | {"dirty": True}
