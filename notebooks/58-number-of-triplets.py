@@ -255,5 +255,5 @@ print("rows in the comparison:", len(comparison))
 #
 # The paper's numbers are for phishing; on other data the curves of the error are other curves. Time grows with k, but not with
 # $k^2$: a pass over listed triplets computes 2k distances an instance, each of cost d, and then one subtraction for each of $k^2$
-# triplets. As long as k is small against 2d the distances are what one pays for, and neither screening nor products (2k distances and a
-# sort) can take them away. In the paper each triplet costs a matrix product.
+# triplets. As long as k is small against 2d the distances are what one pays for: screening saves them only where all triplets of a
+# pair are gone, and products (2k distances and a sort) need them too. In the paper each triplet costs a matrix product.
