@@ -422,7 +422,7 @@ assert worst <= 1.0 + 1e-9
 # step solves one linear system, whose matrix needs only the terms *on the curved piece* $C$ of the loss; the
 # library does it with conjugate gradients between gradient steps (`method="semismooth"`). Is it worth it?
 
-# %%
+# %% tags=["nbval-ignore-output"]
 small = lam_max * np.geomspace(1e-3, 1e-7, 9)
 counts = {}
 for method in ("gradient", "semismooth"):
@@ -443,7 +443,7 @@ assert sum(counts["semismooth"]) < sum(counts["gradient"])
 # Two more things matter: the width has to grow with $1/\lambda$, and a start from zero comes down to it from
 # widths a hundred times larger. It is what `method="auto"` does for the hinge.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 kinked = ss.Problem(problem.terms, ss.Hinge())
 for lam in (0.1, 0.01):
     s = ss.solve(kinked, lam, tol=0.0, rtol=1e-6)

@@ -74,7 +74,7 @@ problem, grid = problems[0], grids[0]
 # $\lambda$. The rate is that of STS19 section 7.1: screened triplets over those outside the quadratic piece
 # of the loss at the solution. Seconds are processor seconds of one thread.
 
-# %%
+# %% tags=["nbval-ignore-output"]
 options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
 frames, rows = [], []
 for draw, (of, on) in enumerate(zip(problems, grids, strict=True)):
