@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -11,6 +12,9 @@ from safescreen_book.runner import batch as runner
 from safescreen_book.runner import folders
 
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
+SAME = r"same (?:optimum|objective)"
+TIMED = {f"5{digit}" for digit in (1, 2, 3, 5, 6, 7, 8)}
+"""Experiments that solve the same problems with and without screening, and say whether the optimum is the same."""
 NAMES = list(yaml.safe_load((NOTEBOOKS / "experiments.yml").read_text(encoding="utf-8")))
 
 
@@ -42,3 +46,7 @@ def test_smoke(name, manifest, outputs, capsys):
         folder = folders.run_folder(outputs, "smoke", run)
         assert folders.state(folder).status == "complete"
         assert (folder / "notebook.ipynb").is_file()
+        if name[:2] in TIMED:
+            conclusions = pd.read_csv(folder / "conclusions.csv")
+            same = conclusions.loc[conclusions["conclusion"].str.contains(SAME), "verdict"]
+            assert set(same) == {"stands"}, conclusions[["conclusion", "verdict", "note"]].to_string()
