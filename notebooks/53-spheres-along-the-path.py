@@ -141,16 +141,18 @@ plt.show()
 #
 # Before the first iteration the reference is (nearly) the optimum for the last $\lambda$, where PGB and RRPB
 # are the same ball (STS19 Theorem 7) and DGB has twice its radius and holds it (Theorem 8). During the solve
-# nothing of the kind is proved; there the ball that profits most from the iterate wins.
+# nothing of the kind is proved; there the ball that profits most from the iterate wins. In the mean over draws that is PGB, in a single
+# draw it need not be.
 
 # %% tags=["STS19-F7", "nbval-ignore-output"]
+assert same, agreement
 for name in names:
     assert (rate[name] <= final[name] + 1e-12).all() and final[name].max() <= 1.0 + 1e-12
     columns = maps[name].T  # nothing is ever taken back
     assert all((np.diff(column[~np.isnan(column)]) >= 0.0).all() for column in columns), name
 if {"PGB", "RRPB"} <= set(names):
-    assert (rate["PGB"] - rate["RRPB"]).abs().max() < 0.03 and (during["PGB"] >= during["RRPB"] - 1e-3).all()
-    print("PGB and RRPB before the first iteration differ by less than 0.03, half-way PGB screens as much or more")
+    assert (rate["PGB"] - rate["RRPB"]).abs().max() < 0.03 and during["PGB"].mean() >= during["RRPB"].mean() - 1e-3
+    print("PGB and RRPB before the first iteration differ by less than 0.03, half-way PGB screens as much or more, in the mean")
 if {"DGB", "RRPB"} <= set(names):
     assert (rate["DGB"] <= rate["RRPB"] + 1e-3).all()
     print("DGB screens less than RRPB before the first iteration")
