@@ -251,7 +251,7 @@ record.table("conclusions", frame)
 print(frame[["conclusion", "whose", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.3f}".format))
 
 # %%
-at = np.arange(0, len(lams), 2)
+at = np.arange(0, len(lams), 3)
 points = [
     pd.DataFrame({"lam0": lams[j], "lam": lams[at], "rate": maps[0][gap][at, j]}).assign(dataset=dataset, ball="RRPB", gap=gap)
     for gap in gaps

@@ -171,6 +171,8 @@ second_ball = ss.svm.ball_2(samples, C, reference.x, ss.svm.choose_s(samples, C,
 figure, axes = figures.panels(1, width=6.6, height=4.4)
 figures.samples(X, y, best.x, found, ax=axes, title=f"as SSS14 Figure 1: C = {C:g} from C_ref = {C_ref:g}: {found.rate:.0%} screened")
 shade(axes, lambda points: ss.rules.intersection(ss.Problem(points, ss.Hinge()), first_ball, second_ball))
+for points in axes.collections:  # a thousand marks
+    points.set_rasterized(True)
 record.figure("overlapping", figure)
 plt.show()
 
@@ -284,6 +286,8 @@ figures.samples(
     ax=axes[1],
     title=f"ranges of the same solutions: {ranges.n_R + ranges.n_L} of {len(y)}",
 )
+for points in [*axes[0].collections, *axes[1].collections]:
+    points.set_rasterized(True)
 record.figure("touching", figure)
 plt.show()
 
@@ -321,7 +325,7 @@ def inside(values, paper):
 
 
 results = pd.concat([first, second], ignore_index=True)
-record.table("results", results)
+record.table("results", results.convert_dtypes())
 figure_1, place = Conclusions("SSS14-F1", "overlapping classes"), "Figure 1, section V-A"
 percent = 100.0 * share
 note = f"{percent.mean():.1f} % on average, {percent.min():.1f} to {percent.max():.1f}; above 80 % in {above:.0%} of {n_draws} draws"
