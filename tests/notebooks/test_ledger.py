@@ -68,3 +68,18 @@ def test_what_counts_as_the_papers_was_run_as_it_prints(path):
         assert not values or given.get(name, *values) in values, f"{name} = {given[name]}"
     if "tol" in given:
         assert all((given["rtol"], given["tol"]) == STOPS[each] for each in whose - {"own"})
+
+
+def test_every_run_of_the_papers_size_is_kept_and_no_other(manifest):
+    kept = {"/".join(path.parts[-3:-1]) for path in COMMITTED}
+    assert kept == {str(run) for run in manifest.select([], "paper")}
+
+
+def test_every_claim_of_an_experiment_is_judged_by_a_run(manifest, folder):
+    run_at_size = {claim for experiment in manifest if "paper" in experiment.profiles for claim in experiment.claims}
+    assert run_at_size - set(claims.judged(folder)["claim"]) == set()
+
+
+def test_the_kept_results_stay_small():
+    files = [file for path in COMMITTED for file in path.parent.iterdir() if file.suffix != ".ipynb"]
+    assert sum(file.stat().st_size for file in files) < 25e6
