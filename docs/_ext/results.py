@@ -65,10 +65,10 @@ def _verdict(row):
     low, high = row["low"], row["high"]
     digits = next((n for n in range(3, 6) if low != "" and f"{float(low):.{n}g}" != f"{float(high):.{n}g}"), 6 if low != "" else 3)
     number = f"{{:.{digits}g}}".format
-    said = number(float(row["paper"])) if row["paper"] != "" else ""
+    said = short(float(row["paper"])) if row["paper"] != "" else ""
     spread = f" ({number(float(low))} to {number(float(high))}, {row['n']} draws)" if low != "" else " (one draw)"
     found = number(float(row["ours"])) + spread if row["ours"] != "" else ""
-    bound = row["rule"].partition("interval ")[2]
+    bound = re.sub(r"\d[\d.e+-]*", lambda found: short(float(found[0])), row["rule"].partition("interval ")[2])
     parts = filter(None, [found, bound and f"to be {bound}", row["note"]])
     return [row["conclusion"] + WHOSE.get(row["whose"], ""), said, ", ".join(parts), row["verdict"]]
 
