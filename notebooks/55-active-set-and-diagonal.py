@@ -243,7 +243,7 @@ print("rows in the comparison:", len(comparison))
 # $\lambda$ is the larger part of the work: compare the rows with and without them. At a relative gap most $\lambda$ of so fine a grid take
 # no step at all, so that there is next to nothing to save; the runs with `rtol` 0 are those that count.
 #
-# At the papers' size, with the absolute gap they print, the active set alone needs two to three times as long on phishing, usps and
+# At the papers' size, with the absolute gap they print, the active set alone needs about two to three times as long on phishing, usps and
 # madelon, and longer on a9a: screening spares it the looks at all triplets, of which there are many and few matter. It saves least
 # on colon-cancer, whose 55 points make few triplets and share their products, and nothing on gisette, where few can be screened.
 #

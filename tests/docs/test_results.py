@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from _ext.results import caption, short
+from _ext.results import _verdict, caption, short
 from safescreen_book.runner.loading import load_manifest
 
 
@@ -92,6 +92,12 @@ def test_titles_are_text(page, report):
 
 def test_numbers_are_short():
     assert [short(value) for value in (12.34567, 546668.2, 1.3e-7, 0.0, 1e9)] == ["12.35", "546668", "1.3e-07", "0", "1e+09"]
+
+
+def test_a_verdict_shows_what_its_bound_and_the_papers_value_differ_by():
+    row = {"conclusion": "faster", "whose": "paper", "paper": "1.00329", "ours": "3.7", "low": "3.64", "high": "3.75", "n": 3, "note": ""}
+    row |= {"rule": "95% interval above 3.75764", "verdict": "does not"}
+    assert _verdict(row)[1:] == ["1.003", "3.7 (3.64 to 3.75, 3 draws), to be above 3.758", "does not"]
 
 
 def test_a_report_is_whole_and_no_more_than_results_and_ledger(report, faults):
