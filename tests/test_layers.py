@@ -101,10 +101,3 @@ def test_import_leaves_out_what_few_need():
     code = "import sys, safescreen; print(set(safescreen.__all__) <= set(dir(safescreen)), *sorted(sys.modules))"
     listed, *modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert listed == "True" and not {"sklearn", "scipy.optimize", "joblib", *ELSEWHERE} & set(modules)
-
-
-def test_files_are_small():
-    """Median at most 150 lines, none above 400, in both packages; 14,150 and 5,910 lines in all."""
-    for package, most in ((ROOT, 14_150), (ROOT.parent / "safescreen_book", 5_910)):
-        sizes = sorted(len(path.read_text(encoding="utf-8").splitlines()) for path in package.rglob("*.py"))
-        assert sizes[len(sizes) // 2] <= 150 and sizes[-1] <= 400 and sum(sizes) <= most, (package.name, sum(sizes), sizes[-1])
