@@ -15,8 +15,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from safescreen import HDSL, HDSLCV, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
-from safescreen.estimators._cross_validation import choose
-from safescreen.estimators._folds import Fold, Scores, search
+from safescreen.estimators._cross_validation import Scores, Trial, choose
+from safescreen.estimators._folds import Fold, is_best, may_win, search
 from safescreen_book import datasets
 
 CS = np.geomspace(1e-3, 1e2, 21)
@@ -83,18 +83,117 @@ def test_bounds_hold_between_solutions_and_can_fail():
     assert not ((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).all()
 
 
-def test_search_by_itself():
-    truth = np.array([[0.1, 0.2, 0.5, 0.9, 0.9, 0.7, 0.3, 0.2, 0.1]])
-    asked = []
+def searched(truth, undecided=()):
+    """Return the scores of a search with bounds of 0.15 either side, and what was asked for; some scores stay undecided by 0.05."""
+    scores, asked = Scores(1, truth.shape[1]), []
 
     def solve(wanted):
-        asked.extend(np.flatnonzero(wanted[0]).tolist())
-        return np.where(wanted, truth, np.nan), True
+        for number in np.flatnonzero(wanted[0]).tolist():
+            asked.append(number)
+            room = 0.05 if number in undecided else 0.0
+            scores.keep(0, number, Trial(truth[0, number], 0.0, 0.0, truth[0, number] - room, truth[0, number] + room))
+        return True
 
-    scores = Scores(1, 9)
-    search(np.arange(9), scores, solve, lambda fold, i: (truth[fold, i] - 0.15, truth[fold, i] + 0.15), stride=4)
-    assert choose(np.where(scores.known, scores.low, np.nan)) == (3, 0.9, None) and sorted(asked) == sorted(set(asked)) and len(asked) < 9
-    assert set(asked) >= {3, 4} or not scores.can_win()[4]
+    search(np.arange(truth.shape[1]), scores, solve, lambda fold, i: (truth[fold, i] - 0.15, truth[fold, i] + 0.15), stride=4)
+    return scores, asked
+
+
+def test_search_by_itself():
+    scores, asked = searched(np.array([[0.1, 0.2, 0.5, 0.9, 0.9, 0.7, 0.3, 0.2, 0.1]]))
+    assert choose(scores.score) == (3, 0.9, None) and sorted(asked) == sorted(set(asked)) and len(asked) < 9
+    assert set(asked) >= {3, 4} or not may_win(scores)[4]
+    assert is_best(scores.low, scores.high, 3) and not is_best(scores.low, scores.high, 4)
+
+
+def test_an_undecided_score_rules_nothing_out_by_itself():
+    """The score of 3 is 0.9 as computed, and may be 0.85: 4, with 0.87, is looked at, and which is the best stays open."""
+    truth = np.array([[0.1, 0.2, 0.5, 0.9, 0.87, 0.7, 0.3, 0.2, 0.1]])
+    scores, asked = searched(truth, undecided=[3])
+    assert choose(scores.score)[0] == 3 and 4 in asked and may_win(scores)[[3, 4]].all()
+    assert (scores.low[0, 3], scores.high[0, 3]) == (0.9 - 0.05, 0.9 + 0.05) and not is_best(scores.low, scores.high, 3)
+
+
+def integers_with_ties():
+    rng = np.random.default_rng(3)
+    X = rng.integers(-2, 3, (40, 2)).astype(float)
+    return X, (X[:, 0] + rng.normal(0, 1, 40) > 0).astype(int), StratifiedKFold(4, shuffle=True, random_state=0)
+
+
+def test_ties_at_zero_are_broken_by_the_same_rule():
+    X, y, cv = integers_with_ties()
+    quick, plain = (SafeSVCCV(SafeSVC(), 25, cv=cv, refit=False, certify=certify).fit(X, y) for certify in (True, False))
+    assert (quick.C_, quick.best_score_) == (plain.C_, plain.best_score_)
+    low, high = plain.score_bounds_
+    assert (low < high).any() and ((low <= plain.scores_) & (plain.scores_ <= high)).all()
+    known = ~np.isnan(quick.scores_)
+    np.testing.assert_array_equal(quick.scores_[known], plain.scores_[known])
+
+
+@pytest.mark.parametrize("scale", [1e-5, 1e-7, 1e-9])
+def test_tiny_scales_are_decided_or_left_open(scale):
+    """At 1e-5 a gap of 1e-9 leaves every sign open, one of 1e-13 decides; at 1e-9 nothing does, and bounds say so."""
+    X = scale * np.random.default_rng(0).standard_normal((60, 2))
+    y = X[:, 0] > 0
+    model = SafeSVC(loss="squared_hinge", fit_intercept=False)
+    search = SafeSVCCV(model, [0.01, 0.1, 1.0], refit=False).fit(X, y)
+    low, high = search.score_bounds_
+    for fold, (train, test) in enumerate(StratifiedKFold(5).split(X, y)):
+        w = X[train].T @ np.where(y[train], 1.0, -1.0)  # up to a factor: every slack is 1, up to the square of the scale
+        exact = ((X[test] @ w > 0.0) == y[test]).mean()
+        assert (low[fold] <= exact).all() and (exact <= high[fold]).all()
+    if scale == 1e-5:
+        np.testing.assert_allclose(search.scores_.mean(axis=0), [0.95, 0.95, 0.95])
+        assert search.C_ == 0.01 and search.certified_
+    if scale == 1e-9:
+        assert (low < high).all() and not search.certified_
+
+
+def test_rows_of_zeros_count_for_the_first_class():
+    """Without an intercept f(0) = 0 for every w: a tie that no gap decides."""
+    X = np.concatenate([np.array([[1.0], [2.0], [-1.0], [-2.0]] * 3), np.zeros((6, 1))])
+    y = np.array([1, 1, 0, 0] * 3 + [0, 0, 1, 1, 1, 1])
+    cv = [(np.arange(12), np.arange(12, 18))]
+    search = SafeSVCCV(SafeSVC(fit_intercept=False), [0.1, 1.0], cv=cv, refit=False).fit(X, y)
+    np.testing.assert_array_equal(search.scores_, [[2 / 6, 2 / 6]])
+    assert (search.score_bounds_[0] < search.score_bounds_[1]).all() and search.C_ == 0.1 and not search.certified_
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        SafeSVCCV(Cs=[0.1, 1.0, 10.0], cv=3, certify=False, refit=False),
+        SafeSVCCV(Cs=[0.1, 1.0, 10.0], cv=3, scoring="roc_auc", refit=False),
+        TripletMetricCV(TripletMetric(k=2), lams=[100.0, 10.0, 1.0], cv=3, refit=False),
+        HDSLCV(HDSL(max_iter=20), scales=[1.0, 5.0, 20.0], cv=3, refit=False),
+    ],
+    ids=["certain", "area", "metric", "similarity"],
+)
+def test_results_are_those_of_a_grid_search(search):
+    X, y = made(4)
+    search = clone(search).fit(X, y)
+    values = {"C": "Cs_", "lam": "lams_", "scale": "scales_"}[search.chosen]
+    grid = GridSearchCV(search.prototype(), {search.chosen: getattr(search, values)}, cv=3, refit=False)
+    expected = grid.fit(X, y).cv_results_
+    assert set(search.cv_results_) == set(expected)
+    assert search.cv_results_["params"] == [{search.chosen: value} for value in getattr(search, values)]
+    np.testing.assert_array_equal(search.cv_results_[f"param_{search.chosen}"], getattr(search, values))
+    for fold in range(3):
+        np.testing.assert_array_equal(search.cv_results_[f"split{fold}_test_score"], search.scores_[fold])
+    mean = search.cv_results_["mean_test_score"]
+    assert mean[search.best_index_] == search.best_score_ and search.cv_results_["rank_test_score"][search.best_index_] == 1
+    assert search.best_params_ == {search.chosen: getattr(search, f"{search.chosen}_")} and search.n_splits_ == 3
+    assert (search.cv_results_["mean_fit_time"] > 0.0).all() and (search.cv_results_["std_score_time"] >= 0.0).all()
+    if search.chosen == "C" and search.scoring:
+        assert np.isinf(search.score_bounds_).all() and not search.certified_
+
+
+def test_results_of_what_was_left_out():
+    X, y = made(0)
+    search = SafeSVCCV(SafeSVC(smoothing=0.5), CS, cv=3, refit=False).fit(X, y)
+    left_out = np.isnan(search.scores_).any(axis=0)
+    assert left_out.any() and np.isnan(search.cv_results_["mean_test_score"][left_out]).all()
+    ranks = search.cv_results_["rank_test_score"]
+    assert (ranks[left_out] == (~left_out).sum() + 1).all() and ranks[search.best_index_] == 1
 
 
 def test_is_the_grid_search_of_scikit_learn():

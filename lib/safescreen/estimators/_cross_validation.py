@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
+from scipy.stats import rankdata
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -30,6 +31,73 @@ class Judge(NamedTuple):
         """Return the score on those of these numbers."""
         points = self.X[test] if self.y.ndim == 1 else self.X
         return float(self.scorer(model, points, self.y[test], **_check_method_params(self.y, self.params, indices=test)))
+
+
+class Trial(NamedTuple):
+    """The score of one value in one fold, the seconds that fit and score took, and bounds of the score where there are some."""
+
+    score: float
+    fit_seconds: float
+    score_seconds: float
+    low: float = -np.inf
+    high: float = np.inf
+
+
+class Scores:
+    """What is known of the scores: arrays of shape (n_folds, n_values).
+
+    Attributes
+    ----------
+    score : array
+        NaN where it is not known.
+    low, high : array
+        Bounds of the scores.
+    fit_seconds, score_seconds : array
+        NaN where nothing was fitted.
+    """
+
+    def __init__(self, n_folds, n_values):
+        shape = n_folds, n_values
+        self.score = np.full(shape, np.nan)
+        self.fit_seconds = np.full(shape, np.nan)
+        self.score_seconds = np.full(shape, np.nan)
+        self.low = np.full(shape, -np.inf)
+        self.high = np.full(shape, np.inf)
+
+    @property
+    def fitted(self):
+        """Where something was fitted."""
+        return ~np.isnan(self.fit_seconds)
+
+    def keep(self, fold, number, trial):
+        """Keep a trial of the value of that number."""
+        self.score[fold, number] = trial.score
+        self.fit_seconds[fold, number] = trial.fit_seconds
+        self.score_seconds[fold, number] = trial.score_seconds
+        self._tighten(fold, number, trial.low, trial.high)
+
+    def bound(self, fold, number, low, high):
+        """Keep bounds of a score that has not been computed; where they are equal it is known."""
+        self._tighten(fold, number, low, high)
+        if self.low[fold, number] == self.high[fold, number]:
+            self.score[fold, number] = self.low[fold, number]
+
+    def _tighten(self, fold, number, low, high):
+        self.low[fold, number] = max(self.low[fold, number], low)
+        self.high[fold, number] = min(self.high[fold, number], high)
+
+    def results(self, name, values):
+        """Return them as the ``cv_results_`` of scikit-learn's searches, for the values of the parameter of that name."""
+        mean = self.score.mean(axis=0)
+        missing = np.isnan(mean)
+        found = {f"param_{name}": np.ma.array(values, mask=False), "params": [{name: float(value)} for value in values]}
+        for what, seconds in (("fit", self.fit_seconds), ("score", self.score_seconds)):
+            found[f"mean_{what}_time"], found[f"std_{what}_time"] = seconds.mean(axis=0), seconds.std(axis=0)
+        found |= {f"split{fold}_test_score": row.copy() for fold, row in enumerate(self.score)}
+        found |= {"mean_test_score": mean, "std_test_score": self.score.std(axis=0)}
+        worst = np.nanmin(mean) - 1.0 if not missing.all() else 0.0
+        found["rank_test_score"] = rankdata(-np.where(missing, worst, mean), method="min").astype(np.int32)
+        return found
 
 
 class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -119,11 +187,15 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self.__dict__.pop(known, None)
             if hasattr(model, known):
                 setattr(self, known, getattr(model, known))
-        grid, name = self._grid(model, data), f"{self.chosen}_"
-        whole = self._validate(model, data, list(splits), grid, judge)
-        best, self.best_score_, part = choose(self.scores_, whole)
-        value, refit = self._settle(model, data, grid, best)
+        grid, name, splits = self._grid(model, data), f"{self.chosen}_", list(splits)
+        scores = Scores(len(splits), len(grid))
+        whole = self._validate(model, data, splits, grid, judge, scores)
+        self.scores_, self.n_splits_ = scores.score, len(splits)
+        self.best_index_, self.best_score_, part = choose(self.scores_, whole)
+        values, refit = self._settle(model, data, grid, self.best_index_)
+        value = float(values[self.best_index_])
         setattr(self, name, value)
+        self.best_params_, self.cv_results_ = {self.chosen: value}, scores.results(self.chosen, values)
         if part is not None:
             text = f"cross-validation interrupted: {self.chosen}={value:.6g} is the best of {part}"
             warnings.warn(text, RuntimeWarning, stacklevel=3)
@@ -136,37 +208,37 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return the values to choose from, as the next three take them."""
         raise NotImplementedError
 
-    def _validate(self, model, data, splits, grid, judge):
-        """Set `scores_`; return whether all that are needed are there, or Ctrl-C was pressed."""
-        self.scores_ = np.full((len(splits), len(grid)), np.nan)
+    def _validate(self, model, data, splits, grid, judge, scores):
+        """Fill in :class:`Scores`; return whether all that are needed are there, or Ctrl-C was pressed."""
         quiet = clone(model).set_params(callback=None, verbose=False)
         with self._bar(len(splits), "fold") as bar:
 
             def keep(number, found):
-                self.scores_[number, : len(found)] = found
+                for place, trial in enumerate(found):
+                    scores.keep(number, place, trial)
                 bar.update()
 
             return collect((delayed(self._fold)(quiet, *data, *split, grid, judge) for split in splits), keep, self.n_jobs)
 
     @staticmethod
     def _fold(model, X, y, weights, train, test, grid, judge):
-        """Return the scores of one fold, and whether that came to its end or was interrupted."""
+        """Return a :class:`Trial` of each value in one fold, and whether that came to its end or was interrupted."""
         raise NotImplementedError
 
     def _settle(self, model, data, grid, best):
-        """Return the value of that number, and a function that fits the copy of the prototype to all samples with it."""
+        """Return the values for all samples, and a function that fits the copy of the prototype to these with the best one."""
         raise NotImplementedError
 
     def _bar(self, total, unit):
         return progress_bar(self.verbose, type(self).__name__, total=total, unit=unit)
 
 
-def until_interrupted(score, values):
-    """Return the scores of values, one after the other, and whether that came to its end, or Ctrl-C was pressed."""
+def until_interrupted(trial, values):
+    """Return trials of values, one after the other, and whether that came to its end, or Ctrl-C was pressed."""
     found = []
     try:
         for value in values:
-            found.append(score(value))
+            found.append(trial(value))
     except KeyboardInterrupt:
         return found, False
     return found, True

@@ -1,11 +1,15 @@
-"""Folds of a support vector classifier's cross-validation: solutions for some C, what they prove of the score for all others, and which of
-those may yet be the best.
+"""Folds of a support vector classifier's cross-validation.
+
+A fold holds solutions for some C. They prove bounds of the accuracy for every C, and so which C may yet be the best.
 """
+
+from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import clone
 
-from safescreen.estimators._cross_validation import until_interrupted
+from safescreen.estimators._cross_validation import Trial, until_interrupted
 from safescreen.estimators._data import kept
 from safescreen.estimators._training import quiet, solver_options
 from safescreen.rounding import upper
@@ -13,8 +17,14 @@ from safescreen.rules import Screened, sphere
 from safescreen.solvers import solve, solve_screened
 from safescreen.spheres.gap import from_evaluation_mgb
 
-FINEST = 1e-9
+FINEST = 1e-13
 """Smallest relative gap that is asked for."""
+
+NEAR = 1e-7
+"""Decision values of x that differ by at most this times ``sqrt(2 C P) ||x||`` are near each other.
+
+``sqrt(2 C P)`` is an upper bound of the norm of the solution. Solutions of a relative gap of `FINEST` are as near as that.
+"""
 
 
 class Fold:
@@ -24,41 +34,65 @@ class Fold:
     """
 
     def __init__(self, model, X, y, weights, train, test, scored=None):
-        self.test, self.setup = test, model._setup(X, y, *kept(weights, np.unique(train)))
+        self.test = test
+        self.setup = model._setup(X, y, *kept(weights, np.unique(train)))
         self.options = solver_options(model, "method")
-        features, self.codes = self.setup.features, np.searchsorted(model.classes_, y[test])
+        self.codes = np.searchsorted(model.classes_, y[test])
         self.weights = np.ones(len(test)) if scored is None else np.asarray(scored)[test]
         if not self.weights.sum() > 0.0:
-            raise ValueError("sample_weight must hold a positive weight in every validation part of cv, one has only zeros")
+            raise ValueError(
+                "sample_weight must hold a positive weight in every validation part of cv, one has only zeros"
+            )
+        features = self.setup.features
         if features.kernel == "precomputed":
             rows, points = X[np.ix_(test, self.setup.numbers)], X[test, test]
         else:
             rows = points = X[test]
-        self.rows, self.norms, self.error = features.rows(rows), features.norms(points), features.error(points)
+        self.rows = features.rows(rows)
+        self.norms = features.norms(points)
+        self.error = features.error(points)
         self.found = {}  # C: (solutions, dual points, loss sums), one a problem
+        self.decided = {}  # C: Decisions at these solutions
 
     def solve(self, C, sure=True):
         """Solve all problems for C, from what is known of it and with what that proves.
 
-        If `sure`, they are solved further, down to a relative gap of ``FINEST``, while the accuracy may yet be another one at the exact
-        solutions: so it does not depend on the order in which C are solved for.
+        If `sure`, they are solved further while the accuracy may be another one at the exact
+        solutions: down to a relative gap of `FINEST`, or to what rounding allows. Where two classes
+        are near each other they are solved once more, from nothing, so that what decides there does
+        not depend on the order in which C are solved for.
         """
-        tol = self.options["rtol"]
+        rtol = self.options["rtol"]
         with quiet():
-            self.found[C] = self._solve_all(C, tol)
-            while sure and tol > FINEST and not np.equal(*self.bounds(C)):
-                tol = max(1e-2 * tol, FINEST)
-                self.found[C] = self._solve_all(C, tol)
+            self._solve_all(C, rtol)
+            if not sure:
+                return
+            while rtol > FINEST and not np.equal(*self.bounds(C)):
+                rtol = max(1e-2 * rtol, FINEST)
+                self._solve_all(C, rtol)
+                if not all(solution.converged for solution in self.found[C][0]):
+                    break
+            if self.decisions(C).are_near:
+                self._solve_all(C, FINEST, warm=False)
 
-    def _solve_all(self, C, tol):
-        return tuple(zip(*[self._solve(prob, number, C, tol) for number, prob in enumerate(self.setup.problems)], strict=True))
+    def _solve_all(self, C, rtol, warm=True):
+        found = []
+        for number, prob in enumerate(self.setup.problems):
+            start = self._evaluation(prob, number, C) if warm else None
+            found.append(self._solve(prob, start, C, rtol))
+        self.found[C] = tuple(zip(*found, strict=True))
+        self.decided.pop(C, None)
 
-    def _solve(self, prob, number, C, tol):
-        options, here = {**self.options, "rtol": tol}, self._evaluation(prob, number, C)
-        if here is None:
+    def _solve(self, prob, start, C, rtol):
+        """Return a solution, its dual point and its loss sums.
+
+        `start` is an evaluation and its dual point, or None.
+        """
+        options = {**self.options, "tol": 0.0, "rtol": rtol}
+        if start is None:
             solution = solve(prob, 1.0 / C, **options)
         else:
-            evaluation, alpha = here
+            evaluation, alpha = start
             masks = Screened(*np.zeros((2, len(prob)), dtype=bool))
             if options["screening"]:
                 masks = sphere(prob, from_evaluation_mgb(prob.cone, evaluation))
@@ -67,11 +101,14 @@ class Fold:
         return solution, alpha, prob.terms.loss_sums(solution.x, prob.loss, alpha)
 
     def score(self, C):
-        """Return the accuracy at the solutions for C."""
-        features = self.setup.features
-        pairs = zip(self.found[C][0], self.setup.signs, strict=True)
-        values = np.column_stack([features.products(self.rows, solution.x, sign) for solution, sign in pairs])
-        return self._accuracy(_by_class(values, values)[0].argmax(axis=1) == self.codes)
+        """Return the accuracy at the solutions for C, see :meth:`Decisions.predicted`."""
+        return self._accuracy(self.decisions(C).predicted == self.codes)
+
+    def bounds(self, C):
+        """Return ``(low, high)``, bounds of the accuracy at the exact solutions for C, and of :meth:`score`."""
+        decisions = self.decisions(C)
+        low = self._accuracy(decisions.must_be(self.codes))
+        return low, self._accuracy(decisions.may_be(self.codes))
 
     def fitted(self, model, C):
         """Return a copy of the model, which knows its classes, with the solutions for C."""
@@ -80,22 +117,28 @@ class Fold:
         part._keep(self.setup, self.found[C][0])
         return part
 
-    def bounds(self, C):
-        """Return ``(low, high)``, bounds of the accuracy at the exact solutions for C.
+    def decisions(self, C):
+        """Return what is certain of the decision values of the validation points for C.
 
-        The midpoint gap bound for C is a ball ``(m, r)`` around the solution: a decision value ``f(x)`` lies in ``<x, m> -+ r ||x||``.
+        The midpoint gap bound for C is a ball ``(m, r)`` around the solution: a decision value
+        ``f(x)`` lies in ``<x, m> -+ r ||x||``. Where C has not been solved for, the interval is made
+        larger by what is near, so that it holds for :meth:`score` too.
         """
-        features, (low, high) = self.setup.features, np.empty((2, self.codes.size, len(self.setup.problems)))
+        if C in self.decided:
+            return self.decided[C]
+        values, reach, near = np.empty((3, self.codes.size, len(self.setup.problems)))
         for number, prob in enumerate(self.setup.problems):
-            ball = from_evaluation_mgb(prob.cone, self._evaluation(prob, number, C)[0])
-            reach = self.norms * upper(ball.radius + features.rounding(self.rows, self.error, prob, ball, 1.0 / C), 8)
-            values = features.products(self.rows, ball.center, self.setup.signs[number])
-            low[:, number], high[:, number] = values - reach, values + reach
-        low, high = _by_class(low, high)
-        rows = np.arange(self.codes.size)
-        own_low, own_high = low[rows, self.codes], high[rows, self.codes]
-        low[rows, self.codes] = high[rows, self.codes] = -np.inf
-        return self._accuracy(own_low > high.max(axis=1)), self._accuracy(~(own_high < low.max(axis=1)))
+            evaluation, _ = self._evaluation(prob, number, C)
+            ball = from_evaluation_mgb(prob.cone, evaluation)
+            features = self.setup.features
+            rounding = features.rounding(self.rows, self.error, prob, ball, 1.0 / C)
+            values[:, number] = features.products(self.rows, ball.center, self.setup.signs[number])
+            reach[:, number] = self.norms * upper(ball.radius + rounding, 8)
+            near[:, number] = NEAR * np.sqrt(2.0 * C * max(evaluation.primal, 0.0)) * self.norms
+        if C not in self.found:
+            return Decisions.of(values, upper(reach + near, 2), near)
+        self.decided[C] = Decisions.of(values, reach, near)
+        return self.decided[C]
 
     def _evaluation(self, prob, number, C):
         """Return ``(evaluation for C, its dual point)`` from the solutions for the nearest C on both sides; None if there are none.
@@ -121,74 +164,130 @@ class Fold:
         return float(np.sum(self.weights * right) / np.sum(self.weights))
 
 
-def _by_class(low, high):
-    """Return bounds of the decision values of each class; of two classes the first has those of the second with the other sign."""
-    return (np.column_stack([-high, low]), np.column_stack([-low, high])) if low.shape[1] == 1 else (low, high)
+class Decisions(NamedTuple):
+    """Decision values of the classes at validation points, arrays of shape (n_points, n_classes).
+
+    A class is predicted if its value is the largest, of equal ones the first class is.
+
+    Attributes
+    ----------
+    values : array
+        At computed solutions.
+    low, high : array
+        Bounds of those at the exact solutions.
+    near : array
+        Values that differ by no more than the sum of these are near each other.
+    """
+
+    values: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    near: np.ndarray
+
+    @classmethod
+    def of(cls, values, reach, near):
+        """Return those of all classes; of two classes the first has the values of the second with the other sign."""
+        if values.shape[1] == 1:
+            values = np.hstack([-values, values])
+            reach, near = np.hstack([reach, reach]), np.hstack([near, near])
+        return cls(values, values - reach, values + reach, near)
+
+    def must_be(self, codes):
+        """Return where it is certain that the class of that number is predicted, one a point."""
+        own = np.take_along_axis(self.low, codes[:, None], axis=1)
+        return ((own > self.high) | self._are(codes)).all(axis=1)
+
+    def may_be(self, codes):
+        """Return where it is not certain that another class is predicted than the one of that number."""
+        own = np.take_along_axis(self.high, codes[:, None], axis=1)
+        return ~((self.low > own) & ~self._are(codes)).any(axis=1)
+
+    @property
+    def predicted(self):
+        """Numbers of the classes that are predicted, one a point.
+
+        Where that is not certain, the first of the classes that are near the largest value.
+        """
+        largest = self.values.argmax(axis=1)
+        return np.where(self.must_be(largest), largest, self._near_the_largest.argmax(axis=1))
+
+    @property
+    def are_near(self):
+        """Whether at some point two classes are near the largest value."""
+        return bool((self._near_the_largest.sum(axis=1) > 1).any())
+
+    @property
+    def _near_the_largest(self):
+        largest = self.values.argmax(axis=1)[:, None]
+        least = np.take_along_axis(self.values - self.near, largest, axis=1)
+        return self.values + self.near >= least
+
+    def _are(self, codes):
+        return np.arange(self.values.shape[1]) == codes[:, None]
 
 
 def advance(fold, model, Cs, judge):
-    """Solve a fold for some C; return it with their scores, and whether that came to its end, or Ctrl-C was pressed.
+    """Solve a fold for some C; return it with a trial of each, and whether Ctrl-C was pressed before the end.
 
-    Without a judge they are accuracies, for which it is solved until they are sure.
+    Without a judge scores are accuracies, for which it is solved until they are certain where they can be.
     """
 
-    def score(C):
-        fold.solve(float(C), judge is None)
-        return fold.score(C) if judge is None else judge(fold.fitted(model, C), fold.test)
+    def trial(C):
+        start = perf_counter()
+        fold.solve(C, judge is None)
+        solved = perf_counter()
+        if judge is None:
+            score, bounds = fold.score(C), fold.bounds(C)
+        else:
+            score, bounds = judge(fold.fitted(model, C), fold.test), ()
+        return Trial(score, solved - start, perf_counter() - solved, *bounds)
 
-    scores, whole = until_interrupted(score, Cs)
-    return (fold, scores), whole
+    trials, whole = until_interrupted(trial, map(float, Cs))
+    return (fold, trials), whole
 
 
-class Scores:
-    """Bounds `low` and `high` of the scores, and what has been `solved`: arrays of shape (n_folds, n_values)."""
+def may_win(scores):
+    """Return which values may have the largest mean score, of equal ones the first; rounding of the mean is monotone."""
+    low, high = scores.low.mean(axis=0), scores.high.mean(axis=0)
+    before = np.concatenate(([-np.inf], np.maximum.accumulate(low)[:-1]))
+    return (high >= low.max()) & ~(before >= high)
 
-    def __init__(self, n_folds, n_values):
-        self.low, self.high = np.full((2, n_folds, n_values), [[[-np.inf]], [[np.inf]]])
-        self.solved = np.zeros((n_folds, n_values), dtype=bool)
 
-    @property
-    def known(self):
-        """Where both bounds are the score."""
-        return self.low == self.high
+def is_best(low, high, number):
+    """Return whether the value of that number is certain to have the largest mean score, of equal ones to be the first.
 
-    def can_win(self):
-        """Return which values may have the largest mean score, of equal ones the first; rounding of the mean is monotone."""
-        low, high = self.low.mean(axis=0), self.high.mean(axis=0)
-        before = np.concatenate(([-np.inf], np.maximum.accumulate(low)[:-1]))
-        return (high >= low.max()) & ~(before >= high)
+    `low` and `high` are bounds of the scores, of shape (n_folds, n_values).
+    """
+    least, most = low.mean(axis=0)[number], high.mean(axis=0)
+    return bool((least > most[:number]).all() and (least >= most[number + 1 :]).all())
 
 
 def search(values, scores, solve, bounds=None, stride=8):
-    """Fill in scores until the best value is known; KeyboardInterrupt if Ctrl-C was pressed before.
+    """Try values until the best one is known; KeyboardInterrupt if Ctrl-C was pressed before.
 
-    ``solve(wanted)`` gets a boolean array like `scores.solved` and returns scores of that shape, NaN where there is none, and whether there
-    are all that are wanted, or Ctrl-C was pressed. ``bounds(fold, value) -> (low, high)`` follow from what has been solved: each
-    `stride`-th value comes first, then the middle of each stretch of values that may still win. Without bounds everything is solved, in
-    order.
+    ``solve(wanted)`` gets a boolean array of shape (n_folds, n_values), keeps trials in `scores`, and
+    returns False if Ctrl-C was pressed. ``bounds(fold, value) -> (low, high)`` follow from what has
+    been solved: each `stride`-th value comes first, then the middle of each stretch of values that may
+    still win. Without bounds everything is solved, in order. Bounds of a score stay as they are where
+    it has been computed and is still undecided.
     """
     n = len(values)
     wanted = np.arange(n) if bounds is None else np.arange(0, n, min(stride, max(1, n // 4)))
     while wanted.size:
-        asked = np.zeros(scores.solved.shape, dtype=bool)
-        asked[:, wanted] = ~scores.known[:, wanted]
-        found, whole = solve(asked)
-        done = ~np.isnan(found)
-        scores.low[done] = scores.high[done] = found[done]
-        scores.solved |= done
-        if not whole:
+        asked = np.zeros(scores.score.shape, dtype=bool)
+        asked[:, wanted] = np.isnan(scores.score[:, wanted])
+        if not solve(asked):
             raise KeyboardInterrupt
         if bounds is None:
             return
-        for fold, number in zip(*np.nonzero(~scores.known), strict=True):
-            low, high = bounds(fold, values[number])
-            scores.low[fold, number] = max(scores.low[fold, number], low)
-            scores.high[fold, number] = min(scores.high[fold, number], high)
-        wanted = _middles(np.flatnonzero(scores.can_win() & ~scores.known.all(axis=0)))
+        for fold, number in np.argwhere(np.isnan(scores.score)):
+            scores.bound(fold, number, *bounds(fold, values[number]))
+        wanted = _middles(np.flatnonzero(may_win(scores) & np.isnan(scores.score).any(axis=0)))
 
 
 def _middles(numbers):
     """Return the middle of each run of consecutive numbers."""
     if not numbers.size:
         return numbers
-    return np.array([run[run.size // 2] for run in np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)])
+    runs = np.split(numbers, np.flatnonzero(np.diff(numbers) > 1) + 1)
+    return np.array([run[run.size // 2] for run in runs])

@@ -1,13 +1,14 @@
 """Sparse similarity that chooses its scale by cross-validation."""
 
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, clone
 
-from safescreen.estimators._cross_validation import CrossValidation, delegated, until_interrupted
+from safescreen.estimators._cross_validation import CrossValidation, Trial, delegated, until_interrupted
 from safescreen.estimators._data import check_values
 from safescreen.estimators.hdsl import HDSL
 from safescreen.hdsl import default_scale
@@ -36,6 +37,8 @@ class HDSLCV(TransformerMixin, CrossValidation):
         NaN where missing after Ctrl-C, which ends the cross-validation as that of :class:`SafeSVCCV`.
     best_score_ : float
         Mean score of the scale chosen.
+    best_index_, best_params_, cv_results_, n_splits_
+        As in :class:`sklearn.model_selection.GridSearchCV`.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -80,14 +83,15 @@ class HDSLCV(TransformerMixin, CrossValidation):
     def _fold(model, X, y, weights, train, test, grid, judge):
         parts = X[train], y[train], None if weights is None else weights[train]
 
-        def score(scale):
+        def trial(scale):
+            start = perf_counter()
             fitted = clone(model).set_params(scale=float(scale)).fit(*parts)
             if np.isnan(fitted.dual_gap_):
                 raise KeyboardInterrupt
-            return judge(fitted, test)
+            solved = perf_counter()
+            return Trial(judge(fitted, test), solved - start, perf_counter() - solved)
 
-        return until_interrupted(score, grid)
+        return until_interrupted(trial, grid)
 
     def _settle(self, model, data, grid, best):
-        value = float(grid[best])
-        return value, lambda: model.set_params(scale=value)._fit_labels(*data)
+        return grid, lambda: model.set_params(scale=float(grid[best]))._fit_labels(*data)

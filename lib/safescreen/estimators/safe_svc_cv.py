@@ -9,18 +9,20 @@ from numpy.typing import ArrayLike
 
 from safescreen.estimators._cross_validation import CrossValidation, collect, delegated
 from safescreen.estimators._data import check_values
-from safescreen.estimators._folds import Fold, Scores, advance, search
+from safescreen.estimators._folds import Fold, advance, is_best, may_win, search
 from safescreen.estimators._training import quiet, warn_of
 from safescreen.estimators.safe_svc import SafeSVC
 
 
 class SafeSVCCV(CrossValidation):
-    """:class:`SafeSVC` with the C of the best cross-validated score; values of C that provably have not got it are not solved for.
+    """:class:`SafeSVC` with the C of the best cross-validated score, without solving for every C.
 
-    Each fold is one path: a solution is the start for the next C, and takes samples out of it. For any C that is not solved for, the
-    solutions for its neighbours give a ball that holds the optimum (:func:`safescreen.spheres.midpoint_gap_bound`), hence an interval for
-    each decision value of the validation points, and so bounds of the accuracy. C goes from coarse to fine: values whose upper bound, mean
-    of the folds, is below the best lower bound, or equal to one of a smaller C, cannot be chosen.
+    Each fold is one path: a solution is the start for the next C, and takes samples out of it. For a C
+    that is not solved for, the solutions for its neighbours give a ball that holds the optimum
+    (:func:`safescreen.spheres.midpoint_gap_bound`), hence an interval for each decision value of the
+    validation points, and so bounds of the accuracy. C goes from coarse to fine: a value is left out
+    if its upper bound, mean of the folds, is below the lower bound of another, or equal to that of a
+    smaller one.
 
     Parameters
     ----------
@@ -31,7 +33,8 @@ class SafeSVCCV(CrossValidation):
     cv : int, splitter or iterable, optional
         As everywhere in scikit-learn; 5 stratified folds if left out.
     scoring : str or callable, optional
-        As everywhere in scikit-learn; the accuracy if left out. With any other score all C are solved for.
+        As everywhere in scikit-learn; the accuracy if left out. With any other score all C are solved
+        for, and nothing is certified.
     refit : bool
         Fit all samples with the C chosen.
     n_jobs : int, optional
@@ -46,16 +49,21 @@ class SafeSVCCV(CrossValidation):
     best_estimator_ : SafeSVC
         Fitted to all samples, what :meth:`predict` and :meth:`decision_function` ask; there with `refit` only.
     C_ : float
-        The C chosen; of equal scores the smallest.
+        The C chosen: the one with the largest mean of `scores_`, of equal ones the smallest.
+    certified_ : bool
+        Whether the bounds prove that `C_` is the best C, of equal ones the smallest, at the exact solutions.
     Cs_ : array of shape (n_values,)
     scores_ : array of shape (n_folds, n_values)
-        NaN where the score was not needed, or missing after Ctrl-C.
+        NaN where the score was not needed, or missing after Ctrl-C. Each lies within its bounds.
     score_bounds_ : array of shape (2, n_folds, n_values)
-        What is certain of each score: lower and upper bounds, equal where it is known.
+        Lower and upper bounds of the accuracies at the exact solutions. They are equal where an
+        accuracy is certain, and -inf and inf where nothing is known, as for any other score.
     best_score_ : float
         Mean score of the C chosen.
+    best_index_, best_params_, cv_results_, n_splits_
+        As in :class:`sklearn.model_selection.GridSearchCV`. Scores and seconds are NaN where a C was left out, and its rank is the last.
     certified_out_ : boolean array of shape (n_values,)
-        Values proved not to be the choice without a solution in every fold.
+        Values proved not to be the best, by the bounds alone, without a solution in every fold.
     n_solves_ : int
         How many pairs of a fold and a C were solved, of ``n_folds * n_values``.
     classes_, n_features_in_, feature_names_in_
@@ -67,9 +75,15 @@ class SafeSVCCV(CrossValidation):
 
     Notes
     -----
-    Accuracies are those of the exact solutions: where `tol` leaves a validation point undecided the fold is solved further, down to a
-    relative gap of 1e-9. So neither the order of the solves nor leaving some out has an influence on the choice. Bounds of validation
-    errors over stretches of the regularization are due to Shibagaki, Suzuki, Karasuyama and Takeuchi (NIPS 2015).
+    `scores_` are the accuracies at the exact solutions wherever those are certain. Where `tol` leaves a
+    validation point undecided, the fold is solved further, down to a relative gap of 1e-13 or to what
+    rounding allows. What is undecided after that leaves the bounds apart, and `scores_` count it by
+    this rule: the class with the largest computed decision value is predicted; of classes whose values
+    are within rounding of each other, as at ``f(x) = 0``, the first one in `classes_` is. Such folds are
+    solved from nothing. So neither the order of the solves nor leaving some out changes the choice.
+
+    Bounds of validation errors over stretches of the regularization are due to Shibagaki, Suzuki,
+    Karasuyama and Takeuchi (NIPS 2015).
 
     Ctrl-C ends the cross-validation with a warning: C is the best by the scores there are, of values with a score in all folds or of folds
     with all scores, whichever are more, and all samples are fitted with it. Without either, and in the last fit, Ctrl-C is passed on;
@@ -113,33 +127,44 @@ class SafeSVCCV(CrossValidation):
     def _grid(self, model, data):
         return check_values(self.Cs, "Cs", (1e-3, 1e3), "SafeSVC")
 
-    def _validate(self, model, data, splits, grid, judge):
-        judge, weights = None if self.scoring in (None, "accuracy") else judge, judge.params.get("sample_weight")
+    def _validate(self, model, data, splits, grid, judge, scores):
+        if self.scoring in (None, "accuracy"):
+            weights, judge = judge.params.get("sample_weight"), None
+        else:
+            weights = None
         folds = [Fold(model, *data, *split, weights) for split in splits]
-        scores, whole, certify = Scores(len(splits), grid.size), True, bool(self.certify and judge is None)
-        with quiet(), self._bar(scores.low.size, "solve") as bar:
+        certify = bool(self.certify and judge is None)
+        whole = True
+        with quiet(), self._bar(scores.score.size, "solve") as bar:
 
             def solve(asked):
-                found = np.full(asked.shape, np.nan)
-
                 def keep(number, advanced):
-                    folds[number], values = advanced
-                    found[number, np.flatnonzero(asked[number])[: len(values)]] = values
-                    bar.update(len(values))
+                    folds[number], trials = advanced
+                    for place, trial in zip(np.flatnonzero(asked[number]), trials, strict=False):
+                        scores.keep(number, place, trial)
+                    bar.update(len(trials))
 
-                tasks = (delayed(advance)(fold, model, grid[row], judge) for fold, row in zip(folds, asked, strict=True))
-                return found, collect(tasks, keep, self.n_jobs)
+                tasks = []
+                for fold, wanted in zip(folds, asked, strict=True):
+                    tasks.append(delayed(advance)(fold, model, grid[wanted], judge))
+                return collect(tasks, keep, self.n_jobs)
+
+            def bounds(fold, C):
+                return folds[fold].bounds(C)
 
             try:
-                search(grid, scores, solve, (lambda fold, C: folds[fold].bounds(C)) if certify else None)
+                search(grid, scores, solve, bounds if certify else None)
             except KeyboardInterrupt:
                 whole = False
-        warn_of(model, [s for fold in folds for found in fold.found.values() for s in found[0]], data[0])
-        self.Cs_, self.score_bounds_ = grid, np.array([scores.low, scores.high])
-        self.scores_ = np.where(scores.known, scores.low, np.nan)
-        self.certified_out_, self.n_solves_ = certify & ~scores.solved.all(axis=0) & ~scores.can_win(), int(scores.solved.sum())
+        solutions = [solution for fold in folds for found in fold.found.values() for solution in found[0]]
+        warn_of(model, solutions, data[0])
+        self.Cs_ = grid
+        self.score_bounds_ = np.array([scores.low, scores.high])
+        self.n_solves_ = int(scores.fitted.sum())
+        left_out = ~scores.fitted.all(axis=0)
+        self.certified_out_ = left_out & ~may_win(scores) if certify else np.zeros(grid.size, dtype=bool)
         return whole
 
     def _settle(self, model, data, grid, best):
-        C = float(grid[best])
-        return C, lambda: model.set_params(C=C)._fit(*data)
+        self.certified_ = is_best(*self.score_bounds_, best)
+        return grid, lambda: model.set_params(C=float(grid[best]))._fit(*data)

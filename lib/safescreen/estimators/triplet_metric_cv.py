@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.model_selection import check_cv
 
 from safescreen._threads import with_small_blas
-from safescreen.estimators._cross_validation import CrossValidation, Judge, delegated
+from safescreen.estimators._cross_validation import CrossValidation, Judge, Trial, delegated
 from safescreen.estimators._data import check_values
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.paths import path
@@ -45,6 +46,8 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         NaN where missing after Ctrl-C.
     best_score_ : float
         Mean score of the lam chosen.
+    best_index_, best_params_, cv_results_, n_splits_
+        As in :class:`sklearn.model_selection.GridSearchCV`.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -126,16 +129,21 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     def _fold(model, X, y, weights, train, test, grid, judge):
         model = clone(model)  # folds may be worked on by threads
         prob, complete = model._pose(X, y, weights, train)
-        model.n_features_in_, scores = X.shape[1], []
+        model.n_features_in_ = X.shape[1]
+        trials = []
+        ended = [perf_counter()]  # of the trials before
 
         def score(progress):
+            solved = perf_counter()
             model._keep(progress.solution)
-            scores.append(judge(complete(), test))
+            value = judge(complete(), test)
+            ended.append(perf_counter())
+            trials.append(Trial(value, solved - ended[-2], ended[-1] - solved))
 
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "path interrupted", RuntimeWarning)  # fit says what became of it
             solutions = path(prob, grid.of(prob), keep_masks=False, callback=score, **model._options())
-        return scores, solutions.stop_reason != "interrupted"
+        return trials, solutions.stop_reason != "interrupted"
 
     def _settle(self, model, data, grid, best):
         prob, complete = model._pose(*data)
@@ -145,7 +153,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
             model._fit_path(prob, self.lams_[: best + 1])
             return complete()
 
-        return float(self.lams_[best]), refit
+        return self.lams_, refit
 
 
 class Lams:
