@@ -40,9 +40,7 @@ class Fold:
         self.codes = np.searchsorted(model.classes_, y[test])
         self.weights = np.ones(len(test)) if scored is None else np.asarray(scored)[test]
         if not self.weights.sum() > 0.0:
-            raise ValueError(
-                "sample_weight must hold a positive weight in every validation part of cv, one has only zeros"
-            )
+            raise ValueError("sample_weight must hold a positive weight in every validation part of cv, one has only zeros")
         features = self.setup.features
         if features.kernel == "precomputed":
             rows, points = X[np.ix_(test, self.setup.numbers)], X[test, test]

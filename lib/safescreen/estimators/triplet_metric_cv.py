@@ -57,6 +57,10 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
 
     Notes
     -----
+    `scores_` are those of the metrics as computed, to the `tol` of the estimator. They are not certified: a
+    classifier by nearest neighbours may change within `tol`, so a single fit at one of the lams, which starts
+    elsewhere, may score a point or two differently.
+
     Ctrl-C ends the cross-validation as that of :class:`SafeSVCCV`; in the last path it ends that path, as in :class:`TripletMetric`.
 
     Examples
