@@ -110,6 +110,13 @@ def _typed(value, kind, where: str):
     return value
 
 
+def inside(path: Path, folder: Path) -> Path:
+    """Return a path that stays below a folder when symbolic links are followed; a BookError names one that does not."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise BookError(f"{path.name} leads out of {folder.name}/ by a symbolic link; only what lies there is read")
+    return path
+
+
 def unknown(what: str, name, known: Iterable) -> str:
     """Return the sentence for a name that is not known, with the nearest that is.
 

@@ -51,15 +51,17 @@ def state(folder: Path, hashes: Mapping[str, Any] | None = None) -> State:
     if not sound:
         damaged = "unreadable" if (folder / "result.json").is_file() else "not run"
         return State(damaged if failure is None else "failed", None, failure)
-    touched = [name for name, checksum in result["files"].items() if not _holds(folder / name, checksum)]
+    touched = [name for name, checksum in result["files"].items() if not _holds(folder, name, checksum)]
     why = f"files ({', '.join(touched)})" if touched else changed(result["hashes"], hashes or result["hashes"], lacking=False)
     if failure is not None and (why or not hashes or failure.get("hashes") in (None, hashes)):
         return State("failed", result, failure)
     return State("out of date" if why else "complete", result, why=why)
 
 
-def _holds(file: Path, checksum) -> bool:
-    return file.is_file() and sha256_file(file) == checksum
+def _holds(folder: Path, name: str, checksum) -> bool:
+    """Whether a file of a folder has a checksum; one that lies elsewhere is not read."""
+    file = folder / name
+    return file.is_file() and file.resolve().is_relative_to(folder.resolve()) and sha256_file(file) == checksum
 
 
 def install(new: Path, folder: Path) -> None:
