@@ -47,7 +47,9 @@ def test_a_dozen_are_caught(tmp_path):
 
 def test_survivors_are_told(tmp_path, monkeypatch, capsys):
     """A change that no guard can see, a guard that fails by itself, a line that is not there."""
-    harmless = mutants.Mutant("harmless", "losses.py", "import ", "import abc as _, ", ("tests/test_layers.py::test_every_folder_and_module_has_a_floor",))
+    harmless = mutants.Mutant(
+        "harmless", "losses.py", "import ", "import abc as _, ", ("tests/test_layers.py::test_every_folder_and_module_has_a_floor",)
+    )
     with pytest.raises(ValueError, match=r"harmless: 'import ' stands \d+ times in losses.py, expected once"):
         harmless.apply((mutants.ROOT / "lib" / "safescreen" / "losses.py").read_text(encoding="utf-8"))
     with pytest.raises(ValueError, match="harmless: 'a' changes nothing"):

@@ -94,7 +94,8 @@ def fragment(text: str) -> str:
 
 def output(text: str) -> str:
     """Return the HTML of an output without scripts, styles, and addresses that are not links."""
-    return bleach.clean(re.sub(r"(?is)<(script|style)\b.*?</\1\s*>", "", text), tags=_TAGS, attributes=_ATTRIBUTES, strip=True)
+    shown = re.sub(r"(?is)<(script|style)\b.*?(?:</\1\s*>|\Z)", "", text)  # one without an end takes all that follows, as in a browser
+    return bleach.clean(shown, tags=_TAGS, attributes=_ATTRIBUTES, strip=True)
 
 
 def _is_notebook(app) -> bool:

@@ -16,7 +16,8 @@ def committed(folder: Path):
     types = dict.fromkeys(COLUMNS, str) | dict.fromkeys(numbers, float) | {"agrees": bool, "n": int}
     for path in sorted(folder.glob("[!.]*/[!.]*/conclusions.csv")):
         try:
-            frame = pd.read_csv(inside(path, folder), usecols=COLUMNS, dtype=types, na_values=dict.fromkeys(numbers, ""), keep_default_na=False)
+            inside(path, folder)
+            frame = pd.read_csv(path, usecols=COLUMNS, dtype=types, na_values=dict.fromkeys(numbers, ""), keep_default_na=False)
         except ValueError as error:
             raise BookError(f"{places.shown(path)}: {error}") from error
         rows += frame.assign(experiment=path.parts[-3], run=path.parts[-2]).to_dict("records")

@@ -150,6 +150,11 @@ def test_of_the_html_in_a_text_only_plain_tags_stay(text, shown):
     assert clean.fragment(text) == shown
 
 
+def test_a_script_without_an_end_takes_all_that_follows():
+    """As in a browser; the many that begin are read once."""
+    assert clean.output("a <script>b</script  > c<STYLE>d</style> e <script>f </style>" + "<script " * 200_000) == "a  c e "
+
+
 def test_it_can_be_searched_from_a_disk(site, read):
     assert re.search(r'<script src="searchindex.js"', read("search.html"))
     index = read("searchindex.js")
