@@ -67,20 +67,28 @@ def read_yaml(path: Path) -> dict:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML that takes time by its length: without aliases, by which a short text stands for a long one, and of bounded parts."""
+    """YAML of bounded size and parts; what an alias stands for counts each time, since a short text can stand for a long one."""
 
-    n_nodes = 0
+    def __init__(self, stream):
+        super().__init__(stream)
+        self.size = 0
+        self.sizes = {}  # of what has an anchor
 
     def compose_node(self, parent, index):
-        event = self.peek_event()
-        self.n_nodes += 1
+        event, before = self.peek_event(), self.size
         if isinstance(event, yaml.AliasEvent):
-            raise _composer_error(f"the alias *{event.anchor}; write out what it stands for", event)
-        if self.n_nodes > MOST_NODES:
-            raise _composer_error(f"more than {MOST_NODES} keys and values", event)
-        if isinstance(event, yaml.ScalarEvent) and len(event.value) > LONGEST:
-            raise _composer_error(f"a text of {len(event.value)} characters, and at most {LONGEST} are read", event)
-        return super().compose_node(parent, index)
+            self.size += self.sizes.get(event.anchor, 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            self.size += 1 + len(event.value) // 100
+            if len(event.value) > LONGEST:
+                raise _composer_error(f"a text of {len(event.value)} characters, and at most {LONGEST} are read", event)
+        else:
+            self.size += 1
+        if self.size > MOST_NODES:
+            raise _composer_error(f"more than {MOST_NODES} keys and values (a long text counts as many)", event)
+        node = super().compose_node(parent, index)
+        self.sizes.setdefault(event.anchor, self.size - before)
+        return node
 
     def construct_mapping(self, node, deep=False):
         names = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
