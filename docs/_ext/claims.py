@@ -135,14 +135,16 @@ def _runs(app, found):
 
 
 class Badge(SphinxDirective):
-    """A line above a cell: id and status of a claim as arguments, the statement as content."""
+    """A line above a cell: id, status and statement of a claim, as they are in the ledger."""
 
-    required_arguments = 2
-    has_content = True
+    required_arguments = 1
 
     def run(self):
-        name, status = self.arguments
-        badge = paragraph(link_claim(self.env.app, name), " ", pill(status), " ", " ".join(self.content), style="badge")
+        app, name = self.env.app, self.arguments[0]
+        if name not in app.claims:
+            raise self.error(f"the ledger has no claim {name!r}")
+        claim = app.claims[name]
+        badge = paragraph(link_claim(app, name), " ", pill(claim.status), " ", claim.what, style="badge")
         badge["ids"] = [name]
         return [badge]
 
@@ -160,7 +162,7 @@ def _stage(app) -> None:
         put(app, f"claims/{claim.paper}.md", f"```{{claims}} {claim.paper}\n```\n")
         if cell := _cell(app, claim):
             cells = app.notebooks[claim.notebook]["cells"]
-            badge = f"```{{claim}} {claim.id} {claim.status}\n\n{' '.join(claim.what.split())}\n```"
+            badge = f"```{{claim}} {claim.id}\n```"
             place = next(i for i, other in enumerate(cells) if other is cell)
             identity = f"badge-{claim.id.replace('.', '-')}"
             cells.insert(place, {"cell_type": "markdown", "id": identity, "metadata": {}, "source": badge})

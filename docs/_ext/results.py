@@ -13,6 +13,7 @@ from sphinx.util.docutils import SphinxDirective
 
 from _ext.claims import WHOSE, link_claim
 from _ext.stage import link, paragraph, pill, put, table
+from safescreen_book._common import inside
 from safescreen_book.datasets import advice
 from safescreen_book.runner import folders
 from safescreen_book.runner.manifest import PROFILES, Run
@@ -38,8 +39,12 @@ def runs_of(app, experiment, profile: str) -> list[dict]:
 def _run(app, run: Run, profile: str, planned: bool) -> dict:
     folder, missing, verdicts, more = folders.run_folder(app.outputs, profile, run), (), [], []
     known = {"run": run, "folder": folder, "missing": (), "result": None, "failure": None, "why": "", "verdicts": [], "more": []}
+    known["notebooks"] = []
     reading = folder / "result.json"
     try:
+        for path in folder.rglob("*"):
+            inside(path, app.outputs)
+        known["notebooks"] = sorted(folder.glob("notebook*.ipynb"))
         if planned:
             (item,) = plan(app.manifest, [run], profile, app.outputs)
             state, missing = item.state, item.missing if item.state.status != "complete" else ()
@@ -151,7 +156,7 @@ class Experiment(SphinxDirective):
         yield from _folded("parameters and environment", table(["", ""], [[str(key), str(value)] for key, value in rows.items()]))
 
     def _kept(self, run):
-        for path in sorted(run["folder"].glob("notebook*.ipynb")):
+        for path in run["notebooks"]:
             yield paragraph("Executed: " if path.stem == "notebook" else "Where it failed: ", self._download(path), style="soft")
 
     def _uri(self, path):
@@ -226,15 +231,9 @@ def _stage(app) -> None:
             put(app, f"results/{profile}/{name}.md", f"```{{experiment}} {profile} {name}\n```\n")
 
 
-def _outdated(app, env, added, changed, removed) -> list[str]:
-    """What shows results or the ledger is read each time: what that depends on is all over the disk."""
-    return [name for name in env.found_docs if re.match(r"(results/|claims|index$|article$)", name) or app.config.report_profile]
-
-
 def setup(app) -> dict[str, bool]:
     """Add the directives `results` and `experiment`."""
     app.add_directive("results", Results)
     app.add_directive("experiment", Experiment)
     app.connect("builder-inited", _stage)
-    app.connect("env-get-outdated", _outdated)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,8 +5,10 @@ import os
 from pathlib import Path
 
 from docutils import nodes
+from sphinx.errors import ExtensionError
 
 from safescreen_book import ledger, places
+from safescreen_book._common import inside
 from safescreen_book.runner.loading import load_manifest
 
 
@@ -50,9 +52,18 @@ def table(head, rows, numeric=(), widths=()) -> nodes.Node:
     return nodes.table("", group, classes=["colwidths-given"] if widths else [])
 
 
+def _free_of_links(folder: Path, outputs: Path) -> None:
+    """Make sure that what is written to and removed from the folder that Sphinx reads is its own."""
+    if not folder.is_relative_to(outputs / ".sphinx"):
+        raise ExtensionError(f"pages are made from a scratch folder in {outputs / '.sphinx'}, and that leads to {folder}")
+    for path in [path for path in folder.rglob("*") if path.is_symlink()]:
+        path.unlink()
+
+
 def _read(app) -> None:
     """Put the book's own files in place; a report has only results and claims."""
     app.staged, app.notebooks, app.outputs = set(), {}, places.outputs_folder(app.config.outputs_dir)
+    _free_of_links(Path(app.srcdir), app.outputs)
     app.manifest = load_manifest(places.notebooks_folder(app.config.notebooks_dir or None))
     folder = app.manifest.folder
     app.claims = {claim.id: claim for claim in ledger.load_claims(folder)} if (folder / "claims.yml").is_file() else {}
@@ -61,11 +72,11 @@ def _read(app) -> None:
         put(app, "claims.md", Path(app.confdir, "claims.md").read_bytes())
         return
     for page in Path(app.confdir).rglob("*.md"):
-        put(app, os.path.relpath(page, app.confdir), page.read_bytes())
+        put(app, os.path.relpath(page, app.confdir), inside(page, Path(app.confdir)).read_bytes())
     for path in folder.glob("figures/*"):
-        put(app, f"notebooks/figures/{path.name}", path.read_bytes())
+        put(app, f"notebooks/figures/{path.name}", inside(path, folder).read_bytes())
     for path in sorted(folder.glob("[!._]*.ipynb")):
-        app.notebooks[path.stem] = json.loads(path.read_text(encoding="utf-8"))
+        app.notebooks[path.stem] = json.loads(inside(path, folder).read_text(encoding="utf-8"))
 
 
 def _write(app) -> None:

@@ -6,6 +6,7 @@ import math
 import os
 import re
 import threading
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
@@ -13,6 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+MOST_BYTES = 2**20
+MOST_NODES = 20_000
+LONGEST = 10_000
+"""Of a YAML file: bytes, keys and values, characters in one of them. The book's own have a tenth of that or less."""
 
 
 class BookError(ValueError):
@@ -50,6 +56,9 @@ def read_yaml(path: Path) -> dict:
     """Return the mapping in a file."""
     if not path.is_file():
         raise BookError(f"no {path.name} in {path.parent.name}/")
+    size = path.stat().st_size
+    if size > MOST_BYTES:
+        raise BookError(f"{path.name}: it has {size} bytes, and at most {MOST_BYTES} are read")
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
     except (yaml.YAMLError, LookupError, RecursionError, TypeError, ValueError) as error:  # the last four are what odd scalars make of it
@@ -58,12 +67,39 @@ def read_yaml(path: Path) -> dict:
 
 
 class _Loader(yaml.SafeLoader):
+    """YAML of bounded size and parts; what an alias stands for counts each time, since a short text can stand for a long one."""
+
+    def __init__(self, stream):
+        super().__init__(stream)
+        self.size = 0
+        self.sizes = {}  # of what has an anchor
+
+    def compose_node(self, parent, index):
+        event, before = self.peek_event(), self.size
+        if isinstance(event, yaml.AliasEvent):
+            self.size += self.sizes.get(event.anchor, 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            self.size += 1 + len(event.value) // 100
+            if len(event.value) > LONGEST:
+                raise _composer_error(f"a text of {len(event.value)} characters, and at most {LONGEST} are read", event)
+        else:
+            self.size += 1
+        if self.size > MOST_NODES:
+            raise _composer_error(f"more than {MOST_NODES} keys and values (a long text counts as many)", event)
+        node = super().compose_node(parent, index)
+        self.sizes.setdefault(event.anchor, self.size - before)
+        return node
+
     def construct_mapping(self, node, deep=False):
-        names = [key.value for key, _ in node.value]
-        twice = [name for name in names if names.count(name) > 1]
-        if twice:
-            raise yaml.constructor.ConstructorError(None, None, f"the key {twice[0]!r} stands twice", node.start_mark)
+        names = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
+        for name, count in names.items():
+            if count > 1:
+                raise yaml.constructor.ConstructorError(None, None, f"the key {name!r} stands twice", node.start_mark)
         return super().construct_mapping(node, deep)
+
+
+def _composer_error(what: str, event: yaml.Event) -> yaml.YAMLError:
+    return yaml.composer.ComposerError(None, None, f"found {what}", event.start_mark)
 
 
 def mapping(value, where: str) -> dict:
@@ -108,6 +144,13 @@ def _typed(value, kind, where: str):
     if not isinstance(value, kind):
         raise BookError(f"{where}: expected a string, found {value!r}")
     return value
+
+
+def inside(path: Path, folder: Path) -> Path:
+    """Return a path that stays below a folder when symbolic links are followed; a BookError names one that does not."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise BookError(f"{path.name} leads out of {folder.name}/ by a symbolic link; only what lies there is read")
+    return path
 
 
 def unknown(what: str, name, known: Iterable) -> str:

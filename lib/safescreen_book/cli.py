@@ -4,6 +4,7 @@ import argparse
 import os
 import shlex
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -188,13 +189,14 @@ def _pages(options) -> int:
     """Call Sphinx with docs/conf.py: all pages, where any warning is an error, or one size's results and the ledger."""
     build_main, root = _sphinx()
     (_, outputs), profile = _load(options), options.profile
-    target, scratch = outputs / profile / "report" if profile else outputs / "site", outputs / ".sphinx" / (profile or "site")
-    source = scratch / "source"
+    target = outputs / profile / "report" if profile else outputs / "site"
+    source = outputs / ".sphinx" / (profile or "site") / "source"
     source.mkdir(parents=True, exist_ok=True)
     folders = {"notebooks_dir": places.notebooks_folder(options.notebooks), "outputs_dir": outputs, "report_profile": profile}
     settings = [part for name, value in folders.items() for part in ("-D", f"{name}={value}")]
     strict = [] if profile else ["-W", "--keep-going", "-j", "auto"]
-    code = build_main(["-q", *strict, "-c", str(root / "docs"), "-d", str(scratch / "doctrees"), *settings, str(source), str(target)])
+    with tempfile.TemporaryDirectory(prefix="safescreen-") as doctrees:  # pickles, which must not come with somebody's outputs
+        code = build_main(["-q", *strict, "-c", str(root / "docs"), "-d", doctrees, *settings, str(source), str(target)])
     if (target / "index.html").is_file():
         print(f"Open {places.shown(target / 'index.html')}")
     return code

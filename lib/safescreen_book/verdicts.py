@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from safescreen_book import places
-from safescreen_book._common import BookError
+from safescreen_book._common import BookError, inside
 
 
 def committed(folder: Path):
@@ -16,6 +16,7 @@ def committed(folder: Path):
     types = dict.fromkeys(COLUMNS, str) | dict.fromkeys(numbers, float) | {"agrees": bool, "n": int}
     for path in sorted(folder.glob("[!.]*/[!.]*/conclusions.csv")):
         try:
+            inside(path, folder)
             frame = pd.read_csv(path, usecols=COLUMNS, dtype=types, na_values=dict.fromkeys(numbers, ""), keep_default_na=False)
         except ValueError as error:
             raise BookError(f"{places.shown(path)}: {error}") from error

@@ -2,6 +2,7 @@
 
 import html
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -54,8 +55,19 @@ OUTPUTS = {
     "text/markdown": "<svg onload=alert(9)>",
 }
 EXPERIMENT = {"title": "A <b>tiny</b> *one*", "notebook": "51-tiny", "claims": ["STS19-F9"], "outputs": ["seconds.svg", "curve.svg"]}
-RUNS = ("done", "failed", "missing", "ragged", "no-summary", "no-verdict", "no-result", "judged")
+RUNS = ("done", "failed", "missing", "ragged", "no-summary", "no-verdict", "no-result", "judged", "linked")
+SECRET = "kept-to-ourselves"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="M0 0H9"/></svg>'
+
+
+class Planted:
+    """What makes a file when it is unpickled."""
+
+    def __init__(self, file: Path):
+        self.file = file
+
+    def __reduce__(self):
+        return open, (str(self.file), "w")
 
 
 class Book:
@@ -123,6 +135,13 @@ def book(tmp_path_factory):
     found.fact(False, "nothing is lost", "-", note="all is lost", whose="own")
     book.finish("judged", conclusions_csv=found.frame().to_csv(index=False), summary_json="{}")
     shutil.copytree(book.outputs / "smoke/tiny/judged", book.outputs / "paper/tiny/judged")
+    linked = book.finish("linked", table_done_csv="a\n1\n")
+    (linked.parents[3] / SECRET).write_text(f"name\n{SECRET}\n")
+    for name in ("table_linked.csv", "linked.svg", "notebook.failed.ipynb"):
+        (linked / name).symlink_to(linked.parents[3] / SECRET)
+    doctrees = book.outputs / ".sphinx/smoke/doctrees"
+    doctrees.mkdir(parents=True)
+    (doctrees / "environment.pickle").write_bytes(pickle.dumps(Planted(book.outputs / "planted")))
     failure = {"cell": 4, "line": "assert n <= 100", "error": "AssertionError: n too large"}
     folders.record_failure(book.outputs / "smoke/tiny/failed", failure, book.notebooks / "none.ipynb")
     return book

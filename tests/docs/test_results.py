@@ -73,6 +73,7 @@ def test_what_did_not_run_is_said_with_the_command(sections):
         ("no-summary", "smoke/tiny/no-summary/summary.json: AttributeError"),
         ("no-verdict", "smoke/tiny/no-verdict/conclusions.csv: KeyError: 'low'"),
         ("no-result", "smoke/tiny/no-result/result.json"),
+        ("linked", "BookError: "),
     ],
 )
 def test_a_broken_file_is_named(sections, run, named):
@@ -81,7 +82,7 @@ def test_a_broken_file_is_named(sections, run, named):
 
 def test_the_table_of_experiments(report):
     table = (report / "index.html").read_text(encoding="utf-8")
-    assert "3 of 8" in table and "1 of 3" in table and ">unreadable<" in table
+    assert "3 of 9" in table and "1 of 3" in table and ">unreadable<" in table
     assert 'href="results/smoke/tiny.html"' in table and 'href="claims/STS19.html#STS19-F9"' in table
 
 
@@ -98,6 +99,16 @@ def test_a_verdict_shows_what_its_bound_and_the_papers_value_differ_by():
     row = {"conclusion": "faster", "whose": "paper", "paper": "1.00329", "ours": "3.7", "low": "3.64", "high": "3.75", "n": 3, "note": ""}
     row |= {"rule": "95% interval above 3.75764", "verdict": "does not"}
     assert _verdict(row)[1:] == ["1.003", "3.7 (3.64 to 3.75, 3 draws), to be above 3.758", "does not"]
+
+
+def test_a_link_out_of_the_outputs_is_not_followed(book, report, sections):
+    assert re.search(r"(table_linked.csv|linked.svg|notebook.failed.ipynb) leads out of outputs/", text(sections["linked"]))
+    secret = (book.outputs.parent / "kept-to-ourselves").read_bytes().split()[-1]
+    assert [path.name for path in report.rglob("*") if path.is_file() and secret in path.read_bytes()] == []
+
+
+def test_nothing_that_lies_in_the_outputs_is_unpickled(book, report):
+    assert (book.outputs / ".sphinx/smoke/doctrees/environment.pickle").is_file() and not (book.outputs / "planted").exists()
 
 
 def test_a_report_is_whole_and_no_more_than_results_and_ledger(report, faults):

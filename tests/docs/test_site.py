@@ -2,14 +2,10 @@
 
 import html
 import re
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from _ext import clean, reference, results
-
-DOCS = Path(__file__).parents[2] / "docs"
+from _ext import clean, reference
 
 
 @pytest.fixture(scope="module")
@@ -23,15 +19,6 @@ def site(book):
 def read(site):
     """A page of the site."""
     return lambda path: (site / path).read_text(encoding="utf-8")
-
-
-def test_what_shows_the_ledger_or_results_is_read_each_time():
-    """Otherwise a page stays as it was when it was made first."""
-    shown = re.compile("```{(papers|items|slips|ledger|claims|results|experiment)}")
-    pages = {str(path.relative_to(DOCS).with_suffix("")) for path in DOCS.rglob("*.md") if shown.search(path.read_text(encoding="utf-8"))}
-    pages |= {"claims/STS19", "results/paper", "results/paper/51-path-time"}  # those that are staged
-    env, app = SimpleNamespace(found_docs={*pages, "how-to/kernels"}), SimpleNamespace(config=SimpleNamespace(report_profile=""))
-    assert {"index", "article", "claims"} < pages == set(results._outdated(app, env, set(), set(), set()))
 
 
 def test_no_page_has_a_fault(site, faults):
@@ -161,6 +148,11 @@ def test_what_a_notebook_brings_runs_nothing(read):
 )
 def test_of_the_html_in_a_text_only_plain_tags_stay(text, shown):
     assert clean.fragment(text) == shown
+
+
+def test_a_script_without_an_end_takes_all_that_follows():
+    """As in a browser; the many that begin are read once."""
+    assert clean.output("a <script>b</script  > c<STYLE>d</style> e <script>f </style>" + "<script " * 200_000) == "a  c e "
 
 
 def test_it_can_be_searched_from_a_disk(site, read):

@@ -101,7 +101,8 @@ def _execute(todo, folder: Path, profile: str, jobs: int, shown: progress.Progre
                         yield item, *item.elsewhere()
                         continue
                     running[scratch] = item, None, 0.0  # cleared away even if the start fails
-                    process = start(scratch, notebooks.to_text(item.notebook), item.spec(folder, profile), environment)
+                    text, keep = notebooks.to_text(item.notebook), folders.descriptors(scratch)
+                    process = start(scratch, text, item.spec(folder, profile), environment, keep)
                     running[scratch] = item, process, time.monotonic()
                 except OSError as error:
                     if running.pop(scratch, None):
@@ -111,6 +112,7 @@ def _execute(todo, folder: Path, profile: str, jobs: int, shown: progress.Progre
             shown.show({str(item.run): time.monotonic() - began for item, _, began in running.values()})
             for scratch, (item, process, _) in list(running.items()):
                 if process.poll() is not None:
+                    process.communicate()  # which closes what was open to it
                     try:
                         ended = item.finish(scratch, process.returncode)
                     except OSError as error:
@@ -124,10 +126,10 @@ def _execute(todo, folder: Path, profile: str, jobs: int, shown: progress.Progre
             process.terminate()
         for process in processes:
             try:
-                process.wait(timeout=15)
+                process.communicate(timeout=15)
             except subprocess.TimeoutExpired:
                 process.kill()
-                process.wait()
+                process.communicate()
         for scratch in running:
             folders.release(scratch)
 

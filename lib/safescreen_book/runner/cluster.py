@@ -157,7 +157,7 @@ def _wait(process: subprocess.Popen, dask_worker) -> int:
     finally:
         if process.poll() is None:
             process.kill()
-            process.wait()
+        process.communicate()
     return process.returncode
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from safescreen_book._common import read_json, write_json
 from safescreen_book.runner.fingerprint import changed, sha256_file
@@ -22,7 +22,7 @@ try:
 except ImportError:
     fcntl = None
 
-_LOCKS: dict[Path, ExitStack] = {}
+_LOCKS: dict[Path, IO] = {}
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,17 @@ def state(folder: Path, hashes: Mapping[str, Any] | None = None) -> State:
     if not sound:
         damaged = "unreadable" if (folder / "result.json").is_file() else "not run"
         return State(damaged if failure is None else "failed", None, failure)
-    touched = [name for name, checksum in result["files"].items() if not _holds(folder / name, checksum)]
+    touched = [name for name, checksum in result["files"].items() if not _holds(folder, name, checksum)]
     why = f"files ({', '.join(touched)})" if touched else changed(result["hashes"], hashes or result["hashes"], lacking=False)
     if failure is not None and (why or not hashes or failure.get("hashes") in (None, hashes)):
         return State("failed", result, failure)
     return State("out of date" if why else "complete", result, why=why)
 
 
-def _holds(file: Path, checksum) -> bool:
-    return file.is_file() and sha256_file(file) == checksum
+def _holds(folder: Path, name: str, checksum) -> bool:
+    """Whether a file of a folder has a checksum; one that lies elsewhere is not read."""
+    file = folder / name
+    return file.is_file() and file.resolve().is_relative_to(folder.resolve()) and sha256_file(file) == checksum
 
 
 def install(new: Path, folder: Path) -> None:
@@ -68,14 +70,16 @@ def install(new: Path, folder: Path) -> None:
     old = _set_aside(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
     if folder.exists():
-        shutil.rmtree(old, ignore_errors=True)
+        with suppress(OSError):
+            _remove(old)
         folder.rename(old)
     try:
         new.rename(folder)
     except OSError:  # somebody who looked in between has put the older one back
         shutil.rmtree(folder)
         new.rename(folder)
-    shutil.rmtree(old, ignore_errors=True)
+    with suppress(OSError):
+        _remove(old)
 
 
 def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> None:
@@ -90,11 +94,15 @@ def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> 
 
 
 def scratch_folder(folder: Path) -> Path | None:
-    """Make the empty folder of an attempt beside a run folder, after clearing what a dead process left; None while a living one has it."""
+    """Make the empty folder of an attempt beside a run folder, after clearing what a dead process left; None while a living one has it.
+
+    An OSError names a folder that no attempt can have made, a symbolic link or one that holds files and no lock; it is left as it is.
+    """
     scratch = folder.with_name(f".{folder.name}.work")
     if scratch in _LOCKS:
         return None
     while scratch not in _LOCKS:
+        _refuse_what_is_not_ours(scratch)
         scratch.mkdir(parents=True, exist_ok=True)
         with suppress(FileNotFoundError), ExitStack() as held:  # once more if it was released and removed in between
             lock = held.enter_context((scratch / "lock").open("a"))
@@ -105,19 +113,50 @@ def scratch_folder(folder: Path) -> Path | None:
             except (AttributeError, OSError):  # a system without such locks
                 pass
             if os.path.samestat(os.fstat(lock.fileno()), os.stat(lock.name)):
-                _LOCKS[scratch] = held.pop_all()
-    for left in scratch.iterdir():
-        if left.is_dir():
-            shutil.rmtree(left)
-        elif left.name != "lock":
-            left.unlink()
+                held.pop_all()
+                _LOCKS[scratch] = lock
+    _empty(scratch)
     return scratch
 
 
+def _refuse_what_is_not_ours(scratch: Path) -> None:
+    """An attempt makes a folder, a lock before all else in it, and removes that last."""
+    for path in (scratch, scratch / "lock"):
+        if path.is_symlink():
+            raise OSError(f"{path} is a symbolic link, and not followed; remove it")
+    with suppress(FileNotFoundError):
+        names = os.listdir(scratch)
+        if names and "lock" not in names:
+            raise OSError(f"{scratch} holds files that no run has made; move them away")
+
+
+def descriptors(scratch: Path) -> tuple[int, ...]:
+    """Return what a worker has to hold, so that its folder is nobody else's while it lives, whatever becomes of this process."""
+    return (_LOCKS[scratch].fileno(),) if fcntl else ()
+
+
 def release(scratch: Path) -> None:
-    """Remove the folder of an attempt and let others have it."""
-    shutil.rmtree(scratch, ignore_errors=True)
+    """Remove the folder of an attempt and let others have it; what cannot be removed is left to the next attempt."""
+    with suppress(OSError):
+        _empty(scratch)
+        (scratch / "lock").unlink()
+        scratch.rmdir()
     _LOCKS.pop(scratch).close()
+
+
+def _empty(scratch: Path) -> None:
+    """Remove all but the lock, which says whose the rest is."""
+    for left in scratch.iterdir():
+        if left.name != "lock":
+            _remove(left)
+
+
+def _remove(path: Path) -> None:
+    """Remove a file, or a folder with all that is in it; of a symbolic link only the link."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _set_aside(folder: Path) -> Path:
@@ -126,5 +165,6 @@ def _set_aside(folder: Path) -> Path:
 
 def _recover(folder: Path) -> None:
     """Undo a replacement that was cut between its two renames."""
-    if not folder.exists() and _set_aside(folder).is_dir():
-        _set_aside(folder).rename(folder)
+    old = _set_aside(folder)
+    if not folder.exists() and old.is_dir() and not old.is_symlink():
+        old.rename(folder)

@@ -51,9 +51,10 @@ def _experiment(name, entry, folder: Path) -> Experiment:
         folder_name(file, f"{where}: {file!r}")
     if not any((folder / f"{experiment.notebook}.{ending}").is_file() for ending in ("py", "ipynb")):
         raise BookError(f"{where}: there is no notebook {experiment.notebook} in {folder.name}/")
-    for run in (run for profile in profiles.values() for run in profile.runs):
+    known = set(experiment.data)
+    for run in (run for profile in profiles.values() for run in profile.runs if "dataset" in run.parameters):
         for dataset in experiment.data_of(run):
-            if dataset not in experiment.data:
+            if dataset not in known:
                 raise BookError(f"run {run}: data set {dataset!r} is not in the experiment's data")
     return experiment
 

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,21 +29,26 @@ NOTEBOOK = "notebook.ipynb"
 _OURS = {"injected-parameters", "papermill-error-cell-tag"}
 
 
-def start(scratch: Path, notebook: str, spec: Mapping[str, Any], environment: Mapping[str, str]) -> subprocess.Popen:
+def start(
+    scratch: Path, notebook: str, spec: Mapping[str, Any], environment: Mapping[str, str], keep: Sequence[int] = ()
+) -> subprocess.Popen:
     """Start this module as a process of its own, with a notebook (as text) and what it is told in its working folder.
 
-    It has a session of its own, out of reach of a Ctrl-C in the terminal; what it prints goes to `worker.log`.
+    It has a session of its own, out of reach of a Ctrl-C in the terminal; what it prints goes to `worker.log`. It ends when its standard
+    input does, which only this process holds: so it outlives it at no time. It holds the files whose descriptors are in `keep`, and the
+    locks on them, until it ends.
     """
     (scratch / "source.ipynb").write_text(notebook, encoding="utf-8")
     write_json(scratch / "spec.json", spec)
     with (scratch / "worker.log").open("wb") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "safescreen_book.runner.worker", str(scratch / "spec.json")],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=log,
             stderr=subprocess.STDOUT,
             env=dict(environment),
             start_new_session=True,
+            pass_fds=keep,
         )
 
 
@@ -140,11 +145,11 @@ def _used_by_kernel() -> tuple[float | None, float | None]:
 
 
 def _end_with_parent() -> None:
-    parent = os.getppid()
+    """End this process when its standard input ends: at the death of who started it, even before this was called."""
 
     def watch():
-        while os.getppid() == parent:
-            time.sleep(1)
+        while os.read(0, 1):  # not sys.stdin, whose lock could not be had any more when Python shuts down
+            pass
         os.kill(os.getpid(), signal.SIGTERM)
 
     threading.Thread(target=watch, daemon=True).start()

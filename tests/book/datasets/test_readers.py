@@ -4,6 +4,9 @@ import bz2
 import gzip
 import io
 import lzma
+import os
+import subprocess
+import sys
 import tracemalloc
 import zipfile
 
@@ -13,6 +16,7 @@ from sklearn.datasets import load_svmlight_file
 from sklearn.svm import LinearSVC
 
 from safescreen_book.datasets import readers
+from safescreen_book.places import environment
 
 
 def npz(**arrays):
@@ -73,6 +77,30 @@ def test_libsvm_columns_may_be_given():
 def test_libsvm_faults_are_named(text, message):
     with pytest.raises(ValueError, match=message):
         readers.read_libsvm(text, "tiny", n_features=4)
+
+
+LONG = """
+import resource
+from safescreen_book.datasets import readers
+resource.setrlimit(resource.RLIMIT_CPU, (30, 30))
+for read in (readers.read_libsvm, readers.read_nips_sparse, readers.read_table):
+    for token in (b"1" * n + b"x", b"." + b"1" * n + b"x", b"1e" + b"1" * n + b"x"):
+        try:
+            read(b"1:" * (read is readers.read_nips_sparse) + token)
+        except ValueError as error:
+            assert "is not a" in str(error), error
+        else:
+            raise AssertionError(read)
+print("refused")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits processor time")
+def test_a_long_token_takes_time_by_its_length():
+    """Two million characters are read in a second; if each were looked at from each other one, in a day."""
+    command = [sys.executable, "-c", LONG.replace("n +", "2_000_000 +")]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment())
+    assert done.stdout == "refused\n", done.stderr
 
 
 def test_libsvm_agrees_with_scikit_learn():

@@ -113,6 +113,78 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["a.json"] and read_json(tmp_path / "a.json") == {"a": "é"}
 
 
+@pytest.fixture
+def others(tmp_path):
+    """A folder that is somebody else's."""
+    folder = tmp_path / "others"
+    folder.mkdir()
+    (folder / "letter.txt").write_text("mine")
+    return folder
+
+
+def test_a_scratch_folder_that_is_a_link_is_refused(tmp_path, others):
+    """What it leads to is not emptied, and no lock is made there."""
+    (tmp_path / ".run.work").symlink_to(others)
+    with pytest.raises(OSError, match=r"\.run\.work is a symbolic link, and not followed; remove it"):
+        folders.scratch_folder(tmp_path / "run")
+    assert [path.name for path in others.iterdir()] == ["letter.txt"]
+
+
+def test_a_lock_that_is_a_link_is_refused(tmp_path, others):
+    (tmp_path / ".run.work").mkdir()
+    (tmp_path / ".run.work/lock").symlink_to(others / "lock")
+    with pytest.raises(OSError, match=r"\.run\.work/lock is a symbolic link, and not followed; remove it"):
+        folders.scratch_folder(tmp_path / "run")
+    assert [path.name for path in others.iterdir()] == ["letter.txt"]
+
+
+def test_a_folder_that_no_run_has_made_is_refused(tmp_path, others):
+    others.rename(tmp_path / ".run.work")
+    with pytest.raises(OSError, match=r"\.run\.work holds files that no run has made; move them away"):
+        folders.scratch_folder(tmp_path / "run")
+    assert (tmp_path / ".run.work/letter.txt").read_text() == "mine"
+    (tmp_path / ".other.work").mkdir()  # of a process that was killed before it made the lock
+    folders.release(folders.scratch_folder(tmp_path / "other"))
+    assert not (tmp_path / ".other.work").exists()
+
+
+def test_of_links_in_a_scratch_folder_only_the_links_are_removed(tmp_path, others):
+    scratch = tmp_path / ".run.work"
+
+    def fill_with_links():
+        (scratch / "result").mkdir(parents=True)
+        (scratch / "lock").touch()
+        (scratch / "all").symlink_to(others)
+        (scratch / "result/all").symlink_to(others)
+        (scratch / "letter").symlink_to(others / "letter.txt")
+
+    fill_with_links()
+    assert folders.scratch_folder(tmp_path / "run") == scratch
+    assert [path.name for path in scratch.iterdir()] == ["lock"]
+    fill_with_links()
+    folders.release(scratch)
+    assert not scratch.exists() and (others / "letter.txt").read_text() == "mine"
+
+
+def test_a_result_set_aside_that_is_a_link_is_not_followed(tmp_path, others):
+    (tmp_path / ".run.old").symlink_to(others)
+    assert folders.state(tmp_path / "run").status == "not run" and not (tmp_path / "run").exists()
+    fill(tmp_path / "run", "old")
+    folders.install(fill(tmp_path / "new", "new"), tmp_path / "run")
+    assert folders.state(tmp_path / "run", made("new")).status == "complete"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["others", "run"] and (others / "letter.txt").exists()
+
+
+def test_a_file_that_lies_elsewhere_is_no_part_of_a_result(tmp_path, others):
+    target = fill(tmp_path / "run", "old")
+    for name in ("../others/letter.txt", "linked.txt"):
+        files = {name: folders.sha256_file(others / "letter.txt")}
+        write_json(target / "result.json", read_json(target / "result.json") | {"files": files})
+        (target / "linked.txt").unlink(missing_ok=True)
+        (target / "linked.txt").symlink_to(others / "letter.txt")
+        assert folders.state(target).why == f"files ({name})"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -8,7 +8,7 @@ from contextlib import suppress
 import numpy as np
 
 _LINE = re.compile(rb"[^\r\n]*+(?:\r\n?|\n)|[^\r\n]++")
-_NUMBER = re.compile(rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
+_NUMBER = re.compile(rb"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?")  # `++` gives nothing back: one way to read a token
 _EXACT = 2**53
 """Labels are below it in size: as a double each is itself, and no other."""
 
