@@ -85,10 +85,8 @@ class Results(SphinxDirective):
                 title = link(app, experiment.title, f"results/{profile}/{experiment.name}")
                 statuses = [run["status"] for run in runs]
                 stands = [verdict[3] == "stands" for run in runs for verdict in run["verdicts"]]
-                done = [
-                    f"{sum(status in folders.DONE for status in statuses)} of {len(runs)}",
-                    f"{sum(stands)} of {len(stands)}" if stands else "",
-                ]
+                finished = sum(status in folders.DONE for status in statuses)
+                done = [f"{finished} of {len(runs)}", f"{sum(stands)} of {len(stands)}" if stands else ""]
                 rows.append([title, pill(min(statuses, key=_WORST.index)), *done, _claims(app, experiment)])
         return [table(["experiment", "status", "runs", "conclusions that stand", "claims"], rows, (2, 3))]
 

@@ -37,7 +37,8 @@ def run_all(
     """Execute runs in processes of their own, `jobs` at a time (as many as cores), say what became of each, and return the exit code.
 
     That is 0, 1 when a run failed (or lacks data, if `data_required`), 130 when interrupted; then `command` is what to type to go on.
-    With `force` also what is complete and unchanged is done. Records are made from a tree without uncommitted changes, or with `dirty`. `scheduler` is the address of a Dask scheduler whose workers do the runs,
+    With `force` also what is complete and unchanged is done. Records are made from a tree
+    without uncommitted changes, or with `dirty`. `scheduler` is the address of a Dask scheduler whose workers do the runs,
     or `local` for a cluster of `jobs` processes started here; the results come back to `outputs`. Of `pages`, if there are any, the
     first are made when the shortest run is done, with which all begins then; the others follow from the longest on.
     """
