@@ -16,12 +16,12 @@ from _ext.stage import link, paragraph, pill, put, table
 from safescreen_book._common import inside
 from safescreen_book.datasets import advice
 from safescreen_book.runner import folders
-from safescreen_book.runner.manifest import PROFILES, Run
+from safescreen_book.runner.manifest import PROFILES, RECORDS, Run
 from safescreen_book.runner.plans import plan
 
 _ROWS = 40  # of a long table; the whole can be downloaded
 _BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)  # of a file not ours
-_WORST = ("unreadable", "failed", "out of date", "not run", "data missing", "complete")
+_WORST = ("damaged", "failed", "changed", "not run", "data missing", "historic", "confirmed", "current", "complete")
 _ENVIRONMENT = ("peak_memory_mb", "threads", "machine", "started")
 
 
@@ -47,9 +47,9 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
         known["notebooks"] = sorted(folder.glob("notebook*.ipynb"))
         if planned:
             (item,) = plan(app.manifest, [run], profile, app.outputs)
-            state, missing = item.state, item.missing if item.state.status != "complete" else ()
+            state, missing = item.state, item.missing if not item.state.done else ()
         else:
-            state = folders.state(folder)
+            state = folders.state(folder, record=profile == RECORDS)
         if state.result and (folder / "conclusions.csv").is_file():
             reading = folder / "conclusions.csv"
             verdicts = [_verdict(row) for row in pandas.read_csv(reading, keep_default_na=False).to_dict("records")]
@@ -60,9 +60,9 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
         status = "data missing" if missing and state.status == "not run" else state.status
         found = {"status": status, "missing": missing, "verdicts": verdicts, "more": more}
         found |= {"result": state.result, "failure": state.failure, "why": state.why}
-        return known | found | {"error": os.path.relpath(reading, app.outputs) if status == "unreadable" else ""}
+        return known | found | {"error": os.path.relpath(reading, app.outputs) if status == "damaged" else ""}
     except _BROKEN as error:
-        return known | {"status": "unreadable", "error": f"{os.path.relpath(reading, app.outputs)}: {type(error).__name__}: {error}"}
+        return known | {"status": "damaged", "error": f"{os.path.relpath(reading, app.outputs)}: {type(error).__name__}: {error}"}
 
 
 def _verdict(row):
@@ -90,7 +90,8 @@ class Results(SphinxDirective):
                 title = link(app, experiment.title, f"results/{profile}/{experiment.name}")
                 statuses = [run["status"] for run in runs]
                 stands = [verdict[3] == "stands" for run in runs for verdict in run["verdicts"]]
-                done = [f"{statuses.count('complete')} of {len(runs)}", f"{sum(stands)} of {len(stands)}" if stands else ""]
+                finished = sum(status in folders.DONE for status in statuses)
+                done = [f"{finished} of {len(runs)}", f"{sum(stands)} of {len(stands)}" if stands else ""]
                 rows.append([title, pill(min(statuses, key=_WORST.index)), *done, _claims(app, experiment)])
         return [table(["experiment", "status", "runs", "conclusions that stand", "claims"], rows, (2, 3))]
 
@@ -126,9 +127,14 @@ class Experiment(SphinxDirective):
             yield paragraph("The last attempt failed", *cell, ": ", _code(failure.get("error", "")), style="failure")
         if run["missing"]:
             yield paragraph("Not here: ", _code(f"{' '.join(run['missing'])} ({advice(run['missing'])})"))
-        if run["status"] != "complete":
-            changed = f"Changed since: {run['why']}. " if run["why"] else ""
-            yield paragraph(changed, "To run it: ", _code(f"safescreen run {run['run']} --profile {profile}"))
+        if result := run["result"]:
+            versions, commit = result.get("versions", {}), (result.get("git") or {}).get("commit", "")
+            made = f"Made with version {versions.get('safescreen', '?')}" + (f", commit {commit[:7]}" if commit else "")
+            day = f" on {str(result.get('started'))[:10]}" if result.get("started") else ""
+            why = f" {run['status'].capitalize()}: {run['why']}." if run["why"] else ""
+            yield paragraph(f"{made}{day}: its seconds are those of that version and machine.{why}", style="soft")
+        if run["status"] not in folders.DONE:
+            yield paragraph("To run it: ", _code(f"safescreen run {run['run']} --profile {profile}"))
 
     def _left(self, run):
         """Of a finished run: conclusions, the paper's numbers, figures, tables, environment."""

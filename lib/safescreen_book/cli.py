@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from safescreen_book._common import unknown
 from safescreen_book.datasets.cli import add_parser as add_data
 from safescreen_book.runner import batch, notebooks
 from safescreen_book.runner.loading import load_manifest
-from safescreen_book.runner.manifest import PROFILES
+from safescreen_book.runner.manifest import PROFILES, RECORDS
 from safescreen_book.runner.progress import Pages
 from safescreen_book.runner.worker import uncoloured
 
@@ -77,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--repeats", type=_positive, default=1, metavar="N", help="do each run that has a seed N times, counting it up (1)")
     run.add_argument("--scheduler", metavar="ADDRESS", help="run on the workers of a Dask cluster; 'local' starts one of N processes")
     run.add_argument("--force", action="store_true", help="also redo what is unchanged")
+    run.add_argument("--dirty", action="store_true", help="make records (profile paper) though tracked files have uncommitted changes")
     run.add_argument("--data", metavar="DIR", help="folder of data sets (default: $SAFESCREEN_DATA, data/)")
     run.add_argument(
         "-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="parameters",
@@ -111,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
         command.set_defaults(func=_pages)
     for command in (run, report, site, show, claims, books):
         command.add_argument("--notebooks", metavar="DIR", help="folder of notebooks, manifest and ledger")
-    for command in (run, report, site, show):
+    for command in (run, report, site, show, claims):
         command.add_argument("--outputs", metavar="DIR", help="where results go ($SAFESCREEN_OUTPUTS)")
     return parser
 
@@ -167,6 +169,7 @@ def _run(options) -> int:
         outputs,
         jobs=options.jobs,
         force=options.force,
+        dirty=options.dirty,
         data_required=bool(options.names),
         command=options.command_line,
         scheduler=options.scheduler,
@@ -230,10 +233,20 @@ def _claims(options) -> int:
         parts = ", ".join(f"{count} {status}" for status, count in row.items() if count)
         found = stands[paper]
         print(f"{paper:{width}}  {parts}" + (f"; {found['stands']} of {found.total()} conclusions stand" if found else ""))
+    if (folder / "experiments.yml").is_file():
+        print(_records(folder, options.outputs))
     wrong = list(ledger.problems(claims, folder))
     for problem in wrong:
         print(f"WRONG: {problem}")
     return int(bool(wrong))
+
+
+def _records(folder: Path, outputs: str | None) -> str:
+    """Return how many records there are in each state; data sets that are not here have the checksums that they must have."""
+    manifest = load_manifest(folder)
+    plans = batch.plan(manifest, manifest.select([], RECORDS), RECORDS, places.outputs_folder(outputs))
+    found = Counter(item.state.status for item in plans)
+    return "records: " + ", ".join(f"{number} {status}" for status, number in found.most_common())
 
 
 def _notebooks(options) -> int:

@@ -82,7 +82,7 @@ def test_a_broken_file_is_named(sections, run, named):
 
 def test_the_table_of_experiments(report):
     table = (report / "index.html").read_text(encoding="utf-8")
-    assert "3 of 9" in table and "1 of 3" in table and ">unreadable<" in table
+    assert "3 of 9" in table and "1 of 3" in table and ">damaged<" in table
     assert 'href="results/smoke/tiny.html"' in table and 'href="claims/STS19.html#STS19-F9"' in table
 
 

@@ -13,8 +13,9 @@ from pathlib import Path
 from tqdm import tqdm
 
 from safescreen_book import datasets, places
+from safescreen_book._common import BookError
 from safescreen_book.runner import cluster, fingerprint, folders, notebooks, progress
-from safescreen_book.runner.manifest import Manifest, Run
+from safescreen_book.runner.manifest import RECORDS, Manifest, Run
 from safescreen_book.runner.plans import Plan, plan
 from safescreen_book.runner.worker import THREAD_VARIABLES, start
 
@@ -27,6 +28,7 @@ def run_all(
     *,
     jobs: int | None = None,
     force: bool = False,
+    dirty: bool = False,
     data_required: bool = False,
     command: str = "safescreen run",
     scheduler: str | None = None,
@@ -35,14 +37,15 @@ def run_all(
     """Execute runs in processes of their own, `jobs` at a time (as many as cores), say what became of each, and return the exit code.
 
     That is 0, 1 when a run failed (or lacks data, if `data_required`), 130 when interrupted; then `command` is what to type to go on.
-    With `force` also what is complete and unchanged is done. `scheduler` is the address of a Dask scheduler whose workers do the runs,
+    With `force` also what is complete and unchanged is done. Records are made from a tree
+    without uncommitted changes, or with `dirty`. `scheduler` is the address of a Dask scheduler whose workers do the runs,
     or `local` for a cluster of `jobs` processes started here; the results come back to `outputs`. Of `pages`, if there are any, the
     first are made when the shortest run is done, with which all begins then; the others follow from the longest on.
     """
     counts = dict.fromkeys(("done", "unchanged", "data missing", "elsewhere", "failed"), 0)
     todo, failed = [], []
     for item in plan(manifest, runs, profile, outputs):
-        if item.state.status == "complete" and not force:
+        if item.state.done and not force:
             counts["unchanged"] += 1
             tqdm.write(f"{item.run}: unchanged")
         elif item.missing:
@@ -52,6 +55,8 @@ def run_all(
             todo.append(item)
             if item.state.why:
                 tqdm.write(f"{item.run}: {item.status}")
+    if todo and profile == RECORDS and not dirty:
+        _need_clean_tree(manifest.folder)
     seconds = {str(item.run): progress.expected(item, manifest, profile) for item in todo}
     todo.sort(key=lambda item: seconds[str(item.run)] or math.inf, reverse=True)
     if pages is not None:
@@ -166,8 +171,8 @@ def _execute_on_cluster(todo, folder: Path, profile: str, jobs: int, scheduler: 
 
 def _begin(item: Plan) -> Path | None:
     """The folder of an attempt; None if another process has one, or has finished the run since it was planned."""
-    scratch, now = folders.scratch_folder(item.folder), folders.state(item.folder, item.hashes)
-    if scratch is not None and now.status == "complete" and now.result != item.state.result:
+    scratch, now = folders.scratch_folder(item.folder), folders.state(item.folder, item.hashes, record=item.record)
+    if scratch is not None and now.done and now.result != item.state.result:
         folders.release(scratch)
         return None
     return scratch
@@ -180,6 +185,14 @@ def _environment(jobs: int) -> dict[str, str]:
         given = environment.get(name, "")
         environment[name] = str(min(threads, int(given)) if given.isdigit() and int(given) else threads)
     return environment
+
+
+def _need_clean_tree(folder: Path) -> None:
+    git = fingerprint.git_state(folder)
+    if git is not None and git["dirty"]:
+        raise BookError(
+            "a record names the commit it was made from, and tracked files have changes that are not committed: commit, or add --dirty"
+        )
 
 
 def _threads(jobs: int) -> int:

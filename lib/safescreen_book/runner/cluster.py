@@ -100,7 +100,7 @@ def run_task(task: Mapping[str, Any]) -> tuple[int | None, bytes | str]:
     if missing:
         return None, f"worker on {host} lacks data: {' '.join(missing)} (there, {datasets.advice(missing)})"
     here = fingerprint.hashes(nbformat.reads(task["notebook"], as_version=4), spec["parameters"], sums)
-    if other := fingerprint.changed(spec["hashes"], here):
+    if other := fingerprint.changed(spec["hashes"], here, here):
         return None, f"worker on {host} differs: {other}; install the same on every worker"
     dask_worker = get_worker()
     scratch = Path(tempfile.mkdtemp(prefix="run-", dir=dask_worker.local_directory))

@@ -1,23 +1,28 @@
-"""What a result depends on, and what it was made with."""
+"""What a result was asked for, and what answered."""
 
 import ast
 import hashlib
-import json
 import os
 import platform
 import re
 import subprocess
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from safescreen_book.runner import imports
 
-_PACKAGES = {"metric_learn": "metric-learn", "sklearn": "scikit-learn"}
-_PACKAGES |= {name: name for name in ("numba", "numpy", "pandas", "pylmnn", "scipy")}
-"""What numbers depend on outside of the library: what is imported, and what it is installed as."""
+QUESTION = ("parameters", "data")
+"""What a run was asked: other values ask for another result."""
+
+CODE = ("notebook", "library")
+"""What answered: code that has changed may answer the same."""
+
+PACKAGES = ("numba", "numpy", "pandas", "scikit-learn", "scipy")
+"""What numbers depend on outside of the project."""
 
 
 def sha256(*parts: str | bytes) -> str:
@@ -40,41 +45,51 @@ def sha256_file(path: Path) -> str:
 
 
 def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[str, Any]:
-    """Return all that a run depends on, by name below what it is, and the hash of it, `key`.
+    """Return what a run is asked, and what answers it, by name.
 
-    That is the code of the notebook without comments and docstrings, the values of its parameters, the checksums of data, the modules of
-    library and book that the code imports (`imports.closure`), and the versions of numerical packages among what those import.
+    That is the values of its parameters and the checksums of data; the code of the notebook without comments and docstrings, one hash
+    of library and book together, and the versions of the packages that numbers depend on.
     """
     cells = (cell for cell in nb.cells if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", ()))
-    trees = [imports.parsed(cell.source) for cell in cells]
-    whole = ast.Module([statement for tree in trees for statement in tree.body], [])
-    files, others = imports.closure(frozenset(imports.uses(whole)))
-    python = {"python": platform.python_version().rpartition(".")[0]}
-    found = {
-        "notebook": {f"code cell {n}": sha256(text) for n, text in enumerate(filter(None, map(imports.canonical, trees)), start=1)},
+    statements = [statement for cell in cells for statement in imports.parsed(cell.source).body]
+    code = imports.canonical(ast.Module(statements, []))
+    return {
         "parameters": {name: repr(value) for name, value in parameters.items() if name != "output_dir"},
         "data": dict(data),
-        "library": files,
-        "versions": python | versions(_PACKAGES[name] for name in others & _PACKAGES.keys()),
+        "notebook": sha256(code),
+        "library": library(imports.ROOT),
+        "versions": {"python": platform.python_version().rpartition(".")[0]} | versions(PACKAGES),
     }
-    return found | {"key": sha256(json.dumps(found, sort_keys=True))}
 
 
-def changed(before: Mapping[str, Any], after: Mapping[str, Any], *, lacking: bool = True) -> str:
-    """Return by name what differs between two `hashes`, the former anybody's; `lacking` packages, not installed any more, count or not.
+@cache
+def library(root: Path) -> str:
+    """Return one hash of all code of the library and the book, which lie below a folder."""
+    files = sorted(path for package in ("safescreen", "safescreen_book") for path in (root / package).rglob("*.py"))
+    parts = [part for path in files for part in (path.relative_to(root).as_posix(), path.read_bytes())]
+    return sha256(*parts)
 
-    >>> changed({"library": {"a.py": "1"}, "versions": {"numpy": "2.4.6"}}, {"library": {"a.py": "2"}, "versions": {"numpy": "2.5"}})
-    'library (a.py), numpy 2.4.6 -> 2.5'
+
+def changed(before: Mapping[str, Any], after: Mapping[str, Any], parts: Iterable[str]) -> str:
+    """Return by name what differs between two `hashes` in these parts; the former may be anybody's.
+
+    >>> changed({"library": "1", "versions": {"numpy": "2.4.6"}}, {"library": "2", "versions": {"numpy": "2.5"}}, ["library", "versions"])
+    'library, numpy 2.4.6 -> 2.5'
     """
-    parts = []
-    for what in (what for what in after if what != "key"):
-        old, new = (side.get(what) if isinstance(side.get(what), dict) else {} for side in (before, after))
-        names = sorted(n for n in old.keys() | new.keys() if old.get(n) != new.get(n) and (lacking or new.get(n) != "not installed"))
-        if what in ("parameters", "versions"):
-            parts += [f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}" for name in names]
-        elif names:
-            parts.append(f"{what} ({', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''})")
-    return ", ".join(parts)
+    found = []
+    for part in parts:
+        old, new = before.get(part), after.get(part)
+        if old == new:
+            continue
+        if not (isinstance(old, dict) and isinstance(new, dict)):
+            found.append(part)
+            continue
+        names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+        if part == "data":
+            found.append(f"data ({', '.join(names)})")
+        else:
+            found += [f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}" for name in names]
+    return ", ".join(found)
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:

@@ -5,6 +5,7 @@ recorded; beside it `notebook.ipynb`, as executed, may be removed. A later failu
 and leaves the rest alone. Work in progress lives beside it in `.<run>.work/`, which one process at a time has locked.
 """
 
+import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from safescreen_book._common import read_json, write_json
-from safescreen_book.runner.fingerprint import changed, sha256_file
+from safescreen_book.runner.fingerprint import CODE, QUESTION, changed, sha256_file
 from safescreen_book.runner.manifest import Run
 
 try:
@@ -25,14 +26,31 @@ except ImportError:
 _LOCKS: dict[Path, IO] = {}
 
 
+REPLAYS = "replays.jsonl"
+"""Beside a record: one line a replay, what it compared and whether that agreed."""
+
+DONE = ("complete", "current", "confirmed", "historic")
+"""States of a run that has a result to show, and need not be done."""
+
+
 @dataclass(frozen=True)
 class State:
-    """What is known of a run."""
+    """What is known of a run.
 
-    status: str  # complete, out of date, failed (the last attempt, whatever older result there is), not run, unreadable (a damaged result)
+    `status` is one of these. A result of this library is *complete*, or as a record *current*. A record of another library is *confirmed*
+    if the last replay of it agreed, *historic* otherwise. *changed*: other parameters or data, and for what is no record other code too.
+    *damaged*: it cannot be read, or a file is not as it was left. *failed*: the last attempt, whatever older result there is. *not run*.
+    """
+
+    status: str
     result: Mapping[str, Any] | None = None  # `result.json` of the last finished run
     failure: Mapping[str, Any] | None = None  # `failure.json` of a failed last attempt
-    why: str = ""  # by name, what has changed since a result that is out of date
+    why: str = ""  # what has changed or is damaged, what confirmed it, or why it is historic
+
+    @property
+    def done(self) -> bool:
+        """Whether there is a result to show that need not be made."""
+        return self.status in DONE
 
 
 def run_folder(outputs: Path, profile: str, run: Run) -> Path:
@@ -40,22 +58,58 @@ def run_folder(outputs: Path, profile: str, run: Run) -> Path:
     return outputs / profile / run.experiment / run.name
 
 
-def state(folder: Path, hashes: Mapping[str, Any] | None = None) -> State:
-    """Return what a run folder holds: a result counts if each of its files is unchanged, and made with `hashes`, if given.
+def state(folder: Path, hashes: Mapping[str, Any] | None = None, *, record: bool = False) -> State:
+    """Return what a run folder holds, for a question and the code that would answer it now (`fingerprint.hashes`), if given.
 
-    It may have been made with packages that are not installed here; a failed attempt with other hashes does not count against it.
+    A `record` is kept whatever answered it. A failed attempt with other hashes does not count against a result.
     """
     _recover(folder)
     result, failure = read_json(folder / "result.json") or {}, read_json(folder / "failure.json")
     sound = result.get("status") == "complete" and all(isinstance(result.get(part), dict) for part in ("files", "hashes", "seconds"))
     if not sound:
-        damaged = "unreadable" if (folder / "result.json").is_file() else "not run"
+        damaged = "damaged" if (folder / "result.json").is_file() else "not run"
         return State(damaged if failure is None else "failed", None, failure)
-    touched = [name for name, checksum in result["files"].items() if not _holds(folder, name, checksum)]
-    why = f"files ({', '.join(touched)})" if touched else changed(result["hashes"], hashes or result["hashes"], lacking=False)
-    if failure is not None and (why or not hashes or failure.get("hashes") in (None, hashes)):
+    status, why = _judged(folder, result, hashes or result["hashes"], record)
+    if failure is not None and (status in ("damaged", "changed") or not hashes or failure.get("hashes") in (None, hashes)):
         return State("failed", result, failure)
-    return State("out of date" if why else "complete", result, why=why)
+    return State(status, result, why=why)
+
+
+def _judged(folder: Path, result: Mapping[str, Any], hashes: Mapping[str, Any], record: bool) -> tuple[str, str]:
+    touched = [name for name, checksum in result["files"].items() if not _holds(folder, name, checksum)]
+    if touched:
+        return "damaged", f"files ({', '.join(touched)})"
+    if why := changed(result["hashes"], hashes, QUESTION):
+        return "changed", why
+    why = changed(result["hashes"], hashes, CODE)
+    if not record:
+        return ("changed" if why else "complete"), why
+    if not why:
+        return "current", ""
+    replays = read_replays(folder)
+    if not replays:
+        return "historic", "not replayed with another library than the one that made it"
+    last = replays[-1]
+    made = f"{last.get('version')} on {str(last.get('date'))[:10]}"
+    if last.get("agrees") is True:
+        return "confirmed", f"by a replay with {made}: {last.get('rows')} rows"
+    return "historic", f"a replay with {made} differs: {'; '.join(map(str, last.get('differences', ())))}"
+
+
+def read_replays(folder: Path) -> list[dict]:
+    """Return what the replays of a record found, the last one last; lines that are none are left out."""
+    file = folder / REPLAYS
+    try:
+        lines = [] if file.is_symlink() else file.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError):
+        return []
+    found = []
+    for line in lines:
+        with suppress(ValueError, RecursionError):
+            entry = json.loads(line)
+            if isinstance(entry, dict):
+                found.append(entry)
+    return found
 
 
 def _holds(folder: Path, name: str, checksum) -> bool:

@@ -1,11 +1,8 @@
-"""Which modules of the library and of the book code imports, itself and through others; nothing is run for it."""
+"""What code imports, and what is left of it without comments; nothing is run for it."""
 
 import ast
-import hashlib
 import re
-from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -56,51 +53,3 @@ def canonical(tree: ast.AST) -> str:
             kept = [line for line in body if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))]
             node.body = kept or [ast.Pass()][isinstance(node, ast.Module) :]
     return ast.unparse(tree)
-
-
-@cache
-def closure(names: frozenset[str]) -> tuple[dict[str, str], frozenset[str]]:
-    """Return the hashes, by file, of all modules that the paths of `uses` lead to, and the names of all other packages they import.
-
-    A package's `__init__` only hands on: it counts, with all it imports, where what is used of it cannot be traced to a module.
-    """
-    todo, files, others = list(names), {}, set()
-    while todo:
-        home = _home(name := todo.pop())
-        if home is None:
-            others.add(name.partition(".")[0])
-        elif (file := home.relative_to(ROOT).as_posix().removeprefix("safescreen/")) not in files:
-            files[file], further = _read(home.read_text(encoding="utf-8"))
-            todo += further
-    return dict(sorted(files.items())), frozenset(others)
-
-
-@cache
-def _read(source: str) -> tuple[str, Iterable[str]]:
-    tree = ast.parse(source)
-    return hashlib.sha256(canonical(tree).encode()).hexdigest()[:16], uses(tree)
-
-
-def _home(name: str) -> Path | None:
-    """The file that says what a path stands for; None for what is not of this project."""
-    package, *rest = name.split(".")
-    folder = ROOT / package
-    if not (folder / "__init__.py").is_file():
-        return None
-    for place, part in enumerate(rest):
-        exported, here = _exports((folder / "__init__.py").read_text(encoding="utf-8")).get(part), ".".join([package, *rest[: place + 1]])
-        if exported and not f"{exported}.".startswith(f"{here}."):
-            return _home(".".join([exported, *rest[place + 1 :]]))
-        if (folder / f"{part}.py").is_file():
-            return folder / f"{part}.py"
-        if not (folder / part / "__init__.py").is_file():
-            break
-        folder /= part
-    return folder / "__init__.py"
-
-
-@cache
-def _exports(source: str) -> dict[str, str]:
-    """Where a package has from what it hands on."""
-    froms = (node for node in ast.parse(source).body if isinstance(node, ast.ImportFrom))
-    return {alias.asname or alias.name: f"{node.module}.{alias.name}" for node in froms for alias in node.names}

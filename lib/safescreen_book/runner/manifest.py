@@ -12,6 +12,9 @@ from safescreen_book.runner import notebooks
 
 PROFILES = ("smoke", "laptop", "paper")
 
+RECORDS = "paper"
+"""The profile whose results are records: kept in git, and never out of date."""
+
 
 @dataclass(frozen=True)
 class Run:

@@ -9,7 +9,7 @@ from typing import Any
 
 from safescreen_book import datasets, places
 from safescreen_book.runner import fingerprint, folders, notebooks
-from safescreen_book.runner.manifest import Manifest, Run
+from safescreen_book.runner.manifest import RECORDS, Manifest, Run
 from safescreen_book.runner.worker import where_it_stopped
 
 
@@ -26,11 +26,12 @@ class Plan:
     state: folders.State  # what the folder holds now
     data: tuple[str, ...]  # data sets it reads
     outputs: tuple[str, ...]  # files it must leave
+    record: bool  # whether the result is kept whatever code would answer now
 
     @property
     def status(self) -> str:
         """What to say of the run: the state of its folder, or that it cannot be done for want of data."""
-        if self.missing and self.state.status in ("not run", "out of date", "unreadable"):
+        if self.missing and self.state.status in ("not run", "changed", "damaged"):
             return f"data missing: {', '.join(self.missing)}"
         return self.state.status + (f": {self.state.why}" if self.state.why else "")
 
@@ -97,11 +98,12 @@ def plan(manifest: Manifest, runs: Sequence[Run], profile: str, outputs: Path) -
             raise ValueError(f"run {run}: {error}") from error
         hashes = fingerprint.hashes(nb, values, checksums)
         folder = folders.run_folder(outputs, profile, run)
-        state = folders.state(folder, hashes)
+        record = profile == RECORDS
+        state = folders.state(folder, hashes, record=record)
         absent = [name for name in experiment.outputs if state.result and name not in state.result["files"]]
         if absent and state.failure is None:
-            state = replace(state, status="out of date", why=f"files ({', '.join(absent)})")
-        plans.append(Plan(run, folder, nb, values, hashes, missing, state, data, experiment.outputs))
+            state = replace(state, status="changed", why=f"files ({', '.join(absent)})")
+        plans.append(Plan(run, folder, nb, values, hashes, missing, state, data, experiment.outputs, record))
     return plans
 
 

@@ -100,7 +100,7 @@ def test_a_damaged_result_is_listed_and_its_run_done_again(said, book):
     book.runs(a={"n": 2})
     book.run_folder("a").mkdir(parents=True)
     (book.run_folder("a") / "result.json").write_text('{"status": "complete"}')
-    assert "tiny/a  unreadable" in said("list", *book.options)[1]
+    assert "tiny/a  damaged" in said("list", *book.options)[1]
     assert "tiny/a: done in" in said("run", "--profile", "smoke", *book.options)[1]
     assert "tiny/a  complete" in said("list", *book.options)[1]
 

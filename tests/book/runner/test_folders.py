@@ -29,7 +29,7 @@ def test_install_replaces_and_leaves_nothing_behind(tmp_path):
     assert folders.state(target).status == "failed"
     folders.install(fill(tmp_path / "new", "new"), target)
     assert folders.state(target, made("new")).status == "complete"
-    assert folders.state(target, made("other")).status == "out of date"
+    assert folders.state(target, made("other")).status == "changed"
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
@@ -199,7 +199,7 @@ def test_a_file_that_lies_elsewhere_is_no_part_of_a_result(tmp_path, others):
 def test_a_damaged_result_is_said_to_be_and_stands_in_nobodys_way(tmp_path, text):
     folder = fill(tmp_path / "run", "old")
     (folder / "result.json").write_text(text, encoding="latin-1")
-    assert folders.state(folder, made("old")) == folders.State("unreadable")
+    assert folders.state(folder, made("old")) == folders.State("damaged")
     (folder / "failure.json").write_text('{"error": "boom"}')
     assert folders.state(folder) == folders.State("failed", None, {"error": "boom"})
     folders.install(fill(tmp_path / "new", "new"), folder)

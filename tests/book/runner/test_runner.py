@@ -74,7 +74,7 @@ def test_result_says_what_it_was_made_with(first):
     assert made["threads"] == max(1, fingerprint.cores() // 2)
     assert made["seconds"]["wall"] > 0 and made["peak_memory_mb"] > 10
     assert set(made["files"]) == {"results.csv"}
-    assert len(made["hashes"]["key"]) == 64 and f"{fingerprint.cores()} cores" in made["machine"]
+    assert len(made["hashes"]["library"]) == 64 and f"{fingerprint.cores()} cores" in made["machine"]
     assert (book.run_folder("good") / "results.csv").read_text() == "i,square\n0,0.25\n1,1.25\n"
 
 
@@ -104,7 +104,7 @@ def test_unchanged_is_skipped_changed_and_failed_are_done_again(first):
     assert result(book, "good")["hashes"] == before["hashes"]
 
     book.runs(good={"n": 3}, bad={"n": 4})
-    assert statuses(book) == {"good": "out of date", "bad": "failed"}
+    assert statuses(book) == {"good": "changed", "bad": "failed"}
     code, printed = run(book)
     assert code == 0 and "2 done" in printed
     assert result(book, "good")["parameters"]["n"] == 3
@@ -133,18 +133,18 @@ def test_killed_worker_leaves_the_older_result(first):
     assert statuses(book) == {"good": "failed"}
 
 
-def test_touched_result_and_touched_notebook_are_out_of_date(first):
+def test_touched_result_and_touched_notebook_are_told_apart(first):
     book, _, _ = first
     book.runs(bad={"n": 4})
     assert statuses(book) == {"bad": "complete"}
     source = book.folder / "tiny.py"
     text = source.read_text()
     source.write_text(text.replace("too large", "too big"))
-    assert statuses(book) == {"bad": "out of date"}
+    assert statuses(book) == {"bad": "changed"}
     source.write_text(text)
     assert statuses(book) == {"bad": "complete"}
     (book.run_folder("bad") / "results.csv").write_text("i,square\n")
-    assert statuses(book) == {"bad": "out of date"}
+    assert statuses(book) == {"bad": "damaged"}
 
 
 def test_what_another_process_does_or_has_done_is_left_to_it(book, monkeypatch):
