@@ -28,7 +28,8 @@ def test_every_run_of_every_profile_is_possible(manifest, tmp_path):
         assert "smoke" in experiment.profiles, f"{experiment.name} has no smoke profile"
         for profile, body in experiment.profiles.items():
             plans = runner.plan(manifest, body.runs, profile, tmp_path)
-            assert len({item.hashes["key"] for item in plans}) == len(body.runs) > 0
+            asked = {str((item.hashes["parameters"], item.hashes["data"])) for item in plans}
+            assert len(asked) == len(body.runs) > 0
 
 
 @pytest.mark.parametrize("profile", ["smoke", "laptop"])
