@@ -1,5 +1,7 @@
 """Triplets over the workers of a cluster: the sums, the bounds and the answers of triplets in one place."""
 
+import threading
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -262,6 +264,38 @@ def test_products_on_one_worker_and_several(here, four, k):
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
 
 
+# ---------------------------------------------------------------------- nobody left
+
+
+def test_a_solve_without_any_worker_ends_with_an_error_that_says_what_is_lost(tmp_path):
+    """All workers are killed in the middle of it, and none comes back."""
+    with small_cluster(tmp_path, 2) as cluster:
+        terms = ss.ShardedTriplets.from_labels(cluster.client, X, Y, 6, 5, patience=0.5)
+
+        def kill(progress):
+            for process in cluster.processes.values():
+                process.kill()
+                process.wait()
+
+        lost = rf"the scheduler at {cluster.address} has had no worker for 0.5 seconds: 5 shards of 2160 triplets cannot be computed; "
+        with pytest.raises(ClusterError, match=lost + f"start workers with: dask worker {cluster.address}, or"):
+            ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.05)), 1.0, callback=kill)
+
+
+def test_results_that_a_scheduler_has_forgotten(here):
+    futures = here.map(time.sleep, [1.0, 1.0], pure=False)
+    forgets = threading.Timer(0.2, here.cancel, [futures])
+    forgets.start()
+    with pytest.raises(ClusterError, match=r"2 shards are lost: the scheduler at \S+ ended or was started again; make them again"):
+        _cluster.gather(here, futures, 60.0, "2 shards")
+    forgets.join()
+
+
+def test_an_error_of_a_worker_is_raised_here(here):
+    with pytest.raises(ZeroDivisionError):
+        _cluster.gather(here, [here.submit(divmod, 1, 0)], 60.0, "a shard")
+
+
 # ---------------------------------------------------------------------- mistakes
 
 
@@ -278,6 +312,13 @@ def test_products_on_one_worker_and_several(here, four, k):
 def test_bad_input_is_named(here, arguments, error, message):
     with pytest.raises(error, match=message):
         ss.ShardedTriplets(here, X, *arguments)
+
+
+def test_patience_is_a_positive_number(here):
+    with pytest.raises(ValueError, match="patience must be greater than 0, got 0"):
+        ss.ShardedTriplets(here, X, [[0, 1, 2]], patience=0)
+    with pytest.raises(TypeError, match="patience must be a real number, got str"):
+        ss.ShardedTriplets.from_labels(here, X, Y, 4, patience="60")
 
 
 def test_bad_arrays_are_named(here, monkeypatch):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_count, check_mask, check_points, check_scalar, check_vector
 from safescreen.cluster import _shards
-from safescreen.cluster.workers import check_client
+from safescreen.cluster.workers import check_client, gather
 from safescreen.cones import NonNegativeCone, PSDCone
 from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, upper
@@ -25,6 +25,9 @@ from safescreen.terms.triplets import COLUMNS, labelled_codes, labelled_lists
 
 SHARDS, SHARD_SIZE = 8, 16_000_000
 """Least number of shards, and most triplets in one, where the number is left open: neither depends on the cluster."""
+
+PATIENCE = 300.0
+"""Seconds without any worker: a cluster that replaces lost machines has new ones by then."""
 
 
 class ShardedTriplets(Terms):
@@ -43,11 +46,15 @@ class ShardedTriplets(Terms):
         would hold over 16 million triplets.
     diagonal : bool
         As for :class:`~safescreen.Triplets`.
+    patience : float
+        Seconds, 300 by default, for which the cluster may be without any worker, here and in all that is computed later. A worker that
+        joins within them computes again what was lost.
 
     Raises
     ------
     ValueError, TypeError, ClusterError
-        As for :class:`~safescreen.Triplets`; the cluster has no workers, or others than this process would need.
+        As for :class:`~safescreen.Triplets`; the cluster has no workers, or others than this process would need. Later, in a solve, a
+        ClusterError if the cluster was without workers for longer than `patience`.
 
     Notes
     -----
@@ -76,16 +83,34 @@ class ShardedTriplets(Terms):
 
     offers = frozenset({"blocks"})
 
-    def __init__(self, client: Any, X: ArrayLike, index: ArrayLike, n_shards: int | None = None, *, diagonal: bool = False):
+    def __init__(
+        self,
+        client: Any,
+        X: ArrayLike,
+        index: ArrayLike,
+        n_shards: int | None = None,
+        *,
+        diagonal: bool = False,
+        patience: float = PATIENCE,
+    ):
         client, X = check_client(client), check_points(X)
         index = check_triplets(index, X.shape[0], COLUMNS, "index")
         bounds = np.linspace(0, len(index), _number(n_shards, len(index), len(index)) + 1).astype(np.int64)
         parts = [np.array(index[a:b], dtype=np.int32) for a, b in pairwise(bounds)]
-        self._start(client, X, bool(diagonal), _shards.from_index, parts)
+        self._start(client, X, bool(diagonal), patience, _shards.from_index, parts)
 
     @classmethod
     def from_labels(
-        cls, client, X: ArrayLike, y: ArrayLike, k: int | None = None, n_shards: int | None = None, *, diagonal=False, products=False
+        cls,
+        client,
+        X: ArrayLike,
+        y: ArrayLike,
+        k: int | None = None,
+        n_shards: int | None = None,
+        *,
+        diagonal=False,
+        products=False,
+        patience=PATIENCE,
     ) -> Self:
         """Return the triplets of labelled points, those of ``Triplets.from_labels(X, y, k)`` in the same order.
 
@@ -105,6 +130,8 @@ class ShardedTriplets(Terms):
         products : bool
             Keep each shard as the products of lists it is (:class:`~safescreen.ProductTriplets`): memory and time follow the number of
             pairs, and whole rows and columns are screened.
+        patience : float
+            Seconds for which the cluster may be without any worker, as above.
         """
         client, X = check_client(client), check_points(X)
         lists = labelled_codes(X, y) if k is None else labelled_lists(X, y, k)
@@ -118,15 +145,17 @@ class ShardedTriplets(Terms):
             raise ValueError(f"n_shards: a shard would list {largest} triplets, at most {EXPLICIT_LIMIT} are; take more, or products=True")
         parts = [(int(a), int(b - a), lists.part(a, b) if isinstance(lists, AnchorLists) else lists) for a, b in pairwise(bounds)]
         self = cls.__new__(cls)
-        self._start(client, X, bool(diagonal), _shards.from_lists, parts, products=bool(products))
+        self._start(client, X, bool(diagonal), patience, _shards.from_lists, parts, products=bool(products))
         return self
 
-    def _start(self, client, X, diagonal, build, parts, **options):
+    def _start(self, client, X, diagonal, patience, build, parts, **options):
         self._client, self._size, self._diagonal = client, X.shape, diagonal
+        self._patience = check_scalar(patience, "patience", low=0.0, open_low=True)
         self.cone = NonNegativeCone(X.shape[1]) if diagonal else PSDCone(X.shape[1])
         points = self._submit(_shards.center, [X], diagonal=diagonal)[0]
         shards = self._spread(partial(build, **options), parts, points)
-        self._hold(shards, client.gather(self._submit(_shards.ask, shards, method="__len__")))
+        lengths = self._submit(_shards.ask, shards, method="__len__")
+        self._hold(shards, gather(client, lengths, self._patience, f"{len(shards)} shards"))
 
     def _hold(self, shards, lengths):
         self._shards = [shard for shard, n in zip(shards, lengths, strict=True) if n]
@@ -175,7 +204,7 @@ class ShardedTriplets(Terms):
         ball = type(ball)(center, radius)  # without its normal, half as much to send
         found = self._submit(_shards.screen, self._shards, ball=ball, loss=loss)
         shards, facts = self._submit(itemgetter(0), found), self._submit(itemgetter(slice(1, None)), found)
-        totals, errors, *counts = zip(*self._client.gather(facts), strict=True)
+        totals, errors, *counts = zip(*self._gather(facts), strict=True)
         decided = np.sum(counts, axis=0)
         if not decided.any():
             return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
@@ -208,7 +237,7 @@ class ShardedTriplets(Terms):
     @property
     def longest(self) -> float:
         """Upper bound of the norms; one round trip."""
-        return max(self._client.gather(self._submit(attrgetter("terms.longest"), self._shards)), default=0.0)
+        return max(self._gather(self._submit(attrgetter("terms.longest"), self._shards)), default=0.0)
 
     @property
     def index(self) -> NDArray:
@@ -246,11 +275,14 @@ class ShardedTriplets(Terms):
                 for n, part in enumerate(parts)
             ]
 
+    def _gather(self, futures):
+        return gather(self._client, futures, self._patience, f"{len(self._shards)} shards of {len(self)} triplets")
+
     def _ask(self, method, *arguments, own=()):
-        return self._client.gather(self._submit(_shards.ask, self._shards, *own, method=method, arguments=arguments))
+        return self._gather(self._submit(_shards.ask, self._shards, *own, method=method, arguments=arguments))
 
     def _gathered(self, function, empty, axis=0, **common):
-        return np.concatenate([empty, *self._client.gather(self._submit(function, self._shards, **common))], axis=axis)
+        return np.concatenate([empty, *self._gather(self._submit(function, self._shards, **common))], axis=axis)
 
     def _cut(self, array):
         if array.shape != (len(self),):

@@ -3,8 +3,11 @@
 dask.distributed comes with ``pip install 'safescreen[cluster]'`` and is imported only when a function here is called.
 """
 
+import asyncio
 import platform
+import time
 import warnings
+from concurrent.futures import CancelledError
 from functools import cache
 from importlib import metadata
 from typing import Any
@@ -12,6 +15,10 @@ from typing import Any
 from safescreen._numba import source_hash
 
 NUMERICAL = ("numpy", "scipy", "numba")
+
+
+POLL = 1.0
+"""Seconds between two looks at whether a cluster that does not answer has workers."""
 
 
 class ClusterError(RuntimeError):
@@ -66,6 +73,69 @@ def check_workers(client: Any) -> None:
             raise ClusterError(f"worker {address} has {found}; install the same on every worker")
         if different:
             warnings.warn(f"worker {address} has {found}: results may differ in their last digits", stacklevel=3)
+
+
+def gather(client: Any, futures: list, patience: float, lost: str) -> list:
+    """Return the results of futures, as ``client.gather`` does, but do not wait for ever where there is no worker.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    futures : list of distributed.Future
+    patience : float
+        Seconds for which the cluster may be without any worker.
+    lost : str
+        What cannot be computed then, for the error.
+
+    Returns
+    -------
+    list
+
+    Raises
+    ------
+    ClusterError
+        The cluster was without workers for longer than `patience`.
+    """
+    return client.sync(_gather, client, futures, patience, lost)
+
+
+async def _gather(client, futures, patience, lost):
+    with client.as_current():
+        done = distributed().wait(futures)
+    await _patiently(client, done, futures, patience, lost)
+    return await _patiently(client, client.gather(futures), futures, patience, lost)
+
+
+async def _patiently(client, work, futures, patience, lost):
+    """Await what a client does with futures; cancel them where it has no workers for too long."""
+    task, seen = asyncio.ensure_future(work), time.monotonic()
+    while not task.done():
+        await asyncio.wait([task], timeout=min(POLL, patience))
+        if task.done() or await _has_workers(client):
+            seen = time.monotonic()
+        elif time.monotonic() - seen > patience:
+            await client.cancel(futures)
+            await asyncio.wait([task])
+            raise ClusterError(_left_alone(client.scheduler.address, patience, lost)) from task.exception()
+    try:
+        return task.result()
+    except CancelledError as error:
+        address = client.scheduler.address
+        raise ClusterError(f"{lost} are lost: the scheduler at {address} ended or was started again; make them again") from error
+
+
+async def _has_workers(client):
+    try:
+        return bool(await client.nthreads())
+    except OSError:  # the scheduler does not answer
+        return False
+
+
+def _left_alone(address, patience, lost):
+    return (
+        f"the scheduler at {address} has had no worker for {patience:g} seconds: {lost} cannot be computed; "
+        f"start workers with: dask worker {address}, or let more time pass until some join with a larger `patience`"
+    )
 
 
 def distributed() -> Any:
