@@ -23,7 +23,7 @@ from safescreen_book.runner.notebooks import METADATA
 from .chromium import NAMES, Browser, executable, until
 
 ROOT = Path(__file__).resolve().parents[2]
-COPIED = ("Makefile", "pyproject.toml", ".jupyter", "notebooks")
+COPIED = ("Makefile", ".jupyter", "notebooks")
 """What `make lab` needs of the checkout, its .venv apart."""
 
 TOKEN = "secret"
@@ -173,6 +173,13 @@ def test_every_notebook_opens_after_make_notebooks(server):
         an_hour_before = notebook.stat().st_mtime - 3600.0
         os.utime(source, (an_hour_before, an_hour_before))
         server.ask("GET", f"api/contents/notebooks/{notebook.name}")
+
+
+def test_a_notebook_of_somebody_else_is_saved_alone(server):
+    """What papermill has written into the root, say."""
+    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1")])
+    server.ask("PUT", "api/contents/out.ipynb", {"type": "notebook", "content": nb})
+    assert [path.name for path in server.checkout.glob("out.*")] == ["out.ipynb"]
 
 
 @pytest.fixture

@@ -75,7 +75,7 @@ def test_metadata_is_bare(nb):
 def test_a_save_in_jupyterlab_changes_nothing(tmp_path, name, opened):
     """Opened and saved as JupyterLab's server does it, with what the browser adds."""
     (tmp_path / "notebooks").mkdir()
-    shutil.copyfile(NOTEBOOKS.parent / "pyproject.toml", tmp_path / "pyproject.toml")
+    shutil.copyfile(NOTEBOOKS / "jupytext.toml", tmp_path / "notebooks" / "jupytext.toml")
     for end in ("py", "ipynb"):
         shutil.copyfile(NOTEBOOKS / f"{name}.{end}", tmp_path / "notebooks" / f"{name}.{end}")
     config = PyFileConfigLoader("jupyter_server_config.py", path=str(NOTEBOOKS.parent / ".jupyter")).load_config()
