@@ -116,6 +116,12 @@ def test_first_notebook_links_to_all_others_and_no_link_is_dead():
     assert targets["00-start-here"] >= {f"{name}.ipynb" for name in NAMES if name != "00-start-here"}
 
 
+def test_the_first_cell_of_the_first_notebook_shows_something():
+    cells = nbformat.read(NOTEBOOKS / "00-start-here.ipynb", as_version=4).cells
+    first = next(cell for cell in cells if cell.cell_type == "code")
+    assert first.outputs and "parameters" not in first.metadata.get("tags", ())
+
+
 @pytest.mark.parametrize("text", ["/a/b/c", "at /a/b", "'/a/b'", "C:\\x", "lib/site-packages/numpy"])
 def test_machine_paths_are_recognised(text):
     assert PATH.search(text)
