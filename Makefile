@@ -58,8 +58,10 @@ mutants: install ## change one line of the library after the other and see its g
 exhaustive: install ## millions of threshold cases of every rule in exact arithmetic, 100,000 broken files, 100,000 extreme data sets (an hour on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py -m exhaustive
 
+# notebooks/jupytext.toml has a notebook saved as its .py too. The address that is printed leads to notebook 00.
 lab: install ## open the book in JupyterLab (LAB="--no-browser --port 8889", or whatever else it understands)
-	@$(IN) export JUPYTER_CONFIG_PATH="$$PWD/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}"; $(PY) -m jupyterlab $(LAB) notebooks/00-start-here.ipynb
+	@$(IN) export JUPYTER_CONFIG_PATH="$$PWD/.jupyter$${JUPYTER_CONFIG_PATH:+:$$JUPYTER_CONFIG_PATH}"; \
+	$(PY) -m jupyterlab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/00-start-here.ipynb $(LAB)
 
 notebooks: install ## write the .ipynb files anew from their .py sources, and execute them
 	@$(IN) $(PY) -m safescreen notebooks

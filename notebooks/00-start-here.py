@@ -9,16 +9,6 @@
 # This notebook shows the idea on a problem small enough to draw, then how to use the library, the
 # notation, and how the book is organised.
 
-# %% tags=["parameters"]
-overview = ""  # a file name: write the first figure there
-
-# %%
-import matplotlib.pyplot as plt
-import numpy as np
-
-import safescreen as ss
-from safescreen_book import figures
-
 # %% [markdown]
 # ## The idea in two minutes
 #
@@ -34,6 +24,12 @@ from safescreen_book import figures
 # $$\min_{M \succeq 0} \; \sum_{(i,j,l)} \ell(\langle H_{ijl}, M\rangle) + \tfrac{\lambda}{2} \|M\|_F^2 .$$
 
 # %%
+import matplotlib.pyplot as plt
+import numpy as np
+
+import safescreen as ss
+from safescreen_book import figures
+
 rng = np.random.default_rng(2)
 centers = np.array([[-1.7, 0.0], [1.7, 0.2], [0.1, 1.9]])
 X = np.concatenate([center + rng.standard_normal((6, 2)) * [0.9, 0.3] for center in centers])
@@ -70,7 +66,7 @@ print(
 # Now solve, and look where the triplets really are. Those that were screened are in colour: the
 # idea of STS19 Figure 1, computed.
 
-# %%
+# %% tags=["figure:overview"]
 new = ss.solve(problem, lam, rtol=1e-9)
 margins = triplets.margins(new.x)
 
@@ -83,8 +79,6 @@ figures.terms_on_loss(
 figures.terms_on_loss(
     loss, margins, found, ax=axes[2], title="after: proved, and left out", span=span
 )
-if overview:
-    figure.savefig(overview, dpi=130, bbox_inches="tight")
 plt.show()
 
 # %% [markdown]
@@ -257,7 +251,7 @@ print("entries of the table that exist and have their shape:", len(table))
 # |---|---|
 # | read | open the notebooks anywhere; their outputs are in them |
 # | try something | `make lab`: JupyterLab with everything installed |
-# | run one on other data | `papermill notebooks/51-path-time.ipynb out.ipynb -p dataset wine` |
+# | run one at another size | `papermill notebooks/51-path-time.ipynb out.ipynb -p fraction 0.9`, half a minute |
 # | run all of them | `make reproduce`, or `safescreen run --profile smoke --report` |
 # | run them on many machines | `safescreen run --profile paper --scheduler tcp://host:8786`, a Dask cluster |
 # | send it to somebody | `make site`: notebooks, results, ledger and reference as linked pages |

@@ -57,14 +57,23 @@ if is_example:
 # %%
 if not Path(file).is_file():
     raise FileNotFoundError(f"file: no file {str(file)!r} seen from {Path.cwd()}; write its whole path")
+if Path(file).suffix in (".xlsx", ".xls", ".ods"):
+    raise ValueError(f"file: {file} is a spreadsheet; save it as CSV")
 if Path(file).suffix == ".parquet":
     table = pd.read_parquet(file)  # needs pyarrow
 else:
+    between = "tabs" if ".tsv" in Path(file).suffixes else "commas"
     try:
-        table = pd.read_csv(file, skipinitialspace=True, sep="\t" if ".tsv" in Path(file).suffixes else ",")
+        table = pd.read_csv(file, skipinitialspace=True, sep={"commas": ",", "tabs": "\t"}[between])
     except UnicodeDecodeError as error:
         raise ValueError(
             f"file: {file} is not UTF-8 ({error}); save it as UTF-8, or read it with pd.read_csv(file, encoding=...)"
+        ) from None
+    except (EOFError, OSError, ValueError) as error:
+        reason = str(error).rpartition("C error: ")[2].strip()
+        raise ValueError(
+            f"file: {file} is no table with {between} between its columns: {reason}; "
+            "its first line has to name the columns, and each other line to hold a value for each of them"
         ) from None
 unnamed = [name for name in table.columns if str(name).startswith("Unnamed:") and pd.api.types.is_integer_dtype(table[name])]
 numbered = [name for name in unnamed if table[name].is_monotonic_increasing and table[name].is_unique]  # from 0, or from 1 as R does

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import safescreen as ss
+from safescreen_book.runner.notebooks import pictures, read
 
 SOURCE = Path(__file__).parents[1] / "notebooks" / "00-start-here.py"
 ROW = re.compile(r"^# \| (.+) \| (.+) \| `(.+)` \| (.*) \| (.+) \|$", flags=re.M)
@@ -79,3 +80,9 @@ def test_the_figure_of_the_readme_is_modest():
     figure = SOURCE.parent / "figures" / "overview.png"
     assert figure.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
     assert figure.stat().st_size < 150_000
+
+
+def test_the_figure_of_the_readme_is_the_notebooks():
+    """`make notebooks` writes both."""
+    figure = SOURCE.parent / "figures" / "overview.png"
+    assert pictures(read(SOURCE.with_suffix(".ipynb"))) == {"overview": figure.read_bytes()}

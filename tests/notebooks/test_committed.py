@@ -75,7 +75,7 @@ def test_metadata_is_bare(nb):
 def test_a_save_in_jupyterlab_changes_nothing(tmp_path, name, opened):
     """Opened and saved as JupyterLab's server does it, with what the browser adds."""
     (tmp_path / "notebooks").mkdir()
-    shutil.copyfile(NOTEBOOKS.parent / "pyproject.toml", tmp_path / "pyproject.toml")
+    shutil.copyfile(NOTEBOOKS / "jupytext.toml", tmp_path / "notebooks" / "jupytext.toml")
     for end in ("py", "ipynb"):
         shutil.copyfile(NOTEBOOKS / f"{name}.{end}", tmp_path / "notebooks" / f"{name}.{end}")
     config = PyFileConfigLoader("jupyter_server_config.py", path=str(NOTEBOOKS.parent / ".jupyter")).load_config()
@@ -114,6 +114,12 @@ def test_first_notebook_links_to_all_others_and_no_link_is_dead():
         targets[name] = {target for target in re.findall(r"\]\(([^)\s#]+)\)", text) if "://" not in target}
         assert not [target for target in targets[name] if not (NOTEBOOKS / target).is_file()], name
     assert targets["00-start-here"] >= {f"{name}.ipynb" for name in NAMES if name != "00-start-here"}
+
+
+def test_the_first_cell_of_the_first_notebook_shows_something():
+    cells = nbformat.read(NOTEBOOKS / "00-start-here.ipynb", as_version=4).cells
+    first = next(cell for cell in cells if cell.cell_type == "code")
+    assert first.outputs and "parameters" not in first.metadata.get("tags", ())
 
 
 @pytest.mark.parametrize("text", ["/a/b/c", "at /a/b", "'/a/b'", "C:\\x", "lib/site-packages/numpy"])

@@ -1,5 +1,7 @@
 """Notebook 01 on files of other people: it needs no luck with the data, and says what is wrong with them."""
 
+import gzip
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -55,6 +57,36 @@ def test_noise_and_a_constant_column(folder, tmp_path, capsys):
 def test_mistakes(folder, tmp_path, table, parameters, message):
     with pytest.raises((ValueError, FileNotFoundError), match=message):
         run(folder, table, tmp_path, 5, **parameters)
+
+
+NO_TABLES = {
+    "prose.csv": (b"One\nOne\nOne, two\n", "commas .*: Expected 1 fields in line 3, saw 2; its first line"),
+    "prose.tsv": (b"a\tb\n1\t2\n1\t2\t3\t4\n", "tabs .*: Expected 2 fields in line 3, saw 4; its first line"),
+    "quote.csv": (b'a,kind\n1,"x\n2,y\n', "commas .*: EOF inside string starting at row 1"),
+    "empty.csv": (b"", "commas .*: No columns to parse from file"),
+    "plain.csv.gz": (b"a,kind\n1,x\n", "commas .*: Not a gzipped file"),
+    "cut.csv.gz": (gzip.compress(b"a,kind\n1,x\n")[:-9], "commas .*: Compressed file ended before"),
+}
+
+
+@pytest.mark.parametrize("name", NO_TABLES)
+def test_a_file_that_is_no_table(folder, tmp_path, name):
+    """The message is one sentence, and not the parser's own."""
+    content, message = NO_TABLES[name]
+    (tmp_path / name).write_bytes(content)
+    sentence = f"^file: .*{name} is no table with {message}"
+    with pytest.raises(ValueError, match=sentence) as raised:
+        run(folder, None, tmp_path, 5, file=str(tmp_path / name))
+    assert type(raised.value) is ValueError and "\n" not in str(raised.value)
+
+
+def test_a_spreadsheet_and_a_picture(folder, tmp_path):
+    (tmp_path / "book.xlsx").write_bytes(b"PK\x03\x04")
+    with pytest.raises(ValueError, match="^file: .*book.xlsx is a spreadsheet; save it as CSV$"):
+        run(folder, None, tmp_path, 5, file=str(tmp_path / "book.xlsx"))
+    (tmp_path / "picture.csv").write_bytes(b"\x89PNG")
+    with pytest.raises(ValueError, match="^file: .*picture.csv is not UTF-8 "):
+        run(folder, None, tmp_path, 5, file=str(tmp_path / "picture.csv"))
 
 
 def test_a_helpful_metric_is_told_from_a_useless_one(folder, tmp_path, capsys):

@@ -20,6 +20,9 @@ METADATA = {
 }
 """Of a committed notebook."""
 
+FIGURE = "figure:"
+"""A cell tagged `figure:NAME` has its picture also in figures/NAME.png, for the pages that show it."""
+
 
 def stems(folder: Path) -> list[str]:
     """Return the names of the notebooks of a folder, those with either file, sorted; hidden files are left out."""
@@ -93,8 +96,8 @@ def parameters(nb, name: str) -> dict[str, Any]:
 def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
     """Make a notebook from its text, execute it in its folder, and write it if every cell succeeded within `timeout` seconds.
 
-    Pictures go through `small_png`. Run twice on one machine it gives the same bytes; if a cell fails, the error is nbclient's and the
-    older .ipynb is kept.
+    Pictures go through `small_png`; the picture of a cell tagged `figure:NAME` is written to figures/NAME.png too.
+    Run twice on one machine it gives the same bytes; if a cell fails, the error is nbclient's and the older .ipynb is kept.
     """
     from nbclient import NotebookClient
     from nbformat import from_dict, validate
@@ -116,7 +119,24 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
         data["image/png"] = base64.b64encode(small_png(base64.b64decode(data["image/png"]))).decode()
     nb.metadata = from_dict(METADATA)
     validate(nb)
+    for figure, png in pictures(nb).items():
+        path = folder / "figures" / f"{figure}.png"
+        path.parent.mkdir(exist_ok=True)
+        with whole(path) as partial:
+            partial.write_bytes(png)
     return write(nb, folder / f"{name}.ipynb")
+
+
+def pictures(nb) -> dict[str, bytes]:
+    """Return the PNG of each cell that is tagged `figure:NAME`, by that name."""
+    found = {}
+    for cell in nb.cells:
+        names = [tag.removeprefix(FIGURE) for tag in cell.metadata.get("tags", ()) if tag.startswith(FIGURE)]
+        for output in cell.get("outputs", ()):
+            png = output.get("data", {}).get("image/png")
+            if names and png:
+                found[names[0]] = base64.b64decode(png)
+    return found
 
 
 def small_png(raw: bytes) -> bytes:

@@ -74,6 +74,16 @@ def test_pictures_of_a_notebook_are_small(tmp_path):
     assert shown == notebooks.small_png((tmp_path / "big.png").read_bytes()) != (tmp_path / "big.png").read_bytes()
 
 
+def test_a_tagged_picture_is_written_for_pages(tmp_path):
+    (tmp_path / "big.png").write_bytes(picture(2.0))
+    cell = "from IPython.display import Image\nprint(1)\ndisplay(Image('big.png'))\n"
+    (tmp_path / "a.py").write_text(f'# %%\n{cell}\n# %% tags=["figure:shown", "STS19-T1"]\n{cell}')
+    nb = notebooks.read(notebooks.refresh(tmp_path, "a"))
+    (written,) = (tmp_path / "figures").iterdir()
+    assert written.name == "shown.png" and written.read_bytes() == notebooks.small_png(picture(2.0))
+    assert notebooks.pictures(nb) == {"shown": written.read_bytes()}
+
+
 def test_failing_notebook_keeps_the_older_one(tmp_path):
     (tmp_path / "a.py").write_text("# %%\nraise ValueError('boom')\n")
     (tmp_path / "a.ipynb").write_text("older")
