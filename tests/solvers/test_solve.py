@@ -1,5 +1,6 @@
 """The solver: converges in every setting, its certificate is that of the whole problem, its record is consistent; bad input."""
 
+import inspect
 import itertools
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 
 import safescreen as ss
 from instances import ADVERSARIAL, KINDS, instance, points
+from safescreen.rules import Screened
+from safescreen.solvers import solve_screened
 from safescreen.solvers.projected_gradient import _step
 
 SCREENINGS = ((), ("RRPB", "PGB"), ("DGB", "MGB"), ("GB+halfspace", "CDGB"), ("GB+semidefinite",))
@@ -111,9 +114,9 @@ def test_blocks_keep_the_objective(gamma):
 def test_absolute_tolerance_and_warm_starts(kind):
     of = instance(kind)
     problem, lam = of.problem(0.05), of.lam(0.1)
-    solution = ss.solve(problem, lam, screening=("RRPB", "PGB"))
+    solution = ss.solve(problem, lam, tol=1e-6, screening=("RRPB", "PGB"))
     certified(problem, solution, tol=1e-6, rtol=0.0)
-    again = ss.solve(problem, lam, x0=solution.x, screening=("RRPB", "PGB"))
+    again = ss.solve(problem, lam, tol=1e-6, x0=solution.x, screening=("RRPB", "PGB"))
     assert again.n_iter <= 1 and again.gap <= 1e-6
 
 
@@ -140,6 +143,17 @@ def test_not_converging_warns_with_the_gap(gamma):
     assert not solution.converged and solution.gap > 1e-9
     alpha = solution.alpha if gamma == 0.0 else None
     assert of.problem(gamma).gap(solution.x, solution.lam, alpha) <= solution.gap * (1.0 + 1e-6)
+
+
+def test_the_warning_is_at_the_line_of_the_caller():
+    of = instance("full")
+    nothing = np.zeros(len(of.terms), dtype=bool)
+    with pytest.warns(ss.ConvergenceWarning) as caught:
+        line = inspect.currentframe().f_lineno
+        ss.solve(of.problem(0.05), of.lam(0.05), tol=1e-9, max_iter=2)
+        solve_screened(of.problem(0.05), of.lam(0.05), Screened(nothing, nothing), tol=1e-9, max_iter=2)
+        ss.svm.path(instance("dense").terms, [1.0], tol=1e-12, max_iter=1)
+    assert [(w.filename, w.lineno) for w in caught] == [(__file__, line + 1), (__file__, line + 2), (__file__, line + 3)]
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])

@@ -1,5 +1,7 @@
 """Support vector classifier with safe screening."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 

@@ -1,5 +1,7 @@
 """Metric learning from triplets with safe screening."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 from functools import partial

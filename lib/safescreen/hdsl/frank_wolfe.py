@@ -1,5 +1,7 @@
 """Frank-Wolfe with away steps for sparse similarities (HDSL19 Algorithm 3)."""
 
+from __future__ import annotations
+
 import math
 import warnings
 from collections.abc import Callable
