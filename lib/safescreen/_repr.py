@@ -37,7 +37,7 @@ def _sequence(values):
     return f"[{items}]" if isinstance(values, list) else f"({items})"
 
 
-def brief_repr(record: Any) -> str:
+def brief_repr(self: Any) -> str:
     """Return the text of a dataclass with short values; it stands in the body of the class as ``__repr__``.
 
     >>> from dataclasses import dataclass
@@ -49,5 +49,5 @@ def brief_repr(record: Any) -> str:
     >>> Ball(np.zeros(2000), 0.5)
     Ball(center=<array (2000,)>, radius=0.5)
     """
-    shown = [f"{entry.name}={brief(getattr(record, entry.name))}" for entry in fields(record) if entry.repr]
-    return f"{type(record).__qualname__}({', '.join(shown)})"
+    shown = [f"{entry.name}={brief(getattr(self, entry.name))}" for entry in fields(self) if entry.repr]
+    return f"{type(self).__qualname__}({', '.join(shown)})"
