@@ -39,7 +39,7 @@ def test_a_tolerance_that_is_left_out_is_zero(monkeypatch, given, limits):
     ss.svm.path(of.terms, [1.0 / lam], loss=problem.loss, **given)
     assert len(asked) == 4
     for found in asked:
-        assert (found.tol, found.rtol) == limits and found.goal(-7.0) == max(limits[0], 7.0 * limits[1])
+        assert (found.tol, found.rtol) == (max(limits[0], 1e-300), limits[1]) and found.goal(-7.0) == max(limits[0], 7.0 * limits[1])
 
 
 def test_paths_of_an_accuracy_are_solved_to_a_part_of_it_unless_told(monkeypatch):
@@ -59,6 +59,13 @@ def test_without_tolerances_the_scale_of_the_data_does_not_matter():
     strong, weak = ss.solve(problem, lam, screening=()), ss.solve(weak, 1e-9 * lam, screening=())
     assert weak.converged and weak.n_iter == strong.n_iter > 2
     np.testing.assert_allclose(weak.x, strong.x, rtol=1e-6)
+
+
+def test_a_relative_tolerance_is_reached_where_the_objective_is_zero():
+    of = instance("full")
+    none, all_of_them = np.zeros(len(of.terms), dtype=bool), np.ones(len(of.terms), dtype=bool)
+    found = ss.solve(of.problem(0.05).reduce(none, all_of_them), 1.0, rtol=1e-12)
+    assert found.converged and found.primal == 0.0 and found.n_iter == 0
 
 
 @pytest.mark.parametrize("given", [{"tol": 0.0}, {"rtol": 0.0}, {"tol": 0.0, "rtol": 0.0}])

@@ -9,7 +9,7 @@ from typing import Any, Self, TypeAlias
 
 from safescreen._checks import check_callback, check_count, check_scalar
 from safescreen.problem import Evaluation, Problem
-from safescreen.rounding import ElementLike, sqrt_upper, upper
+from safescreen.rounding import FLOOR, ElementLike, sqrt_upper, upper
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.schedule import Schedule, schedule_of
 from safescreen.solvers.solution import DualPoint, Iteration, Progress
@@ -39,7 +39,8 @@ class Limits:
         relative = 0.0 if rtol is None else check_scalar(rtol, "rtol", low=0.0)
         if absolute == 0.0 and relative == 0.0:
             raise ValueError(f"tol and rtol must not both be 0, got tol={tol} and rtol={rtol}; one left out counts as 0")
-        return cls(absolute, relative, check_count(max_iter, "max_iter"))
+        least = max(absolute, FLOOR)  # an objective of 0 has a gap of what may be lost to underflow
+        return cls(least, relative, check_count(max_iter, "max_iter"))
 
     def goal(self, primal: float) -> float:
         """Return the gap to reach."""
