@@ -70,6 +70,15 @@ def test_eps_path_ends_where_no_sample_is_in_L():
     assert svm.eps_path(terms, 1e6, 0.05, max_solutions=3).reason == "length"
 
 
+def test_eps_path_ends_with_a_solution_that_is_not_optimal_to_eps():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(40) % 2, 1.0, -1.0)
+    terms = ss.Samples(rng.standard_normal((40, 5)) + 0.5 * y[:, None], y)
+    with pytest.warns(ss.ConvergenceWarning) as caught:
+        found = svm.eps_path(terms, 1e4, 0.01, max_iter=5)
+    assert len(caught) == 1 and found.reason == "not converged" and len(found) > 2 and not found[-1].converged
+
+
 @pytest.mark.parametrize("M", [1, 2, 5])
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 @pytest.mark.parametrize("kind", ["dense", "kernel", "tiles"])
