@@ -327,7 +327,7 @@ y = np.where(np.arange(60) % 2, 1, -1)
 X = toy_rng.standard_normal((60, 2)) + 0.9 * y[:, None]
 toy = ss.Problem(ss.Samples(X, y), ss.Hinge())
 C, C0 = 0.2, 0.1
-old, star = (ss.solve(toy, 1 / c, rtol=1e-12) for c in (C0, C))
+old, star = (ss.solve(toy, 1 / c, tol=1e-6, rtol=1e-12) for c in (C0, C))
 first = ss.svm.ball_1(toy.terms, C, old)
 second = ss.svm.ball_2(toy.terms, C, old.x, ss.svm.choose_s(toy.terms, C, old))
 pair = first.center, first.radius, second.center, second.radius
@@ -368,10 +368,10 @@ X, y = datasets.load("breast-cancer", return_X_y=True)
 cancer = ss.Problem(ss.Samples(X, y), ss.Hinge())
 C = 10.0
 shares, found = np.linspace(0.3, 0.98, 35), {"BT1": [], "BT2": [], "IT": []}
-solution = ss.solve(cancer, 1 / C, rtol=1e-10)
+solution = ss.solve(cancer, 1 / C, tol=1e-6, rtol=1e-10)
 margin, room = cancer.terms.margins(solution.x), solution.eps * cancer.terms.norms
 for share in shares:
-    old = ss.solve(cancer, 1 / (share * C), rtol=1e-10)
+    old = ss.solve(cancer, 1 / (share * C), tol=1e-6, rtol=1e-10)
     s = ss.svm.choose_s(cancer.terms, C, old)
     results = (
         ss.svm.ball_test_1(cancer.terms, C, old),
@@ -511,8 +511,8 @@ assert count["NaN"] > 20 and count["support vector in R, mended"] > 20 and wrong
 
 # %%
 Z = np.array([[1.0, 0.0], [3.0, 2.0], [2.0, -0.5]])
-whole = ss.solve(ss.Problem(ss.Samples(Z * [[1], [-1], [1]], [1, -1, 1]), ss.Hinge()), 0.1, rtol=1e-10).x
-without = ss.solve(ss.Problem(ss.Samples(Z[1:] * [[-1], [1]], [-1, 1]), ss.Hinge()), 0.1, rtol=1e-10).x
+whole = ss.solve(ss.Problem(ss.Samples(Z * [[1], [-1], [1]], [1, -1, 1]), ss.Hinge()), 0.1, tol=1e-6, rtol=1e-10).x
+without = ss.solve(ss.Problem(ss.Samples(Z[1:] * [[-1], [1]], [-1, 1]), ss.Hinge()), 0.1, tol=1e-6, rtol=1e-10).x
 print("with all samples:", np.round(whole, 3), "  without the support vector:", np.round(without, 3))
 assert np.linalg.norm(whole - without) > 0.1
 
@@ -537,7 +537,7 @@ gap_rng = np.random.default_rng(2)
 y = np.where(np.arange(40) % 2, 1, -1)
 X = gap_rng.standard_normal((40, 2)) + 3.0 * y[:, None] * np.array([1.0, 0.5])
 separable = ss.Samples(X, y)
-at = ss.solve(ss.Problem(separable, ss.Hinge()), 1 / 10.0, rtol=1e-13)
+at = ss.solve(ss.Problem(separable, ss.Hinge()), 1 / 10.0, tol=1e-6, rtol=1e-13)
 z_margins = separable.margins(at.x)
 support = np.abs(z_margins - 1) < 1e-6
 assert z_margins.min() > 1 - 1e-9

@@ -228,7 +228,7 @@ for _ in range(200):
     Z, terms = y[:, None] * X, ss.Samples(X, y)
     C0 = ss.svm.c_min(terms) * 10.0 ** rng.uniform(0.2, 2.0)
     C = C0 / rng.uniform(0.3, 0.95)
-    old = ss.solve(ss.Problem(terms, ss.Hinge()), 1 / C0, rtol=1e-13)
+    old = ss.solve(ss.Problem(terms, ss.Hinge()), 1 / C0, tol=1e-6, rtol=1e-13)
     areas = lens_area(*two_balls(Z, old.x, C0, C, corners))
     s = best_s_printed(Z, old.x, C0, C)
     m1, r1_square, m2, r2_square = two_balls(Z, old.x, C0, C, s[None])
@@ -308,13 +308,13 @@ X, y = datasets.load("breast-cancer", return_X_y=True)
 cancer = ss.Problem(ss.Samples(X, y), ss.Hinge())
 c_min = ss.svm.c_min(cancer.terms)
 C = 1e4 * c_min
-star = ss.solve(cancer, 1 / C, rtol=1e-11)
+star = ss.solve(cancer, 1 / C, tol=1e-6, rtol=1e-11)
 margin, room = cancer.terms.margins(star.x), star.eps * cancer.terms.norms
 shares, rng = np.linspace(0.3, 0.98, 35), np.random.default_rng(0)
 labels = ("BT1", "s = 0", "s = 1", "coins", "categories at w0", "IT", "aimed again", "four times again")
 curves = {label: [] for label in labels}
 for share in shares:
-    old = ss.solve(cancer, 1 / (share * C), rtol=1e-10)
+    old = ss.solve(cancer, 1 / (share * C), tol=1e-6, rtol=1e-10)
     n = len(cancer)
     guesses = (
         np.zeros(n),
@@ -353,7 +353,7 @@ for name in ("breast-cancer", "digits", "wine", "iris"):
     prob = ss.Problem(ss.Samples(X_, two), ss.Hinge())
     for factor, share in ((100, 0.8), (10_000, 0.8), (10_000, 0.9)):
         C = factor * ss.svm.c_min(prob.terms)
-        old = ss.solve(prob, 1 / (share * C), rtol=1e-10)
+        old = ss.solve(prob, 1 / (share * C), tol=1e-6, rtol=1e-10)
         one, rates = ss.svm.ball_test_1(prob.terms, C, old).rate, aimed(prob, C, old, 5)[1]
         gains.append((rates[0] - one, rates[1] - rates[0]))
         print(f"{name:16}{factor:8}{share:9}{one:7.2f}{rates[0]:7.2f}{rates[1]:7.2f}{rates[4]:8.2f}")
@@ -450,12 +450,12 @@ for z in ((0.1, 0.2, -0.3), (0.1, 1.5, -1.6)):
 figure, axes = figures.panels(2, height=3.4)
 for ax, factor in zip(axes, (100, 10_000), strict=True):
     C = factor * ss.svm.c_min(cancer.terms)
-    star = ss.solve(cancer, 1 / C, rtol=1e-11)
+    star = ss.solve(cancer, 1 / C, tol=1e-6, rtol=1e-11)
     margin, room = cancer.terms.margins(star.x), star.eps * cancer.terms.norms
     shares = np.concatenate([np.linspace(0.3, 0.98, 18), np.linspace(1.02, 2.0, 18)])
     curves = {"BT1": [], "IT": [], "aimed again": []}
     for share in shares:
-        old = ss.solve(cancer, 1 / (share * C), rtol=1e-10)
+        old = ss.solve(cancer, 1 / (share * C), tol=1e-6, rtol=1e-10)
         tests = (
             ss.svm.ball_test_1(cancer.terms, C, old),
             ss.svm.intersection_test(cancer.terms, C, old),
@@ -506,7 +506,7 @@ for _ in range(300):
     Z, terms = y[:, None] * X, ss.Samples(X, y)
     C0 = ss.svm.c_min(terms) * 10.0 ** rng.uniform(0.2, 2.0)
     C = C0 / rng.uniform(0.3, 0.95)
-    w0 = ss.solve(ss.Problem(terms, ss.Hinge()), 1 / C0, rtol=1e-12).x
+    w0 = ss.solve(ss.Problem(terms, ss.Hinge()), 1 / C0, tol=1e-6, rtol=1e-12).x
     m1, _, m2, square = two_balls(Z, w0, C0, C, best_s_printed(Z, w0, C0, C)[None])
     value = criterion(m1, m2, square)[0]
     by_loss = m1 @ (m1 - w0) + C * (np.maximum(1 - Z @ m1, 0).sum() - np.maximum(1 - Z @ w0, 0).sum())

@@ -135,7 +135,7 @@ for _ in range(40):
     Q = y[:, None] * ((X @ X.T + 1) ** 2) * y
     C0 = svm.c_min(kernel) * 10.0 ** rng.uniform(0.3, 3)
     C, rho = 1.25 * C0, 2.25 / 2
-    old = ss.solve(ss.Problem(kernel, ss.Hinge()), 1 / C0, rtol=1e-11)
+    old = ss.solve(ss.Problem(kernel, ss.Hinge()), 1 / C0, tol=1e-6, rtol=1e-11)
     a = C0 * old.alpha
     w0 = a @ Z  # explicit
     m1 = rho * w0
@@ -353,7 +353,7 @@ def path_costs(terms, Cs):
     """For each step of a path: |alpha|_0, |s|_0, changes of s; columns read by the library, BT1 and IT cold, BT1 and IT warm."""
     prob, count, last, rows = ss.Problem(terms, ss.Hinge()), Counter(terms.cone), None, []
     for C0, C in zip(Cs[:-1], Cs[1:], strict=True):
-        old = svm.reference(ss.solve(prob, 1 / C0, rtol=1e-10))
+        old = svm.reference(ss.solve(prob, 1 / C0, tol=1e-6, rtol=1e-10))
         warm = [count.of(test, terms, C, old) for test in (svm.ball_test_1, svm.intersection_test)]
         s = svm.choose_s(terms, C, old)
         cold = []
@@ -441,7 +441,7 @@ for n, d_s in ((1000, 5), (4000, 5), (1000, 20)):
     labels = np.where(np.arange(n) % 2, 1, -1)
     samples, counts = Passes(X_sparse, labels), []
     C0 = 2 * svm.c_min(samples)
-    old = ss.solve(ss.Problem(samples, ss.Hinge()), 1 / C0, rtol=1e-8)
+    old = ss.solve(ss.Problem(samples, ss.Hinge()), 1 / C0, tol=1e-6, rtol=1e-8)
     for test in (svm.ball_test_1, svm.intersection_test):
         Passes.n_passes = 0
         test(samples, 1.2 * C0, old)
@@ -481,7 +481,7 @@ assert max(values) / min(values) - 1 < 1e-6
 print("objectives at the end, with every test and without, agree to a part in 1e6")
 
 where = 24
-old, star = (ss.solve(prob, 1 / C, rtol=1e-11) for C in Cs[where - 1 : where + 1])
+old, star = (ss.solve(prob, 1 / C, tol=1e-6, rtol=1e-11) for C in Cs[where - 1 : where + 1])
 found = svm.intersection_test(arcs, Cs[where], old)
 margin, room = arcs.margins(star.x), star.eps * arcs.norms
 assert np.all((margin + room)[found.in_R] > 1) and np.all((margin - room)[found.in_L] < 1)
@@ -596,7 +596,7 @@ assert refused
 # %%
 alone = ss.KernelSamples(np.eye(60), y_c[:60])
 for C in (0.5, 2.0):
-    solution = ss.solve(ss.Problem(alone, ss.Hinge()), 1 / C, rtol=1e-9)
+    solution = ss.solve(ss.Problem(alone, ss.Hinge()), 1 / C, tol=1e-6, rtol=1e-9)
     found = svm.intersection_test(alone, 1.2 * C, solution)
     print(
         f"C = {C}: a = {np.unique(np.round(C * solution.alpha, 6))}, decided for 1.2 C: {found.rate:.0%}"

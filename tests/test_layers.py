@@ -11,7 +11,7 @@ import safescreen
 
 ROOT = Path(safescreen.__file__).parent
 FLOORS = [
-    {"_checks", "_numba", "_progress", "_threads", "rounding"},
+    {"_checks", "_numba", "_progress", "_repr", "_threads", "_warnings", "rounding"},
     {"losses", "cones"},
     {"terms"},
     {"problem"},

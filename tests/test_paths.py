@@ -1,9 +1,12 @@
 """Paths: every setting certified, the grid that was asked for, the stopping rule, interruption, the table, bad input."""
 
+import inspect
 import itertools
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import StandardScaler
 
 import safescreen as ss
 from instances import KINDS, instance
@@ -26,7 +29,7 @@ def test_every_setting(kind, gamma):
     settings = itertools.product((("RRPB", "PGB"), ("MGB",), ("RRPB+halfspace",), ()), (False, True), (False, True))
     for screening, ranges, active_set in settings:
         path = ss.path(problem, lams, tol=0.0, rtol=RTOL, screening=screening, ranges=ranges, active_set=active_set)
-        assert np.array_equal(path.lams, lams) and path.stop_reason == "grid"
+        assert np.array_equal(path.lams, lams) and path.reason == "grid"
         for solution, best in zip(path, exact, strict=True):
             alpha = solution.alpha if gamma == 0.0 else None
             assert solution.converged
@@ -106,17 +109,17 @@ def test_default_grid_and_stopping_rule(kind):
     path = ss.path(problem, ratio=0.5, tol=0.0, rtol=1e-6, max_lams=12, screening=("RRPB", "PGB"))
     assert path.lams[0] == problem.lam_max() and np.allclose(path.lams[1:] / path.lams[:-1], 0.5)
     changes = [(a.loss - b.loss) / a.loss * a.lam / (a.lam - b.lam) for a, b in itertools.pairwise(path)]
-    assert path.stop_reason in ("paper", "length")
-    if path.stop_reason == "paper":
+    assert path.reason in ("paper", "length")
+    if path.reason == "paper":
         assert changes[-1] < 0.01 and all(change >= 0.01 for change in changes[:-1])
     free = ss.path(problem, ratio=0.5, tol=0.0, rtol=1e-6, max_lams=3, stop=None, screening=("RRPB", "PGB"))
-    assert len(free) == 3 and free.stop_reason == "length"
+    assert len(free) == 3 and free.reason == "length"
 
 
 def test_the_stopping_rule_stops():
     terms = ss.Samples([[1.0], [1.0], [1.0]], [1, 1, -1])  # the loss cannot fall below 2
     path = ss.path(ss.Problem(terms, ss.SmoothedHinge(0.05)), ratio=0.5, rtol=1e-8, tol=0.0, screening=("RRPB", "PGB"))
-    assert path.stop_reason == "paper" and len(path) < 20
+    assert path.reason == "paper" and len(path) < 20
 
 
 def test_a_path_is_a_sequence_with_a_table():
@@ -141,20 +144,59 @@ def test_interruption_keeps_what_is_done(gamma):
 
     with pytest.warns(RuntimeWarning, match="path interrupted: 3 of its solutions are returned"):
         path = ss.path(of.problem(gamma), grid(of), tol=0.0, rtol=1e-6, callback=callback, screening=("RRPB", "PGB"))
-    assert path.stop_reason == "interrupted" and list(path) == seen and all(s.converged for s in path)
+    assert path.reason == "interrupted" and list(path) == seen and all(s.converged for s in path)
 
 
 def test_callback_may_stop():
     of = instance("full")
     path = ss.path(of.problem(0.05), grid(of), callback=lambda progress: progress.lam < grid(of)[1], screening=("RRPB", "PGB"))
-    assert len(path) == 3 and path.stop_reason == "callback"
+    assert len(path) == 3 and path.reason == "callback"
 
 
-def test_not_converging_warns_for_each():
+def here():
+    """Return the number of the line that calls."""
+    return inspect.currentframe().f_back.f_lineno
+
+
+def test_lams_that_are_given_are_all_solved_and_those_short_of_the_tolerance_counted():
+    problem = instance("full").problem(0.05)
+    lams = problem.lam_max() * 0.3 ** np.arange(4)
+    with pytest.warns(ss.ConvergenceWarning, match=r"3 of 4 solves of the path did not converge, the first at lam = ") as caught:
+        path, line = ss.path(problem, lams, tol=1e-7, max_iter=2, screening=("RRPB", "PGB")), here()
+    assert [s.converged for s in path] == [True, False, False, False] and path.reason == "grid"
+    assert [(w.filename, w.lineno) for w in caught] == [(__file__, line)]
+
+
+def test_a_grid_of_its_own_ends_with_the_first_solve_that_does_not_converge():
     of = instance("full")
+    with pytest.warns(ss.ConvergenceWarning, match=r"the path ends with solve \d+, which did not converge at lam = .* asked for") as caught:
+        path, line = ss.path(of.problem(0.05), ratio=0.6, tol=1e-7, max_iter=20, stop=None), here()
+    assert path.reason == path.stop_reason == "not converged" and len(path) > 3
+    assert [s.converged for s in path] == [True] * (len(path) - 1) + [False]
+    assert f"solve {len(path)}," in str(caught[0].message) and [(w.filename, w.lineno) for w in caught] == [(__file__, line)]
+
+
+def test_a_function_that_gives_lams_decides_when_to_end():
+    of = instance("full")
+    with pytest.warns(ss.ConvergenceWarning, match="of 3 solves") as caught:
+        path = ss.path(of.problem(0.05), lambda found: None if len(found) == 3 else of.lam(0.5 ** len(found)), tol=1e-12, max_iter=2)
+    assert len(caught) == 1 and len(path) == 3 and path.reason == "grid" and not path[-1].converged
+
+
+def test_breast_cancer_comes_back():
+    """The standardised features leave so few triplets violated at small lam that gradient steps get slower and slower."""
+    X, y = load_breast_cancer(return_X_y=True)
+    terms = ss.Triplets.from_labels(StandardScaler().fit_transform(X), y, k=5)
     with pytest.warns(ss.ConvergenceWarning) as caught:
-        path = ss.path(of.problem(0.05), grid(of, 3), tol=1e-12, max_iter=2, screening=("RRPB", "PGB"))
-    assert len(caught) == 3 and not any(s.converged for s in path)
+        path = ss.path(ss.Problem(terms, ss.SmoothedHinge(0.05)), ratio=0.9, tol=1e-4, max_iter=200, max_lams=120)
+    assert len(caught) == 1 and path.reason == "not converged" and 90 < len(path) < 120
+
+
+def test_a_path_is_shown_in_one_line():
+    of = instance("full")
+    path = ss.path(of.problem(0.05), [8.0, 4.0, 2.0])
+    assert repr(path) == "Path(3 solutions, lam 8 to 2, 3 converged, reason='grid')"
+    assert repr(ss.Path([], [], "interrupted")) == "Path(0 solutions, reason='interrupted')"
 
 
 def test_other_starts_are_the_same_path():
@@ -215,7 +257,7 @@ def test_the_stopping_rule_sees_the_loss_of_all_terms():
     plain = ss.path(prob, rtol=1e-7, tol=0.0, screening=())
     for options in ({}, {"ranges": True}, {"active_set": True}):
         other = ss.path(prob, rtol=1e-7, tol=0.0, **options)
-        assert len(other) == len(plain) > 20 and other.stop_reason == "paper"
+        assert len(other) == len(plain) > 20 and other.reason == "paper"
         np.testing.assert_allclose([s.loss for s in other], [s.loss for s in plain], rtol=1e-4)
         full = prob.loss.value(prob.terms.margins(other[-1].x)).sum()
         assert np.isclose(other[-1].loss, full, rtol=1e-12)

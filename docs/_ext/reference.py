@@ -111,7 +111,7 @@ def _skip(app, what, name, obj, skip, options) -> bool | None:
 
 def _returned(app, what, name, obj, options, signature, returned) -> tuple | None:
     """Show the class that a function or method returns, if that is one word."""
-    kind = getattr(obj, "__annotations__", {}).get("return") if what in ("function", "method") else None
+    kind = inspect.get_annotations(obj, eval_str=True).get("return") if what in ("function", "method") else None
     word = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
     return (signature, {"ndarray": "array"}.get(word, word)) if word.isidentifier() and word not in ("Any", "NoneType") else None
 

@@ -5,6 +5,8 @@ smoothed hinge: 0 for ``u > 1``, quadratic in between and linear for ``u < 1 - s
 which has no linear region. A term with threshold ``tau`` has ``loss(u - tau + 1)``.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 

@@ -1,9 +1,10 @@
 """Regularization paths: a problem for a decreasing sequence of lam, each solution screening for the next."""
 
+from __future__ import annotations
+
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from safescreen._checks import check_grid, check_scalar
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
+from safescreen._warnings import warn
 from safescreen.problem import Problem
 from safescreen.solvers.methods import check_method
 from safescreen.solvers.reduction import Reduction
-from safescreen.solvers.run import run, warn_if_not_converged
+from safescreen.solvers.run import ConvergenceWarning, run, shortfall
 from safescreen.solvers.schedule import schedule_of
 from safescreen.solvers.settings import Descent, Settings
 from safescreen.solvers.solution import Progress, Solution
@@ -40,15 +42,33 @@ class Path(Sequence):
     Attributes
     ----------
     solutions : list of Solution
+        The last one may be short of the tolerance, see ``Solution.converged``.
     path_rates : list of float
         For each lam the fraction of terms that was screened before its first iteration.
-    stop_reason : str
-        ``"grid"`` (all given lam solved), ``"paper"`` (the stopping rule), ``"length"`` or ``"interrupted"``.
+    reason : str
+        Why the path ends: ``"grid"`` (all given lam are solved), ``"paper"`` (the stopping rule), ``"length"`` (`max_lams`),
+        ``"not converged"`` (the last solve did not reach the tolerance), ``"callback"`` or ``"interrupted"``.
     """
 
     solutions: list[Solution]
-    path_rates: list[float] = field(repr=False)
-    stop_reason: str
+    path_rates: list[float]
+    reason: str
+
+    @property
+    def stop_reason(self) -> str:
+        """Former name of `reason`."""
+        return self.reason
+
+    def __repr__(self) -> str:
+        return f"Path({', '.join(self._facts())}, reason={self.reason!r})"
+
+    def _facts(self):
+        """Return how many solutions there are, from which lam to which, and how many have converged."""
+        if not self.solutions:
+            return ["0 solutions"]
+        first, last = self.solutions[0].lam, self.solutions[-1].lam
+        converged = sum(solution.converged for solution in self.solutions)
+        return [f"{len(self)} solutions", f"lam {first:.4g} to {last:.4g}", f"{converged} converged"]
 
     def __len__(self) -> int:
         return len(self.solutions)
@@ -84,8 +104,8 @@ def path(
     prob: Problem,
     lams: ArrayLike | Callable[[list[Solution]], float | None] | None = None,
     ratio: float = 0.9,
-    tol: float = 1e-6,
-    rtol: float = 0.0,
+    tol: float | None = None,
+    rtol: float | None = None,
     screening: str | Iterable[str] = "auto",
     dynamic: str | Iterable[str] | None = None,
     ranges: bool = False,
@@ -106,11 +126,13 @@ def path(
     ----------
     prob : Problem
     lams : array or callable, optional
-        Strictly decreasing regularization parameters: exactly these are solved. A function gets the solutions so far and returns the next
-        lam, or None to end the path. Left out: ``lam_max()`` and on by factors of `ratio`.
+        Strictly decreasing regularization parameters: exactly these are solved, whether a solve reaches its tolerance or not. A function
+        gets the solutions so far and returns the next lam, or None to end the path. Left out: ``lam_max()`` and on by factors of
+        `ratio`, until a solve does not reach its tolerance at the latest; its solution is the last one of the path.
     ratio : float in (0, 1)
-    tol, rtol
-        As in :func:`safescreen.solve`, for every lam.
+    tol, rtol : float >= 0, optional
+        As in :func:`safescreen.solve`, for every lam: a gap of at most ``max(tol, rtol |P|)``, one that is left out counts as 0, without
+        either ``rtol`` is 1e-6.
     screening : "auto" or tuple of str
         As for :func:`safescreen.solve`. Spheres by name are each used before the first iteration with the last solution as their reference
         (RRPB as a path bound, STS19 Theorem 6), and again while it is solved with the iterate.
@@ -141,7 +163,12 @@ def path(
     Returns
     -------
     Path
-        Ctrl-C ends the path and returns the solutions so far, with a warning.
+        ``reason`` says why it ends. Ctrl-C ends the path and returns the solutions so far, with a warning.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Once, if a solve did not reach the tolerance: where a path without `lams` ends, or for how many of the given `lams`.
 
     Examples
     --------
@@ -151,8 +178,11 @@ def path(
     >>> [s.converged for s in solutions]
     [True, True, True]
     """
-    prob, started = check_problem(prob), time.perf_counter()
-    during, keep_masks = screening if dynamic is None else dynamic, len(prob) <= KEEP_BELOW if keep_masks is None else keep_masks
+    prob = check_problem(prob)
+    started = time.perf_counter()
+    during = screening if dynamic is None else dynamic
+    if keep_masks is None:
+        keep_masks = len(prob) <= KEEP_BELOW
     settings = Settings.checked(prob, tol, rtol, max_iter, during, freq, active_set, callback, keep_masks)
     prob.cone.forget()
     before = settings.schedule if dynamic is None else schedule_of(screening, prob)
@@ -160,7 +190,8 @@ def path(
         raise ValueError(f"stop must be 'paper' or None, got {stop!r}")
     if ranges:
         prob.terms.require("singles", by="ranges=True")
-    solutions, rates, reason = [], [], "grid" if lams is not None else "length"
+    solutions, rates = [], []
+    reason = "length" if lams is None else "grid"
     grid = (
         _called(lams, solutions)
         if callable(lams)
@@ -172,20 +203,35 @@ def path(
             for lam in grid:
                 before.to_come = float(len(grid) - len(solutions) - 1 if lams is not None and not callable(lams) else len(solutions))
                 solution, rate = walk.step(float(lam))
-                warn_if_not_converged(solution, settings.limits)
                 solutions.append(solution)
                 rates.append(rate)
                 bar.update()
                 if callback is not None and callback(_progress(solutions, time.perf_counter() - started)):
                     reason = "callback"
                     break
+                if lams is None and not solution.converged:
+                    reason = "not converged"
+                    break
                 if lams is None and stop == "paper" and _settled(solutions):
                     reason = "paper"
                     break
     except KeyboardInterrupt:
         reason = "interrupted"
-        warnings.warn(f"path interrupted: {len(solutions)} of its solutions are returned", RuntimeWarning, stacklevel=2)
-    return Path(solutions, rates, reason)
+        warn(f"path interrupted: {len(solutions)} of its solutions are returned", RuntimeWarning)
+    found = Path(solutions, rates, reason)
+    _warn_if_not_converged(found, settings.limits)
+    return found
+
+
+def _warn_if_not_converged(found, limits):
+    """Warn once of all solutions of a path that have not reached the tolerance."""
+    short = [solution for solution in found if not solution.converged]
+    if not short:
+        return
+    text = f"{len(short)} of {len(found)} solves of the path did not converge, the first at {shortfall(short[0], limits)}"
+    if found.reason == "not converged":
+        text = f"the path ends with solve {len(found)}, which did not converge at {shortfall(short[0], limits)}"
+    warn(f"{text}; a larger tol or rtol, or a larger max_iter, goes further", ConvergenceWarning)
 
 
 class _Walk:

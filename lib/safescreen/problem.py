@@ -10,6 +10,8 @@ its smoothing, and alpha has no upper end. Triplet metric learning is the case o
 machines are the case of the whole space.
 """
 
+from __future__ import annotations
+
 import copy
 import math
 from dataclasses import dataclass
@@ -19,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_lam, check_mask, check_vector, need_memory
+from safescreen._repr import brief_repr
 from safescreen._threads import with_small_blas
 from safescreen.losses import Loss
 from safescreen.rounding import UNIT, ElementLike, magnitude, upper
@@ -77,6 +80,8 @@ class Evaluation:
     H_error: float
     x_alpha_error: float
     sums: LossSums
+
+    __repr__ = brief_repr
 
     @property
     def gradient(self) -> ElementLike:
@@ -238,7 +243,7 @@ class Problem:
 
     # ------------------------------------------------------------------ reduction and range of lam
 
-    def reduce(self, in_L: ArrayLike, in_R: ArrayLike) -> "Problem":
+    def reduce(self, in_L: ArrayLike, in_R: ArrayLike) -> Problem:
         """Return the smaller problem without screened terms; it has the same optimum (STS19 Lemma 1).
 
         Parameters
@@ -254,12 +259,12 @@ class Problem:
             raise ValueError(f"in_L must be empty, {self.loss!r} has no linear region; found term {int(np.flatnonzero(in_L)[0])}")
         return self.reduce_by(in_L.view(np.int8) + 2 * in_R.view(np.int8))[0]
 
-    def reduce_by(self, status: NDArray) -> tuple["Problem", NDArray]:
+    def reduce_by(self, status: NDArray) -> tuple[Problem, NDArray]:
         """Return ``(reduced problem, numbers of its terms)`` from a status array: 0 undecided, 1 linear, 2 zero; not checked."""
         left, total, error, ids = self.terms.partition(status)
         return self._with(left, total, error, self.terms.linear_constant(self.loss, status == 1)), ids
 
-    def with_terms(self, terms: Terms, loss: Loss) -> "Problem":
+    def with_terms(self, terms: Terms, loss: Loss) -> Problem:
         """Return the problem of other terms, such as the same with other thresholds, and another loss, with the same linear term."""
         return self._copy(terms, loss)
 
@@ -269,7 +274,7 @@ class Problem:
         problem.terms, problem.loss, problem.cone = terms, loss, terms.cone
         return problem
 
-    def with_linear_part(self, terms: Terms, total: ElementLike, error: float, constant: float) -> "Problem":
+    def with_linear_part(self, terms: Terms, total: ElementLike, error: float, constant: float) -> Problem:
         """Return the problem of `terms` with `total` (known up to `error`) added to the linear term, and a constant.
 
         The constant is counted by the caller, ``tau - gamma/2`` a term, which is right only for terms without weights and a loss with a

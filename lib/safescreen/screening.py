@@ -1,5 +1,7 @@
 """Screening from anybody's approximate solution: masks, and the certificate they rest on."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -23,7 +25,7 @@ from safescreen.terms.indices import check_judgements
 __all__ = ["Certificate", "screen", "screen_samples", "screen_triplets"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate(Screened):
     """Masks of terms, and what proves them.
 

@@ -148,8 +148,9 @@ def test_interrupting_leaves_a_model(make):
 
 def test_not_converging_warns_with_the_gap(make):
     X, triplets = make(12)
-    with pytest.warns(ss.ConvergenceWarning, match=r"gap [\d.e-]+ above tol=1e-12 after 3 iterations"):
+    with pytest.warns(ss.ConvergenceWarning, match=r"gap [\d.e-]+ above tol=1e-12 after 3 iterations") as caught:
         FrankWolfe(2.0, tol=1e-12, max_iter=3).fit(X, triplets)
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         FrankWolfe(2.0, max_iter=3).fit(X, triplets)

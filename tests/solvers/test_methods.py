@@ -218,7 +218,7 @@ def test_paths_ask_for_the_next_lam():
         screening=("RRPB", "PGB"),
     )
     np.testing.assert_allclose(found.lams, first * 0.7 ** np.arange(4))
-    assert found.stop_reason == "grid"
+    assert found.reason == "grid"
     with pytest.raises(ValueError, match="lams must be strictly decreasing, got 2 after 1"):
         ss.path(prob, lambda solutions: 1.0 + len(solutions), screening=("RRPB", "PGB"))
     static = ss.path(prob, found.lams, screening=("MGB&BT2",), dynamic=())

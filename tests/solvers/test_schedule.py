@@ -102,7 +102,7 @@ def test_names_and_schedules():
 def test_no_screening_where_little_is_left():
     schedule = Schedule()
     prob = ss.Problem(ss.Triplets.from_labels(*labelled(30)), ss.SmoothedHinge(0.05))
-    found = ss.path(prob, prob.lam_max() * 0.8 ** np.arange(10), screening=schedule)
+    found = ss.path(prob, prob.lam_max() * 0.8 ** np.arange(10), tol=1e-6, screening=schedule)
     assert not schedule.decisions and not any(s.n_L + s.n_R for s in found)
 
 
@@ -128,7 +128,7 @@ def test_the_clock_has_no_say(monkeypatch):
         ticks = iter(np.arange(10**6) * speed)
         monkeypatch.setattr(time, "perf_counter", lambda ticks=ticks: float(next(ticks)))
         schedule, prob = Schedule(), triplets()
-        ss.path(prob, prob.lam_max() * 0.7 ** np.arange(12), screening=schedule)
+        ss.path(prob, prob.lam_max() * 0.7 ** np.arange(12), tol=1e-6, screening=schedule)
         taken.append(schedule.decisions)
     assert taken[0] == taken[1] and taken[0]
 

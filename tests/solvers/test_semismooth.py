@@ -69,13 +69,13 @@ def test_a_newton_step_that_has_overflowed_is_not_taken(monkeypatch):
     found = semismooth.newton_point
     monkeypatch.setattr(semismooth, "newton_point", lambda *args: (1e300 * (1e300 * found(*args)[0]), 3))
     with np.errstate(over="ignore", invalid="ignore"):
-        assert ss.solve(problem, 10.0, method="semismooth", max_iter=3000).converged
+        assert ss.solve(problem, 10.0, tol=1e-6, method="semismooth", max_iter=3000).converged
 
 
 def test_newton_steps_save_iterations_at_small_lam():
     problem = ss.Problem(ss.Triplets.from_labels(*labelled(), k=5), ss.SmoothedHinge(0.05))
-    before = ss.solve(problem, 10.0, method="semismooth")
-    newton, gradient = (ss.solve(problem, 9.0, x0=before.x, method=method) for method in ("semismooth", "gradient"))
+    before = ss.solve(problem, 10.0, tol=1e-6, method="semismooth")
+    newton, gradient = (ss.solve(problem, 9.0, tol=1e-6, x0=before.x, method=method) for method in ("semismooth", "gradient"))
     assert newton.converged and gradient.converged and 3 * newton.n_iter <= 2 * gradient.n_iter
     assert np.linalg.norm(newton.x - gradient.x) <= newton.eps + gradient.eps
 

@@ -1,5 +1,6 @@
 """The solver: converges in every setting, its certificate is that of the whole problem, its record is consistent; bad input."""
 
+import inspect
 import itertools
 
 import numpy as np
@@ -7,6 +8,8 @@ import pytest
 
 import safescreen as ss
 from instances import ADVERSARIAL, KINDS, instance, points
+from safescreen.rules import Screened
+from safescreen.solvers import solve_screened
 from safescreen.solvers.projected_gradient import _step
 
 SCREENINGS = ((), ("RRPB", "PGB"), ("DGB", "MGB"), ("GB+halfspace", "CDGB"), ("GB+semidefinite",))
@@ -74,7 +77,7 @@ def test_small(kind, gamma):
 def test_the_active_set_costs_no_iterations(kind, gamma):
     """With a look at all terms in every iteration it is the plain method, steps included."""
     of = instance(kind)
-    options = {"freq": 1, "screening": (), "method": "hybrid" if "sweeps" in of.terms.offers else "gradient"}
+    options = {"tol": 1e-6, "freq": 1, "screening": (), "method": "hybrid" if "sweeps" in of.terms.offers else "gradient"}
     plain, active = (ss.solve(of.problem(gamma), of.lam(0.1), active_set=flag, **options) for flag in (False, True))
     assert active.n_iter <= 1.5 * plain.n_iter + 10
 
@@ -84,7 +87,7 @@ def test_steps_that_jump_to_and_fro(diagonal):
     """One dimension, three terms, curvatures that differ by a million: free steps alternate between a flat and a steep piece."""
     terms = ss.Triplets(np.arange(4.0)[:, None], [[0, 1, 2], [0, 1, 3], [0, 2, 3]], diagonal=diagonal)
     for lam in (1.0, 1e-1, 1e-2, 1e-3):
-        assert ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.05)), lam, screening=()).n_iter < 2000
+        assert ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.05)), lam, tol=1e-6, screening=()).n_iter < 2000
 
 
 def test_the_step_is_the_mean_of_two_lengths():
@@ -111,9 +114,9 @@ def test_blocks_keep_the_objective(gamma):
 def test_absolute_tolerance_and_warm_starts(kind):
     of = instance(kind)
     problem, lam = of.problem(0.05), of.lam(0.1)
-    solution = ss.solve(problem, lam, screening=("RRPB", "PGB"))
+    solution = ss.solve(problem, lam, tol=1e-6, screening=("RRPB", "PGB"))
     certified(problem, solution, tol=1e-6, rtol=0.0)
-    again = ss.solve(problem, lam, x0=solution.x, screening=("RRPB", "PGB"))
+    again = ss.solve(problem, lam, tol=1e-6, x0=solution.x, screening=("RRPB", "PGB"))
     assert again.n_iter <= 1 and again.gap <= 1e-6
 
 
@@ -140,6 +143,25 @@ def test_not_converging_warns_with_the_gap(gamma):
     assert not solution.converged and solution.gap > 1e-9
     alpha = solution.alpha if gamma == 0.0 else None
     assert of.problem(gamma).gap(solution.x, solution.lam, alpha) <= solution.gap * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("active_set", [False, True])
+def test_a_gap_that_roundings_keep_up_is_given_up(active_set):
+    of = instance("full")
+    with pytest.warns(ss.ConvergenceWarning, match="asked for 1e-300"):
+        solution = ss.solve(of.problem(0.05), of.lam(0.1), tol=1e-300, active_set=active_set, method="gradient")
+    assert 1000 <= solution.n_iter < 1500 and solution.gap < 1e-10 * solution.primal
+
+
+def test_the_warning_is_at_the_line_of_the_caller():
+    of = instance("full")
+    nothing = np.zeros(len(of.terms), dtype=bool)
+    with pytest.warns(ss.ConvergenceWarning) as caught:
+        line = inspect.currentframe().f_lineno
+        ss.solve(of.problem(0.05), of.lam(0.05), tol=1e-9, max_iter=2)
+        solve_screened(of.problem(0.05), of.lam(0.05), Screened(nothing, nothing), tol=1e-9, max_iter=2)
+        ss.svm.path(instance("dense").terms, [1.0], tol=1e-12, max_iter=1)
+    assert [(w.filename, w.lineno) for w in caught] == [(__file__, line + 1), (__file__, line + 2), (__file__, line + 3)]
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])

@@ -48,7 +48,7 @@ def test_eps_path_covers_every_C(kind, gamma):
     smallest = svm.c_min(of.terms, loss)
     found = svm.eps_path(of.terms, 10.0 * smallest, eps, "IT", loss)
     Cs = 1.0 / found.lams
-    assert found.stop_reason == "grid"
+    assert found.reason == "grid"
     assert Cs[0] == pytest.approx(smallest) and Cs[-1] == pytest.approx(10.0 * smallest)
     assert len(found) > 5
     check(of, gamma, found, Cs, 1e-3 * eps)
@@ -64,10 +64,19 @@ def test_eps_path_ends_where_no_sample_is_in_L():
     y = np.where(np.arange(20) % 2, 1.0, -1.0)
     terms = ss.Samples(rng.standard_normal((20, 2)) * 0.3 + 2.0 * y[:, None], y)
     found = svm.eps_path(terms, 1e6, 0.05)
-    assert found.stop_reason == "no L"
+    assert found.reason == "no L"
     assert found.lams[-1] > 1e-3
     assert (terms.margins(found[-1].x) > 0.99).all()
-    assert svm.eps_path(terms, 1e6, 0.05, max_solutions=3).stop_reason == "length"
+    assert svm.eps_path(terms, 1e6, 0.05, max_solutions=3).reason == "length"
+
+
+def test_eps_path_ends_with_a_solution_that_is_not_optimal_to_eps():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(40) % 2, 1.0, -1.0)
+    terms = ss.Samples(rng.standard_normal((40, 5)) + 0.5 * y[:, None], y)
+    with pytest.warns(ss.ConvergenceWarning) as caught:
+        found = svm.eps_path(terms, 1e4, 0.01, max_iter=5)
+    assert len(caught) == 1 and found.reason == "not converged" and len(found) > 2 and not found[-1].converged
 
 
 @pytest.mark.parametrize("M", [1, 2, 5])

@@ -83,7 +83,7 @@ def test_a_triplet_is_a_quadruplet_that_starts_twice_from_one_point(diagonal):
     assert np.array_equal(quadruplets.norms, triplets.norms)
     problems = [ss.Problem(terms, ss.SmoothedHinge(0.05)) for terms in (quadruplets, triplets)]
     lam = 0.1 * problems[0].lam_max()
-    assert np.array_equal(*(ss.solve(problem, lam, screening=("RRPB", "PGB")).x for problem in problems))
+    assert np.array_equal(*(ss.solve(problem, lam, tol=1e-6, screening=("RRPB", "PGB")).x for problem in problems))
     turned = ss.Quadruplets(P, np.column_stack((j, i, m, i)), diagonal=diagonal)
     assert np.allclose(turned.margins(x), triplets.margins(x), rtol=1e-12, atol=1e-12)
     assert np.allclose(turned.norms, triplets.norms, rtol=1e-12)

@@ -1,5 +1,7 @@
 """Triplets that are spread over the workers of a Dask cluster."""
 
+from __future__ import annotations
+
 import copy
 import math
 from functools import partial

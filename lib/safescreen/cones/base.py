@@ -1,5 +1,7 @@
 """What every cone offers."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any

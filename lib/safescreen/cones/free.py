@@ -1,5 +1,7 @@
 """The whole space: sample screening for support vector machines."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -6,6 +6,8 @@ expansions have sums and multiples of images, so that only a new c costs a produ
 entries costs k columns of it. Of a matrix that is not in memory an image is computed where it is wanted, and is NaN elsewhere until then.
 """
 
+from __future__ import annotations
+
 import math
 import numbers
 import threading
@@ -60,7 +62,7 @@ class Expansion(Element):
     ([1.0, 2.0], [0.0, 3.0], 6.0)
     """
 
-    space: "KernelSpace"
+    space: KernelSpace
     coef: np.ndarray
     image: np.ndarray
     error: float

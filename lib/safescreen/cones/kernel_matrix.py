@@ -4,6 +4,8 @@ Both offer ``diagonal()``, ``block(rows, columns)``, and two sums ``sum_k values
 right up to the rounding of a sum, and ``add`` for steps of a solver, which asks for the same rows again and again.
 """
 
+from __future__ import annotations
+
 import math
 import threading
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """The non-negative orthant: diagonal metrics (STS19 section 6.2)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The cone of positive semidefinite matrices: full metrics."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -1,5 +1,7 @@
 """What estimators have in common that choose a parameter of another one by cross-validation."""
 
+from __future__ import annotations
+
 import warnings
 from functools import wraps
 from typing import Any, NamedTuple, Self

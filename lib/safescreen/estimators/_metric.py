@@ -1,5 +1,7 @@
 """What the metrics have in common: a factor L, that maps points to where they are compared."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Self
 

@@ -1,5 +1,7 @@
 """Screening with classifiers that scikit-learn has fitted: LinearSVC, whose intercept is penalised, and SVC, whose intercept is free."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 
@@ -18,7 +20,7 @@ from safescreen.spheres import Sphere
 KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class InterceptCertificate(Certificate):
     """A :class:`~safescreen.Certificate` for a classifier with a free intercept.
 

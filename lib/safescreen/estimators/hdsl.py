@@ -36,7 +36,7 @@ class HDSL(Metric):
     variant : {"away", "pairwise", "plain"}
     max_iter : int
     tol : float, optional
-        Frank-Wolfe gap to stop at; left out, 0: nothing is left to gain.
+        Frank-Wolfe gap to stop at, in units of the mean loss, not relative to it; left out, 0: nothing is left to gain.
     early_stopping : bool
         Keep the similarity with the smallest neighbour error on a part of the training points that is set aside.
     validation_fraction : float in (0, 1)

@@ -1,5 +1,7 @@
 """Sparse similarity that chooses its scale by cross-validation."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any

@@ -1,5 +1,7 @@
 """Support vector classifier with safe screening."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, NamedTuple, Self
 
@@ -54,7 +56,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     class_weight : dict, "balanced" or None
         Factors of C by class.
     tol : float > 0
-        Duality gap to reach, relative to the objective.
+        Duality gap to reach, relative to the objective, as `rtol` of :func:`safescreen.solve`.
     with_path : bool
         Come up to C by factors of `path_ratio`, from where every sample is at its bound and the solution is known, with warm starts and
         screening, and keep the path.

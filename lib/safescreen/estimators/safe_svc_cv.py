@@ -1,5 +1,7 @@
 """Support vector classifier that chooses its C by cross-validation along warm, screened paths."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Metric learning from triplets with safe screening."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -64,7 +66,7 @@ class TripletMetric(Metric):
     smoothing : float > 0
         Width of the smoothed hinge.
     tol : float > 0
-        Duality gap to reach, relative to the objective.
+        Duality gap to reach, relative to the objective, as `rtol` of :func:`safescreen.solve`.
     with_path : bool
         Come down from ``lam_max`` by factors of `path_ratio` to the lam asked for, with warm starts and screening, and keep the path.
     path_ratio : float in (0, 1)

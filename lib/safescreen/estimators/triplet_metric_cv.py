@@ -1,5 +1,7 @@
 """Metric from triplets that chooses its lam by cross-validation along warm, screened paths."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 from time import perf_counter

@@ -1,5 +1,7 @@
 """Triplet constraints compiled for the Frank-Wolfe method: the stored entries of X by row and by column, and the distinct pairs."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,8 @@
 """Frank-Wolfe with away steps for sparse similarities (HDSL19 Algorithm 3)."""
 
+from __future__ import annotations
+
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from safescreen._checks import check_callback, check_count, check_scalar
 from safescreen._threads import with_small_blas
+from safescreen._warnings import warn
 from safescreen.hdsl._run import Iteration, Training
 from safescreen.hdsl.active import check_start
 from safescreen.hdsl.constraints import Constraints
@@ -50,8 +52,8 @@ class FrankWolfe:
         how they are drawn: with them as factors the mean of the batch is an unbiased estimate of the gradient.
     max_iter : int
     tol : float, optional
-        Stop when the exact gap is at most this; left out, 0. With an approximate direction the exact gap is computed
-        when the approximate one is below that, at most every `check_every` iterations.
+        Stop when the exact gap is at most this, in units of the mean loss; left out, 0. With an approximate direction the exact gap is
+        computed when the approximate one is below that, at most every `check_every` iterations.
     check_every : int
         Iterations between two calls of the monitor.
     patience : int
@@ -188,10 +190,10 @@ class FrankWolfe:
         self.similarity_ = run.similarity() if run.best is None else run.best
         self.gap_ = math.nan if interrupted else run.exact_gap()
         if interrupted:
-            warnings.warn(f"Frank-Wolfe interrupted: what {self.n_iter_} iterations have found is returned", RuntimeWarning, stacklevel=2)
+            warn(f"Frank-Wolfe interrupted: what {self.n_iter_} iterations have found is returned", RuntimeWarning)
         elif self.tol is not None and not self.converged_:
             text = f"gap {self.gap_:.3g} above tol={self.tol:g} after {self.n_iter_} iterations"
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+            warn(text, ConvergenceWarning)
         return self
 
 

@@ -1,5 +1,7 @@
 """Minimise the mean loss along a segment: a convex function of one variable, piecewise quadratic for hinges."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from safescreen._numba import njit

@@ -1,5 +1,7 @@
 """Nearest neighbours by a similarity: predictions, their error, and the error as a monitor of training."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -1,5 +1,7 @@
 """What is learned: a similarity ``x'Mx'`` whose M is a convex combination of four-entry atoms."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Triplet constraints of labelled points: x should be more similar to y (same class) than to z (another class)."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -17,6 +17,8 @@ Multiplied out this is the ``r^2 = a + b/lam + c/lam^2`` of STS19 appendix L, wh
 t) w`` does not. PGB has no such form: its projection changes with lam.
 """
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

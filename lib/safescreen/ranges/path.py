@@ -1,5 +1,7 @@
 """The range of RRPB: for which lam the sphere rule of the relaxed path bound decides a term."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,6 +9,7 @@ from numpy.typing import NDArray
 
 from safescreen._checks import check_lam, check_scalar
 from safescreen._numba import njit
+from safescreen._repr import brief_repr
 from safescreen.problem import Problem
 from safescreen.rounding import FLOOR, UNIT, ElementLike, norm_upper
 from safescreen.rules.base import Screened
@@ -28,6 +31,8 @@ class Ranges:
     L_high: NDArray
     R_low: NDArray
     R_high: NDArray
+
+    __repr__ = brief_repr
 
     def __len__(self) -> int:
         return self.L_low.size

@@ -1,11 +1,14 @@
 """What a rule returns, and the loop over terms that all rules share."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from safescreen._repr import brief_repr
 from safescreen.problem import Problem
 from safescreen.rounding import ElementLike
 
@@ -23,6 +26,8 @@ class Screened:
     in_L: NDArray
     in_R: NDArray
 
+    __repr__ = brief_repr
+
     @property
     def n_L(self) -> int:
         """Number of terms certified to be in the linear region."""
@@ -38,7 +43,7 @@ class Screened:
         """Fraction of all terms that is screened."""
         return (self.n_L + self.n_R) / max(1, self.in_L.size)
 
-    def __or__(self, other: "Screened") -> "Screened":
+    def __or__(self, other: Screened) -> Screened:
         return Screened(self.in_L | other.in_L, self.in_R | other.in_R)
 
 

@@ -1,5 +1,7 @@
 """The linear rule: bounds of ``<a, x>`` over the part of a ball in a half-space."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The semidefinite rule: whether ``<a, x>`` passes a threshold anywhere in a ball and the cone."""
 
+from __future__ import annotations
+
 import math
 
 import numpy as np

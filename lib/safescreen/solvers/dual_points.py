@@ -1,5 +1,7 @@
 """A dual point for a primal point that comes without one."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 import numpy as np

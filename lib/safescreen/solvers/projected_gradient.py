@@ -15,6 +15,9 @@ BUFFER = 0.1
 PATIENCE = 40
 """After so many iterations that did not halve the gap, restart from the best point with guarded steps."""
 
+STALLED = 1000
+"""After so many iterations that did not lower the gap by a hundredth it is given up: that far roundings let it fall."""
+
 
 def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None, *, newton: bool = False) -> bool:
     """Run projected gradient until the gap of the problem that is left reaches the limits; return whether it did.
@@ -34,6 +37,7 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
     origin: tuple = ()  # the last x and its gradient
     steps = NewtonSteps(limits) if newton and not active_set else None
     working, best, mark, since_best, k = reduction.problem, None, np.inf, 0, 0
+    lowest, lowest_at = np.inf, 0
     known = state.evaluation if state.evaluation is not None and state.evaluation.x is x else None
     while True:
         on_all = not active_set or k % freq == 0
@@ -58,7 +62,9 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
                 if best is None or e.gap < 0.5 * mark:
                     mark, since_best = e.gap, 0
                 best = e
-            if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter:
+            if e.gap < 0.99 * lowest:
+                lowest, lowest_at = e.gap, k
+            if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter or k - lowest_at >= STALLED:
                 break
             if since_best >= PATIENCE * (1 + 4 * guarded):
                 e, x, guarded, since_best, recent, origin = best, best.x, True, 0, [], ()

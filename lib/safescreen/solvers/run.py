@@ -1,10 +1,10 @@
 """Solve what a reduction leaves, and judge the result on the whole problem."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 
+from safescreen._warnings import warn
 from safescreen.problem import Problem
 from safescreen.solvers.methods import Method
 from safescreen.solvers.reduction import Reduction
@@ -78,9 +78,13 @@ def run(reduction: Reduction, state: Descent, settings: Settings, method: Method
     return solution, sums
 
 
-def warn_if_not_converged(solution: Solution, limits: Limits, stacklevel: int = 3) -> None:
+def warn_if_not_converged(solution: Solution, limits: Limits) -> None:
     """Warn with the gap reached."""
     if not solution.converged:
-        goal = limits.goal(solution.primal)
-        text = f"lam = {solution.lam:g}: duality gap {solution.gap:.3g} after {solution.n_iter} iterations, asked for {goal:.3g}"
-        warnings.warn(text, ConvergenceWarning, stacklevel=stacklevel)
+        warn(shortfall(solution, limits), ConvergenceWarning)
+
+
+def shortfall(solution: Solution, limits: Limits) -> str:
+    """Return how far a solution is from the gap that it was to reach."""
+    goal = limits.goal(solution.primal)
+    return f"lam = {solution.lam:g}: duality gap {solution.gap:.3g} after {solution.n_iter} iterations, asked for {goal:.3g}"

@@ -1,5 +1,7 @@
 """How a problem is to be solved: one record of settings, checked once, and the state that a solve carries along."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,13 +9,17 @@ from typing import Any, Self, TypeAlias
 
 from safescreen._checks import check_callback, check_count, check_scalar
 from safescreen.problem import Evaluation, Problem
-from safescreen.rounding import ElementLike, sqrt_upper, upper
+from safescreen.rounding import FLOOR, ElementLike, sqrt_upper, upper
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.schedule import Schedule, schedule_of
 from safescreen.solvers.solution import DualPoint, Iteration, Progress
 
 Screen: TypeAlias = Callable[[Evaluation], bool] | None
 """Screens at an evaluated point; True if the problem that is left has changed."""
+
+
+RTOL = 1e-6
+"""Relative gap to reach where neither `tol` nor `rtol` is given."""
 
 
 @dataclass(frozen=True)
@@ -25,12 +31,16 @@ class Limits:
     max_iter: int
 
     @classmethod
-    def checked(cls, tol: float, rtol: float, max_iter: int) -> Self:
-        """Return the limits a user asks for."""
-        tol, rtol = check_scalar(tol, "tol", low=0.0), check_scalar(rtol, "rtol", low=0.0)
-        if tol == 0.0 and rtol == 0.0:
-            raise ValueError("tol and rtol must not both be 0")
-        return cls(tol, rtol, check_count(max_iter, "max_iter"))
+    def checked(cls, tol: float | None, rtol: float | None, max_iter: int) -> Self:
+        """Return the limits a user asks for: a tolerance that is left out counts as 0, without either ``rtol`` is 1e-6."""
+        if tol is None and rtol is None:
+            rtol = RTOL
+        absolute = 0.0 if tol is None else check_scalar(tol, "tol", low=0.0)
+        relative = 0.0 if rtol is None else check_scalar(rtol, "rtol", low=0.0)
+        if absolute == 0.0 and relative == 0.0:
+            raise ValueError(f"tol and rtol must not both be 0, got tol={tol} and rtol={rtol}; one left out counts as 0")
+        least = max(absolute, FLOOR)  # an objective of 0 has a gap of what may be lost to underflow
+        return cls(least, relative, check_count(max_iter, "max_iter"))
 
     def goal(self, primal: float) -> float:
         """Return the gap to reach."""

@@ -1,11 +1,14 @@
 """What a solve returns, and what it shows on the way."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from safescreen._repr import brief_repr
 from safescreen.losses import SmoothedHinge
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
@@ -54,7 +57,8 @@ class Progress:
     >>> import numpy as np, safescreen as ss
     >>> triplets = ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1])
     >>> seen = []
-    >>> _ = ss.solve(ss.Problem(triplets, ss.SmoothedHinge(0.05)), 100.0, callback=lambda progress: seen.append(progress.gap))
+    >>> problem = ss.Problem(triplets, ss.SmoothedHinge(0.05))
+    >>> _ = ss.solve(problem, 100.0, tol=1e-6, callback=lambda progress: seen.append(progress.gap))
     >>> seen[-1] <= 1e-6
     True
     """
@@ -68,8 +72,10 @@ class Progress:
     n_R: int = 0
     seconds: float
     lam: float | None = None
-    solution: "Solution | None" = field(default=None, repr=False)
+    solution: Solution | None = field(default=None, repr=False)
     error: float | None = None
+
+    __repr__ = brief_repr
 
 
 class DualPoint:
@@ -149,6 +155,8 @@ class Solution:
     problem: Any = field(repr=False)
     packed: tuple[int, NDArray, NDArray] | None = field(default=None, repr=False)
     dual_point: DualPoint | None = field(default=None, repr=False)
+
+    __repr__ = brief_repr
 
     @property
     def alpha(self) -> NDArray:

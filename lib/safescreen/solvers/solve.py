@@ -1,5 +1,7 @@
 """Solve a problem for one lam."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -21,8 +23,8 @@ from safescreen.solvers.solution import DualPoint, Progress, Solution
 def solve(
     prob: Problem,
     lam: float,
-    tol: float = 1e-6,
-    rtol: float = 0.0,
+    tol: float | None = None,
+    rtol: float | None = None,
     x0: ElementLike | None = None,
     screening: str | Iterable[str] = "auto",
     freq: int = 10,
@@ -41,9 +43,10 @@ def solve(
     ----------
     prob : Problem
     lam : float > 0
-    tol, rtol : float >= 0
-        Stop when the duality gap is at most ``max(tol, rtol |P|)``, in units of the objective and relative to it. The gap is an upper
-        bound that includes rounding, and it is the gap of `prob` itself, screened terms included.
+    tol, rtol : float >= 0, optional
+        Stop when the duality gap is at most ``max(tol, rtol |P|)``: `tol` is absolute, in units of the objective P, `rtol` is relative to
+        it. One that is left out counts as 0; without either ``rtol`` is 1e-6. The gap is an upper bound that includes rounding, and it
+        is the gap of `prob` itself, screened terms included.
     x0 : element of the cone, optional
         Where to start; zero if left out.
     screening : "auto" or tuple of str
@@ -66,14 +69,14 @@ def solve(
     Warns
     -----
     ConvergenceWarning
-        If the tolerance was not reached; the message gives the gap.
+        If the tolerance was not reached, at the line of the caller; the message gives the gap.
 
     Examples
     --------
     >>> import numpy as np, safescreen as ss
     >>> triplets = ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1])
     >>> solution = solve(ss.Problem(triplets, ss.SmoothedHinge(0.05)), 100.0)
-    >>> solution.converged, solution.x.round(4).tolist(), solution.gap <= 1e-6
+    >>> solution.converged, solution.x.round(4).tolist(), bool(solution.gap <= 1e-6 * solution.primal)
     (True, [[0.1208]], True)
     """
     prob, lam = check_problem(prob), check_lam(lam)
@@ -93,8 +96,8 @@ def solve_screened(
     x0: ElementLike | None = None,
     alpha0: NDArray | None = None,
     *,
-    tol: float = 0.0,
-    rtol: float = 1e-6,
+    tol: float | None = None,
+    rtol: float | None = None,
     screening: Iterable[str] = (),
     freq: int = 10,
     max_iter: int = 10_000,

@@ -1,8 +1,11 @@
 """A ball that holds the solution, and what it may be built from."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field
 
+from safescreen._repr import brief_repr
 from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import ElementLike, norm, sqrt_upper, upper
 
@@ -32,6 +35,8 @@ class Sphere:
     normal: ElementLike | None = field(default=None, repr=False)
     name: str = ""
 
+    __repr__ = brief_repr
+
     @property
     def decides(self) -> bool:
         """Whether it can decide anything at all: a finite, non-negative radius."""
@@ -50,6 +55,8 @@ class PathReference:
     lam0: float
     eps: float
 
+    __repr__ = brief_repr
+
 
 @dataclass(frozen=True)
 class Reference:
@@ -67,6 +74,8 @@ class Reference:
     problem: Problem
     evaluation: Evaluation
     path: PathReference | None = None
+
+    __repr__ = brief_repr
 
 
 def gap_radius(evaluation: Evaluation, factor: float = 2.0) -> float:

@@ -1,5 +1,7 @@
 """Duality gap bounds: DGB, CDGB and MGB."""
 
+from __future__ import annotations
+
 from numpy.typing import ArrayLike
 
 from safescreen._checks import check_lam, check_vector

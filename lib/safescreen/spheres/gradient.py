@@ -1,5 +1,7 @@
 """Gradient bounds: GB and PGB."""
 
+from __future__ import annotations
+
 from safescreen._checks import check_lam
 from safescreen.cones import Cone
 from safescreen.problem import Evaluation, Problem

@@ -1,5 +1,7 @@
 """Regularization path bounds: RPB and RRPB."""
 
+from __future__ import annotations
+
 from safescreen._checks import check_element, check_lam, check_scalar
 from safescreen.problem import Evaluation
 from safescreen.rounding import UNIT, ElementLike, gamma, magnitude, norm_upper, upper

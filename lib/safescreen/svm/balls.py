@@ -7,6 +7,8 @@ that is ball 2. With the dual optimum ``alpha0`` for C0 we have ``sum_i alpha0_i
 computes the same radius as a sum of non-negative ones, for alpha fractional, w0 inexact and any loss of the family.
 """
 
+from __future__ import annotations
+
 from numpy.typing import ArrayLike, NDArray
 
 from safescreen import rules

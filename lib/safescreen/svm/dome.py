@@ -1,11 +1,14 @@
 """The dome test: a ball around 0 and a half-space, for a whole interval of C (SSS13 Theorem 2, SSS14 Theorem 11)."""
 
+from __future__ import annotations
+
 import math
 import numbers
 from dataclasses import dataclass
 
 from safescreen import rules
 from safescreen._checks import check_scalar
+from safescreen._repr import brief_repr
 from safescreen.losses import Loss
 from safescreen.rounding import UNIT, ElementLike, upper
 from safescreen.rules import Screened
@@ -32,6 +35,8 @@ class Dome:
     ball: Sphere
     normal: ElementLike
     offset: float
+
+    __repr__ = brief_repr
 
 
 def dome(terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float, loss: Loss | None = None) -> Dome:

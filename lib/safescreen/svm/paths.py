@@ -1,5 +1,7 @@
 """Paths in C (SSS14 section IV-B, appendix D and Algorithm 1): each solution is the reference of the tests for the next."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import replace
 from typing import Any
@@ -24,8 +26,8 @@ def path(
     test: str | None = "IT",
     loss: Loss | None = None,
     *,
-    rtol: float = 1e-6,
-    tol: float = 0.0,
+    tol: float | None = None,
+    rtol: float | None = None,
     screening: str | tuple[str, ...] = "auto",
     **options: Any,
 ) -> paths.Path:
@@ -41,8 +43,9 @@ def path(
     test : {"IT", "BT1", "BT2", None}
     loss : SmoothedHinge, optional
         The hinge if left out.
-    rtol, tol : float
-        Stop each solve when its duality gap on all samples is at most ``max(tol, rtol |P|)``, P the objective divided by C.
+    tol, rtol : float >= 0, optional
+        Stop each solve when its duality gap on all samples is at most ``max(tol, rtol |P|)``, P the objective divided by C; one that is
+        left out counts as 0, without either ``rtol`` is 1e-6.
     screening : "auto" or tuple of str
         How a solve screens on as it goes, which the papers do not; ``()`` is the papers' form.
     **options
@@ -61,7 +64,7 @@ def path(
     [True, True, True]
     """
     lams = 1.0 / check_grid(Cs, "Cs")
-    return paths.path(problem_of(terms, loss), lams, screening=_screening(test), dynamic=screening, rtol=rtol, tol=tol, **options)
+    return paths.path(problem_of(terms, loss), lams, screening=_screening(test), dynamic=screening, tol=tol, rtol=rtol, **options)
 
 
 def eps_path(
@@ -71,8 +74,8 @@ def eps_path(
     test: str | None = "IT",
     loss: Loss | None = None,
     *,
+    tol: float | None = None,
     rtol: float | None = None,
-    tol: float = 0.0,
     screening: str | tuple[str, ...] = "auto",
     max_solutions: int = 10_000,
     **options: Any,
@@ -80,7 +83,8 @@ def eps_path(
     """Solve from ``C_min`` up to `C_max` so that between neighbours the former, scaled, is optimal to a relative error `eps`.
 
     SSS14 Algorithm 1 with the next C of :func:`eps_next_C`. It ends early when no sample is left in L, from where on w is the same. The
-    path's ``stop_reason`` is ``"grid"`` (`C_max` reached), ``"no L"``, ``"length"``, or one of those of :func:`safescreen.path`.
+    path's ``reason`` is ``"grid"`` (`C_max` reached), ``"no L"``, ``"length"``, ``"not converged"`` (the last solution is not optimal to
+    `eps`), or one of those of :func:`safescreen.path`.
 
     Parameters
     ----------
@@ -90,9 +94,9 @@ def eps_path(
     eps : float > 0
     test, loss
         As for :func:`path`.
-    rtol : float, optional
-        Relative gap of each solution, well below `eps`; ``eps/1000`` if left out.
-    tol, screening, max_solutions, **options
+    tol, rtol : float >= 0, optional
+        Gap of each solution as for :func:`path`, `rtol` well below `eps`; without either ``rtol`` is ``eps/1000``.
+    screening, max_solutions, **options
         As for :func:`path`; `max_solutions` is an int.
 
     Examples
@@ -103,7 +107,10 @@ def eps_path(
     """
     prob, C_max, start = problem_of(terms, loss), check_lam(C_max, "C_max"), c_min(terms, loss)
     eps = check_scalar(eps, "eps", low=0.0, open_low=True)
-    rtol = 1e-3 * eps if rtol is None else check_scalar(rtol, "rtol", low=0.0, high=0.5 * eps)
+    if tol is None and rtol is None:
+        rtol = 1e-3 * eps
+    if rtol is not None:
+        rtol = check_scalar(rtol, "rtol", low=0.0, high=0.5 * eps)
     if not 0.0 < start < C_max:
         raise ValueError(f"C_max must be larger than C_min = {start:g}, which must be positive; got {C_max:g}")
     reason = ["grid"]
@@ -119,12 +126,14 @@ def eps_path(
             reason[0] = "length"
         elif not (last.alpha >= 1.0).any():
             reason[0] = "no L"
+        elif not last.converged and not is_eps_good(prob, prob.evaluate(last.x, last.lam, last.alpha), 1.0 / last.lam, eps):
+            reason[0] = "not converged"
         else:
             return max(1.0 / eps_next_C(terms, last, eps, prob.loss), 1.0 / C_max)
         return None
 
-    found = paths.path(prob, following, screening=_screening(test), dynamic=screening, rtol=rtol, tol=tol, **options)
-    return replace(found, stop_reason=reason[0]) if found.stop_reason == "grid" else found
+    found = paths.path(prob, following, screening=_screening(test), dynamic=screening, tol=tol, rtol=rtol, **options)
+    return replace(found, reason=reason[0]) if found.reason == "grid" else found
 
 
 def eps_next_C(terms: Terms, reference: ReferenceLike, eps: float = 1e-3, loss: Loss | None = None) -> float:

@@ -1,5 +1,7 @@
 """Reference solutions: what the tests of the papers are built from."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -7,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from safescreen._checks import check_lam, check_vector
+from safescreen._repr import brief_repr
 from safescreen.losses import Hinge, Loss
 from safescreen.problem import Problem
 from safescreen.rounding import ElementLike
@@ -40,6 +43,8 @@ class Reference:
     alpha: NDArray
     C: float
     loss: Loss | None = field(default=None, repr=False)
+
+    __repr__ = brief_repr
 
     def __post_init__(self):
         object.__setattr__(self, "C", check_lam(self.C, "C"))

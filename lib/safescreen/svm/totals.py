@@ -4,6 +4,8 @@ The solution for C solves the s-form for ``s(C) = sum_i loss(<z_i, w(C)>)``, whi
 (SSS13 Lemma 3).
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,6 +4,8 @@ Problems, spheres, rules, ranges and solvers see terms only through this interfa
 (:data:`CAPABILITIES`): a family lists its own in ``Terms.offers``, a rule, sphere or solver those it needs in ``needs``.
 """
 
+from __future__ import annotations
+
 import copy
 import functools
 from abc import ABC, abstractmethod
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_labels, check_scalar, check_vector
+from safescreen._repr import brief_repr
 from safescreen.losses import Loss, SmoothedHinge
 from safescreen.rounding import ElementLike, gamma, upper
 
@@ -61,6 +64,8 @@ class LossSums:
     alpha_sum: float
     alpha_square: float
 
+    __repr__ = brief_repr
+
 
 class InnerProducts:
     """Inner products ``<a_t, x>`` of all terms with one x, a chunk at a time.
@@ -72,7 +77,7 @@ class InnerProducts:
         self.chunk = chunk
 
     @classmethod
-    def of(cls, values: NDArray, errors: NDArray) -> "InnerProducts":
+    def of(cls, values: NDArray, errors: NDArray) -> InnerProducts:
         """Return those that are all at hand, as two arrays of shape (T,)."""
         return cls(lambda start, stop: (values[start:stop], errors[start:stop]))
 
@@ -141,7 +146,7 @@ class Terms(ABC):
         """Operations of what only screening needs, the norms of all terms, as long as they have not been computed."""
         return 0.0
 
-    def sample(self) -> "Terms":
+    def sample(self) -> Terms:
         """Return some thousand of the terms, or all if there are fewer, in short runs spread evenly."""
         where = self._spread()
         keep = np.zeros(len(self), dtype=np.bool_)
@@ -199,10 +204,10 @@ class Terms(ABC):
         """Return ``(sum_t w_t weights_t a_t, bound of its rounding error)`` for weights of shape (T,), float or boolean."""
 
     @abstractmethod
-    def select(self, keep: NDArray) -> "Terms":
+    def select(self, keep: NDArray) -> Terms:
         """Return the terms of the boolean mask `keep`, in order, sharing what they can with this object."""
 
-    def partition(self, status: NDArray) -> tuple["Terms", ElementLike, float, NDArray]:
+    def partition(self, status: NDArray) -> tuple[Terms, ElementLike, float, NDArray]:
         """Return the terms of status 0, the sum of those of status 1, its error bound, and the numbers of the first.
 
         `status` is an int8 array of shape (T,): 0 undecided, 1 linear, 2 zero.

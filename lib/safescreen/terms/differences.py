@@ -3,6 +3,8 @@
 Triplets, quadruplets and single pairs are cases of it: O(n d^2 + pairs d + T) a pass, never d^2 a term.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Self
 

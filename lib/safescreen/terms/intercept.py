@@ -1,5 +1,7 @@
 """An intercept that is penalised, as one more feature."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse

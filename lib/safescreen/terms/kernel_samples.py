@@ -1,5 +1,7 @@
 """Samples of a binary classification problem with a kernel: support vector machines without intercept."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Self
 
@@ -198,7 +200,7 @@ class KernelSamples(Terms):
         total = self.cone.expansion(weights, view)
         return total, 0.0 if self.weights is None else upper(UNIT * total.scale, 4)
 
-    def select(self, keep: NDArray) -> "KernelSamples":
+    def select(self, keep: NDArray) -> KernelSamples:
         """Return the samples of the mask `keep`, in the same space."""
         keep = check_mask(keep, len(self), "keep")
         ids = self._where(np.flatnonzero(keep))
@@ -206,7 +208,7 @@ class KernelSamples(Terms):
         part._set(self.cone, ids, ids, *self.levels_of(keep))
         return part
 
-    def partition(self, status: NDArray) -> tuple["KernelSamples", Expansion, float, NDArray]:
+    def partition(self, status: NDArray) -> tuple[KernelSamples, Expansion, float, NDArray]:
         """Return what :meth:`Terms.partition` does; images are no longer wanted at samples of status 2."""
         left, numbers = self.select(status == 0), np.flatnonzero(status == 0).astype(np.int32)
         view = np.arange(self.cone.signs.size) if self._view is None else self._view

@@ -1,5 +1,7 @@
 """Candidate lists of an anchor: points of its own class and points of the others."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Self
 

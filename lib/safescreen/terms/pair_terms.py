@@ -1,5 +1,7 @@
 """Single pairs of points, each to be nearer or farther apart than a threshold; and the linear term that pulls pairs together."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,5 +1,7 @@
 """Points and tables of point pairs, the factors that terms share."""
 
+from __future__ import annotations
+
 import copy
 from typing import Self
 
@@ -106,7 +108,7 @@ class PairTable:
         """Return bounds of the errors of :meth:`values` of an x by so many roundings, shape (P,)."""
         return self.scales * (upper(gamma(roundings) * norm_upper(x), 4)) + 1e-300
 
-    def compact(self, ids: NDArray) -> tuple["PairTable", NDArray]:
+    def compact(self, ids: NDArray) -> tuple[PairTable, NDArray]:
         """Return ``(table, ids)`` restricted to the pairs in use if they are less than two thirds, else this very table."""
         used = np.zeros(len(self), dtype=np.bool_)
         used[ids] = True
@@ -117,7 +119,7 @@ class PairTable:
         numbers -= 1
         return PairTable(self.points, self.pairs[used], self.scales[used]), numbers[ids]
 
-    def among(self, points: Points) -> "PairTable":
+    def among(self, points: Points) -> PairTable:
         """Return this table over a part of its points that has those of all pairs."""
         return PairTable(points, self.pairs, self.scales)
 

@@ -1,5 +1,7 @@
 """Triplets made from labels, as products of lists: sums over all of them without a list of them."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -105,7 +107,7 @@ class ProductTriplets(Terms):
         """Operations of listing the pairs, which only screening needs; infinite if they are too many for that."""
         return self._products.work[2]
 
-    def sample(self) -> "ProductTriplets":
+    def sample(self) -> ProductTriplets:
         """Return the triplets of a hundred of the anchors."""
         part = ProductTriplets.of(self._products.part(np.unique(np.linspace(0, self.anchors.size - 1, 100).astype(np.int64))))
         part.threshold = self.threshold
@@ -160,7 +162,7 @@ class ProductTriplets(Terms):
         """Return ``max_t <a_t, x>``, ``-inf`` if there are no triplets; O(pairs d)."""
         return self._products.widest_margin(x) if len(self) else -np.inf
 
-    def screen_blocks(self, ball: Any, loss: Loss) -> "BlockScreening":
+    def screen_blocks(self, ball: Any, loss: Loss) -> BlockScreening:
         """Screen pairs whose triplets are certain against every pair left in the anchor's other list; no triplet is visited.
 
         What is left are products of lists again; nothing is screened by a radius that is NaN, infinite or negative.

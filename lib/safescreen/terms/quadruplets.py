@@ -1,5 +1,7 @@
 """Quadruplets (i, j, k, l): k and l should be farther apart than i and j."""
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,5 +1,7 @@
 """Samples of a binary classification problem: support vector machines without intercept."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
@@ -140,7 +142,7 @@ class Samples(Terms):
         rows = (np.empty((0, 0)), Z.data, Z.indices, Z.indptr) if sparse.issparse(Z) else (Z, None, None, None)
         return H, *sweep(*rows, self.norms, alpha, H, *fixed)
 
-    def select(self, keep: NDArray) -> "Samples":
+    def select(self, keep: NDArray) -> Samples:
         """Return the samples of the mask `keep`; their rows are copied."""
         keep = check_mask(keep, len(self), "keep")
         part = Samples.__new__(Samples)

@@ -1,5 +1,7 @@
 """Triplets (anchor, same, other): differences of two pairs that share their first point."""
 
+from __future__ import annotations
+
 from typing import Self
 
 import numpy as np

@@ -119,7 +119,9 @@ def paper_grid(prob, ratio=0.9, n_lams=0, **options):
         return n_lams and sum(zero) >= n_lams
 
     path = ss.path(prob, ratio=ratio, keep_masks=False, callback=count, **{"max_lams": 20_000, **options})
-    if True not in zero or path.stop_reason == "length":
+    if path.reason == "not converged":
+        raise ValueError(f"prob must be solved to the gap asked for down to the end of the paper's grid, lam={path.lams[-1]:g} was not")
+    if True not in zero or path.reason == "length":
         found = "a path without end" if True in zero else "none"
         raise ValueError(f"prob must have a term on the zero piece of the loss somewhere on its path, found {found} at {len(zero)} lam")
     start = zero.index(True)

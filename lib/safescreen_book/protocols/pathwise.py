@@ -44,7 +44,7 @@ def feasible_between(terms, reference_a, reference_T, s, loss=None):
     return T.w
 
 
-def safe_screening_path(terms, Cs, loss=None, *, M=5, rtol=1e-6, tol=0.0, screening=(), **options):
+def safe_screening_path(terms, Cs, loss=None, *, M=5, tol=None, rtol=None, screening=(), **options):
     """Solve for an increasing sequence of C with one rule for every M of them (SSS13 Algorithm 2).
 
     The problems for the first and the last C are solved whole. Of each next M the last is solved first, with the rule between the last
@@ -60,7 +60,7 @@ def safe_screening_path(terms, Cs, loss=None, *, M=5, rtol=1e-6, tol=0.0, screen
         The hinge if left out.
     M : int
         Solutions a rule.
-    rtol, tol, screening, **options
+    tol, rtol, screening, **options
         As for :func:`safescreen.svm.path`; `screening` beside the rules of the paper, none by default.
 
     Returns
@@ -75,7 +75,7 @@ def safe_screening_path(terms, Cs, loss=None, *, M=5, rtol=1e-6, tol=0.0, screen
     def solve(C, screened, start=None):
         """Solve what is left for C."""
         known = () if start is None else (start.x, start.alpha)
-        return solve_screened(prob, 1.0 / float(C), screened, *known, rtol=rtol, tol=tol, screening=screening, **options)
+        return solve_screened(prob, 1.0 / float(C), screened, *known, tol=tol, rtol=rtol, screening=screening, **options)
 
     nothing = Screened(np.zeros(len(prob), dtype=bool), np.zeros(len(prob), dtype=bool))
     solutions, rates = [solve(Cs[0], nothing)], [0.0]

@@ -51,6 +51,11 @@ def test_a_path_without_a_zero_piece_is_refused(problem):
         paper_grid(problem, ratio=0.999, n_lams=0, max_lams=2, **OPTIONS)
 
 
+def test_a_path_that_does_not_converge_is_not_cut_in_silence(problem):
+    with pytest.warns(ss.ConvergenceWarning), pytest.raises(ValueError, match="down to the end of the paper's grid, lam=.* was not"):
+        paper_grid(problem, ratio=0.7, **{**OPTIONS, "max_iter": 3})
+
+
 def test_rates_are_relative_to_what_can_be_removed(problem, grid, runs):
     assert (runs.frame["final_rate"] <= 1.0).all() and (runs.frame["seconds"] > 0.0).all()
     one = runs.frame.query("method == 'PGB' and repeat == 1")
