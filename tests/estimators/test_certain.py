@@ -108,6 +108,12 @@ def test_nothing_certain_is_wrong(start):
     assert {seed: wrong for seed in range(start, start + 5) if (wrong := contradictions(seed))} == {}
 
 
+@pytest.mark.parametrize("seed", [181, 1049, 1150, 1239, 1781, 1873])
+def test_what_rounding_leaves_open_is_scored_in_one_way(seed):
+    """Kernel values that are equal up to 1e-10, and three classes: no gap that can be reached decides."""
+    assert contradictions(seed) == []
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("start", range(0, 2000, 100))
 def test_nothing_certain_is_wrong_in_2000_problems(start):

@@ -56,9 +56,9 @@ class Fold:
         """Solve all problems for C, from what is known of it and with what that proves.
 
         If `sure`, they are solved further while the accuracy may be another one at the exact
-        solutions: down to a relative gap of `FINEST`, or to what rounding allows. Where two classes
-        are near each other they are solved once more, from nothing, so that what decides there does
-        not depend on the order in which C are solved for.
+        solutions: down to a relative gap of `FINEST`, or to what rounding allows. What is undecided
+        then is solved once more from nothing, and so is what is certain by less than `NEAR`: then
+        the score does not depend on the order in which C are solved for.
         """
         rtol = self.options["rtol"]
         with quiet():
@@ -70,7 +70,7 @@ class Fold:
                 self._solve_all(C, rtol)
                 if not all(solution.converged for solution in self.found[C][0]):
                     break
-            if self.decisions(C).are_near:
+            if self.decisions(C).are_near or not np.equal(*self.bounds(C)):
                 self._solve_all(C, FINEST, warm=False)
 
     def _solve_all(self, C, rtol, warm=True):
@@ -204,10 +204,12 @@ class Decisions(NamedTuple):
     def predicted(self):
         """Numbers of the classes that are predicted, one a point.
 
-        Where that is not certain, the first of the classes that are near the largest value.
+        Where that is not certain, the first of the classes that may be and are near the largest value.
         """
         largest = self.values.argmax(axis=1)
-        return np.where(self.must_be(largest), largest, self._near_the_largest.argmax(axis=1))
+        possible = self.high >= self.low.max(axis=1, keepdims=True)
+        first = (self._near_the_largest & possible).argmax(axis=1)
+        return np.where(self.must_be(largest), largest, first)
 
     @property
     def are_near(self):

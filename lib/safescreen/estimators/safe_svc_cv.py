@@ -81,8 +81,8 @@ class SafeSVCCV(CrossValidation):
     validation point undecided, the fold is solved further, down to a relative gap of 1e-13 or to what
     rounding allows. What is undecided after that leaves the bounds apart, and `scores_` count it by
     this rule: the class with the largest computed decision value is predicted; of classes whose values
-    are within rounding of each other, as at ``f(x) = 0``, the first one in `classes_` is. Such folds are
-    solved from nothing. So neither the order of the solves nor leaving some out changes the choice.
+    are within rounding of each other, as at ``f(x) = 0``, the first one in `classes_` is. Such folds
+    are solved from nothing. So neither the order of the solves nor leaving some out changes the choice.
 
     Bounds of validation errors over stretches of the regularization are due to Shibagaki, Suzuki,
     Karasuyama and Takeuchi (NIPS 2015).
