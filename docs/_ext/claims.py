@@ -144,7 +144,8 @@ class Badge(SphinxDirective):
         if name not in app.claims:
             raise self.error(f"the ledger has no claim {name!r}")
         claim = app.claims[name]
-        badge = paragraph(link_claim(app, name), " ", pill(claim.status), " ", claim.what, style="badge")
+        parts = [link_claim(app, name), " ", pill(claim.status), " ", claim.what]
+        badge = paragraph(*parts, style="badge")
         badge["ids"] = [name]
         return [badge]
 

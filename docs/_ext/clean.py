@@ -1,9 +1,10 @@
 """Notebooks are somebody's: they are shown, and can do nothing else.
 
-Their cells are not executed. Their settings are dropped. Their texts name no directives and no roles, which could read files. They bring
-only pictures that are among the pages, or that are outputs. Of their HTML only what runs nothing and asks nobody is shown: in texts that
-is tags without attributes, which may open in one cell and close in another, such as `<details>`; all else is shown as it was written.
-Outputs are whole: bleach cleans them.
+Their cells are not executed. Their settings are dropped. Their texts name no directives and no roles,
+which could read files. They bring only pictures that are among the pages, or that are outputs. Of their
+HTML only what runs nothing and asks nobody is shown: in texts that is tags without attributes, which may
+open in one cell and close in another, such as `<details>`; all else is shown as it was written. Outputs
+are whole: bleach cleans them.
 """
 
 import html
@@ -28,7 +29,8 @@ _BARE = re.compile(r"</?(?:b|br|code|details|div|em|hr|i|p|span|strong|sub|summa
 _TAGS = {*bleach.ALLOWED_TAGS, "br", "caption", "dd", "details", "div", "dl", "dt", "hr", "p", "pre", "span", "sub", "summary", "sup"}
 _TAGS |= {"table", "tbody", "td", "tfoot", "th", "thead", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
 _ATTRIBUTES = {"*": ["class", "title"], "a": ["href"], "td": ["colspan", "rowspan"], "th": ["colspan", "rowspan"]}
-_KINDS = {"text/plain", "text/html", "text/latex", "text/markdown", "image/png", "image/jpeg", "image/gif", "image/svg+xml"}
+_KINDS = {"text/plain", "text/html", "text/latex", "text/markdown"}
+_KINDS |= {"image/png", "image/jpeg", "image/gif", "image/svg+xml"}
 _FIELDS = {
     "stream": ("name", "text"),
     "error": ("ename", "evalue", "traceback"),
@@ -39,22 +41,25 @@ _log = logging.getLogger(__name__)
 
 
 def bare(text: str) -> str:
-    """Return a notebook with what a page shows: texts, code, tags and outputs; settings of notebook, cells and outputs are dropped."""
+    """Return a notebook with what a page shows: texts, code, tags and outputs, but no settings."""
     cells = []
     for cell in nbformat.reads(text, as_version=4).cells:
-        kept = {"cell_type": cell.cell_type, "source": cell.source, "metadata": {"tags": list(cell.metadata.get("tags", ()))}}
+        tags = list(cell.metadata.get("tags", ()))
+        kept = {"cell_type": cell.cell_type, "source": cell.source, "metadata": {"tags": tags}}
         if cell.cell_type == "markdown":
             cells.append(kept)
         elif cell.cell_type == "code":
             outputs = [_output(output) for output in cell.outputs if output.output_type in _FIELDS]
             cells.append(kept | {"execution_count": cell.execution_count, "outputs": outputs})
-    return nbformat.writes(nbformat.from_dict({"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 4}))
+    nb = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 4}
+    return nbformat.writes(nbformat.from_dict(nb))
 
 
 def _output(old) -> dict:
     kept = {name: old[name] for name in ("output_type", *_FIELDS[old.output_type])}
     if "data" in old:
-        data = {kind: value for kind, value in old.data.items() if kind in _KINDS and isinstance(value, str)}
+        texts = {kind: value for kind, value in old.data.items() if isinstance(value, str)}
+        data = {kind: value for kind, value in texts.items() if kind in _KINDS}
         kept |= {"data": data, "metadata": {}}
     return kept
 
@@ -94,7 +99,8 @@ def fragment(text: str) -> str:
 
 def output(text: str) -> str:
     """Return the HTML of an output without scripts, styles, and addresses that are not links."""
-    shown = re.sub(r"(?is)<(script|style)\b.*?(?:</\1\s*>|\Z)", "", text)  # one without an end takes all that follows, as in a browser
+    # a script without an end takes all that follows, as in a browser
+    shown = re.sub(r"(?is)<(script|style)\b.*?(?:</\1\s*>|\Z)", "", text)
     return bleach.clean(shown, tags=_TAGS, attributes=_ATTRIBUTES, strip=True)
 
 
@@ -103,7 +109,7 @@ def _is_notebook(app) -> bool:
 
 
 def _keep_own_files(app, doctree) -> None:
-    """Leave of a notebook's pictures and downloads those that are among the pages or are outputs; before Sphinx collects them."""
+    """Leave of a notebook's pictures and downloads only its own, before Sphinx collects them."""
     if not _is_notebook(app):
         return
     for node in list(doctree.findall(nodes.image)):
@@ -117,16 +123,18 @@ def _keep_own_files(app, doctree) -> None:
 
 
 def _outputs_apart(app) -> None:
-    """Let MyST-NB write outputs beside this build's doctrees: what an older build left, or somebody else, is no output."""
-    app.env.mystnb_config = app.env.mystnb_config.copy(output_folder=str(Path(app.doctreedir, "outputs").resolve()))
+    """Let MyST-NB write outputs beside this build's doctrees, where nobody has left any before."""
+    folder = Path(app.doctreedir, "outputs").resolve()
+    app.env.mystnb_config = app.env.mystnb_config.copy(output_folder=str(folder))
 
 
 def _is_own(app, address: str) -> bool:
-    """Whether a path without patterns leads to the pages or to the outputs of notebooks, when links are followed."""
+    """Whether a path leads to the pages or to outputs of notebooks, when links are followed."""
     if urlsplit(address).scheme or "*" in address:
         return False
     path = Path(app.env.relfn2path(address)[1]).resolve()
-    return any(path.is_relative_to(folder) for folder in (app.srcdir, app.env.mystnb_config.output_folder))
+    folders = app.srcdir, app.env.mystnb_config.output_folder
+    return any(path.is_relative_to(folder) for folder in folders)
 
 
 def _clean(app, doctree) -> None:

@@ -53,9 +53,10 @@ def table(head, rows, numeric=(), widths=()) -> nodes.Node:
 
 
 def _free_of_links(folder: Path, outputs: Path) -> None:
-    """Make sure that what is written to and removed from the folder that Sphinx reads is its own."""
-    if not folder.is_relative_to(outputs / ".sphinx"):
-        raise ExtensionError(f"pages are made from a scratch folder in {outputs / '.sphinx'}, and that leads to {folder}")
+    """Make sure that what is written to the folder that Sphinx reads, and removed, is its own."""
+    ours = outputs / ".sphinx"
+    if not folder.is_relative_to(ours):
+        raise ExtensionError(f"pages are made from a scratch folder in {ours}, and that leads to {folder}")
     for path in [path for path in folder.rglob("*") if path.is_symlink()]:
         path.unlink()
 

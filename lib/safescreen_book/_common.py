@@ -18,7 +18,7 @@ import yaml
 MOST_BYTES = 2**20
 MOST_NODES = 20_000
 LONGEST = 10_000
-"""Of a YAML file: bytes, keys and values, characters in one of them. The book's own have a tenth of that or less."""
+"""Of a YAML file: bytes, keys and values, characters in one of them; the book's own have far less."""
 
 
 class BookError(ValueError):
@@ -67,7 +67,10 @@ def read_yaml(path: Path) -> dict:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML of bounded size and parts; what an alias stands for counts each time, since a short text can stand for a long one."""
+    """YAML of bounded size and parts.
+
+    What an alias stands for counts each time, since a short text can stand for a long one.
+    """
 
     def __init__(self, stream):
         super().__init__(stream)
@@ -81,11 +84,13 @@ class _Loader(yaml.SafeLoader):
         elif isinstance(event, yaml.ScalarEvent):
             self.size += 1 + len(event.value) // 100
             if len(event.value) > LONGEST:
-                raise _composer_error(f"a text of {len(event.value)} characters, and at most {LONGEST} are read", event)
+                found = f"a text of {len(event.value)} characters, and at most {LONGEST} are read"
+                raise _composer_error(found, event)
         else:
             self.size += 1
         if self.size > MOST_NODES:
-            raise _composer_error(f"more than {MOST_NODES} keys and values (a long text counts as many)", event)
+            found = f"more than {MOST_NODES} keys and values (a long text counts as many)"
+            raise _composer_error(found, event)
         node = super().compose_node(parent, index)
         self.sizes.setdefault(event.anchor, self.size - before)
         return node
@@ -94,7 +99,8 @@ class _Loader(yaml.SafeLoader):
         names = Counter(key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode))
         for name, count in names.items():
             if count > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {name!r} stands twice", node.start_mark)
+                twice = f"the key {name!r} stands twice"
+                raise yaml.constructor.ConstructorError(None, None, twice, node.start_mark)
         return super().construct_mapping(node, deep)
 
 
@@ -147,9 +153,10 @@ def _typed(value, kind, where: str):
 
 
 def inside(path: Path, folder: Path) -> Path:
-    """Return a path that stays below a folder when symbolic links are followed; a BookError names one that does not."""
+    """Return a path; a BookError says that it leads out of a folder when symbolic links are followed."""
     if not path.resolve().is_relative_to(folder.resolve()):
-        raise BookError(f"{path.name} leads out of {folder.name}/ by a symbolic link; only what lies there is read")
+        where = f"{path.name} leads out of {folder.name}/ by a symbolic link"
+        raise BookError(f"{where}; only what lies there is read")
     return path
 
 

@@ -49,8 +49,8 @@ class ShardedTriplets(Terms):
     diagonal : bool
         As for :class:`~safescreen.Triplets`.
     patience : float
-        Seconds, 300 by default, for which the cluster may be without any worker, here and in all that is computed later. A worker that
-        joins within them computes again what was lost.
+        Seconds, 300 by default, for which the cluster may be without any worker, here and in all that is
+        computed later. A worker that joins in time computes again what was lost.
 
     Raises
     ------

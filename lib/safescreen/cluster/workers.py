@@ -76,7 +76,7 @@ def check_workers(client: Any) -> None:
 
 
 def gather(client: Any, futures: list, patience: float, lost: str) -> list:
-    """Return the results of futures, as ``client.gather`` does, but do not wait for ever where there is no worker.
+    """Return the results of futures, but do not wait for ever, as ``client.gather`` would, for workers.
 
     Parameters
     ----------
@@ -116,12 +116,13 @@ async def _patiently(client, work, futures, patience, lost):
         elif time.monotonic() - seen > patience:
             await client.cancel(futures)
             await asyncio.wait([task])
-            raise ClusterError(_left_alone(client.scheduler.address, patience, lost)) from task.exception()
+            alone = _left_alone(client.scheduler.address, patience, lost)
+            raise ClusterError(alone) from task.exception()
     try:
         return task.result()
     except CancelledError as error:
-        address = client.scheduler.address
-        raise ClusterError(f"{lost} are lost: the scheduler at {address} ended or was started again; make them again") from error
+        ended = f"the scheduler at {client.scheduler.address} ended or was started again"
+        raise ClusterError(f"{lost} are lost: {ended}; make them again") from error
 
 
 async def _has_workers(client):
@@ -133,8 +134,9 @@ async def _has_workers(client):
 
 def _left_alone(address, patience, lost):
     return (
-        f"the scheduler at {address} has had no worker for {patience:g} seconds: {lost} cannot be computed; "
-        f"start workers with: dask worker {address}, or let more time pass until some join with a larger `patience`"
+        f"the scheduler at {address} has had no worker for {patience:g} seconds: "
+        f"{lost} cannot be computed; start workers with: dask worker {address}, "
+        "or let more time pass until some join with a larger `patience`"
     )
 
 

@@ -148,9 +148,10 @@ def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> 
 
 
 def scratch_folder(folder: Path) -> Path | None:
-    """Make the empty folder of an attempt beside a run folder, after clearing what a dead process left; None while a living one has it.
+    """Make the empty folder of an attempt beside a run folder; None while a living process has it.
 
-    An OSError names a folder that no attempt can have made, a symbolic link or one that holds files and no lock; it is left as it is.
+    What a dead process left there is removed. An OSError names a folder that no attempt can have made, a
+    symbolic link or one that holds files and no lock; it is left as it is.
     """
     scratch = folder.with_name(f".{folder.name}.work")
     if scratch in _LOCKS:
@@ -185,12 +186,12 @@ def _refuse_what_is_not_ours(scratch: Path) -> None:
 
 
 def descriptors(scratch: Path) -> tuple[int, ...]:
-    """Return what a worker has to hold, so that its folder is nobody else's while it lives, whatever becomes of this process."""
+    """Return what a worker has to hold, so that its folder is its own even when this process is dead."""
     return (_LOCKS[scratch].fileno(),) if fcntl else ()
 
 
 def release(scratch: Path) -> None:
-    """Remove the folder of an attempt and let others have it; what cannot be removed is left to the next attempt."""
+    """Remove the folder of an attempt and let others have it; what resists is left to the next attempt."""
     with suppress(OSError):
         _empty(scratch)
         (scratch / "lock").unlink()

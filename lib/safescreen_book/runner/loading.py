@@ -52,7 +52,8 @@ def _experiment(name, entry, folder: Path) -> Experiment:
     if not any((folder / f"{experiment.notebook}.{ending}").is_file() for ending in ("py", "ipynb")):
         raise BookError(f"{where}: there is no notebook {experiment.notebook} in {folder.name}/")
     known = set(experiment.data)
-    for run in (run for profile in profiles.values() for run in profile.runs if "dataset" in run.parameters):
+    runs = [run for profile in profiles.values() for run in profile.runs]
+    for run in (run for run in runs if "dataset" in run.parameters):
         for dataset in experiment.data_of(run):
             if dataset not in known:
                 raise BookError(f"run {run}: data set {dataset!r} is not in the experiment's data")

@@ -30,13 +30,17 @@ _OURS = {"injected-parameters", "papermill-error-cell-tag"}
 
 
 def start(
-    scratch: Path, notebook: str, spec: Mapping[str, Any], environment: Mapping[str, str], keep: Sequence[int] = ()
+    scratch: Path,
+    notebook: str,
+    spec: Mapping[str, Any],
+    environment: Mapping[str, str],
+    keep: Sequence[int] = (),
 ) -> subprocess.Popen:
     """Start this module as a process of its own, with a notebook (as text) and what it is told in its working folder.
 
-    It has a session of its own, out of reach of a Ctrl-C in the terminal; what it prints goes to `worker.log`. It ends when its standard
-    input does, which only this process holds: so it outlives it at no time. It holds the files whose descriptors are in `keep`, and the
-    locks on them, until it ends.
+    It has a session of its own, out of reach of a Ctrl-C in the terminal; what it prints goes to
+    `worker.log`. It ends when its standard input does, and only this process holds that: when this one
+    dies, so does it. Until it ends it holds the files whose descriptors are in `keep`, and their locks.
     """
     (scratch / "source.ipynb").write_text(notebook, encoding="utf-8")
     write_json(scratch / "spec.json", spec)
@@ -145,10 +149,10 @@ def _used_by_kernel() -> tuple[float | None, float | None]:
 
 
 def _end_with_parent() -> None:
-    """End this process when its standard input ends: at the death of who started it, even before this was called."""
+    """End this process when its standard input ends: with who started it, even if that is dead already."""
 
     def watch():
-        while os.read(0, 1):  # not sys.stdin, whose lock could not be had any more when Python shuts down
+        while os.read(0, 1):  # not sys.stdin: Python could not have its lock when it shuts down
             pass
         os.kill(os.getpid(), signal.SIGTERM)
 
