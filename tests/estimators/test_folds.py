@@ -75,4 +75,3 @@ def test_values_that_may_be_chosen(low, high, wins):
     assert scores.can_win().all()
     scores.low[:], scores.high[:] = low, high
     assert scores.can_win().tolist() == wins
-
