@@ -2,6 +2,7 @@
 
 import tracemalloc
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -139,6 +140,31 @@ def test_declared_errors_are_in_the_gap():
     # and a reduction hands on what it has found
     reduced = problem.with_linear_part(problem.terms, zero, off, 0.0)
     assert reduced.reduce(np.ones(1, dtype=bool), np.zeros(1, dtype=bool)).linear_error >= off
+
+
+def distance(found, *parts):
+    """Return the square of the distance of an array from a sum, in exact arithmetic."""
+    parts = [np.ravel(part).tolist() for part in (found, *parts)]
+    return sum((Fraction(v) - sum(map(Fraction, others))) ** 2 for v, *others in zip(*parts, strict=True))
+
+
+def test_rounded_sums_of_the_linear_term_are_in_its_errors():
+    """H is c and the sum of the terms, rounded: all that is built on it is off by as much."""
+    of, rng, beyond = instance("dense"), np.random.default_rng(0), np.zeros(2, dtype=int)
+    sums = of.terms.loss_sums(np.ones(3), ss.SmoothedHinge(0.5), np.zeros(len(of.terms)))
+    for _ in range(20):
+        c, adjoint = rng.standard_normal((2, 3))
+        problem = of.problem(0.5, linear=c)
+        e = problem.assemble(replace(sums, adjoint=adjoint, adjoint_error=0.0), np.ones(3), 0.7)
+        off = distance(e.H, c, adjoint)
+        assert off <= Fraction(e.H_error) ** 2 and e.H_error <= 1e-15 * np.linalg.norm(e.H)
+        assert distance(0.7 * e.x_alpha, c, adjoint) <= Fraction(e.x_alpha_error) ** 2
+        reduced = problem.with_linear_part(of.terms, adjoint, 0.0, 0.0)
+        assert distance(reduced.linear, c, adjoint) <= Fraction(reduced.linear_error) ** 2
+        assert reduced.linear_error <= 1e-15 * (np.linalg.norm(c) + np.linalg.norm(adjoint))
+        beyond += off > 0, reduced.linear_error > 0.0
+    assert (beyond > 10).all()
+    assert of.problem(0.5).with_linear_part(of.terms, adjoint, 0.0, 0.0).linear_error < 1e-300
 
 
 @widths

@@ -1,5 +1,8 @@
 """Expansions in a feature space: every number that travels with them is right, or bounds what it says, against explicit features."""
 
+from fractions import Fraction
+from types import SimpleNamespace
+
 import mpmath
 import numpy as np
 import pytest
@@ -300,3 +303,71 @@ def test_sums_of_an_exact_matrix():
         made._recent.clear()
         assert_sound(made.expansion(rng.standard_normal(N)))
     assert made.relative_error == 0.0
+
+
+def test_the_scale_of_many_coefficients_is_a_bound():
+    """The sum of many equal sizes is rounded down step by step; it still bounds the norm of the element."""
+    n, beyond = 100_000, 0
+    made = KernelSpace(SimpleNamespace(diagonal=lambda: np.ones(n)), np.ones(n), 0.0)
+    for c in (0.1, 0.3, 0.7, 1.1, 1.3, 1.7):
+        coef, true = np.full(n, -c), n * Fraction(c)
+        assert Fraction(made.scale(coef)) >= true
+        beyond += Fraction(float(made.norms @ np.abs(coef))) < true * (1 - Fraction(1, 10**14))
+    assert beyond > 0
+    assert made.scale(coef, np.arange(n)) == made.scale(coef) and made.scale(np.zeros(n)) == 0.0
+
+
+@pytest.mark.parametrize(("size", "coefficient"), [(1e-150, 1e-20), (1e100, 1e-318), (1e100, 1e-315)])
+def test_what_underflows_is_in_the_error(size, coefficient):
+    """Products of small entries, and coefficients below the smallest normal number, lose digits that no relative error covers."""
+    beyond, rng = 0, np.random.default_rng(14)
+    for seed in range(5):
+        X = size * rng.standard_normal((N, 3))
+        y = np.where(np.arange(N) % 2, 1, -1)
+        made = KernelSpace(X @ X.T, 1.0 * y, 1e-13)
+        FEATURES[made] = exact_samples(X, y)
+        x = made.expansion(coefficient * rng.standard_normal(N))
+        for got in (x, 0.3 * x, x / 3.0, made.ldexp(x, -3), x - 0.7 * x):
+            true = flat(got)
+            assert not got.coef.any() or got.scale > 0.0
+            for value, z, bound in zip(got.image, FEATURES[made], made.norms, strict=True):
+                off = abs(mpf(float(value)) - dot(z, true))
+                assert off <= mpf(float(bound)) * mpf(got.error)
+                beyond += off > mpf(float(bound)) * mpf(1e-12) * mpf(got.scale)
+        assert made.norm_lower(x) <= float(norm(flat(x))) * (1.0 + 1e-15) and norm(flat(x)) <= mpf(x.norm_upper())
+    assert beyond > 5
+
+
+@pytest.mark.parametrize("size", [1e-60, 1e-100, 1e-130, 1e-160, 1e-200, 1e-300])
+def test_norms_of_small_elements_are_bounded(size):
+    """Squares underflow long before elements do."""
+    made, rng = space(), np.random.default_rng(15)
+    x, other = made.expansion(rng.standard_normal(N)), made.expansion(rng.standard_normal(N))
+    for small in (size * x, (x - x) + size * x, (other + size * x) - other):
+        with mpmath.workdps(60):
+            length = norm(flat(small))
+            assert mpf(small.norm_lower()) <= length <= mpf(small.norm_upper()) <= mpf(small.scale)
+    with np.errstate(over="ignore"):
+        beyond = made.expansion(np.full(N, 1e300)) * 1e300
+    assert beyond.norm_lower() == 0.0 and beyond.norm_upper() == np.inf
+
+
+@pytest.mark.parametrize("size", [1.0, 2.0**300])
+def test_rounded_sums_and_multiples_are_known_no_better(size):
+    """Of images without an error: a sum or a multiple, whose coefficients are rounded, has one."""
+    rng = np.random.default_rng(16)
+    X, y = size * rng.integers(-4, 5, (N, 3)), np.where(np.arange(N) % 2, 1, -1)
+    made = KernelSpace(X @ X.T, 1.0 * y, 1e-15)
+    FEATURES[made] = exact_samples(X, y)
+    Q = np.outer(made.signs, made.signs) * made.K
+
+    def exact_one(coef):
+        return Expansion(made, coef, Q @ coef, 0.0, made.scale(coef))
+
+    x, y, tiny = (exact_one(unit * rng.integers(-9, 10, N)) for unit in (1.0, 2.0**-54, 2.0**-1070))
+    for got in (x + y, y - x, 0.3 * x, x / 3.0, 0.3 * tiny, tiny / 3.0, made.ldexp(tiny, -5)):
+        true = flat(got)
+        off = [abs(mpf(float(v)) - dot(z, true)) for v, z in zip(got.image, FEATURES[made], strict=True)]
+        assert max(off) > 0
+        assert all(v <= norm(z) * mpf(got.error) for v, z in zip(off, FEATURES[made], strict=True))
+        assert got.error <= 1e-15 * got.scale or np.abs(got.coef).max() < 1e-300

@@ -8,7 +8,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from safescreen.cones import kernel_matrix
-from safescreen.cones.kernel_matrix import GivenMatrix, Kernel, KernelRows, _Cache, squares
+from safescreen.cones.kernel_matrix import GivenMatrix, Kernel, KernelRows, _Cache, row_length, squares
 
 KERNELS = [Kernel("linear"), Kernel("polynomial", 0.5, 3, 1.0, 0.25), Kernel("rbf", 0.3), Kernel("rbf", 0.3, constant=2.0)]
 every = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: f"{k.name}-{k.constant:g}")
@@ -211,3 +211,33 @@ def test_the_least_that_is_needed():
     KernelRows(X, KERNELS[2], 1.001 * needed)
     with pytest.raises(ValueError, match="X holds 600 points: a cache for rows .* needs 0.00124 GB at least, 0.001 GB are allowed"):
         KernelRows(X, KERNELS[2], 0.001)
+
+
+def test_the_longest_row_says_how_much_is_rounded():
+    """Products of one full row among sparse ones are rounded by more than the length of the others allows."""
+    rng = np.random.default_rng(3)
+    X = np.zeros((6, 4000))
+    X[1:, 0], X[0] = rng.standard_normal(5), 0.1
+    points = sparse.csr_array(X)
+    assert row_length(points) == 4000 and row_length(X) == 4000 and row_length(sparse.csr_array((0, 7))) == 0
+    assert row_length(points[1:]) == 1
+    with mpmath.workdps(40):
+        true = 4000 * mpf(0.1) ** 2
+        off = abs(mpf(float(Kernel("linear").values(points, points)[0, 0])) - true) / true
+    assert Kernel("linear").error(1, 1.0) < off <= Kernel("linear").error(row_length(points), 1.0)
+
+
+@pytest.mark.parametrize("constant", [1e-3, 1.0, 1e3])
+def test_a_constant_brings_one_rounding(constant):
+    """Values with a constant are known as well as those without, and no worse than they say."""
+    for kernel in (Kernel("rbf", 1.0, constant=constant), Kernel("polynomial", 0.5, 1, 1.0, constant)):
+        assert kernel.error(1, 0.01) == Kernel(kernel.name, kernel.gamma, 1, 1.0).error(1, 0.01)
+        x = np.linspace(0.0, 0.1, 60)[:, None]
+        found, u = kernel.values(x, x), mpf(kernel.error(1, 0.01))
+        with mpmath.workdps(40):
+            values = [mpf(float(v)) for v in x[:, 0]]
+            for i, p in enumerate(values):
+                for j, q in enumerate(values):
+                    true = (mpmath.exp(-((p - q) ** 2)), 1 + p * q / 2)[kernel.name != "rbf"] + mpf(constant)
+                    size = (mpf(1), mpmath.sqrt((1 + p * p / 2) * (1 + q * q / 2)))[kernel.name != "rbf"] + mpf(constant)
+                    assert abs(mpf(float(found[i, j])) - true) <= u * size

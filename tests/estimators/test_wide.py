@@ -164,3 +164,42 @@ def test_a_warm_start_is_the_last_metric(d, diagonal):
     assert model.fit(X[:, ::-1], y).n_iter_ > 1
     other = model.fit(X[:, 1:], y)
     np.testing.assert_array_equal(other.components_, clone(model).fit(X[:, 1:], y).components_)
+
+
+def test_labelled_points_give_their_weight_to_the_triplets_they_anchor():
+    """Not to those they take part in: a point of weight 100 changes the metric around it."""
+    X, y = wide(24, 4)
+    weights = np.where(np.arange(24) == 5, 100.0, 1.0)
+    model = TripletMetric(lam=50.0, k=2, tol=1e-8).fit(X, y, weights)
+    index = ss.Triplets.from_labels(X, y, k=2).index
+    found = {}
+    for place in range(3):
+        prob = ss.Problem(ss.Triplets(X, index, weights=weights[index[:, place]]), ss.SmoothedHinge(0.05))
+        found[place] = prob.gap(model.get_mahalanobis_matrix(), 50.0) / prob.primal(model.get_mahalanobis_matrix(), 50.0)
+    assert found[0] <= 1e-7 and min(found[1], found[2]) > 1e-3
+
+
+def test_points_far_from_the_origin_keep_their_distances_in_the_span():
+    """Coordinates are those of differences from the mean: of the points themselves the last digits would be lost."""
+    X, _ = wide()
+    near = np.round(1024.0 * X) / 1024.0
+    far = near + 2.0**38  # exact
+    kept = TripletMetric()._coordinates(far)
+    wanted = ((near[:, None] - near[None]) ** 2).sum(axis=2)
+    found = ((kept[:, None] - kept[None]) ** 2).sum(axis=2)
+    assert kept.shape == (24, 24) and np.allclose(found, wanted, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("smallest", [1e-9, 1e-11])
+def test_a_factor_has_the_rank_of_the_metric(smallest):
+    """Eigenvalues that are rounding are no dimensions, and small ones that are not are kept."""
+    Q = np.linalg.qr(np.random.default_rng(0).standard_normal((6, 6)))[0]
+    values = np.array([3.0, 1.0, smallest, 0.0, 0.0, 0.0])
+    M = (Q * values) @ Q.T
+    factor = triplet_metric._factor(0.5 * (M + M.T))
+    assert factor.shape == (3, 6)
+    assert np.allclose(factor.T @ factor, M, rtol=0, atol=1e-14)
+    assert np.allclose(np.linalg.norm(factor, axis=1) ** 2, values[:3], rtol=1e-4)
+    largest = factor[np.arange(3), np.abs(factor).argmax(axis=1)]
+    assert (largest > 0.0).all()  # of two opposite rows the same one, whatever LAPACK gives
+    assert triplet_metric._factor(np.zeros((4, 4))).shape == triplet_metric._factor(np.zeros(4)).shape == (1, 4)

@@ -1,5 +1,6 @@
 """Ranges of GB, DGB and MGB against their spheres on a grid of lam, in 50-digit arithmetic, and against solved problems."""
 
+from fractions import Fraction
 from functools import lru_cache
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ from instances import instance
 from naive.exact import minus, split
 from naive.extremes import dot, exact, norm
 from safescreen.ranges import duality_gap, general, gradient, midpoint_gap, relaxed_path
-from safescreen.ranges.quartic import first_root
+from safescreen.ranges.quartic import _chord, _least_t, ball_interval_kernel, first_root
 
 BALLS = {
     "GB": (gradient, ss.spheres.gradient_bound),
@@ -292,3 +293,78 @@ def test_bad_input_is_named():
             around(problem, np.ones(3), 1.0, -1.0)
         with pytest.raises(ValueError, match="alpha must be at most 1"):
             around(problem, np.ones(3), 1.0, alpha=np.full(len(problem), 2.0))
+
+
+# ------------------------------------------------------------------ each allowance for rounding
+
+
+def test_the_chord_ends_before_the_root():
+    """Newton's steps end right of the root, where the bound is broken; what is returned is left of it, and near."""
+    beyond = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        p, *n = (10.0 ** rng.uniform(-8, 8, 5)).tolist()
+        for k in np.flatnonzero(rng.uniform(size=4) < 0.3):
+            n[k] = 0.0
+        h = _chord(p, *n, 1e3)
+
+        def falls(h, p=p, n=n):
+            return Fraction(p) - sum(Fraction(v) * h ** (k + 1) for k, v in enumerate(n))
+
+        assert falls(Fraction(h) * (1 - Fraction(2, 10**14))) >= 0
+        assert h == 1e3 or falls(Fraction(h) * (1 + Fraction(1, 10**6))) <= 0
+        beyond += h < 1e3
+    assert beyond > 30
+
+
+def nearly_equal(rng, f):
+    """Return arguments of `_least_t` for which the square of the margin is that of the radius, but for some ulps of each coefficient."""
+    g0, g1, n = float(rng.uniform(1.0, 2.0)), float(rng.uniform(-0.9, 0.9)), float(rng.uniform(0.5, 2.0))
+    squares = np.array([g0 * g0, 2.0 * g0 * g1, g1 * g1]) / (n * n)
+    q0, q1, q2 = (squares * (1.0 + 2.0**-52 * rng.integers(-6, 3, 3))).tolist()
+    return g0, g1, n, q0, q1, q2, f
+
+
+@pytest.mark.parametrize("f", [0.0, 1e-20])
+def test_no_end_is_beyond_where_margin_and_radius_nearly_agree(f):
+    """All coefficients are what rounding leaves of two equal numbers: where the margin is below the radius nothing may be certain."""
+    decided = wrong = 0
+    for seed in range(2000):
+        g0, g1, n, *q, f = nearly_equal(np.random.default_rng(seed), f)
+        least = _least_t(g0, g1, n, *q, f)
+        if np.isnan(least):
+            continue
+        for part in (0.0, 0.5, 0.9, 1.0):
+            y = (1 - Fraction(least)) * Fraction(part)
+            margin = Fraction(g0) + Fraction(g1) * y - Fraction(n) * Fraction(f)
+            square = sum(Fraction(v) * y**k for k, v in enumerate(q))
+            assert margin**2 >= Fraction(n) ** 2 * square
+        decided += 1
+    for seed in range(200):  # where they differ by more than rounding the end is that of the exact root
+        g0, g1, n, q0, q1, q2, f = nearly_equal(np.random.default_rng(seed), f)
+        least = _least_t(g0, g1, n, 0.99 * q0, q1, 1.5 * q2, f)
+        with mpmath.workdps(40):
+            c = [mpf(g0) ** 2 - mpf(n) ** 2 * mpf(0.99 * q0), 2 * mpf(g0) * g1 - mpf(n) ** 2 * q1, mpf(g1) ** 2 - mpf(n) ** 2 * (1.5 * q2)]
+            y = (-c[1] - mpmath.sqrt(c[1] ** 2 - 4 * c[2] * c[0])) / (2 * c[2])
+            assert 0 <= mpf(least) - max(1 - y, 0) < mpf(10) ** -6
+            wrong += y < 1
+    assert wrong > 5
+
+
+def test_sums_near_a_threshold_are_not_above_it_by_rounding():
+    """Parts of the margin that cancel against the threshold, and their errors, without a radius: the exact sum decides."""
+    beyond, rng = np.zeros(2, dtype=int), np.random.default_rng(0)
+    for _ in range(3000):
+        h, b, e = rng.uniform([0.2, 0.2, 0.1], [5.0, 5.0, 0.3]).tolist()
+        for number, side in enumerate((1.0, -1.0)):
+            k = 2.0 * b - h + side * 2.0 * e + 4.0 * np.spacing(b) * rng.integers(-2, 3)  # what is left is a few ulps
+            ends, numbers = np.empty((4, 1)), (np.array([v]) for v in (h, e, k, e, 1.0))
+            limits = np.array([b]), np.array([b])
+            ball_interval_kernel(*numbers, (0.5, 0.5), 0.0, 0.0, 0.0, (0.0,) * 6, 1.0, *limits, 0, ends)
+            margin = (Fraction(h) + Fraction(k)) / 2 - Fraction(b)
+            above, below = not np.isnan(ends[2, 0]), not np.isnan(ends[0, 0])
+            assert not above or margin > Fraction(e)
+            assert not below or margin < -Fraction(e)
+            plain = (side * (0.5 * h - b) - 0.5 * e) + (side * 0.5 * k - 0.5 * e)
+            beyond[number] += plain > 0.0 and side * margin <= Fraction(e)
+    assert (beyond > 5).all()

@@ -2,6 +2,7 @@
 
 import inspect
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,9 @@ from instances import ADVERSARIAL, KINDS, instance, points
 from safescreen.rules import Screened
 from safescreen.solvers import solve_screened
 from safescreen.solvers.projected_gradient import _step
+from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.run import ROUNDS, run
+from safescreen.solvers.settings import Descent, Settings
 
 SCREENINGS = ((), ("RRPB", "PGB"), ("DGB", "MGB"), ("GB+halfspace", "CDGB"), ("GB+semidefinite",))
 every = pytest.mark.parametrize("kind", KINDS)
@@ -214,3 +218,39 @@ def test_bad_input_is_named(options, error, message):
     arguments = {"prob": instance("full").problem(0.05), "lam": 1.0, **options}
     with pytest.raises(error, match=message):
         ss.solve(**arguments)
+
+
+def test_blocks_are_counted_as_they_leave():
+    """Blocks that leave one after the other are counted on the side they leave to, and with those before."""
+    X, y = points(n=30, seed=2)
+    problem = ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.05))
+    lam = 0.2 * problem.lam_max()
+    x, reduction = ss.solve(problem, lam, tol=0.0, rtol=1e-8, screening=()).x, Reduction(problem)
+    margins, counts = problem.terms.margins(x), []
+    for radius in (0.02, 0.001):
+        assert reduction.apply(ss.Sphere(x, radius * float(np.linalg.norm(x))))
+        counts.append((reduction.n_L, reduction.n_R))
+        assert sum(counts[-1]) + len(reduction.problem) == len(problem)
+        assert reduction.n_L <= (margins < 0.95).sum() and reduction.n_R <= (margins > 1.0).sum()
+    assert 0 < counts[0][0] < counts[1][0] != counts[1][1] > counts[0][1] > 0
+
+
+@pytest.mark.parametrize(
+    ("reached", "stopped", "gap", "rounds"),
+    [(True, False, 1e-12, ROUNDS), (False, False, 1e-12, 1), (True, True, 1e-12, 1), (True, False, 1e12, 1)],
+)
+def test_more_accuracy_is_asked_for_where_it_helps(reached, stopped, gap, rounds):
+    """Not after the last iteration that is allowed, nor once a callback has ended the solve, nor where the whole problem is solved."""
+    problem, lam = instance("dense").problem(0.05), instance("dense").lam(0.3)
+    x, asked = ss.solve(problem, lam, tol=0.0, rtol=1e-2, screening=()).x, []
+    found = ss.rules.sphere(problem, ss.spheres.duality_gap_bound(problem, x, lam))
+
+    def solve(reduction, state, settings, screen):
+        asked.append(settings.limits.tol)
+        state.evaluation, state.stopped = reduction.problem.evaluate(state.x, lam), stopped
+        return reached
+
+    settings = Settings.checked(problem, gap, 0.0, 5, (), 10)
+    solution, (judged, _) = run(Reduction(problem).known(found), Descent(x, lam), settings, SimpleNamespace(run=solve))
+    assert len(asked) == rounds and np.allclose(asked, gap * 0.1 ** np.arange(rounds), rtol=1e-9)
+    assert judged is problem and solution.converged == (gap > 1.0)

@@ -1,6 +1,7 @@
 """The s-form: bounds of the total loss at a point and at the optimum, and its monotony."""
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -10,6 +11,7 @@ import safescreen as ss
 from instances import instance
 from naive.harness import flat, truth
 from safescreen import svm
+from safescreen.svm import totals
 from safescreen_book.protocols import pathwise
 
 KINDS = ("dense", "csr", "kernel", "tiles")
@@ -168,3 +170,49 @@ def test_line_search_keeps_its_budget():
             margins = terms.margins(a.w) + v * (terms.margins(T.w) - terms.margins(a.w))
             s = float(np.sum(weights * ss.Hinge().value(margins, terms.threshold)))
             assert svm.total_loss(terms, pathwise.feasible_between(terms, a, T, s))[1] <= s
+
+
+def test_the_rounding_of_a_long_sum_is_in_its_bounds():
+    """At w = 0 all losses are 1 without an error, and the sum of equal weights is rounded by more than each of them."""
+    beyond, y = 0, np.where(np.arange(127) % 2, 1, -1)
+    for weight in np.random.default_rng(0).uniform(1.0, 2.0, 200):
+        weights, true = np.full(127, weight), 127 * Fraction(weight)
+        low, high = svm.total_loss(ss.Samples(np.ones((127, 1)), y, weights=weights), np.zeros(1), ss.Hinge())
+        assert Fraction(low) <= true <= Fraction(high)
+        room = 4.0 * 2.0**-53  # what every single loss is allowed
+        beyond += Fraction(np.sum(weights * (1.0 - room))) > true or Fraction(np.sum(weights * (1.0 + room))) < true
+    assert beyond > 5
+
+
+def test_losses_that_underflow_are_in_the_bounds():
+    """A weight that is the smallest number of the machine, times a loss below 1, is that number or 0."""
+    X, y = np.array([[0.4], [0.4], [-0.4]]), [1, 1, -1]
+    for w in (1.0, 1.5):
+        low, high = svm.total_loss(ss.Samples(X, y, weights=np.full(3, 5e-324)), np.array([w]), ss.Hinge())
+        assert Fraction(low) <= exact_total(np.full((3, 1), 0.4), [w], np.full(3, 5e-324)) <= Fraction(high)
+
+
+def test_roundings_between_exact_bounds(monkeypatch):
+    """Norms, losses and gaps that are known exactly: what follows from them is rounded, and has to stay on its side."""
+    beyond = np.zeros(4, dtype=int)
+    for seed in range(60):
+        C, P, n, r = np.random.default_rng(seed).uniform([0.1, 5.0, 0.5, 0.1], [3.0, 50.0, 2.0, 0.4]).tolist()
+        c, p, square = Fraction(C), Fraction(P), Fraction(n) ** 2
+        low, high = totals._total(C, [(P, P, n, n)])
+        assert Fraction(low) <= p - square / (2 * c) <= Fraction(high)
+        beyond[0] += Fraction(P - 0.5 * n**2 / C) != p - square / (2 * c)
+
+        cone = SimpleNamespace(norm_lower=lambda _, n=n: n, norm_upper=lambda _, n=n: n, check_feasible=lambda w, _: w)
+        low, high = totals.norm_of_ball(cone, ss.Sphere(np.zeros(1), r))
+        assert Fraction(low) <= Fraction(n) - Fraction(r) and Fraction(n) + Fraction(r) <= Fraction(high)
+        beyond[1] += Fraction(n - r) > Fraction(n) - Fraction(r)
+        beyond[2] += Fraction(n + r) < Fraction(n) + Fraction(r)
+
+        prob = SimpleNamespace(cone=cone, terms=None, loss=None, evaluate=lambda *_, r=r: SimpleNamespace(gap=r))
+        monkeypatch.setattr(totals, "total_loss", lambda *_, P=P: (P, P))
+        monkeypatch.setattr(totals, "from_evaluation_mgb", lambda *_: ss.Sphere(np.zeros(1), 0.0))
+        P_low, P_high = totals._optimum(prob, C, SimpleNamespace(w=np.zeros(1), alpha=None))[:2]
+        primal = p + square / (2 * c)
+        assert Fraction(P_low) <= primal - Fraction(r) and primal <= Fraction(P_high)
+        beyond[3] += Fraction(P + 0.5 * (1.0 / C) * n**2) < primal
+    assert (beyond > 5).all()

@@ -575,3 +575,160 @@ def test_long_lists_count_every_triplet_once_when_screened(radius):
     assert found.n_L + found.n_R > 0
     left = problem.with_linear_part(found.remaining, found.total, found.error, found.n_L * (1.0 - 0.025))
     assert np.isclose(left.primal(x, 10.0), problem.primal(x, 10.0), rtol=1e-12)
+
+
+# ---------------------------------------------------------------------- each allowance for rounding
+
+
+def one_anchor(same, other, tau=1.0, bits=None):
+    """Return the products of the anchor 0 at 0, lists at those places on a line, and the exact points."""
+    X = np.concatenate(([0.0], same, other))[:, None]
+    terms = ProductTriplets(X, np.repeat([0, 1], [1 + len(same), len(other)]))
+    terms = ProductTriplets.of(terms._products.part(np.array([0])))
+    terms.threshold, terms._bits = tau, bits or terms._bits
+    points = [Fraction(v) for v in terms.points.X[:, 0].tolist()]
+    return terms, points
+
+
+def exact_slacks(points, n_same, m, tau):
+    """Return ``tau + m (x_0 - x_j)^2 - m (x_0 - x_l)^2`` of all pairs (j, l), in exact arithmetic."""
+    squares = [Fraction(m) * (v - points[0]) ** 2 for v in points[1:]]
+    return [Fraction(tau) + a - b for b in squares[n_same:] for a in squares[:n_same]]
+
+
+@pytest.mark.parametrize("width", [0.0, 1e-13, 1e-11, 1e-3])
+def test_slacks_of_an_unknown_sign_are_charged(width):
+    """A slack that is rounding: the dual variable may be that of the other sign, and the Fenchel terms are not 0.
+
+    Widths are as small as the errors of margins of a size of 1e4, and smaller.
+    """
+    wrong = 0
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        near = 100.0 * rng.uniform(1.0, 2.0)
+        far = np.sqrt(near * near + 1.0)
+        terms, points = one_anchor([0.1, near], [far])
+        sums = terms.hinge_sums(np.eye(1), width) if width else terms.loss_sums(np.eye(1), ss.Hinge())
+        zero, slack = sorted(exact_slacks(points, 2, 1.0, 1.0))
+        assert zero < -1000 and 0.0 <= sums.alpha_sum <= 1.0
+        fenchel = max(slack, Fraction(0)) - Fraction(sums.alpha_sum) * slack
+        assert Fraction(sums.fenchel) >= fenchel
+        wrong += fenchel > abs(slack) / 2
+    assert wrong > 10 or width == 1e-3
+
+
+@pytest.mark.parametrize("bits", [12, 20, 30])
+@pytest.mark.parametrize("tau", [1.0, 0.3])
+def test_what_the_grid_rounds_away_is_in_the_fenchel_terms(tau, bits):
+    """Numbers on a coarser grid than is ever used: what it moves is charged, near the threshold and, smoothed, in the band."""
+    beyond = np.zeros(2, dtype=int)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        near = rng.uniform(100.0, 200.0)
+        far = np.sqrt(near * near + tau + 2.0 ** (1 - bits) * near * near * rng.uniform(-1.0, 1.0))
+        terms, points = one_anchor([0.1, near], [far, 400.0], tau, bits)
+        sums = terms.loss_sums(np.eye(1), ss.Hinge())
+        zero, slack = sorted(exact_slacks(points, 2, 1.0, tau))[-2:]
+        fenchel = max(slack, Fraction(0)) - round(sums.alpha_sum / tau) * slack
+        assert Fraction(sums.fenchel) >= fenchel and zero < 0
+        beyond[0] += fenchel > 0
+
+        for m, width in ((rng.uniform(0.01, 0.05), 2.0), (0.0, 2.0)):
+            terms, points = one_anchor([0.4], [rng.uniform(0.5, 2.0)], tau, bits)
+            sums = terms.loss_sums(np.array([[m]]), ss.SmoothedHinge(width))
+            (slack,) = exact_slacks(points, 1, m, tau)
+            assert 0 < slack < width
+            fenchel = (Fraction(sums.alpha_sum) / Fraction(tau) - slack / Fraction(width)) ** 2 * Fraction(width) / 2
+            assert Fraction(sums.fenchel) >= fenchel
+            beyond[1] += fenchel > Fraction(2) ** -80
+    assert beyond[0] > 3 and (beyond[1] > 10 or bits == 30)
+
+
+def test_every_triplet_of_an_anchor_is_charged():
+    """Six equal triplets whose slack the grid moves, each by as much."""
+    terms, _ = one_anchor([0.4] * 2, [0.7] * 3, 0.3, 12)
+    single, points = one_anchor([0.4], [0.7], 0.3, 12)
+    (slack,), loss = exact_slacks(points, 1, 0.0, 0.3), ss.SmoothedHinge(2.0)
+    sums, alone = terms.loss_sums(np.zeros((1, 1)), loss), single.loss_sums(np.zeros((1, 1)), loss)
+    fenchel = (Fraction(sums.alpha_sum) / 6 / Fraction(0.3) - slack / 2) ** 2
+    assert sums.fenchel >= 6 * fenchel > 0 and sums.fenchel >= 5.9 * alone.fenchel
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_the_distance_of_a_metric_from_its_cone_is_in_the_errors_of_margins(diagonal):
+    """A margin is one at the nearest metric of the cone, from which a projected one is as far as the cone says."""
+    X, y = labelled("plain", d=40)
+    terms, x = ProductTriplets(X, y, diagonal=diagonal), metric(40, 1.0, diagonal)
+    errors, scales = terms._margin_errors(x, 0.0), terms._products.farthest()
+    pairs = ss.rounding.gamma(3 * 40 + 12) * ss.rounding.norm_upper(x) * scales
+    assert (errors >= pairs + terms.cone.feasible_error(x) * scales).all()
+
+
+@pytest.mark.parametrize("width", [0.0, 0.5])
+def test_lists_of_many_thousands_are_summed_exactly(width):
+    """The longer the lists, the coarser the grid: numbers, places and sums of squares must fit into 64 bits."""
+    rng, n = np.random.default_rng(0), 17_000
+    X, y = rng.uniform(-1.0, 1.0, (2 * n, 1)), np.arange(2 * n) % 2
+    X[0] = -1.0
+    terms = ProductTriplets(X, y)
+    terms = ProductTriplets.of(terms._products.part(np.array([0])))
+    assert terms._bits + n.bit_length() <= 58 + 1
+    sums, squares = terms.loss_sums(np.eye(1), ss.SmoothedHinge(width)), (X[:, 0] + 1.0) ** 2
+    same, other = squares[2::2], np.sort(squares[1::2])
+    linear, band = (np.searchsorted(other, same + 1.0 - v, side="left") for v in (width, 0.0))
+    prefix, seconds = (np.concatenate(([0.0], np.cumsum(other**k, dtype=np.longdouble))) for k in (1, 2))
+    slack, between = same + 1.0, band - linear
+    first, second = prefix[band] - prefix[linear], seconds[band] - seconds[linear]
+    alpha = linear + ((slack * between - first) / width if width else 0.0)
+    square = linear + ((slack**2 * between - 2.0 * slack * first + second) / width**2 if width else 0.0)
+    assert sums.alpha_sum == pytest.approx(float(alpha.sum()), rel=1e-7)
+    assert sums.alpha_square == pytest.approx(float(square.sum()), rel=1e-7)
+    loss = (slack - 0.5 * width) * linear - prefix[linear] + 0.5 * width * (square - linear)
+    assert sums.loss == pytest.approx(float(loss.sum()), rel=1e-7)
+
+
+@pytest.mark.parametrize("n", [25, 26])
+@pytest.mark.parametrize("k", [None, 4])
+def test_the_scale_of_the_adjoint_error_is_that_of_all_pairs(n, k):
+    """Of ``sum |w_ij| (|x_i| + |x_j|)^2`` no pair may be left out, nor taken for a shorter one."""
+    X, y = labelled("plain", n=n)
+    terms = ProductTriplets(X, y, k)
+    products, norms, wanted = terms._products, terms.points.norms, 0.0
+    anchors, lists = products.explicit()
+    for m, i in enumerate(anchors):
+        sizes = [ptr[m + 1] - ptr[m] for ptr, _ in lists.sides]
+        for (ptr, members), weight in zip(lists.sides, sizes[::-1], strict=True):
+            wanted += weight * float(((norms[i] + norms[members[ptr[m] : ptr[m + 1]]]) ** 2).sum())
+    assert products.total()[1] == pytest.approx(wanted, rel=1e-13)
+
+
+def test_what_leaves_on_either_side_is_counted_for_what_stays():
+    """Pairs that stay carry a weight for each linear triplet they are in with a pair that left."""
+    loss, seen = ss.SmoothedHinge(0.05), set()
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        same, other = 3.0 * rng.random(5), 3.0 * rng.random(5)
+        products, _ = one_anchor(same, other)
+        m = float(rng.uniform(0.2, 0.6))
+        triplets = products.to_triplets()
+        left, total, error, n_L, _ = products.screen_blocks(SimpleNamespace(center=np.array([[m]]), radius=0.02 * m), loss)
+        gone = screened_rows(products, left) if len(left) else np.ones(25, dtype=bool)
+        linear = gone & (triplets.margins(np.array([[m]])) < 0.95)
+        assert linear.sum() == n_L
+        wanted = triplets.weighted_sum(linear)[0]
+        np.testing.assert_allclose(total, wanted, rtol=0, atol=error + 1e-12)
+        if len(left):
+            sides = left._products
+            seen |= {(bool(sides.p[0] < 5), bool(sides.q[0] < 5), n_L > 0)}
+    assert (True, True, True) in seen
+
+
+def test_pairs_whose_ends_overflow_screen_nothing():
+    """A pair whose value and reach are infinite has no ends: no pair may be decided against what is left of the others."""
+    X = np.array([[0.0, 0.0], [0.0, 0.0], [1.0, 0.0], [2e4, 1e6]])
+    center, radius = np.diag([1e300, 0.0]), 1e297
+    found = ProductTriplets(X, [0, 0, 1, 1]).screen_blocks(SimpleNamespace(center=center, radius=radius), ss.Hinge())
+    kept = set(map(tuple, found.remaining.index.tolist()))
+    assert {(0, 1, 3), (1, 0, 3)} <= kept  # at ``center - radius e_2 e_2'`` its margin is below 0
+    near = ProductTriplets(X[:3], [0, 0, 1]).screen_blocks(SimpleNamespace(center=center, radius=radius), ss.Hinge())
+    assert near.n_R == 2

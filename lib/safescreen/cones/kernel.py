@@ -115,16 +115,14 @@ class Expansion(Element):
         return self.scale
 
     def _bounds(self):
-        if not self.scale > 1e-120:  # the image may be all error, and products underflow
-            return 0.0, self.scale
         if not self.scale < 1e120:
             if not math.isfinite(self.scale):
-                return self.scale, self.scale
+                return 0.0, self.scale
             exponent = math.frexp(self.scale)[1]
             low, high = self.space.ldexp(self, -exponent)._bounds()
             return math.ldexp(low, exponent) * (1.0 - 2.0 * UNIT), upper(math.ldexp(high, exponent), 2)
         square = self.space.inner(self, self)
-        error = self.space.inner_error(self, self)
+        error = self.space.inner_error(self, self)  # at least TINY: more than what underflows, however small the element
         low = math.sqrt(max(square - error, 0.0)) * (1.0 - 4.0 * UNIT)
         return low, min(sqrt_upper(upper(square + error, 4)), self.scale)
 
@@ -222,9 +220,9 @@ class KernelSpace(Cone):
 
     # ------------------------------------------------------------------ elements
 
-    def scale(self, coef: NDArray) -> float:
-        """Return an upper bound of ``sum_j ||z_j|| |c_j|``; 0 for zero alone."""
-        total = float(self.norms @ np.abs(coef))
+    def scale(self, coef: NDArray, used: NDArray | slice = slice(None)) -> float:
+        """Return an upper bound of ``sum_j ||z_j|| |c_j|`` over all samples, or those used; 0 for zero alone."""
+        total = float(self.norms[used] @ np.abs(coef))
         return upper(total, coef.size + 4) if total != 0.0 or coef.any() else 0.0
 
     def zeros(self) -> Expansion:
@@ -263,7 +261,7 @@ class KernelSpace(Cone):
         if changed.size == 0:
             return known
         steps = coef[changed] - known.coef[changed]
-        moved = upper(float(self.norms[changed] @ np.abs(steps)), changed.size + 4)
+        moved = self.scale(steps, changed)
         error = upper(known.error + self._product_error(changed.size + 2, moved) + 2.0 * UNIT * scale, 8)
         if not error <= DRIFT * self._product_error(n_used, scale):
             return None

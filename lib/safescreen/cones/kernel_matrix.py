@@ -42,7 +42,8 @@ class Kernel:
     p-th power, by p - 1 products, one of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``. That
     its points may be differences ``fl(x - m)``, whose roundings are of size ``u |x - m|``, moves a distance of at most ``|x| + |x'|`` by
     u times that, and its square by ``gamma_3 (|x| + |x'|)^2``; hence the exponent by at most ``4 g gamma_{d+9} max |x|^2``. The
-    exponential is evaluated to 8 units.
+    exponential is off by less than 4 units. Adding the constant rounds ``k(x, x')``, the constant included, once: for rbf 8 units are
+    taken for both, and the bound of a polynomial has as many to spare.
     """
 
     name: str
@@ -53,11 +54,11 @@ class Kernel:
 
     def error(self, d: int, largest: float, unit: float = UNIT) -> float:
         """Return u with ``|computed - k(x, x')| <= u sqrt(k(x, x) k(x', x'))`` for rows of d numbers and ``|x|^2 <= largest``."""
-        units, extra = unit / UNIT, 2.0 if self.constant else 0.0
+        units = unit / UNIT
         if self.name != "rbf":
-            return gamma(units * ((1 if self.name == "linear" else self.degree) * (d + 8) + 8 + extra))
+            return gamma(units * ((1 if self.name == "linear" else self.degree) * (d + 8) + 8))
         shift = upper(4.0 * self.gamma * gamma(units * (d + 12)) * largest, 8)
-        return upper(math.expm1(min(shift, 1.0)) + (8.0 + extra) * unit, 8)
+        return upper(math.expm1(min(shift, 1.0)) + 8.0 * unit, 8)
 
     def diagonal(self, squares: NDArray) -> NDArray:
         """Return ``k(x, x)`` of points with these squares of their norms."""

@@ -67,7 +67,7 @@ def screen_fitted(
     ------
     ValueError, TypeError
         Another model, more than two classes, or a parameter that depends on which samples are left: ``class_weight="balanced"``, and
-        ``gamma="scale"`` of a kernel.
+        ``gamma="scale"`` of a kernel. Coefficients of an SVC above C times the weight: `sample_weight` is not what it was fitted with.
 
     Notes
     -----
@@ -132,65 +132,148 @@ def _free(model, X, signs, C, weights, numbers):
     known = bool(model.support_.max(initial=0) < numbers.size)
     if not (known and (sparse.csr_array(X[numbers[model.support_]]) != sparse.csr_array(model.support_vectors_)).nnz == 0):
         raise ValueError("X must be what the model was fitted to, found other support vectors; if samples were taken out, use kept")
-    n, C0, c = signs.size, float(model.C), np.ones(signs.size) if weights is None else weights
-    b, coef, support = float(model.intercept_[0]), sparse.csr_array(model.dual_coef_).toarray()[0], numbers[model.support_]
+    machine = _machine(model, X, signs, weights, numbers)
+    norms, moved = _around_mean(X, machine.norms) if model.kernel == "linear" else (machine.norms, 0.0)
+    gap, allowance = machine.gap(C)
+    radius = machine.radius(C, gap)
+    low, high, scale = machine.reach(C, radius * norms)
+    bounds = _intercepts(signs, machine.weights, low, high)
+    ball = Sphere(scale * machine.coef, radius, None, "MGB")
+    moved = upper(radius * moved, 4)  # so much <w, mean> may differ from that of the center
+    return InterceptCertificate(
+        *_decided(signs, low, high, bounds),
+        lam=1.0 / C,
+        gap=gap,
+        gap_rounding=allowance,
+        balls=(ball,),
+        intercept=(bounds[0] - moved, bounds[1] + moved),
+    )
+
+
+@dataclass(frozen=True)
+class _Machine:
+    """A classifier ``<phi(x), w> + b``, ``w = sum_j coef_j phi(x_j)``, and what is known of all samples.
+
+    `values` are ``<phi_i, w>`` up to `errors`, `norms` are at least ``||phi_i||``, `support` are the
+    numbers of the samples of w, `weights` the factors c of C0 that it was fitted with.
+    """
+
+    signs: np.ndarray
+    weights: np.ndarray
+    C0: float
+    b: float
+    coef: np.ndarray
+    support: np.ndarray
+    values: np.ndarray
+    errors: np.ndarray
+    norms: np.ndarray
+
+    def square(self):
+        """Return ``||w||^2`` and a bound of its error."""
+        values, sizes = self.values[self.support], np.abs(self.coef)
+        rounding = float(sizes @ self.errors[self.support])
+        rounding += gamma(self.signs.size + 16) * float(sizes @ np.abs(values))
+        return float(self.coef @ values), rounding
+
+    def gap(self, C):
+        """Return an upper bound of the duality gap for C, divided by C, and the part that is rounding.
+
+        The dual point is ``alpha_i = |coef_i|/(C0 c_i)``, exactly: ``sum_i c_i alpha_i y_i phi_i`` is
+        ``w/C0`` and ``sum_i c_i alpha_i`` is ``sum_i |coef_i|/C0``, without an error. It may exceed 1 by
+        the roundings of ``C0 c_i``, 10 u; what that costs is 10 u times the loss at the optimum, which is
+        at most ``P(w)``, and part of ``gamma_{n + 64} P(w)``. Where its sum ``sum_i c_i alpha_i y_i`` is
+        not 0, that costs ``|b|`` times the sum; no optimal b is outside the range of ``y_i - f_i``.
+        """
+        n, C0, c = self.signs.size, self.C0, self.weights
+        square, rounding = self.square()
+        margins = self.signs * (self.values + self.b)
+        loss = float(np.sum(c * np.maximum(1.0 - margins, 0.0)))
+        height = float(np.abs(self.coef).sum()) / C0
+        unsure = float(c @ self.errors)
+        length = sqrt_upper(2.0 * C * (loss + unsure) + square + rounding)  # at least that of the optimal w
+        largest = 1.0 + length * float(self.norms.max())  # at least |b| for any optimal b
+        allowance = unsure + (0.5 / C + 0.5 * C / C0**2) * rounding
+        allowance += abs(math.fsum(self.coef)) / C0 * largest
+        allowance += gamma(n + 64) * (loss + height + square / C + C * square / C0**2)
+        gap = max(loss + 0.5 * square / C - height + 0.5 * C * square / C0**2, 0.0)
+        return upper(gap + allowance, 16), allowance
+
+    def radius(self, C, gap):
+        """Return the radius of the midpoint gap bound, whose center is ``(1 + C/C0)/2 w``."""
+        square, rounding = self.square()
+        shrink = 0.25 * (1.0 - C / self.C0) ** 2 * max(square - rounding, 0.0)
+        rest = max(C * gap - shrink, 0.0) + 8.0 * UNIT * (C * gap + shrink)
+        return upper(sqrt_upper(rest), 8)
+
+    def reach(self, C, reach):
+        """Return bounds of ``<phi_i, w*>`` so far from the center, and the factor of the center."""
+        scale = 0.5 * (1.0 + C / self.C0)
+        values = scale * self.values
+        spread = upper(reach + scale * self.errors + 8.0 * UNIT * np.abs(values), 8)
+        return values - spread, values + spread, scale
+
+
+def _machine(model, X, signs, weights, numbers):
+    """Return the :class:`_Machine` of an SVC that was fitted to the numbered samples."""
+    c = np.ones(signs.size) if weights is None else weights
+    b, support = float(model.intercept_[0]), numbers[model.support_]
+    coef = sparse.csr_array(model.dual_coef_).toarray()[0]
+    if not (np.abs(coef) <= model.C * c[support] * (1.0 + 8.0 * UNIT)).all():
+        text = "found a coefficient above C times the weight"
+        raise ValueError(f"sample_weight must be what the model was fitted with, {text}")
     f = model.decision_function(X) - b
-    kernel, values = Kernel(KERNELS[model.kernel], model._gamma, model.degree, model.coef0), squares(X)
+    kernel = Kernel(KERNELS[model.kernel], model._gamma, model.degree, model.coef0)
+    values = squares(X)
     error, values = kernel.error(row_length(X), float(values.max())), kernel.diagonal(values)
     norms = upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + error)
-    size = upper(float(np.abs(coef) @ norms[support]), n)  # at least ||w||
-    errors = norms * upper(size * (error + gamma(coef.size + 16)), 8) + 4.0 * UNIT * (np.abs(f) + abs(b))
-    longest, moved = float(norms.max()), 0.0
-    if model.kernel == "linear":
-        norms, moved = _around_mean(X, norms)
-
-    # objectives, divided by C; alpha in [0, 1] up to an error of w(alpha)
-    alpha = np.zeros(n)
-    alpha[support] = np.minimum(np.abs(coef) / (C0 * c[support]), 1.0)
-    square, sizes = float(coef @ f[support]), np.abs(coef)
-    rounding = float(sizes @ errors[support]) + gamma(n + 16) * float(sizes @ np.abs(f[support]))
-    margins = signs * (f + b)
-    loss = float(np.sum(c * np.maximum(1.0 - margins, 0.0)))
-    height = float(c @ alpha)
-    imbalance = abs(math.fsum(coef)) / C0 + 8.0 * UNIT * height
-    reach = 1.0 + sqrt_upper(2.0 * C * (loss + square / C + float(c @ errors))) * longest  # at least |b| for any optimal b
-    allowance = float(c @ errors) + (0.5 / C + 0.5 * C / C0**2) * rounding + imbalance * reach
-    allowance += gamma(n + 64) * (loss + height + square / C + C * square / C0**2) + 16.0 * UNIT * C * size**2 / C0**2
-    gap = upper(max(loss + 0.5 * square / C - height + 0.5 * C * square / C0**2, 0.0) + allowance, 16)
-    shrink = 0.25 * (1.0 - C / C0) ** 2 * max(square - rounding, 0.0)
-    radius = upper(sqrt_upper(max(C * gap - shrink, 0.0) + 8.0 * UNIT * (C * gap + shrink)), 8)
-
-    scale = 0.5 * (1.0 + C / C0)
-    values, spread = scale * f, upper(radius * norms + scale * errors + 8.0 * UNIT * scale * np.abs(f), 8)
-    low, high = values - spread, values + spread
-    positive = float(c[signs > 0.0].sum())
-    doubt = 0.0 if weights is None else gamma(n + 8) * float(c.sum())
-    b_low, b_high = _statistic(signs - high, c, positive - doubt, False), _statistic(signs - low, c, positive + doubt, True)
-    least = np.where(signs > 0.0, low + b_low, -high - b_high)
-    most = np.where(signs > 0.0, high + b_high, -low - b_low)
-    edge = 16.0 * UNIT * (np.abs(low) + np.abs(high) + abs(b_low) + abs(b_high) + 1.0)
-    ball = Sphere(scale * coef, radius, None, "MGB")
-    moved = upper(radius * moved + 16.0 * UNIT * (abs(b_low) + abs(b_high)), 4)  # so much <w, mean> may differ from that of the center
-    bounds = (b_low - moved, b_high + moved)
-    return InterceptCertificate(most + edge < 1.0, least - edge > 1.0, 1.0 / C, gap, allowance, (ball,), bounds)
+    size = upper(float(np.abs(coef) @ norms[support]), signs.size)  # at least ||w||
+    errors = norms * upper(size * (error + gamma(coef.size + 16)), 8)
+    errors += 4.0 * UNIT * (np.abs(f) + abs(b))  # f + b was rounded, and b taken off again
+    return _Machine(signs, c, float(model.C), b, coef, support, f, errors, norms)
 
 
-def _statistic(values, weights, level, strictly):
-    """Return the first of the sorted values at which the sum of the weights reaches the level, or exceeds it."""
+def _intercepts(signs, weights, low, high):
+    """Return bounds of every optimal intercept where each ``f_i`` lies in ``[low_i, high_i]``.
+
+    They are the values of ``y_i - f_i`` at which the weights of those below add up to that of the
+    positive class. Where sums are equal any b up to the next value is optimal: the level is taken
+    lower and higher by what may be rounded, and more than 0.
+    """
+    positive = float(weights[signs > 0.0].sum())
+    doubt = gamma(signs.size + 8) * float(weights.sum())
+    b_low = _statistic(signs - high, weights, positive - doubt)
+    b_high = _statistic(signs - low, weights, positive + doubt)
+    rounding = 4.0 * UNIT * max(abs(b_low), abs(b_high))
+    return b_low - rounding, b_high + rounding
+
+
+def _decided(signs, low, high, bounds):
+    """Return the masks ``(in_L, in_R)`` of margins certain to be below and above 1.
+
+    Rounding is monotone and 1 is a number of the machine: a sum that is rounded to less than 1 is less.
+    """
+    least = np.where(signs > 0.0, low + bounds[0], -high - bounds[1])
+    most = np.where(signs > 0.0, high + bounds[1], -low - bounds[0])
+    return most < 1.0, least > 1.0
+
+
+def _statistic(values, weights, level):
+    """Return the first of the sorted values at which the sum of the weights reaches the level."""
     order = np.argsort(values)
-    place = np.searchsorted(np.cumsum(weights[order]), level, side="right" if strictly else "left")
+    place = np.searchsorted(np.cumsum(weights[order]), level)
     return float(values[order[min(place, order.size - 1)]])
 
 
 def _around_mean(X, norms):
-    """Return upper bounds of the distances of points from their mean, and of its norm.
+    """Return upper bounds of the distances of points from their mean m, and of its norm.
 
-    Of sparse points by ``|x|^2 - 2 <x, m> + |m|^2``, whose roundings sum to at most ``gamma_{d+8} (|x| + |m|)^2``.
+    Any center serves, so m is the mean as it was computed, and differences from it are rounded once. The
+    squares for sparse points are ``|x|^2 - 2 <x, m> + |m|^2``, rounded by ``gamma_{d+8} (|x| + |m|)^2``.
     """
     mean = np.asarray(X.mean(axis=0)).ravel()
     square = float(mean @ mean)
     length = upper(math.sqrt(square), mean.size + 8)
     if not sparse.issparse(X):
-        return upper(np.sqrt(squares(X - mean)), mean.size + 8) + 4.0 * UNIT * norms, length
+        return upper(np.sqrt(squares(X - mean)), mean.size + 8), length
     values = np.maximum(squares(X) - 2.0 * (X @ mean) + square, 0.0) + gamma(mean.size + 8) * (norms + length) ** 2
     return upper(np.sqrt(values), 8), length

@@ -76,8 +76,8 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
     """Sums over the product of the lists ``s[:p]`` and ``t[:q]``, slack ``tau + s - t``.
 
     Fills ``s_weights[:p]`` and ``t_weights[:q]``, the sums of the dual variables of an entry. Adds to ``sums`` the loss, the dual
-    variables, their squares, `near` times the number of slacks in ``[-near, gamma)`` (0 if `near` is 0), and the sum of
-    ``slack - slack^2/gamma`` over slacks in ``[0, gamma]``. `space` is that of :func:`room`; entries are rounded to multiples of
+    variables, their squares, `near` times the number of slacks in ``[-near, gamma)`` or ``[-near, near]``, at least (0 if `near` is 0), and
+    the sum of ``slack - slack^2/gamma`` over slacks in ``[0, gamma]``. `space` is that of :func:`room`; entries are rounded to multiples of
     ``2**(1 - bits)`` of their range.
 
     A sum of squares is known modulo 2^64 from integers that wrap around, and up to 2^62 from floating-point prefix sums, thus exactly:

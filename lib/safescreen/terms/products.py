@@ -125,7 +125,7 @@ class ProductTriplets(Terms):
         if alpha is not None:
             return self.to_triplets().loss_sums(x, loss, alpha)
         errors = self._margin_errors(x, loss.smoothing)
-        near = 2.0 * errors if loss.smoothing == 0.0 else np.zeros_like(errors)
+        near = errors if loss.smoothing == 0.0 else np.zeros_like(errors)
         adjoint, error, sums = self._run(x, loss.smoothing, near)
         fenchel = sums[3] if loss.smoothing == 0.0 else self._fenchel_bound(errors, loss.smoothing)
         alpha_sum = float(self.threshold) * sums[1]
@@ -136,12 +136,13 @@ class ProductTriplets(Terms):
 
         Where ``0 < slack < width``, ``alpha = slack/width`` and ``loss(m) + loss*(-alpha) + alpha m = slack - slack^2/width``;
         elsewhere it is 0, or at most the error of the margin. Everything is a sum of non-negative numbers, nothing cancels.
+
+        An error e of the margin costs at most e where ``0 < slack < width`` as computed. Elsewhere it costs nothing unless the slack has
+        another sign than the computed one, which is at most e then, and the cost too: slacks up to e are charged, however small the width.
         """
-        near = 2.0 * self._margin_errors(x, width)
+        near = self._margin_errors(x, width)
         adjoint, error, sums = self._run(x, width, near)
         fenchel = sums[4] + sums[3] + gamma(16) * width * sums[1]
-        if near.max(initial=0.0) >= width:
-            fenchel += float(np.sum(self._products.sizes * near))
         loss = sums[0] + 0.5 * width * sums[2] + sums[4]
         alpha_sum = float(self.threshold) * sums[1]
         return LossSums(loss, adjoint, error, upper(fenchel, self._products.length), alpha_sum, sums[2])
