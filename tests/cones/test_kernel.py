@@ -321,7 +321,7 @@ def test_the_scale_of_many_coefficients_is_a_bound():
 def test_what_underflows_is_in_the_error(size, coefficient):
     """Products of small entries, and coefficients below the smallest normal number, lose digits that no relative error covers."""
     beyond, rng = 0, np.random.default_rng(14)
-    for seed in range(5):
+    for _ in range(5):
         X = size * rng.standard_normal((N, 3))
         y = np.where(np.arange(N) % 2, 1, -1)
         made = KernelSpace(X @ X.T, 1.0 * y, 1e-13)

@@ -5,8 +5,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.datasets import make_classification
-from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.datasets import load_iris, make_classification
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import safescreen as ss
@@ -157,7 +159,7 @@ def test_errors_of_the_call():
         ss.screen_fitted(model, X[:, 1:], y)
     with pytest.raises(ValueError, match="model must be fitted: call"):
         ss.screen_fitted(SVC(), X, y)
-    with pytest.raises(TypeError, match="LinearSVC or an SVC, got str"):
+    with pytest.raises(TypeError, match="LinearSVC, an SVC, a SafeSVC or a SafeSVCCV, or a Pipeline that ends in one, got str"):
         ss.screen_fitted("svc", X, y)
     with pytest.raises(ValueError, match="two classes, got 3"):
         ss.screen_fitted(SVC(kernel="linear").fit(X, np.arange(y.size) % 3), X, y)
@@ -383,3 +385,191 @@ def test_weights_other_than_those_of_the_fit_are_noticed():
     assert ss.screen_fitted(model, X, y, sample_weight=np.full(y.size, 2.0)).in_R.any()
     with pytest.raises(ValueError, match="sample_weight must be what the model was fitted with"):
         ss.screen_fitted(model, X, y)
+
+
+# ------------------------------------------------------------------ estimators of this library
+
+GAMMA = 0.2
+KERNELS = {
+    "linear": lambda X: X @ X.T,
+    "rbf": lambda X: rbf_kernel(X, gamma=GAMMA),
+    "poly": lambda X: polynomial_kernel(X, degree=2, gamma=GAMMA, coef0=1.0),
+    "precomputed": lambda X: rbf_kernel(X, gamma=GAMMA),
+}
+LOSSES = {"hinge": ss.Hinge(), "smoothed": ss.SmoothedHinge(0.3), "squared_hinge": ss.SquaredHinge(0.5)}
+
+
+def safe_svc(C, kernel="linear", loss="hinge", **options):
+    """Return a SafeSVC with the kernel and the loss of those names."""
+    smoothing = 0.3 if loss == "smoothed" else 0.0
+    loss = "hinge" if loss == "smoothed" else loss
+    return ss.SafeSVC(C, kernel=kernel, gamma=GAMMA, degree=2, loss=loss, smoothing=smoothing, **options)
+
+
+def random_case(seed):
+    """Return labelled points, some of them repeated, weights, the value of the constant feature, C and a tolerance."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((60, 3))
+    X[:10] = np.round(X[10:20])
+    y = np.where(X[:, 0] + rng.standard_normal(60) > 0.0, "yes", "no")
+    weights = None if seed % 2 else rng.uniform(0.2, 3.0, 60)
+    constant = [0.0, 1.0, 5.0][seed % 3]
+    return X, y, weights, constant, 10.0 ** rng.uniform(-2.0, 1.5), 10.0 ** -rng.uniform(0.0, 8.0)
+
+
+def unsafe(found, problem, K, signs, C):
+    """Return how many decisions the certified solution of the problem contradicts, beyond what its own gap leaves open."""
+    solution = ss.solve(problem, 1.0 / C, tol=1e-300, rtol=1e-9, screening=())
+    margins = signs * (K @ (signs * np.asarray(solution.x)))
+    open_ = solution.eps * np.sqrt(K.diagonal()) + 1e-10 * (1.0 + np.abs(margins))
+    linear = 1.0 - problem.loss.smoothing
+    return np.count_nonzero(found.in_R & (margins + open_ < 1.0)) + np.count_nonzero(found.in_L & (margins - open_ > linear))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_safe_svc_beside_certified_solutions(kernel, loss):
+    """Poses the problem from a kernel matrix of scikit-learn, with the constant feature and the weights in their definition."""
+    decided = []
+    for seed in range(6):
+        X, y, weights, constant, C0, tol = random_case(seed)
+        points = KERNELS[kernel](X) if kernel == "precomputed" else X
+        model = safe_svc(
+            C0, kernel, loss, tol=tol, class_weight={"no": 2.0}, fit_intercept=constant > 0.0, intercept_scaling=constant or 1.0
+        )
+        model.fit(points, y, weights)
+        K, signs = KERNELS[kernel](X) + constant**2, np.where(y == "yes", 1.0, -1.0)
+        factors = np.where(y == "no", 2.0, 1.0) * (1.0 if weights is None else weights)
+        problem = ss.Problem(ss.KernelSamples(K, signs, weights=factors), LOSSES[loss])
+        for C in C0 * np.array([1.0, 1.02, 0.8, 1.5]):
+            found = ss.screen_fitted(model, points, y, C, sample_weight=weights)
+            assert unsafe(found, problem, K, signs, C) == 0
+            assert found.lam == 1.0 / C and 0.0 <= found.gap_rounding <= found.gap
+            decided.append(found.rate)
+        own = ss.screen_fitted(model, points, y, sample_weight=weights)
+        np.testing.assert_array_equal(own.in_R, ss.screen_fitted(model, points, y, C0, sample_weight=weights).in_R)
+        masks = ss.rules.Screened(found.in_L, np.ones(60, dtype=bool))
+        assert unsafe(masks, problem, K, signs, C) > 0  # what is certain is not everything
+    assert np.mean(decided) > (0.02 if loss == "squared_hinge" else 0.15)
+
+
+def test_accurate_safe_svc_decides_nearly_all():
+    X, y = data()
+    for kernel in ("linear", "rbf"):
+        model = safe_svc(0.5, kernel, tol=1e-10).fit(X, y)
+        found, margins = ss.screen_fitted(model, X, y), np.where(y == 1, 1.0, -1.0) * model.decision_function(X)
+        np.testing.assert_array_equal(found.in_R[np.abs(margins - 1.0) > 1e-3], (margins > 1.0)[np.abs(margins - 1.0) > 1e-3])
+        np.testing.assert_array_equal(found.in_L[np.abs(margins - 1.0) > 1e-3], (margins < 1.0)[np.abs(margins - 1.0) > 1e-3])
+        assert found.in_L.any() and found.in_R.any()
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_linear_safe_svc_is_the_same_as_its_coefficients(intercept):
+    X, y = data()
+    model = safe_svc(0.5, fit_intercept=intercept, intercept_scaling=3.0).fit(X, y)
+    one = ss.screen_fitted(model, X, y, 0.52)
+    b = model.intercept_[0] if intercept else None
+    alpha = np.asarray(model.solutions_[0].alpha)
+    two = ss.screen_samples(X, y, model.coef_[0], 0.52, alpha, intercept=b, intercept_scaling=3.0)
+    np.testing.assert_array_equal(one.in_R, two.in_R)
+    assert one.gap == pytest.approx(two.gap, rel=1e-9) and one.in_R.any()
+    wide = sparse.csr_array(np.hstack([X, np.zeros((len(X), 50))]))  # of such points a model keeps the columns with an entry
+    three = ss.screen_fitted(safe_svc(0.5, fit_intercept=intercept, intercept_scaling=3.0).fit(wide, y), wide, y, 0.52)
+    np.testing.assert_array_equal(three.in_R, one.in_R)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_safe_svc_one_after_the_other(kernel):
+    X, y = data(n=400)
+    points = KERNELS[kernel](X) if kernel == "precomputed" else X
+
+    def fit(C, rows):
+        part = points[np.ix_(rows, rows)] if kernel == "precomputed" else points[rows]
+        return safe_svc(C, kernel, tol=1e-8).fit(part, y[rows])
+
+    model, kept = fit(0.2, np.ones(y.size, dtype=bool)), np.ones(y.size, dtype=bool)
+    for C in 0.2 * 1.01 ** np.arange(1, 4):
+        kept = ~ss.screen_fitted(model, points, y, C, kept=kept).in_R
+        assert not kept.all()
+        model, whole = fit(C, kept), fit(C, np.ones(y.size, dtype=bool))
+        rows = points[:, kept] if kernel == "precomputed" else points
+        np.testing.assert_allclose(model.decision_function(rows), whole.decision_function(points), atol=2e-3)
+    with pytest.raises(ValueError, match="X must|X and y must"):
+        ss.screen_fitted(model, points, y)
+
+
+def test_the_best_estimator_of_a_search():
+    X, y = data()
+    search = ss.SafeSVCCV(safe_svc(1.0), [0.1, 0.3], cv=2).fit(X, y)
+    found, own = ss.screen_fitted(search, X, y), ss.screen_fitted(search.best_estimator_, X, y, search.C_)
+    np.testing.assert_array_equal(found.in_R, own.in_R)
+    assert found.in_R.any()
+    for other in (ss.SafeSVCCV(), ss.SafeSVCCV(safe_svc(1.0), [0.1, 0.3], cv=2, refit=False).fit(X, y)):
+        with pytest.raises(ValueError, match="model must have a best_estimator_: .* refit=True"):
+            ss.screen_fitted(other, X, y)
+
+
+LAST = [
+    SVC(kernel="linear", C=0.5),
+    LinearSVC(C=0.5, loss="hinge", random_state=0, max_iter=100_000),
+    safe_svc(0.5),
+    safe_svc(0.5, "rbf"),
+    ss.SafeSVCCV(safe_svc(1.0), [0.5, 0.50001], cv=2),
+]
+
+
+@pytest.mark.parametrize("last", LAST, ids=lambda model: type(model).__name__)
+def test_pipelines(last):
+    X, y = data()
+    X = X * np.array([1.0, 30.0, 1.0, 5.0, 1.0]) + 7.0
+    model = make_pipeline(StandardScaler(), "passthrough", make_pipeline(StandardScaler(), last)).fit(X, y)
+    found = ss.screen_fitted(model, X, y, 0.51)
+    alone = ss.screen_fitted(model[-1][-1], model[-1][0].transform(model[0].transform(X)), y, 0.51)
+    np.testing.assert_array_equal(found.in_R, alone.in_R)
+    assert found.in_R.any() and found.gap == alone.gap
+    points = StandardScaler().fit_transform(X)
+    alone = ss.screen_fitted(last.fit(points, y), points, y, 0.51)
+    np.testing.assert_array_equal(ss.screen_fitted(make_pipeline(last), points, y, 0.51).in_R, alone.in_R)
+
+
+def test_what_safe_svc_is_refused_for():
+    X, y = data(n=60)
+    with pytest.raises(ValueError, match="two classes, got 3: fit and screen one against the others"):
+        ss.screen_fitted(ss.SafeSVC().fit(X, np.arange(60) % 3), X, np.arange(60) % 3)
+    model = ss.SafeSVC(kernel="rbf").fit(X, y)
+    with pytest.raises(ValueError, match=f"gamma='scale' would change .* gamma={1.0 / (5 * X.var()):.6g}"):
+        ss.screen_fitted(model, X, y)
+    with pytest.raises(ValueError, match="give it as a dict of numbers"):
+        ss.screen_fitted(ss.SafeSVC(class_weight="balanced").fit(X, y), X, y)
+    with pytest.raises(ValueError, match="model must be fitted: call"):
+        ss.screen_fitted(ss.SafeSVC(), X, y)
+    scaled = StandardScaler().fit_transform(X)
+    with pytest.raises(ValueError, match="found other support vectors; if samples were taken out, use kept"):
+        ss.screen_fitted(ss.SafeSVC().fit(scaled, y), X, y)
+    with pytest.raises(ValueError, match="what the model was fitted to, 59 samples, found 60; .* use kept"):
+        ss.screen_fitted(ss.SafeSVC().fit(X[1:], y[1:]), X, y)
+
+
+def test_metrics_say_what_to_call():
+    X, y = load_iris(return_X_y=True)
+    metric = ss.TripletMetric(k=2, keep_problem=True).fit(X, y)
+    for model in (metric, ss.TripletMetricCV(), make_pipeline(StandardScaler(), ss.TripletMetric(k=2)).fit(X, y)):
+        with pytest.raises(TypeError, match=r"TripletMetric.*, which has triplets: use screen_triplets\(.*keep_problem=True screen\("):
+            ss.screen_fitted(model, X, y)
+    problem = metric.solution_.problem
+    one = ss.screen(problem, metric.solution_.x, metric.lam_)
+    two = ss.screen_triplets(X, problem.terms.index, metric.get_mahalanobis_matrix(), metric.lam_)
+    assert one.rate > 0.5 and two.rate > 0.5
+    with pytest.raises(TypeError, match="got HDSL: Frank-Wolfe screens nothing, its certificate is dual_gap_"):
+        ss.screen_fitted(ss.HDSL(), X, y)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_other_labels_than_those_of_the_fit_are_refused(kernel):
+    """The dual point stands for the labels of the fit: with another one its objective bounds nothing."""
+    X, y = data(n=60)
+    model = SVC(kernel=kernel, gamma=0.3, C=1.0).fit(X, y)
+    other = y.copy()
+    other[model.support_[0]] = 1 - other[model.support_[0]]
+    with pytest.raises(ValueError, match="y must be what the model was fitted to"):
+        ss.screen_fitted(model, X, other, C=1.1)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from safescreen import HDSL
+from safescreen import HDSL, ConvergenceWarning
+from safescreen.estimators._training import NotConverged
 from safescreen.hdsl import FrankWolfe, nearest_triplets
 from safescreen_book import datasets
 
@@ -41,7 +42,7 @@ def test_a_triplet_has_the_weight_of_its_anchor(digits):
     triplets = nearest_triplets(X, y)
     same(model, HDSL(20.0, max_iter=80).fit_triplets(X, triplets, weights[triplets[:, 0]]))
     plain = HDSL(20.0, max_iter=80).fit(X, y)
-    assert np.abs((model.get_mahalanobis_matrix() - plain.get_mahalanobis_matrix()).toarray()).max() > 1e-2
+    assert np.abs(model.get_mahalanobis_matrix() - plain.get_mahalanobis_matrix()).max() > 1e-2
 
 
 def test_the_points_set_aside_count_with_their_weights(digits):
@@ -72,6 +73,48 @@ def test_warm_start_goes_on(digits):
     narrow = model.fit(X[:, :40], y)
     assert narrow.history_[0].n_atoms == 1  # the last similarity has other features
     same(narrow, HDSL(22.0, forward="exact", tol=tol).fit(X[:, :40], y))
+
+
+def test_dense_points_make_dense_matrices_and_sparse_ones_sparse(digits):
+    X, y = digits
+    dense, csr = HDSL(20.0, max_iter=60).fit(X, y), HDSL(20.0, max_iter=60).fit(sparse.csr_array(X), y)
+    L, M = dense.components_, dense.get_mahalanobis_matrix()
+    assert isinstance(L, np.ndarray) and isinstance(M, np.ndarray) and M.shape == (64, 64)
+    assert np.linalg.eigvalsh(M)[0] > -1e-10 * np.linalg.norm(M)
+    np.testing.assert_allclose(L.T @ L, M, atol=1e-12)
+    np.testing.assert_allclose(dense.transform(X[:5]), X[:5] @ L.T)
+    assert sparse.issparse(csr.components_) and sparse.issparse(csr.get_mahalanobis_matrix())
+    np.testing.assert_array_equal(csr.components_.toarray(), L)
+    np.testing.assert_array_equal(csr.get_mahalanobis_matrix().toarray(), M)
+    assert csr.get_metric()(X[0], X[1]) == dense.get_metric()(X[0], X[1])
+    assert not hasattr(HDSL(), "components_") and csr.get_feature_names_out().size == len(L)
+
+
+def test_a_matrix_that_is_too_large_is_refused_with_its_size(digits, monkeypatch):
+    X, y = digits
+    model = HDSL(20.0, max_iter=20).fit(X, y)
+    monkeypatch.setattr("safescreen._checks.free_memory", lambda: 1e4)
+    text = r"a matrix of shape \(64, 64\) would take 3.28e-05 GB, .*: similarity_.factor\(\) and similarity_.to_sparse"
+    with pytest.raises(MemoryError, match=text):
+        model.get_mahalanobis_matrix()
+    assert model.similarity_.to_sparse().shape == (64, 64) and len(model.get_feature_names_out()) == len(model.similarity_)
+    csr = HDSL(20.0, max_iter=20).fit(sparse.csr_array(X), y)
+    assert csr.get_mahalanobis_matrix().shape == (64, 64)
+
+
+def test_why_the_gap_asked_for_is_not_reached(digits):
+    X, y = digits
+    options = {"tol": 1e-9, "check_every": 5}
+    with pytest.warns(NotConverged, match=r"^gap .* after 20 iterations, asked for tol=1e-09: max_iter=20 is reached$") as seen:
+        HDSL(20.0, max_iter=20, **options).fit(X, y)
+    assert len(seen) == 1 and issubclass(seen[0].category, ConvergenceWarning)
+    with pytest.warns(NotConverged, match="after 10 iterations, .*: the callback ended it$"):
+        HDSL(20.0, callback=lambda now: now.iteration == 10, **options).fit(X, y)
+    with pytest.warns(NotConverged, match=r"early_stopping with patience=1 ended it$"):
+        HDSL(20.0, early_stopping=True, patience=1, **options).fit(X, y)
+    uneven = X * np.where(np.arange(64) == 20, 1e4, 1.0)
+    with pytest.warns(NotConverged, match=r"; column 20 spans \S+e\+0[45] and column \d+ only \S+: put a StandardScaler before it$"):
+        HDSL(max_iter=20, **options).fit(uneven, y)
 
 
 def test_errors_name_the_argument(digits):

@@ -1,12 +1,16 @@
 """What users do wrong, and how they stop: each message says what was found and what to do next."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import exceptions
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.model_selection import GridSearchCV
 
-from safescreen import HDSL, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
+from safescreen import HDSL, ConvergenceWarning, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
 from safescreen_book import datasets
 
 SEARCHES = [SafeSVCCV(None, [0.1, 1.0], cv=2), TripletMetricCV(TripletMetric(k=2), 2, cv=2)]
@@ -77,7 +81,8 @@ def test_k_larger_than_a_class(product):
 
 def test_columns_of_very_different_sizes():
     X, y = load_wine(return_X_y=True)
-    hint = r"they span from 0.53 to 1.4e\+03, and the largest decide what is near: scale them \(MinMaxScaler, StandardScaler\)"
+    spans = r"column 12 spans 1.4e\+03 and column 7 only 0.53"
+    hint = rf"sizes: {spans}, and the largest decide what is near: scale them \(MinMaxScaler, StandardScaler\)"
     for fit in (
         lambda: TripletMetric(k=2, tol=1e-2).fit(X, y),
         lambda: TripletMetric(tol=1e-2).fit_triplets(X, [[0, 1, 70], [70, 71, 0]]),
@@ -89,6 +94,82 @@ def test_columns_of_very_different_sizes():
     spans = X / np.ptp(X, axis=0)
     TripletMetric(k=2, tol=1e-2).fit(spans * np.geomspace(1.0, 99.0, 13), y)
     TripletMetric(k=2, tol=1e-2).fit(np.column_stack((spans, np.ones(len(X)))), y)
+
+
+def test_what_stopped_a_metric_and_which_column_made_it_hard():
+    X, y = table()
+    with pytest.warns(UserWarning) as caught:
+        TripletMetric(k=2, max_iter=1).fit(X.assign(proline=1e3 * X["proline"]), y)
+    found = [str(warning.message) for warning in caught]
+    columns = r"column proline spans \S+ and column \w+ only \S+"
+    assert len(found) == 2 and re.search(f"very different sizes: {columns}, and the largest", found[0])
+    reached = r"lam=\S+: relative duality gap \S+ after 1 iterations, asked for tol=0.0001: max_iter=1 is reached"
+    assert re.search(f"^{reached}; {columns}: put a StandardScaler before it$", found[1])
+    with pytest.warns(ConvergenceWarning, match="after 2 iterations, .*: the callback ended it, or it stalled") as caught:
+        TripletMetric(k=2, lam_ratio=1e-4, callback=lambda now: now.iteration == 2).fit(X, y)
+    assert len(caught) == 1 and issubclass(caught[0].category, exceptions.ConvergenceWarning)
+    with pytest.warns(ConvergenceWarning, match="max_iter=1 is reached") as caught:
+        TripletMetric(k=2, max_iter=1, with_path=True, path_ratio=0.3).fit(X, y)
+    assert len(caught) == 1  # of a path the worst
+
+
+def test_arrays_of_triplets_or_images():
+    X, y = table()
+    triplets = np.stack((X[:12], X[12:24], X[40:52]), axis=1)
+    advice = r"fit_triplets\(X\) takes triplets of points \(T, 3, d\), fit_triplets\(points, rows\) of rows"
+    for model in (*METRICS[:2], HDSL(max_iter=10)):
+        for labels in ((), (y[:12],), (np.ones(12),)):
+            with pytest.raises(ValueError, match=rf"X must have shape \(n, d\), .* got shape \(12, 3, 13\): {advice}"):
+                model.fit(triplets, *labels)
+        with pytest.raises(ValueError, match=rf"requires y to be passed, but the target y is None; {advice}"):
+            model.fit(X)
+        model.fit_triplets(triplets)
+        with pytest.raises(ValueError, match=r"got shape \(12, 3, 13\): score_triplets takes triplets of points, pair_distance"):
+            model.transform(triplets)
+    for points in (triplets, triplets.tolist()):
+        for call in (SafeSVC().fit, SafeSVCCV().fit):
+            with pytest.raises(ValueError, match=r"got shape \(12, 3, 13\): X.reshape\(len\(X\), -1\) makes a row of each"):
+                call(points, y[:12])
+    model = SafeSVC(0.1).fit(triplets.reshape(12, -1), np.arange(12) % 2)
+    with pytest.raises(ValueError, match=r"X.reshape\(len\(X\), -1\) makes a row of each"):
+        model.predict(triplets)
+
+
+def test_more_neighbours_than_points():
+    X, y = datasets.load("iris", return_X_y=True)
+    X, y = X[::3], y[::3]
+    sizes = "the classes have 17, 17, 16 of them"
+    for model in (TripletMetric(n_neighbors=1000), HDSL(n_neighbors=1000, max_iter=5)):
+        with pytest.raises(ValueError, match=f"n_neighbors must be at most 50, as there are 50 points, got 1000: {sizes}"):
+            model.fit(X, y)
+        with pytest.raises(ValueError, match="n_neighbors must be at most 40, as there are 40 points"):
+            model.set_params(n_neighbors=50).fit(X, y, np.arange(50) >= 10)
+        assert set(model.fit(X, y).predict(X)) <= {0, 1, 2}
+    for model, name in ((TripletMetric(k=50), "k"), (HDSL(n_targets=50), "n_targets"), (HDSL(n_impostors=50), "n_impostors")):
+        with pytest.raises(ValueError, match=f"^{name} must be at most 49, as there are 50 points, got 50: {sizes}"):
+            model.fit(X, y)
+    with pytest.warns(UserWarning, match="k=49 is more than rows of class 2 have partners"):
+        TripletMetric(k=49, tol=1e-2).fit(X, y)
+    triplets = [[0, 1, 20], [20, 21, 0]]
+    assert TripletMetric(n_neighbors=1000, k=1000).fit_triplets(X, triplets).score_triplets(X, triplets) == 1.0
+    with pytest.raises(TypeError, match="n_neighbors must be a positive int, got 2.5"):
+        TripletMetric(n_neighbors=2.5).fit(X, y)
+
+
+def test_lam_and_lam_ratio():
+    X, y = datasets.load("iris", return_X_y=True)
+    both = TripletMetric(lam=3.0, lam_ratio=0.1)
+    for fit in (lambda: both.fit(X, y), lambda: both.fit_triplets(X, [[0, 1, 60]]), lambda: clone(both).fit(X, y)):
+        with pytest.raises(ValueError, match="lam and lam_ratio must not both be given, got lam=3.0 and lam_ratio=0.1: leave one"):
+            fit()
+    assert both.set_params(lam_ratio=None).fit(X, y).lam_ == 3.0
+    assert both.set_params(lam=None, lam_ratio=0.1).fit(X, y).lam_ == pytest.approx(10.0 * TripletMetric().fit(X, y).lam_)
+    assert TripletMetric(lam_ratio=0.01).fit(X, y).lam_ == TripletMetric().fit(X, y).lam_
+    assert TripletMetric().get_params()["lam"] is TripletMetric().get_params()["lam_ratio"] is None
+    for grid in ({"lam": [1.0, 100.0]}, {"lam_ratio": [0.01, 0.1]}):
+        assert GridSearchCV(TripletMetric(tol=1e-2), grid, cv=2).fit(X, y).best_score_ > 0.9
+    with pytest.raises(ValueError, match="All the 4 fits failed"):
+        GridSearchCV(TripletMetric(lam_ratio=0.1), {"lam": [1.0, 100.0]}, cv=2).fit(X, y)
 
 
 def test_only_zero_weights_of_a_class():

@@ -6,6 +6,7 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from joblib import parallel_backend
 from scipy import sparse
@@ -21,6 +22,7 @@ from safescreen import SafeSVC, SafeSVCCV
 from safescreen.cones.kernel_matrix import KernelRows
 from safescreen.estimators._features import Features, largest_slope
 from safescreen.terms import _kernel_matrices
+from safescreen_book import datasets
 
 WIDE = 2**20
 
@@ -99,11 +101,31 @@ def test_rbf_does_not_mind_where_points_are():
 
 def test_a_gap_that_is_not_reached_is_told_in_the_words_of_the_estimator():
     X, y = made()
-    with pytest.warns(ss.ConvergenceWarning, match=r"C=3: relative duality gap .* after .* tol=1e-06 within max_iter=2$") as seen:
+    with pytest.warns(ss.ConvergenceWarning, match=r"C=3: relative duality gap .* after 2 .* tol=1e-06: max_iter=2 is reached$") as seen:
         SafeSVC(3.0, max_iter=2).fit(X, y)
     assert len(seen) == 1 and issubclass(seen[0].category, exceptions.ConvergenceWarning)
     with pytest.warns(ss.ConvergenceWarning, match="column 2 has a mean of -3e"):
         SafeSVC(3.0, max_iter=2, kernel="poly").fit(X - [0, 0, 3e3, 0], y)
+
+
+def test_columns_of_very_different_sizes_are_named_and_why_a_solve_has_stopped():
+    X, y = datasets.load("breast-cancer", return_X_y=True)
+    X = X - X.mean(axis=0)
+    X[:, 4] *= 1e8
+    reached = r"C=1: relative duality gap \S+ after \d+ iterations, asked for tol=1e-06"
+    stalled = f"{reached}: it stalled, as solvers do where rounding errors are large"
+    column = r"column 4 spans \S+ and column \d+ only \S+: put a StandardScaler before it$"
+    with pytest.warns(ss.ConvergenceWarning, match=rf"^{stalled}; {column}"):
+        SafeSVC().fit(X, y)
+    frame = pd.DataFrame(X).rename(columns={4: "area"}).rename(columns=str)
+    with pytest.warns(ss.ConvergenceWarning, match=r"max_iter=3 is reached; column area spans \S+ and column \d+ only"):
+        SafeSVC(max_iter=3).fit(frame, y)
+    with pytest.warns(ss.ConvergenceWarning, match=r"; column 4 spans \S+ and column \d+ only \S+: put a MaxAbsScaler before it$"):
+        SafeSVC(max_iter=3).fit(sparse.csr_array(X), y)
+    with pytest.warns(ss.ConvergenceWarning, match=r"iterations, .*: the callback ended it, or it stalled"):
+        SafeSVC(callback=lambda now: True).fit(X, y)
+    with pytest.warns(ss.ConvergenceWarning, match=r"max_iter=3 is reached$"):
+        SafeSVC(max_iter=3, kernel="precomputed").fit(X @ X.T, y)
 
 
 @pytest.mark.parametrize("method", ["auto", "newton"])

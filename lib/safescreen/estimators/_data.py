@@ -1,11 +1,15 @@
 """What the estimators ask of points, labels and weights; what is wrong with them is named, and what to do about it."""
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from safescreen._checks import check_grid
+from safescreen._checks import check_count, check_grid
+
+UNSCALED = 100.0
+"""From this ratio of the spans of two columns on a hint is given that they are not scaled."""
 
 
 def check_values(values, name, spaced, single, *, falling=False):
@@ -22,6 +26,7 @@ def check_values(values, name, spaced, single, *, falling=False):
 
 def read(model, X, *y, reset=False, min_features=1):
     """Return points, and labels if they are given, as arrays; `reset` makes the model remember number and names of the features."""
+    check_dimensions(X, "X.reshape(len(X), -1) makes a row of each")
     _check_frame(X)
     accept = "csr" if get_tags(model).input_tags.sparse else False
     return validate_data(model, X, *y, accept_sparse=accept, dtype=np.float64, reset=reset, ensure_min_features=min_features)
@@ -54,6 +59,55 @@ def need_partners(y):
     if counts.max() < 2:
         raise ValueError("y must have a class with at least two points to make triplets, found only singletons: is it an identifier?")
     return classes, codes, counts
+
+
+def need_points(value, name, codes, others=0):
+    """Return a count of neighbours; ValueError if it is impossible, whatever the classes are.
+
+    The limit is the number of points, whose classes the codes are, without `others` of them.
+    """
+    count = check_count(value, name)
+    limit = len(codes) - others
+    if count > limit:
+        sizes = ", ".join(str(size) for size in np.bincount(codes)[:10])
+        if codes.max() > 9:
+            sizes += ", ..."
+        rule = f"{name} must be at most {limit}, as there are {len(codes)} points"
+        raise ValueError(f"{rule}, got {count}: the classes have {sizes} of them")
+    return count
+
+
+def check_dimensions(X, instead):
+    """Raise a ValueError where X has three dimensions or more; it says what to do instead."""
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+    if len(shape) > 2:
+        raise ValueError(f"X must have shape (n, d), one point a row, got shape {shape}: {instead}")
+
+
+def column_name(model, number):
+    """Return the name of a column of X where the model knows it, else its number."""
+    names = getattr(model, "feature_names_in_", None)
+    return number if names is None else names[number]
+
+
+def uneven_columns(model, X):
+    """Return what to say of the columns that span most and least, "" where they are alike.
+
+    They are up to a ratio of `UNSCALED`. Of sparse points the largest entry stands for the span;
+    columns that span nothing do not count.
+    """
+    if sparse.issparse(X):
+        spans = np.abs(X).max(axis=0).toarray().ravel()
+    else:
+        spans = np.ptp(X, axis=0)
+    used = np.flatnonzero(spans > 0.0)
+    if used.size == 0:
+        return ""
+    wide, narrow = int(np.argmax(spans)), int(used[np.argmin(spans[used])])
+    if not UNSCALED * spans[narrow] < spans[wide] < np.inf:
+        return ""
+    most = f"column {column_name(model, wide)} spans {spans[wide]:.3g}"
+    return f"{most} and column {column_name(model, narrow)} only {spans[narrow]:.3g}"
 
 
 def label(value):

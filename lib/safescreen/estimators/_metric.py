@@ -12,11 +12,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeatures
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._threads import with_small_blas
-from safescreen.estimators._data import kept, read, read_labelled
+from safescreen.estimators._data import check_dimensions, kept, read, read_labelled
 from safescreen.terms.indices import check_judgements
 
 LARGEST = 1e30
 """Largest entry, and one over the smallest difference, of points."""
+
+TRIPLETS = "fit_triplets(X) takes triplets of points (T, 3, d), fit_triplets(points, rows) of rows"
+"""What to call in place of fit, which needs labels."""
 
 
 class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
@@ -36,14 +39,14 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         return self.components_.shape[0]
 
     @with_small_blas
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labels.
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from labels; from triplets :meth:`fit_triplets` does.
 
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, d)
         y : array of shape (n,)
-            Class labels; at least two classes, one of them with two points.
+            Class labels; at least two classes, one of them with two points. They have to be given.
         sample_weight : array of shape (n,), optional
             Not negative; a triplet has the weight of its first point, a point set aside its own. Points of weight 0 are left out.
 
@@ -106,7 +109,7 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     def transform(self, X: ArrayLike) -> np.ndarray:
         """Return L x for each of the points X, shape (n, rank): distances and dot products there are the learned ones."""
         check_is_fitted(self)
-        return self._map(read(self, X))
+        return self._map(self._read_new(X))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return for each of the points X the class most of the nearest, or most similar, training points have, shape (n,)."""
@@ -124,13 +127,17 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
         """Return the learned distance as a function of two points, which later fits do not change."""
         check_is_fitted(self)
-        factor = self.components_.copy()
+        factor = self._factor()
         return lambda x, y: float(np.linalg.norm(factor @ (np.asarray(x) - np.asarray(y))))
 
     # ------------------------------------------------------------------ pieces of fit
 
     def _read(self, X, y, sample_weight):
         """Return labelled points and their weights, None standing for 1; sets `classes_`, those with a positive weight."""
+        check_dimensions(X, TRIPLETS)
+        if y is None:
+            missing = "requires y to be passed, but the target y is None"
+            raise ValueError(f"This {type(self).__name__} estimator {missing}; {TRIPLETS}")
         X, y, weights = read_labelled(self, X, y, sample_weight, self._min_features)
         self._check_sizes(X)
         self.classes_ = np.unique(y if weights is None else y[weights > 0.0])
@@ -154,6 +161,11 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         numbers, weights = kept(weights, np.arange(len(triplets)))
         return X, triplets[numbers], weights
 
+    def _read_new(self, X):
+        """Return new points."""
+        check_dimensions(X, "score_triplets takes triplets of points, pair_distance takes pairs")
+        return read(self, X)
+
     def _check_sizes(self, X):
         """Raise a ValueError where fourth powers of differences, which are squared norms of triplets, would overflow or vanish."""
         largest = np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0)
@@ -176,13 +188,17 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     def _compared(self, X):
         """Return points to be compared with those of the classes, of which there have to be some."""
         check_is_fitted(self, "_neighbors", msg="This %(name)s has no classes: it is not fitted with labels yet.")
-        return read(self, X)
+        return self._read_new(X)
 
     def _fit_labels(self, X, y, weights) -> Self:
         raise NotImplementedError
 
     def _fit_triplets(self, X, triplets, weights) -> Self:
         raise NotImplementedError
+
+    def _factor(self):
+        """Return a copy of L, in the form in which it is multiplied fastest."""
+        return self.components_.copy()
 
     def _vote(self, X):
         raise NotImplementedError

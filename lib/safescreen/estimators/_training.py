@@ -5,11 +5,13 @@ import warnings
 from contextlib import contextmanager
 
 import numpy as np
+from scipy import sparse
 from sklearn import exceptions
 from sklearn.preprocessing import StandardScaler
 
 from safescreen._checks import check_callback, check_lam
 from safescreen._progress import progress_bar
+from safescreen.estimators._data import column_name, uneven_columns
 from safescreen.paths import path
 from safescreen.solvers import ConvergenceWarning, solve
 
@@ -32,22 +34,68 @@ def quiet():
 
 
 def warn_of(model, solutions, X):
-    """Warn of the worst solution that has not reached the tolerance of an SVC, and name the column that is farthest from 0."""
-    worst = max(solutions, key=lambda s: s.gap - model.tol * abs(s.primal))
-    if worst.gap <= model.tol * abs(worst.primal):
+    """Warn of the worst solution that has not reached the tolerance of an SVC.
+
+    The message says why the solver stopped, and which column of X makes the problem hard.
+    """
+    worst = _worst(model, solutions)
+    if worst is None:
         return
-    gap = worst.gap / max(abs(worst.primal), 1e-300)
-    text = f"C={1.0 / worst.lam:.6g}: relative duality gap {gap:.3g} after {worst.n_iter} iterations"
-    text += f", asked for tol={model.tol:g} within max_iter={model.max_iter}"
+    hint = ""
     if model.kernel != "precomputed":
-        scaler = StandardScaler(with_mean=False).fit(X)
-        far = np.abs(scaler.mean_) / scaler.scale_
-        column = int(far.argmax())
-        if far[column] > FAR:
-            name = getattr(model, "feature_names_in_", range(far.size))[column]
-            text += f"; column {name} has a mean of {scaler.mean_[column]:.3g} and a standard deviation of {scaler.scale_[column]:.3g}"
-            text += ": put a StandardScaler before it"
+        hint = _far_column(model, X) or scaling_hint(model, X)
+    text = f"C={1.0 / worst.lam:.6g}: {_outcome(model, worst)}{hint}"
     warnings.warn(text, NotConverged, stacklevel=2)
+
+
+def warn_of_metric(model, solutions, X):
+    """Warn of the worst solution that has not reached the tolerance of a metric."""
+    worst = _worst(model, solutions)
+    if worst is not None:
+        text = f"lam={worst.lam:.6g}: {_outcome(model, worst)}{scaling_hint(model, X)}"
+        warnings.warn(text, NotConverged, stacklevel=2)
+
+
+def scaling_hint(model, X):
+    """Return what a warning says of columns of very different sizes, "" where there are none."""
+    uneven = uneven_columns(model, X)
+    if not uneven:
+        return ""
+    scaler = "MaxAbsScaler" if sparse.issparse(X) else "StandardScaler"
+    return f"; {uneven}: put a {scaler} before it"
+
+
+def _worst(model, solutions):
+    """Return the solution that is farthest from the tolerance, None where all have reached it."""
+    worst = max(solutions, key=lambda s: s.gap - model.tol * abs(s.primal))
+    return None if worst.gap <= model.tol * abs(worst.primal) else worst
+
+
+def _outcome(model, solution):
+    """Return how far a solution has come, and why no further."""
+    gap = solution.gap / max(abs(solution.primal), 1e-300)
+    text = f"relative duality gap {gap:.3g} after {solution.n_iter} iterations"
+    if solution.n_iter >= model.max_iter:
+        reason = f"max_iter={model.max_iter} is reached"
+    else:
+        reason = "it stalled, as solvers do where rounding errors are large"
+        if model.callback is not None:
+            reason = f"the callback ended it, or {reason}"
+    return f"{text}, asked for tol={model.tol:g}: {reason}"
+
+
+def _far_column(model, X):
+    """Return what a warning says of the column that is farthest from 0, "" if that is not far."""
+    scaler = StandardScaler(with_mean=False).fit(X)
+    far = np.abs(scaler.mean_) / scaler.scale_
+    column = int(far.argmax())
+    if not far[column] > FAR:
+        return ""
+    name = column_name(model, column)
+    mean = scaler.mean_[column]
+    deviation = scaler.scale_[column]
+    sizes = f"a mean of {mean:.3g} and a standard deviation of {deviation:.3g}"
+    return f"; column {name} has {sizes}: put a StandardScaler before it"
 
 
 def solver_options(model, *names):

@@ -1,23 +1,38 @@
-"""Screening with classifiers that scikit-learn has fitted: LinearSVC, whose intercept is penalised, and SVC, whose intercept is free."""
+"""Screening with fitted classifiers, of scikit-learn and of this library.
+
+The intercept of LinearSVC and SafeSVC is penalised, that of SVC is free.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from sklearn.pipeline import Pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from safescreen._checks import check_labels, check_lam, check_mask, check_points, check_vector
+from safescreen._threads import with_small_blas
 from safescreen.cones.kernel_matrix import Kernel, row_length, squares
+from safescreen.estimators._features import Features
+from safescreen.estimators.hdsl import HDSL
+from safescreen.estimators.hdsl_cv import HDSLCV
+from safescreen.estimators.safe_svc import SafeSVC
+from safescreen.estimators.safe_svc_cv import SafeSVCCV
+from safescreen.estimators.triplet_metric import TripletMetric
+from safescreen.estimators.triplet_metric_cv import TripletMetricCV
 from safescreen.losses import Hinge, SquaredHinge
+from safescreen.problem import Problem
 from safescreen.rounding import UNIT, gamma, sqrt_upper, upper
-from safescreen.screening import Certificate, screen_samples
+from safescreen.screening import Certificate, screen, screen_samples
 from safescreen.spheres import Sphere
 
 KERNELS = {"linear": "linear", "poly": "polynomial", "rbf": "rbf"}
+USE_KEPT = "if samples were taken out, use kept"
 
 
 @dataclass(frozen=True, repr=False)
@@ -34,7 +49,7 @@ class InterceptCertificate(Certificate):
 
 
 def screen_fitted(
-    model: LinearSVC | SVC,
+    model: LinearSVC | SVC | SafeSVC | SafeSVCCV | Pipeline,
     X: ArrayLike,
     y: ArrayLike,
     C: float | None = None,
@@ -42,32 +57,39 @@ def screen_fitted(
     kept: np.ndarray | None = None,
     sample_weight: ArrayLike | None = None,
 ) -> Certificate:
-    """Return which samples are certain for C, from a classifier that scikit-learn has fitted for another C, or for this one.
+    """Return which samples are certain for C, from a classifier fitted for this or another C.
 
     Parameters
     ----------
-    model : sklearn.svm.LinearSVC or sklearn.svm.SVC
+    model : sklearn.svm.LinearSVC, sklearn.svm.SVC, SafeSVC, SafeSVCCV or sklearn.pipeline.Pipeline
         Fitted to X and y, two classes; accurate or not. LinearSVC with either loss, with or without its penalised intercept; SVC with the
-        kernel "linear", "poly" or "rbf".
+        kernel "linear", "poly" or "rbf"; SafeSVC with any kernel and loss; SafeSVCCV, for its
+        `best_estimator_`; a Pipeline that ends in one of these.
     X : array or CSR matrix of shape (n, d)
+        What the model was fitted to: for a Pipeline what its first step got, for the kernel
+        "precomputed" the kernel matrix of all samples.
     y : array of shape (n,)
     C : float > 0, optional
         What the answer is for; the model's own if left out.
     kept : boolean mask of shape (n,), optional
         Which of the samples the model was fitted to, if an earlier certificate had taken others out. Decided anew are all.
+        LinearSVC does not need it.
     sample_weight : array of shape (n,), optional
         Positive; what the model was fitted with.
 
     Returns
     -------
     Certificate
-        ``X[~in_R]``, ``y[~in_R]`` give the same classifier for C as X and y.
+        ``X[~in_R]``, ``y[~in_R]`` give the same classifier for C as X and y. For a Pipeline that
+        holds of its last step: keep the steps before it as they are fitted, and fit the last one to
+        ``model[:-1].transform(X)[~in_R]``. A scaler fitted to fewer samples is another scaler.
 
     Raises
     ------
     ValueError, TypeError
         Another model, more than two classes, or a parameter that depends on which samples are left: ``class_weight="balanced"``, and
-        ``gamma="scale"`` of a kernel. Coefficients of an SVC above C times the weight: `sample_weight` is not what it was fitted with.
+        ``gamma="scale"`` of a kernel. Coefficients of an SVC above C times the weight: `sample_weight` is
+        not what it was fitted with. Of metrics a TypeError that says what to call.
 
     Notes
     -----
@@ -77,7 +99,11 @@ def screen_fitted(
     up to that of the positive class. Each ``f_i`` is known up to ``r ||x_i||``, hence b is, and each margin. With the linear kernel the
     norms are those of centered points, which a free intercept allows.
 
-    Cost: the decision values of all samples; no kernel matrix.
+    Of a SafeSVC the problem is posed again, for X and y as they are given, and
+    :func:`~safescreen.screen` is asked with the solution of the model.
+
+    Cost: the decision values of all samples. SafeSVC with a kernel computes the kernel matrix, as
+    its fit does; SVC needs none.
 
     Examples
     --------
@@ -89,16 +115,30 @@ def screen_fitted(
     >>> found = screen_fitted(SVC(kernel="linear", C=0.1).fit(X, y), X, y, 0.11)
     >>> bool(found.in_R.mean() > 0.5)
     True
+    >>> from safescreen import SafeSVC
+    >>> bool(screen_fitted(SafeSVC(0.1).fit(X, y), X, y).in_R.mean() > 0.5)
+    True
     """
-    if not isinstance(model, LinearSVC | SVC):
-        raise TypeError(f"model must be a LinearSVC or an SVC, got {type(model).__name__}: for another solver use screen(problem, w, 1/C)")
+    model, X = _last_step(model, X)
+    if isinstance(model, TripletMetric | TripletMetricCV | HDSL | HDSLCV):
+        raise TypeError(f"model must be a support vector machine, got {_of_metric(model)}")
+    if not isinstance(model, LinearSVC | SVC | SafeSVC):
+        accepted = "a LinearSVC, an SVC, a SafeSVC or a SafeSVCCV, or a Pipeline that ends in one"
+        advice = "for another solver use screen(problem, w, 1/C)"
+        raise TypeError(f"model must be {accepted}, got {type(model).__name__}: {advice}")
     if not hasattr(model, "classes_"):
         raise ValueError("model must be fitted: call model.fit(X, y) first")
     if model.classes_.size != 2:
         raise ValueError(f"model must have two classes, got {model.classes_.size}: fit and screen one against the others")
     X = check_points(X, allow_sparse=True)
     y = check_labels(y, X.shape[0])
-    if not np.isin(y, model.classes_).all() or X.shape[1] != model.n_features_in_:
+    if kept is None:
+        numbers = np.arange(y.size)
+    else:
+        numbers = np.flatnonzero(check_mask(kept, y.size, "kept"))
+    given = isinstance(model, SafeSVC) and model.kernel == "precomputed"
+    n_columns = numbers.size if given else X.shape[1]
+    if not np.isin(y, model.classes_).all() or n_columns != model.n_features_in_:
         raise ValueError("X and y must be what the model was fitted to, found other classes or another number of columns")
     if not (model.class_weight is None or isinstance(model.class_weight, dict)):
         raise ValueError(f"class_weight={model.class_weight!r} would change with the samples that are left: give it as a dict of numbers")
@@ -108,11 +148,88 @@ def screen_fitted(
         weights *= check_vector(sample_weight, y.size, "sample_weight")
     if not weights.min() > 0.0:
         raise ValueError("sample_weight and class_weight must be positive: leave samples of weight 0 out")
-    C, signs = check_lam(model.C if C is None else C, "C"), np.where(y == model.classes_[1], 1.0, -1.0)
+    own = model.C_ if isinstance(model, SafeSVC) else model.C
+    C, signs = check_lam(own if C is None else C, "C"), np.where(y == model.classes_[1], 1.0, -1.0)
     weights = None if (weights == 1.0).all() else weights
     if isinstance(model, LinearSVC):
         return _linear(model, X, signs, C, weights)
-    return _free(model, X, signs, C, weights, np.arange(y.size) if kept is None else np.flatnonzero(check_mask(kept, y.size, "kept")))
+    if isinstance(model, SafeSVC):
+        return _safe(model, X, signs, C, weights, numbers)
+    return _free(model, X, signs, C, weights, numbers)
+
+
+def _last_step(model: Any, X: Any) -> tuple[Any, Any]:
+    """Return what classifies in the end, and the points as it was fitted to them."""
+    if isinstance(model, Pipeline):
+        points = model[:-1].transform(X) if len(model) > 1 else X
+        return _last_step(model[-1], points)
+    if isinstance(model, SafeSVCCV):
+        if not hasattr(model, "best_estimator_"):
+            advice = "call model.fit(X, y) first, with refit=True"
+            raise ValueError(f"model must have a best_estimator_: {advice}")
+        return model.best_estimator_, X
+    return model, X
+
+
+def _of_metric(model):
+    """Return what a metric is, and what to call for it."""
+    name = type(model).__name__
+    if isinstance(model, HDSL | HDSLCV):
+        return f"{name}: Frank-Wolfe screens nothing, its certificate is dual_gap_"
+    triplets = "screen_triplets(X, triplets, metric.get_mahalanobis_matrix(), lam)"
+    kept = "screen(metric.solution_.problem, metric.solution_.x, lam)"
+    return f"{name}, which has triplets: use {triplets}, or after keep_problem=True {kept}"
+
+
+@with_small_blas
+def _safe(model, X, signs, C, weights, numbers):
+    """Return the certificate of a SafeSVC, from the problem of all samples and its solution.
+
+    Any solution is safe: the problem is that of X, signs, weights and C as they are given.
+    """
+    n = signs.size
+    if model.kernel == "precomputed" and X.shape != (n, n):
+        raise ValueError(f"X must be the kernel matrix of all {n} samples, got shape {X.shape}")
+    if model.kernel not in ("linear", "precomputed"):
+        _need_number(model.gamma, model._features.function.gamma)
+    solution = model.solutions_[0]
+    known = np.asarray(solution.alpha)
+    if known.size != numbers.size:
+        sizes = f"{known.size} samples, found {numbers.size}"
+        raise ValueError(f"X must be what the model was fitted to, {sizes}; {USE_KEPT}")
+    if model.kernel != "precomputed":
+        used = numbers[np.flatnonzero(known)]
+        by_class = used[np.argsort(signs[used], kind="stable")]
+        _check_support(X[by_class], model.support_vectors_)
+    features = Features(model, X)
+    if features.kernel == "linear":
+        x = model.coef_[0][features.columns]
+        if features.constant:
+            x = np.append(x, model.intercept_[0] / features.constant)
+    else:
+        x = np.zeros(n)
+        x[numbers] = np.asarray(solution.x)
+    alpha = np.zeros(n)
+    alpha[numbers] = known
+    problem = Problem(features.terms(signs, weights), model._loss())
+    return screen(problem, x, 1.0 / C, alpha)
+
+
+def _need_number(value, number):
+    """Raise a ValueError, with the number it was, where a kernel's gamma depends on the samples."""
+    if value == "scale":
+        text = "gamma='scale' would change with the samples that are left"
+        raise ValueError(f"{text}: fit with the number it stands for, gamma={number:.6g}")
+
+
+def _check_support(points, support_vectors):
+    """Raise a ValueError if these are not the support vectors."""
+    same = points.shape == support_vectors.shape
+    if same:
+        same = (sparse.csr_array(points) != sparse.csr_array(support_vectors)).nnz == 0
+    if not same:
+        found = "found other support vectors"
+        raise ValueError(f"X must be what the model was fitted to, {found}; {USE_KEPT}")
 
 
 def _linear(model, X, signs, C, weights):
@@ -126,12 +243,10 @@ def _linear(model, X, signs, C, weights):
 def _free(model, X, signs, C, weights, numbers):
     if model.kernel not in KERNELS:
         raise ValueError(f"model must have the kernel linear, poly or rbf, got {model.kernel!r}")
-    if model.kernel != "linear" and model.gamma == "scale":
-        text = "gamma='scale' would change with the samples that are left: fit with the number it stands for"
-        raise ValueError(f"{text}, gamma={model._gamma:.6g}")
-    known = bool(model.support_.max(initial=0) < numbers.size)
-    if not (known and (sparse.csr_array(X[numbers[model.support_]]) != sparse.csr_array(model.support_vectors_)).nnz == 0):
-        raise ValueError("X must be what the model was fitted to, found other support vectors; if samples were taken out, use kept")
+    if model.kernel != "linear":
+        _need_number(model.gamma, model._gamma)
+    inside = model.support_[model.support_ < numbers.size]
+    _check_support(X[numbers[inside]], model.support_vectors_)
     machine = _machine(model, X, signs, weights, numbers)
     norms, moved = _around_mean(X, machine.norms) if model.kernel == "linear" else (machine.norms, 0.0)
     gap, allowance = machine.gap(C)
@@ -221,6 +336,8 @@ def _machine(model, X, signs, weights, numbers):
     if not (np.abs(coef) <= model.C * c[support] * (1.0 + 8.0 * UNIT)).all():
         text = "found a coefficient above C times the weight"
         raise ValueError(f"sample_weight must be what the model was fitted with, {text}")
+    if (coef * signs[support] < 0.0).any():
+        raise ValueError("y must be what the model was fitted to, found a support vector of the other class")
     f = model.decision_function(X) - b
     kernel = Kernel(KERNELS[model.kernel], model._gamma, model.degree, model.coef0)
     values = squares(X)

@@ -1,5 +1,6 @@
 """Sparse similarity learning by Frank-Wolfe as an estimator."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -9,8 +10,10 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
-from safescreen.estimators._data import kept, need_partners
+from safescreen._checks import need_memory
+from safescreen.estimators._data import kept, need_partners, need_points
 from safescreen.estimators._metric import Metric
+from safescreen.estimators._training import NotConverged, quiet, scaling_hint
 from safescreen.hdsl import FrankWolfe, NeighborError, default_scale, nearest_triplets, predict_neighbors, random_triplets
 from safescreen.solvers import Progress
 
@@ -28,6 +31,7 @@ class HDSL(Metric):
         in which a multiple of the dot product has margins of 1.
     n_targets, n_impostors : int
         Constraints of each point: its targets of the same class times its impostors of others, the most similar by the dot product.
+        Fewer where a class has not so many; ValueError if they are more than all other points.
     triplets : {"nearest", "random"}
         How they are chosen; "random" draws ``n_targets * n_impostors`` a point, uniformly whatever the weights.
     loss : {"smoothed_hinge", "squared_hinge", "log_loss", "exponential"}
@@ -43,7 +47,8 @@ class HDSL(Metric):
     patience, check_every : int
         Iterations between two looks at that error, and how many without a gain end the training.
     n_neighbors : int
-        Of the classifier; all points if there are fewer.
+        Of the classifier; ValueError if :meth:`fit` gets fewer points of positive weight.
+        :meth:`fit_triplets` does not use it.
     random_state : int, RandomState or None
     warm_start : bool
         Start from the similarity of the last fit, with other atoms for another `scale`, if that had the same number of features.
@@ -57,8 +62,8 @@ class HDSL(Metric):
     ----------
     similarity_ : SparseSimilarity
     scale_ : float
-    components_ : CSR array of shape (n_atoms, d)
-        Factor L of ``M = L'L``.
+    components_ : array of shape (n_atoms, d)
+        Factor L of ``M = L'L``, computed when it is asked for; a CSR array where X was sparse.
     features_ : array of int
         Features that M uses.
     n_iter_ : int
@@ -108,16 +113,46 @@ class HDSL(Metric):
         self.check_every, self.n_neighbors, self.random_state = check_every, n_neighbors, random_state
         self.warm_start, self.callback, self.verbose = warm_start, callback, verbose
 
-    def get_mahalanobis_matrix(self) -> sparse.coo_array:
-        """Return the learned matrix M as a sparse array of shape (d, d)."""
+    @property
+    def components_(self) -> Any:
+        """Factor L of ``M = L'L``, shape (n_atoms, d); a CSR array where X was sparse."""
+        return self._written(self.similarity_.factor())
+
+    def get_mahalanobis_matrix(self) -> Any:
+        """Return the learned matrix M, shape (d, d).
+
+        Returns
+        -------
+        array or COO array
+            A sparse one where X was sparse: there d may be a million, and M has at most four
+            entries an atom.
+
+        Raises
+        ------
+        MemoryError
+            X was dense, and M would be more than the machine has; ``similarity_.to_sparse()`` is M
+            as a sparse array in any case.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_digits
+        >>> X, y = load_digits(return_X_y=True)
+        >>> model = HDSL(max_iter=20).fit(X[:200], y[:200])
+        >>> M = model.get_mahalanobis_matrix()
+        >>> M.shape, bool(np.linalg.eigvalsh(M)[0] > -1e-9)
+        ((64, 64), True)
+        >>> np.allclose(M, model.components_.T @ model.components_)
+        True
+        """
         check_is_fitted(self)
-        return self.similarity_.to_sparse()
+        return self._written(self.similarity_.to_sparse())
 
     # ------------------------------------------------------------------ pieces of fit
 
     def _fit_labels(self, X, y, weights):
         numbers, weights = kept(weights, np.arange(y.size))
         X, codes = X[numbers], need_partners(y[numbers])[1]
+        need_points(self.n_neighbors, "n_neighbors", codes)
         train, seed, monitor = np.arange(numbers.size), self._seed(), None
         if self.early_stopping:
             try:
@@ -135,6 +170,8 @@ class HDSL(Metric):
         if self.triplets not in ("nearest", "random"):
             raise ValueError(f"triplets must be 'nearest' or 'random', got {self.triplets!r}")
         if self.triplets == "nearest":
+            need_points(self.n_targets, "n_targets", codes, others=1)
+            need_points(self.n_impostors, "n_impostors", codes, others=1)
             return nearest_triplets(X, codes, self.n_targets, self.n_impostors)
         return random_triplets(codes, self.n_targets * self.n_impostors, seed)
 
@@ -144,14 +181,49 @@ class HDSL(Metric):
         solver = FrankWolfe(scale, random_state=self._seed() if seed is None else seed, progress=self.verbose, **options)
         last = self.__dict__.get("similarity_") if self.warm_start else None
         start = replace(last, scale=solver.scale) if last is not None and last.d == X.shape[1] else None
-        solver.fit(X, index, monitor, weights=weights, start=start, callback=self.callback)
+        with quiet():
+            solver.fit(X, index, monitor, weights=weights, start=start, callback=self.callback)
         self.scale_, self.similarity_, self.history_ = solver.scale, solver.similarity_, solver.history_
-        self.components_, self.features_ = self.similarity_.factor(), self.similarity_.features
+        self.features_, self._sparse = self.similarity_.features, sparse.issparse(X)
         self.n_iter_, self.dual_gap_ = solver.n_iter_, solver.gap_
+        interrupted = np.isnan(solver.gap_)
+        if solver.tol is not None and not solver.converged_ and not interrupted:
+            self._warn_of_gap(X, monitor)
         return self
+
+    def _warn_of_gap(self, X, monitor):
+        """Warn that the gap asked for was not reached, and say why."""
+        if self.n_iter_ >= self.max_iter:
+            reason = f"max_iter={self.max_iter} is reached"
+        else:
+            ends = []
+            if monitor is not None:
+                ends.append(f"early_stopping with patience={self.patience}")
+            if self.callback is not None:
+                ends.append("the callback")
+            reason = f"{' or '.join(ends)} ended it"
+        text = f"gap {self.dual_gap_:.3g} after {self.n_iter_} iterations"
+        reason += scaling_hint(self, X)
+        warnings.warn(f"{text}, asked for tol={self.tol:g}: {reason}", NotConverged, stacklevel=2)
+
+    def _written(self, matrix):
+        """Return a sparse matrix as it is where X was sparse, else written out."""
+        if self._sparse:
+            return matrix
+        n, d = matrix.shape
+        sparse_ones = "similarity_.factor() and similarity_.to_sparse() are sparse"
+        need_memory(8.0 * n * d, f"a matrix of shape ({n}, {d})", sparse_ones)
+        return matrix.toarray()
 
     def _seed(self):
         return int(check_random_state(self.random_state).randint(2**31 - 1))
+
+    @property
+    def _n_features_out(self):
+        return len(self.similarity_)
+
+    def _factor(self):
+        return self.similarity_.factor()
 
     def _map(self, X):
         return self.similarity_.transform(X).toarray()
@@ -161,4 +233,4 @@ class HDSL(Metric):
 
     def _vote(self, X):
         points, codes = self._neighbors
-        return self.classes_[predict_neighbors(self.similarity_(X, points), codes, min(self.n_neighbors, codes.size))]
+        return self.classes_[predict_neighbors(self.similarity_(X, points), codes, self.n_neighbors)]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, clone
+from sklearn.model_selection import check_cv
 
-from safescreen.estimators._cross_validation import CrossValidation, Trial, delegated, until_interrupted
+from safescreen._threads import with_small_blas
+from safescreen.estimators._cross_validation import CrossValidation, Judge, Trial, delegated, until_interrupted
 from safescreen.estimators._data import check_values
 from safescreen.estimators.hdsl import HDSL
 from safescreen.hdsl import default_scale
@@ -42,7 +44,7 @@ class HDSLCV(TransformerMixin, CrossValidation):
     best_index_, best_params_, cv_results_, n_splits_
         As in :class:`sklearn.model_selection.GridSearchCV`.
     classes_, n_features_in_, feature_names_in_
-        As in scikit-learn.
+        As in scikit-learn; no classes after :meth:`fit_triplets`.
 
     Examples
     --------
@@ -75,19 +77,66 @@ class HDSLCV(TransformerMixin, CrossValidation):
     get_mahalanobis_matrix = delegated(HDSL.get_mahalanobis_matrix)
     get_feature_names_out = delegated(HDSL.get_feature_names_out)
 
+    @with_small_blas
+    def fit_triplets(
+        self, X: ArrayLike, triplets: ArrayLike | None = None, triplet_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+    ) -> Self:
+        """Choose the scale by the agreement with held-out judgements, and learn from all with it.
+
+        Parameters
+        ----------
+        X, triplets, triplet_weight
+            As in :meth:`HDSL.fit_triplets`. `scoring` is a function
+            ``(model, X, triplets, triplet_weight=...)``, left out :meth:`HDSL.score_triplets`; `cv`
+            splits the triplets, an int or None into runs of them: shuffle what is sorted.
+        groups : array of shape (T,), optional
+            Who has judged, say, for a splitter such as ``GroupKFold``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            As for the prototype, or triplets of weight 0 beside groups.
+
+        Examples
+        --------
+        >>> X = np.array([[2.0, 0.0], [1.0, 0.1], [0.0, 2.0], [0.1, 1.0]])
+        >>> judgements = [[0, 1, 2], [1, 0, 3], [2, 3, 1], [3, 2, 0]]
+        >>> search = HDSLCV(HDSL(max_iter=20), scales=[0.1, 1.0], cv=2).fit_triplets(X, judgements)
+        >>> search.scores_.shape, search.score_triplets(X, judgements)
+        ((2, 2), 1.0)
+        """
+        model = clone(self._prototype())
+        data = X, triplets, weights = model._read_triplets(X, triplets, triplet_weight)
+        scorer = HDSL.score_triplets if self.scoring is None else self.scoring
+        if not callable(scorer):
+            raise TypeError(f"scoring must be a function or None for triplets, got {scorer!r}")
+        given = {} if weights is None else {"triplet_weight": weights}
+        splits = check_cv(self.cv).split(triplets, groups=groups)
+        return self._choose(model, data, splits, Judge(scorer, given, X, triplets))
+
     def _grid(self, model, data):
         grid = check_values(self.scales, "scales", (1.0 / 30.0, 30.0), "HDSL")
         X, y, _ = data
-        self.scales_ = grid if np.ndim(self.scales) else grid * default_scale(X, model._constraints(X, y, 0))
-        return self.scales_
+        if not np.ndim(self.scales):
+            grid = grid * default_scale(X, y if y.ndim == 2 else model._constraints(X, y, 0))
+        self.scales_ = grid
+        return grid
 
     @staticmethod
     def _fold(model, X, y, weights, train, test, grid, judge):
-        parts = X[train], y[train], None if weights is None else weights[train]
+        weights = None if weights is None else weights[train]
 
         def trial(scale):
             start = perf_counter()
-            fitted = clone(model).set_params(scale=float(scale)).fit(*parts)
+            fitted = clone(model).set_params(scale=float(scale))
+            if y.ndim == 2:
+                fitted.fit_triplets(X, y[train], weights)
+            else:
+                fitted.fit(X[train], y[train], weights)
             if np.isnan(fitted.dual_gap_):
                 raise KeyboardInterrupt
             solved = perf_counter()
@@ -96,4 +145,6 @@ class HDSLCV(TransformerMixin, CrossValidation):
         return until_interrupted(trial, grid)
 
     def _settle(self, model, data, grid, best):
-        return grid, lambda: model.set_params(scale=float(grid[best]))._fit_labels(*data)
+        model.set_params(scale=float(grid[best]))
+        fit = model._fit_triplets if data[1].ndim == 2 else model._fit_labels
+        return grid, lambda: fit(*data)

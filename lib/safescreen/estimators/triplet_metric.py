@@ -14,10 +14,10 @@ from scipy import sparse
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
-from safescreen._checks import check_count, check_lam, check_scalar, need_memory
-from safescreen.estimators._data import kept, label, need_partners
+from safescreen._checks import check_lam, check_scalar, need_memory
+from safescreen.estimators._data import kept, label, need_partners, need_points, uneven_columns
 from safescreen.estimators._metric import Metric
-from safescreen.estimators._training import come_down, solver_options, train
+from safescreen.estimators._training import come_down, quiet, solver_options, train, warn_of_metric
 from safescreen.losses import SmoothedHinge
 from safescreen.problem import Problem
 from safescreen.solvers import Progress
@@ -27,8 +27,8 @@ from safescreen.terms.neighbors import class_sizes
 LISTED = 10_000_000
 """More triplets than this are not listed unless that is asked for."""
 
-UNSCALED = 100.0
-"""From this ratio of the ranges of two columns on a hint is given that they are not scaled."""
+LAM_RATIO = 0.01
+"""What is taken where neither lam nor lam_ratio is given."""
 
 TRIPLET_BYTES = 40.0
 """What a listed triplet takes on the way: two pairs, a norm, masks, and what is left of them after screening."""
@@ -52,12 +52,14 @@ class TripletMetric(Metric):
     Parameters
     ----------
     lam : float > 0, optional
-        Regularization; left out, ``lam_ratio`` times the lam from which on all triplets are in the linear region.
-    lam_ratio : float > 0
-        Used without `lam`: a number that does not depend on the scale of the data or the number of triplets.
+        Regularization. Give it or `lam_ratio`, not both.
+    lam_ratio : float > 0, optional
+        Regularization as a part of the lam from which on all triplets are in the linear region: a
+        number that does not depend on the scale of the data or the number of triplets. 0.01 if
+        neither is given.
     k : int or None
         Triplets of each point: its k nearest of the same class times its k nearest of others, fewer, with a warning, where a class has
-        not so many; None takes all.
+        not so many; None takes all. ValueError if it is more than all other points.
     diagonal : bool
         Learn a weight for each feature instead of a full matrix.
     product : bool or "auto"
@@ -75,7 +77,8 @@ class TripletMetric(Metric):
     active_set : bool
     max_iter : int
     n_neighbors : int
-        Of the classifier; all points if there are fewer.
+        Of the classifier; ValueError if :meth:`fit` gets fewer points of positive weight.
+        :meth:`fit_triplets` does not use it.
     warm_start : bool
         Start from the metric of the last ``fit`` if that had the same features.
     callback : callable, optional
@@ -106,6 +109,9 @@ class TripletMetric(Metric):
     -----
     UserWarning
         Where ranges of columns differ by more than a hundred times, as those of unscaled data do, or k is more than some class has.
+    ConvergenceWarning
+        The tolerance was not reached, scikit-learn's and the library's warning in one; the message
+        gives the gap and why the solver stopped.
 
     Examples
     --------
@@ -120,7 +126,7 @@ class TripletMetric(Metric):
         self,
         lam: float | None = None,
         *,
-        lam_ratio: float = 0.01,
+        lam_ratio: float | None = None,
         k: int | None = 5,
         diagonal: bool = False,
         product: bool | str = "auto",
@@ -158,16 +164,20 @@ class TripletMetric(Metric):
 
     def _check_sizes(self, X):
         super()._check_sizes(X)
-        spans = np.ones(1) if sparse.issparse(X) else np.ptp(X, axis=0)
-        least = spans[spans > 0.0].min(initial=np.inf)
-        if UNSCALED * least < spans.max() < np.inf:
-            text = f"X has columns of very different sizes: they span from {least:.3g} to {spans.max():.3g}"
+        uneven = "" if sparse.issparse(X) else uneven_columns(self, X)
+        if uneven:
             advice = "and the largest decide what is near: scale them (MinMaxScaler, StandardScaler)"
-            warnings.warn(f"{text}, {advice}", UserWarning, stacklevel=5)
+            text = f"X has columns of very different sizes: {uneven}, {advice}"
+            warnings.warn(text, UserWarning, stacklevel=5)
 
     def _fit_labels(self, X, y, weights):
+        if self.lam is not None and self.lam_ratio is not None:
+            given = f"got lam={self.lam!r} and lam_ratio={self.lam_ratio!r}"
+            raise ValueError(f"lam and lam_ratio must not both be given, {given}: leave one out")
         prob, complete = self._pose(X, y, weights)
-        self._fit(prob)
+        with quiet():
+            self._fit(prob)
+        warn_of_metric(self, [self.solution_] if self.path_ is None else self.path_, X)
         return complete()
 
     def _fit_triplets(self, X, triplets, weights):
@@ -182,10 +192,11 @@ class TripletMetric(Metric):
         numbers, weights = kept(weights, np.arange(len(y)) if numbers is None else numbers)
         X, y = _dense(X[numbers]), y[numbers]
         self.classes_, codes, counts = need_partners(y)
+        need_points(self.n_neighbors, "n_neighbors", codes)
         if self.k is not None:
             most = np.minimum(counts - 1, len(y) - counts)
             few = int(np.argmin(np.where(counts > 1, most, len(y))))
-            if most[few] < check_count(self.k, "k"):
+            if most[few] < need_points(self.k, "k", codes, others=1):
                 partners = f"{counts[few] - 1} others of the class and {len(y) - counts[few]} outside"
                 rows = f"rows of class {label(self.classes_[few])}"
                 text = f"k={self.k} is more than {rows} have partners, {partners}: they get fewer triplets"
@@ -240,7 +251,8 @@ class TripletMetric(Metric):
         if self.lam is not None:
             lam = check_lam(self.lam, "lam")
         else:
-            lam = check_lam(self.lam_ratio, "lam_ratio") * (top if 0.0 < top < np.inf else 1.0)
+            ratio = LAM_RATIO if self.lam_ratio is None else check_lam(self.lam_ratio, "lam_ratio")
+            lam = ratio * (top if 0.0 < top < np.inf else 1.0)
         factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True) if self.with_path else None
         return self._finish(*train(self, prob, lam, factor, self._last(), **self._options()))
 
@@ -273,7 +285,7 @@ class TripletMetric(Metric):
         return self
 
     def _remember(self, X, y):
-        self._neighbors = KNeighborsClassifier(min(self.n_neighbors, len(X))).fit(self._map(X), y)
+        self._neighbors = KNeighborsClassifier(self.n_neighbors).fit(self._map(X), y)
         return self
 
     def _vote(self, X):

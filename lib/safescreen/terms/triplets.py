@@ -76,6 +76,7 @@ class Triplets(PairDifferences):
             Class labels.
         k : int or None
             For each anchor, the k nearest points of its class times the k nearest of the other classes; None: all of them.
+            A class with fewer points gives fewer: k is a limit, and never refused for its size.
         diagonal, weights
             As in the constructor.
         coordinates : array of shape (n, r), optional
