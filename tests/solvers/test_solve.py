@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 
 import safescreen as ss
 from instances import ADVERSARIAL, KINDS, instance, points
@@ -155,6 +156,16 @@ def test_a_gap_that_roundings_keep_up_is_given_up(active_set):
     with pytest.warns(ss.ConvergenceWarning, match="asked for 1e-300"):
         solution = ss.solve(of.problem(0.05), of.lam(0.1), tol=1e-300, active_set=active_set, method="gradient")
     assert 1000 <= solution.n_iter < 1500 and solution.gap < 1e-10 * solution.primal
+
+
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
+@pytest.mark.parametrize("part", [0.005, 0.002])
+def test_a_gap_that_is_not_rounding_is_not_given_up(part):
+    """The features of wine differ by a factor of 1000: for thousands of steps the objective falls, before the gap does."""
+    terms = ss.Triplets(load_wine().data, [[0, 1, 70], [70, 71, 0]])
+    problem = ss.Problem(terms, ss.SmoothedHinge(0.05))
+    solution = ss.solve(problem, part * problem.lam_max(), rtol=1e-2)
+    assert solution.converged or solution.n_iter == 10_000
 
 
 def test_the_warning_is_at_the_line_of_the_caller():

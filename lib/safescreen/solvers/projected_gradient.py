@@ -16,7 +16,7 @@ PATIENCE = 40
 """After so many iterations that did not halve the gap, restart from the best point with guarded steps."""
 
 STALLED = 1000
-"""After so many iterations that did not lower the gap by a hundredth it is given up: that far roundings let it fall."""
+"""After so many iterations that did not lower the gap by a hundredth a solve is given up, if most of the gap is rounding."""
 
 
 def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None, *, newton: bool = False) -> bool:
@@ -64,7 +64,8 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
                 best = e
             if e.gap < 0.99 * lowest:
                 lowest, lowest_at = e.gap, k
-            if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter or k - lowest_at >= STALLED:
+            stalled = k - lowest_at >= STALLED and _is_rounding(best)
+            if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter or stalled:
                 break
             if since_best >= PATIENCE * (1 + 4 * guarded):
                 e, x, guarded, since_best, recent, origin = best, best.x, True, 0, [], ()
@@ -81,6 +82,11 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
         x = ahead
     state.evaluation, state.x = best, best.x
     return limits.reached(best)
+
+
+def _is_rounding(e):
+    """Return whether most of the gap at an evaluated point is allowance for rounding, so that more steps bring nothing."""
+    return max(e.primal - e.dual, 0.0) < 0.5 * e.gap
 
 
 def _step(cone, last, origin, x, gradient, lam):
