@@ -14,7 +14,7 @@ from instances import instance
 from naive.exact import minus, split
 from naive.extremes import dot, exact, norm
 from safescreen.ranges import duality_gap, general, gradient, midpoint_gap, relaxed_path
-from safescreen.ranges.quartic import _chord, _least_t, ball_interval_kernel, first_root
+from safescreen.ranges.quartic import _interval, _least_t, _root, ball_interval_kernel, first_root
 
 BALLS = {
     "GB": (gradient, ss.spheres.gradient_bound),
@@ -298,73 +298,81 @@ def test_bad_input_is_named():
 # ------------------------------------------------------------------ each allowance for rounding
 
 
-def test_the_chord_ends_before_the_root():
-    """Newton's steps end right of the root, where the bound is broken; what is returned is left of it, and near."""
+def test_newtons_steps_reach_the_root():
+    """From the right, up to what whoever asks goes back."""
     beyond = 0
     for seed in range(60):
         rng = np.random.default_rng(seed)
-        p, *n = (10.0 ** rng.uniform(-8, 8, 5)).tolist()
+        p, *n = (10.0 ** rng.uniform(-8, 8, 5)).tolist() if seed else (1.0, 1.0, 1.0, 1.0, 1.0)
         for k in np.flatnonzero(rng.uniform(size=4) < 0.3):
             n[k] = 0.0
-        h = _chord(p, *n, 1e3)
+        h = _root(p, *n, 1e3)
 
         def falls(h, p=p, n=n):
             return Fraction(p) - sum(Fraction(v) * h ** (k + 1) for k, v in enumerate(n))
 
         assert falls(Fraction(h) * (1 - Fraction(2, 10**14))) >= 0
-        assert h == 1e3 or falls(Fraction(h) * (1 + Fraction(1, 10**6))) <= 0
+        assert h == 1e3 or falls(Fraction(h) * (1 + Fraction(2, 10**14))) <= 0
         beyond += h < 1e3
     assert beyond > 30
 
 
-def nearly_equal(rng, f):
-    """Return arguments of `_least_t` for which the square of the margin is that of the radius, but for some ulps of each coefficient."""
-    g0, g1, n = float(rng.uniform(1.0, 2.0)), float(rng.uniform(-0.9, 0.9)), float(rng.uniform(0.5, 2.0))
-    squares = np.array([g0 * g0, 2.0 * g0 * g1, g1 * g1]) / (n * n)
-    q0, q1, q2 = (squares * (1.0 + 2.0**-52 * rng.integers(-6, 3, 3))).tolist()
-    return g0, g1, n, q0, q1, q2, f
+@pytest.mark.parametrize("enlarged", [False, True])
+def test_radii_a_few_ulps_from_the_margin(enlarged):
+    """Margin and radius at lam0 differ by rounding alone: the exact difference says whether anything is certain."""
+    rng, decided, wrong = np.random.default_rng(0), 0, 0
+    for _ in range(4000):
+        n, f = rng.uniform([0.5, 0.5], [2.0, 1.0]).tolist() if enlarged else (float(rng.uniform(0.5, 2.0)), 0.0)
+        if enlarged:  # what is left of g0 - n f is a few ulps, and the rest of the radius is nearly as much
+            ulp, k = np.spacing(n * f), int(rng.integers(1, 40))
+            g0, q0 = n * f + k * ulp, float(((k - rng.uniform() * rng.choice([1.0, k])) * ulp / n) ** 2)
+        else:
+            g0 = float(rng.uniform(1.0, 2.0))
+            q0 = g0 * g0 / (n * n) * (1.0 - 2.0**-53 * rng.integers(-6, 40))
+        holds = not np.isnan(_least_t(g0, 0.0, n, q0, 0.0, 0.0, f))
+        rest = Fraction(g0) - Fraction(n) * Fraction(f)
+        exactly = rest > 0 and rest**2 > Fraction(n) ** 2 * Fraction(q0)
+        assert exactly or not holds
+        decided += holds
+        wrong += not exactly
+    assert decided > 100 and wrong > 100
 
 
-@pytest.mark.parametrize("f", [0.0, 1e-20])
-def test_no_end_is_beyond_where_margin_and_radius_nearly_agree(f):
-    """All coefficients are what rounding leaves of two equal numbers: where the margin is below the radius nothing may be certain."""
-    decided = wrong = 0
-    for seed in range(2000):
-        g0, g1, n, *q, f = nearly_equal(np.random.default_rng(seed), f)
-        least = _least_t(g0, g1, n, *q, f)
-        if np.isnan(least):
-            continue
-        for part in (0.0, 0.5, 0.9, 1.0):
-            y = (1 - Fraction(least)) * Fraction(part)
-            margin = Fraction(g0) + Fraction(g1) * y - Fraction(n) * Fraction(f)
-            square = sum(Fraction(v) * y**k for k, v in enumerate(q))
-            assert margin**2 >= Fraction(n) ** 2 * square
-        decided += 1
-    for seed in range(200):  # where they differ by more than rounding the end is that of the exact root
-        g0, g1, n, q0, q1, q2, f = nearly_equal(np.random.default_rng(seed), f)
-        least = _least_t(g0, g1, n, 0.99 * q0, q1, 1.5 * q2, f)
-        with mpmath.workdps(40):
-            c = [mpf(g0) ** 2 - mpf(n) ** 2 * mpf(0.99 * q0), 2 * mpf(g0) * g1 - mpf(n) ** 2 * q1, mpf(g1) ** 2 - mpf(n) ** 2 * (1.5 * q2)]
-            y = (-c[1] - mpmath.sqrt(c[1] ** 2 - 4 * c[2] * c[0])) / (2 * c[2])
-            assert 0 <= mpf(least) - max(1 - y, 0) < mpf(10) ** -6
-            wrong += y < 1
-    assert wrong > 5
+def test_ends_near_lam0_are_not_beyond_the_exact_ones():
+    """Where the margin is linear and the radius constant, in ``lam0/lam`` or in ``lam/lam0``, up to the last digit."""
+    rng = np.random.default_rng(0)
+    for _ in range(12_000):
+        n, r, slope, lam0 = rng.uniform([0.5, 0.1, 0.2, 0.5], [2.0, 1.0, 2.0, 2.0]).tolist()
+        rest = n * r - slope * (1.0 - 10.0 ** rng.uniform(-6, -1))
+        form = (r * r, 0.0, 0.0, 0.0, 0.0, 0.0)
+        low, high = _interval(slope, rest, n, form, lam0)[0], _interval(rest, slope, n, form, lam0)[1]
+        for share in (Fraction(low) / Fraction(lam0), Fraction(lam0) / Fraction(high)):
+            margin = Fraction(rest) + Fraction(slope) * share
+            assert margin > 0 and margin**2 >= Fraction(n) ** 2 * Fraction(r * r)
+            assert share < 1
 
 
-def test_sums_near_a_threshold_are_not_above_it_by_rounding():
-    """Parts of the margin that cancel against the threshold, and their errors, without a radius: the exact sum decides."""
-    beyond, rng = np.zeros(2, dtype=int), np.random.default_rng(0)
-    for _ in range(3000):
-        h, b, e = rng.uniform([0.2, 0.2, 0.1], [5.0, 5.0, 0.3]).tolist()
-        for number, side in enumerate((1.0, -1.0)):
-            k = 2.0 * b - h + side * 2.0 * e + 4.0 * np.spacing(b) * rng.integers(-2, 3)  # what is left is a few ulps
-            ends, numbers = np.empty((4, 1)), (np.array([v]) for v in (h, e, k, e, 1.0))
-            limits = np.array([b]), np.array([b])
-            ball_interval_kernel(*numbers, (0.5, 0.5), 0.0, 0.0, 0.0, (0.0,) * 6, 1.0, *limits, 0, ends)
-            margin = (Fraction(h) + Fraction(k)) / 2 - Fraction(b)
+@pytest.mark.parametrize("part", ["A", "B"])
+def test_sums_near_a_threshold_are_not_above_it_by_rounding(part):
+    """A margin, its errors and the threshold cancel but for some ulps, and there is no radius: the exact sum decides."""
+    rng, beyond = np.random.default_rng(0), 0
+    for _ in range(1500):
+        n, far, off = float(rng.uniform(0.5, 2.0)), float(rng.uniform(0.1, 1.0)), int(rng.integers(-3, 4))
+        few = float(rng.integers(-8, 9)) * 2.0**-54
+        if part == "A":  # the part that does not move with lam, and the threshold
+            h, h_error = rng.uniform(0.2, 5.0, 2).tolist()
+            k, k_error, steady, rising, b = few, 0.0, far, 0.0, 0.5 * h - 0.5 * h_error - n * far + off * 2.0**-53
+        else:  # the part that does
+            k = float(rng.uniform(2.0, 6.0))
+            h, h_error, k_error, steady, rising, b = 0.0, 0.0, abs(k - 2.0 * n * far + off * 2.0**-52), 0.0, far, few
+        for side in (1.0, -1.0):
+            numbers = (np.array([v]) for v in (side * h, h_error, side * k, k_error, n))
+            ends, limits = np.empty((4, 1)), np.array([side * b])
+            ball_interval_kernel(*numbers, (0.5, 0.5), steady, rising, 1.0, (0.0,) * 6, 1.0, limits, limits, 0, ends)
+            margin = side * ((Fraction(h) + Fraction(k)) / 2 - Fraction(b))
+            reach = (Fraction(h_error) + Fraction(k_error)) / 2 + Fraction(n) * (Fraction(steady) + Fraction(rising))
             above, below = not np.isnan(ends[2, 0]), not np.isnan(ends[0, 0])
-            assert not above or margin > Fraction(e)
-            assert not below or margin < -Fraction(e)
-            plain = (side * (0.5 * h - b) - 0.5 * e) + (side * 0.5 * k - 0.5 * e)
-            beyond[number] += plain > 0.0 and side * margin <= Fraction(e)
-    assert (beyond > 5).all()
+            assert not above or margin > reach
+            assert not below or margin < -reach
+        beyond += abs(abs(margin) - reach) < Fraction(1, 10**14)
+    assert beyond > 200

@@ -17,10 +17,11 @@ STEPS = 60
 
 
 @njit
-def _chord(p, n1, n2, n3, n4, h):
-    """Lower bound, at most h, of the root of ``N(h) = p - n1 h - n2 h^2 - n3 h^3 - n4 h^4``, all ``n >= 0 < p``.
+def _root(p, n1, n2, n3, n4, h):
+    """Root, up to roundings, of ``N(h) = p - n1 h - n2 h^2 - n3 h^3 - n4 h^4``, all ``n >= 0 < p``, or h if that is less.
 
-    N falls and is concave: Newton's steps stay right of the root, the chord to ``(0, p)`` ends left of it.
+    N falls and is concave: Newton's steps stay right of the root. They start where no term alone exceeds p, so that ``N >= -3 p``, and six
+    of them reach it. Whoever asks goes a little back, and checks N there.
     """
     if n1 > 0.0:
         h = min(h, p / n1)
@@ -30,14 +31,12 @@ def _chord(p, n1, n2, n3, n4, h):
         h = min(h, np.cbrt(p / n3))
     if n4 > 0.0:
         h = min(h, np.sqrt(np.sqrt(p / n4)))
-    value = 0.0
-    for _ in range(5):
+    for _ in range(6):
         value = p - h * (n1 + h * (n2 + h * (n3 + h * n4)))
         if value >= 0.0:
-            return h
+            break
         h += value / (n1 + h * (2.0 * n2 + h * (3.0 * n3 + h * 4.0 * n4)))
-    value = p - h * (n1 + h * (n2 + h * (n3 + h * n4)))
-    return h * (p / (p - value)) if value < 0.0 else h
+    return h
 
 
 @njit
@@ -65,7 +64,7 @@ def first_root(d0, d1, d2, d3, d4):
         loss = rest * (n1 + rest * (n2 + rest * (n3 + rest * n4))) + FLOOR
         if p0 - loss > 32.0 * UNIT * (p0 + loss):
             return 1.0
-        h = _chord(p0, n1, n2, n3, n4, rest) * (1.0 - 2e-14) - 4.0 * UNIT * z
+        h = _root(p0, n1, n2, n3, n4, rest) * (1.0 - 2e-14) - 4.0 * UNIT * z
         new = z + h
         step = (new - z) * (1.0 + 8.0 * UNIT)
         loss = step * (n1 + step * (n2 + step * (n3 + step * n4))) + FLOOR
@@ -79,16 +78,16 @@ def first_root(d0, d1, d2, d3, d4):
 
 @njit
 def _least_t(g0, g1, n, q0, q1, q2, f):
-    """Smallest ``u^2`` found such that ``g > n sqrt(Q)`` from there to 1; nan if it fails at 1.
+    """Smallest ``u^2`` found, up to 3 units, such that ``g > n sqrt(Q)`` from there to 1; nan if it fails at 1.
 
     Lower bound ``g = g0 + g1 y - n f (1 - z)`` and upper bound ``Q = q0 + q1 y + q2 y^2`` with ``y = 1 - u^2 = 2 z - z^2``; without
     f everything is quadratic in y.
 
-    A larger f makes g smaller all over ``[0, 1]``, so the one number ``nf >= n f`` serves in both coefficients of g. Each coefficient of
-    g and of Q is then a sum that is rounded once, relative to itself: at most 6 units of the products that the d are made of, which are
-    taken 8 times.
+    A larger f makes g smaller all over ``[0, 1]``, so the one number ``nf >= n f`` serves in both coefficients of g. Then ``n^2`` and each
+    coefficient of g and Q are rounded once, relative to themselves. Of the products that the d are made of that is, with all that
+    follows, 6 units at most; 8 are taken.
     """
-    nn = n * n * (1.0 + 4.0 * UNIT) + FLOOR
+    nn = n * n + FLOOR
     if f == 0.0:
         a0, a1, a2, r0, r1, r2, r3, r4 = g0, g1, 0.0, q0, q1, q2, 0.0, 0.0
     else:
@@ -106,7 +105,7 @@ def _least_t(g0, g1, n, q0, q1, q2, f):
     if not d0 > 0.0:
         return np.nan
     left = 1.0 - first_root(d0, d1, d2, d3, d4)
-    return left if f == 0.0 else left * left * (1.0 + 4.0 * UNIT)
+    return left if f == 0.0 else left * left
 
 
 @njit
