@@ -1,4 +1,14 @@
-"""Run the mutants of `mutants.yml`: each changes one line of the library, and the guard it names must fail.
+"""Run the mutants of `mutants.yml`: each is an error in the library that its guards must notice.
+
+    - {id: gamma-low, file: rounding.py, in: gamma, guards: "tests/test_rounding.py::test_gamma",
+       from: "nu / (1.0 - nu) * SAFETY", to: "nu * (1.0 - 1e-12)"}
+
+`file` is a module below lib/safescreen and `in` a function, a class or a method, `Class.method`;
+without `in` it is the code outside of all of them. `from` stands there once, or it is place `nth`
+of several, from 1. `from` and `to` are two expressions, or both are statements: `pass` deletes one,
+`a = b; c = d` are two that follow each other, and `if a > b: ...` is the first line of one, whose
+body stays. They are compared as syntax trees (`replacement.py`): layout, comments and parentheses
+do not matter.
 
 A guard is a test (``tests/.../test_x.py::test_y``), a tagged cell (``notebooks/11-gradient-bound::tag``), or a claim of the ledger, which
 means its tagged cell. A tagged cell has to fail itself: cells before it may fail too, a name that they left undefined does not count.
@@ -10,7 +20,6 @@ copies at a time.
 """
 
 import argparse
-import ast
 import importlib
 import json
 import os
@@ -31,6 +40,8 @@ from queue import SimpleQueue
 
 import yaml
 
+from replacement import replaced
+
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("lib", "tests", "notebooks", "data", "pyproject.toml")
 IMPORTED = ("jupytext", "IPython.core.interactiveshell", "matplotlib.pyplot", "sklearn.datasets", "sklearn.svm", "scipy.optimize")
@@ -44,23 +55,27 @@ BEFORE, IN_CELL = 3, 4  # exit codes where cells before the tagged one left it w
 
 @dataclass(frozen=True)
 class Mutant:
-    """One change: `text` stands once in `file` (below lib/safescreen), `to` takes its place, every guard of `by` must fail."""
+    """One change: `new` takes the place of `old` in a function; every guard must fail."""
 
     id: str
     file: str
-    text: str
-    to: str
-    by: tuple[str, ...]
+    old: str
+    new: str
+    guards: tuple[str, ...]
+    within: str = ""
+    nth: int = 0
     quick: bool = False
 
     def apply(self, source: str) -> str:
-        """Return the changed source, which is still Python; a ValueError says what does not fit."""
-        if source.count(self.text) != 1:
-            raise ValueError(f"{self.id}: {self.text!r} stands {source.count(self.text)} times in {self.file}, expected once")
-        changed = source.replace(self.text, self.to)
-        if ast.dump(ast.parse(changed)) == ast.dump(ast.parse(source)):
-            raise ValueError(f"{self.id}: {self.to!r} changes nothing")
-        return changed
+        """Return the changed source; a ValueError says what does not fit."""
+        try:
+            return replaced(source, self.old, self.new, self.within, self.nth)
+        except ValueError as error:
+            raise ValueError(f"{self.id}, {self.file}: {error}") from None
+
+
+FIELDS = {"in": "within", "from": "old", "to": "new"}
+"""Keys of the list that are no names in Python."""
 
 
 def load(path: Path = ROOT / "tests" / "mutants.yml") -> list[Mutant]:
@@ -72,9 +87,13 @@ def load(path: Path = ROOT / "tests" / "mutants.yml") -> list[Mutant]:
     twins = [name for name, count in Counter(e["id"] for e in entries).items() if count > 1]
     if twins:
         raise ValueError(f"{path.name}: twice in the list: {', '.join(twins)}")
-    for e in entries:
-        e["by"] = tuple(cells.get(guard, guard) for guard in ([e["by"]] if isinstance(e["by"], str) else e["by"]))
-    return [Mutant(**e) for e in entries]
+    loaded = []
+    for entry in entries:
+        fields = {FIELDS.get(key, key): value for key, value in entry.items()}
+        names = fields["guards"]
+        names = [names] if isinstance(names, str) else names
+        loaded.append(Mutant(**fields | {"guards": tuple(cells.get(name, name) for name in names)}))
+    return loaded
 
 
 def run_cell(notebook: Path, tag: str) -> int:
@@ -197,7 +216,7 @@ def run(mutants: list[Mutant], folder: Path, jobs: int = 2, report=print) -> lis
     """Run all guards of all mutants in copies below a folder; return (mutant, guard, outcome), one of `CAUGHT` where it should be."""
     guarded, done = defaultdict(list), []
     for mutant in mutants:
-        for guard in mutant.by:
+        for guard in mutant.guards:
             guarded[guard].append(mutant)
     free = SimpleQueue()
     for k in range(jobs):
@@ -238,7 +257,7 @@ def main(arguments=None) -> int:
     if options.serve:
         serve()
         return 0
-    chosen = [m for m in load(options.file) if options.k in " ".join((m.id, m.file, *m.by))]
+    chosen = [m for m in load(options.file) if options.k in " ".join((m.id, m.file, *m.guards))]
     for mutant in chosen:
         mutant.apply((ROOT / "lib" / "safescreen" / mutant.file).read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:

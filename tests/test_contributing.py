@@ -18,6 +18,7 @@ from safescreen_book.runner.loading import load_manifest
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 SKETCHES = re.findall(r"```python\n(.*?)```", TEXT, flags=re.S)
+EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.S)
 ADDED = {
     "lib/safescreen/rules/nonpositive.py",
     "lib/safescreen/terms/rows.py",
@@ -103,8 +104,14 @@ def test_the_family(gamma):
         ss.solve(problem, 5.0, method="coordinate")
 
 
+def test_the_mutant_is_one_of_the_list():
+    (mutant,) = yaml.safe_load(EXAMPLES[1])
+    assert mutant in yaml.safe_load((ROOT / "tests" / "mutants.yml").read_text(encoding="utf-8"))
+    assert f"mutants.py -k {mutant['id']}" in TEXT
+
+
 def test_the_claim_and_the_experiment(tmp_path):
-    claim, experiment = re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.S)
+    claim, _, experiment = EXAMPLES
     (tmp_path / "claims.yml").write_text("ours:\n" + claim, encoding="utf-8")
     (found,) = load_claims(tmp_path)
     assert (ROOT / "notebooks" / f"{found.notebook}.py").exists()
