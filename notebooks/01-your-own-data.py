@@ -136,7 +136,7 @@ print(f"{len(triplets):,} triplets of {len(A)} rows; each wants a row nearer to 
 prob = ss.Problem(triplets, ss.SmoothedHinge(gamma=0.05))
 if not prob.lam_max() > 0.0:
     raise ValueError("in no direction are rows farther from other classes than from their own: try another k or other columns")
-path = ss.path(prob, prob.lam_max() * np.geomspace(0.9, 1e-5, 25), tol=1e-300, rtol=1e-4, screening=("RRPB", "PGB"))
+path = ss.path(prob, prob.lam_max() * np.geomspace(0.9, 1e-5, 25), rtol=1e-4, screening=("RRPB", "PGB"))
 assert all(solution.converged for solution in path)
 
 errors = []
