@@ -543,6 +543,14 @@ def test_what_safe_svc_is_refused_for():
         ss.screen_fitted(ss.SafeSVC(class_weight="balanced").fit(X, y), X, y)
     with pytest.raises(ValueError, match="model must be fitted: call"):
         ss.screen_fitted(ss.SafeSVC(), X, y)
+    K, weights = X @ X.T, np.linspace(0.5, 2.0, 60)
+    for points, kernel in ((X, "linear"), (X, "poly"), (K, "precomputed")):
+        model = safe_svc(0.1, kernel).fit(points, y, weights)
+        for given in (None, 2.0 * weights):
+            with pytest.raises(ValueError, match="y and sample_weight must be what the model was fitted with"):
+                ss.screen_fitted(model, points, y, sample_weight=given)
+        with pytest.raises(ValueError, match="must be what the model was fitted"):
+            ss.screen_fitted(model, points, 1 - y, sample_weight=weights)
     scaled = StandardScaler().fit_transform(X)
     with pytest.raises(ValueError, match="found other support vectors; if samples were taken out, use kept"):
         ss.screen_fitted(ss.SafeSVC().fit(scaled, y), X, y)

@@ -108,6 +108,7 @@ def test_why_the_gap_asked_for_is_not_reached(digits):
     with pytest.warns(NotConverged, match=r"^gap .* after 20 iterations, asked for tol=1e-09: max_iter=20 is reached$") as seen:
         HDSL(20.0, max_iter=20, **options).fit(X, y)
     assert len(seen) == 1 and issubclass(seen[0].category, ConvergenceWarning)
+    assert seen[0].filename == __file__
     with pytest.warns(NotConverged, match="after 10 iterations, .*: the callback ended it$"):
         HDSL(20.0, callback=lambda now: now.iteration == 10, **options).fit(X, y)
     with pytest.warns(NotConverged, match=r"early_stopping with patience=1 ended it$"):

@@ -85,7 +85,7 @@ def test_columns_of_very_different_sizes():
     hint = rf"sizes: {spans}, and the largest decide what is near: scale them \(MinMaxScaler, StandardScaler\)"
     for fit in (
         lambda: TripletMetric(k=2, tol=1e-2).fit(X, y),
-        lambda: TripletMetric(tol=1e-2).fit_triplets(X, [[0, 1, 70], [70, 71, 0]]),
+        lambda: TripletMetric(lam_ratio=0.1, tol=1e-2).fit_triplets(X, [[0, 1, 70], [70, 71, 0]]),
         lambda: TripletMetricCV(TripletMetric(k=2, tol=1e-2), 2, cv=2).fit(X, y),
     ):
         with pytest.warns(UserWarning, match=hint) as caught:
@@ -102,6 +102,7 @@ def test_what_stopped_a_metric_and_which_column_made_it_hard():
         TripletMetric(k=2, max_iter=1).fit(X.assign(proline=1e3 * X["proline"]), y)
     found = [str(warning.message) for warning in caught]
     columns = r"column proline spans \S+ and column \w+ only \S+"
+    assert {warning.filename for warning in caught} == {__file__}
     assert len(found) == 2 and re.search(f"very different sizes: {columns}, and the largest", found[0])
     reached = r"lam=\S+: relative duality gap \S+ after 1 iterations, asked for tol=0.0001: max_iter=1 is reached"
     assert re.search(f"^{reached}; {columns}: put a StandardScaler before it$", found[1])

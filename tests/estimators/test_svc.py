@@ -104,6 +104,7 @@ def test_a_gap_that_is_not_reached_is_told_in_the_words_of_the_estimator():
     with pytest.warns(ss.ConvergenceWarning, match=r"C=3: relative duality gap .* after 2 .* tol=1e-06: max_iter=2 is reached$") as seen:
         SafeSVC(3.0, max_iter=2).fit(X, y)
     assert len(seen) == 1 and issubclass(seen[0].category, exceptions.ConvergenceWarning)
+    assert seen[0].filename == __file__
     with pytest.warns(ss.ConvergenceWarning, match="column 2 has a mean of -3e"):
         SafeSVC(3.0, max_iter=2, kernel="poly").fit(X - [0, 0, 3e3, 0], y)
 
@@ -113,7 +114,8 @@ def test_columns_of_very_different_sizes_are_named_and_why_a_solve_has_stopped()
     X = X - X.mean(axis=0)
     X[:, 4] *= 1e8
     reached = r"C=1: relative duality gap \S+ after \d+ iterations, asked for tol=1e-06"
-    stalled = f"{reached}: it stalled, as solvers do where rounding errors are large"
+    why = "further iterations hardly lowered it, for roundings or a badly conditioned problem"
+    stalled = f"{reached}: it stalled: {why}"
     column = r"column 4 spans \S+ and column \d+ only \S+: put a StandardScaler before it$"
     with pytest.warns(ss.ConvergenceWarning, match=rf"^{stalled}; {column}"):
         SafeSVC().fit(X, y)

@@ -11,6 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from safescreen._checks import check_callback, check_lam
 from safescreen._progress import progress_bar
+from safescreen._warnings import warn
 from safescreen.estimators._data import column_name, uneven_columns
 from safescreen.paths import path
 from safescreen.solvers import ConvergenceWarning, solve
@@ -45,7 +46,7 @@ def warn_of(model, solutions, X):
     if model.kernel != "precomputed":
         hint = _far_column(model, X) or scaling_hint(model, X)
     text = f"C={1.0 / worst.lam:.6g}: {_outcome(model, worst)}{hint}"
-    warnings.warn(text, NotConverged, stacklevel=2)
+    warn(text, NotConverged)
 
 
 def warn_of_metric(model, solutions, X):
@@ -53,7 +54,7 @@ def warn_of_metric(model, solutions, X):
     worst = _worst(model, solutions)
     if worst is not None:
         text = f"lam={worst.lam:.6g}: {_outcome(model, worst)}{scaling_hint(model, X)}"
-        warnings.warn(text, NotConverged, stacklevel=2)
+        warn(text, NotConverged)
 
 
 def scaling_hint(model, X):
@@ -67,8 +68,8 @@ def scaling_hint(model, X):
 
 def _worst(model, solutions):
     """Return the solution that is farthest from the tolerance, None where all have reached it."""
-    worst = max(solutions, key=lambda s: s.gap - model.tol * abs(s.primal))
-    return None if worst.gap <= model.tol * abs(worst.primal) else worst
+    short = [s for s in solutions if not s.converged and s.gap > model.tol * abs(s.primal)]
+    return max(short, key=lambda s: s.gap - model.tol * abs(s.primal), default=None)
 
 
 def _outcome(model, solution):
@@ -78,7 +79,8 @@ def _outcome(model, solution):
     if solution.n_iter >= model.max_iter:
         reason = f"max_iter={model.max_iter} is reached"
     else:
-        reason = "it stalled, as solvers do where rounding errors are large"
+        cause = "for roundings or a badly conditioned problem"
+        reason = f"it stalled: further iterations hardly lowered it, {cause}"
         if model.callback is not None:
             reason = f"the callback ended it, or {reason}"
     return f"{text}, asked for tol={model.tol:g}: {reason}"

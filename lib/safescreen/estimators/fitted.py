@@ -197,10 +197,16 @@ def _safe(model, X, signs, C, weights, numbers):
     if known.size != numbers.size:
         sizes = f"{known.size} samples, found {numbers.size}"
         raise ValueError(f"X must be what the model was fitted to, {sizes}; {USE_KEPT}")
+    alpha = np.zeros(n)
+    alpha[numbers] = known
+    coef = signs * alpha / solution.lam * (1.0 if weights is None else weights)
+    used = np.flatnonzero(coef)
+    by_class = used[np.argsort(signs[used], kind="stable")]
     if model.kernel != "precomputed":
-        used = numbers[np.flatnonzero(known)]
-        by_class = used[np.argsort(signs[used], kind="stable")]
         _check_support(X[by_class], model.support_vectors_)
+    if not np.allclose(coef[by_class], model.dual_coef_[0], rtol=1e-9, atol=0.0):
+        found = "found other coefficients of support vectors"
+        raise ValueError(f"y and sample_weight must be what the model was fitted with, {found}")
     features = Features(model, X)
     if features.kernel == "linear":
         x = model.coef_[0][features.columns]
@@ -209,8 +215,6 @@ def _safe(model, X, signs, C, weights, numbers):
     else:
         x = np.zeros(n)
         x[numbers] = np.asarray(solution.x)
-    alpha = np.zeros(n)
-    alpha[numbers] = known
     problem = Problem(features.terms(signs, weights), model._loss())
     return screen(problem, x, 1.0 / C, alpha)
 

@@ -1,6 +1,5 @@
 """Sparse similarity learning by Frank-Wolfe as an estimator."""
 
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -11,6 +10,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils.validation import check_is_fitted, check_random_state
 
 from safescreen._checks import need_memory
+from safescreen._warnings import warn
 from safescreen.estimators._data import kept, need_partners, need_points
 from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import NotConverged, quiet, scaling_hint
@@ -204,7 +204,7 @@ class HDSL(Metric):
             reason = f"{' or '.join(ends)} ended it"
         text = f"gap {self.dual_gap_:.3g} after {self.n_iter_} iterations"
         reason += scaling_hint(self, X)
-        warnings.warn(f"{text}, asked for tol={self.tol:g}: {reason}", NotConverged, stacklevel=2)
+        warn(f"{text}, asked for tol={self.tol:g}: {reason}", NotConverged)
 
     def _written(self, matrix):
         """Return a sparse matrix as it is where X was sparse, else written out."""

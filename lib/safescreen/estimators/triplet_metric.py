@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
@@ -15,6 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_lam, check_scalar, need_memory
+from safescreen._warnings import warn
 from safescreen.estimators._data import kept, label, need_partners, need_points, uneven_columns
 from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import come_down, quiet, solver_options, train, warn_of_metric
@@ -168,7 +168,7 @@ class TripletMetric(Metric):
         if uneven:
             advice = "and the largest decide what is near: scale them (MinMaxScaler, StandardScaler)"
             text = f"X has columns of very different sizes: {uneven}, {advice}"
-            warnings.warn(text, UserWarning, stacklevel=5)
+            warn(text, UserWarning)
 
     def _fit_labels(self, X, y, weights):
         if self.lam is not None and self.lam_ratio is not None:
@@ -200,7 +200,7 @@ class TripletMetric(Metric):
                 partners = f"{counts[few] - 1} others of the class and {len(y) - counts[few]} outside"
                 rows = f"rows of class {label(self.classes_[few])}"
                 text = f"k={self.k} is more than {rows} have partners, {partners}: they get fewer triplets"
-                warnings.warn(f"{text}; take a smaller k or join small classes", UserWarning, stacklevel=3)
+                warn(f"{text}; take a smaller k or join small classes", UserWarning)
         product, coordinates = self._product(codes, weights), self._coordinates(X)
         options = {"k": self.k, "diagonal": self.diagonal, "coordinates": coordinates}
         terms = ProductTriplets(X, codes, **options) if product else Triplets.from_labels(X, codes, **options)
