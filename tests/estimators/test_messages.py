@@ -85,7 +85,7 @@ def test_columns_of_very_different_sizes():
     hint = rf"sizes: {spans}, and the largest decide what is near: scale them \(MinMaxScaler, StandardScaler\)"
     for fit in (
         lambda: TripletMetric(k=2, tol=1e-2).fit(X, y),
-        lambda: TripletMetric(lam_ratio=0.1, tol=1e-2).fit_triplets(X, [[0, 1, 70], [70, 71, 0]]),
+        lambda: TripletMetric(tol=1e-2).fit_triplets(X, [[0, 1, 70], [70, 71, 0]]),
         lambda: TripletMetricCV(TripletMetric(k=2, tol=1e-2), 2, cv=2).fit(X, y),
     ):
         with pytest.warns(UserWarning, match=hint) as caught:
