@@ -71,14 +71,21 @@ class Fold:
                 if not all(solution.converged for solution in self.found[C][0]):
                     break
             if self.decisions(C).are_near or not np.equal(*self.bounds(C)):
+                known = self.found[C]
                 self._solve_all(C, FINEST, warm=False)
+                asked = self.options["rtol"]
+                if any(s.gap > asked * abs(s.primal) for s in self.found[C][0]):  # from nothing it stalled
+                    self._keep(C, known)
 
     def _solve_all(self, C, rtol, warm=True):
         found = []
         for number, prob in enumerate(self.setup.problems):
             start = self._evaluation(prob, number, C) if warm else None
             found.append(self._solve(prob, start, C, rtol))
-        self.found[C] = tuple(zip(*found, strict=True))
+        self._keep(C, tuple(zip(*found, strict=True)))
+
+    def _keep(self, C, found):
+        self.found[C] = found
         self.decided.pop(C, None)
 
     def _solve(self, prob, start, C, rtol):
