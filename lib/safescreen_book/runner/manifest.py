@@ -51,6 +51,47 @@ class Profile:
 
 
 @dataclass(frozen=True)
+class Table:
+    """How the rows of one table are compared.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        Columns that say which row it is.
+    exact : tuple of str
+        Columns that must be equal.
+    within : mapping
+        Column to the largest difference that is allowed.
+    gaps : mapping
+        Column of an objective to the column of its duality gap: two values may differ by both gaps.
+    """
+
+    keys: tuple[str, ...]
+    exact: tuple[str, ...] = ()
+    within: Mapping[str, float] = field(default_factory=dict)
+    gaps: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that are compared."""
+        return (*self.exact, *self.within, *self.gaps)
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What of a record is asked again; `clock` says why nothing is, where a clock decides all."""
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    clock: str = ""
+
+    def parameters_of(self, run: str) -> dict[str, Any]:
+        """Return the parameters that take the place of a run's own."""
+        return {**self.parameters, **self.runs.get(run, {})}
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One entry of the manifest."""
 
@@ -61,6 +102,7 @@ class Experiment:
     claims: tuple[str, ...] = ()  # ids of the ledger it serves
     data: tuple[str, ...] = ()  # sets it may read
     outputs: tuple[str, ...] = ()  # files every run must leave
+    replay: Replay | None = None  # how its records are compared with what the library says now
 
     def data_of(self, run: Run) -> tuple[str, ...]:
         """Return the data sets a run reads: those its `dataset` parameter names, else all of the experiment's."""

@@ -5,68 +5,38 @@ A record says what one version of the library answered. A replay asks a part of 
 tolerances that the manifest states. What it finds goes into `replays.jsonl` beside the record.
 """
 
+import contextlib
+import io
 import json
 import math
+import multiprocessing
+import os
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from safescreen_book._common import BookError, whole
 from safescreen_book.runner import fingerprint, folders
+from safescreen_book.runner.manifest import Replay, Table
 from safescreen_book.runner.plans import Plan
 
 DIGITS = 6
 """Numbers of key columns are equal if so many significant digits are."""
+
+PRELOADED = ("IPython.core.interactiveshell", "matplotlib.pyplot", "pandas", "sklearn.svm", "sklearn.neighbors", "numba")
+"""What notebooks import, and takes seconds."""
 
 WRITTEN = 1e-8
 """Relative rounding of numbers in a record's tables."""
 
 SHOWN = 5
 """Differences that are told of each table."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """How the rows of one table are compared.
-
-    Attributes
-    ----------
-    keys : tuple of str
-        Columns that say which row it is.
-    exact : tuple of str
-        Columns that must be equal.
-    within : mapping
-        Column to the largest difference that is allowed.
-    gaps : mapping
-        Column of an objective to the column of its duality gap: two values may differ by both gaps.
-    """
-
-    keys: tuple[str, ...]
-    exact: tuple[str, ...] = ()
-    within: Mapping[str, float] = field(default_factory=dict)
-    gaps: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """All columns that are compared."""
-        return (*self.exact, *self.within, *self.gaps)
-
-
-@dataclass(frozen=True)
-class Replay:
-    """What of a record is asked again; `clock` says why nothing is, where a clock decides all."""
-
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    tables: Mapping[str, Table] = field(default_factory=dict)
-    clock: str = ""
-
-    def parameters_of(self, run: str) -> dict[str, Any]:
-        """Return the parameters that take the place of a run's own."""
-        return {**self.parameters, **self.runs.get(run, {})}
 
 
 @dataclass(frozen=True)
@@ -181,3 +151,60 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
     with whole(folder / folders.REPLAYS) as partial:
         lines = [json.dumps(known, ensure_ascii=False, allow_nan=False) for known in (*before, line)]
         partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def run(plans: Sequence[Plan], replays: Mapping[str, Replay], notebooks: Path, jobs: int) -> Iterator[tuple[Plan, Found, float]]:
+    """Replay records, `jobs` at a time; yield each plan as it ends, what was found and the processor seconds.
+
+    `replays` is by experiment. Each runs in a process of its own, forked from one that has imported what notebooks need.
+    """
+    context = multiprocessing.get_context("forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn")
+    if context.get_start_method() == "forkserver":
+        context.set_forkserver_preload([*PRELOADED, __name__])
+    with (
+        tempfile.TemporaryDirectory(prefix="replay-") as scratch,
+        ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool,
+    ):
+        tasks = {}
+        for number, plan in enumerate(plans):
+            parameters = {**plan.parameters, **replays[plan.run.experiment].parameters_of(plan.run.name)}
+            folder = Path(scratch, str(number))
+            parameters["output_dir"] = str(folder)
+            tasks[pool.submit(execute, plan.notebook, parameters, str(notebooks))] = plan, folder
+        try:
+            for task in as_completed(tasks):
+                plan, folder = tasks[task]
+                try:
+                    seconds = task.result()
+                except (StoppedError, BrokenProcessPool) as error:
+                    yield plan, Found(0, math.inf, (str(error) or "the process was ended",)), 0.0
+                else:
+                    yield plan, compare(plan.folder, folder, replays[plan.run.experiment].tables), seconds
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+class StoppedError(RuntimeError):
+    """A notebook stopped before its end."""
+
+
+def execute(nb, parameters: Mapping[str, Any], folder: str) -> float:
+    """Run the code of a notebook in this process, with these parameters, in a folder; return the processor seconds."""
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    from IPython.core.interactiveshell import InteractiveShell
+
+    os.chdir(folder)
+    shell = InteractiveShell.instance()
+    shell.colors = "nocolor"
+    began = time.process_time()
+    with contextlib.redirect_stdout(io.StringIO()):
+        for number, cell in enumerate(nb.cells, start=1):
+            if cell.cell_type != "code":
+                continue
+            done = shell.run_cell(cell.source)
+            error = done.error_before_exec or done.error_in_exec
+            if error is not None:
+                raise StoppedError(f"stops in cell {number} with {type(error).__name__}: {str(error).partition(chr(10))[0]}")
+            if "parameters" in cell.metadata.get("tags", ()):
+                shell.user_ns.update(parameters)
+    return time.process_time() - began
