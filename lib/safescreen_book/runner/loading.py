@@ -67,7 +67,8 @@ def _replay(body, where: str) -> Replay:
     tables = {name: _table(entry, f"{where}: {name}") for name, entry in mapping(body.pop("tables", {}), where).items()}
     parameters = _parameters(body.pop("parameters", {}), where)
     runs = {name: _parameters(given, f"{where}: {name}") for name, given in mapping(body.pop("runs", {}), where).items()}
-    replay = record(Replay, body, where, parameters=parameters, runs=runs, tables=tables)
+    without = mapping(body.pop("without", {}), where)
+    replay = record(Replay, body, where, parameters=parameters, runs=runs, tables=tables, without=without)
     if bool(replay.clock) == bool(tables):
         raise BookError(f"{where}: needs either tables to compare, or `clock`: why there is nothing to compare")
     return replay
@@ -77,10 +78,18 @@ def _table(body, where: str) -> Table:
     body = mapping(body, where)
     within = {name: _tolerance(size, f"{where}: {name}") for name, size in mapping(body.pop("within", {}), where).items()}
     gaps = mapping(body.pop("gaps", {}), where)
-    table = record(Table, body, where, within=within, gaps=gaps)
+    relative = mapping(body.pop("relative", {}), where)
+    first = _count(body.pop("first"), f"{where}: first") if "first" in body else 0
+    table = record(Table, body, where, within=within, gaps=gaps, relative=relative, first=first)
     if not (table.keys and table.columns):
-        raise BookError(f"{where}: needs `keys`, and columns that are compared: `exact`, `within` or `gaps`")
+        raise BookError(f"{where}: needs `keys`, and columns that are compared: `exact`, `within`, `gaps` or `relative`")
     return table
+
+
+def _count(rows, where: str) -> int:
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise BookError(f"{where}: expected a number of rows, found {rows!r}")
+    return rows
 
 
 def _tolerance(size, where: str) -> float:

@@ -76,9 +76,8 @@ def _read(path: Path):
 
 
 def _compare(name: str, table: Table, old, new) -> Found:
-    needed = [*table.keys, *table.columns, *table.gaps.values()]
     for frame, whose in ((old, "record"), (new, "replay")):
-        lacking = [column for column in needed if column not in frame.columns]
+        lacking = [column for column in table.needed if column not in frame.columns]
         if lacking:
             return Found(0, 0.0, (f"{name}: the {whose} has no column {', '.join(lacking)}",))
     known: dict[tuple, Any] = {}
@@ -88,6 +87,7 @@ def _compare(name: str, table: Table, old, new) -> Found:
             return Found(0, 0.0, (f"{name}: two rows of the record have {_said(table.keys, key)}",))
         known[key] = row
     largest, differences = 0.0, []
+    new = new.head(table.first) if table.first else new
     for row in new.to_dict("records"):
         key = _key(row, table.keys)
         where = f"{name}, {_said(table.keys, key)}"
@@ -114,9 +114,12 @@ def _difference(table: Table, column: str, old: Mapping[str, Any], new: Mapping[
         return 0.0
     if column in table.within:
         allowed = table.within[column]
-    else:
+    elif column in table.gaps:
         gap = table.gaps[column]
         allowed = abs(old[gap]) + abs(new[gap])
+    else:
+        gap = table.relative[column]
+        allowed = abs(before) * abs(old[gap]) + abs(after) * abs(new[gap])
     return abs(before - after) / (allowed + WRITTEN * abs(before))
 
 
@@ -167,10 +170,11 @@ def run(plans: Sequence[Plan], replays: Mapping[str, Replay], notebooks: Path, j
     ):
         tasks = {}
         for number, plan in enumerate(plans):
-            parameters = {**plan.parameters, **replays[plan.run.experiment].parameters_of(plan.run.name)}
+            replay = replays[plan.run.experiment]
             folder = Path(scratch, str(number))
-            parameters["output_dir"] = str(folder)
-            tasks[pool.submit(execute, plan.notebook, parameters, str(notebooks))] = plan, folder
+            parameters = {**plan.parameters, **replay.parameters_of(plan.run.name), "output_dir": str(folder)}
+            wanted = [str(folder / name) for name in replay.tables]
+            tasks[pool.submit(execute, plan.notebook, parameters, str(notebooks), wanted)] = plan, folder
         try:
             for task in as_completed(tasks):
                 plan, folder = tasks[task]
@@ -188,8 +192,11 @@ class StoppedError(RuntimeError):
     """A notebook stopped before its end."""
 
 
-def execute(nb, parameters: Mapping[str, Any], folder: str) -> float:
-    """Run the code of a notebook in this process, with these parameters, in a folder; return the processor seconds."""
+def execute(nb, parameters: Mapping[str, Any], folder: str, wanted: Sequence[str] = ()) -> float:
+    """Run the code of a notebook in this process, with these parameters, in a folder; return the processor seconds.
+
+    It ends when all files that are `wanted` are there: what judges and draws them is not part of the question.
+    """
     os.environ.setdefault("MPLBACKEND", "Agg")
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -207,4 +214,6 @@ def execute(nb, parameters: Mapping[str, Any], folder: str) -> float:
                 raise StoppedError(f"stops in cell {number} with {type(error).__name__}: {str(error).partition(chr(10))[0]}")
             if "parameters" in cell.metadata.get("tags", ()):
                 shell.user_ns.update(parameters)
+            if wanted and all(map(os.path.exists, wanted)):
+                break
     return time.process_time() - began
