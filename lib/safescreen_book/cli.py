@@ -7,6 +7,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,8 @@ def _replay(options) -> int:
         elif options.embedded and not all(datasets.info(name).embedded for name in plan.data):
             counts["left out"] += 1
         else:
+            asked = {**plan.run.parameters, **replay.parameters_of(plan.run.name)}
+            manifest.check_parameters(replace(plan.run, parameters=asked))
             todo.append(plan)
     replays = {name: experiment.replay for name, experiment in manifest.experiments.items()}
     git, jobs = fingerprint.git_state(manifest.folder), options.jobs or fingerprint.cores()

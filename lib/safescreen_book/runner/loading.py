@@ -20,7 +20,7 @@ from pathlib import Path
 
 from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record, unknown
 from safescreen_book.parameters import plain
-from safescreen_book.runner.manifest import PROFILES, Experiment, Manifest, Profile, Replay, Run, Table
+from safescreen_book.runner.manifest import PROFILES, RECORDS, Experiment, Manifest, Profile, Replay, Run, Table
 
 
 def load_manifest(folder: Path, claim_ids: Iterable[str] | None = None) -> Manifest:
@@ -46,7 +46,10 @@ def _experiment(name, entry, folder: Path) -> Experiment:
         if profile not in PROFILES:
             raise BookError(f"{where}: " + unknown("profile", profile, PROFILES))
         profiles[profile] = _profile(name, body, f"{where}, profile {profile}")
-    replay = _replay(entry.pop("replay"), f"{where}: replay") if "replay" in entry else None
+    replay = None
+    if "replay" in entry:
+        records = {run.name for run in profiles[RECORDS].runs} if RECORDS in profiles else set()
+        replay = _replay(entry.pop("replay"), records, f"{where}: replay")
     experiment = record(Experiment, entry, where, name=name, profiles=profiles, replay=replay)
     experiment = replace(experiment, notebook=experiment.notebook or name)
     for file in (experiment.notebook, *experiment.outputs):
@@ -61,13 +64,16 @@ def _experiment(name, entry, folder: Path) -> Experiment:
     return experiment
 
 
-def _replay(body, where: str) -> Replay:
+def _replay(body, records: set[str], where: str) -> Replay:
     """Return how records are replayed: parameters of a small part, and how its tables are compared; or why a clock decides all."""
     body = mapping(body, where)
     tables = {name: _table(entry, f"{where}: {name}") for name, entry in mapping(body.pop("tables", {}), where).items()}
     parameters = _parameters(body.pop("parameters", {}), where)
     runs = {name: _parameters(given, f"{where}: {name}") for name, given in mapping(body.pop("runs", {}), where).items()}
     without = mapping(body.pop("without", {}), where)
+    for name in (*runs, *without):
+        if name not in records:
+            raise BookError(f"{where}: " + unknown("run", name, records))
     replay = record(Replay, body, where, parameters=parameters, runs=runs, tables=tables, without=without)
     if bool(replay.clock) == bool(tables):
         raise BookError(f"{where}: needs either tables to compare, or `clock`: why there is nothing to compare")
@@ -79,17 +85,20 @@ def _table(body, where: str) -> Table:
     within = {name: _tolerance(size, f"{where}: {name}") for name, size in mapping(body.pop("within", {}), where).items()}
     gaps = mapping(body.pop("gaps", {}), where)
     relative = mapping(body.pop("relative", {}), where)
-    first = _count(body.pop("first"), f"{where}: first") if "first" in body else 0
-    table = record(Table, body, where, within=within, gaps=gaps, relative=relative, first=first)
+    counts = {name: _count(body.pop(name), f"{where}: {name}") for name in ("first", "digits") if name in body}
+    begins = body.pop("begins", False)
+    if not isinstance(begins, bool):
+        raise BookError(f"{where}: begins: expected true or false, found {begins!r}")
+    table = record(Table, body, where, within=within, gaps=gaps, relative=relative, begins=begins, **counts)
     if not (table.keys and table.columns):
         raise BookError(f"{where}: needs `keys`, and columns that are compared: `exact`, `within`, `gaps` or `relative`")
     return table
 
 
-def _count(rows, where: str) -> int:
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        raise BookError(f"{where}: expected a number of rows, found {rows!r}")
-    return rows
+def _count(number, where: str) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise BookError(f"{where}: expected a positive whole number, found {number!r}")
+    return number
 
 
 def _tolerance(size, where: str) -> float:

@@ -68,6 +68,10 @@ class Table:
         The same for a column of gaps that are relative to the objective.
     first : int
         Rows that are compared, from the first on; 0 for all. A path that is cut short ends otherwise.
+    digits : int
+        Significant digits of the numbers in the table; 0 for all that there are.
+    begins : bool
+        Whether the first row of the replay is that of the record: a path begins where it did.
     """
 
     keys: tuple[str, ...]
@@ -76,6 +80,8 @@ class Table:
     gaps: Mapping[str, str] = field(default_factory=dict)
     relative: Mapping[str, str] = field(default_factory=dict)
     first: int = 0
+    digits: int = 0
+    begins: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:

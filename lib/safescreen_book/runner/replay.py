@@ -32,8 +32,11 @@ DIGITS = 6
 PRELOADED = ("IPython.core.interactiveshell", "matplotlib.pyplot", "pandas", "sklearn.svm", "sklearn.neighbors", "numba")
 """What notebooks import, and takes seconds."""
 
-WRITTEN = 1e-8
-"""Relative rounding of numbers in a record's tables."""
+ROUNDING = 1e-12
+"""Relative rounding of an objective, a long sum."""
+
+TINY = 1e-300
+"""Keeps two equal numbers without any tolerance from a division by zero."""
 
 SHOWN = 5
 """Differences that are told of each table."""
@@ -87,6 +90,10 @@ def _compare(name: str, table: Table, old, new) -> Found:
             return Found(0, 0.0, (f"{name}: two rows of the record have {_said(table.keys, key)}",))
         known[key] = row
     largest, differences = 0.0, []
+    if table.begins and len(new):
+        start, begin = (_key(frame.iloc[0].to_dict(), table.keys) for frame in (old, new))
+        if begin != start:
+            differences.append(f"{name}: begins with {_said(table.keys, begin)}, the record with {_said(table.keys, start)}")
     new = new.head(table.first) if table.first else new
     for row in new.to_dict("records"):
         key = _key(row, table.keys)
@@ -110,8 +117,8 @@ def _difference(table: Table, column: str, old: Mapping[str, Any], new: Mapping[
     if column in table.exact:
         same = before == after or (before != before and after != after)
         return 0.0 if same else math.inf
-    if before != before and after != after:  # both are missing
-        return 0.0
+    if before != before or after != after:  # both are missing, or one
+        return 0.0 if before != before and after != after else math.inf
     if column in table.within:
         allowed = table.within[column]
     elif column in table.gaps:
@@ -120,7 +127,8 @@ def _difference(table: Table, column: str, old: Mapping[str, Any], new: Mapping[
     else:
         gap = table.relative[column]
         allowed = abs(before) * abs(old[gap]) + abs(after) * abs(new[gap])
-    return abs(before - after) / (allowed + WRITTEN * abs(before))
+    written = 0.5 * 10.0 ** (1 - table.digits) if table.digits else 0.0
+    return abs(before - after) / (allowed + (ROUNDING + written) * abs(before) + TINY)
 
 
 def _key(row: Mapping[str, Any], columns: Sequence[str]) -> tuple:
@@ -142,7 +150,7 @@ def entry(found: Found, git: Mapping[str, Any] | None, seconds: float) -> dict[s
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(seconds, 1),
         "rows": found.rows,
-        "largest": float(f"{found.largest:.3g}"),
+        "largest": float(f"{found.largest:.3g}") if math.isfinite(found.largest) else None,
         "agrees": found.agrees,
         "differences": list(found.differences),
     }
