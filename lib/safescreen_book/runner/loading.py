@@ -15,7 +15,7 @@ needs all that `data` lists.
 
 import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record, unknown
@@ -66,7 +66,7 @@ def _experiment(name, entry, folder: Path) -> Experiment:
 
 def _replay(body, records: set[str], where: str) -> Replay:
     """Return how records are replayed: parameters of a small part, and how its tables are compared; or why a clock decides all."""
-    body = mapping(body, where)
+    body = _of(Replay, body, where)
     tables = {name: _table(entry, f"{where}: {name}") for name, entry in mapping(body.pop("tables", {}), where).items()}
     parameters = _parameters(body.pop("parameters", {}), where)
     runs = {name: _parameters(given, f"{where}: {name}") for name, given in mapping(body.pop("runs", {}), where).items()}
@@ -81,7 +81,7 @@ def _replay(body, records: set[str], where: str) -> Replay:
 
 
 def _table(body, where: str) -> Table:
-    body = mapping(body, where)
+    body = _of(Table, body, where)
     within = {name: _tolerance(size, f"{where}: {name}") for name, size in mapping(body.pop("within", {}), where).items()}
     gaps = mapping(body.pop("gaps", {}), where)
     relative = mapping(body.pop("relative", {}), where)
@@ -93,6 +93,15 @@ def _table(body, where: str) -> Table:
     if not (table.keys and table.columns):
         raise BookError(f"{where}: needs `keys`, and columns that are compared: `exact`, `within`, `gaps` or `relative`")
     return table
+
+
+def _of(kind: type, body, where: str) -> dict:
+    """Return a mapping whose keys are fields of a dataclass."""
+    body, known = mapping(body, where), [field.name for field in fields(kind)]
+    for key in body:
+        if key not in known:
+            raise BookError(f"{where}: " + unknown("key", key, known))
+    return body
 
 
 def _count(number, where: str) -> int:

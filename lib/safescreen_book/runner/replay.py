@@ -64,8 +64,6 @@ def compare(record: Path, replayed: Path, tables: Mapping[str, Table]) -> Found:
         rows += found.rows
         largest = max(largest, found.largest)
         differences += found.differences
-    if not rows:
-        differences.append("no rows to compare")
     return Found(rows, largest, tuple(differences))
 
 
@@ -75,7 +73,7 @@ def _read(path: Path):
     try:
         return pd.read_csv(path)
     except (OSError, ValueError) as error:
-        raise BookError(f"{path.parent.name}/{path.name} cannot be read: {error}") from error
+        raise BookError(f"{path.name} cannot be read: {error}") from error
 
 
 def _compare(name: str, table: Table, old, new) -> Found:
@@ -89,8 +87,10 @@ def _compare(name: str, table: Table, old, new) -> Found:
         if key in known:
             return Found(0, 0.0, (f"{name}: two rows of the record have {_said(table.keys, key)}",))
         known[key] = row
+    if not len(new):
+        return Found(0, 0.0, (f"{name}: no rows to compare",))
     largest, differences = 0.0, []
-    if table.begins and len(new):
+    if table.begins:
         start, begin = (_key(frame.iloc[0].to_dict(), table.keys) for frame in (old, new))
         if begin != start:
             differences.append(f"{name}: begins with {_said(table.keys, begin)}, the record with {_said(table.keys, start)}")
@@ -180,18 +180,20 @@ def run(plans: Sequence[Plan], replays: Mapping[str, Replay], notebooks: Path, j
         for number, plan in enumerate(plans):
             replay = replays[plan.run.experiment]
             folder = Path(scratch, str(number))
+            folder.mkdir()
             parameters = {**plan.parameters, **replay.parameters_of(plan.run.name), "output_dir": str(folder)}
             wanted = [str(folder / name) for name in replay.tables]
             tasks[pool.submit(execute, plan.notebook, parameters, str(notebooks), wanted)] = plan, folder
         try:
             for task in as_completed(tasks):
                 plan, folder = tasks[task]
+                seconds = 0.0
                 try:
                     seconds = task.result()
-                except (StoppedError, BrokenProcessPool) as error:
-                    yield plan, Found(0, math.inf, (str(error) or "the process was ended",)), 0.0
-                else:
-                    yield plan, compare(plan.folder, folder, replays[plan.run.experiment].tables), seconds
+                    found = compare(plan.folder, folder, replays[plan.run.experiment].tables)
+                except (StoppedError, BrokenProcessPool, BookError) as error:
+                    found = Found(0, math.inf, (str(error) or "the process was ended",))
+                yield plan, found, seconds
         finally:
             pool.shutdown(cancel_futures=True)
 
