@@ -14,7 +14,7 @@ LAB ?=
 MUTANTS ?=
 BENCH ?=
 
-.PHONY: help install reproduce test mutants exhaustive lab notebooks site bench data lint clean
+.PHONY: help install reproduce replay test mutants exhaustive lab notebooks site bench data lint clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' "$(ROOT)/Makefile"
@@ -43,6 +43,9 @@ install: ## make .venv and install everything in it (the other targets do this b
 
 reproduce: install ## run every experiment on embedded data, make the pages of their results (PROFILE=laptop, or smoke, paper; JOBS=cores)
 	@$(IN) $(PY) -m safescreen run --profile $(PROFILE) --report $(if $(JOBS),--jobs $(JOBS))
+
+replay: install ## ask a small part of every record again, and compare it with what the library says now (JOBS=cores)
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen replay $(if $(JOBS),--jobs $(JOBS))
 
 test: install ## run all tests and notebooks, then the marked ones without the compiler and with checked indices
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup; \

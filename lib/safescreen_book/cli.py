@@ -5,17 +5,20 @@ import os
 import shlex
 import sys
 import tempfile
+import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tqdm import tqdm
 
 from safescreen.cluster.workers import ClusterError
-from safescreen_book import ledger, places
+from safescreen_book import datasets, ledger, places
 from safescreen_book._common import unknown
 from safescreen_book.datasets.cli import add_parser as add_data
-from safescreen_book.runner import batch, notebooks
+from safescreen_book.runner import batch, fingerprint, notebooks
+from safescreen_book.runner import replay as replaying
 from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.manifest import PROFILES, RECORDS
 from safescreen_book.runner.progress import Pages
@@ -86,6 +89,18 @@ def _parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     run.set_defaults(func=_run)
 
+    again = commands.add_parser(
+        "replay",
+        help="compare records with what the library says now, on a small part of each",
+        description="Run a small part of each record's notebook and compare all that no clock decides. What is found is written "
+        "beside the record, which is never changed itself.",
+    )
+    again.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
+    again.add_argument("--jobs", type=_positive, metavar="N", help="processes at a time (one for each core)")
+    again.add_argument("--embedded", action="store_true", help="only records of data that come with the project")
+    again.add_argument("--only-compare", action="store_true", help="write nothing")
+    again.set_defaults(func=_replay)
+
     report = commands.add_parser("report", help="make the pages of the results of one size, outputs/PROFILE/report/")
     report.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
     site = commands.add_parser("site", help="make all pages, outputs/site/: book, results, claims and reference")
@@ -111,9 +126,9 @@ def _parser() -> argparse.ArgumentParser:
 
     for command in (report, site):
         command.set_defaults(func=_pages)
-    for command in (run, report, site, show, claims, books):
+    for command in (run, again, report, site, show, claims, books):
         command.add_argument("--notebooks", metavar="DIR", help="folder of notebooks, manifest and ledger")
-    for command in (run, report, site, show, claims):
+    for command in (run, again, report, site, show, claims):
         command.add_argument("--outputs", metavar="DIR", help="where results go ($SAFESCREEN_OUTPUTS)")
     return parser
 
@@ -176,6 +191,41 @@ def _run(options) -> int:
         pages=pages,
     )
     return code if pages is None or code == 130 else _pages(options) or code
+
+
+def _replay(options) -> int:
+    """Replay records; return 1 where one of them differs."""
+    manifest, outputs = _load(options)
+    plans = batch.plan(manifest, manifest.select(options.names, RECORDS), RECORDS, outputs)
+    todo, counts, began = [], Counter(), time.perf_counter()
+    for plan in plans:
+        replay = manifest.experiments[plan.run.experiment].replay
+        if replay is None or replay.reason(plan.run.name):
+            counts["not replayed"] += 1
+        elif not plan.state.done:
+            counts[plan.state.status] += 1
+        elif plan.missing:
+            counts["data missing"] += 1
+        elif options.embedded and not all(datasets.info(name).embedded for name in plan.data):
+            counts["left out"] += 1
+        else:
+            asked = {**plan.run.parameters, **replay.parameters_of(plan.run.name)}
+            manifest.check_parameters(replace(plan.run, parameters=asked))
+            todo.append(plan)
+    replays = {name: experiment.replay for name, experiment in manifest.experiments.items()}
+    git, jobs = fingerprint.git_state(manifest.folder), options.jobs or fingerprint.cores()
+    with tqdm(total=len(todo), unit="record", disable=None) as bar:
+        for plan, found, seconds in replaying.run(todo, replays, manifest.folder, jobs):
+            counts["confirmed" if found.agrees else "differ"] += 1
+            largest = f", largest difference {found.largest:.2g} of what is allowed" if found.agrees else ""
+            tqdm.write(f"{plan.run}: {found.rows} rows in {seconds:.0f} s{largest}")
+            for line in found.differences:
+                tqdm.write(f"    DIFFERS {line}")
+            if not options.only_compare:
+                replaying.append(plan.folder, replaying.entry(found, git, seconds))
+            bar.update()
+    print(", ".join(f"{number} {what}" for what, number in counts.items()) + f" in {time.perf_counter() - began:.0f} s")
+    return int(counts["differ"] > 0)
 
 
 def _sphinx():

@@ -13,13 +13,14 @@ A run whose parameters have a `dataset` (several: separated by commas) needs tho
 needs all that `data` lists.
 """
 
+import math
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record, unknown
 from safescreen_book.parameters import plain
-from safescreen_book.runner.manifest import PROFILES, Experiment, Manifest, Profile, Run
+from safescreen_book.runner.manifest import PROFILES, RECORDS, Experiment, Manifest, Profile, Replay, Run, Table
 
 
 def load_manifest(folder: Path, claim_ids: Iterable[str] | None = None) -> Manifest:
@@ -45,7 +46,11 @@ def _experiment(name, entry, folder: Path) -> Experiment:
         if profile not in PROFILES:
             raise BookError(f"{where}: " + unknown("profile", profile, PROFILES))
         profiles[profile] = _profile(name, body, f"{where}, profile {profile}")
-    experiment = record(Experiment, entry, where, name=name, profiles=profiles)
+    replay = None
+    if "replay" in entry:
+        records = {run.name for run in profiles[RECORDS].runs} if RECORDS in profiles else set()
+        replay = _replay(entry.pop("replay"), records, f"{where}: replay")
+    experiment = record(Experiment, entry, where, name=name, profiles=profiles, replay=replay)
     experiment = replace(experiment, notebook=experiment.notebook or name)
     for file in (experiment.notebook, *experiment.outputs):
         folder_name(file, f"{where}: {file!r}")
@@ -58,6 +63,62 @@ def _experiment(name, entry, folder: Path) -> Experiment:
             if dataset not in known:
                 raise BookError(f"run {run}: data set {dataset!r} is not in the experiment's data")
     return experiment
+
+
+def _replay(body, records: set[str], where: str) -> Replay:
+    """Return how records are replayed: parameters of a small part, and how its tables are compared; or why a clock decides all."""
+    body = _of(Replay, body, where)
+    tables = {name: _table(entry, f"{where}: {name}") for name, entry in mapping(body.pop("tables", {}), where).items()}
+    parameters = _parameters(body.pop("parameters", {}), where)
+    runs = {name: _parameters(given, f"{where}: {name}") for name, given in mapping(body.pop("runs", {}), where).items()}
+    without = mapping(body.pop("without", {}), where)
+    for name in (*runs, *without):
+        if name not in records:
+            raise BookError(f"{where}: " + unknown("run", name, records))
+    replay = record(Replay, body, where, parameters=parameters, runs=runs, tables=tables, without=without)
+    if bool(replay.clock) == bool(tables):
+        raise BookError(f"{where}: needs either tables to compare, or `clock`: why there is nothing to compare")
+    return replay
+
+
+def _table(body, where: str) -> Table:
+    body = _of(Table, body, where)
+    within = {name: _tolerance(size, f"{where}: {name}") for name, size in mapping(body.pop("within", {}), where).items()}
+    gaps = mapping(body.pop("gaps", {}), where)
+    relative = mapping(body.pop("relative", {}), where)
+    counts = {name: _count(body.pop(name), f"{where}: {name}") for name in ("first", "digits") if name in body}
+    begins = body.pop("begins", False)
+    if not isinstance(begins, bool):
+        raise BookError(f"{where}: begins: expected true or false, found {begins!r}")
+    table = record(Table, body, where, within=within, gaps=gaps, relative=relative, begins=begins, **counts)
+    if not (table.keys and table.columns):
+        raise BookError(f"{where}: needs `keys`, and columns that are compared: `exact`, `within`, `gaps` or `relative`")
+    return table
+
+
+def _of(kind: type, body, where: str) -> dict:
+    """Return a mapping whose keys are fields of a dataclass."""
+    body, known = mapping(body, where), [field.name for field in fields(kind)]
+    for key in body:
+        if key not in known:
+            raise BookError(f"{where}: " + unknown("key", key, known))
+    return body
+
+
+def _count(number, where: str) -> int:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise BookError(f"{where}: expected a positive whole number, found {number!r}")
+    return number
+
+
+def _tolerance(size, where: str) -> float:
+    if isinstance(size, bool) or not isinstance(size, int | float) or not 0.0 <= size < math.inf:
+        raise BookError(f"{where}: expected the largest difference that is allowed, found {size!r}")
+    return float(size)
+
+
+def _parameters(given, where: str) -> dict:
+    return {name: plain(value, f"{where}: {name}") for name, value in mapping(given, where).items()}
 
 
 def _profile(experiment: str, body, where: str) -> Profile:

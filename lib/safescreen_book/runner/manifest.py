@@ -51,6 +51,72 @@ class Profile:
 
 
 @dataclass(frozen=True)
+class Table:
+    """How the rows of one table are compared.
+
+    Attributes
+    ----------
+    keys : tuple of str
+        Columns that say which row it is.
+    exact : tuple of str
+        Columns that must be equal.
+    within : mapping
+        Column to the largest difference that is allowed.
+    gaps : mapping
+        Column of an objective to the column of its duality gap: two values may differ by both gaps.
+    relative : mapping
+        The same for a column of gaps that are relative to the objective.
+    first : int
+        Rows that are compared, from the first on; 0 for all. A path that is cut short ends otherwise.
+    digits : int
+        Significant digits of the numbers in the table; 0 for all that there are.
+    begins : bool
+        Whether the first row of the replay is that of the record: a path begins where it did.
+    """
+
+    keys: tuple[str, ...]
+    exact: tuple[str, ...] = ()
+    within: Mapping[str, float] = field(default_factory=dict)
+    gaps: Mapping[str, str] = field(default_factory=dict)
+    relative: Mapping[str, str] = field(default_factory=dict)
+    first: int = 0
+    digits: int = 0
+    begins: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that are compared."""
+        return (*self.exact, *self.within, *self.gaps, *self.relative)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """All columns that a table has to have."""
+        return (*self.keys, *self.columns, *self.gaps.values(), *self.relative.values())
+
+
+@dataclass(frozen=True)
+class Replay:
+    """What of a record is asked again; `clock` says why nothing is, where a clock decides all.
+
+    `without` says by run why that one is not replayed.
+    """
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    runs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    tables: Mapping[str, Table] = field(default_factory=dict)
+    clock: str = ""
+    without: Mapping[str, str] = field(default_factory=dict)
+
+    def reason(self, run: str) -> str:
+        """Return why a run is not replayed; nothing if it is."""
+        return self.clock or self.without.get(run, "")
+
+    def parameters_of(self, run: str) -> dict[str, Any]:
+        """Return the parameters that take the place of a run's own."""
+        return {**self.parameters, **self.runs.get(run, {})}
+
+
+@dataclass(frozen=True)
 class Experiment:
     """One entry of the manifest."""
 
@@ -61,6 +127,7 @@ class Experiment:
     claims: tuple[str, ...] = ()  # ids of the ledger it serves
     data: tuple[str, ...] = ()  # sets it may read
     outputs: tuple[str, ...] = ()  # files every run must leave
+    replay: Replay | None = None  # how its records are compared with what the library says now
 
     def data_of(self, run: Run) -> tuple[str, ...]:
         """Return the data sets a run reads: those its `dataset` parameter names, else all of the experiment's."""

@@ -1,0 +1,229 @@
+"""Replay a record: run a small part of the same notebook with today's library, and compare rows.
+
+A record says what one version of the library answered. A replay asks a part of the same question
+(the first draw, the first values of lam) and compares everything that no clock decides, within
+tolerances that the manifest states. What it finds goes into `replays.jsonl` beside the record.
+"""
+
+import contextlib
+import io
+import json
+import math
+import multiprocessing
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from safescreen_book._common import BookError, whole
+from safescreen_book.runner import fingerprint, folders
+from safescreen_book.runner.manifest import Replay, Table
+from safescreen_book.runner.plans import Plan
+
+DIGITS = 6
+"""Numbers of key columns are equal if so many significant digits are."""
+
+PRELOADED = ("IPython.core.interactiveshell", "matplotlib.pyplot", "pandas", "sklearn.svm", "sklearn.neighbors", "numba")
+"""What notebooks import, and takes seconds."""
+
+ROUNDING = 1e-12
+"""Relative rounding of an objective, a long sum."""
+
+TINY = 1e-300
+"""Keeps two equal numbers without any tolerance from a division by zero."""
+
+SHOWN = 5
+"""Differences that are told of each table."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a comparison found: rows compared, the largest difference in units of what is allowed, and what differs in words."""
+
+    rows: int
+    largest: float
+    differences: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether something was compared, and nothing differs."""
+        return self.rows > 0 and not self.differences
+
+
+def compare(record: Path, replayed: Path, tables: Mapping[str, Table]) -> Found:
+    """Compare the tables of two folders; every row of the replay has to be in the record."""
+    rows, largest, differences = 0, 0.0, []
+    for name, table in tables.items():
+        found = _compare(name, table, _read(record / name), _read(replayed / name))
+        rows += found.rows
+        largest = max(largest, found.largest)
+        differences += found.differences
+    return Found(rows, largest, tuple(differences))
+
+
+def _read(path: Path):
+    import pandas as pd
+
+    try:
+        return pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise BookError(f"{path.name} cannot be read: {error}") from error
+
+
+def _compare(name: str, table: Table, old, new) -> Found:
+    for frame, whose in ((old, "record"), (new, "replay")):
+        lacking = [column for column in table.needed if column not in frame.columns]
+        if lacking:
+            return Found(0, 0.0, (f"{name}: the {whose} has no column {', '.join(lacking)}",))
+    known: dict[tuple, Any] = {}
+    for row in old.to_dict("records"):
+        key = _key(row, table.keys)
+        if key in known:
+            return Found(0, 0.0, (f"{name}: two rows of the record have {_said(table.keys, key)}",))
+        known[key] = row
+    if not len(new):
+        return Found(0, 0.0, (f"{name}: no rows to compare",))
+    largest, differences = 0.0, []
+    if table.begins:
+        start, begin = (_key(frame.iloc[0].to_dict(), table.keys) for frame in (old, new))
+        if begin != start:
+            differences.append(f"{name}: begins with {_said(table.keys, begin)}, the record with {_said(table.keys, start)}")
+    new = new.head(table.first) if table.first else new
+    for row in new.to_dict("records"):
+        key = _key(row, table.keys)
+        where = f"{name}, {_said(table.keys, key)}"
+        if key not in known:
+            differences.append(f"{where}: not in the record")
+            continue
+        for column in table.columns:
+            size = _difference(table, column, known[key], row)
+            largest = max(largest, size)
+            if not size <= 1.0:
+                differences.append(f"{where}: {column} {known[key][column]} -> {row[column]}")
+    if len(differences) > SHOWN:
+        differences[SHOWN:] = [f"{name}: {len(differences) - SHOWN} more"]
+    return Found(len(new), largest, tuple(differences))
+
+
+def _difference(table: Table, column: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> float:
+    """Return the difference of two rows in a column, in units of what is allowed: at most 1 is equal enough."""
+    before, after = old[column], new[column]
+    if column in table.exact:
+        same = before == after or (before != before and after != after)
+        return 0.0 if same else math.inf
+    if before != before or after != after:  # both are missing, or one
+        return 0.0 if before != before and after != after else math.inf
+    if column in table.within:
+        allowed = table.within[column]
+    elif column in table.gaps:
+        gap = table.gaps[column]
+        allowed = abs(old[gap]) + abs(new[gap])
+    else:
+        gap = table.relative[column]
+        allowed = abs(before) * abs(old[gap]) + abs(after) * abs(new[gap])
+    written = 0.5 * 10.0 ** (1 - table.digits) if table.digits else 0.0
+    return abs(before - after) / (allowed + (ROUNDING + written) * abs(before) + TINY)
+
+
+def _key(row: Mapping[str, Any], columns: Sequence[str]) -> tuple:
+    """Return what says which row it is; numbers to so many digits."""
+    return tuple(f"{row[name]:.{DIGITS}g}" if isinstance(row[name], float) else str(row[name]) for name in columns)
+
+
+def _said(columns: Sequence[str], key: tuple) -> str:
+    return " ".join(f"{name}={value}" for name, value in zip(columns, key, strict=True))
+
+
+def entry(found: Found, git: Mapping[str, Any] | None, seconds: float) -> dict[str, Any]:
+    """Return what is written of a replay."""
+    state = git or {}
+    return {
+        "version": fingerprint.versions(["safescreen"])["safescreen"],
+        "commit": state.get("commit"),
+        "dirty": state.get("dirty"),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 1),
+        "rows": found.rows,
+        "largest": float(f"{found.largest:.3g}") if math.isfinite(found.largest) else None,
+        "agrees": found.agrees,
+        "differences": list(found.differences),
+    }
+
+
+def append(folder: Path, line: Mapping[str, Any]) -> None:
+    """Add a replay to those of a record; the file is replaced as a whole."""
+    before = folders.read_replays(folder)
+    with whole(folder / folders.REPLAYS) as partial:
+        lines = [json.dumps(known, ensure_ascii=False, allow_nan=False) for known in (*before, line)]
+        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def run(plans: Sequence[Plan], replays: Mapping[str, Replay], notebooks: Path, jobs: int) -> Iterator[tuple[Plan, Found, float]]:
+    """Replay records, `jobs` at a time; yield each plan as it ends, what was found and the processor seconds.
+
+    `replays` is by experiment. Each runs in a process of its own, forked from one that has imported what notebooks need.
+    """
+    context = multiprocessing.get_context("forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn")
+    if context.get_start_method() == "forkserver":
+        context.set_forkserver_preload([*PRELOADED, __name__])
+    with (
+        tempfile.TemporaryDirectory(prefix="replay-") as scratch,
+        ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool,
+    ):
+        tasks = {}
+        for number, plan in enumerate(plans):
+            replay = replays[plan.run.experiment]
+            folder = Path(scratch, str(number))
+            folder.mkdir()
+            parameters = {**plan.parameters, **replay.parameters_of(plan.run.name), "output_dir": str(folder)}
+            wanted = [str(folder / name) for name in replay.tables]
+            tasks[pool.submit(execute, plan.notebook, parameters, str(notebooks), wanted)] = plan, folder
+        try:
+            for task in as_completed(tasks):
+                plan, folder = tasks[task]
+                seconds = 0.0
+                try:
+                    seconds = task.result()
+                    found = compare(plan.folder, folder, replays[plan.run.experiment].tables)
+                except (StoppedError, BrokenProcessPool, BookError) as error:
+                    found = Found(0, math.inf, (str(error) or "the process was ended",))
+                yield plan, found, seconds
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+class StoppedError(RuntimeError):
+    """A notebook stopped before its end."""
+
+
+def execute(nb, parameters: Mapping[str, Any], folder: str, wanted: Sequence[str] = ()) -> float:
+    """Run the code of a notebook in this process, with these parameters, in a folder; return the processor seconds.
+
+    It ends when all files that are `wanted` are there: what judges and draws them is not part of the question.
+    """
+    os.environ.setdefault("MPLBACKEND", "Agg")
+    from IPython.core.interactiveshell import InteractiveShell
+
+    os.chdir(folder)
+    shell = InteractiveShell.instance()
+    shell.colors = "nocolor"
+    began = time.process_time()
+    with contextlib.redirect_stdout(io.StringIO()):
+        for number, cell in enumerate(nb.cells, start=1):
+            if cell.cell_type != "code":
+                continue
+            done = shell.run_cell(cell.source)
+            error = done.error_before_exec or done.error_in_exec
+            if error is not None:
+                raise StoppedError(f"stops in cell {number} with {type(error).__name__}: {str(error).partition(chr(10))[0]}")
+            if "parameters" in cell.metadata.get("tags", ()):
+                shell.user_ns.update(parameters)
+            if wanted and all(map(os.path.exists, wanted)):
+                break
+    return time.process_time() - began
