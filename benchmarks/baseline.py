@@ -1,9 +1,10 @@
-"""The yardstick: triplet metric learning compiled the plain way, d^2 operations a triplet and iteration.
+"""The yardstick: triplet metric learning compiled the plain way, d^2 operations a triplet and
+iteration.
 
-Each triplet's margin is a d x d quadratic form and its share of the gradient a rank-two update, as the papers count the cost of a
-pass. Half of each symmetric matrix is left out. Everything else is the same as in the library: warm starts along the path,
-Barzilai-Borwein steps, the relative duality gap as the stopping rule. Nothing here is shared with the solvers it is compared with.
-"""
+Each triplet's margin is a d x d quadratic form and its share of the gradient a rank-two update, as
+the papers count the cost of a pass. Half of each symmetric matrix is left out. Everything else is
+the same as in the library: warm starts along the path, Barzilai-Borwein steps, the relative duality
+gap as the stopping rule. Nothing here is shared with the solvers it is compared with."""
 
 from dataclasses import dataclass
 
@@ -16,7 +17,9 @@ __all__ = ["PlainSolution", "plain_path"]
 
 @dataclass(frozen=True)
 class PlainSolution:
-    """Solution for one lam: objective and gap of the problem that screening left, steps, and the part of triplets left out before them."""
+    """Solution for one lam: objective and gap of the problem that screening left, steps, and the
+    part of triplets left out before them.
+    """
 
     M: np.ndarray
     lam: float
@@ -27,9 +30,11 @@ class PlainSolution:
 
 
 def plain_path(X, index, lams, gamma=0.05, rtol=1e-6, screening=False, max_iter=10_000):
-    """Solve triplet metric learning for decreasing lam to a relative duality gap, `gamma` the width of the smoothed hinge.
+    """Solve triplet metric learning for decreasing lam to a relative duality gap, `gamma` the width
+    of the smoothed hinge.
 
-    With `screening` the relaxed path bound (STS19 Theorem 6) and the sphere rule leave triplets out before the first step of each lam.
+    With `screening` the relaxed path bound (STS19 Theorem 6) and the sphere rule leave triplets out
+    before the first step of each lam.
 
     >>> X = np.array([[0.0], [1.0], [4.0], [5.5]])
     >>> [s] = plain_path(X, np.array([[0, 1, 2], [2, 3, 0]]), [1000.0])
@@ -56,7 +61,11 @@ def plain_path(X, index, lams, gamma=0.05, rtol=1e-6, screening=False, max_iter=
             origin, point = point, _Point(terms, _positive(point.M - step * point.gradient), lam)
             n_iter += 1
         M = point.M
-        solutions.append(PlainSolution(M, lam, point.primal, point.gap, n_iter, 1.0 - len(terms.index) / len(index)))
+        solutions.append(
+            PlainSolution(
+                M, lam, point.primal, point.gap, n_iter, 1.0 - len(terms.index) / len(index)
+            )
+        )
     return solutions
 
 
@@ -112,7 +121,9 @@ def _screened(whole, last, lam, rtol):
 
 @njit
 def _pass(X, index, M, gamma, H, sums):
-    """Add to the lower half of H the sum of alpha_t H_t, and ``sums += (loss, 1'alpha, alpha'alpha)``."""
+    """Add to the lower half of H the sum of alpha_t H_t, and ``sums += (loss, 1'alpha,
+    alpha'alpha)``.
+    """
     d = X.shape[1]
     u, v = np.empty(d), np.empty(d)
     for t in range(index.shape[0]):

@@ -1,4 +1,6 @@
-"""Screening by itself against none and against always, on problems where it pays and where it does not: CPU seconds on one thread."""
+"""Screening by itself against none and against always, on problems where it pays and where it
+does not: CPU seconds on one thread.
+"""
 
 import time
 from functools import cache
@@ -29,7 +31,11 @@ def _samples(name, length, loss=LOSS, kernel=False, every=1):
         X, y = load(name, every * (8 if small else 1))
         y = np.where(y == np.unique(y)[0], -1.0, 1.0)
         terms = ss.KernelSamples.from_points(X, y) if kernel else ss.Samples(X, y)
-        return ss.Problem(terms, loss), 1.0 / np.geomspace(0.01, 100.0, 6 if small else length), RELATIVE
+        return (
+            ss.Problem(terms, loss),
+            1.0 / np.geomspace(0.01, 100.0, 6 if small else length),
+            RELATIVE,
+        )
 
     return make
 
@@ -64,7 +70,9 @@ def bench_screening(timed, small, case, method):
             prob.terms._norms = None  # what only screening needs is part of its cost
         return ss.path(prob, lams, screening=METHODS[method], **stop)
 
-    path = timed(f"auto: {case}, {len(prob):,} terms, {len(lams)} lam", method, solve, reference="none")
+    path = timed(
+        f"auto: {case}, {len(prob):,} terms, {len(lams)} lam", method, solve, reference="none"
+    )
     rate = float(np.mean([s.screening_rate for s in path]))
     timed.facts.update({"iterations": sum(s.n_iter for s in path), "screened %": 100.0 * rate})
     assert all(s.converged for s in path)

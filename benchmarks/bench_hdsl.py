@@ -1,4 +1,6 @@
-"""Frank-Wolfe for sparse similarities (HDSL19): forward directions and kinds of steps, CPU seconds of so many iterations."""
+"""Frank-Wolfe for sparse similarities (HDSL19): forward directions and kinds of steps, CPU
+seconds of so many iterations.
+"""
 
 import time
 from functools import cache
@@ -28,15 +30,29 @@ def bench_frank_wolfe(timed, small, data, method):
     group = f"{data}: {len(triplets):,} triplets in {X.shape[1]:,} dimensions, {n_iter} iterations"
 
     def fit(max_iter):
-        return hdsl.FrankWolfe(SCALE, max_iter=max_iter, random_state=0, **METHODS[method]).fit(X, triplets)
+        return hdsl.FrankWolfe(SCALE, max_iter=max_iter, random_state=0, **METHODS[method]).fit(
+            X, triplets
+        )
 
-    solver = timed(group, method, lambda: fit(n_iter), reference="exact, away", rounds=2, warm=lambda: fit(20))
+    solver = timed(
+        group, method, lambda: fit(n_iter), reference="exact, away", rounds=2, warm=lambda: fit(20)
+    )
     objective = float(SmoothedHinge(1.0).value(solver.similarity_.margins(X, triplets)).mean())
-    timed.facts.update({"objective": objective, "gap": solver.gap_, "features": int(solver.similarity_.features.size)})
-    assert solver.n_iter_ == n_iter and solver.gap_ >= 0.0 and objective < solver.history_[0].objective
+    timed.facts.update(
+        {
+            "objective": objective,
+            "gap": solver.gap_,
+            "features": int(solver.similarity_.features.size),
+        }
+    )
+    assert (
+        solver.n_iter_ == n_iter and solver.gap_ >= 0.0 and objective < solver.history_[0].objective
+    )
     found = SEEN.setdefault((data, small), [])
     found.append((objective, solver.gap_))
-    assert max(value - gap for value, gap in found) <= min(value for value, _ in found) * (1.0 + 1e-9)
+    assert max(value - gap for value, gap in found) <= min(value for value, _ in found) * (
+        1.0 + 1e-9
+    )
 
 
 SEEN = {}

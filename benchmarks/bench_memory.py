@@ -1,4 +1,6 @@
-"""Growth of memory at the peak: explicit triplets with a path over them, and products with an evaluation; Linux, whole processes."""
+"""Growth of memory at the peak: explicit triplets with a path over them, and products with an
+evaluation; Linux, whole processes.
+"""
 
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -9,9 +11,16 @@ import pytest
 import safescreen as ss
 from cases import LOSS, growth, load, path_case, triplet_path
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="the peak of memory is read from /proc")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/clear_refs").exists(), reason="the peak of memory is read from /proc"
+)
 
-METHODS = {"no screening": ((), False), "RRPB": (("RRPB",), False), "RRPB+PGB": (("RRPB", "PGB"), False), "RRPB ranges": (("RRPB",), True)}
+METHODS = {
+    "no screening": ((), False),
+    "RRPB": (("RRPB",), False),
+    "RRPB+PGB": (("RRPB", "PGB"), False),
+    "RRPB ranges": (("RRPB",), True),
+}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -33,7 +42,9 @@ def _measure(timed, group, method, n, work, *args):
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
             return pool.submit(growth, work, *args).result()
 
-    found = timed(group, method, grown, reference="no screening", rounds=1, warm=lambda: None, ratio_of="MB")
+    found = timed(
+        group, method, grown, reference="no screening", rounds=1, warm=lambda: None, ratio_of="MB"
+    )
     timed.facts.update({"MB": found / 1e6, "bytes a triplet": found / n})
     return found
 

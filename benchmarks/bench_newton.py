@@ -1,4 +1,6 @@
-"""Semismooth Newton steps against gradient steps alone, triplets at small lam, relative and absolute gap: CPU seconds, one thread."""
+"""Semismooth Newton steps against gradient steps alone, triplets at small lam, relative and
+absolute gap: CPU seconds, one thread.
+"""
 
 import time
 import warnings
@@ -41,5 +43,7 @@ def bench_newton(timed, small, data, stop, method):
 def _case(data, small):
     every, k, loss = PROBLEMS[data]
     X, y = load(data, every * (4 if small else 1))
-    prob = ss.Problem(ss.Triplets.from_labels(X.toarray() if hasattr(X, "toarray") else X, y, k), loss)
+    prob = ss.Problem(
+        ss.Triplets.from_labels(X.toarray() if hasattr(X, "toarray") else X, y, k), loss
+    )
     return prob, prob.lam_max() * np.geomspace(*SPANS[data], 4 if small else 20)

@@ -1,4 +1,6 @@
-"""Triplets that are never listed: one evaluation of half a billion of them, a path over more than a billion; wall and CPU seconds."""
+"""Triplets that are never listed: one evaluation of half a billion of them, a path over more
+than a billion; wall and CPU seconds.
+"""
 
 import time
 
@@ -13,7 +15,9 @@ from cases import LOSS, below, check, facts, load, triplet_path
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("part", [1.0, 1e-2, 1e-4])
 def bench_evaluation(timed, small, part, threads):
-    """Primal, dual and gradient at the all-linear solution for a part of lam_max; more threads change no bit."""
+    """Primal, dual and gradient at the all-linear solution for a part of lam_max; more threads
+    change no bit.
+    """
     if threads > numba.config.NUMBA_NUM_THREADS:
         pytest.skip(f"{threads} threads: numba has {numba.config.NUMBA_NUM_THREADS}")
     X, y = load("digits", 8 if small else 1)
@@ -22,12 +26,17 @@ def bench_evaluation(timed, small, part, threads):
     M = prob.all_linear() / lam
     alone = prob.evaluate(M, lam)
     numba.set_num_threads(threads)
-    group = f"one evaluation of digits at {part:g} lam_max: {len(prob):,} triplets in {X.shape[1]} dimensions, wall seconds"
+    group = (
+        f"one evaluation of digits at {part:g} lam_max: {len(prob):,} triplets in {X.shape[1]} "
+        "dimensions, wall seconds"
+    )
 
     def work():
         return prob.evaluate(M, lam)
 
-    e = timed(group, ("one thread", "two threads")[threads - 1], work, reference="one thread", rounds=7)
+    e = timed(
+        group, ("one thread", "two threads")[threads - 1], work, reference="one thread", rounds=7
+    )
     assert e.primal == alone.primal and np.array_equal(e.gradient, alone.gradient)
     assert e.gap >= 0.0
 
@@ -35,7 +44,9 @@ def bench_evaluation(timed, small, part, threads):
 @pytest.mark.benchmark(timer=time.process_time)
 @pytest.mark.parametrize("n", [2000, 4000, 8000])
 def bench_points(timed, small, n):
-    """All triplets of more and more points in 32 dimensions and ten classes: time by pairs, memory by points."""
+    """All triplets of more and more points in 32 dimensions and ten classes: time by pairs,
+    memory by points.
+    """
     n, rng = n // 8 if small else n, np.random.default_rng(0)
     y = np.arange(n) % 10
     terms = ss.ProductTriplets(rng.standard_normal((n, 32)) + rng.standard_normal((10, 32))[y], y)
@@ -62,13 +73,23 @@ def bench_equal_points(timed, small, family):
 def bench_path(timed, small, data, screening):
     X, y = load(data, 8 if small else 1)
     lams = below(X, y, 0.5, 10)
-    group = f"{data} as products: {len(ss.ProductTriplets(X, y)):,} triplets in {X.shape[1]} dimensions, {len(lams)} lam"
+    group = (
+        f"{data} as products: {len(ss.ProductTriplets(X, y)):,} triplets in {X.shape[1]} "
+        f"dimensions, {len(lams)} lam"
+    )
 
     def run(lams):
         return triplet_path(ss.ProductTriplets, X, y, lams, screening)
 
     name = "+".join(screening) or "no screening"
-    path = timed(group, name, lambda: run(lams), reference="no screening", rounds=2, warm=lambda: run(lams[:3]))
+    path = timed(
+        group,
+        name,
+        lambda: run(lams),
+        reference="no screening",
+        rounds=2,
+        warm=lambda: run(lams[:3]),
+    )
     timed.facts.update(facts(path))
     check(path, REFERENCE.setdefault((data, small), path))
 

@@ -1,8 +1,8 @@
-"""Paths of support vector machines against LIBLINEAR, which starts anew for each C: CPU seconds on one thread.
+"""Paths of support vector machines against LIBLINEAR, which starts anew for each C: CPU seconds on
+one thread.
 
-LIBLINEAR gets the largest of its own tolerances with which the objective is within the relative gap of the optimum, for each C; the
-search for it is not timed.
-"""
+LIBLINEAR gets the largest of its own tolerances with which the objective is within the relative gap
+of the optimum, for each C; the search for it is not timed."""
 
 import time
 import warnings
@@ -30,21 +30,40 @@ METHODS = {
 """Screening before each C and while it is solved."""
 
 LENGTH, C_MAX, MAX_ITER = 50, 10.0, 20_000
-"""Values of C, up to where LIBLINEAR still converges; iterations it gets for each, twenty times its default."""
+"""Values of C, up to where LIBLINEAR still converges; iterations it gets for each, twenty times
+its default.
+"""
 
 
 @pytest.mark.parametrize("method", ["LIBLINEAR", *METHODS])
 @pytest.mark.parametrize("data", ["breast-cancer", "mushrooms", "ijcnn1"])
 def bench_svm_path(timed, small, data, method):
     X, y, prob, lams = _case(data, small)
-    group = f"{data}: {len(prob):,} samples in {X.shape[1]} dimensions, {len(lams)} C up to {C_MAX:g}"
+    group = (
+        f"{data}: {len(prob):,} samples in {X.shape[1]} dimensions, {len(lams)} C up to {C_MAX:g}"
+    )
     bounds = _bounds(data, small)
     if method == "LIBLINEAR":
         tols, missed = _tolerances(data, small)
-        models = timed(group, method, lambda: _fit(X, y, lams, tols), reference=method, rounds=1, warm=lambda: None)
-        primal = np.array([prob.primal(model.coef_.ravel(), lam) for model, lam in zip(models, lams, strict=True)])
+        models = timed(
+            group,
+            method,
+            lambda: _fit(X, y, lams, tols),
+            reference=method,
+            rounds=1,
+            warm=lambda: None,
+        )
+        primal = np.array(
+            [prob.primal(model.coef_.ravel(), lam) for model, lam in zip(models, lams, strict=True)]
+        )
         gap = (primal - [s.primal - s.gap for s in bounds]) / primal
-        timed.facts.update({"iterations": int(sum(m.n_iter_ for m in models)), "gap": float(gap.max()), "C missed": missed})
+        timed.facts.update(
+            {
+                "iterations": int(sum(m.n_iter_ for m in models)),
+                "gap": float(gap.max()),
+                "C missed": missed,
+            }
+        )
         assert gap.min() > -1e-12 and np.count_nonzero(gap > RTOL) == missed
         return
     options = {**LIMITS, **METHODS[method]}
@@ -59,14 +78,23 @@ def _case(data, small):
     X, y = load(data, 8 if small and data != "breast-cancer" else 1)
     y = np.where(y == np.unique(y)[0], -1.0, 1.0)
     if sparse.issparse(X):  # LIBLINEAR takes 32-bit indices only
-        X = sparse.csr_matrix((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape)
+        X = sparse.csr_matrix(
+            (X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), X.shape
+        )
     prob = ss.Problem(ss.Samples(X, y), ss.Hinge())
-    return X, y, prob, prob.lam_max() * np.geomspace(0.98, 1.0 / (C_MAX * prob.lam_max()), 6 if small else LENGTH)
+    return (
+        X,
+        y,
+        prob,
+        prob.lam_max() * np.geomspace(0.98, 1.0 / (C_MAX * prob.lam_max()), 6 if small else LENGTH),
+    )
 
 
 @cache
 def _bounds(data, small):
-    """Return a path of a smaller gap: whether or not it was reached, its dual values are lower bounds."""
+    """Return a path of a smaller gap: whether or not it was reached, its dual values are lower
+    bounds.
+    """
     *_, prob, lams = _case(data, small)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ss.ConvergenceWarning)
@@ -94,6 +122,13 @@ def _fit(X, y, lams, tols):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         return [
-            LinearSVC(loss="hinge", C=1.0 / lam, fit_intercept=False, tol=tol, max_iter=MAX_ITER, random_state=0).fit(X, y)
+            LinearSVC(
+                loss="hinge",
+                C=1.0 / lam,
+                fit_intercept=False,
+                tol=tol,
+                max_iter=MAX_ITER,
+                random_state=0,
+            ).fit(X, y)
             for lam, tol in zip(lams, tols, strict=True)
         ]

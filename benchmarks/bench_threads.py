@@ -1,8 +1,9 @@
-"""Threads as they come: wall seconds in fresh processes with no setting at all, and with one and two threads of BLAS.
+"""Threads as they come: wall seconds in fresh processes with no setting at all, and with one and
+two threads of BLAS.
 
-Alone, beside a process that keeps a core busy, and in ``GridSearchCV(n_jobs=2)``, where two do the work at a time. The clock runs from when
-a small part of the work has loaded the compiled kernels. Small cases, which are not to be quoted, take no process of their own.
-"""
+Alone, beside a process that keeps a core busy, and in ``GridSearchCV(n_jobs=2)``, where two do the
+work at a time. The clock runs from when a small part of the work has loaded the compiled kernels.
+Small cases, which are not to be quoted, take no process of their own."""
 
 import os
 import subprocess
@@ -17,7 +18,11 @@ from sklearn.model_selection import GridSearchCV
 import safescreen as ss
 from cases import below, load, triplet_path
 
-SETTINGS = {"default": {}, "1 thread": {"OPENBLAS_NUM_THREADS": "1"}, "2 threads": {"OPENBLAS_NUM_THREADS": "2"}}
+SETTINGS = {
+    "default": {},
+    "1 thread": {"OPENBLAS_NUM_THREADS": "1"},
+    "2 threads": {"OPENBLAS_NUM_THREADS": "2"},
+}
 
 
 def products(X, y, n_lams):
@@ -41,7 +46,9 @@ CASES = {
 
 
 class Work(BaseEstimator):
-    """An estimator that does the work of a case, whatever it is given; its score is the seconds that took."""
+    """An estimator that does the work of a case, whatever it is given; its score is the seconds
+    that took.
+    """
 
     def __init__(self, name, every=1):
         self.name, self.every = name, every
@@ -66,16 +73,34 @@ def bench_threads(timed, small, name, situation):
 
     def work():
         for setting in () if small else seconds:
-            environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
-            environment |= {"PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **SETTINGS[setting]}
+            environment = {
+                key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")
+            }
+            environment |= {
+                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                **SETTINGS[setting],
+            }
             command = [sys.executable, __file__, name, situation]
-            seconds[setting] = min(float(subprocess.check_output(command, env=environment)), seconds[setting])
+            seconds[setting] = min(
+                float(subprocess.check_output(command, env=environment)), seconds[setting]
+            )
         if small:
             seconds["default"] = measure(name, situation, 24)
 
-    other = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if situation == "busy" else None
+    other = (
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        if situation == "busy"
+        else None
+    )
     try:
-        timed("threads, wall seconds", f"{name}, {situation}", work, reference="", rounds=2, warm=lambda: None)
+        timed(
+            "threads, wall seconds",
+            f"{name}, {situation}",
+            work,
+            reference="",
+            rounds=2,
+            warm=lambda: None,
+        )
     finally:
         if other is not None:
             other.kill()
@@ -87,7 +112,9 @@ def measure(name, situation, every=1):
     """Return the seconds of a case, in this process or in two of a search."""
     if situation != "search":
         return Work(name, every).fit(None).seconds_
-    search = GridSearchCV(Work(name), {"every": [every]}, cv=2, refit=False, n_jobs=2, error_score="raise")
+    search = GridSearchCV(
+        Work(name), {"every": [every]}, cv=2, refit=False, n_jobs=2, error_score="raise"
+    )
     return search.fit(np.zeros((4, 1))).cv_results_["mean_test_score"][0]
 
 

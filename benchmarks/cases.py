@@ -1,4 +1,6 @@
-"""What the benchmarks share: data or the reason why not, grids of lam, facts about a path, and what must agree."""
+"""What the benchmarks share: data or the reason why not, grids of lam, facts about a path, and
+what must agree.
+"""
 
 import gc
 from functools import cache
@@ -17,12 +19,20 @@ LIMITS = {"tol": 1e-300, "rtol": RTOL}
 GAMMA = 0.05
 LOSS = ss.SmoothedHinge(GAMMA)
 
-GRIDS = {"iris": (1, 1.3e7, 0.9, 126), "wine": (1, 2.0e7, 0.9, 123), "segment": (12, 9.1e7, 0.6, 20)}
-"""Every so many-th point; first lam, ratio and length of the grid, those of STS19 for iris and wine."""
+GRIDS = {
+    "iris": (1, 1.3e7, 0.9, 126),
+    "wine": (1, 2.0e7, 0.9, 123),
+    "segment": (12, 9.1e7, 0.6, 20),
+}
+"""Every so many-th point; first lam, ratio and length of the grid, those of STS19 for iris and
+wine.
+"""
 
 
 def load(name, every=1):
-    """Return every so many-th point and label, scaled as in the papers, or skip where the data are not at hand."""
+    """Return every so many-th point and label, scaled as in the papers, or skip where the data
+    are not at hand.
+    """
     if not datasets.available(name):
         pytest.skip(f"no data: {name} (`make data` lists where it is looked for)")
     X, y = datasets.load(name, return_X_y=True)
@@ -53,18 +63,26 @@ def below(X, y, ratio, length):
 def facts(path):
     """Return iterations, the largest relative gap, and the mean rate of screening in percent."""
     gap = max(s.gap / s.primal for s in path)
-    return {"iterations": sum(s.n_iter for s in path), "gap": gap, "screened %": 100.0 * float(np.mean([s.screening_rate for s in path]))}
+    return {
+        "iterations": sum(s.n_iter for s in path),
+        "gap": gap,
+        "screened %": 100.0 * float(np.mean([s.screening_rate for s in path])),
+    }
 
 
 def check(path, reference):
-    """Assert that two paths reached the gap and that their primal and dual values enclose the same optima."""
+    """Assert that two paths reached the gap and that their primal and dual values enclose the
+    same optima.
+    """
     for s, r in zip(path, reference, strict=True):
         assert s.lam == r.lam and 0.0 <= s.gap <= RTOL * s.primal
         assert max(s.primal - s.gap, r.primal - r.gap) <= min(s.primal, r.primal) * (1.0 + 1e-12)
 
 
 def growth(work, small, *args):
-    """Return by how many bytes this process grows at its peak in ``work(small, *args)``, once a small one has compiled it (Linux)."""
+    """Return by how many bytes this process grows at its peak in ``work(small, *args)``, once a
+    small one has compiled it (Linux).
+    """
     work(True, *args)
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far
@@ -74,5 +92,7 @@ def growth(work, small, *args):
 
 
 def _resident(name):
-    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name)]
+    [line] = [
+        line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name)
+    ]
     return 1024 * int(line.split()[1])

@@ -1,4 +1,6 @@
-"""The fixture that times, and the table of ratios: each group's reference and how many times faster the others are, of one run."""
+"""The fixture that times, and the table of ratios: each group's reference and how many times
+faster the others are, of one run.
+"""
 
 import gc
 
@@ -9,7 +11,11 @@ from threadpoolctl import threadpool_limits
 
 def pytest_addoption(parser):
     """Add the size of the cases."""
-    parser.addoption("--small", action="store_true", help="small parts of the data, one round: to see that it works, no numbers to quote")
+    parser.addoption(
+        "--small",
+        action="store_true",
+        help="small parts of the data, one round: to see that it works, no numbers to quote",
+    )
 
 
 @pytest.fixture(scope="session")
@@ -32,10 +38,10 @@ def one_thread():
 def timed(benchmark, small):
     """Return ``timed(group, method, work)``: time `work` in some rounds and return its result.
 
-    Before that `warm` is called, or `work` once where nothing else is given, so that nothing is compiled while it is timed.
-    A group is a table, with a row a method. The method called `reference` is the one that others are compared with, by seconds or
-    by what `ratio_of` names among the facts, ``timed.facts``, which are the table's further columns.
-    """
+    Before that `warm` is called, or `work` once where nothing else is given, so that nothing is
+    compiled while it is timed. A group is a table, with a row a method. The method called
+    `reference` is the one that others are compared with, by seconds or by what `ratio_of` names
+    among the facts, ``timed.facts``, which are the table's further columns."""
 
     def run(group, method, work, *, reference, rounds=3, warm=None, ratio_of=None):
         benchmark.group = group
@@ -65,14 +71,31 @@ def pytest_terminal_summary(terminalreporter, config):
 
 
 def table(members):
-    """Yield the lines of a group: method, median and least seconds, reference/this, and the facts noted with it."""
-    columns = [*dict.fromkeys(key for m in members for key in m.extra_info if key not in ("method", "reference", "ratio_of"))]
+    """Yield the lines of a group: method, median and least seconds, reference/this, and the
+    facts noted with it.
+    """
+    columns = [
+        *dict.fromkeys(
+            key
+            for m in members
+            for key in m.extra_info
+            if key not in ("method", "reference", "ratio_of")
+        )
+    ]
     first = next((m for m in members if m.extra_info["reference"]), None)
     yield _row(["method", "seconds", "least", "ref/this", *columns])
     for m in members:
         ratio = _compared(first) / _compared(m) if first and _compared(m) else None
         facts = [m.extra_info.get(key) for key in columns]
-        yield _row([m.extra_info["method"] + " (ref)" * (m is first), m.stats.median, m.stats.min, ratio, *facts])
+        yield _row(
+            [
+                m.extra_info["method"] + " (ref)" * (m is first),
+                m.stats.median,
+                m.stats.min,
+                ratio,
+                *facts,
+            ]
+        )
 
 
 def _compared(found):
@@ -80,5 +103,8 @@ def _compared(found):
 
 
 def _row(cells):
-    texts = ["" if cell is None else f"{cell:.3g}" if isinstance(cell, float) else str(cell) for cell in cells]
+    texts = [
+        "" if cell is None else f"{cell:.3g}" if isinstance(cell, float) else str(cell)
+        for cell in cells
+    ]
     return f"  {texts[0]:20}" + "".join(f" {text:>{max(9, len(text))}}" for text in texts[1:])

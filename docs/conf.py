@@ -1,7 +1,8 @@
-"""One renderer for book, reference, claims and results; `safescreen site` and `safescreen report` call it.
+"""One renderer for book, reference, claims and results; `safescreen site` and `safescreen report`
+call it.
 
-The folder Sphinx reads is not this one but a scratch folder that `_ext.stage` fills: pages of this folder, notebooks, generated pages.
-"""
+The folder Sphinx reads is not this one but a scratch folder that `_ext.stage` fills: pages of this
+folder, notebooks, generated pages."""
 
 import sys
 from pathlib import Path
@@ -14,7 +15,14 @@ import safescreen  # noqa: E402
 project, author, copyright = "safescreen", "The safescreen authors", "the safescreen authors"
 version = release = safescreen.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
-extensions += ["_ext.mathml", "_ext.stage", "_ext.reference", "_ext.claims", "_ext.results", "_ext.clean"]
+extensions += [
+    "_ext.mathml",
+    "_ext.stage",
+    "_ext.reference",
+    "_ext.claims",
+    "_ext.results",
+    "_ext.clean",
+]
 
 nb_execution_mode = "off"  # notebooks are shown as they were committed
 nb_ipywidgets_js = {}  # nothing from elsewhere
@@ -26,7 +34,9 @@ default_role = "code"
 smartquotes = False  # what is shown is what was written
 
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"  # types of parameters are in the docstrings, what is returned is added by _ext.reference
+autodoc_typehints = (
+    "none"  # types of parameters are in the docstrings, what is returned is added by _ext.reference
+)
 python_use_unqualified_type_names = True
 autosummary_generate = False
 toc_object_entries_show_parents = "hide"

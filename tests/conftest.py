@@ -7,8 +7,12 @@ import threading
 import pytest
 from hypothesis import settings
 
-# below nohup, or in the background of a script, an interrupt is ignored, and by every process started here too
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+# below nohup, or in the background of a script, an interrupt is ignored, and by every process
+# started here too
+if (
+    signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    and threading.current_thread() is threading.main_thread()
+):
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # the same examples in every run, however slow the machine

@@ -1,4 +1,6 @@
-"""Small random and adversarial problems, each with its elements written out: what the tests of the core share."""
+"""Small random and adversarial problems, each with its elements written out: what the tests of
+the core share.
+"""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -13,10 +15,29 @@ from naive.features import FEATURES, size
 
 KINDS = ("full", "diagonal", "dense", "csr")
 WITH_KERNEL = (*KINDS, "kernel", "tiles")
-"""Beside them, samples known through their products alone, of a matrix or computed when wanted; their elements are not arrays."""
-CONES = {"full": "psd", "diagonal": "nonneg", "dense": "free", "csr": "free", "kernel": "free", "tiles": "free"}
+"""Beside them, samples known through their products alone, of a matrix or computed when wanted;
+their elements are not arrays.
+"""
+CONES = {
+    "full": "psd",
+    "diagonal": "nonneg",
+    "dense": "free",
+    "csr": "free",
+    "kernel": "free",
+    "tiles": "free",
+}
 GAMMAS = (0.0, 0.05, 0.5, 1.0)
-ADVERSARIAL = ("duplicates", "near", "zeros", "ties", "tiny", "huge", "offset", "collinear", "outlier")
+ADVERSARIAL = (
+    "duplicates",
+    "near",
+    "zeros",
+    "ties",
+    "tiny",
+    "huge",
+    "offset",
+    "collinear",
+    "outlier",
+)
 
 
 def points(data="normal", n=12, d=3, seed=0, offset=1e6):
@@ -84,7 +105,9 @@ class Instance:
         return Exact(self.exact_elements, self.cone, gamma, **options)
 
     def lam(self, fraction):
-        """Return a regularization parameter: `fraction` of the geometric mean of the median and the largest ``|<a_t, [sum_s a_s]_K>|``."""
+        """Return a regularization parameter: `fraction` of the geometric mean of the median and
+        the largest ``|<a_t, [sum_s a_s]_K>|``.
+        """
         products = np.abs(self.terms.margins(self.problem(0.0).all_linear()))
         return fraction * float(np.sqrt(np.median(products)) * np.sqrt(products.max()))
 
@@ -105,7 +128,9 @@ class Instance:
 
 @lru_cache
 def instance(kind, data="normal", n=None, d=3, k=3, seed=0):
-    """Return the :class:`Instance` of a kind: triplets with a full or diagonal metric, dense or sparse samples."""
+    """Return the :class:`Instance` of a kind: triplets with a full or diagonal metric, dense or
+    sparse samples.
+    """
     if kind in ("full", "diagonal"):
         X, y = points(data, n or 12, d, seed)
         terms = ss.Triplets.from_labels(X, y, k=k, diagonal=kind == "diagonal")
@@ -113,8 +138,12 @@ def instance(kind, data="normal", n=None, d=3, k=3, seed=0):
     X, y = points(data, n or 40, d, seed, offset=50.0)  # not centred: conditioning is offset^2
     signs = 2.0 * y - 1.0
     if kind in ("kernel", "tiles"):
-        limit = {"max_gigabytes": 7.9e-9 * len(X) ** 2} if kind == "tiles" else {}  # less than the matrix takes
+        limit = (
+            {"max_gigabytes": 7.9e-9 * len(X) ** 2} if kind == "tiles" else {}
+        )  # less than the matrix takes
         terms = ss.KernelSamples.from_points(X, signs, "linear", **limit)
         FEATURES[terms.cone] = exact_samples(X, signs)
         return Instance(kind, X, signs, None, terms)
-    return Instance(kind, X, signs, None, ss.Samples(X if kind == "dense" else sparse.csr_matrix(X), signs))
+    return Instance(
+        kind, X, signs, None, ss.Samples(X if kind == "dense" else sparse.csr_matrix(X), signs)
+    )

@@ -10,10 +10,11 @@ of several, from 1. `from` and `to` are two expressions, or both are statements:
 body stays. They are compared as syntax trees (`replacement.py`): layout, comments and parentheses
 do not matter.
 
-A guard is a test (``tests/.../test_x.py::test_y``), a tagged cell (``notebooks/11-gradient-bound::tag``), or a claim of the ledger, which
-means its tagged cell. A tagged cell has to fail itself: cells before it may fail too, a name that they left undefined does not count.
-Every guard is run once on the library as it is, where it must pass, and once for each of its mutants, in a copy of the project, several
-copies at a time.
+A guard is a test (``tests/.../test_x.py::test_y``), a tagged cell
+(``notebooks/11-gradient-bound::tag``), or a claim of the ledger, which means its tagged cell. A
+tagged cell has to fail itself: cells before it may fail too, a name that they left undefined does
+not count. Every guard is run once on the library as it is, where it must pass, and once for each of
+its mutants, in a copy of the project, several copies at a time.
 
     python tests/mutants.py                 all of them
     python tests/mutants.py -k ranges       those whose id, file or guard contains a word
@@ -44,13 +45,23 @@ from replacement import replaced
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = ("lib", "tests", "notebooks", "data", "pyproject.toml")
-IMPORTED = ("jupytext", "IPython.core.interactiveshell", "matplotlib.pyplot", "sklearn.datasets", "sklearn.svm", "scipy.optimize")
+IMPORTED = (
+    "jupytext",
+    "IPython.core.interactiveshell",
+    "matplotlib.pyplot",
+    "sklearn.datasets",
+    "sklearn.svm",
+    "scipy.optimize",
+)
 IMPORTED += ("scipy.sparse.linalg", "numba", "pandas", "sympy", "mpmath", "pytest")
 """What guards import of other projects."""
 
 LEAVE = shutil.ignore_patterns("__pycache__", "*.ipynb", "*.egg-info")
 CAUGHT = ("failed", "timeout")
-BEFORE, IN_CELL = 3, 4  # exit codes where cells before the tagged one left it without a name, and where it fails itself
+BEFORE, IN_CELL = (
+    3,
+    4,
+)  # exit codes where cells before the tagged one left it without a name, and where it fails itself
 
 
 @dataclass(frozen=True)
@@ -82,7 +93,10 @@ def load(path: Path = ROOT / "tests" / "mutants.yml") -> list[Mutant]:
     """Read the list, claims replaced by the cells that the ledger names for them."""
     ledger = yaml.safe_load((ROOT / "notebooks" / "claims.yml").read_text(encoding="utf-8"))
     claims = [claim for paper in ledger.values() for claim in paper if "notebook" in claim]
-    cells = {claim["id"]: f"notebooks/{claim['notebook']}::{claim.get('cell', claim['id'])}" for claim in claims}
+    cells = {
+        claim["id"]: f"notebooks/{claim['notebook']}::{claim.get('cell', claim['id'])}"
+        for claim in claims
+    }
     entries = yaml.safe_load(path.read_text(encoding="utf-8"))
     twins = [name for name, count in Counter(e["id"] for e in entries).items() if count > 1]
     if twins:
@@ -97,7 +111,9 @@ def load(path: Path = ROOT / "tests" / "mutants.yml") -> list[Mutant]:
 
 
 def run_cell(notebook: Path, tag: str) -> int:
-    """Run the code cells of a percent notebook up to the last one with a tag; return 0, `BEFORE` or `IN_CELL`."""
+    """Run the code cells of a percent notebook up to the last one with a tag; return 0, `BEFORE`
+    or `IN_CELL`.
+    """
     import jupytext
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -117,11 +133,28 @@ def run_test(name: str) -> int:
     """Run a test; return pytest's exit code."""
     import pytest
 
-    return int(pytest.main(["-q", "-x", "-p", "no:cacheprovider", "-o", "addopts=", "--import-mode=importlib", "-W", "error", name]))
+    return int(
+        pytest.main(
+            [
+                "-q",
+                "-x",
+                "-p",
+                "no:cacheprovider",
+                "-o",
+                "addopts=",
+                "--import-mode=importlib",
+                "-W",
+                "error",
+                name,
+            ]
+        )
+    )
 
 
 def serve() -> None:
-    """Answer each line ``[guard, cache, output]`` with the exit code of the guard, run in a fork in which all else is imported."""
+    """Answer each line ``[guard, cache, output]`` with the exit code of the guard, run in a fork
+    in which all else is imported.
+    """
     for name in IMPORTED:
         importlib.import_module(name)
     for line in sys.stdin:
@@ -133,9 +166,15 @@ def serve() -> None:
                 file = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
                 os.dup2(file, 1)
                 os.dup2(file, 2)
-                importlib.import_module("numba").config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = cache
+                importlib.import_module("numba").config.CACHE_DIR = os.environ[
+                    "NUMBA_CACHE_DIR"
+                ] = cache
                 place, _, name = guard.partition("::")
-                code = run_cell(Path.cwd() / f"{place}.py", name) if place.startswith("notebooks/") else run_test(guard)
+                code = (
+                    run_cell(Path.cwd() / f"{place}.py", name)
+                    if place.startswith("notebooks/")
+                    else run_test(guard)
+                )
             except BaseException:
                 traceback.print_exc()
             finally:
@@ -147,7 +186,9 @@ def serve() -> None:
 
 
 class Copy:
-    """A copy of the project in which one mutant at a time is run; unchanged kernels are compiled once."""
+    """A copy of the project in which one mutant at a time is run; unchanged kernels are compiled
+    once.
+    """
 
     def __init__(self, folder: Path):
         self.folder = folder
@@ -157,10 +198,20 @@ class Copy:
                 shutil.copytree(source, folder / part, ignore=LEAVE, dirs_exist_ok=True)
             else:
                 shutil.copy2(source, folder / part)
-        variables = {"PYTHONPATH": str(folder / "lib"), "NUMBA_CACHE_DIR": str(folder / "cache"), "MPLBACKEND": "Agg"}
-        variables |= {"OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+        variables = {
+            "PYTHONPATH": str(folder / "lib"),
+            "NUMBA_CACHE_DIR": str(folder / "cache"),
+            "MPLBACKEND": "Agg",
+        }
+        variables |= {
+            "OPENBLAS_NUM_THREADS": "1",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        }
         command, pipe = [sys.executable, "tests/mutants.py", "--serve"], subprocess.PIPE
-        self.server = subprocess.Popen(command, cwd=folder, env=os.environ | variables, stdin=pipe, stdout=pipe, text=True)
+        self.server = subprocess.Popen(
+            command, cwd=folder, env=os.environ | variables, stdin=pipe, stdout=pipe, text=True
+        )
 
     def run(self, guard: str, cache: Path, limit: float | None = None) -> str:
         """Run a guard; return ``passed``, ``failed``, ``timeout``, or what else happened."""
@@ -178,16 +229,25 @@ class Copy:
         if code in (0, IN_CELL if cell else 1):
             return "failed" if code else "passed"
         tail = output.read_text(encoding="utf-8", errors="replace")[-1500:]
-        return ("a name is missing in the tagged cell" if cell and code == BEFORE else f"exit code {code}") + f"\n{tail}"
+        return (
+            "a name is missing in the tagged cell"
+            if cell and code == BEFORE
+            else f"exit code {code}"
+        ) + f"\n{tail}"
 
     def _depend_on(self, path: Path) -> set[str]:
         """Names of the modules that import a module, directly or not, and its own."""
         package = self.folder / "lib"
-        name = {p: ".".join(p.relative_to(package).with_suffix("").parts) for p in package.rglob("*.py")}
+        name = {
+            p: ".".join(p.relative_to(package).with_suffix("").parts) for p in package.rglob("*.py")
+        }
         text = {p: p.read_text(encoding="utf-8") for p in name}
         found = {path}
         while True:
-            words = "|".join(rf"{re.escape(name[p])}\b|from {re.escape(name[p].rpartition('.')[0])} import .*\b{p.stem}\b" for p in found)
+            words = "|".join(
+                rf"{re.escape(name[p])}\b|from {re.escape(name[p].rpartition('.')[0])} import .*\b{p.stem}\b"
+                for p in found
+            )
             more = {p for p in text if re.search(words, text[p])} | found
             if more == found:
                 return {p.stem for p in found}
@@ -212,8 +272,12 @@ class Copy:
             shutil.rmtree(self.folder / "cache-of-mutant", ignore_errors=True)
 
 
-def run(mutants: list[Mutant], folder: Path, jobs: int = 2, report=print) -> list[tuple[Mutant, str, str]]:
-    """Run all guards of all mutants in copies below a folder; return (mutant, guard, outcome), one of `CAUGHT` where it should be."""
+def run(
+    mutants: list[Mutant], folder: Path, jobs: int = 2, report=print
+) -> list[tuple[Mutant, str, str]]:
+    """Run all guards of all mutants in copies below a folder; return (mutant, guard, outcome),
+    one of `CAUGHT` where it should be.
+    """
     guarded, done = defaultdict(list), []
     for mutant in mutants:
         for guard in mutant.guards:
@@ -231,13 +295,20 @@ def run(mutants: list[Mutant], folder: Path, jobs: int = 2, report=print) -> lis
                 alone = copy.run(guard, copy.folder / "cache")
                 limit = 120.0 + 10.0 * (time.perf_counter() - start)
                 for mutant in its:
-                    outcome = copy.kill(mutant, guard, limit) if alone == "passed" else f"the guard itself: {alone}"
+                    outcome = (
+                        copy.kill(mutant, guard, limit)
+                        if alone == "passed"
+                        else f"the guard itself: {alone}"
+                    )
                     done.append((mutant, guard, outcome))
                     report(f"{mutant.id:40} {guard:70} {outcome}")
             finally:
                 free.put(copy)
 
-        for future in [pool.submit(work, *pair) for pair in sorted(guarded.items(), key=lambda pair: -len(pair[1]))]:
+        for future in [
+            pool.submit(work, *pair)
+            for pair in sorted(guarded.items(), key=lambda pair: -len(pair[1]))
+        ]:
             future.result()
     for _ in range(jobs):
         with free.get().server as server:  # closes its pipes and waits for its end
@@ -250,8 +321,14 @@ def main(arguments=None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-k", default="", help="only mutants whose id, file or guard contains this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="copies at a time")
-    parser.add_argument("--file", type=Path, default=ROOT / "tests" / "mutants.yml", help="another list")
-    parser.add_argument("--keep", type=Path, help="keep the copies and their compiled kernels in this folder (until a kernel is edited)")
+    parser.add_argument(
+        "--file", type=Path, default=ROOT / "tests" / "mutants.yml", help="another list"
+    )
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        help="keep the copies and their compiled kernels in this folder (until a kernel is edited)",
+    )
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
     if options.serve:
@@ -261,10 +338,19 @@ def main(arguments=None) -> int:
     for mutant in chosen:
         mutant.apply((ROOT / "lib" / "safescreen" / mutant.file).read_text(encoding="utf-8"))
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        done = run(chosen, options.keep or Path(folder), options.jobs, lambda line: print(line, flush=True))
-    kinds = Counter("tagged cell" if guard.startswith("notebooks/") else "test" for _, guard, outcome in done if outcome in CAUGHT)
+        done = run(
+            chosen, options.keep or Path(folder), options.jobs, lambda line: print(line, flush=True)
+        )
+    kinds = Counter(
+        "tagged cell" if guard.startswith("notebooks/") else "test"
+        for _, guard, outcome in done
+        if outcome in CAUGHT
+    )
     survivors = sorted({mutant.id for mutant, _, outcome in done if outcome not in CAUGHT})
-    print(f"{len(chosen)} mutants, {len(chosen) - len(survivors)} killed; guards that caught one: {dict(kinds)}")
+    print(
+        f"{len(chosen)} mutants, {len(chosen) - len(survivors)} killed; guards that caught "
+        f"one: {dict(kinds)}"
+    )
     print(f"survivors: {', '.join(survivors) or 'none'}")
     return 1 if survivors else 0
 

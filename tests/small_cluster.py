@@ -32,10 +32,27 @@ def small_cluster(folder, n_workers, **variables):
     """Yield a :class:`SmallCluster` of processes with one thread each; none is left at the end."""
     library = os.pathsep.join(path for path in sys.path if path)
     environment = {**os.environ, "PYTHONPATH": library, "NUMBA_NUM_THREADS": "1", **variables}
-    options = ["--no-nanny", "--nthreads", "1", "--no-dashboard", "--death-timeout", "60", "--local-directory", str(folder)]
+    options = [
+        "--no-nanny",
+        "--nthreads",
+        "1",
+        "--no-dashboard",
+        "--death-timeout",
+        "60",
+        "--local-directory",
+        str(folder),
+    ]
     started = []
-    with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=":0", processes=True) as scheduler:
-        command = [sys.executable, "-m", "distributed.cli.dask_worker", scheduler.scheduler_address, *options]
+    with LocalCluster(
+        n_workers=0, host="127.0.0.1", dashboard_address=":0", processes=True
+    ) as scheduler:
+        command = [
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_worker",
+            scheduler.scheduler_address,
+            *options,
+        ]
         try:
             for number in range(n_workers):
                 worker = [*command, "--name", f"worker-{number}"]

@@ -1,4 +1,6 @@
-"""The plain baseline of the benchmarks solves the same problem, and the benchmarks run end to end on small cases."""
+"""The plain baseline of the benchmarks solves the same problem, and the benchmarks run end to
+end on small cases.
+"""
 
 import os
 import re
@@ -50,7 +52,9 @@ def test_baseline_point_is_the_problem(small):
     e = prob.evaluate(M, lams[4])
     assert 0.0 < e.loss and point.primal == pytest.approx(e.primal, rel=1e-12)
     assert point.primal - point.gap == pytest.approx(e.dual, rel=1e-12)
-    np.testing.assert_allclose(point.gradient, e.gradient, rtol=1e-10, atol=1e-12 * np.abs(e.H).max())
+    np.testing.assert_allclose(
+        point.gradient, e.gradient, rtol=1e-10, atol=1e-12 * np.abs(e.H).max()
+    )
 
 
 @pytest.mark.nojit
@@ -66,8 +70,12 @@ def test_baseline_screens_safely(small):
     gone = np.array([tuple(row) not in rows for row in triplets.index.tolist()])
     assert gone.sum() == len(triplets) - len(left.index) > 0
     eps = np.sqrt(2e-7 * last.primal / last.lam)
-    found = ss.rules.sphere(ss.Problem(triplets, loss), ss.spheres.relaxed_path_bound(last.M, eps, last.lam, lam))
-    np.testing.assert_array_equal(gone, found.in_L | found.in_R)  # no margin is within rounding of its limit
+    found = ss.rules.sphere(
+        ss.Problem(triplets, loss), ss.spheres.relaxed_path_bound(last.M, eps, last.lam, lam)
+    )
+    np.testing.assert_array_equal(
+        gone, found.in_L | found.in_R
+    )  # no margin is within rounding of its limit
     assert left.n_linear == np.count_nonzero(gone & (margins < 0.95)) > 0
     assert np.count_nonzero(gone & (margins > 1.0)) == gone.sum() - left.n_linear > 0
     expected = triplets.weighted_sum((gone & (margins < 0.95)).astype(float))[0]
@@ -83,10 +91,33 @@ def test_baseline_says_when_it_fails(small):
 @pytest.fixture(scope="module")
 def printed(tmp_path_factory):
     """What all benchmarks print on small cases of the embedded data."""
-    options = "-q", "--small", "--dist=no", "--benchmark-enable", "--benchmark-quiet", "-p", "no:cacheprovider"
-    command = [sys.executable, "-m", "pytest", "benchmarks", *options, f"--basetemp={tmp_path_factory.mktemp('benchmarks')}"]
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}  # it is no worker of xdist
-    done = subprocess.run(command, env={**environment, "SAFESCREEN_DATA": ""}, cwd=ROOT, capture_output=True, text=True)
+    options = (
+        "-q",
+        "--small",
+        "--dist=no",
+        "--benchmark-enable",
+        "--benchmark-quiet",
+        "-p",
+        "no:cacheprovider",
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "benchmarks",
+        *options,
+        f"--basetemp={tmp_path_factory.mktemp('benchmarks')}",
+    ]
+    environment = {
+        key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")
+    }  # it is no worker of xdist
+    done = subprocess.run(
+        command,
+        env={**environment, "SAFESCREEN_DATA": ""},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -94,14 +125,25 @@ def printed(tmp_path_factory):
 def test_every_benchmark_runs_or_says_what_is_missing(printed):
     passed, skipped = map(int, re.search(r"(\d+) passed, (\d+) skipped", printed).groups())
     assert passed >= 40
-    assert skipped == sum(map(int, re.findall(r"SKIPPED \[(\d+)\] .*(?:no data|threads:|memory is read)", printed)))
+    assert skipped == sum(
+        map(int, re.findall(r"SKIPPED \[(\d+)\] .*(?:no data|threads:|memory is read)", printed))
+    )
 
 
 def test_tables_give_ratios_to_the_reference(printed):
     tables = re.split(r"^-+ (.*) -+$", printed, flags=re.M)
-    found = {title.partition(":")[0]: text for title, text in zip(tables[1::2], tables[2::2], strict=True)}
-    for data, reference, method in (("iris", "plain", "products MGB"), ("breast-cancer", "LIBLINEAR", "IT, MGB")):
-        rows = {name: cells.split() for name, cells in re.findall(r"^  (\S+(?: \S+)*) {2,}(.*)$", found[data], flags=re.M)}
+    found = {
+        title.partition(":")[0]: text
+        for title, text in zip(tables[1::2], tables[2::2], strict=True)
+    }
+    for data, reference, method in (
+        ("iris", "plain", "products MGB"),
+        ("breast-cancer", "LIBLINEAR", "IT, MGB"),
+    ):
+        rows = {
+            name: cells.split()
+            for name, cells in re.findall(r"^  (\S+(?: \S+)*) {2,}(.*)$", found[data], flags=re.M)
+        }
         assert rows["method"][:3] == ["seconds", "least", "ref/this"]
         first, other = rows[f"{reference} (ref)"], rows[method]
         assert float(first[2]) == 1.0
@@ -111,5 +153,10 @@ def test_tables_give_ratios_to_the_reference(printed):
 
 def test_threads_are_timed_in_a_process_of_their_own():
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    command = [sys.executable, str(ROOT / "benchmarks" / "bench_threads.py"), "TripletMetric on digits", "alone"]
+    command = [
+        sys.executable,
+        str(ROOT / "benchmarks" / "bench_threads.py"),
+        "TripletMetric on digits",
+        "alone",
+    ]
     assert float(subprocess.check_output(command, env=environment)) > 0.0

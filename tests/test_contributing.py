@@ -61,14 +61,22 @@ def test_the_tests_and_names_it_points_at_exist():
 def test_the_table_of_the_house_is_the_house():
     library = ROOT / "lib" / "safescreen"
     rows = re.findall(r"^\| (`.*?`) \| .* \|$", TEXT, flags=re.M)
-    listed = [name for row in rows for name in re.findall(r"`([\w/]+)`", row) if name != "lib/safescreen/"]
-    there = {f"{p.name}/" for p in library.iterdir() if (p / "__init__.py").exists()} | {p.stem for p in library.glob("*.py")}
+    listed = [
+        name for row in rows for name in re.findall(r"`([\w/]+)`", row) if name != "lib/safescreen/"
+    ]
+    there = {f"{p.name}/" for p in library.iterdir() if (p / "__init__.py").exists()} | {
+        p.stem for p in library.glob("*.py")
+    }
     assert set(listed) == there - {"__init__", "__main__", "warmup", "_progress"}
 
 
 def test_the_sphere(monkeypatch):
     build = sketch(0, spheres.base, rounding)["from_evaluation_dpb"]
-    monkeypatch.setitem(ss.SPHERES, "DPB", ss.spheres.families.SphereFamily(lambda r: build(r.evaluation), "dual point bound"))
+    monkeypatch.setitem(
+        ss.SPHERES,
+        "DPB",
+        ss.spheres.families.SphereFamily(lambda r: build(r.evaluation), "dual point bound"),
+    )
     X = np.random.default_rng(0).standard_normal((50, 3))
     problem = ss.Problem(ss.Samples(X, np.sign(X[:, 0])), ss.SmoothedHinge(0.05))
     best = ss.solve(problem, 2.0, tol=1e-12)
@@ -82,7 +90,9 @@ def test_the_rule(monkeypatch):
     rule = sketch(1, rules.base, rules.ball, base)["nonpositive"]
     monkeypatch.setitem(rules.RULES, "nonpositive", rule)
     X = np.array([[0.0, 0.0], [2.0, 3.0], [1.0, 1.0]])
-    problem = ss.Problem(ss.Triplets(X, [[0, 1, 2], [0, 2, 1]], diagonal=True), ss.SmoothedHinge(0.05))
+    problem = ss.Problem(
+        ss.Triplets(X, [[0, 1, 2], [0, 2, 1]], diagonal=True), ss.SmoothedHinge(0.05)
+    )
     ball = ss.Sphere(np.zeros(2), 100.0)
     assert not rules.sphere(problem, ball).rate
     assert rule(problem, ball).in_L.tolist() == [True, False]
@@ -94,11 +104,16 @@ def test_the_family(gamma):
     Rows = sketch(2, rounding, base, _margin_sums)["Rows"]
     assert issubclass(Rows, terms.Terms) and not Rows.__abstractmethods__
     A = np.random.default_rng(0).standard_normal((40, 3)) + 0.5
-    problem, oracle = ss.Problem(Rows(A), ss.SmoothedHinge(gamma)), Exact([exact(row) for row in A], "free", gamma)
+    problem, oracle = (
+        ss.Problem(Rows(A), ss.SmoothedHinge(gamma)),
+        Exact([exact(row) for row in A], "free", gamma),
+    )
     solution = ss.solve(problem, 5.0, tol=0.0, rtol=1e-9, screening=("RRPB", "PGB"))
     assert solution.n_L > 0 and solution.n_R > 0
     assert solution.gap >= oracle.gap(exact(solution.x), 5.0, exact(solution.alpha)) >= 0
-    same = ss.solve(ss.Problem(ss.Samples(A, np.where(np.arange(40) % 2, 1, -1)), problem.loss), 5.0, rtol=1e-9)
+    same = ss.solve(
+        ss.Problem(ss.Samples(A, np.where(np.arange(40) % 2, 1, -1)), problem.loss), 5.0, rtol=1e-9
+    )
     assert not np.allclose(same.x, solution.x)  # the rows themselves, no labels
     with pytest.raises(TypeError, match="needs .*Rows do not offer"):
         ss.solve(problem, 5.0, method="coordinate")

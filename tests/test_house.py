@@ -1,4 +1,6 @@
-"""The files around the package say the same thing, and nothing about the machine they were made on."""
+"""The files around the package say the same thing, and nothing about the machine they were made
+on.
+"""
 
 import pkgutil
 import re
@@ -25,8 +27,13 @@ OPTIONAL = {"all", "bench"}  # `all` does not install what is in `bench`
 
 
 def requirements(without=frozenset(OPTIONAL)):
-    """Base dependencies and those of the extras but some, by name; extras made of extras are left out."""
-    lists = [PROJECT["dependencies"], *(lines for name, lines in EXTRAS.items() if name not in without)]
+    """Base dependencies and those of the extras but some, by name; extras made of extras are
+    left out.
+    """
+    lists = [
+        PROJECT["dependencies"],
+        *(lines for name, lines in EXTRAS.items() if name not in without),
+    ]
     found = [Requirement(line) for lines in lists for line in lines]
     return {req.name: req.specifier for req in found if req.name != PROJECT["name"]}
 
@@ -38,13 +45,21 @@ def tracked_files():
         paths = [ROOT / name for name in listed.stdout.split("\0") if name]
     else:
         folders = ("lib", "benchmarks", "tests", "notebooks")
-        paths = [*ROOT.glob("*.*"), *(path for folder in folders for path in (ROOT / folder).rglob("*.*"))]
+        paths = [
+            *ROOT.glob("*.*"),
+            *(path for folder in folders for path in (ROOT / folder).rglob("*.*")),
+        ]
     skipped = {".png", ".pyc", ".gz", ".npz", ".xz"}
     return [path for path in paths if path.is_file() and path.suffix not in skipped]
 
 
 def test_the_library_needs_four_others():
-    assert {Requirement(line).name for line in PROJECT["dependencies"]} == {"numba", "numpy", "scikit-learn", "scipy"}
+    assert {Requirement(line).name for line in PROJECT["dependencies"]} == {
+        "numba",
+        "numpy",
+        "scikit-learn",
+        "scipy",
+    }
 
 
 def test_all_installs_every_extra_that_the_tests_need():
@@ -82,7 +97,9 @@ def test_no_addresses_in_constraints():
     assert "://" not in (ROOT / "constraints.txt").read_text(encoding="utf-8")
 
 
-MACHINE = re.compile(rb"(?<![\w.~-])/(?:root|work|home|Users|tmp|opt)/[\w.-]|python[h]osted|index[-]url")
+MACHINE = re.compile(
+    rb"(?<![\w.~-])/(?:root|work|home|Users|tmp|opt)/[\w.-]|python[h]osted|index[-]url"
+)
 
 
 def test_no_machine_paths_in_tracked_files():
@@ -109,7 +126,13 @@ def test_citation_names_the_five_papers():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == PROJECT["version"] == safescreen.__version__
     assert citation["license"] == PROJECT["license"]
-    assert sorted(paper["year"] for paper in citation["references"]) == [2013, 2014, 2018, 2019, 2019]
+    assert sorted(paper["year"] for paper in citation["references"]) == [
+        2013,
+        2014,
+        2018,
+        2019,
+        2019,
+    ]
     for paper in citation["references"]:
         assert paper["title"]
         assert all(author["family-names"] for author in paper["authors"])
@@ -137,20 +160,29 @@ def test_changelog_says_where_names_went():
 
 def steps_of(workflow):
     (job,) = workflow["jobs"].values()
-    return job["strategy"]["matrix"]["python"], [step["run"] for step in job["steps"] if "run" in step]
+    return job["strategy"]["matrix"]["python"], [
+        step["run"] for step in job["steps"] if "run" in step
+    ]
 
 
 def test_the_workflow_and_the_check_run_lint_and_test():
     (path,) = (ROOT / ".github" / "workflows").glob("*.yml")
     pythons, commands = steps_of(yaml.safe_load(path.read_text(encoding="utf-8")))
     assert commands == ["make lint", "make test"]
-    assert pythons and all(SpecifierSet(PROJECT["requires-python"]).contains(python) for python in pythons)
+    assert pythons and all(
+        SpecifierSet(PROJECT["requires-python"]).contains(python) for python in pythons
+    )
     check = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
-    assert [line for line in check if line.startswith(("make", "rm"))] == ["rm -rf .venv", *commands]
+    assert [line for line in check if line.startswith(("make", "rm"))] == [
+        "rm -rf .venv",
+        *commands,
+    ]
 
 
 def test_hooks_are_programs_that_are_installed():
-    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))[
+        "repos"
+    ]
     assert repository["repo"] == "local"
     for hook in repository["hooks"]:
         program, flag, module, *_ = hook["entry"].split()
@@ -159,11 +191,22 @@ def test_hooks_are_programs_that_are_installed():
 
 
 @pytest.mark.parametrize(
-    ("name", "asked"), [("bug", {"Code", "Data", "Versions"}), ("claim", {"Paper and place", "The charitable reading"}), ("idea", set())]
+    ("name", "asked"),
+    [
+        ("bug", {"Code", "Data", "Versions"}),
+        ("claim", {"Paper and place", "The charitable reading"}),
+        ("idea", set()),
+    ],
 )
 def test_templates_ask_for_what_is_needed(name, asked):
-    form = yaml.safe_load((ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml").read_text(encoding="utf-8"))
-    required = {field["attributes"]["label"] for field in form["body"] if field.get("validations", {}).get("required")}
+    form = yaml.safe_load(
+        (ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml").read_text(encoding="utf-8")
+    )
+    required = {
+        field["attributes"]["label"]
+        for field in form["body"]
+        if field.get("validations", {}).get("required")
+    }
     assert form["name"] and form["description"] and required >= asked
 
 
@@ -185,4 +228,6 @@ def test_readme_links_lead_somewhere():
     assert [link for link in links if not (ROOT / link).exists()] == []
     folders = re.findall(r"^\| `([^`]*)` \|", readme, flags=re.M)
     assert len(folders) > 5
-    assert [folder for folder in folders if folder != "outputs/" and not (ROOT / folder).exists()] == []
+    assert [
+        folder for folder in folders if folder != "outputs/" and not (ROOT / folder).exists()
+    ] == []

@@ -1,4 +1,6 @@
-"""Imports go up the list of floors and never down, also inside functions; the library never imports the book."""
+"""Imports go up the list of floors and never down, also inside functions; the library never
+imports the book.
+"""
 
 import ast
 import subprocess
@@ -22,7 +24,14 @@ FLOORS = [
     {"cluster", "estimators"},
     {"__init__", "__main__", "warmup"},
 ]
-HARD = {"numpy", "scipy", "numba", "sklearn", "joblib", "threadpoolctl"}  # the last two are scikit-learn's
+HARD = {
+    "numpy",
+    "scipy",
+    "numba",
+    "sklearn",
+    "joblib",
+    "threadpoolctl",
+}  # the last two are scikit-learn's
 ELSEWHERE = {
     "dask": {"cluster/sharded.py"},
     "distributed": {"cluster/workers.py"},
@@ -97,7 +106,16 @@ def test_every_folder_and_module_has_a_floor():
 
 
 def test_import_leaves_out_what_few_need():
-    """All names are listed, and scikit-learn, the optimizers of scipy and what is optional are not imported for that."""
-    code = "import sys, safescreen; print(set(safescreen.__all__) <= set(dir(safescreen)), *sorted(sys.modules))"
-    listed, *modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert listed == "True" and not {"sklearn", "scipy.optimize", "joblib", *ELSEWHERE} & set(modules)
+    """All names are listed, and scikit-learn, the optimizers of scipy and what is optional are
+    not imported for that.
+    """
+    code = (
+        "import sys, safescreen; print(set(safescreen.__all__) <= set(dir(safescreen)), "
+        "*sorted(sys.modules))"
+    )
+    listed, *modules = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert listed == "True" and not {"sklearn", "scipy.optimize", "joblib", *ELSEWHERE} & set(
+        modules
+    )

@@ -37,7 +37,11 @@ def test_conjugate_is_the_maximum(gamma):
     loss = ss.SmoothedHinge(gamma)
     for tau in (1.0, -0.5):
         for a in (0.0, 0.3, 1.0):
-            found = minimize_scalar(lambda u, a=a, tau=tau: a * u + float(loss.value(u, tau)), bounds=(-20, 20), method="bounded")
+            found = minimize_scalar(
+                lambda u, a=a, tau=tau: a * u + float(loss.value(u, tau)),
+                bounds=(-20, 20),
+                method="bounded",
+            )
             assert -found.fun == pytest.approx(float(loss.conjugate(a, tau)), abs=1e-5)
     assert np.isinf(loss.conjugate([-1e-9, 1.0 + 1e-9])).all()
 

@@ -1,4 +1,6 @@
-"""Mutants fit the library in any layout, leave out no claim and no formula, and a dozen are caught."""
+"""Mutants fit the library in any layout, leave out no claim and no formula, and a dozen are
+caught.
+"""
 
 import ast
 import io
@@ -15,9 +17,20 @@ from safescreen_book import ledger
 LIST = mutants.load()
 THEORY = ("verified", "misprint", "corrected", "refuted")
 FORMULAS = ("spheres", "rules", "ranges", "solvers", "cones", "terms", "svm", "hdsl")
-"""Folders of the library in which every file that computes has a mutant; and the files beside them that do."""
+"""Folders of the library in which every file that computes has a mutant; and the files beside
+them that do.
+"""
 FILES = ("losses.py", "problem.py", "paths.py", "screening.py", "rounding.py")
-NOTHING_TO_MUTATE = {"__init__.py", "base.py", "families.py", "solution.py", "indices.py", "constraints.py", "methods.py", "solve.py"}
+NOTHING_TO_MUTATE = {
+    "__init__.py",
+    "base.py",
+    "families.py",
+    "solution.py",
+    "indices.py",
+    "constraints.py",
+    "methods.py",
+    "solve.py",
+}
 
 
 def source_of(file):
@@ -25,7 +38,9 @@ def source_of(file):
 
 
 def laid_out_anew(source):
-    """Return source without its comments and parentheses, and with a comment at commas in brackets."""
+    """Return source without its comments and parentheses, and with a comment at commas in
+    brackets.
+    """
     source = ast.unparse(ast.parse(source))
     lines, depth = source.splitlines(keepends=True), 0
     for token in reversed(list(tokenize.generate_tokens(io.StringIO(source).readline))):
@@ -62,15 +77,23 @@ def test_each_fits_whatever_the_layout(file):
 
 
 def test_every_claim_of_a_theory_has_one_that_its_cell_catches():
-    claims = [claim for claim in ledger.load_claims(mutants.ROOT / "notebooks") if claim.status in THEORY]
+    claims = [
+        claim for claim in ledger.load_claims(mutants.ROOT / "notebooks") if claim.status in THEORY
+    ]
     caught = {guard for mutant in LIST for guard in mutant.guards}
-    assert not [claim.id for claim in claims if f"notebooks/{claim.notebook}::{claim.cell}" not in caught]
+    assert not [
+        claim.id for claim in claims if f"notebooks/{claim.notebook}::{claim.cell}" not in caught
+    ]
 
 
 def test_every_file_that_computes_has_one():
     library, changed = mutants.ROOT / "lib" / "safescreen", {Path(mutant.file) for mutant in LIST}
-    files = [path.relative_to(library) for folder in FORMULAS for path in (library / folder).glob("*.py")]
-    files = [path for path in files if path.name not in NOTHING_TO_MUTATE] + [Path(name) for name in FILES]
+    files = [
+        path.relative_to(library) for folder in FORMULAS for path in (library / folder).glob("*.py")
+    ]
+    files = [path for path in files if path.name not in NOTHING_TO_MUTATE] + [
+        Path(name) for name in FILES
+    ]
     assert not sorted(str(path) for path in files if path not in changed)
 
 

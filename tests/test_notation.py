@@ -1,4 +1,6 @@
-"""Every code name in the notation table of notebook 00 exists and has the shape the table states."""
+"""Every code name in the notation table of notebook 00 exists and has the shape the table
+states.
+"""
 
 import re
 from pathlib import Path
@@ -22,7 +24,9 @@ def table():
 @pytest.fixture(scope="module")
 def names():
     """Objects the table speaks of, with n, d and T all different."""
-    X = np.array([[0.0, 0.0, 1.0], [1.0, 0.2, 0.0], [0.5, 2.0, 0.3], [1.5, 2.5, 0.1], [3.0, 1.0, 0.2]])
+    X = np.array(
+        [[0.0, 0.0, 1.0], [1.0, 0.2, 0.0], [0.5, 2.0, 0.3], [1.5, 2.5, 0.1], [3.0, 1.0, 0.2]]
+    )
     triplets, loss = ss.Triplets.from_labels(X, [0, 0, 1, 1, 1]), ss.SmoothedHinge(0.05)
     problem, lam = ss.Problem(triplets, loss), 2.0
     solution = ss.solve(problem, lam)
@@ -56,7 +60,12 @@ def test_the_table_is_found():
 
 @pytest.mark.parametrize(("code", "shape"), [(row[2], row[3]) for row in table()])
 def test_name_exists_and_has_its_shape(code, shape, names):
-    sizes = {"n": len(names["X"]), "d": names["X"].shape[1], "T": len(names["problem"]), "number": ()}
+    sizes = {
+        "n": len(names["X"]),
+        "d": names["X"].shape[1],
+        "T": len(names["problem"]),
+        "number": (),
+    }
     assert len(set(sizes.values())) == 4
     found = shape_of(code, names)
     assert not shape or found == eval(shape, sizes)

@@ -37,7 +37,14 @@ def test_fastmath_is_refused():
 
 @pytest.mark.parametrize("first", ["numba", "safescreen"])
 def test_cache_is_named_by_the_sources_whoever_is_imported_first(first, tmp_path):
-    code = f"import {first}, numba; from safescreen._numba import source_hash; print(numba.config.CACHE_DIR.find(source_hash()[:20]))"
-    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | {"XDG_CACHE_HOME": str(tmp_path)}
-    shown = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True).stdout
+    code = (
+        f"import {first}, numba; from safescreen._numba import source_hash; "
+        "print(numba.config.CACHE_DIR.find(source_hash()[:20]))"
+    )
+    environment = {
+        name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"
+    } | {"XDG_CACHE_HOME": str(tmp_path)}
+    shown = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    ).stdout
     assert int(shown) > 0

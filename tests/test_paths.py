@@ -1,4 +1,6 @@
-"""Paths: every setting certified, the grid that was asked for, the stopping rule, interruption, the table, bad input."""
+"""Paths: every setting certified, the grid that was asked for, the stopping rule, interruption,
+the table, bad input.
+"""
 
 import inspect
 import itertools
@@ -26,14 +28,26 @@ def test_every_setting(kind, gamma):
     of = instance(kind)
     problem, lams = of.problem(gamma), grid(of)
     exact = [ss.solve(problem, lam, tol=0.0, rtol=1e-10, screening=()) for lam in lams]
-    settings = itertools.product((("RRPB", "PGB"), ("MGB",), ("RRPB+halfspace",), ()), (False, True), (False, True))
+    settings = itertools.product(
+        (("RRPB", "PGB"), ("MGB",), ("RRPB+halfspace",), ()), (False, True), (False, True)
+    )
     for screening, ranges, active_set in settings:
-        path = ss.path(problem, lams, tol=0.0, rtol=RTOL, screening=screening, ranges=ranges, active_set=active_set)
+        path = ss.path(
+            problem,
+            lams,
+            tol=0.0,
+            rtol=RTOL,
+            screening=screening,
+            ranges=ranges,
+            active_set=active_set,
+        )
         assert np.array_equal(path.lams, lams) and path.reason == "grid"
         for solution, best in zip(path, exact, strict=True):
             alpha = solution.alpha if gamma == 0.0 else None
             assert solution.converged
-            assert problem.gap(solution.x, solution.lam, alpha) <= RTOL * abs(solution.primal) * (1.0 + 1e-6)
+            assert problem.gap(solution.x, solution.lam, alpha) <= RTOL * abs(solution.primal) * (
+                1.0 + 1e-6
+            )
             assert np.linalg.norm(solution.x - best.x) <= solution.eps + best.eps
             masks = solution.screened
             assert (masks.n_L, masks.n_R) == (solution.n_L, solution.n_R)
@@ -47,10 +61,15 @@ def test_screens_before_the_first_iteration(kind, gamma):
     of = instance(kind)
     lams = of.lam(0.5) * 0.95 ** np.arange(6)
     for ranges in (False, True):
-        path = ss.path(of.problem(gamma), lams, tol=0.0, rtol=1e-8, ranges=ranges, screening=("RRPB", "PGB"))
+        path = ss.path(
+            of.problem(gamma), lams, tol=0.0, rtol=1e-8, ranges=ranges, screening=("RRPB", "PGB")
+        )
         assert path.path_rates[0] == 0.0 and min(path.path_rates[1:]) > 0.2
         assert all(rate <= s.screening_rate for rate, s in zip(path.path_rates, path, strict=True))
-    assert max(ss.path(of.problem(gamma), lams[:3], tol=0.0, rtol=1e-6, screening=()).path_rates) == 0.0
+    assert (
+        max(ss.path(of.problem(gamma), lams[:3], tol=0.0, rtol=1e-6, screening=()).path_rates)
+        == 0.0
+    )
 
 
 @every
@@ -58,7 +77,15 @@ def test_with_ranges_the_last_solution_still_screens_the_rest(kind):
     of = instance(kind)
     lams = of.lam(0.5) * 0.9 ** np.arange(6)
     rates = [
-        ss.path(of.problem(0.05), lams, tol=0.0, rtol=1e-8, ranges=ranges, screening=("RRPB",), extrapolate=False).path_rates
+        ss.path(
+            of.problem(0.05),
+            lams,
+            tol=0.0,
+            rtol=1e-8,
+            ranges=ranges,
+            screening=("RRPB",),
+            extrapolate=False,
+        ).path_rates
         for ranges in (False, True)
     ]
     assert (np.array(rates[1]) >= np.array(rates[0]) - 0.01).all()
@@ -74,10 +101,20 @@ def test_no_point_is_screened_from_twice(monkeypatch):
 
     monkeypatch.setattr(Reduction, "screen", screen)
     lams = of.lam(0.5) * 0.9 ** np.arange(4)
-    path = ss.path(of.problem(0.05), lams, tol=0.0, rtol=1e-9, screening=("PGB",), extrapolate=False)
+    path = ss.path(
+        of.problem(0.05), lams, tol=0.0, rtol=1e-9, screening=("PGB",), extrapolate=False
+    )
     assert len(points) > len(path) and len({id(x) for x in points}) == len(points)
     points.clear()
-    ss.path(of.problem(0.05), lams, tol=0.0, rtol=1e-9, screening=("RRPB",), dynamic=("PGB",), extrapolate=False)
+    ss.path(
+        of.problem(0.05),
+        lams,
+        tol=0.0,
+        rtol=1e-9,
+        screening=("RRPB",),
+        dynamic=("PGB",),
+        extrapolate=False,
+    )
     assert len({id(x) for x in points}) < len(points), "with another ball it is"
 
 
@@ -108,17 +145,27 @@ def test_default_grid_and_stopping_rule(kind):
     problem = of.problem(0.05)
     path = ss.path(problem, ratio=0.5, tol=0.0, rtol=1e-6, max_lams=12, screening=("RRPB", "PGB"))
     assert path.lams[0] == problem.lam_max() and np.allclose(path.lams[1:] / path.lams[:-1], 0.5)
-    changes = [(a.loss - b.loss) / a.loss * a.lam / (a.lam - b.lam) for a, b in itertools.pairwise(path)]
+    changes = [
+        (a.loss - b.loss) / a.loss * a.lam / (a.lam - b.lam) for a, b in itertools.pairwise(path)
+    ]
     assert path.reason in ("paper", "length")
     if path.reason == "paper":
         assert changes[-1] < 0.01 and all(change >= 0.01 for change in changes[:-1])
-    free = ss.path(problem, ratio=0.5, tol=0.0, rtol=1e-6, max_lams=3, stop=None, screening=("RRPB", "PGB"))
+    free = ss.path(
+        problem, ratio=0.5, tol=0.0, rtol=1e-6, max_lams=3, stop=None, screening=("RRPB", "PGB")
+    )
     assert len(free) == 3 and free.reason == "length"
 
 
 def test_the_stopping_rule_stops():
     terms = ss.Samples([[1.0], [1.0], [1.0]], [1, 1, -1])  # the loss cannot fall below 2
-    path = ss.path(ss.Problem(terms, ss.SmoothedHinge(0.05)), ratio=0.5, rtol=1e-8, tol=0.0, screening=("RRPB", "PGB"))
+    path = ss.path(
+        ss.Problem(terms, ss.SmoothedHinge(0.05)),
+        ratio=0.5,
+        rtol=1e-8,
+        tol=0.0,
+        screening=("RRPB", "PGB"),
+    )
     assert path.reason == "paper" and len(path) < 20
 
 
@@ -129,8 +176,17 @@ def test_a_path_is_a_sequence_with_a_table():
     columns = "lam primal loss gap n_iter n_L n_R screening_rate converged path_rate seconds"
     assert set(frame.columns) == set(columns.split()) and len(frame) == len(path) == 4
     assert np.array_equal(frame["lam"], path.lams) and frame["converged"].all()
-    assert frame["primal"].is_monotonic_decreasing and path[1] is path.solutions[1] and len(path[1:3]) == 2
-    assert ss.path(of.problem(0.05), grid(of, 2), keep_masks=False, screening=("RRPB", "PGB"))[1].screened is None
+    assert (
+        frame["primal"].is_monotonic_decreasing
+        and path[1] is path.solutions[1]
+        and len(path[1:3]) == 2
+    )
+    assert (
+        ss.path(of.problem(0.05), grid(of, 2), keep_masks=False, screening=("RRPB", "PGB"))[
+            1
+        ].screened
+        is None
+    )
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
@@ -143,13 +199,25 @@ def test_interruption_keeps_what_is_done(gamma):
             raise KeyboardInterrupt
 
     with pytest.warns(RuntimeWarning, match="path interrupted: 3 of its solutions are returned"):
-        path = ss.path(of.problem(gamma), grid(of), tol=0.0, rtol=1e-6, callback=callback, screening=("RRPB", "PGB"))
+        path = ss.path(
+            of.problem(gamma),
+            grid(of),
+            tol=0.0,
+            rtol=1e-6,
+            callback=callback,
+            screening=("RRPB", "PGB"),
+        )
     assert path.reason == "interrupted" and list(path) == seen and all(s.converged for s in path)
 
 
 def test_callback_may_stop():
     of = instance("full")
-    path = ss.path(of.problem(0.05), grid(of), callback=lambda progress: progress.lam < grid(of)[1], screening=("RRPB", "PGB"))
+    path = ss.path(
+        of.problem(0.05),
+        grid(of),
+        callback=lambda progress: progress.lam < grid(of)[1],
+        screening=("RRPB", "PGB"),
+    )
     assert len(path) == 3 and path.reason == "callback"
 
 
@@ -161,7 +229,10 @@ def here():
 def test_lams_that_are_given_are_all_solved_and_those_short_of_the_tolerance_counted():
     problem = instance("full").problem(0.05)
     lams = problem.lam_max() * 0.3 ** np.arange(4)
-    with pytest.warns(ss.ConvergenceWarning, match=r"3 of 4 solves of the path did not converge, the first at lam = ") as caught:
+    with pytest.warns(
+        ss.ConvergenceWarning,
+        match=r"3 of 4 solves of the path did not converge, the first at lam = ",
+    ) as caught:
         path, line = ss.path(problem, lams, tol=1e-7, max_iter=2, screening=("RRPB", "PGB")), here()
     assert [s.converged for s in path] == [True, False, False, False] and path.reason == "grid"
     assert [(w.filename, w.lineno) for w in caught] == [(__file__, line)]
@@ -169,26 +240,44 @@ def test_lams_that_are_given_are_all_solved_and_those_short_of_the_tolerance_cou
 
 def test_a_grid_of_its_own_ends_with_the_first_solve_that_does_not_converge():
     of = instance("full")
-    with pytest.warns(ss.ConvergenceWarning, match=r"the path ends with solve \d+, which did not converge at lam = .* asked for") as caught:
+    with pytest.warns(
+        ss.ConvergenceWarning,
+        match=r"the path ends with solve \d+, which did not converge at lam = .* asked for",
+    ) as caught:
         path, line = ss.path(of.problem(0.05), ratio=0.6, tol=1e-7, max_iter=20, stop=None), here()
     assert path.reason == path.stop_reason == "not converged" and len(path) > 3
     assert [s.converged for s in path] == [True] * (len(path) - 1) + [False]
-    assert f"solve {len(path)}," in str(caught[0].message) and [(w.filename, w.lineno) for w in caught] == [(__file__, line)]
+    assert f"solve {len(path)}," in str(caught[0].message) and [
+        (w.filename, w.lineno) for w in caught
+    ] == [(__file__, line)]
 
 
 def test_a_function_that_gives_lams_decides_when_to_end():
     of = instance("full")
     with pytest.warns(ss.ConvergenceWarning, match="of 3 solves") as caught:
-        path = ss.path(of.problem(0.05), lambda found: None if len(found) == 3 else of.lam(0.5 ** len(found)), tol=1e-12, max_iter=2)
+        path = ss.path(
+            of.problem(0.05),
+            lambda found: None if len(found) == 3 else of.lam(0.5 ** len(found)),
+            tol=1e-12,
+            max_iter=2,
+        )
     assert len(caught) == 1 and len(path) == 3 and path.reason == "grid" and not path[-1].converged
 
 
 def test_breast_cancer_comes_back():
-    """The standardised features leave so few triplets violated at small lam that gradient steps get slower and slower."""
+    """The standardised features leave so few triplets violated at small lam that gradient steps
+    get slower and slower.
+    """
     X, y = load_breast_cancer(return_X_y=True)
     terms = ss.Triplets.from_labels(StandardScaler().fit_transform(X), y, k=5)
     with pytest.warns(ss.ConvergenceWarning) as caught:
-        path = ss.path(ss.Problem(terms, ss.SmoothedHinge(0.05)), ratio=0.9, tol=1e-4, max_iter=200, max_lams=120)
+        path = ss.path(
+            ss.Problem(terms, ss.SmoothedHinge(0.05)),
+            ratio=0.9,
+            tol=1e-4,
+            max_iter=200,
+            max_lams=120,
+        )
     assert len(caught) == 1 and path.reason == "not converged" and 90 < len(path) < 120
 
 
@@ -202,7 +291,15 @@ def test_a_path_is_shown_in_one_line():
 def test_other_starts_are_the_same_path():
     of = instance("full")
     one, other = (
-        ss.path(of.problem(0.05), grid(of), tol=0.0, rtol=1e-8, extrapolate=flag, screening=("RRPB", "PGB")) for flag in (True, False)
+        ss.path(
+            of.problem(0.05),
+            grid(of),
+            tol=0.0,
+            rtol=1e-8,
+            extrapolate=flag,
+            screening=("RRPB", "PGB"),
+        )
+        for flag in (True, False)
     )
     for a, b in zip(one, other, strict=True):
         assert np.linalg.norm(a.x - b.x) <= a.eps + b.eps
@@ -214,7 +311,14 @@ def test_other_starts_are_the_same_path():
 def test_small(kind):
     of = instance(kind, n=8, d=2, k=1)
     for ranges in (False, True):
-        path = ss.path(of.problem(0.5), grid(of, 3), tol=0.0, rtol=1e-5, ranges=ranges, screening=("RRPB", "PGB"))
+        path = ss.path(
+            of.problem(0.5),
+            grid(of, 3),
+            tol=0.0,
+            rtol=1e-5,
+            ranges=ranges,
+            screening=("RRPB", "PGB"),
+        )
         assert all(s.converged for s in path)
 
 

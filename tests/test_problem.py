@@ -1,4 +1,6 @@
-"""The problem against its definition: objectives, dual points, gap, reductions, lam_max, bad input."""
+"""The problem against its definition: objectives, dual points, gap, reductions, lam_max, bad
+input.
+"""
 
 import tracemalloc
 from dataclasses import replace
@@ -17,22 +19,32 @@ widths = pytest.mark.parametrize("gamma", GAMMAS)
 
 
 def close(found, wanted, scale=1.0):
-    assert np.allclose(found, wanted, rtol=1e-11, atol=1e-12 * scale), np.max(np.abs(np.asarray(found) - wanted))
+    assert np.allclose(found, wanted, rtol=1e-11, atol=1e-12 * scale), np.max(
+        np.abs(np.asarray(found) - wanted)
+    )
 
 
 def variants(of, gamma):
-    """Yield ``(problem, naive, number of terms)``: plain, with a linear term, with thresholds, reduced, reduced twice."""
+    """Yield ``(problem, naive, number of terms)``: plain, with a linear term, with thresholds,
+    reduced, reduced twice.
+    """
     rng, n = np.random.default_rng(7), len(of.terms)
     c, tau = of.feasible(rng, 5.0) - of.feasible(rng, 3.0), rng.uniform(-0.5, 2.0, n)
     yield of.problem(gamma), of.naive(gamma)
     linear = {"linear": c, "constant": 2.5}
     yield of.problem(gamma, **linear), of.naive(gamma, **linear)
     terms = of.terms.with_threshold(tau)
-    problem, naive = ss.Problem(terms, ss.SmoothedHinge(gamma), **linear), of.naive(gamma, tau=tau, **linear)
+    problem, naive = (
+        ss.Problem(terms, ss.SmoothedHinge(gamma), **linear),
+        of.naive(gamma, tau=tau, **linear),
+    )
     yield problem, naive
     for _ in range(2):
         which = rng.integers(0, 4, len(problem))
-        problem, naive = problem.reduce(which == 1, which == 2), naive.reduce(which == 1, which == 2)
+        problem, naive = (
+            problem.reduce(which == 1, which == 2),
+            naive.reduce(which == 1, which == 2),
+        )
         yield problem, naive
 
 
@@ -43,7 +55,10 @@ def test_definition(kind, gamma):
     for problem, naive in variants(of, gamma):
         n, lam = len(problem), of.lam(0.3)
         size = float(np.linalg.norm(problem.all_linear())) / lam
-        for x in (np.zeros(problem.cone.shape), *(of.feasible(rng, size * s) for s in (0.1, 1.0, 10.0))):
+        for x in (
+            np.zeros(problem.cone.shape),
+            *(of.feasible(rng, size * s) for s in (0.1, 1.0, 10.0)),
+        ):
             value = abs(naive.primal(x, lam)) + n
             close(problem.primal(x, lam), naive.primal(x, lam), value)
             close(problem.alpha(x), naive.alpha(x), 1e2)
@@ -66,7 +81,9 @@ def test_definition_small():
     problem, naive, x = of.problem(0.5), of.naive(0.5), np.array([[1.0, 0.2], [0.2, 0.3]])
     close(problem.primal(x, 2.0), naive.primal(x, 2.0))
     close(problem.gap(x, 2.0), naive.gap(x, 2.0))
-    assert len(problem.reduce(naive.alpha(x) == 1.0, naive.alpha(x) == 0.0)) == np.sum((naive.alpha(x) > 0) & (naive.alpha(x) < 1))
+    assert len(problem.reduce(naive.alpha(x) == 1.0, naive.alpha(x) == 0.0)) == np.sum(
+        (naive.alpha(x) > 0) & (naive.alpha(x) < 1)
+    )
 
 
 @widths
@@ -81,7 +98,9 @@ def test_sums_do_not_depend_on_lam(kind, gamma):
 
 
 class Rough(NonNegativeCone):
-    """The quarter plane, whose split is off by vectors of length `off` at most, and whose points may be off by `feasible`."""
+    """The quarter plane, whose split is off by vectors of length `off` at most, and whose points
+    may be off by `feasible`.
+    """
 
     def __init__(self, on_plus, on_minus, off, feasible=0.0):
         super().__init__(2)
@@ -99,8 +118,12 @@ class Rough(NonNegativeCone):
 
 
 def test_declared_errors_are_in_the_gap():
-    """Whatever moves H, its split or x by what is declared: the gap of what was moved is at most the one that is returned."""
-    terms = ss.Triplets(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), [[0, 1, 2]], diagonal=True)  # a = (1, -1)
+    """Whatever moves H, its split or x by what is declared: the gap of what was moved is at most
+    the one that is returned.
+    """
+    terms = ss.Triplets(
+        np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), [[0, 1, 2]], diagonal=True
+    )  # a = (1, -1)
     lam, off, zero = 2.0, 0.01, np.zeros(2)
     problem, rng = ss.Problem(terms, ss.SmoothedHinge(0.5)), np.random.default_rng(0)
     plain = problem.terms.loss_sums(np.array([3.0, 3.0]), problem.loss, np.zeros(1))
@@ -110,27 +133,47 @@ def test_declared_errors_are_in_the_gap():
         return lam / 2 * np.sum((x - plus / lam) ** 2) + x @ minus
 
     def found(x, H, cone=None, **errors):
-        changed = problem.with_linear_part(problem.terms, zero, errors.pop("linear_error", 0.0), 0.0)
-        changed = changed.with_linear_part(problem.terms, zero, errors.pop("linear_error_2", 0.0), 0.0)
+        changed = problem.with_linear_part(
+            problem.terms, zero, errors.pop("linear_error", 0.0), 0.0
+        )
+        changed = changed.with_linear_part(
+            problem.terms, zero, errors.pop("linear_error_2", 0.0), 0.0
+        )
         changed.cone = cone or problem.cone
         return changed.assemble(replace(plain, adjoint=H, fenchel=0.0, **errors), x, lam)
 
     for _ in range(20):
-        x, H = rng.uniform(0.5, 2.0, 2), rng.uniform(1.0, 5.0, 2) * np.array([1.0, rng.choice([-1.0, 1.0])])
-        for at in (x, np.maximum(H, 0.0) / lam):  # there the distance is 0, and only the second order is left
-            steps = [off * v / np.linalg.norm(v) for v in (*rng.standard_normal((4, 2)), at - H / lam + 1e-3, H / lam - at + 1e-3)]
+        x, H = (
+            rng.uniform(0.5, 2.0, 2),
+            rng.uniform(1.0, 5.0, 2) * np.array([1.0, rng.choice([-1.0, 1.0])]),
+        )
+        for at in (
+            x,
+            np.maximum(H, 0.0) / lam,
+        ):  # there the distance is 0, and only the second order is left
+            steps = [
+                off * v / np.linalg.norm(v)
+                for v in (*rng.standard_normal((4, 2)), at - H / lam + 1e-3, H / lam - at + 1e-3)
+            ]
             for step in steps:
                 for name in ("adjoint_error", "linear_error", "linear_error_2"):
                     e = found(at, H, **{name: off})
                     assert true_gap(at, H + step) <= e.gap * (1.0 + 1e-12) + 1e-15
-                    assert np.linalg.norm(np.maximum(H + step, 0.0) / lam - e.x_alpha) <= e.x_alpha_error * (1.0 + 1e-12)
-                    assert e.gap <= true_gap(at, H) + off * (np.linalg.norm(at - e.x_alpha) + off) * 1.01
+                    assert np.linalg.norm(
+                        np.maximum(H + step, 0.0) / lam - e.x_alpha
+                    ) <= e.x_alpha_error * (1.0 + 1e-12)
+                    assert (
+                        e.gap
+                        <= true_gap(at, H) + off * (np.linalg.norm(at - e.x_alpha) + off) * 1.01
+                    )
                 moved = np.maximum(at + step, 0.0)
                 e = found(at, H, Rough(zero, zero, 0.0, feasible=off))
                 assert true_gap(moved, H) <= e.gap * (1.0 + 1e-12)
                 assert np.linalg.norm(moved - e.x_alpha) <= e.distance * (1.0 + 1e-12)
                 e = found(at, H, Rough(step, zero, off))
-                assert true_gap(at, H) <= e.gap and np.linalg.norm(np.maximum(H, 0.0) / lam - e.x_alpha) <= e.x_alpha_error * (1.0 + 1e-12)
+                assert true_gap(at, H) <= e.gap and np.linalg.norm(
+                    np.maximum(H, 0.0) / lam - e.x_alpha
+                ) <= e.x_alpha_error * (1.0 + 1e-12)
     # the last two terms alone: x is long, then minus is
     long, H = np.array([10.0, 0.5]), np.array([20.0, -10.0])
     e = found(long, H, Rough(zero, -off * long / np.linalg.norm(long), off))
@@ -145,7 +188,9 @@ def test_declared_errors_are_in_the_gap():
 def distance(found, *parts):
     """Return the square of the distance of an array from a sum, in exact arithmetic."""
     parts = [np.ravel(part).tolist() for part in (found, *parts)]
-    return sum((Fraction(v) - sum(map(Fraction, others))) ** 2 for v, *others in zip(*parts, strict=True))
+    return sum(
+        (Fraction(v) - sum(map(Fraction, others))) ** 2 for v, *others in zip(*parts, strict=True)
+    )
 
 
 def test_rounded_sums_of_the_linear_term_are_in_its_errors():
@@ -186,7 +231,11 @@ def test_a_right_reduction_keeps_the_optimum(kind, gamma):
         # the dual of the reduced problem is the dual with those alphas fixed
         alpha = rng.uniform(size=len(problem))
         alpha[some_L], alpha[some_R] = 1.0, 0.0
-        close(reduced.dual(alpha[~(some_L | some_R)], lam), problem.dual(alpha, lam), abs(problem.dual(alpha, lam)))
+        close(
+            reduced.dual(alpha[~(some_L | some_R)], lam),
+            problem.dual(alpha, lam),
+            abs(problem.dual(alpha, lam)),
+        )
         close(reduced.primal(best.x, lam), problem.primal(best.x, lam), best.primal)
 
 
@@ -217,25 +266,44 @@ def test_lam_max(kind, gamma):
             x = problem.all_linear() / (factor * lam_max)
             assert np.all(naive.margins(x) < naive.tau - gamma) == linear
         above = problem.all_linear() / (1.5 * lam_max)
-        assert problem.gap(above, 1.5 * lam_max) <= 1e-11 * (abs(problem.primal(above, lam_max)) + len(problem) + abs(problem.constant))
-        assert np.linalg.norm(ss.solve(problem, 1.5 * lam_max, tol=1e-9).x - above) <= 1e-3 * np.linalg.norm(above)
+        assert problem.gap(above, 1.5 * lam_max) <= 1e-11 * (
+            abs(problem.primal(above, lam_max)) + len(problem) + abs(problem.constant)
+        )
+        assert np.linalg.norm(
+            ss.solve(problem, 1.5 * lam_max, tol=1e-9).x - above
+        ) <= 1e-3 * np.linalg.norm(above)
 
 
 def test_lam_max_at_its_ends():
     samples = ss.Samples([[1.0], [1.0]], [1, -1])
     assert ss.Problem(samples, ss.Hinge()).lam_max() == 0.0
-    assert ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(1.0)).lam_max() == np.inf
+    assert (
+        ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(1.0)).lam_max() == np.inf
+    )
     assert ss.Problem(samples.with_threshold(-1.0), ss.Hinge()).lam_max() == np.inf
     ones = ss.Samples([[1.0], [-1.0]], [1, -1])
-    assert ss.Problem(ones, ss.Hinge(), linear=np.array([-5.0])).lam_max() == 0.0  # all inner products are -3
-    assert ss.Problem(ones.with_threshold(np.array([1.0, 3.0])), ss.SmoothedHinge(0.5)).lam_max() == 4.0
+    assert (
+        ss.Problem(ones, ss.Hinge(), linear=np.array([-5.0])).lam_max() == 0.0
+    )  # all inner products are -3
+    assert (
+        ss.Problem(ones.with_threshold(np.array([1.0, 3.0])), ss.SmoothedHinge(0.5)).lam_max()
+        == 4.0
+    )
 
 
 def test_diagonal_matrices_of_axis_aligned_points():
     """Points on the axes: every H is diagonal, and so is the optimum."""
     X = np.repeat(np.eye(3), 5, axis=0) * np.linspace(0.5, 3.0, 15)[:, None]
     X[1::5] = 0.0
-    index = np.array([(i, j, m) for i in (1, 6) for j in (0, 2, 7) for m in (3, 4, 8, 9, 12, 13) if len({i, j, m}) == 3])
+    index = np.array(
+        [
+            (i, j, m)
+            for i in (1, 6)
+            for j in (0, 2, 7)
+            for m in (3, 4, 8, 9, 12, 13)
+            if len({i, j, m}) == 3
+        ]
+    )
     keep = [t for t, (i, j, m) in enumerate(index) if not X[i].any() or (X[j] * X[m]).any()]
     full, diagonal = (ss.Triplets(X, index[keep], diagonal=flag) for flag in (False, True))
     for gamma in (0.0, 0.05, 0.5):
@@ -271,7 +339,11 @@ def test_bad_input_is_named():
             call(np.eye(2))
         with pytest.raises(ValueError, match="x must be finite"):
             call(eye * np.nan)
-    for call in (lambda a: problem.dual(a, 1.0), lambda a: problem.x_of(a, 1.0), lambda a: problem.gap(eye, 1.0, a)):
+    for call in (
+        lambda a: problem.dual(a, 1.0),
+        lambda a: problem.x_of(a, 1.0),
+        lambda a: problem.gap(eye, 1.0, a),
+    ):
         with pytest.raises(ValueError, match="alpha must be at most 1"):
             call(np.full(n, 1.0 + 1e-12))
         with pytest.raises(ValueError, match="alpha must be at least 0"):
@@ -288,9 +360,13 @@ def test_bad_input_is_named():
         problem.reduce(no[1:], no)
     with pytest.raises(TypeError, match="terms must be a family of terms"):
         ss.Problem(np.eye(3), ss.Hinge())
-    with pytest.raises(TypeError, match="loss must be a Loss such as SmoothedHinge.0.05., got float"):
+    with pytest.raises(
+        TypeError, match="loss must be a Loss such as SmoothedHinge.0.05., got float"
+    ):
         ss.Problem(problem.terms, 0.05)
-    with pytest.raises(TypeError, match="loss must be a Loss such as SmoothedHinge.0.05., got SquaredHinge"):
+    with pytest.raises(
+        TypeError, match="loss must be a Loss such as SmoothedHinge.0.05., got SquaredHinge"
+    ):
         ss.Problem(problem.terms, ss.SquaredHinge)
     with pytest.raises(ValueError, match="linear must have shape"):
         ss.Problem(problem.terms, ss.Hinge(), linear=np.ones(3))
@@ -304,12 +380,20 @@ def test_sizes_that_overflow_are_named():
     smooth = ss.SmoothedHinge(0.05)
     for terms in (ss.Triplets.from_labels(100.0 * X, y), ss.ProductTriplets(100.0 * X, y)):
         assert 1e4 < terms.norms.max() <= terms.longest < 1e7
-    for make in (lambda X: ss.Triplets.from_labels(X, y), lambda X: ss.ProductTriplets(X, y), lambda X: ss.Samples(X, 2 * y - 1)):
+    for make in (
+        lambda X: ss.Triplets.from_labels(X, y),
+        lambda X: ss.ProductTriplets(X, y),
+        lambda X: ss.Samples(X, 2 * y - 1),
+    ):
         for points, lam in ((X, 1e-99), (1e60 * X, 1.0), (1e40 * X, 1e-30)):
             prob = ss.Problem(make(points), smooth)
-            for work in (lambda prob=prob, lam=lam: ss.solve(prob, lam), lambda prob=prob, lam=lam: ss.path(prob, [10.0 * lam, lam])):
+            for work in (
+                lambda prob=prob, lam=lam: ss.solve(prob, lam),
+                lambda prob=prob, lam=lam: ss.path(prob, [10.0 * lam, lam]),
+            ):
                 with pytest.raises(
-                    ValueError, match=r"X, weights and lam must not be so far apart .*, got terms of norms up to .* and lam="
+                    ValueError,
+                    match=r"X, weights and lam must not be so far apart .*, got terms of norms up to .* and lam=",
                 ):
                     work()
     terms = ss.Samples(X, 2 * y - 1)
@@ -322,8 +406,16 @@ def test_sizes_that_overflow_are_named():
     [
         (lambda X, y: ss.Triplets(X, [[0, 1, 2]]), ss.SmoothedHinge(0.05), 8 * 17 * 30**2),
         (lambda X, y: ss.Triplets(X, [[0, 1, 2]]), ss.Hinge(), 8 * 30 * 30**2),
-        (lambda X, y: ss.Triplets(X, [[0, 1, 2]], diagonal=True), ss.SmoothedHinge(0.05), 8 * 17 * 30),
-        (lambda X, y: ss.Triplets.from_labels(X[:, :2], y), ss.SmoothedHinge(0.05), 2 * 60 * 30 * 29),
+        (
+            lambda X, y: ss.Triplets(X, [[0, 1, 2]], diagonal=True),
+            ss.SmoothedHinge(0.05),
+            8 * 17 * 30,
+        ),
+        (
+            lambda X, y: ss.Triplets.from_labels(X[:, :2], y),
+            ss.SmoothedHinge(0.05),
+            2 * 60 * 30 * 29,
+        ),
         (lambda X, y: ss.Triplets.from_labels(X[:, :2], y), ss.Hinge(), 24 * 60 * 30 * 29),
         (lambda X, y: ss.ProductTriplets(X[:, :2], y), ss.SmoothedHinge(0.05), 8 * 17 * 4),
         (lambda X, y: ss.Samples(X, 2 * y - 1), ss.Hinge(), 8 * 10 * 30),
@@ -334,7 +426,10 @@ def test_what_needs_more_memory_than_is_free_says_so(monkeypatch, make, loss, n_
     X, y = np.random.default_rng(0).standard_normal((60, 30)), np.arange(60) % 2
     terms = make(X, y)
     monkeypatch.setattr(_checks, "free_memory", lambda: 1.0 * n_bytes - 1.0)
-    with pytest.raises(MemoryError, match=r"solving Problem\(<.* GB there are: take fewer features .* or fewer terms \(a smaller k"):
+    with pytest.raises(
+        MemoryError,
+        match=r"solving Problem\(<.* GB there are: take fewer features .* or fewer terms \(a smaller k",
+    ):
         ss.Problem(terms, loss)
     monkeypatch.setattr(_checks, "free_memory", lambda: 1.5 * n_bytes + 8e4)
     problem = ss.Problem(terms, loss)
@@ -345,7 +440,9 @@ def test_what_needs_more_memory_than_is_free_says_so(monkeypatch, make, loss, n_
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
 def test_the_memory_that_is_asked_for_is_taken(monkeypatch, loss):
     X, asked = np.random.default_rng(0).standard_normal((20, 200)), []
-    monkeypatch.setattr("safescreen.problem.need_memory", lambda n_bytes, *texts: asked.append(n_bytes))
+    monkeypatch.setattr(
+        "safescreen.problem.need_memory", lambda n_bytes, *texts: asked.append(n_bytes)
+    )
     problem = ss.Problem(ss.Triplets(X, [[0, 1, 2], [3, 4, 5]]), loss)
     for _ in range(2):  # the first run compiles
         tracemalloc.start()

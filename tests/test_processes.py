@@ -1,4 +1,6 @@
-"""Threads and processes of all kinds around a problem: same answers, none left waiting, Ctrl-C at once."""
+"""Threads and processes of all kinds around a problem: same answers, none left waiting, Ctrl-C
+at once.
+"""
 
 import multiprocessing
 import os
@@ -24,7 +26,9 @@ FAMILIES = {
     "products": lambda: ss.ProductTriplets(X, Y),
     "samples": lambda: ss.Samples(X, SIGNS),
     "kernel": lambda: ss.KernelSamples.from_points(X, SIGNS, "rbf", gamma=0.1),
-    "kernel rows": lambda: ss.KernelSamples.from_points(X, SIGNS, "rbf", gamma=0.1, max_gigabytes=0.003),
+    "kernel rows": lambda: ss.KernelSamples.from_points(
+        X, SIGNS, "rbf", gamma=0.1, max_gigabytes=0.003
+    ),
 }
 LOSS = ss.SmoothedHinge(0.05)
 
@@ -85,19 +89,32 @@ def test_joblib_on_dask_workers():
     distributed = pytest.importorskip("distributed")
     model = ss.TripletMetricCV(ss.TripletMetric(k=2), lams=3, cv=2, n_jobs=2)
     wanted = model.fit(X[:90], Y[:90]).scores_
-    cluster = distributed.LocalCluster(2, processes=False, threads_per_worker=2, dashboard_address=None)
+    cluster = distributed.LocalCluster(
+        2, processes=False, threads_per_worker=2, dashboard_address=None
+    )
     with cluster, distributed.Client(cluster, set_as_default=False) as client:
         with joblib.parallel_config("dask", client=client, wait_for_workers_timeout=60):
             found = model.fit(X[:90], Y[:90]).scores_
         np.testing.assert_array_equal(found, wanted)
         futures = client.map(solve_in_a_process, ["triplets", "products", "samples"], pure=False)
-        assert client.gather(futures) == [solve_in_a_process(name) for name in ("triplets", "products", "samples")]
+        assert client.gather(futures) == [
+            solve_in_a_process(name) for name in ("triplets", "products", "samples")
+        ]
 
 
 LONG = {
-    "path": "ss.path(ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.05)), np.geomspace(1e9, 1e-3, 4000), tol=0.0, rtol=1e-10)",
-    "solve": "ss.solve(ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(1e-4)), 1e-3, tol=0.0, rtol=1e-13, max_iter=10**6)",
-    "TripletMetric": "ss.TripletMetric(product=True, k=None, lam=1e-3, tol=1e-13, smoothing=1e-4, max_iter=10**6).fit(X, y)",
+    "path": (
+        "ss.path(ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.05)), "
+        "np.geomspace(1e9, 1e-3, 4000), tol=0.0, rtol=1e-10)"
+    ),
+    "solve": (
+        "ss.solve(ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(1e-4)), 1e-3, tol=0.0, "
+        "rtol=1e-13, max_iter=10**6)"
+    ),
+    "TripletMetric": (
+        "ss.TripletMetric(product=True, k=None, lam=1e-3, tol=1e-13, smoothing=1e-4, "
+        "max_iter=10**6).fit(X, y)"
+    ),
     "TripletMetricCV": "ss.TripletMetricCV(ss.TripletMetric(k=20, tol=1e-10), lams=500).fit(X, y)",
     "SafeSVC": "ss.SafeSVC(C=1e6, kernel='rbf', tol=1e-12, max_iter=10**6).fit(X, y)",
     "SafeSVCCV": "ss.SafeSVCCV(ss.SafeSVC(kernel='rbf', tol=1e-9), Cs=200).fit(X, y)",
@@ -125,7 +142,9 @@ print("ended", flush=True)
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 @pytest.mark.parametrize("work", LONG)
 def test_ctrl_c_ends_the_work(work):
-    """Whatever it is, it has not ended by itself; it does so soon after Ctrl-C (two seconds, and patience for a busy machine)."""
+    """Whatever it is, it has not ended by itself; it does so soon after Ctrl-C (two seconds, and
+    patience for a busy machine).
+    """
     program = [sys.executable, "-c", PROGRAM.format(work=LONG[work])]
     process = subprocess.Popen(program, stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:

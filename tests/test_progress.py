@@ -33,7 +33,9 @@ def without_tqdm(monkeypatch):
 
 @pytest.fixture
 def on_a_terminal(monkeypatch, without_tqdm):
-    """Make standard error a terminal; to be called in the test, as pytest sets its own before each."""
+    """Make standard error a terminal; to be called in the test, as pytest sets its own before
+    each.
+    """
 
     def begin():
         terminal = Terminal()
@@ -45,7 +47,9 @@ def on_a_terminal(monkeypatch, without_tqdm):
 
 def test_lines_say_how_far_the_work_is(on_a_terminal, monkeypatch):
     terminal = on_a_terminal()
-    clock = iter([0.0, 1.0, 6.0, 6.0, 7.0, 9.4])  # at the start, two updates and a line, another update, the end
+    clock = iter(
+        [0.0, 1.0, 6.0, 6.0, 7.0, 9.4]
+    )  # at the start, two updates and a line, another update, the end
     monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
     with _progress.progress_bar(True, "path", total=8, unit="lam") as bar:
         bar.update()
@@ -53,7 +57,10 @@ def test_lines_say_how_far_the_work_is(on_a_terminal, monkeypatch):
         bar.update(2)
         bar.update()
         assert bar.n == 4
-    assert terminal.getvalue() == "path: 3 of 8 lam, 6 s, gap=1e-03, terms=5\npath: 4 of 8 lam, 9 s, gap=1e-03, terms=5\n"
+    assert (
+        terminal.getvalue()
+        == "path: 3 of 8 lam, 6 s, gap=1e-03, terms=5\npath: 4 of 8 lam, 9 s, gap=1e-03, terms=5\n"
+    )
 
 
 def test_everything_with_a_bar_works_without_tqdm(on_a_terminal):
@@ -65,8 +72,16 @@ def test_everything_with_a_bar_works_without_tqdm(on_a_terminal):
     ss.SafeSVCCV(ss.SafeSVC(), Cs=3, cv=2, verbose=True).fit(X, y)
     ss.hdsl.FrankWolfe(1.0, max_iter=5, progress=True).fit(X, [[0, 2, 1], [1, 3, 2]])
     lines = terminal.getvalue().splitlines()
-    assert [re.sub(r"\d+ s.*", "", line) for line in lines if line.startswith("path")] == ["path: 3 of 3 lam, "]
-    assert {line.partition(":")[0] for line in lines} == {"path", "SafeSVC", "TripletMetric", "SafeSVCCV", "Frank-Wolfe"}
+    assert [re.sub(r"\d+ s.*", "", line) for line in lines if line.startswith("path")] == [
+        "path: 3 of 3 lam, "
+    ]
+    assert {line.partition(":")[0] for line in lines} == {
+        "path",
+        "SafeSVC",
+        "TripletMetric",
+        "SafeSVCCV",
+        "Frank-Wolfe",
+    }
 
 
 def test_nothing_is_shown_where_there_is_no_terminal_or_nobody_asks(on_a_terminal, monkeypatch):

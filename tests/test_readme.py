@@ -1,4 +1,6 @@
-"""What the README tells a newcomer to type works as it stands, or the sentence before says what it needs."""
+"""What the README tells a newcomer to type works as it stands, or the sentence before says what
+it needs.
+"""
 
 import ast
 import json
@@ -117,8 +119,15 @@ def test_what_a_block_needs_is_said_before_it():
     for paragraph, modules, own in needing:
         words = " ".join(paragraph.split())
         for module in modules:
-            extras = [name for name, lines in EXTRAS.items() if module in {Requirement(line).name for line in lines}]
-            commands = [f"`pip install {module}`", *(f"`pip install '.[{name}]'`" for name in extras)]
+            extras = [
+                name
+                for name, lines in EXTRAS.items()
+                if module in {Requirement(line).name for line in lines}
+            ]
+            commands = [
+                f"`pip install {module}`",
+                *(f"`pip install '.[{name}]'`" for name in extras),
+            ]
             assert any(command in words for command in commands), words
         assert own and all(f"`{text}`" in words for text in own), words
 
@@ -137,7 +146,9 @@ def test_all_other_blocks_run_in_their_order_in_a_plain_install(tmp_path):
 
 
 def own_table(folder):
-    """Write a table as the README speaks of: a header, a column of classes, and two columns to leave out."""
+    """Write a table as the README speaks of: a header, a column of classes, and two columns to
+    leave out.
+    """
     table = load_iris(as_frame=True).frame.rename(columns={"target": "species"})
     table.assign(id=np.arange(len(table)), name="x").to_csv(folder / "my.csv", index=False)
 
@@ -181,6 +192,8 @@ def test_papermill_is_done_within_two_minutes_of_a_processor(command, tmp_path):
     words = [sys.executable, "-m", *shlex.split(command + draws)]
     limited = f"ulimit -t 120; exec {shlex.join(words)}"  # also of the kernel
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "lib"), "OPENBLAS_NUM_THREADS": "1"}
-    run = subprocess.run(["bash", "-c", limited], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    run = subprocess.run(
+        ["bash", "-c", limited], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
     assert run.returncode == 0, run.stderr[-3000:]
     assert (tmp_path / "out.ipynb").is_file()

@@ -1,4 +1,6 @@
-"""Expressions and statements are found on the syntax tree, and what is around them stays as it is."""
+"""Expressions and statements are found on the syntax tree, and what is around them stays as it
+is.
+"""
 
 import ast
 from collections import Counter

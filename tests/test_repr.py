@@ -40,7 +40,9 @@ def records():
 def test_records_are_short(records):
     for record in records:
         text = repr(record)
-        assert text.startswith(f"{type(record).__name__}(") and text.endswith(")") and "\n" not in text
+        assert (
+            text.startswith(f"{type(record).__name__}(") and text.endswith(")") and "\n" not in text
+        )
         assert len(text) <= 800 and "array([" not in text and "..." not in text, text
 
 
@@ -48,7 +50,9 @@ def test_what_is_shown(records):
     path, last, found, ball = (records[number] for number in (0, 1, 3, 4))
     assert repr(path).startswith("Path(10 solutions, lam ")
     assert f"Solution(x=<array (30, 30)>, lam={last.lam:.6g}, gap={last.gap:.6g}" in repr(last)
-    assert repr(found).startswith(f"Certificate(in_L=<{found.n_L} of 1800>, in_R=<{found.n_R} of 1800>, lam={found.lam:.6g}")
+    assert repr(found).startswith(
+        f"Certificate(in_L=<{found.n_L} of 1800>, in_R=<{found.n_R} of 1800>, lam={found.lam:.6g}"
+    )
     assert repr(ball) == f"Sphere(center=<array (30, 30)>, radius={ball.radius:.6g}, name='MGB')"
 
 

@@ -60,5 +60,8 @@ def test_norm_upper_at_every_scale(values, exponent):
 
 
 def test_norm_upper_of_what_is_not_a_number():
-    assert math.isnan(norm_upper(np.array([1.0, np.nan]))) and norm_upper(np.array([1.0, -np.inf])) == math.inf
+    assert (
+        math.isnan(norm_upper(np.array([1.0, np.nan])))
+        and norm_upper(np.array([1.0, -np.inf])) == math.inf
+    )
     assert norm_upper(np.zeros((2, 2))) == 0.0 and norm_upper(np.empty(0)) == 0.0

@@ -13,7 +13,9 @@ from safescreen.solvers.dual_points import dual_point
 from safescreen_book import datasets
 
 
-@pytest.mark.parametrize("screening", [("MGB",), ("DGB", "BT2"), ("MGB&BT2",), ("GB+halfspace",), ("RRPB",)])
+@pytest.mark.parametrize(
+    "screening", [("MGB",), ("DGB", "BT2"), ("MGB&BT2",), ("GB+halfspace",), ("RRPB",)]
+)
 @pytest.mark.parametrize("kind", ["full", "diagonal", "dense", "csr", "kernel"])
 def test_right_from_any_point(kind, screening):
     of = instance(kind)
@@ -28,7 +30,9 @@ def test_right_from_any_point(kind, screening):
         assert all(known.contained(ball) for ball in found.balls) and found.balls
         assert 0.0 <= found.gap_rounding <= found.gap
         difference = prob.primal(x, lam) - prob.dual(prob.alpha(x), lam)
-        assert found.gap - found.gap_rounding == pytest.approx(max(difference, 0.0), rel=1e-6, abs=1e-9 * abs(prob.primal(x, lam)))
+        assert found.gap - found.gap_rounding == pytest.approx(
+            max(difference, 0.0), rel=1e-6, abs=1e-9 * abs(prob.primal(x, lam))
+        )
         rates.append(found.rate)
     assert rates[0] > 0.3 and rates[0] >= rates[-1]
 
@@ -37,14 +41,28 @@ def test_speeds_up_other_programs_without_changing_their_answer():
     X, y = datasets.load("breast-cancer", return_X_y=True)
     y = np.where(y == y.max(), 1, -1)
     prob, C0, C = ss.Problem(ss.Samples(X, y), ss.Hinge()), 0.1, 0.11
-    first = LinearSVC(loss="hinge", C=C0, fit_intercept=False, tol=1e-8, max_iter=100_000, random_state=0).fit(X, y)
+    first = LinearSVC(
+        loss="hinge", C=C0, fit_intercept=False, tol=1e-8, max_iter=100_000, random_state=0
+    ).fit(X, y)
     alpha = dual_point(prob, first.coef_[0], C0)
     found = ss.screen(prob, first.coef_[0], 1.0 / C, alpha, lam0=1.0 / C0)
     assert found.in_R.mean() > 0.5
-    options = {"loss": "hinge", "C": C, "fit_intercept": False, "tol": 1e-8, "max_iter": 100_000, "random_state": 0}
-    whole, part = LinearSVC(**options).fit(X, y), LinearSVC(**options).fit(X[~found.in_R], y[~found.in_R])
+    options = {
+        "loss": "hinge",
+        "C": C,
+        "fit_intercept": False,
+        "tol": 1e-8,
+        "max_iter": 100_000,
+        "random_state": 0,
+    }
+    whole, part = (
+        LinearSVC(**options).fit(X, y),
+        LinearSVC(**options).fit(X[~found.in_R], y[~found.in_R]),
+    )
     lam = 1.0 / C
-    assert prob.primal(part.coef_[0], lam) == pytest.approx(prob.primal(whole.coef_[0], lam), rel=1e-7)
+    assert prob.primal(part.coef_[0], lam) == pytest.approx(
+        prob.primal(whole.coef_[0], lam), rel=1e-7
+    )
     assert (whole.decision_function(X)[found.in_R] * y[found.in_R] > 1.0 - 1e-4).all()
 
 
@@ -71,29 +89,56 @@ def test_samples_and_triplets_from_arrays(loss, weighted):
         terms = ss.Triplets(of.X, triplets.index, diagonal=diagonal, weights=weights)
         prob = ss.Problem(terms, loss)
         x = ss.solve(prob, 50.0, tol=1e-300, rtol=1e-4).x
-        one = ss.screen_triplets(of.X, triplets.index, x, 55.0, lam0=50.0, triplet_weight=weights, loss=loss, screening=("RRPB", "MGB"))
+        one = ss.screen_triplets(
+            of.X,
+            triplets.index,
+            x,
+            55.0,
+            lam0=50.0,
+            triplet_weight=weights,
+            loss=loss,
+            screening=("RRPB", "MGB"),
+        )
         two = ss.screen(prob, x, 55.0, lam0=50.0, screening=("RRPB", "MGB"))
         np.testing.assert_array_equal(one.in_R, two.in_R)
         np.testing.assert_array_equal(one.in_L, two.in_L)
-        path = ss.spheres.relaxed_path_bound(x, ss.spheres.duality_gap_bound(prob, x, 50.0).radius, 50.0, 55.0)
+        path = ss.spheres.relaxed_path_bound(
+            x, ss.spheres.duality_gap_bound(prob, x, 50.0).radius, 50.0, 55.0
+        )
         np.testing.assert_allclose(two.balls[0].center, path.center, rtol=1e-12)
         assert two.balls[0].radius == pytest.approx(path.radius, rel=1e-6)
     X, y = datasets.load("breast-cancer", return_X_y=True)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, len(X)) if weighted else None
     terms = ss.Samples(ss.svm.add_intercept(X, 2.0), np.where(y == y.max(), 1, -1), weights=weights)
     prob = ss.Problem(terms, loss)
-    solution, exact = ss.solve(prob, 10.0, tol=1e-300, rtol=1e-5), ss.solve(prob, 9.0, tol=1e-300, rtol=1e-11)
+    solution, exact = (
+        ss.solve(prob, 10.0, tol=1e-300, rtol=1e-5),
+        ss.solve(prob, 9.0, tol=1e-300, rtol=1e-11),
+    )
     w, b = solution.x[:-1], 2.0 * solution.x[-1]
     names = np.where(y == y.max(), "yes", "no")
     for alpha in (None, solution.alpha):
-        found = ss.screen_samples(X, names, w, 1 / 9, alpha, C0=0.1, intercept=b, intercept_scaling=2.0, sample_weight=weights, loss=loss)
+        found = ss.screen_samples(
+            X,
+            names,
+            w,
+            1 / 9,
+            alpha,
+            C0=0.1,
+            intercept=b,
+            intercept_scaling=2.0,
+            sample_weight=weights,
+            loss=loss,
+        )
         given = dual_point(prob, solution.x, 0.1) if alpha is None else alpha
         same = ss.screen(prob, np.append(w, b / 2.0), 9.0, given, lam0=10.0)
         np.testing.assert_array_equal(found.in_R, same.in_R)
         np.testing.assert_array_equal(found.in_L, same.in_L)
         assert found.gap == same.gap
         margins = terms.margins(exact.x)
-        assert (margins[found.in_R] > 1.0 - 1e-4).all() and (margins[found.in_L] < 1.0 - loss.gamma + 1e-4).all()
+        assert (margins[found.in_R] > 1.0 - 1e-4).all() and (
+            margins[found.in_L] < 1.0 - loss.gamma + 1e-4
+        ).all()
         assert found.in_R.mean() > 0.2 and found.in_L.any() == loss.has_linear_region
 
 
@@ -115,8 +160,12 @@ def test_errors_from_arrays():
 
 def test_errors():
     of = instance("full")
-    with pytest.raises(TypeError, match="screen needs single terms, .* which ProductTriplets do not offer"):
-        ss.screen(ss.Problem(ss.ProductTriplets(of.X, of.y), ss.SmoothedHinge(0.05)), np.eye(3), 1.0)
+    with pytest.raises(
+        TypeError, match="screen needs single terms, .* which ProductTriplets do not offer"
+    ):
+        ss.screen(
+            ss.Problem(ss.ProductTriplets(of.X, of.y), ss.SmoothedHinge(0.05)), np.eye(3), 1.0
+        )
     prob = of.problem(0.05)
     with pytest.raises(ValueError, match="unknown sphere 'ABC'"):
         ss.screen(prob, np.eye(3), 1.0, screening=("ABC",))
@@ -132,7 +181,12 @@ def test_dual_points_of_sparse_samples_are_as_good(weighted):
     X = rng.standard_normal((120, 30)) * (rng.uniform(size=(120, 30)) < 0.3)
     y = np.where(X @ rng.standard_normal(30) + rng.standard_normal(120) > 0.0, 1, -1)
     weights = rng.uniform(0.5, 2.0, 120) if weighted else None
-    dense, csr = (ss.Problem(ss.Samples(form(X), y, weights=weights), ss.Hinge()) for form in (np.asarray, sparse.csr_array))
+    dense, csr = (
+        ss.Problem(ss.Samples(form(X), y, weights=weights), ss.Hinge())
+        for form in (np.asarray, sparse.csr_array)
+    )
     solution = ss.solve(dense, 2.0, tol=0.0, rtol=1e-8)
     gaps = [prob.gap(solution.x, 2.0, dual_point(prob, solution.x, 0.5)) for prob in (dense, csr)]
-    assert max(gaps) < 1e-7 * solution.primal and dense.gap(solution.x, 2.0) > 1e-3 * solution.primal
+    assert (
+        max(gaps) < 1e-7 * solution.primal and dense.gap(solution.x, 2.0) > 1e-3 * solution.primal
+    )

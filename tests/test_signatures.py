@@ -1,4 +1,6 @@
-"""Signatures of what users call fit on a screen: numpy's types are names there, not what they stand for."""
+"""Signatures of what users call fit on a screen: numpy's types are names there, not what they
+stand for.
+"""
 
 import inspect
 from types import ModuleType
@@ -9,10 +11,16 @@ import safescreen as ss
 
 
 def public():
-    """Yield ``(name, what can be called)``: everything exported, the methods of classes, and what the modules among it export."""
+    """Yield ``(name, what can be called)``: everything exported, the methods of classes, and
+    what the modules among it export.
+    """
     for name in ss.__all__:
         value = getattr(ss, name)
-        exported = {f"{name}.{part}": getattr(value, part) for part in value.__all__} if isinstance(value, ModuleType) else {name: value}
+        exported = (
+            {f"{name}.{part}": getattr(value, part) for part in value.__all__}
+            if isinstance(value, ModuleType)
+            else {name: value}
+        )
         for path, thing in exported.items():
             if inspect.isclass(thing) and not issubclass(thing, Exception):
                 yield path, thing
@@ -28,7 +36,14 @@ CALLABLES = dict(public())
 
 def test_what_is_looked_at():
     assert len(CALLABLES) > 200
-    assert {"solve", "path", "SafeSVC.fit", "TripletMetric.fit_triplets", "spheres.gradient_bound", "svm.path"} <= set(CALLABLES)
+    assert {
+        "solve",
+        "path",
+        "SafeSVC.fit",
+        "TripletMetric.fit_triplets",
+        "spheres.gradient_bound",
+        "svm.path",
+    } <= set(CALLABLES)
 
 
 @pytest.mark.parametrize("name", sorted(CALLABLES))

@@ -41,14 +41,29 @@ def needed_by(names):
         name = waiting.pop()
         known.add(name)
         lines = map(Requirement, metadata.requires(name) or [])
-        waiting |= {line.name for line in lines if line.marker is None or line.marker.evaluate({"extra": ""})} - known
+        waiting |= {
+            line.name
+            for line in lines
+            if line.marker is None or line.marker.evaluate({"extra": ""})
+        } - known
     return known
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder), str(ROOT)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        str(folder),
+        str(ROOT),
+    ]
     subprocess.run(command, check=True)
     (path,) = folder.glob("*.whl")
     return path
@@ -64,28 +79,54 @@ def test_four_dependencies(wheel):
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (name for name in archive.namelist() if name.endswith("METADATA"))
         lines = archive.read(name).decode().splitlines()
-    needed = {line.split()[1].split(">")[0] for line in lines if line.startswith("Requires-Dist:") and "extra ==" not in line}
+    needed = {
+        line.split()[1].split(">")[0]
+        for line in lines
+        if line.startswith("Requires-Dist:") and "extra ==" not in line
+    }
     assert needed == {"numpy", "scipy", "numba", "scikit-learn"}
 
 
 def test_it_works_with_them_alone(wheel, tmp_path):
-    """An environment that holds the four and what they need, taken from this one, and the wheel, unpacked."""
+    """An environment that holds the four and what they need, taken from this one, and the wheel,
+    unpacked.
+    """
     home = tmp_path / "empty"
     venv.create(home, with_pip=False)
-    (site,) = home.glob("lib/python*/site-packages") if os.name != "nt" else home.glob("Lib/site-packages")
+    (site,) = (
+        home.glob("lib/python*/site-packages")
+        if os.name != "nt"
+        else home.glob("Lib/site-packages")
+    )
     for name in needed_by({"numpy", "scipy", "numba", "scikit-learn"}):
         found = metadata.distribution(name)
-        for top in {file.parts[0] for file in found.files if file.parts[0] not in ("..", "__pycache__")}:
+        for top in {
+            file.parts[0] for file in found.files if file.parts[0] not in ("..", "__pycache__")
+        }:
             (site / top).symlink_to(found.locate_file(top))
     zipfile.ZipFile(wheel).extractall(site)
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
-    environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "NUMBA_DISABLE_JIT")}
-    done = subprocess.run([python, "-c", USE], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    environment = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("PYTHONPATH", "NUMBA_DISABLE_JIT")
+    }
+    done = subprocess.run(
+        [python, "-c", USE], capture_output=True, text=True, cwd=tmp_path, env=environment
+    )
     assert done.returncode == 0 and done.stdout == "fine 3\n", done.stderr
-    told = subprocess.run([python, "-m", "safescreen", "run"], capture_output=True, text=True, cwd=tmp_path, env=environment)
+    told = subprocess.run(
+        [python, "-m", "safescreen", "run"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+    )
     assert told.returncode == 2 and "come with its repository" in told.stderr
 
 
 def test_the_command_is_that_of_the_library():
-    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+        "scripts"
+    ]
     assert scripts == {"safescreen": "safescreen.__main__:main"}

@@ -1,4 +1,6 @@
-"""The ledger as pages, a badge above each cell that checks a claim, and links from statements in texts."""
+"""The ledger as pages, a badge above each cell that checks a claim, and links from statements in
+texts.
+"""
 
 import re
 from collections import Counter
@@ -9,7 +11,11 @@ from sphinx.util.docutils import SphinxDirective
 from _ext.stage import link, paragraph, pill, put, table
 from safescreen_book import ledger, verdicts
 
-WHOSE = {"paper": "", "program": " (at the stop of the authors' program)", "own": " (not in the paper)"}
+WHOSE = {
+    "paper": "",
+    "program": " (at the stop of the authors' program)",
+    "own": " (not in the paper)",
+}
 """What is added to a conclusion that is not the paper's own."""
 
 STANDS = ("verified", "misprint", "reproduced")
@@ -19,14 +25,29 @@ _PAPERS = {
     "SSS14": "Safe sample screening, extended (arXiv 2014)",
     "HDSL19": "Sparse similarity learning, HDSL (Neurocomputing 2019)",
 }
-_KINDS = {"Theorem": "T", "Proposition": "P", "Corollary": "C", "Lemma": "L", "Algorithm": "A", "Figure": "F", "Fig.": "F", "Table": "B"}
-_STATEMENT = re.compile(rf"\b([A-Z]{{3,4}}\d\d) ({'|'.join(map(re.escape, _KINDS))}) (\d+)\b(?!\.\d)")
+_KINDS = {
+    "Theorem": "T",
+    "Proposition": "P",
+    "Corollary": "C",
+    "Lemma": "L",
+    "Algorithm": "A",
+    "Figure": "F",
+    "Fig.": "F",
+    "Table": "B",
+}
+_STATEMENT = re.compile(
+    rf"\b([A-Z]{{3,4}}\d\d) ({'|'.join(map(re.escape, _KINDS))}) (\d+)\b(?!\.\d)"
+)
 _LEAVE = nodes.reference | nodes.literal | nodes.literal_block | nodes.title | nodes.math
 
 
 def link_claim(app, name: str, text: str = "") -> nodes.Node:
     """Return a link to a claim, or only the text when the ledger has no such claim."""
-    return link(app, text or name, f"claims/{app.claims[name].paper}", name) if name in app.claims else nodes.Text(text or name)
+    return (
+        link(app, text or name, f"claims/{app.claims[name].paper}", name)
+        if name in app.claims
+        else nodes.Text(text or name)
+    )
 
 
 class Ledger(SphinxDirective):
@@ -37,11 +58,19 @@ class Ledger(SphinxDirective):
         for paper, counts in ledger.counts(app.claims.values()).items():
             numbers = [str(counts[status] or "") for status in ledger.STATUSES]
             rows.append([link(app, paper, f"claims/{paper}"), str(sum(counts.values())), *numbers])
-        return [table(["paper", "claims", *map(pill, ledger.STATUSES)], rows, range(1, 2 + len(ledger.STATUSES)))]
+        return [
+            table(
+                ["paper", "claims", *map(pill, ledger.STATUSES)],
+                rows,
+                range(1, 2 + len(ledger.STATUSES)),
+            )
+        ]
 
 
 class Papers(SphinxDirective):
-    """What stands, a row a paper: statements, tables and figures, and the conclusions that runs of the paper's size have judged."""
+    """What stands, a row a paper: statements, tables and figures, and the conclusions that runs
+    of the paper's size have judged.
+    """
 
     def run(self):
         app, rows = self.env.app, []
@@ -50,16 +79,35 @@ class Papers(SphinxDirective):
             claims = [claim for claim in app.claims.values() if claim.paper == paper]
             row = [link(app, titles, f"claims/{paper}")]
             for experimental in (False, True):
-                found = Counter(claim.status for claim in claims if (claim.kind in "FB") == experimental)
-                rest = (part for word, n in found.items() if word not in STANDS for part in (" ", pill(f"{n} {word}", word)))
+                found = Counter(
+                    claim.status for claim in claims if (claim.kind in "FB") == experimental
+                )
+                rest = (
+                    part
+                    for word, n in found.items()
+                    if word not in STANDS
+                    for part in (" ", pill(f"{n} {word}", word))
+                )
                 row.append([f"{sum(found[word] for word in STANDS)} of {found.total()}", *rest])
             words = stands.get(paper)
             rows.append([*row, f"{words['stands']} of {words.total()}" if words else ""])
-        return [table(["paper", "statements that stand", "tables and figures that stand", "conclusions that stand"], rows)]
+        return [
+            table(
+                [
+                    "paper",
+                    "statements that stand",
+                    "tables and figures that stand",
+                    "conclusions that stand",
+                ],
+                rows,
+            )
+        ]
 
 
 class Items(SphinxDirective):
-    """Every table and figure of a paper, or of all: its verdict, the runs it stands on, and what is missing."""
+    """Every table and figure of a paper, or of all: its verdict, the runs it stands on, and what
+    is missing.
+    """
 
     optional_arguments = 1
 
@@ -71,7 +119,16 @@ class Items(SphinxDirective):
                 words = verdicts.summarize(found[found["whose"] == "paper"])["verdict"].tolist()
                 stands = f"{words.count('stands')} of {len(words)}" if words else ""
                 seen = _runs(app, found) or [_notebook(app, claim)]
-                rows.append([link_claim(app, claim.id), claim.what, pill(claim.status), stands, seen, claim.missing])
+                rows.append(
+                    [
+                        link_claim(app, claim.id),
+                        claim.what,
+                        pill(claim.status),
+                        stands,
+                        seen,
+                        claim.missing,
+                    ]
+                )
         head = ["item", "what it shows", "verdict", "conclusions that stand", "runs", "missing"]
         return [table(head, rows, widths=(9, 28, 11, 12, 20, 20))]
 
@@ -81,8 +138,20 @@ class Slips(SphinxDirective):
 
     def run(self):
         app = self.env.app
-        slips = [claim for claim in app.claims.values() if claim.status in ("misprint", *ledger.ACCUSATIONS)]
-        rows = [[link_claim(app, claim.id), claim.what, pill(claim.status), claim.fair or claim.evidence] for claim in slips]
+        slips = [
+            claim
+            for claim in app.claims.values()
+            if claim.status in ("misprint", *ledger.ACCUSATIONS)
+        ]
+        rows = [
+            [
+                link_claim(app, claim.id),
+                claim.what,
+                pill(claim.status),
+                claim.fair or claim.evidence,
+            ]
+            for claim in slips
+        ]
         return [table(["item", "what it says", "verdict", "in fairness, or the slip"], rows)]
 
 
@@ -99,9 +168,18 @@ class Claims(SphinxDirective):
             where = [", ".join(filter(None, [ledger.KINDS[claim.kind], claim.also]))]
             if claim.notebook:
                 where += [" · ", _notebook(app, claim)]
-            fair = [paragraph(nodes.emphasis("", "In fairness: "), claim.fair)] if claim.fair else []
-            fair += [paragraph(nodes.emphasis("", "Missing: "), claim.missing)] if claim.missing else []
-            parts = [paragraph(claim.what), *fair, paragraph(claim.evidence or "", style="soft"), paragraph(*where, style="soft")]
+            fair = (
+                [paragraph(nodes.emphasis("", "In fairness: "), claim.fair)] if claim.fair else []
+            )
+            fair += (
+                [paragraph(nodes.emphasis("", "Missing: "), claim.missing)] if claim.missing else []
+            )
+            parts = [
+                paragraph(claim.what),
+                *fair,
+                paragraph(claim.evidence or "", style="soft"),
+                paragraph(*where, style="soft"),
+            ]
             parts += _judged(app, claim)
             page += nodes.section("", title, *parts, ids=[claim.id], classes=["claim"])
         return [page]
@@ -112,7 +190,12 @@ def _judged(app, claim):
     found = app.judged[app.judged["claim"] == claim.id]
     if len(found):
         rows = [
-            [row.conclusion + WHOSE[row.whose], row.place, f"{row.agree} of {row.of}", pill(row.verdict)]
+            [
+                row.conclusion + WHOSE[row.whose],
+                row.place,
+                f"{row.agree} of {row.of}",
+                pill(row.verdict),
+            ]
             for row in verdicts.summarize(found).itertuples()
         ]
         yield table(["conclusion", "where", "data sets that agree", ""], rows, (2,))
@@ -121,7 +204,12 @@ def _judged(app, claim):
 
 def _notebook(app, claim):
     """Return a link to the cell of a claim, or to its notebook where that is not shown."""
-    return link(app, claim.notebook or "", f"notebooks/{claim.notebook}", claim.id if _cell(app, claim) else "")
+    return link(
+        app,
+        claim.notebook or "",
+        f"notebooks/{claim.notebook}",
+        claim.id if _cell(app, claim) else "",
+    )
 
 
 def _runs(app, found):
@@ -130,7 +218,11 @@ def _runs(app, found):
     for experiment, runs in found.groupby("experiment", sort=False)["run"]:
         page = f"results/paper/{experiment}"
         parts += ["; ", link(app, experiment, page), ": "]
-        parts += [part for run in runs.unique() for part in (link(app, run, page, nodes.make_id(f"run-{run}")), ", ")][:-1]
+        parts += [
+            part
+            for run in runs.unique()
+            for part in (link(app, run, page, nodes.make_id(f"run-{run}")), ", ")
+        ][:-1]
     return parts[1:]
 
 
@@ -166,7 +258,9 @@ def _stage(app) -> None:
             badge = f"```{{claim}} {claim.id}\n```"
             place = next(i for i, other in enumerate(cells) if other is cell)
             identity = f"badge-{claim.id.replace('.', '-')}"
-            cells.insert(place, {"cell_type": "markdown", "id": identity, "metadata": {}, "source": badge})
+            cells.insert(
+                place, {"cell_type": "markdown", "id": identity, "metadata": {}, "source": badge}
+            )
 
 
 def _link_statements(app, doctree) -> None:
@@ -186,7 +280,14 @@ def _link_statements(app, doctree) -> None:
 
 def setup(app) -> dict[str, bool]:
     """Add the directives that this module defines."""
-    directives = {"ledger": Ledger, "papers": Papers, "items": Items, "slips": Slips, "claims": Claims, "claim": Badge}
+    directives = {
+        "ledger": Ledger,
+        "papers": Papers,
+        "items": Items,
+        "slips": Slips,
+        "claims": Claims,
+        "claim": Badge,
+    }
     for name, directive in directives.items():
         app.add_directive(name, directive)
     app.connect("builder-inited", _stage)

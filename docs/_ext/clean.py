@@ -1,11 +1,10 @@
 """Notebooks are somebody's: they are shown, and can do nothing else.
 
-Their cells are not executed. Their settings are dropped. Their texts name no directives and no roles,
-which could read files. They bring only pictures that are among the pages, or that are outputs. Of their
-HTML only what runs nothing and asks nobody is shown: in texts that is tags without attributes, which may
-open in one cell and close in another, such as `<details>`; all else is shown as it was written. Outputs
-are whole: bleach cleans them.
-"""
+Their cells are not executed. Their settings are dropped. Their texts name no directives and no
+roles, which could read files. They bring only pictures that are among the pages, or that are
+outputs. Of their HTML only what runs nothing and asks nobody is shown: in texts that is tags
+without attributes, which may open in one cell and close in another, such as `<details>`; all else
+is shown as it was written. Outputs are whole: bleach cleans them."""
 
 import html
 import re
@@ -26,9 +25,30 @@ OURS = "claim"
 """The one directive of a notebook's page: `_ext.claims` puts it there."""
 
 _BARE = re.compile(r"</?(?:b|br|code|details|div|em|hr|i|p|span|strong|sub|summary|sup)\s*/?>")
-_TAGS = {*bleach.ALLOWED_TAGS, "br", "caption", "dd", "details", "div", "dl", "dt", "hr", "p", "pre", "span", "sub", "summary", "sup"}
+_TAGS = {
+    *bleach.ALLOWED_TAGS,
+    "br",
+    "caption",
+    "dd",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "hr",
+    "p",
+    "pre",
+    "span",
+    "sub",
+    "summary",
+    "sup",
+}
 _TAGS |= {"table", "tbody", "td", "tfoot", "th", "thead", "tr", "h1", "h2", "h3", "h4", "h5", "h6"}
-_ATTRIBUTES = {"*": ["class", "title"], "a": ["href"], "td": ["colspan", "rowspan"], "th": ["colspan", "rowspan"]}
+_ATTRIBUTES = {
+    "*": ["class", "title"],
+    "a": ["href"],
+    "td": ["colspan", "rowspan"],
+    "th": ["colspan", "rowspan"],
+}
 _KINDS = {"text/plain", "text/html", "text/latex", "text/markdown"}
 _KINDS |= {"image/png", "image/jpeg", "image/gif", "image/svg+xml"}
 _FIELDS = {
@@ -142,7 +162,9 @@ def _clean(app, doctree) -> None:
         return
     for node in list(doctree.findall(nodes.raw)):
         clean = output if "text_html" in node["classes"] else fragment
-        node.replace_self(nodes.raw("", clean(node.astext()), format="html", classes=node["classes"]))
+        node.replace_self(
+            nodes.raw("", clean(node.astext()), format="html", classes=node["classes"])
+        )
     for node in list(doctree.findall(nodes.reference)):
         if urlsplit(node.get("refuri", "")).scheme.lower() not in ("", "http", "https", "mailto"):
             node.replace_self(node.children)

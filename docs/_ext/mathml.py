@@ -10,8 +10,18 @@ from docutils.nodes import SkipNode
 from latex2mathml.converter import convert_to_element
 from sphinx.util import logging
 
-_SCRIPT = dict(zip("BEFHILMR", "ℬℰℱℋℐℒℳℛ", strict=True))  # the script letters that Unicode has elsewhere
-_FENCES = {r"\langle": "⟨", r"\rangle": "⟩", r"\{": "{", r"\}": "}", r"\|": "‖", r"\Vert": "‖", r"\vert": "|"}
+_SCRIPT = dict(
+    zip("BEFHILMR", "ℬℰℱℋℐℒℳℛ", strict=True)
+)  # the script letters that Unicode has elsewhere
+_FENCES = {
+    r"\langle": "⟨",
+    r"\rangle": "⟩",
+    r"\{": "{",
+    r"\}": "}",
+    r"\|": "‖",
+    r"\Vert": "‖",
+    r"\vert": "|",
+}
 _LETTERS = "∞∂∇⊤⊥∅′"  # symbols that are operands
 _LIMITS = ("min", "max", "sup", "inf", "arg min", "arg max")
 _FUNCTIONS = ("sin", "cos", "tan", "log", "exp", "cosh", "det", "ln")
@@ -43,11 +53,15 @@ def typeset(tex: str, display: str) -> str:
 
 
 def _visit(translator, node) -> None:
-    """Write a formula; one that cannot be converted is a warning, so that a build that allows none fails."""
+    """Write a formula; one that cannot be converted is a warning, so that a build that allows
+    none fails.
+    """
     display = "block" if node.tagname == "math_block" else "inline"
     made = typeset(node.astext(), display)
     if not made.startswith("<math"):
-        logging.getLogger(__name__).warning("a formula that cannot be typeset: %s", node.astext(), location=node)
+        logging.getLogger(__name__).warning(
+            "a formula that cannot be typeset: %s", node.astext(), location=node
+        )
     if display == "block":
         number = f'<span class="eqno">({node["number"]})</span>' if node.get("number") else ""
         made = f'<div class="math"{_ids(node)}>{number}{made}</div>\n'
@@ -61,17 +75,25 @@ def _ids(node) -> str:
 
 def setup(app) -> dict[str, bool]:
     """Make `mathml` a value of `html_math_renderer`."""
-    app.add_html_math_renderer("mathml", inline_renderers=(_visit, None), block_renderers=(_visit, None))
+    app.add_html_math_renderer(
+        "mathml", inline_renderers=(_visit, None), block_renderers=(_visit, None)
+    )
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def _plain(tex: str) -> str:
     """The formula in the commands that the converter knows."""
-    plain = re.sub(r"\\(begin|end)\{(aligned|align|split|gather|gathered)\*?\}", r"\\\1{align*}", tex)
+    plain = re.sub(
+        r"\\(begin|end)\{(aligned|align|split|gather|gathered)\*?\}", r"\\\1{align*}", tex
+    )
     plain = re.sub(r"\\(begin|end)\{(equation|multline)\*?\}", "", plain)
-    plain = re.sub(r"\\mathcal\s*(?:\{\s*([A-Z])\s*\}|([A-Z]))", lambda m: _script(m[1] or m[2]), plain)
+    plain = re.sub(
+        r"\\mathcal\s*(?:\{\s*([A-Z])\s*\}|([A-Z]))", lambda m: _script(m[1] or m[2]), plain
+    )
     plain = re.sub(r"\\arg\s*\\(min|max)(?![a-zA-Z])", r"\\operatorname*{arg\1}", plain)
-    plain = re.sub(r"(\\[bB]igg?[lrm]?\s*(?:\\[a-zA-Z]+|\\.|.))(?=\s*[\^_])", r"{\1}", plain)  # else the size is lost
+    plain = re.sub(
+        r"(\\[bB]igg?[lrm]?\s*(?:\\[a-zA-Z]+|\\.|.))(?=\s*[\^_])", r"{\1}", plain
+    )  # else the size is lost
     return re.sub(r"\\tag\{([^{}]*)\}", r"\\qquad\\text{(\1)}", plain)
 
 
@@ -80,7 +102,9 @@ def _script(letter: str) -> str:
 
 
 def _mend(element: ElementTree.Element, block: bool) -> None:
-    """Mend what the converter gets wrong: relations and fences set as letters, or left in TeX after a size, and spacing."""
+    """Mend what the converter gets wrong: relations and fences set as letters, or left in TeX
+    after a size, and spacing.
+    """
     before = None
     for child, after in itertools.zip_longest(list(element), list(element)[1:]):
         text = html.unescape(child.text or "")
@@ -102,12 +126,18 @@ def _mend(element: ElementTree.Element, block: bool) -> None:
 
 
 def _space(child: ElementTree.Element, text: str, before, after) -> None:
-    """Signs after an operator are not differences, fences grow only when told to, functions stand a little apart."""
+    """Signs after an operator are not differences, fences grow only when told to, functions
+    stand a little apart.
+    """
     if text in _FUNCTIONS or text in _LIMITS:
         child.tag = "mo"
         opens = after is not None and html.unescape(after.text or "") in ("(", "[", "{")
         child.attrib.update(form="prefix", lspace="0.17em", rspace="0" if opens else "0.17em")
-    elif child.tag == "mo" and text in ("−", "+", "±", "∓") and (before is None or (before.tag == "mo" and not _closes(before.text))):
+    elif (
+        child.tag == "mo"
+        and text in ("−", "+", "±", "∓")
+        and (before is None or (before.tag == "mo" and not _closes(before.text)))
+    ):
         child.set("form", "prefix")
     elif child.tag == "mo" and text in ("|", "‖", "/"):
         child.attrib.update(lspace="0", rspace="0")
@@ -120,7 +150,11 @@ def _space(child: ElementTree.Element, text: str, before, after) -> None:
 
 
 def _is_operator(text: str) -> bool:
-    return len(text) == 1 and text not in _LETTERS and unicodedata.category(text) in ("Sm", "Ps", "Pe", "Po")
+    return (
+        len(text) == 1
+        and text not in _LETTERS
+        and unicodedata.category(text) in ("Sm", "Ps", "Pe", "Po")
+    )
 
 
 def _closes(text: str | None) -> bool:

@@ -1,4 +1,6 @@
-"""A page for each public module, each public name described once, with the notebooks that use it."""
+"""A page for each public module, each public name described once, with the notebooks that use
+it.
+"""
 
 import functools
 import importlib
@@ -17,11 +19,17 @@ from safescreen_book.runner import imports
 
 @functools.cache
 def modules() -> dict[str, ModuleType]:
-    """Return the public packages, and the public modules beside the first one, that say what they export."""
+    """Return the public packages, and the public modules beside the first one, that say what
+    they export.
+    """
     found = {"safescreen": safescreen}
     for info in pkgutil.walk_packages(safescreen.__path__, "safescreen."):
         public = not any(part.startswith("_") for part in info.name.split("."))
-        if public and (info.ispkg or info.name.count(".") == 1) and not info.name.endswith(".bench"):
+        if (
+            public
+            and (info.ispkg or info.name.count(".") == 1)
+            and not info.name.endswith(".bench")
+        ):
             module = importlib.import_module(info.name)
             if hasattr(module, "__all__"):
                 found[info.name] = module
@@ -30,7 +38,9 @@ def modules() -> dict[str, ModuleType]:
 
 @functools.cache
 def names() -> dict[str, tuple[str, object]]:
-    """Return the module whose page describes it, and the value, by the shortest path of each public name."""
+    """Return the module whose page describes it, and the value, by the shortest path of each
+    public name.
+    """
     places: dict[int, list[tuple[str, str]]] = {}
     for module, content in modules().items():
         for name in content.__all__:
@@ -46,7 +56,10 @@ def names() -> dict[str, tuple[str, object]]:
 
 def used(source: str) -> set[str]:
     """Return the public names that code uses, by their shortest paths."""
-    paths = (itertools.accumulate(path.split("."), "{}.{}".format) for path in imports.uses(imports.parsed(source)))
+    paths = (
+        itertools.accumulate(path.split("."), "{}.{}".format)
+        for path in imports.uses(imports.parsed(source))
+    )
     values = [_value(path) for path in itertools.chain.from_iterable(paths)]
     shortest = {id(value): name for name, (_, value) in names().items()}
     return {shortest[id(value)] for value in values if id(value) in shortest}
@@ -65,7 +78,9 @@ def _aliases(app, config) -> None:
     """Let the types of parameters link to the classes of the library, and to nothing elsewhere."""
     numpydoc.xref.DEFAULT_LINKS.clear()
     if not config.report_profile:
-        config.numpydoc_xref_aliases = {n.rpartition(".")[2]: n for n, (_, value) in names().items() if inspect.isclass(value)}
+        config.numpydoc_xref_aliases = {
+            n.rpartition(".")[2]: n for n, (_, value) in names().items() if inspect.isclass(value)
+        }
 
 
 def _stage(app) -> None:
@@ -73,19 +88,36 @@ def _stage(app) -> None:
         return
     users: dict[str, list[str]] = {}
     for notebook, nb in app.notebooks.items():
-        for name in used("\n".join("".join(cell["source"]) for cell in nb["cells"] if cell["cell_type"] == "code")):
+        for name in used(
+            "\n".join(
+                "".join(cell["source"]) for cell in nb["cells"] if cell["cell_type"] == "code"
+            )
+        ):
             users.setdefault(name, []).append(notebook)
     for module in modules():
         here = {name: value for name, (home, value) in names().items() if home == module}
         text = [module, "=" * len(module), "", f".. automodule:: {module}", "   :no-members:", ""]
         if here:
-            text += [".. autosummary::", "   :nosignatures:", "", *(f"   {name.removeprefix(module + '.')}" for name in here), ""]
+            text += [
+                ".. autosummary::",
+                "   :nosignatures:",
+                "",
+                *(f"   {name.removeprefix(module + '.')}" for name in here),
+                "",
+            ]
         for name, value in here.items():
             kind = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
             text += [f".. auto{kind}:: {name}"]
-            text += ["   :members:", "   :inherited-members: object", ""] if kind == "class" else [""]
+            text += (
+                ["   :members:", "   :inherited-members: object", ""] if kind == "class" else [""]
+            )
             if isinstance(value, dict):  # instead of all that is in it
-                text[-1:] = ["   :no-value:", "", f"   By name: {', '.join(f'``{key}``' for key in value)}.", ""]
+                text[-1:] = [
+                    "   :no-value:",
+                    "",
+                    f"   By name: {', '.join(f'``{key}``' for key in value)}.",
+                    "",
+                ]
             if name in users:
                 notebooks = ", ".join(f":doc:`/notebooks/{notebook}`" for notebook in users[name])
                 text += ["   .. rst-class:: soft", "", f"   Used in {notebooks}", ""]
@@ -97,23 +129,41 @@ def _unique(app, env, node, contnode):
     if node.get("refdomain") == "py":
         ending = "." + node["reftarget"].lstrip(".").removeprefix("ss.")
         objects = env.get_domain("py").objects
-        found = {(entry.docname, entry.node_id) for name, entry in objects.items() if name.endswith(ending)}
+        found = {
+            (entry.docname, entry.node_id)
+            for name, entry in objects.items()
+            if name.endswith(ending)
+        }
         if len(found) == 1:
-            return make_refnode(app.builder, node["refdoc"], *found.pop(), contnode, node["reftarget"])
+            return make_refnode(
+                app.builder, node["refdoc"], *found.pop(), contnode, node["reftarget"]
+            )
     return None
 
 
 def _skip(app, what, name, obj, skip, options) -> bool | None:
     """Leave out what classes have from elsewhere."""
     inside = getattr(obj, "fget", obj)
-    return None if (getattr(inside, "__module__", None) or "safescreen").startswith("safescreen") else True
+    return (
+        None
+        if (getattr(inside, "__module__", None) or "safescreen").startswith("safescreen")
+        else True
+    )
 
 
 def _returned(app, what, name, obj, options, signature, returned) -> tuple | None:
     """Show the class that a function or method returns, if that is one word."""
-    kind = inspect.get_annotations(obj, eval_str=True).get("return") if what in ("function", "method") else None
+    kind = (
+        inspect.get_annotations(obj, eval_str=True).get("return")
+        if what in ("function", "method")
+        else None
+    )
     word = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
-    return (signature, {"ndarray": "array"}.get(word, word)) if word.isidentifier() and word not in ("Any", "NoneType") else None
+    return (
+        (signature, {"ndarray": "array"}.get(word, word))
+        if word.isidentifier() and word not in ("Any", "NoneType")
+        else None
+    )
 
 
 def setup(app) -> dict[str, bool]:

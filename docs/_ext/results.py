@@ -1,4 +1,6 @@
-"""Pages of results: for each experiment its runs, what they left, and what did not run with the command that runs it."""
+"""Pages of results: for each experiment its runs, what they left, and what did not run with the
+command that runs it.
+"""
 
 import html
 import json
@@ -20,25 +22,61 @@ from safescreen_book.runner.manifest import PROFILES, RECORDS, Run
 from safescreen_book.runner.plans import plan
 
 _ROWS = 40  # of a long table; the whole can be downloaded
-_BROKEN = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)  # of a file not ours
-_WORST = ("damaged", "failed", "changed", "not run", "data missing", "historic", "confirmed", "current", "complete")
+_BROKEN = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)  # of a file not ours
+_WORST = (
+    "damaged",
+    "failed",
+    "changed",
+    "not run",
+    "data missing",
+    "historic",
+    "confirmed",
+    "current",
+    "complete",
+)
 _ENVIRONMENT = ("peak_memory_mb", "threads", "machine", "started")
 
 
 def runs_of(app, experiment, profile: str) -> list[dict]:
-    """Return what is known of the runs of an experiment, read once: those of the manifest, then what else is in its folder."""
+    """Return what is known of the runs of an experiment, read once: those of the manifest, then
+    what else is in its folder.
+    """
     if (profile, experiment.name) in app.runs:
         return app.runs[profile, experiment.name]
     wanted = list(experiment.profiles[profile].runs) if profile in experiment.profiles else []
-    there = sorted(path.parent.name for path in (app.outputs / profile / experiment.name).glob("[!.]*/result.json"))
-    others = [Run(experiment.name, name, {}) for name in there if name not in {run.name for run in wanted}]
-    found = app.runs[profile, experiment.name] = [_run(app, run, profile, run in wanted) for run in [*wanted, *others]]
+    there = sorted(
+        path.parent.name
+        for path in (app.outputs / profile / experiment.name).glob("[!.]*/result.json")
+    )
+    others = [
+        Run(experiment.name, name, {}) for name in there if name not in {run.name for run in wanted}
+    ]
+    found = app.runs[profile, experiment.name] = [
+        _run(app, run, profile, run in wanted) for run in [*wanted, *others]
+    ]
     return found
 
 
 def _run(app, run: Run, profile: str, planned: bool) -> dict:
     folder, missing, verdicts, more = folders.run_folder(app.outputs, profile, run), (), [], []
-    known = {"run": run, "folder": folder, "missing": (), "result": None, "failure": None, "why": "", "verdicts": [], "more": []}
+    known = {
+        "run": run,
+        "folder": folder,
+        "missing": (),
+        "result": None,
+        "failure": None,
+        "why": "",
+        "verdicts": [],
+        "more": [],
+    }
     known["notebooks"] = []
     reading = folder / "result.json"
     try:
@@ -52,7 +90,10 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
             state = folders.state(folder, record=profile == RECORDS)
         if state.result and (folder / "conclusions.csv").is_file():
             reading = folder / "conclusions.csv"
-            verdicts = [_verdict(row) for row in pandas.read_csv(reading, keep_default_na=False).to_dict("records")]
+            verdicts = [
+                _verdict(row)
+                for row in pandas.read_csv(reading, keep_default_na=False).to_dict("records")
+            ]
         if state.result and (folder / "summary.json").is_file():
             reading = folder / "summary.json"
             summary = json.loads(reading.read_text(encoding="utf-8"))
@@ -60,20 +101,38 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
         status = "data missing" if missing and state.status == "not run" else state.status
         found = {"status": status, "missing": missing, "verdicts": verdicts, "more": more}
         found |= {"result": state.result, "failure": state.failure, "why": state.why}
-        return known | found | {"error": os.path.relpath(reading, app.outputs) if status == "damaged" else ""}
+        return (
+            known
+            | found
+            | {"error": os.path.relpath(reading, app.outputs) if status == "damaged" else ""}
+        )
     except _BROKEN as error:
-        return known | {"status": "damaged", "error": f"{os.path.relpath(reading, app.outputs)}: {type(error).__name__}: {error}"}
+        return known | {
+            "status": "damaged",
+            "error": f"{os.path.relpath(reading, app.outputs)}: {type(error).__name__}: {error}",
+        }
 
 
 def _verdict(row):
-    """The sentence of a conclusion, the paper's value, ours with its interval and what it is to be, and the verdict."""
+    """The sentence of a conclusion, the paper's value, ours with its interval and what it is to
+    be, and the verdict.
+    """
     low, high = row["low"], row["high"]
-    digits = next((n for n in range(3, 6) if low != "" and f"{float(low):.{n}g}" != f"{float(high):.{n}g}"), 6 if low != "" else 3)
+    digits = next(
+        (n for n in range(3, 6) if low != "" and f"{float(low):.{n}g}" != f"{float(high):.{n}g}"),
+        6 if low != "" else 3,
+    )
     number = f"{{:.{digits}g}}".format
     said = short(float(row["paper"])) if row["paper"] != "" else ""
-    spread = f" ({number(float(low))} to {number(float(high))}, {row['n']} draws)" if low != "" else " (one draw)"
+    spread = (
+        f" ({number(float(low))} to {number(float(high))}, {row['n']} draws)"
+        if low != ""
+        else " (one draw)"
+    )
     found = number(float(row["ours"])) + spread if row["ours"] != "" else ""
-    bound = re.sub(r"\d[\d.e+-]*", lambda found: short(float(found[0])), row["rule"].partition("interval ")[2])
+    bound = re.sub(
+        r"\d[\d.e+-]*", lambda found: short(float(found[0])), row["rule"].partition("interval ")[2]
+    )
     parts = filter(None, [found, bound and f"to be {bound}", row["note"]])
     return [row["conclusion"] + WHOSE.get(row["whose"], ""), said, ", ".join(parts), row["verdict"]]
 
@@ -91,9 +150,18 @@ class Results(SphinxDirective):
                 statuses = [run["status"] for run in runs]
                 stands = [verdict[3] == "stands" for run in runs for verdict in run["verdicts"]]
                 finished = sum(status in folders.DONE for status in statuses)
-                done = [f"{finished} of {len(runs)}", f"{sum(stands)} of {len(stands)}" if stands else ""]
-                rows.append([title, pill(min(statuses, key=_WORST.index)), *done, _claims(app, experiment)])
-        return [table(["experiment", "status", "runs", "conclusions that stand", "claims"], rows, (2, 3))]
+                done = [
+                    f"{finished} of {len(runs)}",
+                    f"{sum(stands)} of {len(stands)}" if stands else "",
+                ]
+                rows.append(
+                    [title, pill(min(statuses, key=_WORST.index)), *done, _claims(app, experiment)]
+                )
+        return [
+            table(
+                ["experiment", "status", "runs", "conclusions that stand", "claims"], rows, (2, 3)
+            )
+        ]
 
 
 class Experiment(SphinxDirective):
@@ -110,7 +178,9 @@ class Experiment(SphinxDirective):
         page += paragraph(f"At the {profile} size · notebook ", notebook, *serves, style="soft")
         for run in runs_of(app, self.experiment, profile):
             title = nodes.title("", run["run"].name, nodes.Text(" "), pill(run["status"]))
-            section = nodes.section("", title, *self._state(run, profile), ids=[nodes.make_id(f"run-{run['run'].name}")])
+            section = nodes.section(
+                "", title, *self._state(run, profile), ids=[nodes.make_id(f"run-{run['run'].name}")]
+            )
             try:
                 section += [*self._left(run), *self._kept(run)]
             except _BROKEN as error:
@@ -123,18 +193,40 @@ class Experiment(SphinxDirective):
         if run["error"]:
             yield paragraph("Cannot be read: ", _code(run["error"]), style="failure")
         if failure := run["failure"]:
-            cell = [f" in cell {failure['cell']} (", _code(failure.get("line", "")), ")"] if "cell" in failure else []
-            yield paragraph("The last attempt failed", *cell, ": ", _code(failure.get("error", "")), style="failure")
+            cell = (
+                [f" in cell {failure['cell']} (", _code(failure.get("line", "")), ")"]
+                if "cell" in failure
+                else []
+            )
+            yield paragraph(
+                "The last attempt failed",
+                *cell,
+                ": ",
+                _code(failure.get("error", "")),
+                style="failure",
+            )
         if run["missing"]:
-            yield paragraph("Not here: ", _code(f"{' '.join(run['missing'])} ({advice(run['missing'])})"))
+            yield paragraph(
+                "Not here: ", _code(f"{' '.join(run['missing'])} ({advice(run['missing'])})")
+            )
         if result := run["result"]:
-            versions, commit = result.get("versions", {}), (result.get("git") or {}).get("commit", "")
-            made = f"Made with version {versions.get('safescreen', '?')}" + (f", commit {commit[:7]}" if commit else "")
+            versions, commit = (
+                result.get("versions", {}),
+                (result.get("git") or {}).get("commit", ""),
+            )
+            made = f"Made with version {versions.get('safescreen', '?')}" + (
+                f", commit {commit[:7]}" if commit else ""
+            )
             day = f" on {str(result.get('started'))[:10]}" if result.get("started") else ""
             why = f" {run['status'].capitalize()}: {run['why']}." if run["why"] else ""
-            yield paragraph(f"{made}{day}: its seconds are those of that version and machine.{why}", style="soft")
+            yield paragraph(
+                f"{made}{day}: its seconds are those of that version and machine.{why}",
+                style="soft",
+            )
         if run["status"] not in folders.DONE:
-            yield paragraph("To run it: ", _code(f"safescreen run {run['run']} --profile {profile}"))
+            yield paragraph(
+                "To run it: ", _code(f"safescreen run {run['run']} --profile {profile}")
+            )
 
     def _left(self, run):
         """Of a finished run: conclusions, the paper's numbers, figures, tables, environment."""
@@ -142,7 +234,10 @@ class Experiment(SphinxDirective):
         if result is None:
             return
         if run["verdicts"]:
-            rows = [["conclusion", "the paper", "here", ""], *([*texts, pill(verdict)] for *texts, verdict in run["verdicts"])]
+            rows = [
+                ["conclusion", "the paper", "here", ""],
+                *([*texts, pill(verdict)] for *texts, verdict in run["verdicts"]),
+            ]
             if not any(row[1] for row in run["verdicts"]):
                 rows = [[row[0], *row[2:]] for row in rows]
             yield table(rows[0], rows[1:])
@@ -152,28 +247,45 @@ class Experiment(SphinxDirective):
             yield _csv(path)
         notebook = self.env.app.manifest.folder / f"{self.experiment.notebook}.ipynb"
         order = {name: place for place, name in enumerate(self.experiment.outputs)}
-        for path in sorted(folder.glob("*.svg"), key=lambda path: (order.get(path.name, len(order)), path.name)):
+        for path in sorted(
+            folder.glob("*.svg"), key=lambda path: (order.get(path.name, len(order)), path.name)
+        ):
             text = f"{caption(notebook, path.stem)} ({run['run'].name})"
-            yield nodes.figure("", nodes.image(uri=self._uri(path), alt=path.stem), nodes.caption("", text))
+            yield nodes.figure(
+                "", nodes.image(uri=self._uri(path), alt=path.stem), nodes.caption("", text)
+            )
         for path in sorted(folder.glob("table_*.csv")) or sorted(folder.glob("results.csv")):
             yield from _folded(path.stem, _csv(path), paragraph(self._download(path), style="soft"))
         rows = result["parameters"] | {key: result[key] for key in _ENVIRONMENT if key in result}
-        rows |= {f"seconds, {key}": value for key, value in result["seconds"].items()} | result["versions"]
-        yield from _folded("parameters and environment", table(["", ""], [[str(key), str(value)] for key, value in rows.items()]))
+        rows |= {f"seconds, {key}": value for key, value in result["seconds"].items()} | result[
+            "versions"
+        ]
+        yield from _folded(
+            "parameters and environment",
+            table(["", ""], [[str(key), str(value)] for key, value in rows.items()]),
+        )
 
     def _kept(self, run):
         for path in run["notebooks"]:
-            yield paragraph("Executed: " if path.stem == "notebook" else "Where it failed: ", self._download(path), style="soft")
+            yield paragraph(
+                "Executed: " if path.stem == "notebook" else "Where it failed: ",
+                self._download(path),
+                style="soft",
+            )
 
     def _uri(self, path):
         return "/" + Path(os.path.relpath(path, self.env.srcdir)).as_posix()
 
     def _download(self, path):
-        return addnodes.download_reference("", "", _code(path.name), refdoc=self.env.docname, reftarget=self._uri(path))
+        return addnodes.download_reference(
+            "", "", _code(path.name), refdoc=self.env.docname, reftarget=self._uri(path)
+        )
 
 
 def caption(notebook: Path, figure: str) -> str:
-    """Return the heading above the cell of a notebook that records a figure, which names the paper's where it is one; or its own name."""
+    """Return the heading above the cell of a notebook that records a figure, which names the
+    paper's where it is one; or its own name.
+    """
     heading = ""
     try:
         for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
@@ -193,9 +305,13 @@ def _csv(path: Path) -> nodes.Node:
         frame = pandas.read_csv(path)
     except _BROKEN as error:
         return paragraph(_code(path.name), f" cannot be read: {error}", style="failure")
-    cut = f"<p class='soft'>The first {_ROWS} of {len(frame)} rows.</p>" if len(frame) > _ROWS else ""
+    cut = (
+        f"<p class='soft'>The first {_ROWS} of {len(frame)} rows.</p>" if len(frame) > _ROWS else ""
+    )
     shown = frame.head(_ROWS).rename(columns=lambda name: str(name).replace("_", " "))
-    made = shown.to_html(index=False, border=0, na_rep="", float_format=short, justify="left", classes="docutils")
+    made = shown.to_html(
+        index=False, border=0, na_rep="", float_format=short, justify="left", classes="docutils"
+    )
     return _html(f'<div class="table-wrapper">{made}{cut}</div>')
 
 
@@ -205,7 +321,9 @@ def short(value: float) -> str:
 
 
 def _claims(app, experiment) -> list[nodes.Node]:
-    return [part for name in experiment.claims for part in (nodes.Text(", "), link_claim(app, name))][1:]
+    return [
+        part for name in experiment.claims for part in (nodes.Text(", "), link_claim(app, name))
+    ][1:]
 
 
 def _code(text) -> nodes.literal:
@@ -217,20 +335,41 @@ def _html(text: str) -> nodes.raw:
 
 
 def _folded(summary: str, *inside):
-    return [_html(f"<details><summary>{html.escape(summary)}</summary>"), *inside, _html("</details>")]
+    return [
+        _html(f"<details><summary>{html.escape(summary)}</summary>"),
+        *inside,
+        _html("</details>"),
+    ]
 
 
 def _stage(app) -> None:
-    """Write the pages of every size that has results; of a report, those of its own size, and their list as the first page."""
+    """Write the pages of every size that has results; of a report, those of its own size, and
+    their list as the first page.
+    """
     report, app.runs = app.config.report_profile, {}
     for profile in [report] if report else PROFILES:
-        ran = {e.name for e in app.manifest if any((app.outputs / profile / e.name).glob("[!.]*/*.json"))}
-        pages = [e.name for e in app.manifest if profile in e.profiles or e.name in ran] if report or ran else []
+        ran = {
+            e.name
+            for e in app.manifest
+            if any((app.outputs / profile / e.name).glob("[!.]*/*.json"))
+        }
+        pages = (
+            [e.name for e in app.manifest if profile in e.profiles or e.name in ran]
+            if report or ran
+            else []
+        )
         tree = "\n".join(f"/results/{profile}/{name}" for name in pages)
         body = f"```{{results}} {profile}\n```\n\n```{{toctree}}\n:hidden:\n\n{tree}\n```\n"
         if report:
-            landing = Path(app.confdir, "results.md").read_text(encoding="utf-8").partition("```")[0]
-            put(app, "index.md", f"{landing}## The {profile} size\n\n{body}\n```{{toctree}}\n:hidden:\n\nclaims\n```\n")
+            landing = (
+                Path(app.confdir, "results.md").read_text(encoding="utf-8").partition("```")[0]
+            )
+            put(
+                app,
+                "index.md",
+                f"{landing}## The {profile} "
+                f"size\n\n{body}\n```{{toctree}}\n:hidden:\n\nclaims\n```\n",
+            )
         elif pages:
             put(app, f"results/{profile}.md", f"# Results at the {profile} size\n\n{body}")
         for name in pages:

@@ -1,4 +1,6 @@
-"""The folder that Sphinx reads: hand-written pages, notebooks, generated pages, each written only when it changed."""
+"""The folder that Sphinx reads: hand-written pages, notebooks, generated pages, each written
+only when it changed.
+"""
 
 import json
 import os
@@ -41,13 +43,23 @@ def paragraph(*parts, style: str = "") -> nodes.paragraph:
 
 
 def table(head, rows, numeric=(), widths=()) -> nodes.Node:
-    """Return a table; an entry is a text, a node or a list of them, flush right in the `numeric` columns; `widths` are shares."""
+    """Return a table; an entry is a text, a node or a list of them, flush right in the `numeric`
+    columns; `widths` are shares.
+    """
 
     def row(entries):
         cells = (paragraph(*(parts if isinstance(parts, list) else [parts])) for parts in entries)
-        return nodes.row("", *(nodes.entry("", cell, classes=["number"] if i in numeric else []) for i, cell in enumerate(cells)))
+        return nodes.row(
+            "",
+            *(
+                nodes.entry("", cell, classes=["number"] if i in numeric else [])
+                for i, cell in enumerate(cells)
+            ),
+        )
 
-    group = nodes.tgroup("", *(nodes.colspec(colwidth=width) for width in widths or [1] * len(head)), cols=len(head))
+    group = nodes.tgroup(
+        "", *(nodes.colspec(colwidth=width) for width in widths or [1] * len(head)), cols=len(head)
+    )
     group += [nodes.thead("", row(head)), nodes.tbody("", *map(row, rows))]
     return nodes.table("", group, classes=["colwidths-given"] if widths else [])
 
@@ -56,18 +68,28 @@ def _free_of_links(folder: Path, outputs: Path) -> None:
     """Make sure that what is written to the folder that Sphinx reads, and removed, is its own."""
     ours = outputs / ".sphinx"
     if not folder.is_relative_to(ours):
-        raise ExtensionError(f"pages are made from a scratch folder in {ours}, and that leads to {folder}")
+        raise ExtensionError(
+            f"pages are made from a scratch folder in {ours}, and that leads to {folder}"
+        )
     for path in [path for path in folder.rglob("*") if path.is_symlink()]:
         path.unlink()
 
 
 def _read(app) -> None:
     """Put the book's own files in place; a report has only results and claims."""
-    app.staged, app.notebooks, app.outputs = set(), {}, places.outputs_folder(app.config.outputs_dir)
+    app.staged, app.notebooks, app.outputs = (
+        set(),
+        {},
+        places.outputs_folder(app.config.outputs_dir),
+    )
     _free_of_links(Path(app.srcdir), app.outputs)
     app.manifest = load_manifest(places.notebooks_folder(app.config.notebooks_dir or None))
     folder = app.manifest.folder
-    app.claims = {claim.id: claim for claim in ledger.load_claims(folder)} if (folder / "claims.yml").is_file() else {}
+    app.claims = (
+        {claim.id: claim for claim in ledger.load_claims(folder)}
+        if (folder / "claims.yml").is_file()
+        else {}
+    )
     app.judged = ledger.judged(folder)
     if app.config.report_profile:
         put(app, "claims.md", Path(app.confdir, "claims.md").read_bytes())

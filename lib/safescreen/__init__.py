@@ -1,4 +1,6 @@
-"""Safe screening: prove, before solving, that a term of a learning problem cannot matter, and leave it out."""
+"""Safe screening: prove, before solving, that a term of a learning problem cannot matter, and
+leave it out.
+"""
 
 from safescreen import _numba as _numba  # first: chooses the compile cache before numba is imported
 from safescreen import hdsl, ranges, rules, spheres, svm
@@ -11,7 +13,15 @@ from safescreen.rules import Screened
 from safescreen.screening import Certificate, screen, screen_samples, screen_triplets
 from safescreen.solvers import ConvergenceWarning, Progress, Solution, solve
 from safescreen.spheres import SPHERES, Sphere
-from safescreen.terms import KernelSamples, Pairs, ProductTriplets, Quadruplets, Samples, Triplets, pull
+from safescreen.terms import (
+    KernelSamples,
+    Pairs,
+    ProductTriplets,
+    Quadruplets,
+    Samples,
+    Triplets,
+    pull,
+)
 
 __version__ = "0.2.0"
 

@@ -8,14 +8,19 @@ def main():
     """Run the book's command line, or say how to get the book; return the exit code."""
     if importlib.util.find_spec("safescreen_book") is None:
         text = (
-            "safescreen: the experiments are not part of this package; they come with its repository: clone it and run make install there"
+            "safescreen: the experiments are not part of this package; they come with its "
+            "repository: clone it and run make install there"
         )
         print(text, file=sys.stderr)
         return 2
     try:
         book = importlib.import_module("safescreen_book.cli")
     except ModuleNotFoundError as error:
-        print(f"safescreen: {error.name} is not installed; in the checkout: make install, or pip install -e '.[all]'", file=sys.stderr)
+        print(
+            f"safescreen: {error.name} is not installed; in the checkout: make install, or "
+            "pip install -e '.[all]'",
+            file=sys.stderr,
+        )
         return 2
     return book.main()
 

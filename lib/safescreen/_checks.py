@@ -1,4 +1,6 @@
-"""Checks of what users pass in: each raises a ValueError or TypeError that names the argument and what was found."""
+"""Checks of what users pass in: each raises a ValueError or TypeError that names the argument
+and what was found.
+"""
 
 import math
 import numbers
@@ -15,15 +17,28 @@ PointsLike: TypeAlias = Any
 """What makes an array of points, one a row, or a sparse matrix of them."""
 
 
-def check_scalar(value: Any, name: str, *, low: float | None = None, high: float | None = None, open_low: bool = False) -> float:
-    """Return `value` as a finite float inside ``[low, high]`` (``open_low``: strictly above ``low``)."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real | np.floating | np.integer):
+def check_scalar(
+    value: Any,
+    name: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    open_low: bool = False,
+) -> float:
+    """Return `value` as a finite float inside ``[low, high]`` (``open_low``: strictly above
+    ``low``).
+    """
+    if isinstance(value, bool | np.bool_) or not isinstance(
+        value, numbers.Real | np.floating | np.integer
+    ):
         raise TypeError(f"{name} must be a real number, got {type(value).__name__}")
     value = float(value)
     if not np.isfinite(value):
         raise ValueError(f"{name} must be finite, got {value}")
     if low is not None and (value < low or (open_low and value == low)):
-        raise ValueError(f"{name} must be {'greater than' if open_low else 'at least'} {low:g}, got {value:g}")
+        raise ValueError(
+            f"{name} must be {'greater than' if open_low else 'at least'} {low:g}, got {value:g}"
+        )
     if high is not None and value > high:
         raise ValueError(f"{name} must be at most {high:g}, got {value:g}")
     return value
@@ -67,14 +82,23 @@ def check_callback(callback: Any) -> Callable | None:
 
 
 @overload
-def check_points(X: PointsLike, name: str = "X", *, allow_sparse: Literal[False] = False) -> NDArray: ...  # numpydoc ignore=GL08
+def check_points(
+    X: PointsLike, name: str = "X", *, allow_sparse: Literal[False] = False
+) -> NDArray: ...  # numpydoc ignore=GL08
 @overload
-def check_points(X: PointsLike, name: str = "X", *, allow_sparse: bool) -> Any: ...  # numpydoc ignore=GL08
+def check_points(
+    X: PointsLike, name: str = "X", *, allow_sparse: bool
+) -> Any: ...  # numpydoc ignore=GL08
 def check_points(X: PointsLike, name: str = "X", *, allow_sparse: bool = False) -> Any:
-    """Return points as a C-contiguous float64 array of shape (n, d), or as CSR where that is allowed."""
+    """Return points as a C-contiguous float64 array of shape (n, d), or as CSR where that is
+    allowed.
+    """
     if sparse.issparse(X):
         if not allow_sparse:
-            raise TypeError(f"{name} must be a dense array here, got a sparse {type(X).__name__} of shape {X.shape}")
+            raise TypeError(
+                f"{name} must be a dense array here, got a sparse {type(X).__name__} of "
+                f"shape {X.shape}"
+            )
         X = sparse.csr_array(X, dtype=np.float64)
         if not X.has_canonical_format:
             X = X.copy()
@@ -105,7 +129,9 @@ def check_labels(y: ArrayLike, n: int, name: str = "y") -> NDArray:
     return y
 
 
-def check_vector(value: ArrayLike, n: int, name: str, *, low: float | None = None, high: float | None = None) -> NDArray:
+def check_vector(
+    value: ArrayLike, n: int, name: str, *, low: float | None = None, high: float | None = None
+) -> NDArray:
     """Return a float64 vector of length `n` with finite entries in ``[low, high]``."""
     value = _reals(value, name)
     if value.shape != (n,):
@@ -129,13 +155,20 @@ def check_mask(mask: ArrayLike, n: int, name: str) -> NDArray:
 
 
 def check_element(x: Any, shape: tuple | None, name: str = "x") -> ElementLike:
-    """Return an element of the space: a finite float64 array of the given shape (None: of any), or what knows its space itself."""
+    """Return an element of the space: a finite float64 array of the given shape (None: of any),
+    or what knows its space itself.
+    """
     if isinstance(x, Element):
         if shape is not None:
-            raise TypeError(f"{name} must be an array of shape {shape}, got an {type(x).__name__} of another space")
+            raise TypeError(
+                f"{name} must be an array of shape {shape}, got an {type(x).__name__} of "
+                "another space"
+            )
         return x.space.check(x, name)
     if sparse.issparse(x):
-        raise TypeError(f"{name} must be a dense array of shape {shape}, got a sparse {type(x).__name__}")
+        raise TypeError(
+            f"{name} must be a dense array of shape {shape}, got a sparse {type(x).__name__}"
+        )
     x = _reals(x, name)
     if shape is not None and x.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {x.shape}")
@@ -146,16 +179,23 @@ def free_memory() -> float:
     """Return how many bytes Linux says are available without swapping; infinity elsewhere."""
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
-            return next(1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+            return next(
+                1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")
+            )
     except (OSError, StopIteration):
         return math.inf
 
 
 def need_memory(n_bytes: float, what: str, instead: str) -> None:
-    """Raise a MemoryError that says what to do instead where something needs more memory than is free."""
+    """Raise a MemoryError that says what to do instead where something needs more memory than is
+    free.
+    """
     there = free_memory()
     if n_bytes > there:
-        raise MemoryError(f"{what} would take {n_bytes / 1e9:.3g} GB, of {there / 1e9:.3g} GB there are: {instead}")
+        raise MemoryError(
+            f"{what} would take {n_bytes / 1e9:.3g} GB, of {there / 1e9:.3g} GB there are: "
+            f"{instead}"
+        )
 
 
 def _reals(value, name) -> NDArray:
@@ -169,5 +209,8 @@ def _check_finite(values, name) -> NDArray:
     bad = ~np.isfinite(values)
     if bad.any():
         where = np.argwhere(bad)[0].tolist()
-        raise ValueError(f"{name} must be finite, got {values[*where]} at index {tuple(where) if len(where) > 1 else where[0]}")
+        raise ValueError(
+            f"{name} must be finite, got {values[*where]} at index "
+            f"{tuple(where) if len(where) > 1 else where[0]}"
+        )
     return values

@@ -1,14 +1,16 @@
-"""Set-up of numba: a compile cache that cannot be stale, a code generator that can be trusted, and one place to get ``njit``.
+"""Set-up of numba: a compile cache that cannot be stale, a code generator that can be trusted, and
+one place to get ``njit``.
 
-numba's own cache key is the file a kernel is written in; editing a kernel that another file inlines would leave the caller stale. The cache
-folder is therefore named by a hash of every source file of this package that kernels can depend on, and by numba's version, and is chosen
-before the first kernel is declared; ``NUMBA_CACHE_DIR`` in the environment overrules it.
+numba's own cache key is the file a kernel is written in; editing a kernel that another file inlines
+would leave the caller stale. The cache folder is therefore named by a hash of every source file of
+this package that kernels can depend on, and by numba's version, and is chosen before the first
+kernel is declared; ``NUMBA_CACHE_DIR`` in the environment overrules it.
 
-AVX-512 code is not generated: with numba 0.68 (LLVM 22) on processors of the ``znver4`` and ``znver5`` kind, a loop that stores to two
-arrays under a condition on one of them loses some of the stores once it is vectorized (a fault of LLVM's, known from other languages
-too: rust-lang/rust issue 158622), and a lost flag here would be an unsafe decision. ``tests/test_numba.py`` runs that loop.
-``NUMBA_CPU_FEATURES`` or ``NUMBA_CPU_NAME`` in the environment overrule this choice.
-"""
+AVX-512 code is not generated: with numba 0.68 (LLVM 22) on processors of the ``znver4`` and
+``znver5`` kind, a loop that stores to two arrays under a condition on one of them loses some of the
+stores once it is vectorized (a fault of LLVM's, known from other languages too: rust-lang/rust
+issue 158622), and a lost flag here would be an unsafe decision. ``tests/test_numba.py`` runs that
+loop. ``NUMBA_CPU_FEATURES`` or ``NUMBA_CPU_NAME`` in the environment overrule this choice."""
 
 import hashlib
 import os
@@ -62,11 +64,15 @@ from numba import prange  # noqa: E402
 if not numba.config.CACHE_DIR:  # the same; looked up where a kernel is declared
     numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
 if numba.config.CPU_FEATURES is None and FEATURES is not None:
-    numba.config.CPU_FEATURES = FEATURES  # numba was imported before this package; read at its first compilation
+    numba.config.CPU_FEATURES = (
+        FEATURES  # numba was imported before this package; read at its first compilation
+    )
 
 
 def njit(*args, **options) -> Any:
-    """``numba.njit`` with the cache on; ``fastmath`` is refused because safety is decided in kernels."""
+    """``numba.njit`` with the cache on; ``fastmath`` is refused because safety is decided in
+    kernels.
+    """
     if options.get("fastmath"):
         raise ValueError("fastmath=True is not allowed: kernels decide safety in IEEE arithmetic")
     options.setdefault("cache", True)
@@ -76,18 +82,21 @@ def njit(*args, **options) -> Any:
 
 
 class Shared:
-    """A kernel whose ``prange`` loops are shared among threads, and the same one without: :attr:`alone`.
+    """A kernel whose ``prange`` loops are shared among threads, and the same one without:
+    :attr:`alone`.
 
-    Of the threads of a process one at a time shares its loops, others run alone meanwhile. So does a fork of a process that has shared
-    some: the threads are not there, and the most common library of them (OpenMP of GCC) ends such a process. A kernel must have the
-    same result either way.
-    """
+    Of the threads of a process one at a time shares its loops, others run alone meanwhile. So does
+    a fork of a process that has shared some: the threads are not there, and the most common library
+    of them (OpenMP of GCC) ends such a process. A kernel must have the same result either way."""
 
     lock, used, forked = threading.Lock(), False, False
 
     def __init__(self, function):
         copy = types.FunctionType(function.__code__, function.__globals__, function.__name__)
-        copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}_alone"  # numba's cache goes by that name
+        copy.__module__, copy.__qualname__ = (
+            function.__module__,
+            f"{function.__qualname__}_alone",
+        )  # numba's cache goes by that name
         self.together, self.alone = njit(parallel=True)(function), njit(copy)
 
     def __call__(self, *args):

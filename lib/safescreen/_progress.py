@@ -13,7 +13,9 @@ EVERY = 5.0
 
 
 def progress_bar(shown: bool, desc: str, *, total: int | None = None, unit: str = "it") -> Any:
-    """Return a context with ``update``: on a terminal a bar if `shown`, or lines without tqdm, else a silent one."""
+    """Return a context with ``update``: on a terminal a bar if `shown`, or lines without tqdm,
+    else a silent one.
+    """
     if not shown:
         return nullcontext(SimpleNamespace(update=lambda n=1: None))
     try:
@@ -24,7 +26,9 @@ def progress_bar(shown: bool, desc: str, *, total: int | None = None, unit: str 
 
 
 class Lines:
-    """What takes the place of tqdm's bar: how far the work is, in a line each few seconds and one at its end."""
+    """What takes the place of tqdm's bar: how far the work is, in a line each few seconds and
+    one at its end.
+    """
 
     def __init__(self, desc: str, total: int | None, unit: str):
         self.desc, self.unit = desc, unit
@@ -54,4 +58,8 @@ class Lines:
         self.last = time.monotonic()
         if self.shown:
             seconds = self.last - self.started
-            print(f"{self.desc}: {self.n}{self.of} {self.unit}, {seconds:.0f} s{self.facts}", file=sys.stderr, flush=True)
+            print(
+                f"{self.desc}: {self.n}{self.of} {self.unit}, {seconds:.0f} s{self.facts}",
+                file=sys.stderr,
+                flush=True,
+            )

@@ -1,4 +1,6 @@
-"""How records are shown: of arrays the shape, of long sequences the length, so that each fits on a few lines."""
+"""How records are shown: of arrays the shape, of long sequences the length, so that each fits on
+a few lines.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def brief(value: Any) -> str:
 
 
 def _sequence(values):
-    """Return the items of a short list or tuple, of a long one how many there are and of what kind."""
+    """Return the items of a short list or tuple, of a long one how many there are and of what
+    kind.
+    """
     if len(values) > FEW:
         return f"<{len(values)} {type(values[0]).__name__}>"
     items = ", ".join(map(brief, values))
@@ -38,7 +42,8 @@ def _sequence(values):
 
 
 def brief_repr(self: Any) -> str:
-    """Return the text of a dataclass with short values; it stands in the body of the class as ``__repr__``.
+    """Return the text of a dataclass with short values; it stands in the body of the class as
+    ``__repr__``.
 
     >>> from dataclasses import dataclass
     >>> @dataclass
@@ -49,5 +54,7 @@ def brief_repr(self: Any) -> str:
     >>> Ball(np.zeros(2000), 0.5)
     Ball(center=<array (2000,)>, radius=0.5)
     """
-    shown = [f"{entry.name}={brief(getattr(self, entry.name))}" for entry in fields(self) if entry.repr]
+    shown = [
+        f"{entry.name}={brief(getattr(self, entry.name))}" for entry in fields(self) if entry.repr
+    ]
     return f"{type(self).__qualname__}({', '.join(shown)})"

@@ -1,8 +1,9 @@
-"""How many threads the linear algebra takes: one for small matrices, where waiting threads cost more than they bring, all for large ones.
+"""How many threads the linear algebra takes: one for small matrices, where waiting threads cost
+more than they bring, all for large ones.
 
-A solve runs in :func:`small_blas`. What is large enough for more than one thread says so: :func:`matmul` hands fixed tiles of rows to
-threads of its own, each with one of BLAS, so that the result is the same to the last bit for any number of them; factorizations
-run in :func:`large_blas`.
+A solve runs in :func:`small_blas`. What is large enough for more than one thread says so:
+:func:`matmul` hands fixed tiles of rows to threads of its own, each with one of BLAS, so that the
+result is the same to the last bit for any number of them; factorizations run in :func:`large_blas`.
 """
 
 import os
@@ -24,11 +25,15 @@ LARGE_ORDER = 512
 
 _lock = threading.Lock()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+    os.register_at_fork(
+        before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+    )
 
 
 class _Libraries:
-    """The BLAS libraries of the process, how many threads each had, and how many solves are running."""
+    """The BLAS libraries of the process, how many threads each had, and how many solves are
+    running.
+    """
 
     found: list[Any] | None = None
     before: tuple[int, ...] = ()
@@ -42,11 +47,15 @@ class _Libraries:
 
 @contextmanager
 def small_blas() -> Iterator[None]:
-    """Keep BLAS to one thread; the first to enter does so, the last to leave gives back what there was."""
+    """Keep BLAS to one thread; the first to enter does so, the last to leave gives back what
+    there was.
+    """
     with _lock:
         found = _Libraries.found
         if found is None:
-            found = _Libraries.found = ThreadpoolController().select(user_api="blas").lib_controllers
+            found = _Libraries.found = (
+                ThreadpoolController().select(user_api="blas").lib_controllers
+            )
         if _Libraries.running == 0:
             _Libraries.before = tuple(library.get_num_threads() for library in found)
             _Libraries.set((1,) * len(_Libraries.before))
@@ -78,7 +87,9 @@ with_small_blas = small_blas()
 
 
 def matmul(A: NDArray, B: NDArray) -> NDArray:
-    """Return ``A @ B``; a large product in tiles of rows of A, as many at a time as BLAS has threads outside of the solve."""
+    """Return ``A @ B``; a large product in tiles of rows of A, as many at a time as BLAS has
+    threads outside of the solve.
+    """
     n, work = A.shape[0], A.shape[0] * B.size
     if work < LARGE_PRODUCT or A.ndim < 2 or B.ndim < 2:
         return A @ B
@@ -88,7 +99,9 @@ def matmul(A: NDArray, B: NDArray) -> NDArray:
 
 
 def share(work: Callable[[slice], Any], size: int, width: int) -> None:
-    """Call ``work(slice)`` for the slices of that width of ``range(size)``, as many at a time as BLAS has threads outside of the solve."""
+    """Call ``work(slice)`` for the slices of that width of ``range(size)``, as many at a time as
+    BLAS has threads outside of the solve.
+    """
     parts = [slice(start, min(start + width, size)) for start in range(0, size, width)]
     with small_blas():
         threads = min(max(1, *_Libraries.before), len(parts))

@@ -1,9 +1,9 @@
 """Losses with a zero region and, most of them, a linear region: what safe screening needs.
 
-All are ``loss(u) = max_{0 <= a <= cap} a (1 - u) - smoothing a^2/2``; the maximiser is ``alpha(u) = -loss'(u)``. With ``cap = 1`` it is the
-smoothed hinge: 0 for ``u > 1``, quadratic in between and linear for ``u < 1 - smoothing``. With ``cap = inf`` it is the squared hinge,
-which has no linear region. A term with threshold ``tau`` has ``loss(u - tau + 1)``.
-"""
+All are ``loss(u) = max_{0 <= a <= cap} a (1 - u) - smoothing a^2/2``; the maximiser is ``alpha(u) =
+-loss'(u)``. With ``cap = 1`` it is the smoothed hinge: 0 for ``u > 1``, quadratic in between and
+linear for ``u < 1 - smoothing``. With ``cap = inf`` it is the squared hinge, which has no linear
+region. A term with threshold ``tau`` has ``loss(u - tau + 1)``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ __all__ = ["Hinge", "Loss", "SmoothedHinge", "SquaredHinge"]
 
 
 class Loss:
-    """What all losses of the family have in common: the formulas, from `gamma` and `cap`, the largest slope, which may be infinite."""
+    """What all losses of the family have in common: the formulas, from `gamma` and `cap`, the
+    largest slope, which may be infinite.
+    """
 
     gamma: float
     cap: float
@@ -31,7 +33,9 @@ class Loss:
 
     @property
     def width(self) -> float:
-        """Of the quadratic piece, ``smoothing cap``: margins below ``tau - width`` cost linearly. Infinite where they never do."""
+        """Of the quadratic piece, ``smoothing cap``: margins below ``tau - width`` cost
+        linearly. Infinite where they never do.
+        """
         return self.smoothing * self.cap
 
     @property
@@ -46,15 +50,21 @@ class Loss:
         return np.maximum(a * (slack - 0.5 * self.smoothing * a), 0.0)
 
     def alpha(self, u: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
-        """Return ``-loss'``, in [0, cap], elementwise; for the hinge 1 below the threshold and 0 from it on."""
+        """Return ``-loss'``, in [0, cap], elementwise; for the hinge 1 below the threshold and 0
+        from it on.
+        """
         slack = np.subtract(tau, u, dtype=float)
         if self.smoothing == 0.0:
             return (slack > 0.0).astype(float)
-        with np.errstate(over="ignore"):  # a subnormal smoothing: the quotient may be infinite, its clip is 0 or 1
+        with np.errstate(
+            over="ignore"
+        ):  # a subnormal smoothing: the quotient may be infinite, its clip is 0 or 1
             return np.clip(slack / self.smoothing, 0.0, self.cap)
 
     def conjugate(self, a: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:
-        """Return ``loss*(-a)`` elementwise: ``smoothing a^2/2 - tau a`` on [0, cap], infinite outside."""
+        """Return ``loss*(-a)`` elementwise: ``smoothing a^2/2 - tau a`` on [0, cap], infinite
+        outside.
+        """
         a = np.asarray(a, dtype=float)
         inside = (a >= 0.0) & (a <= self.cap)
         return np.where(inside, a * (0.5 * self.smoothing * a - np.asarray(tau)), np.inf)
@@ -100,8 +110,9 @@ class SmoothedHinge(Loss):  # numpydoc ignore=PR02
 class SquaredHinge(Loss):  # numpydoc ignore=PR02
     """Squared hinge loss ``max(0, 1 - u)^2/(2 gamma)`` (STS19 section 6.3).
 
-    Its quadratic part never ends, so no term is ever linear: only the zero region R is screened, ``lam_max()`` is infinite, and a path
-    needs its `lams`. Dual variables are ``alpha = max(0, 1 - u)/gamma``, not bounded by 1.
+    Its quadratic part never ends, so no term is ever linear: only the zero region R is screened,
+    ``lam_max()`` is infinite, and a path needs its `lams`. Dual variables are ``alpha = max(0, 1 -
+    u)/gamma``, not bounded by 1.
 
     Parameters
     ----------
@@ -117,7 +128,8 @@ class SquaredHinge(Loss):  # numpydoc ignore=PR02
 
     Notes
     -----
-    The proofs of all spheres use convexity, Fenchel's inequality and ``alpha >= 0`` only, so they hold unchanged.
+    The proofs of all spheres use convexity, Fenchel's inequality and ``alpha >= 0`` only, so they
+    hold unchanged.
 
     Examples
     --------

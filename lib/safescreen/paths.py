@@ -1,4 +1,6 @@
-"""Regularization paths: a problem for a decreasing sequence of lam, each solution screening for the next."""
+"""Regularization paths: a problem for a decreasing sequence of lam, each solution screening for
+the next.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,10 @@ KEEP_BELOW = 100_000
 """Paths over at most so many terms keep the screened masks of every solution."""
 
 REACH, ENOUGH, PLENTY = 0.8, 0.8, 0.92
-"""With ranges: how far below its first lam the first stretch ends over which terms are certified together; a stretch that certifies
-less than ``ENOUGH`` of the terms makes the next one shorter, one that certifies more than ``PLENTY`` makes it longer."""
+"""With ranges: how far below its first lam the first stretch ends over which terms are certified
+together; a stretch that certifies less than ``ENOUGH`` of the terms makes the next one shorter,
+one that certifies more than ``PLENTY`` makes it longer.
+"""
 
 
 @dataclass(frozen=True)
@@ -46,8 +50,9 @@ class Path(Sequence):
     path_rates : list of float
         For each lam the fraction of terms that was screened before its first iteration.
     reason : str
-        Why the path ends: ``"grid"`` (all given lam are solved), ``"paper"`` (the stopping rule), ``"length"`` (`max_lams`),
-        ``"not converged"`` (the last solve did not reach the tolerance), ``"callback"`` or ``"interrupted"``.
+        Why the path ends: ``"grid"`` (all given lam are solved), ``"paper"`` (the stopping rule),
+        ``"length"`` (`max_lams`), ``"not converged"`` (the last solve did not reach the tolerance),
+        ``"callback"`` or ``"interrupted"``.
     """
 
     solutions: list[Solution]
@@ -63,12 +68,18 @@ class Path(Sequence):
         return f"Path({', '.join(self._facts())}, reason={self.reason!r})"
 
     def _facts(self):
-        """Return how many solutions there are, from which lam to which, and how many have converged."""
+        """Return how many solutions there are, from which lam to which, and how many have
+        converged.
+        """
         if not self.solutions:
             return ["0 solutions"]
         first, last = self.solutions[0].lam, self.solutions[-1].lam
         converged = sum(solution.converged for solution in self.solutions)
-        return [f"{len(self)} solutions", f"lam {first:.4g} to {last:.4g}", f"{converged} converged"]
+        return [
+            f"{len(self)} solutions",
+            f"lam {first:.4g} to {last:.4g}",
+            f"{converged} converged",
+        ]
 
     def __len__(self) -> int:
         return len(self.solutions)
@@ -88,11 +99,21 @@ class Path(Sequence):
     def to_frame(self) -> Any:
         """Return a pandas DataFrame, a row a lam.
 
-        Columns: lam, primal, loss, gap, n_iter, n_L, n_R, screening_rate, converged, path_rate, seconds.
-        """
+        Columns: lam, primal, loss, gap, n_iter, n_L, n_R, screening_rate, converged, path_rate,
+        seconds."""
         import pandas as pd
 
-        columns = ("lam", "primal", "loss", "gap", "n_iter", "n_L", "n_R", "screening_rate", "converged")
+        columns = (
+            "lam",
+            "primal",
+            "loss",
+            "gap",
+            "n_iter",
+            "n_L",
+            "n_R",
+            "screening_rate",
+            "converged",
+        )
         frame = pd.DataFrame({name: [getattr(s, name) for s in self.solutions] for name in columns})
         frame["path_rate"] = self.path_rates
         frame["seconds"] = [s.history[-1].seconds if s.history else 0.0 for s in self.solutions]
@@ -120,30 +141,36 @@ def path(
     progress: bool = False,
     method: str = "auto",
 ) -> Path:
-    """Solve a problem for a decreasing sequence of lam with warm starts and screening (STS19 Algorithm 2).
+    """Solve a problem for a decreasing sequence of lam with warm starts and screening (STS19
+    Algorithm 2).
 
     Parameters
     ----------
     prob : Problem
     lams : array or callable, optional
-        Strictly decreasing regularization parameters: exactly these are solved, whether a solve reaches its tolerance or not. A function
-        gets the solutions so far and returns the next lam, or None to end the path. Left out: ``lam_max()`` and on by factors of
-        `ratio`, until a solve does not reach its tolerance at the latest; its solution is the last one of the path.
+        Strictly decreasing regularization parameters: exactly these are solved, whether a solve
+        reaches its tolerance or not. A function gets the solutions so far and returns the next lam,
+        or None to end the path. Left out: ``lam_max()`` and on by factors of `ratio`, until a solve
+        does not reach its tolerance at the latest; its solution is the last one of the path.
     ratio : float in (0, 1)
     tol, rtol : float >= 0, optional
-        As in :func:`safescreen.solve`, for every lam: a gap of at most ``max(tol, rtol |P|)``, one that is left out counts as 0, without
-        either ``rtol`` is 1e-6.
+        As in :func:`safescreen.solve`, for every lam: a gap of at most ``max(tol, rtol |P|)``, one
+        that is left out counts as 0, without either ``rtol`` is 1e-6.
     screening : "auto" or tuple of str
-        As for :func:`safescreen.solve`. Spheres by name are each used before the first iteration with the last solution as their reference
-        (RRPB as a path bound, STS19 Theorem 6), and again while it is solved with the iterate.
+        As for :func:`safescreen.solve`. Spheres by name are each used before the first iteration
+        with the last solution as their reference (RRPB as a path bound, STS19 Theorem 6), and again
+        while it is solved with the iterate.
     dynamic : "auto" or tuple of str, optional
-        How to screen while a lam is solved, if otherwise than by `screening`; ``()`` screens only before.
+        How to screen while a lam is solved, if otherwise than by `screening`; ``()`` screens only
+        before.
     ranges : bool
-        Certify terms for whole stretches of the path with the range of RRPB (STS19 Theorem 10): inside, no rule is evaluated for them.
+        Certify terms for whole stretches of the path with the range of RRPB (STS19 Theorem 10):
+        inside, no rule is evaluated for them.
     active_set : bool
         As in :func:`safescreen.solve`.
     stop : {"paper", None}
-        Without `lams`: end when the loss changes by less than 1 % relative to the step of lam (STS19 section 7), or only after `max_lams`.
+        Without `lams`: end when the loss changes by less than 1 % relative to the step of lam
+        (STS19 section 7), or only after `max_lams`.
     freq, max_iter
         As in :func:`safescreen.solve`.
     max_lams : int
@@ -151,10 +178,11 @@ def path(
     extrapolate : bool
         Start from the line through the last two solutions instead of the last one.
     keep_masks : bool, optional
-        Keep ``Solution.screened`` of each solution, 2 bits a term; left out: for at most 100 000 terms.
+        Keep ``Solution.screened`` of each solution, 2 bits a term; left out: for at most 100 000
+        terms.
     callback : callable, optional
-        ``callback(progress)`` after each lam, with a :class:`~safescreen.solvers.Progress` that holds the solution; returning a true value
-        ends the path.
+        ``callback(progress)`` after each lam, with a :class:`~safescreen.solvers.Progress` that
+        holds the solution; returning a true value ends the path.
     progress : bool
         Show a progress bar where there is a terminal.
     method : str
@@ -163,12 +191,14 @@ def path(
     Returns
     -------
     Path
-        ``reason`` says why it ends. Ctrl-C ends the path and returns the solutions so far, with a warning.
+        ``reason`` says why it ends. Ctrl-C ends the path and returns the solutions so far, with a
+        warning.
 
     Warns
     -----
     ConvergenceWarning
-        Once, if a solve did not reach the tolerance: where a path without `lams` ends, or for how many of the given `lams`.
+        Once, if a solve did not reach the tolerance: where a path without `lams` ends, or for how
+        many of the given `lams`.
 
     Examples
     --------
@@ -183,7 +213,9 @@ def path(
     during = screening if dynamic is None else dynamic
     if keep_masks is None:
         keep_masks = len(prob) <= KEEP_BELOW
-    settings = Settings.checked(prob, tol, rtol, max_iter, during, freq, active_set, callback, keep_masks)
+    settings = Settings.checked(
+        prob, tol, rtol, max_iter, during, freq, active_set, callback, keep_masks
+    )
     prob.cone.forget()
     before = settings.schedule if dynamic is None else schedule_of(screening, prob)
     if stop not in ("paper", None):
@@ -195,18 +227,30 @@ def path(
     grid = (
         _called(lams, solutions)
         if callable(lams)
-        else _grid(prob, lams, check_scalar(ratio, "ratio", low=0.0, high=1.0, open_low=True), max_lams)
+        else _grid(
+            prob, lams, check_scalar(ratio, "ratio", low=0.0, high=1.0, open_low=True), max_lams
+        )
     )
-    walk = _Walk(prob, settings, check_method(method, prob), before, bool(ranges), bool(extrapolate))
+    walk = _Walk(
+        prob, settings, check_method(method, prob), before, bool(ranges), bool(extrapolate)
+    )
     try:
-        with progress_bar(progress, "path", total=len(grid) if isinstance(grid, np.ndarray) else None, unit="lam") as bar:
+        with progress_bar(
+            progress, "path", total=len(grid) if isinstance(grid, np.ndarray) else None, unit="lam"
+        ) as bar:
             for lam in grid:
-                before.to_come = float(len(grid) - len(solutions) - 1 if lams is not None and not callable(lams) else len(solutions))
+                before.to_come = float(
+                    len(grid) - len(solutions) - 1
+                    if lams is not None and not callable(lams)
+                    else len(solutions)
+                )
                 solution, rate = walk.step(float(lam))
                 solutions.append(solution)
                 rates.append(rate)
                 bar.update()
-                if callback is not None and callback(_progress(solutions, time.perf_counter() - started)):
+                if callback is not None and callback(
+                    _progress(solutions, time.perf_counter() - started)
+                ):
                     reason = "callback"
                     break
                 if lams is None and not solution.converged:
@@ -228,9 +272,15 @@ def _warn_if_not_converged(found, limits):
     short = [solution for solution in found if not solution.converged]
     if not short:
         return
-    text = f"{len(short)} of {len(found)} solves of the path did not converge, the first at {shortfall(short[0], limits)}"
+    text = (
+        f"{len(short)} of {len(found)} solves of the path did not converge, the first at "
+        f"{shortfall(short[0], limits)}"
+    )
     if found.reason == "not converged":
-        text = f"the path ends with solve {len(found)}, which did not converge at {shortfall(short[0], limits)}"
+        text = (
+            f"the path ends with solve {len(found)}, which did not converge at "
+            f"{shortfall(short[0], limits)}"
+        )
     warn(f"{text}; a larger tol or rtol, or a larger max_iter, goes further", ConvergenceWarning)
 
 
@@ -238,24 +288,41 @@ class _Walk:
     """One path: what is carried from lam to lam."""
 
     def __init__(self, prob, settings, method, schedule, ranges, extrapolate):
-        self.prob, self.settings, self.method, self.schedule, self.extrapolate = prob, settings, method, schedule, extrapolate
+        self.prob, self.settings, self.method, self.schedule, self.extrapolate = (
+            prob,
+            settings,
+            method,
+            schedule,
+            extrapolate,
+        )
         self.last = self.before = self.sums = None
         self.ranges = _Ahead(prob) if ranges else None
 
     def step(self, lam):
-        """Solve for the next lam; return its solution and the rate of screening before the first iteration."""
+        """Solve for the next lam; return its solution and the rate of screening before the first
+        iteration.
+        """
         prob = self.prob
         if self.last is None:
             reduction, state = Reduction(prob), Descent(prob.cone.zeros(), lam)
         else:
             problem, sums = self.sums
-            here = problem.assemble(sums, self.last.x, lam)  # the last solution, judged for the new lam
+            here = problem.assemble(
+                sums, self.last.x, lam
+            )  # the last solution, judged for the new lam
             reduction = self._screened_before(here)
             known = self.last.dual_point is not None and self.method.dual
-            state = Descent(self.last.x, lam, self.last.step) if known else self._start(here, reduction)
-            state.alpha, state.expected = self.last.dual_point if prob.terms.explicit else None, self.last.n_iter
+            state = (
+                Descent(self.last.x, lam, self.last.step) if known else self._start(here, reduction)
+            )
+            state.alpha, state.expected = (
+                self.last.dual_point if prob.terms.explicit else None,
+                self.last.n_iter,
+            )
         rate = (reduction.n_L + reduction.n_R) / len(prob)
-        solution, self.sums = run(reduction, state, replace(self.settings, callback=None), self.method)
+        solution, self.sums = run(
+            reduction, state, replace(self.settings, callback=None), self.method
+        )
         self.before, self.last = self.last, solution
         return solution, rate
 
@@ -263,12 +330,18 @@ class _Walk:
         last, lam = self.last, here.lam
         near = PathReference(x0=last.x, eps=last.eps, lam0=last.lam)
         enlargement = self.settings.limits.enlargement(here)
-        reduction = self.ranges.reduction(last, lam, self.settings.limits) if self.ranges else Reduction(self.prob)
+        reduction = (
+            self.ranges.reduction(last, lam, self.settings.limits)
+            if self.ranges
+            else Reduction(self.prob)
+        )
         self.schedule.screen(reduction, here, enlargement, last.n_iter + 2, near)
         return reduction
 
     def _start(self, here, reduction):
-        """Return where to start: the line through the last two solutions, or the last one if that is no better."""
+        """Return where to start: the line through the last two solutions, or the last one if
+        that is no better.
+        """
         last, before, lam = self.last, self.before, here.lam
         if self.extrapolate and before is not None:
             factor = (lam - last.lam) / (last.lam - before.lam)
@@ -280,24 +353,30 @@ class _Walk:
 
 
 class _Ahead:
-    """Terms that are certain for a whole stretch of the path (STS19 Theorem 10), so that no rule looks at them there.
+    """Terms that are certain for a whole stretch of the path (STS19 Theorem 10), so that no rule
+    looks at them there.
 
-    The rule of RRPB, multiplied by lam, is linear in lam below lam0, and positive at lam0 wherever it is positive further down: one
-    pass with the ball of the far end certifies its terms for every lam in between. The reference's accuracy is enlarged by the accuracy of
-    the solutions to come, which grows in the ball by ``lam0/lam``, and shrinks along the path as long as the objective falls.
-    """
+    The rule of RRPB, multiplied by lam, is linear in lam below lam0, and positive at lam0 wherever
+    it is positive further down: one pass with the ball of the far end certifies its terms for every
+    lam in between. The reference's accuracy is enlarged by the accuracy of the solutions to come,
+    which grows in the ball by ``lam0/lam``, and shrinks along the path as long as the objective
+    falls."""
 
     def __init__(self, prob):
         self.prob, self.base, self.start, self.end, self.reach = prob, None, np.inf, np.inf, REACH
 
     def reduction(self, last, lam, limits):
-        """Return the reduction for lam from what is certain on the stretch; a new stretch begins where the last one ends."""
+        """Return the reduction for lam from what is certain on the stretch; a new stretch begins
+        where the last one ends.
+        """
         if lam < self.end:
             enlargement, self.start = limits.accuracy(last.primal, last.lam), last.lam
             self.end = self.reach * lam
             self.base = Reduction(self.prob)
             if last.eps + enlargement < np.inf:
-                self.base.apply(relaxed_path_bound(last.x, last.eps + enlargement, last.lam, self.end))
+                self.base.apply(
+                    relaxed_path_bound(last.x, last.eps + enlargement, last.lam, self.end)
+                )
             self.base.enlargement = enlargement
             rate = (self.base.n_L + self.base.n_R) / len(self.prob)
             if rate < ENOUGH:
@@ -317,7 +396,9 @@ def _called(following, solutions):
             return
         lam = check_scalar(lam, "lams(solutions)", low=0.0, open_low=True)
         if solutions and lam >= solutions[-1].lam:
-            raise ValueError(f"lams must be strictly decreasing, got {lam:g} after {solutions[-1].lam:g}")
+            raise ValueError(
+                f"lams must be strictly decreasing, got {lam:g} after {solutions[-1].lam:g}"
+            )
         yield lam
 
 

@@ -1,14 +1,15 @@
-"""The one problem of the package: losses of linear terms, a linear term, a square norm, over a cone.
+"""The one problem of the package: losses of linear terms, a linear term, a square norm, over a
+cone.
 
 ::
 
     P(x; lam) = sum_t w_t loss(<a_t, x>) - <c, x> + constant + lam/2 ||x||^2,                     x in K
     D(alpha; lam) = sum_t w_t (tau_t alpha_t - gamma/2 alpha_t^2) + constant - 1/(2 lam) ||[H(alpha)]_K||^2,   0 <= alpha <= 1
 
-with ``H(alpha) = c + sum_t w_t alpha_t a_t`` and weights ``w_t``, 1 unless the terms bring others. For the squared hinge gamma stands for
-its smoothing, and alpha has no upper end. Triplet metric learning is the case of the semidefinite or the non-negative cone, support vector
-machines are the case of the whole space.
-"""
+with ``H(alpha) = c + sum_t w_t alpha_t a_t`` and weights ``w_t``, 1 unless the terms bring others.
+For the squared hinge gamma stands for its smoothing, and alpha has no upper end. Triplet metric
+learning is the case of the semidefinite or the non-negative cone, support vector machines are the
+case of the whole space."""
 
 from __future__ import annotations
 
@@ -56,7 +57,8 @@ class Evaluation:
     distance : float
         Upper bound of ``||x - x(alpha)||``.
     excess : float
-        ``gap/lam - distance^2/2``, computed without the cancellation: ``(<x, minus> + fenchel)/lam`` and the rounding allowance.
+        ``gap/lam - distance^2/2``, computed without the cancellation: ``(<x, minus> +
+        fenchel)/lam`` and the rounding allowance.
     x_error, H_error, x_alpha_error : float
         Bounds of the rounding errors of `x` (its distance from the cone), `H` and `x_alpha`.
     sums : LossSums
@@ -90,7 +92,8 @@ class Evaluation:
 
 
 class Problem:
-    """Sum of losses of linear terms with a square-norm regularizer over a cone (STS19 Primal, SSS14 equation 1).
+    """Sum of losses of linear terms with a square-norm regularizer over a cone (STS19 Primal, SSS14
+    equation 1).
 
     Parameters
     ----------
@@ -99,7 +102,8 @@ class Problem:
     loss : Loss
         Such as :class:`~safescreen.SmoothedHinge`.
     linear : element, optional
-        The fixed linear term c, such as the pull term of LMNN (:func:`safescreen.pull`). The array is taken as exact data.
+        The fixed linear term c, such as the pull term of LMNN (:func:`safescreen.pull`). The array
+        is taken as exact data.
     constant : float, optional
         Constant added to both objectives.
 
@@ -107,13 +111,15 @@ class Problem:
     ----------
     cone : Cone
     linear_error : float
-        How far screened terms, which are in `linear` by then, may have moved it from its exact value: 0 for a problem as it was made.
+        How far screened terms, which are in `linear` by then, may have moved it from its exact
+        value: 0 for a problem as it was made.
 
     Raises
     ------
     MemoryError
-        A solve would need more than is free. The fewest bytes seen are asked for: 17 elements over a cone, 30 for the hinge, 10 over the
-        whole space, and 2 bytes a single term, 24 for the hinge.
+        A solve would need more than is free. The fewest bytes seen are asked for: 17 elements over
+        a cone, 30 for the hinge, 10 over the whole space, and 2 bytes a single term, 24 for the
+        hinge.
 
     Examples
     --------
@@ -125,9 +131,14 @@ class Problem:
     0.0
     """
 
-    def __init__(self, terms: Terms, loss: Loss, *, linear: ElementLike | None = None, constant: float = 0.0):
+    def __init__(
+        self, terms: Terms, loss: Loss, *, linear: ElementLike | None = None, constant: float = 0.0
+    ):
         if not isinstance(terms, Terms):
-            raise TypeError(f"terms must be a family of terms such as Triplets or Samples, got {type(terms).__name__}")
+            raise TypeError(
+                "terms must be a family of terms such as Triplets or Samples, got "
+                f"{type(terms).__name__}"
+            )
         if not isinstance(loss, Loss) or isinstance(loss, type):
             name = loss.__name__ if isinstance(loss, type) else type(loss).__name__
             raise TypeError(f"loss must be a Loss such as SmoothedHinge(0.05), got {name}")
@@ -141,7 +152,9 @@ class Problem:
         kinked = loss.smoothing == 0.0
         elements = 10.0 if "sweeps" in terms.offers else 30.0 if kinked else 17.0
         singles = (24.0 if kinked else 2.0) * len(terms) if terms.explicit else 0.0
-        way = "take fewer features (PCA, diagonal=True) or fewer terms (a smaller k, ProductTriplets)"
+        way = (
+            "take fewer features (PCA, diagonal=True) or fewer terms (a smaller k, ProductTriplets)"
+        )
         need_memory(8.0 * elements * math.prod(self.cone.shape) + singles, f"solving {self!r}", way)
 
     def __len__(self):
@@ -153,14 +166,20 @@ class Problem:
     def check_reach(self, lam: float) -> float:
         """Return lam; ValueError where squares of what solvers compute would overflow.
 
-        n terms by weight, of norms up to r, and c sum to an H of at most ``n r + ||c||``, an x to ``H/lam``, and margins to r times that.
-        """
+        n terms by weight, of norms up to r, and c sum to an H of at most ``n r + ||c||``, an x to
+        ``H/lam``, and margins to r times that."""
         weights, r = self.terms.weights, self.terms.longest
         n = float(len(self) if weights is None else weights.sum())
         x = (n * r + (0.0 if self.linear is None else self.cone.norm_upper(self.linear))) / lam
         if not max(n, r, x, n * r * x) <= REACH:
-            text = f"terms of norms up to {r:.3g}, weights that sum to {n:.3g} and lam={lam:.3g}, the 1/C of machines"
-            raise ValueError(f"X, weights and lam must not be so far apart that squares overflow, got {text}: scale X (StandardScaler)")
+            text = (
+                f"terms of norms up to {r:.3g}, weights that sum to {n:.3g} and lam={lam:.3g}, "
+                "the 1/C of machines"
+            )
+            raise ValueError(
+                "X, weights and lam must not be so far apart that squares overflow, got "
+                f"{text}: scale X (StandardScaler)"
+            )
         return lam
 
     # ------------------------------------------------------------------ objectives
@@ -170,14 +189,22 @@ class Problem:
         return self.evaluate(self.cone.check_feasible(x), check_lam(lam)).primal
 
     def dual(self, alpha: ArrayLike, lam: float) -> float:
-        """Return ``D(alpha; lam)`` at alpha in [0, 1]^T, for the squared hinge any ``alpha >= 0`` (STS19 Dual2)."""
+        """Return ``D(alpha; lam)`` at alpha in [0, 1]^T, for the squared hinge any ``alpha >=
+        0`` (STS19 Dual2).
+        """
         lam = check_lam(lam)
         alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=self.loss.cap)
         plus = self.cone.project(self._H(self.terms.weighted_sum(alpha)[0]))
-        return self.terms.conjugates(self.loss, alpha) + self.constant - 0.5 * self.cone.inner(plus, plus) / lam
+        return (
+            self.terms.conjugates(self.loss, alpha)
+            + self.constant
+            - 0.5 * self.cone.inner(plus, plus) / lam
+        )
 
     def alpha(self, x: ElementLike) -> NDArray:
-        """Return the dual point ``alpha(x) = -loss'(<a_t, x>)``, shape (T,) (STS19 equation 2.6)."""
+        """Return the dual point ``alpha(x) = -loss'(<a_t, x>)``, shape (T,) (STS19 equation
+        2.6).
+        """
         return self.terms.alpha(self.cone.check(x), self.loss)
 
     def x_of(self, alpha: ArrayLike, lam: float) -> ElementLike:
@@ -187,28 +214,34 @@ class Problem:
         return self.cone.project(self._H(self.terms.weighted_sum(alpha)[0])) / lam
 
     def gap(self, x: ElementLike, lam: float, alpha: ArrayLike | None = None) -> float:
-        """Return an upper bound of the duality gap ``P(x) - D(alpha)``, rounding errors included; alpha is ``alpha(x)`` if left out."""
+        """Return an upper bound of the duality gap ``P(x) - D(alpha)``, rounding errors
+        included; alpha is ``alpha(x)`` if left out.
+        """
         return self.evaluate(self.cone.check_feasible(x), check_lam(lam), alpha).gap
 
     def evaluate(self, x: ElementLike, lam: float, alpha: Any = None) -> Evaluation:
-        """Return the :class:`Evaluation` at (x, alpha), `alpha` being ``alpha(x)`` if left out; x is not checked.
+        """Return the :class:`Evaluation` at (x, alpha), `alpha` being ``alpha(x)`` if left out; x
+        is not checked.
 
         Notes
         -----
-        The gap is not the difference of two large numbers but, by the equality case of Fenchel's inequality, the sum of terms that are each
-        non-negative and vanish at the optimum::
+        The gap is not the difference of two large numbers but, by the equality case of Fenchel's
+        inequality, the sum of terms that are each non-negative and vanish at the optimum::
 
             P(x) - D(alpha) = lam/2 ||x - x(alpha)||^2 + <x, H_-> + sum_t w_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t)
 
-        Let ``dH`` bound the rounding error of H, ``dS`` that of its split, ``dx`` the distance of x from the cone, D be the first
-        norm. The gap is differentiable in H with gradient ``x(alpha) - x`` and Lipschitz constant ``1/lam``, and in x (alpha fixed) with
-        gradient ``lam (x - x(alpha)) + H_-`` beside the Fenchel terms, whose change is part of their own bound. Hence the allowance
-        ``(dH + dS + lam dx) D + (dH + dS + lam dx)^2/lam + dS ||x|| + dx ||H_-||`` and the roundings of the two products.
-        """
+        Let ``dH`` bound the rounding error of H, ``dS`` that of its split, ``dx`` the distance of x
+        from the cone, D be the first norm. The gap is differentiable in H with gradient ``x(alpha)
+        - x`` and Lipschitz constant ``1/lam``, and in x (alpha fixed) with gradient ``lam (x -
+        x(alpha)) + H_-`` beside the Fenchel terms, whose change is part of their own bound. Hence
+        the allowance ``(dH + dS + lam dx) D + (dH + dS + lam dx)^2/lam + dS ||x|| + dx ||H_-||``
+        and the roundings of the two products."""
         return self.assemble(self.terms.loss_sums(x, self.loss, alpha), x, lam)
 
     def assemble(self, sums: LossSums, x: ElementLike, lam: float) -> Evaluation:
-        """Return the :class:`Evaluation` from loss sums already computed at x; they do not depend on lam. O(one projection)."""
+        """Return the :class:`Evaluation` from loss sums already computed at x; they do not
+        depend on lam. O(one projection).
+        """
         cone = self.cone
         H = self._H(sums.adjoint)
         plus, minus = cone.split(H)
@@ -239,33 +272,48 @@ class Problem:
         distance = upper(D + difference_error + x_error, 4)
         x_alpha_error = upper((H_error + split_error) / lam + difference_error, 4)
         points, errors = (H, plus, minus, x_alpha), (x_error, H_error, x_alpha_error)
-        return Evaluation(x, lam, primal, dual, loss, gap, sums.fenchel, *points, distance, excess, *errors, sums)
+        return Evaluation(
+            x, lam, primal, dual, loss, gap, sums.fenchel, *points, distance, excess, *errors, sums
+        )
 
     # ------------------------------------------------------------------ reduction and range of lam
 
     def reduce(self, in_L: ArrayLike, in_R: ArrayLike) -> Problem:
-        """Return the smaller problem without screened terms; it has the same optimum (STS19 Lemma 1).
+        """Return the smaller problem without screened terms; it has the same optimum (STS19 Lemma
+        1).
 
         Parameters
         ----------
         in_L, in_R : boolean masks of shape (T,)
-            Terms known to lie in the linear region (moved into the linear term and a constant) and in the zero region (dropped).
+            Terms known to lie in the linear region (moved into the linear term and a constant) and
+            in the zero region (dropped).
         """
         in_L, in_R = check_mask(in_L, len(self), "in_L"), check_mask(in_R, len(self), "in_R")
         both = in_L & in_R
         if both.any():
-            raise ValueError(f"in_L and in_R must be disjoint, both hold term {int(np.flatnonzero(both)[0])}")
+            raise ValueError(
+                f"in_L and in_R must be disjoint, both hold term {int(np.flatnonzero(both)[0])}"
+            )
         if in_L.any() and not self.loss.has_linear_region:
-            raise ValueError(f"in_L must be empty, {self.loss!r} has no linear region; found term {int(np.flatnonzero(in_L)[0])}")
+            raise ValueError(
+                f"in_L must be empty, {self.loss!r} has no linear region; found term "
+                f"{int(np.flatnonzero(in_L)[0])}"
+            )
         return self.reduce_by(in_L.view(np.int8) + 2 * in_R.view(np.int8))[0]
 
     def reduce_by(self, status: NDArray) -> tuple[Problem, NDArray]:
-        """Return ``(reduced problem, numbers of its terms)`` from a status array: 0 undecided, 1 linear, 2 zero; not checked."""
+        """Return ``(reduced problem, numbers of its terms)`` from a status array: 0 undecided, 1
+        linear, 2 zero; not checked.
+        """
         left, total, error, ids = self.terms.partition(status)
-        return self._with(left, total, error, self.terms.linear_constant(self.loss, status == 1)), ids
+        return self._with(
+            left, total, error, self.terms.linear_constant(self.loss, status == 1)
+        ), ids
 
     def with_terms(self, terms: Terms, loss: Loss) -> Problem:
-        """Return the problem of other terms, such as the same with other thresholds, and another loss, with the same linear term."""
+        """Return the problem of other terms, such as the same with other thresholds, and another
+        loss, with the same linear term.
+        """
         return self._copy(terms, loss)
 
     def _copy(self, terms, loss):
@@ -274,14 +322,18 @@ class Problem:
         problem.terms, problem.loss, problem.cone = terms, loss, terms.cone
         return problem
 
-    def with_linear_part(self, terms: Terms, total: ElementLike, error: float, constant: float) -> Problem:
-        """Return the problem of `terms` with `total` (known up to `error`) added to the linear term, and a constant.
+    def with_linear_part(
+        self, terms: Terms, total: ElementLike, error: float, constant: float
+    ) -> Problem:
+        """Return the problem of `terms` with `total` (known up to `error`) added to the linear
+        term, and a constant.
 
-        The constant is counted by the caller, ``tau - gamma/2`` a term, which is right only for terms without weights and a loss with a
-        linear region: ValueError otherwise.
-        """
+        The constant is counted by the caller, ``tau - gamma/2`` a term, which is right only for
+        terms without weights and a loss with a linear region: ValueError otherwise."""
         if self.terms.weights is not None or not self.loss.has_linear_region:
-            raise ValueError("terms with weights, and losses without a linear region, are not reduced by counts")
+            raise ValueError(
+                "terms with weights, and losses without a linear region, are not reduced by counts"
+            )
         return self._with(terms, total, error, constant)
 
     def _with(self, terms, total, error, constant):
@@ -297,14 +349,17 @@ class Problem:
 
     @with_small_blas
     def lam_max(self) -> float:
-        """Return the smallest lam from which on every term is in the linear region; there ``x = [c + sum_t w_t a_t]_K/lam``.
+        """Return the smallest lam from which on every term is in the linear region; there ``x = [c
+        + sum_t w_t a_t]_K/lam``.
 
-        ``max_t <a_t, [c + sum_t w_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no inner product is positive, ``inf`` if
-        a term with ``tau_t <= gamma`` can never become linear, as no term can with the squared hinge.
-        """
+        ``max_t <a_t, [c + sum_t w_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no
+        inner product is positive, ``inf`` if a term with ``tau_t <= gamma`` can never become
+        linear, as no term can with the squared hinge."""
         x, largest = self.all_linear(), 0.0
         if np.ndim(self.terms.threshold) == 0:
-            return _linear_from(self.terms.max_inner_product(x), self.terms.threshold - self.loss.width)
+            return _linear_from(
+                self.terms.max_inner_product(x), self.terms.threshold - self.loss.width
+            )
         products = self.terms.inner_products(x)
         for start, stop in self.terms.chunks():
             limits = self.terms.thresholds(start, stop) - self.loss.width
@@ -312,7 +367,9 @@ class Problem:
         return largest
 
     def all_linear(self) -> ElementLike:
-        """Return ``[c + sum_t w_t a_t]_K``, lam times the solution for every ``lam >= lam_max()``."""
+        """Return ``[c + sum_t w_t a_t]_K``, lam times the solution for every ``lam >=
+        lam_max()``.
+        """
         return self.cone.project(self._H(self.terms.total()[0]))
 
     def _H(self, adjoint):

@@ -1,19 +1,34 @@
 """Bounds of rounding errors, in one place.
 
-With the unit roundoff ``u = 2**-53`` every floating-point operation returns its exact result times ``1 + delta``, ``|delta| <= u``, unless
-it underflows. ``n`` such factors multiply to ``1 + theta`` with ``|theta| <= gamma_n = n u / (1 - n u)`` (Higham, *Accuracy and Stability
-of Numerical Algorithms*, Lemma 3.1), and a dot product of length ``n``, summed in any order, is off by at most ``gamma_n |x|'|y|``.
+With the unit roundoff ``u = 2**-53`` every floating-point operation returns its exact result times
+``1 + delta``, ``|delta| <= u``, unless it underflows. ``n`` such factors multiply to ``1 + theta``
+with ``|theta| <= gamma_n = n u / (1 - n u)`` (Higham, *Accuracy and Stability of Numerical
+Algorithms*, Lemma 3.1), and a dot product of length ``n``, summed in any order, is off by at most
+``gamma_n |x|'|y|``.
 
-The functions below are themselves evaluated in floating point, so every bound is taken a little too large
-(:data:`SAFETY`): it covers the handful of operations that evaluate the bound, not the quantity it bounds.
-"""
+The functions below are themselves evaluated in floating point, so every bound is taken a little too
+large (:data:`SAFETY`): it covers the handful of operations that evaluate the bound, not the
+quantity it bounds."""
 
 import math
 from typing import Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Element", "ElementLike", "FLOOR", "SAFETY", "TINY", "UNIT", "gamma", "magnitude", "norm", "norm_upper", "sqrt_upper", "upper"]
+__all__ = [
+    "Element",
+    "ElementLike",
+    "FLOOR",
+    "SAFETY",
+    "TINY",
+    "UNIT",
+    "gamma",
+    "magnitude",
+    "norm",
+    "norm_upper",
+    "sqrt_upper",
+    "upper",
+]
 
 UNIT = 2.0**-53
 """Unit roundoff of double precision."""
@@ -29,7 +44,9 @@ SAFETY = 1.0 + 64 * UNIT
 
 
 class Element:
-    """An element of a space that is not an array, and is asked for its own norms; no ABC, whose instance checks are slow."""
+    """An element of a space that is not an array, and is asked for its own norms; no ABC, whose
+    instance checks are slow.
+    """
 
     space: Any
     """What it is an element of; its ``check(x, name)`` judges it."""
@@ -43,12 +60,16 @@ class Element:
         raise NotImplementedError
 
     def magnitude(self) -> float:
-        """Return what, times the unit roundoff, bounds its change when each of its numbers is rounded once."""
+        """Return what, times the unit roundoff, bounds its change when each of its numbers is
+        rounded once.
+        """
         raise NotImplementedError
 
 
 ElementLike: TypeAlias = Any
-"""An element of the space of a problem: a float64 array of the shape of its cone, or an :class:`Element`."""
+"""An element of the space of a problem: a float64 array of the shape of its cone, or an
+:class:`Element`.
+"""
 
 
 def norm(x: ElementLike) -> float:
@@ -78,7 +99,8 @@ def upper(value: Any, n_ops: int = 4) -> Any:
 def sqrt_upper(value: float) -> float:
     """Return an upper bound of the square root of a number known to be at most ``value``.
 
-    A negative or NaN ``value`` is a broken bound, not a zero: NaN is returned, and a NaN radius screens nothing.
+    A negative or NaN ``value`` is a broken bound, not a zero: NaN is returned, and a NaN radius
+    screens nothing.
 
     >>> sqrt_upper(4.0) >= 2.0
     True
@@ -93,7 +115,8 @@ def sqrt_upper(value: float) -> float:
 def norm_upper(x: ElementLike) -> float:
     """Return an upper bound of the Euclidean (Frobenius) norm of the array `x`; O(size).
 
-    Where squares would overflow or underflow the entries are scaled by their largest magnitude. An :class:`Element` is asked itself.
+    Where squares would overflow or underflow the entries are scaled by their largest magnitude. An
+    :class:`Element` is asked itself.
 
     >>> norm_upper(np.array([3.0, 4.0])) >= 5.0
     True
@@ -103,7 +126,9 @@ def norm_upper(x: ElementLike) -> float:
             return x.norm_upper()
         x = np.asarray(x)
     square = float(np.vdot(x, x))
-    if 1e-250 < square < 1e280:  # no overflow, and squares that underflow are far below the rounding of the others
+    if (
+        1e-250 < square < 1e280
+    ):  # no overflow, and squares that underflow are far below the rounding of the others
         return upper(math.sqrt(square), x.size + 2)
     if square == 0.0 and not x.any():
         return 0.0
@@ -114,9 +139,11 @@ def norm_upper(x: ElementLike) -> float:
 
 
 def magnitude(x: ElementLike) -> float:
-    """Return what, times the unit roundoff, bounds the change of `x` in the norm of its space when each of its numbers is rounded once.
+    """Return what, times the unit roundoff, bounds the change of `x` in the norm of its space when
+    each of its numbers is rounded once.
 
-    For an array that is its norm; where the numbers are coefficients of elements that are not orthogonal it can be much more.
+    For an array that is its norm; where the numbers are coefficients of elements that are not
+    orthogonal it can be much more.
 
     >>> magnitude(np.array([3.0, 4.0])) >= 5.0
     True

@@ -7,7 +7,14 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from safescreen._checks import PointsLike, check_labels, check_lam, check_points, check_scalar, check_vector
+from safescreen._checks import (
+    PointsLike,
+    check_labels,
+    check_lam,
+    check_points,
+    check_scalar,
+    check_vector,
+)
 from safescreen._threads import with_small_blas
 from safescreen.losses import Hinge, Loss, SmoothedHinge
 from safescreen.problem import Problem
@@ -32,7 +39,8 @@ class Certificate(Screened):
     Attributes
     ----------
     in_L, in_R : boolean arrays of shape (T,)
-        Terms that are certainly linear (dual variable 1), and certainly zero (dual variable 0), at the exact solution for `lam`.
+        Terms that are certainly linear (dual variable 1), and certainly zero (dual variable 0), at
+        the exact solution for `lam`.
     lam : float
         What the masks are for.
     gap : float
@@ -59,7 +67,8 @@ def screen(
     lam0: float | None = None,
     screening: tuple[str, ...] = ("MGB",),
 ) -> Certificate:
-    """Return which terms are certain, given any point x, from whatever solver it comes and however good it is.
+    """Return which terms are certain, given any point x, from whatever solver it comes and however
+    good it is.
 
     Parameters
     ----------
@@ -69,8 +78,8 @@ def screen(
     lam : float > 0
         What the answer is for.
     alpha : array of shape (T,), optional
-        Dual point that belongs to x, in [0, 1]; ``alpha(x)`` if left out. With the hinge pass the solver's own if it has one: at the kink
-        the slope is not known from x.
+        Dual point that belongs to x, in [0, 1]; ``alpha(x)`` if left out. With the hinge pass the
+        solver's own if it has one: at the kink the slope is not known from x.
     lam0 : float > 0, optional
         What x was computed for, if that is not `lam`; used by "RRPB".
     screening : tuple of str
@@ -84,11 +93,13 @@ def screen(
     Raises
     ------
     ValueError, TypeError
-        x is not in the cone, alpha not a dual point, a name is unknown, or the terms come in blocks.
+        x is not in the cone, alpha not a dual point, a name is unknown, or the terms come in
+        blocks.
 
     Notes
     -----
-    Cost: one evaluation, and a margin of each ball's center a term. A good x screens much, a bad one little; none makes a wrong decision.
+    Cost: one evaluation, and a margin of each ball's center a term. A good x screens much, a bad
+    one little; none makes a wrong decision.
 
     Examples
     --------
@@ -141,7 +152,8 @@ def screen_samples(
 ) -> Certificate:
     """Return which samples of a linear support vector machine are certain for C, given any w.
 
-    ``min ||w||^2/2 + C sum_i loss(y_i <x_i, w>)``, or with a penalised intercept, as LIBLINEAR has it, a constant feature more.
+    ``min ||w||^2/2 + C sum_i loss(y_i <x_i, w>)``, or with a penalised intercept, as LIBLINEAR has
+    it, a constant feature more.
 
     Parameters
     ----------
@@ -152,7 +164,8 @@ def screen_samples(
     C : float > 0
         What the answer is for.
     alpha : array of shape (n,), optional
-        Dual point in [0, 1], the solver's dual variables divided by C. Left out with the hinge, one is computed from w, for `C0`.
+        Dual point in [0, 1], the solver's dual variables divided by C. Left out with the hinge, one
+        is computed from w, for `C0`.
     C0 : float > 0, optional
         What w was computed for; C if left out.
     intercept : float, optional
@@ -176,7 +189,9 @@ def screen_samples(
     y, C, w = check_labels(y, X.shape[0]), check_lam(C, "C"), np.asarray(w)
     C0, classes = C if C0 is None else check_lam(C0, "C0"), np.unique(y)
     if classes.size != 2:
-        raise ValueError(f"y must hold two classes, found {classes.size}: screen each against the others")
+        raise ValueError(
+            f"y must hold two classes, found {classes.size}: screen each against the others"
+        )
     if intercept is not None:
         X, b = add_intercept(X, intercept_scaling), check_scalar(intercept, "intercept")
         w = np.append(w, b / intercept_scaling)
@@ -211,7 +226,8 @@ def screen_triplets(
     lam, alpha, lam0
         As for :func:`screen`, for M in place of x.
     triplet_weight : array of shape (T,), optional
-        Factors of the losses, not negative; triplets of weight 0 are left out, and nothing is said of them.
+        Factors of the losses, not negative; triplets of weight 0 are left out, and nothing is said
+        of them.
     loss : Loss, optional
         ``SmoothedHinge(0.05)`` if left out.
     screening : tuple of str

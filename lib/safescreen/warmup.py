@@ -1,4 +1,6 @@
-"""Compile every kernel once, so that later processes find them in the cache: ``python -m safescreen.warmup``."""
+"""Compile every kernel once, so that later processes find them in the cache: ``python -m
+safescreen.warmup``.
+"""
 
 import numpy as np
 
@@ -6,13 +8,19 @@ __all__ = ["warm_up"]
 
 
 def warm_up():
-    """Run each family of terms, each sphere, rule, range and solver on a tiny instance; seconds when cold, nothing when warm."""
+    """Run each family of terms, each sphere, rule, range and solver on a tiny instance; seconds
+    when cold, nothing when warm.
+    """
     import safescreen as ss
 
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((12, 3)), np.arange(12) % 2
     balls = list(ss.SPHERES)
-    families = [ss.Triplets.from_labels(X, y), ss.Triplets.from_labels(X, y, diagonal=True), ss.Samples(X, 2 * y - 1)]
+    families = [
+        ss.Triplets.from_labels(X, y),
+        ss.Triplets.from_labels(X, y, diagonal=True),
+        ss.Samples(X, 2 * y - 1),
+    ]
     for terms in families:
         for gamma in (0.05, 0.0):
             prob = ss.Problem(terms, ss.SmoothedHinge(gamma))
@@ -27,7 +35,11 @@ def warm_up():
                 ranges(prob, last.x, last.lam)
             ss.ranges.relaxed_path(prob, last.x, last.eps, last.lam)
     rows, weights = [[0, 1, 2], [3, 4, 5]], [1.0, 2.0]
-    for terms in (ss.Triplets(X, rows, weights=weights), ss.Quadruplets(X, [[0, 1, 2, 3]]), ss.Pairs(X, [[0, 1]], [[2, 3]], 1.0, 2.0)):
+    for terms in (
+        ss.Triplets(X, rows, weights=weights),
+        ss.Quadruplets(X, [[0, 1, 2, 3]]),
+        ss.Pairs(X, [[0, 1]], [[2, 3]], 1.0, 2.0),
+    ):
         for loss in (ss.SmoothedHinge(0.05), ss.SquaredHinge(), ss.Hinge()):
             prob = ss.Problem(terms, loss)
             ss.path(prob, np.array([2.0, 1.0]), tol=0.0, rtol=1e-6, screening=balls)

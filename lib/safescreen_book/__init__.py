@@ -1,4 +1,5 @@
-"""What makes the book: data sets, the papers' protocols, figures, the batch runner, the ledger of claims and the command line.
+"""What makes the book: data sets, the papers' protocols, figures, the batch runner, the ledger of
+claims and the command line.
 
 The library never imports it.
 """

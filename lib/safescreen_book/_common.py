@@ -1,4 +1,6 @@
-"""What all parts of the book use: files that appear whole, records made of YAML, and the sentence for an unknown name."""
+"""What all parts of the book use: files that appear whole, records made of YAML, and the
+sentence for an unknown name.
+"""
 
 import difflib
 import json
@@ -18,16 +20,22 @@ import yaml
 MOST_BYTES = 2**20
 MOST_NODES = 20_000
 LONGEST = 10_000
-"""Of a YAML file: bytes, keys and values, characters in one of them; the book's own have far less."""
+"""Of a YAML file: bytes, keys and values, characters in one of them; the book's own have far
+less.
+"""
 
 
 class BookError(ValueError):
-    """The manifest, the ledger, or a request made of them does not make sense; the message says where and why."""
+    """The manifest, the ledger, or a request made of them does not make sense; the message says
+    where and why.
+    """
 
 
 @contextmanager
 def whole(path: Path) -> Iterator[Path]:
-    """Yield the name to write a file under: it gets its own when the block has ended well, else nothing is left."""
+    """Yield the name to write a file under: it gets its own when the block has ended well, else
+    nothing is left.
+    """
     partial = path.with_name(f".{os.getpid()}-{threading.get_ident()}-{path.name}")
     try:
         yield partial
@@ -39,7 +47,9 @@ def whole(path: Path) -> Iterator[Path]:
 def write_json(path: Path, content: Mapping[str, Any]) -> Path:
     """Write plain values, whole or not at all."""
     with whole(path) as partial:
-        partial.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        partial.write_text(
+            json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     return path
 
 
@@ -61,7 +71,13 @@ def read_yaml(path: Path) -> dict:
         raise BookError(f"{path.name}: it has {size} bytes, and at most {MOST_BYTES} are read")
     try:
         content = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-    except (yaml.YAMLError, LookupError, RecursionError, TypeError, ValueError) as error:  # the last four are what odd scalars make of it
+    except (
+        yaml.YAMLError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:  # the last four are what odd scalars make of it
         raise BookError(f"{path.name}: not valid YAML: {error}") from error
     return mapping(content, path.name)
 
@@ -121,12 +137,17 @@ def mapping(value, where: str) -> dict:
 def folder_name(name: str, where: str) -> str:
     """Return what can be the name of a folder or file anywhere, and part of an address."""
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.+=,-]{0,199}", name):
-        raise BookError(f"{where} cannot be a folder's name: at most 200 of A-Z a-z 0-9 _ . + = , - and no sign first")
+        raise BookError(
+            f"{where} cannot be a folder's name: at most 200 of A-Z a-z 0-9 _ . + = , - and "
+            "no sign first"
+        )
     return name
 
 
 def record(kind: type, raw, where: str, **given):
-    """Make a dataclass of a mapping and what is `given`: a string, positive number or list of strings for each field, as annotated."""
+    """Make a dataclass of a mapping and what is `given`: a string, positive number or list of
+    strings for each field, as annotated.
+    """
     raw = mapping(raw, where)
     wanted = {field.name: field for field in fields(kind) if field.name not in given}
     for key in raw:
@@ -135,7 +156,10 @@ def record(kind: type, raw, where: str, **given):
     for name, field in wanted.items():
         if name not in raw and field.default is MISSING:
             raise BookError(f"{where}: key {name!r} is missing")
-    return kind(**given, **{key: _typed(value, wanted[key].type, f"{where}: {key}") for key, value in raw.items()})
+    return kind(
+        **given,
+        **{key: _typed(value, wanted[key].type, f"{where}: {key}") for key, value in raw.items()},
+    )
 
 
 def _typed(value, kind, where: str):
@@ -144,7 +168,11 @@ def _typed(value, kind, where: str):
             raise BookError(f"{where}: expected a list of strings, found {value!r}")
         return tuple(value)
     if kind is float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not 0 < value < math.inf
+        ):
             raise BookError(f"{where} must be a positive number, found {value!r}")
         return float(value)
     if not isinstance(value, kind):
@@ -153,7 +181,9 @@ def _typed(value, kind, where: str):
 
 
 def inside(path: Path, folder: Path) -> Path:
-    """Return a path; a BookError says that it leads out of a folder when symbolic links are followed."""
+    """Return a path; a BookError says that it leads out of a folder when symbolic links are
+    followed.
+    """
     if not path.resolve().is_relative_to(folder.resolve()):
         where = f"{path.name} leads out of {folder.name}/ by a symbolic link"
         raise BookError(f"{where}; only what lies there is read")

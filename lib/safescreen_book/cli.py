@@ -1,4 +1,6 @@
-"""The command `safescreen`: run experiments, report, check the ledger, fetch data, make the notebooks."""
+"""The command `safescreen`: run experiments, report, check the ledger, fetch data, make the
+notebooks.
+"""
 
 import argparse
 import os
@@ -28,9 +30,8 @@ from safescreen_book.runner.worker import uncoloured
 def main(argv: list[str] | None = None) -> int:
     """Run the command line, by default the process's own arguments; return its exit code.
 
-    0 when all went well, 1 when something failed or is wrong, 2 when the request makes no sense, 130 when interrupted, 141 when nobody
-    reads the output any more.
-    """
+    0 when all went well, 1 when something failed or is wrong, 2 when the request makes no sense,
+    130 when interrupted, 141 when nobody reads the output any more."""
     try:
         code = _execute(argv)
         sys.stdout.flush()
@@ -65,7 +66,10 @@ def _execute(argv: list[str] | None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="safescreen", description="Safe screening: the book's experiments, report, ledger and data.")
+    parser = argparse.ArgumentParser(
+        prog="safescreen",
+        description="Safe screening: the book's experiments, report, ledger and data.",
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
 
     run = commands.add_parser(
@@ -76,13 +80,38 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
     run.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
-    run.add_argument("--jobs", type=_positive, metavar="N", help="processes at a time, which share the cores (one for each)")
-    run.add_argument("--report", action="store_true", help="make the pages too: once a run is done, again as others are, and at the end")
-    run.add_argument("--repeats", type=_positive, default=1, metavar="N", help="do each run that has a seed N times, counting it up (1)")
-    run.add_argument("--scheduler", metavar="ADDRESS", help="run on the workers of a Dask cluster; 'local' starts one of N processes")
+    run.add_argument(
+        "--jobs",
+        type=_positive,
+        metavar="N",
+        help="processes at a time, which share the cores (one for each)",
+    )
+    run.add_argument(
+        "--report",
+        action="store_true",
+        help="make the pages too: once a run is done, again as others are, and at the end",
+    )
+    run.add_argument(
+        "--repeats",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="do each run that has a seed N times, counting it up (1)",
+    )
+    run.add_argument(
+        "--scheduler",
+        metavar="ADDRESS",
+        help="run on the workers of a Dask cluster; 'local' starts one of N processes",
+    )
     run.add_argument("--force", action="store_true", help="also redo what is unchanged")
-    run.add_argument("--dirty", action="store_true", help="make records (profile paper) though tracked files have uncommitted changes")
-    run.add_argument("--data", metavar="DIR", help="folder of data sets (default: $SAFESCREEN_DATA, data/)")
+    run.add_argument(
+        "--dirty",
+        action="store_true",
+        help="make records (profile paper) though tracked files have uncommitted changes",
+    )
+    run.add_argument(
+        "--data", metavar="DIR", help="folder of data sets (default: $SAFESCREEN_DATA, data/)"
+    )
     run.add_argument(
         "-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="parameters",
         help="set a notebook parameter; the result goes to a folder of its own",
@@ -96,14 +125,24 @@ def _parser() -> argparse.ArgumentParser:
         "beside the record, which is never changed itself.",
     )
     again.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
-    again.add_argument("--jobs", type=_positive, metavar="N", help="processes at a time (one for each core)")
-    again.add_argument("--embedded", action="store_true", help="only records of data that come with the project")
+    again.add_argument(
+        "--jobs", type=_positive, metavar="N", help="processes at a time (one for each core)"
+    )
+    again.add_argument(
+        "--embedded", action="store_true", help="only records of data that come with the project"
+    )
     again.add_argument("--only-compare", action="store_true", help="write nothing")
     again.set_defaults(func=_replay)
 
-    report = commands.add_parser("report", help="make the pages of the results of one size, outputs/PROFILE/report/")
-    report.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
-    site = commands.add_parser("site", help="make all pages, outputs/site/: book, results, claims and reference")
+    report = commands.add_parser(
+        "report", help="make the pages of the results of one size, outputs/PROFILE/report/"
+    )
+    report.add_argument(
+        "--profile", choices=PROFILES, default="laptop", help="size (default: laptop)"
+    )
+    site = commands.add_parser(
+        "site", help="make all pages, outputs/site/: book, results, claims and reference"
+    )
     site.set_defaults(profile="")
 
     show = commands.add_parser("list", help="list experiments, their runs and what is done")
@@ -121,15 +160,21 @@ def _parser() -> argparse.ArgumentParser:
         description="Make NAME.ipynb from NAME.py and execute it, for all notebooks when none is named.",
     )
     books.add_argument("names", nargs="*", metavar="NAME", help="a notebook, without an ending")
-    books.add_argument("--check", action="store_true", help="only check that pairs agree and were executed")
+    books.add_argument(
+        "--check", action="store_true", help="only check that pairs agree and were executed"
+    )
     books.set_defaults(func=_notebooks)
 
     for command in (report, site):
         command.set_defaults(func=_pages)
     for command in (run, again, report, site, show, claims, books):
-        command.add_argument("--notebooks", metavar="DIR", help="folder of notebooks, manifest and ledger")
+        command.add_argument(
+            "--notebooks", metavar="DIR", help="folder of notebooks, manifest and ledger"
+        )
     for command in (run, again, report, site, show, claims):
-        command.add_argument("--outputs", metavar="DIR", help="where results go ($SAFESCREEN_OUTPUTS)")
+        command.add_argument(
+            "--outputs", metavar="DIR", help="where results go ($SAFESCREEN_OUTPUTS)"
+        )
     return parser
 
 
@@ -140,7 +185,9 @@ def _positive(text: str) -> int:
 
 
 def _value(text: str) -> Any:
-    """A parameter from the command line: a number or boolean where it reads as one, else the text."""
+    """A parameter from the command line: a number or boolean where it reads as one, else the
+    text.
+    """
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for kind in (int, float):
@@ -153,12 +200,18 @@ def _value(text: str) -> Any:
 
 def _given(values, texts) -> dict[str, Any]:
     """Parameters from the command line; what is a text in the notebook stays one."""
-    return {name: text if isinstance(values.get(name), str) else _value(text) for name, text in texts}
+    return {
+        name: text if isinstance(values.get(name), str) else _value(text) for name, text in texts
+    }
 
 
 def _load(options):
     folder = places.notebooks_folder(options.notebooks)
-    ids = {claim.id for claim in ledger.load_claims(folder)} if (folder / "claims.yml").is_file() else None
+    ids = (
+        {claim.id for claim in ledger.load_claims(folder)}
+        if (folder / "claims.yml").is_file()
+        else None
+    )
     return load_manifest(folder, ids), places.outputs_folder(options.outputs)
 
 
@@ -170,13 +223,28 @@ def _run(options) -> int:
     manifest, outputs = _load(options)
     runs = manifest.select(options.names, options.profile)
     if options.parameters:
-        runs = [run.override(_given(manifest.check_parameters(run), options.parameters)) for run in runs]
+        runs = [
+            run.override(_given(manifest.check_parameters(run), options.parameters)) for run in runs
+        ]
     runs = [repeat for run in runs for repeat in manifest.repeats(run, options.repeats)]
     pages = None
     if options.report:
         _sphinx()
-        command = ["-m", "safescreen_book", "report", "--profile", options.profile, "--notebooks", manifest.folder, "--outputs", outputs]
-        pages = Pages([sys.executable, *map(str, command)], outputs / options.profile / "report" / "index.html")
+        command = [
+            "-m",
+            "safescreen_book",
+            "report",
+            "--profile",
+            options.profile,
+            "--notebooks",
+            manifest.folder,
+            "--outputs",
+            outputs,
+        ]
+        pages = Pages(
+            [sys.executable, *map(str, command)],
+            outputs / options.profile / "report" / "index.html",
+        )
     code = batch.run_all(
         manifest,
         runs,
@@ -217,14 +285,21 @@ def _replay(options) -> int:
     with tqdm(total=len(todo), unit="record", disable=None) as bar:
         for plan, found, seconds in replaying.run(todo, replays, manifest.folder, jobs):
             counts["confirmed" if found.agrees else "differ"] += 1
-            largest = f", largest difference {found.largest:.2g} of what is allowed" if found.agrees else ""
+            largest = (
+                f", largest difference {found.largest:.2g} of what is allowed"
+                if found.agrees
+                else ""
+            )
             tqdm.write(f"{plan.run}: {found.rows} rows in {seconds:.0f} s{largest}")
             for line in found.differences:
                 tqdm.write(f"    DIFFERS {line}")
             if not options.only_compare:
                 replaying.append(plan.folder, replaying.entry(found, git, seconds))
             bar.update()
-    print(", ".join(f"{number} {what}" for what, number in counts.items()) + f" in {time.perf_counter() - began:.0f} s")
+    print(
+        ", ".join(f"{number} {what}" for what, number in counts.items())
+        + f" in {time.perf_counter() - began:.0f} s"
+    )
     return int(counts["differ"] > 0)
 
 
@@ -239,17 +314,37 @@ def _sphinx():
 
 
 def _pages(options) -> int:
-    """Call Sphinx with docs/conf.py: all pages, where any warning is an error, or one size's results and the ledger."""
+    """Call Sphinx with docs/conf.py: all pages, where any warning is an error, or one size's
+    results and the ledger.
+    """
     build_main, root = _sphinx()
     (_, outputs), profile = _load(options), options.profile
     target = outputs / profile / "report" if profile else outputs / "site"
     source = outputs / ".sphinx" / (profile or "site") / "source"
     source.mkdir(parents=True, exist_ok=True)
-    folders = {"notebooks_dir": places.notebooks_folder(options.notebooks), "outputs_dir": outputs, "report_profile": profile}
+    folders = {
+        "notebooks_dir": places.notebooks_folder(options.notebooks),
+        "outputs_dir": outputs,
+        "report_profile": profile,
+    }
     settings = [part for name, value in folders.items() for part in ("-D", f"{name}={value}")]
     strict = [] if profile else ["-W", "--keep-going", "-j", "auto"]
-    with tempfile.TemporaryDirectory(prefix="safescreen-") as doctrees:  # pickles, which must not come with somebody's outputs
-        code = build_main(["-q", *strict, "-c", str(root / "docs"), "-d", doctrees, *settings, str(source), str(target)])
+    with tempfile.TemporaryDirectory(
+        prefix="safescreen-"
+    ) as doctrees:  # pickles, which must not come with somebody's outputs
+        code = build_main(
+            [
+                "-q",
+                *strict,
+                "-c",
+                str(root / "docs"),
+                "-d",
+                doctrees,
+                *settings,
+                str(source),
+                str(target),
+            ]
+        )
     if (target / "index.html").is_file():
         print(f"Open {places.shown(target / 'index.html')}")
     return code
@@ -282,7 +377,10 @@ def _claims(options) -> int:
     for paper, row in ledger.counts(claims).items():
         parts = ", ".join(f"{count} {status}" for status, count in row.items() if count)
         found = stands[paper]
-        print(f"{paper:{width}}  {parts}" + (f"; {found['stands']} of {found.total()} conclusions stand" if found else ""))
+        print(
+            f"{paper:{width}}  {parts}"
+            + (f"; {found['stands']} of {found.total()} conclusions stand" if found else "")
+        )
     if (folder / "experiments.yml").is_file():
         print(_records(folder, options.outputs))
     wrong = list(ledger.problems(claims, folder))
@@ -292,9 +390,13 @@ def _claims(options) -> int:
 
 
 def _records(folder: Path, outputs: str | None) -> str:
-    """Return how many records there are in each state; data sets that are not here have the checksums that they must have."""
+    """Return how many records there are in each state; data sets that are not here have the
+    checksums that they must have.
+    """
     manifest = load_manifest(folder)
-    plans = batch.plan(manifest, manifest.select([], RECORDS), RECORDS, places.outputs_folder(outputs))
+    plans = batch.plan(
+        manifest, manifest.select([], RECORDS), RECORDS, places.outputs_folder(outputs)
+    )
     found = Counter(item.state.status for item in plans)
     return "records: " + ", ".join(f"{number} {status}" for status, number in found.most_common())
 

@@ -1,13 +1,14 @@
-"""The ledger `claims.yml`: every numbered statement, algorithm, table and figure, and what became of it.
+"""The ledger `claims.yml`: every numbered statement, algorithm, table and figure, and what became
+of it.
 
     STS19:
       - {id: STS19-T5, kind: T, what: "RPB ball", status: verified, notebook: 15-path-bound,
          evidence: "sympy derivation; 200 random problems"}
 
-A claim that is not `open` names a notebook and its evidence, and that notebook has an executed code cell,
-tagged with the claim's id (or with `cell`), which asserts something. The status of a table or figure that runs
-of the paper's size have judged is the one that follows from `conclusions.csv` in `outputs/paper/`.
-"""
+A claim that is not `open` names a notebook and its evidence, and that notebook has an executed code
+cell, tagged with the claim's id (or with `cell`), which asserts something. The status of a table or
+figure that runs of the paper's size have judged is the one that follows from `conclusions.csv` in
+`outputs/paper/`."""
 
 import ast
 from collections import Counter
@@ -19,7 +20,16 @@ from safescreen_book import verdicts
 from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record
 from safescreen_book.runner import imports, notebooks
 
-STATUSES = ("open", "verified", "misprint", "corrected", "refuted", "reproduced", "differs", "partial")
+STATUSES = (
+    "open",
+    "verified",
+    "misprint",
+    "corrected",
+    "refuted",
+    "reproduced",
+    "differs",
+    "partial",
+)
 ACCUSATIONS = ("corrected", "refuted", "differs")
 KINDS = {
     "L": "lemma",
@@ -43,18 +53,25 @@ class Claim:
     notebook: str | None = None  # its name, without an ending
     evidence: str | None = None  # what was run, on what, and the figure
     cell: str = ""  # tag of the cell that would fail if the claim failed; the id when left out
-    fair: str = ""  # the reading kindest to the authors, and what of the paper was not at hand; every one of `ACCUSATIONS` has it
+    # the reading kindest to the authors, and what of the paper was not at hand; every one of
+    # `ACCUSATIONS` has it
+    fair: str = ""
     also: str = ""  # other places of the paper, and its number in STS18 (`sts18` in the file)
-    missing: str = ""  # what runs cannot cover, and the file that would close it; such a claim is never `reproduced`
+    # what runs cannot cover, and the file that would close it; such a claim is never `reproduced`
+    missing: str = ""
 
 
 def load_claims(folder: Path) -> tuple[Claim, ...]:
-    """Read `claims.yml` of a folder of notebooks and check its form; a BookError names the claim."""
+    """Read `claims.yml` of a folder of notebooks and check its form; a BookError names the
+    claim.
+    """
     papers = read_yaml(Path(folder) / "claims.yml")
     for paper, entries in papers.items():
         folder_name(paper, f"claims.yml: {paper!r}")
         if not isinstance(entries, list):
-            raise BookError(f"claims.yml, {paper}: expected a list of claims, found {type(entries).__name__}")
+            raise BookError(
+                f"claims.yml, {paper}: expected a list of claims, found {type(entries).__name__}"
+            )
     claims = tuple(_claim(paper, entry) for paper, entries in papers.items() for entry in entries)
     twins = [name for name, count in Counter(claim.id for claim in claims).items() if count > 1]
     if twins:
@@ -71,7 +88,9 @@ def _claim(paper: str, entry) -> Claim:
     folder_name(claim.id, where)
     for key, known in (("kind", KINDS), ("status", STATUSES)):
         if getattr(claim, key) not in known:
-            raise BookError(f"{where}: {key} {getattr(claim, key)!r} is not one of {', '.join(known)}")
+            raise BookError(
+                f"{where}: {key} {getattr(claim, key)!r} is not one of {', '.join(known)}"
+            )
     marked = ("notebook", "evidence") if claim.status != "open" else ()
     for key in ("what", *marked, *(("fair",) if claim.status in ACCUSATIONS else ())):
         if not getattr(claim, key):
@@ -92,8 +111,10 @@ def judged(folder: Path):
 
 
 def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
-    """Yield what is wrong: a claim that is not open and has no notebook, or no cell that ran, ended well and asserts something; a status
-    that does not follow from committed conclusions; conclusions on what is no claim, unless they are said to be on none, ``-``."""
+    """Yield what is wrong: a claim that is not open and has no notebook, or no cell that ran,
+    ended well and asserts something; a status that does not follow from committed conclusions;
+    conclusions on what is no claim, unless they are said to be on none, ``-``.
+    """
     claims, rows, read = tuple(claims), judged(folder), {}
     unknown = sorted({*rows["claim"]} - {"-"} - {claim.id for claim in claims})
     yield from (f"claim {name}: judged by runs, and not in the ledger" for name in unknown)
@@ -121,15 +142,21 @@ def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
 
 
 def asserts(source: str) -> bool:
-    """Return whether code asserts something that is not a constant, or calls an `assert...` function.
+    """Return whether code asserts something that is not a constant, or calls an `assert...`
+    function.
 
     >>> asserts("assert gap < 1e-6"), asserts("assert True"), asserts("np.testing.assert_allclose(a, b)")
     (True, False, True)
     """
     nodes = list(ast.walk(imports.parsed(source)))
-    names = [getattr(node.func, "attr", getattr(node.func, "id", "")) for node in nodes if isinstance(node, ast.Call)]
+    names = [
+        getattr(node.func, "attr", getattr(node.func, "id", ""))
+        for node in nodes
+        if isinstance(node, ast.Call)
+    ]
     return any(name.startswith("assert") for name in names) or any(
-        isinstance(node, ast.Assert) and not isinstance(node.test, ast.Constant | ast.Tuple) for node in nodes
+        isinstance(node, ast.Assert) and not isinstance(node.test, ast.Constant | ast.Tuple)
+        for node in nodes
     )
 
 
@@ -142,7 +169,9 @@ def counts(claims: Iterable[Claim]) -> dict[str, dict[str, int]]:
 
 
 def stands(claims: Iterable[Claim], rows) -> dict[str, Counter]:
-    """Return how many of the papers' conclusions in `rows` have each verdict, over all data sets, by paper."""
+    """Return how many of the papers' conclusions in `rows` have each verdict, over all data
+    sets, by paper.
+    """
     table: dict[str, Counter] = {claim.paper: Counter() for claim in claims}
     summary = verdicts.summarize(rows[rows["whose"] == "paper"])
     for claim in claims:

@@ -19,7 +19,9 @@ def plain(value, where: str):
 
 
 def assigned(source: str, where: str) -> dict[str, Any]:
-    """Return names and values of a cell of plain numbers, booleans and strings; a BookError says where it is not."""
+    """Return names and values of a cell of plain numbers, booleans and strings; a BookError says
+    where it is not.
+    """
     found = {}
     try:
         nodes = ast.parse(source).body
@@ -32,14 +34,17 @@ def assigned(source: str, where: str) -> dict[str, Any]:
         try:
             found[target.id] = plain(ast.literal_eval(node.value), target.id)
         except ValueError as error:
-            raise BookError(f"{where}: parameter {target.id} = {ast.unparse(node.value)} is not plain") from error
+            raise BookError(
+                f"{where}: parameter {target.id} = {ast.unparse(node.value)} is not plain"
+            ) from error
     return found
 
 
 def check(given: Mapping[str, Any], defaults: Mapping[str, Any], where: str) -> None:
     """Refuse a parameter that is not known, of another type than its default, or out of range.
 
-    An integer that is positive by default stays so, `_MAY_BE_0` apart; other numbers are finite, and negative only where the default is.
+    An integer that is positive by default stays so, `_MAY_BE_0` apart; other numbers are finite,
+    and negative only where the default is.
 
     >>> check({"repeats": 0}, {"repeats": 2, "seed": 0}, "run 51/iris")
     Traceback (most recent call last):
@@ -51,15 +56,29 @@ def check(given: Mapping[str, Any], defaults: Mapping[str, Any], where: str) -> 
             raise BookError(f"{where}: " + unknown("parameter", name, defaults))
         default = defaults[name]
         kind = next(kind for kind in (bool, int, float, str) if isinstance(default, kind))
-        if not isinstance(value, int | float if kind is float else kind) or isinstance(value, bool) != (kind is bool):
-            raise BookError(f"{where}: {name} = {value!r} is of another type than the notebook's {name} = {default!r}")
-        low = -math.inf if kind not in (int, float) or default < 0 else int(kind is int and default > 0 and name not in _MAY_BE_0)
+        if not isinstance(value, int | float if kind is float else kind) or isinstance(
+            value, bool
+        ) != (kind is bool):
+            raise BookError(
+                f"{where}: {name} = {value!r} is of another type than the notebook's {name} "
+                f"= {default!r}"
+            )
+        low = (
+            -math.inf
+            if kind not in (int, float) or default < 0
+            else int(kind is int and default > 0 and name not in _MAY_BE_0)
+        )
         if kind in (int, float) and not low <= value < math.inf:
-            raise BookError(f"{where}: {name} must be {'finite' if low < 0 else f'at least {low}'}, found {value!r}")
+            raise BookError(
+                f"{where}: {name} must be {'finite' if low < 0 else f'at least {low}'}, "
+                f"found {value!r}"
+            )
 
 
 def check_injected() -> None:
-    """Within a notebook: refuse what papermill has put in the place of its parameters, as `check` does."""
+    """Within a notebook: refuse what papermill has put in the place of its parameters, as
+    `check` does.
+    """
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     cells = shell.user_ns.get("In", []) if shell else []
     for own, given in zip(cells, cells[1:], strict=False):

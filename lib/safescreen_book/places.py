@@ -7,19 +7,27 @@ _HERE = Path(__file__).resolve()
 
 
 def checkout() -> Path | None:
-    """Return the first folder above the package, then above the working folder, that holds the book; None if there is none."""
+    """Return the first folder above the package, then above the working folder, that holds the
+    book; None if there is none.
+    """
     for folder in (*_HERE.parents, Path.cwd(), *Path.cwd().parents):
-        if (folder / "pyproject.toml").is_file() and (folder / "notebooks" / "experiments.yml").is_file():
+        if (folder / "pyproject.toml").is_file() and (
+            folder / "notebooks" / "experiments.yml"
+        ).is_file():
             return folder
     return None
 
 
 def notebooks_folder(folder: str | os.PathLike | None = None) -> Path:
-    """Return the folder of notebooks, manifest and ledger: the one named, or `notebooks/` of the checkout."""
+    """Return the folder of notebooks, manifest and ledger: the one named, or `notebooks/` of the
+    checkout.
+    """
     if folder is None:
         root = checkout()
         if root is None:
-            raise FileNotFoundError("no checkout found: run inside one, or name the folder with --notebooks DIR")
+            raise FileNotFoundError(
+                "no checkout found: run inside one, or name the folder with --notebooks DIR"
+            )
         return root / "notebooks"
     path = Path(folder).resolve()
     if not path.is_dir():
@@ -28,13 +36,19 @@ def notebooks_folder(folder: str | os.PathLike | None = None) -> Path:
 
 
 def outputs_folder(folder: str | os.PathLike | None = None) -> Path:
-    """Return the folder of all results, which need not exist: the one named, `$SAFESCREEN_OUTPUTS`, or `outputs/` of the checkout."""
-    folder = folder or os.environ.get("SAFESCREEN_OUTPUTS") or (checkout() or Path.cwd()) / "outputs"
+    """Return the folder of all results, which need not exist: the one named,
+    `$SAFESCREEN_OUTPUTS`, or `outputs/` of the checkout.
+    """
+    folder = (
+        folder or os.environ.get("SAFESCREEN_OUTPUTS") or (checkout() or Path.cwd()) / "outputs"
+    )
     return Path(folder).resolve()
 
 
 def shown(path: str | os.PathLike) -> str:
-    """Return a path as a person would type it: relative to the working folder when it lies below it, else absolute."""
+    """Return a path as a person would type it: relative to the working folder when it lies below
+    it, else absolute.
+    """
     path = Path(path).resolve()
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else str(path)
 

@@ -1,4 +1,6 @@
-"""What runs say of the claims: their conclusions, counted over data sets, and the status that follows."""
+"""What runs say of the claims: their conclusions, counted over data sets, and the status that
+follows.
+"""
 
 from pathlib import Path
 
@@ -7,7 +9,9 @@ from safescreen_book._common import BookError, inside
 
 
 def committed(folder: Path):
-    """Return the rows of all `EXPERIMENT/RUN/conclusions.csv` in a folder, with columns `experiment` and `run`; errors name the file."""
+    """Return the rows of all `EXPERIMENT/RUN/conclusions.csv` in a folder, with columns
+    `experiment` and `run`; errors name the file.
+    """
     import pandas as pd
 
     from safescreen_book.protocols.conclusions import COLUMNS
@@ -17,7 +21,13 @@ def committed(folder: Path):
     for path in sorted(folder.glob("[!.]*/[!.]*/conclusions.csv")):
         try:
             inside(path, folder)
-            frame = pd.read_csv(path, usecols=COLUMNS, dtype=types, na_values=dict.fromkeys(numbers, ""), keep_default_na=False)
+            frame = pd.read_csv(
+                path,
+                usecols=COLUMNS,
+                dtype=types,
+                na_values=dict.fromkeys(numbers, ""),
+                keep_default_na=False,
+            )
         except ValueError as error:
             raise BookError(f"{places.shown(path)}: {error}") from error
         rows += frame.assign(experiment=path.parts[-3], run=path.parts[-2]).to_dict("records")
@@ -25,27 +35,43 @@ def committed(folder: Path):
 
 
 def summarize(frame):
-    """Return one row a conclusion over the data sets of all runs: how many agree with the paper, how many are decided, and the verdict.
+    """Return one row a conclusion over the data sets of all runs: how many agree with the paper,
+    how many are decided, and the verdict.
 
-    A data set agrees if the verdict is what the paper's own value says of it. A conclusion stands if most of its data sets agree, does not
-    if most are decided otherwise, and is undecided else.
+    A data set agrees if the verdict is what the paper's own value says of it. A conclusion stands
+    if most of its data sets agree, does not if most are decided otherwise, and is undecided else.
     """
     import pandas as pd
 
     rows = []
-    for (claim, conclusion, whose), group in frame.groupby(["claim", "conclusion", "whose"], sort=False):
+    for (claim, conclusion, whose), group in frame.groupby(
+        ["claim", "conclusion", "whose"], sort=False
+    ):
         said = group["agrees"].map({True: "stands", False: "does not"})
-        agree, decided = int((group["verdict"] == said).sum()), int((group["verdict"] != "undecided").sum())
-        verdict = "stands" if 2 * agree > len(group) else "does not" if 2 * (decided - agree) > len(group) else "undecided"
-        rows.append((claim, conclusion, group["place"].iloc[0], whose, agree, decided, len(group), verdict))
-    return pd.DataFrame(rows, columns=["claim", "conclusion", "place", "whose", "agree", "decided", "of", "verdict"])
+        agree, decided = (
+            int((group["verdict"] == said).sum()),
+            int((group["verdict"] != "undecided").sum()),
+        )
+        verdict = (
+            "stands"
+            if 2 * agree > len(group)
+            else "does not"
+            if 2 * (decided - agree) > len(group)
+            else "undecided"
+        )
+        rows.append(
+            (claim, conclusion, group["place"].iloc[0], whose, agree, decided, len(group), verdict)
+        )
+    return pd.DataFrame(
+        rows, columns=["claim", "conclusion", "place", "whose", "agree", "decided", "of", "verdict"]
+    )
 
 
 def status(frame, missing: str = "") -> str:
     """Return what follows for the ledger from the rows of a claim: differs, reproduced, or partial.
 
-    It differs where one of the paper's conclusions does not stand, is reproduced where all of them stand and nothing is `missing`, and is
-    partial else.
+    It differs where one of the paper's conclusions does not stand, is reproduced where all of them
+    stand and nothing is `missing`, and is partial else.
 
     >>> from safescreen_book.protocols.conclusions import Conclusions
     >>> found = Conclusions("STS19-F9", "segment")
@@ -55,4 +81,10 @@ def status(frame, missing: str = "") -> str:
     ('reproduced', 'partial')
     """
     verdicts = set(summarize(frame[frame["whose"] == "paper"])["verdict"])
-    return "differs" if "does not" in verdicts else "reproduced" if verdicts == {"stands"} and not missing else "partial"
+    return (
+        "differs"
+        if "does not" in verdicts
+        else "reproduced"
+        if verdicts == {"stands"} and not missing
+        else "partial"
+    )

@@ -1,4 +1,6 @@
-"""What a notebook is given is checked by the batch job, and by the notebook when papermill hands it over alone."""
+"""What a notebook is given is checked by the batch job, and by the notebook when papermill hands
+it over alone.
+"""
 
 import math
 
@@ -10,7 +12,17 @@ from safescreen_book import places
 from safescreen_book._common import BookError
 from safescreen_book.parameters import assigned, check
 
-DEFAULTS = {"dataset": "iris", "k": 5, "n_max": 0, "n_lams": 60, "seed": 7, "fraction": 0.5, "low": -2.0, "on": False, "output_dir": ""}
+DEFAULTS = {
+    "dataset": "iris",
+    "k": 5,
+    "n_max": 0,
+    "n_lams": 60,
+    "seed": 7,
+    "fraction": 0.5,
+    "low": -2.0,
+    "on": False,
+    "output_dir": "",
+}
 
 
 @pytest.mark.parametrize(
@@ -47,7 +59,10 @@ def test_what_is_refused(given, message):
 
 
 def test_values_in_brackets_and_with_types():
-    assert assigned('a: float = -1e-3\nb = (\n    "x,"\n    "y"\n)', "cell") == {"a": -1e-3, "b": "x,y"}
+    assert assigned('a: float = -1e-3\nb = (\n    "x,"\n    "y"\n)', "cell") == {
+        "a": -1e-3,
+        "b": "x,y",
+    }
 
 
 @pytest.mark.parametrize(
@@ -64,7 +79,9 @@ def test_papermill_alone(tmp_path, monkeypatch, given, message):
     tagged = nbformat.v4.new_code_cell('output_dir = ""\nn = 3', metadata={"tags": ["parameters"]})
     record = nbformat.v4.new_code_cell("from safescreen_book import Recorder\nRecorder(output_dir)")
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    nbformat.write(nbformat.v4.new_notebook(cells=[tagged, record], metadata=kernel), tmp_path / "a.ipynb")
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=[tagged, record], metadata=kernel), tmp_path / "a.ipynb"
+    )
     execute = {"parameters": given, "progress_bar": False, "kernel_name": "python3"}
     if message is None:
         papermill.execute_notebook(tmp_path / "a.ipynb", tmp_path / "b.ipynb", **execute)

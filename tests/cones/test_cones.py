@@ -46,7 +46,9 @@ def test_projection_and_decomposition(name, d):
 def test_inner_products_and_norms(name):
     cone, rng = CONES[name](5), np.random.default_rng(0)
     x, y = element(cone, rng), element(cone, rng)
-    assert cone.inner(x, y) == pytest.approx(np.sum(x * y)) and cone.norm(x) == pytest.approx(np.sqrt(np.sum(x * x)))
+    assert cone.inner(x, y) == pytest.approx(np.sum(x * y)) and cone.norm(x) == pytest.approx(
+        np.sqrt(np.sum(x * x))
+    )
     assert cone.norm_upper(x) >= cone.norm(x) and cone.zeros().shape == cone.shape == x.shape
 
 
@@ -58,8 +60,15 @@ def test_inner_products_and_norms_are_bounded(name):
         x = element(cone, rng)
         y = element(cone, rng)
         y = y - cone.inner(x, y) / cone.inner(x, x) * x  # nearly orthogonal
-        true = mpmath.fsum(mpmath.mpf(a) * mpmath.mpf(b) for a, b in zip(x.ravel().tolist(), y.ravel().tolist(), strict=True))
-        assert abs(mpmath.mpf(cone.inner(x, y)) - true) <= mpmath.mpf(cone.inner_error(x, y)) <= 1e-14 * cone.norm(x) * cone.norm(y)
+        true = mpmath.fsum(
+            mpmath.mpf(a) * mpmath.mpf(b)
+            for a, b in zip(x.ravel().tolist(), y.ravel().tolist(), strict=True)
+        )
+        assert (
+            abs(mpmath.mpf(cone.inner(x, y)) - true)
+            <= mpmath.mpf(cone.inner_error(x, y))
+            <= 1e-14 * cone.norm(x) * cone.norm(y)
+        )
         length = mpmath.sqrt(mpmath.fsum(mpmath.mpf(a) ** 2 for a in x.ravel().tolist()))
         assert mpmath.mpf(cone.norm_lower(x)) <= length <= mpmath.mpf(cone.norm_upper(x))
 

@@ -1,4 +1,6 @@
-"""Expansions in a feature space: every number that travels with them is right, or bounds what it says, against explicit features."""
+"""Expansions in a feature space: every number that travels with them is right, or bounds what it
+says, against explicit features.
+"""
 
 from fractions import Fraction
 from types import SimpleNamespace
@@ -23,7 +25,11 @@ N = 24
 def space(seed=0, n=N, d=3, integers=False, scale=1.0, repeat=False):
     """Return the space of a linear kernel, its exact elements registered."""
     rng = np.random.default_rng(seed)
-    X = rng.integers(-4, 5, (n, d)).astype(float) if integers else rng.standard_normal((n, d)) * scale
+    X = (
+        rng.integers(-4, 5, (n, d)).astype(float)
+        if integers
+        else rng.standard_normal((n, d)) * scale
+    )
     if repeat:
         X[n // 2 :] = X[: n - n // 2]
     y = np.where(np.arange(n) % 2, 1, -1)
@@ -37,8 +43,12 @@ def assert_sound(x):
     elements, true = FEATURES[x.space], flat(x)
     norms = [norm(z) for z in elements]
     slack = 1 + mpf(10) ** -40
-    assert all(mpf(float(bound)) * slack >= n for bound, n in zip(x.space.norms, norms, strict=True))
-    assert mpf(x.scale) * slack >= mpmath.fsum(n * abs(c) for n, c in zip(norms, exact(x.coef), strict=True))
+    assert all(
+        mpf(float(bound)) * slack >= n for bound, n in zip(x.space.norms, norms, strict=True)
+    )
+    assert mpf(x.scale) * slack >= mpmath.fsum(
+        n * abs(c) for n, c in zip(norms, exact(x.coef), strict=True)
+    )
     for value, z, n in zip(x.image, elements, norms, strict=True):
         assert abs(mpf(float(value)) - dot(z, true)) <= n * mpf(x.error) + mpf(10) ** -290
     length = norm(true)
@@ -52,16 +62,28 @@ def test_integers_are_exact():
     for _ in range(5):
         a, b = rng.integers(-3, 4, (2, N)).astype(float)
         x, y = made.expansion(a), made.expansion(b)
-        for got, coef in ((x + y, a + b), (x - y, a - b), (-x, -a), (4.0 * x, 4.0 * a), (x * 0.5, 0.5 * a), (x / 2, a / 2)):
+        for got, coef in (
+            (x + y, a + b),
+            (x - y, a - b),
+            (-x, -a),
+            (4.0 * x, 4.0 * a),
+            (x * 0.5, 0.5 * a),
+            (x / 2, a / 2),
+        ):
             assert np.array_equal(got.coef, coef) and np.array_equal(got.image, Q @ coef)
-        assert made.inner(x, y) == a @ Q @ b and made.norm(x) == pytest.approx(np.sqrt(a @ Q @ a), rel=1e-15)
+        assert made.inner(x, y) == a @ Q @ b and made.norm(x) == pytest.approx(
+            np.sqrt(a @ Q @ a), rel=1e-15
+        )
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-60, 1e60])
 @pytest.mark.parametrize("repeat", [False, True])
 def test_arithmetic_keeps_its_bounds(scale, repeat):
     made, rng = space(scale=scale, repeat=repeat), np.random.default_rng(2)
-    x, y = made.expansion(rng.standard_normal(N)), made.expansion(rng.standard_normal(N) * (rng.uniform(size=N) < 0.2))
+    x, y = (
+        made.expansion(rng.standard_normal(N)),
+        made.expansion(rng.standard_normal(N) * (rng.uniform(size=N) < 0.2)),
+    )
     fresh = x.error / x.scale
     for step in range(40):
         t = float(rng.standard_normal())
@@ -112,13 +134,23 @@ def test_a_small_difference_of_large_elements_has_a_small_norm():
 
 
 def test_what_rounding_leaves_of_larger_elements():
-    """The coefficients all but cancel, down to subnormal numbers, while the image keeps its rounding error."""
+    """The coefficients all but cancel, down to subnormal numbers, while the image keeps its
+    rounding error.
+    """
     made, rng = space(), np.random.default_rng(10)
-    x, tiny = made.expansion(rng.standard_normal(N)), made.expansion(np.where(np.arange(N) == 3, 1.0, 0.0))
+    x, tiny = (
+        made.expansion(rng.standard_normal(N)),
+        made.expansion(np.where(np.arange(N) == 3, 1.0, 0.0)),
+    )
     for size in (1e-318, 1e-300, 1e-200, 1e-100, 1e-40):
         rest = (x - x) + size * tiny
-        assert 0.0 <= rest.norm_lower() <= float(norm(flat(rest))) <= rest.norm_upper() <= rest.scale
-        assert made.largest(rest) == 0.0 or abs(made.ldexp(rest, -int(np.frexp(rest.scale)[1])).scale - 0.75) <= 0.25
+        assert (
+            0.0 <= rest.norm_lower() <= float(norm(flat(rest))) <= rest.norm_upper() <= rest.scale
+        )
+        assert (
+            made.largest(rest) == 0.0
+            or abs(made.ldexp(rest, -int(np.frexp(rest.scale)[1])).scale - 0.75) <= 0.25
+        )
         problem = ss.Problem(ss.KernelSamples(made.K, made.signs), ss.SmoothedHinge(0.05))
         ball = ss.Sphere(problem.cone.expansion(x.coef), 0.1)
         normal = problem.cone.expansion(x.coef)
@@ -130,7 +162,9 @@ def test_what_rounding_leaves_of_larger_elements():
 
 
 def test_elements_that_vanish_have_a_norm_near_zero():
-    """Equal samples with opposite coefficients: the coefficients are far from 0, the element is 0."""
+    """Equal samples with opposite coefficients: the coefficients are far from 0, the element is
+    0.
+    """
     made = space(repeat=True)  # half the samples twice, with labels that agree
     coef = np.zeros(N)
     coef[[0, N // 2]] = 1.0, -1.0
@@ -145,7 +179,13 @@ def test_numbers_of_numpy_leave_the_arithmetic_to_the_expansion():
     for number in (np.float64(2.0), np.float32(2.0), np.int64(2), 2):
         for got in (number * x, x * number, x / (1.0 / number)):
             assert isinstance(got, Expansion) and np.array_equal(got.coef, 2.0 * x.coef)
-    for wrong in (lambda: x + 1.0, lambda: np.ones(N) + x, lambda: np.ones(N) * x, lambda: x * x, lambda: x / "2"):
+    for wrong in (
+        lambda: x + 1.0,
+        lambda: np.ones(N) + x,
+        lambda: np.ones(N) * x,
+        lambda: x * x,
+        lambda: x / "2",
+    ):
         with pytest.raises(TypeError):
             wrong()
     with pytest.raises(ValueError, match="one and the same space"):
@@ -155,7 +195,11 @@ def test_numbers_of_numpy_leave_the_arithmetic_to_the_expansion():
 def test_it_looks_like_its_coefficients():
     made = space()
     x = made.expansion(np.arange(N))
-    assert np.array_equal(np.asarray(x), np.arange(N)) and len(x) == x.size == N and x.shape == made.shape == (N,)
+    assert (
+        np.array_equal(np.asarray(x), np.arange(N))
+        and len(x) == x.size == N
+        and x.shape == made.shape == (N,)
+    )
     assert repr(x) == "<expansion in 23 of 24 samples>" and repr(made) == "KernelSpace(24 samples)"
     assert ss.Sphere(x, 0.0).contains(x) and not ss.Sphere(x, 0.5).contains(2.0 * x)
 
@@ -171,9 +215,14 @@ def test_check():
         made.check(np.full(N, np.nan))
     with pytest.raises(ValueError, match="x0 must be an element of this space"):
         made.check(space(1).expansion(np.ones(N)), "x0")
-    with np.errstate(all="ignore"), pytest.raises(ValueError, match="x must be finite, got coefficients of total size inf"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(ValueError, match="x must be finite, got coefficients of total size inf"),
+    ):
         made.check(1e300 * (1e300 * x))
-    with pytest.raises(TypeError, match="must be an array of shape .* got an Expansion of another space"):
+    with pytest.raises(
+        TypeError, match="must be an array of shape .* got an Expansion of another space"
+    ):
         ss.FreeSpace(N).check(x)
 
 
@@ -181,7 +230,13 @@ def test_projection_is_the_identity():
     made = space()
     x = made.expansion(np.ones(N))
     assert made.project(x) is x and made.split(x)[1].scale == 0.0
-    assert made.violation(x) == made.split_error(x) == made.feasible_error(x) == made.projection_error == 0.0
+    assert (
+        made.violation(x)
+        == made.split_error(x)
+        == made.feasible_error(x)
+        == made.projection_error
+        == 0.0
+    )
     assert made.check_feasible(x) is x and made.norm_upper(made.zeros()) == 0.0
 
 
@@ -258,7 +313,14 @@ def test_an_indefinite_matrix_gives_no_norm():
     assert np.isnan(made.expansion([1.0, 1.0]).norm_upper())
 
 
-@given(st.lists(st.tuples(st.sampled_from("+-*/n"), st.integers(0, 3), st.sampled_from([1.0, -0.3, 1e-8, 1e5])), max_size=12))
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("+-*/n"), st.integers(0, 3), st.sampled_from([1.0, -0.3, 1e-8, 1e5])
+        ),
+        max_size=12,
+    )
+)
 @settings(max_examples=25)
 def test_any_sequence_of_operations(steps):
     made = space(8, n=8)
@@ -270,11 +332,16 @@ def test_any_sequence_of_operations(steps):
 
 
 def test_inner_products_near_zero():
-    """An element whose image is all error, with one that is not: the product is zero up to an error that is bounded."""
+    """An element whose image is all error, with one that is not: the product is zero up to an
+    error that is bounded.
+    """
     made, rng, beyond = space(integers=True), np.random.default_rng(11), 0
     for size in (1e6, 1e9, 1e12):
         for _ in range(10):
-            x, big = made.expansion(rng.standard_normal(N)), made.expansion(size * rng.standard_normal(N))
+            x, big = (
+                made.expansion(rng.standard_normal(N)),
+                made.expansion(size * rng.standard_normal(N)),
+            )
             rest = (big + 1e-3 * x) - big
             for one, other in ((x, rest), (rest, rest), (rest, x)):
                 off = abs(mpf(made.inner(one, other)) - dot(flat(one), flat(other)))
@@ -306,7 +373,9 @@ def test_sums_of_an_exact_matrix():
 
 
 def test_the_scale_of_many_coefficients_is_a_bound():
-    """The sum of many equal sizes is rounded down step by step; it still bounds the norm of the element."""
+    """The sum of many equal sizes is rounded down step by step; it still bounds the norm of the
+    element.
+    """
     n, beyond = 100_000, 0
     made = KernelSpace(SimpleNamespace(diagonal=lambda: np.ones(n)), np.ones(n), 0.0)
     for c in (0.1, 0.3, 0.7, 1.1, 1.3, 1.7):
@@ -317,9 +386,13 @@ def test_the_scale_of_many_coefficients_is_a_bound():
     assert made.scale(coef, np.arange(n)) == made.scale(coef) and made.scale(np.zeros(n)) == 0.0
 
 
-@pytest.mark.parametrize(("size", "coefficient"), [(1e-150, 1e-20), (1e100, 1e-318), (1e100, 1e-315)])
+@pytest.mark.parametrize(
+    ("size", "coefficient"), [(1e-150, 1e-20), (1e100, 1e-318), (1e100, 1e-315)]
+)
 def test_what_underflows_is_in_the_error(size, coefficient):
-    """Products of small entries, and coefficients below the smallest normal number, lose digits that no relative error covers."""
+    """Products of small entries, and coefficients below the smallest normal number, lose digits
+    that no relative error covers.
+    """
     beyond, rng = 0, np.random.default_rng(14)
     for _ in range(5):
         X = size * rng.standard_normal((N, 3))
@@ -334,7 +407,9 @@ def test_what_underflows_is_in_the_error(size, coefficient):
                 off = abs(mpf(float(value)) - dot(z, true))
                 assert off <= mpf(float(bound)) * mpf(got.error)
                 beyond += off > mpf(float(bound)) * mpf(1e-12) * mpf(got.scale)
-        assert made.norm_lower(x) <= float(norm(flat(x))) * (1.0 + 1e-15) and norm(flat(x)) <= mpf(x.norm_upper())
+        assert made.norm_lower(x) <= float(norm(flat(x))) * (1.0 + 1e-15) and norm(flat(x)) <= mpf(
+            x.norm_upper()
+        )
     assert beyond > 5
 
 
@@ -367,7 +442,10 @@ def test_rounded_sums_and_multiples_are_known_no_better(size):
     x, y, tiny = (exact_one(unit * rng.integers(-9, 10, N)) for unit in (1.0, 2.0**-54, 2.0**-1070))
     for got in (x + y, y - x, 0.3 * x, x / 3.0, 0.3 * tiny, tiny / 3.0, made.ldexp(tiny, -5)):
         true = flat(got)
-        off = [abs(mpf(float(v)) - dot(z, true)) for v, z in zip(got.image, FEATURES[made], strict=True)]
+        off = [
+            abs(mpf(float(v)) - dot(z, true))
+            for v, z in zip(got.image, FEATURES[made], strict=True)
+        ]
         assert max(off) > 0
         assert all(v <= norm(z) * mpf(got.error) for v, z in zip(off, FEATURES[made], strict=True))
         assert got.error <= 1e-15 * got.scale or np.abs(got.coef).max() < 1e-300

@@ -1,4 +1,6 @@
-"""Kernel matrices that are not in memory: every value, sum and row they give, against those of a matrix and in 40 digits."""
+"""Kernel matrices that are not in memory: every value, sum and row they give, against those of a
+matrix and in 40 digits.
+"""
 
 import mpmath
 import numpy as np
@@ -8,9 +10,21 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from safescreen.cones import kernel_matrix
-from safescreen.cones.kernel_matrix import GivenMatrix, Kernel, KernelRows, _Cache, row_length, squares
+from safescreen.cones.kernel_matrix import (
+    GivenMatrix,
+    Kernel,
+    KernelRows,
+    _Cache,
+    row_length,
+    squares,
+)
 
-KERNELS = [Kernel("linear"), Kernel("polynomial", 0.5, 3, 1.0, 0.25), Kernel("rbf", 0.3), Kernel("rbf", 0.3, constant=2.0)]
+KERNELS = [
+    Kernel("linear"),
+    Kernel("polynomial", 0.5, 3, 1.0, 0.25),
+    Kernel("rbf", 0.3),
+    Kernel("rbf", 0.3, constant=2.0),
+]
 every = pytest.mark.parametrize("kernel", KERNELS, ids=lambda k: f"{k.name}-{k.constant:g}")
 
 
@@ -50,14 +64,27 @@ def small(monkeypatch):
 
 
 def test_exponentials():
-    """Less than 4 units in double precision, down to 1e-300; some units in single precision, from where it has them."""
+    """Less than 4 units in double precision, down to 1e-300; some units in single precision,
+    from where it has them.
+    """
     rng = np.random.default_rng(0)
     near = np.log(2.0) * (np.arange(120) + 0.5)  # where the integer part changes
-    x = np.concatenate([rng.uniform(0.0, 1.0, 400), rng.uniform(0.0, 690.0, 400), near, near - 1e-9, [0.0, 690.0, 1e-300, 1e-9]])
+    x = np.concatenate(
+        [
+            rng.uniform(0.0, 1.0, 400),
+            rng.uniform(0.0, 690.0, 400),
+            near,
+            near - 1e-9,
+            [0.0, 690.0, 1e-300, 1e-9],
+        ]
+    )
     tile = np.zeros((1, x.size))
     kernel_matrix._gaussians(tile, np.zeros(1), x, 1.0, 0.0)
     with mpmath.workdps(40):
-        worst = max(abs(mpf(float(v)) / mpmath.exp(-mpf(float(e))) - 1) for v, e in zip(tile[0], x, strict=True))
+        worst = max(
+            abs(mpf(float(v)) / mpmath.exp(-mpf(float(e))) - 1)
+            for v, e in zip(tile[0], x, strict=True)
+        )
     assert worst < 4 * mpf(2) ** -53
     light = np.zeros((1, x.size), dtype=np.float32)
     kernel_matrix._light_gaussians(light, np.zeros(1), x.astype(np.float32), 1.0, 0.0)
@@ -77,21 +104,34 @@ def test_values_have_the_error_they_say(kernel, scale):
 
     def true(p, q):
         if kernel.name == "rbf":
-            return mpmath.exp(-mpf(kernel.gamma) * mpmath.fsum((a - b) ** 2 for a, b in zip(p, q, strict=True))) + mpf(kernel.constant)
+            return mpmath.exp(
+                -mpf(kernel.gamma) * mpmath.fsum((a - b) ** 2 for a, b in zip(p, q, strict=True))
+            ) + mpf(kernel.constant)
         product = mpmath.fsum(a * b for a, b in zip(p, q, strict=True))
-        return (product if kernel.name == "linear" else (mpf(kernel.gamma) * product + 1) ** 3) + mpf(kernel.constant)
+        return (
+            product if kernel.name == "linear" else (mpf(kernel.gamma) * product + 1) ** 3
+        ) + mpf(kernel.constant)
 
     with mpmath.workdps(40):
         roots = [mpmath.sqrt(true(p, p)) for p in exact]
-        for form, unit in ((np.asarray, 2.0**-53), (sparse.csr_array, 2.0**-53), (np.float32, 2.0**-24)):
+        for form, unit in (
+            (np.asarray, 2.0**-53),
+            (sparse.csr_array, 2.0**-53),
+            (np.float32, 2.0**-24),
+        ):
             Z = form(X)
-            found = kernel.values(Z, Z, out=np.empty((12, 12), np.float32 if unit > 1e-10 else float))
+            found = kernel.values(
+                Z, Z, out=np.empty((12, 12), np.float32 if unit > 1e-10 else float)
+            )
             u = mpf(kernel.error(3, float(squares(X).max()), unit))
             diagonal = kernel.diagonal(squares(Z.astype(float)))
             for i in range(12):
                 assert abs(mpf(float(diagonal[i])) - roots[i] ** 2) <= u * roots[i] ** 2
                 for j in range(12):
-                    assert abs(mpf(float(found[i, j])) - true(exact[i], exact[j])) <= u * roots[i] * roots[j]
+                    assert (
+                        abs(mpf(float(found[i, j])) - true(exact[i], exact[j]))
+                        <= u * roots[i] * roots[j]
+                    )
             assert u < (1e-10 if unit < 1e-10 else 0.5)
 
 
@@ -108,7 +148,9 @@ def test_sums_are_those_of_the_matrix(kernel, form, small, monkeypatch):
             used, at = (np.sort(rng.permutation(60)[:k]) for k in (n_used, 25))
             values = rng.standard_normal(n_used)
             whole, part = given.product(used, values), made.product(used, values, at)
-            assert np.allclose(made.product(used, values), whole, rtol=1e-12, atol=1e-12 * np.abs(whole).max())
+            assert np.allclose(
+                made.product(used, values), whole, rtol=1e-12, atol=1e-12 * np.abs(whole).max()
+            )
             assert np.allclose(part[at], whole[at], rtol=1e-12, atol=1e-12 * np.abs(whole).max())
             assert np.isnan(np.delete(part, at)).all()
             assert np.allclose(made.block(used, at), given.block(used, at), rtol=1e-12, atol=1e-13)
@@ -140,14 +182,18 @@ def rows_of(log):
 
 def test_rows_are_computed_once(log, small):
     n, everything = 600, np.arange(600)
-    made = KernelRows(points(n, 4), KERNELS[2], 4e-9 * (520 * n + n * 4))  # room for 520 rows in single precision
+    made = KernelRows(
+        points(n, 4), KERNELS[2], 4e-9 * (520 * n + n * 4)
+    )  # room for 520 rows in single precision
     made.add(np.arange(5), np.ones(5), everything, np.zeros(n))
     assert {light for light, *_ in log.tiles} == {True} and rows_of(log) == set(range(5))
     made.add(np.arange(3, 7), np.ones(4), everything, np.zeros(n))
     assert rows_of(log) == {5, 6}
     sums, columns = np.zeros(n // 2), everything[::2]
     made.add(np.arange(7), np.ones(7), columns, sums)  # fewer columns of the same rows
-    assert not log.tiles and np.allclose(sums, made.block(np.arange(7), columns).sum(axis=0), rtol=1e-5)
+    assert not log.tiles and np.allclose(
+        sums, made.block(np.arange(7), columns).sum(axis=0), rtol=1e-5
+    )
     log.clear()
     made.add(np.arange(2), np.ones(2), everything, np.zeros(n))  # columns that it no longer has
     assert rows_of(log) == {0, 1}
@@ -155,19 +201,29 @@ def test_rows_are_computed_once(log, small):
 
 @every
 def test_a_whole_matrix_that_fits_is_computed_once(kernel, log):
-    """In double precision, and sums of both kinds take it from there: at any columns, in any order."""
+    """In double precision, and sums of both kinds take it from there: at any columns, in any
+    order.
+    """
     n, rng = 600, np.random.default_rng(4)
     made = KernelRows(points(n, 4), kernel, 1.0001 * 8e-9 * n * n)
     K = made.block(np.arange(n), np.arange(n))
     log.clear()
     for n_used, n_columns in ((5, 40), (7, n), (n, 200), (530, n)):
-        used, at = np.sort(rng.choice(n, n_used, replace=False)), np.sort(rng.choice(n, n_columns, replace=False))
+        used, at = (
+            np.sort(rng.choice(n, n_used, replace=False)),
+            np.sort(rng.choice(n, n_columns, replace=False)),
+        )
         values, sums = rng.standard_normal(n_used), np.zeros(n_columns)
         found = made.product(used, values, at)
-        exact, room = values @ K[np.ix_(used, at)], 1e-13 * (np.abs(values) @ np.abs(K[np.ix_(used, at)]))
+        exact, room = (
+            values @ K[np.ix_(used, at)],
+            1e-13 * (np.abs(values) @ np.abs(K[np.ix_(used, at)])),
+        )
         assert np.all(np.abs(found[at] - exact) <= room) and np.isnan(np.delete(found, at)).all()
         made.add(used[:512], values[:512], at, sums)
-        assert np.allclose(sums, values[:512] @ K[np.ix_(used[:512], at)], rtol=1e-11, atol=1e-11 * np.abs(K).max())
+        assert np.allclose(
+            sums, values[:512] @ K[np.ix_(used[:512], at)], rtol=1e-11, atol=1e-11 * np.abs(K).max()
+        )
     asked = [row for _, rows, columns in log.tiles for row in rows if 0 in columns]
     assert sorted(asked) == list(range(n))
 
@@ -193,7 +249,9 @@ def test_rows_used_longest_ago_make_room():
         assert asked == missing and np.array_equal(rows[slots], K[numbers])
     columns = columns[1::3]
     asked.clear()
-    rows, slots, _ = cache.rows(np.array([0, 1, 2, 6, 7, 8, 9, 10]), columns, fill)  # there is room for more of them now
+    rows, slots, _ = cache.rows(
+        np.array([0, 1, 2, 6, 7, 8, 9, 10]), columns, fill
+    )  # there is room for more of them now
     assert asked == [8, 9, 10] and rows.shape == (120 // 7, 7)
     assert np.array_equal(rows[slots], K[np.ix_([0, 1, 2, 6, 7, 8, 9, 10], columns)])
 
@@ -202,24 +260,38 @@ def test_precision_of_the_cache():
     """Single where that changes little, which for points far from 0 it does not."""
     assert KernelRows(points(600), KERNELS[2], 2e-3)._light.dtype == np.float32
     assert KernelRows(points(600) + 300.0, KERNELS[2], 2.6e-3)._light.dtype == np.float64
-    assert KernelRows(points(600), KERNELS[2], 3e-3)._light.dtype == np.float64  # there is room for all of it
+    assert (
+        KernelRows(points(600), KERNELS[2], 3e-3)._light.dtype == np.float64
+    )  # there is room for all of it
 
 
 def test_the_least_that_is_needed():
     X = points(600, 4)
     needed = 4e-9 * (512 * 600 + 600 * 4)
     KernelRows(X, KERNELS[2], 1.001 * needed)
-    with pytest.raises(ValueError, match="X holds 600 points: a cache for rows .* needs 0.00124 GB at least, 0.001 GB are allowed"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            "X holds 600 points: a cache for rows .* needs 0.00124 GB at least, 0.001 GB are "
+            "allowed"
+        ),
+    ):
         KernelRows(X, KERNELS[2], 0.001)
 
 
 def test_the_longest_row_says_how_much_is_rounded():
-    """Products of one full row among sparse ones are rounded by more than the length of the others allows."""
+    """Products of one full row among sparse ones are rounded by more than the length of the
+    others allows.
+    """
     rng = np.random.default_rng(3)
     X = np.zeros((6, 4000))
     X[1:, 0], X[0] = rng.standard_normal(5), 0.1
     points = sparse.csr_array(X)
-    assert row_length(points) == 4000 and row_length(X) == 4000 and row_length(sparse.csr_array((0, 7))) == 0
+    assert (
+        row_length(points) == 4000
+        and row_length(X) == 4000
+        and row_length(sparse.csr_array((0, 7))) == 0
+    )
     assert row_length(points[1:]) == 1
     with mpmath.workdps(40):
         true = 4000 * mpf(0.1) ** 2
@@ -230,7 +302,10 @@ def test_the_longest_row_says_how_much_is_rounded():
 @pytest.mark.parametrize("constant", [1e-3, 1.0, 1e3])
 def test_a_constant_brings_one_rounding(constant):
     """Values with a constant are known as well as those without, and no worse than they say."""
-    for kernel in (Kernel("rbf", 1.0, constant=constant), Kernel("polynomial", 0.5, 1, 1.0, constant)):
+    for kernel in (
+        Kernel("rbf", 1.0, constant=constant),
+        Kernel("polynomial", 0.5, 1, 1.0, constant),
+    ):
         assert kernel.error(1, 0.01) == Kernel(kernel.name, kernel.gamma, 1, 1.0).error(1, 0.01)
         x = np.linspace(0.0, 0.1, 60)[:, None]
         found, u = kernel.values(x, x), mpf(kernel.error(1, 0.01))
@@ -238,6 +313,10 @@ def test_a_constant_brings_one_rounding(constant):
             values = [mpf(float(v)) for v in x[:, 0]]
             for i, p in enumerate(values):
                 for j, q in enumerate(values):
-                    true = (mpmath.exp(-((p - q) ** 2)), 1 + p * q / 2)[kernel.name != "rbf"] + mpf(constant)
-                    size = (mpf(1), mpmath.sqrt((1 + p * p / 2) * (1 + q * q / 2)))[kernel.name != "rbf"] + mpf(constant)
+                    true = (mpmath.exp(-((p - q) ** 2)), 1 + p * q / 2)[kernel.name != "rbf"] + mpf(
+                        constant
+                    )
+                    size = (mpf(1), mpmath.sqrt((1 + p * p / 2) * (1 + q * q / 2)))[
+                        kernel.name != "rbf"
+                    ] + mpf(constant)
                     assert abs(mpf(float(found[i, j])) - true) <= u * size

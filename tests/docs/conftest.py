@@ -1,4 +1,6 @@
-"""A small site: two notebooks of the book, stubs of the others, an experiment with runs of every kind, the reference, the ledger."""
+"""A small site: two notebooks of the book, stubs of the others, an experiment with runs of every
+kind, the reference, the ledger.
+"""
 
 import html
 import os
@@ -54,8 +56,23 @@ OUTPUTS = {
     "application/javascript": "alert(8)",
     "text/markdown": "<svg onload=alert(9)>",
 }
-EXPERIMENT = {"title": "A <b>tiny</b> *one*", "notebook": "51-tiny", "claims": ["STS19-F9"], "outputs": ["seconds.svg", "curve.svg"]}
-RUNS = ("done", "failed", "missing", "ragged", "no-summary", "no-verdict", "no-result", "judged", "linked")
+EXPERIMENT = {
+    "title": "A <b>tiny</b> *one*",
+    "notebook": "51-tiny",
+    "claims": ["STS19-F9"],
+    "outputs": ["seconds.svg", "curve.svg"],
+}
+RUNS = (
+    "done",
+    "failed",
+    "missing",
+    "ragged",
+    "no-summary",
+    "no-verdict",
+    "no-result",
+    "judged",
+    "linked",
+)
 SECRET = "kept-to-ourselves"
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><path d="M0 0H9"/></svg>'
 
@@ -77,8 +94,13 @@ class Book:
         self.notebooks, self.outputs = folder / "notebooks", folder / "outputs"
         self.notebooks.mkdir()
         for path in (ROOT / "notebooks").glob("*.ipynb"):
-            stub = nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell(f"# Stub of {path.stem}")])
-            nbformat.write(nbformat.read(path, as_version=4) if path.stem in names else stub, self.notebooks / path.name)
+            stub = nbformat.v4.new_notebook(
+                cells=[nbformat.v4.new_markdown_cell(f"# Stub of {path.stem}")]
+            )
+            nbformat.write(
+                nbformat.read(path, as_version=4) if path.stem in names else stub,
+                self.notebooks / path.name,
+            )
         shutil.copytree(ROOT / "notebooks" / "figures", self.notebooks / "figures")
         shutil.copyfile(ROOT / "notebooks" / "claims.yml", self.notebooks / "claims.yml")
         (self.notebooks / "51-tiny.py").write_text(TINY, encoding="utf-8")
@@ -97,13 +119,25 @@ class Book:
     def finish(self, name, **files):
         """Leave the result of a run as a worker would, without running it."""
         manifest = load_manifest(self.notebooks)
-        (item,) = plans.plan(manifest, manifest.select([f"tiny/{name}"], "smoke"), "smoke", self.outputs)
+        (item,) = plans.plan(
+            manifest, manifest.select([f"tiny/{name}"], "smoke"), "smoke", self.outputs
+        )
         item.folder.mkdir(parents=True)
         nbformat.write(item.notebook, item.folder / "notebook.ipynb")
         for file, content in {"curve_svg": SVG, "seconds_svg": SVG, **files}.items():
-            (item.folder / ".".join(file.rsplit("_", 1))).write_bytes(content if isinstance(content, bytes) else content.encode())
-        made = {"status": "complete", "hashes": item.hashes, "parameters": {"n": 2}, "seconds": {"wall": 1.0}, "versions": {"python": "3"}}
-        made["files"] = dict.fromkeys(("seconds.svg", "curve.svg"), folders.sha256_file(item.folder / "curve.svg"))
+            (item.folder / ".".join(file.rsplit("_", 1))).write_bytes(
+                content if isinstance(content, bytes) else content.encode()
+            )
+        made = {
+            "status": "complete",
+            "hashes": item.hashes,
+            "parameters": {"n": 2},
+            "seconds": {"wall": 1.0},
+            "versions": {"python": "3"},
+        }
+        made["files"] = dict.fromkeys(
+            ("seconds.svg", "curve.svg"), folders.sha256_file(item.folder / "curve.svg")
+        )
         folders.write_json(item.folder / "result.json", made)
         return item.folder
 
@@ -112,7 +146,11 @@ class Book:
         environment = {**os.environ, "PYTHONPATH": str(ROOT / "lib"), "OPENBLAS_NUM_THREADS": "1"}
         options = ["--notebooks", self.notebooks, "--outputs", self.outputs]
         done = subprocess.run(
-            [sys.executable, "-m", "safescreen_book", *command, *options], capture_output=True, text=True, env=environment, cwd=ROOT
+            [sys.executable, "-m", "safescreen_book", *command, *options],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=ROOT,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -124,7 +162,12 @@ def book(tmp_path_factory):
     book = Book(tmp_path_factory.mktemp("book"), ("00-start-here", "11-gradient-bound"))
     comparison = "quantity,paper,ours,note\ntotal time,110.9,1.23456,seconds\n"
     summary = '{"explanation": ["since *it* is <small>"]}'
-    book.finish("done", results_csv="lam,method\n" + "0.123456,PGB\n" * 50, comparison_csv=comparison, summary_json=summary)
+    book.finish(
+        "done",
+        results_csv="lam,method\n" + "0.123456,PGB\n" * 50,
+        comparison_csv=comparison,
+        summary_json=summary,
+    )
     book.finish("ragged", results_csv="a,b\n1\n2,3,4\n")
     book.finish("no-summary", summary_json="[]")
     book.finish("no-verdict", conclusions_csv="claim,verdict\nSTS19-F9,stands\n")
@@ -143,13 +186,17 @@ def book(tmp_path_factory):
     doctrees.mkdir(parents=True)
     (doctrees / "environment.pickle").write_bytes(pickle.dumps(Planted(book.outputs / "planted")))
     failure = {"cell": 4, "line": "assert n <= 100", "error": "AssertionError: n too large"}
-    folders.record_failure(book.outputs / "smoke/tiny/failed", failure, book.notebooks / "none.ipynb")
+    folders.record_failure(
+        book.outputs / "smoke/tiny/failed", failure, book.notebooks / "none.ipynb"
+    )
     return book
 
 
 @pytest.fixture(scope="session")
 def faults():
-    """What is wrong with the pages of a folder: dead links, assets from elsewhere, TeX that was not typeset."""
+    """What is wrong with the pages of a folder: dead links, assets from elsewhere, TeX that was
+    not typeset.
+    """
     return lambda folder: list(_faults(folder))
 
 
@@ -170,11 +217,15 @@ def _faults(folder):
                 yield f"{where}: dead link {link}"
             elif anchor and anchor not in ids[target]:
                 yield f"{where}: no such place {link}"
-        shown = re.sub(r"<(pre|code|math|script|style|title)\b.*?</\1>|<[^>]*>", "", text, flags=re.DOTALL)
+        shown = re.sub(
+            r"<(pre|code|math|script|style|title)\b.*?</\1>|<[^>]*>", "", text, flags=re.DOTALL
+        )
         if 'class="tex"' in text:
             yield f"{where}: a formula was not set"
         for raw in re.findall(r"\$[^\s$][^$\n]*\$|\\[a-zA-Z]+|\\[\[(]", shown):
             yield f"{where}: raw TeX {raw}"
     for path in sorted(folder.rglob("*.css")):
-        for asset in re.findall(r"@import[^;]*|url\(\W?(?:https?:)?//[^)]*", path.read_text(encoding="utf-8")):
+        for asset in re.findall(
+            r"@import[^;]*|url\(\W?(?:https?:)?//[^)]*", path.read_text(encoding="utf-8")
+        ):
             yield f"{path.relative_to(folder)}: asset {asset}"

@@ -1,4 +1,6 @@
-"""A notebook is shown and no more: building its page runs nothing of it and publishes no file that it names."""
+"""A notebook is shown and no more: building its page runs nothing of it and publishes no file
+that it names.
+"""
 
 import base64
 import os
@@ -13,8 +15,15 @@ import pytest
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SECRET = "kept-to-ourselves"
 EXECUTES = {
-    "mystnb": {"execution_mode": "force", "render_markdown_format": "myst", "remove_code_source": True},
-    "myst": {"enable_extensions": ["substitution", "html_image", "colon_fence"], "substitutions": {"x": 1}},
+    "mystnb": {
+        "execution_mode": "force",
+        "render_markdown_format": "myst",
+        "remove_code_source": True,
+    },
+    "myst": {
+        "enable_extensions": ["substitution", "html_image", "colon_fence"],
+        "substitutions": {"x": 1},
+    },
     "substitutions": {"x": 1},
     "html_meta": {"refresh": "0; url=https://example.org"},
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -66,7 +75,9 @@ READS = """
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """A folder with the pages, what the build said, the path of a picture that may not be shown, and that of what must not be made."""
+    """A folder with the pages, what the build said, the path of a picture that may not be shown,
+    and that of what must not be made.
+    """
     folder = tmp_path_factory.mktemp("hostile")
     source, secret = folder / "source", folder / "secret.txt"
     (source / "notebooks" / "figures").mkdir(parents=True)
@@ -76,28 +87,61 @@ def built(tmp_path_factory):
     (source / "notebooks" / "linked.png").symlink_to(picture)
     (source / "notebooks" / "figures" / "ours.png").write_bytes(PNG + b"ours")
     up = "/" + os.path.relpath(folder, source)
-    names = {"FILE": f"{up}/secret.txt", "PICTURE": f"{up}/picture.png", "STEM": f"{up}/picture", "MARKER": str(folder / "marker")}
+    names = {
+        "FILE": f"{up}/secret.txt",
+        "PICTURE": f"{up}/picture.png",
+        "STEM": f"{up}/picture",
+        "MARKER": str(folder / "marker"),
+    }
     text = READS
     for name, value in names.items():
         text = text.replace(name, value)
     text += "![linked](linked.png) ![ours](figures/ours.png) [other](good.ipynb) $x^2$ **bold**\n"
-    nbformat.write(hostile(text, f"open({str(folder / 'marker-cell')!r}, 'w')"), source / "notebooks" / "hostile.ipynb")
+    nbformat.write(
+        hostile(text, f"open({str(folder / 'marker-cell')!r}, 'w')"),
+        source / "notebooks" / "hostile.ipynb",
+    )
     nbformat.write(good(), source / "notebooks" / "good.ipynb")
-    (source / "index.md").write_text("# Pages\n\n```{toctree}\nnotebooks/hostile\nnotebooks/good\n```\n", encoding="utf-8")
+    (source / "index.md").write_text(
+        "# Pages\n\n```{toctree}\nnotebooks/hostile\nnotebooks/good\n```\n", encoding="utf-8"
+    )
     extensions = "extensions=myst_nb,_ext.mathml,_ext.clean"
-    command = ["sphinx", "-b", "html", "-c", DOCS, "-D", extensions, "-d", folder / "doctrees", source, folder / "pages" / "html"]
-    done = subprocess.run([sys.executable, "-m", *map(str, command)], capture_output=True, text=True, timeout=300)
+    command = [
+        "sphinx",
+        "-b",
+        "html",
+        "-c",
+        DOCS,
+        "-D",
+        extensions,
+        "-d",
+        folder / "doctrees",
+        source,
+        folder / "pages" / "html",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", *map(str, command)], capture_output=True, text=True, timeout=300
+    )
     return folder, done
 
 
 def hostile(text, code):
     """A notebook that asks for everything that it must not get."""
     data = {"text/markdown": text, "image/png": base64.b64encode(PNG + b"output").decode()}
-    settings = {"mystnb": {"markdown_format": "myst", "figure": {"caption": text}}, "tags": ["shown", "raises-exception"]}
+    settings = {
+        "mystnb": {"markdown_format": "myst", "figure": {"caption": text}},
+        "tags": ["shown", "raises-exception"],
+    }
     cells = [
         nbformat.v4.new_markdown_cell("# Hostile\n\n" + text),
-        nbformat.v4.new_code_cell(code, metadata=settings, outputs=[nbformat.v4.new_output("display_data", data, metadata=settings)]),
-        nbformat.v4.new_code_cell(code, outputs=[nbformat.v4.new_output("display_data", {"text/markdown": text})]),
+        nbformat.v4.new_code_cell(
+            code,
+            metadata=settings,
+            outputs=[nbformat.v4.new_output("display_data", data, metadata=settings)],
+        ),
+        nbformat.v4.new_code_cell(
+            code, outputs=[nbformat.v4.new_output("display_data", {"text/markdown": text})]
+        ),
         nbformat.v4.new_raw_cell(text, metadata={"format": "text/markdown"}),
         nbformat.v4.new_raw_cell("<script>alert(1)</script>", metadata={"format": "text/html"}),
     ]
@@ -108,18 +152,30 @@ def good():
     """A notebook as they are."""
     outputs = [
         nbformat.v4.new_output("stream", text="printed\n"),
-        nbformat.v4.new_output("display_data", {"image/png": base64.b64encode(PNG + b"good").decode(), "text/plain": "<Figure>"}),
-        nbformat.v4.new_output("execute_result", {"text/html": "<table><tr><td>cell</td></tr></table>", "text/plain": "frame"}),
+        nbformat.v4.new_output(
+            "display_data",
+            {"image/png": base64.b64encode(PNG + b"good").decode(), "text/plain": "<Figure>"},
+        ),
+        nbformat.v4.new_output(
+            "execute_result",
+            {"text/html": "<table><tr><td>cell</td></tr></table>", "text/plain": "frame"},
+        ),
         nbformat.v4.new_output("display_data", {"text/latex": "$y^3$"}),
     ]
     cells = [
-        nbformat.v4.new_markdown_cell("# Good\n\n[back](hostile.ipynb), ![ours](figures/ours.png)\n\n```python\nx = 1\n```"),
-        nbformat.v4.new_code_cell("x = 2", outputs=outputs, metadata={"tags": ["a-tag"]}, execution_count=3),
+        nbformat.v4.new_markdown_cell(
+            "# Good\n\n[back](hostile.ipynb), ![ours](figures/ours.png)\n\n```python\nx = 1\n```"
+        ),
+        nbformat.v4.new_code_cell(
+            "x = 2", outputs=outputs, metadata={"tags": ["a-tag"]}, execution_count=3
+        ),
     ]
     return nbformat.v4.new_notebook(cells=cells, metadata={"language_info": {"name": "python"}})
 
 
-PNG = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 def test_nothing_is_executed(built):
@@ -131,7 +187,9 @@ def test_nothing_is_executed(built):
 def test_no_file_from_elsewhere_is_published(built):
     folder, _ = built
     published = [path for path in (folder / "pages").rglob("*") if path.is_file()]
-    assert [str(path.relative_to(folder)) for path in published if SECRET.encode() in path.read_bytes()] == []
+    assert [
+        str(path.relative_to(folder)) for path in published if SECRET.encode() in path.read_bytes()
+    ] == []
 
 
 def test_what_is_refused_is_named(built):
@@ -142,7 +200,13 @@ def test_what_is_refused_is_named(built):
         assert f"the directive '{name}' is not for notebooks" in done.stderr
     for name in ("download", "nb-download", "glue", "eval"):
         assert f"the role '{name}' is not for notebooks" in done.stderr
-    for name in ("picture.png", "picture.*", "https://example.org/x.png", "attachment:x.png", "linked.png"):
+    for name in (
+        "picture.png",
+        "picture.*",
+        "https://example.org/x.png",
+        "attachment:x.png",
+        "linked.png",
+    ):
         assert re.search(rf"the picture \S*{re.escape(name)} is not one of the pages'", done.stderr)
     assert re.search(r"the file \S*secret.txt is not one of the pages'", done.stderr)
 
@@ -150,7 +214,10 @@ def test_what_is_refused_is_named(built):
 def test_a_good_notebook_is_shown_whole(built):
     folder, _ = built
     page = (folder / "pages/html/notebooks/good.html").read_text(encoding="utf-8")
-    pictures = [folder / "pages/html/notebooks" / source for source in re.findall(r'<img [^>]*src="([^"]*)"', page)]
+    pictures = [
+        folder / "pages/html/notebooks" / source
+        for source in re.findall(r'<img [^>]*src="([^"]*)"', page)
+    ]
     assert [path.read_bytes() for path in pictures] == [PNG + b"ours", PNG + b"good"]
     back = 'href="hostile.html"><span class="std std-doc">back</span></a>'
     for shown in (back, "<td>cell</td>", "<msup><mi>y</mi>", "printed", "tag_a-tag"):

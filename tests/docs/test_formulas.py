@@ -41,22 +41,34 @@ def test_limits_are_below_in_a_display_only():
 
 
 def test_what_cannot_be_converted_stays_as_tex():
-    assert typeset(r"\nosuchcommand < x", "inline") == '<code class="tex">\\nosuchcommand &lt; x</code>'
+    assert (
+        typeset(r"\nosuchcommand < x", "inline")
+        == '<code class="tex">\\nosuchcommand &lt; x</code>'
+    )
     assert typeset(r"\frac{a", "inline").startswith('<code class="tex">')
 
 
 def test_every_formula_of_the_book_is_typeset():
-    settings = MdParserConfig(enable_extensions=set(conf.myst_enable_extensions), dmath_allow_space=conf.myst_dmath_allow_space)
+    settings = MdParserConfig(
+        enable_extensions=set(conf.myst_enable_extensions),
+        dmath_allow_space=conf.myst_dmath_allow_space,
+    )
     parser, count, failed, raw = create_md_parser(settings, RendererHTML), 0, [], []
     for path in sorted(FOLDER.glob("*.ipynb")):
-        for cell in (cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown"):
+        for cell in (
+            cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "markdown"
+        ):
             blocks = parser.parse(cell.source)
             for token in [*blocks, *(inner for block in blocks for inner in block.children or ())]:
                 if token.type.startswith(("math", "amsmath")):
                     count += 1
-                    made = typeset(token.content, "inline" if token.type.startswith("math_inline") else "block")
+                    made = typeset(
+                        token.content, "inline" if token.type.startswith("math_inline") else "block"
+                    )
                     failed += [] if made.startswith("<math") else [token.content]
-                elif token.type == "text" and re.search(r"\\(begin|frac|lambda|langle)\b|\$\S", token.content):
+                elif token.type == "text" and re.search(
+                    r"\\(begin|frac|lambda|langle)\b|\$\S", token.content
+                ):
                     raw.append(f"{path.stem}: {token.content}")
     assert count > 4000
     assert not failed and not raw

@@ -1,4 +1,6 @@
-"""The pages of how to do what: their examples run, with large numbers made smaller, and each page is in the table of contents."""
+"""The pages of how to do what: their examples run, with large numbers made smaller, and each
+page is in the table of contents.
+"""
 
 import re
 from pathlib import Path
@@ -7,7 +9,12 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
-SMALLER = {"n = 60_000": "n = 1_200", "1_000)": "40)", "lams[200:220]": "lams[5:9]", "2, 4_000)": "2, 400)"}
+SMALLER = {
+    "n = 60_000": "n = 1_200",
+    "1_000)": "40)",
+    "lams[200:220]": "lams[5:9]",
+    "2, 4_000)": "2, 400)",
+}
 """What stands in the pages, and what is run."""
 
 
@@ -25,7 +32,9 @@ def test_examples_run(page, capsys):
 
 
 def test_each_page_is_in_the_table_of_contents():
-    listed = re.findall(r"^how-to/([\w-]+)$", (ROOT / "docs" / "how-to.md").read_text(encoding="utf-8"), flags=re.M)
+    listed = re.findall(
+        r"^how-to/([\w-]+)$", (ROOT / "docs" / "how-to.md").read_text(encoding="utf-8"), flags=re.M
+    )
     assert sorted(listed) == [page.stem for page in PAGES]
 
 

@@ -32,7 +32,13 @@ def sections(page):
 
 def test_what_a_run_left_is_shown(sections):
     done = sections["done"]
-    for shown in ("110.9", "1.235", "0.1235", "The first 40 of 50 rows", "since *it* is &lt;small&gt;"):
+    for shown in (
+        "110.9",
+        "1.235",
+        "0.1235",
+        "The first 40 of 50 rows",
+        "since *it* is &lt;small&gt;",
+    ):
         assert shown in done
     assert done.count("<td>PGB</td>") == 40
     assert ">complete<" in done and "results.csv" in done and "notebook.ipynb" in done
@@ -40,18 +46,37 @@ def test_what_a_run_left_is_shown(sections):
 
 def test_conclusions_are_shown_with_their_intervals(sections):
     judged = sections["judged"]
-    rows = [[text(cell) for cell in re.findall(r"<td.*?</td>", row, re.S)] for row in re.findall(r"<tr.*?</tr>", judged, re.S)]
+    rows = [
+        [text(cell) for cell in re.findall(r"<td.*?</td>", row, re.S)]
+        for row in re.findall(r"<tr.*?</tr>", judged, re.S)
+    ]
     shown = [[part.strip() for part in row] for row in rows if len(row) == 4]
     assert ["<RRPB> pays", "6.4", "2.36 (2.01 to 2.78, 3 draws), to be above 1", "stands"] in shown
-    assert ["PGB beside it pays (at the stop of the authors' program)", "", "0.7 (one draw), to be below 1", "undecided"] in shown
-    assert ["nothing is lost (not in the paper)", "", "all is lost", "does not"] in shown and 'pill does-not"' in judged
+    assert [
+        "PGB beside it pays (at the stop of the authors' program)",
+        "",
+        "0.7 (one draw), to be below 1",
+        "undecided",
+    ] in shown
+    assert [
+        "nothing is lost (not in the paper)",
+        "",
+        "all is lost",
+        "does not",
+    ] in shown and 'pill does-not"' in judged
 
 
 def test_figures_have_the_captions_of_the_notebook_in_the_order_of_the_manifest(report, sections):
     images = re.findall(r'<img alt="(\w+)" src="([^"]+)"', sections["done"])
     assert [name for name, _ in images] == ["seconds", "curve"]
-    assert all((report / "results/smoke" / file).resolve().read_bytes()[:4] == b"<svg" for _, file in images)
-    captions = [text(part) for part in re.findall(r'<span class="caption-text">.*?</span>', sections["done"], re.S)]
+    assert all(
+        (report / "results/smoke" / file).resolve().read_bytes()[:4] == b"<svg"
+        for _, file in images
+    )
+    captions = [
+        text(part)
+        for part in re.findall(r'<span class="caption-text">.*?</span>', sections["done"], re.S)
+    ]
     assert captions == ["seconds (done)", "A curve of n (done)"]
 
 
@@ -63,7 +88,9 @@ def text(part):
 def test_what_did_not_run_is_said_with_the_command(sections):
     failed, missing = text(sections["failed"]), text(sections["missing"])
     assert "failed in cell 4 (assert n <= 100): AssertionError: n too large" in failed
-    assert "not run" in missing and "To run it: safescreen run tiny/missing --profile smoke" in missing
+    assert (
+        "not run" in missing and "To run it: safescreen run tiny/missing --profile smoke" in missing
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +110,9 @@ def test_a_broken_file_is_named(sections, run, named):
 def test_the_table_of_experiments(report):
     table = (report / "index.html").read_text(encoding="utf-8")
     assert "3 of 9" in table and "1 of 3" in table and ">damaged<" in table
-    assert 'href="results/smoke/tiny.html"' in table and 'href="claims/STS19.html#STS19-F9"' in table
+    assert (
+        'href="results/smoke/tiny.html"' in table and 'href="claims/STS19.html#STS19-F9"' in table
+    )
 
 
 def test_titles_are_text(page, report):
@@ -92,40 +121,77 @@ def test_titles_are_text(page, report):
 
 
 def test_numbers_are_short():
-    assert [short(value) for value in (12.34567, 546668.2, 1.3e-7, 0.0, 1e9)] == ["12.35", "546668", "1.3e-07", "0", "1e+09"]
+    assert [short(value) for value in (12.34567, 546668.2, 1.3e-7, 0.0, 1e9)] == [
+        "12.35",
+        "546668",
+        "1.3e-07",
+        "0",
+        "1e+09",
+    ]
 
 
 def test_a_verdict_shows_what_its_bound_and_the_papers_value_differ_by():
-    row = {"conclusion": "faster", "whose": "paper", "paper": "1.00329", "ours": "3.7", "low": "3.64", "high": "3.75", "n": 3, "note": ""}
+    row = {
+        "conclusion": "faster",
+        "whose": "paper",
+        "paper": "1.00329",
+        "ours": "3.7",
+        "low": "3.64",
+        "high": "3.75",
+        "n": 3,
+        "note": "",
+    }
     row |= {"rule": "95% interval above 3.75764", "verdict": "does not"}
-    assert _verdict(row)[1:] == ["1.003", "3.7 (3.64 to 3.75, 3 draws), to be above 3.758", "does not"]
+    assert _verdict(row)[1:] == [
+        "1.003",
+        "3.7 (3.64 to 3.75, 3 draws), to be above 3.758",
+        "does not",
+    ]
 
 
 def test_a_link_out_of_the_outputs_is_not_followed(book, report, sections):
-    assert re.search(r"(table_linked.csv|linked.svg|notebook.failed.ipynb) leads out of outputs/", text(sections["linked"]))
+    assert re.search(
+        r"(table_linked.csv|linked.svg|notebook.failed.ipynb) leads out of outputs/",
+        text(sections["linked"]),
+    )
     secret = (book.outputs.parent / "kept-to-ourselves").read_bytes().split()[-1]
-    assert [path.name for path in report.rglob("*") if path.is_file() and secret in path.read_bytes()] == []
+    assert [
+        path.name for path in report.rglob("*") if path.is_file() and secret in path.read_bytes()
+    ] == []
 
 
 def test_nothing_that_lies_in_the_outputs_is_unpickled(book, report):
-    assert (book.outputs / ".sphinx/smoke/doctrees/environment.pickle").is_file() and not (book.outputs / "planted").exists()
+    assert (book.outputs / ".sphinx/smoke/doctrees/environment.pickle").is_file() and not (
+        book.outputs / "planted"
+    ).exists()
 
 
 def test_a_report_is_whole_and_no_more_than_results_and_ledger(report, faults):
     assert faults(report) == []
-    assert (report / "claims.html").is_file() and not (report / "notebooks").exists() and not (report / "reference").exists()
+    assert (
+        (report / "claims.html").is_file()
+        and not (report / "notebooks").exists()
+        and not (report / "reference").exists()
+    )
 
 
 def test_pages_of_what_is_no_more_go(book, report):
     assert (report / "results/smoke/second.html").is_file()
     book.write("tiny")
     book.make("report", "--profile", "smoke")
-    assert (report / "results/smoke/tiny.html").is_file() and not (report / "results/smoke/second.html").exists()
+    assert (report / "results/smoke/tiny.html").is_file() and not (
+        report / "results/smoke/second.html"
+    ).exists()
     assert "second.html" not in (report / "index.html").read_text(encoding="utf-8")
 
 
 def test_every_figure_of_the_book_has_a_caption():
     manifest = load_manifest(Path(__file__).resolve().parents[2] / "notebooks")
     for experiment in manifest:
-        for name in (name.removesuffix(".svg") for name in experiment.outputs if name.endswith(".svg")):
-            assert caption(manifest.folder / f"{experiment.notebook}.ipynb", name) != name, (experiment.name, name)
+        for name in (
+            name.removesuffix(".svg") for name in experiment.outputs if name.endswith(".svg")
+        ):
+            assert caption(manifest.folder / f"{experiment.notebook}.ipynb", name) != name, (
+                experiment.name,
+                name,
+            )

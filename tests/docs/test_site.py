@@ -46,19 +46,25 @@ def test_the_search_for_faults_finds_them(tmp_path, faults, text, fault):
 
 
 def test_styles_from_elsewhere_are_found(tmp_path, faults):
-    (tmp_path / "x.css").write_text('a { background: url("https://example.org/x.png") } @import "y.css";')
+    (tmp_path / "x.css").write_text(
+        'a { background: url("https://example.org/x.png") } @import "y.css";'
+    )
     assert len(faults(tmp_path)) == 2
 
 
 def test_every_public_name_has_one_entry(read):
     names, modules = reference.names(), reference.modules()
-    assert len(names) > 80 and {"safescreen.solve", "safescreen.spheres.gradient_bound"} <= set(names)
+    assert len(names) > 80 and {"safescreen.solve", "safescreen.spheres.gradient_bound"} <= set(
+        names
+    )
     pages = {module: read(f"reference/{module}.html") for module in modules}
     for name, (home, _) in names.items():
         assert [page for page, text in pages.items() if f'id="{name}"' in text] == [home], name
     for module, content in modules.items():
         exported = {id(getattr(content, name)) for name in content.__all__}
-        assert exported <= {id(value) for _, value in names.values()} | set(map(id, map(_module, modules))), module
+        assert exported <= {id(value) for _, value in names.values()} | set(
+            map(id, map(_module, modules))
+        ), module
 
 
 def _module(name):
@@ -84,38 +90,77 @@ def test_claim_cell_and_statement_link_to_each_other(read):
     badge = notebook[notebook.index('<p class="badge" id="STS19-T1">') :]
     assert 'href="../claims/STS19.html#STS19-T1"' in badge.partition("</p>")[0]
     assert re.search(r'<div class="[^"]*tag_STS19-T1', badge[:600])
-    assert '<a class="reference internal" href="../claims/STS19.html#STS19-T1">STS19 Theorem 1</a>' in notebook
+    assert (
+        '<a class="reference internal" href="../claims/STS19.html#STS19-T1">STS19 Theorem 1</a>'
+        in notebook
+    )
     assert "STS19.html#STS19-T1" in read("reference/safescreen.spheres.html")
     assert 'href="claims/STS19.html"' in read("claims.html")
 
 
 def test_items_and_claims_show_what_runs_have_judged(read):
-    front, article, claims = (read(page) for page in ("index.html", "article.html", "claims/STS19.html"))
+    front, article, claims = (
+        read(page) for page in ("index.html", "article.html", "claims/STS19.html")
+    )
     items, _, slips = article.partition('id="what-differs')
-    (item,) = re.findall(r'<tr[^>]*>(?:(?!</tr>).)*href="claims/STS19.html#STS19-F9".*?</tr>', items, re.S)
-    assert 'href="results/paper/tiny.html#run-judged">judged</a>' in item and "1 of 1" in item and "pill" in item
+    (item,) = re.findall(
+        r'<tr[^>]*>(?:(?!</tr>).)*href="claims/STS19.html#STS19-F9".*?</tr>', items, re.S
+    )
+    assert (
+        'href="results/paper/tiny.html#run-judged">judged</a>' in item
+        and "1 of 1" in item
+        and "pill" in item
+    )
     claim = claims[claims.index('id="STS19-F9"') :].partition("</section>")[0]
     rows = [[html.unescape(re.sub(r"<[^>]*>|\s+", " ", cell)).strip() for cell in re.findall(r"<td.*?</td>", row, re.S)]
             for row in re.findall(r"<tr.*?</tr>", claim, re.S)]  # fmt: skip
     assert ["<RRPB> pays", "section 7.2", "1 of 1", "stands"] in rows
-    assert ["PGB beside it pays (at the stop of the authors' program)", "section 7.2", "0 of 1", "undecided"] in rows
+    assert [
+        "PGB beside it pays (at the stop of the authors' program)",
+        "section 7.2",
+        "0 of 1",
+        "undecided",
+    ] in rows
     assert 'href="../results/paper/tiny.html#run-judged"' in claim
     (paper,) = re.findall(r"<tr[^>]*>(?:(?!</tr>).)*claims/STS19.html.*?</tr>", front, re.S)
     assert "1 of 1" in paper and re.search(r'pill differs">\d+ differs<', paper)
-    assert 'pill corrected">corrected<' in slips and 'claims/SSS14.html#SSS14-T11"' in slips and "STS19-T1<" not in slips
+    assert (
+        'pill corrected">corrected<' in slips
+        and 'claims/SSS14.html#SSS14-T11"' in slips
+        and "STS19-T1<" not in slips
+    )
 
 
 def test_names_say_which_notebooks_use_them(read):
     page = read("reference/safescreen.spheres.html")
-    entry = page[page.index('id="safescreen.spheres.gradient_bound"') :].partition('<dl class="py')[0]
-    assert re.search(r'<p class="soft">Used in <a [^>]*href="../notebooks/11-gradient-bound.html"', entry)
-    assert "Used in" not in page[page.index('id="safescreen.spheres.path_bound"') :].partition('<dl class="py')[0]
+    entry = page[page.index('id="safescreen.spheres.gradient_bound"') :].partition('<dl class="py')[
+        0
+    ]
+    assert re.search(
+        r'<p class="soft">Used in <a [^>]*href="../notebooks/11-gradient-bound.html"', entry
+    )
+    assert (
+        "Used in"
+        not in page[page.index('id="safescreen.spheres.path_bound"') :].partition('<dl class="py')[
+            0
+        ]
+    )
 
 
 def test_names_are_followed_through_imports():
-    code = "%matplotlib inline\nimport safescreen as ss\nfrom safescreen import svm\nfrom safescreen.terms import Triplets as T\n"
-    code += "svm.path(ss.Problem(T.from_labels(X, y), ss.Hinge()).x)\nother.solve()\nss.no_such_name"
-    assert reference.used(code) == {"safescreen.Hinge", "safescreen.Problem", "safescreen.Triplets", "safescreen.svm.path"}
+    code = (
+        "%matplotlib inline\nimport safescreen as ss\nfrom safescreen import svm\nfrom "
+        "safescreen.terms import Triplets as T\n"
+    )
+    code += (
+        "svm.path(ss.Problem(T.from_labels(X, y), ss.Hinge()).x)\nother.solve()\nss.no_such_name"
+    )
+    assert reference.used(code) == {
+        "safescreen.Hinge",
+        "safescreen.Problem",
+        "safescreen.Triplets",
+        "safescreen.svm.path",
+    }
 
 
 def test_formulas_are_typeset_and_code_is_not(read):
@@ -129,9 +174,22 @@ def test_what_a_notebook_brings_runs_nothing(read):
     page = read("notebooks/51-tiny.html")
     body = page[page.index("<article") : page.index("</article>")]
     tags = re.findall(r"<[^>]*>", body)
-    assert not [tag for tag in tags if re.search(r"<(script|svg|style|iframe)\b|\son\w+=|javascript:|alert", tag) and "furo" not in tag]
-    assert "<details>\n<summary><b>More</b></summary>" in body and "&lt;img src=x onerror=alert(1)&gt;" in body
-    assert '<table class="dataframe">' in body and "<td>kept</td>" in body and "gone" in body and "p {}" not in body
+    assert not [
+        tag
+        for tag in tags
+        if re.search(r"<(script|svg|style|iframe)\b|\son\w+=|javascript:|alert", tag)
+        and "furo" not in tag
+    ]
+    assert (
+        "<details>\n<summary><b>More</b></summary>" in body
+        and "&lt;img src=x onerror=alert(1)&gt;" in body
+    )
+    assert (
+        '<table class="dataframe">' in body
+        and "<td>kept</td>" in body
+        and "gone" in body
+        and "p {}" not in body
+    )
 
 
 @pytest.mark.parametrize(
@@ -152,16 +210,30 @@ def test_of_the_html_in_a_text_only_plain_tags_stay(text, shown):
 
 def test_a_script_without_an_end_takes_all_that_follows():
     """As in a browser; the many that begin are read once."""
-    assert clean.output("a <script>b</script  > c<STYLE>d</style> e <script>f </style>" + "<script " * 200_000) == "a  c e "
+    assert (
+        clean.output(
+            "a <script>b</script  > c<STYLE>d</style> e <script>f </style>" + "<script " * 200_000
+        )
+        == "a  c e "
+    )
 
 
 def test_it_can_be_searched_from_a_disk(site, read):
     assert re.search(r'<script src="searchindex.js"', read("search.html"))
     index = read("searchindex.js")
-    assert index.startswith("Search.setIndex(") and "notebooks/11-gradient-bound" in index and "gradient_bound" in index
+    assert (
+        index.startswith("Search.setIndex(")
+        and "notebooks/11-gradient-bound" in index
+        and "gradient_bound" in index
+    )
 
 
 def test_results_are_part_of_it(read):
-    assert 'href="smoke/tiny.html"' in read("results/smoke.html") and 'href="results/smoke.html"' in read("results.html")
+    assert 'href="smoke/tiny.html"' in read(
+        "results/smoke.html"
+    ) and 'href="results/smoke.html"' in read("results.html")
     page = read("results/smoke/tiny.html")
-    assert 'href="../../notebooks/51-tiny.html"' in page and 'href="../../claims/STS19.html#STS19-F9"' in page
+    assert (
+        'href="../../notebooks/51-tiny.html"' in page
+        and 'href="../../claims/STS19.html#STS19-F9"' in page
+    )

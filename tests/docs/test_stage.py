@@ -1,4 +1,6 @@
-"""The folder that Sphinx reads holds the book's own pages, and what is removed from it is nobody else's."""
+"""The folder that Sphinx reads holds the book's own pages, and what is removed from it is nobody
+else's.
+"""
 
 import json
 from pathlib import Path
@@ -19,8 +21,17 @@ def application(folder: Path, source: Path):
     (folder / "notebooks/10-a.ipynb").write_text(json.dumps({"cells": []}), encoding="utf-8")
     (folder / "docs/index.md").write_text("# Index", encoding="utf-8")
     source.mkdir(parents=True, exist_ok=True)
-    config = SimpleNamespace(outputs_dir=str(folder / "outputs"), notebooks_dir=str(folder / "notebooks"), report_profile="")
-    return SimpleNamespace(srcdir=source.resolve(), outdir=folder / "outputs/site", confdir=str(folder / "docs"), config=config)
+    config = SimpleNamespace(
+        outputs_dir=str(folder / "outputs"),
+        notebooks_dir=str(folder / "notebooks"),
+        report_profile="",
+    )
+    return SimpleNamespace(
+        srcdir=source.resolve(),
+        outdir=folder / "outputs/site",
+        confdir=str(folder / "docs"),
+        config=config,
+    )
 
 
 def test_only_what_is_staged_is_left(tmp_path):
@@ -40,7 +51,9 @@ def test_a_scratch_folder_that_is_a_link_is_refused(tmp_path):
     (tmp_path / "outputs/.sphinx/site").mkdir(parents=True)
     (tmp_path / "outputs/.sphinx/site/source").symlink_to(others)
     app = application(tmp_path, tmp_path / "outputs/.sphinx/site/source")
-    with pytest.raises(ExtensionError, match=r"scratch folder in \S+/outputs/.sphinx, and that leads to \S+/others"):
+    with pytest.raises(
+        ExtensionError, match=r"scratch folder in \S+/outputs/.sphinx, and that leads to \S+/others"
+    ):
         stage._read(app)
     assert (others / "letter.txt").read_text() == "mine"
 
@@ -58,11 +71,15 @@ def test_links_in_the_scratch_folder_go_and_what_they_lead_to_stays(tmp_path):
     assert (others / "letter.md").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["notebooks/11-b.ipynb", "notebooks/figures/a.png", "docs/page.md"])
+@pytest.mark.parametrize(
+    "name", ["notebooks/11-b.ipynb", "notebooks/figures/a.png", "docs/page.md"]
+)
 def test_a_page_that_lies_elsewhere_is_refused(tmp_path, name):
     app = application(tmp_path, tmp_path / "outputs/.sphinx/site/source")
     (tmp_path / "elsewhere").write_text("{}", encoding="utf-8")
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(BookError, match=f"{Path(name).name} leads out of (notebooks|docs)/ by a symbolic link"):
+    with pytest.raises(
+        BookError, match=f"{Path(name).name} leads out of (notebooks|docs)/ by a symbolic link"
+    ):
         stage._read(app)

@@ -1,4 +1,6 @@
-"""Whatever the data and the options: an answer with its certificate, or an error that names the argument; never a hang or noise."""
+"""Whatever the data and the options: an answer with its certificate, or an error that names the
+argument; never a hang or noise.
+"""
 
 from types import SimpleNamespace
 
@@ -67,18 +69,44 @@ MACHINE = st.fixed_dictionaries(
 LIBRARY = st.fixed_dictionaries(
     {
         "family": st.sampled_from(["triplets", "products", "samples", "kernel"]),
-        "loss": st.sampled_from([ss.Hinge(), ss.SmoothedHinge(1e-6), ss.SmoothedHinge(0.05), ss.SquaredHinge(0.5)]),
+        "loss": st.sampled_from(
+            [ss.Hinge(), ss.SmoothedHinge(1e-6), ss.SmoothedHinge(0.05), ss.SquaredHinge(0.5)]
+        ),
         "lam": st.sampled_from([1e-300, 1e-30, 1e-12, 1.0, 1e12, 1e30, 1e150, 1e300]),
         "screening": st.sampled_from(["auto", (), ("MGB",), ("RRPB", "PGB")]),
         "ranges": st.booleans(),
     }
 )
-TINY = {"n": 4, "d": 2, "offset": 1e8, "scale": 1e-80, "constant": True, "repeated": False, "single": True, "seed": 8}
+TINY = {
+    "n": 4,
+    "d": 2,
+    "offset": 1e8,
+    "scale": 1e-80,
+    "constant": True,
+    "repeated": False,
+    "single": True,
+    "seed": 8,
+}
 QUICK = settings(
-    max_examples=300, suppress_health_check=list(HealthCheck), deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate)
+    max_examples=300,
+    suppress_health_check=list(HealthCheck),
+    deadline=None,
+    derandomize=True,
+    phases=(Phase.explicit, Phase.generate),
 )
 NAMES = {"feature(s)", *TripletMetric().get_params(), *HDSL().get_params(), *SafeSVC().get_params()}
-NAMES |= {"X", "y", "sample_weight", "triplets", "kernel", "terms", "gamma", "tol", "rtol", "points"}
+NAMES |= {
+    "X",
+    "y",
+    "sample_weight",
+    "triplets",
+    "kernel",
+    "terms",
+    "gamma",
+    "tol",
+    "rtol",
+    "points",
+}
 NAMES |= {"ranges", "lam", "lams", "method", "ProductTriplets"}
 
 
@@ -100,13 +128,30 @@ def answer(model, *data, fit="fit"):
     try:
         return getattr(model, fit)(*data)
     except (ValueError, TypeError) as error:
-        assert any(name in str(error).replace("'", " ").replace(":", " ").replace("=", " ").split() for name in NAMES), error
+        assert any(
+            name in str(error).replace("'", " ").replace(":", " ").replace("=", " ").split()
+            for name in NAMES
+        ), error
 
 
 @settings(QUICK)
 @given(POINTS, METRIC)
-@example(TINY, {"lam_ratio": 10.0, "diagonal": True, "smoothing": 1e-6, "with_path": True, "path_ratio": 0.01, "screening": ("GB",)})
-@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore:k=:UserWarning", "ignore:X has columns:UserWarning")
+@example(
+    TINY,
+    {
+        "lam_ratio": 10.0,
+        "diagonal": True,
+        "smoothing": 1e-6,
+        "with_path": True,
+        "path_ratio": 0.01,
+        "screening": ("GB",),
+    },
+)
+@pytest.mark.filterwarnings(
+    "ignore::safescreen.ConvergenceWarning",
+    "ignore:k=:UserWarning",
+    "ignore:X has columns:UserWarning",
+)
 def test_metric(data, options):
     X, y = points(**data)
     model = answer(TripletMetric(**options, keep_problem=True), X, y)
@@ -116,7 +161,9 @@ def test_metric(data, options):
     assert set(model.predict(X)) <= {0, 1}
     best = model.solution_
     least = best.primal - best.gap
-    assert least <= best.problem.primal(best.problem.cone.zeros(), best.lam) * (1.0 + 1e-3), "what the gap says of another metric"
+    assert least <= best.problem.primal(best.problem.cone.zeros(), best.lam) * (1.0 + 1e-3), (
+        "what the gap says of another metric"
+    )
 
 
 @settings(QUICK)
@@ -132,7 +179,9 @@ def test_similarity(data, options):
 
 @settings(QUICK)
 @given(POINTS, MACHINE)
-@pytest.mark.filterwarnings("ignore:.*duality gap:UserWarning", "ignore:(overflow|invalid|divide):RuntimeWarning")
+@pytest.mark.filterwarnings(
+    "ignore:.*duality gap:UserWarning", "ignore:(overflow|invalid|divide):RuntimeWarning"
+)
 def test_machine(data, options):
     X, y = points(**data)
     model = answer(SafeSVC(**options), X, y)
@@ -143,7 +192,9 @@ def test_machine(data, options):
 
 @settings(QUICK)
 @given(POINTS, LIBRARY)
-@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore:(overflow|invalid|divide):RuntimeWarning")
+@pytest.mark.filterwarnings(
+    "ignore::safescreen.ConvergenceWarning", "ignore:(overflow|invalid|divide):RuntimeWarning"
+)
 def test_solve_and_path(data, options):
     X, y = points(**data)
     families = {
@@ -157,7 +208,12 @@ def test_solve_and_path(data, options):
     def work():
         prob = ss.Problem(families[options["family"]](), options["loss"])
         found = ss.solve(prob, lam, max_iter=60, screening=screening)
-        return [found, *ss.path(prob, [10.0 * lam, lam], max_iter=60, screening=screening, ranges=options["ranges"])]
+        return [
+            found,
+            *ss.path(
+                prob, [10.0 * lam, lam], max_iter=60, screening=screening, ranges=options["ranges"]
+            ),
+        ]
 
     for solution in answer(SimpleNamespace(fit=work)) or ():
         assert solution.gap >= 0.0 and not (solution.converged and np.isinf(solution.gap))
@@ -165,33 +221,53 @@ def test_solve_and_path(data, options):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("part", range(40))
-@pytest.mark.parametrize("test", [test_metric, test_similarity, test_machine, test_solve_and_path], ids=lambda test: test.__name__)
+@pytest.mark.parametrize(
+    "test",
+    [test_metric, test_similarity, test_machine, test_solve_and_path],
+    ids=lambda test: test.__name__,
+)
 @pytest.mark.filterwarnings("ignore::UserWarning", "ignore::RuntimeWarning")
 def test_exhaustively(test, part):
     """Another 625 cases in each of the parts."""
     inner = test.hypothesis.inner_test
-    strategies = {test_metric: METRIC, test_similarity: SIMILARITY, test_machine: MACHINE, test_solve_and_path: LIBRARY}[test]
-    settings(QUICK, max_examples=625, derandomize=False, phases=(Phase.generate,))(seed(part)(given(POINTS, strategies)(inner)))()
+    strategies = {
+        test_metric: METRIC,
+        test_similarity: SIMILARITY,
+        test_machine: MACHINE,
+        test_solve_and_path: LIBRARY,
+    }[test]
+    settings(QUICK, max_examples=625, derandomize=False, phases=(Phase.generate,))(
+        seed(part)(given(POINTS, strategies)(inner))
+    )()
 
 
 @settings(QUICK, max_examples=100)
 @given(POINTS, METRIC, st.integers(0, 99))
-@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore:X has columns:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore::safescreen.ConvergenceWarning", "ignore:X has columns:UserWarning"
+)
 def test_judgements(data, options, number):
     (X, _), rng = points(**data), np.random.default_rng(number)
     triplets = np.array([rng.choice(len(X), 3, replace=False) for _ in range(8)])
     weights = rng.integers(0, 3, 8)
-    model = answer(TripletMetric(**options), X, triplets, weights + (np.arange(8) == 0), fit="fit_triplets")
+    model = answer(
+        TripletMetric(**options), X, triplets, weights + (np.arange(8) == 0), fit="fit_triplets"
+    )
     if model is not None:
         assert 0.0 <= model.score_triplets(X, triplets) <= 1.0 and model.dual_gap_ >= 0.0
 
 
-@pytest.mark.parametrize("options", [{}, {"diagonal": True}, {"product": True}, {"with_path": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"diagonal": True}, {"product": True}, {"with_path": True}]
+)
 @pytest.mark.parametrize("lam", [1e5, 1e300])
 def test_active_set_of_no_triplets(options, lam):
     X, y = datasets.load("iris", return_X_y=True)
     top = ss.Problem(ss.Triplets.from_labels(X, y, k=5), ss.SmoothedHinge(0.05)).lam_max()
     for value in (lam, 1.5 * top, top):
-        one, two = (TripletMetric(lam=value, active_set=active, **options).fit(X, y) for active in (True, False))
+        one, two = (
+            TripletMetric(lam=value, active_set=active, **options).fit(X, y)
+            for active in (True, False)
+        )
         assert one.dual_gap_ <= 1e-4 * one.solution_.primal
         np.testing.assert_allclose(one.components_, two.components_, rtol=1e-2)

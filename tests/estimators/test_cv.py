@@ -10,7 +10,13 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.model_selection import GridSearchCV, GroupKFold, ShuffleSplit, StratifiedKFold, cross_val_score
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
@@ -24,15 +30,29 @@ CS = np.geomspace(1e-3, 1e2, 21)
 
 def made(seed, n_classes=2, n=240):
     return make_classification(
-        n, 6, n_informative=4, n_redundant=0, n_classes=n_classes, n_clusters_per_class=1, flip_y=0.05, class_sep=0.8, random_state=seed
+        n,
+        6,
+        n_informative=4,
+        n_redundant=0,
+        n_classes=n_classes,
+        n_clusters_per_class=1,
+        flip_y=0.05,
+        class_sep=0.8,
+        random_state=seed,
     )
 
 
-@pytest.mark.parametrize("options", [{}, {"kernel": "rbf", "gamma": 0.2}, {"smoothing": 0.5}, {"class_weight": {0: 1.0, 1: 3.0}}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"kernel": "rbf", "gamma": 0.2}, {"smoothing": 0.5}, {"class_weight": {0: 1.0, 1: 3.0}}],
+)
 @pytest.mark.parametrize("seed", range(3))
 def test_same_choice_as_the_exhaustive_search(seed, options):
     X, y = made(seed)
-    plain, quick = (SafeSVCCV(SafeSVC(**options), CS, cv=4, refit=False, certify=certify).fit(X, y) for certify in (False, True))
+    plain, quick = (
+        SafeSVCCV(SafeSVC(**options), CS, cv=4, refit=False, certify=certify).fit(X, y)
+        for certify in (False, True)
+    )
     assert (quick.C_, quick.best_score_) == (plain.C_, plain.best_score_)
     assert plain.n_solves_ == 4 * CS.size and not plain.certified_out_.any()
     low, high = quick.score_bounds_
@@ -44,9 +64,14 @@ def test_same_choice_as_the_exhaustive_search(seed, options):
 def test_three_classes_and_weights():
     X, y = made(5, 3)
     weights = np.random.default_rng(0).integers(0, 3, y.size).astype(float)
-    plain, quick = (SafeSVCCV(None, CS[::2], cv=3, refit=False, certify=certify).fit(X, y, weights) for certify in (False, True))
+    plain, quick = (
+        SafeSVCCV(None, CS[::2], cv=3, refit=False, certify=certify).fit(X, y, weights)
+        for certify in (False, True)
+    )
     assert (quick.C_, quick.best_score_) == (plain.C_, plain.best_score_)
-    assert (quick.score_bounds_[0] <= plain.scores_).all() and (plain.scores_ <= quick.score_bounds_[1]).all()
+    assert (quick.score_bounds_[0] <= plain.scores_).all() and (
+        plain.scores_ <= quick.score_bounds_[1]
+    ).all()
 
 
 def test_leaves_values_out():
@@ -84,44 +109,71 @@ def test_bounds_hold_between_solutions_and_can_fail():
 
 
 def searched(truth, undecided=()):
-    """Return the scores of a search with bounds of 0.15 either side, and what was asked for; some scores stay undecided by 0.05."""
+    """Return the scores of a search with bounds of 0.15 either side, and what was asked for;
+    some scores stay undecided by 0.05.
+    """
     scores, asked = Scores(1, truth.shape[1]), []
 
     def solve(wanted):
         for number in np.flatnonzero(wanted[0]).tolist():
             asked.append(number)
             room = 0.05 if number in undecided else 0.0
-            scores.keep(0, number, Trial(truth[0, number], 0.0, 0.0, truth[0, number] - room, truth[0, number] + room))
+            scores.keep(
+                0,
+                number,
+                Trial(truth[0, number], 0.0, 0.0, truth[0, number] - room, truth[0, number] + room),
+            )
         return True
 
-    search(np.arange(truth.shape[1]), scores, solve, lambda fold, i: (truth[fold, i] - 0.15, truth[fold, i] + 0.15), stride=4)
+    search(
+        np.arange(truth.shape[1]),
+        scores,
+        solve,
+        lambda fold, i: (truth[fold, i] - 0.15, truth[fold, i] + 0.15),
+        stride=4,
+    )
     return scores, asked
 
 
 def test_search_by_itself():
     scores, asked = searched(np.array([[0.1, 0.2, 0.5, 0.9, 0.9, 0.7, 0.3, 0.2, 0.1]]))
-    assert choose(scores.score) == (3, 0.9, None) and sorted(asked) == sorted(set(asked)) and len(asked) < 9
+    assert (
+        choose(scores.score) == (3, 0.9, None)
+        and sorted(asked) == sorted(set(asked))
+        and len(asked) < 9
+    )
     assert set(asked) >= {3, 4} or not may_win(scores)[4]
     assert is_best(scores.low, scores.high, 3) and not is_best(scores.low, scores.high, 4)
 
 
 def test_an_undecided_score_rules_nothing_out_by_itself():
-    """The score of 3 is 0.9 as computed, and may be 0.85: 4, with 0.87, is looked at, and which is the best stays open."""
+    """The score of 3 is 0.9 as computed, and may be 0.85: 4, with 0.87, is looked at, and which
+    is the best stays open.
+    """
     truth = np.array([[0.1, 0.2, 0.5, 0.9, 0.87, 0.7, 0.3, 0.2, 0.1]])
     scores, asked = searched(truth, undecided=[3])
     assert choose(scores.score)[0] == 3 and 4 in asked and may_win(scores)[[3, 4]].all()
-    assert (scores.low[0, 3], scores.high[0, 3]) == (0.9 - 0.05, 0.9 + 0.05) and not is_best(scores.low, scores.high, 3)
+    assert (scores.low[0, 3], scores.high[0, 3]) == (0.9 - 0.05, 0.9 + 0.05) and not is_best(
+        scores.low, scores.high, 3
+    )
 
 
 def integers_with_ties():
     rng = np.random.default_rng(3)
     X = rng.integers(-2, 3, (40, 2)).astype(float)
-    return X, (X[:, 0] + rng.normal(0, 1, 40) > 0).astype(int), StratifiedKFold(4, shuffle=True, random_state=0)
+    return (
+        X,
+        (X[:, 0] + rng.normal(0, 1, 40) > 0).astype(int),
+        StratifiedKFold(4, shuffle=True, random_state=0),
+    )
 
 
 def test_ties_at_zero_are_broken_by_the_same_rule():
     X, y, cv = integers_with_ties()
-    quick, plain = (SafeSVCCV(SafeSVC(), 25, cv=cv, refit=False, certify=certify).fit(X, y) for certify in (True, False))
+    quick, plain = (
+        SafeSVCCV(SafeSVC(), 25, cv=cv, refit=False, certify=certify).fit(X, y)
+        for certify in (True, False)
+    )
     assert (quick.C_, quick.best_score_) == (plain.C_, plain.best_score_)
     low, high = plain.score_bounds_
     assert (low < high).any() and ((low <= plain.scores_) & (plain.scores_ <= high)).all()
@@ -131,14 +183,18 @@ def test_ties_at_zero_are_broken_by_the_same_rule():
 
 @pytest.mark.parametrize("scale", [1e-5, 1e-7, 1e-9])
 def test_tiny_scales_are_decided_or_left_open(scale):
-    """At 1e-5 a gap of 1e-9 leaves every sign open, one of 1e-13 decides; at 1e-9 nothing does, and bounds say so."""
+    """At 1e-5 a gap of 1e-9 leaves every sign open, one of 1e-13 decides; at 1e-9 nothing does,
+    and bounds say so.
+    """
     X = scale * np.random.default_rng(0).standard_normal((60, 2))
     y = X[:, 0] > 0
     model = SafeSVC(loss="squared_hinge", fit_intercept=False)
     search = SafeSVCCV(model, [0.01, 0.1, 1.0], refit=False).fit(X, y)
     low, high = search.score_bounds_
     for fold, (train, test) in enumerate(StratifiedKFold(5).split(X, y)):
-        w = X[train].T @ np.where(y[train], 1.0, -1.0)  # up to a factor: every slack is 1, up to the square of the scale
+        w = X[train].T @ np.where(
+            y[train], 1.0, -1.0
+        )  # up to a factor: every slack is 1, up to the square of the scale
         exact = ((X[test] @ w > 0.0) == y[test]).mean()
         assert (low[fold] <= exact).all() and (exact <= high[fold]).all()
     if scale == 1e-5:
@@ -155,7 +211,11 @@ def test_rows_of_zeros_count_for_the_first_class():
     cv = [(np.arange(12), np.arange(12, 18))]
     search = SafeSVCCV(SafeSVC(fit_intercept=False), [0.1, 1.0], cv=cv, refit=False).fit(X, y)
     np.testing.assert_array_equal(search.scores_, [[2 / 6, 2 / 6]])
-    assert (search.score_bounds_[0] < search.score_bounds_[1]).all() and search.C_ == 0.1 and not search.certified_
+    assert (
+        (search.score_bounds_[0] < search.score_bounds_[1]).all()
+        and search.C_ == 0.1
+        and not search.certified_
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,17 +232,33 @@ def test_results_are_those_of_a_grid_search(search):
     X, y = made(4)
     search = clone(search).fit(X, y)
     values = {"C": "Cs_", "lam": "lams_", "scale": "scales_"}[search.chosen]
-    grid = GridSearchCV(search.prototype(), {search.chosen: getattr(search, values)}, cv=3, refit=False)
+    grid = GridSearchCV(
+        search.prototype(), {search.chosen: getattr(search, values)}, cv=3, refit=False
+    )
     expected = grid.fit(X, y).cv_results_
     assert set(search.cv_results_) == set(expected)
-    assert search.cv_results_["params"] == [{search.chosen: value} for value in getattr(search, values)]
-    np.testing.assert_array_equal(search.cv_results_[f"param_{search.chosen}"], getattr(search, values))
+    assert search.cv_results_["params"] == [
+        {search.chosen: value} for value in getattr(search, values)
+    ]
+    np.testing.assert_array_equal(
+        search.cv_results_[f"param_{search.chosen}"], getattr(search, values)
+    )
     for fold in range(3):
-        np.testing.assert_array_equal(search.cv_results_[f"split{fold}_test_score"], search.scores_[fold])
+        np.testing.assert_array_equal(
+            search.cv_results_[f"split{fold}_test_score"], search.scores_[fold]
+        )
     mean = search.cv_results_["mean_test_score"]
-    assert mean[search.best_index_] == search.best_score_ and search.cv_results_["rank_test_score"][search.best_index_] == 1
-    assert search.best_params_ == {search.chosen: getattr(search, f"{search.chosen}_")} and search.n_splits_ == 3
-    assert (search.cv_results_["mean_fit_time"] > 0.0).all() and (search.cv_results_["std_score_time"] >= 0.0).all()
+    assert (
+        mean[search.best_index_] == search.best_score_
+        and search.cv_results_["rank_test_score"][search.best_index_] == 1
+    )
+    assert (
+        search.best_params_ == {search.chosen: getattr(search, f"{search.chosen}_")}
+        and search.n_splits_ == 3
+    )
+    assert (search.cv_results_["mean_fit_time"] > 0.0).all() and (
+        search.cv_results_["std_score_time"] >= 0.0
+    ).all()
     if search.chosen == "C" and search.scoring:
         assert np.isinf(search.score_bounds_).all() and not search.certified_
 
@@ -200,12 +276,16 @@ def test_is_the_grid_search_of_scikit_learn():
     X, y = made(2)
     grid = GridSearchCV(SafeSVC(tol=1e-9), {"C": CS[::4]}, cv=3).fit(X, y)
     model = SafeSVCCV(SafeSVC(tol=1e-9), CS[::4], cv=3, certify=False).fit(X, y)
-    assert model.C_ == grid.best_params_["C"] and model.best_score_ == pytest.approx(grid.best_score_)
+    assert model.C_ == grid.best_params_["C"] and model.best_score_ == pytest.approx(
+        grid.best_score_
+    )
     np.testing.assert_allclose(model.scores_.mean(axis=0), grid.cv_results_["mean_test_score"])
     np.testing.assert_allclose(model.best_estimator_.coef_, grid.best_estimator_.coef_, atol=1e-4)
     area = SafeSVCCV(SafeSVC(tol=1e-9), CS[::4], cv=3, scoring="roc_auc").fit(X, y)
     other = GridSearchCV(SafeSVC(tol=1e-9), {"C": CS[::4]}, cv=3, scoring="roc_auc").fit(X, y)
-    np.testing.assert_allclose(area.scores_.mean(axis=0), other.cv_results_["mean_test_score"], atol=1e-3)
+    np.testing.assert_allclose(
+        area.scores_.mean(axis=0), other.cv_results_["mean_test_score"], atol=1e-3
+    )
 
 
 def test_sparse_precomputed_groups_jobs_pickle():
@@ -220,14 +300,20 @@ def test_sparse_precomputed_groups_jobs_pickle():
     together = SafeSVCCV(None, CS[::4], cv=GroupKFold(4)).fit(X, y, groups=groups)
     assert together.scores_.shape == (4, 6)
     with parallel_backend("threading"):
-        assert SafeSVCCV(None, CS[::4], cv=GroupKFold(4), n_jobs=2).fit(X, y, groups=groups).C_ == together.C_
+        assert (
+            SafeSVCCV(None, CS[::4], cv=GroupKFold(4), n_jobs=2).fit(X, y, groups=groups).C_
+            == together.C_
+        )
     again = pickle.loads(pickle.dumps(dense))
     np.testing.assert_array_equal(again.predict(X), dense.predict(X))
 
 
 def test_in_a_pipeline():
     X, y = datasets.load("wine", return_X_y=True)
-    assert cross_val_score(make_pipeline(MinMaxScaler(), SafeSVCCV(Cs=4, cv=3)), X, y, cv=2).mean() > 0.9
+    assert (
+        cross_val_score(make_pipeline(MinMaxScaler(), SafeSVCCV(Cs=4, cv=3)), X, y, cv=2).mean()
+        > 0.9
+    )
     model = make_pipeline(MinMaxScaler(), TripletMetricCV(TripletMetric(k=2), 4, cv=3)).fit(X, y)
     assert model.score(X, y) > 0.95 and model[:-1].transform(X).shape == X.shape
 
@@ -252,19 +338,30 @@ def test_errors(options, error, text):
 def test_holds_a_prototype():
     X, y = made(0)
     model = SafeSVCCV(Cs=[0.1, 1.0], cv=3).set_params(estimator__kernel="rbf", estimator__gamma=0.2)
-    assert model.get_params()["estimator__kernel"] == "rbf" and clone(model).estimator is not model.estimator
+    assert (
+        model.get_params()["estimator__kernel"] == "rbf"
+        and clone(model).estimator is not model.estimator
+    )
     assert hasattr(model, "decision_function") and not hasattr(model, "transform")
     with pytest.raises(NotFittedError):
         model.predict(X)
     best = model.fit(X, y).best_estimator_
-    assert best.kernel == "rbf" and best.C == model.C_ == best.C_ and not hasattr(model.estimator, "classes_")
+    assert (
+        best.kernel == "rbf"
+        and best.C == model.C_ == best.C_
+        and not hasattr(model.estimator, "classes_")
+    )
     np.testing.assert_array_equal(model.decision_function(X), best.decision_function(X))
     np.testing.assert_array_equal(model.classes_, best.classes_)
-    grid = GridSearchCV(SafeSVCCV(Cs=[0.1, 1.0], cv=2), {"estimator__smoothing": [0.1, 1.0]}, cv=2).fit(X, y)
+    grid = GridSearchCV(
+        SafeSVCCV(Cs=[0.1, 1.0], cv=2), {"estimator__smoothing": [0.1, 1.0]}, cv=2
+    ).fit(X, y)
     assert grid.best_params_["estimator__smoothing"] in (0.1, 1.0)
     unfitted = SafeSVCCV(Cs=[0.1, 1.0], cv=3, refit=False).fit(X, y)
     assert unfitted.C_ in unfitted.Cs_ and not hasattr(unfitted, "predict")
-    with pytest.raises(TypeError, match="estimator must be a SafeSVC or None, got list: values of C go into Cs"):
+    with pytest.raises(
+        TypeError, match="estimator must be a SafeSVC or None, got list: values of C go into Cs"
+    ):
         SafeSVCCV([0.1, 1.0]).fit(X, y)
 
 
@@ -283,18 +380,27 @@ def test_metric_scores_are_those_of_single_fits():
     single = TripletMetric(model.lam_, k=3, tol=1e-7).fit(X, y)
     apart = model.best_estimator_.solution_.eps + single.solution_.eps
     assert apart < 0.1
-    np.testing.assert_allclose(model.get_mahalanobis_matrix(), single.get_mahalanobis_matrix(), rtol=0.0, atol=apart)
+    np.testing.assert_allclose(
+        model.get_mahalanobis_matrix(), single.get_mahalanobis_matrix(), rtol=0.0, atol=apart
+    )
     assert model.get_feature_names_out()[0] == "tripletmetric0"
 
 
 def test_metric_ratios_products_and_one_validation_set():
     X, y = datasets.load("iris", return_X_y=True)
     cv = ShuffleSplit(1, test_size=0.3, random_state=0)
-    listed, products = (TripletMetricCV(TripletMetric(k=3, product=product, tol=1e-6), 4, cv=cv).fit(X, y) for product in (False, True))
-    assert listed.scores_.shape == (1, 4) and listed.lams_[-1] / listed.lams_[0] == pytest.approx(1e-4)
+    listed, products = (
+        TripletMetricCV(TripletMetric(k=3, product=product, tol=1e-6), 4, cv=cv).fit(X, y)
+        for product in (False, True)
+    )
+    assert listed.scores_.shape == (1, 4) and listed.lams_[-1] / listed.lams_[0] == pytest.approx(
+        1e-4
+    )
     np.testing.assert_array_equal(listed.scores_, products.scores_)
     assert listed.lam_ == pytest.approx(products.lam_)
-    only = TripletMetricCV(TripletMetric(k=3), 4, cv=cv, refit=False, scoring="balanced_accuracy").fit(X, y)
+    only = TripletMetricCV(
+        TripletMetric(k=3), 4, cv=cv, refit=False, scoring="balanced_accuracy"
+    ).fit(X, y)
     assert not hasattr(only, "best_estimator_") and only.lam_ in only.lams_
     with pytest.raises(ValueError, match="lams must be strictly decreasing"):
         TripletMetricCV(lams=[1.0, 2.0, 1.0], cv=cv).fit(X, y)
@@ -311,17 +417,33 @@ def test_similarity_scores_are_those_of_single_fits():
     scales, cv = np.array([1.0, 20.0, 400.0]), StratifiedKFold(3)
     search = HDSLCV(HDSL(max_iter=60), scales, cv=cv).fit(sparse.csr_array(X), y, weights)
     for row, (train, test) in enumerate(cv.split(X, y)):
-        fitted = [HDSL(scale, max_iter=60).fit(X[train], y[train], weights[train]) for scale in scales]
-        np.testing.assert_allclose(search.scores_[row], [model.score(X[test], y[test], weights[test]) for model in fitted])
-    assert search.scale_ == scales[search.scores_.mean(axis=0).argmax()] == search.best_estimator_.scale_
-    np.testing.assert_array_equal(search.predict(X), HDSL(search.scale_, max_iter=60).fit(X, y, weights).predict(X))
+        fitted = [
+            HDSL(scale, max_iter=60).fit(X[train], y[train], weights[train]) for scale in scales
+        ]
+        np.testing.assert_allclose(
+            search.scores_[row], [model.score(X[test], y[test], weights[test]) for model in fitted]
+        )
+    assert (
+        search.scale_
+        == scales[search.scores_.mean(axis=0).argmax()]
+        == search.best_estimator_.scale_
+    )
+    np.testing.assert_array_equal(
+        search.predict(X), HDSL(search.scale_, max_iter=60).fit(X, y, weights).predict(X)
+    )
     with parallel_backend("threading"):
         again = HDSLCV(HDSL(max_iter=60), scales, cv=cv, n_jobs=2).fit(X, y, weights)
     np.testing.assert_array_equal(again.scores_, search.scores_)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(again)).predict(X), search.predict(X))
-    relative = HDSLCV(HDSL(max_iter=20), 3, cv=ShuffleSplit(1, random_state=0), refit=False).fit(X, y)
-    np.testing.assert_allclose(relative.scales_ / HDSL(max_iter=1).fit(X, y).scale_, [1 / 30, 1.0, 30.0])
-    with pytest.raises(ValueError, match="scales must be at least 2 values, got 1: for one value use HDSL"):
+    relative = HDSLCV(HDSL(max_iter=20), 3, cv=ShuffleSplit(1, random_state=0), refit=False).fit(
+        X, y
+    )
+    np.testing.assert_allclose(
+        relative.scales_ / HDSL(max_iter=1).fit(X, y).scale_, [1 / 30, 1.0, 30.0]
+    )
+    with pytest.raises(
+        ValueError, match="scales must be at least 2 values, got 1: for one value use HDSL"
+    ):
         HDSLCV(scales=1).fit(X, y)
 
 
@@ -335,6 +457,11 @@ def test_interrupted_search_of_a_scale():
             raise KeyboardInterrupt
         return -abs(model.scale_ - 2.0)
 
-    with pytest.warns(RuntimeWarning, match="cross-validation interrupted: scale=2 is the best of 3 of 3 values in 1 of 3 folds"):
+    with pytest.warns(
+        RuntimeWarning,
+        match="cross-validation interrupted: scale=2 is the best of 3 of 3 values in 1 of 3 folds",
+    ):
         search = HDSLCV(HDSL(max_iter=20), [1.0, 2.0, 3.0], cv=3, scoring=scorer).fit(X, y)
-    assert search.scale_ == 2.0 and np.isnan(search.scores_[2]).all() and search.scores_[1, 0] == -1.0
+    assert (
+        search.scale_ == 2.0 and np.isnan(search.scores_[2]).all() and search.scores_[1, 0] == -1.0
+    )

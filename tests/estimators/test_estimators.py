@@ -18,13 +18,20 @@ import safescreen as ss
 from safescreen import HDSL, HDSLCV, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
 from safescreen_book import datasets
 
-NEIGHBOURS = "a repeated point is a neighbour of itself, so repetition changes the triplets and the k nearest; a weight does not"
-EXEMPT = {f"check_sample_weight_equivalence_on_{kind}_data": NEIGHBOURS for kind in ("dense", "sparse")}
+NEIGHBOURS = (
+    "a repeated point is a neighbour of itself, so repetition changes the triplets and the k "
+    "nearest; a weight does not"
+)
+EXEMPT = {
+    f"check_sample_weight_equivalence_on_{kind}_data": NEIGHBOURS for kind in ("dense", "sparse")
+}
 FINE = {"tol": 1e-14}  # two of the checks compare seven digits of decision values
 METRICS = (TripletMetric, TripletMetricCV, HDSL, HDSLCV)
 CHECKED = [
     SafeSVC(**FINE),
-    SafeSVC(kernel="rbf", gamma=0.2, smoothing=0.1, **FINE),  # "scale" is a variance without weights, as in SVC
+    SafeSVC(
+        kernel="rbf", gamma=0.2, smoothing=0.1, **FINE
+    ),  # "scale" is a variance without weights, as in SVC
     SafeSVC(with_path=True, **FINE),
     SafeSVCCV(SafeSVC(**FINE), [0.1, 1.0], cv=3),
     TripletMetric(),
@@ -34,8 +41,13 @@ CHECKED = [
 ]
 
 
-@parametrize_with_checks(CHECKED, expected_failed_checks=lambda estimator: EXEMPT if isinstance(estimator, METRICS) else {})
-@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning", "ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(
+    CHECKED,
+    expected_failed_checks=lambda estimator: EXEMPT if isinstance(estimator, METRICS) else {},
+)
+@pytest.mark.filterwarnings(
+    "ignore::safescreen.ConvergenceWarning", "ignore::sklearn.exceptions.SkipTestWarning"
+)
 @pytest.mark.filterwarnings("ignore:k=:UserWarning", "ignore:The least populated class:UserWarning")
 def test_contract(estimator, check):
     check(estimator)
@@ -47,7 +59,9 @@ def wine():
     return X, y
 
 
-@pytest.mark.parametrize("estimator", [SafeSVC(C=0.1), TripletMetric(k=3), HDSL(10.0, max_iter=100)])
+@pytest.mark.parametrize(
+    "estimator", [SafeSVC(C=0.1), TripletMetric(k=3), HDSL(10.0, max_iter=100)]
+)
 def test_in_a_pipeline(wine, estimator):
     X, y = wine
     model = make_pipeline(StandardScaler(), MinMaxScaler(), clone(estimator))
@@ -58,7 +72,9 @@ def test_in_a_pipeline(wine, estimator):
 
 def test_in_a_grid_search(wine):
     X, y = wine
-    search = GridSearchCV(make_pipeline(StandardScaler(), SafeSVC()), {"safesvc__C": [0.01, 1.0]}, cv=3).fit(X, y)
+    search = GridSearchCV(
+        make_pipeline(StandardScaler(), SafeSVC()), {"safesvc__C": [0.01, 1.0]}, cv=3
+    ).fit(X, y)
     assert search.best_score_ > 0.95
 
 
@@ -87,13 +103,17 @@ def two_classes():
 def test_svc_is_the_problem_of_the_library():
     X, y = two_classes()
     for smoothing in (0.0, 0.2):
-        model = SafeSVC(C=0.3, smoothing=smoothing, intercept_scaling=2.0, screening=("MGB",)).fit(X, y)
+        model = SafeSVC(C=0.3, smoothing=smoothing, intercept_scaling=2.0, screening=("MGB",)).fit(
+            X, y
+        )
         signs = np.where(y == model.classes_[1], 1.0, -1.0)
         terms = ss.Samples(np.hstack([X, np.full((len(X), 1), 2.0)]), signs)
         prob = ss.Problem(terms, ss.SmoothedHinge(smoothing))
         w = np.append(model.coef_[0], model.intercept_[0] / 2.0)
         assert prob.gap(w, 1 / 0.3, model.solutions_[0].alpha) <= 1.01e-6 * prob.primal(w, 1 / 0.3)
-        np.testing.assert_allclose(model.decision_function(X), X @ model.coef_[0] + model.intercept_[0])
+        np.testing.assert_allclose(
+            model.decision_function(X), X @ model.coef_[0] + model.intercept_[0]
+        )
         rebuilt = np.zeros(len(X))
         rebuilt[model.support_] = model.dual_coef_[0]
         assert model.screening_[0].rate > 0.3
@@ -108,11 +128,15 @@ def test_svc_kernels_agree_with_the_expansion(kernel):
     assert model.score(X[1::2], y[1::2]) > 0.93
     if kernel == "linear":
         other = SafeSVC(C=0.5, kernel="precomputed").fit(X[::2] @ X[::2].T, y[::2])
-        np.testing.assert_allclose(other.decision_function(X[1::2] @ X[::2].T), model.decision_function(X[1::2]), atol=5e-3)
+        np.testing.assert_allclose(
+            other.decision_function(X[1::2] @ X[::2].T), model.decision_function(X[1::2]), atol=5e-3
+        )
     if kernel == "rbf":
         other = SafeSVC(C=0.5, kernel="precomputed").fit(rbf_kernel(X[::2], gamma=0.05), y[::2])
         np.testing.assert_allclose(
-            other.decision_function(rbf_kernel(X[1::2], X[::2], gamma=0.05)), model.decision_function(X[1::2]), atol=1e-8
+            other.decision_function(rbf_kernel(X[1::2], X[::2], gamma=0.05)),
+            model.decision_function(X[1::2]),
+            atol=1e-8,
         )
 
 
@@ -147,8 +171,14 @@ def test_svc_sparse_warm_start_callback():
     ("options", "text"),
     [
         ({"C": 0.0}, "C must be"),
-        ({"kernel": "sigmoid"}, "kernel must be one of linear, rbf, poly, polynomial, precomputed, got 'sigmoid'"),
-        ({"kernel": "rbf", "gamma": "size"}, "gamma must be a positive number, 'scale' or 'auto', got 'size'"),
+        (
+            {"kernel": "sigmoid"},
+            "kernel must be one of linear, rbf, poly, polynomial, precomputed, got 'sigmoid'",
+        ),
+        (
+            {"kernel": "rbf", "gamma": "size"},
+            "gamma must be a positive number, 'scale' or 'auto', got 'size'",
+        ),
         ({"tol": -1.0}, "tol must"),
         ({"screening": ("XYZ",)}, "unknown sphere 'XYZ'"),
         ({"method": "simplex"}, "method must be"),
@@ -171,8 +201,13 @@ def test_metric_is_the_problem_of_the_library():
     assert prob.gap(M, 50.0) <= 1.1e-4 * prob.primal(M, 50.0)
     pairs = np.stack([X[:10], X[10:20]], axis=1)
     u = pairs[:, 0] - pairs[:, 1]
-    np.testing.assert_allclose(model.pair_distance(pairs), np.sqrt(np.einsum("ij,jk,ik->i", u, M, u)))
-    np.testing.assert_allclose(model.pair_distance(pairs), np.linalg.norm(model.transform(X[:10]) - model.transform(X[10:20]), axis=1))
+    np.testing.assert_allclose(
+        model.pair_distance(pairs), np.sqrt(np.einsum("ij,jk,ik->i", u, M, u))
+    )
+    np.testing.assert_allclose(
+        model.pair_distance(pairs),
+        np.linalg.norm(model.transform(X[:10]) - model.transform(X[10:20]), axis=1),
+    )
     assert model.get_feature_names_out().size == len(model.components_)
 
 
@@ -186,10 +221,14 @@ def test_metric_ways_to_the_same_optimum():
     ):
         other.fit(X, y)
         assert other.lam_ == pytest.approx(full.lam_)
-        np.testing.assert_allclose(other.get_mahalanobis_matrix(), full.get_mahalanobis_matrix(), atol=1e-3)
+        np.testing.assert_allclose(
+            other.get_mahalanobis_matrix(), full.get_mahalanobis_matrix(), atol=1e-3
+        )
     triplets = ss.Triplets.from_labels(X, y, k=4).index
     given = TripletMetric(tol=1e-8).fit_triplets(X, triplets)
-    np.testing.assert_allclose(given.get_mahalanobis_matrix(), full.get_mahalanobis_matrix(), atol=1e-6)
+    np.testing.assert_allclose(
+        given.get_mahalanobis_matrix(), full.get_mahalanobis_matrix(), atol=1e-6
+    )
     with pytest.raises(AttributeError, match="no classes|not fitted with labels"):
         given.predict(X)
 

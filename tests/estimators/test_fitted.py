@@ -17,13 +17,26 @@ from safescreen_book import datasets
 
 
 def data(seed=0, n=300):
-    return make_classification(n, 5, n_informative=4, n_redundant=0, flip_y=0.05, class_sep=1.0, weights=[0.65], random_state=seed)
+    return make_classification(
+        n,
+        5,
+        n_informative=4,
+        n_redundant=0,
+        flip_y=0.05,
+        class_sep=1.0,
+        weights=[0.65],
+        random_state=seed,
+    )
 
 
 def check(model, whole, X, y, found, accuracy=1e-6):
-    """Assert that what was found is right at an accurate solution, and that dropping R changes nothing."""
+    """Assert that what was found is right at an accurate solution, and that dropping R changes
+    nothing.
+    """
     margins = np.where(y == whole.classes_[1], 1.0, -1.0) * whole.decision_function(X)
-    assert (margins[found.in_R] > 1.0 - accuracy).all() and (margins[found.in_L] < 1.0 + accuracy).all()
+    assert (margins[found.in_R] > 1.0 - accuracy).all() and (
+        margins[found.in_L] < 1.0 + accuracy
+    ).all()
     part = model.fit(X[~found.in_R], y[~found.in_R])
     np.testing.assert_allclose(part.decision_function(X), whole.decision_function(X), atol=1e-4)
 
@@ -38,7 +51,10 @@ def test_svc_with_its_free_intercept(kernel, factor, tol):
         options = {"kernel": kernel, "gamma": 0.2, "degree": 2}
         found = ss.screen_fitted(SVC(C=0.5, tol=tol, **options).fit(X, y), X, y, 0.5 * factor)
         whole = SVC(C=0.5 * factor, tol=1e-10, **options).fit(X, y)
-        assert found.intercept[0] <= whole.intercept_[0] + 1e-7 and whole.intercept_[0] - 1e-7 <= found.intercept[1]
+        assert (
+            found.intercept[0] <= whole.intercept_[0] + 1e-7
+            and whole.intercept_[0] - 1e-7 <= found.intercept[1]
+        )
         check(SVC(C=0.5 * factor, tol=1e-10, **options), whole, X, y, found)
         if factor == 1.0 and tol == 1e-8:
             margins = np.where(y == 1, 1.0, -1.0) * whole.decision_function(X)
@@ -61,7 +77,13 @@ def test_svc_weights_and_sparse():
     csr = sparse.csr_matrix(X)
     found = ss.screen_fitted(SVC(kernel="linear", C=0.2, tol=1e-6).fit(csr, y), csr, y, 0.21)
     assert found.in_R.any()
-    check(SVC(kernel="linear", C=0.21, tol=1e-10), SVC(kernel="linear", C=0.21, tol=1e-10).fit(csr, y), csr, y, found)
+    check(
+        SVC(kernel="linear", C=0.21, tol=1e-10),
+        SVC(kernel="linear", C=0.21, tol=1e-10).fit(csr, y),
+        csr,
+        y,
+        found,
+    )
 
 
 @pytest.mark.parametrize("offset", [3.0, 20.0])
@@ -71,29 +93,48 @@ def test_sparse_points_far_from_the_origin(offset):
     X += offset
     options = {"kernel": "linear", "C": 0.5, "tol": 1e-8}
     rows = sparse.csr_array(X)
-    found, csr = (ss.screen_fitted(SVC(**options).fit(points, y), points, y) for points in (X, rows))
+    found, csr = (
+        ss.screen_fitted(SVC(**options).fit(points, y), points, y) for points in (X, rows)
+    )
     assert csr.in_R.sum() >= found.in_R.sum() - 2 > 50 and csr.in_L.any()
     check(SVC(**options), SVC(**options).fit(X, y), X, y, csr, 1e-5)
     norms, length = _around_mean(rows, np.linalg.norm(X, axis=1) * (1.0 + 1e-12))
     exact = np.linalg.norm(X - X.mean(axis=0), axis=1)
-    assert (exact <= norms).all() and (norms <= exact * (1.0 + 1e-9 * offset)).all() and length >= np.linalg.norm(X.mean(axis=0))
-    wide = sparse.csr_array((rows.data, rows.indices, rows.indptr), (len(X), 1 << 20))  # 2.5 GB if written out
+    assert (
+        (exact <= norms).all()
+        and (norms <= exact * (1.0 + 1e-9 * offset)).all()
+        and length >= np.linalg.norm(X.mean(axis=0))
+    )
+    wide = sparse.csr_array(
+        (rows.data, rows.indices, rows.indptr), (len(X), 1 << 20)
+    )  # 2.5 GB if written out
     found = ss.screen_fitted(SVC(**options).fit(wide, y), wide, y)
     assert found.gap == pytest.approx(csr.gap, rel=1e-3) and found.in_R.any()
 
 
 def test_the_ball_holds_the_solution_and_not_by_far():
-    """The distance of the solution is below the radius, and above 70 % of it somewhere: a smaller one would be wrong."""
+    """The distance of the solution is below the radius, and above 70 % of it somewhere: a
+    smaller one would be wrong.
+    """
     shares = []
     for seed in range(6):
         X, y = data(seed)
         model = SVC(C=0.5, kernel="rbf", gamma=0.2, tol=1e-8).fit(X, y)
         for C in (0.55, 1.0, 2.0):
-            found, whole = ss.screen_fitted(model, X, y, C), SVC(C=C, kernel="rbf", gamma=0.2, tol=1e-10).fit(X, y)
+            found, whole = (
+                ss.screen_fitted(model, X, y, C),
+                SVC(C=C, kernel="rbf", gamma=0.2, tol=1e-10).fit(X, y),
+            )
             ball, signs = found.balls[0], np.where(y == model.classes_[1], 1.0, -1.0)
-            center = signs * 0.5 * (1.0 + C / 0.5) * (model.decision_function(X) - model.intercept_[0])
-            ends = np.sort(np.outer(found.intercept, signs), axis=0)  # of what the intercept adds to a margin
-            assert (center + ends[0] - ball.radius > 1.0)[found.in_R].all() and (center + ends[1] + ball.radius < 1.0)[found.in_L].all()
+            center = (
+                signs * 0.5 * (1.0 + C / 0.5) * (model.decision_function(X) - model.intercept_[0])
+            )
+            ends = np.sort(
+                np.outer(found.intercept, signs), axis=0
+            )  # of what the intercept adds to a margin
+            assert (center + ends[0] - ball.radius > 1.0)[found.in_R].all() and (
+                center + ends[1] + ball.radius < 1.0
+            )[found.in_L].all()
             points = np.vstack([model.support_vectors_, whole.support_vectors_])
             coef = np.concatenate([ball.center, -whole.dual_coef_[0]])
             shares.append(np.sqrt(coef @ rbf_kernel(points, gamma=0.2) @ coef) / ball.radius)
@@ -102,12 +143,20 @@ def test_the_ball_holds_the_solution_and_not_by_far():
 
 def test_one_after_the_other():
     X, y = data(n=500)
-    model, kept = SVC(kernel="rbf", gamma=0.1, C=1.0, tol=1e-6).fit(X, y), np.ones(y.size, dtype=bool)
+    model, kept = (
+        SVC(kernel="rbf", gamma=0.1, C=1.0, tol=1e-6).fit(X, y),
+        np.ones(y.size, dtype=bool),
+    )
     for C in 1.0 * 1.03 ** np.arange(1, 6):
         kept = ~ss.screen_fitted(model, X, y, C, kept=kept).in_R
         assert not kept.all()
-        model, whole = (SVC(kernel="rbf", gamma=0.1, C=C, tol=1e-6).fit(X[rows], y[rows]) for rows in (kept, slice(None)))
-        np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), atol=1e-4)
+        model, whole = (
+            SVC(kernel="rbf", gamma=0.1, C=C, tol=1e-6).fit(X[rows], y[rows])
+            for rows in (kept, slice(None))
+        )
+        np.testing.assert_allclose(
+            model.decision_function(X), whole.decision_function(X), atol=1e-4
+        )
     with pytest.raises(ValueError, match="if samples were taken out, use kept"):
         ss.screen_fitted(model, X, y)
 
@@ -116,10 +165,19 @@ def test_one_after_the_other():
 @pytest.mark.parametrize("intercept", [True, False])
 def test_linear_svc(loss, intercept):
     X, y = data(n=600)
-    options = {"loss": loss, "fit_intercept": intercept, "intercept_scaling": 2.0, "random_state": 0, "max_iter": 1_000_000}
+    options = {
+        "loss": loss,
+        "fit_intercept": intercept,
+        "intercept_scaling": 2.0,
+        "random_state": 0,
+        "max_iter": 1_000_000,
+    }
     model = LinearSVC(C=0.1, tol=1e-4, **options).fit(X, y)
     for C in (0.1, 0.11):
-        found, whole = ss.screen_fitted(model, X, y, C), LinearSVC(C=C, tol=1e-9, **options).fit(X, y)
+        found, whole = (
+            ss.screen_fitted(model, X, y, C),
+            LinearSVC(C=C, tol=1e-9, **options).fit(X, y),
+        )
         assert found.in_R.any() and found.in_L.any() == (loss == "hinge")
         margins = np.where(y == 1, 1.0, -1.0) * whole.decision_function(X)
         assert found.in_R.sum() >= 0.9 * (margins > 1.0 + 0.3).sum() > 0.0
@@ -139,7 +197,11 @@ def test_same_as_from_the_coefficients():
     ("model", "error", "text"),
     [
         (SVC(kernel="sigmoid"), ValueError, "kernel linear, poly or rbf, got 'sigmoid'"),
-        (SVC(), ValueError, "gamma='scale' would change .* fit with the number it stands for, gamma=0"),
+        (
+            SVC(),
+            ValueError,
+            "gamma='scale' would change .* fit with the number it stands for, gamma=0",
+        ),
         (SVC(kernel="linear", class_weight="balanced"), ValueError, "give it as a dict of numbers"),
         (LinearSVC(penalty="l1"), ValueError, "penalty 'l2', got 'l1'"),
     ],
@@ -159,7 +221,12 @@ def test_errors_of_the_call():
         ss.screen_fitted(model, X[:, 1:], y)
     with pytest.raises(ValueError, match="model must be fitted: call"):
         ss.screen_fitted(SVC(), X, y)
-    with pytest.raises(TypeError, match="LinearSVC, an SVC, a SafeSVC or a SafeSVCCV, or a Pipeline that ends in one, got str"):
+    with pytest.raises(
+        TypeError,
+        match=(
+            "LinearSVC, an SVC, a SafeSVC or a SafeSVCCV, or a Pipeline that ends in one, got str"
+        ),
+    ):
         ss.screen_fitted("svc", X, y)
     with pytest.raises(ValueError, match="two classes, got 3"):
         ss.screen_fitted(SVC(kernel="linear").fit(X, np.arange(y.size) % 3), X, y)
@@ -183,7 +250,9 @@ def machine(values, weights, coef, *, b=0.0, C0=1.0, errors=0.0, norms=1.0):
 
 
 def gap_of(known, values, C):
-    """Return the exact difference of the objectives, divided by C, where ``<phi_i, w>`` are `values`."""
+    """Return the exact difference of the objectives, divided by C, where ``<phi_i, w>`` are
+    `values`.
+    """
     C, C0, b = Fraction(C), Fraction(known.C0), Fraction(known.b)
     y, c, coef = fractions(known.signs), fractions(known.weights), fractions(known.coef)
     f = fractions(values)
@@ -194,7 +263,9 @@ def gap_of(known, values, C):
 
 @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
 def test_errors_of_the_decision_values_are_in_gap_and_radius(C):
-    """Where f is known up to e, the gap is one for any f that may be meant: a smaller one leaves out the optimum."""
+    """Where f is known up to e, the gap is one for any f that may be meant: a smaller one leaves
+    out the optimum.
+    """
     rng, e = np.random.default_rng(0), 1e-3
     for _ in range(20):
         values, weights = 0.3 * rng.standard_normal(12), np.repeat(rng.uniform(0.5, 2.0, 6), 2)
@@ -211,7 +282,9 @@ def test_errors_of_the_decision_values_are_in_gap_and_radius(C):
 
 
 def test_roundings_of_sums_are_in_the_gap():
-    """All samples at their bound and w = 0: both objectives are the sum of the weights, and differ by roundings alone."""
+    """All samples at their bound and w = 0: both objectives are the sum of the weights, and
+    differ by roundings alone.
+    """
     beyond = 0
     for seed in range(40):
         weights = np.repeat(np.random.default_rng(seed).uniform(0.5, 2.0, 20), 2)
@@ -238,7 +311,9 @@ def test_the_square_is_rounded_by_no_more_than_its_bound():
 
 @pytest.mark.parametrize("C", [1e-3, 1e-2])
 def test_coefficients_that_do_not_balance_cost_the_intercept(C):
-    """A dual point with ``sum_i c_i y_i alpha_i != 0`` bounds the optimum for one intercept alone, not that for a free one."""
+    """A dual point with ``sum_i c_i y_i alpha_i != 0`` bounds the optimum for one intercept
+    alone, not that for a free one.
+    """
     X = np.append(np.linspace(0.1, 1.0, 20), [-0.2, -0.3])[:, None]
     y = np.append(np.ones(20), [-1.0, -1.0])
     whole = SVC(kernel="linear", C=C, tol=1e-10).fit(X, y)
@@ -254,7 +329,9 @@ def test_coefficients_that_do_not_balance_cost_the_intercept(C):
 
 
 def test_roundings_of_radius_and_reach():
-    """The radius where gap and distance of the two points nearly cancel; and decision values times the factor of the center."""
+    """The radius where gap and distance of the two points nearly cancel; and decision values
+    times the factor of the center.
+    """
     beyond = outside = 0
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -271,14 +348,23 @@ def test_roundings_of_radius_and_reach():
         beyond += rest > Fraction(max(plain, 0.0))
         low, high, _ = known.reach(C, 0.0)
         true = [(1 + Fraction(C) / Fraction(0.7)) / 2 * v for v in fractions(values)]
-        assert all(a <= v <= b for a, v, b in zip(fractions(low), true, fractions(high), strict=True))
-        outside += any(v != Fraction(0.5 * (1.0 + C / 0.7) * u) for u, v in zip(values.tolist(), true, strict=True))
+        assert all(
+            a <= v <= b for a, v, b in zip(fractions(low), true, fractions(high), strict=True)
+        )
+        outside += any(
+            v != Fraction(0.5 * (1.0 + C / 0.7) * u)
+            for u, v in zip(values.tolist(), true, strict=True)
+        )
     assert beyond > 5 and outside > 5
 
 
 def optimal_intercepts(signs, weights, values):
-    """Return the smallest and the largest optimal intercept for given ``<phi_i, w>``, in exact arithmetic."""
-    kinks = sorted((s - v, w) for s, v, w in zip(*map(fractions, (signs, values, weights)), strict=True))
+    """Return the smallest and the largest optimal intercept for given ``<phi_i, w>``, in exact
+    arithmetic.
+    """
+    kinks = sorted(
+        (s - v, w) for s, v, w in zip(*map(fractions, (signs, values, weights)), strict=True)
+    )
     level, total, ends = sum(Fraction(w) for w in weights[signs > 0.0]), Fraction(0), []
     for value, weight in kinks:
         total += weight
@@ -292,7 +378,9 @@ def optimal_intercepts(signs, weights, values):
 @pytest.mark.parametrize("size", [1.0, 1e6])
 @pytest.mark.parametrize("weight", [1.0, 0.1, None])
 def test_every_optimal_intercept_is_within_the_bounds(weight, size):
-    """Weights that add up to the level at a kink, up to rounding: every b from there to the next kink is optimal."""
+    """Weights that add up to the level at a kink, up to rounding: every b from there to the next
+    kink is optimal.
+    """
     wide = 0
     for seed in range(30):
         rng = np.random.default_rng(seed)
@@ -310,7 +398,9 @@ def test_every_optimal_intercept_is_within_the_bounds(weight, size):
 
 
 def test_margins_that_are_1_are_not_decided():
-    """The sample at whose kink the only optimal intercept lies has a margin of 1, whatever roundings make of it."""
+    """The sample at whose kink the only optimal intercept lies has a margin of 1, whatever
+    roundings make of it.
+    """
     beyond, signs = 0, np.array([1.0, -1.0, 1.0, -1.0, 1.0])
     for seed in range(300):
         rng = np.random.default_rng(seed)
@@ -326,13 +416,17 @@ def test_margins_that_are_1_are_not_decided():
 
 
 def test_all_intercepts_between_are_optimal():
-    """A small C puts all samples at their bounds: any b between the largest and the smallest kink is optimal, and certified."""
+    """A small C puts all samples at their bounds: any b between the largest and the smallest
+    kink is optimal, and certified.
+    """
     X = np.array([[0.3, 0.1], [0.1, 0.4], [-0.2, 0.3], [-0.5, -0.1], [0.2, -0.3], [-0.1, -0.4]])
     y = np.array([1, 1, 1, 0, 0, 0])
     signs = 2.0 * y - 1.0
     model = SVC(kernel="linear", C=1e-3, tol=1e-10).fit(X, y)
     low, high = ss.screen_fitted(model, X, y).intercept
-    losses = [np.maximum(1.0 - signs * (X @ model.coef_[0] + b), 0.0).sum() for b in (-0.998, 0.0, 0.998)]
+    losses = [
+        np.maximum(1.0 - signs * (X @ model.coef_[0] + b), 0.0).sum() for b in (-0.998, 0.0, 0.998)
+    ]
     assert np.allclose(losses, losses[0], rtol=0, atol=1e-12)
     assert -1.01 < low < -0.998 and 0.998 < high < 1.01
 
@@ -340,7 +434,9 @@ def test_all_intercepts_between_are_optimal():
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("kernel", ["linear", "poly"])
 def test_decision_values_are_known_up_to_their_errors(kernel):
-    """Points far away, and one near the origin whose value is rounded by the intercept alone, against exact sums."""
+    """Points far away, and one near the origin whose value is rounded by the intercept alone,
+    against exact sums.
+    """
     rng, beyond = np.random.default_rng(0), []
     for offset in (0.0, 100.0, 1e4):
         y = np.arange(60) % 2
@@ -355,18 +451,24 @@ def test_decision_values_are_known_up_to_their_errors(kernel):
             return value if kernel == "linear" else (value / 2 + Fraction(1, 4)) ** 2
 
         for i in range(60):
-            true = sum(a * product(points[i], points[j]) for a, j in zip(coef, known.support, strict=True))
+            true = sum(
+                a * product(points[i], points[j]) for a, j in zip(coef, known.support, strict=True)
+            )
             off = abs(Fraction(known.values[i]) - true)
             assert off <= Fraction(known.errors[i])
             assert product(points[i], points[i]) <= Fraction(known.norms[i]) ** 2
             beyond.append(off > 4 * Fraction(2) ** -53 * (abs(true) + abs(Fraction(known.b))))
-            size = Fraction(known.norms[i]) * Fraction(float(np.abs(known.coef) @ known.norms[known.support]))
+            size = Fraction(known.norms[i]) * Fraction(
+                float(np.abs(known.coef) @ known.norms[known.support])
+            )
             beyond.append(-1 if off > 50 * Fraction(2) ** -53 * size else 0)
     assert 1 in beyond and (-1 in beyond or kernel == "poly")
 
 
 def test_distances_from_the_mean_are_bounded():
-    """A point that is the mean but for its last digits, and points far away, against exact distances from the mean."""
+    """A point that is the mean but for its last digits, and points far away, against exact
+    distances from the mean.
+    """
     for seed in range(10):
         rng = np.random.default_rng(seed)
         X = 1e6 + rng.standard_normal((20, 3))
@@ -374,7 +476,10 @@ def test_distances_from_the_mean_are_bounded():
         norms, length = _around_mean(X, np.linalg.norm(X, axis=1))
         mean = fractions(X.mean(axis=0))
         for x, bound in zip(X, norms, strict=True):
-            assert sum((a - b) ** 2 for a, b in zip(fractions(x), mean, strict=True)) <= Fraction(bound) ** 2
+            assert (
+                sum((a - b) ** 2 for a, b in zip(fractions(x), mean, strict=True))
+                <= Fraction(bound) ** 2
+            )
         assert sum(v * v for v in mean) <= Fraction(length) ** 2
 
 
@@ -396,18 +501,26 @@ KERNELS = {
     "poly": lambda X: polynomial_kernel(X, degree=2, gamma=GAMMA, coef0=1.0),
     "precomputed": lambda X: rbf_kernel(X, gamma=GAMMA),
 }
-LOSSES = {"hinge": ss.Hinge(), "smoothed": ss.SmoothedHinge(0.3), "squared_hinge": ss.SquaredHinge(0.5)}
+LOSSES = {
+    "hinge": ss.Hinge(),
+    "smoothed": ss.SmoothedHinge(0.3),
+    "squared_hinge": ss.SquaredHinge(0.5),
+}
 
 
 def safe_svc(C, kernel="linear", loss="hinge", **options):
     """Return a SafeSVC with the kernel and the loss of those names."""
     smoothing = 0.3 if loss == "smoothed" else 0.0
     loss = "hinge" if loss == "smoothed" else loss
-    return ss.SafeSVC(C, kernel=kernel, gamma=GAMMA, degree=2, loss=loss, smoothing=smoothing, **options)
+    return ss.SafeSVC(
+        C, kernel=kernel, gamma=GAMMA, degree=2, loss=loss, smoothing=smoothing, **options
+    )
 
 
 def random_case(seed):
-    """Return labelled points, some of them repeated, weights, the value of the constant feature, C and a tolerance."""
+    """Return labelled points, some of them repeated, weights, the value of the constant feature,
+    C and a tolerance.
+    """
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((60, 3))
     X[:10] = np.round(X[10:20])
@@ -418,24 +531,36 @@ def random_case(seed):
 
 
 def unsafe(found, problem, K, signs, C):
-    """Return how many decisions the certified solution of the problem contradicts, beyond what its own gap leaves open."""
+    """Return how many decisions the certified solution of the problem contradicts, beyond what
+    its own gap leaves open.
+    """
     solution = ss.solve(problem, 1.0 / C, tol=1e-300, rtol=1e-9, screening=())
     margins = signs * (K @ (signs * np.asarray(solution.x)))
     open_ = solution.eps * np.sqrt(K.diagonal()) + 1e-10 * (1.0 + np.abs(margins))
     linear = 1.0 - problem.loss.smoothing
-    return np.count_nonzero(found.in_R & (margins + open_ < 1.0)) + np.count_nonzero(found.in_L & (margins - open_ > linear))
+    return np.count_nonzero(found.in_R & (margins + open_ < 1.0)) + np.count_nonzero(
+        found.in_L & (margins - open_ > linear)
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_safe_svc_beside_certified_solutions(kernel, loss):
-    """Poses the problem from a kernel matrix of scikit-learn, with the constant feature and the weights in their definition."""
+    """Poses the problem from a kernel matrix of scikit-learn, with the constant feature and the
+    weights in their definition.
+    """
     decided = []
     for seed in range(6):
         X, y, weights, constant, C0, tol = random_case(seed)
         points = KERNELS[kernel](X) if kernel == "precomputed" else X
         model = safe_svc(
-            C0, kernel, loss, tol=tol, class_weight={"no": 2.0}, fit_intercept=constant > 0.0, intercept_scaling=constant or 1.0
+            C0,
+            kernel,
+            loss,
+            tol=tol,
+            class_weight={"no": 2.0},
+            fit_intercept=constant > 0.0,
+            intercept_scaling=constant or 1.0,
         )
         model.fit(points, y, weights)
         K, signs = KERNELS[kernel](X) + constant**2, np.where(y == "yes", 1.0, -1.0)
@@ -447,7 +572,9 @@ def test_safe_svc_beside_certified_solutions(kernel, loss):
             assert found.lam == 1.0 / C and 0.0 <= found.gap_rounding <= found.gap
             decided.append(found.rate)
         own = ss.screen_fitted(model, points, y, sample_weight=weights)
-        np.testing.assert_array_equal(own.in_R, ss.screen_fitted(model, points, y, C0, sample_weight=weights).in_R)
+        np.testing.assert_array_equal(
+            own.in_R, ss.screen_fitted(model, points, y, C0, sample_weight=weights).in_R
+        )
         masks = ss.rules.Screened(found.in_L, np.ones(60, dtype=bool))
         assert unsafe(masks, problem, K, signs, C) > 0  # what is certain is not everything
     assert np.mean(decided) > (0.02 if loss == "squared_hinge" else 0.15)
@@ -457,9 +584,16 @@ def test_accurate_safe_svc_decides_nearly_all():
     X, y = data()
     for kernel in ("linear", "rbf"):
         model = safe_svc(0.5, kernel, tol=1e-10).fit(X, y)
-        found, margins = ss.screen_fitted(model, X, y), np.where(y == 1, 1.0, -1.0) * model.decision_function(X)
-        np.testing.assert_array_equal(found.in_R[np.abs(margins - 1.0) > 1e-3], (margins > 1.0)[np.abs(margins - 1.0) > 1e-3])
-        np.testing.assert_array_equal(found.in_L[np.abs(margins - 1.0) > 1e-3], (margins < 1.0)[np.abs(margins - 1.0) > 1e-3])
+        found, margins = (
+            ss.screen_fitted(model, X, y),
+            np.where(y == 1, 1.0, -1.0) * model.decision_function(X),
+        )
+        np.testing.assert_array_equal(
+            found.in_R[np.abs(margins - 1.0) > 1e-3], (margins > 1.0)[np.abs(margins - 1.0) > 1e-3]
+        )
+        np.testing.assert_array_equal(
+            found.in_L[np.abs(margins - 1.0) > 1e-3], (margins < 1.0)[np.abs(margins - 1.0) > 1e-3]
+        )
         assert found.in_L.any() and found.in_R.any()
 
 
@@ -473,8 +607,12 @@ def test_linear_safe_svc_is_the_same_as_its_coefficients(intercept):
     two = ss.screen_samples(X, y, model.coef_[0], 0.52, alpha, intercept=b, intercept_scaling=3.0)
     np.testing.assert_array_equal(one.in_R, two.in_R)
     assert one.gap == pytest.approx(two.gap, rel=1e-9) and one.in_R.any()
-    wide = sparse.csr_array(np.hstack([X, np.zeros((len(X), 50))]))  # of such points a model keeps the columns with an entry
-    three = ss.screen_fitted(safe_svc(0.5, fit_intercept=intercept, intercept_scaling=3.0).fit(wide, y), wide, y, 0.52)
+    wide = sparse.csr_array(
+        np.hstack([X, np.zeros((len(X), 50))])
+    )  # of such points a model keeps the columns with an entry
+    three = ss.screen_fitted(
+        safe_svc(0.5, fit_intercept=intercept, intercept_scaling=3.0).fit(wide, y), wide, y, 0.52
+    )
     np.testing.assert_array_equal(three.in_R, one.in_R)
 
 
@@ -493,7 +631,9 @@ def test_safe_svc_one_after_the_other(kernel):
         assert not kept.all()
         model, whole = fit(C, kept), fit(C, np.ones(y.size, dtype=bool))
         rows = points[:, kept] if kernel == "precomputed" else points
-        np.testing.assert_allclose(model.decision_function(rows), whole.decision_function(points), atol=2e-3)
+        np.testing.assert_allclose(
+            model.decision_function(rows), whole.decision_function(points), atol=2e-3
+        )
     with pytest.raises(ValueError, match="X must|X and y must"):
         ss.screen_fitted(model, points, y)
 
@@ -501,10 +641,16 @@ def test_safe_svc_one_after_the_other(kernel):
 def test_the_best_estimator_of_a_search():
     X, y = data()
     search = ss.SafeSVCCV(safe_svc(1.0), [0.1, 0.3], cv=2).fit(X, y)
-    found, own = ss.screen_fitted(search, X, y), ss.screen_fitted(search.best_estimator_, X, y, search.C_)
+    found, own = (
+        ss.screen_fitted(search, X, y),
+        ss.screen_fitted(search.best_estimator_, X, y, search.C_),
+    )
     np.testing.assert_array_equal(found.in_R, own.in_R)
     assert found.in_R.any()
-    for other in (ss.SafeSVCCV(), ss.SafeSVCCV(safe_svc(1.0), [0.1, 0.3], cv=2, refit=False).fit(X, y)):
+    for other in (
+        ss.SafeSVCCV(),
+        ss.SafeSVCCV(safe_svc(1.0), [0.1, 0.3], cv=2, refit=False).fit(X, y),
+    ):
         with pytest.raises(ValueError, match="model must have a best_estimator_: .* refit=True"):
             ss.screen_fitted(other, X, y)
 
@@ -522,22 +668,30 @@ LAST = [
 def test_pipelines(last):
     X, y = data()
     X = X * np.array([1.0, 30.0, 1.0, 5.0, 1.0]) + 7.0
-    model = make_pipeline(StandardScaler(), "passthrough", make_pipeline(StandardScaler(), last)).fit(X, y)
+    model = make_pipeline(
+        StandardScaler(), "passthrough", make_pipeline(StandardScaler(), last)
+    ).fit(X, y)
     found = ss.screen_fitted(model, X, y, 0.51)
     alone = ss.screen_fitted(model[-1][-1], model[-1][0].transform(model[0].transform(X)), y, 0.51)
     np.testing.assert_array_equal(found.in_R, alone.in_R)
     assert found.in_R.any() and found.gap == alone.gap
     points = StandardScaler().fit_transform(X)
     alone = ss.screen_fitted(last.fit(points, y), points, y, 0.51)
-    np.testing.assert_array_equal(ss.screen_fitted(make_pipeline(last), points, y, 0.51).in_R, alone.in_R)
+    np.testing.assert_array_equal(
+        ss.screen_fitted(make_pipeline(last), points, y, 0.51).in_R, alone.in_R
+    )
 
 
 def test_what_safe_svc_is_refused_for():
     X, y = data(n=60)
-    with pytest.raises(ValueError, match="two classes, got 3: fit and screen one against the others"):
+    with pytest.raises(
+        ValueError, match="two classes, got 3: fit and screen one against the others"
+    ):
         ss.screen_fitted(ss.SafeSVC().fit(X, np.arange(60) % 3), X, np.arange(60) % 3)
     model = ss.SafeSVC(kernel="rbf").fit(X, y)
-    with pytest.raises(ValueError, match=f"gamma='scale' would change .* gamma={1.0 / (5 * X.var()):.6g}"):
+    with pytest.raises(
+        ValueError, match=f"gamma='scale' would change .* gamma={1.0 / (5 * X.var()):.6g}"
+    ):
         ss.screen_fitted(model, X, y)
     with pytest.raises(ValueError, match="give it as a dict of numbers"):
         ss.screen_fitted(ss.SafeSVC(class_weight="balanced").fit(X, y), X, y)
@@ -547,34 +701,51 @@ def test_what_safe_svc_is_refused_for():
     for points, kernel in ((X, "linear"), (X, "poly"), (K, "precomputed")):
         model = safe_svc(0.1, kernel).fit(points, y, weights)
         for given in (None, 2.0 * weights):
-            with pytest.raises(ValueError, match="y and sample_weight must be what the model was fitted with"):
+            with pytest.raises(
+                ValueError, match="y and sample_weight must be what the model was fitted with"
+            ):
                 ss.screen_fitted(model, points, y, sample_weight=given)
         with pytest.raises(ValueError, match="must be what the model was fitted"):
             ss.screen_fitted(model, points, 1 - y, sample_weight=weights)
     scaled = StandardScaler().fit_transform(X)
-    with pytest.raises(ValueError, match="found other support vectors; if samples were taken out, use kept"):
+    with pytest.raises(
+        ValueError, match="found other support vectors; if samples were taken out, use kept"
+    ):
         ss.screen_fitted(ss.SafeSVC().fit(scaled, y), X, y)
-    with pytest.raises(ValueError, match="what the model was fitted to, 59 samples, found 60; .* use kept"):
+    with pytest.raises(
+        ValueError, match="what the model was fitted to, 59 samples, found 60; .* use kept"
+    ):
         ss.screen_fitted(ss.SafeSVC().fit(X[1:], y[1:]), X, y)
 
 
 def test_metrics_say_what_to_call():
     X, y = load_iris(return_X_y=True)
     metric = ss.TripletMetric(k=2, keep_problem=True).fit(X, y)
-    for model in (metric, ss.TripletMetricCV(), make_pipeline(StandardScaler(), ss.TripletMetric(k=2)).fit(X, y)):
-        with pytest.raises(TypeError, match=r"TripletMetric.*, which has triplets: use screen_triplets\(.*keep_problem=True screen\("):
+    for model in (
+        metric,
+        ss.TripletMetricCV(),
+        make_pipeline(StandardScaler(), ss.TripletMetric(k=2)).fit(X, y),
+    ):
+        with pytest.raises(
+            TypeError,
+            match=r"TripletMetric.*, which has triplets: use screen_triplets\(.*keep_problem=True screen\(",
+        ):
             ss.screen_fitted(model, X, y)
     problem = metric.solution_.problem
     one = ss.screen(problem, metric.solution_.x, metric.lam_)
     two = ss.screen_triplets(X, problem.terms.index, metric.get_mahalanobis_matrix(), metric.lam_)
     assert one.rate > 0.5 and two.rate > 0.5
-    with pytest.raises(TypeError, match="got HDSL: Frank-Wolfe screens nothing, its certificate is dual_gap_"):
+    with pytest.raises(
+        TypeError, match="got HDSL: Frank-Wolfe screens nothing, its certificate is dual_gap_"
+    ):
         ss.screen_fitted(ss.HDSL(), X, y)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_other_labels_than_those_of_the_fit_are_refused(kernel):
-    """The dual point stands for the labels of the fit: with another one its objective bounds nothing."""
+    """The dual point stands for the labels of the fit: with another one its objective bounds
+    nothing.
+    """
     X, y = data(n=60)
     model = SVC(kernel=kernel, gamma=0.3, C=1.0).fit(X, y)
     other = y.copy()

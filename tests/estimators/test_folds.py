@@ -1,4 +1,6 @@
-"""What solutions for some C prove of a fold's accuracy for others, and which values of C may yet be the best."""
+"""What solutions for some C prove of a fold's accuracy for others, and which values of C may yet
+be the best.
+"""
 
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ from safescreen.estimators._folds import Decisions, Fold, may_win
 
 
 def made(seed, n=90):
-    return make_classification(n, 4, n_informative=3, n_redundant=0, flip_y=0.1, class_sep=0.7, random_state=seed)
+    return make_classification(
+        n, 4, n_informative=3, n_redundant=0, flip_y=0.1, class_sep=0.7, random_state=seed
+    )
 
 
 def fold_of(model, X, y):
@@ -22,7 +26,9 @@ def fold_of(model, X, y):
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "precomputed"])
 def test_bounds_hold_with_a_large_constant_feature(kernel):
-    """A constant feature of 10 makes points long, and their decision values move far: the accuracy for other C is not known."""
+    """A constant feature of 10 makes points long, and their decision values move far: the
+    accuracy for other C is not known.
+    """
     away = 0
     for seed in range(4):
         X, y = made(seed)
@@ -39,7 +45,9 @@ def test_bounds_hold_with_a_large_constant_feature(kernel):
 
 
 def test_between_two_solutions_the_dual_point_is_that_of_the_line():
-    """While no sample changes its region, C alpha and w are linear in C: what lies between is as certain as the ends."""
+    """While no sample changes its region, C alpha and w are linear in C: what lies between is as
+    certain as the ends.
+    """
     X, y = made(1)
     model = SafeSVC(kernel="rbf", gamma=0.3, tol=1e-10)
     both, one = fold_of(model, X, y), fold_of(model, X, y)
@@ -64,9 +72,13 @@ def test_two_classes_are_one_and_its_opposite():
 
 
 def test_what_is_predicted_may_be():
-    """Class 0 is near the largest value, and certainly below that of class 1: where 1 and 2 are undecided it is not in question."""
+    """Class 0 is near the largest value, and certainly below that of class 1: where 1 and 2 are
+    undecided it is not in question.
+    """
     values = np.array([[1.0, 1.01, 1.01]])
-    decisions = Decisions(values, values - [0.001, 0.001, 0.1], values + [0.001, 0.001, 0.1], np.full((1, 3), 0.01))
+    decisions = Decisions(
+        values, values - [0.001, 0.001, 0.1], values + [0.001, 0.001, 0.1], np.full((1, 3), 0.01)
+    )
     assert decisions.are_near and decisions.predicted.tolist() == [1]
     assert not decisions.may_be(np.array([0]))[0] and not decisions.must_be(np.array([1]))[0]
 
@@ -74,13 +86,19 @@ def test_what_is_predicted_may_be():
 @pytest.mark.parametrize(
     ("low", "high", "wins"),
     [
-        ([0.5, 0.8, 0.8], [0.8, 0.8, 0.8], [True, True, False]),  # the first may tie, and would be chosen; the last is chosen never
+        (
+            [0.5, 0.8, 0.8],
+            [0.8, 0.8, 0.8],
+            [True, True, False],
+        ),  # the first may tie, and would be chosen; the last is chosen never
         ([0.5, 0.8, 0.5], [0.7, 0.8, 0.9], [False, True, True]),
         ([0.8, 0.2, 0.1], [0.8, 0.8, 0.81], [True, False, True]),
     ],
 )
 def test_values_that_may_be_chosen(low, high, wins):
-    """Of equal means the first value is chosen: an earlier one that may tie has to be solved for, a later one has not."""
+    """Of equal means the first value is chosen: an earlier one that may tie has to be solved
+    for, a later one has not.
+    """
     scores = Scores(2, 3)
     assert may_win(scores).all()
     scores.low[:], scores.high[:] = low, high

@@ -24,7 +24,10 @@ def same(one, two):
     assert one.dual_gap_ == two.dual_gap_
 
 
-@pytest.mark.parametrize("options", [{}, {"triplets": "random"}, {"early_stopping": True, "check_every": 10, "patience": 3}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"triplets": "random"}, {"early_stopping": True, "check_every": 10, "patience": 3}],
+)
 def test_points_of_weight_zero_are_left_out_and_equal_weights_change_nothing(digits, options):
     X, y = digits
     some = np.arange(y.size) % 3 > 0
@@ -49,12 +52,20 @@ def test_the_points_set_aside_count_with_their_weights(digits):
     """Without weights an error is a number of points of those set aside, divided by all of them."""
     X, y = digits
     options = {"early_stopping": True, "check_every": 10, "max_iter": 40}
-    errors = [row.error for row in HDSL(20.0, **options).fit(X, y).history_ if not np.isnan(row.error)]
+    errors = [
+        row.error for row in HDSL(20.0, **options).fit(X, y).history_ if not np.isnan(row.error)
+    ]
     weights = np.where(y == 3, 50.0, 1.0)
-    heavy = [row.error for row in HDSL(20.0, **options).fit(X, y, weights).history_ if not np.isnan(row.error)]
+    heavy = [
+        row.error
+        for row in HDSL(20.0, **options).fit(X, y, weights).history_
+        if not np.isnan(row.error)
+    ]
     assert len(errors) == len(heavy) == 3 and errors[0] != heavy[0]
     n_held = round(0.2 * y.size)
-    assert all(round(e * n_held, 9) % 1.0 == 0.0 for e in errors) and any(round(e * n_held, 9) % 1.0 for e in heavy)
+    assert all(round(e * n_held, 9) % 1.0 == 0.0 for e in errors) and any(
+        round(e * n_held, 9) % 1.0 for e in heavy
+    )
 
 
 def test_warm_start_goes_on(digits):
@@ -64,11 +75,16 @@ def test_warm_start_goes_on(digits):
     first = model.fit(X, y).similarity_
     cold = model.n_iter_
     assert cold > 20 and model.fit(X, y).n_iter_ == 1 and model.dual_gap_ <= tol
-    same(HDSL(20.0, forward="exact", tol=tol).fit(X, y), HDSL(20.0, forward="exact", tol=tol, warm_start=True).fit(X, y))
+    same(
+        HDSL(20.0, forward="exact", tol=tol).fit(X, y),
+        HDSL(20.0, forward="exact", tol=tol, warm_start=True).fit(X, y),
+    )
     larger = model.set_params(scale=22.0).fit(X, y)
     assert larger.history_[0].n_atoms == len(first) and larger.similarity_.scale == 22.0
     triplets = nearest_triplets(X, y)
-    again = FrankWolfe(22.0, forward="exact", tol=tol, max_iter=1000, random_state=1).fit(X, triplets, start=replace(first, scale=22.0))
+    again = FrankWolfe(22.0, forward="exact", tol=tol, max_iter=1000, random_state=1).fit(
+        X, triplets, start=replace(first, scale=22.0)
+    )
     assert larger.n_iter_ == again.n_iter_ < HDSL(22.0, forward="exact", tol=tol).fit(X, y).n_iter_
     narrow = model.fit(X[:, :40], y)
     assert narrow.history_[0].n_atoms == 1  # the last similarity has other features
@@ -77,7 +93,10 @@ def test_warm_start_goes_on(digits):
 
 def test_dense_points_make_dense_matrices_and_sparse_ones_sparse(digits):
     X, y = digits
-    dense, csr = HDSL(20.0, max_iter=60).fit(X, y), HDSL(20.0, max_iter=60).fit(sparse.csr_array(X), y)
+    dense, csr = (
+        HDSL(20.0, max_iter=60).fit(X, y),
+        HDSL(20.0, max_iter=60).fit(sparse.csr_array(X), y),
+    )
     L, M = dense.components_, dense.get_mahalanobis_matrix()
     assert isinstance(L, np.ndarray) and isinstance(M, np.ndarray) and M.shape == (64, 64)
     assert np.linalg.eigvalsh(M)[0] > -1e-10 * np.linalg.norm(M)
@@ -97,7 +116,9 @@ def test_a_matrix_that_is_too_large_is_refused_with_its_size(digits, monkeypatch
     text = r"a matrix of shape \(64, 64\) would take 3.28e-05 GB, .*: similarity_.factor\(\) and similarity_.to_sparse"
     with pytest.raises(MemoryError, match=text):
         model.get_mahalanobis_matrix()
-    assert model.similarity_.to_sparse().shape == (64, 64) and len(model.get_feature_names_out()) == len(model.similarity_)
+    assert model.similarity_.to_sparse().shape == (64, 64) and len(
+        model.get_feature_names_out()
+    ) == len(model.similarity_)
     csr = HDSL(20.0, max_iter=20).fit(sparse.csr_array(X), y)
     assert csr.get_mahalanobis_matrix().shape == (64, 64)
 
@@ -105,7 +126,10 @@ def test_a_matrix_that_is_too_large_is_refused_with_its_size(digits, monkeypatch
 def test_why_the_gap_asked_for_is_not_reached(digits):
     X, y = digits
     options = {"tol": 1e-9, "check_every": 5}
-    with pytest.warns(NotConverged, match=r"^gap .* after 20 iterations, asked for tol=1e-09: max_iter=20 is reached$") as seen:
+    with pytest.warns(
+        NotConverged,
+        match=r"^gap .* after 20 iterations, asked for tol=1e-09: max_iter=20 is reached$",
+    ) as seen:
         HDSL(20.0, max_iter=20, **options).fit(X, y)
     assert len(seen) == 1 and issubclass(seen[0].category, ConvergenceWarning)
     assert seen[0].filename == __file__
@@ -114,13 +138,18 @@ def test_why_the_gap_asked_for_is_not_reached(digits):
     with pytest.warns(NotConverged, match=r"early_stopping with patience=1 ended it$"):
         HDSL(20.0, early_stopping=True, patience=1, **options).fit(X, y)
     uneven = X * np.where(np.arange(64) == 20, 1e4, 1.0)
-    with pytest.warns(NotConverged, match=r"; column 20 spans \S+e\+0[45] and column \d+ only \S+: put a StandardScaler before it$"):
+    with pytest.warns(
+        NotConverged,
+        match=r"; column 20 spans \S+e\+0[45] and column \d+ only \S+: put a StandardScaler before it$",
+    ):
         HDSL(max_iter=20, **options).fit(uneven, y)
 
 
 def test_errors_name_the_argument(digits):
     X, y = digits
-    with pytest.raises(ValueError, match="at least two classes with positive weight, got one class"):
+    with pytest.raises(
+        ValueError, match="at least two classes with positive weight, got one class"
+    ):
         HDSL().fit(X, y, sample_weight=(y == 1).astype(float))
     with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
         HDSL().fit(X, y, sample_weight=-np.ones(y.size))

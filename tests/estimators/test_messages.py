@@ -32,13 +32,18 @@ class TestEveryEstimator:
     def test_column_of_words(self, model):
         X, y = table()
         X = X.assign(colour=y, origin="here")
-        with pytest.raises(ValueError, match=r"these columns do not: colour, origin; encode them .* or drop them"):
+        with pytest.raises(
+            ValueError, match=r"these columns do not: colour, origin; encode them .* or drop them"
+        ):
             model.fit(X, y)
 
     def test_gaps(self, model):
         X, y = table()
         X.loc[3, "ash"] = np.nan
-        with pytest.raises(ValueError, match=r"must not contain NaN, these columns do: ash; fill them .* or drop the rows"):
+        with pytest.raises(
+            ValueError,
+            match=r"must not contain NaN, these columns do: ash; fill them .* or drop the rows",
+        ):
             model.fit(X, y)
         with pytest.raises(ValueError, match="Input X contains NaN"):
             model.fit(X.to_numpy(), y)
@@ -53,7 +58,13 @@ class TestEveryEstimator:
 
     def test_one_class(self, model):
         X, y = table()
-        with pytest.raises(ValueError, match="got one class: 'red'; there is nothing to tell it from: take another column, or rows"):
+        with pytest.raises(
+            ValueError,
+            match=(
+                "got one class: 'red'; there is nothing to tell it from: take another column, "
+                "or rows"
+            ),
+        ):
             model.fit(X, np.full(y.size, "red"))
 
     def test_numbers_in_place_of_classes(self, model):
@@ -62,7 +73,9 @@ class TestEveryEstimator:
             model.fit(X, X["alcohol"] + 0.123)
 
 
-@pytest.mark.parametrize("model", [TripletMetric(k=2), HDSL(max_iter=10)], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize(
+    "model", [TripletMetric(k=2), HDSL(max_iter=10)], ids=lambda model: type(model).__name__
+)
 @pytest.mark.filterwarnings("ignore:The number of unique classes")
 def test_identifiers_in_place_of_classes(model):
     X, y = table()
@@ -74,7 +87,12 @@ def test_identifiers_in_place_of_classes(model):
 def test_k_larger_than_a_class(product):
     X, y = datasets.load("iris", return_X_y=True)
     rows = np.r_[0:30, 50:54]
-    with pytest.warns(UserWarning, match="k=5 is more than rows of class 1 have partners, 3 others .* take a smaller k or join"):
+    with pytest.warns(
+        UserWarning,
+        match=(
+            "k=5 is more than rows of class 1 have partners, 3 others .* take a smaller k or join"
+        ),
+    ):
         model = TripletMetric(k=5, product=product, keep_problem=True).fit(X[rows], y[rows])
     assert len(model.solution_.problem) == 30 * 5 * 4 + 4 * 3 * 5
 
@@ -103,10 +121,14 @@ def test_what_stopped_a_metric_and_which_column_made_it_hard():
     found = [str(warning.message) for warning in caught]
     columns = r"column proline spans \S+ and column \w+ only \S+"
     assert {warning.filename for warning in caught} == {__file__}
-    assert len(found) == 2 and re.search(f"very different sizes: {columns}, and the largest", found[0])
+    assert len(found) == 2 and re.search(
+        f"very different sizes: {columns}, and the largest", found[0]
+    )
     reached = r"lam=\S+: relative duality gap \S+ after 1 iterations, asked for tol=0.0001: max_iter=1 is reached"
     assert re.search(f"^{reached}; {columns}: put a StandardScaler before it$", found[1])
-    with pytest.warns(ConvergenceWarning, match="after 2 iterations, .*: the callback ended it, or it stalled") as caught:
+    with pytest.warns(
+        ConvergenceWarning, match="after 2 iterations, .*: the callback ended it, or it stalled"
+    ) as caught:
         TripletMetric(k=2, lam_ratio=1e-4, callback=lambda now: now.iteration == 2).fit(X, y)
     assert len(caught) == 1 and issubclass(caught[0].category, exceptions.ConvergenceWarning)
     with pytest.warns(ConvergenceWarning, match="max_iter=1 is reached") as caught:
@@ -120,16 +142,27 @@ def test_arrays_of_triplets_or_images():
     advice = r"fit_triplets\(X\) takes triplets of points \(T, 3, d\), fit_triplets\(points, rows\) of rows"
     for model in (*METRICS[:2], HDSL(max_iter=10)):
         for labels in ((), (y[:12],), (np.ones(12),)):
-            with pytest.raises(ValueError, match=rf"X must have shape \(n, d\), .* got shape \(12, 3, 13\): {advice}"):
+            with pytest.raises(
+                ValueError,
+                match=rf"X must have shape \(n, d\), .* got shape \(12, 3, 13\): {advice}",
+            ):
                 model.fit(triplets, *labels)
-        with pytest.raises(ValueError, match=rf"requires y to be passed, but the target y is None; {advice}"):
+        with pytest.raises(
+            ValueError, match=rf"requires y to be passed, but the target y is None; {advice}"
+        ):
             model.fit(X)
         model.fit_triplets(triplets)
-        with pytest.raises(ValueError, match=r"got shape \(12, 3, 13\): score_triplets takes triplets of points, pair_distance"):
+        with pytest.raises(
+            ValueError,
+            match=r"got shape \(12, 3, 13\): score_triplets takes triplets of points, pair_distance",
+        ):
             model.transform(triplets)
     for points in (triplets, triplets.tolist()):
         for call in (SafeSVC().fit, SafeSVCCV().fit):
-            with pytest.raises(ValueError, match=r"got shape \(12, 3, 13\): X.reshape\(len\(X\), -1\) makes a row of each"):
+            with pytest.raises(
+                ValueError,
+                match=r"got shape \(12, 3, 13\): X.reshape\(len\(X\), -1\) makes a row of each",
+            ):
                 call(points, y[:12])
     model = SafeSVC(0.1).fit(triplets.reshape(12, -1), np.arange(12) % 2)
     with pytest.raises(ValueError, match=r"X.reshape\(len\(X\), -1\) makes a row of each"):
@@ -141,18 +174,34 @@ def test_more_neighbours_than_points():
     X, y = X[::3], y[::3]
     sizes = "the classes have 17, 17, 16 of them"
     for model in (TripletMetric(n_neighbors=1000), HDSL(n_neighbors=1000, max_iter=5)):
-        with pytest.raises(ValueError, match=f"n_neighbors must be at most 50, as there are 50 points, got 1000: {sizes}"):
+        with pytest.raises(
+            ValueError,
+            match=f"n_neighbors must be at most 50, as there are 50 points, got 1000: {sizes}",
+        ):
             model.fit(X, y)
-        with pytest.raises(ValueError, match="n_neighbors must be at most 40, as there are 40 points"):
+        with pytest.raises(
+            ValueError, match="n_neighbors must be at most 40, as there are 40 points"
+        ):
             model.set_params(n_neighbors=50).fit(X, y, np.arange(50) >= 10)
         assert set(model.fit(X, y).predict(X)) <= {0, 1, 2}
-    for model, name in ((TripletMetric(k=50), "k"), (HDSL(n_targets=50), "n_targets"), (HDSL(n_impostors=50), "n_impostors")):
-        with pytest.raises(ValueError, match=f"^{name} must be at most 49, as there are 50 points, got 50: {sizes}"):
+    for model, name in (
+        (TripletMetric(k=50), "k"),
+        (HDSL(n_targets=50), "n_targets"),
+        (HDSL(n_impostors=50), "n_impostors"),
+    ):
+        with pytest.raises(
+            ValueError, match=f"^{name} must be at most 49, as there are 50 points, got 50: {sizes}"
+        ):
             model.fit(X, y)
     with pytest.warns(UserWarning, match="k=49 is more than rows of class 2 have partners"):
         TripletMetric(k=49, tol=1e-2).fit(X, y)
     triplets = [[0, 1, 20], [20, 21, 0]]
-    assert TripletMetric(n_neighbors=1000, k=1000).fit_triplets(X, triplets).score_triplets(X, triplets) == 1.0
+    assert (
+        TripletMetric(n_neighbors=1000, k=1000)
+        .fit_triplets(X, triplets)
+        .score_triplets(X, triplets)
+        == 1.0
+    )
     with pytest.raises(TypeError, match="n_neighbors must be a positive int, got 2.5"):
         TripletMetric(n_neighbors=2.5).fit(X, y)
 
@@ -160,11 +209,22 @@ def test_more_neighbours_than_points():
 def test_lam_and_lam_ratio():
     X, y = datasets.load("iris", return_X_y=True)
     both = TripletMetric(lam=3.0, lam_ratio=0.1)
-    for fit in (lambda: both.fit(X, y), lambda: both.fit_triplets(X, [[0, 1, 60]]), lambda: clone(both).fit(X, y)):
-        with pytest.raises(ValueError, match="lam and lam_ratio must not both be given, got lam=3.0 and lam_ratio=0.1: leave one"):
+    for fit in (
+        lambda: both.fit(X, y),
+        lambda: both.fit_triplets(X, [[0, 1, 60]]),
+        lambda: clone(both).fit(X, y),
+    ):
+        with pytest.raises(
+            ValueError,
+            match=(
+                "lam and lam_ratio must not both be given, got lam=3.0 and lam_ratio=0.1: leave one"
+            ),
+        ):
             fit()
     assert both.set_params(lam_ratio=None).fit(X, y).lam_ == 3.0
-    assert both.set_params(lam=None, lam_ratio=0.1).fit(X, y).lam_ == pytest.approx(10.0 * TripletMetric().fit(X, y).lam_)
+    assert both.set_params(lam=None, lam_ratio=0.1).fit(X, y).lam_ == pytest.approx(
+        10.0 * TripletMetric().fit(X, y).lam_
+    )
     assert TripletMetric(lam_ratio=0.01).fit(X, y).lam_ == TripletMetric().fit(X, y).lam_
     assert TripletMetric().get_params()["lam"] is TripletMetric().get_params()["lam_ratio"] is None
     for grid in ({"lam": [1.0, 100.0]}, {"lam_ratio": [0.01, 0.1]}):
@@ -186,7 +246,9 @@ def test_triplets_have_no_classes():
     triplets = np.array([[0, 1, 60], [60, 61, 2], [1, 2, 100]])
     for model in (TripletMetric(), HDSL(max_iter=10)):
         model.fit_triplets(X, triplets)
-        assert model.transform(X).shape[0] == len(X) and model.pair_distance(X[None, :2]).shape == (1,)
+        assert model.transform(X).shape[0] == len(X) and model.pair_distance(X[None, :2]).shape == (
+            1,
+        )
         with pytest.raises(AttributeError, match="not fitted with labels"):
             model.predict(X)
     with pytest.raises(ValueError, match="product=True needs labels: use fit"):
@@ -197,7 +259,9 @@ def test_triplets_have_no_classes():
     plain = TripletMetric(lam=1.0).fit_triplets(X, triplets)
     assert np.abs(weighted.get_mahalanobis_matrix() - plain.get_mahalanobis_matrix()).max() > 1e-3
     fewer = TripletMetric(lam=1.0).fit_triplets(X, triplets, triplet_weight=[1.0, 0.0, 1.0])
-    np.testing.assert_array_equal(fewer.components_, TripletMetric(lam=1.0).fit_triplets(X, triplets[[0, 2]]).components_)
+    np.testing.assert_array_equal(
+        fewer.components_, TripletMetric(lam=1.0).fit_triplets(X, triplets[[0, 2]]).components_
+    )
 
 
 # ------------------------------------------------------------------ stopped runs
@@ -222,7 +286,10 @@ def test_interrupted_path_of_a_metric():
     assert len(model.path_) == 3 and model.path_.stop_reason == "interrupted"
     assert model.lam_ == model.path_.lams[-1] and model.score(X, y) > 0.8
     single = TripletMetric(model.lam_, k=3).fit(X, y)
-    assert np.abs(model.get_mahalanobis_matrix() - single.get_mahalanobis_matrix()).max() <= model.solution_.eps + single.solution_.eps
+    assert (
+        np.abs(model.get_mahalanobis_matrix() - single.get_mahalanobis_matrix()).max()
+        <= model.solution_.eps + single.solution_.eps
+    )
 
 
 def test_interrupted_path_of_a_machine():
@@ -244,8 +311,14 @@ def test_path_of_a_machine():
     assert len(model.path_) == 3 and model.C_ == 2.0
     for path in model.path_:
         assert path.lams[-1] == 0.5 and np.allclose(path.lams[:-2] / path.lams[1:-1], 3.0)
-    np.testing.assert_allclose(model.decision_function(X), SafeSVC(C=2.0, tol=1e-9).fit(X, y).decision_function(X), atol=1e-3)
-    assert len(SafeSVC(C=1e-9, with_path=True).fit(X, y).path_[0]) == 1  # every sample is at its bound
+    np.testing.assert_allclose(
+        model.decision_function(X),
+        SafeSVC(C=2.0, tol=1e-9).fit(X, y).decision_function(X),
+        atol=1e-3,
+    )
+    assert (
+        len(SafeSVC(C=1e-9, with_path=True).fit(X, y).path_[0]) == 1
+    )  # every sample is at its bound
 
 
 def test_callback_ends_the_training():
@@ -257,16 +330,31 @@ def test_callback_ends_the_training():
 
 def test_callback_ends_a_path_and_frank_wolfe():
     X, y = datasets.load("iris", return_X_y=True)
-    stopped = TripletMetric(k=3, with_path=True, callback=lambda progress: progress.solution is not None and progress.iteration == 2)
+    stopped = TripletMetric(
+        k=3,
+        with_path=True,
+        callback=lambda progress: progress.solution is not None and progress.iteration == 2,
+    )
     assert len(stopped.fit(X, y).path_) == 2 and stopped.path_.stop_reason == "callback"
     errors = []
-    model = HDSL(max_iter=100, check_every=10, early_stopping=True, callback=lambda now: errors.append(now.error) or now.iteration == 20)
-    assert model.fit(X, y).n_iter_ == 20 and len(errors) == 2 and 0.0 <= min(errors) <= max(errors) <= 1.0
+    model = HDSL(
+        max_iter=100,
+        check_every=10,
+        early_stopping=True,
+        callback=lambda now: errors.append(now.error) or now.iteration == 20,
+    )
+    assert (
+        model.fit(X, y).n_iter_ == 20
+        and len(errors) == 2
+        and 0.0 <= min(errors) <= max(errors) <= 1.0
+    )
     with pytest.raises(TypeError, match="callback must be a function or None, got int"):
         SafeSVC(callback=3).fit(X, y)
 
 
-@pytest.mark.parametrize("model", [*SMALL, SafeSVC(C=0.1, with_path=True), TripletMetric(k=2, with_path=True)])
+@pytest.mark.parametrize(
+    "model", [*SMALL, SafeSVC(C=0.1, with_path=True), TripletMetric(k=2, with_path=True)]
+)
 def test_verbose_is_silent_without_a_terminal(model, capsys):
     X, y = table()
     clone(model).set_params(verbose=True).fit(X, y)
@@ -278,5 +366,9 @@ def test_names_out():
     for model in METRICS:
         names = model.fit(X, y).get_feature_names_out()
         frame = model.set_output(transform="pandas").transform(X)
-        assert isinstance(frame, pd.DataFrame) and list(frame.columns) == list(names) and names[0].endswith("0")
+        assert (
+            isinstance(frame, pd.DataFrame)
+            and list(frame.columns) == list(names)
+            and names[0].endswith("0")
+        )
         model.set_output(transform="default")

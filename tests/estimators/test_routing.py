@@ -1,4 +1,6 @@
-"""Metadata routing: weights and groups reach who requests them, as in scikit-learn, and nobody else."""
+"""Metadata routing: weights and groups reach who requests them, as in scikit-learn, and nobody
+else.
+"""
 
 import numpy as np
 import pytest
@@ -14,7 +16,11 @@ from safescreen import HDSL, HDSLCV, SafeSVC, SafeSVCCV, TripletMetric, TripletM
 from safescreen_book import datasets
 
 SINGLE = [SafeSVC(0.1), TripletMetric(k=2), HDSL(max_iter=20)]
-SEARCHES = [SafeSVCCV(Cs=[0.01, 0.1]), TripletMetricCV(TripletMetric(k=2, tol=1e-2), 2), HDSLCV(HDSL(max_iter=20), 2)]
+SEARCHES = [
+    SafeSVCCV(Cs=[0.01, 0.1]),
+    TripletMetricCV(TripletMetric(k=2, tol=1e-2), 2),
+    HDSLCV(HDSL(max_iter=20), 2),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +43,9 @@ def name(model):
 def test_requests_are_those_of_the_signatures(model):
     requests = clone(model).set_fit_request(sample_weight=True).get_metadata_routing()
     own = getattr(requests, "_self_request", requests) or requests
-    assert own.fit.requests == {"sample_weight": True} and own.score.requests == {"sample_weight": None}
+    assert own.fit.requests == {"sample_weight": True} and own.score.requests == {
+        "sample_weight": None
+    }
     assert requests.consumes("fit", ["sample_weight", "groups", "colour"]) == {"sample_weight"}
 
 
@@ -45,13 +53,25 @@ def test_requests_are_those_of_the_signatures(model):
 def test_weights_through_a_pipeline_in_a_search(model):
     X, y, weights, groups = data()
     key = name(model).lower()
-    pipe = make_pipeline(StandardScaler().set_fit_request(sample_weight=False), clone(model).set_fit_request(sample_weight=True))
+    pipe = make_pipeline(
+        StandardScaler().set_fit_request(sample_weight=False),
+        clone(model).set_fit_request(sample_weight=True),
+    )
     scorer = make_scorer(accuracy_score).set_score_request(sample_weight=True)
     grid = {f"{key}__{'C' if key == 'safesvc' else 'n_neighbors'}": [1, 3]}
-    search = GridSearchCV(pipe, grid, cv=GroupKFold(3), scoring=scorer).fit(X, y, sample_weight=weights, groups=groups)
+    search = GridSearchCV(pipe, grid, cv=GroupKFold(3), scoring=scorer).fit(
+        X, y, sample_weight=weights, groups=groups
+    )
     alone = pipe.set_params(**search.best_params_).fit(X, y, sample_weight=weights)
     np.testing.assert_array_equal(search.predict(X), alone.predict(X))
-    scored = cross_validate(pipe, X, y, cv=GroupKFold(3), scoring=scorer, params={"sample_weight": weights, "groups": groups})
+    scored = cross_validate(
+        pipe,
+        X,
+        y,
+        cv=GroupKFold(3),
+        scoring=scorer,
+        params={"sample_weight": weights, "groups": groups},
+    )
     assert search.best_score_ == pytest.approx(scored["test_score"].mean())
     with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
         make_pipeline(type(model)()).fit(X, y, sample_weight=weights)
@@ -62,14 +82,20 @@ def test_groups_are_the_splitters_and_weights_the_scorers_if_it_wants_them(model
     X, y, weights, groups = data()
     model, scores = clone(model).set_fit_request(sample_weight=True), {}
     for wanted in (True, False):
-        model = model.set_params(cv=GroupKFold(3), scoring=make_scorer(accuracy_score).set_score_request(sample_weight=wanted), refit=False)
+        model = model.set_params(
+            cv=GroupKFold(3),
+            scoring=make_scorer(accuracy_score).set_score_request(sample_weight=wanted),
+            refit=False,
+        )
         scores[wanted] = model.fit(X, y, sample_weight=weights, groups=groups).scores_
     for row, (_, test) in enumerate(GroupKFold(3).split(X, y, groups)):
         shares = scores[False][row] * test.size  # of points, not of weights
         np.testing.assert_allclose(shares, np.round(shares))
     assert (scores[True] != scores[False]).any()
     with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
-        model.set_params(scoring=make_scorer(accuracy_score)).fit(X, y, sample_weight=weights, groups=groups)
+        model.set_params(scoring=make_scorer(accuracy_score)).fit(
+            X, y, sample_weight=weights, groups=groups
+        )
     with pytest.raises(TypeError, match="unexpected argument.*colour"):
         model.fit(X, y, colour=weights)
     with pytest.raises(TypeError, match="unexpected argument.*groups"):
@@ -93,7 +119,13 @@ def test_certified_accuracies_too(scoring, wanted):
 
 def test_without_routing_weights_are_in_every_score():
     X, y, weights, groups = data()
-    model = SafeSVCCV(SafeSVC().set_score_request(sample_weight=True), 3, cv=GroupKFold(3), certify=False, refit=False)
+    model = SafeSVCCV(
+        SafeSVC().set_score_request(sample_weight=True),
+        3,
+        cv=GroupKFold(3),
+        certify=False,
+        refit=False,
+    )
     scores = model.fit(X, y, weights, groups).scores_
     with config_context(enable_metadata_routing=False):
         np.testing.assert_array_equal(model.fit(X, y, weights, groups=groups).scores_, scores)

@@ -1,4 +1,6 @@
-"""SafeSVC for data as they come: wide, far from 0, large; what a fitted model keeps, and where it agrees with scikit-learn's."""
+"""SafeSVC for data as they come: wide, far from 0, large; what a fitted model keeps, and where
+it agrees with scikit-learn's.
+"""
 
 import pickle
 import tracemalloc
@@ -28,7 +30,9 @@ WIDE = 2**20
 
 
 def made(n=60, d=4, seed=0):
-    X, y = make_classification(n, d, n_informative=3, n_redundant=0, flip_y=0.1, class_sep=0.7, random_state=seed)
+    X, y = make_classification(
+        n, d, n_informative=3, n_redundant=0, flip_y=0.1, class_sep=0.7, random_state=seed
+    )
     return X, y
 
 
@@ -41,7 +45,9 @@ def mirrored(n=40):
 def padded(X, d=WIDE):
     """The same points, sparse, in so many columns."""
     X = sparse.csr_matrix(X)
-    return sparse.csr_matrix((X.data, X.indices * (d // X.shape[1]), X.indptr), shape=(X.shape[0], d))
+    return sparse.csr_matrix(
+        (X.data, X.indices * (d // X.shape[1]), X.indptr), shape=(X.shape[0], d)
+    )
 
 
 # ------------------------------------------------------------------ wide sparse points
@@ -50,13 +56,29 @@ def padded(X, d=WIDE):
 def test_empty_columns_change_nothing():
     X, y = made()
     for kernel in ("linear", "rbf", "poly"):
-        one, other = (SafeSVC(kernel=kernel, gamma=0.3, tol=1e-10).fit(points, y) for points in (sparse.csr_matrix(X), padded(X)))
-        assert one.n_iter_ == other.n_iter_ and other.dual_gap_ == pytest.approx(one.dual_gap_, rel=1e-6)
-        assert np.allclose(one.decision_function(sparse.csr_matrix(X)), other.decision_function(padded(X)), rtol=0, atol=1e-9)
+        one, other = (
+            SafeSVC(kernel=kernel, gamma=0.3, tol=1e-10).fit(points, y)
+            for points in (sparse.csr_matrix(X), padded(X))
+        )
+        assert one.n_iter_ == other.n_iter_ and other.dual_gap_ == pytest.approx(
+            one.dual_gap_, rel=1e-6
+        )
+        assert np.allclose(
+            one.decision_function(sparse.csr_matrix(X)),
+            other.decision_function(padded(X)),
+            rtol=0,
+            atol=1e-9,
+        )
         if kernel == "linear":
-            assert other.coef_.shape == (1, WIDE) and np.array_equal(other.coef_[0, :: WIDE // 4], one.coef_[0])
+            assert other.coef_.shape == (1, WIDE) and np.array_equal(
+                other.coef_[0, :: WIDE // 4], one.coef_[0]
+            )
             assert np.count_nonzero(other.coef_) == 4
-    assert np.allclose(other.decision_function(padded(X[:5]).toarray()), other.decision_function(padded(X[:5])), rtol=1e-12)
+    assert np.allclose(
+        other.decision_function(padded(X[:5]).toarray()),
+        other.decision_function(padded(X[:5])),
+        rtol=1e-12,
+    )
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -72,7 +94,11 @@ def test_wide_points_are_never_written_out(kernel):
     found = ss.screen_samples(X, y == 0, path[-1].x, 0.1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert found.rate > 0.1 and path[-1].converged and peak < 40 * w.nbytes < 0.25 * len(samples) * w.nbytes
+    assert (
+        found.rate > 0.1
+        and path[-1].converged
+        and peak < 40 * w.nbytes < 0.25 * len(samples) * w.nbytes
+    )
 
 
 # ------------------------------------------------------------------ far from 0, and large
@@ -82,7 +108,8 @@ def test_no_singular_matrix_escapes():
     x = np.array([[422706.3], [422705.7], [422703.6], [422707.4], [422704.7], [422708.0]])
     SafeSVCCV(SafeSVC(max_iter=500), Cs=4, cv=3).fit(x, [0, 1, 0, 1, 0, 1])
     with pytest.warns(
-        exceptions.ConvergenceWarning, match=r"C=.* column 0 has a mean of 4.23e\+08 and a standard deviation of .*Scaler"
+        exceptions.ConvergenceWarning,
+        match=r"C=.* column 0 has a mean of 4.23e\+08 and a standard deviation of .*Scaler",
     ) as seen:
         SafeSVCCV(SafeSVC(max_iter=500), Cs=4, cv=3).fit(1e3 * x, [0, 1, 0, 1, 0, 1])
     assert len(seen) <= 2, "once for the folds, once for the last fit"
@@ -93,15 +120,30 @@ def test_rbf_does_not_mind_where_points_are():
     far = 1e8 + np.round(X, 3)
     near = far - 1e8  # exact
     models = [SafeSVC(kernel="rbf", gamma=0.3, tol=1e-9).fit(points, y) for points in (near, far)]
-    assert np.allclose(models[0].decision_function(near), models[1].decision_function(far), rtol=0, atol=1e-6)
-    assert np.allclose(models[1].decision_function(sparse.csr_matrix(far)), models[1].decision_function(far), rtol=0, atol=1e-12)
-    K, centred = (ss.KernelSamples.from_points(points, 2 * y - 1, gamma=0.3) for points in (far, near))
-    assert np.allclose(K.gram([0, 1, 2]), centred.gram([0, 1, 2]), rtol=0, atol=1e-13) and K.cone.relative_error < 1e-12
+    assert np.allclose(
+        models[0].decision_function(near), models[1].decision_function(far), rtol=0, atol=1e-6
+    )
+    assert np.allclose(
+        models[1].decision_function(sparse.csr_matrix(far)),
+        models[1].decision_function(far),
+        rtol=0,
+        atol=1e-12,
+    )
+    K, centred = (
+        ss.KernelSamples.from_points(points, 2 * y - 1, gamma=0.3) for points in (far, near)
+    )
+    assert (
+        np.allclose(K.gram([0, 1, 2]), centred.gram([0, 1, 2]), rtol=0, atol=1e-13)
+        and K.cone.relative_error < 1e-12
+    )
 
 
 def test_a_gap_that_is_not_reached_is_told_in_the_words_of_the_estimator():
     X, y = made()
-    with pytest.warns(ss.ConvergenceWarning, match=r"C=3: relative duality gap .* after 2 .* tol=1e-06: max_iter=2 is reached$") as seen:
+    with pytest.warns(
+        ss.ConvergenceWarning,
+        match=r"C=3: relative duality gap .* after 2 .* tol=1e-06: max_iter=2 is reached$",
+    ) as seen:
         SafeSVC(3.0, max_iter=2).fit(X, y)
     assert len(seen) == 1 and issubclass(seen[0].category, exceptions.ConvergenceWarning)
     assert seen[0].filename == __file__
@@ -120,11 +162,19 @@ def test_columns_of_very_different_sizes_are_named_and_why_a_solve_has_stopped()
     with pytest.warns(ss.ConvergenceWarning, match=rf"^{stalled}; {column}"):
         SafeSVC().fit(X, y)
     frame = pd.DataFrame(X).rename(columns={4: "area"}).rename(columns=str)
-    with pytest.warns(ss.ConvergenceWarning, match=r"max_iter=3 is reached; column area spans \S+ and column \d+ only"):
+    with pytest.warns(
+        ss.ConvergenceWarning,
+        match=r"max_iter=3 is reached; column area spans \S+ and column \d+ only",
+    ):
         SafeSVC(max_iter=3).fit(frame, y)
-    with pytest.warns(ss.ConvergenceWarning, match=r"; column 4 spans \S+ and column \d+ only \S+: put a MaxAbsScaler before it$"):
+    with pytest.warns(
+        ss.ConvergenceWarning,
+        match=r"; column 4 spans \S+ and column \d+ only \S+: put a MaxAbsScaler before it$",
+    ):
         SafeSVC(max_iter=3).fit(sparse.csr_array(X), y)
-    with pytest.warns(ss.ConvergenceWarning, match=r"iterations, .*: the callback ended it, or it stalled"):
+    with pytest.warns(
+        ss.ConvergenceWarning, match=r"iterations, .*: the callback ended it, or it stalled"
+    ):
         SafeSVC(callback=lambda now: True).fit(X, y)
     with pytest.warns(ss.ConvergenceWarning, match=r"max_iter=3 is reached$"):
         SafeSVC(max_iter=3, kernel="precomputed").fit(X @ X.T, y)
@@ -133,11 +183,20 @@ def test_columns_of_very_different_sizes_are_named_and_why_a_solve_has_stopped()
 @pytest.mark.parametrize("method", ["auto", "newton"])
 def test_what_would_overflow_is_named(method):
     X, y = made()
-    for points, C, weights in ((1e160 * X, 1.0, None), (X, 1e200, None), (X, 1.0, np.full(60, 1e160))):
-        with pytest.raises(ValueError, match="X, weights and lam must not be so far apart .*, the 1/C of machines"):
+    for points, C, weights in (
+        (1e160 * X, 1.0, None),
+        (X, 1e200, None),
+        (X, 1.0, np.full(60, 1e160)),
+    ):
+        with pytest.raises(
+            ValueError, match="X, weights and lam must not be so far apart .*, the 1/C of machines"
+        ):
             SafeSVC(C, method=method).fit(points, y, weights)
         if C == 1.0:
-            with pytest.raises(ValueError, match="X, weights and lam must not be so far apart .*, the 1/C of machines"):
+            with pytest.raises(
+                ValueError,
+                match="X, weights and lam must not be so far apart .*, the 1/C of machines",
+            ):
                 SafeSVCCV(SafeSVC(method=method), [1.0, 2.0], cv=2).fit(points, y, weights)
     with pytest.raises(ValueError, match="gamma='scale' needs numbers in X that have a variance"):
         SafeSVC(kernel="rbf").fit(1e160 * X, y)
@@ -151,16 +210,30 @@ def test_a_fitted_model_keeps_no_data(options):
     X, y = made(600, 20)
     model = SafeSVC(0.1, **options).fit(X, y)
     copied = pickle.dumps(model)
-    parts = [model.support_vectors_.nbytes, model.dual_coef_.nbytes, *(s.x.nbytes + s.alpha.nbytes for s in model.solutions_)]
+    parts = [
+        model.support_vectors_.nbytes,
+        model.dual_coef_.nbytes,
+        *(s.x.nbytes + s.alpha.nbytes for s in model.solutions_),
+    ]
     history = sum(len(pickle.dumps(s)) for path in model.path_ or () for s in path)
     assert len(copied) < 6000 + 3 * sum(parts) + 2 * history and model.solutions_[0].problem is None
-    assert 0.0 <= model.solutions_[0].screening_rate <= 1.0 and model.dual_gap_ == model.solutions_[0].gap
-    np.testing.assert_array_equal(pickle.loads(copied).decision_function(X), model.decision_function(X))
+    assert (
+        0.0 <= model.solutions_[0].screening_rate <= 1.0
+        and model.dual_gap_ == model.solutions_[0].gap
+    )
+    np.testing.assert_array_equal(
+        pickle.loads(copied).decision_function(X), model.decision_function(X)
+    )
     with pytest.raises(ValueError, match="keep_problem=True"):
         ss.svm.reference(model.solutions_[0])
     whole = SafeSVC(0.1, keep_problem=True, **options).fit(X, y).solutions_[0]
-    assert whole.problem.gap(whole.x, whole.lam, whole.alpha) == pytest.approx(model.dual_gap_, rel=1e-3)
-    assert ss.svm.reference(whole).C == 0.1 and whole.screening_rate == model.solutions_[0].screening_rate
+    assert whole.problem.gap(whole.x, whole.lam, whole.alpha) == pytest.approx(
+        model.dual_gap_, rel=1e-3
+    )
+    assert (
+        ss.svm.reference(whole).C == 0.1
+        and whole.screening_rate == model.solutions_[0].screening_rate
+    )
 
 
 def test_no_more_memory_is_taken_than_there_is(monkeypatch):
@@ -170,7 +243,9 @@ def test_no_more_memory_is_taken_than_there_is(monkeypatch):
         model = SafeSVC(kernel="rbf", tol=1e-3, keep_problem=True).fit(X, y)
         assert type(model.solutions_[0].problem.cone.K) is kind
     monkeypatch.setattr(_kernel_matrices, "free_memory", lambda: 1e6)
-    with pytest.raises(ValueError, match=r"needs 0\.00128 GB at least, 0\.0007 GB are allowed: raise"):
+    with pytest.raises(
+        ValueError, match=r"needs 0\.00128 GB at least, 0\.0007 GB are allowed: raise"
+    ):
         SafeSVC(kernel="rbf").fit(X, y)
 
 
@@ -192,14 +267,23 @@ def test_a_model_without_its_problem_starts_the_next_fit():
 def test_is_svc_where_the_intercept_is_zero(kernel):
     X, y = mirrored()
     options = {"C": 0.7, "kernel": kernel, "gamma": 0.3, "coef0": 1.0 if kernel == "rbf" else 0.0}
-    ours, theirs = SafeSVC(fit_intercept=False, tol=1e-11, **options).fit(X, y), SVC(tol=1e-10, **options).fit(X, y)
+    ours, theirs = (
+        SafeSVC(fit_intercept=False, tol=1e-11, **options).fit(X, y),
+        SVC(tol=1e-10, **options).fit(X, y),
+    )
     if kernel == "rbf":  # of the others a point and its mirror image are one and the same term
-        assert np.array_equal(ours.support_, theirs.support_) and np.array_equal(ours.n_support_, theirs.n_support_)
+        assert np.array_equal(ours.support_, theirs.support_) and np.array_equal(
+            ours.n_support_, theirs.n_support_
+        )
         assert np.array_equal(ours.support_vectors_, theirs.support_vectors_)
-        assert ours.dual_coef_.shape == theirs.dual_coef_.shape and np.allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-5)
+        assert ours.dual_coef_.shape == theirs.dual_coef_.shape and np.allclose(
+            ours.dual_coef_, theirs.dual_coef_, atol=1e-5
+        )
     assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
     if kernel == "poly":
-        same = SafeSVC(fit_intercept=False, tol=1e-11, **{**options, "kernel": "polynomial"}).fit(X, y)
+        same = SafeSVC(fit_intercept=False, tol=1e-11, **{**options, "kernel": "polynomial"}).fit(
+            X, y
+        )
         assert np.array_equal(same.decision_function(X), ours.decision_function(X))
 
 
@@ -208,8 +292,12 @@ def test_is_linear_svc(loss):
     X, y = made()
     names = np.array(["no", "yes"])[y]
     ours = SafeSVC(0.5, loss=loss, intercept_scaling=2.0, tol=1e-12).fit(X, names)
-    theirs = LinearSVC(C=0.5, loss=loss, intercept_scaling=2.0, tol=1e-8, max_iter=1_000_000, dual=True).fit(X, names)
-    assert np.allclose(ours.coef_, theirs.coef_, atol=1e-5) and np.allclose(ours.intercept_, theirs.intercept_, atol=1e-5)
+    theirs = LinearSVC(
+        C=0.5, loss=loss, intercept_scaling=2.0, tol=1e-8, max_iter=1_000_000, dual=True
+    ).fit(X, names)
+    assert np.allclose(ours.coef_, theirs.coef_, atol=1e-5) and np.allclose(
+        ours.intercept_, theirs.intercept_, atol=1e-5
+    )
     assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-5)
     assert np.array_equal(ours.predict(X), theirs.predict(X))
 
@@ -219,7 +307,10 @@ def test_several_classes_are_each_against_the_others():
     X = minmax_scale(X)
     names = np.array(["white", "red", "rose"])[y]
     model = SafeSVC(kernel="rbf", tol=1e-9).fit(X, names)
-    assert model.dual_coef_.shape == (3, model.support_.size) and model.n_support_.sum() == model.support_.size
+    assert (
+        model.dual_coef_.shape == (3, model.support_.size)
+        and model.n_support_.sum() == model.support_.size
+    )
     assert (np.diff(np.searchsorted(model.classes_, names[model.support_])) >= 0).all()
     for k, name in enumerate(model.classes_):
         alone = SafeSVC(kernel="rbf", tol=1e-9).fit(X, names == name)
@@ -228,7 +319,9 @@ def test_several_classes_are_each_against_the_others():
         assert np.array_equal(dual[0], dual[1])
     together = SafeSVC(kernel="rbf", tol=1e-9, n_jobs=2)
     with parallel_backend("threading"):
-        assert np.array_equal(together.fit(X, names).decision_function(X), model.decision_function(X))
+        assert np.array_equal(
+            together.fit(X, names).decision_function(X), model.decision_function(X)
+        )
     assert np.array_equal(together.fit(X, names).decision_function(X), model.decision_function(X))
 
 
@@ -239,14 +332,18 @@ def test_of_many_points_only_the_rows_that_are_wanted_are_computed(monkeypatch):
     for limit, kind in ((300, np.ndarray), (299, KernelRows)):
         monkeypatch.setattr(_kernel_matrices, "WHOLE", limit)
         assert isinstance(Features(model, X).data, kind)
-    np.testing.assert_allclose(clone(model).fit(X, y).decision_function(X), whole.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(
+        clone(model).fit(X, y).decision_function(X), whole.decision_function(X), atol=1e-4
+    )
     assert isinstance(Features(SafeSVC(kernel="poly"), sparse.csr_array(X)).data, np.ndarray)
 
 
 def test_names_and_orders_are_taken_as_they_come():
     X, y = made()
     assert SafeSVC(0.1, screening="MGB").fit(X, y).screening_[0].rate > 0.0
-    one, other = (SafeSVCCV(SafeSVC(0.1), Cs, cv=3).fit(X, y) for Cs in ([0.1, 1.0, 10.0], [1.0, 10.0, 0.1]))
+    one, other = (
+        SafeSVCCV(SafeSVC(0.1), Cs, cv=3).fit(X, y) for Cs in ([0.1, 1.0, 10.0], [1.0, 10.0, 0.1])
+    )
     assert one.C_ == other.C_ and other.Cs_.tolist() == [0.1, 1.0, 10.0]
     for options, text in (
         ({"loss": "log"}, "loss must be 'hinge' or"),
@@ -266,7 +363,11 @@ def test_new_points_have_errors_of_their_own():
     near, far = features.error(X), features.error(100.0 * X)
     assert near == features._error and 5e3 * near < far
     wide = Features(SafeSVC(), padded(X))
-    assert wide.error(padded(X)) == Features(SafeSVC(), sparse.csr_matrix(X)).error(sparse.csr_matrix(X)) < 1e-14
+    assert (
+        wide.error(padded(X))
+        == Features(SafeSVC(), sparse.csr_matrix(X)).error(sparse.csr_matrix(X))
+        < 1e-14
+    )
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -274,34 +375,55 @@ def test_slopes_of_the_squared_hinge_are_bounded(kernel):
     """By their bound, and by no 2 % less where one sample outweighs the others."""
     X, y = made(20)
     weights = np.append(np.full(19, 1e-3), 1.0)
-    model = SafeSVC(1e-6, kernel=kernel, loss="squared_hinge", keep_problem=True).fit(normalize(X), y, weights)
+    model = SafeSVC(1e-6, kernel=kernel, loss="squared_hinge", keep_problem=True).fit(
+        normalize(X), y, weights
+    )
     (solution,) = model.solutions_
     bound = largest_slope(solution.problem.loss, np.ones(1)) * np.sqrt(weights.sum() / weights)
     assert (solution.alpha <= bound).all() and solution.alpha[-1] > 0.98 * bound[-1]
     assert largest_slope(solution.problem.loss, weights) == pytest.approx(bound.max())
     search = SafeSVCCV(SafeSVC(kernel=kernel, loss="squared_hinge"), [0.01, 0.1, 1.0, 10.0], cv=3)
-    found, plain = search.fit(X, y), SafeSVCCV(search.estimator, search.Cs, cv=3, certify=False).fit(X, y)
+    found, plain = (
+        search.fit(X, y),
+        SafeSVCCV(search.estimator, search.Cs, cv=3, certify=False).fit(X, y),
+    )
     assert found.C_ == plain.C_ and found.best_score_ == plain.best_score_
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", "precomputed"])
 def test_norms_include_the_constant_feature(kernel):
-    """The reach of a ball is its radius times the norm of a point, the constant feature with it: without it bounds are wrong."""
+    """The reach of a ball is its radius times the norm of a point, the constant feature with it:
+    without it bounds are wrong.
+    """
     X, y = made(20)
-    values = {"rbf": np.ones(20), "poly": (0.3 * (X**2).sum(axis=1) + 1.0) ** 3}.get(kernel, (X**2).sum(axis=1))
+    values = {"rbf": np.ones(20), "poly": (0.3 * (X**2).sum(axis=1) + 1.0) ** 3}.get(
+        kernel, (X**2).sum(axis=1)
+    )
     model = SafeSVC(kernel=kernel, gamma=0.3, degree=3, intercept_scaling=10.0)
     features = Features(model, X @ X.T if kernel == "precomputed" else X)
     norms = features.norms(values if kernel == "precomputed" else X)
-    assert (norms >= np.sqrt(values + 100.0)).all() and np.allclose(norms, np.sqrt(values + 100.0), rtol=1e-12, atol=0)
-    largest = np.sqrt(np.maximum(np.diagonal(features.data), 0.0)) if kernel != "linear" else np.linalg.norm(features.data, axis=1)
+    assert (norms >= np.sqrt(values + 100.0)).all() and np.allclose(
+        norms, np.sqrt(values + 100.0), rtol=1e-12, atol=0
+    )
+    largest = (
+        np.sqrt(np.maximum(np.diagonal(features.data), 0.0))
+        if kernel != "linear"
+        else np.linalg.norm(features.data, axis=1)
+    )
     assert np.allclose(norms, largest, rtol=1e-12, atol=0)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
 def test_the_constant_feature_is_squared_in_a_kernel(kernel):
-    """A constant feature of value s adds s^2 to every value of the kernel, and the intercept is what it adds to a decision value."""
+    """A constant feature of value s adds s^2 to every value of the kernel, and the intercept is
+    what it adds to a decision value.
+    """
     X, y = made()
-    K = rbf_kernel(X, gamma=0.3) if kernel == "rbf" else polynomial_kernel(X, gamma=0.3, degree=3, coef0=1.0)
+    K = (
+        rbf_kernel(X, gamma=0.3)
+        if kernel == "rbf"
+        else polynomial_kernel(X, gamma=0.3, degree=3, coef0=1.0)
+    )
     options = {"C": 0.5, "intercept_scaling": 3.0, "tol": 1e-8}
     model = SafeSVC(kernel=kernel, gamma=0.3, **options).fit(X, y)
     given = SafeSVC(kernel="precomputed", **options).fit(K, y)
@@ -311,7 +433,9 @@ def test_the_constant_feature_is_squared_in_a_kernel(kernel):
     assert np.allclose(given.decision_function(K), wanted, rtol=0, atol=1e-2)
     for one in (model, given):
         parts = K[:, one.support_] @ one.dual_coef_[0] + one.intercept_
-        assert np.allclose(parts, wanted, rtol=0, atol=1e-2) and one.intercept_ == pytest.approx(9.0 * one.dual_coef_.sum(), rel=1e-9)
+        assert np.allclose(parts, wanted, rtol=0, atol=1e-2) and one.intercept_ == pytest.approx(
+            9.0 * one.dual_coef_.sum(), rel=1e-9
+        )
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -337,7 +461,9 @@ def test_a_given_matrix_is_known_as_kernel_samples_take_it():
 
 @pytest.mark.parametrize("size", [0.0, 1e5])
 def test_products_with_any_solution_in_a_ball_are_rounded_by_less(size):
-    """Of a ball around 0 the radius says how large a solution may be, of one far away the center does."""
+    """Of a ball around 0 the radius says how large a solution may be, of one far away the center
+    does.
+    """
     X, y = made(20, 4)
     X += 1e3
     features, rng = Features(SafeSVC(), X), np.random.default_rng(0)
@@ -346,14 +472,21 @@ def test_products_with_any_solution_in_a_ball_are_rounded_by_less(size):
     center, step = size * rng.standard_normal(5), rng.standard_normal(5)
     ball, w = ss.Sphere(center, 1.0), center + step / (1.01 * np.linalg.norm(step))
     e = features.rounding(rows, features.error(X), prob, ball, 1.0)
-    exact = [sum(Fraction(a) * Fraction(b) for a, b in zip(row, w.tolist(), strict=True)) for row in rows.tolist()]
+    exact = [
+        sum(Fraction(a) * Fraction(b) for a, b in zip(row, w.tolist(), strict=True))
+        for row in rows.tolist()
+    ]
     off = [abs(Fraction(v) - u) for v, u in zip((rows @ w).tolist(), exact, strict=True)]
-    assert max(off) > 0 and all(v <= Fraction(e) * Fraction(n) for v, n in zip(off, norms.tolist(), strict=True))
+    assert max(off) > 0 and all(
+        v <= Fraction(e) * Fraction(n) for v, n in zip(off, norms.tolist(), strict=True)
+    )
     assert e <= 1e-12 * (np.linalg.norm(center) + 1.0)
 
 
 def test_products_with_expansions_are_rounded_by_less():
-    """The sum over training points is rounded by what their norms times the coefficients, of center and solution, allow."""
+    """The sum over training points is rounded by what their norms times the coefficients, of
+    center and solution, allow.
+    """
     X, y = made(20)
     model = SafeSVC(kernel="rbf", gamma=0.3)
     features, signs = Features(model, X), 2.0 * y - 1.0

@@ -57,12 +57,21 @@ def test_scores_and_values_of_atoms(case):
     for (i, j, sign), value in zip(atoms.tolist(), values, strict=True):
         e = np.zeros(X.shape[1])
         e[constraints.features[[i, j]]] = 1.0, sign
-        assert np.allclose(constraints.atom_scores(i, j, sign, 2.5), 2.5 * (x @ e) * ((y - z) @ e), atol=1e-14)
+        assert np.allclose(
+            constraints.atom_scores(i, j, sign, 2.5), 2.5 * (x @ e) * ((y - z) @ e), atol=1e-14
+        )
         assert value == pytest.approx(-e @ G @ e, abs=1e-13)
     assert not constraints._column.any()  # the work array is left clean
 
 
-@given(st.integers(0, 10**6), st.integers(3, 8), st.integers(2, 7), st.integers(1, 12), st.sampled_from([0.1, 0.5, 1.0]), st.booleans())
+@given(
+    st.integers(0, 10**6),
+    st.integers(3, 8),
+    st.integers(2, 7),
+    st.integers(1, 12),
+    st.sampled_from([0.1, 0.5, 1.0]),
+    st.booleans(),
+)
 def test_exact_is_the_best_of_all_atoms(seed, n, d, T, density, integers):
     rng = np.random.default_rng(seed)
     X = rng.integers(-2, 3, (n, d)).astype(float) if integers else rng.standard_normal((n, d))
@@ -73,12 +82,23 @@ def test_exact_is_the_best_of_all_atoms(seed, n, d, T, density, integers):
     G = gradient(X, triplets, slopes)
     found = exact(constraints)
     i, j = constraints.features[[found.i, found.j]]
-    best = max(-(G[a, a] + G[b, b] + s * (G[a, b] + G[b, a])) for a in range(d) for b in range(a) for s in (1, -1))
+    best = max(
+        -(G[a, a] + G[b, b] + s * (G[a, b] + G[b, a]))
+        for a in range(d)
+        for b in range(a)
+        for s in (1, -1)
+    )
     own = -(G[i, i] + G[j, j] + found.sign * (G[i, j] + G[j, i]))
-    assert i < j and own == pytest.approx(best, abs=1e-10) and found.value == pytest.approx(best, abs=1e-10)
+    assert (
+        i < j
+        and own == pytest.approx(best, abs=1e-10)
+        and found.value == pytest.approx(best, abs=1e-10)
+    )
     norms = np.empty(constraints.features.size)
     kernels._sum_norms(*constraints._near, *constraints._columns, constraints._sums, norms)
-    bounds = -np.diag(G)[constraints.features] + 0.5 * norms * np.linalg.norm(X[:, constraints.features], axis=0)
+    bounds = -np.diag(G)[constraints.features] + 0.5 * norms * np.linalg.norm(
+        X[:, constraints.features], axis=0
+    )
     assert np.sort(bounds)[-2:].sum() >= best - 1e-10 and not constraints._sums.any()
     nearly = heuristic(constraints, np.random.default_rng(seed))
     assert nearly.i < nearly.j and nearly.value <= best + 1e-10
@@ -94,7 +114,13 @@ def test_the_search_leaves_rows_out():
     found = exact(constraints)
     searched, search = [], kernels._search_rows
     full = np.array([np.inf, np.inf, 1.0, -np.inf, 0.0])
-    arrays = (*constraints._near, *constraints._columns, *constraints._rows, constraints._sums, constraints._row)
+    arrays = (
+        *constraints._near,
+        *constraints._columns,
+        *constraints._rows,
+        constraints._sums,
+        constraints._row,
+    )
     order = np.arange(constraints.features.size)
     diagonal = constraints.diagonal()
     search(order, np.full(order.size - 1, np.inf), diagonal, *arrays, full)
@@ -108,7 +134,9 @@ def test_the_search_leaves_rows_out():
 
 
 def test_features_without_entries_are_searched_too():
-    """Every present feature has a positive gradient, so the best atom joins two absent ones, of value 0."""
+    """Every present feature has a positive gradient, so the best atom joins two absent ones, of
+    value 0.
+    """
     X = np.zeros((3, 6))
     X[0, 1], X[2, 1] = 1.0, 1.0  # similar to the wrong point only
     found = exact(constraints := prepared(X, np.array([[0, 1, 2]]), np.ones(1)))

@@ -23,15 +23,22 @@ def runs(make, dense, seed=0, scale=3.0, **settings):
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("seed", [0, 1])
 def test_every_iterate_is_feasible_and_never_worse(make, dense, forward, variant, seed):
-    run, problem, X, triplets = runs(make, dense, seed, forward=forward, variant=variant, smoothing=0.7)
+    run, problem, X, triplets = runs(
+        make, dense, seed, forward=forward, variant=variant, smoothing=0.7
+    )
     before = np.inf
     for k in range(60):
         M = run.similarity()
         full = M.to_sparse().toarray()
         assert M.weights.min() > 0.0 and M.weights.sum() == pytest.approx(1.0, abs=1e-14)
-        assert np.all(M.atoms[:, 0] < M.atoms[:, 1]) and len(set(map(tuple, M.atoms))) == len(M) <= k + 1
+        assert (
+            np.all(M.atoms[:, 0] < M.atoms[:, 1])
+            and len(set(map(tuple, M.atoms))) == len(M) <= k + 1
+        )
         assert np.linalg.eigvalsh(full).min() >= -1e-13
-        assert np.count_nonzero(full) <= 4 * (k + 1) and M.features.size == run.active.n_features <= 2 * (k + 1)
+        assert np.count_nonzero(full) <= 4 * (
+            k + 1
+        ) and M.features.size == run.active.n_features <= 2 * (k + 1)
         assert np.allclose(M.margins(X, triplets)[run.constraints.order], run.u, atol=1e-12)
         assert np.allclose(problem.margins(full), M.margins(X, triplets), atol=1e-12)
         assert run.objective() == pytest.approx(problem.objective(full), abs=1e-13)
@@ -41,7 +48,9 @@ def test_every_iterate_is_feasible_and_never_worse(make, dense, forward, variant
         products = problem.products(full)
         active = [problem.keys.index(tuple(a)) for a in M.atoms.tolist()]
         here = np.sum(problem.gradient(full) * full)
-        assert len(run.active) == len(M) and away_gap == pytest.approx(products[active].max() - here, abs=1e-12)
+        assert len(run.active) == len(M) and away_gap == pytest.approx(
+            products[active].max() - here, abs=1e-12
+        )
         true = problem.gap(full)
         assert gap <= true + 1e-12 and run.exact_gap() == pytest.approx(true, abs=1e-12)
         if forward == "exact":
@@ -54,7 +63,9 @@ def test_every_iterate_is_feasible_and_never_worse(make, dense, forward, variant
 def test_the_optimum_is_that_of_an_outside_solver(make, dense, variant, gamma):
     X, triplets = make(3, d=5)
     problem = dense(X.toarray(), triplets, 2.0, gamma)
-    solver = FrankWolfe(2.0, forward="exact", variant=variant, smoothing=gamma, tol=1e-9, max_iter=20_000).fit(X, triplets)
+    solver = FrankWolfe(
+        2.0, forward="exact", variant=variant, smoothing=gamma, tol=1e-9, max_iter=20_000
+    ).fit(X, triplets)
     best = problem.optimum()
     assert solver.converged_ and solver.gap_ <= 1e-9
     assert solver.history_[-1].objective == pytest.approx(best, abs=1e-7)
@@ -68,8 +79,14 @@ def test_the_rate_is_within_the_bound_of_proposition_1(make, dense):
     L = np.mean(np.sum(problem.A**2, axis=(1, 2)))
     best = problem.optimum()
     for variant in ("plain", "away"):
-        history = FrankWolfe(scale, forward="exact", variant=variant, max_iter=200).fit(X, triplets).history_
-        assert all(row.objective - best <= 16 * L * scale**2 / (row.iteration + 2) for row in history[1:])
+        history = (
+            FrankWolfe(scale, forward="exact", variant=variant, max_iter=200)
+            .fit(X, triplets)
+            .history_
+        )
+        assert all(
+            row.objective - best <= 16 * L * scale**2 / (row.iteration + 2) for row in history[1:]
+        )
 
 
 def test_heuristic_reaches_the_exact_tolerance(make):
@@ -94,22 +111,31 @@ def test_away_steps_drop_atoms(make):
     drops = [k for k, row in enumerate(history[:-1]) if row.step == "drop"]
     assert drops
     assert all(history[k + 1].n_atoms == history[k].n_atoms - 1 for k in drops)
-    plain = FrankWolfe(10.0, forward="exact", variant="plain", max_iter=300).fit(X, triplets).history_
+    plain = (
+        FrankWolfe(10.0, forward="exact", variant="plain", max_iter=300).fit(X, triplets).history_
+    )
     assert {row.step for row in plain} <= {"forward", "none"}
     assert history[-1].gap < 1e-6 < plain[-1].gap
 
 
 def test_both_line_searches_lead_to_the_same_optimum(make):
     X, triplets = make(8)
-    values = [FrankWolfe(1.5, forward="exact", line_search=name, tol=1e-7).fit(X, triplets) for name in ("exact", "bisection")]
-    assert values[0].history_[-1].objective == pytest.approx(values[1].history_[-1].objective, abs=2e-7)
+    values = [
+        FrankWolfe(1.5, forward="exact", line_search=name, tol=1e-7).fit(X, triplets)
+        for name in ("exact", "bisection")
+    ]
+    assert values[0].history_[-1].objective == pytest.approx(
+        values[1].history_[-1].objective, abs=2e-7
+    )
 
 
 @pytest.mark.parametrize("dense_input", [True, False])
 def test_deterministic_and_dense_equals_sparse(make, dense_input):
     X, triplets = make(9)
     a = FrankWolfe(2.0, max_iter=100, random_state=3).fit(X, triplets)
-    b = FrankWolfe(2.0, max_iter=100, random_state=3).fit(X.toarray() if dense_input else X, triplets)
+    b = FrankWolfe(2.0, max_iter=100, random_state=3).fit(
+        X.toarray() if dense_input else X, triplets
+    )
     assert a.similarity_.atoms.tolist() == b.similarity_.atoms.tolist()
     assert a.similarity_.weights.tolist() == b.similarity_.weights.tolist()
     other = FrankWolfe(2.0, max_iter=3, random_state=4).fit(X, triplets)
@@ -140,7 +166,9 @@ def test_interrupting_leaves_a_model(make):
         return 1.0 / monitor.calls
 
     monitor.calls = 0
-    with pytest.warns(RuntimeWarning, match="^Frank-Wolfe interrupted: what 15 iterations have found is returned$"):
+    with pytest.warns(
+        RuntimeWarning, match="^Frank-Wolfe interrupted: what 15 iterations have found is returned$"
+    ):
         solver = FrankWolfe(2.0, check_every=5).fit(X, triplets, monitor)
     assert solver.n_iter_ == 15 and not solver.converged_ and np.isnan(solver.gap_)
     assert solver.similarity_.weights.sum() == pytest.approx(1.0)
@@ -148,7 +176,9 @@ def test_interrupting_leaves_a_model(make):
 
 def test_not_converging_warns_with_the_gap(make):
     X, triplets = make(12)
-    with pytest.warns(ss.ConvergenceWarning, match=r"gap [\d.e-]+ above tol=1e-12 after 3 iterations") as caught:
+    with pytest.warns(
+        ss.ConvergenceWarning, match=r"gap [\d.e-]+ above tol=1e-12 after 3 iterations"
+    ) as caught:
         FrankWolfe(2.0, tol=1e-12, max_iter=3).fit(X, triplets)
     assert caught[0].filename == __file__
     with warnings.catch_warnings():
@@ -164,14 +194,18 @@ def test_margins_do_not_drift(make, dense):
 
 
 def test_points_without_entries_and_a_million_features():
-    """Nothing to learn, and nothing of length d: atoms of features without entries, a gap of zero."""
+    """Nothing to learn, and nothing of length d: atoms of features without entries, a gap of
+    zero.
+    """
     X = sparse.csr_array((3, 1_000_000))
     solver = FrankWolfe(1.0, forward="exact", max_iter=5).fit(X, [[0, 1, 2]])
     assert solver.gap_ == 0.0 and solver.converged_ and solver.history_[-1].objective == 0.5
 
 
 def test_memory_is_independent_of_the_dimension():
-    """No array of the compiled constraints or of the run is longer than what is stored: T, nnz(X), pairs, n."""
+    """No array of the compiled constraints or of the run is longer than what is stored: T,
+    nnz(X), pairs, n.
+    """
     rng = np.random.default_rng(0)
     n, s, d, T = 50, 8, 1_000_000, 200
     columns = np.concatenate([rng.choice(d, s, replace=False) for _ in range(n)])
@@ -251,11 +285,17 @@ def test_any_sparse_type(make, kind):
 
 
 def test_stops_where_nothing_is_left_to_gain():
-    """A domain that is large enough has similarities of loss 0; an approximate direction says so only once the exact one agrees."""
+    """A domain that is large enough has similarities of loss 0; an approximate direction says so
+    only once the exact one agrees.
+    """
     X = np.random.default_rng(0).standard_normal((12, 5))
     for forward in ("heuristic", "exact"):
         solver = FrankWolfe(1e3, forward=forward, max_iter=2000).fit(X, TRIPLETS_OF_EASE)
-        assert solver.converged_ and solver.n_iter_ < 1000 and solver.gap_ == 0.0 == solver.history_[-1].objective
+        assert (
+            solver.converged_
+            and solver.n_iter_ < 1000
+            and solver.gap_ == 0.0 == solver.history_[-1].objective
+        )
     small = FrankWolfe(1e-3, forward="heuristic", max_iter=300).fit(X, TRIPLETS_OF_EASE)
     assert small.converged_ == (small.gap_ == 0.0)
 

@@ -1,4 +1,6 @@
-"""HDSL19 Remark 1: every convex, continuously differentiable loss will do; each against the definitions."""
+"""HDSL19 Remark 1: every convex, continuously differentiable loss will do; each against the
+definitions.
+"""
 
 import mpmath
 import numpy as np
@@ -34,11 +36,24 @@ def test_values_slopes_and_curvatures(name, gamma):
     kernel = np.array([of_kernel(v, loss) for v in u])
     np.testing.assert_allclose(kernel, np.column_stack((-slope, bend)), rtol=1e-13, atol=1e-15)
     h = 1e-6
-    np.testing.assert_allclose((loss.value(u + h) - loss.value(u - h)) / (2 * h), slope, atol=1e-8, rtol=1e-8)
-    inside = np.abs(u - 1) > h if name == "squared_hinge" else (np.abs(u - 1) > h) & (np.abs(u - 1 + gamma) > h)
-    np.testing.assert_allclose(((loss.alpha(u - h) - loss.alpha(u + h)) / (2 * h))[inside], bend[inside], atol=1e-8, rtol=1e-8)
+    np.testing.assert_allclose(
+        (loss.value(u + h) - loss.value(u - h)) / (2 * h), slope, atol=1e-8, rtol=1e-8
+    )
+    inside = (
+        np.abs(u - 1) > h
+        if name == "squared_hinge"
+        else (np.abs(u - 1) > h) & (np.abs(u - 1 + gamma) > h)
+    )
+    np.testing.assert_allclose(
+        ((loss.alpha(u - h) - loss.alpha(u + h)) / (2 * h))[inside],
+        bend[inside],
+        atol=1e-8,
+        rtol=1e-8,
+    )
     for low in (-3.0, -0.5, 0.0, 0.5):
-        highest = smooth_loss(name, np.append(np.linspace(low, 4.0, 2001), max(low, 0.0)), gamma)[2].max()
+        highest = smooth_loss(name, np.append(np.linspace(low, 4.0, 2001), max(low, 0.0)), gamma)[
+            2
+        ].max()
         assert loss.curvature(low) == pytest.approx(highest, rel=1e-12)
 
 
@@ -48,26 +63,38 @@ def test_far_margins_neither_overflow_nor_vanish():
         with mpmath.workdps(400):
             value, slope = mpmath.log1p(mpmath.exp(-x)) if u > -1e5 else -x, 1 / (1 + mpmath.exp(x))
         assert float(loss.value(u)) == pytest.approx(float(value), rel=1e-14)
-        assert float(loss.alpha(u)) == pytest.approx(float(slope), rel=1e-14) == pytest.approx(of_kernel(u, loss)[0], rel=1e-14)
+        assert (
+            float(loss.alpha(u))
+            == pytest.approx(float(slope), rel=1e-14)
+            == pytest.approx(of_kernel(u, loss)[0], rel=1e-14)
+        )
         assert np.isfinite(of_kernel(u, loss)[1])
-    assert MarginLoss("exponential").value(-1e6) == np.inf and MarginLoss("exponential").curvature(-2.0) == pytest.approx(np.exp(2.0))
+    assert MarginLoss("exponential").value(-1e6) == np.inf and MarginLoss("exponential").curvature(
+        -2.0
+    ) == pytest.approx(np.exp(2.0))
 
 
 @pytest.mark.parametrize("name", LOSSES)
 def test_only_hinges_may_be_screened(name):
     """No :class:`~safescreen.losses.Loss` of the library has a slope that is never 0."""
     assert not isinstance(MarginLoss(name), losses.Loss)
-    assert (MarginLoss(name).alpha(np.array([1.0, 30.0])) > 0.0).all() == (name in ("log_loss", "exponential"))
+    assert (MarginLoss(name).alpha(np.array([1.0, 30.0])) > 0.0).all() == (
+        name in ("log_loss", "exponential")
+    )
 
 
 @pytest.mark.parametrize("name", OTHERS)
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("line_search", ["exact", "bisection"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_objective_gap_and_steps_are_those_of_the_definition(make, dense, name, variant, line_search, weighted):
+def test_objective_gap_and_steps_are_those_of_the_definition(
+    make, dense, name, variant, line_search, weighted
+):
     X, triplets = make(1, signed=True)
     weights = np.random.default_rng(5).exponential(1.0, 30) if weighted else None
-    solver = FrankWolfe(3.0, loss=name, forward="exact", variant=variant, line_search=line_search, smoothing=0.7)
+    solver = FrankWolfe(
+        3.0, loss=name, forward="exact", variant=variant, line_search=line_search, smoothing=0.7
+    )
     run = Training(solver, Constraints(X, triplets, weights), None)
     problem = dense(X.toarray(), triplets, 3.0, 0.7, weights, name)
     before, moved = run.similarity().to_sparse().toarray(), 0
@@ -77,7 +104,11 @@ def test_objective_gap_and_steps_are_those_of_the_definition(make, dense, name, 
         direction, gap, place, away_gap = run.directions()
         products, here = problem.products(before), np.sum(problem.gradient(before) * before)
         active = [problem.keys.index(tuple(a)) for a in M.atoms.tolist()]
-        assert gap == pytest.approx(true, rel=1e-9, abs=1e-12) == pytest.approx(run.exact_gap(), rel=1e-9, abs=1e-12)
+        assert (
+            gap
+            == pytest.approx(true, rel=1e-9, abs=1e-12)
+            == pytest.approx(run.exact_gap(), rel=1e-9, abs=1e-12)
+        )
         assert away_gap == pytest.approx(products[active].max() - here, rel=1e-9, abs=1e-12)
         run.directions()
         step, _ = run.step(direction, gap, place, away_gap)
@@ -87,7 +118,9 @@ def test_objective_gap_and_steps_are_those_of_the_definition(make, dense, name, 
         if step in ("forward", "away", "pairwise"):
             moved += 1
             for factor in (0.9, 0.999, 1.001, 1.1):
-                assert problem.objective(before + factor * (after - before)) >= value - 1e-12 * (1.0 + value)
+                assert problem.objective(before + factor * (after - before)) >= value - 1e-12 * (
+                    1.0 + value
+                )
         before = after
     assert moved > 3
 
@@ -96,16 +129,24 @@ def test_objective_gap_and_steps_are_those_of_the_definition(make, dense, name, 
 @pytest.mark.parametrize("scale", [0.3, 3.0])
 @pytest.mark.parametrize("seed", [0, 1, 4])
 def test_algorithm_3_atom_by_atom(make, dense, name, scale, seed):
-    """The same atoms, kinds, sizes, weights, objectives and gaps as the definition, step by step."""
+    """The same atoms, kinds, sizes, weights, objectives and gaps as the definition, step by
+    step.
+    """
     X, triplets = make(seed, d=5, signed=bool(seed % 2))
     problem, steps = dense(X.toarray(), triplets, scale, 1.0, None, name), 25
-    run = Training(FrankWolfe(scale, loss=name, forward="exact", random_state=seed), Constraints(X, triplets), None)
+    run = Training(
+        FrankWolfe(scale, loss=name, forward="exact", random_state=seed),
+        Constraints(X, triplets),
+        None,
+    )
     M = run.similarity()
     rows, weights = problem.frank_wolfe(tuple(M.atoms[0].tolist()), steps)
     for weights, objective, gap, kind, size in rows:
         M = run.similarity()
         found = dict(zip(map(tuple, M.atoms.tolist()), M.weights, strict=True))
-        assert found == pytest.approx(weights, abs=1e-7) and run.objective() == pytest.approx(objective, rel=1e-9, abs=1e-12)
+        assert found == pytest.approx(weights, abs=1e-7) and run.objective() == pytest.approx(
+            objective, rel=1e-9, abs=1e-12
+        )
         directions = run.directions()
         assert directions[1] == pytest.approx(gap, rel=1e-5, abs=1e-9)
         if gap < 1e-5:  # what is left is rounding
@@ -119,7 +160,9 @@ def test_algorithm_3_atom_by_atom(make, dense, name, scale, seed):
 def test_the_optimum_is_that_of_an_outside_solver(make, dense, name, variant):
     X, triplets = make(3, d=5)
     best = dense(X.toarray(), triplets, 2.0, 1.0, None, name).optimum()
-    solver = FrankWolfe(2.0, loss=name, forward="exact", variant=variant, tol=1e-9, max_iter=20_000).fit(X, triplets)
+    solver = FrankWolfe(
+        2.0, loss=name, forward="exact", variant=variant, tol=1e-9, max_iter=20_000
+    ).fit(X, triplets)
     assert solver.converged_ and solver.gap_ <= 1e-9
     assert solver.history_[-1].objective == pytest.approx(best, abs=1e-6)
     for row in solver.history_:
@@ -135,21 +178,31 @@ def test_the_rate_is_within_the_bound_of_proposition_1(make, dense, name, scale)
     lowest = np.einsum("tij,kij->tk", problem.A, problem.atoms).min()
     L = np.mean(np.sum(problem.A**2, axis=(1, 2))) * MarginLoss(name).curvature(lowest)
     for variant in ("plain", "away"):
-        solver = FrankWolfe(scale, loss=name, forward="exact", variant=variant, max_iter=300).fit(X, triplets)
+        solver = FrankWolfe(scale, loss=name, forward="exact", variant=variant, max_iter=300).fit(
+            X, triplets
+        )
         best = max(row.objective - row.gap for row in solver.history_)
-        assert all(row.objective - best <= 16 * L * scale**2 / (row.iteration + 2) for row in solver.history_[1:])
+        assert all(
+            row.objective - best <= 16 * L * scale**2 / (row.iteration + 2)
+            for row in solver.history_[1:]
+        )
 
 
 def test_a_start_beyond_all_floats_is_refused(make):
     X, triplets = make(1, signed=True)
-    with pytest.raises(ValueError, match=r"loss 'exponential' overflows at the first iterate, which has the margin -\d+"):
+    with pytest.raises(
+        ValueError,
+        match=r"loss 'exponential' overflows at the first iterate, which has the margin -\d+",
+    ):
         FrankWolfe(1e5, loss="exponential").fit(X, triplets)
     solver = FrankWolfe(1e5, loss="log_loss", forward="exact", max_iter=200).fit(X, triplets)
     values = [row.objective for row in solver.history_]
     assert np.isfinite(values).all() and np.isfinite(solver.gap_) and values[-1] < values[0]
     steep = FrankWolfe(300.0, loss="exponential", forward="exact", max_iter=500).fit(X, triplets)
     values = [row.objective for row in steep.history_]
-    assert values[0] > 1e200 > 1e100 > values[-1] and all(b <= a * (1 + 1e-12) for a, b in zip(values, values[1:], strict=False))
+    assert values[0] > 1e200 > 1e100 > values[-1] and all(
+        b <= a * (1 + 1e-12) for a, b in zip(values, values[1:], strict=False)
+    )
 
 
 @pytest.mark.parametrize("name", OTHERS)
@@ -157,9 +210,16 @@ def test_the_estimator_takes_them(name):
     X, y = datasets.load("digits", return_X_y=True)
     X = 0.5 * (X[:300] + 1.0)
     model = ss.HDSL(1.0, loss=name, max_iter=150).fit(X[:200], y[:200])
-    other = FrankWolfe(1.0, loss=name, max_iter=150, random_state=np.random.RandomState(0).randint(2**31 - 1))
+    other = FrankWolfe(
+        1.0, loss=name, max_iter=150, random_state=np.random.RandomState(0).randint(2**31 - 1)
+    )
     other.fit(X[:200], nearest_triplets(X[:200], y[:200]))
     np.testing.assert_array_equal(model.similarity_.weights, other.similarity_.weights)
     assert model.score(X[200:], y[200:300]) > 0.3  # of ten classes
-    with pytest.raises(ValueError, match="loss must be one of smoothed_hinge, squared_hinge, log_loss, exponential; got 'hinge'"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            "loss must be one of smoothed_hinge, squared_hinge, log_loss, exponential; got 'hinge'"
+        ),
+    ):
         ss.HDSL(loss="hinge").fit(X, y[:300])

@@ -20,14 +20,20 @@ def points():
     """Points of four entries in a million features, and triplets."""
     rng = np.random.default_rng(0)
     columns = rng.integers(D, size=N * S)
-    X = sparse.csr_array((1.0 + rng.random(N * S), (np.repeat(np.arange(N), S), columns)), shape=(N, D))
+    X = sparse.csr_array(
+        (1.0 + rng.random(N * S), (np.repeat(np.arange(N), S), columns)), shape=(N, D)
+    )
     x = rng.integers(N, size=T)
-    triplets = np.column_stack((x, (x + rng.integers(1, N // 2, T)) % N, (x + rng.integers(N // 2, N, T)) % N))
+    triplets = np.column_stack(
+        (x, (x + rng.integers(1, N // 2, T)) % N, (x + rng.integers(N // 2, N, T)) % N)
+    )
     return X, np.arange(N) % 2, triplets
 
 
 def peak(function):
-    """Most bytes allocated at a time while the function runs; once before, so that compiling is not counted."""
+    """Most bytes allocated at a time while the function runs; once before, so that compiling is
+    not counted.
+    """
     function()
     tracemalloc.start()
     try:
@@ -43,7 +49,9 @@ def test_the_limit_would_be_passed_by_what_must_not_be_formed():
     assert peak(lambda: np.zeros(D)) > LIMIT < peak(lambda: np.zeros((N, N), dtype=bool))
 
 
-@pytest.mark.parametrize("settings", [{}, {"forward": "exact"}, {"batch": 1000}, {"variant": "pairwise"}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"forward": "exact"}, {"batch": 1000}, {"variant": "pairwise"}]
+)
 def test_training(points, settings):
     X, y, triplets = points
     judge = hdsl.NeighborError(X[:50], y[:50], X[50:90], y[50:90])
@@ -62,12 +70,19 @@ def test_training_with_weights_from_a_similarity(points, settings):
 def test_what_was_learned(points):
     X, _, triplets = points
     similarity = hdsl.FrankWolfe(100.0, max_iter=20).fit(X, triplets).similarity_
-    for function in (lambda: similarity.transform(X), lambda: similarity.margins(X, triplets), similarity.factor, similarity.to_sparse):
+    for function in (
+        lambda: similarity.transform(X),
+        lambda: similarity.margins(X, triplets),
+        similarity.factor,
+        similarity.to_sparse,
+    ):
         assert peak(function) < LIMIT
 
 
 def test_triplets_and_neighbours(points):
-    """By blocks of products: what they may take is added to the limit once for each of a few work arrays."""
+    """By blocks of products: what they may take is added to the limit once for each of a few
+    work arrays.
+    """
     X, y, _ = points
     similarity = hdsl.SparseSimilarity(np.array([[0, D - 1, 1]]), np.array([1.0]), 1.0, D)
     assert peak(lambda: hdsl.nearest_triplets(X, y, block_bytes=STEP)) < LIMIT
@@ -78,4 +93,6 @@ def test_triplets_and_neighbours(points):
 @pytest.mark.parametrize("features", [[], [0], [6], [1, 4], [0, 1, 2, 3, 4, 5, 6]])
 def test_columns_are_those_of_scipy(make, features):
     X, _ = make(3, n=9, d=7, density=0.4)
-    assert np.array_equal(take_columns(X, np.array(features, dtype=int)).toarray(), X[:, features].toarray())
+    assert np.array_equal(
+        take_columns(X, np.array(features, dtype=int)).toarray(), X[:, features].toarray()
+    )

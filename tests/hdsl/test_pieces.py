@@ -21,14 +21,25 @@ from safescreen.hdsl.losses import LOSSES, MarginLoss
 )
 def test_line_search_is_optimal(seed, T, gamma, size, name):
     rng = np.random.default_rng(seed)
-    u, v, top = rng.normal(0.5, 1.0, T), size * rng.normal(0.2, 1.0, T), float(rng.choice((0.01, 1.0, 3.0)))
+    u, v, top = (
+        rng.normal(0.5, 1.0, T),
+        size * rng.normal(0.2, 1.0, T),
+        float(rng.choice((0.01, 1.0, 3.0))),
+    )
     step = exact(u, v, top, MarginLoss(name, gamma))
     assert 0.0 <= step <= top
 
     def mean_loss(u, gamma):
         return smooth_loss(name, u, gamma)[0].mean()
 
-    kinks = np.concatenate(((1.0 - u) / v, (1.0 - gamma - u) / v, np.linspace(0, top, 50), step + np.array([-1e-7, 1e-7]) * top))
+    kinks = np.concatenate(
+        (
+            (1.0 - u) / v,
+            (1.0 - gamma - u) / v,
+            np.linspace(0, top, 50),
+            step + np.array([-1e-7, 1e-7]) * top,
+        )
+    )
     others = min(mean_loss(u + s * v, gamma) for s in kinks if 0.0 <= s <= top)
     assert mean_loss(u + step * v, gamma) <= others + 1e-13 * (1.0 + others)
     halved = bisection(u, v, top, MarginLoss(name, gamma), tol=1e-10)
@@ -46,7 +57,9 @@ def test_line_search_counts_a_direction_as_often_as_its_weight(search):
     for loss in (MarginLoss(smoothing=0.2), *map(MarginLoss, LOSSES)):
         u, v, weights = rng.normal(0.5, 1.0, 30), rng.normal(0.4, 1.0, 30), rng.integers(0, 4, 30)
         step = search(u, v, 2.0, loss, weights=weights.astype(float))
-        assert step == pytest.approx(search(np.repeat(u, weights), np.repeat(v, weights), 2.0, loss), abs=1e-7)
+        assert step == pytest.approx(
+            search(np.repeat(u, weights), np.repeat(v, weights), 2.0, loss), abs=1e-7
+        )
         assert 0.0 < step < 2.0 and abs(step - search(u, v, 2.0, loss)) > 1e-3
 
 
@@ -58,14 +71,22 @@ def test_line_search_ends(search, loss):
 
 
 def test_line_search_where_exponentials_overflow():
-    """From a margin of -500 to +500 with another that falls; the end of the segment costs more than any float."""
+    """From a margin of -500 to +500 with another that falls; the end of the segment costs more
+    than any float.
+    """
     u, v = np.array([-500.0, 0.0]), np.array([1000.0, -1.0])
     for name in ("exponential", "log_loss"):
         step = exact(u, v, 1.0, MarginLoss(name))
         assert bisection(u, v, 1.0, MarginLoss(name)) == pytest.approx(step, abs=1e-7)
-    assert exact(u, v, 1.0, MarginLoss("exponential")) == pytest.approx((500.0 + np.log(1000.0)) / 1001.0, abs=1e-13)
+    assert exact(u, v, 1.0, MarginLoss("exponential")) == pytest.approx(
+        (500.0 + np.log(1000.0)) / 1001.0, abs=1e-13
+    )
     u, v = np.array([0.5, 0.0]), np.array([1.0, -2e3])
-    assert exact(u, v, 1.0, MarginLoss("exponential")) == 0.0 == bisection(u, v, 1.0, MarginLoss("exponential"))
+    assert (
+        exact(u, v, 1.0, MarginLoss("exponential"))
+        == 0.0
+        == bisection(u, v, 1.0, MarginLoss("exponential"))
+    )
     u, v = np.array([-9.0, 0.0]), np.array([1.0, -2e3])
     step = exact(u, v, 1.0, MarginLoss("exponential"))
     assert step == pytest.approx((9.0 - np.log(2e3)) / 2001.0, abs=1e-13)
@@ -85,7 +106,10 @@ def by_sorting(X, y, n_targets, n_impostors):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_nearest_triplets(block_bytes, kind):
     rng = np.random.default_rng(0)
-    X, y = rng.integers(0, 3, (15, 4)).astype(float), np.append(rng.integers(0, 3, 14), 7)  # ties, and a class of one
+    X, y = (
+        rng.integers(0, 3, (15, 4)).astype(float),
+        np.append(rng.integers(0, 3, 14), 7),
+    )  # ties, and a class of one
     found = hdsl.nearest_triplets(kind(X), y, 3, 5, block_bytes)
     assert found.dtype == np.int32 and found.tolist() == by_sorting(X, y, 3, 5)
 
@@ -125,7 +149,9 @@ def test_similarity_by_its_factor(learned):
     assert np.allclose(L.T @ L, M, atol=1e-13) and L.shape == (len(similarity), 9)
     assert np.allclose(similarity.transform(X).toarray(), X.toarray() @ L.T, atol=1e-13)
     S = X.toarray() @ M @ X.toarray().T
-    assert np.allclose(similarity(X), S, atol=1e-12) and np.allclose(similarity(X[:3], X), S[:3], atol=1e-12)
+    assert np.allclose(similarity(X), S, atol=1e-12) and np.allclose(
+        similarity(X[:3], X), S[:3], atol=1e-12
+    )
     x, y, z = triplets.T
     assert np.allclose(similarity.margins(X, triplets), S[x, y] - S[x, z], atol=1e-12)
     assert set(similarity.features) == set(similarity.atoms[:, :2].ravel())
@@ -146,11 +172,15 @@ def test_neighbours_without_ties_are_a_vote():
     rng = np.random.default_rng(1)
     products, y = rng.standard_normal((30, 15)), rng.integers(0, 2, 15)
     nearest = y[np.argsort(-products, axis=1)[:, :3]]
-    assert np.array_equal(hdsl.predict_neighbors(products, y, 3), (nearest.sum(axis=1) >= 2).astype(int))
+    assert np.array_equal(
+        hdsl.predict_neighbors(products, y, 3), (nearest.sum(axis=1) >= 2).astype(int)
+    )
 
 
 def test_tied_neighbours_share_their_votes():
-    assert hdsl.predict_neighbors([[2.0, 1.0, 1.0, 1.0]], [0, 1, 1, 1], 2).tolist() == [0]  # one vote each: the more similar class
+    assert hdsl.predict_neighbors([[2.0, 1.0, 1.0, 1.0]], [0, 1, 1, 1], 2).tolist() == [
+        0
+    ]  # one vote each: the more similar class
     assert hdsl.predict_neighbors([[1.0, 1.0, 1.0, 1.0]], [0, 1, 1, 1], 3).tolist() == [1]
 
 
@@ -166,7 +196,9 @@ def test_neighbor_error(learned, block_bytes):
     dot = np.mean(hdsl.predict_neighbors((X[12:] @ X[:12].T).toarray(), y[:12]) != y[12:])
     assert error(None) == dot
     weights = np.arange(8.0) ** 2
-    judge = hdsl.NeighborError(X[:12], y[:12], X[12:], y[12:], block_bytes=block_bytes, weights=weights)
+    judge = hdsl.NeighborError(
+        X[:12], y[:12], X[12:], y[12:], block_bytes=block_bytes, weights=weights
+    )
     wrong = hdsl.predict_neighbors((X[12:] @ X[:12].T).toarray(), y[:12]) != y[12:]
     assert judge(None) == pytest.approx(np.average(wrong, weights=weights)) != dot
     for bad, text in (
@@ -187,7 +219,9 @@ def test_bad_neighbours():
 
 @pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
 def test_the_default_scale_holds_the_dot_product(container):
-    """There are weights of atoms whose combination is the dot product, of margins with the median 1, and of no smaller scale."""
+    """There are weights of atoms whose combination is the dot product, of margins with the
+    median 1, and of no smaller scale.
+    """
     X = np.abs(np.random.default_rng(0).standard_normal((12, 6))) * [1.0, 0.0, 1.0, 1.0, 0.0, 1.0]
     triplets = hdsl.random_triplets(np.arange(12) % 2, 4)
     scale = hdsl.default_scale(container(X), triplets)

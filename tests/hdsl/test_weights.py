@@ -20,11 +20,18 @@ def drawn(seed, T=30, values=4):
 @pytest.mark.parametrize("forward", ["exact", "heuristic"])
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("line_search", ["exact", "bisection"])
-def test_objective_gap_and_steps_are_those_of_the_definition(make, dense, forward, variant, line_search):
+def test_objective_gap_and_steps_are_those_of_the_definition(
+    make, dense, forward, variant, line_search
+):
     X, triplets = make(1, signed=True)
     weights = np.random.default_rng(5).exponential(1.0, 30) * (np.arange(30) % 5 > 0)
-    solver = FrankWolfe(3.0, forward=forward, variant=variant, line_search=line_search, smoothing=0.7)
-    run, problem = Training(solver, Constraints(X, triplets, weights), None), dense(X.toarray(), triplets, 3.0, 0.7, weights)
+    solver = FrankWolfe(
+        3.0, forward=forward, variant=variant, line_search=line_search, smoothing=0.7
+    )
+    run, problem = (
+        Training(solver, Constraints(X, triplets, weights), None),
+        dense(X.toarray(), triplets, 3.0, 0.7, weights),
+    )
     assert len(run.constraints) == 24 and run.factors.mean() == pytest.approx(1.0)
     before, moved = run.similarity().to_sparse().toarray(), 0
     assert abs(run.objective() - dense(X.toarray(), triplets, 3.0, 0.7).objective(before)) > 1e-3
@@ -40,8 +47,15 @@ def test_objective_gap_and_steps_are_those_of_the_definition(make, dense, forwar
         name, size = run.step(direction, gap, place, away_gap)
         after = run.similarity().to_sparse().toarray()
         value = problem.objective(after)
-        assert run.objective() == pytest.approx(value, abs=1e-13) and value <= problem.objective(before) + 1e-14
-        if name in ("forward", "away", "pairwise"):  # not cut off at an end: nowhere on the segment is better
+        assert (
+            run.objective() == pytest.approx(value, abs=1e-13)
+            and value <= problem.objective(before) + 1e-14
+        )
+        if name in (
+            "forward",
+            "away",
+            "pairwise",
+        ):  # not cut off at an end: nowhere on the segment is better
             moved += 1
             for factor in (0.9, 0.999, 1.001, 1.1):
                 assert problem.objective(before + factor * (after - before)) >= value - 1e-12
@@ -49,7 +63,10 @@ def test_objective_gap_and_steps_are_those_of_the_definition(make, dense, forwar
     assert moved > 3
 
 
-STEADY = ("away", "plain")  # a pairwise step leaves its two atoms equally good, and rounding says which comes next
+STEADY = (
+    "away",
+    "plain",
+)  # a pairwise step leaves its two atoms equally good, and rounding says which comes next
 
 
 @pytest.mark.parametrize("variant", STEADY)
@@ -63,7 +80,11 @@ def test_an_integer_weight_is_so_many_copies(make, variant, line_search, accurac
     history, gap, M = weighted.history_, weighted.gap_, weighted.similarity_.to_sparse().toarray()
     copies = solver.fit(X, np.repeat(triplets, weights, axis=0))
     assert [row.step for row in history[:10]] == [row.step for row in copies.history_[:10]]
-    np.testing.assert_allclose([row.objective for row in history], [row.objective for row in copies.history_], atol=accuracy)
+    np.testing.assert_allclose(
+        [row.objective for row in history],
+        [row.objective for row in copies.history_],
+        atol=accuracy,
+    )
     assert gap == pytest.approx(copies.gap_, abs=10 * accuracy)
     np.testing.assert_allclose(M, copies.similarity_.to_sparse().toarray(), atol=100 * accuracy)
     plain = solver.fit(X, triplets).similarity_.to_sparse().toarray()
@@ -76,7 +97,11 @@ def test_the_optimum_of_integer_weights_is_that_of_copies(make, variant, line_se
     X, triplets = make(3)
     weights, values = drawn(3), []
     solver = FrankWolfe(3.0, forward="exact", variant=variant, line_search=line_search, tol=1e-8)
-    for index, w in ((triplets, weights), (np.repeat(triplets, weights, axis=0), None), (triplets, None)):
+    for index, w in (
+        (triplets, weights),
+        (np.repeat(triplets, weights, axis=0), None),
+        (triplets, None),
+    ):
         values.append(solver.fit(X, index, weights=w).history_[-1].objective)
         assert solver.converged_ and solver.gap_ <= 1e-8
     assert values[0] == pytest.approx(values[1], abs=1.1e-8) and abs(values[0] - values[2]) > 1e-3
@@ -90,26 +115,39 @@ def test_equal_weights_and_zero_weights_change_no_bit(make):
 
         def bits(index, solver=solver, **options):
             found = solver.fit(X, index, **options)
-            return found.similarity_.weights.tobytes(), [row[:6] for row in found.history_ if not np.isnan(row.error)], found.gap_
+            return (
+                found.similarity_.weights.tobytes(),
+                [row[:6] for row in found.history_ if not np.isnan(row.error)],
+                found.gap_,
+            )
 
         assert bits(triplets) == bits(triplets, weights=np.full(30, 0.7))
         assert bits(triplets[some]) == bits(triplets, weights=0.7 * some) != bits(triplets)
     constraints = Constraints(X, triplets, some)
-    assert constraints.factors is None and sorted(constraints.order) == np.flatnonzero(some).tolist()
+    assert (
+        constraints.factors is None and sorted(constraints.order) == np.flatnonzero(some).tolist()
+    )
 
 
 @pytest.mark.parametrize("factor", [1e-300, 3.0, 1e307])
 def test_only_ratios_count(make, factor):
     X, triplets = make(3)
     weights = drawn(3) + 0.5
-    one, two = (FrankWolfe(2.0, forward="exact", max_iter=30).fit(X, triplets, weights=w) for w in (weights, factor * weights))
-    np.testing.assert_allclose([row.objective for row in one.history_], [row.objective for row in two.history_], rtol=1e-9)
+    one, two = (
+        FrankWolfe(2.0, forward="exact", max_iter=30).fit(X, triplets, weights=w)
+        for w in (weights, factor * weights)
+    )
+    np.testing.assert_allclose(
+        [row.objective for row in one.history_], [row.objective for row in two.history_], rtol=1e-9
+    )
 
 
 def test_the_optimum_is_that_of_an_outside_solver(make, dense):
     X, triplets = make(3, d=5)
     weights = np.random.default_rng(1).exponential(1.0, 30)
-    solver = FrankWolfe(2.0, forward="exact", smoothing=0.5, tol=1e-9, max_iter=20_000).fit(X, triplets, weights=weights)
+    solver = FrankWolfe(2.0, forward="exact", smoothing=0.5, tol=1e-9, max_iter=20_000).fit(
+        X, triplets, weights=weights
+    )
     best = dense(X.toarray(), triplets, 2.0, 0.5, weights).optimum()
     assert solver.converged_ and solver.history_[-1].objective == pytest.approx(best, abs=1e-7)
     for row in solver.history_:
@@ -127,7 +165,12 @@ def test_batches_estimate_the_gradient_without_bias(make):
             assert (T, size) == (6, 2)
             return list(next(batches))
 
-    run, full = (Training(FrankWolfe(2.0, forward="exact", batch=batch), Constraints(X, triplets, weights), None) for batch in (2, None))
+    run, full = (
+        Training(
+            FrankWolfe(2.0, forward="exact", batch=batch), Constraints(X, triplets, weights), None
+        )
+        for batch in (2, None)
+    )
     run.rng, mean, bad = Draws(), 0.0, 0.0
     for _ in range(15):
         run.directions()
@@ -141,9 +184,16 @@ def test_batches_estimate_the_gradient_without_bias(make):
 def test_batches_with_weights_reach_the_optimum(make):
     X, triplets = make(6, n=30, d=8, T=200)
     weights = drawn(6, 200)
-    solver = FrankWolfe(2.0, forward="exact", batch=40, max_iter=300).fit(X, triplets, weights=weights)
+    solver = FrankWolfe(2.0, forward="exact", batch=40, max_iter=300).fit(
+        X, triplets, weights=weights
+    )
     values = [row.objective for row in solver.history_]
-    best = FrankWolfe(2.0, forward="exact", tol=1e-8).fit(X, triplets, weights=weights).history_[-1].objective
+    best = (
+        FrankWolfe(2.0, forward="exact", tol=1e-8)
+        .fit(X, triplets, weights=weights)
+        .history_[-1]
+        .objective
+    )
     assert values[-1] - best < 0.05 * (values[0] - best) and solver.gap_ >= values[-1] - best - 1e-8
 
 
@@ -155,10 +205,14 @@ def test_training_goes_on_where_it_stopped(make, variant):
     X, triplets = make(5)
     solver = FrankWolfe(3.0, forward="exact", variant=variant, max_iter=40)
     history = solver.fit(X, triplets).history_
-    half = FrankWolfe(3.0, forward="exact", variant=variant, max_iter=20).fit(X, triplets).similarity_
+    half = (
+        FrankWolfe(3.0, forward="exact", variant=variant, max_iter=20).fit(X, triplets).similarity_
+    )
     again = solver.fit(X, triplets, start=half).history_
     assert (again[0].n_atoms, again[0].n_features) == (len(half), half.features.size)
-    np.testing.assert_allclose([row.objective for row in again[:20]], [row.objective for row in history[20:]], atol=1e-9)
+    np.testing.assert_allclose(
+        [row.objective for row in again[:20]], [row.objective for row in history[20:]], atol=1e-9
+    )
     assert again[0].objective < history[0].objective - 1e-3
 
 
@@ -167,7 +221,11 @@ def test_from_the_optimum_no_step_is_taken(make):
     solver = FrankWolfe(2.0, forward="exact", tol=1e-8)
     best = solver.fit(X, triplets).similarity_
     cold = solver.n_iter_
-    assert solver.fit(X, triplets, start=best).n_iter_ == 1 and solver.history_[0].step == "none" and solver.converged_
+    assert (
+        solver.fit(X, triplets, start=best).n_iter_ == 1
+        and solver.history_[0].step == "none"
+        and solver.converged_
+    )
     np.testing.assert_array_equal(solver.similarity_.atoms, best.atoms)
     np.testing.assert_allclose(solver.similarity_.weights, best.weights, rtol=1e-14)
     weights = 1.0 + 0.01 * drawn(7)
@@ -175,14 +233,38 @@ def test_from_the_optimum_no_step_is_taken(make):
 
 
 def test_features_without_entries_stay_in_a_start():
-    """Atoms of features that X has no entries of change nothing there, and are still in M for other points."""
-    X = sparse.csr_array(np.array([[1.0, 0, 0, 0.5, 0, 0, 0, 0], [1.0, 0, 0, 1.0, 0, 0, 0, 0], [0.0, 0, 0, 1.0, 0, 0, 0, 0]]))
-    start = SparseSimilarity(np.array([[0, 7, -1], [4, 6, 1], [0, 7, -1], [1, 2, 1]]), np.array([0.25, 0.25, 0.125, 0.375]), 2.0, 8)
+    """Atoms of features that X has no entries of change nothing there, and are still in M for
+    other points.
+    """
+    X = sparse.csr_array(
+        np.array(
+            [
+                [1.0, 0, 0, 0.5, 0, 0, 0, 0],
+                [1.0, 0, 0, 1.0, 0, 0, 0, 0],
+                [0.0, 0, 0, 1.0, 0, 0, 0, 0],
+            ]
+        )
+    )
+    start = SparseSimilarity(
+        np.array([[0, 7, -1], [4, 6, 1], [0, 7, -1], [1, 2, 1]]),
+        np.array([0.25, 0.25, 0.125, 0.375]),
+        2.0,
+        8,
+    )
     for forward in ("exact", "heuristic"):
-        run = Training(FrankWolfe(2.0, forward=forward), Constraints(X, [[0, 1, 2]], None, start.features), None, start)
+        run = Training(
+            FrankWolfe(2.0, forward=forward),
+            Constraints(X, [[0, 1, 2]], None, start.features),
+            None,
+            start,
+        )
         assert {0, 1, 2, 3, 4, 6, 7} <= set(run.constraints.features.tolist())
         M = run.similarity()
-        assert M.atoms.tolist() == [[0, 7, -1], [1, 2, 1], [4, 6, 1]] and M.weights.tolist() == [0.375, 0.375, 0.25]
+        assert M.atoms.tolist() == [[0, 7, -1], [1, 2, 1], [4, 6, 1]] and M.weights.tolist() == [
+            0.375,
+            0.375,
+            0.25,
+        ]
         np.testing.assert_allclose(M.to_sparse().toarray(), start.to_sparse().toarray())
         assert run.u == pytest.approx(M.margins(X, [[0, 1, 2]]))
         for _ in range(10):
@@ -192,27 +274,61 @@ def test_features_without_entries_stay_in_a_start():
 
 def test_bad_weights_and_starts(make):
     X, triplets = make(0)
-    solver, good = FrankWolfe(1.0, max_iter=2), SparseSimilarity(np.array([[0, 1, 1]]), np.ones(1), 1.0, 6)
+    solver, good = (
+        FrankWolfe(1.0, max_iter=2),
+        SparseSimilarity(np.array([[0, 1, 1]]), np.ones(1), 1.0, 6),
+    )
     w = np.ones(30)
     cases = [
         (dict(weights=w[1:]), ValueError, r"weights must have shape \(30,\), got \(29,\)"),
         (dict(weights=-w), ValueError, "weights must be at least 0, found -1"),
         (dict(weights=0 * w), ValueError, "weights must hold a positive weight, all are 0"),
-        (dict(weights=np.where(w.cumsum() == 4, np.nan, w)), ValueError, "weights must be finite, got nan at index 3"),
+        (
+            dict(weights=np.where(w.cumsum() == 4, np.nan, w)),
+            ValueError,
+            "weights must be finite, got nan at index 3",
+        ),
         (dict(weights=["a"] * 30), TypeError, "weights must hold real numbers"),
         (dict(start=[0, 1, 1]), TypeError, "start must be a SparseSimilarity, got list"),
-        (dict(start=replace(good, scale=2.0)), ValueError, r"start must have the scale 1, got 2: dataclasses.replace"),
+        (
+            dict(start=replace(good, scale=2.0)),
+            ValueError,
+            r"start must have the scale 1, got 2: dataclasses.replace",
+        ),
         (dict(start=replace(good, d=7)), ValueError, "start must have the 6 features of X, got 7"),
-        (dict(start=replace(good, atoms=np.array([[0, 6, 1]]))), ValueError, "features i < j below 6"),
-        (dict(start=replace(good, atoms=np.array([[1, 0, 1]]))), ValueError, "features i < j below 6"),
+        (
+            dict(start=replace(good, atoms=np.array([[0, 6, 1]]))),
+            ValueError,
+            "features i < j below 6",
+        ),
+        (
+            dict(start=replace(good, atoms=np.array([[1, 0, 1]]))),
+            ValueError,
+            "features i < j below 6",
+        ),
         (dict(start=replace(good, atoms=np.array([[0, 1, 2]]))), ValueError, "a sign s = -1 or 1"),
-        (dict(start=replace(good, weights=np.array([0.5]))), ValueError, "weights of sum 1, found a smallest of 0.5 and the sum 0.5"),
+        (
+            dict(start=replace(good, weights=np.array([0.5]))),
+            ValueError,
+            "weights of sum 1, found a smallest of 0.5 and the sum 0.5",
+        ),
         (dict(start=replace(good, weights=np.array([np.nan]))), ValueError, "weights of sum 1"),
-        (dict(start=replace(good, weights=np.ones(2))), ValueError, r"k weights, got \(1, 3\) and \(2,\)"),
-        (dict(start=replace(good, atoms=np.empty((0, 3), int), weights=np.empty(0))), ValueError, r"got \(0, 3\) and \(0,\)"),
+        (
+            dict(start=replace(good, weights=np.ones(2))),
+            ValueError,
+            r"k weights, got \(1, 3\) and \(2,\)",
+        ),
+        (
+            dict(start=replace(good, atoms=np.empty((0, 3), int), weights=np.empty(0))),
+            ValueError,
+            r"got \(0, 3\) and \(0,\)",
+        ),
     ]
     for options, error, text in cases:
         with pytest.raises(error, match=text):
             solver.fit(X, triplets, **options)
-    with pytest.raises(ValueError, match=r"batch must be at most the number of triplets 20 \(of positive weight\), got 21"):
+    with pytest.raises(
+        ValueError,
+        match=r"batch must be at most the number of triplets 20 \(of positive weight\), got 21",
+    ):
         FrankWolfe(1.0, batch=21).fit(X, triplets, weights=np.arange(30) % 3 > 0)

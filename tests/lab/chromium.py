@@ -38,18 +38,30 @@ class Browser:
     def __init__(self, folder: Path):
         import websocket
 
-        options = ["--headless=new", "--disable-gpu", "--remote-debugging-port=0", "--window-size=1300,1000", "--no-first-run"]
+        options = [
+            "--headless=new",
+            "--disable-gpu",
+            "--remote-debugging-port=0",
+            "--window-size=1300,1000",
+            "--no-first-run",
+        ]
         if hasattr(os, "geteuid") and os.geteuid() == 0:
             options.append("--no-sandbox")  # which it insists on for root
         command = [executable(), *options, f"--user-data-dir={folder}", "about:blank"]
-        self._process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self._process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         self._number, self._socket = 0, None
         try:
             found = folder / "DevToolsActivePort"
-            port = until(lambda: found.is_file() and found.read_text().split(), 30, "the browser's port")[0]
+            port = until(
+                lambda: found.is_file() and found.read_text().split(), 30, "the browser's port"
+            )[0]
             with urllib.request.urlopen(f"http://127.0.0.1:{port}/json/list", timeout=30) as answer:
                 (page,) = [target for target in json.load(answer) if target["type"] == "page"]
-            self._socket = websocket.create_connection(page["webSocketDebuggerUrl"], timeout=60, suppress_origin=True)
+            self._socket = websocket.create_connection(
+                page["webSocketDebuggerUrl"], timeout=60, suppress_origin=True
+            )
         except BaseException:
             self.close()
             raise
@@ -83,12 +95,16 @@ class Browser:
 
     def js(self, expression):
         """Return the value of a JavaScript expression; a promise is waited for."""
-        answer = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        answer = self.send(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
 
     def drag(self, selector, dx):
-        """Press the mouse on the first element of a selector, once it is seen and stays, move it dx pixels to the right and let go."""
+        """Press the mouse on the first element of a selector, once it is seen and stays, move it
+        dx pixels to the right and let go.
+        """
         x, y = self._place(selector)
         button = {"button": "left", "buttons": 1, "clickCount": 1}
         self.send("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)

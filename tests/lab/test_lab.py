@@ -1,4 +1,5 @@
-"""What `make lab` opens: a saved edit reaches the source of its notebook; notebooks run in a browser, show figures, sliders redraw.
+"""What `make lab` opens: a saved edit reaches the source of its notebook; notebooks run in a
+browser, show figures, sliders redraw.
 
 What needs a browser is skipped where there is no Chromium.
 """
@@ -48,7 +49,9 @@ class Server:
         return f"http://127.0.0.1:{self.port}/{path}?token={TOKEN}"
 
     def ask(self, method, path, content=None):
-        """Return the answer to a request, and the address it came from, which is another after a redirection."""
+        """Return the answer to a request, and the address it came from, which is another after a
+        redirection.
+        """
         data = None if content is None else json.dumps(content).encode()
         headers = {"Content-Type": "application/json"}
         request = urllib.request.Request(self.address(path), data, headers, method=method)
@@ -63,7 +66,9 @@ def free_port():
 
 
 def copy_checkout(checkout):
-    """Copy what `make lab` needs; notebooks lose their outputs, and .venv/bin/python becomes the Python that runs this."""
+    """Copy what `make lab` needs; notebooks lose their outputs, and .venv/bin/python becomes the
+    Python that runs this.
+    """
     for name in COPIED:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
         copy(ROOT / name, checkout / name)
@@ -97,7 +102,13 @@ def server(tmp_path_factory):
     checkout = base / "a check out"  # a path with spaces
     checkout.mkdir()
     copy_checkout(checkout)
-    quiet = base / "SETTINGS" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+    quiet = (
+        base
+        / "SETTINGS"
+        / "@jupyterlab"
+        / "apputils-extension"
+        / "notification.jupyterlab-settings"
+    )
     quiet.parent.mkdir(parents=True)
     quiet.write_text('{"fetchNews": "false", "checkForUpdates": false}')
     names = ("CONFIG_DIR", "DATA_DIR", "RUNTIME_DIR")
@@ -118,7 +129,15 @@ def server(tmp_path_factory):
         "LabApp.expose_app_in_browser": True,
     }
     given = " ".join(f"--{key}={value}" for key, value in options.items())
-    command = ["make", "-C", str(checkout), "-o", "install", "lab", f"LAB={given}"]  # -o: nothing is installed
+    command = [
+        "make",
+        "-C",
+        str(checkout),
+        "-o",
+        "install",
+        "lab",
+        f"LAB={given}",
+    ]  # -o: nothing is installed
     log = base / "log.txt"
     with open(log, "wb") as opened:
         make = subprocess.Popen(command, stdout=opened, stderr=opened, env=environment)
@@ -145,7 +164,9 @@ def opened(server):
 
 
 def test_an_edit_reaches_the_source(server):
-    """Saved as the page saves it, by the contents API; and the source is as before when the edit is taken back."""
+    """Saved as the page saves it, by the contents API; and the source is as before when the edit
+    is taken back.
+    """
     path = opened(server)
     assert path == "notebooks/00-start-here.ipynb"
     source = server.checkout / "notebooks" / "00-start-here.py"
@@ -193,7 +214,9 @@ def browser(tmp_path):
 
 def wait_for_kernel(browser, path):
     """Wait until a notebook is shown, with a kernel that has started."""
-    kernel = f"{PANEL}?.context?.path === '{path}' && {PANEL}.sessionContext?.session?.kernel?.status"
+    kernel = (
+        f"{PANEL}?.context?.path === '{path}' && {PANEL}.sessionContext?.session?.kernel?.status"
+    )
     until(lambda: browser.js(kernel) == "idle", 60, "an idle kernel")
     browser.js("jupyterapp.restored.then(() => true)")
 
@@ -217,7 +240,9 @@ def test_an_edit_in_the_browser_reaches_the_source(browser, server):
 
 
 def run_all(browser, server, name):
-    """Open a notebook, press "restart the kernel and run all cells", and return the notebook when it is done."""
+    """Open a notebook, press "restart the kernel and run all cells", and return the notebook
+    when it is done.
+    """
     path = f"notebooks/{name}.ipynb"
     browser.open(server.address(f"lab/workspaces/of-{name}/tree/{path}"))
     wait_for_kernel(browser, path)
@@ -226,7 +251,9 @@ def run_all(browser, server, name):
     browser.click(".jp-Dialog .jp-mod-accept")  # yes, restart
 
     def done():
-        nb = nbformat.from_dict(json.loads(browser.js(f"JSON.stringify({PANEL}.context.model.toJSON())")))
+        nb = nbformat.from_dict(
+            json.loads(browser.js(f"JSON.stringify({PANEL}.context.model.toJSON())"))
+        )
         code = [cell for cell in nb.cells if cell.cell_type == "code"]
         failed = [out for cell in code for out in cell.outputs if out.output_type == "error"]
         return nb if failed or all(cell.execution_count for cell in code) else None
@@ -253,15 +280,41 @@ def test_sliders_redraw(browser, server):
     (where,) = [i for i, cell in enumerate(nb.cells) if "figures.sliders(" in cell.source]
     browser.js(f"{PANEL}.content.scrollToItem({where}, 'center')")
     until(
-        lambda: browser.js(f"document.querySelector('{HANDLE}') !== null && document.querySelector('{PICTURE}') !== null"), 20, "a slider"
+        lambda: browser.js(
+            f"document.querySelector('{HANDLE}') !== null && "
+            f"document.querySelector('{PICTURE}') !== null"
+        ),
+        20,
+        "a slider",
     )
     before = browser.js(f"document.querySelector('{PICTURE}').src")
     browser.drag(HANDLE, -60)  # lam from 0.6 to its lower end
-    until(lambda: browser.js(f"![null, undefined, {before!r}].includes(document.querySelector('{PICTURE}')?.src)"), 30, "another picture")
-    assert browser.js("parseFloat(document.querySelector('.jp-OutputArea .widget-readout').textContent)") < 0.5
+    until(
+        lambda: browser.js(
+            f"![null, undefined, {before!r}].includes(document.querySelector('{PICTURE}')?.src)"
+        ),
+        30,
+        "another picture",
+    )
+    assert (
+        browser.js(
+            "parseFloat(document.querySelector('.jp-OutputArea .widget-readout').textContent)"
+        )
+        < 0.5
+    )
     browser.js("jupyterapp.commands.execute('docmanager:save').then(() => true)")
     path = server.checkout / "notebooks" / "15-relations-between-spheres.ipynb"
-    saved = until(lambda: (nb := nbformat.read(path, as_version=4)).cells[where].execution_count and nb, 30, "a save")
+    saved = until(
+        lambda: (nb := nbformat.read(path, as_version=4)).cells[where].execution_count and nb,
+        30,
+        "a save",
+    )
     kinds = [set(out.data) for out in saved.cells[where].outputs]
-    assert any("image/png" in kind for kind in kinds) and not any("widget-view" in name for kind in kinds for name in kind)
-    assert saved.metadata == METADATA and path.with_suffix(".py").read_bytes() == (ROOT / "notebooks" / f"{path.stem}.py").read_bytes()
+    assert any("image/png" in kind for kind in kinds) and not any(
+        "widget-view" in name for kind in kinds for name in kind
+    )
+    assert (
+        saved.metadata == METADATA
+        and path.with_suffix(".py").read_bytes()
+        == (ROOT / "notebooks" / f"{path.stem}.py").read_bytes()
+    )

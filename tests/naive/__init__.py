@@ -1,4 +1,6 @@
-"""Slow oracles, straight from the definitions, in plain numpy: every term written out, every sum a loop."""
+"""Slow oracles, straight from the definitions, in plain numpy: every term written out, every sum
+a loop.
+"""
 
 import numpy as np
 
@@ -61,17 +63,28 @@ class Naive:
         return np.minimum(np.maximum(slack / self.gamma, 0.0), 1.0)
 
     def H(self, alpha):
-        return self.linear + sum((w * a for w, a in zip(alpha, self.A, strict=True)), np.zeros_like(self.linear))
+        return self.linear + sum(
+            (w * a for w, a in zip(alpha, self.A, strict=True)), np.zeros_like(self.linear)
+        )
 
     def x_of(self, alpha, lam):
         return project(self.H(alpha), self.cone) / lam
 
     def primal(self, x, lam):
-        return self.losses(x).sum() - np.sum(self.linear * x) + self.constant + 0.5 * lam * np.sum(x * x)
+        return (
+            self.losses(x).sum()
+            - np.sum(self.linear * x)
+            + self.constant
+            + 0.5 * lam * np.sum(x * x)
+        )
 
     def dual(self, alpha, lam):
-        conjugate = sum(tau * a - 0.5 * self.gamma * a * a for tau, a in zip(self.tau, alpha, strict=True))
-        return conjugate + self.constant - np.sum(project(self.H(alpha), self.cone) ** 2) / (2.0 * lam)
+        conjugate = sum(
+            tau * a - 0.5 * self.gamma * a * a for tau, a in zip(self.tau, alpha, strict=True)
+        )
+        return (
+            conjugate + self.constant - np.sum(project(self.H(alpha), self.cone) ** 2) / (2.0 * lam)
+        )
 
     def gap(self, x, lam, alpha=None):
         return self.primal(x, lam) - self.dual(self.alpha(x) if alpha is None else alpha, lam)

@@ -1,4 +1,6 @@
-"""Exact arithmetic on arrays of floats: every float is an integer times a power of two, and sums and products of such are too."""
+"""Exact arithmetic on arrays of floats: every float is an integer times a power of two, and sums
+and products of such are too.
+"""
 
 from math import isqrt
 
@@ -40,7 +42,11 @@ class Dyadic:
         """Return both arrays of integers at the smaller exponent, and that."""
         other = dyadic(other)
         e = min(self.e, other.e)
-        return self.n << (self.e - e) if self.e > e else self.n, other.n << (other.e - e) if other.e > e else other.n, e
+        return (
+            self.n << (self.e - e) if self.e > e else self.n,
+            other.n << (other.e - e) if other.e > e else other.n,
+            e,
+        )
 
     def __add__(self, other):
         x, y, e = self._with(other)
@@ -88,7 +94,9 @@ class Dyadic:
 
     def floats(self):
         """Return the nearest floats."""
-        return np.array([_quotient(int(v), 1, self.e) for v in self.n.ravel()]).reshape(self.n.shape)
+        return np.array([_quotient(int(v), 1, self.e) for v in self.n.ravel()]).reshape(
+            self.n.shape
+        )
 
 
 def dyadic(x):
@@ -100,7 +108,12 @@ def dyadic(x):
     e = np.where(m != 0.0, e - 53, 0)
     low = int(e[m != 0.0].min()) if m.any() else 0
     e = np.where(m != 0.0, e - low, 0)
-    return Dyadic(np.asarray(np.ldexp(m, 53).astype(np.int64).astype(object) << e.astype(object), dtype=object), low)
+    return Dyadic(
+        np.asarray(
+            np.ldexp(m, 53).astype(np.int64).astype(object) << e.astype(object), dtype=object
+        ),
+        low,
+    )
 
 
 def dot(x, y):
@@ -130,7 +143,9 @@ def _quotient(n, d, e):
 
 
 class Surd:
-    """Numbers ``(N - sqrt(W))/D``, ``W >= 0``, ``D > 0``: what the minimum of a linear function over balls and half-spaces is."""
+    """Numbers ``(N - sqrt(W))/D``, ``W >= 0``, ``D > 0``: what the minimum of a linear function
+    over balls and half-spaces is.
+    """
 
     def __init__(self, N, W, D=1.0):
         self.N, self.W, self.D = dyadic(N), dyadic(W), dyadic(D)
@@ -138,10 +153,14 @@ class Surd:
 
     def __getitem__(self, where):
         shape = self.N.n.shape
-        return Surd(*(Dyadic(np.broadcast_to(v.n, shape)[where], v.e) for v in (self.N, self.W, self.D)))
+        return Surd(
+            *(Dyadic(np.broadcast_to(v.n, shape)[where], v.e) for v in (self.N, self.W, self.D))
+        )
 
     def above(self, tau):
-        """Return whether the number is above `tau`, exactly: ``N - tau D > sqrt(W)`` by squaring."""
+        """Return whether the number is above `tau`, exactly: ``N - tau D > sqrt(W)`` by
+        squaring.
+        """
         left = self.N - dyadic(tau) * self.D
         return (left > 0.0) & (left * left > self.W)
 

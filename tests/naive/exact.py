@@ -1,4 +1,6 @@
-"""The problem in 50-digit arithmetic: floats stand for themselves, exactly; elements are flat lists."""
+"""The problem in 50-digit arithmetic: floats stand for themselves, exactly; elements are flat
+lists.
+"""
 
 import mpmath
 import numpy as np
@@ -18,7 +20,13 @@ def exact_triplets(X, index, diagonal=False):
         if diagonal:
             out.append([p * p - s * s for p, s in zip(u, v, strict=True)])
         else:
-            out.append([p * q - s * t for p, s in zip(u, v, strict=True) for q, t in zip(u, v, strict=True)])
+            out.append(
+                [
+                    p * q - s * t
+                    for p, s in zip(u, v, strict=True)
+                    for q, t in zip(u, v, strict=True)
+                ]
+            )
     return out
 
 
@@ -41,20 +49,35 @@ def split(H, cone):
     size = max((abs(v) for v in H), default=mpf(0))
     if size == 0:
         return list(H), list(H)
-    M = mpmath.matrix([[(H[i * d + j] + H[j * d + i]) / 2 / size for j in range(d)] for i in range(d)])
+    M = mpmath.matrix(
+        [[(H[i * d + j] + H[j * d + i]) / 2 / size for j in range(d)] for i in range(d)]
+    )
     values, vectors = mpmath.eigsy(M)
     parts = []
     for sign in (1, -1):
         weights = [max(sign * values[k], mpf(0)) * size for k in range(d)]
-        parts.append([mpmath.fsum(weights[k] * vectors[i, k] * vectors[j, k] for k in range(d)) for i in range(d) for j in range(d)])
+        parts.append(
+            [
+                mpmath.fsum(weights[k] * vectors[i, k] * vectors[j, k] for k in range(d))
+                for i in range(d)
+                for j in range(d)
+            ]
+        )
     return parts[0], parts[1]
 
 
 class Exact:
-    """The problem of exact elements over the cone "psd", "nonneg" or "free"; `linear` is a flat list."""
+    """The problem of exact elements over the cone "psd", "nonneg" or "free"; `linear` is a flat
+    list.
+    """
 
     def __init__(self, elements, cone, gamma, tau=1.0, linear=None, constant=0):
-        self.A, self.cone, self.gamma, self.constant = elements, cone, mpf(float(gamma)), mpf(float(constant))
+        self.A, self.cone, self.gamma, self.constant = (
+            elements,
+            cone,
+            mpf(float(gamma)),
+            mpf(float(constant)),
+        )
         self.tau = exact(np.broadcast_to(tau, len(elements)))
         self.linear = [mpf(0)] * len(elements[0]) if linear is None else [mpf(v) for v in linear]
         self.norms = [norm(a) for a in elements]
@@ -75,7 +98,10 @@ class Exact:
         return [(min(max(s / self.gamma, mpf(0)), mpf(1)), s) for s in slacks]
 
     def adjoint(self, alpha):
-        return [mpmath.fsum(w * a[k] for w, a in zip(alpha, self.A, strict=True)) for k in range(len(self.linear))]
+        return [
+            mpmath.fsum(w * a[k] for w, a in zip(alpha, self.A, strict=True))
+            for k in range(len(self.linear))
+        ]
 
     def H(self, alpha):
         return [c + h for c, h in zip(self.linear, self.adjoint(alpha), strict=True)]
@@ -83,9 +109,17 @@ class Exact:
     def reduce(self, in_L, in_R):
         """Return the reduced problem (STS19 Lemma 1), its linear term without any rounding."""
         keep = [t for t in range(len(self.A)) if not (in_L[t] or in_R[t])]
-        part = Exact([self.A[t] for t in keep], self.cone, self.gamma, [float(self.tau[t]) for t in keep], self.linear)
+        part = Exact(
+            [self.A[t] for t in keep],
+            self.cone,
+            self.gamma,
+            [float(self.tau[t]) for t in keep],
+            self.linear,
+        )
         part.linear = self.H([mpf(bool(v)) for v in in_L])
-        part.constant = self.constant + mpmath.fsum(self.tau[t] - self.gamma / 2 for t in np.flatnonzero(in_L))
+        part.constant = self.constant + mpmath.fsum(
+            self.tau[t] - self.gamma / 2 for t in np.flatnonzero(in_L)
+        )
         return part
 
     def gap(self, x, lam, alpha):
@@ -93,10 +127,14 @@ class Exact:
         lam = mpf(float(lam))
         primal = self.loss(x) - dot(self.linear, x) + lam / 2 * dot(x, x)
         plus = split(self.H(alpha), self.cone)[0]
-        dual = dot(self.tau, alpha) - self.gamma / 2 * dot(alpha, alpha) - dot(plus, plus) / (2 * lam)  # constants cancel
+        dual = (
+            dot(self.tau, alpha) - self.gamma / 2 * dot(alpha, alpha) - dot(plus, plus) / (2 * lam)
+        )  # constants cancel
         return primal - dual
 
     def fenchel(self, x, alpha):
         """Return ``sum_t loss(m_t) + loss*(-alpha_t) + alpha_t m_t``."""
-        conjugates = mpmath.fsum(self.gamma * a * a / 2 - tau * a for a, tau in zip(alpha, self.tau, strict=True))
+        conjugates = mpmath.fsum(
+            self.gamma * a * a / 2 - tau * a for a, tau in zip(alpha, self.tau, strict=True)
+        )
         return self.loss(x) + conjugates + dot(alpha, self.margins(x))

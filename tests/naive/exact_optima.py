@@ -1,4 +1,6 @@
-"""Regions and problems whose extremes and optima are known exactly: cones, all-linear problems, references of ranges."""
+"""Regions and problems whose extremes and optima are known exactly: cones, all-linear problems,
+references of ranges.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +12,15 @@ from naive.dyadic import Dyadic, Surd, dot, dyadic
 from naive.exact_rules import orthant
 from naive.exact_scenes import Family, family, pair_elements, points_of
 
-__all__ = ["all_linear", "commuting", "cone_point", "next_up", "orthant_scene", "range_reference", "whole_rotation"]
+__all__ = [
+    "all_linear",
+    "commuting",
+    "cone_point",
+    "next_up",
+    "orthant_scene",
+    "range_reference",
+    "whole_rotation",
+]
 
 
 def next_up(square):
@@ -22,7 +32,9 @@ def next_up(square):
 
 
 def orthant_scene(rng, data):
-    """Return ``(family, ball, low, high)`` of triplets with a diagonal metric, or None where ball and orthant do not meet."""
+    """Return ``(family, ball, low, high)`` of triplets with a diagonal metric, or None where
+    ball and orthant do not meet.
+    """
     f = family("diagonal", data, rng)
     shape = f.terms.cone.shape
     if data == "integers":
@@ -32,13 +44,17 @@ def orthant_scene(rng, data):
         if data in ("mixed", "extreme"):
             Q *= 10.0 ** rng.uniform(-4, 4, shape)
         minus = float(np.linalg.norm(np.minimum(Q, 0.0)))
-        r = minus * (1.0 + float(rng.choice([1e-6, 0.03, 0.5]))) + float(rng.choice([0.0, 1e-3, 0.5])) * float(np.linalg.norm(Q))
+        r = minus * (1.0 + float(rng.choice([1e-6, 0.03, 0.5]))) + float(
+            rng.choice([0.0, 1e-3, 0.5])
+        ) * float(np.linalg.norm(Q))
     low, high = (orthant(g * f.A, dyadic(Q), dyadic(r)) for g in (1.0, -1.0))
     return None if low is None else (f, ss.Sphere(Q, r, f.terms.cone.split(Q)[1]), low, high)
 
 
 def whole_rotation(rng, d, layers=3):
-    """Return an integer matrix U with ``U'U = 25**layers`` times the identity: products of rotations by (3, 4) and (4, 3)."""
+    """Return an integer matrix U with ``U'U = 25**layers`` times the identity: products of
+    rotations by (3, 4) and (4, 3).
+    """
     U = np.eye(d, dtype=np.int64)
     for _ in range(layers):
         G, order = 5 * np.eye(d, dtype=np.int64), rng.permutation(d)
@@ -50,22 +66,28 @@ def whole_rotation(rng, d, layers=3):
 
 
 def commuting(rng, d):
-    """Return ``(X, ball, low, high)``: a triplet ``s^2 e e' - t^2 f f'`` and a center with the same eigenvectors, rotated, all integers.
+    """Return ``(X, ball, low, high)``: a triplet ``s^2 e e' - t^2 f f'`` and a center with the same
+    eigenvectors, rotated, all integers.
 
-    Averaging over the signs of the eigenvectors leaves a point in ball and cone, so that the minimum is the one over the orthant of
-    eigenvalues. None where ball and cone do not meet.
-    """
+    Averaging over the signs of the eigenvectors leaves a point in ball and cone, so that the
+    minimum is the one over the orthant of eigenvalues. None where ball and cone do not meet."""
     layers = 3 if d < 10 else 2
     U, N = whole_rotation(rng, d, layers), 25**layers
     s, t = (int(v) for v in rng.integers(1, 12, 2))
-    q = rng.integers(-3, 9, d) if rng.random() < 0.7 else rng.integers(0, 2 ** int(rng.integers(3, 20)), d)
+    q = (
+        rng.integers(-3, 9, d)
+        if rng.random() < 0.7
+        else rng.integers(0, 2 ** int(rng.integers(3, 20)), d)
+    )
     X = np.array([0 * U[:, 0], t * U[:, 1], s * U[:, 0]]) + rng.integers(-9, 10, d)
     Q = (U * q) @ U.T
     scale = 2.0 ** int(rng.integers(-40, 40))
     eigen, level = np.zeros((1, d), dtype=np.int64), q * N
     eigen[0, 0], eigen[0, 1] = N * s * s, -N * t * t
     minus = float(np.linalg.norm(np.minimum(level, 0)))
-    r = minus * (1.0 + float(rng.choice([1e-6, 0.05]))) + float(rng.choice([0.0, 1e-3, 0.3])) * float(np.linalg.norm(level))
+    r = minus * (1.0 + float(rng.choice([1e-6, 0.05]))) + float(
+        rng.choice([0.0, 1e-3, 0.3])
+    ) * float(np.linalg.norm(level))
     r = float(np.ceil(r)) if rng.random() < 0.5 else r
     a, Qe = (Dyadic(v.astype(object)) for v in (eigen, level))
     low, high = (orthant(g * a, Qe * scale, dyadic(r * scale)) for g in (1.0, -1.0))
@@ -73,11 +95,12 @@ def commuting(rng, d):
 
 
 def cone_point(rng, data, d, sign):
-    """Return ``(X, Q, r, surd)`` of a triplet: ``sign <a, x>`` at a point x of the cone on the sphere around Q, next to the minimum.
+    """Return ``(X, Q, r, surd)`` of a triplet: ``sign <a, x>`` at a point x of the cone on the
+    sphere around Q, next to the minimum.
 
-    x is ``[Q - t sign a]_K`` from computed eigenvectors, taken as the exact product of its computed factor; what is lost is of second
-    order in the roundings. Any rule that claims more than its value is wrong.
-    """
+    x is ``[Q - t sign a]_K`` from computed eigenvectors, taken as the exact product of its computed
+    factor; what is lost is of second order in the roundings. Any rule that claims more than its
+    value is wrong."""
     X = points_of(data, rng, 9, d)[[8, 0, 4]]
     x = dyadic(X)
     A = pair_elements(x, [0], [2], [0], [1])[0]
@@ -103,7 +126,9 @@ def cone_point(rng, data, d, sign):
 
 @dataclass
 class Reference:
-    """A problem with a reference (x, alpha) for lam0, and what its balls are made of, exactly: H, its parts, and the Fenchel terms."""
+    """A problem with a reference (x, alpha) for lam0, and what its balls are made of, exactly:
+    H, its parts, and the Fenchel terms.
+    """
 
     family: Family
     problem: Any
@@ -130,10 +155,18 @@ def range_reference(rng, name, data):
     noise = float(rng.choice([0.0, 1e-12, 1e-6, 1e-3, 1e-2]))
     x = w * (1.0 + noise * rng.normal(size=shape))
     if not free:
-        x = np.where(x > 0.0, x, float(rng.choice([0.0, noise])) * float(np.abs(w).max()) * rng.uniform(size=shape))
+        x = np.where(
+            x > 0.0,
+            x,
+            float(rng.choice([0.0, noise])) * float(np.abs(w).max()) * rng.uniform(size=shape),
+        )
     m = f.products(x)
     size = f.terms.norms * float(np.linalg.norm(x))
-    gap = np.where(alpha == 1.0, 1.0, np.where(alpha == 0.0, -1.0, 0.0)) * size * 10.0 ** rng.uniform(-3, 1, T)
+    gap = (
+        np.where(alpha == 1.0, 1.0, np.where(alpha == 0.0, -1.0, 0.0))
+        * size
+        * 10.0 ** rng.uniform(-3, 1, T)
+    )
     tau = m.floats() + gamma * alpha + gap
     tau += np.where(rng.random(T) < 0.2, noise * size * rng.normal(size=T), 0.0)
     problem = ss.Problem(f.terms.with_threshold(tau), ss.SmoothedHinge(gamma))
@@ -141,7 +174,9 @@ def range_reference(rng, name, data):
 
 
 def fenchel(m, tau, alpha, gamma):
-    """Return ``sum_t loss(m_t) + loss*(-alpha_t) + alpha_t m_t`` exactly; gamma is 0 or a power of two."""
+    """Return ``sum_t loss(m_t) + loss*(-alpha_t) + alpha_t m_t`` exactly; gamma is 0 or a power
+    of two.
+    """
     slack, alpha = dyadic(tau) - m, dyadic(alpha)
     if gamma:
         best = (slack * (1.0 / gamma)).positive()
@@ -153,7 +188,9 @@ def fenchel(m, tau, alpha, gamma):
 
 
 def all_linear(rng, name, data, kink=False):
-    """Return ``(family, problem, lam, H)`` with every alpha* = 1, so that ``lam x* = [H]_K``; `kink`: margins of x* are the thresholds."""
+    """Return ``(family, problem, lam, H)`` with every alpha* = 1, so that ``lam x* = [H]_K``;
+    `kink`: margins of x* are the thresholds.
+    """
     f = family(name, data, rng)
     if kink:  # multiples of one integer vector
         z = rng.integers(1, 6, 3)
@@ -162,7 +199,11 @@ def all_linear(rng, name, data, kink=False):
         f = Family(ss.Samples(rows * signs[:, None], signs), dyadic(rows))
     H = f.A.sum(axis=0)
     plus = H if name != "diagonal" else H.positive()
-    lam = 2.0 ** int(rng.integers(-3, 4)) if kink else float(rng.choice([1.0, 0.3, 7.0])) * float(f.terms.norms.max()) ** 2
+    lam = (
+        2.0 ** int(rng.integers(-3, 4))
+        if kink
+        else float(rng.choice([1.0, 0.3, 7.0])) * float(f.terms.norms.max()) ** 2
+    )
     margins = f.products(plus).floats() / lam  # exact for the kink
     gamma = 0.0 if kink else float(rng.choice([0.0, 0.25, 0.3]))
     tau = margins if kink else margins + gamma + 4.0 * np.abs(margins).max()

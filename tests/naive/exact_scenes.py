@@ -12,10 +12,27 @@ from naive.dyadic import Dyadic, Surd, dot, dyadic, outer
 __all__ = ["DATA", "FAMILIES", "Scene", "family", "flat", "scene"]
 
 DATA = ("integers", "mixed", "cancelling", "far", "extreme")
-"""Small integers; magnitudes from 1e-8 to 1e8; nearly equal or nearly orthogonal; far from the origin; 1e-150 against 1e150."""
+"""Small integers; magnitudes from 1e-8 to 1e8; nearly equal or nearly orthogonal; far from the
+origin; 1e-150 against 1e150.
+"""
 
-FAMILIES = ("line", "plane", "space", "five", "wide", "triplets", "diagonal", "quadruplets", "pairs", "kernel", "powers", "sharp")
-"""Samples in 1, 2, 3, 5 and 300 dimensions, there with 4 entries each; pair terms; samples with kernels of degree 1 and 2; `Sharp` ones."""
+FAMILIES = (
+    "line",
+    "plane",
+    "space",
+    "five",
+    "wide",
+    "triplets",
+    "diagonal",
+    "quadruplets",
+    "pairs",
+    "kernel",
+    "powers",
+    "sharp",
+)
+"""Samples in 1, 2, 3, 5 and 300 dimensions, there with 4 entries each; pair terms; samples with
+kernels of degree 1 and 2; `Sharp` ones.
+"""
 
 WHOLE = {  # integer vectors of integer length
     1: [[1], [3], [7]],
@@ -42,10 +59,16 @@ class Family:
 
     @property
     def squares(self):
-        return dot(self.A, self.A) if self.G is None else self.G[np.arange(len(self.G)), np.arange(len(self.G))]
+        return (
+            dot(self.A, self.A)
+            if self.G is None
+            else self.G[np.arange(len(self.G)), np.arange(len(self.G))]
+        )
 
     def element(self, values):
-        """Return an element of the library: floats of the shape of the cone, made symmetric, or an expansion."""
+        """Return an element of the library: floats of the shape of the cone, made symmetric, or
+        an expansion.
+        """
         values = np.asarray(values, dtype=float)
         if values.ndim == 2:
             values = 0.5 * (values + values.T)
@@ -53,14 +76,20 @@ class Family:
 
 
 class Sharp(ss.Samples):
-    """Samples whose bounds are as good as floats can be, so that nothing covers for what a rule itself has to allow."""
+    """Samples whose bounds are as good as floats can be, so that nothing covers for what a rule
+    itself has to allow.
+    """
 
     @property
     def norms(self):
         if self._norms is None:
             Z = dyadic(self._Z)
             self._norms = -Surd(0.0 * Z.sum(), dot(Z, Z)).nearest()
-            self._norms = np.where(dyadic(self._norms) * dyadic(self._norms) >= dot(Z, Z), self._norms, np.nextafter(self._norms, np.inf))
+            self._norms = np.where(
+                dyadic(self._norms) * dyadic(self._norms) >= dot(Z, Z),
+                self._norms,
+                np.nextafter(self._norms, np.inf),
+            )
         return self._norms
 
     def _margins(self, x):
@@ -77,7 +106,16 @@ def flat(x):
 
 def family(name, data, rng, Q=None, n_terms=16):
     """Return a :class:`Family`; samples are made for a center Q where they are to cancel."""
-    d = {"line": 1, "plane": 2, "space": 3, "five": 5, "wide": 300, "kernel": 3, "powers": 2, "sharp": 2}.get(name)
+    d = {
+        "line": 1,
+        "plane": 2,
+        "space": 3,
+        "five": 5,
+        "wide": 300,
+        "kernel": 3,
+        "powers": 2,
+        "sharp": 2,
+    }.get(name)
     if d is not None:
         n_terms = 64 if name == "sharp" else n_terms  # what is left to the rule shows seldom
         rows = rows_of(data, rng, n_terms, d, Q)
@@ -98,11 +136,16 @@ def family(name, data, rng, Q=None, n_terms=16):
     d = int(rng.integers(2, 4)) if name != "triplets" else int(rng.choice([2, 3, 5]))
     X, i = points_of(data, rng, 9, d), rng.permuted(np.tile(np.arange(9), (n_terms, 1)), axis=1)
     x = dyadic(X)
-    if data == "cancelling" and name in ("quadruplets", "pairs"):  # pairs of points that nearly coincide, away from the mean
+    if data == "cancelling" and name in (
+        "quadruplets",
+        "pairs",
+    ):  # pairs of points that nearly coincide, away from the mean
         i[:, 0] = np.arange(n_terms) % 4
         i[:, 1], i[:, 2], i[:, 3] = i[:, 0] + 4, (i[:, 0] + 1) % 4, (i[:, 0] + 1) % 4 + 4
     if name == "quadruplets":
-        return Family(ss.Quadruplets(X, i[:, :4]), pair_elements(x, i[:, 2], i[:, 3], i[:, 0], i[:, 1]))
+        return Family(
+            ss.Quadruplets(X, i[:, :4]), pair_elements(x, i[:, 2], i[:, 3], i[:, 0], i[:, 1])
+        )
     if name == "pairs":
         half, u = n_terms // 2, x[i[:, 0]] - x[i[:, 1]]
         terms = ss.Pairs(X, i[half:, :2], i[:half, :2], 1.0, 1.0)
@@ -112,7 +155,10 @@ def family(name, data, rng, Q=None, n_terms=16):
         i[:, 2] = i[:, 1] + 4
         i[:, 0] = 8
     diagonal = name == "diagonal"
-    return Family(ss.Triplets(X, i[:, :3], diagonal=diagonal), pair_elements(x, i[:, 0], i[:, 2], i[:, 0], i[:, 1], diagonal))
+    return Family(
+        ss.Triplets(X, i[:, :3], diagonal=diagonal),
+        pair_elements(x, i[:, 0], i[:, 2], i[:, 0], i[:, 1], diagonal),
+    )
 
 
 def pair_elements(x, k, m, i, j, diagonal=False):
@@ -125,12 +171,20 @@ def rows_of(data, rng, n, d, Q):
     if d == 300:
         rows = np.zeros((n, d))
         for row in rows:
-            where = rng.choice(12, size=4, replace=False) * 25 if data != "far" else rng.choice(d, size=4, replace=False)
+            where = (
+                rng.choice(12, size=4, replace=False) * 25
+                if data != "far"
+                else rng.choice(d, size=4, replace=False)
+            )
             row[where] = rows_of(data, rng, 1, 4, None)[0]
         return rows
     if data == "integers":
         table = np.array(WHOLE.get(d) or [row + [0] for row in WHOLE[3]], dtype=float)
-        rows = table[rng.integers(0, len(table), n)] * rng.choice([1, 2, 3, 5, 7], (n, 1)) * rng.choice([-1, 1], (n, d))
+        rows = (
+            table[rng.integers(0, len(table), n)]
+            * rng.choice([1, 2, 3, 5, 7], (n, 1))
+            * rng.choice([-1, 1], (n, d))
+        )
         return rng.permuted(rows, axis=1)
     rows = rng.normal(size=(n, d))
     if data == "mixed":
@@ -159,7 +213,9 @@ def points_of(data, rng, n, d):
 
 @dataclass
 class Scene:
-    """A family with a ball (Q, r), a second one (Q2, r2) and a half-space ``<P, x> >= b``, none of which miss each other."""
+    """A family with a ball (Q, r), a second one (Q2, r2) and a half-space ``<P, x> >= b``, none
+    of which miss each other.
+    """
 
     family: Family
     Q: Any
@@ -172,9 +228,22 @@ class Scene:
 
 def scene(name, data, rng):
     """Return a :class:`Scene`."""
-    d = {"line": 1, "plane": 2, "space": 3, "five": 5, "wide": 300, "kernel": 3, "powers": 2, "sharp": 2}.get(name)
+    d = {
+        "line": 1,
+        "plane": 2,
+        "space": 3,
+        "five": 5,
+        "wide": 300,
+        "kernel": 3,
+        "powers": 2,
+        "sharp": 2,
+    }.get(name)
     still = rng.random() < 0.25  # a center of 0, where margins have no error to hide behind
-    size = 10.0 ** rng.choice([-150, -75, 75]) if data == "extreme" and name in ("line", "plane", "space", "five", "wide", "sharp") else 1.0
+    size = (
+        10.0 ** rng.choice([-150, -75, 75])
+        if data == "extreme" and name in ("line", "plane", "space", "five", "wide", "sharp")
+        else 1.0
+    )
     if data == "extreme" and size < 1.0:
         size = 1.0 / size
     vector = rng.normal(size=d or 1)
@@ -196,7 +265,13 @@ def scene(name, data, rng):
             values[1::2] = -values[::2]
         return values
 
-    Q = f.element(np.zeros(shape) if still else vector * size if data == "cancelling" and np.shape(vector) == shape else element())
+    Q = f.element(
+        np.zeros(shape)
+        if still
+        else vector * size
+        if data == "cancelling" and np.shape(vector) == shape
+        else element()
+    )
     if f.G is not None:  # from sums, and from expansions that differ in one coefficient
         for _ in range(0 if still else int(rng.choice([0, 1, 5]))):
             Q = 0.5 * Q + f.element(element()) - f.element(element())
@@ -207,8 +282,16 @@ def scene(name, data, rng):
         step = f.element(np.eye(1, shape[0], int(rng.integers(shape[0])))[0])
         for _ in range(0 if still else int(rng.choice([0, 0, 200]))):
             Q = Q + step
-    length = float(np.sqrt(max(f.inner(Q, Q).floats(), 0.0))) or float(np.sqrt(f.inner(*[f.element(element())] * 2).floats())) or size
-    r = float(rng.choice([0.0, 1e-3, 0.3, 3.0][still:])) * length if not whole else float(rng.choice([0, 5, 13, 25][still:]))
+    length = (
+        float(np.sqrt(max(f.inner(Q, Q).floats(), 0.0)))
+        or float(np.sqrt(f.inner(*[f.element(element())] * 2).floats()))
+        or size
+    )
+    r = (
+        float(rng.choice([0.0, 1e-3, 0.3, 3.0][still:])) * length
+        if not whole
+        else float(rng.choice([0, 5, 13, 25][still:]))
+    )
     P = f.element(element())
     if rng.random() < 0.3 and f.G is None:  # along a term
         P = np.reshape(f.A[int(rng.integers(len(f.A)))].floats(), shape)
@@ -217,7 +300,11 @@ def scene(name, data, rng):
         P = np.zeros(shape)
         P[rng.integers(shape[0])] = float(rng.choice([1, -3]))
     PP = float(np.sqrt(f.inner(P, P).floats()))
-    level = float(rng.choice([-0.9, -0.3, 0.0, 0.4, 0.95, 0.9999, 0.99999999])) if not whole else float(rng.choice([-4, -3, 0, 3, 4])) / 5.0
+    level = (
+        float(rng.choice([-0.9, -0.3, 0.0, 0.4, 0.95, 0.9999, 0.99999999]))
+        if not whole
+        else float(rng.choice([-4, -3, 0, 3, 4])) / 5.0
+    )
     b = float(f.inner(P, Q).floats()) + level * r * PP
     step = f.element(element())
     if whole and len(shape) == 1 and f.G is None:

@@ -1,7 +1,8 @@
-"""Extreme values of linear functions over small regions, from the definitions, in 60-digit arithmetic.
+"""Extreme values of linear functions over small regions, from the definitions, in 60-digit
+arithmetic.
 
-Inputs are floats and stand for themselves, exactly. Every function returns a minimum; a maximum is minus the minimum for ``-a``.
-"""
+Inputs are floats and stand for themselves, exactly. Every function returns a minimum; a maximum is
+minus the minimum for ``-a``."""
 
 import mpmath
 from mpmath import mpf
@@ -27,9 +28,14 @@ def negative(a):
 
 
 def triplet(X, i, j, m):
-    """Return ``(x_i - x_m)(x_i - x_m)' - (x_i - x_j)(x_i - x_j)'`` row by row, as one exact list."""
+    """Return ``(x_i - x_m)(x_i - x_m)' - (x_i - x_j)(x_i - x_j)'`` row by row, as one exact
+    list.
+    """
     xi, xj, xm = exact(X[i]), exact(X[j]), exact(X[m])
-    u, v = [p - q for p, q in zip(xi, xm, strict=True)], [p - q for p, q in zip(xi, xj, strict=True)]
+    u, v = (
+        [p - q for p, q in zip(xi, xm, strict=True)],
+        [p - q for p, q in zip(xi, xj, strict=True)],
+    )
     return [p * q - s * t for p, s in zip(u, v, strict=True) for q, t in zip(u, v, strict=True)]
 
 
@@ -51,14 +57,18 @@ def over_halfspace(a, Q, r, P, b):
 
 
 def over_two_balls(a, Q1, r1, Q2, r2):
-    """Minimum over two balls (three cases of SSS14 Theorem 8, told apart by where the minimisers lie); None if they do not meet."""
+    """Minimum over two balls (three cases of SSS14 Theorem 8, told apart by where the minimisers
+    lie); None if they do not meet.
+    """
     phi, n = [p - q for p, q in zip(Q1, Q2, strict=True)], norm(a)
     D = norm(phi)
     if D > r1 + r2:
         return None
     if n == 0:
         return mpf(0)
-    minimisers = [[q - r * v / n for q, v in zip(Q, a, strict=True)] for Q, r in ((Q1, r1), (Q2, r2))]
+    minimisers = [
+        [q - r * v / n for q, v in zip(Q, a, strict=True)] for Q, r in ((Q1, r1), (Q2, r2))
+    ]
     for x, Q, r in ((minimisers[0], Q2, r2), (minimisers[1], Q1, r1)):
         if norm([p - q for p, q in zip(x, Q, strict=True)]) <= r * (1 + mpf(10) ** -50):
             return dot(a, x)
@@ -69,7 +79,9 @@ def over_two_balls(a, Q1, r1, Q2, r2):
 
 
 def distance_to_orthant_cut(a, Q, C):
-    """Smallest ``||x - Q||^2`` over ``x >= 0, <a, x> >= C``, by trying every support; inf if there is no such point."""
+    """Smallest ``||x - Q||^2`` over ``x >= 0, <a, x> >= C``, by trying every support; inf if
+    there is no such point.
+    """
     best, d = mpmath.inf, len(Q)
     for bits in range(2**d):
         free = [k for k in range(d) if bits >> k & 1]
@@ -82,5 +94,11 @@ def distance_to_orthant_cut(a, Q, C):
         for x in points:
             slack = mpf(10) ** -50 * (1 + abs(C))
             if min(x) >= -slack and dot(a, x) >= C - slack:
-                best = min(best, dot([p - q for p, q in zip(x, Q, strict=True)], [p - q for p, q in zip(x, Q, strict=True)]))
+                best = min(
+                    best,
+                    dot(
+                        [p - q for p, q in zip(x, Q, strict=True)],
+                        [p - q for p, q in zip(x, Q, strict=True)],
+                    ),
+                )
     return best

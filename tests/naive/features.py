@@ -1,4 +1,6 @@
-"""Expansions written out in explicit features, so that what is known through a kernel matrix alone can be checked."""
+"""Expansions written out in explicit features, so that what is known through a kernel matrix
+alone can be checked.
+"""
 
 from weakref import WeakKeyDictionary
 

@@ -1,4 +1,6 @@
-"""The safety check itself: a reference certified in 50 digits, against which spheres and screened masks are judged."""
+"""The safety check itself: a reference certified in 50 digits, against which spheres and
+screened masks are judged.
+"""
 
 import warnings
 from dataclasses import dataclass, replace
@@ -24,7 +26,8 @@ class Truth:
     x : list
         A point, exactly.
     eps : mpf
-        Its distance from the optimum is at most that: the duality gap bound, evaluated in 50 digits.
+        Its distance from the optimum is at most that: the duality gap bound, evaluated in 50
+        digits.
     may_L, may_R : boolean arrays of shape (T,)
         Terms that can be in the linear and in the zero region, as far as `x` and `eps` tell.
     must_L, must_R : boolean arrays of shape (T,)
@@ -46,25 +49,35 @@ class Truth:
 
     def right(self, screened):
         """Return whether no screened term is certainly somewhere else."""
-        wrong = (screened.in_L & ~self.may_L) | (screened.in_R & ~self.may_R) | (screened.in_L & screened.in_R)
+        wrong = (
+            (screened.in_L & ~self.may_L)
+            | (screened.in_R & ~self.may_R)
+            | (screened.in_L & screened.in_R)
+        )
         return not wrong.any()
 
 
 def certify(exact_problem, x, lam, alpha=None):
-    """Return the :class:`Truth` that a point x (and a dual one, for the hinge) gives, exact flat lists; x is projected first."""
+    """Return the :class:`Truth` that a point x (and a dual one, for the hinge) gives, exact flat
+    lists; x is projected first.
+    """
     x = split(x, exact_problem.cone)[0]
     alpha = exact_problem.alpha(x) if alpha is None else alpha
     gap = exact_problem.gap(x, lam, alpha)
     eps = mpmath.sqrt(max(2 * gap / mpf(float(lam)), mpf(0))) + mpf(10) ** -40 * norm(x)
     gamma, rows = exact_problem.gamma, []
-    for m, n, tau in zip(exact_problem.margins(x), exact_problem.norms, exact_problem.tau, strict=True):
+    for m, n, tau in zip(
+        exact_problem.margins(x), exact_problem.norms, exact_problem.tau, strict=True
+    ):
         low, high = m - eps * n, m + eps * n
         rows.append((low < tau - gamma, high > tau, high < tau - gamma, low > tau))
     return Truth(x, eps, *np.array(rows).T)
 
 
 def truth(prob, exact_problem, lam):
-    """Solve as accurately as the solver can, without screening; return the solution and its :class:`Truth`."""
+    """Solve as accurately as the solver can, without screening; return the solution and its
+    :class:`Truth`.
+    """
     hinge = prob.loss.gamma == 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ss.ConvergenceWarning)
@@ -73,31 +86,49 @@ def truth(prob, exact_problem, lam):
     if not hinge:
         return solution, certify(exact_problem, flat(solution.x), lam)
     known = certify(exact_problem, flat(solution.x), lam, exact(solution.alpha))
-    if known.eps > mpf(10) ** -5 * norm(known.x):  # as far as double precision goes: on in exact arithmetic
-        known = min(known, certify(exact_problem, *ascend(exact_problem, lam, exact(solution.alpha))), key=lambda k: k.eps)
+    if known.eps > mpf(10) ** -5 * norm(
+        known.x
+    ):  # as far as double precision goes: on in exact arithmetic
+        known = min(
+            known,
+            certify(exact_problem, *ascend(exact_problem, lam, exact(solution.alpha))),
+            key=lambda k: k.eps,
+        )
     return solution, at_the_kink(prob, solution, known)
 
 
 def at_the_kink(prob, solution, known):
-    """Take from a :class:`Truth` the terms at the kink of the hinge that cannot be screened, whatever digits say of their margins.
+    """Take from a :class:`Truth` the terms at the kink of the hinge that cannot be screened,
+    whatever digits say of their margins.
 
-    Without such a term, or with its linear part in place of its loss, the problem has values below the optimum of the whole one: it is
-    neither in R, where its dual variable would be 0, nor in L, where it would be 1.
-    """
+    Without such a term, or with its linear part in place of its loss, the problem has values below
+    the optimum of the whole one: it is neither in R, where its dual variable would be 0, nor in L,
+    where it would be 1."""
     may_L, may_R, none = known.may_L.copy(), known.may_R.copy(), np.zeros(len(prob), dtype=bool)
     lowest = solution.primal - solution.gap - 1e-10 * abs(solution.primal)
     for t in np.flatnonzero((solution.alpha > 1e-3) & (solution.alpha < 1.0 - 1e-3)):
         only = np.arange(len(prob)) == t
         for may, masks in ((may_L, (only, none)), (may_R, (none, only))):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ss.ConvergenceWarning)  # any value of the other problem will do
-                other = ss.solve(prob.reduce(*masks), solution.lam, tol=0.0, rtol=1e-9, screening=(), max_iter=1000)
+                warnings.simplefilter(
+                    "ignore", ss.ConvergenceWarning
+                )  # any value of the other problem will do
+                other = ss.solve(
+                    prob.reduce(*masks),
+                    solution.lam,
+                    tol=0.0,
+                    rtol=1e-9,
+                    screening=(),
+                    max_iter=1000,
+                )
             may[t] &= other.primal >= lowest
     return replace(known, may_L=may_L, may_R=may_R)
 
 
 def ascend(exact_problem, lam, alpha, sweeps=2):
-    """Return ``(x(alpha), lam, alpha)`` after dual ascent, by secants, in a few fractional entries of a dual point of the hinge."""
+    """Return ``(x(alpha), lam, alpha)`` after dual ascent, by secants, in a few fractional
+    entries of a dual point of the hinge.
+    """
     weight = mpf(float(lam))
 
     def x_of():

@@ -1,9 +1,9 @@
 """LIBSVM without an intercept, as an outside oracle for linear and kernel samples.
 
-LIBSVM always fits a free intercept b. Each sample is passed on twice, as ``(phi_i, y_i)`` and ``(-phi_i, -y_i)`` with C/2 each: the
-objective then has the same value at (w, b) and (w, -b), so b = 0 is optimal, and w is that of the problem without an intercept. The sum of
-the two dual variables is the one of the sample.
-"""
+LIBSVM always fits a free intercept b. Each sample is passed on twice, as ``(phi_i, y_i)`` and
+``(-phi_i, -y_i)`` with C/2 each: the objective then has the same value at (w, b) and (w, -b), so b
+= 0 is optimal, and w is that of the problem without an intercept. The sum of the two dual variables
+is the one of the sample."""
 
 import numpy as np
 from sklearn.svm import SVC

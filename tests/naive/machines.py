@@ -1,4 +1,6 @@
-"""The support vector machine of one C by definition, in extended precision: decision values with proved errors."""
+"""The support vector machine of one C by definition, in extended precision: decision values with
+proved errors.
+"""
 
 import numpy as np
 from numba import njit
@@ -7,13 +9,18 @@ EXTENDED = np.longdouble
 
 
 def reference(K, y, weights, C, squared):
-    """Return ``(coefficients, radius)`` of min C sum_i w_i loss(1 - y_i f(x_i)) + ||f||^2/2 over the span of the kernel K.
+    """Return ``(coefficients, radius)`` of min C sum_i w_i loss(1 - y_i f(x_i)) + ||f||^2/2 over
+    the span of the kernel K.
 
-    The exact solution lies in the ball of that radius around ``sum_i coefficients_i k(., x_i)``. For the squared hinge the loss is
-    ``max(0, 1 - u)^2``. An active set comes from coordinate descent; the point on it is refined in extended precision; the radius
-    follows from its duality gap, ``||w(a) - w*||^2 <= P(w(a)) - D(a)``, with a factor for what is left of rounding.
-    """
-    K, y, weights = np.asarray(K, dtype=EXTENDED), np.asarray(y, dtype=EXTENDED), np.asarray(weights, dtype=EXTENDED)
+    The exact solution lies in the ball of that radius around ``sum_i coefficients_i k(., x_i)``.
+    For the squared hinge the loss is ``max(0, 1 - u)^2``. An active set comes from coordinate
+    descent; the point on it is refined in extended precision; the radius follows from its duality
+    gap, ``||w(a) - w*||^2 <= P(w(a)) - D(a)``, with a factor for what is left of rounding."""
+    K, y, weights = (
+        np.asarray(K, dtype=EXTENDED),
+        np.asarray(y, dtype=EXTENDED),
+        np.asarray(weights, dtype=EXTENDED),
+    )
     Q = y[:, None] * K * y
     caps = C * weights
     diagonal = 1.0 / (2.0 * caps) if squared else np.zeros(y.size, dtype=EXTENDED)
@@ -45,7 +52,9 @@ def _descent(Q, upper, sweeps):
 
 
 def _refined(Q, a, upper):
-    """Return the point with those coefficients at their bounds that are near them: least squares for the others, in several steps."""
+    """Return the point with those coefficients at their bounds that are near them: least squares
+    for the others, in several steps.
+    """
     near = 1e-9 * (1.0 + abs(a).max())
     low, high = a <= near, a >= upper - near
     free = ~(low | high)
@@ -53,7 +62,9 @@ def _refined(Q, a, upper):
     matrix = np.asarray(Q[np.ix_(free, free)], dtype=float)
     for _ in range(4 if free.any() else 0):
         slope = np.asarray((1.0 - Q @ a)[free], dtype=float)
-        a[free] = np.clip(a[free] + np.linalg.lstsq(matrix, slope, rcond=1e-12)[0], 0.0, upper[free])
+        a[free] = np.clip(
+            a[free] + np.linalg.lstsq(matrix, slope, rcond=1e-12)[0], 0.0, upper[free]
+        )
     return a
 
 

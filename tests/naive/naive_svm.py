@@ -1,4 +1,6 @@
-"""The printed formulas of SSS13 and SSS14 in plain numpy, for explicit rows ``z_i``, exact references and the hinge."""
+"""The printed formulas of SSS13 and SSS14 in plain numpy, for explicit rows ``z_i``, exact
+references and the hinge.
+"""
 
 import numpy as np
 
@@ -23,7 +25,9 @@ def total_loss(Z, w):
 def ball_1(Z, C, w0, C0, feasible):
     """SSS14 equation 16."""
     m = 0.5 * (feasible + C / C0 * w0)
-    return m, np.sqrt(m @ m - C / C0 * (w0 @ w0) + C * (total_loss(Z, feasible) - total_loss(Z, w0)))
+    return m, np.sqrt(
+        m @ m - C / C0 * (w0 @ w0) + C * (total_loss(Z, feasible) - total_loss(Z, w0))
+    )
 
 
 def ball_2(Z, C, feasible, s):
@@ -80,12 +84,16 @@ def dome_bounds(z, w_a, square_b):
 
 
 def non_sv_rule(Z, w_a, feasible):
-    """SSS13 Theorem 2 and Algorithm 1: ``(in_L, in_R)`` for all s from the total loss of `feasible` to that of w_a."""
+    """SSS13 Theorem 2 and Algorithm 1: ``(in_L, in_R)`` for all s from the total loss of
+    `feasible` to that of w_a.
+    """
     bounds = np.array([dome_bounds(z, w_a, feasible @ feasible) for z in Z])
     return bounds[:, 1] < 1.0, (Z @ w_a > 1.0) & (bounds[:, 0] > 1.0)
 
 
 def eps_rho(Z, w0, C0, eps):
-    """Largest rho with ``(rho - 1)^2 ||w0||^2/2 <= eps (rho (C0 xi0 + ||w0||^2) - rho^2 ||w0||^2/2)`` (SSS14 appendix D)."""
+    """Largest rho with ``(rho - 1)^2 ||w0||^2/2 <= eps (rho (C0 xi0 + ||w0||^2) - rho^2
+    ||w0||^2/2)`` (SSS14 appendix D).
+    """
     a, b = w0 @ w0, C0 * total_loss(Z, w0) + w0 @ w0
     return np.roots([0.5 * a * (1.0 + eps), -a - eps * b, 0.5 * a]).real.max()

@@ -7,18 +7,26 @@ from scipy import sparse
 
 
 def smooth_loss(name, u, gamma=1.0):
-    """Values, slopes and curvatures of the losses of HDSL19 section 3.1 and Remark 1, written case by case."""
+    """Values, slopes and curvatures of the losses of HDSL19 section 3.1 and Remark 1, written
+    case by case.
+    """
     u = np.asarray(u, dtype=float)
     slack = np.maximum(1.0 - u, 0.0)
     if name == "smoothed_hinge":
         cases = [u >= 1, u <= 1 - gamma]
         value = np.select(cases, [0.0, 1 - u - gamma / 2], (1 - u) ** 2 / (2 * gamma))
-        return value, np.select(cases, [0.0, -1.0], (u - 1) / gamma), np.select(cases, [0.0, 0.0], 1 / gamma)
+        return (
+            value,
+            np.select(cases, [0.0, -1.0], (u - 1) / gamma),
+            np.select(cases, [0.0, 0.0], 1 / gamma),
+        )
     if name == "squared_hinge":
         return slack**2 / (2 * gamma), -slack / gamma, (u < 1) / gamma
     if name == "exponential":
         return np.exp(-u), -np.exp(-u), np.exp(-u)
-    e = np.exp(-np.abs(u))  # log(1 + e^-u) and its derivatives, from the side that does not overflow
+    e = np.exp(
+        -np.abs(u)
+    )  # log(1 + e^-u) and its derivatives, from the side that does not overflow
     slope = np.where(u > 0, e, 1.0) / (1 + e)
     return np.log1p(e) + np.maximum(-u, 0.0), -slope, e / (1 + e) ** 2
 
@@ -31,7 +39,11 @@ class Dense:
         X, triplets = np.asarray(X), np.asarray(triplets)
         x, y, z = (X[triplets[:, c]] for c in range(3))
         self.A, self.scale, self.gamma = np.einsum("ti,tj->tij", x, y - z), scale, gamma
-        self.shares = np.full(len(triplets), 1.0 / len(triplets)) if weights is None else weights / np.sum(weights)
+        self.shares = (
+            np.full(len(triplets), 1.0 / len(triplets))
+            if weights is None
+            else weights / np.sum(weights)
+        )
         self.keys, self.atoms = [], []
         for i, j in itertools.combinations(range(X.shape[1]), 2):
             for sign in (1, -1):
@@ -48,7 +60,11 @@ class Dense:
         return self.shares @ smooth_loss(self.loss, self.margins(M), self.gamma)[0]
 
     def gradient(self, M):
-        return np.einsum("t,tij->ij", self.shares * smooth_loss(self.loss, self.margins(M), self.gamma)[1], self.A)
+        return np.einsum(
+            "t,tij->ij",
+            self.shares * smooth_loss(self.loss, self.margins(M), self.gamma)[1],
+            self.A,
+        )
 
     def products(self, M):
         """``<G, B>`` of all atoms."""
@@ -58,7 +74,9 @@ class Dense:
         return np.sum(self.gradient(M) * M) - self.products(M).min()
 
     def frank_wolfe(self, first, steps):
-        """Algorithm 3 from an atom, all by lists: (weights by atom, objective, gap, kind, size) an iteration, then the last weights."""
+        """Algorithm 3 from an atom, all by lists: (weights by atom, objective, gap, kind, size)
+        an iteration, then the last weights.
+        """
         weights, rows = {first: 1.0}, []
         for _ in range(steps):
             M = sum(w * self.atoms[self.keys.index(key)] for key, w in weights.items())
@@ -67,7 +85,11 @@ class Dense:
             toward, worst = min(products, key=products.get), max(weights, key=products.get)
             is_forward = len(weights) == 1 or products[toward] - here <= here - products[worst]
             atom, alpha = (toward, 1.0) if is_forward else (worst, weights[worst])
-            D = self.atoms[self.keys.index(atom)] - M if is_forward else M - self.atoms[self.keys.index(atom)]
+            D = (
+                self.atoms[self.keys.index(atom)] - M
+                if is_forward
+                else M - self.atoms[self.keys.index(atom)]
+            )
             top = 1.0 if is_forward else alpha / (1.0 - alpha)
 
             def rising(step, M=M, D=D):
@@ -96,7 +118,9 @@ class Dense:
         size = max(1.0, float(np.abs(scores).max()))
         slack = cp.pos(1.0 / size - (scores / size) @ weights)
         value = {
-            "smoothed_hinge": lambda: self.shares @ cp.huber(slack * size, self.gamma) / (2 * self.gamma),
+            "smoothed_hinge": lambda: (
+                self.shares @ cp.huber(slack * size, self.gamma) / (2 * self.gamma)
+            ),
             "squared_hinge": lambda: self.shares @ cp.square(slack * size) / (2 * self.gamma),
             "log_loss": lambda: self.shares @ cp.logistic(-scores @ weights),
             "exponential": lambda: self.shares @ cp.exp(-scores @ weights),

@@ -1,4 +1,6 @@
-"""Trials of rules: thresholds on the exact extremes of their regions, or within units in the last place, each decided exactly."""
+"""Trials of rules: thresholds on the exact extremes of their regions, or within units in the
+last place, each decided exactly.
+"""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -13,24 +15,37 @@ from safescreen.cones import PSDCone
 from safescreen.terms.differences import PairDifferences
 
 STEPS = (-3, -1, 0, 1, 2, 5)
-"""By how many units in the last place a threshold is moved past the float nearest to the exact extreme."""
+"""By how many units in the last place a threshold is moved past the float nearest to the exact
+extreme.
+"""
 
 MANY = (*STEPS, 3, 9, 17, 33, 65, 129, 257, 513)
-"""The same for single triplets and the cone, where a certificate is a difference of squares and loses more."""
+"""The same for single triplets and the cone, where a certificate is a difference of squares and
+loses more.
+"""
 
 MOVED, ROOT = 1e-9, 1e-6
-"""Moved back by this fraction of a term's scale, its threshold is to be decided; the second where a root of roundings enters."""
+"""Moved back by this fraction of a term's scale, its threshold is to be decided; the second
+where a root of roundings enters.
+"""
 
 
 @dataclass
 class Tally:
-    """How many thresholds were put next to an exact extreme, how many of them at it or past it, and what was said."""
+    """How many thresholds were put next to an exact extreme, how many of them at it or past it,
+    and what was said.
+    """
 
     counts: Counter = field(default_factory=Counter)
 
     def judge(self, got, certain, surd=None, level=None):
         """Count decisions `got` against what is certain, exactly."""
-        self.counts.update(cases=got.size, past=int(np.sum(~certain)), unsafe=int(np.sum(got & ~certain)), decided=int(np.sum(got)))
+        self.counts.update(
+            cases=got.size,
+            past=int(np.sum(~certain)),
+            unsafe=int(np.sum(got & ~certain)),
+            decided=int(np.sum(got)),
+        )
         if surd is not None:
             self.counts["ties"] += int(np.sum(surd.equals(level)))
 
@@ -39,18 +54,24 @@ class Tally:
 
     def check(self, share=0.95):
         assert self.counts["unsafe"] == 0, dict(self.counts)
-        assert self.counts["past"] > 0 and self.counts["screened"] >= share * self.counts["moved"], dict(self.counts)
+        assert (
+            self.counts["past"] > 0 and self.counts["screened"] >= share * self.counts["moved"]
+        ), dict(self.counts)
         return self.counts
 
 
 def try_rule(tally, terms, find, low, high, scale, width=0.0, rng=None, moved=MOVED):
-    """Put thresholds around minima `low` of the terms and `high` of minus the terms; `find` screens a problem."""
+    """Put thresholds around minima `low` of the terms and `high` of minus the terms; `find`
+    screens a problem.
+    """
     for side, surd in (("in_R", low), ("in_L", high)):
         sign = 1.0 if side == "in_R" else -1.0
         nearest, gap = surd.nearest(), width * (side == "in_L")
 
         def decide(tau, side=side):
-            return getattr(find(ss.Problem(terms.with_threshold(tau), ss.SmoothedHinge(width))), side)
+            return getattr(
+                find(ss.Problem(terms.with_threshold(tau), ss.SmoothedHinge(width))), side
+            )
 
         for step in STEPS:
             tau = sign * (nearest + step * np.spacing(np.abs(nearest))) + gap
@@ -74,7 +95,9 @@ def scenes(n, seed, names=FAMILIES, kinds=DATA):
 
 
 def scale_of(terms, *balls):
-    """A bound of ``|<a, x>|`` over the balls, for each term, and of what a pair's roundings are proportional to."""
+    """A bound of ``|<a, x>|`` over the balls, for each term, and of what a pair's roundings are
+    proportional to.
+    """
     cone, size = terms.cone, terms.norms
     if isinstance(terms, PairDifferences):
         size = terms.same_pairs.scales[terms.same] + terms.other_pairs.scales[terms.other]
@@ -88,12 +111,23 @@ def ball_rule(n, seed=0, names=FAMILIES, kinds=DATA):
         q, nn = at.family.products(at.Q), at.family.squares
         low, high = (exact_rules.ball(v, nn, at.r) for v in (q, -q))
         width = float(rng.choice([0.0, 0.5, 0.3]))
-        try_rule(tally, terms, lambda p, ball=ball: ss.rules.sphere(p, ball), low, high, scale_of(terms, ball) + width, width, rng)
+        try_rule(
+            tally,
+            terms,
+            lambda p, ball=ball: ss.rules.sphere(p, ball),
+            low,
+            high,
+            scale_of(terms, ball) + width,
+            width,
+            rng,
+        )
     return tally
 
 
 def one_threshold(n, seed=15):
-    """The ball rule with one threshold for all terms, which takes another way through the kernel: there where plain sums err."""
+    """The ball rule with one threshold for all terms, which takes another way through the
+    kernel: there where plain sums err.
+    """
     tally = Tally()
     for _, at in scenes(n, seed, ("sharp",), ("mixed", "far")):
         terms, q, nn = at.family.terms, at.family.products(at.Q), at.family.squares
@@ -105,7 +139,10 @@ def one_threshold(n, seed=15):
                 level = nearest + step * np.spacing(np.abs(nearest))
                 plain = sign * values - (errors + at.r * terms.norms) > level
                 for t in np.flatnonzero(plain & ~surd.above(level)):
-                    found = ss.rules.sphere(ss.Problem(terms.with_threshold(sign * float(level[t])), ss.Hinge()), ss.Sphere(at.Q, at.r))
+                    found = ss.rules.sphere(
+                        ss.Problem(terms.with_threshold(sign * float(level[t])), ss.Hinge()),
+                        ss.Sphere(at.Q, at.r),
+                    )
                     tally.judge(getattr(found, side)[[t]], np.zeros(1, dtype=bool))
     return tally
 
@@ -147,13 +184,25 @@ def orthant_rule(n, seed=3):
         found = exact_optima.orthant_scene(rng, DATA[k % len(DATA)])
         if found is not None:
             f, ball, low, high = found
-            rule, moved = (ss.rules.RULES["halfspace"], None) if k % 4 == 3 else (ss.rules.semidefinite, ROOT)  # the half-space is larger
-            try_rule(tally, f.terms, lambda p, rule=rule, ball=ball: rule(p, ball), low, high, scale_of(f.terms, ball), moved=moved)
+            rule, moved = (
+                (ss.rules.RULES["halfspace"], None) if k % 4 == 3 else (ss.rules.semidefinite, ROOT)
+            )  # the half-space is larger
+            try_rule(
+                tally,
+                f.terms,
+                lambda p, rule=rule, ball=ball: rule(p, ball),
+                low,
+                high,
+                scale_of(f.terms, ball),
+                moved=moved,
+            )
     return tally
 
 
 def try_triplet(tally, X, ball, find, surds):
-    """One triplet with a row of thresholds, for its minimum (1), for minus its maximum (-1), or both."""
+    """One triplet with a row of thresholds, for its minimum (1), for minus its maximum (-1), or
+    both.
+    """
     terms = ss.Triplets(X, np.tile([[0, 1, 2]], (len(MANY) + 1, 1)))
     for sign, surd in surds.items():
         nearest = surd.nearest()[0]
@@ -161,14 +210,18 @@ def try_triplet(tally, X, ball, find, surds):
         level[-1] = nearest - ROOT * scale_of(terms, ball)[0]
         found = find(ss.Problem(terms.with_threshold(sign * level), ss.Hinge()), ball)
         got = found.in_R if sign > 0 else found.in_L
-        one = Surd(*(part.reshape(-1)[np.zeros(len(MANY), dtype=int)] for part in (surd.N, surd.W, surd.D)))
+        one = Surd(
+            *(part.reshape(-1)[np.zeros(len(MANY), dtype=int)] for part in (surd.N, surd.W, surd.D))
+        )
         tally.judge(got[:-1], one.above(level[:-1]), one, level[:-1])
         if find is ss.rules.semidefinite:
             tally.moved(got[-1:])
 
 
 def semidefinite_rule(n, seed=4):
-    """Both branches: all eigenpairs, and one (d >= 16 and a center in the cone); the cone's half-space now and then."""
+    """Both branches: all eigenpairs, and one (d >= 16 and a center in the cone); the cone's
+    half-space now and then.
+    """
     tally, dims = Tally(), (2, 3, 5, 2, 3, 16, 4, 20)
     for k in range(n):
         rng = np.random.default_rng([seed, k])

@@ -66,38 +66,65 @@ def test_no_machine_in_the_outputs(nb):
 
 
 def test_metadata_is_bare(nb):
-    assert nb.metadata == notebooks.METADATA and all(set(cell.metadata) <= {"tags"} for cell in nb.cells)
+    assert nb.metadata == notebooks.METADATA and all(
+        set(cell.metadata) <= {"tags"} for cell in nb.cells
+    )
 
 
-@pytest.mark.filterwarnings("ignore:Overriding existing pre_save_hook")  # it is set twice, to the same
+@pytest.mark.filterwarnings(
+    "ignore:Overriding existing pre_save_hook"
+)  # it is set twice, to the same
 @pytest.mark.parametrize("opened", ["py", "ipynb"])
-@pytest.mark.parametrize("name", ["00-start-here", "15-relations-between-spheres", "61-svm-screening-rates"])
+@pytest.mark.parametrize(
+    "name", ["00-start-here", "15-relations-between-spheres", "61-svm-screening-rates"]
+)
 def test_a_save_in_jupyterlab_changes_nothing(tmp_path, name, opened):
     """Opened and saved as JupyterLab's server does it, with what the browser adds."""
     (tmp_path / "notebooks").mkdir()
     shutil.copyfile(NOTEBOOKS / "jupytext.toml", tmp_path / "notebooks" / "jupytext.toml")
     for end in ("py", "ipynb"):
         shutil.copyfile(NOTEBOOKS / f"{name}.{end}", tmp_path / "notebooks" / f"{name}.{end}")
-    config = PyFileConfigLoader("jupyter_server_config.py", path=str(NOTEBOOKS.parent / ".jupyter")).load_config()
+    config = PyFileConfigLoader(
+        "jupyter_server_config.py", path=str(NOTEBOOKS.parent / ".jupyter")
+    ).load_config()
     manager = TextFileContentsManager(root_dir=str(tmp_path), config=config)
     model = manager.get(f"notebooks/{name}.{opened}", type="notebook")
     content = model["content"]
-    content["metadata"]["language_info"] = {"name": "python", "version": "3.99", "codemirror_mode": {"name": "ipython"}}
+    content["metadata"]["language_info"] = {
+        "name": "python",
+        "version": "3.99",
+        "codemirror_mode": {"name": "ipython"},
+    }
     content["metadata"]["widgets"] = {}
     for cell in content["cells"]:
         cell["metadata"]["editable"] = True
-    widget = {"application/vnd.jupyter.widget-view+json": {"model_id": "a"}, "text/plain": "FloatSlider()"}
-    next(c for c in content["cells"] if c["cell_type"] == "code")["outputs"].insert(0, nbformat.v4.new_output("display_data", widget))
+    widget = {
+        "application/vnd.jupyter.widget-view+json": {"model_id": "a"},
+        "text/plain": "FloatSlider()",
+    }
+    next(c for c in content["cells"] if c["cell_type"] == "code")["outputs"].insert(
+        0, nbformat.v4.new_output("display_data", widget)
+    )
     manager.save({"type": "notebook", "content": content}, f"notebooks/{name}.{opened}")
     for end in ("py", "ipynb"):
-        assert (tmp_path / "notebooks" / f"{name}.{end}").read_bytes() == (NOTEBOOKS / f"{name}.{end}").read_bytes()
+        assert (tmp_path / "notebooks" / f"{name}.{end}").read_bytes() == (
+            NOTEBOOKS / f"{name}.{end}"
+        ).read_bytes()
 
 
-@pytest.mark.filterwarnings("ignore:Overriding existing pre_save_hook")  # it is set twice, to the same
+@pytest.mark.filterwarnings(
+    "ignore:Overriding existing pre_save_hook"
+)  # it is set twice, to the same
 def test_a_notebook_of_somebody_else_is_saved_as_it_is(tmp_path):
-    config = PyFileConfigLoader("jupyter_server_config.py", path=str(NOTEBOOKS.parent / ".jupyter")).load_config()
-    nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1", metadata={"mine": 1})], metadata={"mine": 2})
-    TextFileContentsManager(root_dir=str(tmp_path), config=config).save({"type": "notebook", "content": nb}, "a.ipynb")
+    config = PyFileConfigLoader(
+        "jupyter_server_config.py", path=str(NOTEBOOKS.parent / ".jupyter")
+    ).load_config()
+    nb = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell("1", metadata={"mine": 1})], metadata={"mine": 2}
+    )
+    TextFileContentsManager(root_dir=str(tmp_path), config=config).save(
+        {"type": "notebook", "content": nb}, "a.ipynb"
+    )
     saved = nbformat.read(tmp_path / "a.ipynb", as_version=4)
     assert saved.metadata["mine"] == 2 and saved.cells[0].metadata["mine"] == 1
 
@@ -111,9 +138,13 @@ def test_first_notebook_links_to_all_others_and_no_link_is_dead():
     for name in NAMES:
         cells = nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4).cells
         text = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-        targets[name] = {target for target in re.findall(r"\]\(([^)\s#]+)\)", text) if "://" not in target}
+        targets[name] = {
+            target for target in re.findall(r"\]\(([^)\s#]+)\)", text) if "://" not in target
+        }
         assert not [target for target in targets[name] if not (NOTEBOOKS / target).is_file()], name
-    assert targets["00-start-here"] >= {f"{name}.ipynb" for name in NAMES if name != "00-start-here"}
+    assert targets["00-start-here"] >= {
+        f"{name}.ipynb" for name in NAMES if name != "00-start-here"
+    }
 
 
 def test_the_first_cell_of_the_first_notebook_shows_something():
@@ -122,11 +153,15 @@ def test_the_first_cell_of_the_first_notebook_shows_something():
     assert first.outputs and "parameters" not in first.metadata.get("tags", ())
 
 
-@pytest.mark.parametrize("text", ["/a/b/c", "at /a/b", "'/a/b'", "C:\\x", "lib/site-packages/numpy"])
+@pytest.mark.parametrize(
+    "text", ["/a/b/c", "at /a/b", "'/a/b'", "C:\\x", "lib/site-packages/numpy"]
+)
 def test_machine_paths_are_recognised(text):
     assert PATH.search(text)
 
 
-@pytest.mark.parametrize("text", ["outputs/laptop", "a/b", "1/2", "https://doi.org/a", "x /y/ z", "</b></td>"])
+@pytest.mark.parametrize(
+    "text", ["outputs/laptop", "a/b", "1/2", "https://doi.org/a", "x /y/ z", "</b></td>"]
+)
 def test_other_text_is_not(text):
     assert not PATH.search(text)

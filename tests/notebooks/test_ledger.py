@@ -8,7 +8,10 @@ import pytest
 
 from safescreen_book import ledger as claims
 
-STS19 = "D2.2 L1 T1 T2 T3 T4 T14 T5 T6 T7 T8 B1 D4.1 D4.2 T9 T10 AppL AppM F5 T11 T12 D6.3 D7.2 A1 A2 A3 D5"
+STS19 = (
+    "D2.2 L1 T1 T2 T3 T4 T14 T5 T6 T7 T8 B1 D4.1 D4.2 T9 T10 AppL AppM F5 T11 T12 D6.3 D7.2 A1 "
+    "A2 A3 D5"
+)
 STS19 += " F1 F2 F3 F4 B2 F6a F6b F7 F8 F9 B3 F10 B4 F11 F12"
 SSS13 = "L1 T2 D3 L3 A1 A2 F1 F2 F4 B1 F5"
 SSS14 = "L1 L2 L3 L4 L5 T6 T7 T8 L9 L10 D25 DII DIVD B1 T11 AppC AppD A1 F1 F2 F3 B2 F4 B3 B4 F5 F6"
@@ -30,12 +33,20 @@ def test_no_claim_is_lost(ledger):
 
 def test_every_claim_stands_under_its_paper(ledger):
     for claim in ledger:
-        assert claim.paper == (claim.id.partition("-")[0] if not claim.id.startswith("NEW-") else "ours")
+        assert claim.paper == (
+            claim.id.partition("-")[0] if not claim.id.startswith("NEW-") else "ours"
+        )
 
 
 def test_kind_agrees_with_the_number(ledger):
     """Letters of the papers' numbers are kinds, except where the paper calls it something else."""
-    other = {"HDSL19-C1": "T", "HDSL19-P1": "T", "HDSL19-R1": "D", "SSS14-AppC": "D", "SSS14-AppD": "D"}
+    other = {
+        "HDSL19-C1": "T",
+        "HDSL19-P1": "T",
+        "HDSL19-R1": "D",
+        "SSS14-AppC": "D",
+        "SSS14-AppD": "D",
+    }
     other |= {"STS19-AppL": "D", "STS19-AppM": "D"}
     for claim in ledger:
         if claim.paper != "ours":
@@ -48,16 +59,24 @@ def test_marked_claims_have_a_cell_that_ran_and_asserts(ledger, folder):
 
 def test_every_experiment_serves_a_claim(manifest):
     assert manifest.experiments
-    assert [experiment.name for experiment in manifest if not experiment.claims] == ["59-other-software"]  # beside the papers
+    assert [experiment.name for experiment in manifest if not experiment.claims] == [
+        "59-other-software"
+    ]  # beside the papers
 
 
 COMMITTED = sorted(Path(__file__).parents[2].glob("outputs/paper/*/*/conclusions.csv"))
 PRINTED = {"fraction": {0.9}, "gamma": {0.05}, "ratio": {0.9}, "freq": {10}}  # STS19 section 7
-PRINTED_OF = {"55": {"ratio": {0.99}}, "58": {"fraction": set(), "ratio": set()}, "57": {"ratio": set()}}
+PRINTED_OF = {
+    "55": {"ratio": {0.99}},
+    "58": {"fraction": set(), "ratio": set()},
+    "57": {"ratio": set()},
+}
 STOPS = {"paper": (0.0, 1e-6), "program": (1e-6, 0.0)}
 
 
-@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: f"{path.parts[-3][:2]}-{path.parts[-2]}")
+@pytest.mark.parametrize(
+    "path", COMMITTED, ids=lambda path: f"{path.parts[-3][:2]}-{path.parts[-2]}"
+)
 def test_what_counts_as_the_papers_was_run_as_it_prints(path):
     number, result = path.parts[-3][:2], json.loads((path.parent / "result.json").read_text())
     given, whose = result["parameters"], set(pd.read_csv(path)["whose"])
@@ -76,10 +95,17 @@ def test_every_run_of_the_papers_size_is_kept_and_no_other(manifest):
 
 
 def test_every_claim_of_an_experiment_is_judged_by_a_run(manifest, folder):
-    run_at_size = {claim for experiment in manifest if "paper" in experiment.profiles for claim in experiment.claims}
+    run_at_size = {
+        claim
+        for experiment in manifest
+        if "paper" in experiment.profiles
+        for claim in experiment.claims
+    }
     assert run_at_size - set(claims.judged(folder)["claim"]) == set()
 
 
 def test_the_kept_results_stay_small():
-    files = [file for path in COMMITTED for file in path.parent.iterdir() if file.suffix != ".ipynb"]
+    files = [
+        file for path in COMMITTED for file in path.parent.iterdir() if file.suffix != ".ipynb"
+    ]
     assert sum(file.stat().st_size for file in files) < 25e6

@@ -1,4 +1,6 @@
-"""Notebook 01 on files of other people: it needs no luck with the data, and says what is wrong with them."""
+"""Notebook 01 on files of other people: it needs no luck with the data, and says what is wrong
+with them.
+"""
 
 import gzip
 
@@ -10,8 +12,12 @@ import pytest
 from safescreen_book.runner.notebooks import read_source
 
 RNG = np.random.default_rng(0)
-GOOD = pd.DataFrame(RNG.normal(size=(80, 4)), columns=list("abcd")).assign(kind=np.repeat(["x", "y"], 40))
-MIXED = pd.DataFrame({"a": np.arange(40.0), "kind": ["x", "y"] * 20})  # both neighbours of each row are of the other class
+GOOD = pd.DataFrame(RNG.normal(size=(80, 4)), columns=list("abcd")).assign(
+    kind=np.repeat(["x", "y"], 40)
+)
+MIXED = pd.DataFrame(
+    {"a": np.arange(40.0), "kind": ["x", "y"] * 20}
+)  # both neighbours of each row are of the other class
 
 
 def run(folder, table, path, cells=None, **parameters):
@@ -20,7 +26,9 @@ def run(folder, table, path, cells=None, **parameters):
     if table is not None:
         table.to_csv(file, index=False)
     names = {"file": str(file), "label": "kind", **parameters}
-    code = [cell for cell in read_source(folder, "01-your-own-data").cells if cell.cell_type == "code"][:cells]
+    code = [
+        cell for cell in read_source(folder, "01-your-own-data").cells if cell.cell_type == "code"
+    ][:cells]
     space = {}
     with matplotlib.rc_context({"backend": "agg"}):
         for cell in code:
@@ -46,12 +54,33 @@ def test_noise_and_a_constant_column(folder, tmp_path, capsys):
         (GOOD, {"label": "sort"}, "label: no column 'sort' in the file, it has a, b, c, d, kind$"),
         (GOOD, {"drop": "e"}, "drop: no column 'e' in the file, it has a, b, c, d, kind$"),
         (GOOD.rename(columns={"a": "a;b"})[["a;b"]], {}, "separated by commas"),
-        (GOOD.assign(word="red"), {}, "not numbers, set words to 'encode' or name them in drop: word$"),
-        (GOOD.mask(GOOD["a"] > 1.0), {}, "these columns have gaps, .* set gaps to 'drop' to lose the rows: a, b, c, d, kind"),
-        (GOOD.mask(GOOD["a"] > 1.0).assign(word="red"), {}, "in drop: word\nthese columns have gaps"),
+        (
+            GOOD.assign(word="red"),
+            {},
+            "not numbers, set words to 'encode' or name them in drop: word$",
+        ),
+        (
+            GOOD.mask(GOOD["a"] > 1.0),
+            {},
+            "these columns have gaps, .* set gaps to 'drop' to lose the rows: a, b, c, d, kind",
+        ),
+        (
+            GOOD.mask(GOOD["a"] > 1.0).assign(word="red"),
+            {},
+            "in drop: word\nthese columns have gaps",
+        ),
         (GOOD.head(40), {}, "label: 'kind' has the one class 'x'"),
-        (GOOD.head(41), {}, "classes of 'kind' with a single row, join them with others or drop them: 'y'"),
-        (MIXED, {"k": 1}, "in no direction are rows farther from other classes than from their own: try another k"),
+        (
+            GOOD.head(41),
+            {},
+            "classes of 'kind' with a single row, join them with others or drop them: 'y'",
+        ),
+        (
+            MIXED,
+            {"k": 1},
+            "in no direction are rows farther from other classes than from their own: try "
+            "another k",
+        ),
     ],
 )
 def test_mistakes(folder, tmp_path, table, parameters, message):
@@ -60,8 +89,14 @@ def test_mistakes(folder, tmp_path, table, parameters, message):
 
 
 NO_TABLES = {
-    "prose.csv": (b"One\nOne\nOne, two\n", "commas .*: Expected 1 fields in line 3, saw 2; its first line"),
-    "prose.tsv": (b"a\tb\n1\t2\n1\t2\t3\t4\n", "tabs .*: Expected 2 fields in line 3, saw 4; its first line"),
+    "prose.csv": (
+        b"One\nOne\nOne, two\n",
+        "commas .*: Expected 1 fields in line 3, saw 2; its first line",
+    ),
+    "prose.tsv": (
+        b"a\tb\n1\t2\n1\t2\t3\t4\n",
+        "tabs .*: Expected 2 fields in line 3, saw 4; its first line",
+    ),
     "quote.csv": (b'a,kind\n1,"x\n2,y\n', "commas .*: EOF inside string starting at row 1"),
     "empty.csv": (b"", "commas .*: No columns to parse from file"),
     "plain.csv.gz": (b"a,kind\n1,x\n", "commas .*: Not a gzipped file"),
@@ -92,20 +127,37 @@ def test_a_spreadsheet_and_a_picture(folder, tmp_path):
 def test_a_helpful_metric_is_told_from_a_useless_one(folder, tmp_path, capsys):
     """Noise in nine of ten columns: learning helps. The text goes by the interval."""
     kind = np.repeat(["x", "y"], 100)
-    table = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 10))).add_prefix("c").assign(kind=kind)
+    table = (
+        pd.DataFrame(np.random.default_rng(0).normal(size=(200, 10)))
+        .add_prefix("c")
+        .assign(kind=kind)
+    )
     space = run(folder, table.assign(c0=table["c0"] + 2.5 * (kind == "x")), tmp_path)
-    assert space["found"].shape == (10, 4) and (space["seconds"] > 0.0).all() and space["found"][:, 1].mean() < 0.2
+    assert (
+        space["found"].shape == (10, 4)
+        and (space["seconds"] > 0.0).all()
+        and space["found"][:, 1].mean() < 0.2
+    )
     assert "The metric helps" in capsys.readouterr().out
-    (verdict,) = [cell.source for cell in read_source(folder, "01-your-own-data").cells if cell.source.startswith("gain, spread")]
+    (verdict,) = [
+        cell.source
+        for cell in read_source(folder, "01-your-own-data").cells
+        if cell.source.startswith("gain, spread")
+    ]
     for gain, text in ((0.001, "No difference can be told"), (-0.4, "The metric harms")):
         exec(verdict, {"gains": np.full((1, 4), gain), "half": np.full(4, 0.1)})
         assert text in capsys.readouterr().out
 
 
 def test_words_are_encoded(folder, tmp_path, capsys):
-    table = GOOD.assign(word=np.where(GOOD["a"] > 0.0, "red", "blue"), size=["S", "M", "L", None] * 20)
+    table = GOOD.assign(
+        word=np.where(GOOD["a"] > 0.0, "red", "blue"), size=["S", "M", "L", None] * 20
+    )
     space = run(folder, table, tmp_path, 5, words="encode", gaps="drop")
-    assert space["names"] == [*"abcd", "word_blue", "word_red", "size_L", "size_M", "size_S"] and len(space["X"]) == 60
+    assert (
+        space["names"] == [*"abcd", "word_blue", "word_red", "size_L", "size_M", "size_S"]
+        and len(space["X"]) == 60
+    )
     np.testing.assert_array_equal(space["X"][:, 5], space["X"][:, 0] > 0.0)
     assert "words: word (2), size (3)" in capsys.readouterr().out
 
@@ -117,8 +169,12 @@ def test_gaps_row_numbers_and_other_formats(folder, tmp_path, capsys):
     assert len(space["X"]) == len(table.dropna()) < 80
     space = run(folder, None, tmp_path, 5, file=str(tmp_path / "numbered.tsv"))
     assert space["names"] == list("abcd") and "Unnamed: 0" in capsys.readouterr().out
-    GOOD.set_index(np.arange(1, 81)).drop(index=7).to_csv(tmp_path / "numbered.csv")  # as R writes it
-    assert run(folder, None, tmp_path, 5, file=str(tmp_path / "numbered.csv"))["names"] == list("abcd")
+    GOOD.set_index(np.arange(1, 81)).drop(index=7).to_csv(
+        tmp_path / "numbered.csv"
+    )  # as R writes it
+    assert run(folder, None, tmp_path, 5, file=str(tmp_path / "numbered.csv"))["names"] == list(
+        "abcd"
+    )
     (tmp_path / "latin.csv").write_bytes("a,kind\n1,\xe9t\xe9\n".encode("latin-1"))
     with pytest.raises(ValueError, match=r"latin.csv is not UTF-8 .* encoding="):
         run(folder, None, tmp_path, 5, file=str(tmp_path / "latin.csv"))

@@ -42,11 +42,17 @@ Problem.lam_max = lambda self: 0.95 * largest(self)
 
 
 def entries(manifest):
-    return [(experiment, run) for experiment in manifest for run in experiment.profiles[RECORDS].runs]
+    return [
+        (experiment, run) for experiment in manifest for run in experiment.profiles[RECORDS].runs
+    ]
 
 
 def test_every_record_has_an_entry(manifest):
-    without = [experiment.name for experiment in manifest if RECORDS in experiment.profiles and experiment.replay is None]
+    without = [
+        experiment.name
+        for experiment in manifest
+        if RECORDS in experiment.profiles and experiment.replay is None
+    ]
     assert not without and len(entries(manifest)) > 100
 
 
@@ -61,34 +67,74 @@ def test_what_is_compared_is_in_the_records_and_no_clock(manifest):
         if experiment.replay.reason(run.name):
             continue
         for name, table in experiment.replay.tables.items():
-            columns = pd.read_csv(OUTPUTS / RECORDS / run.experiment / run.name / name, nrows=1).columns
+            columns = pd.read_csv(
+                OUTPUTS / RECORDS / run.experiment / run.name / name, nrows=1
+            ).columns
             assert set(table.needed) <= set(columns), (run, name)
             assert not [column for column in table.needed if CLOCK.search(column)], (run, name)
 
 
 def test_what_a_clock_is():
-    assert all(map(CLOCK.search, ("seconds", "seconds naive, cold", "rule_seconds", "threads", "ms an iteration", "peak MB", "growth_bytes")))
+    assert all(
+        map(
+            CLOCK.search,
+            (
+                "seconds",
+                "seconds naive, cold",
+                "rule_seconds",
+                "threads",
+                "ms an iteration",
+                "peak MB",
+                "growth_bytes",
+            ),
+        )
+    )
     assert not any(map(CLOCK.search, ("BT1, timed", "screened", "n_samples", "rms", "list_bytes")))
 
 
-@pytest.mark.parametrize("names", [["61-svm-screening-rates/breast-cancer", "64-intersection-against-dome/breast-cancer", "66-all-triplets/breast-cancer"]])
+@pytest.mark.parametrize(
+    "names",
+    [
+        [
+            "61-svm-screening-rates/breast-cancer",
+            "64-intersection-against-dome/breast-cancer",
+            "66-all-triplets/breast-cancer",
+        ]
+    ],
+)
 def test_replays_of_small_records_agree(names, capsys):
     """The records themselves, as the command compares them."""
-    before = {file: file.read_bytes() for name in names for file in (OUTPUTS / RECORDS / name).iterdir()}
+    before = {
+        file: file.read_bytes() for name in names for file in (OUTPUTS / RECORDS / name).iterdir()
+    }
     assert main(["replay", *names, "--embedded", "--only-compare", "--jobs", "1"]) == 0
     assert "3 confirmed" in capsys.readouterr().out
-    assert {file: file.read_bytes() for name in names for file in (OUTPUTS / RECORDS / name).iterdir()} == before
+    assert {
+        file: file.read_bytes() for name in names for file in (OUTPUTS / RECORDS / name).iterdir()
+    } == before
 
 
 @pytest.fixture(scope="module")
 def found(manifest):
     """What replays of one record find: of the library as it is, and with one thing wrong in it."""
     experiment = manifest.experiments["51-path-time"]
-    small = replace(experiment.replay, parameters={"draws": 1, "n_lams": 10, "methods": "none,PGB"}, runs={})
-    plan = batch.plan(manifest, manifest.select(["51-path-time/iris"], RECORDS), RECORDS, OUTPUTS)[0]
+    small = replace(
+        experiment.replay, parameters={"draws": 1, "n_lams": 10, "methods": "none,PGB"}, runs={}
+    )
+    plan = batch.plan(manifest, manifest.select(["51-path-time/iris"], RECORDS), RECORDS, OUTPUTS)[
+        0
+    ]
     plans = {}
-    for name, change in {"as it is": "", "smaller": SMALLER, "worse": WORSE, "later": LATER, "between": BETWEEN}.items():
-        notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(change), *plan.notebook.cells])
+    for name, change in {
+        "as it is": "",
+        "smaller": SMALLER,
+        "worse": WORSE,
+        "later": LATER,
+        "between": BETWEEN,
+    }.items():
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(change), *plan.notebook.cells]
+        )
         plans[name] = replace(plan, notebook=notebook)
     named = {id(plan.notebook): name for name, plan in plans.items()}
     ended = replay.run(list(plans.values()), {experiment.name: small}, manifest.folder, 1)
@@ -102,13 +148,26 @@ def test_the_library_as_it_is(found):
 @pytest.mark.parametrize(
     ("change", "where"),
     [
-        ("smaller", r"per_lam\.csv, dataset=iris method=PGB draw=0 lam=[0-9.e+]+: (path|screening)_rate "),
+        (
+            "smaller",
+            r"per_lam\.csv, dataset=iris method=PGB draw=0 lam=[0-9.e+]+: (path|screening)_rate ",
+        ),
         ("worse", r"per_lam\.csv, dataset=iris method=none draw=0 lam=[0-9.e+]+: primal "),
-        ("later", r"per_lam\.csv: begins with .* lam=1\.2586e\+07, the record with .* lam=1\.39844e\+07"),
-        ("between", r"per_lam\.csv, dataset=iris method=none draw=0 lam=[0-9.e+]+: not in the record"),
+        (
+            "later",
+            r"per_lam\.csv: begins with .* lam=1\.2586e\+07, the record with .* lam=1\.39844e\+07",
+        ),
+        (
+            "between",
+            r"per_lam\.csv, dataset=iris method=none draw=0 lam=[0-9.e+]+: not in the record",
+        ),
     ],
 )
 def test_a_library_that_is_wrong(found, change, where):
-    """A radius 2 % too small, an optimum off by ten gaps, a grid shifted by one lam and by a part of a step."""
+    """A radius 2 % too small, an optimum off by ten gaps, a grid shifted by one lam and by a
+    part of a step.
+    """
     assert not found[change].agrees
-    assert any(re.match(where, line) for line in found[change].differences), found[change].differences
+    assert any(re.match(where, line) for line in found[change].differences), found[
+        change
+    ].differences

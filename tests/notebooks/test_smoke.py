@@ -1,4 +1,6 @@
-"""Every experiment of the manifest runs at its smallest size, through the batch job, and can be reported."""
+"""Every experiment of the manifest runs at its smallest size, through the batch job, and can be
+reported.
+"""
 
 from pathlib import Path
 
@@ -14,7 +16,9 @@ from safescreen_book.runner import folders
 NOTEBOOKS = Path(__file__).resolve().parents[2] / "notebooks"
 SAME = r"same (?:optimum|objective)"
 TIMED = {f"5{digit}" for digit in (1, 2, 3, 5, 6, 7, 8)}
-"""Experiments that solve the same problems with and without screening, and say whether the optimum is the same."""
+"""Experiments that solve the same problems with and without screening, and say whether the
+optimum is the same.
+"""
 NAMES = list(yaml.safe_load((NOTEBOOKS / "experiments.yml").read_text(encoding="utf-8")))
 
 
@@ -50,4 +54,6 @@ def test_smoke(name, manifest, outputs, capsys):
         if name[:2] in TIMED:
             conclusions = pd.read_csv(folder / "conclusions.csv")
             same = conclusions.loc[conclusions["conclusion"].str.contains(SAME), "verdict"]
-            assert set(same) == {"stands"}, conclusions[["conclusion", "verdict", "note"]].to_string()
+            assert set(same) == {"stands"}, conclusions[
+                ["conclusion", "verdict", "note"]
+            ].to_string()

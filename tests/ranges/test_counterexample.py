@@ -1,4 +1,6 @@
-"""Ranges and balls from a reduced problem's gap: wrong without the enlarged radius, right with it."""
+"""Ranges and balls from a reduced problem's gap: wrong without the enlarged radius, right with
+it.
+"""
 
 from dataclasses import replace
 
@@ -17,7 +19,9 @@ def solution(problem, lam):
 
 
 def guard_dropped(case):
-    """Return the problem without the guard, which the ball around the earlier iterate screens, and which terms are left."""
+    """Return the problem without the guard, which the ball around the earlier iterate screens,
+    and which terms are left.
+    """
     masks = case.screened_by()
     masks = replace(masks, in_L=np.zeros_like(masks.in_L), in_R=masks.in_R & case.guard)
     return case.reduced(masks), ~masks.in_R
@@ -45,7 +49,9 @@ def test_the_ball_of_the_reduced_gap_misses_the_solution():
     margin = case.problem.terms.margins(x)[case.probe][0]
     assert margin < 1.0 - 1e-3
     for around in RANGES.values():  # a range that starts there is as wrong
-        assert around(reduced, case.x0, case.lam_ball).at(case.lam_ball).in_R[case.probe[left]].all()
+        assert (
+            around(reduced, case.x0, case.lam_ball).at(case.lam_ball).in_R[case.probe[left]].all()
+        )
 
 
 @pytest.mark.parametrize("name", ["GB", "MGB"])
@@ -64,10 +70,17 @@ def test_the_range_of_the_reduced_gap_around_lam0_is_wrong(name):
 def test_with_the_enlarged_radius_all_is_well(name, probe):
     case = counterexample(probe=probe)
     found = RANGES[name](case.problem, case.earlier, case.lam0, case.tol).at(case.lam0)
-    assert not found.in_R[case.guard].any() and found.n_L > 0  # something is screened, the guard is not
+    assert (
+        not found.in_R[case.guard].any() and found.n_L > 0
+    )  # something is screened, the guard is not
     reduced, left = case.reduced(found), ~(found.in_L | found.in_R)
     ours, whole = (RANGES[name](p, case.x0, case.lam0) for p in (reduced, case.problem))
-    for end in ("L_low", "L_high", "R_low", "R_high"):  # the gap of the reduced problem is the one of the whole, for every lam
+    for end in (
+        "L_low",
+        "L_high",
+        "R_low",
+        "R_high",
+    ):  # the gap of the reduced problem is the one of the whole, for every lam
         np.testing.assert_allclose(getattr(ours, end), getattr(whole, end)[left], rtol=1e-6)
     for lam in (case.lam0, case.lam_ball, case.lam_range):
         x = solution(case.problem, lam)

@@ -1,4 +1,6 @@
-"""Ranges of GB, DGB and MGB against their spheres on a grid of lam, in 50-digit arithmetic, and against solved problems."""
+"""Ranges of GB, DGB and MGB against their spheres on a grid of lam, in 50-digit arithmetic, and
+against solved problems.
+"""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -37,13 +39,17 @@ def at_every(problem, build, x, lams, accuracy):
     rows = []
     for lam in lams:
         ball = build(problem, x, lam)
-        found = ss.rules.sphere(problem, ss.Sphere(ball.center, ball.radius + np.sqrt(2.0 * accuracy / lam)))
+        found = ss.rules.sphere(
+            problem, ss.Sphere(ball.center, ball.radius + np.sqrt(2.0 * accuracy / lam))
+        )
         rows.append((found.in_L, found.in_R))
     return np.array(rows).transpose(1, 0, 2)
 
 
 def check_grid(ranges, lams, lam0, decided, slack=1e-6):
-    """Check that each interval is the run of decided lams around lam0, to the grid's spacing; return how many there are."""
+    """Check that each interval is the run of decided lams around lam0, to the grid's spacing;
+    return how many there are.
+    """
     count, inside_of = 0, np.searchsorted(lams, lam0)
     for side, table in zip("LR", decided, strict=True):
         low, high = getattr(ranges, f"{side}_low"), getattr(ranges, f"{side}_high")
@@ -55,7 +61,8 @@ def check_grid(ranges, lams, lam0, decided, slack=1e-6):
             inside = (lams > low[t] * (1 + slack)) & (lams < high[t] * (1 - slack))
             assert table[inside, t].all(), (side, t, low[t], high[t])
             above, below = lams > high[t] * (1 + slack), lams < low[t] * (1 - slack)
-            # the first lam beyond each end is not decided, unless a hole narrower than the grid lies before it
+            # the first lam beyond each end is not decided, unless a hole narrower than the grid
+            # lies before it
             for beyond in (lams[above][:1], lams[below][-1:]):
                 at = np.isin(lams, beyond)
                 assert not table[at, t].any(), (side, t, low[t], high[t], beyond)
@@ -65,7 +72,9 @@ def check_grid(ranges, lams, lam0, decided, slack=1e-6):
 
 @pytest.mark.parametrize("part", [0.0, 1e-3])
 @pytest.mark.parametrize("name", BALLS)
-@pytest.mark.parametrize(("kind", "gamma"), [("full", 0.05), ("diagonal", 0.5), ("dense", 0.05), ("csr", 0.0)])
+@pytest.mark.parametrize(
+    ("kind", "gamma"), [("full", 0.05), ("diagonal", 0.5), ("dense", 0.05), ("csr", 0.0)]
+)
 def test_intervals_are_where_the_rule_holds(kind, gamma, name, part):
     inst, problem, lam0, x = solved(kind, gamma)
     around, build = BALLS[name]
@@ -81,10 +90,17 @@ def test_from_any_reference_and_any_dual_point():
     rng, total = np.random.default_rng(4), 0
     inst, problem, lam0, solution = solved("full", 0.05)
     for size in (0.0, 0.02, 0.1):
-        x = problem.cone.project(solution * (1.0 + size) + size * inst.feasible(rng, np.linalg.norm(solution)))
-        alpha = np.clip(problem.alpha(solution) + size * rng.uniform(-1.0, 1.0, len(problem)), 0.0, 1.0)
+        x = problem.cone.project(
+            solution * (1.0 + size) + size * inst.feasible(rng, np.linalg.norm(solution))
+        )
+        alpha = np.clip(
+            problem.alpha(solution) + size * rng.uniform(-1.0, 1.0, len(problem)), 0.0, 1.0
+        )
         lams = np.sort(np.append(lam0 * np.geomspace(0.1, 10.0, 200), lam0))
-        for name, e_of in (("DGB", ss.spheres.gap.from_evaluation_dgb), ("MGB", ss.spheres.gap.from_evaluation_mgb)):
+        for name, e_of in (
+            ("DGB", ss.spheres.gap.from_evaluation_dgb),
+            ("MGB", ss.spheres.gap.from_evaluation_mgb),
+        ):
 
             def build(problem, x, lam, e_of=e_of, alpha=alpha):
                 return e_of(problem.cone, problem.evaluate(x, lam, alpha))
@@ -95,7 +111,9 @@ def test_from_any_reference_and_any_dual_point():
 
 
 def rule_holds(name, side, a, x, H, plus, phi_and_product, threshold, accuracy, lam):
-    """Return whether the enlarged sphere rule holds at lam, all in 50 digits, each radius from its definition."""
+    """Return whether the enlarged sphere rule holds at lam, all in 50 digits, each radius from
+    its definition.
+    """
     lam = mpf(float(lam))
     other = H if name == "GB" else plus
     distance = norm(minus(x, [v / lam for v in other]))
@@ -111,10 +129,19 @@ def rule_holds(name, side, a, x, H, plus, phi_and_product, threshold, accuracy, 
 @pytest.mark.parametrize("accuracy", [0.0, 1e-2])
 @pytest.mark.parametrize("name", BALLS)
 @pytest.mark.parametrize(
-    ("kind", "data"), [("dense", "normal"), ("dense", "huge"), ("diagonal", "near"), ("diagonal", "tiny"), ("full", "offset")]
+    ("kind", "data"),
+    [
+        ("dense", "normal"),
+        ("dense", "huge"),
+        ("diagonal", "near"),
+        ("diagonal", "tiny"),
+        ("full", "offset"),
+    ],
 )
 def test_ends_in_exact_arithmetic(kind, data, name, accuracy):
-    """At the last number inside each end, and at some between, the rule holds exactly; the ends are tight."""
+    """At the last number inside each end, and at some between, the rule holds exactly; the ends
+    are tight.
+    """
     inst, problem, lam0, x = solved(kind, 0.5, data)
     alpha = problem.alpha(x)
     ranges = BALLS[name][0](problem, x, lam0, accuracy, alpha=alpha)
@@ -128,20 +155,30 @@ def test_ends_in_exact_arithmetic(kind, data, name, accuracy):
         low, high = (getattr(ranges, f"{side}_{end}") for end in ("low", "high"))
         for t in np.flatnonzero(~np.isnan(low))[:6]:
             fixed = (oracle.A[t], point, H, plus, parts, oracle.tau[t] - shift, accuracy)
-            top, bottom = min(np.nextafter(high[t], 0.0), 1e12 * lam0), max(np.nextafter(low[t], np.inf), 1e-12 * lam0)
+            top, bottom = (
+                min(np.nextafter(high[t], 0.0), 1e12 * lam0),
+                max(np.nextafter(low[t], np.inf), 1e-12 * lam0),
+            )
             for lam in (bottom, top, lam0, *np.geomspace(bottom, top, 5).clip(bottom, top)):
                 assert rule_holds(name, side, *fixed, lam), (side, t, low[t], high[t], lam)
             if data == "normal":
-                assert high[t] > 1e3 * lam0 or not rule_holds(name, side, *fixed, high[t] * (1 + 1e-6))
-                assert low[t] < 1e-3 * lam0 or not rule_holds(name, side, *fixed, low[t] * (1 - 1e-6))
+                assert high[t] > 1e3 * lam0 or not rule_holds(
+                    name, side, *fixed, high[t] * (1 + 1e-6)
+                )
+                assert low[t] < 1e-3 * lam0 or not rule_holds(
+                    name, side, *fixed, low[t] * (1 - 1e-6)
+                )
             count += 1
     assert count > 0 or data in ("offset", "near")
 
 
-@pytest.mark.parametrize(("data", "steps"), [*(("normal", k) for k in range(-2, 3)), ("offset", 0), ("offset", 1)])
+@pytest.mark.parametrize(
+    ("data", "steps"), [*(("normal", k) for k in range(-2, 3)), ("offset", 0), ("offset", 1)]
+)
 @pytest.mark.parametrize("name", BALLS)
 def test_thresholds_a_few_ulps_from_where_the_rule_turns(name, data, steps):
-    """Of terms whose dual value is 0 and whose loss is, so that the threshold enters nowhere but in the rule.
+    """Of terms whose dual value is 0 and whose loss is, so that the threshold enters nowhere but in
+    the rule.
 
     With an offset the sum H cancels, and its rounding error is what matters most.
     """
@@ -157,7 +194,9 @@ def test_thresholds_a_few_ulps_from_where_the_rule_turns(name, data, steps):
         if name == "DGB":
             turn = dot(a, point) - norm(a) * mpmath.sqrt(distance**2 + 2 * extra)
         else:
-            turn = (dot(a, point) + dot(a, other)) / 2 - norm(a) * mpmath.sqrt(distance**2 / 4 + extra)
+            turn = (dot(a, point) + dot(a, other)) / 2 - norm(a) * mpmath.sqrt(
+                distance**2 / 4 + extra
+            )
         threshold = float(turn)
         for _ in range(abs(steps)):
             threshold = np.nextafter(threshold, np.inf * np.sign(steps))
@@ -180,13 +219,17 @@ def test_solutions_for_other_lam_lie_where_the_ranges_say(name):
     for end, inward in zip(ENDS, (1, -1, 1, -1), strict=True):
         tight, wide = getattr(roughly, end), getattr(exactly, end)
         known = ~np.isnan(tight)
-        assert (inward * tight[known] >= inward * wide[known]).all() and not np.isnan(wide[known]).any()
+        assert (inward * tight[known] >= inward * wide[known]).all() and not np.isnan(
+            wide[known]
+        ).any()
     for factor in (0.5, 0.8, 1.0, 1.3, 3.0):
         best = ss.solve(problem, factor * lam0, tol=0.0, rtol=1e-10, screening=())
         rough = ss.solve(problem, factor * lam0, tol=0.9 * accuracy, x0=x, screening=())
         for solution, ranges in ((best, exactly), (rough, roughly)):
             margins, decided = problem.terms.margins(solution.x), ranges.at(factor * lam0)
-            assert (margins[decided.in_R] > 1.0 - 1e-7).all() and (margins[decided.in_L] < 0.95 + 1e-7).all()
+            assert (margins[decided.in_R] > 1.0 - 1e-7).all() and (
+                margins[decided.in_L] < 0.95 + 1e-7
+            ).all()
             checked += decided.n_L + decided.n_R
     assert checked > 50
 
@@ -206,7 +249,9 @@ def test_an_exact_solution_has_the_range_of_the_path_bound():
     path = relaxed_path(problem, x, 0.0, lam0)
     for around in (gradient, midpoint_gap):
         for end in ENDS:
-            np.testing.assert_allclose(getattr(around(problem, x, lam0), end), getattr(path, end), rtol=1e-4)
+            np.testing.assert_allclose(
+                getattr(around(problem, x, lam0), end), getattr(path, end), rtol=1e-4
+            )
 
 
 @pytest.mark.parametrize("kappa", [0.25, 1.0])
@@ -215,10 +260,16 @@ def test_coefficients_are_upper_bounds(kappa):
     rng = np.random.default_rng(9)
     for trial in range(300):
         x = rng.standard_normal(3) * 10.0 ** rng.uniform(-3, 3, 3)
-        w = x * (1.0 + 10.0 ** -rng.uniform(0, 9) * rng.standard_normal(3)) if trial % 2 else rng.standard_normal(3)
+        w = (
+            x * (1.0 + 10.0 ** -rng.uniform(0, 9) * rng.standard_normal(3))
+            if trial % 2
+            else rng.standard_normal(3)
+        )
         linear = float(rng.uniform(0.0, 1e-9))
         e = SimpleNamespace(x=x, lam=2.0, x_error=1e-12, projection_error=0.0)
-        (q0, up1, up2, down1, down2, f), steady, rising, scale = general._form(ss.cones.FreeSpace(3), e, kappa, w, 1e-11, linear, 0.0)
+        (q0, up1, up2, down1, down2, f), steady, rising, scale = general._form(
+            ss.cones.FreeSpace(3), e, kappa, w, 1e-11, linear, 0.0
+        )
         X, W, unit = exact(x), exact(w), mpf(scale) ** 2
         D = minus(X, W)
         assert q0 * unit >= mpf(kappa) * dot(D, D) + mpf(linear)
@@ -226,7 +277,9 @@ def test_coefficients_are_upper_bounds(kappa):
         assert down1 * unit >= -2 * mpf(kappa) * dot(D, X) - mpf(linear)
         assert up2 * unit >= mpf(kappa) * dot(W, W) and down2 * unit >= mpf(kappa) * dot(X, X)
         assert f == 0.0 and steady * scale >= 2e-12 and rising * scale >= 2e-11
-        assert q0 * unit <= (mpf(kappa) * dot(D, D) + mpf(linear)) * (1 + mpf(10) ** -9) + mpf(10) ** -20 * dot(X, X)
+        assert q0 * unit <= (mpf(kappa) * dot(D, D) + mpf(linear)) * (1 + mpf(10) ** -9) + mpf(
+            10
+        ) ** -20 * dot(X, X)
 
 
 @pytest.mark.parametrize("kind", range(4))
@@ -245,7 +298,11 @@ def test_first_root_against_all_roots(kind):
         d = d * np.sign(d[0])
         z = first_root(*d)
         roots = mpmath.polyroots([mpf(float(v)) for v in d[::-1]], maxsteps=300, extraprec=200)
-        roots = [mpmath.re(r) for r in roots if abs(mpmath.im(r)) < mpf(10) ** -30 and 0 < mpmath.re(r) <= 1]
+        roots = [
+            mpmath.re(r)
+            for r in roots
+            if abs(mpmath.im(r)) < mpf(10) ** -30 and 0 < mpmath.re(r) <= 1
+        ]
         first = min(roots, default=mpf(1))
         assert first * (1 - mpf(10) ** -6) <= z <= first
     assert np.isnan(first_root(1.0, np.inf, 0.0, 0.0, 0.0))
@@ -279,7 +336,11 @@ def test_at_zero_without_any_gap():
     problem = ss.Problem(ss.Samples([[1.0, 0.0], [0.0, -2.0]], [1, -1]), ss.SmoothedHinge(0.5))
     for around, _ in BALLS.values():
         found = around(problem, np.zeros(2), 100.0, 0.0)
-        assert (found.L_low < 100.0).all() and np.isinf(found.L_high).all() and np.isnan(found.R_low).all()
+        assert (
+            (found.L_low < 100.0).all()
+            and np.isinf(found.L_high).all()
+            and np.isnan(found.R_low).all()
+        )
 
 
 def test_bad_input_is_named():
@@ -319,13 +380,24 @@ def test_newtons_steps_reach_the_root():
 
 @pytest.mark.parametrize("enlarged", [False, True])
 def test_radii_a_few_ulps_from_the_margin(enlarged):
-    """Margin and radius at lam0 differ by rounding alone: the exact difference says whether anything is certain."""
+    """Margin and radius at lam0 differ by rounding alone: the exact difference says whether
+    anything is certain.
+    """
     rng, decided, wrong = np.random.default_rng(0), 0, 0
     for _ in range(4000):
-        n, f = rng.uniform([0.5, 0.5], [2.0, 1.0]).tolist() if enlarged else (float(rng.uniform(0.5, 2.0)), 0.0)
-        if enlarged:  # what is left of g0 - n f is a few ulps, and the rest of the radius is nearly as much
+        n, f = (
+            rng.uniform([0.5, 0.5], [2.0, 1.0]).tolist()
+            if enlarged
+            else (float(rng.uniform(0.5, 2.0)), 0.0)
+        )
+        if (
+            enlarged
+        ):  # what is left of g0 - n f is a few ulps, and the rest of the radius is nearly as much
             ulp, k = np.spacing(n * f), int(rng.integers(1, 40))
-            g0, q0 = n * f + k * ulp, float(((k - rng.uniform() * rng.choice([1.0, k])) * ulp / n) ** 2)
+            g0, q0 = (
+                n * f + k * ulp,
+                float(((k - rng.uniform() * rng.choice([1.0, k])) * ulp / n) ** 2),
+            )
         else:
             g0 = float(rng.uniform(1.0, 2.0))
             q0 = g0 * g0 / (n * n) * (1.0 - 2.0**-53 * rng.integers(-6, 40))
@@ -339,13 +411,18 @@ def test_radii_a_few_ulps_from_the_margin(enlarged):
 
 
 def test_ends_near_lam0_are_not_beyond_the_exact_ones():
-    """Where the margin is linear and the radius constant, in ``lam0/lam`` or in ``lam/lam0``, up to the last digit."""
+    """Where the margin is linear and the radius constant, in ``lam0/lam`` or in ``lam/lam0``, up
+    to the last digit.
+    """
     rng = np.random.default_rng(0)
     for _ in range(12_000):
         n, r, slope, lam0 = rng.uniform([0.5, 0.1, 0.2, 0.5], [2.0, 1.0, 2.0, 2.0]).tolist()
         rest = n * r - slope * (1.0 - 10.0 ** rng.uniform(-6, -1))
         form = (r * r, 0.0, 0.0, 0.0, 0.0, 0.0)
-        low, high = _interval(slope, rest, n, form, lam0)[0], _interval(rest, slope, n, form, lam0)[1]
+        low, high = (
+            _interval(slope, rest, n, form, lam0)[0],
+            _interval(rest, slope, n, form, lam0)[1],
+        )
         for share in (Fraction(low) / Fraction(lam0), Fraction(lam0) / Fraction(high)):
             margin = Fraction(rest) + Fraction(slope) * share
             assert margin > 0 and margin**2 >= Fraction(n) ** 2 * Fraction(r * r)
@@ -354,23 +431,46 @@ def test_ends_near_lam0_are_not_beyond_the_exact_ones():
 
 @pytest.mark.parametrize("part", ["A", "B"])
 def test_sums_near_a_threshold_are_not_above_it_by_rounding(part):
-    """A margin, its errors and the threshold cancel but for some ulps, and there is no radius: the exact sum decides."""
+    """A margin, its errors and the threshold cancel but for some ulps, and there is no radius:
+    the exact sum decides.
+    """
     rng, beyond = np.random.default_rng(0), 0
     for _ in range(1500):
-        n, far, off = float(rng.uniform(0.5, 2.0)), float(rng.uniform(0.1, 1.0)), int(rng.integers(-3, 4))
+        n, far, off = (
+            float(rng.uniform(0.5, 2.0)),
+            float(rng.uniform(0.1, 1.0)),
+            int(rng.integers(-3, 4)),
+        )
         few = float(rng.integers(-8, 9)) * 2.0**-54
         if part == "A":  # the part that does not move with lam, and the threshold
             h, h_error = rng.uniform(0.2, 5.0, 2).tolist()
-            k, k_error, steady, rising, b = few, 0.0, far, 0.0, 0.5 * h - 0.5 * h_error - n * far + off * 2.0**-53
+            k, k_error, steady, rising, b = (
+                few,
+                0.0,
+                far,
+                0.0,
+                0.5 * h - 0.5 * h_error - n * far + off * 2.0**-53,
+            )
         else:  # the part that does
             k = float(rng.uniform(2.0, 6.0))
-            h, h_error, k_error, steady, rising, b = 0.0, 0.0, abs(k - 2.0 * n * far + off * 2.0**-52), 0.0, far, few
+            h, h_error, k_error, steady, rising, b = (
+                0.0,
+                0.0,
+                abs(k - 2.0 * n * far + off * 2.0**-52),
+                0.0,
+                far,
+                few,
+            )
         for side in (1.0, -1.0):
             numbers = (np.array([v]) for v in (side * h, h_error, side * k, k_error, n))
             ends, limits = np.empty((4, 1)), np.array([side * b])
-            ball_interval_kernel(*numbers, (0.5, 0.5), steady, rising, 1.0, (0.0,) * 6, 1.0, limits, limits, 0, ends)
+            ball_interval_kernel(
+                *numbers, (0.5, 0.5), steady, rising, 1.0, (0.0,) * 6, 1.0, limits, limits, 0, ends
+            )
             margin = side * ((Fraction(h) + Fraction(k)) / 2 - Fraction(b))
-            reach = (Fraction(h_error) + Fraction(k_error)) / 2 + Fraction(n) * (Fraction(steady) + Fraction(rising))
+            reach = (Fraction(h_error) + Fraction(k_error)) / 2 + Fraction(n) * (
+                Fraction(steady) + Fraction(rising)
+            )
             above, below = not np.isnan(ends[2, 0]), not np.isnan(ends[0, 0])
             assert not above or margin > reach
             assert not below or margin < -reach

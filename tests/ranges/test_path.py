@@ -1,4 +1,6 @@
-"""Ranges of the relaxed path bound against its sphere rule in 60-digit arithmetic, and against solved problems."""
+"""Ranges of the relaxed path bound against its sphere rule in 60-digit arithmetic, and against
+solved problems.
+"""
 
 from functools import partial
 
@@ -19,7 +21,9 @@ from safescreen.spheres import relaxed_path_bound
 
 
 def rule_holds(side, a, x0, eps, lam0, threshold, lam):
-    """Return whether the sphere rule of RRPB screens a term at lam, in exact arithmetic (STS19 Theorem 6, section 4.1)."""
+    """Return whether the sphere rule of RRPB screens a term at lam, in exact arithmetic (STS19
+    Theorem 6, section 4.1).
+    """
     lam, lam0, eps = mpf(float(lam)), mpf(float(lam0)), mpf(float(eps))
     h, n, m = dot(a, x0), norm(a), norm(x0)
     center = (lam0 + lam) / (2 * lam) * h
@@ -64,7 +68,9 @@ def test_intervals_are_where_the_rule_holds(d, tau, make_samples):
     for eps, lam0, gamma in ((0.0, 1.0, 0.05), (0.03, 0.7, 0.5), (1e-7, 123.0, 0.0)):
         ranges = relaxed_path(ss.Problem(terms, ss.SmoothedHinge(gamma)), x0, eps, lam0)
         check(ranges, [exact(a) for a in rows], exact(x0), eps, lam0, tau, gamma, tight=1e-9)
-        found += [np.isfinite(v).sum() for v in (ranges.L_low, ranges.L_high, ranges.R_low, ranges.R_high)]
+        found += [
+            np.isfinite(v).sum() for v in (ranges.L_low, ranges.L_high, ranges.R_low, ranges.R_high)
+        ]
     assert found.sum() > 0 and (d == 1 or (found > 0).all())
     if tau < 0.0:
         assert np.isinf(ranges.R_high).any()
@@ -89,7 +95,9 @@ def test_badly_scaled_and_cancelling_triplets(scale):
 
 @pytest.mark.parametrize("steps", range(-3, 4))
 def test_thresholds_a_few_ulps_from_a_margin(steps, make_samples):
-    """At lam0 with an exact reference the rule is the comparison of a margin and the threshold, to the last bit."""
+    """At lam0 with an exact reference the rule is the comparison of a margin and the threshold,
+    to the last bit.
+    """
     rng = np.random.default_rng(7)
     rows, x0 = rng.normal(size=(150, 5)), rng.normal(size=5)
     margins = [dot(exact(a), exact(x0)) for a in rows]
@@ -100,14 +108,18 @@ def test_thresholds_a_few_ulps_from_a_margin(steps, make_samples):
     for shift, expected in ((0.0, None), (1e-12, True)):
         for side, outward in (("R", -1.0), ("L", 1.0)):
             terms.threshold = thresholds + outward * shift
-            known = ~np.isnan(getattr(relaxed_path(ss.Problem(terms, ss.Hinge()), x0, 0.0, 1.0), f"{side}_low"))
+            known = ~np.isnan(
+                getattr(relaxed_path(ss.Problem(terms, ss.Hinge()), x0, 0.0, 1.0), f"{side}_low")
+            )
             for t in np.flatnonzero(known):
                 assert outward * (float(terms.threshold[t]) - margins[t]) > 0
             assert expected is None or known.all()
 
 
 def test_thresholds_of_margins_that_cancel():
-    """Margins that are differences of distances 10^6 times as large, of terms whose norms are small."""
+    """Margins that are differences of distances 10^6 times as large, of terms whose norms are
+    small.
+    """
     rng = np.random.default_rng(5)
     X = rng.normal(size=(80, 3)) * 1e3
     X[40:] = X[:40] + 1e-4 * rng.normal(size=(40, 3))
@@ -170,7 +182,9 @@ def test_decisions_inside_hold_at_solved_problems():
     w, lam = cp.Variable(3), cp.Parameter(nonneg=True)
     slack = cp.pos(1 - cp.multiply(y, X @ w))
     # Huber's function of half-width gamma, halved and divided by gamma, is the smoothed hinge
-    program = cp.Problem(cp.Minimize(cp.sum(cp.huber(slack, gamma)) / (2 * gamma) + lam / 2 * cp.sum_squares(w)))
+    program = cp.Problem(
+        cp.Minimize(cp.sum(cp.huber(slack, gamma)) / (2 * gamma) + lam / 2 * cp.sum_squares(w))
+    )
 
     def solution(value):
         lam.value = value
@@ -183,7 +197,9 @@ def test_decisions_inside_hold_at_solved_problems():
     checked = 0
     for factor in (0.6, 0.85, 1.0, 1.2, 2.0):
         margins, decided = terms.margins(solution(factor * lam0)), ranges.at(factor * lam0)
-        assert (margins[decided.in_R] > 1.0 - 1e-6).all() and (margins[decided.in_L] < 1.0 - gamma + 1e-6).all()
+        assert (margins[decided.in_R] > 1.0 - 1e-6).all() and (
+            margins[decided.in_L] < 1.0 - gamma + 1e-6
+        ).all()
         checked += decided.n_L + decided.n_R
     assert checked > 20
 
@@ -194,7 +210,9 @@ def test_an_accuracy_two_percent_too_small_is_caught():
     ranges = relaxed_path(ss.Problem(terms, ss.Hinge()), x0, 0.98 * 0.5, 1.0)
     with pytest.raises(AssertionError):
         check(ranges, a, exact(x0), 0.5, 1.0, 1.0, 0.0)
-    check(relaxed_path(ss.Problem(terms, ss.Hinge()), x0, 0.5, 1.0), a, exact(x0), 0.5, 1.0, 1.0, 0.0)
+    check(
+        relaxed_path(ss.Problem(terms, ss.Hinge()), x0, 0.5, 1.0), a, exact(x0), 0.5, 1.0, 1.0, 0.0
+    )
 
 
 @pytest.mark.parametrize("per_term", [False, True])
@@ -217,8 +235,15 @@ def test_kernels_work_in_chunks(per_term, make_samples):
 def test_a_loss_without_a_linear_region_has_ranges_of_R_alone(make_samples):
     rng = np.random.default_rng(4)
     terms, x0 = make_samples(rng.normal(size=(60, 3)) * 3.0), rng.normal(size=3)
-    squared, hinge = (relaxed_path(ss.Problem(terms, loss), x0, 0.01, 2.0) for loss in (ss.SquaredHinge(1.0), ss.Hinge()))
-    assert np.isnan(squared.L_low).all() and np.isnan(squared.L_high).all() and np.isfinite(hinge.L_low).any()
+    squared, hinge = (
+        relaxed_path(ss.Problem(terms, loss), x0, 0.01, 2.0)
+        for loss in (ss.SquaredHinge(1.0), ss.Hinge())
+    )
+    assert (
+        np.isnan(squared.L_low).all()
+        and np.isnan(squared.L_high).all()
+        and np.isfinite(hinge.L_low).any()
+    )
     np.testing.assert_array_equal(squared.R_low, hinge.R_low)
     np.testing.assert_array_equal(squared.R_high, hinge.R_high)
 

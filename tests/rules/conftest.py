@@ -7,7 +7,9 @@ import safescreen as ss
 
 
 def at_thresholds(terms, thresholds):
-    """Return the hinge problem of terms with one threshold each, so that both masks look at the same number."""
+    """Return the hinge problem of terms with one threshold each, so that both masks look at the
+    same number.
+    """
     terms.threshold = np.array(thresholds, dtype=float)
     return ss.Problem(terms, ss.Hinge())
 
@@ -24,7 +26,9 @@ def check_extremes():
     """Check a rule against the exact minima and maxima of its terms."""
 
     def check(rule, terms, lows, highs, scales, tight=1e-7):
-        """Thresholds a few ulps around the exact extremes are never decided wrongly, those `tight` beyond are decided."""
+        """Thresholds a few ulps around the exact extremes are never decided wrongly, those
+        `tight` beyond are decided.
+        """
         for extremes, side, outward in ((lows, "in_R", -1.0), (highs, "in_L", 1.0)):
             nearest = np.array([float(v) for v in extremes])
             for steps in range(-3, 4):
@@ -33,7 +37,12 @@ def check_extremes():
                     thresholds = np.nextafter(thresholds, np.inf * np.sign(steps))
                 decided = getattr(rule(at_thresholds(terms, thresholds)), side)
                 for t in np.flatnonzero(decided):
-                    assert outward * (float(thresholds[t]) - extremes[t]) > 0, (side, t, thresholds[t], extremes[t])
+                    assert outward * (float(thresholds[t]) - extremes[t]) > 0, (
+                        side,
+                        t,
+                        thresholds[t],
+                        extremes[t],
+                    )
             inside = getattr(rule(at_thresholds(terms, nearest - outward * tight * scales)), side)
             assert not inside.any(), side
             beyond = getattr(rule(at_thresholds(terms, nearest + outward * tight * scales)), side)

@@ -1,4 +1,6 @@
-"""The sphere rule against the definition: in integers, at thresholds shared or not, over more terms than a chunk."""
+"""The sphere rule against the definition: in integers, at thresholds shared or not, over more
+terms than a chunk.
+"""
 
 import numpy as np
 import pytest
@@ -9,19 +11,31 @@ from safescreen.terms.base import CHUNK
 
 
 def both_ways(terms, thresholds, gamma, ball):
-    """Return masks with a threshold for each term, and term by term with that of one term for all."""
+    """Return masks with a threshold for each term, and term by term with that of one term for
+    all.
+    """
     loss = ss.SmoothedHinge(gamma)
     own = sphere(ss.Problem(terms.with_threshold(thresholds), loss), ball)
-    shared = [sphere(ss.Problem(terms.with_threshold(float(tau)), loss), ball) for tau in thresholds]
-    return own, [found.in_L[t] for t, found in enumerate(shared)], [found.in_R[t] for t, found in enumerate(shared)]
+    shared = [
+        sphere(ss.Problem(terms.with_threshold(float(tau)), loss), ball) for tau in thresholds
+    ]
+    return (
+        own,
+        [found.in_L[t] for t, found in enumerate(shared)],
+        [found.in_R[t] for t, found in enumerate(shared)],
+    )
 
 
 @pytest.mark.parametrize("far", [1, 1 << 20])
 def test_integers_around_a_threshold(far):
-    """A margin of large integers is not what is computed; integers, compared exactly, know its side of a threshold."""
+    """A margin of large integers is not what is computed; integers, compared exactly, know its
+    side of a threshold.
+    """
     rng, wrong, decided = np.random.default_rng(2), 0, 0
     for _ in range(30):
-        rows = rng.integers(-far, far + 1, size=(16, 5)) * (1 << 12) + rng.integers(-9, 10, size=(16, 5))
+        rows = rng.integers(-far, far + 1, size=(16, 5)) * (1 << 12) + rng.integers(
+            -9, 10, size=(16, 5)
+        )
         center = rng.integers(-far, far + 1, size=5) * 3 + rng.integers(1, 9, size=5)
         signs = np.where(np.arange(16) % 2, -1.0, 1.0)
         terms, ball = ss.Samples(rows * signs[:, None], signs), ss.Sphere(center.astype(float), 0.0)
@@ -45,13 +59,22 @@ def test_integers_around_a_threshold(far):
 def test_decisions_turn_at_the_extremes(kind, gamma):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(10, 3)), np.arange(10) % 2
-    terms = ss.Samples(X, 2 * y - 1) if kind == "samples" else ss.Triplets.from_labels(X, y, k=2, diagonal=kind == "diagonal")
+    terms = (
+        ss.Samples(X, 2 * y - 1)
+        if kind == "samples"
+        else ss.Triplets.from_labels(X, y, k=2, diagonal=kind == "diagonal")
+    )
     a = terms.elements(np.arange(len(terms)))[0].reshape(len(terms), -1)
     Q = rng.normal(size=terms.cone.shape)
     Q, reach = Q + Q.T, 0.6 * np.linalg.norm(a, axis=1)
-    for side, extremes, inside in (("in_R", a @ Q.ravel() - reach, -1e-10), ("in_L", a @ Q.ravel() + reach + gamma, 1e-10)):
+    for side, extremes, inside in (
+        ("in_R", a @ Q.ravel() - reach, -1e-10),
+        ("in_L", a @ Q.ravel() + reach + gamma, 1e-10),
+    ):
         for shift, expected in ((inside, True), (-inside, False)):
-            own, L, R = both_ways(terms, extremes + shift * (1.0 + np.abs(extremes)), gamma, ss.Sphere(Q, 0.6))
+            own, L, R = both_ways(
+                terms, extremes + shift * (1.0 + np.abs(extremes)), gamma, ss.Sphere(Q, 0.6)
+            )
             assert (getattr(own, side) == expected).all()
             assert set(R if side == "in_R" else L) == {expected}
 
@@ -59,10 +82,21 @@ def test_decisions_turn_at_the_extremes(kind, gamma):
 def test_more_terms_than_a_chunk():
     rng, n = np.random.default_rng(4), 2 * CHUNK + 5
     rows = rng.normal(size=(n, 2)) * rng.uniform(0.1, 10.0, size=(n, 1))
-    terms = ss.Samples(rows * np.where(np.arange(n) % 2, -1.0, 1.0)[:, None], np.where(np.arange(n) % 2, -1.0, 1.0))
-    center, margins, reach = np.array([0.3, 0.4]), rows @ [0.3, 0.4], 0.2 * np.linalg.norm(rows, axis=1)
+    terms = ss.Samples(
+        rows * np.where(np.arange(n) % 2, -1.0, 1.0)[:, None], np.where(np.arange(n) % 2, -1.0, 1.0)
+    )
+    center, margins, reach = (
+        np.array([0.3, 0.4]),
+        rows @ [0.3, 0.4],
+        0.2 * np.linalg.norm(rows, axis=1),
+    )
     tau = rng.uniform(0.0, 1.0, size=n)
     for threshold in (0.5, tau):
-        found = sphere(ss.Problem(terms.with_threshold(threshold), ss.SmoothedHinge(0.1)), ss.Sphere(center, 0.2))
-        assert (found.in_R == (margins - reach > threshold)).all() and (found.in_L == (margins + reach < threshold - 0.1)).all()
+        found = sphere(
+            ss.Problem(terms.with_threshold(threshold), ss.SmoothedHinge(0.1)),
+            ss.Sphere(center, 0.2),
+        )
+        assert (found.in_R == (margins - reach > threshold)).all() and (
+            found.in_L == (margins + reach < threshold - 0.1)
+        ).all()
         assert found.n_L > 100 and found.n_R > 100 and found.rate == (found.n_L + found.n_R) / n

@@ -38,12 +38,17 @@ def test_the_naive_formula_is_the_minimum(d):
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_decisions_are_those_of_exact_arithmetic(d, scale, far, make_samples, check_extremes):
-    """A center far from 0 makes the roundings of the margins matter, not only those of the radius."""
+    """A center far from 0 makes the roundings of the margins matter, not only those of the
+    radius.
+    """
     rng = np.random.default_rng(10 * d)
     for level in (-0.9, -0.3, 0.0, 0.4, 0.95, 0.9999):
         Q, P = rng.normal(size=(2, d)) * [[scale * far], [1.0 / scale]]
         rows = rng.normal(size=(16, d)) * 10.0 ** rng.integers(-6, 7, size=(16, 1))
-        rows[1], rows[2] = 3.0 * P / np.linalg.norm(P), -P / np.linalg.norm(P)  # parallel to the normal
+        rows[1], rows[2] = (
+            3.0 * P / np.linalg.norm(P),
+            -P / np.linalg.norm(P),
+        )  # parallel to the normal
         if d > 1:  # minimisers just outside the half-space
             unit = P / np.linalg.norm(P)
             across = rows[8:] - np.outer(rows[8:] @ unit, unit)
@@ -68,9 +73,19 @@ def test_triplets_with_cancelling_norms(scale, check_extremes):
     r = 0.5
     b = float(np.vdot(P, Q) + 0.3 * r * np.linalg.norm(P))
     lows = [over_halfspace(a, exact(Q.ravel()), mpf(r), exact(P.ravel()), mpf(b)) for a in rows]
-    highs = [-over_halfspace(negative(a), exact(Q.ravel()), mpf(r), exact(P.ravel()), mpf(b)) for a in rows]
+    highs = [
+        -over_halfspace(negative(a), exact(Q.ravel()), mpf(r), exact(P.ravel()), mpf(b))
+        for a in rows
+    ]
     scales = np.full(6, scale**2 * 1e-3)
-    check_extremes(lambda p: halfspace(p, ss.Sphere(Q, r), P, b), ss.Triplets(X, index), lows, highs, scales, 1e-9)
+    check_extremes(
+        lambda p: halfspace(p, ss.Sphere(Q, r), P, b),
+        ss.Triplets(X, index),
+        lows,
+        highs,
+        scales,
+        1e-9,
+    )
 
 
 @pytest.mark.nojit
@@ -81,13 +96,17 @@ def test_integer_data_exactly_on_the_threshold(make_samples, make_problem):
     for side, values, outward in (("in_R", lows, -1.0), ("in_L", highs, 1.0)):
         for shift, expected in ((0.0, False), (-1e-12, False), (1e-6, True)):
             problem = make_problem(terms, values + outward * shift)
-            got = getattr(halfspace(problem, ss.Sphere(np.zeros(2), 5.0), np.array([1.0, 0.0]), 3.0), side)
+            got = getattr(
+                halfspace(problem, ss.Sphere(np.zeros(2), 5.0), np.array([1.0, 0.0]), 3.0), side
+            )
             assert (got == expected).all(), (side, shift, got)
 
 
 def test_a_radius_two_percent_too_small_is_caught(make_samples, make_problem):
     terms, normal = make_samples([[0, 1], [3, 4]]), np.array([1.0, 0.0])
-    problem = make_problem(terms, np.array([-4.0, -7.0]) + 1e-3)  # exact minima are below: R would be wrong
+    problem = make_problem(
+        terms, np.array([-4.0, -7.0]) + 1e-3
+    )  # exact minima are below: R would be wrong
     assert not halfspace(problem, ss.Sphere(np.zeros(2), 5.0), normal, 3.0).in_R.any()
     assert halfspace(problem, ss.Sphere(np.zeros(2), 4.9), normal, 3.0).in_R.all()
 
@@ -138,11 +157,19 @@ def test_bad_input_is_named(make_samples, make_problem):
 
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_a_computed_normal_is_moved_outward(diagonal, monkeypatch):
-    """A normal may be outside of the dual cone by the error of its split; times the farthest point of the ball."""
+    """A normal may be outside of the dual cone by the error of its split; times the farthest
+    point of the ball.
+    """
     module = importlib.import_module("safescreen.rules.halfspace")
     rng, offsets = np.random.default_rng(6), []
-    monkeypatch.setattr(module, "halfspace", lambda prob, ball, normal, offset: offsets.append(offset) or sphere(prob, ball))
-    terms = ss.Triplets.from_labels(rng.normal(size=(8, 3)), np.arange(8) % 2, k=1, diagonal=diagonal)
+    monkeypatch.setattr(
+        module,
+        "halfspace",
+        lambda prob, ball, normal, offset: offsets.append(offset) or sphere(prob, ball),
+    )
+    terms = ss.Triplets.from_labels(
+        rng.normal(size=(8, 3)), np.arange(8) % 2, k=1, diagonal=diagonal
+    )
     for scale in (1e-3, 1.0, 1e3):
         A = rng.normal(size=(3, 3)) * scale
         Q = A[0] if diagonal else A + A.T

@@ -15,7 +15,9 @@ from safescreen.rules import intersection, sphere
 def extremes(rows, Q1, r1, Q2, r2):
     balls = exact(Q1), mpf(r1), exact(Q2), mpf(r2)
     rows = [exact(row) for row in rows]
-    return [over_two_balls(a, *balls) for a in rows], [-over_two_balls(negative(a), *balls) for a in rows]
+    return [over_two_balls(a, *balls) for a in rows], [
+        -over_two_balls(negative(a), *balls) for a in rows
+    ]
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
@@ -29,7 +31,9 @@ def test_the_naive_formula_is_the_minimum(d):
         distance = float(np.linalg.norm(Q1.value - Q2.value))
         r1.value = float(rng.uniform(0.2, 1.5) * distance)
         r2.value = float(abs(distance - r1.value) + rng.uniform(0.1, 0.8) * distance)
-        naive = over_two_balls(exact(a.value), exact(Q1.value), mpf(r1.value), exact(Q2.value), mpf(r2.value))
+        naive = over_two_balls(
+            exact(a.value), exact(Q1.value), mpf(r1.value), exact(Q2.value), mpf(r2.value)
+        )
         assert abs(program.solve(solver="CLARABEL") - float(naive)) < 1e-5
 
 
@@ -70,10 +74,15 @@ def test_triplets(check_extremes):
 @pytest.mark.nojit
 def test_integer_data_exactly_on_the_threshold(make_samples, make_problem):
     # radii 5 around (-4, 0) and (4, 0): the lens has corners (0, +-3) and ends at (+-1, 0)
-    terms, balls = make_samples([[0, 1], [1, 0], [0, -2]]), [ss.Sphere(np.array([c, 0.0]), 5.0) for c in (-4.0, 4.0)]
+    terms, balls = (
+        make_samples([[0, 1], [1, 0], [0, -2]]),
+        [ss.Sphere(np.array([c, 0.0]), 5.0) for c in (-4.0, 4.0)],
+    )
     for side, values, outward in (("in_R", [-3, -1, -6], -1.0), ("in_L", [3, 1, 6], 1.0)):
         for shift, expected in ((0.0, False), (-1e-12, False), (1e-6, True)):
-            got = getattr(intersection(make_problem(terms, np.array(values) + outward * shift), *balls), side)
+            got = getattr(
+                intersection(make_problem(terms, np.array(values) + outward * shift), *balls), side
+            )
             assert (got == expected).all(), (side, shift, got)
 
 
@@ -95,7 +104,14 @@ vectors = st.lists(small, min_size=2, max_size=2)
 
 
 @settings(max_examples=150)
-@given(st.lists(vectors, min_size=2, max_size=4), vectors, vectors, st.integers(0, 4), st.integers(0, 4), small)
+@given(
+    st.lists(vectors, min_size=2, max_size=4),
+    vectors,
+    vectors,
+    st.integers(0, 4),
+    st.integers(0, 4),
+    small,
+)
 def test_degenerate_geometry(rows, Q1, Q2, r1, r2, threshold):
     rows = np.array(rows, dtype=float)
     signs = np.where(np.arange(len(rows)) % 2, -1.0, 1.0)
@@ -103,7 +119,10 @@ def test_degenerate_geometry(rows, Q1, Q2, r1, r2, threshold):
     terms.threshold = float(threshold)
     problem = ss.Problem(terms, ss.Hinge())
     balls = [ss.Sphere(np.array(Q, dtype=float), float(r)) for Q, r in ((Q1, r1), (Q2, r2))]
-    got, alone = intersection(problem, *balls), sphere(problem, balls[0]) | sphere(problem, balls[1])
+    got, alone = (
+        intersection(problem, *balls),
+        sphere(problem, balls[0]) | sphere(problem, balls[1]),
+    )
     disjoint = np.linalg.norm(np.subtract(Q1, Q2)) > r1 + r2
     if not disjoint:
         assert (got.in_L >= alone.in_L).all() and (got.in_R >= alone.in_R).all()

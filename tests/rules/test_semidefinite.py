@@ -13,7 +13,9 @@ from safescreen.rules import RULES, semidefinite, sphere
 def program_extremes(elements, Q, r):
     x = cp.Variable(Q.shape, PSD=True) if Q.ndim == 2 else cp.Variable(Q.shape, nonneg=True)
     a = cp.Parameter(Q.shape)
-    program = cp.Problem(cp.Minimize(cp.sum(cp.multiply(a, x))), [cp.norm(cp.vec(x - Q, order="C")) <= r])
+    program = cp.Problem(
+        cp.Minimize(cp.sum(cp.multiply(a, x))), [cp.norm(cp.vec(x - Q, order="C")) <= r]
+    )
     out = []
     for sign in (1.0, -1.0):
         for element in elements:
@@ -24,7 +26,9 @@ def program_extremes(elements, Q, r):
 
 def instance(seed, d, diagonal):
     rng = np.random.default_rng(seed)
-    terms = ss.Triplets.from_labels(rng.normal(size=(10, d)), np.arange(10) % 2, k=1, diagonal=diagonal)
+    terms = ss.Triplets.from_labels(
+        rng.normal(size=(10, d)), np.arange(10) % 2, k=1, diagonal=diagonal
+    )
     A = rng.normal(size=(d, d))
     Q = rng.normal(size=d) if diagonal else 0.5 * (A + A.T)
     minus = terms.cone.split(Q)[1]
@@ -37,13 +41,17 @@ def test_thresholds_around_the_exact_extremes(d, diagonal, make_problem):
     gained = 0
     for seed in range(3):
         terms, ball = instance(seed, d, diagonal)
-        lows, highs = program_extremes(terms.elements(np.arange(len(terms)))[0], ball.center, ball.radius)
+        lows, highs = program_extremes(
+            terms.elements(np.arange(len(terms)))[0], ball.center, ball.radius
+        )
         shift = 1e-4 * (1.0 + np.abs(lows) + np.abs(highs))
         for side, values, outward in (("in_R", lows, -1.0), ("in_L", highs, 1.0)):
             problem = make_problem(terms, values + outward * shift)
             assert getattr(semidefinite(problem, ball, max_iter=60), side).all()
             gained += np.count_nonzero(~getattr(sphere(problem, ball), side))
-            assert not getattr(semidefinite(make_problem(terms, values - outward * shift), ball), side).any()
+            assert not getattr(
+                semidefinite(make_problem(terms, values - outward * shift), ball), side
+            ).any()
     assert gained > 0
 
 
@@ -65,7 +73,9 @@ def test_nothing_of_the_other_rules_is_lost(diagonal):
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_decisions_are_those_of_exact_arithmetic(diagonal, scale, make_problem):
-    """Axis-aligned triplets ``diag(-s^2, t^2)`` and diagonal centers: the radius at which a decision turns is known to 60 digits."""
+    """Axis-aligned triplets ``diag(-s^2, t^2)`` and diagonal centers: the radius at which a
+    decision turns is known to 60 digits.
+    """
     rng = np.random.default_rng(3)
     certified = 0
     for _ in range(12):
@@ -79,7 +89,9 @@ def test_decisions_are_those_of_exact_arithmetic(diagonal, scale, make_problem):
         for side, b, C in (("in_L", a, mpf(threshold)), ("in_R", negative(a), -mpf(threshold))):
             square = distance_to_orthant_cut(b, exact(Q), C)
             if not float(np.sum(np.minimum(Q, 0.0) ** 2)) * (1 + 1e-9) < square < 100:
-                continue  # the nearest point of the cone is beyond the threshold: a smaller ball would miss the cone
+                # the nearest point of the cone is beyond the threshold: a smaller ball would miss
+                # the cone
+                continue
             turn = sqrt(square)
             radii = [float(turn) * (1 + k * 2.0**-52) for k in range(-4, 5)]
             for r in (*radii, float(turn) * (1 - 1e-6), float(turn) * 0.9):
@@ -101,13 +113,18 @@ def test_diagonal_decisions_are_those_of_exact_arithmetic(far, make_problem):
         terms, Q = ss.Triplets(X, [[0, 1, 2]], diagonal=True), rng.normal(size=3) * [far, far, 1.0]
         a = triplet(X, 0, 1, 2)[::4]
         slope = np.linalg.norm(np.array(a, dtype=float))
-        threshold = float(np.array(a, dtype=float) @ np.maximum(Q, 0.0)) + rng.choice([-1.0, 1.0]) * slope * rng.uniform(0.1, 1.0)
+        threshold = float(np.array(a, dtype=float) @ np.maximum(Q, 0.0)) + rng.choice(
+            [-1.0, 1.0]
+        ) * slope * rng.uniform(0.1, 1.0)
         problem = make_problem(terms, threshold)
         for side, b, C in (("in_L", a, mpf(threshold)), ("in_R", negative(a), -mpf(threshold))):
             turn = sqrt(distance_to_orthant_cut(b, exact(Q), C))
             if not float(np.linalg.norm(np.minimum(Q, 0.0))) * (1 + 1e-9) < turn < 1e9:
                 continue
-            for r in (*(float(turn) * (1 + k * 2.0**-52) for k in range(-6, 7)), float(turn) * 0.99):
+            for r in (
+                *(float(turn) * (1 + k * 2.0**-52) for k in range(-6, 7)),
+                float(turn) * 0.99,
+            ):
                 got = getattr(semidefinite(problem, ss.Sphere(Q, r)), side)[0]
                 assert not got or mpf(r) < turn
                 certified += got
@@ -117,8 +134,13 @@ def test_diagonal_decisions_are_those_of_exact_arithmetic(far, make_problem):
 
 def test_a_radius_two_percent_too_small_is_caught(make_problem):
     terms = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]), [[0, 1, 2]])
-    problem = make_problem(terms, 1.5)  # at the point (0, 3/8), 0.325 from the center, the product is 1.5
-    for r, expected in ((np.hypot(0.3, 0.125) * (1 + 1e-9), False), (np.hypot(0.3, 0.125) * 0.98, True)):
+    problem = make_problem(
+        terms, 1.5
+    )  # at the point (0, 3/8), 0.325 from the center, the product is 1.5
+    for r, expected in (
+        (np.hypot(0.3, 0.125) * (1 + 1e-9), False),
+        (np.hypot(0.3, 0.125) * 0.98, True),
+    ):
         assert semidefinite(problem, ss.Sphere(np.diag([-0.3, 0.5]), r)).in_R[0] == expected
 
 
@@ -134,13 +156,19 @@ def test_a_threshold_no_point_of_the_cone_reaches(make_problem):
 
 def test_over_the_whole_space_it_is_the_sphere_rule(make_samples, make_problem):
     rng = np.random.default_rng(0)
-    problem, ball = make_problem(make_samples(rng.normal(size=(40, 3))), 0.2), ss.Sphere(rng.normal(size=3), 0.3)
+    problem, ball = (
+        make_problem(make_samples(rng.normal(size=(40, 3))), 0.2),
+        ss.Sphere(rng.normal(size=3), 0.3),
+    )
     assert (semidefinite(problem, ball).in_R == sphere(problem, ball).in_R).all()
 
 
 def test_skipped_terms_are_not_tried(make_problem):
     terms, ball = instance(4, 5, False)
-    problem, ball = ss.Problem(terms, ss.SmoothedHinge(0.3)), ss.Sphere(ball.center, 0.3 * ball.radius, ball.normal)
+    problem, ball = (
+        ss.Problem(terms, ss.SmoothedHinge(0.3)),
+        ss.Sphere(ball.center, 0.3 * ball.radius, ball.normal),
+    )
     skip = np.ones(len(terms), dtype=bool)
     linear = RULES["halfspace"](problem, ball)
     assert semidefinite(problem, ball).in_R.sum() > linear.in_R.sum()
@@ -186,7 +214,9 @@ def random_claim(rng, d):
 
 @pytest.mark.parametrize("wrong", ["nothing", "q", "C", "a", "split"])
 def test_the_certificate_holds_for_all_within_its_errors(wrong):
-    """Inputs that are off by all that their errors allow, in the bad direction: never above the true g(y), and not far below."""
+    """Inputs that are off by all that their errors allow, in the bad direction: never above the
+    true g(y), and not far below.
+    """
     from safescreen.rules._certificates import Claims, Region, passes
 
     rng, size = np.random.default_rng(8), 1e-5
@@ -196,7 +226,9 @@ def test_the_certificate_holds_for_all_within_its_errors(wrong):
         off = {name: size * (name == wrong) for name in ("q", "C", "a", "split")}
         n, norm = float(np.linalg.norm(a)), float(np.linalg.norm(Q))
         reach = norm + y * n
-        move = y * off["a"] + off["split"] * reach  # what a and the split may add to the negative, and take from the positive part
+        move = (
+            y * off["a"] + off["split"] * reach
+        )  # what a and the split may add to the negative, and take from the positive part
         claims = Claims(
             a=a[None],
             a_error=np.array([off["a"]]),
@@ -212,7 +244,9 @@ def test_the_certificate_holds_for_all_within_its_errors(wrong):
             (g + 1e-12 * reach**2, False),
             (g - 200.0 * size * (1.0 + reach**2 + abs(C)) * y - 1e-11 * reach**2, True),
         ):
-            region = Region(Q, square, norm * (1.0 - 1e-14), norm * (1.0 + 1e-14), 0.0, off["split"])
+            region = Region(
+                Q, square, norm * (1.0 - 1e-14), norm * (1.0 + 1e-14), 0.0, off["split"]
+            )
             assert passes(region, claims, np.array([y]), *parts)[0] == expected, (wrong, square, g)
 
 
@@ -220,7 +254,10 @@ def test_both_forms_of_the_certificate_are_needed():
     """Far from 0 the second form of g has no digits left; with a large y the first has none."""
     from safescreen.rules._certificates import Claims, Region, passes
 
-    for Q, a, y, C, g in (([1e8, 0.5], [0.0, 1.0], 0.5, 1.0, 0.25), ([1.0, 1.0], [-1.0, -1.0], 1e9, 1e-9, 4.0)):
+    for Q, a, y, C, g in (
+        ([1e8, 0.5], [0.0, 1.0], 0.5, 1.0, 0.25),
+        ([1.0, 1.0], [-1.0, -1.0], 1e9, 1e-9, 4.0),
+    ):
         Q, a = np.array(Q), np.array(a)
         Z, zero = Q + y * a, np.zeros(1)
         n, norm = np.array([np.linalg.norm(a)]) * (1.0 + 1e-15), float(np.linalg.norm(Q))

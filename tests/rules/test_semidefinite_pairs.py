@@ -1,4 +1,6 @@
-"""The semidefinite rule by one eigenpair: the same decisions as by all of them, and never false, whatever pair is used."""
+"""The semidefinite rule by one eigenpair: the same decisions as by all of them, and never false,
+whatever pair is used.
+"""
 
 import numpy as np
 import pytest
@@ -8,10 +10,14 @@ from safescreen.rules import _certificates, _splits, semidefinite, sphere
 
 
 def instance(d, T, seed=0, rank=None):
-    """Return triplets, a ball around a point of the cone, and thresholds between the ball's minima and the center's values."""
+    """Return triplets, a ball around a point of the cone, and thresholds between the ball's
+    minima and the center's values.
+    """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(60, d)) / np.sqrt(d)
-    index = np.unique(np.column_stack([rng.integers(low, low + 20, size=T) for low in (0, 20, 40)]), axis=0)
+    index = np.unique(
+        np.column_stack([rng.integers(low, low + 20, size=T) for low in (0, 20, 40)]), axis=0
+    )
     terms = ss.Triplets(X, index)
     A = rng.normal(size=(d, rank or d))
     Q = A @ A.T / d
@@ -28,7 +34,10 @@ def full(monkeypatch, problem, ball, **options):
         return semidefinite(problem, ball, **options)
 
 
-@pytest.mark.parametrize(("d", "T", "rank"), [(16, 200, None), (24, 100, 5), (48, 20, None), (95, 12, None), (95, 12, 10)])
+@pytest.mark.parametrize(
+    ("d", "T", "rank"),
+    [(16, 200, None), (24, 100, 5), (48, 20, None), (95, 12, None), (95, 12, 10)],
+)
 def test_one_pair_decides_what_all_do(d, T, rank, monkeypatch):
     problem, ball = instance(d, T, rank=rank)
     one, every = semidefinite(problem, ball), full(monkeypatch, problem, ball)
@@ -43,7 +52,11 @@ def test_it_is_used_when_the_center_is_in_the_cone(monkeypatch):
         called.clear()
         problem, ball = instance(d, 20)
         with monkeypatch.context() as patch:
-            patch.setattr(_certificates, "split_one", lambda *args: (called.append(1), _splits.split_one(*args))[1])
+            patch.setattr(
+                _certificates,
+                "split_one",
+                lambda *args: (called.append(1), _splits.split_one(*args))[1],
+            )
             semidefinite(problem, ss.Sphere(ball.center - shift * np.eye(d), ball.radius))
         assert bool(called) == expected
 
@@ -63,8 +76,12 @@ def test_parts_of_the_lowest_pair(d, sign):
     again, _ = _splits.split_one(Z, a, q)
     by_all, _ = _splits.split_all(Z, a)
     for name in ("plus", "minus", "plus_product", "minus_product"):
-        np.testing.assert_allclose(getattr(by_pair, name), getattr(by_all, name), rtol=1e-5, atol=1e-8)
-        np.testing.assert_allclose(getattr(again, name), getattr(by_all, name), rtol=1e-5, atol=1e-8)
+        np.testing.assert_allclose(
+            getattr(by_pair, name), getattr(by_all, name), rtol=1e-5, atol=1e-8
+        )
+        np.testing.assert_allclose(
+            getattr(again, name), getattr(by_all, name), rtol=1e-5, atol=1e-8
+        )
 
 
 @pytest.mark.parametrize("d", [1, 2, 7])
@@ -88,7 +105,11 @@ def test_wrong_pairs_decide_less_and_nothing_else(monkeypatch):
     right = _splits.lowest_vectors
     for noise in (0.01, 0.1, 1.0):
         monkeypatch.setattr(
-            _splits, "lowest_vectors", lambda Z, a, start, noise=noise: right(Z, a, start) + noise * rng.normal(size=Z.shape[:2])
+            _splits,
+            "lowest_vectors",
+            lambda Z, a, start, noise=noise: (
+                right(Z, a, start) + noise * rng.normal(size=Z.shape[:2])
+            ),
         )
         got = semidefinite(problem, ball)
         assert not (got.in_L & ~every.in_L).any() and not (got.in_R & ~every.in_R).any()
@@ -117,12 +138,18 @@ def test_solvers_that_fail_cost_decisions_only(d, monkeypatch):
     every = semidefinite(problem, ball)
 
     def refuse(*args, **kwargs):
-        raise scipy.sparse.linalg.ArpackNoConvergence("no convergence", np.empty(0), np.empty((d, 0)))
+        raise scipy.sparse.linalg.ArpackNoConvergence(
+            "no convergence", np.empty(0), np.empty((d, 0))
+        )
 
     monkeypatch.setattr(_splits, "eigsh", refuse)
     by_lapack = semidefinite(problem, ball)
     assert (by_lapack.in_L == every.in_L).all() and (by_lapack.in_R == every.in_R).all()
-    monkeypatch.setattr(_splits.lapack, "dsyevr", lambda Z, **options: (np.zeros(1), np.full((d, 1), np.nan), 0, 0, 1))
+    monkeypatch.setattr(
+        _splits.lapack,
+        "dsyevr",
+        lambda Z, **options: (np.zeros(1), np.full((d, 1), np.nan), 0, 0, 1),
+    )
     left = semidefinite(problem, ball)
     assert not (left.in_L & ~every.in_L).any() and not (left.in_R & ~every.in_R).any()
     assert left.rate < every.rate
@@ -136,7 +163,9 @@ def test_a_loss_without_a_linear_region_screens_R_alone():
 
 
 def test_thresholds_around_what_a_convex_program_finds():
-    """At the extremes of ``<a, x>`` over ball and cone, in 16 dimensions, by a program of another kind."""
+    """At the extremes of ``<a, x>`` over ball and cone, in 16 dimensions, by a program of
+    another kind.
+    """
     import cvxpy as cp
 
     problem, ball = instance(16, 6, seed=3)
@@ -149,4 +178,7 @@ def test_thresholds_around_what_a_convex_program_finds():
             extreme = sign * program.solve(solver="CLARABEL")
             for shift, expected in ((-1e-4, True), (1e-4, False)):
                 moved = problem.terms.with_threshold(np.full(len(problem), extreme + sign * shift))
-                assert getattr(semidefinite(ss.Problem(moved, ss.Hinge()), ball, max_iter=60), side)[t] == expected
+                assert (
+                    getattr(semidefinite(ss.Problem(moved, ss.Hinge()), ball, max_iter=60), side)[t]
+                    == expected
+                )

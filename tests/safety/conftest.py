@@ -15,5 +15,6 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("thresholds in exact arithmetic")
         for name, c in sums.items():
             terminalreporter.line(
-                f"{name:14} {c['cases']:9} cases, {c['past']:9} undecidable, {c['ties']:8} of them ties, {c['unsafe']} unsafe"
+                f"{name:14} {c['cases']:9} cases, {c['past']:9} undecidable, {c['ties']:8} "
+                f"of them ties, {c['unsafe']} unsafe"
             )

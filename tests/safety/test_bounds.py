@@ -1,4 +1,6 @@
-"""Every bound of a rounding error is one: against 50-digit arithmetic, and not larger than it has to be."""
+"""Every bound of a rounding error is one: against 50-digit arithmetic, and not larger than it
+has to be.
+"""
 
 from fractions import Fraction
 from itertools import product
@@ -29,18 +31,28 @@ def points(of, prob, lam, seed=0):
 
 
 def evaluations(of, gamma, fraction=0.3):
-    """Yield ``(evaluation, dual point, exact problem)`` at several points, for whole and reduced problems, alpha given and not."""
+    """Yield ``(evaluation, dual point, exact problem)`` at several points, for whole and reduced
+    problems, alpha given and not.
+    """
     prob, truth, lam = of.problem(gamma), of.exact(gamma), of.lam(fraction)
     rng = np.random.default_rng(5)
     which = rng.integers(0, 3, len(prob))
     reduced = prob.reduce(which == 1, which == 2), truth.reduce(which == 1, which == 2)
     for problem, exact_problem in ((prob, truth), reduced):
         for x in points(of, problem, lam):
-            alphas = [rng.uniform(size=len(problem)), problem.alpha(x), np.round(rng.uniform(size=len(problem)))]
+            alphas = [
+                rng.uniform(size=len(problem)),
+                problem.alpha(x),
+                np.round(rng.uniform(size=len(problem))),
+            ]
             for alpha in alphas:
                 yield problem.evaluate(x, lam, alpha), exact(alpha), exact_problem
             if gamma > 0.0:
-                yield problem.evaluate(x, lam), exact(alphas[1]), exact_problem  # the dual point as computed
+                yield (
+                    problem.evaluate(x, lam),
+                    exact(alphas[1]),
+                    exact_problem,
+                )  # the dual point as computed
 
 
 @hostile
@@ -49,10 +61,17 @@ def test_inner_products(kind, data):
     of = instance(kind, data)
     rng, terms = np.random.default_rng(0), of.terms
     truth = of.exact(0.0)
-    for x in (of.feasible(rng, 1.0), of.feasible(rng, 1e-12), of.feasible(rng, 1e12), -of.feasible(rng, 1.0)):
+    for x in (
+        of.feasible(rng, 1.0),
+        of.feasible(rng, 1e-12),
+        of.feasible(rng, 1e12),
+        -of.feasible(rng, 1.0),
+    ):
         values, errors = terms.inner_products(x).chunk(0, len(terms))
         assert np.array_equal(values, terms.margins(x))
-        for value, error, m, n in zip(values, errors, truth.margins(flat(x)), truth.norms, strict=True):
+        for value, error, m, n in zip(
+            values, errors, truth.margins(flat(x)), truth.norms, strict=True
+        ):
             assert abs(mpf(float(value)) - m) <= mpf(float(error))
             if data == "normal":
                 assert error <= 1e-12 * float(n) * np.linalg.norm(x) + 1e-299
@@ -75,7 +94,12 @@ def test_weighted_sums(kind, data):
     of = instance(kind, data)
     rng, terms, truth = np.random.default_rng(1), of.terms, of.exact(0.0)
     T = len(terms)
-    for weights in (rng.uniform(size=T), rng.standard_normal(T), rng.uniform(size=T) < 0.5, np.ones(T)):
+    for weights in (
+        rng.uniform(size=T),
+        rng.standard_normal(T),
+        rng.uniform(size=T) < 0.5,
+        np.ones(T),
+    ):
         total, error = terms.weighted_sum(weights)
         true = truth.adjoint(exact(np.asarray(weights, dtype=float)))
         assert norm(minus(flat(total), true)) <= mpf(float(error))
@@ -110,7 +134,9 @@ def test_evaluations(kind, gamma, data):
 @hostile
 @every
 def test_spheres_hold_their_exact_versions(kind, data):
-    """Centers are computed, so each ball has to hold the exact ball of the same formula: its radius is not smaller."""
+    """Centers are computed, so each ball has to hold the exact ball of the same formula: its
+    radius is not smaller.
+    """
     of = instance(kind, data)
     prob, truth, lam = of.problem(0.05), of.exact(0.05), of.lam(0.3)
     for x in points(of, prob, lam):
@@ -121,13 +147,19 @@ def test_spheres_hold_their_exact_versions(kind, data):
         H = [v / mpf(float(lam)) for v in truth.H(alpha)]
         g = minus(x_exact, H)  # gradient over lam
         assert mpf(ss.spheres.gradient_bound(prob, x, lam).radius) >= half * norm(g)
-        assert mpf(ss.spheres.duality_gap_bound(prob, x, lam).radius) >= mpmath.sqrt(max(2 * gap, 0))
+        assert mpf(ss.spheres.duality_gap_bound(prob, x, lam).radius) >= mpmath.sqrt(
+            max(2 * gap, 0)
+        )
         Q = [half * (p + q) for p, q in zip(x_exact, H, strict=True)]
         square = half * half * dot(g, g) - dot(*[split(Q, of.cone)[1]] * 2)
-        assert mpf(ss.spheres.projected_gradient_bound(prob, x, lam).radius) >= mpmath.sqrt(max(square, 0))
+        assert mpf(ss.spheres.projected_gradient_bound(prob, x, lam).radius) >= mpmath.sqrt(
+            max(square, 0)
+        )
         apart = minus(x_exact, split(H, of.cone)[0])
         square = gap - dot(apart, apart) / 4
-        assert mpf(ss.spheres.midpoint_gap_bound(prob, x, lam).radius) >= mpmath.sqrt(max(square, 0))
+        assert mpf(ss.spheres.midpoint_gap_bound(prob, x, lam).radius) >= mpmath.sqrt(
+            max(square, 0)
+        )
 
 
 @pytest.mark.parametrize("d", [1, 2, 3, 5])
@@ -137,7 +169,13 @@ def test_eigenvalue_splits(d):
         L = rng.standard_normal((d, d))
         values = rng.standard_normal(d) * 10.0 ** rng.integers(-12, 3, d)
         Q = np.linalg.qr(L)[0]
-        H = [L + L.T, Q * values @ Q.T, L @ L.T, -L @ L.T, np.outer(L[0], L[0]) - np.outer(L[-1], L[-1])][trial % 5]
+        H = [
+            L + L.T,
+            Q * values @ Q.T,
+            L @ L.T,
+            -L @ L.T,
+            np.outer(L[0], L[0]) - np.outer(L[-1], L[-1]),
+        ][trial % 5]
         H = 0.5 * (H + H.T) * 10.0 ** (20 * (trial % 3 - 1))
         plus, negative = cone.split(H)
         exact_plus, exact_negative = split(flat(H), "psd")
@@ -152,23 +190,35 @@ def test_eigenvalue_splits(d):
 def test_other_splits_are_exact(cone):
     H = np.random.default_rng(0).standard_normal(4)
     plus, negative = cone.split(H)
-    assert np.array_equal(plus - negative, H) and cone.split_error(H) == 0.0 and cone.feasible_error(plus) == 0.0
+    assert (
+        np.array_equal(plus - negative, H)
+        and cone.split_error(H) == 0.0
+        and cone.feasible_error(plus) == 0.0
+    )
     assert np.array_equal(plus, np.maximum(H, 0.0) if isinstance(cone, NonNegativeCone) else H)
 
 
 def test_the_exact_gap_is_that_of_the_definition():
     of = instance("full")
     truth, naive = Exact(of.exact_elements, "psd", 0.05), of.naive(0.05)
-    x, alpha = of.feasible(np.random.default_rng(0), 0.1), np.random.default_rng(1).uniform(size=len(of.terms))
+    x, alpha = (
+        of.feasible(np.random.default_rng(0), 0.1),
+        np.random.default_rng(1).uniform(size=len(of.terms)),
+    )
     lam = of.lam(0.3)
-    assert float(truth.gap(flat(x), lam, exact(alpha))) == pytest.approx(naive.gap(x, lam, alpha), rel=1e-10)
+    assert float(truth.gap(flat(x), lam, exact(alpha))) == pytest.approx(
+        naive.gap(x, lam, alpha), rel=1e-10
+    )
     assert float(truth.fenchel(flat(x), exact(alpha))) == pytest.approx(
-        naive.losses(x).sum() + alpha @ naive.margins(x) - alpha.sum() + 0.025 * alpha @ alpha, rel=1e-10
+        naive.losses(x).sum() + alpha @ naive.margins(x) - alpha.sum() + 0.025 * alpha @ alpha,
+        rel=1e-10,
     )
 
 
 def test_the_gap_at_a_kink_of_the_hinge():
-    """One triplet whose margin is 1 up to rounding, x the best for its dual point: all that is left of the gap is the hinge at its kink."""
+    """One triplet whose margin is 1 up to rounding, x the best for its dual point: all that is
+    left of the gap is the hinge at its kink.
+    """
     needed = 0
     for p, q in product(range(1, 50), range(1, 50)):
         X = np.array([[0.0], [0.3 * p], [0.3 * (p + q)]])
@@ -176,8 +226,14 @@ def test_the_gap_at_a_kink_of_the_hinge():
         H = problem.all_linear()
         lam = float(H.ravel()[0]) ** 2
         e = problem.evaluate(H / lam, lam)
-        if e.distance < 1e-12 * float(e.x.ravel()[0]):  # the computed margin says that the term is linear: alpha = 1
-            a, x, weight = Fraction(X[2, 0]) ** 2 - Fraction(X[1, 0]) ** 2, Fraction(float(e.x.ravel()[0])), Fraction(lam)
+        if e.distance < 1e-12 * float(
+            e.x.ravel()[0]
+        ):  # the computed margin says that the term is linear: alpha = 1
+            a, x, weight = (
+                Fraction(X[2, 0]) ** 2 - Fraction(X[1, 0]) ** 2,
+                Fraction(float(e.x.ravel()[0])),
+                Fraction(lam),
+            )
             gap = max(1 - a * x, Fraction(0)) + weight / 2 * x**2 - 1 + a**2 / (2 * weight)
             assert gap <= Fraction(e.gap)
             needed += gap > Fraction(e.gap) - Fraction(e.fenchel)

@@ -1,4 +1,6 @@
-"""Many small reductions are one: linear terms stay within their error bound, and paths carry nothing along."""
+"""Many small reductions are one: linear terms stay within their error bound, and paths carry
+nothing along.
+"""
 
 import numpy as np
 import pytest
@@ -57,7 +59,9 @@ def test_a_reduction_of_a_problem_with_a_linear_term(kind):
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 @pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_a_path_with_ranges_keeps_a_true_linear_term(kind, gamma, monkeypatch):
-    """What certain terms leave in the linear term of a stretch is the exact sum of those that have left the arrays as linear."""
+    """What certain terms leave in the linear term of a stretch is the exact sum of those that
+    have left the arrays as linear.
+    """
     of, seen = instance(kind), []
     whole, original = of.problem(gamma), ss.paths._Ahead.reduction
 
@@ -72,7 +76,14 @@ def test_a_path_with_ranges_keeps_a_true_linear_term(kind, gamma, monkeypatch):
         return found
 
     monkeypatch.setattr(ss.paths._Ahead, "reduction", reduction)
-    ss.path(whole, of.lam(1.0) * 0.9 ** np.arange(25), tol=0.0, rtol=1e-6, ranges=True, screening=("RRPB", "PGB"))
+    ss.path(
+        whole,
+        of.lam(1.0) * 0.9 ** np.arange(25),
+        tol=0.0,
+        rtol=1e-6,
+        ranges=True,
+        screening=("RRPB", "PGB"),
+    )
     truth = of.exact(gamma)
     assert len(seen) == 24 and any((category == 1).any() for *_, category in seen)
     for linear, bound, category in seen:

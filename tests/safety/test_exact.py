@@ -1,8 +1,8 @@
-"""Every rule at thresholds on the exact extremes of its region: at or past one, "undecided" is the only right answer.
+"""Every rule at thresholds on the exact extremes of its region: at or past one, "undecided" is the
+only right answer.
 
-Everything is decided in exact arithmetic (:mod:`naive.dyadic`). The first tests run some hundred thousand cases; `make exhaustive` runs the
-same functions until they have had millions.
-"""
+Everything is decided in exact arithmetic (:mod:`naive.dyadic`). The first tests run some hundred
+thousand cases; `make exhaustive` runs the same functions until they have had millions."""
 
 import pytest
 
@@ -43,10 +43,14 @@ def test_pair_terms():
 def test_kernels():
     for rule in (rules.ball_rule, rules.halfspace_rule, rules.intersection_rule):
         rule(40, 11, ("kernel", "powers")).check(0.9)
-    rules.ball_rule(40, 11, ("kernel",), ("cancelling",)).check(0.8)  # where an image has few right digits
+    rules.ball_rule(40, 11, ("kernel",), ("cancelling",)).check(
+        0.8
+    )  # where an image has few right digits
 
 
-@pytest.mark.parametrize("rule", [rules.ball_rule, rules.halfspace_rule, rules.intersection_rule, regions.path_ranges])
+@pytest.mark.parametrize(
+    "rule", [rules.ball_rule, rules.halfspace_rule, rules.intersection_rule, regions.path_ranges]
+)
 def test_the_allowance_of_the_rule_itself(rule):
     """The bounds that come with the terms are as good as they can be, and cover nothing else."""
     rule(80, 12, ("sharp",)).check(0.8)

@@ -1,4 +1,6 @@
-"""Masks, not only gaps: what rough and fine solves and paths screened, against certified optima, terms at a kink of the loss included."""
+"""Masks, not only gaps: what rough and fine solves and paths screened, against certified optima,
+terms at a kink of the loss included.
+"""
 
 from fractions import Fraction
 from functools import lru_cache
@@ -27,7 +29,9 @@ SCREENINGS = (("RRPB", "PGB"), ("RRPB",), ("MGB&RRPB",), ("GB+halfspace", "DGB")
 
 
 def problem_of(kind, gamma):
-    """Return an instance with its problem and the lam of a path from where most terms are linear to where many are zero."""
+    """Return an instance with its problem and the lam of a path from where most terms are linear
+    to where many are zero.
+    """
     of = instance(kind, n=24 if kind in ("full", "diagonal") else 60, k=4, seed=3)
     return of, of.problem(gamma), of.lam(1.0) * GRID
 
@@ -44,7 +48,9 @@ def check(solution, known, prob, goal):
     screened, x, lam = solution.screened, solution.x, solution.lam
     assert (screened.n_L, screened.n_R) == (solution.n_L, solution.n_R)
     assert known.right(screened), (lam, goal)
-    assert (solution.alpha[screened.in_L] == 1.0).all() and (solution.alpha[screened.in_R] == 0.0).all()
+    assert (solution.alpha[screened.in_L] == 1.0).all() and (
+        solution.alpha[screened.in_R] == 0.0
+    ).all()
     whole = prob.gap(x, lam, solution.alpha if prob.loss.smoothing == 0.0 else None)
     assert whole <= solution.gap * (1.0 + 1e-9) + 1e-12 * abs(solution.primal), (lam, goal)
     assert not solution.converged or whole <= goal * abs(solution.primal) * (1.0 + 1e-6)
@@ -59,7 +65,15 @@ def test_paths_at_any_tolerance(kind, gamma, ranges):
     for rtol in TOLERANCES:
         for screening in SCREENINGS:
             for dynamic in (None, ()):
-                path = ss.path(prob, lams, tol=0.0, rtol=rtol, screening=screening, dynamic=dynamic, ranges=ranges)
+                path = ss.path(
+                    prob,
+                    lams,
+                    tol=0.0,
+                    rtol=rtol,
+                    screening=screening,
+                    dynamic=dynamic,
+                    ranges=ranges,
+                )
                 for solution, known in zip(path, optima(kind, gamma), strict=True):
                     check(solution, known, prob, rtol)
                     counted += solution.n_L + solution.n_R
@@ -72,14 +86,29 @@ def test_solves_at_any_tolerance(kind, gamma):
     _, prob, lams = problem_of(kind, gamma)
     for lam, known in list(zip(lams, optima(kind, gamma), strict=True))[::6]:
         for rtol in TOLERANCES:
-            for screening in (("GB",), ("PGB",), ("DGB",), ("CDGB",), ("MGB",), ("MGB&PGB",), ("PGB+halfspace",)):
+            for screening in (
+                ("GB",),
+                ("PGB",),
+                ("DGB",),
+                ("CDGB",),
+                ("MGB",),
+                ("MGB&PGB",),
+                ("PGB+halfspace",),
+            ):
                 for freq in (1, 7):
-                    check(ss.solve(prob, lam, tol=0.0, rtol=rtol, screening=screening, freq=freq), known, prob, rtol)
+                    check(
+                        ss.solve(prob, lam, tol=0.0, rtol=rtol, screening=screening, freq=freq),
+                        known,
+                        prob,
+                        rtol,
+                    )
 
 
 @pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_terms_at_the_kink_are_counted(kind):
-    """Support vectors on the margin: a mask that takes one of them is found out, though its margin is 1 to the last digit."""
+    """Support vectors on the margin: a mask that takes one of them is found out, though its
+    margin is 1 to the last digit.
+    """
     found = 0
     for known in optima(kind, 0.0):
         neither = ~known.may_L & ~known.may_R
@@ -94,59 +123,104 @@ def test_terms_at_the_kink_are_counted(kind):
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
 @pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_an_enlargement_that_was_not_enough_is_noticed(kind):
-    """Solutions further from the optimum than the balls were enlarged for, given masks among them, are judged on the whole problem."""
+    """Solutions further from the optimum than the balls were enlarged for, given masks among
+    them, are judged on the whole problem.
+    """
     of, prob, lams = problem_of(kind, 0.05)
     apart = 0
     for lam, known in list(zip(lams, optima(kind, 0.05), strict=True))[::4]:
         before = ss.solve(prob, 1.05 * lam, tol=0.0, rtol=1e-10, screening=("RRPB", "PGB"))
         near = PathReference(x0=before.x, eps=before.eps, lam0=before.lam)
-        found = ss.rules.sphere(prob, ss.spheres.relaxed_path_bound(before.x, before.eps, before.lam, lam))
+        found = ss.rules.sphere(
+            prob, ss.spheres.relaxed_path_bound(before.x, before.eps, before.lam, lam)
+        )
         for rtol in (0.3, 0.1):
             check(solve_screened(prob, lam, found, tol=0.0, rtol=rtol), known, prob, rtol)
-        settings, method = Settings.checked(prob, 1e-12, 0.0, 1, (), 10), check_method("gradient", prob)
+        settings, method = (
+            Settings.checked(prob, 1e-12, 0.0, 1, (), 10),
+            check_method("gradient", prob),
+        )
         for scale in (0.5, 3.0):
-            far = prob.cone.project(before.x + of.feasible(np.random.default_rng(0), scale * size(before.x)))
+            far = prob.cone.project(
+                before.x + of.feasible(np.random.default_rng(0), scale * size(before.x))
+            )
             reduction = Reduction(prob)
-            reduction.screen(parse_screening(("RRPB",), prob), reference(prob.evaluate(before.x, lam), near), 1e-9)
+            reduction.screen(
+                parse_screening(("RRPB",), prob),
+                reference(prob.evaluate(before.x, lam), near),
+                1e-9,
+            )
             assert reduction.n_L + reduction.n_R > 0
             solution, _ = run(reduction, Descent(far, lam), settings, method)
             check(solution, known, prob, 1.0)
-            apart += prob.gap(solution.x, lam) > reduction.problem.gap(solution.x, lam) * (1.0 + 1e-6)
+            apart += prob.gap(solution.x, lam) > reduction.problem.gap(solution.x, lam) * (
+                1.0 + 1e-6
+            )
     assert apart > 0
 
 
 @pytest.mark.parametrize("ranges", [False, True])
 @pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_what_is_screened_before_a_lam_is_so_in_the_enlarged_ball(kind, ranges):
-    """At the optimum of each lam and at all points within the accuracy it is solved to, for every reference within its accuracy."""
+    """At the optimum of each lam and at all points within the accuracy it is solved to, for
+    every reference within its accuracy.
+    """
     _, prob, _ = problem_of(kind, 0.05)
     lams, norms, between = prob.lam_max() * 0.97 ** np.arange(80), prob.terms.norms, 0
     for rtol in (1e-1, 1e-3):
         limits = Limits.checked(0.0, rtol, 10_000)
-        ahead, walk = _Ahead(prob), _Walk(prob, None, None, schedule_of(("RRPB",), prob), False, False)
+        ahead, walk = (
+            _Ahead(prob),
+            _Walk(prob, None, None, schedule_of(("RRPB",), prob), False, False),
+        )
         walk.settings = Settings.checked(prob, 0.0, rtol, 10_000, (), 10)
         for lam in lams[30:]:
             last = ss.solve(prob, lam / 0.97, tol=0.0, rtol=rtol, screening=())
             walk.last, here = last, prob.evaluate(last.x, lam)
-            found = (ahead.reduction(last, lam, limits) if ranges else walk._screened_before(here)).screened()
-            spread = (last.lam - lam) / (2 * lam) * prob.cone.norm(last.x) + last.lam / lam * last.eps
+            found = (
+                ahead.reduction(last, lam, limits) if ranges else walk._screened_before(here)
+            ).screened()
+            spread = (last.lam - lam) / (2 * lam) * prob.cone.norm(
+                last.x
+            ) + last.lam / lam * last.eps
             reach = (spread + limits.accuracy(here.primal, lam)) * norms * (1.0 - 1e-9)
             if ranges:  # made from an earlier reference, for a stretch
                 if ahead.start != last.lam:
                     continue
-                spread = (last.lam - ahead.end) / (2 * ahead.end) * prob.cone.norm(last.x) + last.lam / ahead.end * last.eps
-                reach = (spread + last.lam / ahead.end * limits.accuracy(last.primal, last.lam)) * norms * (1.0 - 1e-9)
+                spread = (last.lam - ahead.end) / (2 * ahead.end) * prob.cone.norm(
+                    last.x
+                ) + last.lam / ahead.end * last.eps
+                reach = (
+                    (spread + last.lam / ahead.end * limits.accuracy(last.primal, last.lam))
+                    * norms
+                    * (1.0 - 1e-9)
+                )
             at = lam if not ranges else ahead.end
             q = (last.lam + at) / (2 * at) * prob.terms.margins(last.x)
-            assert (q + reach < 1.0 - 0.05)[found.in_L].all() and (q - reach > 1.0)[found.in_R].all()
-            less = reach - 0.5 * last.lam / at * min(last.eps, limits.accuracy(last.primal, last.lam)) * norms
-            between += np.sum((q + less < 1.0 - 0.05) & ~found.in_L) + np.sum((q - less > 1.0) & ~found.in_R)
-    assert between > 5, "no term that half of the reference's accuracy would have decided: nothing was tried"
+            assert (q + reach < 1.0 - 0.05)[found.in_L].all() and (q - reach > 1.0)[
+                found.in_R
+            ].all()
+            less = (
+                reach
+                - 0.5
+                * last.lam
+                / at
+                * min(last.eps, limits.accuracy(last.primal, last.lam))
+                * norms
+            )
+            between += np.sum((q + less < 1.0 - 0.05) & ~found.in_L) + np.sum(
+                (q - less > 1.0) & ~found.in_R
+            )
+    assert between > 5, (
+        "no term that half of the reference's accuracy would have decided: nothing was tried"
+    )
 
 
 @pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_stretches_end_where_they_are_certified(kind):
-    """Walking down with the solutions of a rough path, what a stretch says holds at each lam it is asked for."""
+    """Walking down with the solutions of a rough path, what a stretch says holds at each lam it
+    is asked for.
+    """
     of, prob, lams = problem_of(kind, 0.05)
     limits, ahead = Limits.checked(0.0, 1e-3, 10_000), _Ahead(prob)
     ends = []
@@ -167,23 +241,33 @@ def test_reductions_there_and_back():
     alpha = rng.random(len(reduction.problem))
     full, status = reduction.expand(alpha), reduction.status
     assert (full[status == 1] == 1.0).all() and (full[status == 2] == 0.0).all()
-    assert np.array_equal(full[status == 0], alpha) and np.array_equal(reduction.restrict(full), alpha)
+    assert np.array_equal(full[status == 0], alpha) and np.array_equal(
+        reduction.restrict(full), alpha
+    )
 
 
 def test_the_enlargement_covers_what_the_limits_accept():
     _, prob, lams = problem_of("full", 0.05)
-    e = prob.evaluate(ss.solve(prob, lams[5], tol=0.0, rtol=1e-3, screening=("RRPB", "PGB")).x, lams[5])
+    e = prob.evaluate(
+        ss.solve(prob, lams[5], tol=0.0, rtol=1e-3, screening=("RRPB", "PGB")).x, lams[5]
+    )
     for tol, rtol in ((0.0, 0.1), (0.0, 1e-6), (1e-3, 0.0), (1e-3, 1e-9)):
         limits = Limits.checked(tol, rtol, 1)
         accepted = max(Fraction(tol), Fraction(rtol) * Fraction(abs(e.primal)))
         square = Fraction(limits.accuracy(e.primal, e.lam)) ** 2 * Fraction(e.lam) / 2
         assert accepted <= square <= accepted * (1 + Fraction(rtol) * 5 + Fraction(1, 10**12))
-        assert limits.enlargement(e) >= limits.accuracy(e.primal, e.lam) + 2.0 * e.x_error > limits.accuracy(e.primal, e.lam)
+        assert (
+            limits.enlargement(e)
+            >= limits.accuracy(e.primal, e.lam) + 2.0 * e.x_error
+            > limits.accuracy(e.primal, e.lam)
+        )
 
 
 @pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_reference_accuracy_is_attained(kind):
-    """From x = 0 and with all terms linear, gap and strong convexity leave nothing: the optimum is as far as DGB says."""
+    """From x = 0 and with all terms linear, gap and strong convexity leave nothing: the optimum
+    is as far as DGB says.
+    """
     _, prob, _ = problem_of(kind, 0.05)
     lam = 2.0 * prob.lam_max()
     eps = reference_accuracy(prob.evaluate(prob.cone.zeros(), lam))
@@ -199,36 +283,75 @@ def families():
     weights = rng.uniform(0.1, 3.0, len(index))
     for diagonal in (False, True):
         kind = "diagonal" if diagonal else "full"
-        yield f"quadruplets {kind}", ss.Quadruplets(X, four[four[:, 2] != four[:, 3]], diagonal=diagonal)
-        yield f"pairs {kind}", ss.Pairs(X, index[::2, :2], index[::2, ::2], upper=1.0, lower=3.0, diagonal=diagonal)
+        yield (
+            f"quadruplets {kind}",
+            ss.Quadruplets(X, four[four[:, 2] != four[:, 3]], diagonal=diagonal),
+        )
+        yield (
+            f"pairs {kind}",
+            ss.Pairs(X, index[::2, :2], index[::2, ::2], upper=1.0, lower=3.0, diagonal=diagonal),
+        )
         yield f"weighted {kind}", ss.Triplets(X, index, weights=weights, diagonal=diagonal)
-        yield f"thresholds {kind}", ss.Triplets(X, index, diagonal=diagonal).with_threshold(rng.uniform(-0.5, 2.0, len(index)))
-        yield f"contradictions {kind}", ss.Triplets(X, np.vstack([index, index[:40, [0, 2, 1]], index[:9]]), diagonal=diagonal)
+        yield (
+            f"thresholds {kind}",
+            ss.Triplets(X, index, diagonal=diagonal).with_threshold(
+                rng.uniform(-0.5, 2.0, len(index))
+            ),
+        )
+        yield (
+            f"contradictions {kind}",
+            ss.Triplets(X, np.vstack([index, index[:40, [0, 2, 1]], index[:9]]), diagonal=diagonal),
+        )
     signs = 2.0 * y - 1.0
     yield "weighted samples", ss.Samples(X, signs, weights=rng.uniform(0.1, 3.0, len(y)))
-    yield "kernel rbf", ss.KernelSamples.from_points(X, signs, "rbf", weights=rng.uniform(0.1, 3.0, len(y)))
+    yield (
+        "kernel rbf",
+        ss.KernelSamples.from_points(X, signs, "rbf", weights=rng.uniform(0.1, 3.0, len(y))),
+    )
 
 
 FAMILIES = dict(families())
 
 
-@pytest.mark.parametrize("loss", [ss.Hinge(), ss.SmoothedHinge(0.05), ss.SquaredHinge()], ids=["hinge", "smoothed", "squared"])
+@pytest.mark.parametrize(
+    "loss",
+    [ss.Hinge(), ss.SmoothedHinge(0.05), ss.SquaredHinge()],
+    ids=["hinge", "smoothed", "squared"],
+)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_other_families_at_any_tolerance(name, loss):
     terms = FAMILIES[name]
     prob, decided, possible = ss.Problem(terms, loss), 0, 0
     products = np.abs(terms.margins(prob.all_linear()))
     lams = np.sqrt(np.median(products) * products.max()) * 0.8 ** np.arange(8)
-    lams = 0.02 * lams if loss.cap == np.inf else lams  # such a loss has no linear region: only terms in R are decided, if there are any
+    lams = (
+        0.02 * lams if loss.cap == np.inf else lams
+    )  # such a loss has no linear region: only terms in R are decided, if there are any
     for lam in lams:
         best = ss.solve(prob, lam, tol=0.0, rtol=1e-11 if loss.smoothing else 1e-9, screening=())
-        u, reach, tau = terms.margins(best.x), best.eps * terms.norms * (1.0 + 1e-9) + 1e-12, terms.threshold
+        u, reach, tau = (
+            terms.margins(best.x),
+            best.eps * terms.norms * (1.0 + 1e-9) + 1e-12,
+            terms.threshold,
+        )
         possible += np.sum(u + reach < tau - loss.width) + np.sum(u - reach > tau)
         known = Truth([], 0.0, u - reach < tau - loss.width, u + reach > tau, None, None)
         known = at_the_kink(prob, best, known) if loss.smoothing == 0.0 else known
         for rtol in (0.1, 1e-3, 1e-7):
-            for solution in ss.path(prob, [1.1 * lam, lam], tol=0.0, rtol=rtol, ranges=rtol < 0.1, screening=("RRPB", "PGB"))[1:]:
+            for solution in ss.path(
+                prob,
+                [1.1 * lam, lam],
+                tol=0.0,
+                rtol=rtol,
+                ranges=rtol < 0.1,
+                screening=("RRPB", "PGB"),
+            )[1:]:
                 check(solution, known, prob, rtol)
                 decided += solution.n_L + solution.n_R
-            check(ss.solve(prob, lam, tol=0.0, rtol=rtol, screening=("CDGB", "MGB"), freq=1), known, prob, rtol)
+            check(
+                ss.solve(prob, lam, tol=0.0, rtol=rtol, screening=("CDGB", "MGB"), freq=1),
+                known,
+                prob,
+                rtol,
+            )
     assert decided >= 0.05 * possible

@@ -1,4 +1,6 @@
-"""The safety harness catches what is unsafe: radii 2 % too small, and rules that forget what they stand on."""
+"""The safety harness catches what is unsafe: radii 2 % too small, and rules that forget what
+they stand on.
+"""
 
 from dataclasses import replace
 
@@ -20,11 +22,17 @@ def tight_cases(name):
     if name == "CDGB":  # two equal samples with margin 1 at the optimum
         X, y = np.array([[2.0, 1.0], [-2.0, -1.0]]), np.array([1.0, -1.0])
         prob, lam = ss.Problem(ss.Samples(X, y), ss.Hinge()), 10.0
-        known = certify(Exact(exact_samples(X, y), "free", 0.0), flat(prob.all_linear() / lam), lam, [1, 1])
+        known = certify(
+            Exact(exact_samples(X, y), "free", 0.0), flat(prob.all_linear() / lam), lam, [1, 1]
+        )
         for alpha in (0.2, 0.5, 0.9):
             yield Reference(prob, prob.evaluate(np.zeros(2), lam, np.full(2, alpha))), known
         return
-    for kind in ("dense", "csr", "kernel"):  # over the whole space, with all terms linear at both ends
+    for kind in (
+        "dense",
+        "csr",
+        "kernel",
+    ):  # over the whole space, with all terms linear at both ends
         of = instance(kind)
         for gamma in (0.0, 0.05, 0.5):
             prob = of.problem(gamma)
@@ -32,7 +40,11 @@ def tight_cases(name):
             best = prob.all_linear() / lam
             known = certify(of.exact(gamma), flat(best), lam)
             for factor in (0.9, 0.2, 1.3):
-                path = PathReference(x0=best / factor, lam0=lam * factor, eps=0.0) if name == "RRPB" else None
+                path = (
+                    PathReference(x0=best / factor, lam0=lam * factor, eps=0.0)
+                    if name == "RRPB"
+                    else None
+                )
                 yield Reference(prob, prob.evaluate(factor * best, lam), path), known
 
 
@@ -77,7 +89,9 @@ def with_the_nearer_end(prob, ball):
     return Screened(q - reach < 1.0 - prob.loss.gamma, np.zeros(len(prob), dtype=bool))
 
 
-@pytest.mark.parametrize("rule", [without_radius, with_wrong_threshold, with_sides_exchanged, with_the_nearer_end])
+@pytest.mark.parametrize(
+    "rule", [without_radius, with_wrong_threshold, with_sides_exchanged, with_the_nearer_end]
+)
 @pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_an_unsafe_rule_is_caught(kind, rule):
     of = instance(kind)
@@ -101,7 +115,15 @@ def test_a_reduction_that_drops_too_much_is_caught(kind):
     solution, known = truth(prob, of.exact(0.05), lam)
     wrong = np.zeros(len(prob), dtype=bool)
     wrong[np.flatnonzero(known.must_L)[0]] = True
-    other = ss.solve(prob.reduce(np.zeros_like(wrong), wrong), lam, rtol=1e-10, tol=0.0, screening=("RRPB", "PGB"))
+    other = ss.solve(
+        prob.reduce(np.zeros_like(wrong), wrong),
+        lam,
+        rtol=1e-10,
+        tol=0.0,
+        screening=("RRPB", "PGB"),
+    )
     assert not known.contained(ss.Sphere(other.x, other.eps))
-    right = ss.solve(prob.reduce(known.must_L, known.must_R), lam, rtol=1e-10, tol=0.0, screening=("RRPB", "PGB"))
+    right = ss.solve(
+        prob.reduce(known.must_L, known.must_R), lam, rtol=1e-10, tol=0.0, screening=("RRPB", "PGB")
+    )
     assert known.contained(ss.Sphere(right.x, right.eps))

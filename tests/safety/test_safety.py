@@ -1,4 +1,6 @@
-"""Every sphere contains the optimum and every rule is right: all spheres, rules, losses and cones, on friendly and on hostile data."""
+"""Every sphere contains the optimum and every rule is right: all spheres, rules, losses and
+cones, on friendly and on hostile data.
+"""
 
 from functools import lru_cache
 from itertools import combinations
@@ -33,11 +35,27 @@ def solved(kind, data, gamma, fraction):
 
 
 def visited(of, prob, lam, solution, seed=0):
-    """Return points of the cone: iterates of a solve that screens, and points no solver would look at."""
+    """Return points of the cone: iterates of a solve that screens, and points no solver would
+    look at.
+    """
     found, rng, length = [], np.random.default_rng(seed), size(solution.x)
-    ss.solve(prob, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda progress: found.append(progress.x), screening=("RRPB", "PGB"))
+    ss.solve(
+        prob,
+        lam,
+        tol=0.0,
+        rtol=1e-6,
+        freq=3,
+        callback=lambda progress: found.append(progress.x),
+        screening=("RRPB", "PGB"),
+    )
     found = [*found[:3], *found[3::40], found[-1]]
-    found += [prob.cone.zeros(), solution.x, 1e6 * solution.x, 1e-6 * solution.x, prob.all_linear() / lam]
+    found += [
+        prob.cone.zeros(),
+        solution.x,
+        1e6 * solution.x,
+        1e-6 * solution.x,
+        prob.all_linear() / lam,
+    ]
     found += [of.feasible(rng, length * s) for s in (1e-3, 1.0, 1e3)]
     for relative in (1e-12, 1e-9, 1e-6, 1e-3):
         found.append(prob.cone.project(solution.x + of.feasible(rng, relative * length)))
@@ -45,13 +63,17 @@ def visited(of, prob, lam, solution, seed=0):
 
 
 def references(prob, points, lam, alphas=(None,)):
-    """Yield what spheres may be built from: each point alone, and as the solution of neighbouring lam."""
+    """Yield what spheres may be built from: each point alone, and as the solution of
+    neighbouring lam.
+    """
     for x in points:
         for alpha in alphas:
             yield Reference(prob, prob.evaluate(x, lam, alpha))
         for factor in (1.0, 0.9, 1.02, 3.0):
             eps = reference_accuracy(prob.evaluate(x, factor * lam))
-            yield Reference(prob, prob.evaluate(x, lam), PathReference(x0=x, lam0=factor * lam, eps=eps))
+            yield Reference(
+                prob, prob.evaluate(x, lam), PathReference(x0=x, lam0=factor * lam, eps=eps)
+            )
 
 
 def balls(reference):
@@ -61,8 +83,18 @@ def balls(reference):
             yield name, family.build(reference)
 
 
-CASES = [(kind, "normal", gamma, fraction) for kind in WITH_KERNEL for gamma in LOSSES for fraction in FRACTIONS]
-CASES += [(kind, data, gamma, 0.5 if gamma else 0.02) for kind in HOSTILE for data in ADVERSARIAL for gamma in LOSSES[:2]]
+CASES = [
+    (kind, "normal", gamma, fraction)
+    for kind in WITH_KERNEL
+    for gamma in LOSSES
+    for fraction in FRACTIONS
+]
+CASES += [
+    (kind, data, gamma, 0.5 if gamma else 0.02)
+    for kind in HOSTILE
+    for data in ADVERSARIAL
+    for gamma in LOSSES[:2]
+]
 
 
 @pytest.mark.parametrize(("kind", "data", "gamma", "fraction"), CASES)
@@ -73,7 +105,9 @@ def test_contained_and_right(kind, data, gamma, fraction):
         for m, (name, ball) in enumerate(balls(reference)):
             assert known.contained(ball), name
             for rule in RULES:
-                if rule != "semidefinite" or kind != "full" or (n + m) % 4 == 0:  # eigendecompositions: a part of the balls
+                if (
+                    rule != "semidefinite" or kind != "full" or (n + m) % 4 == 0
+                ):  # eigendecompositions: a part of the balls
                     assert known.right(RULES[rule](prob, ball)), (name, rule)
 
 
@@ -84,10 +118,15 @@ def test_intersections_and_halfspaces_are_right(kind, gamma):
     for x in visited(of, prob, lam, solution)[::3]:
         found = [ball for reference in references(prob, [x], lam) for _, ball in balls(reference)]
         for first, second in combinations(found, 2):
-            assert known.right(ss.rules.intersection(prob, first, second)), (first.name, second.name)
+            assert known.right(ss.rules.intersection(prob, first, second)), (
+                first.name,
+                second.name,
+            )
         if of.cone != "free":  # the cones are their own duals
             for ball in found:
-                assert known.right(ss.rules.halfspace(prob, ball, of.feasible(np.random.default_rng(2)))), ball.name
+                assert known.right(
+                    ss.rules.halfspace(prob, ball, of.feasible(np.random.default_rng(2)))
+                ), ball.name
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
@@ -96,7 +135,13 @@ def test_public_functions_contain(kind, gamma):
     of, prob, lam, solution, known = solved(kind, "normal", gamma, 0.5)
     rng, s = np.random.default_rng(3), ss.spheres
     for x in (prob.cone.zeros(), solution.x, *(of.feasible(rng, t) for t in (1e-3, 1e-1, 10.0))):
-        for alpha in (None, np.zeros(len(prob)), np.ones(len(prob)), rng.uniform(size=len(prob)), solution.alpha):
+        for alpha in (
+            None,
+            np.zeros(len(prob)),
+            np.ones(len(prob)),
+            rng.uniform(size=len(prob)),
+            solution.alpha,
+        ):
             assert known.contained(s.duality_gap_bound(prob, x, lam, alpha))
             assert known.contained(s.midpoint_gap_bound(prob, x, lam, alpha))
             if alpha is not None:
@@ -135,21 +180,38 @@ class Watch:
 def test_inside_a_solve(kind, gamma, rule, monkeypatch):
     *_, prob, lam, solution, known = solved(kind, "normal", gamma, 0.5)
     for name in SPHERES:
-        for active_set, rtol in ((False, 1e-9 if gamma else 1e-6), (True, 1e-9 if gamma else 1e-6), (False, 0.1)):
+        for active_set, rtol in (
+            (False, 1e-9 if gamma else 1e-6),
+            (True, 1e-9 if gamma else 1e-6),
+            (False, 0.1),
+        ):
             watch = Watch(monkeypatch)
             watch.known = known
-            got = ss.solve(prob, lam, rtol=rtol, tol=0.0, screening=(f"{name}+{rule}",), freq=1, active_set=active_set)
+            got = ss.solve(
+                prob,
+                lam,
+                rtol=rtol,
+                tol=0.0,
+                screening=(f"{name}+{rule}",),
+                freq=1,
+                active_set=active_set,
+            )
             monkeypatch.undo()
             assert (watch.n_balls > 0 or rtol == 0.1) and watch.n_screened == got.n_L + got.n_R
             assert known.right(got.screened)
 
 
-@pytest.mark.parametrize(("ranges", "screening"), [(False, ("RRPB", "PGB")), (True, ("RRPB", "PGB")), (False, "auto"), (True, "auto")])
+@pytest.mark.parametrize(
+    ("ranges", "screening"),
+    [(False, ("RRPB", "PGB")), (True, ("RRPB", "PGB")), (False, "auto"), (True, "auto")],
+)
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 @pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_along_a_path(kind, gamma, ranges, screening, monkeypatch):
     for name, value in {"CALL": 0.0, "PROFIT": 0.0, "BUDGET": np.inf}.items():
-        monkeypatch.setattr(schedule, name, value)  # as if screening cost nothing, for problems as small as these
+        monkeypatch.setattr(
+            schedule, name, value
+        )  # as if screening cost nothing, for problems as small as these
     of = instance(kind)
     prob, lams = of.problem(gamma), of.lam(1.0) * 0.8 ** np.arange(8)
     path = ss.path(prob, lams, tol=0.0, rtol=1e-7, ranges=ranges, screening=screening)
@@ -164,7 +226,9 @@ def test_along_a_path(kind, gamma, ranges, screening, monkeypatch):
 @pytest.mark.parametrize("gamma", [0.05, 0.5])
 @pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_screening_screens(kind, gamma):
-    """With an accurate reference each sphere screens nearly all terms off the quadratic part, and even a poor one screens some."""
+    """With an accurate reference each sphere screens nearly all terms off the quadratic part,
+    and even a poor one screens some.
+    """
     of, prob, lam, solution, known = solved(kind, "normal", gamma, 0.5)
     certain = known.must_L | known.must_R
     assert certain.sum() > 10
@@ -174,7 +238,9 @@ def test_screening_screens(kind, gamma):
         found = RULES[rule](prob, ball)
         decided = found.in_L | found.in_R
         assert decided[certain].mean() > 0.9, name
-    rough = prob.cone.project(solution.x + of.feasible(np.random.default_rng(0), 0.02 * size(solution.x)))
+    rough = prob.cone.project(
+        solution.x + of.feasible(np.random.default_rng(0), 0.02 * size(solution.x))
+    )
     for name, ball in balls(Reference(prob, prob.evaluate(rough, lam))):
         assert ss.rules.sphere(prob, ball).rate > 0.0, name
     before = truth(prob, of.exact(gamma), lam / 0.98)[0]

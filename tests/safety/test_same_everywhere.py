@@ -16,13 +16,36 @@ def everything(of, gamma):
     x = prob.cone.project(prob.all_linear() / (2.0 * lam))
     ball = ss.spheres.midpoint_gap_bound(prob, x, lam)
     wide = ss.Sphere(ball.center, 0.2 * ball.radius, ball.normal)
-    out = [prob.terms.margins(x), prob.terms.norms, prob.alpha(x), prob.lam_max(), prob.gap(x, lam), ball.radius]
+    out = [
+        prob.terms.margins(x),
+        prob.terms.norms,
+        prob.alpha(x),
+        prob.lam_max(),
+        prob.gap(x, lam),
+        ball.radius,
+    ]
     for rule in RULES.values():
         out += [rule(prob, wide).in_L, rule(prob, wide).in_R]
-    out += [ss.rules.intersection(prob, wide, ball).in_R, *vars(ss.ranges.relaxed_path(prob, x, 1e-3, lam)).values()]
-    path = ss.path(prob, [lam, 0.8 * lam, 0.6 * lam], tol=0.0, rtol=1e-7, active_set=True, screening=("RRPB", "PGB"))
+    out += [
+        ss.rules.intersection(prob, wide, ball).in_R,
+        *vars(ss.ranges.relaxed_path(prob, x, 1e-3, lam)).values(),
+    ]
+    path = ss.path(
+        prob,
+        [lam, 0.8 * lam, 0.6 * lam],
+        tol=0.0,
+        rtol=1e-7,
+        active_set=True,
+        screening=("RRPB", "PGB"),
+    )
     for solution in path:
-        out += [solution.x, solution.gap, solution.n_iter, solution.screened.in_L, solution.screened.in_R]
+        out += [
+            solution.x,
+            solution.gap,
+            solution.n_iter,
+            solution.screened.in_L,
+            solution.screened.in_R,
+        ]
     return [np.asarray(v) for v in out]
 
 

@@ -1,4 +1,6 @@
-"""On the threshold itself, undecided is the only right answer; what is not a number decides nothing."""
+"""On the threshold itself, undecided is the only right answer; what is not a number decides
+nothing.
+"""
 
 import numpy as np
 import pytest
@@ -61,7 +63,9 @@ def test_balls_that_touch_a_threshold(rule):
 @pytest.mark.parametrize("rule", list(RULES))
 @pytest.mark.parametrize("normal", [None, np.array([[1.0]])])
 def test_a_broken_radius_screens_nothing(rule, radius, normal):
-    found = RULES[rule](triplets([1.0, 1.0, 1.0], 0.5), ss.Sphere(np.array([[5.0]]), radius, normal))
+    found = RULES[rule](
+        triplets([1.0, 1.0, 1.0], 0.5), ss.Sphere(np.array([[5.0]]), radius, normal)
+    )
     if radius > -np.inf or np.isnan(radius):
         assert found.rate == 0.0
     ok = ss.Sphere(np.array([[5.0]]), 0.1, normal)
@@ -80,7 +84,9 @@ def test_a_solver_does_not_use_a_broken_radius(radius, monkeypatch):
 @pytest.mark.parametrize("data", ["normal", *ADVERSARIAL])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_few_ulps_from_the_threshold(kind, data):
-    """Thresholds next to the exact extreme values over a ball: whatever is decided is decided rightly."""
+    """Thresholds next to the exact extreme values over a ball: whatever is decided is decided
+    rightly.
+    """
     of, rng, n_decided = instance(kind, data), np.random.default_rng(0), 0
     truth = of.exact(0.0)
     for relative in (0.0, 1e-3, 1.0):
@@ -93,7 +99,10 @@ def test_a_few_ulps_from_the_threshold(kind, data):
             for ulps in (-64, -4, -1, 0, 1, 4, 64, 1 << 20):
                 tau = nearest + sign * ulps * np.spacing(np.abs(nearest))
                 few = range(0, tau.size, max(1, tau.size // 8))
-                for thresholds in (tau, *(float(tau[t]) for t in few)):  # one a term, or one for all
+                for thresholds in (
+                    tau,
+                    *(float(tau[t]) for t in few),
+                ):  # one a term, or one for all
                     prob = ss.Problem(of.terms.with_threshold(thresholds), ss.Hinge())
                     found = getattr(ss.rules.sphere(prob, ball), side)
                     limits = np.broadcast_to(thresholds, tau.shape)
@@ -113,7 +122,9 @@ def test_a_few_ulps_from_the_threshold(kind, data):
 )
 @settings(max_examples=80)
 def test_integers_decide_as_integers_do(rows, center, threshold, halves):
-    """Everything is a small multiple of a power of two, so the right answer is known, ties included."""
+    """Everything is a small multiple of a power of two, so the right answer is known, ties
+    included.
+    """
     rows, gamma = np.array(rows, dtype=float), halves / 2.0
     signs = np.where(np.arange(len(rows)) % 2, -1.0, 1.0)
     terms = ss.Samples(rows * signs[:, None], signs).with_threshold(float(threshold))

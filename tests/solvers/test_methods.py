@@ -1,4 +1,6 @@
-"""Solvers of samples: every method finds the optimum, with and without screening, for any loss, weights, thresholds, linear term."""
+"""Solvers of samples: every method finds the optimum, with and without screening, for any loss,
+weights, thresholds, linear term.
+"""
 
 import itertools
 import re
@@ -27,7 +29,11 @@ def exact_points(kind="dense", n=30, d=3, weighted=False, seed=3):
     weights = rng.uniform(0.2, 3.0, n) if weighted else None
     if kind in ("kernel", "tiles"):
         limit = 7.9e-9 * n * n if kind == "tiles" else 1.0
-        return ss.KernelSamples.from_points(X, y, "linear", weights=weights, max_gigabytes=limit), X, y
+        return (
+            ss.KernelSamples.from_points(X, y, "linear", weights=weights, max_gigabytes=limit),
+            X,
+            y,
+        )
     return ss.Samples(sparse.csr_array(X) if kind == "csr" else X, y, weights=weights), X, y
 
 
@@ -45,7 +51,9 @@ def outside(X, y, loss, lam, weights, tau, c):
     else:
         terms = cp.pos(u)
     objective = cp.sum(cp.multiply(weights, terms)) - c @ w + 0.5 * lam * cp.sum_squares(w)
-    return cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return cp.Problem(cp.Minimize(objective)).solve(
+        solver="CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10
+    )
 
 
 @pytest.mark.parametrize("method", FREE)
@@ -62,9 +70,25 @@ def test_every_method_finds_the_optimum(kind, loss, method):
         plain = (y * (a if terms.weights is None else a * terms.weights)) @ X
         prob = ss.Problem(terms, LOSSES[loss], linear=c)
         for lam in (20.0, 0.5) if method in ("coordinate", "unshrunk") else (20.0, 0.5, 1e-3):
-            best = outside(X, y, LOSSES[loss], lam, np.ones(len(terms)) if terms.weights is None else terms.weights, tau, plain)
+            best = outside(
+                X,
+                y,
+                LOSSES[loss],
+                lam,
+                np.ones(len(terms)) if terms.weights is None else terms.weights,
+                tau,
+                plain,
+            )
             for screening in ((), ("MGB",)):
-                found = ss.solve(prob, lam, tol=1e-9, rtol=1e-8, screening=screening, method=method, max_iter=200_000)
+                found = ss.solve(
+                    prob,
+                    lam,
+                    tol=1e-9,
+                    rtol=1e-8,
+                    screening=screening,
+                    method=method,
+                    max_iter=200_000,
+                )
                 assert found.converged
                 assert found.primal == pytest.approx(best, rel=1e-6, abs=1e-6)
 
@@ -77,7 +101,15 @@ def test_certificates_are_those_of_the_whole_problem(kind, gamma, method):
     prob = of.problem(gamma)
     for fraction in (0.5, 0.02):
         lam = of.lam(fraction)
-        found = ss.solve(prob, lam, tol=0.0, rtol=1e-7, screening=("MGB", "BT2", "MGB&BT2"), method=method, max_iter=100_000)
+        found = ss.solve(
+            prob,
+            lam,
+            tol=0.0,
+            rtol=1e-7,
+            screening=("MGB", "BT2", "MGB&BT2"),
+            method=method,
+            max_iter=100_000,
+        )
         assert found.converged
         assert prob.gap(found.x, lam, found.alpha) <= 1.001e-7 * found.primal
         if gamma > 0.0:
@@ -103,12 +135,24 @@ def test_a_sweep_ends_where_it_says(kind, gamma, shrinking):
 
 @pytest.mark.parametrize("method", ["auto", "newton"])
 def test_tiny_lam(method):
-    """Six or seven orders of magnitude below ``lam_max``, where coordinate descent alone takes millions of sweeps."""
+    """Six or seven orders of magnitude below ``lam_max``, where coordinate descent alone takes
+    millions of sweeps.
+    """
     X, labels = datasets.load("breast-cancer", return_X_y=True)
     y = np.where(labels == labels.min(), -1, 1)
-    for terms, last in ((ss.Samples(X, y), 1e-7), (ss.KernelSamples.from_points(X, y, "rbf"), 1e-6)):
+    for terms, last in (
+        (ss.Samples(X, y), 1e-7),
+        (ss.KernelSamples.from_points(X, y, "rbf"), 1e-6),
+    ):
         prob = ss.Problem(terms, ss.Hinge())
-        found = ss.path(prob, prob.lam_max() * np.geomspace(0.9, last, 12), tol=1e-300, rtol=1e-6, method=method, screening=("RRPB", "PGB"))
+        found = ss.path(
+            prob,
+            prob.lam_max() * np.geomspace(0.9, last, 12),
+            tol=1e-300,
+            rtol=1e-6,
+            method=method,
+            screening=("RRPB", "PGB"),
+        )
         assert all(solution.converged for solution in found)
 
 
@@ -117,14 +161,19 @@ def test_a_solution_is_where_it_starts():
     prob, lam = of.problem(0.05), of.lam(0.1)
     first = ss.solve(prob, lam, tol=0.0, rtol=1e-8, screening=("RRPB", "PGB"))
     assert first.n_iter > 0
-    assert ss.solve(prob, lam, tol=0.0, rtol=1e-8, x0=first.x, screening=("RRPB", "PGB")).n_iter == 0
+    assert (
+        ss.solve(prob, lam, tol=0.0, rtol=1e-8, x0=first.x, screening=("RRPB", "PGB")).n_iter == 0
+    )
 
 
 def test_shrinking_does_less_for_the_same():
     X, labels = datasets.load("breast-cancer", return_X_y=True)
     prob = ss.Problem(ss.Samples(X, np.where(labels == labels.min(), -1, 1)), ss.Hinge())
     lam = 0.01 * prob.lam_max()
-    shrunk, whole = (ss.solve(prob, lam, tol=0.0, rtol=1e-8, screening=(), method=m, max_iter=100_000) for m in ("coordinate", "unshrunk"))
+    shrunk, whole = (
+        ss.solve(prob, lam, tol=0.0, rtol=1e-8, screening=(), method=m, max_iter=100_000)
+        for m in ("coordinate", "unshrunk")
+    )
     assert shrunk.converged and whole.converged
     assert shrunk.primal == pytest.approx(whole.primal, rel=2e-8)
 
@@ -150,8 +199,12 @@ def test_newton_direction_solves_its_system(kind):
     for size in (1, 2, 12):  # fewer and more than the dimension
         curved = np.sort(rng.choice(len(terms), size, replace=False))
         direction = _direction(terms, gradient, curved, width, lam)
-        g, v = (Z.T @ np.asarray(e) if kind in ("kernel", "tiles") else e for e in (gradient, direction))
-        slope = lam * np.eye(X.shape[1]) + (Z[curved].T * (terms.weights[curved] / width)) @ Z[curved]
+        g, v = (
+            Z.T @ np.asarray(e) if kind in ("kernel", "tiles") else e for e in (gradient, direction)
+        )
+        slope = (
+            lam * np.eye(X.shape[1]) + (Z[curved].T * (terms.weights[curved] / width)) @ Z[curved]
+        )
         np.testing.assert_allclose(slope @ v, -g, rtol=1e-9, atol=1e-9)
 
 
@@ -159,7 +212,11 @@ def test_line_search_finds_the_minimum():
     rng = np.random.default_rng(2)
     for width, cap in ((0.2, 1.0), (1.0, np.inf)):
         for _ in range(20):
-            slack, slopes, w = rng.standard_normal(15), rng.standard_normal(15), rng.uniform(0.5, 2.0, 15)
+            slack, slopes, w = (
+                rng.standard_normal(15),
+                rng.standard_normal(15),
+                rng.uniform(0.5, 2.0, 15),
+            )
 
             def alpha(t, slack=slack, slopes=slopes, width=width, cap=cap):
                 return np.clip((slack - t * slopes) / width, 0.0, cap)
@@ -177,10 +234,15 @@ def test_the_best_multiple_for_the_hinge(weighted):
     terms, X, y = exact_points(weighted=weighted)
     problem = ss.Problem(terms.with_threshold(rng.uniform(-0.5, 1.5, len(y))), ss.Hinge())
     in_L = np.arange(len(y)) < 4
-    for of, lam in itertools.product((problem, problem.reduce(in_L, ~in_L & False)), (1e-3, 0.1, 10.0, 1e3)):
+    for of, lam in itertools.product(
+        (problem, problem.reduce(in_L, ~in_L & False)), (1e-3, 0.1, 10.0, 1e3)
+    ):
         x = rng.standard_normal(3)
         best = optimize.minimize_scalar(
-            lambda t, of=of, x=x, lam=lam: of.primal(t * x, lam), bounds=(0.0, 50.0), method="bounded", options={"xatol": 1e-10}
+            lambda t, of=of, x=x, lam=lam: of.primal(t * x, lam),
+            bounds=(0.0, 50.0),
+            method="bounded",
+            options={"xatol": 1e-10},
         )
         assert of.primal(newton.best_multiple(of, x, lam), lam) <= best.fun + 1e-9 * abs(best.fun)
 
@@ -193,19 +255,36 @@ def test_newton_waits_longer_where_entries_of_the_kernel_matrix_are_dear():
 
 def test_methods_are_named_in_errors():
     of = instance("full")
-    with pytest.raises(ValueError, match="method must be 'auto' or one of gradient, semismooth, newton, .* got 'simplex'"):
+    with pytest.raises(
+        ValueError,
+        match="method must be 'auto' or one of gradient, semismooth, newton, .* got 'simplex'",
+    ):
         ss.solve(of.problem(0.05), 1.0, method="simplex")
-    with pytest.raises(TypeError, match="method='newton' needs terms over the whole space, such as Samples, which Triplets do not offer"):
+    with pytest.raises(
+        TypeError,
+        match=(
+            "method='newton' needs terms over the whole space, such as Samples, which Triplets "
+            "do not offer"
+        ),
+    ):
         ss.solve(of.problem(0.05), 1.0, method="newton", screening=("RRPB", "PGB"))
     with pytest.raises(ValueError, match="two balls at most"):
         ss.solve(of.problem(0.05), 1.0, screening=("MGB&BT2&PGB",))
     with pytest.raises(ValueError, match="two balls at most, and without another rule"):
         ss.solve(of.problem(0.05), 1.0, screening=("MGB&BT2+halfspace",))
     blocks = ss.Problem(ss.ProductTriplets(of.X, of.y), ss.SmoothedHinge(0.05))
-    with pytest.raises(TypeError, match="screening: BT2 needs single terms, .* which ProductTriplets do not offer"):
+    with pytest.raises(
+        TypeError, match="screening: BT2 needs single terms, .* which ProductTriplets do not offer"
+    ):
         ss.solve(blocks, 1.0, screening=("BT2",))
     for name in ("GB+halfspace", "MGB&PGB"):
-        with pytest.raises(ValueError, match=f"ProductTriplets take one ball at a time and the sphere rule, got '{re.escape(name)}'"):
+        with pytest.raises(
+            ValueError,
+            match=(
+                "ProductTriplets take one ball at a time and the sphere rule, got "
+                f"'{re.escape(name)}'"
+            ),
+        ):
             ss.solve(blocks, 1.0, screening=(name,))
 
 
@@ -214,7 +293,9 @@ def test_paths_ask_for_the_next_lam():
     prob, first = of.problem(0.05), of.lam(0.9)
     found = ss.path(
         prob,
-        lambda solutions: first if not solutions else 0.7 * solutions[-1].lam if len(solutions) < 4 else None,
+        lambda solutions: (
+            first if not solutions else 0.7 * solutions[-1].lam if len(solutions) < 4 else None
+        ),
         screening=("RRPB", "PGB"),
     )
     np.testing.assert_allclose(found.lams, first * 0.7 ** np.arange(4))
@@ -232,22 +313,41 @@ def test_newton_keeps_its_point_where_no_step_descends_after_screening(monkeypat
     monkeypatch.setattr(newton, "_step", lambda problem, e: None)
     with pytest.warns(ss.ConvergenceWarning):
         found = ss.solve(prob, 0.5, tol=1e-15, x0=near + 1e-4, method="newton", screening=("MGB",))
-    assert found.n_L + found.n_R > 0 and not found.converged and np.array_equal(found.x, near + 1e-4) and 0.0 < found.gap < 1e-4
+    assert (
+        found.n_L + found.n_R > 0
+        and not found.converged
+        and np.array_equal(found.x, near + 1e-4)
+        and 0.0 < found.gap < 1e-4
+    )
 
 
 def test_solve_screened_needs_single_terms():
-    prob = ss.Problem(ss.ProductTriplets(np.arange(8.0).reshape(4, 2), [0, 0, 1, 1]), ss.SmoothedHinge(0.05))
+    prob = ss.Problem(
+        ss.ProductTriplets(np.arange(8.0).reshape(4, 2), [0, 0, 1, 1]), ss.SmoothedHinge(0.05)
+    )
     nothing = np.zeros(len(prob), dtype=bool)
-    with pytest.raises(TypeError, match="solve_screened needs single terms, a number for each, which ProductTriplets do not offer"):
+    with pytest.raises(
+        TypeError,
+        match=(
+            "solve_screened needs single terms, a number for each, which ProductTriplets do not "
+            "offer"
+        ),
+    ):
         solve_screened(prob, 1.0, Screened(nothing, nothing))
 
 
 def test_singular_systems_give_steps_of_descent():
     ones = np.full((5, 5), 3e13)
-    for matrix, b in ((ones, np.arange(5.0)), (np.zeros((5, 5)), np.ones(5)), (ones + 1e-3 * np.eye(5), -np.ones(5))):
+    for matrix, b in (
+        (ones, np.arange(5.0)),
+        (np.zeros((5, 5)), np.ones(5)),
+        (ones + 1e-3 * np.eye(5), -np.ones(5)),
+    ):
         solution = _solve(matrix.copy(), 1e-4, b)
         assert np.isfinite(solution).all() and solution @ b > 0.0
-        assert np.linalg.norm(matrix @ solution - (matrix.any() and b.mean())) < 0.05 * np.linalg.norm(b), "solved where it can be"
+        assert np.linalg.norm(
+            matrix @ solution - (matrix.any() and b.mean())
+        ) < 0.05 * np.linalg.norm(b), "solved where it can be"
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::safescreen.ConvergenceWarning")
@@ -260,5 +360,11 @@ def test_ends_where_numbers_overflow(method, monkeypatch):
     monkeypatch.setattr(ss.Problem, "check_reach", lambda _, lam: lam)
     for terms in (ss.Samples(1e160 * X, y), ss.Samples(X, y, weights=np.full(30, 1e160))):
         seen = itertools.count()
-        solution = ss.solve(ss.Problem(terms, ss.Hinge()), 1.0, method=method, max_iter=200, callback=lambda _, n=seen: next(n) > 999)
+        solution = ss.solve(
+            ss.Problem(terms, ss.Hinge()),
+            1.0,
+            method=method,
+            max_iter=200,
+            callback=lambda _, n=seen: next(n) > 999,
+        )
         assert not solution.converged and solution.gap > 1.0 and next(seen) < 999

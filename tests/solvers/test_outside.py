@@ -1,4 +1,6 @@
-"""An outside solver: the same optimum from a general convex program, and a gap that is certified there."""
+"""An outside solver: the same optimum from a general convex program, and a gap that is certified
+there.
+"""
 
 import cvxpy as cp
 import numpy as np
@@ -39,14 +41,19 @@ def test_same_optimum(kind, gamma):
     of = instance(kind)
     problem = of.problem(gamma)
     lam = of.lam(0.05)
-    solution = ss.solve(problem, lam, tol=0.0, rtol=1e-13 if gamma else 3e-12, screening=("RRPB", "PGB"))
+    solution = ss.solve(
+        problem, lam, tol=0.0, rtol=1e-13 if gamma else 3e-12, screening=("RRPB", "PGB")
+    )
     x, value = by_cvxpy(of, gamma, lam)
     size = np.linalg.norm(x)
     assert np.linalg.norm(solution.x - x) <= (1e-6 if gamma else 3e-6) * size
     assert solution.primal == pytest.approx(value, rel=1e-7)
     # the certificate holds for the outside solution too: distance and value
     x = problem.cone.project(x)
-    assert np.linalg.norm(solution.x - x) <= solution.eps + ss.spheres.duality_gap_bound(problem, x, lam, solution.alpha).radius
+    assert (
+        np.linalg.norm(solution.x - x)
+        <= solution.eps + ss.spheres.duality_gap_bound(problem, x, lam, solution.alpha).radius
+    )
     assert problem.primal(x, lam) >= solution.primal - solution.gap
     assert problem.dual(solution.alpha, lam) <= problem.primal(x, lam)
 
@@ -55,7 +62,9 @@ def test_same_optimum(kind, gamma):
 def test_same_optimum_with_a_linear_term(kind):
     of = instance(kind)
     lam, c = of.lam(0.05), 0.1 * np.ravel(of.A.sum(axis=0)).reshape(of.A.shape[1:])
-    solution = ss.solve(of.problem(0.05, linear=c), lam, tol=0.0, rtol=1e-13, screening=("RRPB", "PGB"))
+    solution = ss.solve(
+        of.problem(0.05, linear=c), lam, tol=0.0, rtol=1e-13, screening=("RRPB", "PGB")
+    )
     x, value = by_cvxpy(of, 0.05, lam, c)
     assert np.linalg.norm(solution.x - x) <= 1e-6 * np.linalg.norm(x)
     assert solution.primal == pytest.approx(value, rel=1e-7)
@@ -65,6 +74,8 @@ def test_same_optimum_with_a_linear_term(kind):
 def test_path(kind):
     of = instance(kind)
     lams = of.lam(1.0) * np.array([0.5, 0.2, 0.05])
-    for solution in ss.path(of.problem(0.05), lams, tol=0.0, rtol=1e-13, ranges=True, screening=("RRPB", "PGB")):
+    for solution in ss.path(
+        of.problem(0.05), lams, tol=0.0, rtol=1e-13, ranges=True, screening=("RRPB", "PGB")
+    ):
         x, _ = by_cvxpy(of, 0.05, solution.lam)
         assert np.linalg.norm(solution.x - x) <= 1e-6 * np.linalg.norm(x)

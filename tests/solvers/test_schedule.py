@@ -1,4 +1,6 @@
-"""When to screen follows from counted operations: arithmetic of the decision, samples, what is left, and what a path does with it."""
+"""When to screen follows from counted operations: arithmetic of the decision, samples, what is
+left, and what a path does with it.
+"""
 
 import time
 from functools import partial
@@ -57,9 +59,13 @@ def test_iterations_left():
     assert iterations_left([], 7.0, At(1.0), 1e-3) == 7.0
     assert iterations_left([], 7.0, At(1e-4), 1e-3) == 0.0
     # a tenth every five iterations in the second half, three more tenths to go
-    assert iterations_left(history((0, 1e9), (10, 1e2), (20, 1.0)), 0.0, At(1.0), 1e-3) == pytest.approx(15.0)
+    assert iterations_left(
+        history((0, 1e9), (10, 1e2), (20, 1.0)), 0.0, At(1.0), 1e-3
+    ) == pytest.approx(15.0)
     # the first half does not count
-    assert iterations_left(history((0, 1e2), (10, 1e2), (20, 1.0)), 0.0, At(1.0), 1e-3) == pytest.approx(15.0)
+    assert iterations_left(
+        history((0, 1e2), (10, 1e2), (20, 1.0)), 0.0, At(1.0), 1e-3
+    ) == pytest.approx(15.0)
     # not falling, or too early to tell: as many as expected or as there were
     assert iterations_left(history((0, 1.0), (10, 1.0), (20, 1.0)), 0.0, At(1.0), 1e-3) == 20.0
     assert iterations_left(history((0, 1.0), (2, 0.5)), 9.0, At(0.5), 1e-3) == 7.0
@@ -118,7 +124,9 @@ def test_screening_where_it_pays(make):
         if one.screened is not None:
             alpha = prob.alpha(two.x)
             margins, slack = prob.terms.margins(two.x), two.eps * prob.terms.norms
-            assert not np.any(one.screened.in_R & (margins + slack < 1.0)) and alpha.size == len(prob)
+            assert not np.any(one.screened.in_R & (margins + slack < 1.0)) and alpha.size == len(
+                prob
+            )
             assert not np.any(one.screened.in_L & (margins - slack > 1.0 - prob.loss.width))
 
 
@@ -198,7 +206,9 @@ def test_looks_are_paid_from_what_has_been_done():
         schedule.screen(Reduction(prob), evaluation, 0.0, 1e6)
         assert len(schedule.decisions) == seen
     # a look that found nothing is spent
-    assert schedule.spent == (0.0 if schedule.decisions[0].saved * 1e13 >= PROFIT * (2e7 + CALL) else look)
+    assert schedule.spent == (
+        0.0 if schedule.decisions[0].saved * 1e13 >= PROFIT * (2e7 + CALL) else look
+    )
     poor = Schedule()
     poor.done = 1e12
     poor.screen(Reduction(prob), evaluation, 0.0, (PROFIT * (2e7 + CALL) + 4.9 * look) / 1e7)
@@ -230,4 +240,6 @@ def test_masks_of_a_look_are_not_decisions():
     reduction = Reduction(prob)
     schedule.screen(reduction, prob.evaluate(np.zeros(6), 1.0), 0.0, 1e9)
     assert schedule.decisions[0].screens and isinstance(reduction.screened(), Screened)
-    assert schedule.decisions[0].saved == pytest.approx(1.0 - reduction.problem.terms.work / prob.terms.work)
+    assert schedule.decisions[0].saved == pytest.approx(
+        1.0 - reduction.problem.terms.work / prob.terms.work
+    )

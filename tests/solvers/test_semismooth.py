@@ -1,4 +1,6 @@
-"""Newton steps over cones: each solves its equation, and they bring small lam within reach, smoothed or not."""
+"""Newton steps over cones: each solves its equation, and they bring small lam within reach,
+smoothed or not.
+"""
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ def labelled(load=load_wine, every=1):
     return ((X - X.min(axis=0)) / np.ptp(X, axis=0) * 2.0 - 1.0)[::every], y[::every]
 
 
-@pytest.mark.parametrize("cone", [PSDCone(5), NonNegativeCone(5)], ids=lambda cone: type(cone).__name__)
+@pytest.mark.parametrize(
+    "cone", [PSDCone(5), NonNegativeCone(5)], ids=lambda cone: type(cone).__name__
+)
 def test_slope_of_the_projection(cone):
     rng = np.random.default_rng(0)
     for _ in range(5):
@@ -41,7 +45,9 @@ def test_products_with_the_curvature(diagonal, weighted):
     a = terms.elements(numbers)[0].reshape(len(numbers), -1)
     scales = np.ones(len(numbers)) if weights is None else weights[numbers]
     expected = a.T @ (scales / 0.2 * (a @ v.ravel()))
-    np.testing.assert_allclose(product(v).ravel(), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(
+        product(v).ravel(), expected, rtol=1e-9, atol=1e-9 * np.abs(expected).max()
+    )
 
 
 @pytest.mark.parametrize("diagonal", [False, True])
@@ -67,7 +73,9 @@ def test_a_newton_step_solves_its_equation(diagonal, monkeypatch):
 def test_a_newton_step_that_has_overflowed_is_not_taken(monkeypatch):
     problem = ss.Problem(ss.Triplets.from_labels(*labelled(), k=5), ss.SmoothedHinge(0.05))
     found = semismooth.newton_point
-    monkeypatch.setattr(semismooth, "newton_point", lambda *args: (1e300 * (1e300 * found(*args)[0]), 3))
+    monkeypatch.setattr(
+        semismooth, "newton_point", lambda *args: (1e300 * (1e300 * found(*args)[0]), 3)
+    )
     with np.errstate(over="ignore", invalid="ignore"):
         assert ss.solve(problem, 10.0, tol=1e-6, method="semismooth", max_iter=3000).converged
 
@@ -75,7 +83,10 @@ def test_a_newton_step_that_has_overflowed_is_not_taken(monkeypatch):
 def test_newton_steps_save_iterations_at_small_lam():
     problem = ss.Problem(ss.Triplets.from_labels(*labelled(), k=5), ss.SmoothedHinge(0.05))
     before = ss.solve(problem, 10.0, tol=1e-6, method="semismooth")
-    newton, gradient = (ss.solve(problem, 9.0, tol=1e-6, x0=before.x, method=method) for method in ("semismooth", "gradient"))
+    newton, gradient = (
+        ss.solve(problem, 9.0, tol=1e-6, x0=before.x, method=method)
+        for method in ("semismooth", "gradient")
+    )
     assert newton.converged and gradient.converged and 3 * newton.n_iter <= 2 * gradient.n_iter
     assert np.linalg.norm(newton.x - gradient.x) <= newton.eps + gradient.eps
 
@@ -86,14 +97,25 @@ def test_the_hinge_at_small_lam(load, lam):
     problem = ss.Problem(ss.Triplets.from_labels(*labelled(load), k=5), ss.Hinge())
     solution = ss.solve(problem, lam, tol=0.0, rtol=1e-6, screening=("RRPB", "PGB"))
     assert solution.converged and solution.n_iter <= 1000
-    assert problem.primal(solution.x, lam) - problem.dual(solution.alpha, lam) <= 1e-6 * solution.primal
+    assert (
+        problem.primal(solution.x, lam) - problem.dual(solution.alpha, lam)
+        <= 1e-6 * solution.primal
+    )
 
 
 def test_a_path_of_the_hinge_in_long_steps():
-    """Hard margins: what is left violated costs more than a larger x, so the gap is that of its best multiple."""
+    """Hard margins: what is left violated costs more than a larger x, so the gap is that of its
+    best multiple.
+    """
     X, y = labelled()
     problem = ss.Problem(ss.Triplets.from_labels(X[::4], y[::4], k=5), ss.Hinge())
-    path = ss.path(problem, problem.lam_max() * np.geomspace(1e-4, 1e-7, 4), tol=0.0, rtol=1e-6, screening=("RRPB", "PGB"))
+    path = ss.path(
+        problem,
+        problem.lam_max() * np.geomspace(1e-4, 1e-7, 4),
+        tol=0.0,
+        rtol=1e-6,
+        screening=("RRPB", "PGB"),
+    )
     assert all(solution.converged and solution.n_iter <= 1500 for solution in path)
     assert path[-1].gap <= 1e-6 * path[-1].primal
 
@@ -101,6 +123,8 @@ def test_a_path_of_the_hinge_in_long_steps():
 def test_a_path_of_the_hinge_at_small_lam():
     """A start from the lam before is near, but not near enough for the width of large lam."""
     problem = ss.Problem(ss.Triplets.from_labels(*labelled(), k=5), ss.Hinge())
-    path = ss.path(problem, np.geomspace(0.01, 1e-3, 4), tol=0.0, rtol=1e-6, screening=("RRPB", "PGB"))
+    path = ss.path(
+        problem, np.geomspace(0.01, 1e-3, 4), tol=0.0, rtol=1e-6, screening=("RRPB", "PGB")
+    )
     assert all(solution.converged and solution.n_iter <= 1500 for solution in path)
     assert path[-1].gap <= 1e-6 * path[-1].primal

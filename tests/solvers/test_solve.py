@@ -1,4 +1,6 @@
-"""The solver: converges in every setting, its certificate is that of the whole problem, its record is consistent; bad input."""
+"""The solver: converges in every setting, its certificate is that of the whole problem, its
+record is consistent; bad input.
+"""
 
 import inspect
 import itertools
@@ -37,7 +39,9 @@ def certified(problem, solution, tol=0.0, rtol=RTOL):
     assert not (masks.in_L & masks.in_R).any()
     assert (solution.alpha[masks.in_L] == 1.0).all() and (solution.alpha[masks.in_R] == 0.0).all()
     margins = problem.terms.margins(solution.x)
-    assert (margins[masks.in_L] <= 1.0 - problem.loss.gamma).all() and (margins[masks.in_R] >= 1.0).all()
+    assert (margins[masks.in_L] <= 1.0 - problem.loss.gamma).all() and (
+        margins[masks.in_R] >= 1.0
+    ).all()
     counts = [(it.n_L, it.n_R) for it in solution.history]
     assert counts == sorted(counts) and solution.history[-1].n_terms <= len(problem)
     steps = [it.iteration for it in solution.history]
@@ -51,7 +55,9 @@ def test_every_setting(kind, gamma):
     problem, lam = of.problem(gamma), of.lam(0.1)
     exact = ss.solve(problem, lam, tol=0.0, rtol=1e-11, screening=())
     for screening, active_set, freq in itertools.product(SCREENINGS, (False, True), (1, 10)):
-        solution = ss.solve(problem, lam, tol=0.0, rtol=RTOL, screening=screening, active_set=active_set, freq=freq)
+        solution = ss.solve(
+            problem, lam, tol=0.0, rtol=RTOL, screening=screening, active_set=active_set, freq=freq
+        )
         certified(problem, solution)
         assert np.linalg.norm(solution.x - exact.x) <= solution.eps + exact.eps
         assert screening or solution.n_L == solution.n_R == 0
@@ -65,7 +71,9 @@ def test_every_setting(kind, gamma):
 def test_hostile_data(kind, gamma, data):
     of = instance(kind, data)
     problem, lam = of.problem(gamma), of.lam(0.3)
-    certified(problem, ss.solve(problem, lam, tol=0.0, rtol=1e-5, screening=("RRPB", "PGB")), rtol=1e-5)
+    certified(
+        problem, ss.solve(problem, lam, tol=0.0, rtol=1e-5, screening=("RRPB", "PGB")), rtol=1e-5
+    )
 
 
 @pytest.mark.nojit
@@ -74,7 +82,11 @@ def test_hostile_data(kind, gamma, data):
 def test_small(kind, gamma):
     of = instance(kind, n=8, d=2, k=1)
     problem = of.problem(gamma)
-    certified(problem, ss.solve(problem, of.lam(0.3), tol=0.0, rtol=1e-5, freq=3, screening=("RRPB", "PGB")), rtol=1e-5)
+    certified(
+        problem,
+        ss.solve(problem, of.lam(0.3), tol=0.0, rtol=1e-5, freq=3, screening=("RRPB", "PGB")),
+        rtol=1e-5,
+    )
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
@@ -82,31 +94,58 @@ def test_small(kind, gamma):
 def test_the_active_set_costs_no_iterations(kind, gamma):
     """With a look at all terms in every iteration it is the plain method, steps included."""
     of = instance(kind)
-    options = {"tol": 1e-6, "freq": 1, "screening": (), "method": "hybrid" if "sweeps" in of.terms.offers else "gradient"}
-    plain, active = (ss.solve(of.problem(gamma), of.lam(0.1), active_set=flag, **options) for flag in (False, True))
+    options = {
+        "tol": 1e-6,
+        "freq": 1,
+        "screening": (),
+        "method": "hybrid" if "sweeps" in of.terms.offers else "gradient",
+    }
+    plain, active = (
+        ss.solve(of.problem(gamma), of.lam(0.1), active_set=flag, **options)
+        for flag in (False, True)
+    )
     assert active.n_iter <= 1.5 * plain.n_iter + 10
 
 
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_steps_that_jump_to_and_fro(diagonal):
-    """One dimension, three terms, curvatures that differ by a million: free steps alternate between a flat and a steep piece."""
-    terms = ss.Triplets(np.arange(4.0)[:, None], [[0, 1, 2], [0, 1, 3], [0, 2, 3]], diagonal=diagonal)
+    """One dimension, three terms, curvatures that differ by a million: free steps alternate
+    between a flat and a steep piece.
+    """
+    terms = ss.Triplets(
+        np.arange(4.0)[:, None], [[0, 1, 2], [0, 1, 3], [0, 2, 3]], diagonal=diagonal
+    )
     for lam in (1.0, 1e-1, 1e-2, 1e-3):
-        assert ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.05)), lam, tol=1e-6, screening=()).n_iter < 2000
+        assert (
+            ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.05)), lam, tol=1e-6, screening=()).n_iter
+            < 2000
+        )
 
 
 def test_the_step_is_the_mean_of_two_lengths():
     """STS19 section 7: ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2``."""
     cone = instance("dense").terms.cone
-    x, gradient, origin = np.array([1.0, 2.0, 0.0]), np.array([3.0, 1.0, -1.0]), (np.zeros(3), np.zeros(3))
-    assert _step(cone, None, origin, x, gradient, 1.0) == pytest.approx((5.0 / 11.0 + 5.0 / 5.0) / 2.0, rel=1e-14)
+    x, gradient, origin = (
+        np.array([1.0, 2.0, 0.0]),
+        np.array([3.0, 1.0, -1.0]),
+        (np.zeros(3), np.zeros(3)),
+    )
+    assert _step(cone, None, origin, x, gradient, 1.0) == pytest.approx(
+        (5.0 / 11.0 + 5.0 / 5.0) / 2.0, rel=1e-14
+    )
     assert _step(cone, 0.25, (), x, gradient, 1.0) == 0.25
-    assert _step(cone, None, (), x, gradient, 4.0) == _step(cone, None, origin, x, -gradient, 4.0) == 0.25
+    assert (
+        _step(cone, None, (), x, gradient, 4.0)
+        == _step(cone, None, origin, x, -gradient, 4.0)
+        == 0.25
+    )
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 def test_blocks_keep_the_objective(gamma):
-    """What blocks took from the sums is in the linear term and the constant: the solution's objective is that of the whole problem."""
+    """What blocks took from the sums is in the linear term and the constant: the solution's
+    objective is that of the whole problem.
+    """
     X, y = points(n=30, seed=2)
     problem = ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(gamma))
     for lam in problem.lam_max() * np.array([0.5, 0.2, 0.05]):
@@ -135,16 +174,26 @@ def test_problems_with_a_linear_term_and_thresholds(kind, gamma):
     problem = ss.Problem(terms, ss.SmoothedHinge(gamma), linear=linear, constant=3.0)
     solution = ss.solve(problem, lam, tol=0.0, rtol=RTOL, screening=("RRPB", "PGB"))
     alpha = solution.alpha if gamma == 0.0 else None
-    assert solution.converged and problem.gap(solution.x, lam, alpha) <= RTOL * abs(solution.primal) * (1.0 + 1e-6)
+    assert solution.converged and problem.gap(solution.x, lam, alpha) <= RTOL * abs(
+        solution.primal
+    ) * (1.0 + 1e-6)
     inner = problem.cone.inner
-    assert solution.loss == pytest.approx(solution.primal - lam / 2 * inner(solution.x, solution.x) + inner(linear, solution.x), rel=1e-10)
+    assert solution.loss == pytest.approx(
+        solution.primal - lam / 2 * inner(solution.x, solution.x) + inner(linear, solution.x),
+        rel=1e-10,
+    )
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 def test_not_converging_warns_with_the_gap(gamma):
     of = instance("full")
-    with pytest.warns(ss.ConvergenceWarning, match=r"lam = .*: duality gap .* after \d+ iterations, asked for 1e-09"):
-        solution = ss.solve(of.problem(gamma), of.lam(0.05), tol=1e-9, max_iter=2, screening=("RRPB", "PGB"))
+    with pytest.warns(
+        ss.ConvergenceWarning,
+        match=r"lam = .*: duality gap .* after \d+ iterations, asked for 1e-09",
+    ):
+        solution = ss.solve(
+            of.problem(gamma), of.lam(0.05), tol=1e-9, max_iter=2, screening=("RRPB", "PGB")
+        )
     assert not solution.converged and solution.gap > 1e-9
     alpha = solution.alpha if gamma == 0.0 else None
     assert of.problem(gamma).gap(solution.x, solution.lam, alpha) <= solution.gap * (1.0 + 1e-6)
@@ -154,14 +203,18 @@ def test_not_converging_warns_with_the_gap(gamma):
 def test_a_gap_that_roundings_keep_up_is_given_up(active_set):
     of = instance("full")
     with pytest.warns(ss.ConvergenceWarning, match="asked for 1e-300"):
-        solution = ss.solve(of.problem(0.05), of.lam(0.1), tol=1e-300, active_set=active_set, method="gradient")
+        solution = ss.solve(
+            of.problem(0.05), of.lam(0.1), tol=1e-300, active_set=active_set, method="gradient"
+        )
     assert 1000 <= solution.n_iter < 1500 and solution.gap < 1e-10 * solution.primal
 
 
 @pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
 @pytest.mark.parametrize("part", [0.005, 0.002])
 def test_a_gap_that_is_not_rounding_is_not_given_up(part):
-    """The features of wine differ by a factor of 1000: for thousands of steps the objective falls, before the gap does."""
+    """The features of wine differ by a factor of 1000: for thousands of steps the objective
+    falls, before the gap does.
+    """
     terms = ss.Triplets(load_wine().data, [[0, 1, 70], [70, 71, 0]])
     problem = ss.Problem(terms, ss.SmoothedHinge(0.05))
     solution = ss.solve(problem, part * problem.lam_max(), rtol=1e-2)
@@ -174,9 +227,15 @@ def test_the_warning_is_at_the_line_of_the_caller():
     with pytest.warns(ss.ConvergenceWarning) as caught:
         line = inspect.currentframe().f_lineno
         ss.solve(of.problem(0.05), of.lam(0.05), tol=1e-9, max_iter=2)
-        solve_screened(of.problem(0.05), of.lam(0.05), Screened(nothing, nothing), tol=1e-9, max_iter=2)
+        solve_screened(
+            of.problem(0.05), of.lam(0.05), Screened(nothing, nothing), tol=1e-9, max_iter=2
+        )
         ss.svm.path(instance("dense").terms, [1.0], tol=1e-12, max_iter=1)
-    assert [(w.filename, w.lineno) for w in caught] == [(__file__, line + 1), (__file__, line + 2), (__file__, line + 3)]
+    assert [(w.filename, w.lineno) for w in caught] == [
+        (__file__, line + 1),
+        (__file__, line + 2),
+        (__file__, line + 3),
+    ]
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
@@ -192,8 +251,14 @@ def test_callback_sees_iterates_and_may_stop(gamma):
         solution = ss.solve(problem, lam, tol=1e-9, callback=callback, screening=("RRPB", "PGB"))
     assert len(seen) == 4
     for progress, kept in zip(seen, solution.history, strict=True):
-        assert kept == tuple(getattr(progress, name) for name in kept._fields) and progress.lam == lam and progress.solution is None
-        assert progress.primal == pytest.approx(problem.primal(problem.cone.check_feasible(progress.x), lam), rel=1e-10)
+        assert (
+            kept == tuple(getattr(progress, name) for name in kept._fields)
+            and progress.lam == lam
+            and progress.solution is None
+        )
+        assert progress.primal == pytest.approx(
+            problem.primal(problem.cone.check_feasible(progress.x), lam), rel=1e-10
+        )
         assert progress.gap > 0.0 and progress.n_terms + progress.n_L + progress.n_R >= len(problem)
 
 
@@ -232,7 +297,9 @@ def test_bad_input_is_named(options, error, message):
 
 
 def test_blocks_are_counted_as_they_leave():
-    """Blocks that leave one after the other are counted on the side they leave to, and with those before."""
+    """Blocks that leave one after the other are counted on the side they leave to, and with
+    those before.
+    """
     X, y = points(n=30, seed=2)
     problem = ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.05))
     lam = 0.2 * problem.lam_max()
@@ -248,10 +315,17 @@ def test_blocks_are_counted_as_they_leave():
 
 @pytest.mark.parametrize(
     ("reached", "stopped", "gap", "rounds"),
-    [(True, False, 1e-12, ROUNDS), (False, False, 1e-12, 1), (True, True, 1e-12, 1), (True, False, 1e12, 1)],
+    [
+        (True, False, 1e-12, ROUNDS),
+        (False, False, 1e-12, 1),
+        (True, True, 1e-12, 1),
+        (True, False, 1e12, 1),
+    ],
 )
 def test_more_accuracy_is_asked_for_where_it_helps(reached, stopped, gap, rounds):
-    """Not after the last iteration that is allowed, nor once a callback has ended the solve, nor where the whole problem is solved."""
+    """Not after the last iteration that is allowed, nor once a callback has ended the solve, nor
+    where the whole problem is solved.
+    """
     problem, lam = instance("dense").problem(0.05), instance("dense").lam(0.3)
     x, asked = ss.solve(problem, lam, tol=0.0, rtol=1e-2, screening=()).x, []
     found = ss.rules.sphere(problem, ss.spheres.duality_gap_bound(problem, x, lam))
@@ -262,6 +336,8 @@ def test_more_accuracy_is_asked_for_where_it_helps(reached, stopped, gap, rounds
         return reached
 
     settings = Settings.checked(problem, gap, 0.0, 5, (), 10)
-    solution, (judged, _) = run(Reduction(problem).known(found), Descent(x, lam), settings, SimpleNamespace(run=solve))
+    solution, (judged, _) = run(
+        Reduction(problem).known(found), Descent(x, lam), settings, SimpleNamespace(run=solve)
+    )
     assert len(asked) == rounds and np.allclose(asked, gap * 0.1 ** np.arange(rounds), rtol=1e-9)
     assert judged is problem and solution.converged == (gap > 1.0)

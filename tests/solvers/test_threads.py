@@ -1,4 +1,6 @@
-"""One thread and two: the same bits; BLAS has one while a solve runs and its own back afterwards."""
+"""One thread and two: the same bits; BLAS has one while a solve runs and its own back
+afterwards.
+"""
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +11,14 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen._threads import LARGE_ORDER, LARGE_PRODUCT, _Libraries, large_blas, matmul, small_blas
+from safescreen._threads import (
+    LARGE_ORDER,
+    LARGE_PRODUCT,
+    _Libraries,
+    large_blas,
+    matmul,
+    small_blas,
+)
 
 
 def labelled(n, d):
@@ -56,7 +65,9 @@ def test_threads_of_the_linear_algebra():
     for one, two in zip(*found, strict=True):
         assert one.converged and two.converged
         assert np.array_equal(one.x, two.x) and one.gap == two.gap
-        assert np.array_equal(one.screened.in_L, two.screened.in_L) and np.array_equal(one.screened.in_R, two.screened.in_R)
+        assert np.array_equal(one.screened.in_L, two.screened.in_L) and np.array_equal(
+            one.screened.in_R, two.screened.in_R
+        )
 
 
 class Library:
@@ -80,8 +91,15 @@ def blas(monkeypatch):
 
 def test_blas_has_one_thread_in_a_solve(blas):
     prob, seen = ss.Problem(ss.Triplets.from_labels(*labelled(20, 3)), ss.SmoothedHinge(0.05)), []
-    ss.solve(prob, 1.0, callback=lambda progress: seen.append(blas.threads), screening=("RRPB", "PGB"))
-    ss.path(prob, [2.0, 1.0], callback=lambda progress: seen.append(blas.threads), screening=("RRPB", "PGB"))
+    ss.solve(
+        prob, 1.0, callback=lambda progress: seen.append(blas.threads), screening=("RRPB", "PGB")
+    )
+    ss.path(
+        prob,
+        [2.0, 1.0],
+        callback=lambda progress: seen.append(blas.threads),
+        screening=("RRPB", "PGB"),
+    )
     assert set(seen) == {1} and blas.threads == 2
     with pytest.raises(ValueError, match="lam"):
         ss.solve(prob, -1.0, screening=("RRPB", "PGB"))
@@ -114,7 +132,11 @@ def test_large_products_are_shared(blas, monkeypatch):
     A, B, seen = rng.standard_normal((7000, 200)), rng.standard_normal((200, 200)), []
     assert A.shape[0] * B.size >= LARGE_PRODUCT
     product = np.matmul
-    monkeypatch.setattr(np, "matmul", lambda *args, **options: (seen.append(blas.threads), product(*args, **options))[1])
+    monkeypatch.setattr(
+        np,
+        "matmul",
+        lambda *args, **options: (seen.append(blas.threads), product(*args, **options))[1],
+    )
     found = []
     for n in (1, 2):
         blas.threads = n
@@ -124,11 +146,16 @@ def test_large_products_are_shared(blas, monkeypatch):
     for one, two in zip(*found, strict=True):
         assert np.array_equal(one, two)
     for result, (left, right) in zip(found[0], ((A, B), (A.T, A[:, :150])), strict=True):
-        assert np.abs(result - left @ right).max() <= 1e-13 * np.abs(left).max() * np.abs(right).max() * right.shape[0]
+        assert (
+            np.abs(result - left @ right).max()
+            <= 1e-13 * np.abs(left).max() * np.abs(right).max() * right.shape[0]
+        )
 
 
 def test_kernel_samples_do_not_remember_other_solves():
-    """A problem that others solve too, before or meanwhile, gives the bits of one that nobody else has seen."""
+    """A problem that others solve too, before or meanwhile, gives the bits of one that nobody
+    else has seen.
+    """
     X, y = labelled(150, 4)
     samples = lambda: ss.KernelSamples.from_points(X, np.where(y == 0, -1, 1), gamma=0.3)  # noqa: E731
     lams, shared = [1.0, 0.99, 0.98, 0.97], ss.Problem(samples(), ss.Hinge())
@@ -138,4 +165,6 @@ def test_kernel_samples_do_not_remember_other_solves():
     for solution, expected in zip(meanwhile, alone * 5, strict=True):
         assert np.array_equal(solution.x.coef, expected.x.coef) and solution.gap == expected.gap
     again = pickle.loads(pickle.dumps(shared))
-    assert again.cone._recent == [] and np.array_equal(ss.solve(again, 1.0, tol=0.0, rtol=1e-8).x.coef, alone[0].x.coef)
+    assert again.cone._recent == [] and np.array_equal(
+        ss.solve(again, 1.0, tol=0.0, rtol=1e-8).x.coef, alone[0].x.coef
+    )

@@ -24,7 +24,9 @@ widths = pytest.mark.parametrize("gamma", GAMMAS)
 
 
 def same(ball, expected, size):
-    """Equal to rounding: a radius is a square root of differences, so half of the digits where it nearly vanishes."""
+    """Equal to rounding: a radius is a square root of differences, so half of the digits where
+    it nearly vanishes.
+    """
     center, radius = expected
     assert np.allclose(ball.center, center, rtol=1e-11, atol=1e-12 * size)
     assert radius * (1.0 - 1e-9) - 1e-7 * size <= ball.radius <= radius * (1.0 + 1e-9) + 1e-7 * size
@@ -34,7 +36,10 @@ def cases(kind, gamma):
     """Yield ``(instance, problem, naive, lam, x, alpha, size)`` for plain and reduced problems."""
     of, rng = instance(kind), np.random.default_rng(0)
     lam, which = of.lam(0.3), rng.integers(0, 3, len(of.terms))
-    pairs = [(of.problem(gamma), of.naive(gamma)), (of.problem(gamma, linear=of.feasible(rng, lam)), None)]
+    pairs = [
+        (of.problem(gamma), of.naive(gamma)),
+        (of.problem(gamma, linear=of.feasible(rng, lam)), None),
+    ]
     pairs[1] = (pairs[1][0], of.naive(gamma, linear=pairs[1][0].linear))
     pairs.append(tuple(p.reduce(which == 1, which == 2) for p in pairs[0]))
     for problem, naive in pairs:
@@ -49,13 +54,33 @@ def cases(kind, gamma):
 def test_printed_formulas(kind, gamma):
     for _, problem, naive, lam, x, alpha, size in cases(kind, gamma):
         same(spheres.gradient_bound(problem, x, lam), naive.gradient_bound(x, lam), size)
-        same(spheres.projected_gradient_bound(problem, x, lam), naive.projected_gradient_bound(x, lam), size)
+        same(
+            spheres.projected_gradient_bound(problem, x, lam),
+            naive.projected_gradient_bound(x, lam),
+            size,
+        )
         for dual in (None, alpha):
-            same(spheres.duality_gap_bound(problem, x, lam, dual), naive.duality_gap_bound(x, lam, dual), size)
-            same(spheres.midpoint_gap_bound(problem, x, lam, dual), naive.midpoint_gap_bound(x, lam, dual), size)
-        same(spheres.constrained_duality_gap_bound(problem, alpha, lam), naive.constrained_duality_gap_bound(alpha, lam), size)
+            same(
+                spheres.duality_gap_bound(problem, x, lam, dual),
+                naive.duality_gap_bound(x, lam, dual),
+                size,
+            )
+            same(
+                spheres.midpoint_gap_bound(problem, x, lam, dual),
+                naive.midpoint_gap_bound(x, lam, dual),
+                size,
+            )
+        same(
+            spheres.constrained_duality_gap_bound(problem, alpha, lam),
+            naive.constrained_duality_gap_bound(alpha, lam),
+            size,
+        )
         for lam1 in (0.3 * lam, lam, 2.0 * lam):
-            same(spheres.relaxed_path_bound(x, 0.01, lam, lam1), relaxed_path_bound(x, 0.01, lam, lam1), size)
+            same(
+                spheres.relaxed_path_bound(x, 0.01, lam, lam1),
+                relaxed_path_bound(x, 0.01, lam, lam1),
+                size,
+            )
             same(spheres.path_bound(x, lam, lam1), relaxed_path_bound(x, 0.0, lam, lam1), size)
 
 
@@ -77,25 +102,41 @@ def test_order(kind, gamma):
     up = 1.0 + 1e-9
     for of, problem, _, lam, x, alpha, size in cases(kind, gamma):
         tiny = 1e-7 * size
-        gb, pgb = spheres.gradient_bound(problem, x, lam), spheres.projected_gradient_bound(problem, x, lam)
+        gb, pgb = (
+            spheres.gradient_bound(problem, x, lam),
+            spheres.projected_gradient_bound(problem, x, lam),
+        )
         assert pgb.radius <= gb.radius * up + tiny
         for dual in (None, alpha):
-            dgb, mgb = (f(problem, x, lam, dual) for f in (spheres.duality_gap_bound, spheres.midpoint_gap_bound))
+            dgb, mgb = (
+                f(problem, x, lam, dual)
+                for f in (spheres.duality_gap_bound, spheres.midpoint_gap_bound)
+            )
             assert mgb.radius <= dgb.radius / np.sqrt(2.0) * up + tiny
-            assert np.linalg.norm(mgb.center - dgb.center) + mgb.radius <= dgb.radius * up + tiny  # inside
-        mgb, dgb = spheres.midpoint_gap_bound(problem, x, lam), spheres.duality_gap_bound(problem, x, lam)
+            assert (
+                np.linalg.norm(mgb.center - dgb.center) + mgb.radius <= dgb.radius * up + tiny
+            )  # inside
+        mgb, dgb = (
+            spheres.midpoint_gap_bound(problem, x, lam),
+            spheres.duality_gap_bound(problem, x, lam),
+        )
         if of.cone == "free":
             assert mgb.radius == pytest.approx(0.5 * dgb.radius, rel=1e-8, abs=tiny)
             assert np.allclose(mgb.center, gb.center, atol=1e-12 * size)
             assert mgb.radius == pytest.approx(gb.radius, rel=1e-8, abs=tiny)
             assert pgb.radius == pytest.approx(gb.radius, rel=1e-8, abs=tiny)
         at = problem.x_of(alpha, lam)
-        cdgb, special = spheres.constrained_duality_gap_bound(problem, alpha, lam), spheres.midpoint_gap_bound(problem, at, lam, alpha)
+        cdgb, special = (
+            spheres.constrained_duality_gap_bound(problem, alpha, lam),
+            spheres.midpoint_gap_bound(problem, at, lam, alpha),
+        )
         assert np.allclose(cdgb.center, special.center, atol=1e-12 * size)
         assert cdgb.radius == pytest.approx(special.radius, rel=1e-12)
         eps = dgb.radius
         rrpb = spheres.relaxed_path_bound(x, eps, lam, lam)
-        assert np.array_equal(rrpb.center, dgb.center) and rrpb.radius == pytest.approx(eps, rel=1e-12, abs=1e-14 * size)
+        assert np.array_equal(rrpb.center, dgb.center) and rrpb.radius == pytest.approx(
+            eps, rel=1e-12, abs=1e-14 * size
+        )
 
 
 @pytest.mark.parametrize("gamma", [0.05, 0.5])
@@ -127,8 +168,12 @@ def test_radii_at_the_optimum(kind, gamma):
         reference = spheres.base.Reference(problem, problem.evaluate(best.x, lam))
         assert ss.SPHERES[name].build(reference).radius <= 1e-5 * size, name
     gb = spheres.gradient_bound(problem, best.x, lam)
-    minus = problem.evaluate(best.x, lam).minus  # STS19 Theorem 9: what is left of GB is the cone's active part
-    assert gb.radius == pytest.approx(np.linalg.norm(minus) / (2.0 * lam), rel=1e-4, abs=1e-5 * size)
+    minus = problem.evaluate(
+        best.x, lam
+    ).minus  # STS19 Theorem 9: what is left of GB is the cone's active part
+    assert gb.radius == pytest.approx(
+        np.linalg.norm(minus) / (2.0 * lam), rel=1e-4, abs=1e-5 * size
+    )
 
 
 @every
@@ -141,7 +186,9 @@ def test_normals_are_half_spaces_of_the_cone(kind):
         assert ball.name == name and ball.contains(ball.center)
         if ball.normal is not None:
             for _ in range(5):
-                assert np.vdot(ball.normal, of.feasible(rng)) >= -1e-12 * np.linalg.norm(ball.normal)
+                assert np.vdot(ball.normal, of.feasible(rng)) >= -1e-12 * np.linalg.norm(
+                    ball.normal
+                )
 
 
 class Rough(NonNegativeCone):
@@ -160,9 +207,18 @@ class Rough(NonNegativeCone):
 
 
 def evaluation(x, H, lam=1.0, gap=0.0, **errors):
-    """Return what spheres look at of an evaluation, over the whole space unless said otherwise, with declared errors."""
+    """Return what spheres look at of an evaluation, over the whole space unless said otherwise,
+    with declared errors.
+    """
     fields = dict.fromkeys(Evaluation.__dataclass_fields__, 0.0)
-    values = {"x": x, "H": H, "lam": lam, "gap": gap, "x_alpha": H / lam, "distance": float(np.linalg.norm(x - H / lam))}
+    values = {
+        "x": x,
+        "H": H,
+        "lam": lam,
+        "gap": gap,
+        "x_alpha": H / lam,
+        "distance": float(np.linalg.norm(x - H / lam)),
+    }
     return Evaluation(**(fields | values | errors))
 
 
@@ -171,7 +227,9 @@ def gradient_ball(x, H, lam):
 
 
 def test_declared_errors_are_in_the_radius():
-    """Whatever moves x, H or x(alpha) by what the evaluation declares, the ball of what was moved lies in the ball."""
+    """Whatever moves x, H or x(alpha) by what the evaluation declares, the ball of what was
+    moved lies in the ball.
+    """
     cone, lam, off, up = FreeSpace(3), 2.0, 0.01, 1.0 + 1e-9
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -180,24 +238,38 @@ def test_declared_errors_are_in_the_radius():
         unit = (x - H / lam) / np.linalg.norm(x - H / lam)
         for step in (unit, -unit, *(v / np.linalg.norm(v) for v in rng.standard_normal((3, 3)))):
             for build in (from_evaluation_gb, from_evaluation_pgb):  # the same over the whole space
-                for moved, errors in (((x, H - off * step), {"H_error": off}), ((x + off * step, H), {"x_error": off})):
+                for moved, errors in (
+                    ((x, H - off * step), {"H_error": off}),
+                    ((x + off * step, H), {"x_error": off}),
+                ):
                     ball = build(cone, replace(e, **errors))
                     center, radius = gradient_ball(*moved, lam)
                     assert np.linalg.norm(ball.center - center) + radius <= ball.radius * up
                     assert ball.radius <= np.linalg.norm(x - H / lam) / 2 + 1.1 * off
             for moved in ({"x": x + off * step}, {"x_alpha": H / lam - off * step}):
-                errors = {"x_error": off, "distance": e.distance + off} if "x" in moved else {"x_alpha_error": off}
+                errors = (
+                    {"x_error": off, "distance": e.distance + off}
+                    if "x" in moved
+                    else {"x_alpha_error": off}
+                )
                 ball, true = from_evaluation_mgb(cone, replace(e, **errors)), replace(e, **moved)
                 radius = np.linalg.norm(true.x - true.x_alpha) / 2
-                assert np.linalg.norm(ball.center - (true.x + true.x_alpha) / 2) + radius <= ball.radius * up
+                assert (
+                    np.linalg.norm(ball.center - (true.x + true.x_alpha) / 2) + radius
+                    <= ball.radius * up
+                )
         with_gap = evaluation(x, H, lam, gap=0.3, x_error=off)
         ball, radius = from_evaluation_dgb(cone, with_gap), np.sqrt(2 * 0.3 / lam)
-        assert radius + off <= ball.radius * up and radius + off <= reference_accuracy(with_gap) * up
+        assert (
+            radius + off <= ball.radius * up and radius + off <= reference_accuracy(with_gap) * up
+        )
         assert max(ball.radius, reference_accuracy(with_gap)) <= (radius + off) * up
 
 
 def test_declared_errors_of_a_split_are_in_the_radius():
-    """PGB in the quarter plane: the points of the true cap's rim lie in the ball of a split that is off."""
+    """PGB in the quarter plane: the points of the true cap's rim lie in the ball of a split that
+    is off.
+    """
     off, zero = 0.01, np.zeros(2)
 
     def rim(x, Q):
@@ -206,10 +278,18 @@ def test_declared_errors_of_a_split_are_in_the_radius():
         return [plus + radius * np.array(side) for side in ((1.0, 0.0), (-1.0, 0.0))]
 
     x, Q = np.array([10.0, 0.1]), np.array([10.0, -1.0])  # x is long: the error of minus counts
-    far, near = zero, np.array([2.0, 0.0])  # nothing is cut off, and x is short: the error of plus counts
+    far, near = (
+        zero,
+        np.array([2.0, 0.0]),
+    )  # nothing is cut off, and x is short: the error of plus counts
     along = np.array([1.0, 0.0])
-    for start, middle, on_plus, on_minus in ((x, Q, zero, -off * x / np.linalg.norm(x)), (far, near, -off * along, zero)):
-        ball = from_evaluation_pgb(Rough(2, on_plus, on_minus, off), evaluation(start, 2 * middle - start))
+    for start, middle, on_plus, on_minus in (
+        (x, Q, zero, -off * x / np.linalg.norm(x)),
+        (far, near, -off * along, zero),
+    ):
+        ball = from_evaluation_pgb(
+            Rough(2, on_plus, on_minus, off), evaluation(start, 2 * middle - start)
+        )
         for point in rim(start, middle):
             assert np.linalg.norm(ball.center - point) <= ball.radius
     # x moved along minus, which is long
@@ -220,7 +300,9 @@ def test_declared_errors_of_a_split_are_in_the_radius():
 
 
 def test_path_bounds_in_fractions():
-    """The exact ball lies in the computed one, also where its radius is less than the rounding of its center."""
+    """The exact ball lies in the computed one, also where its radius is less than the rounding
+    of its center.
+    """
     rng = np.random.default_rng(1)
     for _ in range(200):
         x0, lam0 = rng.standard_normal(3), rng.uniform(0.5, 2.0)
@@ -230,7 +312,11 @@ def test_path_bounds_in_fractions():
                 a, b, true = mpf(lam0), mpf(lam1), exact(x0)
                 center = [(a + b) / (2 * b) * v for v in true]
                 radius = abs(a - b) / (2 * b) * norm(true) + max(a, b) / b * mpf(eps)
-                apart = mpmath.sqrt(mpmath.fsum((v - w) ** 2 for v, w in zip(exact(ball.center), center, strict=True)))
+                apart = mpmath.sqrt(
+                    mpmath.fsum(
+                        (v - w) ** 2 for v, w in zip(exact(ball.center), center, strict=True)
+                    )
+                )
                 assert apart + radius <= mpf(ball.radius)
 
 
@@ -242,7 +328,10 @@ def test_families_are_their_functions(kind):
     for dual in (None, alpha):
         e = problem.evaluate(x, lam, dual)
         reference = Reference(problem, e)
-        dgb, mgb = (f(problem, x, lam, dual) for f in (spheres.duality_gap_bound, spheres.midpoint_gap_bound))
+        dgb, mgb = (
+            f(problem, x, lam, dual)
+            for f in (spheres.duality_gap_bound, spheres.midpoint_gap_bound)
+        )
         wanted = {
             "DGB": dgb,
             "MGB": mgb,
@@ -251,22 +340,36 @@ def test_families_are_their_functions(kind):
             "BT2": spheres.midpoint_gap_bound(problem, x, lam, problem.alpha(mgb.center)),
         }
         if dual is None:
-            wanted |= {"GB": spheres.gradient_bound(problem, x, lam), "PGB": spheres.projected_gradient_bound(problem, x, lam)}
+            wanted |= {
+                "GB": spheres.gradient_bound(problem, x, lam),
+                "PGB": spheres.projected_gradient_bound(problem, x, lam),
+            }
         for name, ball in wanted.items():
             found = ss.SPHERES[name].build(reference)
-            assert found.name == name and np.allclose(found.center, ball.center, rtol=1e-13, atol=0.0)
+            assert found.name == name and np.allclose(
+                found.center, ball.center, rtol=1e-13, atol=0.0
+            )
             assert found.radius == pytest.approx(ball.radius, rel=1e-12)
         minus = problem.evaluate(e.x_alpha, lam).minus
         assert np.array_equal(ss.SPHERES["CDGB"].build(reference).normal, minus)
         path = PathReference(x0=x, lam0=1.3 * lam, eps=0.02)
-        found, ball = ss.SPHERES["RRPB"].build(Reference(problem, e, path)), spheres.relaxed_path_bound(x, 0.02, 1.3 * lam, lam)
+        found, ball = (
+            ss.SPHERES["RRPB"].build(Reference(problem, e, path)),
+            spheres.relaxed_path_bound(x, 0.02, 1.3 * lam, lam),
+        )
         assert np.array_equal(found.center, ball.center) and found.radius == ball.radius
 
 
 def test_a_sphere_contains_what_is_within_its_radius():
     ball = ss.Sphere(np.array([1.0, 0.0]), 0.5)
     assert ball.contains(np.array([1.0, 0.5])) and not ball.contains(np.array([1.0, 0.51]))
-    for radius, decides in ((0.0, True), (1.0, True), (np.nan, False), (np.inf, False), (-1.0, False)):
+    for radius, decides in (
+        (0.0, True),
+        (1.0, True),
+        (np.nan, False),
+        (np.inf, False),
+        (-1.0, False),
+    ):
         assert ss.Sphere(np.zeros(2), radius).decides == decides
 
 
@@ -277,7 +380,12 @@ def test_a_sphere_may_have_radius_nan():
 def test_bad_input_is_named():
     problem = instance("full").problem(0.05)
     x, n = np.eye(3), len(problem)
-    functions = [spheres.gradient_bound, spheres.projected_gradient_bound, spheres.duality_gap_bound, spheres.midpoint_gap_bound]
+    functions = [
+        spheres.gradient_bound,
+        spheres.projected_gradient_bound,
+        spheres.duality_gap_bound,
+        spheres.midpoint_gap_bound,
+    ]
     for function in functions:
         with pytest.raises(ValueError, match="x must lie in the PSDCone"):
             function(problem, -x, 1.0)

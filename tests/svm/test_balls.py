@@ -1,4 +1,6 @@
-"""Ball tests 1 and 2 and the intersection test: right for any reference, equal to what is printed for exact ones."""
+"""Ball tests 1 and 2 and the intersection test: right for any reference, equal to what is
+printed for exact ones.
+"""
 
 import warnings
 from functools import lru_cache
@@ -34,7 +36,9 @@ def references(of, prob, C):
     for factor, rtol in product((0.5, 0.9, 1.0, 1.2), (1e-12, 1e-4, 0.3)):
         with warnings.catch_warnings():  # on hostile data a reference is as inexact as it comes out
             warnings.simplefilter("ignore", ss.ConvergenceWarning)
-            solution = ss.solve(prob, 1.0 / (factor * C), tol=0.0, rtol=rtol, screening=(), max_iter=300)
+            solution = ss.solve(
+                prob, 1.0 / (factor * C), tol=0.0, rtol=rtol, screening=(), max_iter=300
+            )
         yield svm.reference(solution)
     yield svm.Reference(of.feasible(rng, 0.5), rng.uniform(size=len(prob)), C, prob.loss)
     smallest = svm.c_min(prob.terms, prob.loss)
@@ -43,7 +47,11 @@ def references(of, prob, C):
 
 
 CASES = [(kind, "normal", gamma) for kind in KINDS for gamma in GAMMAS]
-CASES += [("dense", data, gamma) for data in ("duplicates", "zeros", "ties", "tiny", "huge", "outlier") for gamma in (0.0, 0.05)]
+CASES += [
+    ("dense", data, gamma)
+    for data in ("duplicates", "zeros", "ties", "tiny", "huge", "outlier")
+    for gamma in (0.0, 0.05)
+]
 
 
 @pytest.mark.parametrize(("kind", "data", "gamma"), CASES)
@@ -52,7 +60,11 @@ def test_contained_and_right(kind, data, gamma):
     rng, terms, loss = np.random.default_rng(1), prob.terms, prob.loss
     for reference in references(of, prob, C):
         best = svm.choose_s(terms, C, reference)
-        for feasible in (None, prob.cone.zeros(), of.feasible(rng, float(prob.cone.norm(reference.w)))):
+        for feasible in (
+            None,
+            prob.cone.zeros(),
+            of.feasible(rng, float(prob.cone.norm(reference.w))),
+        ):
             w = reference.w if feasible is None else feasible
             assert known.contained(svm.ball_1(terms, C, reference, feasible))
             assert known.right(svm.ball_test_1(terms, C, reference, feasible))
@@ -70,7 +82,9 @@ def test_intersection_screens_what_either_ball_does_and_they_screen(kind, gamma)
     for factor in (0.3, 0.7, 0.9):
         reference = svm.reference(ss.solve(prob, 1.0 / (factor * C), tol=0.0, rtol=1e-9))
         s = svm.choose_s(terms, C, reference)
-        alone = svm.ball_test_1(terms, C, reference) | svm.ball_test_2(terms, C, reference.w, s, prob.loss)
+        alone = svm.ball_test_1(terms, C, reference) | svm.ball_test_2(
+            terms, C, reference.w, s, prob.loss
+        )
         both = svm.intersection_test(terms, C, reference)
         assert not (alone.in_L & ~both.in_L).any() and not (alone.in_R & ~both.in_R).any()
         n_found, n_more = n_found + alone.n_L + alone.n_R, n_more + both.n_L + both.n_R
@@ -84,7 +98,14 @@ def printed_case(seed=0, n=30, d=3):
     X = rng.standard_normal((n, d)) + 0.8 * y[:, None]
     terms = ss.Samples(X, y)
     C0 = 20.0 * svm.c_min(terms)
-    return terms, X * y[:, None], C0, svm.reference(ss.solve(ss.Problem(terms, HINGE), 1.0 / C0, tol=0.0, rtol=1e-13, screening=()))
+    return (
+        terms,
+        X * y[:, None],
+        C0,
+        svm.reference(
+            ss.solve(ss.Problem(terms, HINGE), 1.0 / C0, tol=0.0, rtol=1e-13, screening=())
+        ),
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -102,18 +123,25 @@ def test_exact_references_give_the_printed_balls(seed, factor):
         center, radius = naive_svm.ball_2(Z, C, feasible, s)
         np.testing.assert_allclose(ball.center, center, rtol=1e-12, atol=1e-12)
         assert ball.radius == pytest.approx(radius, rel=1e-9)
-    np.testing.assert_array_equal(svm.choose_s(terms, C, reference), naive_svm.best_s(Z, C, reference.w, C0))
+    np.testing.assert_array_equal(
+        svm.choose_s(terms, C, reference), naive_svm.best_s(Z, C, reference.w, C0)
+    )
 
 
 @pytest.mark.parametrize("factor", [1.05, 1.5, 4.0])
 def test_ball_1_is_the_path_bound_and_the_dvi_test(factor):
     terms, Z, C0, reference = printed_case()
     C = factor * C0
-    ball, other = svm.ball_1(terms, C, reference), ss.spheres.path_bound(reference.w, 1.0 / C0, 1.0 / C)
+    ball, other = (
+        svm.ball_1(terms, C, reference),
+        ss.spheres.path_bound(reference.w, 1.0 / C0, 1.0 / C),
+    )
     np.testing.assert_allclose(ball.center, other.center, rtol=1e-6)
     assert ball.radius == pytest.approx(other.radius, rel=1e-5)
     lowest = Z @ ball.center - ball.radius * np.linalg.norm(Z, axis=1)
-    np.testing.assert_allclose(lowest, naive_svm.dvi_lower(Z @ Z.T, C0 * reference.alpha, C, C0), rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(
+        lowest, naive_svm.dvi_lower(Z @ Z.T, C0 * reference.alpha, C, C0), rtol=1e-4, atol=1e-5
+    )
 
 
 def test_the_optimum_can_be_on_the_boundary_of_ball_1():
@@ -130,10 +158,16 @@ def test_intersection_decides_as_printed(seed):
     terms, Z, C0, reference = printed_case(seed)
     for factor in (1.1, 1.3, 2.0):
         C = factor * C0
-        balls = [svm.ball_1(terms, C, reference), svm.ball_2(terms, C, reference.w, svm.choose_s(terms, C, reference))]
+        balls = [
+            svm.ball_1(terms, C, reference),
+            svm.ball_2(terms, C, reference.w, svm.choose_s(terms, C, reference)),
+        ]
         pairs = [v for ball in balls for v in (ball.center, ball.radius)]
         bounds = np.array([naive_svm.intersection_bounds(z, *pairs) for z in Z])
-        found, sure = svm.intersection_test(terms, C, reference), np.abs(bounds - 1.0).min(axis=1) > 1e-6
+        found, sure = (
+            svm.intersection_test(terms, C, reference),
+            np.abs(bounds - 1.0).min(axis=1) > 1e-6,
+        )
         np.testing.assert_array_equal(found.in_R[sure], bounds[sure, 0] > 1.0)
         np.testing.assert_array_equal(found.in_L[sure], bounds[sure, 1] < 1.0)
 
@@ -149,8 +183,13 @@ def test_choice_of_s_is_the_best_of_all():
         return np.sum((first.center - second.center) ** 2) - second.radius**2
 
     for feasible in (reference.w, np.zeros(3), rng.standard_normal(3)):
-        best = merit(svm.choose_s(terms, 2.0, reference, feasible), feasible, ss.Problem(terms, HINGE))
-        every = [merit(np.array(s, dtype=float), feasible, ss.Problem(terms, HINGE)) for s in product((0.0, 1.0), repeat=8)]
+        best = merit(
+            svm.choose_s(terms, 2.0, reference, feasible), feasible, ss.Problem(terms, HINGE)
+        )
+        every = [
+            merit(np.array(s, dtype=float), feasible, ss.Problem(terms, HINGE))
+            for s in product((0.0, 1.0), repeat=8)
+        ]
         assert best == pytest.approx(max(every), rel=1e-9)
         moved = terms.with_threshold(rng.uniform(0.5, 1.5, 8))
         smooth = ss.Problem(moved, ss.SmoothedHinge(0.7))
@@ -158,7 +197,10 @@ def test_choice_of_s_is_the_best_of_all():
         assert ((s > 0.0) & (s < 1.0)).any()
         best = merit(s, feasible, smooth)
         for _ in range(200):
-            assert merit(np.clip(s + 0.2 * rng.standard_normal(8), 0.0, 1.0), feasible, smooth) <= best + 1e-9
+            assert (
+                merit(np.clip(s + 0.2 * rng.standard_normal(8), 0.0, 1.0), feasible, smooth)
+                <= best + 1e-9
+            )
 
 
 def test_degenerate_pairs_of_balls():
@@ -168,7 +210,9 @@ def test_degenerate_pairs_of_balls():
     same = svm.intersection_test(terms, C, reference, s=reference.alpha)  # the same ball twice
     np.testing.assert_array_equal(same.in_R, first.in_R)
     np.testing.assert_array_equal(same.in_L, first.in_L)
-    huge = svm.intersection_test(terms, C, reference, s=np.zeros(len(terms)), feasible=reference.w)  # ball 1 well inside ball 2
+    huge = svm.intersection_test(
+        terms, C, reference, s=np.zeros(len(terms)), feasible=reference.w
+    )  # ball 1 well inside ball 2
     assert not (first.in_R & ~huge.in_R).any() and not (first.in_L & ~huge.in_L).any()
     below = 0.5 * svm.c_min(terms)  # all in L; the reference is exact and the ball a point
     assert svm.intersection_test(terms, below, svm.solution_below_c_min(terms, below)).in_L.all()
@@ -179,7 +223,9 @@ def test_a_single_sample_and_copies_of_it():
     single = both.select(np.array([True, False]))
     start = svm.solution_below_c_min(single, svm.c_min(single))
     assert svm.c_min(single) == pytest.approx(0.2)
-    assert not svm.intersection_test(single, 0.3, start).in_L.any()  # w(C) stays: the sample is on the kink
+    assert not svm.intersection_test(
+        single, 0.3, start
+    ).in_L.any()  # w(C) stays: the sample is on the kink
     copies = ss.Samples([[1.0, 2.0]] * 4 + [[-1.0, -2.0]], [1] * 4 + [-1])
     found = svm.intersection_test(copies, 0.039, svm.solution_below_c_min(copies, 0.03))
     assert found.in_L.all()
@@ -191,7 +237,10 @@ def test_a_solution_is_its_own_reference_and_brings_its_loss():
     reference = svm.reference(solution)
     assert reference.C == 0.5 and reference.loss == ss.SmoothedHinge(0.5)
     for test in (svm.ball_test_1, svm.intersection_test):
-        with_solution, with_reference = test(terms, 0.6, solution), test(terms, 0.6, reference, loss=ss.SmoothedHinge(0.5))
+        with_solution, with_reference = (
+            test(terms, 0.6, solution),
+            test(terms, 0.6, reference, loss=ss.SmoothedHinge(0.5)),
+        )
         np.testing.assert_array_equal(with_solution.in_R, with_reference.in_R)
 
 
@@ -200,7 +249,9 @@ def masks(screened):
 
 
 def test_tests_are_the_rules_of_their_balls_for_the_loss_given():
-    """A loss that is given goes before the reference's; thresholds and every argument reach ball and rule."""
+    """A loss that is given goes before the reference's; thresholds and every argument reach ball
+    and rule.
+    """
     rng = np.random.default_rng(4)
     terms = printed_case()[0].with_threshold(rng.uniform(0.6, 1.4, 30))
     C, loss = 2.0, ss.SmoothedHinge(0.5)
@@ -211,20 +262,29 @@ def test_tests_are_the_rules_of_their_balls_for_the_loss_given():
     for feasible in (None, near):
         w = reference.w if feasible is None else feasible
         ball_1, ball_2, second = (
-            ss.spheres.midpoint_gap_bound(prob, x, 1.0 / C, alpha) for x, alpha in ((w, reference.alpha), (near, s), (w, s))
+            ss.spheres.midpoint_gap_bound(prob, x, 1.0 / C, alpha)
+            for x, alpha in ((w, reference.alpha), (near, s), (w, s))
         )
-        for ball, expected in ((svm.ball_1(terms, C, reference, feasible, loss), ball_1), (svm.ball_2(terms, C, near, s, loss), ball_2)):
+        for ball, expected in (
+            (svm.ball_1(terms, C, reference, feasible, loss), ball_1),
+            (svm.ball_2(terms, C, near, s, loss), ball_2),
+        ):
             np.testing.assert_array_equal(ball.center, expected.center)
             assert ball.radius == expected.radius
         pairs = (
             (svm.ball_test_1(terms, C, reference, feasible, loss), ss.rules.sphere(prob, ball_1)),
             (svm.ball_test_2(terms, C, near, s, loss), ss.rules.sphere(prob, ball_2)),
-            (svm.intersection_test(terms, C, reference, s, feasible, loss), ss.rules.intersection(prob, ball_1, second)),
+            (
+                svm.intersection_test(terms, C, reference, s, feasible, loss),
+                ss.rules.intersection(prob, ball_1, second),
+            ),
         )
         for got, expected in pairs:
             np.testing.assert_array_equal(masks(got), masks(expected))
             found.append((got.n_L, got.n_R))
-        np.testing.assert_array_equal(svm.choose_s(terms, C, reference, feasible, loss), prob.alpha(ball_1.center))
+        np.testing.assert_array_equal(
+            svm.choose_s(terms, C, reference, feasible, loss), prob.alpha(ball_1.center)
+        )
     assert min(found[1]) > 2 and min(map(min, found[3:])) > 2
 
 

@@ -33,17 +33,25 @@ def test_right_for_all_C_between(kind, gamma):
             assert known.contained(region.ball)
             assert known.right(screened)
             if kind != "kernel":
-                slack = float(known.eps) * np.linalg.norm(region.normal) + 1e-12 * abs(region.offset)
+                slack = float(known.eps) * np.linalg.norm(region.normal) + 1e-12 * abs(
+                    region.offset
+                )
                 assert region.normal @ x >= region.offset - slack
             best = solved(prob, C)
-            assert (best.alpha[screened.in_R] < 1e-6).all() and (best.alpha[screened.in_L] > 1.0 - 1e-6).all()
+            assert (best.alpha[screened.in_R] < 1e-6).all() and (
+                best.alpha[screened.in_L] > 1.0 - 1e-6
+            ).all()
 
 
 def test_no_smaller_slack_would_do():
-    """With u at the edge of what is known of it and w at the edge of ``<u, w - u> >= 0``, the half-space is met with equality."""
+    """With u at the edge of what is known of it and w at the edge of ``<u, w - u> >= 0``, the
+    half-space is met with equality.
+    """
     c, eps, R = np.array([2.0, 0.0]), 0.5, 5.0
     lowest = np.inf
-    for angle in np.linspace(0.0, 2.0 * np.pi, 20_001):  # all u at distance eps; the w of norm R with <u, w> = ||u||^2
+    for angle in np.linspace(
+        0.0, 2.0 * np.pi, 20_001
+    ):  # all u at distance eps; the w of norm R with <u, w> = ||u||^2
         u = c + eps * np.array([np.cos(angle), np.sin(angle)])
         across = np.array([-u[1], u[0]]) / np.linalg.norm(u)
         for sign in (-1.0, 1.0):
@@ -66,29 +74,40 @@ def test_corrected_bounds_are_the_extremes_and_decide_alike(seed):
     a, b = solved(prob, C, 1e-13), solved(prob, 1.5 * C, 1e-13)
     angles = np.linspace(0.0, 2.0 * np.pi, 100_001)
     circle = np.linalg.norm(b.x) * np.array([np.cos(angles), np.sin(angles)])
-    circle = circle[:, a.x @ circle >= a.x @ a.x]  # linear functions have their extremes on the arc of the dome, or at its ends
+    circle = circle[
+        :, a.x @ circle >= a.x @ a.x
+    ]  # linear functions have their extremes on the arc of the dome, or at its ends
     bounds = np.array([naive_svm.dome_bounds(z, a.x, b.x @ b.x) for z in Z])
     np.testing.assert_allclose(bounds[:, 0], (Z @ circle).min(axis=1), atol=1e-3)
     np.testing.assert_allclose(bounds[:, 1], (Z @ circle).max(axis=1), atol=1e-3)
     found, sure = svm.dome_test(terms, a, b), np.abs(bounds - 1.0).min(axis=1) > 1e-4
     np.testing.assert_array_equal(found.in_R[sure], bounds[sure, 0] > 1.0)
     np.testing.assert_array_equal(found.in_L[sure], bounds[sure, 1] < 1.0)
-    np.testing.assert_array_equal(svm.safe_screening(terms, a, b.x).in_R[sure], naive_svm.non_sv_rule(Z, a.x, b.x)[1][sure])
+    np.testing.assert_array_equal(
+        svm.safe_screening(terms, a, b.x).in_R[sure], naive_svm.non_sv_rule(Z, a.x, b.x)[1][sure]
+    )
 
 
 def test_printed_bounds_do_not_hold():
-    """Between the two conditions the printed upper bound is below the largest value over the dome."""
+    """Between the two conditions the printed upper bound is below the largest value over the
+    dome.
+    """
     w_a, square_b = np.array([1.0, 0.0]), 2.25
     z = np.array([np.cos(0.6), np.sin(0.6)])
     w = 1.5 * z  # in the dome: its norm is sqrt(square_b)
     assert w_a @ w >= w_a @ w_a
-    printed, corrected = naive_svm.dome_bounds_printed(z, w_a, square_b), naive_svm.dome_bounds(z, w_a, square_b)
+    printed, corrected = (
+        naive_svm.dome_bounds_printed(z, w_a, square_b),
+        naive_svm.dome_bounds(z, w_a, square_b),
+    )
     assert printed[1] < z @ w - 1e-3
     assert corrected[1] == pytest.approx(z @ w)
 
 
 def test_printed_bounds_screen_wrongly_on_a_real_problem():
-    """Somewhere in a few random problems the printed test says L of a sample that is not in L, or contradicts the optimum."""
+    """Somewhere in a few random problems the printed test says L of a sample that is not in L,
+    or contradicts the optimum.
+    """
     violated = 0
     for seed in range(20):
         terms, Z = cloud(seed)
@@ -125,7 +144,9 @@ def test_bad_input_is_named():
 
 
 def test_overflow_leaves_the_ball():
-    """The slack of a poor reference times a huge norm is infinite, the half-space empty of meaning; the ball stays."""
+    """The slack of a poor reference times a huge norm is infinite, the half-space empty of
+    meaning; the ball stays.
+    """
     terms, _ = cloud(0)
     poor = svm.Reference(np.array([30.0, 0.0]), np.zeros(len(terms)), 1.0)
     region = svm.dome(terms, poor, 1.7e308)

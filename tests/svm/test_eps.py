@@ -30,7 +30,9 @@ def test_exact_references_give_the_printed_C(eps, factor):
 @pytest.mark.parametrize("gamma", [0.0, 0.05, 0.5])
 @pytest.mark.parametrize("kind", ["dense", "csr", "kernel"])
 def test_true_for_every_C_between(kind, gamma, rtol):
-    """Equation 35, by solving again; and the largest C by this bound: a little further the bound itself fails."""
+    """Equation 35, by solving again; and the largest C by this bound: a little further the bound
+    itself fails.
+    """
     of, eps = instance(kind), 1e-2
     prob, C0 = of.problem(gamma), 1.0 / of.lam(0.3)
     reference = svm.reference(solved(prob, C0, rtol))
@@ -47,7 +49,9 @@ def test_true_for_every_C_between(kind, gamma, rtol):
 def test_an_inexact_reference_gets_less_far():
     of = instance("dense")
     prob, C0 = of.problem(0.0), 20.0 * svm.c_min(of.terms)
-    assert svm.eps_next_C(of.terms, solved(prob, C0, 5e-3), 1e-2) < svm.eps_next_C(of.terms, solved(prob, C0), 1e-2)
+    assert svm.eps_next_C(of.terms, solved(prob, C0, 5e-3), 1e-2) < svm.eps_next_C(
+        of.terms, solved(prob, C0), 1e-2
+    )
 
 
 def test_at_c_min_and_without_direction():
@@ -61,7 +65,9 @@ def test_at_c_min_and_without_direction():
 def test_bad_input_is_named():
     terms = instance("dense").terms
     bad = svm.Reference(np.ones(3), np.zeros(len(terms)), 1.0)
-    with pytest.raises(ValueError, match="reference must have a gap of at most 0.001 of its dual value"):
+    with pytest.raises(
+        ValueError, match="reference must have a gap of at most 0.001 of its dual value"
+    ):
         svm.eps_next_C(terms, bad)
     with pytest.raises(ValueError, match="eps must be greater than 0"):
         svm.eps_next_C(terms, bad, 0.0)
@@ -69,7 +75,9 @@ def test_bad_input_is_named():
 
 @pytest.mark.parametrize("gamma", [0.0, 0.3])
 def test_the_gap_itself_is_looked_at(gamma):
-    """The C returned is certified by the gap, rounding included; a reference that is good of its primal value only is refused."""
+    """The C returned is certified by the gap, rounding included; a reference that is good of its
+    primal value only is refused.
+    """
     of = instance("dense")
     prob = of.problem(gamma)
     for factor in (0.1, 0.2, 0.3, 0.5, 0.8):

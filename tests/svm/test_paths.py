@@ -25,7 +25,9 @@ def check(of, gamma, found, Cs, rtol=1e-8):
         assert (margins[solution.screened.in_R] > 1.0 - reach[solution.screened.in_R]).all()
         assert (margins[solution.screened.in_L] < 1.0 - gamma + reach[solution.screened.in_L]).all()
         room = 1e-5 + (reach / gamma if gamma else 0.0)  # on a threshold the dual variable tells
-        assert (best.alpha <= room)[solution.screened.in_R].all() and (best.alpha >= 1.0 - room)[solution.screened.in_L].all()
+        assert (best.alpha <= room)[solution.screened.in_R].all() and (best.alpha >= 1.0 - room)[
+            solution.screened.in_L
+        ].all()
 
 
 @pytest.mark.parametrize("test", [*TESTS, None])
@@ -56,7 +58,9 @@ def test_eps_path_covers_every_C(kind, gamma):
     for former, C0, C1 in zip(found, Cs, Cs[1:], strict=False):
         for C in (0.5 * (C0 + C1), C1):
             best = ss.solve(prob, 1.0 / C, tol=0.0, rtol=1e-10, screening=())
-            assert best.primal - prob.dual(former.alpha, 1.0 / C) <= eps * best.primal * (1.0 + 1e-8)
+            assert best.primal - prob.dual(former.alpha, 1.0 / C) <= eps * best.primal * (
+                1.0 + 1e-8
+            )
 
 
 def test_eps_path_ends_where_no_sample_is_in_L():
@@ -76,7 +80,12 @@ def test_eps_path_ends_with_a_solution_that_is_not_optimal_to_eps():
     terms = ss.Samples(rng.standard_normal((40, 5)) + 0.5 * y[:, None], y)
     with pytest.warns(ss.ConvergenceWarning) as caught:
         found = svm.eps_path(terms, 1e4, 0.01, max_iter=5)
-    assert len(caught) == 1 and found.reason == "not converged" and len(found) > 2 and not found[-1].converged
+    assert (
+        len(caught) == 1
+        and found.reason == "not converged"
+        and len(found) > 2
+        and not found[-1].converged
+    )
 
 
 @pytest.mark.parametrize("M", [1, 2, 5])
@@ -93,7 +102,11 @@ def test_safe_screening_path_finds_the_solutions(kind, gamma, M):
 
 def test_bad_input_is_named():
     terms = instance("dense").terms
-    for Cs, text in (([], "at least one"), ([0.0, 1.0], "must be positive"), ([2.0, 1.0], "strictly increasing")):
+    for Cs, text in (
+        ([], "at least one"),
+        ([0.0, 1.0], "must be positive"),
+        ([2.0, 1.0], "strictly increasing"),
+    ):
         with pytest.raises(ValueError, match=text):
             svm.path(terms, np.array(Cs))
     with pytest.raises(ValueError, match="test must be one of BT1, BT2, IT or None, got 'DT'"):
@@ -115,7 +128,9 @@ def test_missed_tolerances_warn():
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 @pytest.mark.parametrize("kind", ["dense", "kernel", "tiles"])
 def test_names_of_the_tests(kind, gamma):
-    """What a path screens before a solve is what the test of that name screens, but for what its enlarged balls leave out."""
+    """What a path screens before a solve is what the test of that name screens, but for what its
+    enlarged balls leave out.
+    """
     of, loss, apart = instance(kind), ss.SmoothedHinge(gamma), dict.fromkeys(("IT", "BT1"), 0)
     for C in svm.c_min(of.terms, loss) * np.array([3.0, 10.0, 30.0, 100.0]):
         found, expected = {}, {}
@@ -131,15 +146,21 @@ def test_names_of_the_tests(kind, gamma):
             for name in ("in_L", "in_R"):
                 assert not (getattr(found[test], name) & ~getattr(expected[test], name)).any()
             assert found[test].rate > expected[test].rate - 0.1
-        apart["IT"] += (found["IT"].in_R & ~expected["BT1"].in_R).sum() + (found["IT"].in_L & ~expected["BT1"].in_L).sum()
-        apart["BT1"] += (found["BT1"].in_R & ~expected["BT2"].in_R).sum() + (found["BT1"].in_L & ~expected["BT2"].in_L).sum()
+        apart["IT"] += (found["IT"].in_R & ~expected["BT1"].in_R).sum() + (
+            found["IT"].in_L & ~expected["BT1"].in_L
+        ).sum()
+        apart["BT1"] += (found["BT1"].in_R & ~expected["BT2"].in_R).sum() + (
+            found["BT1"].in_L & ~expected["BT2"].in_L
+        ).sum()
     assert min(apart.values()) > 0
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 @pytest.mark.parametrize("kind", ["dense", "kernel", "tiles"])
 def test_rules_of_the_s_form_path(kind, gamma):
-    """One rule between two solutions serves for those in between, and for the farthest the best norm that is certain."""
+    """One rule between two solutions serves for those in between, and for the farthest the best
+    norm that is certain.
+    """
     of, loss = instance(kind), ss.SmoothedHinge(gamma)
     Cs = svm.c_min(of.terms, loss) * np.geomspace(2.0, 6.0, 10)
     found = pathwise.safe_screening_path(of.terms, Cs, loss, M=4, rtol=1e-9)
@@ -147,8 +168,12 @@ def test_rules_of_the_s_form_path(kind, gamma):
     for i in (1, 5):
         a, far, T = found[i - 1], found[i + 3], found[-1]
         between = svm.dome_test(of.terms, a, far)
-        balls = [svm.ball_1(of.terms, C, r) for C, r in ((Cs[i + 3], a), (Cs[i + 3], T), (Cs[-1], T))]
-        first = svm.dome_test(of.terms, a, min(norm_of_ball(of.problem(gamma).cone, ball)[1] for ball in balls))
+        balls = [
+            svm.ball_1(of.terms, C, r) for C, r in ((Cs[i + 3], a), (Cs[i + 3], T), (Cs[-1], T))
+        ]
+        first = svm.dome_test(
+            of.terms, a, min(norm_of_ball(of.problem(gamma).cone, ball)[1] for ball in balls)
+        )
         for k, rule in [(i + j, between) for j in range(3)] + [(i + 3, first)]:
             np.testing.assert_array_equal(found[k].screened.in_L, rule.in_L)
             np.testing.assert_array_equal(found[k].screened.in_R, rule.in_R)

@@ -52,7 +52,9 @@ def test_intercept_is_one_more_feature(wrap):
         dense = larger.toarray() if sparse.issparse(larger) else larger
         np.testing.assert_array_equal(dense[:, 1], scale)
     w = ss.solve(ss.Problem(ss.Samples(larger, y), ss.Hinge()), 1e-3, tol=0.0, rtol=1e-8).x
-    assert -10.0 * w[1] / w[0] == pytest.approx(3.0, abs=0.1)  # the middle, as the intercept is hardly penalised
+    assert -10.0 * w[1] / w[0] == pytest.approx(
+        3.0, abs=0.1
+    )  # the middle, as the intercept is hardly penalised
     with pytest.raises(ValueError, match="scale must be greater than 0"):
         svm.add_intercept(X, 0.0)
 
@@ -63,7 +65,11 @@ def test_a_reference_is_the_solution():
     solution = ss.solve(of.problem(0.0), of.lam(0.1), tol=1e-10)
     assert ((solution.alpha > 0.01) & (solution.alpha < 0.99)).any()
     reference = svm.reference(solution)
-    assert reference.w is solution.x and reference.C == 1.0 / solution.lam and reference.loss == ss.Hinge()
+    assert (
+        reference.w is solution.x
+        and reference.C == 1.0 / solution.lam
+        and reference.loss == ss.Hinge()
+    )
     np.testing.assert_array_equal(reference.alpha, solution.alpha)
 
 

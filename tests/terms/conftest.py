@@ -1,4 +1,6 @@
-"""What the families of terms are judged by: an outside solver, and references certified in 50 digits."""
+"""What the families of terms are judged by: an outside solver, and references certified in 50
+digits.
+"""
 
 import cvxpy as cp
 import numpy as np
@@ -14,7 +16,9 @@ from safescreen.spheres.path import reference_accuracy
 
 
 def optimum(A, cone, lam, gamma, tau=1.0, weights=1.0, linear=None):
-    """Return ``(x, value)`` of the problem of elements `A` by a general convex program: SCS, the plain hinge by Clarabel."""
+    """Return ``(x, value)`` of the problem of elements `A` by a general convex program: SCS, the
+    plain hinge by Clarabel.
+    """
     shape, A = A.shape[1:], A.reshape(len(A), -1)
     size = float(np.abs(A).max())
     if cone == "psd":
@@ -24,7 +28,9 @@ def optimum(A, cone, lam, gamma, tau=1.0, weights=1.0, linear=None):
         x = flat = cp.Variable(A.shape[1], nonneg=cone == "nonneg")
     slack = cp.pos(np.broadcast_to(tau, len(A)) - A / size @ flat)
     losses = cp.huber(slack, gamma) / (2.0 * gamma) if gamma else slack
-    objective = np.broadcast_to(weights, len(A)) @ losses + 0.5 * lam / size**2 * cp.sum_squares(flat)
+    objective = np.broadcast_to(weights, len(A)) @ losses + 0.5 * lam / size**2 * cp.sum_squares(
+        flat
+    )
     if linear is not None:
         objective -= np.ravel(linear) @ flat / size
     program = cp.Problem(cp.Minimize(objective))
@@ -38,11 +44,15 @@ def optimum(A, cone, lam, gamma, tau=1.0, weights=1.0, linear=None):
 
 @pytest.fixture
 def assert_optimal():
-    """Check a solution against an outside solver: point, value, and that the certificate covers the outside point too."""
+    """Check a solution against an outside solver: point, value, and that the certificate covers
+    the outside point too.
+    """
 
     def check(problem, lam, A, cone, **data):
         gamma = problem.loss.gamma
-        solution = ss.solve(problem, lam, tol=0.0, rtol=1e-12 if gamma else 1e-10, screening=("RRPB", "PGB"))
+        solution = ss.solve(
+            problem, lam, tol=0.0, rtol=1e-12 if gamma else 1e-10, screening=("RRPB", "PGB")
+        )
         x, value = optimum(A, cone, lam, gamma, **data)
         assert np.linalg.norm(solution.x - x) <= solution.eps + 1e-6 * np.linalg.norm(x)
         assert solution.primal == pytest.approx(value, rel=1e-7)
@@ -57,20 +67,38 @@ def assert_optimal():
 
 @pytest.fixture
 def assert_safe():
-    """Check every sphere with every rule, at iterates, at the optimum and from neighbouring lam; return how many terms they screen."""
+    """Check every sphere with every rule, at iterates, at the optimum and from neighbouring lam;
+    return how many terms they screen.
+    """
 
     def check(problem, exact, lam):
         solution, known = truth(problem, exact, lam)
-        assert float(known.eps) < 1e-4 * size(solution.x), "a reference this vague would prove nothing"
+        assert float(known.eps) < 1e-4 * size(solution.x), (
+            "a reference this vague would prove nothing"
+        )
         points, screened = [], np.zeros(2, dtype=int)
-        ss.solve(problem, lam, tol=0.0, rtol=1e-6, freq=3, callback=lambda progress: points.append(progress.x), screening=("RRPB", "PGB"))
+        ss.solve(
+            problem,
+            lam,
+            tol=0.0,
+            rtol=1e-6,
+            freq=3,
+            callback=lambda progress: points.append(progress.x),
+            screening=("RRPB", "PGB"),
+        )
         zero, rng = problem.cone.zeros(), np.random.default_rng(0)
         alphas = (None, solution.alpha, rng.uniform(size=len(problem)) * min(problem.loss.cap, 3.0))
         for x in (zero, 1e3 * solution.x, *points[::6], solution.x):
             references = [Reference(problem, problem.evaluate(x, lam, alpha)) for alpha in alphas]
             for factor in (0.9, 1.05):
                 eps = reference_accuracy(problem.evaluate(x, factor * lam))
-                references.append(Reference(problem, problem.evaluate(x, lam), PathReference(x0=x, lam0=factor * lam, eps=eps)))
+                references.append(
+                    Reference(
+                        problem,
+                        problem.evaluate(x, lam),
+                        PathReference(x0=x, lam0=factor * lam, eps=eps),
+                    )
+                )
             for reference in references:
                 for name, family in SPHERES.items():
                     if family.uses_path and reference.path is None:

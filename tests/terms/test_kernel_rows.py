@@ -1,4 +1,6 @@
-"""Kernel samples without a kernel matrix: the same decisions as with one, and what screening takes out is never computed."""
+"""Kernel samples without a kernel matrix: the same decisions as with one, and what screening
+takes out is never computed.
+"""
 
 import numpy as np
 import pytest
@@ -14,7 +16,10 @@ from safescreen.terms import _gram_kernels, _kernel_matrices
 @pytest.fixture
 def small(monkeypatch):
     """Tiles and working sets of a few, so that there are many of them."""
-    for module, sizes in ((kernel_matrix, {"TILE": 16, "WIDE": 24, "LEAST_ROWS": 20}), (_gram_kernels, {"WORKING_SET": 20})):
+    for module, sizes in (
+        (kernel_matrix, {"TILE": 16, "WIDE": 24, "LEAST_ROWS": 20}),
+        (_gram_kernels, {"WORKING_SET": 20}),
+    ):
         for name, size in sizes.items():
             monkeypatch.setattr(module, name, size)
 
@@ -43,14 +48,19 @@ def points(n=240, d=3, apart=1.0):
 def pair(kernel="rbf", form=np.asarray, **options):
     """Return the samples of a matrix, and the same without one."""
     X, y = points()
-    return [ss.KernelSamples.from_points(form(X), y, kernel, gamma=0.3, max_gigabytes=g, **options) for g in (1.0, 2e-4)]
+    return [
+        ss.KernelSamples.from_points(form(X), y, kernel, gamma=0.3, max_gigabytes=g, **options)
+        for g in (1.0, 2e-4)
+    ]
 
 
 LOSSES = [ss.Hinge(), ss.SmoothedHinge(0.2), ss.SquaredHinge(0.5)]
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
-@pytest.mark.parametrize(("kernel", "constant"), [("rbf", 0.0), ("rbf", 1.0), ("polynomial", 0.5), ("linear", 0.0)])
+@pytest.mark.parametrize(
+    ("kernel", "constant"), [("rbf", 0.0), ("rbf", 1.0), ("polynomial", 0.5), ("linear", 0.0)]
+)
 @pytest.mark.parametrize("whole", [False, True])
 def test_equal_masks_and_solutions(kernel, constant, loss, whole, small, monkeypatch):
     """Whether the cache holds a few rows of what is left, or there is room for the whole matrix."""
@@ -65,13 +75,23 @@ def test_equal_masks_and_solutions(kernel, constant, loss, whole, small, monkeyp
     paths = [ss.path(p, lams, tol=0.0, rtol=1e-7, screening=("MGB", "RRPB")) for p in (one, other)]
     screened = 0
     for a, b in zip(*paths, strict=True):
-        assert a.converged and b.converged and abs(a.primal - b.primal) <= a.gap + b.gap + 1e-13 * a.primal
-        assert not (a.screened.in_L & b.screened.in_R).any() and not (a.screened.in_R & b.screened.in_L).any()
+        assert (
+            a.converged
+            and b.converged
+            and abs(a.primal - b.primal) <= a.gap + b.gap + 1e-13 * a.primal
+        )
+        assert (
+            not (a.screened.in_L & b.screened.in_R).any()
+            and not (a.screened.in_R & b.screened.in_L).any()
+        )
         screened += b.n_L + b.n_R
         ball = ss.spheres.midpoint_gap_bound(one, one.cone.expansion(a.x.coef), a.lam)
         same = ss.Sphere(other.cone.expansion(ball.center.coef), ball.radius)
         for name in ("in_L", "in_R"):
-            assert np.array_equal(getattr(ss.rules.sphere(one, ball), name), getattr(ss.rules.sphere(other, same), name))
+            assert np.array_equal(
+                getattr(ss.rules.sphere(one, ball), name),
+                getattr(ss.rules.sphere(other, same), name),
+            )
     assert screened > 0
 
 
@@ -87,7 +107,9 @@ def test_sparse_points(small, monkeypatch):
 
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_what_is_screened_is_never_computed(loss, small, log, monkeypatch):
-    """But for the sum of L: neither as rows or columns of the solver, nor in the sums of the samples that are left, worn out or not."""
+    """But for the sum of L: neither as rows or columns of the solver, nor in the sums of the
+    samples that are left, worn out or not.
+    """
     monkeypatch.setattr(kernel, "WORN", 0.5)
     prob = ss.Problem(pair()[1], loss)
     lam = 0.5
@@ -101,20 +123,29 @@ def test_what_is_screened_is_never_computed(loss, small, log, monkeypatch):
         seen.clear()
     left = prob.reduce(in_L, in_R)
     again = ss.solve(left, lam, tol=0.0, rtol=1e-7, screening=())
-    assert again.converged and abs(again.primal - best.primal) <= again.gap + best.gap + 1e-13 * best.primal
+    assert (
+        again.converged
+        and abs(again.primal - best.primal) <= again.gap + best.gap + 1e-13 * best.primal
+    )
     zero, linear = set(np.flatnonzero(in_R).tolist()), set(np.flatnonzero(in_L).tolist())
-    assert not zero & (log["sums"] | log["rows"] | log["columns"]) and not linear & (log["rows"] | log["columns"])
+    assert not zero & (log["sums"] | log["rows"] | log["columns"]) and not linear & (
+        log["rows"] | log["columns"]
+    )
     assert log["rows"] and log["columns"]
     # they are computed when somebody asks
     assert np.allclose(prob.terms.margins(again.x), margins, atol=0.05) and zero <= log["sums"]
 
 
 def test_margins_far_from_the_working_sets_are_right(small):
-    """Products of what was left out, of rows in single precision and of sums drift; what a sweep returns does not."""
+    """Products of what was left out, of rows in single precision and of sums drift; what a sweep
+    returns does not.
+    """
     given, rows = pair()
     for shrinking in (True, False):
         alpha = np.zeros(240)
-        H, spread, n_sweeps, _ = rows.sweep(alpha, rows.cone.zeros(), 0.05, ss.Hinge(), 1e-9, 1000, 0, shrinking)
+        H, spread, n_sweeps, _ = rows.sweep(
+            alpha, rows.cone.zeros(), 0.05, ss.Hinge(), 1e-9, 1000, 0, shrinking
+        )
         exact = given.adjoint(alpha)
         assert spread <= 1e-9 and n_sweeps > 1 and np.array_equal(H.coef, alpha)
         assert np.all(np.abs(H.at() - exact.image) <= rows.norms * (H.error + exact.error))
@@ -142,7 +173,9 @@ def test_a_coordinate_with_no_way_to_go_stops_no_other(small):
     X[7] = 1e4 * y[7]
     terms, alpha = ss.KernelSamples.from_points(X, y, "linear"), np.zeros(240)
     alpha[[0, 1, 7]] = 1.0, 1.0, 1e-13
-    H, _, done, _ = terms.sweep(alpha, terms.adjoint(alpha), 1.0, ss.Hinge(), 1e-9, 100, 0, True, (1e-4, 0.0))
+    H, _, done, _ = terms.sweep(
+        alpha, terms.adjoint(alpha), 1.0, ss.Hinge(), 1e-9, 100, 0, True, (1e-4, 0.0)
+    )
     assert done > 0 and ss.Problem(terms, ss.Hinge()).evaluate(H, 1.0, alpha).gap < 1e-3
 
 
@@ -150,34 +183,54 @@ def test_few_sums_of_all_samples(small, monkeypatch):
     """A solve starts from zero, and computes images anew once or twice, not step by step."""
     sums, original = [], KernelRows.product
     monkeypatch.setattr(
-        KernelRows, "product", lambda made, used, values, at=None: sums.append(used.size) or original(made, used, values, at)
+        KernelRows,
+        "product",
+        lambda made, used, values, at=None: (
+            sums.append(used.size) or original(made, used, values, at)
+        ),
     )
     solution = ss.solve(ss.Problem(pair()[1], ss.Hinge()), 0.05, tol=0.0, rtol=1e-3, screening=())
     assert solution.converged and 1 <= len(sums) <= 3
 
 
 def test_an_early_look_does_not_ask_for_more(small, monkeypatch):
-    """Where screening looks before the end, the end stays what was asked for: the gaps that sweeps are to reach."""
+    """Where screening looks before the end, the end stays what was asked for: the gaps that
+    sweeps are to reach.
+    """
     goals, original = [], ss.KernelSamples.sweep
     monkeypatch.setattr(
-        ss.KernelSamples, "sweep", lambda *args, goal, **options: goals.append(goal) or original(*args, goal=goal, **options)
+        ss.KernelSamples,
+        "sweep",
+        lambda *args, goal, **options: goals.append(goal) or original(*args, goal=goal, **options),
     )
-    solution = ss.solve(ss.Problem(pair()[1], ss.Hinge()), 0.05, tol=0.0, rtol=1e-5, screening="MGB")
-    assert solution.converged and len(goals) > 1 and goals[0][0] > goals[-1][0]  # there was an early look
+    solution = ss.solve(
+        ss.Problem(pair()[1], ss.Hinge()), 0.05, tol=0.0, rtol=1e-5, screening="MGB"
+    )
+    assert (
+        solution.converged and len(goals) > 1 and goals[0][0] > goals[-1][0]
+    )  # there was an early look
     assert all(part == 0.5e-5 for _, part in goals) and goals[-1][0] >= 0.4e-5 * solution.primal
 
 
 def test_no_early_look_where_the_neighbour_was_solved_at_once(small, monkeypatch):
-    """Two lam almost the same: the first one is looked at early, the second only at its end, as without screening."""
+    """Two lam almost the same: the first one is looked at early, the second only at its end, as
+    without screening.
+    """
     goals, original = [], ss.KernelSamples.sweep
     monkeypatch.setattr(
-        ss.KernelSamples, "sweep", lambda *args, goal, **options: goals.append(goal[0]) or original(*args, goal=goal, **options)
+        ss.KernelSamples,
+        "sweep",
+        lambda *args, goal, **options: (
+            goals.append(goal[0]) or original(*args, goal=goal, **options)
+        ),
     )
     monkeypatch.setattr(coordinate_descent, "FEW", 10_000)
     prob = ss.Problem(pair()[1], ss.Hinge())
     first, second = ss.path(prob, [0.05, 0.04], tol=0.0, rtol=1e-5, screening="auto")
     assert first.converged and second.converged and goals[0] > 2.0 * goals[-1]
-    assert max(goals[-len(second.history) + 1 :]) <= 1e-5 * second.primal, "the end is the only goal there"
+    assert max(goals[-len(second.history) + 1 :]) <= 1e-5 * second.primal, (
+        "the end is the only goal there"
+    )
 
 
 def test_images_are_completed_where_they_are_wanted(small):
@@ -186,7 +239,10 @@ def test_images_are_completed_where_they_are_wanted(small):
     coef = np.where(np.arange(240) % 5 == 0, rng.standard_normal(240), 0.0)
     x, exact = rows.cone.expansion(coef, ids), given.cone.expansion(coef)
     assert np.isnan(x.image).sum() == 240 - ids.size
-    assert x.norm() == pytest.approx(exact.norm(), rel=1e-12) and x.norm_lower() <= exact.norm() <= x.norm_upper()
+    assert (
+        x.norm() == pytest.approx(exact.norm(), rel=1e-12)
+        and x.norm_lower() <= exact.norm() <= x.norm_upper()
+    )
     assert np.isnan(x.image).sum() == 240 - ids.size  # coefficients that are 0 need no image
     far = rows.cone.expansion(np.roll(coef, 1), ids)
     both = x + 2.0 * far
@@ -194,7 +250,9 @@ def test_images_are_completed_where_they_are_wanted(small):
         value = given.cone.inner(given.cone.expansion(one.coef), given.cone.expansion(other.coef))
         error = rows.cone.inner_error(one, other)
         assert abs(rows.cone.inner(one, other) - value) <= 2.0 * error <= 1e-8
-    assert np.all(np.abs(both.at() - given.cone.expansion(both.coef).image) <= 1.1 * rows.norms * both.error)
+    assert np.all(
+        np.abs(both.at() - given.cone.expansion(both.coef).image) <= 1.1 * rows.norms * both.error
+    )
     assert both.error >= rows.cone._product_error(2 * ids.size, both.scale)
 
 
@@ -209,7 +267,9 @@ def test_a_completed_image_has_an_error_of_its_own(small):
 
 
 def test_the_better_image_is_taken_after_it_is_completed(small):
-    """An inner product and the bound of its error are of the same image, whichever is known better in the end."""
+    """An inner product and the bound of its error are of the same image, whichever is known
+    better in the end.
+    """
     rows, rng = pair()[1], np.random.default_rng(7)
     for _ in range(5):
         x, y = (rows.cone.expansion(rng.standard_normal(240), np.arange(9)) for _ in range(2))
@@ -222,7 +282,10 @@ def test_the_better_image_is_taken_after_it_is_completed(small):
 @pytest.mark.parametrize("kernel", ["rbf", "polynomial"])
 def test_safe_svc_chooses_by_size(kernel, small):
     X, y = points()
-    models = [ss.SafeSVC(kernel=kernel, C=3.0, tol=1e-7, max_gigabytes=g, keep_problem=True).fit(X, y) for g in (4.0, 4e-4)]
+    models = [
+        ss.SafeSVC(kernel=kernel, C=3.0, tol=1e-7, max_gigabytes=g, keep_problem=True).fit(X, y)
+        for g in (4.0, 4e-4)
+    ]
     kinds = [type(model.solutions_[0].problem.cone.K) for model in models]
     assert kinds == [np.ndarray, KernelRows]
     one, other = (model.decision_function(X) for model in models)

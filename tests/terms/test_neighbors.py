@@ -33,10 +33,17 @@ def test_nearest(k, block_bytes):
     assert as_rows(lists) == by_sorting(X, y, k)
     assert lists.n_triplets == sum(len(a) * len(b) for a, b in by_sorting(X, y, k))
     pairs = lists.pairs(np.arange(lists.same_ptr.size - 1, dtype=np.int32))[0]
-    assert pairs.dtype == np.int32 and [tuple(p) for p in pairs] == [(i, j) for i, (a, _) in enumerate(as_rows(lists)) for j in a]
+    assert pairs.dtype == np.int32 and [tuple(p) for p in pairs] == [
+        (i, j) for i, (a, _) in enumerate(as_rows(lists)) for j in a
+    ]
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=12), st.integers(1, 4))
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=12
+    ),
+    st.integers(1, 4),
+)
 def test_ties_go_to_the_lower_index(rows, k):
     """Small integers: distances are exact, and most of them tie."""
     rows = np.array(rows)

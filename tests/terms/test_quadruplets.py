@@ -1,4 +1,6 @@
-"""Quadruplets against matrices written out; triplets as a case of them; rounding, safety, bad input."""
+"""Quadruplets against matrices written out; triplets as a case of them; rounding, safety, bad
+input.
+"""
 
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ from naive.exact import Exact, exact, minus
 from naive.extremes import dot, norm
 
 X = np.random.default_rng(0).standard_normal((9, 4))
-INDEX = np.array([[0, 1, 2, 3], [3, 1, 2, 0], [0, 1, 5, 4], [8, 7, 8, 6], [3, 4, 0, 8], [7, 4, 0, 4]])
+INDEX = np.array(
+    [[0, 1, 2, 3], [3, 1, 2, 0], [0, 1, 5, 4], [8, 7, 8, 6], [3, 4, 0, 8], [7, 4, 0, 4]]
+)
 metrics = pytest.mark.parametrize("diagonal", [False, True])
 cones = {False: "psd", True: "nonneg"}
 
@@ -33,7 +37,13 @@ def exact_elements(X, index, diagonal):
         if diagonal:
             out.append([p * p - s * s for p, s in zip(u, v, strict=True)])
         else:
-            out.append([p * q - s * t for p, s in zip(u, v, strict=True) for q, t in zip(u, v, strict=True)])
+            out.append(
+                [
+                    p * q - s * t
+                    for p, s in zip(u, v, strict=True)
+                    for q, t in zip(u, v, strict=True)
+                ]
+            )
     return out
 
 
@@ -63,7 +73,9 @@ def test_definition(diagonal):
     assert np.allclose(terms.margins(x), [np.sum(a * x) for a in A], rtol=1e-12, atol=1e-12)
     assert np.allclose(terms.norms, [np.linalg.norm(a) for a in A], rtol=1e-12)
     for weights in (rng.uniform(size=6), rng.standard_normal(6), np.zeros(6)):
-        assert np.allclose(terms.adjoint(weights), np.tensordot(weights, A, 1), rtol=1e-12, atol=1e-12)
+        assert np.allclose(
+            terms.adjoint(weights), np.tensordot(weights, A, 1), rtol=1e-12, atol=1e-12
+        )
     written, errors = terms.elements(np.array([4, 1]))
     assert np.allclose(written, A[[4, 1]], atol=1e-12) and (errors < 1e-12).all()
     keep = np.array([True, False, False, True, True, False])
@@ -83,7 +95,9 @@ def test_a_triplet_is_a_quadruplet_that_starts_twice_from_one_point(diagonal):
     assert np.array_equal(quadruplets.norms, triplets.norms)
     problems = [ss.Problem(terms, ss.SmoothedHinge(0.05)) for terms in (quadruplets, triplets)]
     lam = 0.1 * problems[0].lam_max()
-    assert np.array_equal(*(ss.solve(problem, lam, tol=1e-6, screening=("RRPB", "PGB")).x for problem in problems))
+    assert np.array_equal(
+        *(ss.solve(problem, lam, tol=1e-6, screening=("RRPB", "PGB")).x for problem in problems)
+    )
     turned = ss.Quadruplets(P, np.column_stack((j, i, m, i)), diagonal=diagonal)
     assert np.allclose(turned.margins(x), triplets.margins(x), rtol=1e-12, atol=1e-12)
     assert np.allclose(turned.norms, triplets.norms, rtol=1e-12)
@@ -94,9 +108,17 @@ def test_a_triplet_is_a_quadruplet_that_starts_twice_from_one_point(diagonal):
 def test_rounding_bounds_hold(data, diagonal):
     P, y = points("normal" if data == "parallel" else data)
     index = random_index(y, 25)
-    if data == "parallel":  # two pairs that are nearly the same vector, or opposite ones, far from each other
+    if (
+        data == "parallel"
+    ):  # two pairs that are nearly the same vector, or opposite ones, far from each other
         P = np.vstack((P, P + 100.0 + 1e-9 * np.random.default_rng(5).standard_normal(P.shape)))
-        index = np.array([(i, j, *ends) for i, j in index[:, :2] for ends in ((i + 12, j + 12), (j + 12, i + 12))])
+        index = np.array(
+            [
+                (i, j, *ends)
+                for i, j in index[:, :2]
+                for ends in ((i + 12, j + 12), (j + 12, i + 12))
+            ]
+        )
     terms, A = ss.Quadruplets(P, index, diagonal=diagonal), exact_elements(P, index, diagonal)
     x = element(3, diagonal)
     values, errors = terms.inner_products(x).chunk(0, len(terms))
@@ -107,7 +129,9 @@ def test_rounding_bounds_hold(data, diagonal):
         assert terms.norms[t] >= norm(a)
         assert norm(minus(exact(np.ravel(written[t])), a)) <= written_errors[t]
     scale = np.linalg.norm(np.linalg.norm(P - P.mean(axis=0), axis=1)[index], axis=1) ** 2
-    assert (terms.norms <= (1.0 + 1e-12) * np.array([float(norm(a)) for a in A]) + 1e-13 * scale).all(), "tight"
+    assert (
+        terms.norms <= (1.0 + 1e-12) * np.array([float(norm(a)) for a in A]) + 1e-13 * scale
+    ).all(), "tight"
     whole = Exact(A, cones[diagonal], 0.05)
     alpha = np.random.default_rng(3).uniform(size=len(terms))
     total, error = terms.weighted_sum(alpha)
@@ -115,9 +139,14 @@ def test_rounding_bounds_hold(data, diagonal):
     for gamma in (0.0, 0.05):
         x = ss.Problem(terms, ss.SmoothedHinge(gamma)).all_linear() / 7.0
         for a in (None, alpha):
-            sums, naive = terms.loss_sums(x, ss.SmoothedHinge(gamma), a), Exact(A, cones[diagonal], gamma)
+            sums, naive = (
+                terms.loss_sums(x, ss.SmoothedHinge(gamma), a),
+                Exact(A, cones[diagonal], gamma),
+            )
             used = alpha if a is not None else ss.SmoothedHinge(gamma).alpha(terms.margins(x))
-            assert sums.fenchel >= naive.fenchel(exact(np.ravel(x)), exact(used)) - 1e-50, "but for the noise of 60 digits"
+            assert sums.fenchel >= naive.fenchel(exact(np.ravel(x)), exact(used)) - 1e-50, (
+                "but for the noise of 60 digits"
+            )
 
 
 @metrics
@@ -134,9 +163,13 @@ def test_outside_solver(gamma, diagonal, assert_optimal):
 def test_screening_is_safe(gamma, diagonal, assert_safe):
     P, y = points()
     index = random_index(y, 40)
-    index = np.vstack((index, index[:4], index[:8, [2, 3, 0, 1]]))  # some of them twice, and some the other way round
+    index = np.vstack(
+        (index, index[:4], index[:8, [2, 3, 0, 1]])
+    )  # some of them twice, and some the other way round
     problem = ss.Problem(ss.Quadruplets(P, index, diagonal=diagonal), ss.SmoothedHinge(gamma))
-    n_L, n_R = assert_safe(problem, Exact(exact_elements(P, index, diagonal), cones[diagonal], gamma), 20.0)
+    n_L, n_R = assert_safe(
+        problem, Exact(exact_elements(P, index, diagonal), cones[diagonal], gamma), 20.0
+    )
     assert n_L > 0 and n_R > 0
 
 

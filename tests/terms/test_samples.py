@@ -8,12 +8,16 @@ import safescreen as ss
 from instances import instance
 from naive import sample_elements
 
-X = np.random.default_rng(0).standard_normal((11, 4)) * (np.random.default_rng(1).uniform(size=(11, 4)) < 0.6)
+X = np.random.default_rng(0).standard_normal((11, 4)) * (
+    np.random.default_rng(1).uniform(size=(11, 4)) < 0.6
+)
 Y = np.where(np.arange(11) % 3 == 0, -1, 1)
 
 
 @pytest.mark.nojit
-@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix, sparse.csr_array, sparse.coo_array, sparse.csc_array])
+@pytest.mark.parametrize(
+    "form", [np.asarray, sparse.csr_matrix, sparse.csr_array, sparse.coo_array, sparse.csc_array]
+)
 def test_definition(form):
     terms, A = ss.Samples(form(X), Y), sample_elements(X, Y)
     w, rng = np.random.default_rng(2).standard_normal(4), np.random.default_rng(3)
@@ -37,23 +41,32 @@ def test_sums_and_parts(kind):
             used = naive.alpha(w) if alpha is None else alpha
             assert sums.loss == pytest.approx(naive.losses(w).sum(), rel=1e-12)
             assert np.allclose(sums.adjoint, naive.H(used), rtol=1e-12, atol=1e-12)
-            assert sums.alpha_sum == pytest.approx(used.sum()) and sums.alpha_square == pytest.approx(used @ used)
+            assert sums.alpha_sum == pytest.approx(
+                used.sum()
+            ) and sums.alpha_square == pytest.approx(used @ used)
     keep = rng.uniform(size=len(of.terms)) < 0.5
     part = of.terms.with_threshold(np.arange(40.0)).select(keep)
     assert np.array_equal(part.margins(w), of.terms.margins(w)[keep])
-    assert np.array_equal(part.threshold, np.arange(40.0)[keep]) and np.array_equal(part.norms, of.terms.norms[keep])
+    assert np.array_equal(part.threshold, np.arange(40.0)[keep]) and np.array_equal(
+        part.norms, of.terms.norms[keep]
+    )
 
 
 def test_dense_and_sparse_solve_alike():
     dense, csr = instance("dense"), instance("csr")
     lam = dense.lam(0.2)
     for gamma in (0.0, 0.05):
-        one, other = (ss.solve(of.problem(gamma), lam, tol=0.0, rtol=1e-10, screening=("RRPB", "PGB")) for of in (dense, csr))
+        one, other = (
+            ss.solve(of.problem(gamma), lam, tol=0.0, rtol=1e-10, screening=("RRPB", "PGB"))
+            for of in (dense, csr)
+        )
         assert np.allclose(one.x, other.x, atol=one.eps + other.eps)
 
 
 def test_duplicate_entries_of_a_sparse_matrix_are_summed():
-    rows = sparse.csr_array((np.array([1.0, 2.0, 3.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    rows = sparse.csr_array(
+        (np.array([1.0, 2.0, 3.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2)
+    )
     assert ss.Samples(rows, [1, -1]).margins(np.ones(2)).tolist() == [3.0, -3.0]
     assert rows.nnz == 3, "the input is left as it was"
 
@@ -83,15 +96,22 @@ def test_bad_input_is_named(points, y, error, message):
 
 
 def test_empty_columns_bring_no_rounding():
-    """Neither to norms nor to margins of samples, nor to kernels: bounds are those of the entries that are stored."""
+    """Neither to norms nor to margins of samples, nor to kernels: bounds are those of the
+    entries that are stored.
+    """
     narrow = sparse.csr_array(X)
     wide = sparse.csr_array((narrow.data, narrow.indices, narrow.indptr), shape=(11, 2**22))
     w = np.zeros(2**22)
     w[:4] = np.random.default_rng(0).standard_normal(4)
     one, other = ss.Samples(narrow, Y), ss.Samples(wide, Y)
     assert np.array_equal(one.norms, other.norms)
-    (_, small), (_, large) = (terms.inner_products(x).chunk(0, 11) for terms, x in ((one, w[:4]), (other, w)))
+    (_, small), (_, large) = (
+        terms.inner_products(x).chunk(0, 11) for terms, x in ((one, w[:4]), (other, w))
+    )
     assert np.allclose(small, large, rtol=1e-6, atol=0.0)
     for kernel in ("linear", "polynomial", "rbf"):
-        errors = [ss.KernelSamples.from_points(points, Y, kernel, gamma=0.5).cone.relative_error for points in (narrow, wide)]
+        errors = [
+            ss.KernelSamples.from_points(points, Y, kernel, gamma=0.5).cone.relative_error
+            for points in (narrow, wide)
+        ]
         assert errors[0] == errors[1]

@@ -1,4 +1,6 @@
-"""Triplets over the workers of a cluster: the sums, the bounds and the answers of triplets in one place."""
+"""Triplets over the workers of a cluster: the sums, the bounds and the answers of triplets in
+one place.
+"""
 
 import threading
 import time
@@ -29,7 +31,13 @@ X = RNG.standard_normal((60, 4)) + 1.5 * np.eye(4)[Y]
 @pytest.fixture(scope="module")
 def here():
     """A cluster of one worker, a thread of this process."""
-    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0", set_as_default=False) as client:
+    with Client(
+        processes=False,
+        n_workers=1,
+        threads_per_worker=1,
+        dashboard_address=":0",
+        set_as_default=False,
+    ) as client:
         yield client
 
 
@@ -54,15 +62,21 @@ def families(client, diagonal):
 @metrics
 @pytest.mark.parametrize("products", [False, True])
 def test_all_pairs(here, diagonal, products):
-    """Without k a worker is told the classes and which anchors are its own, in the order of the points."""
+    """Without k a worker is told the classes and which anchors are its own, in the order of the
+    points.
+    """
     labels = np.array([0] * 20 + [1] * 30 + [2] * 9 + [3])  # one point that is alone in its class
     whole = ss.Triplets.from_labels(X, labels, diagonal=diagonal)
-    terms = ss.ShardedTriplets.from_labels(here, X, labels, None, 4, diagonal=diagonal, products=products)
+    terms = ss.ShardedTriplets.from_labels(
+        here, X, labels, None, 4, diagonal=diagonal, products=products
+    )
     assert len(terms._shards) == 4 and np.array_equal(terms.index, whole.index)
     x = 0.02 * whole.cone.project(whole.total()[0])
     found, wanted = (t.loss_sums(x, ss.SmoothedHinge(0.05)) for t in (terms, whole))
     assert found.loss == pytest.approx(wanted.loss, rel=1e-10)
-    assert np.linalg.norm(found.adjoint - wanted.adjoint) <= 2.0 * (found.adjoint_error + wanted.adjoint_error)
+    assert np.linalg.norm(found.adjoint - wanted.adjoint) <= 2.0 * (
+        found.adjoint_error + wanted.adjoint_error
+    )
 
 
 # ---------------------------------------------------------------------- the same terms
@@ -80,13 +94,21 @@ def test_definition(here, diagonal):
         assert np.allclose(terms.margins(x), whole.margins(x), rtol=1e-12, atol=1e-12)
         assert np.allclose(terms.norms, whole.norms, rtol=1e-12)
         assert terms.max_inner_product(x) == pytest.approx(whole.max_inner_product(x), rel=1e-13)
-        for method, argument in (("weighted_sum", (weights,)), ("weighted_sum", (keep,)), ("total", ())):
-            (found, error), (wanted, other) = (getattr(t, method)(*argument) for t in (terms, whole))
+        for method, argument in (
+            ("weighted_sum", (weights,)),
+            ("weighted_sum", (keep,)),
+            ("total", ()),
+        ):
+            (found, error), (wanted, other) = (
+                getattr(t, method)(*argument) for t in (terms, whole)
+            )
             assert np.linalg.norm(found - wanted) <= error + other < 1e-10 * np.linalg.norm(wanted)
         part = terms.select(keep)
         assert len(part) == keep.sum() and np.array_equal(part.index, whole.index[keep])
         moved = terms.with_threshold(0.5).loss_sums(x, ss.SmoothedHinge(0.1))
-        assert moved.loss == pytest.approx(whole.with_threshold(0.5).loss_sums(x, ss.SmoothedHinge(0.1)).loss, rel=1e-10)
+        assert moved.loss == pytest.approx(
+            whole.with_threshold(0.5).loss_sums(x, ss.SmoothedHinge(0.1)).loss, rel=1e-10
+        )
         assert terms.threshold == 1.0 and not len(terms.select(np.zeros(len(terms), dtype=bool)))
     empty = shards[0].select(np.zeros(len(whole), dtype=bool))
     assert empty.max_inner_product(x) == -np.inf and not empty.total()[0].any()
@@ -105,7 +127,9 @@ def test_sums(here, diagonal):
             if gamma:
                 pairs.append([t.hinge_sums(x, gamma) for t in (terms, whole)])
             for found, wanted in pairs:
-                assert np.linalg.norm(found.adjoint - wanted.adjoint) <= 2.0 * (found.adjoint_error + wanted.adjoint_error)
+                assert np.linalg.norm(found.adjoint - wanted.adjoint) <= 2.0 * (
+                    found.adjoint_error + wanted.adjoint_error
+                )
                 for name in ("loss", "alpha_sum", "alpha_square"):
                     assert getattr(found, name) == pytest.approx(getattr(wanted, name), rel=1e-10)
                 assert found.fenchel == pytest.approx(wanted.fenchel, rel=1e-6, abs=1e-9)
@@ -114,19 +138,26 @@ def test_sums(here, diagonal):
 def test_large_elements(here):
     """Elements of more than 100 kB, which a cluster files away, are not mixed up."""
     points = RNG.standard_normal((12, 130))
-    terms, whole = ss.ShardedTriplets.from_labels(here, points, Y[:12], 2, 3), ss.Triplets.from_labels(points, Y[:12], 2)
+    terms, whole = (
+        ss.ShardedTriplets.from_labels(here, points, Y[:12], 2, 3),
+        ss.Triplets.from_labels(points, Y[:12], 2),
+    )
     for scale in (1e-3, 2e-3):
         x = scale * np.eye(130)
         found, wanted = (t.loss_sums(x, ss.SmoothedHinge(0.05)) for t in (terms, whole))
         assert found.loss == pytest.approx(wanted.loss, rel=1e-10)
-        assert np.linalg.norm(found.adjoint - wanted.adjoint) <= 2.0 * (found.adjoint_error + wanted.adjoint_error)
+        assert np.linalg.norm(found.adjoint - wanted.adjoint) <= 2.0 * (
+            found.adjoint_error + wanted.adjoint_error
+        )
         assert np.allclose(terms.margins(x), whole.margins(x), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("data", ["normal", *ADVERSARIAL])
 @pytest.mark.parametrize("kind", ["full", "diagonal"])
 def test_bounds_of_added_shards(kind, data):
-    """The bounds hold for the sum over shards, against 50-digit arithmetic; the workers are not needed for that."""
+    """The bounds hold for the sum over shards, against 50-digit arithmetic; the workers are not
+    needed for that.
+    """
     of = instance(kind, data)
     points = _shards.center(of.X, kind == "diagonal")
     cuts = np.array_split(np.arange(len(of.terms)), 7)
@@ -135,9 +166,14 @@ def test_bounds_of_added_shards(kind, data):
     rng = np.random.default_rng(3)
     x = of.feasible(rng, of.lam(0.5) ** -0.5)
     for alpha in (rng.uniform(size=len(of.terms)), of.terms.alpha(x, loss)):
-        parts = [_shards.ask(s, alpha[cut], method="loss_sums", arguments=(x, loss)) for s, cut in zip(shards, cuts, strict=True)]
+        parts = [
+            _shards.ask(s, alpha[cut], method="loss_sums", arguments=(x, loss))
+            for s, cut in zip(shards, cuts, strict=True)
+        ]
         sums = sharded.add(parts, of.terms.cone)
-        assert norm(minus(flat(sums.adjoint), true.adjoint(exact(alpha)))) <= mpf(float(sums.adjoint_error))
+        assert norm(minus(flat(sums.adjoint), true.adjoint(exact(alpha)))) <= mpf(
+            float(sums.adjoint_error)
+        )
         assert mpf(float(sums.fenchel)) >= true.fenchel(flat(x), exact(alpha))
         if data == "normal":
             assert sums.adjoint_error <= 1e-11 * float(alpha @ of.terms.norms)
@@ -145,7 +181,9 @@ def test_bounds_of_added_shards(kind, data):
 
 
 def test_adding_is_covered_where_it_cancels():
-    """Shards whose parts nearly cancel: the error of adding them is beyond their own bounds, and within the sum's."""
+    """Shards whose parts nearly cancel: the error of adding them is beyond their own bounds, and
+    within the sum's.
+    """
     cone, big = ss.FreeSpace(2), np.array([1e8 + 1.0 / 3.0, 1.0])
     parts = [(big, 0.0), (np.full(2, 1e-9), 0.0), (-big, 0.0)]
     total, error = sharded._add_elements(parts, cone)
@@ -164,7 +202,9 @@ def test_same_optimum(here, diagonal, gamma):
     lam = 0.02 * prob.lam_max()
     known = ss.solve(prob, lam, tol=0.0, rtol=1e-8, screening=("RRPB", "PGB"))
     for terms in (shards[0], shards[2]) if gamma else shards[1:2]:
-        found = ss.solve(ss.Problem(terms, prob.loss), lam, tol=0.0, rtol=1e-6, screening=("MGB",), freq=5)
+        found = ss.solve(
+            ss.Problem(terms, prob.loss), lam, tol=0.0, rtol=1e-6, screening=("MGB",), freq=5
+        )
         assert found.converged and found.n_L > 0 and found.n_R > 0
         assert np.linalg.norm(found.x - known.x) <= found.eps + known.eps
         assert found.gap <= 1e-6 * found.primal and prob.gap(found.x, lam) >= -known.gap
@@ -178,7 +218,10 @@ def test_active_set(here):
     _, (terms, *_) = families(here, False)
     prob = ss.Problem(terms, ss.SmoothedHinge(0.05))
     lam = 0.05 * prob.lam_max()
-    plain, active = (ss.solve(prob, lam, tol=0.0, rtol=1e-7, active_set=flag, screening=("RRPB", "PGB")) for flag in (False, True))
+    plain, active = (
+        ss.solve(prob, lam, tol=0.0, rtol=1e-7, active_set=flag, screening=("RRPB", "PGB"))
+        for flag in (False, True)
+    )
     assert np.linalg.norm(plain.x - active.x) <= plain.eps + active.eps
 
 
@@ -187,7 +230,9 @@ def test_screening_is_that_of_one_place(here, diagonal):
     whole, (terms, *_) = families(here, diagonal)
     prob, blocks = (ss.Problem(t, ss.SmoothedHinge(0.05)) for t in (whole, terms))
     lam = 0.02 * prob.lam_max()
-    ball = ss.spheres.midpoint_gap_bound(prob, ss.solve(prob, lam, tol=0.0, rtol=1e-3, screening=("RRPB", "PGB")).x, lam)
+    ball = ss.spheres.midpoint_gap_bound(
+        prob, ss.solve(prob, lam, tol=0.0, rtol=1e-3, screening=("RRPB", "PGB")).x, lam
+    )
     wanted = ss.rules.sphere(prob, ball)
     found = terms.screen_blocks(ball, prob.loss)
     assert wanted.n_L > 0 and wanted.n_R > 0
@@ -203,19 +248,26 @@ def test_screening_is_that_of_one_place(here, diagonal):
 
 @pytest.mark.parametrize("kind", ["full", "diagonal"])
 def test_safe(here, kind):
-    """What a shard gives up is where it is at an optimum certified in 50 digits; a radius made too small is noticed."""
+    """What a shard gives up is where it is at an optimum certified in 50 digits; a radius made
+    too small is noticed.
+    """
     of = instance(kind)
     prob, lam = of.problem(0.05), of.lam(0.05)
     solution, known = truth(prob, of.exact(0.05), lam)
     terms = ss.ShardedTriplets(here, of.X, of.index, 4, diagonal=kind == "diagonal")
     seen = 0
     for x in (0.9 * solution.x, 0.99 * solution.x, solution.x):
-        for ball in (ss.spheres.midpoint_gap_bound(prob, x, lam), ss.spheres.duality_gap_bound(prob, x, lam)):
+        for ball in (
+            ss.spheres.midpoint_gap_bound(prob, x, lam),
+            ss.spheres.duality_gap_bound(prob, x, lam),
+        ):
             found = terms.screen_blocks(ball, prob.loss)
             left = {tuple(row) for row in found.remaining.index}
             gone = np.array([tuple(row) not in left for row in of.index])
             assert not (gone & ~(known.may_L | known.may_R)).any()
-            assert found.n_L <= (gone & known.may_L).sum() and found.n_R <= (gone & known.may_R).sum()
+            assert (
+                found.n_L <= (gone & known.may_L).sum() and found.n_R <= (gone & known.may_R).sum()
+            )
             seen += found.n_L + found.n_R
     assert seen > 0
     wrong = terms.screen_blocks(ss.Sphere(100.0 * solution.x, 0.0), prob.loss)
@@ -230,20 +282,30 @@ def answers(terms, callback=None):
     prob, out = ss.Problem(terms, ss.SmoothedHinge(0.05)), []
     lams = prob.lam_max() * np.array([0.05, 0.03])
     solutions = [
-        ss.solve(prob, lams[-1], tol=0.0, rtol=1e-6, freq=3, callback=callback, screening=("RRPB", "PGB")),
+        ss.solve(
+            prob, lams[-1], tol=0.0, rtol=1e-6, freq=3, callback=callback, screening=("RRPB", "PGB")
+        ),
         *ss.path(prob, lams, tol=0.0, rtol=1e-5, screening=("RRPB", "PGB")),
     ]
-    assert all(s.converged for s in solutions) and any(s.n_L for s in solutions) and any(s.n_R for s in solutions)
+    assert (
+        all(s.converged for s in solutions)
+        and any(s.n_L for s in solutions)
+        and any(s.n_R for s in solutions)
+    )
     for s in solutions:
         out += [s.x, s.gap, s.eps, s.n_iter, s.n_L, s.n_R]
     return [np.asarray(v) for v in out]
 
 
 def test_one_worker_and_four_and_one_of_them_killed(here, four):
-    """To the last bit; a worker that holds a shard is killed after screening has begun, and its shards are computed again."""
+    """To the last bit; a worker that holds a shard is killed after screening has begun, and its
+    shards are computed again.
+    """
     alone = answers(ss.ShardedTriplets.from_labels(here, X, Y, 6, 6))
     terms, killed = ss.ShardedTriplets.from_labels(four.client, X, Y, 6, 6), []
-    holders = {address for workers in four.client.who_has(terms._shards).values() for address in workers}
+    holders = {
+        address for workers in four.client.who_has(terms._shards).values() for address in workers
+    }
     assert len(holders) == 4
 
     def kill(progress):
@@ -259,7 +321,8 @@ def test_one_worker_and_four_and_one_of_them_killed(here, four):
 @pytest.mark.parametrize("k", [6, None])
 def test_products_on_one_worker_and_several(here, four, k):
     found, wanted = (
-        answers(ss.ShardedTriplets.from_labels(client, X, Y, k, 4, products=True, diagonal=True)) for client in (four.client, here)
+        answers(ss.ShardedTriplets.from_labels(client, X, Y, k, 4, products=True, diagonal=True))
+        for client in (four.client, here)
     )
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
 
@@ -278,7 +341,9 @@ def test_a_solve_without_any_worker_ends_with_an_error_that_says_what_is_lost(tm
                 process.wait()
 
         lost = rf"the scheduler at {cluster.address} has had no worker for 0.5 seconds: 5 shards of 2160 triplets cannot be computed; "
-        with pytest.raises(ClusterError, match=lost + f"start workers with: dask worker {cluster.address}, or"):
+        with pytest.raises(
+            ClusterError, match=lost + f"start workers with: dask worker {cluster.address}, or"
+        ):
             ss.solve(ss.Problem(terms, ss.SmoothedHinge(0.05)), 1.0, callback=kill)
 
 
@@ -286,7 +351,10 @@ def test_results_that_a_scheduler_has_forgotten(here):
     futures = here.map(time.sleep, [1.0, 1.0], pure=False)
     forgets = threading.Timer(0.2, here.cancel, [futures])
     forgets.start()
-    with pytest.raises(ClusterError, match=r"2 shards are lost: the scheduler at \S+ ended or was started again; make them again"):
+    with pytest.raises(
+        ClusterError,
+        match=r"2 shards are lost: the scheduler at \S+ ended or was started again; make them again",
+    ):
         _cluster.gather(here, futures, 60.0, "2 shards")
     forgets.join()
 
@@ -326,7 +394,10 @@ def test_bad_arrays_are_named(here, monkeypatch):
     assert len(terms) == 3
     for call, message in (
         (lambda: terms.weighted_sum(np.ones(2)), "weights must have shape"),
-        (lambda: terms.loss_sums(np.eye(4), ss.Hinge(), np.full(3, 2.0)), "alpha must be at most 1"),
+        (
+            lambda: terms.loss_sums(np.eye(4), ss.Hinge(), np.full(3, 2.0)),
+            "alpha must be at most 1",
+        ),
         (lambda: terms.select(np.ones(2, dtype=bool)), "keep must have shape"),
         (lambda: ss.Problem(terms, ss.Hinge()).gap(-np.eye(4), 1.0), "x must lie in the PSDCone"),
     ):
@@ -345,7 +416,10 @@ def test_a_worker_with_other_sources_is_refused(four, monkeypatch):
     monkeypatch.setattr(_cluster, "source_hash", lambda: "other sources")
     _cluster.stamp.cache_clear()
     try:
-        with pytest.raises(ClusterError, match=r"worker \S+ has source \w+ \(here other source\); install the same on every worker"):
+        with pytest.raises(
+            ClusterError,
+            match=r"worker \S+ has source \w+ \(here other source\); install the same on every worker",
+        ):
             ss.ShardedTriplets(four.client, X, [[0, 1, 2]])
     finally:
         _cluster.stamp.cache_clear()
@@ -356,12 +430,25 @@ def test_clusters_that_cannot_be_used():
         ss.ShardedTriplets("local", X, [[0, 1, 2]])
 
     def cluster(answers):
-        return SimpleNamespace(run=lambda function, on_error: answers, scheduler=SimpleNamespace(address="tcp://a:1"))
+        return SimpleNamespace(
+            run=lambda function, on_error: answers, scheduler=SimpleNamespace(address="tcp://a:1")
+        )
 
-    with pytest.raises(ClusterError, match="the scheduler at tcp://a:1 has no workers; start some with: dask worker"):
+    with pytest.raises(
+        ClusterError,
+        match="the scheduler at tcp://a:1 has no workers; start some with: dask worker",
+    ):
         _cluster.check_workers(cluster({}))
-    with pytest.raises(ClusterError, match=r"worker tcp://b:2 needs safescreen as it is here, and cannot import it \(No module"):
-        _cluster.check_workers(cluster({"tcp://b:2": ModuleNotFoundError("No module named 'safescreen'")}))
-    with pytest.warns(UserWarning, match=r"worker tcp://b:2 has numpy 0.1 \(here \S+\): results may differ in their last digits"):
+    with pytest.raises(
+        ClusterError,
+        match=r"worker tcp://b:2 needs safescreen as it is here, and cannot import it \(No module",
+    ):
+        _cluster.check_workers(
+            cluster({"tcp://b:2": ModuleNotFoundError("No module named 'safescreen'")})
+        )
+    with pytest.warns(
+        UserWarning,
+        match=r"worker tcp://b:2 has numpy 0.1 \(here \S+\): results may differ in their last digits",
+    ):
         _cluster.check_workers(cluster({"tcp://b:2": {**_cluster.stamp(), "numpy": "0.1"}}))
     _cluster.check_workers(cluster({"tcp://b:2": _cluster.stamp()}))

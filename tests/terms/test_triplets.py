@@ -30,7 +30,9 @@ def test_definition(diagonal):
     assert np.allclose(terms.margins(x), [np.sum(a * x) for a in A], rtol=1e-12, atol=1e-12)
     assert np.allclose(terms.norms, [np.linalg.norm(a) for a in A], rtol=1e-12)
     for weights in (rng.uniform(size=6), rng.standard_normal(6), np.zeros(6)):
-        assert np.allclose(terms.adjoint(weights), np.tensordot(weights, A, 1), rtol=1e-12, atol=1e-12)
+        assert np.allclose(
+            terms.adjoint(weights), np.tensordot(weights, A, 1), rtol=1e-12, atol=1e-12
+        )
     assert np.allclose(terms.total()[0], A.sum(axis=0), atol=1e-12)
     written, errors = terms.elements(np.array([4, 1]))
     assert np.allclose(written, A[[4, 1]], atol=1e-12) and (errors < 1e-12).all()
@@ -69,11 +71,15 @@ def test_parts_are_the_same_terms(diagonal):
         assert np.array_equal(smaller.index, part.index[::2])
         status = np.where(keep, 0, rng.integers(1, 3, len(terms))).astype(np.int8)
         left, total, error, ids = terms.partition(status)
-        assert np.array_equal(ids, np.flatnonzero(keep)) and np.array_equal(left.index, terms.index[keep])
+        assert np.array_equal(ids, np.flatnonzero(keep)) and np.array_equal(
+            left.index, terms.index[keep]
+        )
         assert np.array_equal(total, terms.weighted_sum(status == 1)[0]) and error >= 0.0
     none = terms.select(np.zeros(len(terms), dtype=bool))
     assert len(none) == len(none.select(np.zeros(0, dtype=bool))) == 0, "and none of none"
-    assert np.array_equal(none.select(np.zeros(0, dtype=bool)).total()[0], np.zeros(terms.cone.shape))
+    assert np.array_equal(
+        none.select(np.zeros(0, dtype=bool)).total()[0], np.zeros(terms.cone.shape)
+    )
 
 
 @metrics
@@ -92,7 +98,9 @@ def test_thresholds_travel_with_their_terms(diagonal):
 
 @metrics
 def test_points_that_appear_more_than_once(diagonal):
-    """They are kept once, and so are the points that screening leaves; the terms are those of the points as they came."""
+    """They are kept once, and so are the points that screening leaves; the terms are those of
+    the points as they came.
+    """
     rng = np.random.default_rng(3)
     few = rng.normal(size=(14, 3))
     X, y = few[rng.integers(14, size=40)], rng.integers(2, size=40)
@@ -119,12 +127,16 @@ def assert_terms(terms, X, index, x):
     assert np.abs(values - inner).max() <= errors.max() + 1e-12
     assert np.allclose(written, A, rtol=0.0, atol=1e-12)
     assert np.allclose(terms.norms, np.linalg.norm(A.reshape(len(A), -1), axis=1), atol=1e-7)
-    assert np.allclose(terms.weighted_sum(weights)[0], np.tensordot(weights, A, 1), rtol=1e-12, atol=1e-9)
+    assert np.allclose(
+        terms.weighted_sum(weights)[0], np.tensordot(weights, A, 1), rtol=1e-12, atol=1e-9
+    )
 
 
 def test_a_shift_of_the_points_changes_nothing():
     shifted = ss.Triplets(X + 1e6, INDEX)
-    assert np.allclose(shifted.margins(np.eye(4)), ss.Triplets(X, INDEX).margins(np.eye(4)), rtol=1e-8, atol=1e-8)
+    assert np.allclose(
+        shifted.margins(np.eye(4)), ss.Triplets(X, INDEX).margins(np.eye(4)), rtol=1e-8, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("k", [1, 3, None])
@@ -146,7 +158,11 @@ def test_a_class_of_one_point_is_nobodys_anchor():
 
 
 @settings(max_examples=60)
-@given(st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=1, max_size=12), st.booleans(), st.integers(1, 3))
+@given(
+    st.lists(st.tuples(*[st.integers(0, 5)] * 3), min_size=1, max_size=12),
+    st.booleans(),
+    st.integers(1, 3),
+)
 def test_any_index(rows, diagonal, d):
     index = np.array(rows)
     bad = (index[:, 0] == index[:, 1]) | (index[:, 0] == index[:, 2]) | (index[:, 1] == index[:, 2])
@@ -155,7 +171,10 @@ def test_any_index(rows, diagonal, d):
         with pytest.raises(ValueError, match="index"):
             ss.Triplets(points, index, diagonal=diagonal)
         return
-    terms, A = ss.Triplets(points, index, diagonal=diagonal), triplet_elements(points, index, diagonal)
+    terms, A = (
+        ss.Triplets(points, index, diagonal=diagonal),
+        triplet_elements(points, index, diagonal),
+    )
     x = element(d, diagonal)
     assert np.allclose(terms.margins(x), [np.sum(a * x) for a in A], rtol=1e-12, atol=1e-11)
     assert np.allclose(terms.adjoint(np.ones(len(index))), A.sum(axis=0), atol=1e-11)
@@ -193,7 +212,12 @@ def test_bad_input_is_named(points, index, error, message):
         (np.zeros(9), None, ValueError, "y must hold at least two classes"),
         (np.arange(9), None, ValueError, "y must have a class with at least two points"),
         (np.arange(8) % 2, None, ValueError, r"y must have shape \(9,\)"),
-        (np.where(np.arange(9) == 3, np.nan, np.arange(9) % 2), None, ValueError, "y must be finite, got nan"),
+        (
+            np.where(np.arange(9) == 3, np.nan, np.arange(9) % 2),
+            None,
+            ValueError,
+            "y must be finite, got nan",
+        ),
         (np.arange(9) % 2, 0, ValueError, "k must be a positive int"),
         (np.arange(9) % 2, 1.5, TypeError, "k must be a positive int"),
         (np.arange(9) % 2, True, TypeError, "k must be a positive int"),

@@ -1,10 +1,12 @@
-"""What a Dask worker does with a shard: pure functions of data and numbers, so that a lost result is computed again from its recipe.
+"""What a Dask worker does with a shard: pure functions of data and numbers, so that a lost result
+is computed again from its recipe.
 
-A shard is a family of triplets of its own. The module is imported by the workers, and needs no dask.
+A shard is a family of triplets of its own. The module is imported by the workers, and needs no
+dask.
 
-Arrays that come out of a message may begin anywhere in it, and for those that are not aligned numpy takes another way through a product,
-with other roundings: so what is sent is aligned before it is used, and all workers find the same, to the last bit.
-"""
+Arrays that come out of a message may begin anywhere in it, and for those that are not aligned numpy
+takes another way through a product, with other roundings: so what is sent is aligned before it is
+used, and all workers find the same, to the last bit."""
 
 import pickle
 from dataclasses import fields, replace
@@ -48,7 +50,9 @@ class Shared(_Packed):
 
 
 class Shard(_Packed):
-    """The terms of a shard, with their size in memory for the scheduler to know (the points, which shards share, do not count)."""
+    """The terms of a shard, with their size in memory for the scheduler to know (the points,
+    which shards share, do not count).
+    """
 
     def __init__(self, terms):
         self.terms = terms
@@ -69,21 +73,34 @@ def from_index(index, shared):
     """Return the shard of a part of an index array, which has been checked."""
     points, index = shared.points, _aligned(index)
     n = points.n
-    (same_pairs, same), (other_pairs, other) = number_pairs(index[:, :2], n), number_pairs(index[:, ::2], n)
-    return Shard(Triplets.of(points, PairTable(points, same_pairs), PairTable(points, other_pairs), same, other))
+    (same_pairs, same), (other_pairs, other) = (
+        number_pairs(index[:, :2], n),
+        number_pairs(index[:, ::2], n),
+    )
+    return Shard(
+        Triplets.of(
+            points, PairTable(points, same_pairs), PairTable(points, other_pairs), same, other
+        )
+    )
 
 
 def from_lists(part, shared, products):
-    """Return the shard of ``(first anchor, number of anchors, lists)``, as products or listed; the lists of all pairs are class numbers."""
+    """Return the shard of ``(first anchor, number of anchors, lists)``, as products or listed;
+    the lists of all pairs are class numbers.
+    """
     (first, size, lists), points = part, shared.points
     if isinstance(lists, AnchorLists):
         lists = AnchorLists(*(_aligned(getattr(lists, field.name)) for field in fields(lists)))
-    terms = ProductTriplets.of(products_of(points, np.arange(first, first + size, dtype=np.int32), lists))
+    terms = ProductTriplets.of(
+        products_of(points, np.arange(first, first + size, dtype=np.int32), lists)
+    )
     return Shard(terms if products else terms.to_triplets())
 
 
 def ask(shard, *own, method, arguments=()):
-    """Return what a method of the terms says; `own` is the shard's part of an array, the last argument."""
+    """Return what a method of the terms says; `own` is the shard's part of an array, the last
+    argument.
+    """
     return getattr(shard.terms, method)(*map(_aligned, arguments), *map(_aligned, own))
 
 
@@ -98,7 +115,8 @@ def part(shard, own, method):
 
 
 def screen(shard, ball, loss):
-    """Return ``(shard that is left, total, error, n_L, n_R)``: the sum of the triplets that are certainly linear, and the counts.
+    """Return ``(shard that is left, total, error, n_L, n_R)``: the sum of the triplets that are
+    certainly linear, and the counts.
 
     Listed triplets are screened by the sphere rule, products of lists pair by pair.
     """
@@ -109,5 +127,7 @@ def screen(shard, ball, loss):
     found = sphere(Problem(terms, loss), ball)
     if found.n_L + found.n_R < max(1.0, SHRINK * len(terms)):
         return shard, terms.cone.zeros(), 0.0, 0, 0
-    remaining, total, error, _ = terms.partition(found.in_L.view(np.int8) + 2 * found.in_R.view(np.int8))
+    remaining, total, error, _ = terms.partition(
+        found.in_L.view(np.int8) + 2 * found.in_R.view(np.int8)
+    )
     return Shard(remaining), total, error, found.n_L, found.n_R

@@ -26,14 +26,17 @@ from safescreen.terms.products import EXPLICIT_LIMIT, BlockScreening
 from safescreen.terms.triplets import COLUMNS, labelled_codes, labelled_lists
 
 SHARDS, SHARD_SIZE = 8, 16_000_000
-"""Least number of shards, and most triplets in one, where the number is left open: neither depends on the cluster."""
+"""Least number of shards, and most triplets in one, where the number is left open: neither
+depends on the cluster.
+"""
 
 PATIENCE = 300.0
 """Seconds without any worker: a cluster that replaces lost machines has new ones by then."""
 
 
 class ShardedTriplets(Terms):
-    """The terms of :class:`~safescreen.Triplets` in shards, each in the memory of some worker of a Dask cluster.
+    """The terms of :class:`~safescreen.Triplets` in shards, each in the memory of some worker of a
+    Dask cluster.
 
     Parameters
     ----------
@@ -42,34 +45,40 @@ class ShardedTriplets(Terms):
     X : array of shape (n, d)
         Points; every worker gets them.
     index : int array of shape (T, 3)
-        One triplet a row: anchor, same, other, as for :class:`~safescreen.Triplets`. A memory-mapped array is read in parts.
+        One triplet a row: anchor, same, other, as for :class:`~safescreen.Triplets`. A
+        memory-mapped array is read in parts.
     n_shards : int, optional
-        Into how many parts of consecutive rows; at least one for each worker thread keeps all of them busy. Left out: 8, or more where one
-        would hold over 16 million triplets.
+        Into how many parts of consecutive rows; at least one for each worker thread keeps all of
+        them busy. Left out: 8, or more where one would hold over 16 million triplets.
     diagonal : bool
         As for :class:`~safescreen.Triplets`.
     patience : float
-        Seconds, 300 by default, for which the cluster may be without any worker, here and in all that is
-        computed later. A worker that joins in time computes again what was lost.
+        Seconds, 300 by default, for which the cluster may be without any worker, here and in all
+        that is computed later. A worker that joins in time computes again what was lost.
 
     Raises
     ------
     ValueError, TypeError, ClusterError
-        As for :class:`~safescreen.Triplets`; the cluster has no workers, or others than this process would need. Later, in a solve, a
-        ClusterError if the cluster was without workers for longer than `patience`.
+        As for :class:`~safescreen.Triplets`; the cluster has no workers, or others than this
+        process would need. Later, in a solve, a ClusterError if the cluster was without workers for
+        longer than `patience`.
 
     Notes
     -----
-    Sums over triplets are sums over shards, added here in the order of the shards: an evaluation sends x to each shard, O(d^2) numbers, and
-    brings as many back from it, in one round trip (10 ms or so beside the work). Screening goes on where the shards are: a ball is
-    sent, the sum of the linear triplets and two counts come back. As for :class:`~safescreen.ProductTriplets` nothing of length T is kept
-    here, so a solution has no masks, and every test is the sphere rule; what needs a number a triplet (``margins``, ``norms``, ``alpha``,
-    ``index``, an active set) is gathered on demand.
+    Sums over triplets are sums over shards, added here in the order of the shards: an evaluation
+    sends x to each shard, O(d^2) numbers, and brings as many back from it, in one round trip (10 ms
+    or so beside the work). Screening goes on where the shards are: a ball is sent, the sum of the
+    linear triplets and two counts come back. As for :class:`~safescreen.ProductTriplets` nothing of
+    length T is kept here, so a solution has no masks, and every test is the sphere rule; what needs
+    a number a triplet (``margins``, ``norms``, ``alpha``, ``index``, an active set) is gathered on
+    demand.
 
-    The result depends on `n_shards` by rounding, but not on how many workers there are, which of them does what, or whether one is lost: a
-    shard is a pure function of its part of the index, which the scheduler keeps (12 bytes a triplet; with :meth:`from_labels` 4 bytes a
-    pair, or 8 a point without k), and of the balls it was screened with, and is computed again elsewhere. Workers hold 16 bytes a triplet,
-    and 16 or 24 more for those that are left while a problem is solved. Workers are best processes of one thread.
+    The result depends on `n_shards` by rounding, but not on how many workers there are, which of
+    them does what, or whether one is lost: a shard is a pure function of its part of the index,
+    which the scheduler keeps (12 bytes a triplet; with :meth:`from_labels` 4 bytes a pair, or 8 a
+    point without k), and of the balls it was screened with, and is computed again elsewhere.
+    Workers hold 16 bytes a triplet, and 16 or 24 more for those that are left while a problem is
+    solved. Workers are best processes of one thread.
 
     Rounding: see :func:`add`.
 
@@ -97,7 +106,9 @@ class ShardedTriplets(Terms):
     ):
         client, X = check_client(client), check_points(X)
         index = check_triplets(index, X.shape[0], COLUMNS, "index")
-        bounds = np.linspace(0, len(index), _number(n_shards, len(index), len(index)) + 1).astype(np.int64)
+        bounds = np.linspace(0, len(index), _number(n_shards, len(index), len(index)) + 1).astype(
+            np.int64
+        )
         parts = [np.array(index[a:b], dtype=np.int32) for a, b in pairwise(bounds)]
         self._start(client, X, bool(diagonal), patience, _shards.from_index, parts)
 
@@ -114,9 +125,11 @@ class ShardedTriplets(Terms):
         products=False,
         patience=PATIENCE,
     ) -> Self:
-        """Return the triplets of labelled points, those of ``Triplets.from_labels(X, y, k)`` in the same order.
+        """Return the triplets of labelled points, those of ``Triplets.from_labels(X, y, k)`` in the
+        same order.
 
-        They are listed by the workers; here, with k, O(n^2 d) time and O(pairs) memory, without it O(n).
+        They are listed by the workers; here, with k, O(n^2 d) time and O(pairs) memory, without it
+        O(n).
 
         Parameters
         ----------
@@ -130,24 +143,34 @@ class ShardedTriplets(Terms):
             Into how many runs of anchors, of about the same number of triplets each.
         diagonal : bool
         products : bool
-            Keep each shard as the products of lists it is (:class:`~safescreen.ProductTriplets`): memory and time follow the number of
-            pairs, and whole rows and columns are screened.
+            Keep each shard as the products of lists it is (:class:`~safescreen.ProductTriplets`):
+            memory and time follow the number of pairs, and whole rows and columns are screened.
         patience : float
             Seconds for which the cluster may be without any worker, as above.
         """
         client, X = check_client(client), check_points(X)
         lists = labelled_codes(X, y) if k is None else labelled_lists(X, y, k)
-        sizes = np.multiply(*(lists.sizes if isinstance(lists, AnchorLists) else class_sizes(lists)))
+        sizes = np.multiply(
+            *(lists.sizes if isinstance(lists, AnchorLists) else class_sizes(lists))
+        )
         ends = np.cumsum(sizes)
         n_shards = _number(n_shards, 0 if products else int(ends[-1]), int(np.count_nonzero(sizes)))
         cuts = np.searchsorted(ends, ends[-1] * np.arange(1, n_shards) / n_shards) + 1
         bounds = np.unique(np.concatenate(([0], cuts, [sizes.size])))
         largest = int(np.add.reduceat(sizes, bounds[:-1]).max())
         if largest > EXPLICIT_LIMIT and not products:
-            raise ValueError(f"n_shards: a shard would list {largest} triplets, at most {EXPLICIT_LIMIT} are; take more, or products=True")
-        parts = [(int(a), int(b - a), lists.part(a, b) if isinstance(lists, AnchorLists) else lists) for a, b in pairwise(bounds)]
+            raise ValueError(
+                f"n_shards: a shard would list {largest} triplets, at most {EXPLICIT_LIMIT} "
+                "are; take more, or products=True"
+            )
+        parts = [
+            (int(a), int(b - a), lists.part(a, b) if isinstance(lists, AnchorLists) else lists)
+            for a, b in pairwise(bounds)
+        ]
         self = cls.__new__(cls)
-        self._start(client, X, bool(diagonal), patience, _shards.from_lists, parts, products=bool(products))
+        self._start(
+            client, X, bool(diagonal), patience, _shards.from_lists, parts, products=bool(products)
+        )
         return self
 
     def _start(self, client, X, diagonal, patience, build, parts, **options):
@@ -170,22 +193,33 @@ class ShardedTriplets(Terms):
     def __repr__(self) -> str:
         kind = "diagonal" if self._diagonal else "full"
         n, d = self._size
-        return f"<{len(self)} triplets in {len(self._shards)} shards, of {n} points in {d} dimensions, {kind} metric>"
+        return (
+            f"<{len(self)} triplets in {len(self._shards)} shards, of {n} points in {d} "
+            f"dimensions, {kind} metric>"
+        )
 
     # ------------------------------------------------------------------ sums and screening, O(d^2) numbers a shard
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all triplets; one round trip, and with `alpha` T numbers in it."""
-        own = () if alpha is None else (self._cut(check_vector(alpha, len(self), "alpha", low=0.0, high=loss.cap)),)
+        own = (
+            ()
+            if alpha is None
+            else (self._cut(check_vector(alpha, len(self), "alpha", low=0.0, high=loss.cap)),)
+        )
         return add(self._ask("loss_sums", x, loss, own=own), self.cone)
 
     def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
-        """Return the hinge's sums at x for the dual point of the smoothed hinge of a width > 0; one round trip."""
+        """Return the hinge's sums at x for the dual point of the smoothed hinge of a width > 0;
+        one round trip.
+        """
         return add(self._ask("hinge_sums", x, width), self.cone)
 
     def weighted_sum(self, weights: NDArray) -> tuple[ElementLike, float]:
         """Return ``(sum_t weights_t H_t, error bound)``; T numbers are sent."""
-        return _add_elements(self._ask("weighted_sum", own=(self._cut(np.asarray(weights)),)), self.cone)
+        return _add_elements(
+            self._ask("weighted_sum", own=(self._cut(np.asarray(weights)),)), self.cone
+        )
 
     def total(self) -> tuple[ElementLike, float]:
         """Return ``(sum_t H_t, bound of its rounding error)``; one round trip."""
@@ -198,14 +232,17 @@ class ShardedTriplets(Terms):
     def screen_blocks(self, ball: Sphere, loss: Loss) -> BlockScreening:
         """Screen every shard where it is, by the sphere rule.
 
-        A shard gives up its screened triplets once they are a twentieth of it; until then they count as undecided.
-        """
+        A shard gives up its screened triplets once they are a twentieth of it; until then they
+        count as undecided."""
         center, radius = self.cone.check(ball.center, "ball.center"), float(ball.radius)
         if len(self) == 0 or not 0.0 <= radius < math.inf:
             return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
         ball = type(ball)(center, radius)  # without its normal, half as much to send
         found = self._submit(_shards.screen, self._shards, ball=ball, loss=loss)
-        shards, facts = self._submit(itemgetter(0), found), self._submit(itemgetter(slice(1, None)), found)
+        shards, facts = (
+            self._submit(itemgetter(0), found),
+            self._submit(itemgetter(slice(1, None)), found),
+        )
         totals, errors, *counts = zip(*self._gather(facts), strict=True)
         decided = np.sum(counts, axis=0)
         if not decided.any():
@@ -223,7 +260,10 @@ class ShardedTriplets(Terms):
         if np.ndim(threshold):
             return super().with_threshold(threshold)
         threshold = check_scalar(threshold, "threshold")
-        twin = self._with(self._submit(_shards.part, self._shards, own=threshold, method="with_threshold"), np.diff(self._offsets))
+        twin = self._with(
+            self._submit(_shards.part, self._shards, own=threshold, method="with_threshold"),
+            np.diff(self._offsets),
+        )
         twin.threshold = threshold
         return twin
 
@@ -239,7 +279,9 @@ class ShardedTriplets(Terms):
     @property
     def longest(self) -> float:
         """Upper bound of the norms; one round trip."""
-        return max(self._gather(self._submit(attrgetter("terms.longest"), self._shards)), default=0.0)
+        return max(
+            self._gather(self._submit(attrgetter("terms.longest"), self._shards)), default=0.0
+        )
 
     @property
     def index(self) -> NDArray:
@@ -247,13 +289,20 @@ class ShardedTriplets(Terms):
         return self._gathered(attrgetter("terms.index"), np.empty((0, 3), dtype=np.int32))
 
     def inner_products(self, x: ElementLike) -> InnerProducts:
-        """Return all inner products with x, from which chunks are taken; 16 bytes a triplet come back."""
-        return InnerProducts.of(*self._gathered(_shards.inner_products, np.empty((2, 0)), axis=1, x=x))
+        """Return all inner products with x, from which chunks are taken; 16 bytes a triplet come
+        back.
+        """
+        return InnerProducts.of(
+            *self._gathered(_shards.inner_products, np.empty((2, 0)), axis=1, x=x)
+        )
 
     def select(self, keep: NDArray) -> Self:
         """Return the triplets of the mask `keep`; it is sent."""
         keep = self._cut(check_mask(keep, len(self), "keep"))
-        return self._with(self._submit(_shards.part, self._shards, keep, method="select"), [np.count_nonzero(own) for own in keep])
+        return self._with(
+            self._submit(_shards.part, self._shards, keep, method="select"),
+            [np.count_nonzero(own) for own in keep],
+        )
 
     # ------------------------------------------------------------------ traffic
 
@@ -261,30 +310,50 @@ class ShardedTriplets(Terms):
         """Return a future a part of what a pure function makes of it."""
         if not parts[0]:
             return []
-        # `common` is not given to map as keywords: it would file a large one under its bare name, for all calls the same
+        # `common` is not given to map as keywords: it would file a large one under its bare name,
+        # for all calls the same
         with _data_in_recipes():
             return self._client.map(partial(function, **common), *parts, pure=False)
 
     def _spread(self, build, parts, points):
-        """Return a future a part of what is built of it, the same number on each worker thread; later tasks go where these are.
+        """Return a future a part of what is built of it, the same number on each worker thread;
+        later tasks go where these are.
 
         Left to itself the scheduler may put all of them where the points are first.
         """
-        places = [address for address, threads in self._client.nthreads().items() for _ in range(threads)]
+        places = [
+            address for address, threads in self._client.nthreads().items() for _ in range(threads)
+        ]
         with _data_in_recipes():
             return [
-                self._client.submit(build, part, points, workers=[places[n % len(places)]], allow_other_workers=True, pure=False)
+                self._client.submit(
+                    build,
+                    part,
+                    points,
+                    workers=[places[n % len(places)]],
+                    allow_other_workers=True,
+                    pure=False,
+                )
                 for n, part in enumerate(parts)
             ]
 
     def _gather(self, futures):
-        return gather(self._client, futures, self._patience, f"{len(self._shards)} shards of {len(self)} triplets")
+        return gather(
+            self._client,
+            futures,
+            self._patience,
+            f"{len(self._shards)} shards of {len(self)} triplets",
+        )
 
     def _ask(self, method, *arguments, own=()):
-        return self._gather(self._submit(_shards.ask, self._shards, *own, method=method, arguments=arguments))
+        return self._gather(
+            self._submit(_shards.ask, self._shards, *own, method=method, arguments=arguments)
+        )
 
     def _gathered(self, function, empty, axis=0, **common):
-        return np.concatenate([empty, *self._gather(self._submit(function, self._shards, **common))], axis=axis)
+        return np.concatenate(
+            [empty, *self._gather(self._submit(function, self._shards, **common))], axis=axis
+        )
 
     def _cut(self, array):
         if array.shape != (len(self),):
@@ -298,7 +367,9 @@ class ShardedTriplets(Terms):
 
 
 def _data_in_recipes():
-    """Return a context without warnings of data in what is submitted: it is there on purpose, to compute lost shards again."""
+    """Return a context without warnings of data in what is submitted: it is there on purpose, to
+    compute lost shards again.
+    """
     import dask
 
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
@@ -307,13 +378,16 @@ def _data_in_recipes():
 def add(parts: list[LossSums], cone: Any) -> LossSums:
     """Return the sums of all shards, added in their order.
 
-    Each part brings the bound of its own errors. Adding m elements one after the other is off by at most ``gamma_{m-1}`` times the sum of
-    their absolute values, entry by entry, thus by ``gamma_{m-1} sum_s ||A_s||`` in the norm, and that is added; Fenchel terms are upper
-    bounds of non-negative numbers, and their sum is rounded upwards. So the bounds hold for this order of summation too.
-    """
+    Each part brings the bound of its own errors. Adding m elements one after the other is off by at
+    most ``gamma_{m-1}`` times the sum of their absolute values, entry by entry, thus by
+    ``gamma_{m-1} sum_s ||A_s||`` in the norm, and that is added; Fenchel terms are upper bounds of
+    non-negative numbers, and their sum is rounded upwards. So the bounds hold for this order of
+    summation too."""
     adjoint, error = _add_elements([(part.adjoint, part.adjoint_error) for part in parts], cone)
     names = ("loss", "fenchel", "alpha_sum", "alpha_square")
-    loss, fenchel, alpha_sum, alpha_square = (float(sum(getattr(part, name) for part in parts)) for name in names)
+    loss, fenchel, alpha_sum, alpha_square = (
+        float(sum(getattr(part, name) for part in parts)) for name in names
+    )
     return LossSums(loss, adjoint, error, upper(fenchel, len(parts) + 2), alpha_sum, alpha_square)
 
 
@@ -327,7 +401,9 @@ def _add_elements(parts, cone):
 
 
 def _number(n_shards, n_triplets, most):
-    """Return the number of shards: what is asked for, or one that depends on the triplets alone; at most `most`."""
+    """Return the number of shards: what is asked for, or one that depends on the triplets alone;
+    at most `most`.
+    """
     if n_shards is None:
         n_shards = max(SHARDS, math.ceil(n_triplets / SHARD_SIZE))
     return min(check_count(n_shards, "n_shards"), most)

@@ -15,8 +15,8 @@ from safescreen.rounding import ElementLike, gamma, magnitude, norm, norm_upper
 class Cone(ABC):
     """A closed convex cone in a Euclidean space of arrays of shape ``shape``.
 
-    Whoever computes with elements uses ``+``, ``-``, products with numbers and the methods below, nothing else: an element need not be an
-    array.
+    Whoever computes with elements uses ``+``, ``-``, products with numbers and the methods below,
+    nothing else: an element need not be an array.
 
     Attributes
     ----------
@@ -57,7 +57,9 @@ class Cone(ABC):
         return gamma(x.size + 2) * self.norm_upper(x) * self.norm_upper(y)
 
     def magnitude(self, x: ElementLike) -> float:
-        """Return a bound of what rounding each number of an element once does to it, in units of the roundoff."""
+        """Return a bound of what rounding each number of an element once does to it, in units of
+        the roundoff.
+        """
         return magnitude(x)
 
     def largest(self, x: ElementLike) -> float:
@@ -81,31 +83,43 @@ class Cone(ABC):
         """Return ``(plus, minus)`` with ``H = plus - minus`` and ``plus = [H]_K``."""
 
     def split_error(self, H: ElementLike) -> float:
-        """Return a bound of ``||plus - [H]_K||`` for the computed ``plus`` (the same holds for ``minus``); 0 if the split is exact."""
+        """Return a bound of ``||plus - [H]_K||`` for the computed ``plus`` (the same holds for
+        ``minus``); 0 if the split is exact.
+        """
         return 0.0
 
     def slope(self, y: ElementLike) -> tuple[Callable, Callable, ElementLike]:
-        """Return ``(into, back, Z)``: the derivative of :meth:`project` at y is ``v -> back(Z into(v))``, an elementwise product.
+        """Return ``(into, back, Z)``: the derivative of :meth:`project` at y is ``v -> back(Z
+        into(v))``, an elementwise product.
 
-        Here that of a projection of each number by itself; where there is none, the one that vanishes.
-        """
+        Here that of a projection of each number by itself; where there is none, the one that
+        vanishes."""
         return np.asarray, np.asarray, (self.project(y) != 0.0).astype(float)
 
     def forget(self) -> None:  # noqa: B027
-        """Forget what has been computed before, where that changes the last digits of what is computed next."""
+        """Forget what has been computed before, where that changes the last digits of what is
+        computed next.
+        """
 
     def violation(self, x: ElementLike) -> float:
         """Return ``||x - [x]_K||``, up to rounding; 0 over the whole space."""
         return 0.0
 
     def feasible_error(self, x: ElementLike) -> float:
-        """Return a bound of the distance from the cone of an `x` that :meth:`split` returned as ``plus``; 0 if the split is exact."""
+        """Return a bound of the distance from the cone of an `x` that :meth:`split` returned as
+        ``plus``; 0 if the split is exact.
+        """
         return 0.0
 
     def check_feasible(self, x: Any, name: str = "x") -> ElementLike:
-        """Return `x` if it lies in the cone up to rounding; ValueError otherwise. Cost: one projection."""
+        """Return `x` if it lies in the cone up to rounding; ValueError otherwise. Cost: one
+        projection.
+        """
         x = self.check(x, name)
         violation = self.violation(x)
         if violation > 2.0 * self.feasible_error(x):
-            raise ValueError(f"{name} must lie in the {type(self).__name__}, found distance {violation:.3g} from it; project it first")
+            raise ValueError(
+                f"{name} must lie in the {type(self).__name__}, found distance "
+                f"{violation:.3g} from it; project it first"
+            )
         return x

@@ -1,10 +1,12 @@
-"""The whole feature space of a kernel: elements are expansions in the samples, known through the kernel matrix alone.
+"""The whole feature space of a kernel: elements are expansions in the samples, known through the
+kernel matrix alone.
 
-With ``Q = diag(y) K diag(y)`` the inner products of the elements ``z_i = y_i phi(x_i)``, everything about ``w = sum_j c_j z_j`` follows
-from its coefficients c and its image ``Q c``: ``<z_i, w> = (Q c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). Sums and multiples of
-expansions have sums and multiples of images, so that only a new c costs a product with Q, and one that differs from a known c in k
-entries costs k columns of it. Of a matrix that is not in memory an image is computed where it is wanted, and is NaN elsewhere until then.
-"""
+With ``Q = diag(y) K diag(y)`` the inner products of the elements ``z_i = y_i phi(x_i)``, everything
+about ``w = sum_j c_j z_j`` follows from its coefficients c and its image ``Q c``: ``<z_i, w> = (Q
+c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). Sums and multiples of expansions have sums and
+multiples of images, so that only a new c costs a product with Q, and one that differs from a known
+c in k entries costs k columns of it. Of a matrix that is not in memory an image is computed where
+it is wanted, and is NaN elsewhere until then."""
 
 from __future__ import annotations
 
@@ -26,12 +28,15 @@ REMEMBERED = 4
 """How many expansions a space remembers to compute new ones from."""
 
 DRIFT, WORN = 8.0, 32.0
-"""How much larger than that of a fresh product the error of an image may be that is updated, and of one that takes part in a step."""
+"""How much larger than that of a fresh product the error of an image may be that is updated, and
+of one that takes part in a step.
+"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Expansion(Element):
-    """An element ``w = sum_j c_j z_j`` of a :class:`KernelSpace`; the coefficients are exact, as they are stored.
+    """An element ``w = sum_j c_j z_j`` of a :class:`KernelSpace`; the coefficients are exact, as
+    they are stored.
 
     Sums, differences and multiples by numbers cost O(n). Made by :meth:`KernelSpace.expansion`.
 
@@ -41,7 +46,8 @@ class Expansion(Element):
     coef : array of shape (n,)
         Coefficients c.
     image : array of shape (n,)
-        Inner products ``<z_i, w>``, as computed; NaN where they have not been wanted yet: see :meth:`at`.
+        Inner products ``<z_i, w>``, as computed; NaN where they have not been wanted yet: see
+        :meth:`at`.
     error : float
         ``|image_i - <z_i, w>| <= ||z_i|| error``.
     scale : float
@@ -49,9 +55,10 @@ class Expansion(Element):
 
     Notes
     -----
-    Let ``c = fl(a + b)`` and S its scale. Rounding the coefficients moves the exact image of i by at most ``||z_i|| u S``, rounding its
-    image by ``u |image_i| <= ||z_i|| u (S + error)``: hence ``error = error_a + error_b + 2 u S``, and ``|t| error_a + 2 u S`` for a
-    multiple, up to a factor ``1 + u``.
+    Let ``c = fl(a + b)`` and S its scale. Rounding the coefficients moves the exact image of i by
+    at most ``||z_i|| u S``, rounding its image by ``u |image_i| <= ||z_i|| u (S + error)``: hence
+    ``error = error_a + error_b + 2 u S``, and ``|t| error_a + 2 u S`` for a multiple, up to a
+    factor ``1 + u``.
 
     Examples
     --------
@@ -90,7 +97,9 @@ class Expansion(Element):
         return self.coef.shape
 
     def at(self, ids: NDArray | None = None) -> NDArray:
-        """Return the image at the samples of those numbers, or at all; what is missing is computed, which may raise `error`."""
+        """Return the image at the samples of those numbers, or at all; what is missing is
+        computed, which may raise `error`.
+        """
         values = self.image if ids is None else self.image[ids]
         missing = np.flatnonzero(np.isnan(values))
         if missing.size:
@@ -103,7 +112,9 @@ class Expansion(Element):
         return math.sqrt(max(self.space.inner(self, self), 0.0))
 
     def norm_upper(self) -> float:
-        """Return an upper bound of ``||w||``; NaN where the kernel matrix shows to be indefinite. O(n)."""
+        """Return an upper bound of ``||w||``; NaN where the kernel matrix shows to be
+        indefinite. O(n).
+        """
         return self._bounds()[1]
 
     def norm_lower(self) -> float:
@@ -111,7 +122,9 @@ class Expansion(Element):
         return self._bounds()[0]
 
     def magnitude(self) -> float:
-        """Return `scale`: what, times the roundoff, bounds how far rounding the coefficients moves the element."""
+        """Return `scale`: what, times the roundoff, bounds how far rounding the coefficients
+        moves the element.
+        """
         return self.scale
 
     def _bounds(self):
@@ -120,9 +133,13 @@ class Expansion(Element):
                 return 0.0, self.scale
             exponent = math.frexp(self.scale)[1]
             low, high = self.space.ldexp(self, -exponent)._bounds()
-            return math.ldexp(low, exponent) * (1.0 - 2.0 * UNIT), upper(math.ldexp(high, exponent), 2)
+            return math.ldexp(low, exponent) * (1.0 - 2.0 * UNIT), upper(
+                math.ldexp(high, exponent), 2
+            )
         square = self.space.inner(self, self)
-        error = self.space.inner_error(self, self)  # at least TINY: more than what underflows, however small the element
+        error = self.space.inner_error(
+            self, self
+        )  # at least TINY: more than what underflows, however small the element
         low = math.sqrt(max(square - error, 0.0)) * (1.0 - 4.0 * UNIT)
         return low, min(sqrt_upper(upper(square + error, 4)), self.scale)
 
@@ -130,7 +147,10 @@ class Expansion(Element):
         if not isinstance(other, Expansion):
             return NotImplemented
         if other.space is not self.space:
-            raise ValueError("elements must belong to one and the same space, got expansions of two kernel matrices")
+            raise ValueError(
+                "elements must belong to one and the same space, got expansions of two "
+                "kernel matrices"
+            )
         coef = operation(self.coef, other.coef)
         scale = self.space.scale(coef)
         error = upper(self.error + other.error + 2.0 * UNIT * scale, 8)
@@ -152,16 +172,26 @@ class Expansion(Element):
         return Expansion(self.space, -self.coef, -self.image, self.error, self.scale)
 
     def __mul__(self, number):
-        return self._multiple(np.multiply, number, abs(float(number))) if isinstance(number, numbers.Real) else NotImplemented
+        return (
+            self._multiple(np.multiply, number, abs(float(number)))
+            if isinstance(number, numbers.Real)
+            else NotImplemented
+        )
 
     __rmul__ = __mul__
 
     def __truediv__(self, number):
-        return self._multiple(np.divide, number, 1.0 / abs(float(number))) if isinstance(number, numbers.Real) else NotImplemented
+        return (
+            self._multiple(np.divide, number, 1.0 / abs(float(number)))
+            if isinstance(number, numbers.Real)
+            else NotImplemented
+        )
 
 
 class _Memory(threading.local):
-    """The last expansions of a space that a thread has computed; each thread has its own, and a copy has none."""
+    """The last expansions of a space that a thread has computed; each thread has its own, and a
+    copy has none.
+    """
 
     def __init__(self):
         self.expansions = []
@@ -171,7 +201,8 @@ class _Memory(threading.local):
 
 
 class KernelSpace(Cone):
-    """The feature space of n samples with a kernel matrix, without a constraint; projection is the identity.
+    """The feature space of n samples with a kernel matrix, without a constraint; projection is the
+    identity.
 
     Parameters
     ----------
@@ -180,7 +211,8 @@ class KernelSpace(Cone):
     signs : array of shape (n,)
         Labels -1.0 and 1.0.
     relative_error : float
-        u with ``|K_ij - k(x_i, x_j)| <= u ||phi(x_i)|| ||phi(x_j)||`` for a kernel k that is exactly positive semidefinite.
+        u with ``|K_ij - k(x_i, x_j)| <= u ||phi(x_i)|| ||phi(x_j)||`` for a kernel k that is
+        exactly positive semidefinite.
 
     Attributes
     ----------
@@ -189,9 +221,9 @@ class KernelSpace(Cone):
 
     Notes
     -----
-    A product of Q with k coefficients of scale S is off by at most ``||z_i|| (gamma_k (1 + u) + u) S``, in any order of summation. An image
-    that is updated keeps the error of the one it comes from, so it is computed anew once the sum exceeds eight times that of a fresh one.
-    """
+    A product of Q with k coefficients of scale S is off by at most ``||z_i|| (gamma_k (1 + u) + u)
+    S``, in any order of summation. An image that is updated keeps the error of the one it comes
+    from, so it is computed anew once the sum exceeds eight times that of a fresh one."""
 
     def __init__(self, K: NDArray | KernelRows, signs: NDArray, relative_error: float):
         self.K, self.signs, self.relative_error = K, signs, relative_error
@@ -199,7 +231,9 @@ class KernelSpace(Cone):
         self.norms = np.sqrt(self.matrix.diagonal() / (1.0 - relative_error)) * (1.0 + gamma(8))
         positive = self.norms[self.norms > 0.0]
         total = float(self.norms.sum())
-        self.underflow = TINY * (total + (positive.size / float(positive.min()) if positive.size else 0.0))
+        self.underflow = TINY * (
+            total + (positive.size / float(positive.min()) if positive.size else 0.0)
+        )
         self._memory = _Memory()
 
     @property
@@ -221,7 +255,9 @@ class KernelSpace(Cone):
     # ------------------------------------------------------------------ elements
 
     def scale(self, coef: NDArray, used: NDArray | slice = slice(None)) -> float:
-        """Return an upper bound of ``sum_j ||z_j|| |c_j|`` over all samples, or those used; 0 for zero alone."""
+        """Return an upper bound of ``sum_j ||z_j|| |c_j|`` over all samples, or those used; 0
+        for zero alone.
+        """
         total = float(self.norms[used] @ np.abs(coef))
         return upper(total, coef.size + 4) if total != 0.0 or coef.any() else 0.0
 
@@ -230,11 +266,11 @@ class KernelSpace(Cone):
         return Expansion(self, np.zeros(self.shape), np.zeros(self.shape), 0.0, 0.0)
 
     def expansion(self, coef: ArrayLike, at: NDArray | None = None) -> Expansion:
-        """Return ``sum_j coef_j z_j``, from a remembered expansion if that differs in few coefficients; `coef` is copied.
+        """Return ``sum_j coef_j z_j``, from a remembered expansion if that differs in few
+        coefficients; `coef` is copied.
 
-        Cost: O(n) times the number of coefficients that are not 0, or of those that differ; of a matrix that is not in memory the image
-        is computed at the samples `at` only.
-        """
+        Cost: O(n) times the number of coefficients that are not 0, or of those that differ; of a
+        matrix that is not in memory the image is computed at the samples `at` only."""
         coef = np.array(coef, dtype=np.float64)
         n_used, scale = int(np.count_nonzero(coef)), self.scale(coef)
         if n_used == 0:
@@ -247,12 +283,20 @@ class KernelSpace(Cone):
             del self._recent[where]  # a sequence of expansions keeps one place
         else:
             used = np.flatnonzero(coef)
-            found = Expansion(self, coef, self.product(used, coef[used], at), self._product_error(n_used, scale), scale)
+            found = Expansion(
+                self,
+                coef,
+                self.product(used, coef[used], at),
+                self._product_error(n_used, scale),
+                scale,
+            )
         self._recent = [*self._recent[1 - REMEMBERED :], found]
         return found
 
     def forget(self) -> None:
-        """Forget the expansions this thread has computed: what follows depends on them in its last digits."""
+        """Forget the expansions this thread has computed: what follows depends on them in its
+        last digits.
+        """
         self._recent = []
 
     def _updated(self, known, coef, scale, n_used, at):
@@ -262,7 +306,9 @@ class KernelSpace(Cone):
             return known
         steps = coef[changed] - known.coef[changed]
         moved = self.scale(steps, changed)
-        error = upper(known.error + self._product_error(changed.size + 2, moved) + 2.0 * UNIT * scale, 8)
+        error = upper(
+            known.error + self._product_error(changed.size + 2, moved) + 2.0 * UNIT * scale, 8
+        )
         if not error <= DRIFT * self._product_error(n_used, scale):
             return None
         return Expansion(self, coef, known.image + self.product(changed, steps, at), error, scale)
@@ -274,7 +320,9 @@ class KernelSpace(Cone):
         object.__setattr__(x, "error", max(x.error, self._product_error(used.size, x.scale)))
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
-        """Return ``Q c`` for the coefficients `values` of the samples `used`; elsewhere than `at` it may be NaN."""
+        """Return ``Q c`` for the coefficients `values` of the samples `used`; elsewhere than
+        `at` it may be NaN.
+        """
         return self.signs * self.matrix.product(used, self.signs[used] * values, at)
 
     def _product_error(self, n_used, scale):
@@ -294,7 +342,9 @@ class KernelSpace(Cone):
         return upper(x.scale * y.error + gamma(x.size + 4) * float(np.abs(coef) @ np.abs(image)), 8)
 
     def _paired(self, x, y):
-        """Return coefficients, the image known better there, and their product; of coefficients that are 0 no image is wanted."""
+        """Return coefficients, the image known better there, and their product; of coefficients
+        that are 0 no image is wanted.
+        """
         one, other = self._ordered(x, y)
         coef, image, error = one.coef, other.image, other.error
         total = float(coef @ image)
@@ -315,7 +365,9 @@ class KernelSpace(Cone):
         return x.norm_lower()
 
     def largest(self, x: Expansion) -> float:
-        """Return the scale of an element; 0 also where it is nothing but the rounding of larger ones."""
+        """Return the scale of an element; 0 also where it is nothing but the rounding of larger
+        ones.
+        """
         return x.scale if x.scale > 1e-250 and x.error < 1e30 * x.scale else 0.0
 
     def ldexp(self, x: Expansion, exponent: int) -> Expansion:
@@ -325,11 +377,16 @@ class KernelSpace(Cone):
         return Expansion(self, coef, image, error, self.scale(coef))
 
     def check(self, x: Any, name: str = "x") -> Expansion:
-        """Return `x` if it is an expansion of this space; a vector of coefficients is expanded, O(n) for each that is not 0."""
+        """Return `x` if it is an expansion of this space; a vector of coefficients is expanded,
+        O(n) for each that is not 0.
+        """
         if not isinstance(x, Expansion):
             return self.expansion(check_element(x, self.shape, name))
         if x.space is not self:
-            raise ValueError(f"{name} must be an element of this space, got an expansion of another kernel matrix")
+            raise ValueError(
+                f"{name} must be an element of this space, got an expansion of another "
+                "kernel matrix"
+            )
         if not math.isfinite(x.scale + x.error):
             raise ValueError(f"{name} must be finite, got coefficients of total size {x.scale:g}")
         return x

@@ -1,8 +1,9 @@
-"""Kernel matrices, in memory or not: one that is given, and one whose entries are computed from points, in tiles, when they are wanted.
+"""Kernel matrices, in memory or not: one that is given, and one whose entries are computed from
+points, in tiles, when they are wanted.
 
-Both offer ``diagonal()``, ``block(rows, columns)``, and two sums ``sum_k values[k] K[used[k], at]``: ``product`` for what has to be
-right up to the rounding of a sum, and ``add`` for steps of a solver, which asks for the same rows again and again.
-"""
+Both offer ``diagonal()``, ``block(rows, columns)``, and two sums ``sum_k values[k] K[used[k],
+at]``: ``product`` for what has to be right up to the rounding of a sum, and ``add`` for steps of a
+solver, which asks for the same rows again and again."""
 
 from __future__ import annotations
 
@@ -21,30 +22,38 @@ from safescreen._threads import share
 from safescreen.rounding import UNIT, gamma, upper
 
 TILE, WIDE = 256, 2048
-"""Rows and columns of a tile; what is computed for an entry does not depend on the tiles that threads share."""
+"""Rows and columns of a tile; what is computed for an entry does not depend on the tiles that
+threads share.
+"""
 
 LEAST_ROWS = 512
 """Rows the cache has to hold at least: those of a step of the solver."""
 
 SPARSER = 32
-"""Sparse points are computed with densely where that takes at most so many times the multiplications, which are as much faster."""
+"""Sparse points are computed with densely where that takes at most so many times the
+multiplications, which are as much faster.
+"""
 
 ROUGH = 1e-3
-"""Rows of the cache are kept in single precision where that changes no entry by more than this part."""
+"""Rows of the cache are kept in single precision where that changes no entry by more than this
+part.
+"""
 
 
 @dataclass(frozen=True)
 class Kernel:
     """A kernel by name with its parameters; `constant` is added to its values.
 
-    With d numbers stored in a row, zeros are exact, a product ``x'x'`` is computed up to ``gamma_d |x| |x'|``. For the polynomial, ``g |x|
+    With d numbers stored in a row, zeros are exact, a product ``x'x'`` is computed up to ``gamma_d
+    |x| |x'|``. For the polynomial, ``g |x|
     |x'| + c <= sqrt((g |x|^2 + c)(g |x'|^2 + c))`` by Cauchy and Schwarz, so that the base has a relative error ``gamma_{d+4}``, and its
-    p-th power, by p - 1 products, one of ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``. That
-    its points may be differences ``fl(x - m)``, whose roundings are of size ``u |x - m|``, moves a distance of at most ``|x| + |x'|`` by
-    u times that, and its square by ``gamma_3 (|x| + |x'|)^2``; hence the exponent by at most ``4 g gamma_{d+9} max |x|^2``. The
-    exponential is off by less than 4 units. Adding the constant rounds ``k(x, x')``, the constant included, once: for rbf 8 units are
-    taken for both, and the bound of a polynomial has as many to spare.
-    """
+    p-th power, by p - 1 products, one of ``gamma_{p (d+6)}``. For rbf the squared distance is off
+    by ``gamma_{d+5} (|x| + |x'|)^2``. That its points may be differences ``fl(x - m)``, whose
+    roundings are of size ``u |x - m|``, moves a distance of at most ``|x| + |x'|`` by u times that,
+    and its square by ``gamma_3 (|x| + |x'|)^2``; hence the exponent by at most ``4 g gamma_{d+9}
+    max |x|^2``. The exponential is off by less than 4 units. Adding the constant rounds ``k(x,
+    x')``, the constant included, once: for rbf 8 units are taken for both, and the bound of a
+    polynomial has as many to spare."""
 
     name: str
     gamma: float = 1.0
@@ -53,7 +62,9 @@ class Kernel:
     constant: float = 0.0
 
     def error(self, d: int, largest: float, unit: float = UNIT) -> float:
-        """Return u with ``|computed - k(x, x')| <= u sqrt(k(x, x) k(x', x'))`` for rows of d numbers and ``|x|^2 <= largest``."""
+        """Return u with ``|computed - k(x, x')| <= u sqrt(k(x, x) k(x', x'))`` for rows of d
+        numbers and ``|x|^2 <= largest``.
+        """
         units = unit / UNIT
         if self.name != "rbf":
             return gamma(units * ((1 if self.name == "linear" else self.degree) * (d + 8) + 8))
@@ -66,8 +77,17 @@ class Kernel:
             return np.full(squares.size, 1.0 + self.constant)
         return self.apply(squares[:, None].copy(), squares, squares[:1])[:, 0]
 
-    def values(self, A: Any, B: Any, a: NDArray | None = None, b: NDArray | None = None, out: NDArray | None = None) -> NDArray:
-        """Return the values at points A and B, dense or sparse both, written to `out`; a and b are the squares of their norms."""
+    def values(
+        self,
+        A: Any,
+        B: Any,
+        a: NDArray | None = None,
+        b: NDArray | None = None,
+        out: NDArray | None = None,
+    ) -> NDArray:
+        """Return the values at points A and B, dense or sparse both, written to `out`; a and b
+        are the squares of their norms.
+        """
         out = np.empty((A.shape[0], B.shape[0])) if out is None else out
         if sparse.issparse(A) or sparse.issparse(B):
             product = _dense_if_full(A) @ B.T
@@ -77,12 +97,16 @@ class Kernel:
         return self.apply(out, squares(A) if a is None else a, squares(B) if b is None else b)
 
     def apply(self, tile: NDArray, rows: NDArray, columns: NDArray) -> NDArray:
-        """Turn the inner products of points in `tile` into values of the kernel; squares of the norms of its rows and columns are given."""
+        """Turn the inner products of points in `tile` into values of the kernel; squares of the
+        norms of its rows and columns are given.
+        """
         if self.name == "rbf":
             evaluate = _light_gaussians if tile.dtype == np.float32 else _gaussians
             evaluate(tile, rows, columns.astype(tile.dtype), self.gamma, self.constant)
         else:
-            g, c, p = (1.0, 0.0, 1) if self.name == "linear" else (self.gamma, self.coef0, self.degree)
+            g, c, p = (
+                (1.0, 0.0, 1) if self.name == "linear" else (self.gamma, self.coef0, self.degree)
+            )
             _powers(tile, g, c, p, self.constant)
         return tile
 
@@ -104,7 +128,9 @@ class GivenMatrix:
         return self.K[np.ix_(rows, columns)]
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
-        """Return ``K c`` for the coefficients `values` of the samples `used`, for all samples whatever `at` says."""
+        """Return ``K c`` for the coefficients `values` of the samples `used`, for all samples
+        whatever `at` says.
+        """
         out = np.zeros(len(self.K))
         if 2 * used.size > out.size:
             out[used] = values
@@ -118,7 +144,8 @@ class GivenMatrix:
 
 
 class KernelRows:
-    """A kernel matrix of points that is never stored: entries in tiles, and a cache of rows for the solver.
+    """A kernel matrix of points that is never stored: entries in tiles, and a cache of rows for the
+    solver.
 
     Parameters
     ----------
@@ -129,10 +156,11 @@ class KernelRows:
 
     Notes
     -----
-    Cost: O(d) an entry. Where the whole matrix fits into the cache, each of its rows is computed once at most, when it is wanted, and sums
-    of both kinds take it from there. Else a row of the cache holds the columns that a solver still looks at; once those become fewer there
-    is room for more rows. Threads share tiles, each of which is computed by one of them: results do not depend on how many there are.
-    """
+    Cost: O(d) an entry. Where the whole matrix fits into the cache, each of its rows is computed
+    once at most, when it is wanted, and sums of both kinds take it from there. Else a row of the
+    cache holds the columns that a solver still looks at; once those become fewer there is room for
+    more rows. Threads share tiles, each of which is computed by one of them: results do not depend
+    on how many there are."""
 
     costly = True
 
@@ -142,15 +170,28 @@ class KernelRows:
         self.X = X = _dense_if_full(X)
         self.kernel = kernel
         self._whole = 8e-9 * n * n <= gigabytes
-        single = not self._whole and kernel.error(length, float(self.squares.max()), 2.0**-24) <= ROUGH and not sparse.issparse(X)
+        single = (
+            not self._whole
+            and kernel.error(length, float(self.squares.max()), 2.0**-24) <= ROUGH
+            and not sparse.issparse(X)
+        )
         self._light = X.astype(np.float32) if single else X
         item, copy, least = 4 if single else 8, n * d if single else 0, min(LEAST_ROWS, n) * n
         numbers = int(1e9 * gigabytes / item) - copy
         if numbers < least:
-            text = f"X holds {n} points: a cache for rows of their kernel matrix needs {1e-9 * item * (least + copy):.3g} GB"
-            raise ValueError(f"{text} at least, {gigabytes:.3g} GB are allowed: raise max_gigabytes, free memory, or take fewer points")
+            text = (
+                f"X holds {n} points: a cache for rows of their kernel matrix needs "
+                f"{1e-9 * item * (least + copy):.3g} GB"
+            )
+            raise ValueError(
+                f"{text} at least, {gigabytes:.3g} GB are allowed: raise max_gigabytes, "
+                "free memory, or take fewer points"
+            )
         self.entry_work = 0.5 if self._whole else 1.0 + length / 16.0
-        self.shape, self._cache = (n, n), _Cache(n, min(numbers, n * n), np.float32 if single else np.float64)
+        self.shape, self._cache = (
+            (n, n),
+            _Cache(n, min(numbers, n * n), np.float32 if single else np.float64),
+        )
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
@@ -161,7 +202,9 @@ class KernelRows:
         return self._fill(np.empty((rows.size, columns.size)), self.X, rows, columns)
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
-        """Return ``K c`` for the coefficients `values` of the samples `used`: at the samples `at`, all if left out, and NaN elsewhere."""
+        """Return ``K c`` for the coefficients `values` of the samples `used`: at the samples
+        `at`, all if left out, and NaN elsewhere.
+        """
         at = np.arange(self.squares.size) if at is None else at
         sums, out = np.zeros(at.size), np.full(self.squares.size, np.nan)
 
@@ -169,19 +212,31 @@ class KernelRows:
             points = self.X[at[part]]
             for start in range(0, used.size, TILE):
                 rows = used[start : start + TILE]
-                tile = self._fill(np.empty((rows.size, points.shape[0])), self.X, rows, at[part], points)
-                _add_rows(tile, np.arange(rows.size), values[start : start + TILE], slice(0, part.stop - part.start), sums[part])
+                tile = self._fill(
+                    np.empty((rows.size, points.shape[0])), self.X, rows, at[part], points
+                )
+                _add_rows(
+                    tile,
+                    np.arange(rows.size),
+                    values[start : start + TILE],
+                    slice(0, part.stop - part.start),
+                    sums[part],
+                )
 
         if self._whole:
             for start in range(0, used.size, LEAST_ROWS):
-                self.add(used[start : start + LEAST_ROWS], values[start : start + LEAST_ROWS], at, sums)
+                self.add(
+                    used[start : start + LEAST_ROWS], values[start : start + LEAST_ROWS], at, sums
+                )
         else:
             share(work, at.size, WIDE)
         out[at] = sums
         return out
 
     def add(self, used: NDArray, values: NDArray, at: NDArray, out: NDArray) -> None:
-        """Add ``values @ K[used, at]`` to `out`, in the precision of the cache; `used` are at most ``LEAST_ROWS`` samples."""
+        """Add ``values @ K[used, at]`` to `out`, in the precision of the cache; `used` are at
+        most ``LEAST_ROWS`` samples.
+        """
         rows, slots, places = self._cache.rows(used, at, self._light_tile)
         share(lambda part: _add_rows(rows, slots, values, places[part], out[part]), at.size, WIDE)
 
@@ -190,28 +245,48 @@ class KernelRows:
 
         def work(part):
             tile = np.empty((rows.size, part.stop - part.start), out.dtype)
-            for slot, row in zip(slots, self._fill(tile, self._light, rows, columns[part]), strict=True):
+            for slot, row in zip(
+                slots, self._fill(tile, self._light, rows, columns[part]), strict=True
+            ):
                 out[slot, part] = row
 
         share(work, columns.size, WIDE)
 
     def _fill(self, tile, X, rows, columns, points=None):
-        return self.kernel.values(X[rows], X[columns] if points is None else points, self.squares[rows], self.squares[columns], tile)
+        return self.kernel.values(
+            X[rows],
+            X[columns] if points is None else points,
+            self.squares[rows],
+            self.squares[columns],
+            tile,
+        )
 
 
 class _Cache(threading.local):
-    """Rows of a matrix at some columns, those used longest ago making room for others; each thread has its own, and a copy is empty."""
+    """Rows of a matrix at some columns, those used longest ago making room for others; each
+    thread has its own, and a copy is empty.
+    """
 
     def __init__(self, n, numbers, dtype):
         self._made = n, numbers, dtype
-        self._store, self._columns = np.empty(numbers, dtype), np.arange(n if numbers == n * n else 0)
-        self._slot, self._owner, self._used, self._time = np.full(n, -1), np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64), 0
+        self._store, self._columns = (
+            np.empty(numbers, dtype),
+            np.arange(n if numbers == n * n else 0),
+        )
+        self._slot, self._owner, self._used, self._time = (
+            np.full(n, -1),
+            np.empty(0, dtype=np.intp),
+            np.empty(0, dtype=np.int64),
+            0,
+        )
 
     def __reduce__(self):
         return _Cache, self._made
 
     def rows(self, numbers, columns, fill):
-        """Return an array of rows, which of them belong to `numbers`, and where these columns are; `fill` computes what is missing."""
+        """Return an array of rows, which of them belong to `numbers`, and where these columns
+        are; `fill` computes what is missing.
+        """
         places = columns
         if self._store.size < self._slot.size**2:
             if not np.array_equal(columns, self._columns):
@@ -226,7 +301,9 @@ class _Cache(threading.local):
             fresh = np.arange(self._owner.size, self._owner.size + min(free, missing.size))
             oldest = np.argsort(self._used, kind="stable")[: missing.size - fresh.size]
             self._slot[self._owner[oldest]] = -1
-            self._owner, self._used = (np.append(v, np.zeros(fresh.size, v.dtype)) for v in (self._owner, self._used))
+            self._owner, self._used = (
+                np.append(v, np.zeros(fresh.size, v.dtype)) for v in (self._owner, self._used)
+            )
             slots = np.append(fresh, oldest)
             fill(self._matrix(), slots, missing, self._columns)
             self._slot[missing], self._owner[slots], self._used[slots] = slots, missing, self._time
@@ -248,7 +325,9 @@ class _Cache(threading.local):
 
 
 def row_length(X: PointsLike) -> int:
-    """Return the most numbers that a row stores; no more are summed in an inner product with it, for zeros bring no rounding."""
+    """Return the most numbers that a row stores; no more are summed in an inner product with it,
+    for zeros bring no rounding.
+    """
     return int(np.diff(X.indptr).max(initial=0)) if sparse.issparse(X) else X.shape[1]
 
 
@@ -258,12 +337,18 @@ def _dense_if_full(X):
 
 def squares(X: PointsLike) -> NDArray:
     """Return the squared norms of points, dense or sparse."""
-    return np.asarray(X.multiply(X).sum(axis=1)).ravel() if sparse.issparse(X) else np.einsum("ij,ij->i", X, X)
+    return (
+        np.asarray(X.multiply(X).sum(axis=1)).ravel()
+        if sparse.issparse(X)
+        else np.einsum("ij,ij->i", X, X)
+    )
 
 
 @njit(nogil=True)
 def _add_rows(K, used, values, at, out):
-    """Add ``sum_k values[k] K[used[k]][at]`` to `out`, four rows at a time; `at` is a slice, or an array of columns."""
+    """Add ``sum_k values[k] K[used[k]][at]`` to `out`, four rows at a time; `at` is a slice, or
+    an array of columns.
+    """
     m = used.size
     whole = m - m % 4
     for k in range(0, whole, 4):
@@ -293,21 +378,30 @@ def _powers(tile, g, c, p, constant):
 def _gaussians(tile, rows, columns, g, constant):
     """Write ``exp(-g |x - x'|^2) + constant``; the exponential is off by less than 4 units.
 
-    With k the integer next to ``x/log 2`` and ``r = x - k log 2``, of two parts of which the first times k is exact, ``|r| < 0.347`` and
-    the rounding of r costs half a unit: ``2^k`` times the Taylor sum of degree 13, which lacks less than ``r^14/14! < 0.1`` units. In
-    ``1 + (r + r^2 q)``, at least 0.706, the sums are rounded by 1.42 and 0.42 units of 1 at most, ``r^2 q`` by less than 0.4.
-    """
+    With k the integer next to ``x/log 2`` and ``r = x - k log 2``, of two parts of which the first
+    times k is exact, ``|r| < 0.347`` and the rounding of r costs half a unit: ``2^k`` times the
+    Taylor sum of degree 13, which lacks less than ``r^14/14! < 0.1`` units. In ``1 + (r + r^2 q)``,
+    at least 0.706, the sums are rounded by 1.42 and 0.42 units of 1 at most, ``r^2 q`` by less than
+    0.4."""
     for i in range(tile.shape[0]):
         row, square = tile[i], rows[i]
         for j in range(row.size):
             x = max(-g * max((square + columns[j]) - 2.0 * row[j], 0.0), -700.0)
-            shifted = x * 1.4426950408889634 + 6755399441055744.0  # 1.5 * 2^52: the last bits are those of k
+            shifted = (
+                x * 1.4426950408889634 + 6755399441055744.0
+            )  # 1.5 * 2^52: the last bits are those of k
             k = shifted - 6755399441055744.0
             r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
             r2 = r * r
             r4 = r2 * r2
-            q = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + r2 * (1.0 / 479001600.0 + r * (1.0 / 6227020800.0))
-            q = (1.0 / 720.0 + r * (1.0 / 5040.0)) + r2 * (1.0 / 40320.0 + r * (1.0 / 362880.0)) + r4 * q
+            q = (1.0 / 3628800.0 + r * (1.0 / 39916800.0)) + r2 * (
+                1.0 / 479001600.0 + r * (1.0 / 6227020800.0)
+            )
+            q = (
+                (1.0 / 720.0 + r * (1.0 / 5040.0))
+                + r2 * (1.0 / 40320.0 + r * (1.0 / 362880.0))
+                + r4 * q
+            )
             q = (0.5 + r * (1.0 / 6.0)) + r2 * (1.0 / 24.0 + r * (1.0 / 120.0)) + r4 * q
             power = np.int64((np.float64(shifted).view(np.int64) + 1023) << 52).view(np.float64)
             row[j] = (1.0 + (r + r2 * q)) * power + constant
@@ -315,25 +409,34 @@ def _gaussians(tile, rows, columns, g, constant):
 
 @njit(nogil=True)
 def _light_gaussians(tile, rows, columns, g, constant):
-    """Do the same in single precision, with a sum of degree 6: for a solver, which takes no decisions."""
+    """Do the same in single precision, with a sum of degree 6: for a solver, which takes no
+    decisions.
+    """
     one, g, constant = np.float32(1.0), np.float32(g), np.float32(constant)
     for i in range(tile.shape[0]):
         row, square = tile[i], np.float32(rows[i])
         for j in range(row.size):
-            x = max(-g * max((square + columns[j]) - (row[j] + row[j]), np.float32(0.0)), np.float32(-80.0))
+            x = max(
+                -g * max((square + columns[j]) - (row[j] + row[j]), np.float32(0.0)),
+                np.float32(-80.0),
+            )
             shifted = x * np.float32(1.4426950408889634) + np.float32(12582912.0)
             k = shifted - np.float32(12582912.0)
             r = (x - k * np.float32(0.693359375)) + k * np.float32(2.12194440e-4)
             v = r * np.float32(1.0 / 720.0) + np.float32(1.0 / 120.0)
             v = (v * r + np.float32(1.0 / 24.0)) * r + np.float32(1.0 / 6.0)
             v = ((v * r + np.float32(0.5)) * r + one) * r + one
-            power = np.int32((np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23)).view(np.float32)
+            power = np.int32(
+                (np.float32(shifted).view(np.int32) + np.int32(127)) << np.int32(23)
+            ).view(np.float32)
             row[j] = v * power + constant
 
 
 @njit
 def _keep_columns(store, rows, old, take):
-    """Move the columns `take`, in order, of rows with `old` of them to the front of the store, row after row."""
+    """Move the columns `take`, in order, of rows with `old` of them to the front of the store,
+    row after row.
+    """
     m = take.size
     for k in range(rows):  # what is written lies before what is still to be read
         for j in range(m):

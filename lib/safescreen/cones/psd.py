@@ -15,7 +15,9 @@ from safescreen.cones.base import Cone
 from safescreen.rounding import SAFETY, TINY, UNIT, norm_upper
 
 _BACKWARD = 16.0
-"""Constant of the backward error of the symmetric eigendecomposition, see :meth:`PSDCone.split_error`."""
+"""Constant of the backward error of the symmetric eigendecomposition, see
+:meth:`PSDCone.split_error`.
+"""
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,15 @@ class PSDCone(Cone):
         x = super().check(x, name)
         asymmetry = float(np.abs(x - x.T).max())
         if asymmetry > 1e-12 * float(np.abs(x).max()):
-            raise ValueError(f"{name} must be symmetric, found entries that differ by {asymmetry:.3g}")
+            raise ValueError(
+                f"{name} must be symmetric, found entries that differ by {asymmetry:.3g}"
+            )
         return x
 
     def split(self, H: NDArray) -> tuple[NDArray, NDArray]:
-        """Return ``(H_+, H_-)`` with ``H = H_+ - H_-`` (STS19 section 1.1, the sign of ``H_-`` turned); O(d^3)."""
+        """Return ``(H_+, H_-)`` with ``H = H_+ - H_-`` (STS19 section 1.1, the sign of ``H_-``
+        turned); O(d^3).
+        """
         values, vectors = eigh(H)
         n_negative = int(np.searchsorted(values, 0.0))
         if n_negative == 0:
@@ -61,21 +67,26 @@ class PSDCone(Cone):
     def split_error(self, H: NDArray) -> float:
         """Return a bound of the error of either part in the Frobenius norm.
 
-        The computed decomposition is the exact one of ``H + E`` with ``||E|| <= p(d) u ||H||`` (LAPACK Users' Guide, section 4.7,
-        p a modest polynomial; ``p = 16 d`` here, a tenfold of what is seen, tested against 50-digit arithmetic), the
-        vectors are orthogonal to the same precision, and projections onto convex cones do not expand distances.
-        """
+        The computed decomposition is the exact one of ``H + E`` with ``||E|| <= p(d) u ||H||``
+        (LAPACK Users' Guide, section 4.7, p a modest polynomial; ``p = 16 d`` here, a tenfold of
+        what is seen, tested against 50-digit arithmetic), the vectors are orthogonal to the same
+        precision, and projections onto convex cones do not expand distances."""
         return _BACKWARD * self.d * UNIT * norm_upper(H)
 
     def slope(self, y: NDArray) -> tuple[Callable, Callable, NDArray]:
-        """Return ``(into, back, Z)``, see :meth:`Cone.slope`: into and out of the eigenvectors of y, O(d^3).
+        """Return ``(into, back, Z)``, see :meth:`Cone.slope`: into and out of the eigenvectors of
+        y, O(d^3).
 
-        ``Z_ij`` is 1 for two positive eigenvalues, 0 for two others, and ``p/(p + n)`` for p > 0 and -n <= 0 (Sun & Sun 2002).
-        """
+        ``Z_ij`` is 1 for two positive eigenvalues, 0 for two others, and ``p/(p + n)`` for p > 0
+        and -n <= 0 (Sun & Sun 2002)."""
         values, vectors = eigh(y)
-        plus, minus = (np.maximum.outer(v, v) for v in (np.maximum(values, 0.0), np.maximum(-values, 0.0)))
+        plus, minus = (
+            np.maximum.outer(v, v) for v in (np.maximum(values, 0.0), np.maximum(-values, 0.0))
+        )
         mixed = np.logical_xor.outer(values > 0.0, values > 0.0)
-        Z = np.where(mixed, plus / (plus + minus + TINY), np.logical_and.outer(values > 0.0, values > 0.0))
+        Z = np.where(
+            mixed, plus / (plus + minus + TINY), np.logical_and.outer(values > 0.0, values > 0.0)
+        )
         return lambda v: vectors.T @ v @ vectors, lambda v: _symmetric(vectors @ v @ vectors.T), Z
 
     def violation(self, x: NDArray) -> float:
@@ -83,12 +94,15 @@ class PSDCone(Cone):
         return float(np.linalg.norm(np.minimum(np.linalg.eigvalsh(x), 0.0)))
 
     def feasible_error(self, x: NDArray) -> float:
-        """Return a bound of the distance from the cone of a computed positive part, that of its split."""
+        """Return a bound of the distance from the cone of a computed positive part, that of its
+        split.
+        """
         return self.split_error(x)
 
 
 def eigh(H):
-    """Return eigenvalues (ascending) and eigenvectors of a symmetric matrix; LAPACK ``dsyevd``, falling back to ``dsyev``.
+    """Return eigenvalues (ascending) and eigenvectors of a symmetric matrix; LAPACK ``dsyevd``,
+    falling back to ``dsyev``.
 
     ``numpy.linalg.LinAlgError`` if neither converges.
     """

@@ -1,4 +1,6 @@
-"""Estimators with the conventions of scikit-learn; imported on first use, so that ``import safescreen`` stays light."""
+"""Estimators with the conventions of scikit-learn; imported on first use, so that ``import
+safescreen`` stays light.
+"""
 
 from safescreen.estimators.fitted import InterceptCertificate, screen_fitted
 from safescreen.estimators.hdsl import HDSL
@@ -8,4 +10,13 @@ from safescreen.estimators.safe_svc_cv import SafeSVCCV
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.estimators.triplet_metric_cv import TripletMetricCV
 
-__all__ = ["HDSL", "HDSLCV", "InterceptCertificate", "SafeSVC", "SafeSVCCV", "TripletMetric", "TripletMetricCV", "screen_fitted"]
+__all__ = [
+    "HDSL",
+    "HDSLCV",
+    "InterceptCertificate",
+    "SafeSVC",
+    "SafeSVCCV",
+    "TripletMetric",
+    "TripletMetricCV",
+    "screen_fitted",
+]

@@ -22,7 +22,9 @@ from safescreen._threads import with_small_blas
 
 
 class Judge(NamedTuple):
-    """The score of a fitted model on samples, or triplets y, that are held out; `params` are cut to them and passed on, as weights are."""
+    """The score of a fitted model on samples, or triplets y, that are held out; `params` are cut
+    to them and passed on, as weights are.
+    """
 
     scorer: Any
     params: dict
@@ -32,11 +34,20 @@ class Judge(NamedTuple):
     def __call__(self, model, test):
         """Return the score on those of these numbers."""
         points = self.X[test] if self.y.ndim == 1 else self.X
-        return float(self.scorer(model, points, self.y[test], **_check_method_params(self.y, self.params, indices=test)))
+        return float(
+            self.scorer(
+                model,
+                points,
+                self.y[test],
+                **_check_method_params(self.y, self.params, indices=test),
+            )
+        )
 
 
 class Trial(NamedTuple):
-    """The score of one value in one fold, the seconds that fit and score took, and bounds of the score where there are some."""
+    """The score of one value in one fold, the seconds that fit and score took, and bounds of the
+    score where there are some.
+    """
 
     score: float
     fit_seconds: float
@@ -89,21 +100,33 @@ class Scores:
         self.high[fold, number] = min(self.high[fold, number], high)
 
     def results(self, name, values):
-        """Return them as the ``cv_results_`` of scikit-learn's searches, for the values of the parameter of that name."""
+        """Return them as the ``cv_results_`` of scikit-learn's searches, for the values of the
+        parameter of that name.
+        """
         mean = self.score.mean(axis=0)
         missing = np.isnan(mean)
-        found = {f"param_{name}": np.ma.array(values, mask=False), "params": [{name: float(value)} for value in values]}
+        found = {
+            f"param_{name}": np.ma.array(values, mask=False),
+            "params": [{name: float(value)} for value in values],
+        }
         for what, seconds in (("fit", self.fit_seconds), ("score", self.score_seconds)):
-            found[f"mean_{what}_time"], found[f"std_{what}_time"] = seconds.mean(axis=0), seconds.std(axis=0)
+            found[f"mean_{what}_time"], found[f"std_{what}_time"] = (
+                seconds.mean(axis=0),
+                seconds.std(axis=0),
+            )
         found |= {f"split{fold}_test_score": row.copy() for fold, row in enumerate(self.score)}
         found |= {"mean_test_score": mean, "std_test_score": self.score.std(axis=0)}
         worst = np.nanmin(mean) - 1.0 if not missing.all() else 0.0
-        found["rank_test_score"] = rankdata(-np.where(missing, worst, mean), method="min").astype(np.int32)
+        found["rank_test_score"] = rankdata(-np.where(missing, worst, mean), method="min").astype(
+            np.int32
+        )
         return found
 
 
 class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
-    """Holds a prototype, None standing for one with its defaults; of a copy of it `best_estimator_` is made."""
+    """Holds a prototype, None standing for one with its defaults; of a copy of it
+    `best_estimator_` is made.
+    """
 
     __metadata_request__fit = {"groups": metadata_routing.UNUSED}  # the splitter's
     prototype: type
@@ -117,13 +140,22 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def get_metadata_routing(self) -> metadata_routing.MetadataRouter:
-        """Return who takes what else is passed to :meth:`fit`: weights this estimator, groups the splitter, both and more the scorer."""
-        router, mapping = metadata_routing.MetadataRouter(owner=self).add_self_request(self), metadata_routing.MethodMapping
+        """Return who takes what else is passed to :meth:`fit`: weights this estimator, groups
+        the splitter, both and more the scorer.
+        """
+        router, mapping = (
+            metadata_routing.MetadataRouter(owner=self).add_self_request(self),
+            metadata_routing.MethodMapping,
+        )
         router.add(splitter=self.cv, method_mapping=mapping().add(caller="fit", callee="split"))
-        return router.add(scorer=self._scorer(), method_mapping=mapping().add(caller="fit", callee="score"))
+        return router.add(
+            scorer=self._scorer(), method_mapping=mapping().add(caller="fit", callee="score")
+        )
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters by name, ``estimator__name`` those of the prototype, which takes the place of None."""
+        """Set parameters by name, ``estimator__name`` those of the prototype, which takes the
+        place of None.
+        """
         if self.estimator is None and any(name.startswith("estimator__") for name in params):
             params = {"estimator": self.prototype(), **params}
         return super().set_params(**params)
@@ -133,7 +165,10 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             return self.prototype()
         if not isinstance(self.estimator, self.prototype):
             name, kind = self.prototype.__name__, type(self.estimator).__name__
-            raise TypeError(f"estimator must be a {name} or None, got {kind}: values of {self.chosen} go into {self.chosen}s")
+            raise TypeError(
+                f"estimator must be a {name} or None, got {kind}: values of {self.chosen} "
+                f"go into {self.chosen}s"
+            )
         return self.estimator
 
     def _scorer(self):
@@ -141,7 +176,12 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     @with_small_blas
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None, groups: ArrayLike | None = None, **params: Any
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **params: Any,
     ) -> Self:
         """Choose the parameter, and fit all samples with it.
 
@@ -152,8 +192,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         y : array of shape (n,)
             Class labels.
         sample_weight : array of shape (n,), optional
-            Not negative; in fits as the prototype takes them, in scores as factors of what is counted, with metadata routing where the
-            scorer requests them only.
+            Not negative; in fits as the prototype takes them, in scores as factors of what is
+            counted, with metadata routing where the scorer requests them only.
         groups : array of shape (n,), optional
             For a splitter that takes them.
         **params : dict
@@ -173,15 +213,25 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         RuntimeWarning
             After Ctrl-C in the cross-validation.
         """
-        model, given = clone(self._prototype()), {"sample_weight": sample_weight, "groups": groups, **params}
+        model, given = (
+            clone(self._prototype()),
+            {"sample_weight": sample_weight, "groups": groups, **params},
+        )
         data = X, y, weights = model._read(X, y, sample_weight)
         if metadata_routing._routing_enabled():
-            routed = metadata_routing.process_routing(self, "fit", **{name: it for name, it in given.items() if it is not None})
+            routed = metadata_routing.process_routing(
+                self, "fit", **{name: it for name, it in given.items() if it is not None}
+            )
             split, score = routed["splitter"]["split"], routed["scorer"]["score"]
         else:
             metadata_routing._raise_for_params(params, self, "fit")
             split, score = {"groups": groups}, {} if weights is None else {"sample_weight": weights}
-        return self._choose(model, data, check_cv(self.cv, y, classifier=True).split(X, y, **split), Judge(self._scorer(), score, X, y))
+        return self._choose(
+            model,
+            data,
+            check_cv(self.cv, y, classifier=True).split(X, y, **split),
+            Judge(self._scorer(), score, X, y),
+        )
 
     def _choose(self, model, data, splits, judge):
         """Choose the parameter of a copy of the prototype, which has read the data."""
@@ -197,7 +247,10 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         values, refit = self._settle(model, data, grid, self.best_index_)
         value = float(values[self.best_index_])
         setattr(self, name, value)
-        self.best_params_, self.cv_results_ = {self.chosen: value}, scores.results(self.chosen, values)
+        self.best_params_, self.cv_results_ = (
+            {self.chosen: value},
+            scores.results(self.chosen, values),
+        )
         if part is not None:
             text = f"cross-validation interrupted: {self.chosen}={value:.6g} is the best of {part}"
             warnings.warn(text, RuntimeWarning, stacklevel=3)
@@ -211,7 +264,9 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         raise NotImplementedError
 
     def _validate(self, model, data, splits, grid, judge, scores):
-        """Fill in :class:`Scores`; return whether all that are needed are there, or Ctrl-C was pressed."""
+        """Fill in :class:`Scores`; return whether all that are needed are there, or Ctrl-C was
+        pressed.
+        """
         quiet = clone(model).set_params(callback=None, verbose=False)
         with self._bar(len(splits), "fold") as bar:
 
@@ -220,15 +275,23 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                     scores.keep(number, place, trial)
                 bar.update()
 
-            return collect((delayed(self._fold)(quiet, *data, *split, grid, judge) for split in splits), keep, self.n_jobs)
+            return collect(
+                (delayed(self._fold)(quiet, *data, *split, grid, judge) for split in splits),
+                keep,
+                self.n_jobs,
+            )
 
     @staticmethod
     def _fold(model, X, y, weights, train, test, grid, judge):
-        """Return a :class:`Trial` of each value in one fold, and whether that came to its end or was interrupted."""
+        """Return a :class:`Trial` of each value in one fold, and whether that came to its end or
+        was interrupted.
+        """
         raise NotImplementedError
 
     def _settle(self, model, data, grid, best):
-        """Return the values for all samples, and a function that fits the copy of the prototype to these with the best one."""
+        """Return the values for all samples, and a function that fits the copy of the prototype
+        to these with the best one.
+        """
         raise NotImplementedError
 
     def _bar(self, total, unit):
@@ -236,7 +299,9 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
 
 def until_interrupted(trial, values):
-    """Return trials of values, one after the other, and whether that came to its end, or Ctrl-C was pressed."""
+    """Return trials of values, one after the other, and whether that came to its end, or Ctrl-C
+    was pressed.
+    """
     found = []
     try:
         for value in values:
@@ -249,8 +314,8 @@ def until_interrupted(trial, values):
 def collect(tasks, keep, n_jobs=None):
     """Work on joblib's tasks; return whether all came to their end, or Ctrl-C was pressed.
 
-    Each returns what it found, for ``keep(number, found)``, called in order, and whether it came to its end.
-    """
+    Each returns what it found, for ``keep(number, found)``, called in order, and whether it came to
+    its end."""
     results = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")(tasks)
     try:
         for number, (found, whole) in enumerate(results):
@@ -258,18 +323,22 @@ def collect(tasks, keep, n_jobs=None):
             if not whole:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
-        with warnings.catch_warnings(action="ignore", category=UserWarning):  # joblib's, of tasks that are not worked on any more
+        with warnings.catch_warnings(
+            action="ignore", category=UserWarning
+        ):  # joblib's, of tasks that are not worked on any more
             results.close()
         return False
     return True
 
 
 def choose(scores, whole=True):
-    """Return the number of the value with the largest mean score, of equal ones the first, that score, and what it was compared with.
+    """Return the number of the value with the largest mean score, of equal ones the first, that
+    score, and what it was compared with.
 
-    Scores, of shape (n_folds, n_values), are NaN where they are missing: not needed if they are `whole`, and that value is none to choose.
-    After Ctrl-C values are compared by the same folds: those with a score in each by all folds, or all values by the folds that are
-    finished, whichever are more scores; without either Ctrl-C is passed on.
+    Scores, of shape (n_folds, n_values), are NaN where they are missing: not needed if they are
+    `whole`, and that value is none to choose. After Ctrl-C values are compared by the same folds:
+    those with a score in each by all folds, or all values by the folds that are finished, whichever
+    are more scores; without either Ctrl-C is passed on.
 
     >>> choose(np.array([[0.5, 0.75, 0.625], [0.5, np.nan, np.nan]]), False)
     (1, 0.75, '3 of 3 values in 1 of 2 folds')
@@ -284,7 +353,11 @@ def choose(scores, whole=True):
         raise KeyboardInterrupt
     mean = np.where(columns, scores[folds].mean(axis=0), -np.inf)
     best = int(np.argmax(mean))
-    part = None if whole else f"{columns.sum()} of {n_values} values in {folds.sum()} of {n_folds} folds"
+    part = (
+        None
+        if whole
+        else f"{columns.sum()} of {n_values} values in {folds.sum()} of {n_folds} folds"
+    )
     return best, float(mean[best]), part
 
 
@@ -295,7 +368,9 @@ def _refitted(search):
 
 
 def delegated(method):
-    """Return a method of the prototype as one that `best_estimator_` is asked for; without `refit` there is none."""
+    """Return a method of the prototype as one that `best_estimator_` is asked for; without
+    `refit` there is none.
+    """
 
     @available_if(_refitted)
     @wraps(method)

@@ -1,4 +1,6 @@
-"""What the estimators ask of points, labels and weights; what is wrong with them is named, and what to do about it."""
+"""What the estimators ask of points, labels and weights; what is wrong with them is named, and
+what to do about it.
+"""
 
 import numpy as np
 from scipy import sparse
@@ -13,27 +15,46 @@ UNSCALED = 100.0
 
 
 def check_values(values, name, spaced, single, *, falling=False):
-    """Return a grid of values in its order, however it is given, or the one that an int stands for, between the two numbers `spaced`."""
+    """Return a grid of values in its order, however it is given, or the one that an int stands
+    for, between the two numbers `spaced`.
+    """
     if np.ndim(values):
         values = np.sort(values)
         return check_grid(values[::-1] if falling else values, name, falling=falling)
     if isinstance(values, bool) or not isinstance(values, int | np.integer):
-        raise TypeError(f"{name} must be an int or an array, got {type(values).__name__}: for one value use {single}")
+        raise TypeError(
+            f"{name} must be an int or an array, got {type(values).__name__}: for one value "
+            f"use {single}"
+        )
     if values < 2:
-        raise ValueError(f"{name} must be at least 2 values, got {values}: for one value use {single}")
+        raise ValueError(
+            f"{name} must be at least 2 values, got {values}: for one value use {single}"
+        )
     return np.geomspace(*spaced, int(values))
 
 
 def read(model, X, *y, reset=False, min_features=1):
-    """Return points, and labels if they are given, as arrays; `reset` makes the model remember number and names of the features."""
+    """Return points, and labels if they are given, as arrays; `reset` makes the model remember
+    number and names of the features.
+    """
     check_dimensions(X, "X.reshape(len(X), -1) makes a row of each")
     _check_frame(X)
     accept = "csr" if get_tags(model).input_tags.sparse else False
-    return validate_data(model, X, *y, accept_sparse=accept, dtype=np.float64, reset=reset, ensure_min_features=min_features)
+    return validate_data(
+        model,
+        X,
+        *y,
+        accept_sparse=accept,
+        dtype=np.float64,
+        reset=reset,
+        ensure_min_features=min_features,
+    )
 
 
 def read_labelled(model, X, y, sample_weight, min_features=1):
-    """Return points, labels of at least two classes and weights, some positive; None stands for weights that are all 1."""
+    """Return points, labels of at least two classes and weights, some positive; None stands for
+    weights that are all 1.
+    """
     X, y = read(model, X, y, reset=True, min_features=min_features)
     _check_classes(y)
     if sample_weight is None:
@@ -46,7 +67,9 @@ def read_labelled(model, X, y, sample_weight, min_features=1):
 
 
 def kept(weights, numbers):
-    """Return those of the numbered samples that have a positive weight, and their weights, None where all are 1."""
+    """Return those of the numbered samples that have a positive weight, and their weights, None
+    where all are 1.
+    """
     if weights is None:
         return numbers, None
     numbers = numbers[weights[numbers] > 0.0]
@@ -54,10 +77,15 @@ def kept(weights, numbers):
 
 
 def need_partners(y):
-    """Return the classes, the class of each point as a number, and how many there are of each; one has to have two."""
+    """Return the classes, the class of each point as a number, and how many there are of each;
+    one has to have two.
+    """
     classes, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
     if counts.max() < 2:
-        raise ValueError("y must have a class with at least two points to make triplets, found only singletons: is it an identifier?")
+        raise ValueError(
+            "y must have a class with at least two points to make triplets, found only "
+            "singletons: is it an identifier?"
+        )
     return classes, codes, counts
 
 
@@ -120,11 +148,16 @@ def _check_classes(y, among=""):
     classes = np.unique(y)
     if classes.size < 2:
         text = f"y must hold at least two classes{among}, got one class: {label(classes[0])}"
-        raise ValueError(f"{text}; there is nothing to tell it from: take another column, or rows of another class too")
+        raise ValueError(
+            f"{text}; there is nothing to tell it from: take another column, or rows of "
+            "another class too"
+        )
 
 
 def _check_frame(X):
-    """Raise a ValueError that names the columns of a data frame that hold words or gaps; whatever else X is passes."""
+    """Raise a ValueError that names the columns of a data frame that hold words or gaps;
+    whatever else X is passes.
+    """
     if not (type(X).__module__.partition(".")[0] == "pandas" and hasattr(X, "columns")):
         return
     import pandas as pd
@@ -133,10 +166,18 @@ def _check_frame(X):
     words = X.columns[(numbers.isna() & X.notna()).any()]
     gaps = X.columns[X.isna().any()]
     if words.size:
-        raise ValueError(f"X must hold numbers, these columns do not: {_some(words)}; encode them (OneHotEncoder) or drop them")
+        raise ValueError(
+            f"X must hold numbers, these columns do not: {_some(words)}; encode them "
+            "(OneHotEncoder) or drop them"
+        )
     if gaps.size:
-        raise ValueError(f"X must not contain NaN, these columns do: {_some(gaps)}; fill them (SimpleImputer) or drop the rows")
+        raise ValueError(
+            f"X must not contain NaN, these columns do: {_some(gaps)}; fill them "
+            "(SimpleImputer) or drop the rows"
+        )
 
 
 def _some(names):
-    return ", ".join(map(str, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+    return ", ".join(map(str, names[:5])) + (
+        f" and {len(names) - 5} more" if len(names) > 5 else ""
+    )

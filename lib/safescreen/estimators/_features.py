@@ -1,4 +1,6 @@
-"""The feature space of a support vector classifier: points with a constant feature, or a kernel matrix."""
+"""The feature space of a support vector classifier: points with a constant feature, or a kernel
+matrix.
+"""
 
 import copy
 
@@ -11,12 +13,19 @@ from safescreen.rounding import UNIT, gamma, upper
 from safescreen.terms import KernelSamples, Samples, add_intercept
 from safescreen.terms._kernel_matrices import centred, kernel_matrix, kernel_of
 
-KERNELS = {"linear": "linear", "rbf": "rbf", "poly": "polynomial", "polynomial": "polynomial", "precomputed": "precomputed"}
+KERNELS = {
+    "linear": "linear",
+    "rbf": "rbf",
+    "poly": "polynomial",
+    "polynomial": "polynomial",
+    "precomputed": "precomputed",
+}
 """Kernels by their names, and what the library calls them."""
 
 
 class Features:
-    """What the problems of all classes share: training points, or their kernel matrix, in the space that a SafeSVC says.
+    """What the problems of all classes share: training points, or their kernel matrix, in the space
+    that a SafeSVC says.
 
     Attributes
     ----------
@@ -25,18 +34,27 @@ class Features:
     origin : array of shape (d,), or 0.0
         What is taken from points before the kernel sees them: the mean of dense ones for rbf.
     columns : array or slice
-        Which columns the problems have: of wide sparse points those with an entry, elsewhere w is 0.
+        Which columns the problems have: of wide sparse points those with an entry, elsewhere w is
+        0.
     data : array or CSR matrix
-        Points with their constant feature, or the kernel matrix, the constant included, or what computes its entries.
+        Points with their constant feature, or the kernel matrix, the constant included, or what
+        computes its entries.
     """
 
     def __init__(self, model, points):
         self.kernel = KERNELS[model.kernel]
-        self.constant = check_lam(model.intercept_scaling, "intercept_scaling") if model.fit_intercept else 0.0
+        self.constant = (
+            check_lam(model.intercept_scaling, "intercept_scaling") if model.fit_intercept else 0.0
+        )
         self.points = None if self.kernel == "precomputed" else points
         self.origin, self.columns = 0.0, slice(None)
         if self.kernel in ("rbf", "polynomial"):
-            parameters = self._coefficient(model.gamma, points), model.degree, model.coef0, self.constant**2
+            parameters = (
+                self._coefficient(model.gamma, points),
+                model.degree,
+                model.coef0,
+                self.constant**2,
+            )
             self.function = kernel_of(points.shape[1], self.kernel, *parameters)
             moved, self.origin = centred(points, self.kernel)
             self.data, self._error = kernel_matrix(moved, self.function, model.max_gigabytes)
@@ -47,7 +65,8 @@ class Features:
         self.data = self.rows(points)
 
     def rows(self, X):
-        """Return new points with their constant feature, or their kernel values with all training points, the constant included.
+        """Return new points with their constant feature, or their kernel values with all training
+        points, the constant included.
 
         With the kernel "precomputed" X holds these values.
         """
@@ -59,15 +78,20 @@ class Features:
         return self.function.values(self._moved(X), self._moved(self.points))
 
     def norms(self, X):
-        """Return upper bounds of the norms of points in the feature space, shape (n,); of "precomputed" ones X is ``k(x, x)``."""
+        """Return upper bounds of the norms of points in the feature space, shape (n,); of
+        "precomputed" ones X is ``k(x, x)``.
+        """
         if self.kernel in ("rbf", "polynomial"):
             values = self.function.diagonal(squares(self._moved(X)))
         else:
-            values = (np.asarray(X) if self.kernel == "precomputed" else squares(X)) + self.constant**2
+            values = (
+                np.asarray(X) if self.kernel == "precomputed" else squares(X)
+            ) + self.constant**2
         return upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + self.error(X))
 
     def error(self, X):
-        """Return a bound of the rounding error of ``k(x, x')`` for new points x, relative to the norms of x and x' in the feature space.
+        """Return a bound of the rounding error of ``k(x, x')`` for new points x, relative to the
+        norms of x and x' in the feature space.
 
         Of a given matrix it is what :class:`~safescreen.KernelSamples` takes it to be.
         """
@@ -75,7 +99,9 @@ class Features:
             return (4.0 * self.data.shape[1] + 64.0) * UNIT
         if self.kernel == "linear":
             return gamma(row_length(X) + 8)
-        largest = max(float(squares(points).max()) for points in (self._moved(X), self._moved(self.points)))
+        largest = max(
+            float(squares(points).max()) for points in (self._moved(X), self._moved(self.points))
+        )
         return self.function.error(max(row_length(X), row_length(self.points)), largest)
 
     def terms(self, signs, weights):
@@ -87,18 +113,24 @@ class Features:
         return KernelSamples.of_matrix(self.data, self._error, signs, weights)
 
     def products(self, rows, x, signs):
-        """Return ``<phi, x>`` of new points from their :meth:`rows` for an element x of the space of the problem of those signs."""
+        """Return ``<phi, x>`` of new points from their :meth:`rows` for an element x of the
+        space of the problem of those signs.
+        """
         return np.asarray(rows @ x) if self.kernel == "linear" else rows @ (x.coef * signs)
 
     def rounding(self, rows, error, prob, ball, lam):
-        """Return e: products of new points of these :meth:`rows`, known up to :meth:`error`, with any solution for lam in the ball are
-        rounded by at most e times the norm of the point.
+        """Return e: products of new points of these :meth:`rows`, known up to :meth:`error`,
+        with any solution for lam in the ball are rounded by at most e times the norm of the
+        point.
         """
         if self.kernel == "linear":
             size = prob.cone.norm_upper(ball.center) + ball.radius
         else:  # a solution has no larger coefficients than the largest dual point over lam
             weights = np.ones(len(prob)) if prob.terms.weights is None else prob.terms.weights
-            size = float(weights @ prob.terms.norms) * largest_slope(prob.loss, weights) / lam + ball.center.scale
+            size = (
+                float(weights @ prob.terms.norms) * largest_slope(prob.loss, weights) / lam
+                + ball.center.scale
+            )
         return upper(2.0 * (error + gamma(row_length(rows) + 16)) * size, 16)
 
     def of_support(self, used):
@@ -108,28 +140,40 @@ class Features:
         return part
 
     def _moved(self, X):
-        return (X.toarray() if sparse.issparse(X) else X) - self.origin if np.ndim(self.origin) else X
+        return (
+            (X.toarray() if sparse.issparse(X) else X) - self.origin if np.ndim(self.origin) else X
+        )
 
     def _coefficient(self, value, points):
         if isinstance(value, str):
             if value not in ("scale", "auto"):
-                raise ValueError(f"gamma must be a positive number, 'scale' or 'auto', got {value!r}")
+                raise ValueError(
+                    f"gamma must be a positive number, 'scale' or 'auto', got {value!r}"
+                )
             if value == "auto":
                 return 1.0 / points.shape[1]
             largest = max(points.max(), -points.min())
             if largest > 0.0 and not 1e-100 < largest < 1e100:
-                raise ValueError(f"gamma='scale' needs numbers in X that have a variance, found {largest:g} as the largest: scale X")
+                raise ValueError(
+                    "gamma='scale' needs numbers in X that have a variance, found "
+                    f"{largest:g} as the largest: scale X"
+                )
             mean = points.mean()
-            variance = (points.multiply(points)).mean() - mean**2 if sparse.issparse(points) else points.var()
+            variance = (
+                (points.multiply(points)).mean() - mean**2
+                if sparse.issparse(points)
+                else points.var()
+            )
             return 1.0 / (points.shape[1] * variance) if variance > 0.0 else 1.0
         return check_lam(value, "gamma")
 
 
 def largest_slope(loss, weights):
-    """Return an upper bound of every ``alpha_i`` of a solution: the cap, or what the objective at 0 allows without one.
+    """Return an upper bound of every ``alpha_i`` of a solution: the cap, or what the objective at 0
+    allows without one.
 
-    There ``w_i smoothing alpha_i^2/2 <= P(x*) <= P(0) = sum_t w_t/(2 smoothing)``, hence ``alpha_i <= sqrt(sum_t w_t/w_i)/smoothing``.
-    """
+    There ``w_i smoothing alpha_i^2/2 <= P(x*) <= P(0) = sum_t w_t/(2 smoothing)``, hence ``alpha_i
+    <= sqrt(sum_t w_t/w_i)/smoothing``."""
     if loss.has_linear_region:
         return loss.cap
     return upper(np.sqrt(weights.sum() / weights.min()) / loss.smoothing, weights.size + 8)

@@ -1,7 +1,7 @@
 """Folds of a support vector classifier's cross-validation.
 
-A fold holds solutions for some C. They prove bounds of the accuracy for every C, and so which C may yet be the best.
-"""
+A fold holds solutions for some C. They prove bounds of the accuracy for every C, and so which C may
+yet be the best."""
 
 from time import perf_counter
 from typing import NamedTuple
@@ -23,12 +23,13 @@ FINEST = 1e-13
 NEAR = 1e-7
 """Decision values of x that differ by at most this times ``sqrt(2 C P) ||x||`` are near each other.
 
-``sqrt(2 C P)`` is an upper bound of the norm of the solution. Solutions of a relative gap of `FINEST` are as near as that.
-"""
+``sqrt(2 C P)`` is an upper bound of the norm of the solution. Solutions of a relative gap of
+`FINEST` are as near as that."""
 
 
 class Fold:
-    """Training points, validation points and solutions, for a SafeSVC that knows its classes and the data it has read.
+    """Training points, validation points and solutions, for a SafeSVC that knows its classes and
+    the data it has read.
 
     Accuracies are those by the weights `scored` of the samples, 1 if left out.
     """
@@ -40,7 +41,10 @@ class Fold:
         self.codes = np.searchsorted(model.classes_, y[test])
         self.weights = np.ones(len(test)) if scored is None else np.asarray(scored)[test]
         if not self.weights.sum() > 0.0:
-            raise ValueError("sample_weight must hold a positive weight in every validation part of cv, one has only zeros")
+            raise ValueError(
+                "sample_weight must hold a positive weight in every validation part of cv, "
+                "one has only zeros"
+            )
         features = self.setup.features
         if features.kernel == "precomputed":
             rows, points = X[np.ix_(test, self.setup.numbers)], X[test, test]
@@ -74,7 +78,9 @@ class Fold:
                 known = self.found[C]
                 self._solve_all(C, FINEST, warm=False)
                 asked = self.options["rtol"]
-                if any(s.gap > asked * abs(s.primal) for s in self.found[C][0]):  # from nothing it stalled
+                if any(
+                    s.gap > asked * abs(s.primal) for s in self.found[C][0]
+                ):  # from nothing it stalled
                     self._keep(C, known)
 
     def _solve_all(self, C, rtol, warm=True):
@@ -110,7 +116,9 @@ class Fold:
         return self._accuracy(self.decisions(C).predicted == self.codes)
 
     def bounds(self, C):
-        """Return ``(low, high)``, bounds of the accuracy at the exact solutions for C, and of :meth:`score`."""
+        """Return ``(low, high)``, bounds of the accuracy at the exact solutions for C, and of
+        :meth:`score`.
+        """
         decisions = self.decisions(C)
         low = self._accuracy(decisions.must_be(self.codes))
         return low, self._accuracy(decisions.may_be(self.codes))
@@ -126,9 +134,8 @@ class Fold:
         """Return what is certain of the decision values of the validation points for C.
 
         The midpoint gap bound for C is a ball ``(m, r)`` around the solution: a decision value
-        ``f(x)`` lies in ``<x, m> -+ r ||x||``. Where C has not been solved for, the interval is made
-        larger by what is near, so that it holds for :meth:`score` too.
-        """
+        ``f(x)`` lies in ``<x, m> -+ r ||x||``. Where C has not been solved for, the interval is
+        made larger by what is near, so that it holds for :meth:`score` too."""
         if C in self.decided:
             return self.decided[C]
         values, reach, near = np.empty((3, self.codes.size, len(self.setup.problems)))
@@ -146,11 +153,12 @@ class Fold:
         return self.decided[C]
 
     def _evaluation(self, prob, number, C):
-        """Return ``(evaluation for C, its dual point)`` from the solutions for the nearest C on both sides; None if there are none.
+        """Return ``(evaluation for C, its dual point)`` from the solutions for the nearest C on
+        both sides; None if there are none.
 
-        Between them w and ``C alpha`` are taken to be linear in C, which is exact as long as no sample changes its region; the dual point
-        is feasible because ``C alpha <= C`` holds at both ends, and clipped because that may be rounded.
-        """
+        Between them w and ``C alpha`` are taken to be linear in C, which is exact as long as no
+        sample changes its region; the dual point is feasible because ``C alpha <= C`` holds at both
+        ends, and clipped because that may be rounded."""
         below, above = [c for c in self.found if c <= C], [c for c in self.found if c > C]
         if C in self.found or not below or not above:
             if not below and not above:
@@ -191,7 +199,9 @@ class Decisions(NamedTuple):
 
     @classmethod
     def of(cls, values, reach, near):
-        """Return those of all classes; of two classes the first has the values of the second with the other sign."""
+        """Return those of all classes; of two classes the first has the values of the second
+        with the other sign.
+        """
         if values.shape[1] == 1:
             values = np.hstack([-values, values])
             reach, near = np.hstack([reach, reach]), np.hstack([near, near])
@@ -203,7 +213,9 @@ class Decisions(NamedTuple):
         return ((own > self.high) | self._are(codes)).all(axis=1)
 
     def may_be(self, codes):
-        """Return where it is not certain that another class is predicted than the one of that number."""
+        """Return where it is not certain that another class is predicted than the one of that
+        number.
+        """
         own = np.take_along_axis(self.high, codes[:, None], axis=1)
         return ~((self.low > own) & ~self._are(codes)).any(axis=1)
 
@@ -211,8 +223,8 @@ class Decisions(NamedTuple):
     def predicted(self):
         """Numbers of the classes that are predicted, one a point.
 
-        Where that is not certain, the first of the classes that may be and are near the largest value.
-        """
+        Where that is not certain, the first of the classes that may be and are near the largest
+        value."""
         largest = self.values.argmax(axis=1)
         possible = self.high >= self.low.max(axis=1, keepdims=True)
         first = (self._near_the_largest & possible).argmax(axis=1)
@@ -234,10 +246,11 @@ class Decisions(NamedTuple):
 
 
 def advance(fold, model, Cs, judge):
-    """Solve a fold for some C; return it with a trial of each, and whether Ctrl-C was pressed before the end.
+    """Solve a fold for some C; return it with a trial of each, and whether Ctrl-C was pressed
+    before the end.
 
-    Without a judge scores are accuracies, for which it is solved until they are certain where they can be.
-    """
+    Without a judge scores are accuracies, for which it is solved until they are certain where they
+    can be."""
 
     def trial(C):
         start = perf_counter()
@@ -254,14 +267,17 @@ def advance(fold, model, Cs, judge):
 
 
 def may_win(scores):
-    """Return which values may have the largest mean score, of equal ones the first; rounding of the mean is monotone."""
+    """Return which values may have the largest mean score, of equal ones the first; rounding of
+    the mean is monotone.
+    """
     low, high = scores.low.mean(axis=0), scores.high.mean(axis=0)
     before = np.concatenate(([-np.inf], np.maximum.accumulate(low)[:-1]))
     return (high >= low.max()) & ~(before >= high)
 
 
 def is_best(low, high, number):
-    """Return whether the value of that number is certain to have the largest mean score, of equal ones to be the first.
+    """Return whether the value of that number is certain to have the largest mean score, of equal
+    ones to be the first.
 
     `low` and `high` are bounds of the scores, of shape (n_folds, n_values).
     """
@@ -272,12 +288,11 @@ def is_best(low, high, number):
 def search(values, scores, solve, bounds=None, stride=8):
     """Try values until the best one is known; KeyboardInterrupt if Ctrl-C was pressed before.
 
-    ``solve(wanted)`` gets a boolean array of shape (n_folds, n_values), keeps trials in `scores`, and
-    returns False if Ctrl-C was pressed. ``bounds(fold, value) -> (low, high)`` follow from what has
-    been solved: each `stride`-th value comes first, then the middle of each stretch of values that may
-    still win. Without bounds everything is solved, in order. Bounds of a score stay as they are where
-    it has been computed and is still undecided.
-    """
+    ``solve(wanted)`` gets a boolean array of shape (n_folds, n_values), keeps trials in `scores`,
+    and returns False if Ctrl-C was pressed. ``bounds(fold, value) -> (low, high)`` follow from what
+    has been solved: each `stride`-th value comes first, then the middle of each stretch of values
+    that may still win. Without bounds everything is solved, in order. Bounds of a score stay as
+    they are where it has been computed and is still undecided."""
     n = len(values)
     wanted = np.arange(n) if bounds is None else np.arange(0, n, min(stride, max(1, n // 4)))
     while wanted.size:

@@ -8,7 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._threads import with_small_blas
@@ -23,7 +28,9 @@ TRIPLETS = "fit_triplets(X) takes triplets of points (T, 3, d), fit_triplets(poi
 
 
 class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):
-    """A metric or similarity with the matrix ``M = L'L``; L is `components_`, and `_neighbors` the labelled points to compare with."""
+    """A metric or similarity with the matrix ``M = L'L``; L is `components_`, and `_neighbors`
+    the labelled points to compare with.
+    """
 
     components_: Any
     n_features_in_: int
@@ -39,7 +46,9 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         return self.components_.shape[0]
 
     @with_small_blas
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn from labels; from triplets :meth:`fit_triplets` does.
 
         Parameters
@@ -48,7 +57,8 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         y : array of shape (n,)
             Class labels; at least two classes, one of them with two points. They have to be given.
         sample_weight : array of shape (n,), optional
-            Not negative; a triplet has the weight of its first point, a point set aside its own. Points of weight 0 are left out.
+            Not negative; a triplet has the weight of its first point, a point set aside its own.
+            Points of weight 0 are left out.
 
         Returns
         -------
@@ -56,25 +66,34 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
 
         Notes
         -----
-        A point that is given twice is another thing than one of weight 2: it is its own nearest neighbour. With weights of 1 to 3 on iris
-        and wine, standardized, M differed from that of repeated rows by 12 to 30 % of its norm for TripletMetric (k=5, lam_ratio=0.1), 1 to
-        6 % with k=None, and 25 to 53 % for HDSL. What the certified gaps leave open (of TripletMetric, relative gaps of at most 1e-6) is
-        0.4 % of the norm: the rest is in the triplets. Predictions were the same for 92 to 100 % of held-out points.
-        """
+        A point that is given twice is another thing than one of weight 2: it is its own nearest
+        neighbour. With weights of 1 to 3 on iris and wine, standardized, M differed from that of
+        repeated rows by 12 to 30 % of its norm for TripletMetric (k=5, lam_ratio=0.1), 1 to 6 %
+        with k=None, and 25 to 53 % for HDSL. What the certified gaps leave open (of TripletMetric,
+        relative gaps of at most 1e-6) is 0.4 % of the norm: the rest is in the triplets.
+        Predictions were the same for 92 to 100 % of held-out points."""
         return self._fit_labels(*self._read(X, y, sample_weight))
 
     @with_small_blas
-    def fit_triplets(self, X: ArrayLike, triplets: ArrayLike | None = None, triplet_weight: ArrayLike | None = None) -> Self:
-        """Learn from judgements; there are no classes then, nothing to predict, and no early stopping.
+    def fit_triplets(
+        self,
+        X: ArrayLike,
+        triplets: ArrayLike | None = None,
+        triplet_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from judgements; there are no classes then, nothing to predict, and no early
+        stopping.
 
-        Judgements may repeat and contradict each other, as those of people do: the loss of each is counted.
+        Judgements may repeat and contradict each other, as those of people do: the loss of each is
+        counted.
 
         Parameters
         ----------
         X : array, data frame or sparse matrix of shape (n, d), or array of shape (T, 3, d)
             Points; or the three points of each triplet, and then no `triplets`.
         triplets : int array of shape (T, 3)
-            Rows (anchor, closer, farther): the first point should be closer, or more similar, to the second than to the third.
+            Rows (anchor, closer, farther): the first point should be closer, or more similar, to
+            the second than to the third.
         triplet_weight : array of shape (T,), optional
             Not negative, one of them positive.
 
@@ -92,8 +111,14 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         """
         return self._fit_triplets(*self._read_triplets(X, triplets, triplet_weight))
 
-    def score_triplets(self, X: ArrayLike, triplets: ArrayLike | None = None, triplet_weight: ArrayLike | None = None) -> float:
-        """Return the fraction of judgements the metric agrees with, by weight; a tie is half of one.
+    def score_triplets(
+        self,
+        X: ArrayLike,
+        triplets: ArrayLike | None = None,
+        triplet_weight: ArrayLike | None = None,
+    ) -> float:
+        """Return the fraction of judgements the metric agrees with, by weight; a tie is half of
+        one.
 
         Parameters
         ----------
@@ -107,25 +132,35 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         return float(np.average(0.5 + 0.5 * np.sign(apart), weights=weights))
 
     def transform(self, X: ArrayLike) -> np.ndarray:
-        """Return L x for each of the points X, shape (n, rank): distances and dot products there are the learned ones."""
+        """Return L x for each of the points X, shape (n, rank): distances and dot products there
+        are the learned ones.
+        """
         check_is_fitted(self)
         return self._map(self._read_new(X))
 
     def predict(self, X: ArrayLike) -> np.ndarray:
-        """Return for each of the points X the class most of the nearest, or most similar, training points have, shape (n,)."""
+        """Return for each of the points X the class most of the nearest, or most similar,
+        training points have, shape (n,).
+        """
         return self._vote(self._compared(X))
 
     def pair_distance(self, pairs: ArrayLike) -> np.ndarray:
-        """Return the learned distances ``sqrt((x - y)'M(x - y))`` of pairs of points, given as an array of shape (n_pairs, 2, d)."""
+        """Return the learned distances ``sqrt((x - y)'M(x - y))`` of pairs of points, given as
+        an array of shape (n_pairs, 2, d).
+        """
         one, two = self._pairs(pairs)
         return np.linalg.norm(self._map(one - two), axis=1)
 
     def pair_score(self, pairs: ArrayLike) -> np.ndarray:
-        """Return how close pairs of points are, larger for closer ones: minus their distance, or their similarity."""
+        """Return how close pairs of points are, larger for closer ones: minus their distance, or
+        their similarity.
+        """
         return self._score(*map(self._map, self._pairs(pairs)))
 
     def get_metric(self) -> Callable[[ArrayLike, ArrayLike], float]:
-        """Return the learned distance as a function of two points, which later fits do not change."""
+        """Return the learned distance as a function of two points, which later fits do not
+        change.
+        """
         check_is_fitted(self)
         factor = self._factor()
         return lambda x, y: float(np.linalg.norm(factor @ (np.asarray(x) - np.asarray(y))))
@@ -133,7 +168,9 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     # ------------------------------------------------------------------ pieces of fit
 
     def _read(self, X, y, sample_weight):
-        """Return labelled points and their weights, None standing for 1; sets `classes_`, those with a positive weight."""
+        """Return labelled points and their weights, None standing for 1; sets `classes_`, those
+        with a positive weight.
+        """
         check_dimensions(X, TRIPLETS)
         if y is None:
             missing = "requires y to be passed, but the target y is None"
@@ -144,14 +181,22 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         return X, y, weights
 
     def _read_triplets(self, X, triplets, triplet_weight, reset=True):
-        """Return points, triplets of positive weight and their weights, None standing for 1; `reset` makes the model forget classes."""
+        """Return points, triplets of positive weight and their weights, None standing for 1;
+        `reset` makes the model forget classes.
+        """
         if np.ndim(X) == 3:
             if np.shape(X)[1] != 3 or triplets is not None:
-                raise ValueError(f"X must have shape (T, 3, d) without triplets, or (n, d) with them, got {np.shape(X)}")
+                raise ValueError(
+                    "X must have shape (T, 3, d) without triplets, or (n, d) with them, "
+                    f"got {np.shape(X)}"
+                )
             X = np.reshape(X, (3 * len(X), np.shape(X)[2]))
             triplets = np.arange(len(X)).reshape(-1, 3)
         elif triplets is None:
-            raise ValueError("triplets must be given with points X of shape (n, d); without them X has shape (T, 3, d)")
+            raise ValueError(
+                "triplets must be given with points X of shape (n, d); without them X has "
+                "shape (T, 3, d)"
+            )
         X = read(self, X, reset=reset, min_features=self._min_features)
         triplets, weights = check_judgements(triplets, triplet_weight, X.shape[0])
         if reset:
@@ -167,27 +212,38 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         return read(self, X)
 
     def _check_sizes(self, X):
-        """Raise a ValueError where fourth powers of differences, which are squared norms of triplets, would overflow or vanish."""
+        """Raise a ValueError where fourth powers of differences, which are squared norms of
+        triplets, would overflow or vanish.
+        """
         largest = np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0)
         apart = largest if sparse.issparse(X) or largest > LARGEST else np.ptp(X, axis=0).max()
         if largest > LARGEST or 0.0 < apart < 1.0 / LARGEST:
             found = largest if largest > LARGEST else apart
             raise ValueError(
-                f"X must have entries up to {LARGEST:g}, and differences from {1.0 / LARGEST:g} on, found {found:.3g}: scale it"
+                f"X must have entries up to {LARGEST:g}, and differences from "
+                f"{1.0 / LARGEST:g} on, found {found:.3g}: scale it"
             )
 
     def _pairs(self, pairs):
         check_is_fitted(self)
         pairs = np.asarray(pairs, dtype=np.float64)
         if pairs.ndim != 3 or pairs.shape[1:] != (2, self.n_features_in_):
-            raise ValueError(f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {pairs.shape}")
+            raise ValueError(
+                f"pairs must have shape (n_pairs, 2, {self.n_features_in_}), got {pairs.shape}"
+            )
         if not np.isfinite(pairs).all():
             raise ValueError("pairs must be finite, found NaN or infinity")
         return pairs[:, 0], pairs[:, 1]
 
     def _compared(self, X):
-        """Return points to be compared with those of the classes, of which there have to be some."""
-        check_is_fitted(self, "_neighbors", msg="This %(name)s has no classes: it is not fitted with labels yet.")
+        """Return points to be compared with those of the classes, of which there have to be
+        some.
+        """
+        check_is_fitted(
+            self,
+            "_neighbors",
+            msg="This %(name)s has no classes: it is not fitted with labels yet.",
+        )
         return self._read_new(X)
 
     def _fit_labels(self, X, y, weights) -> Self:

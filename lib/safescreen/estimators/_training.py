@@ -1,4 +1,6 @@
-"""How estimators solve their problems: warm starts, a path to the parameter asked for, a bar of the duality gap."""
+"""How estimators solve their problems: warm starts, a path to the parameter asked for, a bar of
+the duality gap.
+"""
 
 import threading
 import warnings
@@ -26,7 +28,9 @@ class NotConverged(ConvergenceWarning, exceptions.ConvergenceWarning):
 
 @contextmanager
 def quiet():
-    """Ignore that a solve has not converged: the estimator warns, once. Filters are shared: other threads leave it to the main one."""
+    """Ignore that a solve has not converged: the estimator warns, once. Filters are shared:
+    other threads leave it to the main one.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -101,25 +105,39 @@ def _far_column(model, X):
 
 
 def solver_options(model, *names):
-    """Return what an estimator tells the solvers: its `tol`, `screening`, `max_iter` and the parameters of those names."""
+    """Return what an estimator tells the solvers: its `tol`, `screening`, `max_iter` and the
+    parameters of those names.
+    """
     options = {name: getattr(model, name) for name in ("max_iter", *names)}
     return {
         "tol": 0.0,
         "rtol": check_lam(model.tol, "tol"),
-        "screening": model.screening if isinstance(model.screening, str) else tuple(model.screening),
+        "screening": model.screening
+        if isinstance(model.screening, str)
+        else tuple(model.screening),
         **options,
     }
 
 
 def train(model, prob, lam, factor=None, last=None, **options):
-    """Return the solution of an estimator's problem for lam, and None, or the path to it by a factor from one lam to the next.
+    """Return the solution of an estimator's problem for lam, and None, or the path to it by a
+    factor from one lam to the next.
 
-    Without a path the solution `last` of an earlier fit is the start if the estimator has `warm_start` and the shape is the same.
-    """
+    Without a path the solution `last` of an earlier fit is the start if the estimator has
+    `warm_start` and the shape is the same."""
     if factor is not None:
         top = prob.lam_max()
-        steps = int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor))) if lam < top < np.inf and factor < 1.0 else 0
-        return come_down(model, prob, np.unique([*(top * factor ** np.arange(steps, dtype=float)), lam])[::-1], **options)
+        steps = (
+            int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor)))
+            if lam < top < np.inf and factor < 1.0
+            else 0
+        )
+        return come_down(
+            model,
+            prob,
+            np.unique([*(top * factor ** np.arange(steps, dtype=float)), lam])[::-1],
+            **options,
+        )
     start = None
     if model.warm_start and last is not None and last.x.shape == prob.cone.shape:
         start = np.array(last.x)  # of an expansion its coefficients
@@ -129,7 +147,9 @@ def train(model, prob, lam, factor=None, last=None, **options):
 
 
 def come_down(model, prob, lams, **options):
-    """Return the last solution of the path over a decreasing grid, and the path; Ctrl-C ends it, and is passed on if there is none yet."""
+    """Return the last solution of the path over a decreasing grid, and the path; Ctrl-C ends it,
+    and is passed on if there is none yet.
+    """
     found = path(prob, lams, callback=model.callback, progress=model.verbose, **options)
     if not len(found):
         raise KeyboardInterrupt

@@ -42,7 +42,8 @@ class InterceptCertificate(Certificate):
     Attributes
     ----------
     intercept : tuple of float
-        Bounds of every optimal intercept. The center of the one ball holds the coefficients of the support vectors.
+        Bounds of every optimal intercept. The center of the one ball holds the coefficients of the
+        support vectors.
     """
 
     intercept: tuple = (-np.inf, np.inf)
@@ -62,9 +63,9 @@ def screen_fitted(
     Parameters
     ----------
     model : sklearn.svm.LinearSVC, sklearn.svm.SVC, SafeSVC, SafeSVCCV or sklearn.pipeline.Pipeline
-        Fitted to X and y, two classes; accurate or not. LinearSVC with either loss, with or without its penalised intercept; SVC with the
-        kernel "linear", "poly" or "rbf"; SafeSVC with any kernel and loss; SafeSVCCV, for its
-        `best_estimator_`; a Pipeline that ends in one of these.
+        Fitted to X and y, two classes; accurate or not. LinearSVC with either loss, with or without
+        its penalised intercept; SVC with the kernel "linear", "poly" or "rbf"; SafeSVC with any
+        kernel and loss; SafeSVCCV, for its `best_estimator_`; a Pipeline that ends in one of these.
     X : array or CSR matrix of shape (n, d)
         What the model was fitted to: for a Pipeline what its first step got, for the kernel
         "precomputed" the kernel matrix of all samples.
@@ -72,8 +73,8 @@ def screen_fitted(
     C : float > 0, optional
         What the answer is for; the model's own if left out.
     kept : boolean mask of shape (n,), optional
-        Which of the samples the model was fitted to, if an earlier certificate had taken others out. Decided anew are all.
-        LinearSVC does not need it.
+        Which of the samples the model was fitted to, if an earlier certificate had taken others
+        out. Decided anew are all. LinearSVC does not need it.
     sample_weight : array of shape (n,), optional
         Positive; what the model was fitted with.
 
@@ -87,17 +88,20 @@ def screen_fitted(
     Raises
     ------
     ValueError, TypeError
-        Another model, more than two classes, or a parameter that depends on which samples are left: ``class_weight="balanced"``, and
-        ``gamma="scale"`` of a kernel. Coefficients of an SVC above C times the weight: `sample_weight` is
-        not what it was fitted with. Of metrics a TypeError that says what to call.
+        Another model, more than two classes, or a parameter that depends on which samples are left:
+        ``class_weight="balanced"``, and ``gamma="scale"`` of a kernel. Coefficients of an SVC above
+        C times the weight: `sample_weight` is not what it was fitted with. Of metrics a TypeError
+        that says what to call.
 
     Notes
     -----
-    With the intercept b of SVC free, dual points obey ``sum_i c_i y_i alpha_i = 0``, as LIBSVM's does, and the proof of the midpoint gap
-    bound goes through for w, for b meets only that sum. Given w the optimal b is an order statistic: 0 lies in the subdifferential
-    ``sum_i c_i y_i alpha_i(y_i (f_i + b))``, which falls by ``c_i`` at each ``y_i - f_i``, just where the weights of those below add
-    up to that of the positive class. Each ``f_i`` is known up to ``r ||x_i||``, hence b is, and each margin. With the linear kernel the
-    norms are those of centered points, which a free intercept allows.
+    With the intercept b of SVC free, dual points obey ``sum_i c_i y_i alpha_i = 0``, as LIBSVM's
+    does, and the proof of the midpoint gap bound goes through for w, for b meets only that sum.
+    Given w the optimal b is an order statistic: 0 lies in the subdifferential ``sum_i c_i y_i
+    alpha_i(y_i (f_i + b))``, which falls by ``c_i`` at each ``y_i - f_i``, just where the weights
+    of those below add up to that of the positive class. Each ``f_i`` is known up to ``r ||x_i||``,
+    hence b is, and each margin. With the linear kernel the norms are those of centered points,
+    which a free intercept allows.
 
     Of a SafeSVC the problem is posed again, for X and y as they are given, and
     :func:`~safescreen.screen` is asked with the solution of the model.
@@ -129,7 +133,10 @@ def screen_fitted(
     if not hasattr(model, "classes_"):
         raise ValueError("model must be fitted: call model.fit(X, y) first")
     if model.classes_.size != 2:
-        raise ValueError(f"model must have two classes, got {model.classes_.size}: fit and screen one against the others")
+        raise ValueError(
+            f"model must have two classes, got {model.classes_.size}: fit and screen one "
+            "against the others"
+        )
     X = check_points(X, allow_sparse=True)
     y = check_labels(y, X.shape[0])
     if kept is None:
@@ -139,15 +146,25 @@ def screen_fitted(
     given = isinstance(model, SafeSVC) and model.kernel == "precomputed"
     n_columns = numbers.size if given else X.shape[1]
     if not np.isin(y, model.classes_).all() or n_columns != model.n_features_in_:
-        raise ValueError("X and y must be what the model was fitted to, found other classes or another number of columns")
+        raise ValueError(
+            "X and y must be what the model was fitted to, found other classes or another "
+            "number of columns"
+        )
     if not (model.class_weight is None or isinstance(model.class_weight, dict)):
-        raise ValueError(f"class_weight={model.class_weight!r} would change with the samples that are left: give it as a dict of numbers")
+        raise ValueError(
+            f"class_weight={model.class_weight!r} would change with the samples that are "
+            "left: give it as a dict of numbers"
+        )
     factors = model.class_weight or {}
-    weights = np.array([float(factors.get(label, 1.0)) for label in model.classes_])[np.searchsorted(model.classes_, y)]
+    weights = np.array([float(factors.get(label, 1.0)) for label in model.classes_])[
+        np.searchsorted(model.classes_, y)
+    ]
     if sample_weight is not None:
         weights *= check_vector(sample_weight, y.size, "sample_weight")
     if not weights.min() > 0.0:
-        raise ValueError("sample_weight and class_weight must be positive: leave samples of weight 0 out")
+        raise ValueError(
+            "sample_weight and class_weight must be positive: leave samples of weight 0 out"
+        )
     own = model.C_ if isinstance(model, SafeSVC) else model.C
     C, signs = check_lam(own if C is None else C, "C"), np.where(y == model.classes_[1], 1.0, -1.0)
     weights = None if (weights == 1.0).all() else weights
@@ -240,8 +257,20 @@ def _linear(model, X, signs, C, weights):
     if model.penalty != "l2":
         raise ValueError(f"model must have the penalty 'l2', got {model.penalty!r}")
     b = float(model.intercept_[0]) if model.fit_intercept else None
-    options = {"C0": model.C, "intercept": b, "intercept_scaling": model.intercept_scaling, "sample_weight": weights}
-    return screen_samples(X, signs, model.coef_[0], C, loss=Hinge() if model.loss == "hinge" else SquaredHinge(0.5), **options)
+    options = {
+        "C0": model.C,
+        "intercept": b,
+        "intercept_scaling": model.intercept_scaling,
+        "sample_weight": weights,
+    }
+    return screen_samples(
+        X,
+        signs,
+        model.coef_[0],
+        C,
+        loss=Hinge() if model.loss == "hinge" else SquaredHinge(0.5),
+        **options,
+    )
 
 
 def _free(model, X, signs, C, weights, numbers):
@@ -252,7 +281,9 @@ def _free(model, X, signs, C, weights, numbers):
     inside = model.support_[model.support_ < numbers.size]
     _check_support(X[numbers[inside]], model.support_vectors_)
     machine = _machine(model, X, signs, weights, numbers)
-    norms, moved = _around_mean(X, machine.norms) if model.kernel == "linear" else (machine.norms, 0.0)
+    norms, moved = (
+        _around_mean(X, machine.norms) if model.kernel == "linear" else (machine.norms, 0.0)
+    )
     gap, allowance = machine.gap(C)
     radius = machine.radius(C, gap)
     low, high, scale = machine.reach(C, radius * norms)
@@ -271,11 +302,11 @@ def _free(model, X, signs, C, weights, numbers):
 
 @dataclass(frozen=True)
 class _Machine:
-    """A classifier ``<phi(x), w> + b``, ``w = sum_j coef_j phi(x_j)``, and what is known of all samples.
+    """A classifier ``<phi(x), w> + b``, ``w = sum_j coef_j phi(x_j)``, and what is known of all
+    samples.
 
-    `values` are ``<phi_i, w>`` up to `errors`, `norms` are at least ``||phi_i||``, `support` are the
-    numbers of the samples of w, `weights` the factors c of C0 that it was fitted with.
-    """
+    `values` are ``<phi_i, w>`` up to `errors`, `norms` are at least ``||phi_i||``, `support` are
+    the numbers of the samples of w, `weights` the factors c of C0 that it was fitted with."""
 
     signs: np.ndarray
     weights: np.ndarray
@@ -295,21 +326,24 @@ class _Machine:
         return float(self.coef @ values), rounding
 
     def gap(self, C):
-        """Return an upper bound of the duality gap for C, divided by C, and the part that is rounding.
+        """Return an upper bound of the duality gap for C, divided by C, and the part that is
+        rounding.
 
-        The dual point is ``alpha_i = |coef_i|/(C0 c_i)``, exactly: ``sum_i c_i alpha_i y_i phi_i`` is
-        ``w/C0`` and ``sum_i c_i alpha_i`` is ``sum_i |coef_i|/C0``, without an error. It may exceed 1 by
-        the roundings of ``C0 c_i``, 10 u; what that costs is 10 u times the loss at the optimum, which is
-        at most ``P(w)``, and part of ``gamma_{n + 64} P(w)``. Where its sum ``sum_i c_i alpha_i y_i`` is
-        not 0, that costs ``|b|`` times the sum; no optimal b is outside the range of ``y_i - f_i``.
-        """
+        The dual point is ``alpha_i = |coef_i|/(C0 c_i)``, exactly: ``sum_i c_i alpha_i y_i phi_i``
+        is ``w/C0`` and ``sum_i c_i alpha_i`` is ``sum_i |coef_i|/C0``, without an error. It may
+        exceed 1 by the roundings of ``C0 c_i``, 10 u; what that costs is 10 u times the loss at the
+        optimum, which is at most ``P(w)``, and part of ``gamma_{n + 64} P(w)``. Where its sum
+        ``sum_i c_i alpha_i y_i`` is not 0, that costs ``|b|`` times the sum; no optimal b is
+        outside the range of ``y_i - f_i``."""
         n, C0, c = self.signs.size, self.C0, self.weights
         square, rounding = self.square()
         margins = self.signs * (self.values + self.b)
         loss = float(np.sum(c * np.maximum(1.0 - margins, 0.0)))
         height = float(np.abs(self.coef).sum()) / C0
         unsure = float(c @ self.errors)
-        length = sqrt_upper(2.0 * C * (loss + unsure) + square + rounding)  # at least that of the optimal w
+        length = sqrt_upper(
+            2.0 * C * (loss + unsure) + square + rounding
+        )  # at least that of the optimal w
         largest = 1.0 + length * float(self.norms.max())  # at least |b| for any optimal b
         allowance = unsure + (0.5 / C + 0.5 * C / C0**2) * rounding
         allowance += abs(math.fsum(self.coef)) / C0 * largest
@@ -341,7 +375,9 @@ def _machine(model, X, signs, weights, numbers):
         text = "found a coefficient above C times the weight"
         raise ValueError(f"sample_weight must be what the model was fitted with, {text}")
     if (coef * signs[support] < 0.0).any():
-        raise ValueError("y must be what the model was fitted to, found a support vector of the other class")
+        raise ValueError(
+            "y must be what the model was fitted to, found a support vector of the other class"
+        )
     f = model.decision_function(X) - b
     kernel = Kernel(KERNELS[model.kernel], model._gamma, model.degree, model.coef0)
     values = squares(X)
@@ -371,8 +407,8 @@ def _intercepts(signs, weights, low, high):
 def _decided(signs, low, high, bounds):
     """Return the masks ``(in_L, in_R)`` of margins certain to be below and above 1.
 
-    Rounding is monotone and 1 is a number of the machine: a sum that is rounded to less than 1 is less.
-    """
+    Rounding is monotone and 1 is a number of the machine: a sum that is rounded to less than 1 is
+    less."""
     least = np.where(signs > 0.0, low + bounds[0], -high - bounds[1])
     most = np.where(signs > 0.0, high + bounds[1], -low - bounds[0])
     return most < 1.0, least > 1.0
@@ -388,13 +424,16 @@ def _statistic(values, weights, level):
 def _around_mean(X, norms):
     """Return upper bounds of the distances of points from their mean m, and of its norm.
 
-    Any center serves, so m is the mean as it was computed, and differences from it are rounded once. The
-    squares for sparse points are ``|x|^2 - 2 <x, m> + |m|^2``, rounded by ``gamma_{d+8} (|x| + |m|)^2``.
-    """
+    Any center serves, so m is the mean as it was computed, and differences from it are rounded
+    once. The squares for sparse points are ``|x|^2 - 2 <x, m> + |m|^2``, rounded by ``gamma_{d+8}
+    (|x| + |m|)^2``."""
     mean = np.asarray(X.mean(axis=0)).ravel()
     square = float(mean @ mean)
     length = upper(math.sqrt(square), mean.size + 8)
     if not sparse.issparse(X):
         return upper(np.sqrt(squares(X - mean)), mean.size + 8), length
-    values = np.maximum(squares(X) - 2.0 * (X @ mean) + square, 0.0) + gamma(mean.size + 8) * (norms + length) ** 2
+    values = (
+        np.maximum(squares(X) - 2.0 * (X @ mean) + square, 0.0)
+        + gamma(mean.size + 8) * (norms + length) ** 2
+    )
     return upper(np.sqrt(values), 8), length

@@ -14,35 +14,48 @@ from safescreen._warnings import warn
 from safescreen.estimators._data import kept, need_partners, need_points
 from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import NotConverged, quiet, scaling_hint
-from safescreen.hdsl import FrankWolfe, NeighborError, default_scale, nearest_triplets, predict_neighbors, random_triplets
+from safescreen.hdsl import (
+    FrankWolfe,
+    NeighborError,
+    default_scale,
+    nearest_triplets,
+    predict_neighbors,
+    random_triplets,
+)
 from safescreen.solvers import Progress
 
 
 class HDSL(Metric):
-    """Sparse bilinear similarity ``x'My`` for very many features, learned by Frank-Wolfe with away steps (HDSL19).
+    """Sparse bilinear similarity ``x'My`` for very many features, learned by Frank-Wolfe with away
+    steps (HDSL19).
 
-    As a transformer it maps x to the coordinates in which the similarity is the dot product, one for each atom of M; as a classifier it
-    is the k-nearest-neighbour rule of the similarity.
+    As a transformer it maps x to the coordinates in which the similarity is the dot product, one
+    for each atom of M; as a classifier it is the k-nearest-neighbour rule of the similarity.
 
     Parameters
     ----------
     scale : float > 0, optional
-        Size of the domain, the lambda of the paper; left out that of :func:`~safescreen.hdsl.default_scale`, from the data: the smallest
-        in which a multiple of the dot product has margins of 1.
+        Size of the domain, the lambda of the paper; left out that of
+        :func:`~safescreen.hdsl.default_scale`, from the data: the smallest in which a multiple of
+        the dot product has margins of 1.
     n_targets, n_impostors : int
-        Constraints of each point: its targets of the same class times its impostors of others, the most similar by the dot product.
-        Fewer where a class has not so many; ValueError if they are more than all other points.
+        Constraints of each point: its targets of the same class times its impostors of others, the
+        most similar by the dot product. Fewer where a class has not so many; ValueError if they are
+        more than all other points.
     triplets : {"nearest", "random"}
-        How they are chosen; "random" draws ``n_targets * n_impostors`` a point, uniformly whatever the weights.
+        How they are chosen; "random" draws ``n_targets * n_impostors`` a point, uniformly whatever
+        the weights.
     loss : {"smoothed_hinge", "squared_hinge", "log_loss", "exponential"}
         Of the margins of the triplets (HDSL19 Remark 1); the last two never let go of a triplet.
     forward : {"heuristic", "exact"}
     variant : {"away", "pairwise", "plain"}
     max_iter : int
     tol : float, optional
-        Frank-Wolfe gap to stop at, in units of the mean loss, not relative to it; left out, 0: nothing is left to gain.
+        Frank-Wolfe gap to stop at, in units of the mean loss, not relative to it; left out, 0:
+        nothing is left to gain.
     early_stopping : bool
-        Keep the similarity with the smallest neighbour error on a part of the training points that is set aside.
+        Keep the similarity with the smallest neighbour error on a part of the training points that
+        is set aside.
     validation_fraction : float in (0, 1)
     patience, check_every : int
         Iterations between two looks at that error, and how many without a gain end the training.
@@ -51,10 +64,11 @@ class HDSL(Metric):
         :meth:`fit_triplets` does not use it.
     random_state : int, RandomState or None
     warm_start : bool
-        Start from the similarity of the last fit, with other atoms for another `scale`, if that had the same number of features.
+        Start from the similarity of the last fit, with other atoms for another `scale`, if that had
+        the same number of features.
     callback : callable, optional
-        ``callback(progress)`` with a :class:`~safescreen.Progress`, every `check_every` iterations; a true value, or Ctrl-C, ends the
-        training.
+        ``callback(progress)`` with a :class:`~safescreen.Progress`, every `check_every` iterations;
+        a true value, or Ctrl-C, ends the training.
     verbose : bool
         Show a progress bar on a terminal.
 
@@ -68,8 +82,8 @@ class HDSL(Metric):
         Features that M uses.
     n_iter_ : int
     dual_gap_ : float
-        Exact Frank-Wolfe gap of the last iterate, an upper bound of how far its objective is from the optimum; nan if Ctrl-C ended the
-        training there, which leaves a model.
+        Exact Frank-Wolfe gap of the last iterate, an upper bound of how far its objective is from
+        the optimum; nan if Ctrl-C ended the training there, which leaves a model.
     history_ : list
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn; no classes after :meth:`fit_triplets`.
@@ -107,10 +121,29 @@ class HDSL(Metric):
         callback: Callable[[Progress], Any] | None = None,
         verbose: bool = False,
     ):
-        self.scale, self.n_targets, self.n_impostors, self.triplets = scale, n_targets, n_impostors, triplets
-        self.loss, self.forward, self.variant, self.max_iter, self.tol = loss, forward, variant, max_iter, tol
-        self.early_stopping, self.validation_fraction, self.patience = early_stopping, validation_fraction, patience
-        self.check_every, self.n_neighbors, self.random_state = check_every, n_neighbors, random_state
+        self.scale, self.n_targets, self.n_impostors, self.triplets = (
+            scale,
+            n_targets,
+            n_impostors,
+            triplets,
+        )
+        self.loss, self.forward, self.variant, self.max_iter, self.tol = (
+            loss,
+            forward,
+            variant,
+            max_iter,
+            tol,
+        )
+        self.early_stopping, self.validation_fraction, self.patience = (
+            early_stopping,
+            validation_fraction,
+            patience,
+        )
+        self.check_every, self.n_neighbors, self.random_state = (
+            check_every,
+            n_neighbors,
+            random_state,
+        )
         self.warm_start, self.callback, self.verbose = warm_start, callback, verbose
 
     @property
@@ -156,13 +189,22 @@ class HDSL(Metric):
         train, seed, monitor = np.arange(numbers.size), self._seed(), None
         if self.early_stopping:
             try:
-                train, held = train_test_split(train, test_size=self.validation_fraction, random_state=seed, stratify=codes)
+                train, held = train_test_split(
+                    train, test_size=self.validation_fraction, random_state=seed, stratify=codes
+                )
             except ValueError as error:
-                raise ValueError(f"validation_fraction={self.validation_fraction} sets no part of y aside: {error}") from None
+                raise ValueError(
+                    f"validation_fraction={self.validation_fraction} sets no part of y "
+                    f"aside: {error}"
+                ) from None
             shares = None if weights is None else weights[held]
-            monitor = NeighborError(X[train], codes[train], X[held], codes[held], self.n_neighbors, weights=shares)
+            monitor = NeighborError(
+                X[train], codes[train], X[held], codes[held], self.n_neighbors, weights=shares
+            )
         index = self._constraints(X[train], codes[train], seed)
-        self._fit_triplets(X[train], index, None if weights is None else weights[train][index[:, 0]], seed, monitor)
+        self._fit_triplets(
+            X[train], index, None if weights is None else weights[train][index[:, 0]], seed, monitor
+        )
         self._neighbors = X, codes
         return self
 
@@ -177,13 +219,27 @@ class HDSL(Metric):
 
     def _fit_triplets(self, X, index, weights, seed=None, monitor=None):
         scale = default_scale(X, index) if self.scale is None else self.scale
-        options = {name: getattr(self, name) for name in ("loss", "forward", "variant", "max_iter", "tol", "check_every", "patience")}
-        solver = FrankWolfe(scale, random_state=self._seed() if seed is None else seed, progress=self.verbose, **options)
+        options = {
+            name: getattr(self, name)
+            for name in ("loss", "forward", "variant", "max_iter", "tol", "check_every", "patience")
+        }
+        solver = FrankWolfe(
+            scale,
+            random_state=self._seed() if seed is None else seed,
+            progress=self.verbose,
+            **options,
+        )
         last = self.__dict__.get("similarity_") if self.warm_start else None
-        start = replace(last, scale=solver.scale) if last is not None and last.d == X.shape[1] else None
+        start = (
+            replace(last, scale=solver.scale) if last is not None and last.d == X.shape[1] else None
+        )
         with quiet():
             solver.fit(X, index, monitor, weights=weights, start=start, callback=self.callback)
-        self.scale_, self.similarity_, self.history_ = solver.scale, solver.similarity_, solver.history_
+        self.scale_, self.similarity_, self.history_ = (
+            solver.scale,
+            solver.similarity_,
+            solver.history_,
+        )
         self.features_, self._sparse = self.similarity_.features, sparse.issparse(X)
         self.n_iter_, self.dual_gap_ = solver.n_iter_, solver.gap_
         interrupted = np.isnan(solver.gap_)
@@ -233,4 +289,6 @@ class HDSL(Metric):
 
     def _vote(self, X):
         points, codes = self._neighbors
-        return self.classes_[predict_neighbors(self.similarity_(X, points), codes, self.n_neighbors)]
+        return self.classes_[
+            predict_neighbors(self.similarity_(X, points), codes, self.n_neighbors)
+        ]

@@ -12,7 +12,13 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.model_selection import check_cv
 
 from safescreen._threads import with_small_blas
-from safescreen.estimators._cross_validation import CrossValidation, Judge, Trial, delegated, until_interrupted
+from safescreen.estimators._cross_validation import (
+    CrossValidation,
+    Judge,
+    Trial,
+    delegated,
+    until_interrupted,
+)
 from safescreen.estimators._data import check_values
 from safescreen.estimators.hdsl import HDSL
 from safescreen.hdsl import default_scale
@@ -26,19 +32,22 @@ class HDSLCV(TransformerMixin, CrossValidation):
     estimator : HDSL, optional
         Everything but the scale; the last fit is its copy, with its `callback` and `verbose`.
     scales : int or array
-        In any order; an int stands for so many, equal steps of the logarithm, from 1/30 to 30 times the default of HDSL.
+        In any order; an int stands for so many, equal steps of the logarithm, from 1/30 to 30 times
+        the default of HDSL.
     cv, scoring, refit, n_jobs, verbose
         As in :class:`SafeSVCCV`; ``cv=ShuffleSplit(1)`` is a single validation set.
 
     Attributes
     ----------
     best_estimator_ : HDSL
-        Fitted to all points; what :meth:`transform`, :meth:`predict` and others ask. There with `refit` only.
+        Fitted to all points; what :meth:`transform`, :meth:`predict` and others ask. There with
+        `refit` only.
     scale_ : float
         The scale chosen; of equal scores the smallest.
     scales_ : array of shape (n_values,)
     scores_ : array of shape (n_folds, n_values)
-        NaN where missing after Ctrl-C, which ends the cross-validation as that of :class:`SafeSVCCV`.
+        NaN where missing after Ctrl-C, which ends the cross-validation as that of
+        :class:`SafeSVCCV`.
     best_score_ : float
         Mean score of the scale chosen.
     best_index_, best_params_, cv_results_, n_splits_
@@ -79,7 +88,11 @@ class HDSLCV(TransformerMixin, CrossValidation):
 
     @with_small_blas
     def fit_triplets(
-        self, X: ArrayLike, triplets: ArrayLike | None = None, triplet_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        triplets: ArrayLike | None = None,
+        triplet_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Choose the scale by the agreement with held-out judgements, and learn from all with it.
 

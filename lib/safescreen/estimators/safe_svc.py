@@ -27,30 +27,34 @@ ROWS = 1024
 
 
 class SafeSVC(ClassifierMixin, BaseEstimator):
-    """Support vector classifier, linear or with a kernel, solved to a certified duality gap with safe screening.
+    """Support vector classifier, linear or with a kernel, solved to a certified duality gap with
+    safe screening.
 
-    ``min_w ||w||^2/2 + C sum_i weight_i loss(y_i f(x_i))`` with the hinge, smoothed or squared (SSS14 equation 1), one problem a class
-    against the others if there are more than two. Columns of very different scales or far from 0 make it hard to solve, with any solver:
-    put a StandardScaler before it.
+    ``min_w ||w||^2/2 + C sum_i weight_i loss(y_i f(x_i))`` with the hinge, smoothed or squared
+    (SSS14 equation 1), one problem a class against the others if there are more than two. Columns
+    of very different scales or far from 0 make it hard to solve, with any solver: put a
+    StandardScaler before it.
 
     Parameters
     ----------
     C : float > 0
         Weight of the losses.
     kernel : {"linear", "rbf", "poly", "precomputed"}
-        "poly" is "polynomial" too. With "precomputed" X is the kernel matrix, of training points, or of points against training points.
-        For rbf dense points are centred first, which changes no distance, and lessens roundings.
+        "poly" is "polynomial" too. With "precomputed" X is the kernel matrix, of training points,
+        or of points against training points. For rbf dense points are centred first, which changes
+        no distance, and lessens roundings.
     gamma : float > 0 or {"scale", "auto"}
         Coefficient of the kernels: ``1/(d Var(X))`` or ``1/d``; not used by the linear one.
     degree, coef0 : int, float
         Of the polynomial kernel.
     loss : {"hinge", "squared_hinge"}
-        As in LinearSVC; with the squared hinge no sample is ever at its bound, and screening finds those that cost nothing only.
+        As in LinearSVC; with the squared hinge no sample is ever at its bound, and screening finds
+        those that cost nothing only.
     smoothing : float >= 0
         Width of the smoothed hinge; 0 is the hinge.
     fit_intercept : bool
-        Add a constant feature `intercept_scaling`, whose coefficient is penalised like others. There is no free intercept: the tests rest
-        on a problem without one.
+        Add a constant feature `intercept_scaling`, whose coefficient is penalised like others.
+        There is no free intercept: the tests rest on a problem without one.
     intercept_scaling : float > 0
         The larger, the less the intercept is penalised.
     class_weight : dict, "balanced" or None
@@ -58,8 +62,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     tol : float > 0
         Duality gap to reach, relative to the objective, as `rtol` of :func:`safescreen.solve`.
     with_path : bool
-        Come up to C by factors of `path_ratio`, from where every sample is at its bound and the solution is known, with warm starts and
-        screening, and keep the path.
+        Come up to C by factors of `path_ratio`, from where every sample is at its bound and the
+        solution is known, with warm starts and screening, and keep the path.
     path_ratio : float > 1
     screening : "auto", str or tuple of str
         When and with which spheres, as in :func:`safescreen.solve`; ``()`` screens nothing.
@@ -67,17 +71,20 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Solver, as in :func:`safescreen.solve`.
     max_iter : int
     max_gigabytes : float
-        Largest kernel matrix that is kept, or less where less is free; of a larger one, or that of more than 4,000 dense points, rows are
-        computed when they are wanted, with a cache of this size, one a thread.
+        Largest kernel matrix that is kept, or less where less is free; of a larger one, or that of
+        more than 4,000 dense points, rows are computed when they are wanted, with a cache of this
+        size, one a thread.
     warm_start : bool
-        Start from the solution of the last ``fit`` if that had the same number of samples, for instance for another C. Not with a path.
+        Start from the solution of the last ``fit`` if that had the same number of samples, for
+        instance for another C. Not with a path.
     callback : callable, optional
-        ``callback(progress)`` with a :class:`~safescreen.Progress`, each iteration, or each C of a path; a true value ends the solve or the
-        path, of which there is one a problem.
+        ``callback(progress)`` with a :class:`~safescreen.Progress`, each iteration, or each C of a
+        path; a true value ends the solve or the path, of which there is one a problem.
     verbose : bool
         Show a progress bar on a terminal.
     n_jobs : int, optional
-        Problems of several classes that are solved at the same time, in threads unless :func:`joblib.parallel_config` says otherwise.
+        Problems of several classes that are solved at the same time, in threads unless
+        :func:`joblib.parallel_config` says otherwise.
     keep_problem : bool
         Keep the problems, and so the training data or their kernel matrix, with the solutions.
 
@@ -88,9 +95,11 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         For the linear kernel only.
     intercept_ : array of shape (1 or n_classes,)
     dual_coef_ : array of shape (1 or n_classes, n_SV)
-        ``C weight_i alpha_i y_i`` of the support vectors, a row a problem: for two classes as in SVC, for more a class against the others.
+        ``C weight_i alpha_i y_i`` of the support vectors, a row a problem: for two classes as in
+        SVC, for more a class against the others.
     support_, support_vectors_ : arrays of shape (n_SV,) and (n_SV, d)
-        Support vectors of any problem and their numbers among the training samples, class by class; no points with "precomputed".
+        Support vectors of any problem and their numbers among the training samples, class by class;
+        no points with "precomputed".
     n_support_ : array of shape (n_classes,)
         How many there are of each class.
     n_iter_ : int
@@ -100,10 +109,11 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     screening_ : list of Screened
         Which samples screening took out of each problem.
     solutions_ : list of Solution
-        One a problem; with their ``problem`` if that is kept. Of wide sparse points x has the columns with an entry only.
+        One a problem; with their ``problem`` if that is kept. Of wide sparse points x has the
+        columns with an entry only.
     path_ : list of Path, or None
-        With a path: one a problem. Ctrl-C ends the training there: the part that is finished is kept, and for two classes the model is
-        that of the last C of it, `C_`.
+        With a path: one a problem. Ctrl-C ends the training there: the part that is finished is
+        kept, and for two classes the model is that of the last C of it, `C_`.
     C_ : float
         What the model is for: C, unless a path ended before it.
     n_features_in_, feature_names_in_
@@ -147,9 +157,23 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         keep_problem: bool = False,
     ):
         self.C, self.kernel, self.gamma, self.degree, self.coef0 = C, kernel, gamma, degree, coef0
-        self.loss, self.smoothing, self.n_jobs, self.keep_problem = loss, smoothing, n_jobs, keep_problem
-        self.fit_intercept, self.intercept_scaling, self.class_weight = fit_intercept, intercept_scaling, class_weight
-        self.tol, self.with_path, self.path_ratio, self.screening = tol, with_path, path_ratio, screening
+        self.loss, self.smoothing, self.n_jobs, self.keep_problem = (
+            loss,
+            smoothing,
+            n_jobs,
+            keep_problem,
+        )
+        self.fit_intercept, self.intercept_scaling, self.class_weight = (
+            fit_intercept,
+            intercept_scaling,
+            class_weight,
+        )
+        self.tol, self.with_path, self.path_ratio, self.screening = (
+            tol,
+            with_path,
+            path_ratio,
+            screening,
+        )
         self.method, self.max_iter, self.max_gigabytes = method, max_iter, max_gigabytes
         self.warm_start, self.callback, self.verbose = warm_start, callback, verbose
 
@@ -183,12 +207,15 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            The tolerance was not reached, scikit-learn's and the library's warning in one; the message gives the gap.
+            The tolerance was not reached, scikit-learn's and the library's warning in one; the
+            message gives the gap.
         """
         return self._fit(*self._read(X, y, sample_weight))
 
     def decision_function(self, X: ArrayLike) -> np.ndarray:
-        """Return f(x) of the points X, shape (n,), or (n, n_classes) if there are more than two classes."""
+        """Return f(x) of the points X, shape (n,), or (n, n_classes) if there are more than two
+        classes.
+        """
         check_is_fitted(self)
         X = read(self, X)
         if self.kernel == "linear":
@@ -203,7 +230,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     def predict(self, X: ArrayLike) -> np.ndarray:
         """Return the class of each of the points X, shape (n,)."""
         scores = self.decision_function(X)
-        return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return self.classes_[
+            (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        ]
 
     # ------------------------------------------------------------------ pieces of fit
 
@@ -221,8 +250,16 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         """Fit the model to what :meth:`_read` returns."""
         C = check_lam(self.C, "C")
         setup = self._setup(X, y, *kept(weights, np.arange(y.size)))
-        factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True) if self.with_path else None
-        last, solutions, self.path_ = self.__dict__.get("solutions_", ()), [], [] if self.with_path else None
+        factor = (
+            1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
+            if self.with_path
+            else None
+        )
+        last, solutions, self.path_ = (
+            self.__dict__.get("solutions_", ()),
+            [],
+            [] if self.with_path else None,
+        )
         starts = [*last, *[None] * len(setup.problems)][: len(setup.problems)]
 
         def keep(number, found):
@@ -230,7 +267,10 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             if found[1] is not None:
                 self.path_.append(found[1])
 
-        tasks = (delayed(_train)(self, prob, C, factor, start) for prob, start in zip(setup.problems, starts, strict=True))
+        tasks = (
+            delayed(_train)(self, prob, C, factor, start)
+            for prob, start in zip(setup.problems, starts, strict=True)
+        )
         with quiet():
             whole = collect(tasks, keep, self.n_jobs)
         if not whole:
@@ -241,19 +281,37 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return self
 
     def _setup(self, X, y, numbers, weights):
-        """Return the :class:`Setup` of the training points of those numbers and their weights, None standing for 1; classes are known."""
+        """Return the :class:`Setup` of the training points of those numbers and their weights,
+        None standing for 1; classes are known.
+        """
         codes = np.searchsorted(self.classes_, y[numbers])
         missing = np.setdiff1d(np.arange(self.classes_.size), codes)
         if missing.size:
-            text = f"y must hold every class with positive weight, found none of {label(self.classes_[missing[0]])}"
+            text = (
+                "y must hold every class with positive weight, found none of "
+                f"{label(self.classes_[missing[0]])}"
+            )
             raise ValueError(f"{text}: leave its rows out altogether")
-        features = Features(self, X[np.ix_(numbers, numbers)] if self.kernel == "precomputed" else X[numbers])
+        features = Features(
+            self, X[np.ix_(numbers, numbers)] if self.kernel == "precomputed" else X[numbers]
+        )
         if self.class_weight is not None:
-            factors = compute_class_weight(self.class_weight, classes=self.classes_, y=y[numbers], sample_weight=weights)[codes]
+            factors = compute_class_weight(
+                self.class_weight, classes=self.classes_, y=y[numbers], sample_weight=weights
+            )[codes]
             weights = factors if weights is None else factors * weights
         loss = self._loss()
-        signs = [np.where(codes == k, 1.0, -1.0) for k in ([1] if self.classes_.size == 2 else range(self.classes_.size))]
-        return Setup(features, numbers, codes, signs, [Problem(features.terms(sign, weights), loss) for sign in signs])
+        signs = [
+            np.where(codes == k, 1.0, -1.0)
+            for k in ([1] if self.classes_.size == 2 else range(self.classes_.size))
+        ]
+        return Setup(
+            features,
+            numbers,
+            codes,
+            signs,
+            [Problem(features.terms(sign, weights), loss) for sign in signs],
+        )
 
     def _loss(self) -> Loss:
         smoothing = check_scalar(self.smoothing, "smoothing", low=0.0)
@@ -262,7 +320,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         if self.loss == "hinge":
             return SmoothedHinge(smoothing)
         if smoothing > 0.0:
-            raise ValueError(f"smoothing must be 0 for the squared hinge, which is smooth, got {smoothing:g}")
+            raise ValueError(
+                f"smoothing must be 0 for the squared hinge, which is smooth, got {smoothing:g}"
+            )
         return SquaredHinge(0.5)
 
     def _keep(self, setup, solutions):
@@ -271,12 +331,21 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         self.n_iter_ = max(s.n_iter for s in solutions)
         self.dual_gap_ = max(s.gap for s in solutions)
         self.screening_ = [s.screened for s in solutions]
-        weights = [1.0 if prob.terms.weights is None else prob.terms.weights for prob in setup.problems]
-        signed = np.array([sign * s.alpha / s.lam * w for s, sign, w in zip(solutions, signs, weights, strict=True)])
+        weights = [
+            1.0 if prob.terms.weights is None else prob.terms.weights for prob in setup.problems
+        ]
+        signed = np.array(
+            [
+                sign * s.alpha / s.lam * w
+                for s, sign, w in zip(solutions, signs, weights, strict=True)
+            ]
+        )
         used = setup.used(signed)
         self.support_, self.dual_coef_ = numbers[used], signed[:, used]
         self.n_support_ = np.bincount(setup.codes[used], minlength=self.classes_.size)
-        self.support_vectors_ = np.empty((0, 0)) if features.points is None else features.points[used]
+        self.support_vectors_ = (
+            np.empty((0, 0)) if features.points is None else features.points[used]
+        )
         constant, elements = features.constant, np.array([np.asarray(s.x) for s in solutions])
         if features.kernel == "linear":
             self.coef_ = np.zeros((len(solutions), self.n_features_in_))
@@ -285,7 +354,11 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             return
         coefs = elements * np.array(signs)
         others = setup.used(coefs)  # those of the dual point, as a rule
-        self._weights, self._numbers, self._features = coefs[:, others], numbers[others], features.of_support(others)
+        self._weights, self._numbers, self._features = (
+            coefs[:, others],
+            numbers[others],
+            features.of_support(others),
+        )
         if np.array_equal(used, others):
             self._features.points = self.support_vectors_
         self.intercept_ = constant**2 * coefs.sum(axis=1)
@@ -294,13 +367,17 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 def _train(model, prob, C, factor, start):
     """Return ``(solution, path or None)``, and whether that came to its end or was interrupted."""
     with quiet():
-        solution, found = train(model, prob, 1.0 / C, factor, start, **solver_options(model, "method"))
+        solution, found = train(
+            model, prob, 1.0 / C, factor, start, **solver_options(model, "method")
+        )
     whole = found is None or found.stop_reason != "interrupted" or model.classes_.size == 2
     return (solution, found), whole
 
 
 class Setup(NamedTuple):
-    """Problems over the same training points, the samples of those numbers and classes; labels of each are its signs."""
+    """Problems over the same training points, the samples of those numbers and classes; labels
+    of each are its signs.
+    """
 
     features: Features
     numbers: np.ndarray

@@ -19,28 +19,31 @@ from safescreen.estimators.safe_svc import SafeSVC
 class SafeSVCCV(CrossValidation):
     """:class:`SafeSVC` with the C of the best cross-validated score, without solving for every C.
 
-    Each fold is one path: a solution is the start for the next C, and takes samples out of it. For a C
-    that is not solved for, the solutions for its neighbours give a ball that holds the optimum
-    (:func:`safescreen.spheres.midpoint_gap_bound`), hence an interval for each decision value of the
-    validation points, and so bounds of the accuracy. C goes from coarse to fine: a value is left out
-    if its upper bound, mean of the folds, is below the lower bound of another, or equal to that of a
-    smaller one.
+    Each fold is one path: a solution is the start for the next C, and takes samples out of it. For
+    a C that is not solved for, the solutions for its neighbours give a ball that holds the optimum
+    (:func:`safescreen.spheres.midpoint_gap_bound`), hence an interval for each decision value of
+    the validation points, and so bounds of the accuracy. C goes from coarse to fine: a value is
+    left out if its upper bound, mean of the folds, is below the lower bound of another, or equal to
+    that of a smaller one.
 
     Parameters
     ----------
     estimator : SafeSVC, optional
-        Everything but C; the last fit is its copy with the C chosen, with its `callback`, `verbose` and path.
+        Everything but C; the last fit is its copy with the C chosen, with its `callback`, `verbose`
+        and path.
     Cs : int or array
-        In any order, sorted in `Cs_`; an int stands for so many from 1e-3 to 1e3, equal steps of the logarithm.
+        In any order, sorted in `Cs_`; an int stands for so many from 1e-3 to 1e3, equal steps of
+        the logarithm.
     cv : int, splitter or iterable, optional
         As everywhere in scikit-learn; 5 stratified folds if left out.
     scoring : str or callable, optional
-        As everywhere in scikit-learn; the accuracy if left out. With any other score all C are solved
-        for, and nothing is certified.
+        As everywhere in scikit-learn; the accuracy if left out. With any other score all C are
+        solved for, and nothing is certified.
     refit : bool
         Fit all samples with the C chosen.
     n_jobs : int, optional
-        Folds that are worked on at the same time, in threads unless :func:`joblib.parallel_config` says otherwise.
+        Folds that are worked on at the same time, in threads unless :func:`joblib.parallel_config`
+        says otherwise.
     certify : bool
         Leave out values of C that cannot be chosen; the choice is the same without it.
     verbose : bool
@@ -49,11 +52,13 @@ class SafeSVCCV(CrossValidation):
     Attributes
     ----------
     best_estimator_ : SafeSVC
-        Fitted to all samples, what :meth:`predict` and :meth:`decision_function` ask; there with `refit` only.
+        Fitted to all samples, what :meth:`predict` and :meth:`decision_function` ask; there with
+        `refit` only.
     C_ : float
         The C chosen: the one with the largest mean of `scores_`, of equal ones the smallest.
     certified_ : bool
-        Whether the bounds prove that `C_` is the best C, of equal ones the smallest, at the exact solutions.
+        Whether the bounds prove that `C_` is the best C, of equal ones the smallest, at the exact
+        solutions.
     Cs_ : array of shape (n_values,)
     scores_ : array of shape (n_folds, n_values)
         NaN where the score was not needed, or missing after Ctrl-C. Each lies within its bounds.
@@ -63,7 +68,8 @@ class SafeSVCCV(CrossValidation):
     best_score_ : float
         Mean score of the C chosen.
     best_index_, best_params_, cv_results_, n_splits_
-        As in :class:`sklearn.model_selection.GridSearchCV`. Scores and seconds are NaN where a C was left out, and its rank is the last.
+        As in :class:`sklearn.model_selection.GridSearchCV`. Scores and seconds are NaN where a C
+        was left out, and its rank is the last.
     certified_out_ : boolean array of shape (n_values,)
         Values proved not to be the best, by the bounds alone, without a solution in every fold.
     n_solves_ : int
@@ -77,23 +83,27 @@ class SafeSVCCV(CrossValidation):
 
     Notes
     -----
-    `scores_` are the accuracies at the exact solutions wherever those are certain. Where `tol` leaves a
-    validation point undecided, the fold is solved further, down to a relative gap of 1e-13 or to what
-    rounding allows. What is undecided after that leaves the bounds apart, and `scores_` count it by
-    this rule: the class with the largest computed decision value is predicted; of classes whose values
-    are within rounding of each other, as at ``f(x) = 0``, the first one in `classes_` is. Such folds
-    are solved from nothing. So neither the order of the solves nor leaving some out changes the choice.
+    `scores_` are the accuracies at the exact solutions wherever those are certain. Where `tol`
+    leaves a validation point undecided, the fold is solved further, down to a relative gap of 1e-13
+    or to what rounding allows. What is undecided after that leaves the bounds apart, and `scores_`
+    count it by this rule: the class with the largest computed decision value is predicted; of
+    classes whose values are within rounding of each other, as at ``f(x) = 0``, the first one in
+    `classes_` is. Such folds are solved from nothing. So neither the order of the solves nor
+    leaving some out changes the choice.
 
     Bounds of validation errors over stretches of the regularization are due to Shibagaki, Suzuki,
     Karasuyama and Takeuchi (NIPS 2015).
 
-    Ctrl-C ends the cross-validation with a warning: C is the best by the scores there are, of values with a score in all folds or of folds
-    with all scores, whichever are more, and all samples are fitted with it. Without either, and in the last fit, Ctrl-C is passed on;
-    `scores_` has been set by then, in the last fit `C_` too. Folds that are worked on at the same time count when they are finished.
+    Ctrl-C ends the cross-validation with a warning: C is the best by the scores there are, of
+    values with a score in all folds or of folds with all scores, whichever are more, and all
+    samples are fitted with it. Without either, and in the last fit, Ctrl-C is passed on; `scores_`
+    has been set by then, in the last fit `C_` too. Folds that are worked on at the same time count
+    when they are finished.
 
-    What it saves depends on grid and data. From 1e-3 to 1e2, on five data sets of 178 to 3000 samples, 3 to 38 % of the solves were left
-    out for 26 values and 13 to 49 % for 101; the time changed by -40 to +15 %, and by -13 to -36 %: solves that are warm-started and
-    screened are short to begin with. Little is saved where neighbours differ by a sample or two.
+    What it saves depends on grid and data. From 1e-3 to 1e2, on five data sets of 178 to 3000
+    samples, 3 to 38 % of the solves were left out for 26 values and 13 to 49 % for 101; the time
+    changed by -40 to +15 %, and by -13 to -36 %: solves that are warm-started and screened are
+    short to begin with. Little is saved where neighbours differ by a sample or two.
 
     Examples
     --------
@@ -120,7 +130,13 @@ class SafeSVCCV(CrossValidation):
         certify: bool = True,
         verbose: bool = False,
     ):
-        self.estimator, self.Cs, self.cv, self.scoring, self.refit = estimator, Cs, cv, scoring, refit
+        self.estimator, self.Cs, self.cv, self.scoring, self.refit = (
+            estimator,
+            Cs,
+            cv,
+            scoring,
+            refit,
+        )
         self.n_jobs, self.certify, self.verbose = n_jobs, certify, verbose
 
     predict = delegated(SafeSVC.predict)
@@ -158,13 +174,17 @@ class SafeSVCCV(CrossValidation):
                 search(grid, scores, solve, bounds if certify else None)
             except KeyboardInterrupt:
                 whole = False
-        solutions = [solution for fold in folds for found in fold.found.values() for solution in found[0]]
+        solutions = [
+            solution for fold in folds for found in fold.found.values() for solution in found[0]
+        ]
         warn_of(model, solutions, data[0])
         self.Cs_ = grid
         self.score_bounds_ = np.array([scores.low, scores.high])
         self.n_solves_ = int(scores.fitted.sum())
         left_out = ~scores.fitted.all(axis=0)
-        self.certified_out_ = left_out & ~may_win(scores) if certify else np.zeros(grid.size, dtype=bool)
+        self.certified_out_ = (
+            left_out & ~may_win(scores) if certify else np.zeros(grid.size, dtype=bool)
+        )
         return whole
 
     def _settle(self, model, data, grid, best):

@@ -31,23 +31,31 @@ LAM_RATIO = 0.01
 """What is taken where neither lam nor lam_ratio is given."""
 
 TRIPLET_BYTES = 40.0
-"""What a listed triplet takes on the way: two pairs, a norm, masks, and what is left of them after screening."""
+"""What a listed triplet takes on the way: two pairs, a norm, masks, and what is left of them
+after screening.
+"""
 
 
 def _dense(X):
     """Return points as an array, those of a sparse matrix written out."""
     if not sparse.issparse(X):
         return X
-    need_memory(24.0 * X.shape[0] * X.shape[1], f"a metric of sparse X of shape {X.shape}", "use TruncatedSVD before, or HDSL")
+    need_memory(
+        24.0 * X.shape[0] * X.shape[1],
+        f"a metric of sparse X of shape {X.shape}",
+        "use TruncatedSVD before, or HDSL",
+    )
     return X.toarray()
 
 
 class TripletMetric(Metric):
-    """Mahalanobis metric from triplets, ``min_M sum_t w_t loss(d_M(i, l) - d_M(i, j)) + lam/2 ||M||^2``, M positive semidefinite.
+    """Mahalanobis metric from triplets, ``min_M sum_t w_t loss(d_M(i, l) - d_M(i, j)) + lam/2
+    ||M||^2``, M positive semidefinite.
 
-    STS19 equation 2.2, solved to a certified duality gap. As a transformer it maps x to L x with ``M = L'L``; as a classifier it is the
-    k-nearest-neighbour rule in that space. With more features than points the full matrix is sought in the span of the points, where the
-    optimum lies: all differences are there, and what M is beside it adds to ``||M||`` only.
+    STS19 equation 2.2, solved to a certified duality gap. As a transformer it maps x to L x with
+    ``M = L'L``; as a classifier it is the k-nearest-neighbour rule in that space. With more
+    features than points the full matrix is sought in the span of the points, where the optimum
+    lies: all differences are there, and what M is beside it adds to ``||M||`` only.
 
     Parameters
     ----------
@@ -58,19 +66,21 @@ class TripletMetric(Metric):
         number that does not depend on the scale of the data or the number of triplets. 0.01 if
         neither is given.
     k : int or None
-        Triplets of each point: its k nearest of the same class times its k nearest of others, fewer, with a warning, where a class has
-        not so many; None takes all. ValueError if it is more than all other points.
+        Triplets of each point: its k nearest of the same class times its k nearest of others,
+        fewer, with a warning, where a class has not so many; None takes all. ValueError if it is
+        more than all other points.
     diagonal : bool
         Learn a weight for each feature instead of a full matrix.
     product : bool or "auto"
-        Keep triplets as the products of lists they are, never listed one by one: for very many triplets. Without weights. "auto" does so
-        for more than 10 million of them.
+        Keep triplets as the products of lists they are, never listed one by one: for very many
+        triplets. Without weights. "auto" does so for more than 10 million of them.
     smoothing : float > 0
         Width of the smoothed hinge.
     tol : float > 0
         Duality gap to reach, relative to the objective, as `rtol` of :func:`safescreen.solve`.
     with_path : bool
-        Come down from ``lam_max`` by factors of `path_ratio` to the lam asked for, with warm starts and screening, and keep the path.
+        Come down from ``lam_max`` by factors of `path_ratio` to the lam asked for, with warm starts
+        and screening, and keep the path.
     path_ratio : float in (0, 1)
     screening : "auto" or tuple of str
         When and with which spheres, as in :func:`safescreen.solve`.
@@ -82,7 +92,8 @@ class TripletMetric(Metric):
     warm_start : bool
         Start from the metric of the last ``fit`` if that had the same features.
     callback : callable, optional
-        ``callback(progress)`` with a :class:`~safescreen.Progress`, each iteration, or each lam of a path; a true value ends the training.
+        ``callback(progress)`` with a :class:`~safescreen.Progress`, each iteration, or each lam of
+        a path; a true value ends the training.
     verbose : bool
         Show a progress bar on a terminal.
     keep_problem : bool
@@ -91,24 +102,29 @@ class TripletMetric(Metric):
     Attributes
     ----------
     components_ : array of shape (rank, d)
-        The factor L. Of a full matrix the first r rows give the nearest one of rank r: ``transform(X)[:, :2]`` is for a picture.
+        The factor L. Of a full matrix the first r rows give the nearest one of rank r:
+        ``transform(X)[:, :2]`` is for a picture.
     lam_ : float
     n_iter_ : int
     dual_gap_ : float
-        Certified duality gap; with more features than points for their coordinates in the span, which are rounded as the points are.
+        Certified duality gap; with more features than points for their coordinates in the span,
+        which are rounded as the points are.
     screening_ : Screened or None
         Which triplets were taken out; None for products.
     path_ : Path or None
-        Ctrl-C ends the path: the part that is finished is kept, and the metric is the one of its last lam, `lam_`.
+        Ctrl-C ends the path: the part that is finished is kept, and the metric is the one of its
+        last lam, `lam_`.
     solution_ : Solution
-        With its ``problem`` if that is kept. With more features than points in coordinates of their span.
+        With its ``problem`` if that is kept. With more features than points in coordinates of their
+        span.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn; no classes after :meth:`fit_triplets`.
 
     Warns
     -----
     UserWarning
-        Where ranges of columns differ by more than a hundred times, as those of unscaled data do, or k is more than some class has.
+        Where ranges of columns differ by more than a hundred times, as those of unscaled data do,
+        or k is more than some class has.
     ConvergenceWarning
         The tolerance was not reached, scikit-learn's and the library's warning in one; the message
         gives the gap and why the solver stopped.
@@ -143,20 +159,43 @@ class TripletMetric(Metric):
         verbose: bool = False,
         keep_problem: bool = False,
     ):
-        self.lam, self.lam_ratio, self.k, self.diagonal, self.product, self.smoothing = lam, lam_ratio, k, diagonal, product, smoothing
-        self.tol, self.with_path, self.path_ratio, self.screening, self.active_set = tol, with_path, path_ratio, screening, active_set
-        self.max_iter, self.n_neighbors, self.warm_start, self.callback, self.verbose = max_iter, n_neighbors, warm_start, callback, verbose
+        self.lam, self.lam_ratio, self.k, self.diagonal, self.product, self.smoothing = (
+            lam,
+            lam_ratio,
+            k,
+            diagonal,
+            product,
+            smoothing,
+        )
+        self.tol, self.with_path, self.path_ratio, self.screening, self.active_set = (
+            tol,
+            with_path,
+            path_ratio,
+            screening,
+            active_set,
+        )
+        self.max_iter, self.n_neighbors, self.warm_start, self.callback, self.verbose = (
+            max_iter,
+            n_neighbors,
+            warm_start,
+            callback,
+            verbose,
+        )
         self.keep_problem = keep_problem
 
     def get_mahalanobis_matrix(self) -> np.ndarray:
-        """Return the learned matrix M, shape (d, d); MemoryError if that is more than the machine has."""
+        """Return the learned matrix M, shape (d, d); MemoryError if that is more than the
+        machine has.
+        """
         check_is_fitted(self)
         d = self.n_features_in_
         need_memory(8.0 * d * d, f"a matrix of shape ({d}, {d})", "components_ is a factor of it")
         return self.components_.T @ self.components_
 
     def predict_proba(self, X: ArrayLike) -> np.ndarray:
-        """Return for each of the points X which part of the nearest training points each class has, shape (n, n_classes)."""
+        """Return for each of the points X which part of the nearest training points each class
+        has, shape (n, n_classes).
+        """
         X = self._compared(X)
         return self._neighbors.predict_proba(self._map(X))
 
@@ -166,7 +205,9 @@ class TripletMetric(Metric):
         super()._check_sizes(X)
         uneven = "" if sparse.issparse(X) else uneven_columns(self, X)
         if uneven:
-            advice = "and the largest decide what is near: scale them (MinMaxScaler, StandardScaler)"
+            advice = (
+                "and the largest decide what is near: scale them (MinMaxScaler, StandardScaler)"
+            )
             text = f"X has columns of very different sizes: {uneven}, {advice}"
             warn(text, UserWarning)
 
@@ -188,7 +229,9 @@ class TripletMetric(Metric):
         return (self._judged if y.ndim == 2 else self._labelled)(X, y, *others)
 
     def _labelled(self, X, y, weights, numbers=None):
-        """Return the problem of the numbered points that have a positive weight, all if left out, and what completes its solution."""
+        """Return the problem of the numbered points that have a positive weight, all if left
+        out, and what completes its solution.
+        """
         numbers, weights = kept(weights, np.arange(len(y)) if numbers is None else numbers)
         X, y = _dense(X[numbers]), y[numbers]
         self.classes_, codes, counts = need_partners(y)
@@ -197,31 +240,47 @@ class TripletMetric(Metric):
             most = np.minimum(counts - 1, len(y) - counts)
             few = int(np.argmin(np.where(counts > 1, most, len(y))))
             if most[few] < need_points(self.k, "k", codes, others=1):
-                partners = f"{counts[few] - 1} others of the class and {len(y) - counts[few]} outside"
+                partners = (
+                    f"{counts[few] - 1} others of the class and {len(y) - counts[few]} outside"
+                )
                 rows = f"rows of class {label(self.classes_[few])}"
-                text = f"k={self.k} is more than {rows} have partners, {partners}: they get fewer triplets"
+                text = (
+                    f"k={self.k} is more than {rows} have partners, {partners}: they get fewer "
+                    "triplets"
+                )
                 warn(f"{text}; take a smaller k or join small classes", UserWarning)
         product, coordinates = self._product(codes, weights), self._coordinates(X)
         options = {"k": self.k, "diagonal": self.diagonal, "coordinates": coordinates}
-        terms = ProductTriplets(X, codes, **options) if product else Triplets.from_labels(X, codes, **options)
+        terms = (
+            ProductTriplets(X, codes, **options)
+            if product
+            else Triplets.from_labels(X, codes, **options)
+        )
         if weights is not None:
-            terms = Triplets(coordinates, terms.index, diagonal=self.diagonal, weights=weights[terms.index[:, 0]])
+            terms = Triplets(
+                coordinates, terms.index, diagonal=self.diagonal, weights=weights[terms.index[:, 0]]
+            )
         return self._problem(terms), partial(self._remember, X, y)
 
     def _judged(self, X, triplets, weights, numbers=slice(None)):
-        """Return the problem of the numbered triplets, all if left out, and what completes its solution: nothing."""
+        """Return the problem of the numbered triplets, all if left out, and what completes its
+        solution: nothing.
+        """
         if self.product is True:
             raise ValueError("product=True needs labels: use fit, or product=False")
         weights = None if weights is None else weights[numbers]
         used, triplets = np.unique(triplets[numbers], return_inverse=True)
         coordinates = self._coordinates(_dense(X[used]))
-        return self._problem(Triplets(coordinates, triplets.reshape(-1, 3), diagonal=self.diagonal, weights=weights)), lambda: self
+        return self._problem(
+            Triplets(coordinates, triplets.reshape(-1, 3), diagonal=self.diagonal, weights=weights)
+        ), lambda: self
 
     def _coordinates(self, X):
-        """Return the points in the space of the metric, and remember its `_basis`, (d, n), None for that of X itself.
+        """Return the points in the space of the metric, and remember its `_basis`, (d, n), None for
+        that of X itself.
 
-        With more features than points ``(X - mean)' = Q R``: the rows of R' have the differences of the points in the basis Q.
-        """
+        With more features than points ``(X - mean)' = Q R``: the rows of R' have the differences of
+        the points in the basis Q."""
         self._basis = None
         if self.diagonal or X.shape[0] >= X.shape[1]:
             return X
@@ -229,17 +288,27 @@ class TripletMetric(Metric):
         return coordinates.T
 
     def _product(self, codes, weights):
-        """Return whether triplets stay products of lists; MemoryError if they are listed, and too many."""
+        """Return whether triplets stay products of lists; MemoryError if they are listed, and
+        too many.
+        """
         if not isinstance(self.product, bool) and self.product != "auto":
             raise ValueError(f"product must be True, False or 'auto', got {self.product!r}")
         most = len(codes) if self.k is None else self.k
         n = float(np.dot(*(np.minimum(sizes, most).astype(float) for sizes in class_sizes(codes))))
         if self.product is True and weights is not None:
-            raise ValueError("product=True takes no sample_weight: leave it out, or use product=False")
-        product = self.product is True or (self.product == "auto" and weights is None and n > LISTED)
+            raise ValueError(
+                "product=True takes no sample_weight: leave it out, or use product=False"
+            )
+        product = self.product is True or (
+            self.product == "auto" and weights is None and n > LISTED
+        )
         if not product:
             way = "leave sample_weight out" if weights is not None else "use product=True"
-            need_memory(TRIPLET_BYTES * n, f"k={self.k} makes {n:.3g} triplets, which", f"{way}, or take a smaller k")
+            need_memory(
+                TRIPLET_BYTES * n,
+                f"k={self.k} makes {n:.3g} triplets, which",
+                f"{way}, or take a smaller k",
+            )
         return product
 
     def _problem(self, terms):
@@ -253,16 +322,24 @@ class TripletMetric(Metric):
         else:
             ratio = LAM_RATIO if self.lam_ratio is None else check_lam(self.lam_ratio, "lam_ratio")
             lam = ratio * (top if 0.0 < top < np.inf else 1.0)
-        factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True) if self.with_path else None
+        factor = (
+            check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True)
+            if self.with_path
+            else None
+        )
         return self._finish(*train(self, prob, lam, factor, self._last(), **self._options()))
 
     def _last(self):
-        """Return where a warm start begins, the metric of the last fit if that had as many features, or None."""
+        """Return where a warm start begins, the metric of the last fit if that had as many
+        features, or None.
+        """
         factor = self.__dict__.get("components_")
         if factor is None or factor.shape[1] != self.n_features_in_:
             return None
         factor = factor if self._basis is None else factor @ self._basis
-        return SimpleNamespace(x=np.sum(factor * factor, axis=0) if self.diagonal else factor.T @ factor)
+        return SimpleNamespace(
+            x=np.sum(factor * factor, axis=0) if self.diagonal else factor.T @ factor
+        )
 
     def _fit_path(self, prob, lams):
         """Solve for a decreasing grid."""
@@ -273,7 +350,11 @@ class TripletMetric(Metric):
 
     def _keep(self, solution):
         self.solution_, self.lam_ = solution, solution.lam
-        self.n_iter_, self.dual_gap_, self.screening_ = solution.n_iter, solution.gap, solution.screened
+        self.n_iter_, self.dual_gap_, self.screening_ = (
+            solution.n_iter,
+            solution.gap,
+            solution.screened,
+        )
         factor = _factor(solution.x)
         self.components_ = factor if self._basis is None else factor @ self._basis.T
         return self
@@ -300,5 +381,7 @@ def _factor(x):
     values, vectors = np.linalg.eigh(x)
     values, vectors = values[::-1], vectors[:, ::-1]
     rank = max(1, int(np.count_nonzero(values > 1e-12 * max(values[0], 0.0))))
-    vectors = vectors * np.where(vectors[np.abs(vectors).argmax(axis=0), np.arange(values.size)] < 0.0, -1.0, 1.0)
+    vectors = vectors * np.where(
+        vectors[np.abs(vectors).argmax(axis=0), np.arange(values.size)] < 0.0, -1.0, 1.0
+    )
     return np.sqrt(np.maximum(values[:rank], 0.0))[:, None] * vectors[:, :rank].T

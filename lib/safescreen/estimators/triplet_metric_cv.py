@@ -20,28 +20,34 @@ from safescreen.paths import path
 
 
 class TripletMetricCV(TransformerMixin, CrossValidation):
-    """:class:`TripletMetric` with the lam of the best cross-validated score: one warm path with screening a fold.
+    """:class:`TripletMetric` with the lam of the best cross-validated score: one warm path with
+    screening a fold.
 
-    All lam are solved for in all folds. A ball around the optimum of a lam that is not solved for says much of the margins of triplets, but
-    little of a k-nearest-neighbour classifier, whose error depends on the order of all distances: there is no cheap certificate that a
-    lam cannot be the best, as :class:`SafeSVCCV` has for C.
+    All lam are solved for in all folds. A ball around the optimum of a lam that is not solved for
+    says much of the margins of triplets, but little of a k-nearest-neighbour classifier, whose
+    error depends on the order of all distances: there is no cheap certificate that a lam cannot be
+    the best, as :class:`SafeSVCCV` has for C.
 
     Parameters
     ----------
     estimator : TripletMetric, optional
-        Everything but lam and its path; the last fit is its copy, with its `callback` and `verbose`.
+        Everything but lam and its path; the last fit is its copy, with its `callback` and
+        `verbose`.
     lams : int or array
-        In any order, `lams_` decreases; an int stands for so many, equal steps of the logarithm, from 1 to 1e-4 times the lam from which
-        on all triplets are in the linear region, of the training points of each fold and of all points.
+        In any order, `lams_` decreases; an int stands for so many, equal steps of the logarithm,
+        from 1 to 1e-4 times the lam from which on all triplets are in the linear region, of the
+        training points of each fold and of all points.
     cv, scoring, refit, n_jobs, verbose
         As in :class:`SafeSVCCV`; ``cv=ShuffleSplit(1)`` is a single validation set.
 
     Attributes
     ----------
     best_estimator_ : TripletMetric
-        With the path of all points down to `lam_`; what :meth:`transform`, :meth:`predict` and others ask. There with `refit` only.
+        With the path of all points down to `lam_`; what :meth:`transform`, :meth:`predict` and
+        others ask. There with `refit` only.
     lam_ : float
-        The lam chosen; of equal scores the largest. What the metric is for, should Ctrl-C end the last path before.
+        The lam chosen; of equal scores the largest. What the metric is for, should Ctrl-C end the
+        last path before.
     lams_ : array of shape (n_values,)
         For all points.
     scores_ : array of shape (n_folds, n_values)
@@ -59,11 +65,12 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
 
     Notes
     -----
-    `scores_` are those of the metrics as computed, to the `tol` of the estimator. They are not certified: a
-    classifier by nearest neighbours may change within `tol`, so a single fit at one of the lams, which starts
-    elsewhere, may score a point or two differently.
+    `scores_` are those of the metrics as computed, to the `tol` of the estimator. They are not
+    certified: a classifier by nearest neighbours may change within `tol`, so a single fit at one of
+    the lams, which starts elsewhere, may score a point or two differently.
 
-    Ctrl-C ends the cross-validation as that of :class:`SafeSVCCV`; in the last path it ends that path, as in :class:`TripletMetric`.
+    Ctrl-C ends the cross-validation as that of :class:`SafeSVCCV`; in the last path it ends that
+    path, as in :class:`TripletMetric`.
 
     Examples
     --------
@@ -90,10 +97,19 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         self.estimator, self.lams, self.cv, self.scoring = estimator, lams, cv, scoring
         self.refit, self.n_jobs, self.verbose = refit, n_jobs, verbose
 
-    predict, predict_proba = delegated(TripletMetric.predict), delegated(TripletMetric.predict_proba)
+    predict, predict_proba = (
+        delegated(TripletMetric.predict),
+        delegated(TripletMetric.predict_proba),
+    )
     transform = delegated(TripletMetric.transform)
-    pair_distance, pair_score = delegated(TripletMetric.pair_distance), delegated(TripletMetric.pair_score)
-    score_triplets, get_metric = delegated(TripletMetric.score_triplets), delegated(TripletMetric.get_metric)
+    pair_distance, pair_score = (
+        delegated(TripletMetric.pair_distance),
+        delegated(TripletMetric.pair_score),
+    )
+    score_triplets, get_metric = (
+        delegated(TripletMetric.score_triplets),
+        delegated(TripletMetric.get_metric),
+    )
     get_mahalanobis_matrix = delegated(TripletMetric.get_mahalanobis_matrix)
     get_feature_names_out = delegated(TripletMetric.get_feature_names_out)
 
@@ -102,14 +118,20 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
 
     @with_small_blas
     def fit_triplets(
-        self, X: ArrayLike, triplets: ArrayLike | None = None, triplet_weight: ArrayLike | None = None, groups: ArrayLike | None = None
+        self,
+        X: ArrayLike,
+        triplets: ArrayLike | None = None,
+        triplet_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
     ) -> Self:
-        """Choose lam by the agreement with judgements that are held out, and learn from all of them with it.
+        """Choose lam by the agreement with judgements that are held out, and learn from all of them
+        with it.
 
         Parameters
         ----------
         X, triplets, triplet_weight
-            As in :meth:`TripletMetric.fit_triplets`. `scoring` is a function ``(model, X, triplets, triplet_weight=...)``, left out
+            As in :meth:`TripletMetric.fit_triplets`. `scoring` is a function ``(model, X, triplets,
+            triplet_weight=...)``, left out
             :meth:`TripletMetric.score_triplets`; `cv` splits the triplets, an int or None into runs of them: shuffle what is sorted.
         groups : array of shape (T,), optional
             Who has judged, say, for a splitter such as ``GroupKFold``.
@@ -147,8 +169,12 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
             trials.append(Trial(value, solved - ended[-2], ended[-1] - solved))
 
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "path interrupted", RuntimeWarning)  # fit says what became of it
-            solutions = path(prob, grid.of(prob), keep_masks=False, callback=score, **model._options())
+            warnings.filterwarnings(
+                "ignore", "path interrupted", RuntimeWarning
+            )  # fit says what became of it
+            solutions = path(
+                prob, grid.of(prob), keep_masks=False, callback=score, **model._options()
+            )
         return trials, solutions.stop_reason != "interrupted"
 
     def _settle(self, model, data, grid, best):
@@ -163,10 +189,15 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
 
 
 class Lams:
-    """A grid as it is given, or, for an int, relative to the lam from which on all triplets of a problem are in the linear region."""
+    """A grid as it is given, or, for an int, relative to the lam from which on all triplets of a
+    problem are in the linear region.
+    """
 
     def __init__(self, lams):
-        self.values, self.relative = check_values(lams, "lams", (1.0, 1e-4), "TripletMetric", falling=True), not np.ndim(lams)
+        self.values, self.relative = (
+            check_values(lams, "lams", (1.0, 1e-4), "TripletMetric", falling=True),
+            not np.ndim(lams),
+        )
 
     def __len__(self):
         return len(self.values)

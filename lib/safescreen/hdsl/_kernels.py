@@ -7,7 +7,9 @@ from safescreen._numba import njit
 
 @njit
 def _pair_weights(slopes, same, other, weights, near_pair, near_weights):
-    """Fill the weights of the pairs, ``B = sum_t g_t (e_x e_y' - e_x e_z')``, and list them by either end."""
+    """Fill the weights of the pairs, ``B = sum_t g_t (e_x e_y' - e_x e_z')``, and list them by
+    either end.
+    """
     weights[:] = 0.0
     for t in range(slopes.size):
         weights[same[t]] += slopes[t]
@@ -17,18 +19,23 @@ def _pair_weights(slopes, same, other, weights, near_pair, near_weights):
 
 
 @njit
-def _overlaps(weights, diagonal, ptr, partner, indptr, indices, data, row, starts, features, products):
-    """Add the weights of the pairs times the products of their shared features to ``diag(X'BX)``; count these in `starts` (P + 1,).
+def _overlaps(
+    weights, diagonal, ptr, partner, indptr, indices, data, row, starts, features, products
+):
+    """Add the weights of the pairs times the products of their shared features to ``diag(X'BX)``;
+    count these in `starts` (P + 1,).
 
-    With room for them list `features` and `products` as well; without, pairs of weight 0 are left out. `row` (d,) is zero before and after.
-    """
+    With room for them list `features` and `products` as well; without, pairs of weight 0 are left
+    out. `row` (d,) is zero before and after."""
     place = 0
     for a in range(ptr.size - 1):
         first, last = indptr[a], indptr[a + 1] if ptr[a] < ptr[a + 1] else indptr[a]
         row[indices[first:last]] = data[first:last]
         for p in range(ptr[a], ptr[a + 1]):
             b = partner[p]
-            for q in range(indptr[b], indptr[b + 1] if features.size > 0 or weights[p] != 0.0 else indptr[b]):
+            for q in range(
+                indptr[b], indptr[b + 1] if features.size > 0 or weights[p] != 0.0 else indptr[b]
+            ):
                 value = row[indices[q]] * data[q]
                 if value != 0.0:
                     if features.size > 0:
@@ -60,7 +67,9 @@ def _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums)
 
 
 @njit
-def _gradient_row(i, near_ptr, near, near_weights, colptr, rows, values, indptr, indices, data, sums, row):
+def _gradient_row(
+    i, near_ptr, near, near_weights, colptr, rows, values, indptr, indices, data, sums, row
+):
     """Fill row i of ``X'(B + B')X``, shape (d,); `sums` (n,) is zero before and after."""
     _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums)
     row[:] = 0.0
@@ -73,7 +82,9 @@ def _gradient_row(i, near_ptr, near, near_weights, colptr, rows, values, indptr,
 
 @njit
 def _best_partner(i, diagonal, row):
-    """Return ``(j, sign, value)`` that maximise ``diag_i + diag_j + sign row_j`` over j != i, ties to the lower j."""
+    """Return ``(j, sign, value)`` that maximise ``diag_i + diag_j + sign row_j`` over j != i,
+    ties to the lower j.
+    """
     best, where = -np.inf, -1
     for j in range(diagonal.size):
         value = diagonal[j] + abs(row[j])
@@ -84,8 +95,12 @@ def _best_partner(i, diagonal, row):
 
 
 @njit
-def _atom_scores(i, j, sign, scale, colptr, rows, values, anchor_ptr, similar, different, column, scores):
-    """Fill ``scores_t = <A_t, B>`` of one atom; `column` (n,) is zero before and after, ``p = x_i + sign x_j`` in between."""
+def _atom_scores(
+    i, j, sign, scale, colptr, rows, values, anchor_ptr, similar, different, column, scores
+):
+    """Fill ``scores_t = <A_t, B>`` of one atom; `column` (n,) is zero before and after, ``p =
+    x_i + sign x_j`` in between.
+    """
     scores[:] = 0.0
     for c in (i, j):
         for q in range(colptr[c], colptr[c + 1]):
@@ -101,8 +116,12 @@ def _atom_scores(i, j, sign, scale, colptr, rows, values, anchor_ptr, similar, d
 
 
 @njit
-def _atom_values(atoms, diagonal, near_ptr, near, near_weights, colptr, rows, values, column, found):
-    """Fill ``found_k = diag_i + diag_j + sign x_i'(B + B')x_j`` for the active atoms; `column` (n,) is zero before and after."""
+def _atom_values(
+    atoms, diagonal, near_ptr, near, near_weights, colptr, rows, values, column, found
+):
+    """Fill ``found_k = diag_i + diag_j + sign x_i'(B + B')x_j`` for the active atoms; `column`
+    (n,) is zero before and after.
+    """
     for k in range(atoms.shape[0]):
         i, j = atoms[k, 0], atoms[k, 1]
         small, big = (i, j) if colptr[i + 1] - colptr[i] <= colptr[j + 1] - colptr[j] else (j, i)
@@ -120,7 +139,9 @@ def _atom_values(atoms, diagonal, near_ptr, near, near_weights, colptr, rows, va
 
 @njit
 def _sum_norms(near_ptr, near, near_weights, colptr, rows, values, sums, norms):
-    """Fill ``norms_i = ||(B + B') x_i||`` for all features; `sums` (n,) is zero before and after."""
+    """Fill ``norms_i = ||(B + B') x_i||`` for all features; `sums` (n,) is zero before and
+    after.
+    """
     for i in range(norms.size):
         total = 0.0
         _neighbour_sums(i, near_ptr, near, near_weights, colptr, rows, values, sums)
@@ -133,15 +154,37 @@ def _sum_norms(near_ptr, near, near_weights, colptr, rows, values, sums, norms):
 
 
 @njit
-def _search_rows(order, bounds, diagonal, near_ptr, near, near_weights, colptr, rows, values, indptr, indices, data, sums, row, best):
-    """Search the rows in `order` until the bound of the next is below the best; update `best`: i, j, sign, value, rows searched."""
+def _search_rows(
+    order,
+    bounds,
+    diagonal,
+    near_ptr,
+    near,
+    near_weights,
+    colptr,
+    rows,
+    values,
+    indptr,
+    indices,
+    data,
+    sums,
+    row,
+    best,
+):
+    """Search the rows in `order` until the bound of the next is below the best; update `best`:
+    i, j, sign, value, rows searched.
+    """
     for k in range(bounds.size):
         if bounds[k] < best[3]:
             break
         i = order[k]
         best[4] += 1.0
-        _gradient_row(i, near_ptr, near, near_weights, colptr, rows, values, indptr, indices, data, sums, row)
+        _gradient_row(
+            i, near_ptr, near, near_weights, colptr, rows, values, indptr, indices, data, sums, row
+        )
         j, sign, value = _best_partner(i, diagonal, row)
         low, high = min(i, j), max(i, j)
-        if value > best[3] or (value == best[3] and (low < best[0] or (low == best[0] and high < best[1]))):
+        if value > best[3] or (
+            value == best[3] and (low < best[0] or (low == best[0] and high < best[1]))
+        ):
             best[0], best[1], best[2], best[3] = low, high, sign, value

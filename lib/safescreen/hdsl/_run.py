@@ -20,7 +20,9 @@ LARGEST_MARGIN = 1e120
 
 
 class Iteration(NamedTuple):
-    """State before a step, and the step: "forward", "away", "drop" (an away step to the end), "pairwise", "swap", "none"."""
+    """State before a step, and the step: "forward", "away", "drop" (an away step to the end),
+    "pairwise", "swap", "none".
+    """
 
     iteration: int
     objective: float
@@ -36,29 +38,60 @@ class Iteration(NamedTuple):
 class Training:
     """One training: the iterate as atoms and weights, and its margins u."""
 
-    def __init__(self, settings, constraints: Constraints, monitor=None, start: SparseSimilarity | None = None, callback=None):
-        self.settings, self.constraints, self.monitor, self.callback = settings, constraints, monitor, callback
-        self.T, self.factors, self.loss = len(constraints), constraints.factors, MarginLoss(settings.loss, settings.smoothing)
+    def __init__(
+        self,
+        settings,
+        constraints: Constraints,
+        monitor=None,
+        start: SparseSimilarity | None = None,
+        callback=None,
+    ):
+        self.settings, self.constraints, self.monitor, self.callback = (
+            settings,
+            constraints,
+            monitor,
+            callback,
+        )
+        self.T, self.factors, self.loss = (
+            len(constraints),
+            constraints.factors,
+            MarginLoss(settings.loss, settings.smoothing),
+        )
         if settings.batch is not None and settings.batch > self.T:
-            raise ValueError(f"batch must be at most the number of triplets {self.T} (of positive weight), got {settings.batch}")
+            raise ValueError(
+                f"batch must be at most the number of triplets {self.T} (of positive "
+                f"weight), got {settings.batch}"
+            )
         largest = settings.scale * float(np.abs(constraints.X.data).max(initial=0.0)) ** 2
         if largest > LARGEST_MARGIN:
-            raise ValueError(f"scale={settings.scale:g} makes margins of the size {largest:.3g}, whose squares overflow: lower scale")
+            raise ValueError(
+                f"scale={settings.scale:g} makes margins of the size {largest:.3g}, whose "
+                "squares overflow: lower scale"
+            )
         self.rng = np.random.default_rng(settings.random_state)
         self.forward, self.search = FORWARD[settings.forward], LINE_SEARCHES[settings.line_search]
         self.history: list[Iteration] = []
         self.best, self.best_error, self.stale = None, math.inf, 0
         self.converged = self.stopped = False
-        self.scores, self.away_scores, self.values = np.empty(self.T), np.empty(self.T), np.empty(16)
+        self.scores, self.away_scores, self.values = (
+            np.empty(self.T),
+            np.empty(self.T),
+            np.empty(16),
+        )
         if start is None:
-            first, second = sorted(self.rng.choice(constraints.features.size, 2, replace=False).tolist())
+            first, second = sorted(
+                self.rng.choice(constraints.features.size, 2, replace=False).tolist()
+            )
             self.active = ActiveSet([(first, second, int(self.rng.choice((-1, 1))))], [1.0])
         else:
             places = np.searchsorted(constraints.features, start.atoms[:, :2])
             self.active = ActiveSet(np.column_stack((places, start.atoms[:, 2])), start.weights)
         self.u = self.margins()
         if not math.isfinite(self.objective()):
-            raise ValueError(f"loss {settings.loss!r} overflows at the first iterate, which has the margin {self.u.min():.3g}: lower scale")
+            raise ValueError(
+                f"loss {settings.loss!r} overflows at the first iterate, which has the "
+                f"margin {self.u.min():.3g}: lower scale"
+            )
 
     def loop(self):
         settings, begun, gap = self.settings, time.perf_counter(), math.inf
@@ -66,7 +99,9 @@ class Training:
         goal = settings.tol if settings.tol is not None else -math.inf if self.is_exact else 0.0
         with progress_bar(settings.progress, "Frank-Wolfe", total=settings.max_iter) as bar:
             for k in range(settings.max_iter):
-                error = self.check(k, gap, begun) if k and k % settings.check_every == 0 else math.nan
+                error = (
+                    self.check(k, gap, begun) if k and k % settings.check_every == 0 else math.nan
+                )
                 if self.stale >= settings.patience or self.stopped:
                     return
                 objective = self.objective()
@@ -77,8 +112,14 @@ class Training:
                 elif self.is_exact and max(gap, away_gap) <= 0.0:
                     self.converged = True
                 counts = len(self.active), self.active.n_features
-                name, size = ("none", 0.0) if self.converged else self.step(direction, gap, place, away_gap)
-                self.history.append(Iteration(k, objective, gap, *counts, name, size, error, time.perf_counter() - begun))
+                name, size = (
+                    ("none", 0.0) if self.converged else self.step(direction, gap, place, away_gap)
+                )
+                self.history.append(
+                    Iteration(
+                        k, objective, gap, *counts, name, size, error, time.perf_counter() - begun
+                    )
+                )
                 bar.update()
                 if self.converged:
                     return
@@ -102,7 +143,9 @@ class Training:
         return slopes if self.factors is None else self.factors * slopes
 
     def directions(self):
-        """Return the forward atom and its slope, the place of the away atom and its slope, of all constraints or of a batch."""
+        """Return the forward atom and its slope, the place of the away atom and its slope, of
+        all constraints or of a batch.
+        """
         slopes, batch = self.slopes(), self.settings.batch
         if batch is not None:
             drawn = np.zeros(self.T)
@@ -116,18 +159,32 @@ class Training:
         place = int(np.argmin(values))
         direction = self.forward(self.constraints, self.rng)
         here, factor = float(slopes @ self.u) / count, self.settings.scale / count
-        return direction, factor * direction.value - here, place, here - factor * float(values[place])
+        return (
+            direction,
+            factor * direction.value - here,
+            place,
+            here - factor * float(values[place]),
+        )
 
     def exact_gap(self):
-        """Return ``max over atoms of <G, M - B>``, of all constraints and atoms: an upper bound of ``f(M) - f*``."""
+        """Return ``max over atoms of <G, M - B>``, of all constraints and atoms: an upper bound
+        of ``f(M) - f*``.
+        """
         slopes = self.slopes()
         self.constraints.set_slopes(slopes)
-        return max(self.settings.scale * exact(self.constraints).value - float(slopes @ self.u), 0.0) / self.T
+        return (
+            max(self.settings.scale * exact(self.constraints).value - float(slopes @ self.u), 0.0)
+            / self.T
+        )
 
     def step(self, direction, gap, place, away_gap):
         """Take the step; return its kind and size."""
         variant, active = self.settings.variant, self.active
-        atom, worst, weight = tuple(direction[:3]), tuple(active.atoms[place].tolist()), float(active.weights[place])
+        atom, worst, weight = (
+            tuple(direction[:3]),
+            tuple(active.atoms[place].tolist()),
+            float(active.weights[place]),
+        )
         if variant == "plain" or (variant == "away" and (gap >= away_gap or len(active) == 1)):
             name, to_the_end, top = "forward", "forward", 1.0
             change = self.atom_scores(atom, self.scores)
@@ -175,8 +232,18 @@ class Training:
             else:
                 self.stale += 1
         if self.callback is not None:
-            now = {"iteration": k, "primal": self.objective(), "gap": gap, "n_terms": self.T, "seconds": time.perf_counter() - begun}
-            self.stopped = bool(self.callback(Progress(x=similarity, error=None if self.monitor is None else error, **now)))
+            now = {
+                "iteration": k,
+                "primal": self.objective(),
+                "gap": gap,
+                "n_terms": self.T,
+                "seconds": time.perf_counter() - begun,
+            }
+            self.stopped = bool(
+                self.callback(
+                    Progress(x=similarity, error=None if self.monitor is None else error, **now)
+                )
+            )
         return error
 
     def similarity(self):
@@ -184,4 +251,6 @@ class Training:
         atoms, weights = self.active.atoms.copy(), self.active.weights / self.active.weights.sum()
         atoms[:, :2] = self.constraints.features[atoms[:, :2]]
         order = np.lexsort(atoms.T[::-1])
-        return SparseSimilarity(atoms[order], weights[order], self.settings.scale, self.constraints.d)
+        return SparseSimilarity(
+            atoms[order], weights[order], self.settings.scale, self.constraints.d
+        )

@@ -6,24 +6,47 @@ from safescreen.hdsl.similarity import SparseSimilarity
 
 
 def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
-    """Return a similarity to start from, a convex combination of atoms of the domain of size `scale`; TypeError or ValueError otherwise."""
+    """Return a similarity to start from, a convex combination of atoms of the domain of size
+    `scale`; TypeError or ValueError otherwise.
+    """
     if not isinstance(start, SparseSimilarity):
         raise TypeError(f"start must be a SparseSimilarity, got {type(start).__name__}")
     if start.scale != scale:
-        raise ValueError(f"start must have the scale {scale:g}, got {start.scale:g}: dataclasses.replace(start, scale={scale:g}) has it")
+        raise ValueError(
+            f"start must have the scale {scale:g}, got {start.scale:g}: "
+            f"dataclasses.replace(start, scale={scale:g}) has it"
+        )
     atoms, weights = np.asarray(start.atoms), np.asarray(start.weights)
-    if atoms.ndim != 2 or atoms.shape[1] != 3 or weights.shape != atoms.shape[:1] or not weights.size:
-        raise ValueError(f"start must have atoms of shape (k, 3) and k weights, got {atoms.shape} and {weights.shape}")
+    if (
+        atoms.ndim != 2
+        or atoms.shape[1] != 3
+        or weights.shape != atoms.shape[:1]
+        or not weights.size
+    ):
+        raise ValueError(
+            f"start must have atoms of shape (k, 3) and k weights, got {atoms.shape} and "
+            f"{weights.shape}"
+        )
     i, j, sign = atoms.T
-    if atoms.dtype.kind not in "iu" or not ((i >= 0) & (i < j) & (j < start.d) & (np.abs(sign) == 1)).all():
-        raise ValueError(f"start must have atoms (i, j, s) of features i < j below {start.d} and a sign s = -1 or 1")
+    if (
+        atoms.dtype.kind not in "iu"
+        or not ((i >= 0) & (i < j) & (j < start.d) & (np.abs(sign) == 1)).all()
+    ):
+        raise ValueError(
+            f"start must have atoms (i, j, s) of features i < j below {start.d} and a sign "
+            "s = -1 or 1"
+        )
     if not (weights > 0.0).all() or not abs(weights.sum() - 1.0) <= 1e-9:
-        raise ValueError(f"start must have positive weights of sum 1, found a smallest of {weights.min():g} and the sum {weights.sum():g}")
+        raise ValueError(
+            "start must have positive weights of sum 1, found a smallest of "
+            f"{weights.min():g} and the sum {weights.sum():g}"
+        )
     return start
 
 
 class ActiveSet:
-    """Atoms (i, j, sign), i < j, and their positive weights of sum 1, arrays of shapes (k, 3) and (k,); a step takes O(k).
+    """Atoms (i, j, sign), i < j, and their positive weights of sum 1, arrays of shapes (k, 3) and
+    (k,); a step takes O(k).
 
     Examples
     --------
@@ -48,7 +71,8 @@ class ActiveSet:
         return int(np.count_nonzero(np.bincount(self.atoms[:, :2].ravel())))
 
     def move(self, factor, step, *, to=None, place=None, drop=False):
-        """Multiply all weights by `factor`, add the weight `step` to an atom, and take it from the one at `place`, or all with `drop`.
+        """Multiply all weights by `factor`, add the weight `step` to an atom, and take it from the
+        one at `place`, or all with `drop`.
 
         Atoms without weight leave, and the sum of the weights becomes 1 but for rounding.
         """
@@ -65,4 +89,7 @@ class ActiveSet:
         if found.any():
             self.weights[found] += weight
         else:
-            self.atoms, self.weights = np.vstack((self.atoms, atom)), np.append(self.weights, weight)
+            self.atoms, self.weights = (
+                np.vstack((self.atoms, atom)),
+                np.append(self.weights, weight),
+            )

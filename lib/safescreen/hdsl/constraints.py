@@ -1,4 +1,6 @@
-"""Triplet constraints compiled for the Frank-Wolfe method: the stored entries of X by row and by column, and the distinct pairs."""
+"""Triplet constraints compiled for the Frank-Wolfe method: the stored entries of X by row and by
+column, and the distinct pairs.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ def check_sparse_points(X: Any, name: str = "X") -> sparse.csr_array:
 
 
 def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
-    """Return ``X[:, features]`` of a CSR array, `features` sorted; scipy's indexing makes an array of length d.
+    """Return ``X[:, features]`` of a CSR array, `features` sorted; scipy's indexing makes an array
+    of length d.
 
     Cost O(nnz(X) log m) for m features, memory O(nnz(X)).
 
@@ -40,10 +43,12 @@ def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
 
 
 class Constraints:
-    """Constraints ``A_t = x_t (y_t - z_t)'`` over points X, and the gradient of their mean loss on demand (HDSL19 section 3.2).
+    """Constraints ``A_t = x_t (y_t - z_t)'`` over points X, and the gradient of their mean loss on
+    demand (HDSL19 section 3.2).
 
-    With slopes ``g_t = -w_t loss'(<A_t, M>)``, weights w_t of mean 1, and the n x n matrix ``B = sum_t g_t (e_x e_y' - e_x e_z')`` the
-    gradient is ``G = -X'BX/T``. B has one entry for each distinct pair (x, y) or (x, z); only its entries are stored.
+    With slopes ``g_t = -w_t loss'(<A_t, M>)``, weights w_t of mean 1, and the n x n matrix ``B =
+    sum_t g_t (e_x e_y' - e_x e_z')`` the gradient is ``G = -X'BX/T``. B has one entry for each
+    distinct pair (x, y) or (x, z); only its entries are stored.
 
     Parameters
     ----------
@@ -51,14 +56,16 @@ class Constraints:
     triplets : int array of shape (T, 3)
         Rows (x, y, z): x should be more similar to y than to z.
     weights : array of shape (T,), optional
-        Not negative, one of them positive; only their ratios count. Constraints of weight 0 are left out.
+        Not negative, one of them positive; only their ratios count. Constraints of weight 0 are
+        left out.
     used : int array, optional
         Features that are needed whether X has entries of them or not.
 
     Attributes
     ----------
     features : int array of shape (m,)
-        Features with a stored entry, those of `used`, and up to two others, which stand for all the rest: m <= nnz(X) + 2 without `used`.
+        Features with a stored entry, those of `used`, and up to two others, which stand for all the
+        rest: m <= nnz(X) + 2 without `used`.
     order : int array of shape (T,)
         Constraints are kept sorted by x; ``order[t]`` is the row of `triplets` of constraint t.
     factors : array of shape (T,) or None
@@ -66,8 +73,8 @@ class Constraints:
 
     Notes
     -----
-    Memory O(T + nnz(X)); nothing of length d. The shared features of the pairs are listed as well as long as they are no
-    more than ``8 (T + nnz(X))``.
+    Memory O(T + nnz(X)); nothing of length d. The shared features of the pairs are listed as well
+    as long as they are no more than ``8 (T + nnz(X))``.
 
     Examples
     --------
@@ -76,23 +83,35 @@ class Constraints:
     [1.0]
     """
 
-    def __init__(self, X: Any, triplets: ArrayLike, weights: ArrayLike | None = None, used: ArrayLike = ()):
+    def __init__(
+        self, X: Any, triplets: ArrayLike, weights: ArrayLike | None = None, used: ArrayLike = ()
+    ):
         X = check_sparse_points(X)
         self.n, self.d = X.shape
         if self.d < 2:
-            raise ValueError(f"X must have at least two features, as atoms pair two of them, got shape {X.shape}")
+            raise ValueError(
+                f"X must have at least two features, as atoms pair two of them, got shape {X.shape}"
+            )
         index = check_triplets(triplets, self.n)
-        kept, factors = (np.arange(len(index)), None) if weights is None else _factors(weights, len(index))
+        kept, factors = (
+            (np.arange(len(index)), None) if weights is None else _factors(weights, len(index))
+        )
         self._compact(X, np.asarray(used, dtype=np.int64))
         self._number(index[kept])
         self.order = kept[self.order]
         self.factors = None if factors is None else factors[self.order]
-        self.column_norms = np.sqrt(np.bincount(self._rows[1], X.data**2, minlength=self.features.size))
+        self.column_norms = np.sqrt(
+            np.bincount(self._rows[1], X.data**2, minlength=self.features.size)
+        )
         self._column, self._sums = np.zeros((2, self.n))
         self._row, self._diagonal = np.zeros((2, self.features.size))
         starts = self._add_overlaps(np.ones(self.weights.size), 0)
         room = starts[-1] + 1
-        self._overlaps = (starts, *self._add_overlaps(self.weights, room)) if room <= 8 * (len(self) + X.nnz) else None
+        self._overlaps = (
+            (starts, *self._add_overlaps(self.weights, room))
+            if room <= 8 * (len(self) + X.nnz)
+            else None
+        )
         self._known = False
 
     def __len__(self) -> int:
@@ -104,19 +123,30 @@ class Constraints:
         self.features = np.union1d(present, gaps).astype(np.int64)
         self._absent = int(np.searchsorted(self.features, gaps[0])) if gaps.size else -1
         indices = np.searchsorted(self.features, X.indices).astype(np.int32)
-        rows = sparse.csr_array((X.data, indices, X.indptr.astype(np.int64)), shape=(self.n, self.features.size))
+        rows = sparse.csr_array(
+            (X.data, indices, X.indptr.astype(np.int64)), shape=(self.n, self.features.size)
+        )
         self.X, columns = rows, rows.tocsc()
         self._rows = X.indptr.astype(np.int64), indices, X.data
-        self._columns = columns.indptr.astype(np.int64), columns.indices.astype(np.int32), columns.data
+        self._columns = (
+            columns.indptr.astype(np.int64),
+            columns.indices.astype(np.int32),
+            columns.data,
+        )
 
     def _number(self, index):
         self.order = np.argsort(index[:, 0], kind="stable")
         index = index[self.order]
-        x, self._similar, self._different = (np.ascontiguousarray(column, dtype=np.int32) for column in index.T)
+        x, self._similar, self._different = (
+            np.ascontiguousarray(column, dtype=np.int32) for column in index.T
+        )
         self._anchor_ptr = _pointers(x, self.n)
         pairs, numbers = number_pairs(np.concatenate((index[:, :2], index[:, ::2])), self.n)
         self._same, self._other = np.split(numbers, 2)
-        self._pair_ptr, self._partner = _pointers(pairs[:, 0], self.n), np.ascontiguousarray(pairs[:, 1])
+        self._pair_ptr, self._partner = (
+            _pointers(pairs[:, 0], self.n),
+            np.ascontiguousarray(pairs[:, 1]),
+        )
         ends, near = np.concatenate((pairs, pairs[:, ::-1])).T
         by_end = np.argsort(ends, kind="stable")
         self._near_pair = (by_end % len(pairs)).astype(np.int32)
@@ -125,19 +155,35 @@ class Constraints:
 
     def _add_overlaps(self, weights, room):
         self._row[:] = self._diagonal[:] = 0.0
-        starts, lists = np.zeros(weights.size + 1, np.int64), (np.empty(room, np.int32), np.empty(room))
-        kernels._overlaps(weights, self._diagonal, self._pair_ptr, self._partner, *self._rows, self._row, starts, *lists)
+        starts, lists = (
+            np.zeros(weights.size + 1, np.int64),
+            (np.empty(room, np.int32), np.empty(room)),
+        )
+        kernels._overlaps(
+            weights,
+            self._diagonal,
+            self._pair_ptr,
+            self._partner,
+            *self._rows,
+            self._row,
+            starts,
+            *lists,
+        )
         return lists if room else starts
 
     def compact(self, feature: int) -> int:
-        """Return the place of a feature of X in `features`; one without entries becomes the one that stands for it."""
+        """Return the place of a feature of X in `features`; one without entries becomes the one
+        that stands for it.
+        """
         place = int(np.searchsorted(self.features, feature))
         found = place < self.features.size and self.features[place] == feature
         return place if found else self._absent
 
     def set_slopes(self, slopes: np.ndarray) -> None:
         """Set the weights of the pairs from ``g_t``, shape (T,); what follows refers to them."""
-        kernels._pair_weights(slopes, self._same, self._other, self.weights, self._near_pair, self._near[2])
+        kernels._pair_weights(
+            slopes, self._same, self._other, self.weights, self._near_pair, self._near[2]
+        )
         self._known = False
 
     def diagonal(self) -> np.ndarray:
@@ -155,20 +201,39 @@ class Constraints:
         kernels._gradient_row(i, *self._near, *self._columns, *self._rows, self._sums, self._row)
         return self._row
 
-    def atom_scores(self, i: int, j: int, sign: int, scale: float, out: np.ndarray | None = None) -> np.ndarray:
-        """Return ``<A_t, scale (e_i + sign e_j)(e_i + sign e_j)'>``, shape (T,), for places i, j in `features`."""
+    def atom_scores(
+        self, i: int, j: int, sign: int, scale: float, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return ``<A_t, scale (e_i + sign e_j)(e_i + sign e_j)'>``, shape (T,), for places i, j
+        in `features`.
+        """
         out = np.empty(len(self)) if out is None else out
-        kernels._atom_scores(i, j, sign, scale, *self._columns, self._anchor_ptr, self._similar, self._different, self._column, out)
+        kernels._atom_scores(
+            i,
+            j,
+            sign,
+            scale,
+            *self._columns,
+            self._anchor_ptr,
+            self._similar,
+            self._different,
+            self._column,
+            out,
+        )
         return out
 
     def atom_values(self, atoms: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Fill ``out[k] = p_k' B p_k`` with ``p_k = X(e_i + sign e_j)``, that is ``-T/scale <G, atom k>``."""
+        """Fill ``out[k] = p_k' B p_k`` with ``p_k = X(e_i + sign e_j)``, that is ``-T/scale <G,
+        atom k>``.
+        """
         kernels._atom_values(atoms, self.diagonal(), *self._near, *self._columns, self._column, out)
         return out[: len(atoms)]
 
 
 def _factors(weights, T):
-    """Return the rows of positive weight, and the weights divided by the mean of these, or None if they are equal."""
+    """Return the rows of positive weight, and the weights divided by the mean of these, or None
+    if they are equal.
+    """
     weights = check_vector(weights, T, "weights", low=0.0)
     top = weights.max()
     if not top > 0.0:
@@ -176,7 +241,9 @@ def _factors(weights, T):
     shares = weights / top  # no overflow in the sum
     positive = shares > 0.0
     equal = (shares[positive] == 1.0).all()
-    return np.flatnonzero(positive), None if equal else shares * (np.count_nonzero(positive) / shares.sum())
+    return np.flatnonzero(positive), None if equal else shares * (
+        np.count_nonzero(positive) / shares.sum()
+    )
 
 
 def _pointers(sorted_ids, n):

@@ -25,14 +25,16 @@ VARIANTS = ("away", "pairwise", "plain")
 
 
 class FrankWolfe:
-    """Minimise ``f(M) = 1/T sum_t loss(<A_t, M>)`` over ``D = conv{scale (e_i +- e_j)(e_i +- e_j)', i < j}`` (HDSL19 problem 4).
+    """Minimise ``f(M) = 1/T sum_t loss(<A_t, M>)`` over ``D = conv{scale (e_i +- e_j)(e_i +- e_j)',
+    i < j}`` (HDSL19 problem 4).
 
     With weights of the constraints ``f(M) = sum_t w_t loss(<A_t, M>) / sum_t w_t``.
 
-    Each iteration moves towards the atom of the forward direction or away from an active one, whichever is steeper. The slope of the
-    forward direction, ``<G, M - B>``, is the Frank-Wolfe gap. With ``forward="exact"`` and no `batch` it is an upper bound of
-    ``f(M) - f*``; otherwise B is one atom of many and the number is a lower bound of the gap: :attr:`gap_`, computed at the end with the
-    exact direction, is the certificate.
+    Each iteration moves towards the atom of the forward direction or away from an active one,
+    whichever is steeper. The slope of the forward direction, ``<G, M - B>``, is the Frank-Wolfe
+    gap. With ``forward="exact"`` and no `batch` it is an upper bound of ``f(M) - f*``; otherwise B
+    is one atom of many and the number is a lower bound of the gap: :attr:`gap_`, computed at the
+    end with the exact direction, is the certificate.
 
     Parameters
     ----------
@@ -41,19 +43,23 @@ class FrankWolfe:
     forward : {"heuristic", "exact"}
         How the atom is found, see :mod:`safescreen.hdsl.forward`.
     variant : {"away", "pairwise", "plain"}
-        Away steps as in the paper; pairwise, which moves weight from the worst active atom to the new one; or forward steps only.
+        Away steps as in the paper; pairwise, which moves weight from the worst active atom to the
+        new one; or forward steps only.
     line_search : {"exact", "bisection"}
     loss : {"smoothed_hinge", "squared_hinge", "log_loss", "exponential"}
         Any of HDSL19 Remark 1, see :class:`~safescreen.hdsl.losses.MarginLoss`.
     smoothing : float > 0
-        Of a hinge: the width of the smoothed one's quadratic part, 1 in the paper; with 1/2 the squared one is ``max(0, 1 - u)^2``.
+        Of a hinge: the width of the smoothed one's quadratic part, 1 in the paper; with 1/2 the
+        squared one is ``max(0, 1 - u)^2``.
     batch : int, optional
-        Directions use so many constraints, drawn anew in each iteration without replacement; line searches use all. Weights do not change
-        how they are drawn: with them as factors the mean of the batch is an unbiased estimate of the gradient.
+        Directions use so many constraints, drawn anew in each iteration without replacement; line
+        searches use all. Weights do not change how they are drawn: with them as factors the mean of
+        the batch is an unbiased estimate of the gradient.
     max_iter : int
     tol : float, optional
-        Stop when the exact gap is at most this, in units of the mean loss; left out, 0. With an approximate direction the exact gap is
-        computed when the approximate one is below that, at most every `check_every` iterations.
+        Stop when the exact gap is at most this, in units of the mean loss; left out, 0. With an
+        approximate direction the exact gap is computed when the approximate one is below that, at
+        most every `check_every` iterations.
     check_every : int
         Iterations between two calls of the monitor.
     patience : int
@@ -76,13 +82,14 @@ class FrankWolfe:
 
     Notes
     -----
-    Atoms ``i = j`` are no part of D, as in the paper: ``e_i e_i' + e_j e_j'`` is half the sum of two atoms. A feature without any entry
-    in X is a feature like others; atoms of two of them change no similarity of the training points.
+    Atoms ``i = j`` are no part of D, as in the paper: ``e_i e_i' + e_j e_j'`` is half the sum of
+    two atoms. A feature without any entry in X is a feature like others; atoms of two of them
+    change no similarity of the training points.
 
     Interrupting (Ctrl-C) ends the training as if `max_iter` had been reached, with a warning.
 
-    Cost of an iteration ``O(P s + nnz(X) + T + k c)`` at most for P pairs of points, s entries a point, k atoms that touch c pairs each;
-    nothing grows with d.
+    Cost of an iteration ``O(P s + nnz(X) + T + k c)`` at most for P pairs of points, s entries a
+    point, k atoms that touch c pairs each; nothing grows with d.
 
     Examples
     --------
@@ -117,7 +124,10 @@ class FrankWolfe:
         self.line_search = _check_choice(line_search, "line_search", LINE_SEARCHES)
         self.batch = None if batch is None else check_count(batch, "batch")
         self.tol = None if tol is None else check_scalar(tol, "tol", low=0.0)
-        self.max_iter, self.check_every = check_count(max_iter, "max_iter"), check_count(check_every, "check_every")
+        self.max_iter, self.check_every = (
+            check_count(max_iter, "max_iter"),
+            check_count(check_every, "check_every"),
+        )
         self.patience = check_count(patience, "patience")
         self.random_state, self.progress = random_state, progress
 
@@ -134,7 +144,8 @@ class FrankWolfe:
     ) -> Self:
         """Learn a similarity.
 
-        Weights cost nothing; a start of k atoms costs O(k T) once, and its features join those the directions look at.
+        Weights cost nothing; a start of k atoms costs O(k T) once, and its features join those the
+        directions look at.
 
         Parameters
         ----------
@@ -142,22 +153,24 @@ class FrankWolfe:
         triplets : int array of shape (T, 3)
             Rows (x, y, z): x should be more similar to y than to z.
         monitor : callable, optional
-            ``monitor(similarity)`` returns an error, for instance :class:`NeighborError` on validation data; called every `check_every`
-            iterations.
+            ``monitor(similarity)`` returns an error, for instance :class:`NeighborError` on
+            validation data; called every `check_every` iterations.
         weights : array of shape (T,), optional
-            Not negative, one of them positive; only their ratios count. An integer stands for so many copies of a constraint, 0 leaves it
-            out.
+            Not negative, one of them positive; only their ratios count. An integer stands for so
+            many copies of a constraint, 0 leaves it out.
         start : SparseSimilarity, optional
-            First iterate, of the same scale and number of features, for instance `similarity_` of another fit; one random atom if left out.
+            First iterate, of the same scale and number of features, for instance `similarity_` of
+            another fit; one random atom if left out.
         callback : callable, optional
-            ``callback(progress)`` every `check_every` iterations and at the end, with a :class:`~safescreen.solvers.Progress`; a true value
-            ends the training.
+            ``callback(progress)`` every `check_every` iterations and at the end, with a
+            :class:`~safescreen.solvers.Progress`; a true value ends the training.
 
         Raises
         ------
         TypeError, ValueError
-            Points, triplets or weights that make no problem, a `start` that is no :class:`SparseSimilarity` or one of another problem, a
-            `batch` of more constraints than have a weight.
+            Points, triplets or weights that make no problem, a `start` that is no
+            :class:`SparseSimilarity` or one of another problem, a `batch` of more constraints than
+            have a weight.
 
         Warns
         -----
@@ -180,7 +193,10 @@ class FrankWolfe:
         constraints = Constraints(X, triplets, weights, () if start is None else start.features)
         if start is not None and start.d != constraints.d:
             raise ValueError(f"start must have the {constraints.d} features of X, got {start.d}")
-        run, interrupted = Training(self, constraints, monitor, start, check_callback(callback)), False
+        run, interrupted = (
+            Training(self, constraints, monitor, start, check_callback(callback)),
+            False,
+        )
         try:
             run.loop()
         except KeyboardInterrupt:
@@ -190,7 +206,10 @@ class FrankWolfe:
         self.similarity_ = run.similarity() if run.best is None else run.best
         self.gap_ = math.nan if interrupted else run.exact_gap()
         if interrupted:
-            warn(f"Frank-Wolfe interrupted: what {self.n_iter_} iterations have found is returned", RuntimeWarning)
+            warn(
+                f"Frank-Wolfe interrupted: what {self.n_iter_} iterations have found is returned",
+                RuntimeWarning,
+            )
         elif self.tol is not None and not self.converged_:
             text = f"gap {self.gap_:.3g} above tol={self.tol:g} after {self.n_iter_} iterations"
             warn(text, ConvergenceWarning)

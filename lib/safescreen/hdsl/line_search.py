@@ -1,4 +1,6 @@
-"""Minimise the mean loss along a segment: a convex function of one variable, piecewise quadratic for hinges."""
+"""Minimise the mean loss along a segment: a convex function of one variable, piecewise quadratic
+for hinges.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,19 @@ from safescreen._numba import njit
 from safescreen.hdsl.losses import MarginLoss
 
 
-def exact(margins: np.ndarray, direction: np.ndarray, top: float, loss: MarginLoss, weights: np.ndarray | None = None) -> float:
-    """Return the minimiser over ``[0, top]`` of ``mean w loss(margins + step direction)``, exact up to rounding.
+def exact(
+    margins: np.ndarray,
+    direction: np.ndarray,
+    top: float,
+    loss: MarginLoss,
+    weights: np.ndarray | None = None,
+) -> float:
+    """Return the minimiser over ``[0, top]`` of ``mean w loss(margins + step direction)``, exact up
+    to rounding.
 
-    It is `top` if the derivative is not positive there; 0 if the direction is not one of descent. The derivative is continuous and
-    increasing; Newton's method inside a bracket ends after a handful of steps of cost O(T), for hinges as soon as it is on the right piece.
+    It is `top` if the derivative is not positive there; 0 if the direction is not one of descent.
+    The derivative is continuous and increasing; Newton's method inside a bracket ends after a
+    handful of steps of cost O(T), for hinges as soon as it is on the right piece.
 
     All arrays are of shape (T,); weights, which are not negative, are equal if left out.
 
@@ -26,19 +36,24 @@ def exact(margins: np.ndarray, direction: np.ndarray, top: float, loss: MarginLo
     return _newton(margins, direction, weights, top, *loss.code)
 
 
-def bisection(margins, direction, top, loss: MarginLoss, tol: float = 1e-8, weights: np.ndarray | None = None) -> float:
-    """Return the minimiser found by halving ``[0, top]`` on the sign of the derivative (HDSL19 section 3.2.2).
+def bisection(
+    margins, direction, top, loss: MarginLoss, tol: float = 1e-8, weights: np.ndarray | None = None
+) -> float:
+    """Return the minimiser found by halving ``[0, top]`` on the sign of the derivative (HDSL19
+    section 3.2.2).
 
-    Arguments as of :func:`exact`; `tol` is the length of the last bracket relative to `top`. The step is the lower end of the last
-    bracket, so that the mean loss never increases; `top` if the derivative is negative there. Cost O(T log(1/tol)).
-    """
+    Arguments as of :func:`exact`; `tol` is the length of the last bracket relative to `top`. The
+    step is the lower end of the last bracket, so that the mean loss never increases; `top` if the
+    derivative is negative there. Cost O(T log(1/tol))."""
     fixed = margins, direction, weights
     if _slopes(*fixed, top, *loss.code)[0] <= 0.0:
         return top
     low, high = 0.0, top
     while high - low > tol * top:
         middle = low + 0.5 * (high - low)
-        low, high = (middle, high) if _slopes(*fixed, middle, *loss.code)[0] <= 0.0 else (low, middle)
+        low, high = (
+            (middle, high) if _slopes(*fixed, middle, *loss.code)[0] <= 0.0 else (low, middle)
+        )
     return low
 
 
@@ -47,7 +62,9 @@ LINE_SEARCHES = {"exact": exact, "bisection": bisection}
 
 @njit
 def _slopes(margins, direction, weights, step, kind, smoothing):
-    """Return first and second derivative of the summed loss at `step`; weights None are 1, `kind` counts the losses."""
+    """Return first and second derivative of the summed loss at `step`; weights None are 1,
+    `kind` counts the losses.
+    """
     first, second, cap = 0.0, 0.0, smoothing if kind == 0 else np.inf
     for t in range(margins.size):
         v, weight = direction[t], 1.0 if weights is None else weights[t]
@@ -55,7 +72,9 @@ def _slopes(margins, direction, weights, step, kind, smoothing):
         if kind >= 2:
             e = np.exp(-(margins[t] + step * v)) if kind == 3 else np.exp(margins[t] + step * v)
             first -= weight * (v * e if kind == 3 else v / (1.0 + e))
-            second += weight * (v * v * e if kind == 3 else v * v / (1.0 + e) * (1.0 - 1.0 / (1.0 + e)))
+            second += weight * (
+                v * v * e if kind == 3 else v * v / (1.0 + e) * (1.0 - 1.0 / (1.0 + e))
+            )
         elif slack >= cap:
             first -= weight * v
         elif slack > 0.0:
@@ -74,9 +93,13 @@ def _newton(margins, direction, weights, top, kind, smoothing):
         return 0.0
     for k in range(200):
         new = step - first / second if second > 0.0 else low
-        if second > 0.0 and abs(new - step) <= 1e-15 * top:  # the root, though it may round to an end of the bracket
+        if (
+            second > 0.0 and abs(new - step) <= 1e-15 * top
+        ):  # the root, though it may round to an end of the bracket
             return new
-        if not low < new < high or k % 16 == 15:  # now and then a half: along an exponential Newton's steps are short
+        if (
+            not low < new < high or k % 16 == 15
+        ):  # now and then a half: along an exponential Newton's steps are short
             new = low + 0.5 * (high - low)
         if new == step or high - low <= 1e-15 * top:
             return new

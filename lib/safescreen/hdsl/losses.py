@@ -1,4 +1,6 @@
-"""Losses of a margin for Frank-Wolfe: convex and differentiable (HDSL19 section 3.1 and Remark 1)."""
+"""Losses of a margin for Frank-Wolfe: convex and differentiable (HDSL19 section 3.1 and Remark
+1).
+"""
 
 from dataclasses import dataclass
 
@@ -7,16 +9,22 @@ from scipy.special import expit
 
 from safescreen.losses import SmoothedHinge, SquaredHinge
 
-LOSSES = {"smoothed_hinge": SmoothedHinge, "squared_hinge": SquaredHinge, "log_loss": None, "exponential": None}
+LOSSES = {
+    "smoothed_hinge": SmoothedHinge,
+    "squared_hinge": SquaredHinge,
+    "log_loss": None,
+    "exponential": None,
+}
 
 
 @dataclass(frozen=True)
 class MarginLoss:
     """A loss of margins u, by name; with the slack ``s = max(0, 1 - u)`` and the smoothing w.
 
-    "smoothed_hinge" is ``s^2/2w`` up to ``s = w`` and ``s - w/2`` beyond, "squared_hinge" ``s^2/2w`` everywhere, "log_loss"
-    ``log(1 + e^-u)`` and "exponential" ``e^-u``. The slope of the last two is never 0: every triplet counts in every iteration, and as
-    nothing could be screened they are no losses of a :class:`~safescreen.Problem`.
+    "smoothed_hinge" is ``s^2/2w`` up to ``s = w`` and ``s - w/2`` beyond, "squared_hinge"
+    ``s^2/2w`` everywhere, "log_loss" ``log(1 + e^-u)`` and "exponential" ``e^-u``. The slope of the
+    last two is never 0: every triplet counts in every iteration, and as nothing could be screened
+    they are no losses of a :class:`~safescreen.Problem`.
 
     Examples
     --------
@@ -38,16 +46,28 @@ class MarginLoss:
         if self.name == "log_loss":
             return np.logaddexp(0.0, -u)
         with np.errstate(over="ignore"):
-            return np.exp(-u) if self.name == "exponential" else LOSSES[self.name](self.smoothing).value(u)
+            return (
+                np.exp(-u)
+                if self.name == "exponential"
+                else LOSSES[self.name](self.smoothing).value(u)
+            )
 
     def alpha(self, u):
         """Return ``-loss'(u)``, elementwise."""
         if self.name == "log_loss":
             return expit(-u)
-        return self.value(u) if self.name == "exponential" else LOSSES[self.name](self.smoothing).alpha(u)
+        return (
+            self.value(u)
+            if self.name == "exponential"
+            else LOSSES[self.name](self.smoothing).alpha(u)
+        )
 
     def curvature(self, low):
-        """Return the largest ``loss''`` of margins from `low` on: with it ``L`` is that of HDSL19 Proposition 1."""
+        """Return the largest ``loss''`` of margins from `low` on: with it ``L`` is that of
+        HDSL19 Proposition 1.
+        """
         if self.name == "log_loss":
             return float(expit(max(low, 0.0)) * expit(-max(low, 0.0)))
-        return float(self.value(np.array(low))) if self.name == "exponential" else 1.0 / self.smoothing
+        return (
+            float(self.value(np.array(low))) if self.name == "exponential" else 1.0 / self.smoothing
+        )

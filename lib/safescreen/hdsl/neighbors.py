@@ -1,4 +1,6 @@
-"""Nearest neighbours by a similarity: predictions, their error, and the error as a monitor of training."""
+"""Nearest neighbours by a similarity: predictions, their error, and the error as a monitor of
+training.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +17,9 @@ from safescreen.hdsl.similarity import SparseSimilarity
 def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarray:
     """Return the class of most of the k most similar points, for each row of similarities.
 
-    Points whose similarity ties with the k-th share the votes left for them, so that the order of points does not matter; classes with
-    equal votes are ranked by the sum of the similarities of their voters, then by label.
+    Points whose similarity ties with the k-th share the votes left for them, so that the order of
+    points does not matter; classes with equal votes are ranked by the sum of the similarities of
+    their voters, then by label.
 
     Parameters
     ----------
@@ -38,14 +41,17 @@ def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarr
     members = np.eye(classes.size)[codes]
     kth = np.partition(products, -k, axis=1)[:, -k][:, None]
     above, tied = products > kth, products == kth
-    votes = above + tied * ((k - above.sum(axis=1, keepdims=True)) / tied.sum(axis=1, keepdims=True))
+    votes = above + tied * (
+        (k - above.sum(axis=1, keepdims=True)) / tied.sum(axis=1, keepdims=True)
+    )
     counts, sums = np.round(votes @ members, 9), (votes * products) @ members
     leading = counts == counts.max(axis=1, keepdims=True)
     return classes[np.argmax(np.where(leading, sums, -np.inf), axis=1)]
 
 
 class NeighborError:
-    """Error of the k nearest neighbours as a function of the similarity alone (HDSL19 Table 3, k = 3): a monitor for :class:`FrankWolfe`.
+    """Error of the k nearest neighbours as a function of the similarity alone (HDSL19 Table 3, k =
+    3): a monitor for :class:`FrankWolfe`.
 
     Parameters
     ----------
@@ -64,14 +70,27 @@ class NeighborError:
     """
 
     def __init__(
-        self, X: Any, y: ArrayLike, X_new: Any, y_new: ArrayLike, k: int = 3, block_bytes: int = 1 << 26, weights: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike,
+        X_new: Any,
+        y_new: ArrayLike,
+        k: int = 3,
+        block_bytes: int = 1 << 26,
+        weights: ArrayLike | None = None,
     ):
         self.X, self.X_new, self.block_bytes = X, X_new, block_bytes
         self.y = check_labels(y, np.shape(X)[0])
         self.y_new, self.k = np.asarray(y_new), check_count(k, "k")
         if self.y_new.shape != (np.shape(X_new)[0],):
-            raise ValueError(f"y_new must have shape ({np.shape(X_new)[0]},), got {self.y_new.shape}")
-        self.weights = np.ones(self.y_new.size) if weights is None else check_vector(weights, self.y_new.size, "weights", low=0.0)
+            raise ValueError(
+                f"y_new must have shape ({np.shape(X_new)[0]},), got {self.y_new.shape}"
+            )
+        self.weights = (
+            np.ones(self.y_new.size)
+            if weights is None
+            else check_vector(weights, self.y_new.size, "weights", low=0.0)
+        )
         if not self.weights.any():
             raise ValueError("weights must hold a positive weight, all are 0")
 
@@ -85,7 +104,9 @@ class NeighborError:
         wrong = np.empty(self.y_new.size, dtype=bool)
         for start in range(0, self.y_new.size, step):
             products = similarity(left[start : start + step], right)
-            wrong[start : start + step] = predict_neighbors(products, self.y, self.k) != self.y_new[start : start + step]
+            wrong[start : start + step] = (
+                predict_neighbors(products, self.y, self.k) != self.y_new[start : start + step]
+            )
         return float(self.weights @ wrong / self.weights.sum())
 
 

@@ -14,7 +14,8 @@ from safescreen.hdsl.constraints import check_sparse_points, take_columns
 
 @dataclass(frozen=True)
 class SparseSimilarity:
-    """Similarity ``S(x, x') = x'Mx'`` with ``M = sum_k w_k scale (e_i + s e_j)(e_i + s e_j)'`` (HDSL19 section 3.1).
+    """Similarity ``S(x, x') = x'Mx'`` with ``M = sum_k w_k scale (e_i + s e_j)(e_i + s e_j)'``
+    (HDSL19 section 3.1).
 
     Attributes
     ----------
@@ -50,31 +51,44 @@ class SparseSimilarity:
         return np.unique(self.atoms[:, :2])
 
     def factor(self) -> sparse.csr_array:
-        """Return L with ``M = L'L``, CSR of shape (k, d): row k is ``sqrt(w_k scale) (e_i + s e_j)'``."""
+        """Return L with ``M = L'L``, CSR of shape (k, d): row k is ``sqrt(w_k scale) (e_i + s
+        e_j)'``.
+        """
         root = np.sqrt(self.weights * self.scale)
         data = np.column_stack((root, root * self.atoms[:, 2])).ravel()
         indptr = np.arange(0, 2 * len(self) + 1, 2)
-        return sparse.csr_array((data, self.atoms[:, :2].ravel(), indptr), shape=(len(self), self.d))
+        return sparse.csr_array(
+            (data, self.atoms[:, :2].ravel(), indptr), shape=(len(self), self.d)
+        )
 
     def to_sparse(self) -> sparse.coo_array:
         """Return M, COO of shape (d, d), entries summed; at most 4k of them."""
         weights = self.weights * self.scale
         i, j, sign = self.atoms.T
         entries = np.concatenate((weights, weights, sign * weights, sign * weights))
-        M = sparse.coo_array((entries, (np.concatenate((i, j, i, j)), np.concatenate((i, j, j, i)))), shape=(self.d, self.d))
+        M = sparse.coo_array(
+            (entries, (np.concatenate((i, j, i, j)), np.concatenate((i, j, j, i)))),
+            shape=(self.d, self.d),
+        )
         M.sum_duplicates()
         return M
 
     def transform(self, X: Any) -> sparse.csr_array:
-        """Return the points projected by the factor, ``X L'``, CSR of shape (n, k): dot products there are similarities."""
+        """Return the points projected by the factor, ``X L'``, CSR of shape (n, k): dot products
+        there are similarities.
+        """
         X = check_sparse_points(X)
         if X.shape[1] != self.d:
             raise ValueError(f"X must have {self.d} features, got shape {X.shape}")
         features = self.features
-        return sparse.csr_array(take_columns(X, features) @ take_columns(self.factor(), features).T.tocsr())
+        return sparse.csr_array(
+            take_columns(X, features) @ take_columns(self.factor(), features).T.tocsr()
+        )
 
     def __call__(self, X1: Any, X2: Any = None) -> np.ndarray:
-        """Return the similarities of the rows of X1 and X2 (default X1), a dense array of shape (n1, n2); cost of ``(X1 L')(X2 L')'``."""
+        """Return the similarities of the rows of X1 and X2 (default X1), a dense array of shape
+        (n1, n2); cost of ``(X1 L')(X2 L')'``.
+        """
         left = self.transform(X1)
         right = left if X2 is None else self.transform(X2)
         if left.nnz > 0.02 * left.shape[0] * left.shape[1]:  # not very sparse: by BLAS
@@ -82,7 +96,9 @@ class SparseSimilarity:
         return (left @ right.T).toarray()
 
     def margins(self, X: Any, triplets: ArrayLike) -> np.ndarray:
-        """Return ``<A_t, M> = S(x_t, y_t) - S(x_t, z_t)``, shape (T,); cost O(T) products of projected rows."""
+        """Return ``<A_t, M> = S(x_t, y_t) - S(x_t, z_t)``, shape (T,); cost O(T) products of
+        projected rows.
+        """
         projected, triplets = self.transform(X), np.asarray(triplets)
         x, y, z = (projected[triplets[:, c]] for c in range(3))
         return np.asarray(x.multiply(y - z).sum(axis=1)).ravel()

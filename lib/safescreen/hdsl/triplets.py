@@ -1,4 +1,6 @@
-"""Triplet constraints of labelled points: x should be more similar to y (same class) than to z (another class)."""
+"""Triplet constraints of labelled points: x should be more similar to y (same class) than to z
+(another class).
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,11 @@ from safescreen._checks import check_count, check_labels, check_points
 from safescreen.hdsl.constraints import take_columns
 
 
-def nearest_triplets(X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int = 5, block_bytes: int = 1 << 26) -> np.ndarray:
-    """Return the triplets of nearest neighbours of HDSL19 section 5.2.1: targets x impostors by largest dot product.
+def nearest_triplets(
+    X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int = 5, block_bytes: int = 1 << 26
+) -> np.ndarray:
+    """Return the triplets of nearest neighbours of HDSL19 section 5.2.1: targets x impostors by
+    largest dot product.
 
     Cost of ``X X'``, by blocks of rows; never n x n numbers at once, nothing of length d.
 
@@ -22,14 +27,16 @@ def nearest_triplets(X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int 
     X : array or CSR matrix of shape (n, d)
     y : array of shape (n,)
     n_targets, n_impostors : int
-        How many of the most similar points of the same class and of the others; ties to the lower index. Fewer if there are fewer.
+        How many of the most similar points of the same class and of the others; ties to the lower
+        index. Fewer if there are fewer.
     block_bytes : int
         Upper bound of the temporary block of dot products.
 
     Returns
     -------
     int32 array of shape (T, 3)
-        Sorted by x; ``T = n_targets n_impostors n`` unless a class is too small. Points alone in their class are no x.
+        Sorted by x; ``T = n_targets n_impostors n`` unless a class is too small. Points alone in
+        their class are no x.
 
     Examples
     --------
@@ -40,7 +47,10 @@ def nearest_triplets(X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int 
     X = take_columns(X, np.unique(X.indices)) if sparse.issparse(X) else X
     n = X.shape[0]
     codes = np.unique(check_labels(y, n), return_inverse=True)[1]
-    n_targets, n_impostors = check_count(n_targets, "n_targets"), check_count(n_impostors, "n_impostors")
+    n_targets, n_impostors = (
+        check_count(n_targets, "n_targets"),
+        check_count(n_impostors, "n_impostors"),
+    )
     step, found = max(1, block_bytes // (8 * n)), []
     for start in range(0, n, step):
         products = X[start : start + step] @ X.T
@@ -55,10 +65,14 @@ def nearest_triplets(X: Any, y: ArrayLike, n_targets: int = 3, n_impostors: int 
     return _stack(found)
 
 
-def random_triplets(y: ArrayLike, n_per_point: int = 20, random_state: int | np.random.Generator = 0) -> np.ndarray:
-    """Return random triplets, int32 of shape (T, 3): for every x, y of its class and z of another, drawn uniformly and independently.
+def random_triplets(
+    y: ArrayLike, n_per_point: int = 20, random_state: int | np.random.Generator = 0
+) -> np.ndarray:
+    """Return random triplets, int32 of shape (T, 3): for every x, y of its class and z of another,
+    drawn uniformly and independently.
 
-    The paper uses 20 a point on dexter (HDSL19 section 5.2.1). Repeated triplets are possible and kept.
+    The paper uses 20 a point on dexter (HDSL19 section 5.2.1). Repeated triplets are possible and
+    kept.
 
     Parameters
     ----------
@@ -89,10 +103,12 @@ def random_triplets(y: ArrayLike, n_per_point: int = 20, random_state: int | np.
 
 
 def default_scale(X: Any, triplets: ArrayLike) -> float:
-    """Return the size of the smallest domain in which a multiple of the dot product has margins of 1.
+    """Return the size of the smallest domain in which a multiple of the dot product has margins of
+    1.
 
-    ``c I`` over the m features that X has entries of is a convex combination of atoms of the scale ``c m/2``, all of which have the trace
-    ``2 scale``; c is one over the median of ``|<x, y - z>|`` over the triplets. 1 where that is 0.
+    ``c I`` over the m features that X has entries of is a convex combination of atoms of the scale
+    ``c m/2``, all of which have the trace ``2 scale``; c is one over the median of ``|<x, y - z>|``
+    over the triplets. 1 where that is 0.
 
     Parameters
     ----------

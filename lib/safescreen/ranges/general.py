@@ -1,6 +1,8 @@
-"""Ranges of the spheres that are built from one evaluation: the gradient bound, the gap bounds, the path bound.
+"""Ranges of the spheres that are built from one evaluation: the gradient bound, the gap bounds, the
+path bound.
 
-With ``t = lam0/lam`` and ``H, phi`` (the adjoint and the Fenchel terms at x, neither of which depends on lam) all are of one form::
+With ``t = lam0/lam`` and ``H, phi`` (the adjoint and the Fenchel terms at x, neither of which
+depends on lam) all are of one form::
 
     center  x (DGB)  or  (x + t w)/2 (GB, MGB),      r^2 = kappa ||x - t w||^2 + t e
 
@@ -13,9 +15,9 @@ With ``t = lam0/lam`` and ``H, phi`` (the adjoint and the Fenchel terms at x, ne
     RPB   1/4    x            0
     ====  =====  ===========  ==========================
 
-Multiplied out this is the ``r^2 = a + b/lam + c/lam^2`` of STS19 appendix L, which cancels near the optimum; ``x - t w = (x - w) + (1 -
-t) w`` does not. PGB has no such form: its projection changes with lam.
-"""
+Multiplied out this is the ``r^2 = a + b/lam + c/lam^2`` of STS19 appendix L, which cancels near the
+optimum; ``x - t w = (x - w) + (1 - t) w`` does not. PGB has no such form: its projection changes
+with lam."""
 
 from __future__ import annotations
 
@@ -31,8 +33,15 @@ from safescreen.ranges.quartic import ball_interval_kernel
 from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
 
 
-def gradient(prob: Problem, x: ElementLike, lam0: float, accuracy: float = 0.0, alpha: ArrayLike | None = None) -> Ranges:
-    """Return the intervals of lam over which the sphere rule of the gradient bound (GB) at x screens each term.
+def gradient(
+    prob: Problem,
+    x: ElementLike,
+    lam0: float,
+    accuracy: float = 0.0,
+    alpha: ArrayLike | None = None,
+) -> Ranges:
+    """Return the intervals of lam over which the sphere rule of the gradient bound (GB) at x
+    screens each term.
 
     Parameters and result as in :func:`duality_gap`.
     """
@@ -41,11 +50,18 @@ def gradient(prob: Problem, x: ElementLike, lam0: float, accuracy: float = 0.0, 
     return _ranges(prob, e, 0.25, e.H / e.lam, w_error, e.fenchel / e.lam, accuracy)
 
 
-def duality_gap(prob: Problem, x: ElementLike, lam0: float, accuracy: float = 0.0, alpha: ArrayLike | None = None) -> Ranges:
-    """Return the intervals of lam over which the sphere rule of the duality gap bound (DGB) at x screens each term.
+def duality_gap(
+    prob: Problem,
+    x: ElementLike,
+    lam0: float,
+    accuracy: float = 0.0,
+    alpha: ArrayLike | None = None,
+) -> Ranges:
+    """Return the intervals of lam over which the sphere rule of the duality gap bound (DGB) at x
+    screens each term.
 
-    STS19 section 6.1 and appendices L, M. Any feasible x will do: it need not be a solution for lam0, which only says where the
-    intervals are looked for.
+    STS19 section 6.1 and appendices L, M. Any feasible x will do: it need not be a solution for
+    lam0, which only says where the intervals are looked for.
 
     Parameters
     ----------
@@ -55,9 +71,10 @@ def duality_gap(prob: Problem, x: ElementLike, lam0: float, accuracy: float = 0.
     lam0 : float > 0
         Every non-empty interval contains it.
     accuracy : float >= 0
-        Duality gap up to which solutions for other lam will be accepted, in units of the objective: the radius is enlarged by
-        ``sqrt(2 accuracy/lam)``, so that such a solution, not the exact one alone, has every screened term in its region. Objective,
-        gradient and gap of the reduced problem are then those of the whole one there, *for every lam*, and ranges may be computed
+        Duality gap up to which solutions for other lam will be accepted, in units of the objective:
+        the radius is enlarged by ``sqrt(2 accuracy/lam)``, so that such a solution, not the exact
+        one alone, has every screened term in its region. Objective, gradient and gap of the reduced
+        problem are then those of the whole one there, *for every lam*, and ranges may be computed
         from the reduced problem; without it they must not be (STS19 6.1.2).
     alpha : array of shape (T,), optional
         Dual point in [0, 1]^T; ``alpha(x)`` if left out.
@@ -65,8 +82,8 @@ def duality_gap(prob: Problem, x: ElementLike, lam0: float, accuracy: float = 0.
     Returns
     -------
     Ranges
-        The interval around lam0; empty if the rule fails at lam0. With ``accuracy = 0`` the rule holds nowhere else; with a
-        positive one it may fail and hold again further away.
+        The interval around lam0; empty if the rule fails at lam0. With ``accuracy = 0`` the rule
+        holds nowhere else; with a positive one it may fail and hold again further away.
 
     Raises
     ------
@@ -75,9 +92,11 @@ def duality_gap(prob: Problem, x: ElementLike, lam0: float, accuracy: float = 0.
 
     Notes
     -----
-    Cost: one evaluation, one or two margins a term and a few Newton steps for each end. Safe in floating point: errors of x, H and
-    its split enlarge the radius by ``c_0 + c_1 t`` with constants from the same perturbation bounds as those of the spheres (the gap
-    has slope ``x(alpha) - x`` in H), margins enter with their error bounds, and ends are approached from inside, see
+    Cost: one evaluation, one or two margins a term and a few Newton steps for each end. Safe in
+    floating point: errors of x, H and its split enlarge the radius by ``c_0 + c_1 t`` with
+    constants from the same perturbation bounds as those of the spheres (the gap has slope
+    ``x(alpha) - x`` in H), margins enter with their error bounds, and ends are approached from
+    inside, see
     :mod:`safescreen.ranges.quartic`.
 
     Examples
@@ -90,16 +109,27 @@ def duality_gap(prob: Problem, x: ElementLike, lam0: float, accuracy: float = 0.
     ['6.0000 inf', '12.0000 inf']
     """
     e = _evaluate(prob, x, lam0, alpha)
-    return _ranges(prob, e, 1.0, e.x_alpha, e.x_alpha_error, 2.0 * _fenchel_and_product(prob.cone, e), accuracy)
+    return _ranges(
+        prob, e, 1.0, e.x_alpha, e.x_alpha_error, 2.0 * _fenchel_and_product(prob.cone, e), accuracy
+    )
 
 
-def midpoint_gap(prob: Problem, x: ElementLike, lam0: float, accuracy: float = 0.0, alpha: ArrayLike | None = None) -> Ranges:
-    """Return the intervals of lam over which the sphere rule of the midpoint gap bound (MGB) at x screens each term.
+def midpoint_gap(
+    prob: Problem,
+    x: ElementLike,
+    lam0: float,
+    accuracy: float = 0.0,
+    alpha: ArrayLike | None = None,
+) -> Ranges:
+    """Return the intervals of lam over which the sphere rule of the midpoint gap bound (MGB) at x
+    screens each term.
 
     Parameters and result as in :func:`duality_gap`.
     """
     e = _evaluate(prob, x, lam0, alpha)
-    return _ranges(prob, e, 0.25, e.x_alpha, e.x_alpha_error, _fenchel_and_product(prob.cone, e), accuracy)
+    return _ranges(
+        prob, e, 0.25, e.x_alpha, e.x_alpha_error, _fenchel_and_product(prob.cone, e), accuracy
+    )
 
 
 def _evaluate(prob, x, lam0, alpha):
@@ -107,7 +137,9 @@ def _evaluate(prob, x, lam0, alpha):
 
 
 def _fenchel_and_product(cone, e):
-    """Return an upper bound of ``(phi + <x, H_->)/lam0``, x being the nearest point of the cone, H as computed."""
+    """Return an upper bound of ``(phi + <x, H_->)/lam0``, x being the nearest point of the cone,
+    H as computed.
+    """
     split_error = cone.split_error(e.H)
     x_norm, minus_norm = cone.norm_upper(e.x), cone.norm_upper(e.minus)
     product = max(cone.inner(e.x, e.minus), 0.0) + cone.inner_error(e.x, e.minus)
@@ -118,16 +150,19 @@ def _fenchel_and_product(cone, e):
 def _ranges(prob, e, kappa, w, w_error, linear, accuracy):
     """Return the :class:`Ranges` of the ball of this form.
 
-    With ``zeta`` = (error of x) + t (error of w), the radius about the computed center is at most ``sqrt(kappa ||x - t w||^2 + t e) +
-    2 zeta`` in all cases: ``||x - t w||`` moves by zeta, the center by zeta or half of it, and in MGB's ``||x - t w||^2/2 - ||x - t
-    w||^2/4`` both signs of it count (3/2 zeta, and 1/2 for the center).
-    """
+    With ``zeta`` = (error of x) + t (error of w), the radius about the computed center is at most
+    ``sqrt(kappa ||x - t w||^2 + t e) + 2 zeta`` in all cases: ``||x - t w||`` moves by zeta, the
+    center by zeta or half of it, and in MGB's ``||x - t w||^2/2 - ||x - t w||^2/4`` both signs of
+    it count (3/2 zeta, and 1/2 for the center)."""
     accuracy = check_scalar(accuracy, "accuracy", low=0.0)
     form, steady, rising, scale = _form(prob.cone, e, kappa, w, w_error, linear, accuracy)
     shares = (1.0, 0.0) if kappa == 1.0 else (0.5, 0.5)
     terms, norms = prob.terms, prob.terms.norms
     ends = np.empty((4, len(terms)))
-    x_products, w_products = terms.inner_products(e.x), terms.inner_products(w) if shares[1] else None
+    x_products, w_products = (
+        terms.inner_products(e.x),
+        terms.inner_products(w) if shares[1] else None,
+    )
     for start, stop, low, high in terms.regions(prob.loss):
         products = x_products.chunk(start, stop)
         others = w_products.chunk(start, stop) if w_products else products
@@ -141,26 +176,51 @@ def _ranges(prob, e, kappa, w, w_error, linear, accuracy):
 def _form(cone, e, kappa, w, w_error, linear, accuracy):
     """Return ``((q0, up1, up2, down1, down2, f), steady, rising, scale)``.
 
-    In ``y = 1 - t`` the square of the radius is ``q0 + up1 y + up2 y^2``; in ``y = 1 - 1/t`` the square divided by ``t^2`` is ``q0 +
-    down1 y + down2 y^2``. All lengths are divided by `scale`, a power of two.
-    """
+    In ``y = 1 - t`` the square of the radius is ``q0 + up1 y + up2 y^2``; in ``y = 1 - 1/t`` the
+    square divided by ``t^2`` is ``q0 + down1 y + down2 y^2``. All lengths are divided by `scale`, a
+    power of two."""
     enlargement = sqrt_upper(upper(2.0 * accuracy / e.lam, 4)) if accuracy > 0.0 else 0.0
-    lengths = (cone.largest(e.x), cone.largest(w), math.sqrt(linear) if linear >= 0.0 else math.nan, enlargement)
+    lengths = (
+        cone.largest(e.x),
+        cone.largest(w),
+        math.sqrt(linear) if linear >= 0.0 else math.nan,
+        enlargement,
+    )
     exponent = math.frexp(max(lengths))[1] if all(map(math.isfinite, lengths)) else 0
     x, w = cone.ldexp(e.x, -exponent), cone.ldexp(w, -exponent)
     x_error, w_error = math.ldexp(e.x_error, -exponent), math.ldexp(w_error, -exponent)
-    linear, f = math.ldexp(math.ldexp(linear, -exponent), -exponent), math.ldexp(enlargement, -exponent)
+    linear, f = (
+        math.ldexp(math.ldexp(linear, -exponent), -exponent),
+        math.ldexp(enlargement, -exponent),
+    )
     steady, rising = 2.0 * x_error, 2.0 * w_error
     D = x - w
     lost = 4.0 * UNIT * cone.magnitude(D)  # by the subtraction
-    x_norm, w_norm, D_norm = upper(cone.norm_upper(x), 4), upper(cone.norm_upper(w), 4), upper(cone.norm_upper(D) + lost, 4)
+    x_norm, w_norm, D_norm = (
+        upper(cone.norm_upper(x), 4),
+        upper(cone.norm_upper(w), 4),
+        upper(cone.norm_upper(D) + lost, 4),
+    )
     q0 = upper(kappa * D_norm * D_norm + linear, 4)
     up, down = 2.0 * kappa * cone.inner(D, w), -2.0 * kappa * cone.inner(D, x)
-    up1 = up - linear + 4.0 * UNIT * (abs(up) + linear) + 4.0 * kappa * (cone.inner_error(D, w) + lost * w_norm)
-    down1 = down - linear + 4.0 * UNIT * (abs(down) + linear) + 4.0 * kappa * (cone.inner_error(D, x) + lost * x_norm)
+    up1 = (
+        up
+        - linear
+        + 4.0 * UNIT * (abs(up) + linear)
+        + 4.0 * kappa * (cone.inner_error(D, w) + lost * w_norm)
+    )
+    down1 = (
+        down
+        - linear
+        + 4.0 * UNIT * (abs(down) + linear)
+        + 4.0 * kappa * (cone.inner_error(D, x) + lost * x_norm)
+    )
     up2, down2 = upper(kappa * w_norm * w_norm, 4), upper(kappa * x_norm * x_norm, 4)
     if accuracy > 0.0:  # solutions to come lie in the cone up to rounding, as large as they can be
         part, root = 2.0 * cone.projection_error, 0.5 * (sqrt_upper(linear) + f)
-        steady, rising = steady + part * (2.0 * x_norm + root), rising + part * (2.0 * w_norm + root)
+        steady, rising = (
+            steady + part * (2.0 * x_norm + root),
+            rising + part * (2.0 * w_norm + root),
+        )
     form = tuple(map(float, (q0, up1, up2, down1, down2, f)))
     return form, upper(steady, 8), upper(rising, 8), math.ldexp(1.0, exponent)

@@ -22,7 +22,8 @@ class Ranges:
     Attributes
     ----------
     L_low, L_high : arrays of shape (T,)
-        The term is in the linear region for ``L_low < lam < L_high``; (nan, nan) if nothing is known.
+        The term is in the linear region for ``L_low < lam < L_high``; (nan, nan) if nothing is
+        known.
     R_low, R_high : arrays of shape (T,)
         The same for the zero region. Upper ends may be infinite.
     """
@@ -40,19 +41,25 @@ class Ranges:
     def at(self, lam: float) -> Screened:
         """Return the :class:`~safescreen.rules.Screened` terms at one lam; O(T)."""
         lam = check_lam(lam)
-        return Screened((self.L_low < lam) & (lam < self.L_high), (self.R_low < lam) & (lam < self.R_high))
+        return Screened(
+            (self.L_low < lam) & (lam < self.L_high), (self.R_low < lam) & (lam < self.R_high)
+        )
 
 
 def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ranges:
-    """Return the intervals of lam over which the sphere rule of the relaxed path bound screens each term.
+    """Return the intervals of lam over which the sphere rule of the relaxed path bound screens each
+    term.
 
-    STS19 section 6.1 and Theorem 10 (there for R and without L). With ``h = <a, x0>``, ``n = ||a||``, ``m =
+    STS19 section 6.1 and Theorem 10 (there for R and without L). With ``h = <a, x0>``, ``n =
+    ||a||``, ``m =
     ||x0||`` and the threshold tau, R holds for ``lamA < lam < lamB``::
 
-        lamA = lam0 (n m - h + 2 eps n)/(n m + h - 2 tau),   lamB = lam0 (n m + h)/(n m - h + 2 eps n + 2 tau)
+        lamA = lam0 (n m - h + 2 eps n)/(n m + h - 2 tau),   lamB = lam0 (n m + h)/(n m - h + 2 eps
+        n + 2 tau)
 
-    provided ``h - eps n > tau``, which is the rule at lam0 itself; otherwise nothing is known. A denominator of lamB that is not positive
-    (possible for negative tau) means that the rule holds for all ``lam > lamA``. L is R with ``-h`` and ``-(tau - gamma)``.
+    provided ``h - eps n > tau``, which is the rule at lam0 itself; otherwise nothing is known. A
+    denominator of lamB that is not positive (possible for negative tau) means that the rule holds
+    for all ``lam > lamA``. L is R with ``-h`` and ``-(tau - gamma)``.
 
     Parameters
     ----------
@@ -75,9 +82,10 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
 
     Notes
     -----
-    Cost: one margin a term. The rule is ``2 lam (min - tau) = h (lam + lam0) - n m |lam - lam0| - 2 max(lam, lam0) eps n - 2 lam tau > 0``:
-    it falls in ``n m`` and in ``n`` and rises in h, so upper bounds of the norms and a lower bound of h keep it true; on each side of lam0
-    it is linear in lam, and its root is rounded towards lam0. ``n m >= |h|`` makes both numerators non-negative.
+    Cost: one margin a term. The rule is ``2 lam (min - tau) = h (lam + lam0) - n m |lam - lam0| - 2
+    max(lam, lam0) eps n - 2 lam tau > 0``: it falls in ``n m`` and in ``n`` and rises in h, so
+    upper bounds of the norms and a lower bound of h keep it true; on each side of lam0 it is linear
+    in lam, and its root is rounded towards lam0. ``n m >= |h|`` makes both numerators non-negative.
 
     Examples
     --------
@@ -103,7 +111,8 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
 
 @njit
 def _interval(h, nm, en, tau, lam0):
-    """``(lamA, lamB)`` rounded towards lam0, for h at most, ``n m`` and ``eps n`` at least the exact ones.
+    """``(lamA, lamB)`` rounded towards lam0, for h at most, ``n m`` and ``eps n`` at least the
+    exact ones.
 
     (nan, nan) if the rule fails at lam0.
     """
@@ -124,7 +133,9 @@ def _interval(h, nm, en, tau, lam0):
 
 @njit
 def _safe_h(q, error, limit, other):
-    """Lower bound of a margin, and of what rounding ``limit = other - gamma`` may have added to it."""
+    """Lower bound of a margin, and of what rounding ``limit = other - gamma`` may have added to
+    it.
+    """
     return q - (error + 8.0 * UNIT * (abs(q) + error + abs(limit) + abs(other)))
 
 
@@ -132,10 +143,13 @@ def _safe_h(q, error, limit, other):
 def interval_kernel(q, errors, norms, m, eps, lam0, low, high, step, L_low, L_high, R_low, R_high):
     """Both ends of both intervals of a run of terms, from their margins at x0 and ``m >= ||x0||``.
 
-    ``low = tau - gamma`` and ``high = tau`` have one entry (``step = 0``) or one a term (``step = 1``).
-    """
+    ``low = tau - gamma`` and ``high = tau`` have one entry (``step = 0``) or one a term (``step =
+    1``)."""
     for t in range(q.size):
         a, b = low[t * step], high[t * step]
-        nm, en = norms[t] * m * (1.0 + 4.0 * UNIT) + FLOOR, eps * norms[t] * (1.0 + 4.0 * UNIT) + FLOOR
+        nm, en = (
+            norms[t] * m * (1.0 + 4.0 * UNIT) + FLOOR,
+            eps * norms[t] * (1.0 + 4.0 * UNIT) + FLOOR,
+        )
         L_low[t], L_high[t] = _interval(_safe_h(-q[t], errors[t], a, b), nm, en, -a, lam0)
         R_low[t], R_high[t] = _interval(_safe_h(q[t], errors[t], a, b), nm, en, b, lam0)

@@ -1,12 +1,14 @@
-"""Compiled ends of ranges: the first root of a quartic, reached from a point where it is positive, never passed.
+"""Compiled ends of ranges: the first root of a quartic, reached from a point where it is positive,
+never passed.
 
-With ``t = lam0/lam`` every ball of :mod:`safescreen.ranges.general` has radius ``sqrt(q(t)) + f sqrt(t)``, q a quadratic, and gives the
-rule ``A + B t - n f sqrt(t) > n sqrt(q(t))``. For falling t (rising lam) put ``u = sqrt(t)``, for rising t ``u = 1/sqrt(t)`` and multiply
-the rule by ``u^2``: either way ``g(u) > n sqrt(Q(u))``, quadratic against the root of a quartic, for u from 1 down to 0. In ``z = 1 - u``
-the rule holds from ``z = 0`` until the first root of ``p(z) = g^2 - n^2 Q``: while p is positive neither ``g - n sqrt(Q)`` nor ``g + n
-sqrt(Q)`` can change its sign. Since ``z >= 0``, a polynomial with smaller coefficients is a lower bound: all roundings are taken off the
-coefficients, and the root of what remains is approached from the left only.
-"""
+With ``t = lam0/lam`` every ball of :mod:`safescreen.ranges.general` has radius ``sqrt(q(t)) + f
+sqrt(t)``, q a quadratic, and gives the rule ``A + B t - n f sqrt(t) > n sqrt(q(t))``. For falling t
+(rising lam) put ``u = sqrt(t)``, for rising t ``u = 1/sqrt(t)`` and multiply the rule by ``u^2``:
+either way ``g(u) > n sqrt(Q(u))``, quadratic against the root of a quartic, for u from 1 down to 0.
+In ``z = 1 - u`` the rule holds from ``z = 0`` until the first root of ``p(z) = g^2 - n^2 Q``: while
+p is positive neither ``g - n sqrt(Q)`` nor ``g + n sqrt(Q)`` can change its sign. Since ``z >= 0``,
+a polynomial with smaller coefficients is a lower bound: all roundings are taken off the
+coefficients, and the root of what remains is approached from the left only."""
 
 import numpy as np
 
@@ -18,11 +20,12 @@ STEPS = 60
 
 @njit
 def _root(p, n1, n2, n3, n4, h):
-    """Root, up to roundings, of ``N(h) = p - n1 h - n2 h^2 - n3 h^3 - n4 h^4``, all ``n >= 0 < p``, or h if that is less.
+    """Root, up to roundings, of ``N(h) = p - n1 h - n2 h^2 - n3 h^3 - n4 h^4``, all ``n >= 0 < p``,
+    or h if that is less.
 
-    N falls and is concave: Newton's steps stay right of the root. They start where no term alone exceeds p, so that ``N >= -3 p``, and six
-    of them reach it. Whoever asks goes a little back, and checks N there.
-    """
+    N falls and is concave: Newton's steps stay right of the root. They start where no term alone
+    exceeds p, so that ``N >= -3 p``, and six of them reach it. Whoever asks goes a little back, and
+    checks N there."""
     if n1 > 0.0:
         h = min(h, p / n1)
     if n2 > 0.0:
@@ -41,11 +44,12 @@ def _root(p, n1, n2, n3, n4, h):
 
 @njit
 def first_root(d0, d1, d2, d3, d4):
-    """Return a z in [0, 1], as large as roundings allow, with ``d0 + d1 z + ... + d4 z^4 > 0`` all over ``[0, z]``; needs ``d0 > 0``.
+    """Return a z in [0, 1], as large as roundings allow, with ``d0 + d1 z + ... + d4 z^4 > 0`` all
+    over ``[0, z]``; needs ``d0 > 0``.
 
-    From the point reached the polynomial is written in ``h = z' - z >= 0``; without its positive coefficients it is a lower bound
-    that falls, whose own root is the next step. Near a simple root this is Newton's method. nan if a coefficient is not finite.
-    """
+    From the point reached the polynomial is written in ``h = z' - z >= 0``; without its positive
+    coefficients it is a lower bound that falls, whose own root is the next step. Near a simple root
+    this is Newton's method. nan if a coefficient is not finite."""
     z = 0.0
     if not np.isfinite(d0 + d1 + d2 + d3 + d4):
         return np.nan
@@ -78,15 +82,16 @@ def first_root(d0, d1, d2, d3, d4):
 
 @njit
 def _least_t(g0, g1, n, q0, q1, q2, f):
-    """Smallest ``u^2`` found, up to 3 units, such that ``g > n sqrt(Q)`` from there to 1; nan if it fails at 1.
+    """Smallest ``u^2`` found, up to 3 units, such that ``g > n sqrt(Q)`` from there to 1; nan if it
+    fails at 1.
 
-    Lower bound ``g = g0 + g1 y - n f (1 - z)`` and upper bound ``Q = q0 + q1 y + q2 y^2`` with ``y = 1 - u^2 = 2 z - z^2``; without
-    f everything is quadratic in y.
+    Lower bound ``g = g0 + g1 y - n f (1 - z)`` and upper bound ``Q = q0 + q1 y + q2 y^2`` with ``y
+    = 1 - u^2 = 2 z - z^2``; without f everything is quadratic in y.
 
-    A larger f makes g smaller all over ``[0, 1]``, so the one number ``nf >= n f`` serves in both coefficients of g. Then ``n^2`` and each
-    coefficient of g and Q are rounded once, relative to themselves. Of the products that the d are made of that is, with all that
-    follows, 6 units at most; 8 are taken.
-    """
+    A larger f makes g smaller all over ``[0, 1]``, so the one number ``nf >= n f`` serves in both
+    coefficients of g. Then ``n^2`` and each coefficient of g and Q are rounded once, relative to
+    themselves. Of the products that the d are made of that is, with all that follows, 6 units at
+    most; 8 are taken."""
     nn = n * n + FLOOR
     if f == 0.0:
         a0, a1, a2, r0, r1, r2, r3, r4 = g0, g1, 0.0, q0, q1, q2, 0.0, 0.0
@@ -110,9 +115,13 @@ def _least_t(g0, g1, n, q0, q1, q2, f):
 
 @njit
 def _interval(A, B, n, form, lam0):
-    """Open interval around lam0 on which ``A + B t`` is above ``n`` radii; (nan, nan) if it fails at lam0."""
+    """Open interval around lam0 on which ``A + B t`` is above ``n`` radii; (nan, nan) if it
+    fails at lam0.
+    """
     q0, up1, up2, down1, down2, f = form
-    g0 = A + B - 4.0 * UNIT * abs(A + B)  # what is rounded here does not shrink with t, and may be all that ``g0 - n f`` is
+    g0 = (
+        A + B - 4.0 * UNIT * abs(A + B)
+    )  # what is rounded here does not shrink with t, and may be all that ``g0 - n f`` is
     if not g0 > 0.0:
         return np.nan, np.nan
     least_up = _least_t(g0, -B, n, q0, up1, up2, f)
@@ -127,14 +136,32 @@ def _interval(A, B, n, form, lam0):
 
 
 @njit
-def ball_interval_kernel(h, h_errors, k, k_errors, norms, shares, steady, rising, scale, form, lam0, low, high, step, ends):
-    """Both ends of both intervals of a run of terms, into the rows ``L_low, L_high, R_low, R_high`` of `ends`, of shape (4, T).
+def ball_interval_kernel(
+    h,
+    h_errors,
+    k,
+    k_errors,
+    norms,
+    shares,
+    steady,
+    rising,
+    scale,
+    form,
+    lam0,
+    low,
+    high,
+    step,
+    ends,
+):
+    """Both ends of both intervals of a run of terms, into the rows ``L_low, L_high, R_low, R_high``
+    of `ends`, of shape (4, T).
 
-    `h` and `k` are inner products with the parts of the center ``share_A x + share_B t w``, with bounds of their errors; the shares are 1
-    or 1/2 and 0 or 1/2, exact, and k is not read if ``share_B = 0``. The ball's radius is larger by ``steady + rising t``, both as parts of
-    `scale`, the power of two that the lengths in `form` are divided by; `form` is the radius as :func:`_interval` takes it. ``low = tau -
-    gamma`` and ``high = tau`` have one entry (``step = 0``) or one a term (``step = 1``).
-    """
+    `h` and `k` are inner products with the parts of the center ``share_A x + share_B t w``, with
+    bounds of their errors; the shares are 1 or 1/2 and 0 or 1/2, exact, and k is not read if
+    ``share_B = 0``. The ball's radius is larger by ``steady + rising t``, both as parts of `scale`,
+    the power of two that the lengths in `form` are divided by; `form` is the radius as
+    :func:`_interval` takes it. ``low = tau - gamma`` and ``high = tau`` have one entry (``step =
+    0``) or one a term (``step = 1``)."""
     share_A, share_B = shares
     for t in range(h.size):
         a, b = low[t * step], high[t * step]

@@ -1,6 +1,8 @@
-"""Certificates that no point of a ball and a cone has ``<a, x> >= C``, for a batch of terms at once.
+"""Certificates that no point of a ball and a cone has ``<a, x> >= C``, for a batch of terms at
+once.
 
-Weak duality: for every ``y >= 0``, with ``Z = Q + y a = Z_+ - Z_-`` split by the cone, each point of the cone with ``<a, x> >= C`` has::
+Weak duality: for every ``y >= 0``, with ``Z = Q + y a = Z_+ - Z_-`` split by the cone, each point
+of the cone with ``<a, x> >= C`` has::
 
     ||x - Q||^2 >= g(y) = 2 y (C - <a, Q>) - y^2 ||a||^2 + ||Z_-||^2 = 2 y C + ||Q||^2 - ||Z_+||^2,
     g'(y) = 2 (C - <a, Z_+>)
@@ -23,9 +25,8 @@ LARGEST = 1e140
 class Region:
     """The ball as certificates need it.
 
-    Its center Q, the `square` of its radius from above, bounds ``norm_low <= ||Q|| <= norm``, ``minus_norm = ||Q_-||``, and `split_error`,
-    the error of a split of an element of norm 1.
-    """
+    Its center Q, the `square` of its radius from above, bounds ``norm_low <= ||Q|| <= norm``,
+    ``minus_norm = ||Q_-||``, and `split_error`, the error of a split of an element of norm 1."""
 
     center: np.ndarray
     square: float
@@ -39,9 +40,9 @@ class Region:
 class Claims:
     """A batch of claims "``<a, x> < C`` all over the region"; arrays with one row a claim.
 
-    The terms `a` have their sign turned for claims of the zero region; ``q = <a, Q>``, n is an upper bound of ``||a||``, and ``product =
-    <a, [Q]_K>`` is below C. Errors bound those of the numbers before them.
-    """
+    The terms `a` have their sign turned for claims of the zero region; ``q = <a, Q>``, n is an
+    upper bound of ``||a||``, and ``product = <a, [Q]_K>`` is below C. Errors bound those of the
+    numbers before them."""
 
     a: np.ndarray
     a_error: np.ndarray
@@ -57,17 +58,25 @@ class Claims:
 
 
 def passes(region, claims, y, plus, minus):
-    """Return where a lower bound of ``g(y)`` is above ``r^2``, given the computed norms of the parts of Z.
+    """Return where a lower bound of ``g(y)`` is above ``r^2``, given the computed norms of the
+    parts of Z.
 
-    Both forms of g are evaluated: the first does not cancel for small y, the second not for large y. The
-    computed parts belong to an element at most `error` from Z (rounding of a, of Z and of the split), and
-    projections do not expand distances; `minus` may be too small and `plus` too large by more.
-    """
+    Both forms of g are evaluated: the first does not cancel for small y, the second not for large
+    y. The computed parts belong to an element at most `error` from Z (rounding of a, of Z and of
+    the split), and projections do not expand distances; `minus` may be too small and `plus` too
+    large by more."""
     reach = region.norm + y * claims.n
-    error = y * claims.a_error + (region.split_error + 4.0 * UNIT + gamma(region.center.size + 4)) * reach
+    error = (
+        y * claims.a_error
+        + (region.split_error + 4.0 * UNIT + gamma(region.center.size + 4)) * reach
+    )
     minus, plus = np.maximum(minus - error, 0.0), plus + error
     linear, square = 2.0 * y * (claims.C - claims.q), (y * claims.n) ** 2
-    allowance = 2.0 * y * (claims.C_error + claims.q_error + 4.0 * UNIT * (np.abs(claims.C) + np.abs(claims.q)))
+    allowance = (
+        2.0
+        * y
+        * (claims.C_error + claims.q_error + 4.0 * UNIT * (np.abs(claims.C) + np.abs(claims.q)))
+    )
     first = linear - square + minus**2 - 16.0 * UNIT * (np.abs(linear) + square + minus**2)
     constant = 2.0 * y * claims.C
     second = constant + region.norm_low * region.norm_low - plus**2
@@ -78,10 +87,10 @@ def passes(region, claims, y, plus, minus):
 def certify_semidefinite(region, claims, max_iter):
     """Return which claims were certified; dual ascent by a bracketed secant, in batches.
 
-    A step costs a full eigendecomposition, or, for larger matrices and a center in the cone, the lowest eigenpair alone. A claim is
-    given up when ``Z_+`` is itself a counter-example, when the tangents of g at both ends of the bracket keep its maximum below
-    ``r^2``, or after `max_iter` steps.
-    """
+    A step costs a full eigendecomposition, or, for larger matrices and a center in the cone, the
+    lowest eigenpair alone. A claim is given up when ``Z_+`` is itself a counter-example, when the
+    tangents of g at both ends of the bracket keep its maximum below ``r^2``, or after `max_iter`
+    steps."""
     certified = np.zeros(claims.q.size, dtype=np.bool_)
     where = np.arange(claims.q.size)
     inside = region.minus_norm <= region.split_error * region.norm
@@ -89,7 +98,9 @@ def certify_semidefinite(region, claims, max_iter):
     bracket, vectors = _Bracket.start(region, claims), None
     y = np.maximum(claims.C - claims.q, claims.C - claims.product) / claims.n**2
     for _ in range(max_iter):
-        keep = (y >= 0.0) & (y * claims.n < LARGEST)  # rounding may bring y below 0, where nothing is certified
+        keep = (y >= 0.0) & (
+            y * claims.n < LARGEST
+        )  # rounding may bring y below 0, where nothing is certified
         where, claims, bracket, y, vectors = _take(keep, where, claims, bracket, y, vectors)
         if not where.size:
             break
@@ -108,14 +119,21 @@ def certify_semidefinite(region, claims, max_iter):
 
 def _take(mask, where, claims, bracket, y, vectors):
     """Return all of a batch's state for the claims of a mask."""
-    return where[mask], claims.take(mask), bracket.take(mask), y[mask], None if vectors is None else vectors[mask]
+    return (
+        where[mask],
+        claims.take(mask),
+        bracket.take(mask),
+        y[mask],
+        None if vectors is None else vectors[mask],
+    )
 
 
 def certify_orthant(region, claims):
-    """Return which claims were certified; y exactly, from the points where a coordinate of Z changes sign.
+    """Return which claims were certified; y exactly, from the points where a coordinate of Z
+    changes sign.
 
-    ``<a, Z_+>`` is piecewise linear and does not fall in y; the piece on which it reaches C follows from prefix sums, O(d log d) a claim.
-    """
+    ``<a, Z_+>`` is piecewise linear and does not fall in y; the piece on which it reaches C follows
+    from prefix sums, O(d log d) a claim."""
     Q, a = region.center, claims.a
     enters, leaves = (a > 0.0) & (Q < 0.0), (a < 0.0) & (Q > 0.0)
     change = np.where(enters, 1.0, 0.0) - np.where(leaves, 1.0, 0.0)
@@ -125,7 +143,10 @@ def certify_orthant(region, claims):
     breaks = np.take_along_axis(breaks, order, axis=1)
     starts = (np.where(active, a * Q, 0.0).sum(axis=1), np.where(active, a * a, 0.0).sum(axis=1))
     deltas = (np.take_along_axis(change * v, order, axis=1) for v in (a * Q, a * a))
-    level, slope = (np.column_stack((s, s[:, None] + np.cumsum(d, axis=1))) for s, d in zip(starts, deltas, strict=True))
+    level, slope = (
+        np.column_stack((s, s[:, None] + np.cumsum(d, axis=1)))
+        for s, d in zip(starts, deltas, strict=True)
+    )
     reached = level[:, :-1] + breaks * slope[:, :-1]
     piece = np.count_nonzero(np.isfinite(breaks) & (reached < claims.C[:, None]), axis=1)
     rows = np.arange(piece.size)
@@ -151,7 +172,9 @@ def certify_orthant(region, claims):
 
 @dataclass(frozen=True)
 class _Bracket:
-    """Where the maximum of g is: ends, g and half its slope there; the upper end may be infinite."""
+    """Where the maximum of g is: ends, g and half its slope there; the upper end may be
+    infinite.
+    """
 
     low: np.ndarray
     low_value: np.ndarray
@@ -167,13 +190,21 @@ class _Bracket:
         size = claims.q.size
         value = np.full(size, region.minus_norm * region.minus_norm)
         unknown = (np.full(size, v) for v in (np.inf, np.nan, np.nan, np.nan))
-        return cls(np.zeros(size), value, claims.C - claims.product, *unknown, np.zeros(size, dtype=np.int64))
+        return cls(
+            np.zeros(size),
+            value,
+            claims.C - claims.product,
+            *unknown,
+            np.zeros(size, dtype=np.int64),
+        )
 
     def take(self, mask):
         return _Bracket(*(getattr(self, f.name)[mask] for f in fields(self)))
 
     def update(self, y, value, slope):
-        """Move one end to y; keep the secant's estimate of the root of the slope for :meth:`next`."""
+        """Move one end to y; keep the secant's estimate of the root of the slope for
+        :meth:`next`.
+        """
         rising = slope > 0.0
         # the slope's other known point: the far end if there is one, else the former lower end
         use_high = np.isfinite(self.high) & rising

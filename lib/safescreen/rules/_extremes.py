@@ -1,8 +1,9 @@
-"""Compiled lower bounds of ``<a, x>`` over intersections, each a Lagrangian value at the best multiplier.
+"""Compiled lower bounds of ``<a, x>`` over intersections, each a Lagrangian value at the best
+multiplier.
 
-Weak duality is what makes them safe: the multiplier only decides how tight a bound is, so its own rounding does not matter; the value at it
-is evaluated with every rounding added. A maximum is minus the minimum for ``-a``. ``-inf`` means "no better than the ball".
-"""
+Weak duality is what makes them safe: the multiplier only decides how tight a bound is, so its own
+rounding does not matter; the value at it is evaluated with every rounding added. A maximum is minus
+the minimum for ``-a``. ``-inf`` means "no better than the ball"."""
 
 import numpy as np
 
@@ -14,10 +15,11 @@ from safescreen.rounding import FLOOR, UNIT
 def _over_halfspace(q, e, s, s_error, n, r, delta, root):
     """Lower bound over ``||x - Q|| <= r, <p, x - Q> >= delta``, ``||p|| <= 1``.
 
-    Inputs: ``q = <a, Q>`` and ``s = <a, p>`` with their error bounds, ``n >= ||a||``, ``root = sqrt(r^2 - delta^2)``.
+    Inputs: ``q = <a, Q>`` and ``s = <a, p>`` with their error bounds, ``n >= ||a||``, ``root =
+    sqrt(r^2 - delta^2)``.
 
-    ``max_k q + k delta - r ||a - k p||`` over ``k >= 0``; best is ``k = s + delta sqrt(n^2 - s^2)/sqrt(r^2 - delta^2)``.
-    """
+    ``max_k q + k delta - r ||a - k p||`` over ``k >= 0``; best is ``k = s + delta sqrt(n^2 -
+    s^2)/sqrt(r^2 - delta^2)``."""
     k = s + delta * np.sqrt(max((n - s) * (n + s), 0.0)) / root
     if not k > 0.0:
         return -np.inf
@@ -32,10 +34,11 @@ def _over_halfspace(q, e, s, s_error, n, r, delta, root):
 def _over_two_balls(q1, e1, q2, e2, n, square1, square2, distance, distance_square, t0, h):
     """Lower bound over two balls whose centers are at least ``D = sqrt(distance_square)`` apart.
 
-    It is the one of the ball of center ``(1-t) Q1 + t Q2``, squared radius ``(1-t) r1^2 + t r2^2 - t (1-t) D^2``.
+    It is the one of the ball of center ``(1-t) Q1 + t Q2``, squared radius ``(1-t) r1^2 + t r2^2 -
+    t (1-t) D^2``.
 
-    Best is ``t = t0 + h f/(D sqrt(1 - f^2))`` with ``f = (q2 - q1)/(n D)``; outside (0, 1) one ball alone is best.
-    """
+    Best is ``t = t0 + h f/(D sqrt(1 - f^2))`` with ``f = (q2 - q1)/(n D)``; outside (0, 1) one ball
+    alone is best."""
     f = (q2 - q1) / (n * distance)
     root = np.sqrt(max((1.0 - f) * (1.0 + f), 0.0))
     t = t0 + h * f / (distance * root) if root > 0.0 else -1.0
@@ -53,8 +56,12 @@ def _over_two_balls(q1, e1, q2, e2, n, square1, square2, distance, distance_squa
 
 
 @njit
-def halfspace_kernel(q, q_errors, s, s_errors, norms, r, delta, root, scale, low, high, step, in_L, in_R):
-    """Decide terms still undecided; ``s`` are inner products with a normal of length at most `scale`."""
+def halfspace_kernel(
+    q, q_errors, s, s_errors, norms, r, delta, root, scale, low, high, step, in_L, in_R
+):
+    """Decide terms still undecided; ``s`` are inner products with a normal of length at most
+    `scale`.
+    """
     for t in range(q.size):
         if in_L[t] or in_R[t]:
             continue
@@ -66,12 +73,18 @@ def halfspace_kernel(q, q_errors, s, s_errors, norms, r, delta, root, scale, low
 
 
 @njit
-def intersection_kernel(q1, e1, q2, e2, norms, square1, square2, D, D_square, t0, h, low, high, step, in_L, in_R):
+def intersection_kernel(
+    q1, e1, q2, e2, norms, square1, square2, D, D_square, t0, h, low, high, step, in_L, in_R
+):
     """Decide terms still undecided by either of two balls at distance `D`."""
     for t in range(q1.size):
         if in_L[t] or in_R[t]:
             continue
         n, a, b = norms[t], low[t * step], high[t * step]
-        in_R[t] = _over_two_balls(q1[t], e1[t], q2[t], e2[t], n, square1, square2, D, D_square, t0, h) > b
-        below = -_over_two_balls(-q1[t], e1[t], -q2[t], e2[t], n, square1, square2, D, D_square, t0, h)
+        in_R[t] = (
+            _over_two_balls(q1[t], e1[t], q2[t], e2[t], n, square1, square2, D, D_square, t0, h) > b
+        )
+        below = -_over_two_balls(
+            -q1[t], e1[t], -q2[t], e2[t], n, square1, square2, D, D_square, t0, h
+        )
         in_L[t] = below < a - 4.0 * UNIT * (abs(a) + abs(b))

@@ -1,7 +1,9 @@
-"""The parts of ``Z = Q + y a`` that certificates over the semidefinite cone need: all eigenpairs, or one.
+"""The parts of ``Z = Q + y a`` that certificates over the semidefinite cone need: all eigenpairs,
+or one.
 
-A term has at most one negative eigenvalue, and so has minus a term (both are differences of two matrices ``u u'``). If Q is in the
-cone, Z then has at most one negative eigenvalue itself (Weyl), and its eigenpair is the whole of ``Z_-``.
+A term has at most one negative eigenvalue, and so has minus a term (both are differences of two
+matrices ``u u'``). If Q is in the cone, Z then has at most one negative eigenvalue itself (Weyl),
+and its eigenpair is the whole of ``Z_-``.
 
 One pair needs no trust in how it was found. For every unit q and ``s = max(0, -q'Zq)``::
 
@@ -17,13 +19,15 @@ from scipy.linalg import lapack
 from scipy.sparse.linalg import ArpackError, eigsh
 
 PAIR_FROM, LANCZOS_FROM = 16, 90
-"""From which d one pair is worth a call of its own, and from which Lanczos steps find it soonest."""
+"""From which d one pair is worth a call of its own, and from which Lanczos steps find it
+soonest.
+"""
 
 
 @dataclass(frozen=True)
 class Parts:
-    """Computed parts of a batch of matrices, arrays of shape (B,): at least ``||Z_+||`` and at most ``||Z_-||``, up to rounding, and the
-    inner products of a with both.
+    """Computed parts of a batch of matrices, arrays of shape (B,): at least ``||Z_+||`` and at
+    most ``||Z_-||``, up to rounding, and the inner products of a with both.
     """
 
     plus: np.ndarray
@@ -38,16 +42,18 @@ def split_all(Z, a, start=None):
     weights = np.einsum("bik,bik->bk", vectors, a @ vectors)
     positive, negative = np.maximum(values, 0.0), np.maximum(-values, 0.0)
     norms = np.linalg.norm(positive, axis=1), np.linalg.norm(negative, axis=1)
-    return Parts(*norms, np.sum(positive * weights, axis=1), np.sum(negative * weights, axis=1)), None
+    return Parts(
+        *norms, np.sum(positive * weights, axis=1), np.sum(negative * weights, axis=1)
+    ), None
 
 
 def split_one(Z, a, start=None):
     """Return ``(Parts, q)`` by the lowest eigenpair of each matrix.
 
-    On one core a matrix took, in microseconds, by the batched full decomposition, by LAPACK ``dsyevr`` for one pair, and by Lanczos
-    steps (ARPACK): 2, 3, - at d = 5; 18, 12, 103 at d = 20; 287, 76, 108 at d = 68; 2947, 928, 249 at d = 200. LOBPCG was slower
-    at each. Those start from `start`, the q of a former call, or from the column of a with the lowest diagonal entry.
-    """
+    On one core a matrix took, in microseconds, by the batched full decomposition, by LAPACK
+    ``dsyevr`` for one pair, and by Lanczos steps (ARPACK): 2, 3, - at d = 5; 18, 12, 103 at d = 20;
+    287, 76, 108 at d = 68; 2947, 928, 249 at d = 200. LOBPCG was slower at each. Those start from
+    `start`, the q of a former call, or from the column of a with the lowest diagonal entry."""
     q = lowest_vectors(Z, a, start)
     length = np.vecdot(q, q)
     s = np.maximum(-np.vecdot(q, (Z @ q[:, :, None])[:, :, 0]) / length, 0.0)
@@ -73,7 +79,9 @@ def lowest_vectors(Z, a, start):
 
 
 def _by_lapack(Z):
-    """Return the eigenvector of the lowest eigenvalue; a unit vector of no use if LAPACK gives none."""
+    """Return the eigenvector of the lowest eigenvalue; a unit vector of no use if LAPACK gives
+    none.
+    """
     _, vectors, _, _, info = lapack.dsyevr(Z, range="I", il=1, iu=1)
     if info == 0 and np.isfinite(vectors[:, 0]).all():
         return vectors[:, 0]

@@ -12,7 +12,8 @@ from safescreen.terms.base import needs
 def sphere(prob: Problem, ball: Sphere) -> Screened:
     """Screen with ``<a, Q> -+ r ||a||``, the extreme values of ``<a, x>`` over the ball.
 
-    STS19 section 4.1 (equation 4.1), SSS14 Lemma 1: L where the maximum is below ``tau - gamma``, R where the minimum is above ``tau``.
+    STS19 section 4.1 (equation 4.1), SSS14 Lemma 1: L where the maximum is below ``tau - gamma``, R
+    where the minimum is above ``tau``.
 
     Parameters
     ----------
@@ -22,8 +23,9 @@ def sphere(prob: Problem, ball: Sphere) -> Screened:
 
     Notes
     -----
-    Cost: one margin and two comparisons a term. Safe in floating point: the norm and the radius are upper bounds, the
-    margin's error bound is added, and so are the roundings of the test itself; equality and NaN leave a term undecided.
+    Cost: one margin and two comparisons a term. Safe in floating point: the norm and the radius are
+    upper bounds, the margin's error bound is added, and so are the roundings of the test itself;
+    equality and NaN leave a term undecided.
 
     Examples
     --------
@@ -44,7 +46,9 @@ def sphere(prob: Problem, ball: Sphere) -> Screened:
 
 @njit
 def ball_kernel(values, errors, norms, radius, low, high, step, in_L, in_R):
-    """Decide terms by their margins at the center; thresholds have one entry (``step = 0``) or one a term."""
+    """Decide terms by their margins at the center; thresholds have one entry (``step = 0``) or
+    one a term.
+    """
     if step == 0:  # one pair of thresholds for all terms: the loop vectorizes
         a, b = low[0], high[0]
         size = abs(b) + abs(b - a)

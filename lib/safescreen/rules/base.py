@@ -50,10 +50,11 @@ class Screened:
 def apply(prob: Problem, elements: Sequence[ElementLike], decide: Callable) -> Screened:
     """Run a rule over all terms, a chunk at a time.
 
-    ``decide(products, norms, low, high, in_L, in_R)`` fills the two masks of a chunk; `products` holds a ``(values, errors)`` pair of inner
-    products with the terms for each of the `elements`, ``low = tau - gamma`` and ``high = tau`` are arrays of length 1 or of the chunk.
-    For a loss without a linear region L is empty: `low` is ``tau`` then, and what is found below it is dropped.
-    """
+    ``decide(products, norms, low, high, in_L, in_R)`` fills the two masks of a chunk; `products`
+    holds a ``(values, errors)`` pair of inner products with the terms for each of the `elements`,
+    ``low = tau - gamma`` and ``high = tau`` are arrays of length 1 or of the chunk. For a loss
+    without a linear region L is empty: `low` is ``tau`` then, and what is found below it is
+    dropped."""
     terms = prob.terms
     in_L, in_R = np.zeros(len(terms), dtype=np.bool_), np.zeros(len(terms), dtype=np.bool_)
     views, norms = [terms.inner_products(element) for element in elements], terms.norms

@@ -17,14 +17,16 @@ from safescreen.terms.base import needs
 
 
 def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 0.0) -> Screened:
-    """Screen with the extreme values of ``<a, x>`` over ``ball`` and ``{x : <normal, x> >= offset}``: what the ball screens, and more.
+    """Screen with the extreme values of ``<a, x>`` over ``ball`` and ``{x : <normal, x> >=
+    offset}``: what the ball screens, and more.
 
-    With ``p = P/||P||``, ``delta = b/||P|| - <p, Q>``, ``s = <a, p>``, ``n = ||a||`` (P the normal, b the offset) the minimum is ``<a, Q> -
-    r n`` where the ball's own minimiser is in the half-space, ``-r s/n >= delta``, else ``<a, Q> + delta s - sqrt(r^2 - delta^2) sqrt(n^2 -
+    With ``p = P/||P||``, ``delta = b/||P|| - <p, Q>``, ``s = <a, p>``, ``n = ||a||`` (P the normal,
+    b the offset) the minimum is ``<a, Q> - r n`` where the ball's own minimiser is in the
+    half-space, ``-r s/n >= delta``, else ``<a, Q> + delta s - sqrt(r^2 - delta^2) sqrt(n^2 -
     s^2)``. The maximum is minus the minimum for ``-a``.
 
-    STS19 Theorem 9 is the case ``offset = 0`` (its branch "``H = a P``", meant for ``a >= 0``, is a case of the formula above); the dome
-    test, SSS14 Theorem 11, the one of a ball around 0.
+    STS19 Theorem 9 is the case ``offset = 0`` (its branch "``H = a P``", meant for ``a >= 0``, is a
+    case of the formula above); the dome test, SSS14 Theorem 11, the one of a ball around 0.
 
     Parameters
     ----------
@@ -43,10 +45,11 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
 
     Notes
     -----
-    Cost: two margins and two square roots a term. Safe in floating point by weak duality: for every ``k >= 0`` ``<a, Q> + k delta - r ||a -
-    k p||`` is a lower bound, with equality at ``k = s + delta sqrt((n^2 - s^2)/(r^2 - delta^2))``; this k is computed, then the bound at
-    the computed k is evaluated with the errors of both margins, of delta and of every operation. A half-space that the whole ball lies in,
-    or one that it misses (wrong input, or rounding), leaves the ball rule.
+    Cost: two margins and two square roots a term. Safe in floating point by weak duality: for every
+    ``k >= 0`` ``<a, Q> + k delta - r ||a - k p||`` is a lower bound, with equality at ``k = s +
+    delta sqrt((n^2 - s^2)/(r^2 - delta^2))``; this k is computed, then the bound at the computed k
+    is evaluated with the errors of both margins, of delta and of every operation. A half-space that
+    the whole ball lies in, or one that it misses (wrong input, or rounding), leaves the ball rule.
 
     Examples
     --------
@@ -92,12 +95,16 @@ def cone_halfspace(prob: Problem, ball: Sphere) -> Screened:
     ----------
     prob : Problem
     ball : Sphere
-        Its normal is a computed element of the dual cone: ``<normal, x> >= 0`` up to the distance of the
-        normal from that cone times ``||x|| <= ||Q|| + r``, by which the half-space is moved outward.
+        Its normal is a computed element of the dual cone: ``<normal, x> >= 0`` up to the distance
+        of the normal from that cone times ``||x|| <= ||Q|| + r``, by which the half-space is moved
+        outward.
     """
     if ball.normal is None or not ball.decides:
         return sphere(prob, ball)
-    center, normal = prob.cone.check(ball.center, "ball.center"), prob.cone.check(ball.normal, "ball.normal")
+    center, normal = (
+        prob.cone.check(ball.center, "ball.center"),
+        prob.cone.check(ball.normal, "ball.normal"),
+    )
     farthest = upper(prob.cone.norm_upper(center) + float(ball.radius), 2)
     return halfspace(prob, ball, normal, -upper(prob.cone.feasible_error(normal) * farthest, 2))
 

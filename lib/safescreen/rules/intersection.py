@@ -11,12 +11,14 @@ from safescreen.spheres import Sphere
 
 
 def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
-    """Screen with the extreme values of ``<a, x>`` over the intersection of two balls: what either screens, and more.
+    """Screen with the extreme values of ``<a, x>`` over the intersection of two balls: what either
+    screens, and more.
 
-    SSS14 Theorem 8 (the Intersection Test), here for terms of any kind. The points of both balls lie, for every t in [0, 1], in the ball of
-    center ``(1-t) Q1 + t Q2`` and squared radius ``(1-t) r1^2 + t r2^2 - t (1-t) ||Q1 - Q2||^2``; by the duality of convex quadratics the
-    minimum over the intersection is the largest of these balls' minima. Where the best t is inside (0, 1) that is the third case of the
-    theorem, t = 0 and t = 1 are its first two.
+    SSS14 Theorem 8 (the Intersection Test), here for terms of any kind. The points of both balls
+    lie, for every t in [0, 1], in the ball of center ``(1-t) Q1 + t Q2`` and squared radius ``(1-t)
+    r1^2 + t r2^2 - t (1-t) ||Q1 - Q2||^2``; by the duality of convex quadratics the minimum over
+    the intersection is the largest of these balls' minima. Where the best t is inside (0, 1) that
+    is the third case of the theorem, t = 0 and t = 1 are its first two.
 
     Parameters
     ----------
@@ -26,10 +28,11 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
 
     Notes
     -----
-    Cost: two margins and three square roots a term. Safe in floating point: any t gives a valid bound, and the one at the computed t is
-    evaluated with all its roundings; the distance of the centers enters as a lower bound. Balls with the same center, or one inside the
-    other, leave what the single balls decide. Two balls without a common point cannot both contain the optimum: terms about which they then
-    disagree stay undecided.
+    Cost: two margins and three square roots a term. Safe in floating point: any t gives a valid
+    bound, and the one at the computed t is evaluated with all its roundings; the distance of the
+    centers enters as a lower bound. Balls with the same center, or one inside the other, leave what
+    the single balls decide. Two balls without a common point cannot both contain the optimum: terms
+    about which they then disagree stay undecided.
 
     Examples
     --------
@@ -49,7 +52,9 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
         return _either(sphere(prob, ball1), sphere(prob, ball2))
     t0 = 0.5 * (1.0 + (r1 - r2) / distance * ((r1 + r2) / distance))
     h = math.sqrt(max((r1 - distance * t0) * (r1 + distance * t0), 0.0))
-    D_square = max(cone.norm_lower(apart) - 4.0 * UNIT * cone.magnitude(apart), 0.0) ** 2 * (1.0 - 4.0 * UNIT)
+    D_square = max(cone.norm_lower(apart) - 4.0 * UNIT * cone.magnitude(apart), 0.0) ** 2 * (
+        1.0 - 4.0 * UNIT
+    )
 
     def decide(products, norms, low, high, in_L, in_R):
         """Decide a chunk of terms: by either ball, then by both together."""

@@ -22,15 +22,19 @@ BATCH = 1 << 18
 
 
 @needs()
-def semidefinite(prob: Problem, ball: Sphere, *, max_iter: int = 20, skip: ArrayLike | None = None) -> Screened:
+def semidefinite(
+    prob: Problem, ball: Sphere, *, max_iter: int = 20, skip: ArrayLike | None = None
+) -> Screened:
     """Screen with the extreme values of ``<a, x>`` over the points of a ball that lie in the cone.
 
-    STS19 section 4.2 for the semidefinite cone, section 6.2 (Theorems 11 and 12, Algorithm 3) for the non-negative one. A term is certified
-    when the points of the cone beyond its threshold C are all further than r from the center Q::
+    STS19 section 4.2 for the semidefinite cone, section 6.2 (Theorems 11 and 12, Algorithm 3) for
+    the non-negative one. A term is certified when the points of the cone beyond its threshold C are
+    all further than r from the center Q::
 
         max_{y >= 0} 2 y C + ||Q||^2 - ||[Q + y a]_K||^2 > r^2
 
-    with ``C = tau - gamma`` for L, and with ``-a`` and ``C = -tau`` for R. Over the whole space this is the sphere rule.
+    with ``C = tau - gamma`` for L, and with ``-a`` and ``C = -tau`` for R. Over the whole space
+    this is the sphere rule.
 
     Parameters
     ----------
@@ -46,20 +50,23 @@ def semidefinite(prob: Problem, ball: Sphere, *, max_iter: int = 20, skip: Array
     Returns
     -------
     Screened
-        Everything that the sphere rule and, for a ball that brings a half-space of the cone, the linear rule screen, and more.
+        Everything that the sphere rule and, for a ball that brings a half-space of the cone, the
+        linear rule screen, and more.
 
     Raises
     ------
     TypeError, ValueError
-        The terms cannot be written out singly; `max_iter` is not a positive int; `skip` is not a mask of the terms.
+        The terms cannot be written out singly; `max_iter` is not a positive int; `skip` is not a
+        mask of the terms.
 
     Notes
     -----
-    Cost: a margin a term; then, for undecided terms that ``[Q]_K`` does not already refute, O(d^3) a step, or O(d log d) in all for a
-    diagonal metric. When Q is in the cone a step needs one eigenpair instead of all (a term has at most one negative eigenvalue): on random
-    triplets that took 0.6 to 0.8 of the time at d = 19, 0.35 to 0.5 at d = 68, 0.2 at d = 200. Safe in floating point by weak duality: any
-    y certifies, steps end at the first that does, and its value is a lower bound that includes the errors of the split, of the term and of
-    every operation.
+    Cost: a margin a term; then, for undecided terms that ``[Q]_K`` does not already refute, O(d^3)
+    a step, or O(d log d) in all for a diagonal metric. When Q is in the cone a step needs one
+    eigenpair instead of all (a term has at most one negative eigenvalue): on random triplets that
+    took 0.6 to 0.8 of the time at d = 19, 0.35 to 0.5 at d = 68, 0.2 at d = 200. Safe in floating
+    point by weak duality: any y certifies, steps end at the first that does, and its value is a
+    lower bound that includes the errors of the split, of the term and of every operation.
 
     Examples
     --------
@@ -77,7 +84,10 @@ def semidefinite(prob: Problem, ball: Sphere, *, max_iter: int = 20, skip: Array
     if not isinstance(cone, PSDCone | NonNegativeCone) or not 0.0 <= radius < math.inf:
         return first
     if isinstance(cone, PSDCone):
-        size, certify = max(1, BATCH // cone.d**2), lambda region, claims: certify_semidefinite(region, claims, steps)
+        size, certify = (
+            max(1, BATCH // cone.d**2),
+            lambda region, claims: certify_semidefinite(region, claims, steps),
+        )
     else:
         size, certify = max(1, BATCH // cone.d), certify_orthant
     prob.terms.require("elements", by="the semidefinite rule")

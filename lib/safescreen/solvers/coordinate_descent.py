@@ -1,8 +1,9 @@
-"""Dual coordinate descent with shrinking on the problem that screening leaves, for terms over the whole space.
+"""Dual coordinate descent with shrinking on the problem that screening leaves, for terms over the
+whole space.
 
-One dual variable at a time is set to its best value (Hsieh et al. 2008), whatever the loss, weights, thresholds and linear term. Leaving
-variables out for a while is a heuristic that the solver itself takes back; screening is not, and both are used together.
-"""
+One dual variable at a time is set to its best value (Hsieh et al. 2008), whatever the loss,
+weights, thresholds and linear term. Leaving variables out for a while is a heuristic that the
+solver itself takes back; screening is not, and both are used together."""
 
 import numpy as np
 
@@ -17,21 +18,35 @@ LEAST = 1e-6
 """Where sweeps have a gap as their goal: what part of the tolerance ends them all the same."""
 
 FEW = 10
-"""With ``screening="auto"`` a look before the end is worth its evaluation if the neighbouring lam took so many sweeps, or is not known."""
+"""With ``screening="auto"`` a look before the end is worth its evaluation if the neighbouring
+lam took so many sweeps, or is not known.
+"""
 
 
 def minimize_dual(
-    reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None, *, patience: int | None = None, shrinking: bool = True
+    reduction: Reduction,
+    state: Descent,
+    settings: Settings,
+    screen: Screen = None,
+    *,
+    patience: int | None = None,
+    shrinking: bool = True,
 ) -> bool:
-    """Run dual coordinate descent until the gap of the problem that is left reaches the limits; `state` is updated.
+    """Run dual coordinate descent until the gap of the problem that is left reaches the limits;
+    `state` is updated.
 
-    As :func:`safescreen.solvers.projected_gradient.minimize`, but it starts from the dual point of `state` where there is one. The gap is
-    looked at when the projected slopes, in units of the margin, have fallen far enough, and screening is tried there; an iteration is a
-    sweep. With `patience` it gives up where so many sweeps are not enough for that; `shrinking` leaves variables out for a while.
-    """
+    As :func:`safescreen.solvers.projected_gradient.minimize`, but it starts from the dual point of
+    `state` where there is one. The gap is looked at when the projected slopes, in units of the
+    margin, have fallen far enough, and screening is tried there; an iteration is a sweep. With
+    `patience` it gives up where so many sweeps are not enough for that; `shrinking` leaves
+    variables out for a while."""
     problem, limits, lam = reduction.problem, settings.limits, state.lam
     smooth = problem.loss.smoothing > 0.0
-    alpha = _start(problem, state.x, lam) if state.alpha is None else np.array(reduction.restrict(state.alpha.unpack()))
+    alpha = (
+        _start(problem, state.x, lam)
+        if state.alpha is None
+        else np.array(reduction.restrict(state.alpha.unpack()))
+    )
     tolerance, best, kept, seed, given_up = 1.0, None, alpha, 1, False
     if smooth and not (problem.terms.costly and problem.cone.magnitude(state.x) == 0.0):
         e = problem.evaluate(state.x, lam)
@@ -50,14 +65,24 @@ def minimize_dual(
                 alpha, problem, best = np.array(reduction.restrict(full)), reduction.problem, None
                 H = _dual_sum(problem, alpha)
         sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
-        hope = screen is not None and not (settings.schedule.automatic and 0.0 < state.expected < FEW)
-        early, goal = _goal(problem, limits, best or e, hope, 0.5 * tolerance) if problem.terms.costly else (False, {})
+        hope = screen is not None and not (
+            settings.schedule.automatic and 0.0 < state.expected < FEW
+        )
+        early, goal = (
+            _goal(problem, limits, best or e, hope, 0.5 * tolerance)
+            if problem.terms.costly
+            else (False, {})
+        )
         least = LEAST * tolerance if goal else tolerance
-        H, spread, done, seed = problem.terms.sweep(alpha, H, lam, problem.loss, least, sweeps, seed, shrinking, **goal)
+        H, spread, done, seed = problem.terms.sweep(
+            alpha, H, lam, problem.loss, least, sweeps, seed, shrinking, **goal
+        )
         state.n_iter += done
         if done < sweeps and not (goal and spread > least):
             tolerance = 0.1 * min(tolerance, spread)
-        elif done < sweeps and not (early and done):  # the end: sweeps saw the gap less well than it is seen now
+        elif done < sweeps and not (
+            early and done
+        ):  # the end: sweeps saw the gap less well than it is seen now
             tolerance *= 0.1
         given_up = tolerance < 1e-16 or (patience is not None and done == sweeps)
         e = problem.evaluate((1.0 / lam) * H, lam, None if smooth else alpha)
@@ -68,11 +93,11 @@ def minimize_dual(
 
 
 def _goal(problem, limits, e, screens, factor):
-    """Return whether to look before the end, where screening may decide, and the gap at which to, absolute and as a part of the loss.
+    """Return whether to look before the end, where screening may decide, and the gap at which to,
+    absolute and as a part of the loss.
 
-    The end is the part `factor` of the limits. Balls have the radius ``sqrt(gap/lam)``, up to a factor, and decide little before that is
-    smaller than a width of margins, 1.
-    """
+    The end is the part `factor` of the limits. Balls have the radius ``sqrt(gap/lam)``, up to a
+    factor, and decide little before that is smaller than a width of margins, 1."""
     longest = float(problem.terms.norms.max(initial=0.0)) if screens else 0.0
     first = 0.5 * factor * e.lam / (longest * longest) if longest > 1e-100 else 0.0
     last = factor * max(limits.tol, limits.rtol * e.dual)
@@ -86,7 +111,9 @@ def _dual_sum(problem, alpha):
 
 
 def _start(problem, x, lam):
-    """Return a dual point to start from: ``alpha(x)``, or for the hinge and x = 0 the best one with equal entries."""
+    """Return a dual point to start from: ``alpha(x)``, or for the hinge and x = 0 the best one
+    with equal entries.
+    """
     if problem.terms.costly and problem.cone.magnitude(x) == 0.0:
         return np.zeros(len(problem))
     if problem.loss.smoothing > 0.0 or problem.cone.norm(x) > 0.0:
@@ -95,6 +122,8 @@ def _start(problem, x, lam):
     total = problem.terms.total()[0]
     height, square = problem.terms.conjugates(loss, ones), cone.inner(total, total) / lam
     weight = len(problem) if problem.terms.weights is None else float(problem.terms.weights.sum())
-    height += 0.5 * loss.smoothing * weight - (0.0 if problem.linear is None else cone.inner(problem.linear, total) / lam)
+    height += 0.5 * loss.smoothing * weight - (
+        0.0 if problem.linear is None else cone.inner(problem.linear, total) / lam
+    )
     square += loss.smoothing * weight
     return ones * (min(max(height / square, 0.0), loss.cap) if square > 0.0 else 0.0)

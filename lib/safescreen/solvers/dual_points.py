@@ -15,19 +15,26 @@ SWEEPS = 1000
 """Sweeps of coordinate descent at most."""
 
 
-def dual_point(prob: Problem, w: NDArray, C: float, widths: Iterable[float] = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)) -> NDArray:
+def dual_point(
+    prob: Problem,
+    w: NDArray,
+    C: float,
+    widths: Iterable[float] = (1e-8, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2),
+) -> NDArray:
     """Return a dual point for a w that comes without one.
 
-    Samples further than a width from the threshold get 0 or 1; the rest minimise ``||w - C sum_i alpha_i z_i||`` within [0, 1], a bounded
-    least squares problem, for sparse samples by coordinate descent: their rows are short and many, and nearly orthogonal. Of the given
-    widths the one with the smallest gap is taken. With a smoothed or squared hinge it is ``alpha(w)``.
-    """
+    Samples further than a width from the threshold get 0 or 1; the rest minimise ``||w - C sum_i
+    alpha_i z_i||`` within [0, 1], a bounded least squares problem, for sparse samples by coordinate
+    descent: their rows are short and many, and nearly orthogonal. Of the given widths the one with
+    the smallest gap is taken. With a smoothed or squared hinge it is ``alpha(w)``."""
     terms, lam = prob.terms, 1.0 / check_lam(C, "C")
     best = prob.alpha(w)
     if prob.loss.smoothing > 0.0:
         return best
     terms.require("rows", by="dual_point")
-    from scipy.optimize import lsq_linear  # a fifth of what importing this package would take, for a function few call
+    from scipy.optimize import (
+        lsq_linear,
+    )  # a fifth of what importing this package would take, for a function few call
 
     slack, gap = terms.threshold - terms.margins(w), prob.evaluate(w, lam, best).gap
     for width in widths:

@@ -12,16 +12,18 @@ from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.settings import Descent, Screen, Settings
 
 PATIENCE, MOST_PATIENCE = 60, 1000
-"""Sweeps of coordinate descent without a tenfold gain after which Newton's method takes over: where its steps are cheap, and anywhere."""
+"""Sweeps of coordinate descent without a tenfold gain after which Newton's method takes over:
+where its steps are cheap, and anywhere.
+"""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A solver ``run(reduction, state, settings, screen) -> bool``, which updates `state` and says whether the limits were reached.
+    """A solver ``run(reduction, state, settings, screen) -> bool``, which updates `state` and says
+    whether the limits were reached.
 
-    It `needs` capabilities of the terms, see :data:`safescreen.terms.base.CAPABILITIES`; `dual` says whether it starts from a dual point,
-    whatever x is.
-    """
+    It `needs` capabilities of the terms, see :data:`safescreen.terms.base.CAPABILITIES`; `dual`
+    says whether it starts from a dual point, whatever x is."""
 
     run: Callable[[Reduction, Descent, Settings, Screen], bool]
     needs: tuple[str, ...] = ()
@@ -40,18 +42,30 @@ def _newton(reduction, state, settings, screen):
     rounds = None if screen is None else lambda e: e.gap < 0.3 * reduction.tried and screen(e)
     if reduction.whole.loss.smoothing > 0.0:
         return newton.minimize(reduction, state, settings, rounds)
-    return minimize_hinge(reduction, state, settings, rounds, inner=newton.minimize, width=newton.WIDTH, accuracy=newton.ACCURACY)
+    return minimize_hinge(
+        reduction,
+        state,
+        settings,
+        rounds,
+        inner=newton.minimize,
+        width=newton.WIDTH,
+        accuracy=newton.ACCURACY,
+    )
 
 
 def _hybrid(reduction, state, settings, screen):
-    reached = minimize_dual(reduction, state, settings, screen, patience=_patience(reduction.problem.terms))
+    reached = minimize_dual(
+        reduction, state, settings, screen, patience=_patience(reduction.problem.terms)
+    )
     if reached or state.stopped or state.n_iter >= settings.limits.max_iter:
         return reached
     return _newton(reduction, state, settings, screen)
 
 
 def _patience(terms):
-    """Return after how many sweeps a Newton step, which factorizes a matrix, is the cheaper way on: late where its entries are dear."""
+    """Return after how many sweeps a Newton step, which factorizes a matrix, is the cheaper way
+    on: late where its entries are dear.
+    """
     if not terms.stored:
         return min(max(PATIENCE, len(terms) // 10), MOST_PATIENCE) if terms.costly else PATIENCE
     factorization, sweep = min(len(terms), *terms.cone.shape) ** 3 / 3.0, 4.0 * terms.stored
@@ -71,13 +85,22 @@ METHODS = {
 
 
 def check_method(method: str, prob: Problem) -> Method:
-    """Return the :class:`Method` of that name; "auto" is hybrid where the terms allow it, semismooth for the hinge, and gradient elsewhere.
+    """Return the :class:`Method` of that name; "auto" is hybrid where the terms allow it,
+    semismooth for the hinge, and gradient elsewhere.
 
     ValueError for an unknown name, TypeError where the terms lack what the method needs.
     """
     if method == "auto":
-        offers = prob.terms.offers if prob.loss.smoothing == 0.0 else prob.terms.offers - {"curvature"}
-        return METHODS["hybrid" if "sweeps" in offers else "semismooth" if "curvature" in offers else "gradient"]
+        offers = (
+            prob.terms.offers if prob.loss.smoothing == 0.0 else prob.terms.offers - {"curvature"}
+        )
+        return METHODS[
+            "hybrid"
+            if "sweeps" in offers
+            else "semismooth"
+            if "curvature" in offers
+            else "gradient"
+        ]
     if method not in METHODS:
         raise ValueError(f"method must be 'auto' or one of {', '.join(METHODS)}, got {method!r}")
     prob.terms.require(*METHODS[method].needs, by=f"method={method!r}")

@@ -1,12 +1,13 @@
 """The hinge: proximal method of multipliers over smoothed problems.
 
-With ``gamma = 0`` the primal has kinks, and its gradients alone do not bring the gap to zero. The dual is made strongly concave around the
-current dual point: ``max D(alpha) - g/2 ||alpha - alpha_k||^2`` is, term by term, the smoothed hinge of width g with the threshold moved to
-``tau_t + g alpha_k,t``. Its solution is the next dual point. The iteration converges for any g (Rockafellar 1976), and every pair
-(x, alpha) on the way has a gap of the hinge problem itself. Terms whose dual variables are never stored one by one get narrower and
-narrower g instead. At small lam, where the terms are nearly fulfilled, a small violation costs much more than a slightly larger x: the gap
-is that of the best multiple of x.
-"""
+With ``gamma = 0`` the primal has kinks, and its gradients alone do not bring the gap to zero. The
+dual is made strongly concave around the current dual point: ``max D(alpha) - g/2 ||alpha -
+alpha_k||^2`` is, term by term, the smoothed hinge of width g with the threshold moved to ``tau_t +
+g alpha_k,t``. Its solution is the next dual point. The iteration converges for any g (Rockafellar
+1976), and every pair (x, alpha) on the way has a gap of the hinge problem itself. Terms whose dual
+variables are never stored one by one get narrower and narrower g instead. At small lam, where the
+terms are nearly fulfilled, a small violation costs much more than a slightly larger x: the gap is
+that of the best multiple of x."""
 
 from dataclasses import replace
 
@@ -25,20 +26,33 @@ WIDTH, NARROWER, NARROWEST = 0.1, 0.3, 1e-6
 """First width g, the factor it shrinks by when the gap falls too slowly, and the smallest one."""
 
 WIDEST, NEAR, ROUGH = 1e-4, 0.1, 1e-2
-"""On the way from x = 0: first width over lam_max/lam, the last one over the first, and the relative gap to which those are solved."""
+"""On the way from x = 0: first width over lam_max/lam, the last one over the first, and the
+relative gap to which those are solved.
+"""
 
 ACCURACY, SLOW, STALLED = 0.02, 0.95, 30
-"""Inner gap relative to the outer one; what counts as slow; rounds without progress before giving up."""
+"""Inner gap relative to the outer one; what counts as slow; rounds without progress before
+giving up.
+"""
 
 
 def minimize_hinge(
-    reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None, *, inner=minimize, width=WIDTH, accuracy=ACCURACY
+    reduction: Reduction,
+    state: Descent,
+    settings: Settings,
+    screen: Screen = None,
+    *,
+    inner=minimize,
+    width=WIDTH,
+    accuracy=ACCURACY,
 ) -> bool:
-    """Solve the problem with the hinge, like :func:`safescreen.solvers.projected_gradient.minimize`.
+    """Solve the problem with the hinge, like
+    :func:`safescreen.solvers.projected_gradient.minimize`.
 
-    The dual point of `state` is updated too, and the start where there is one. `inner` solves the smoothed problems, the first one of
-    width g = `width`, to a gap of `accuracy` relative to the one that is left. The narrower they are and the smaller lam, the nearer a
-    start has to be: over a cone the width grows with 1/lam, and from x = 0 smoothed hinges of falling width lead to it.
+    The dual point of `state` is updated too, and the start where there is one. `inner` solves the
+    smoothed problems, the first one of width g = `width`, to a gap of `accuracy` relative to the
+    one that is left. The narrower they are and the smaller lam, the nearer a start has to be: over
+    a cone the width grows with 1/lam, and from x = 0 smoothed hinges of falling width lead to it.
     """
     explicit, limits, lam = reduction.explicit, settings.limits, state.lam
     if "sweeps" not in reduction.whole.terms.offers:
@@ -49,12 +63,18 @@ def minimize_hinge(
                 _come_near(reduction, state, settings, inner, width, largest)
     alpha, best, stalled = None, None, 0
     if explicit:
-        alpha = reduction.restrict(np.full(len(reduction.whole), 0.5) if state.alpha is None else state.alpha.unpack())
+        alpha = reduction.restrict(
+            np.full(len(reduction.whole), 0.5) if state.alpha is None else state.alpha.unpack()
+        )
     while True:
         smoothed = _around(reduction.problem, alpha, width)
         alpha = None  # one array of length T less while the inner problem is solved
         descent = Descent(state.x, lam, state.step, state.n_iter)
-        tol = limits.tol if best is None else accuracy * max(best.gap, 10.0 * limits.tol, 10.0 * limits.rtol * abs(best.primal))
+        tol = (
+            limits.tol
+            if best is None
+            else accuracy * max(best.gap, 10.0 * limits.tol, 10.0 * limits.rtol * abs(best.primal))
+        )
         target = Limits(tol, 1e-3 if best is None else 0.0, limits.max_iter)
         inner(Reduction(smoothed), descent, replace(settings, limits=target, callback=None))
         state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter
@@ -66,7 +86,12 @@ def minimize_hinge(
         stalled = stalled + 1 if best is not None and not e.gap < 0.99 * best.gap else 0
         if best is None or e.gap < best.gap:
             best, state.alpha = e, here
-        if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter or stalled >= STALLED:
+        if (
+            limits.reached(best)
+            or state.stopped
+            or state.n_iter >= limits.max_iter
+            or stalled >= STALLED
+        ):
             break
         if screen is not None and screen(e):
             alpha = reduction.restrict(here.unpack()) if explicit else None
@@ -79,7 +104,9 @@ def minimize_hinge(
 
 
 def _come_near(reduction, state, settings, inner, width, largest):
-    """Move a start near the solution, by smoothed hinges from the largest width down, and give it the dual point of the last one."""
+    """Move a start near the solution, by smoothed hinges from the largest width down, and give
+    it the dual point of the last one.
+    """
     steps = int(np.ceil(np.log(largest / width) / -np.log(NARROWER)))
     limits = replace(settings.limits, rtol=max(ROUGH, settings.limits.rtol))
     for k in range(steps, -1, -1):
@@ -92,17 +119,24 @@ def _come_near(reduction, state, settings, inner, width, largest):
 
 
 def _at(reduction, x, lam, alpha, width):
-    """Return the evaluation at x and ``alpha(x)`` of the smoothed hinge of that width, or at x or its best multiple and an array alpha."""
+    """Return the evaluation at x and ``alpha(x)`` of the smoothed hinge of that width, or at x
+    or its best multiple and an array alpha.
+    """
     problem = reduction.problem
     if alpha is None:
         return problem.assemble(problem.terms.hinge_sums(x, width), x, lam)
     points = x, best_multiple(problem, x, lam)
-    found = [problem.assemble(problem.terms.loss_sums(point, SmoothedHinge(0.0), alpha), point, lam) for point in points]
+    found = [
+        problem.assemble(problem.terms.loss_sums(point, SmoothedHinge(0.0), alpha), point, lam)
+        for point in points
+    ]
     return found[1] if found[1].primal < found[0].primal else found[0]
 
 
 def _around(problem, alpha, width):
-    """Return the smoothed problem whose dual is the hinge's with a proximal term around alpha (None: around zero)."""
+    """Return the smoothed problem whose dual is the hinge's with a proximal term around alpha
+    (None: around zero).
+    """
     terms = problem.terms
     if alpha is not None:
         threshold = alpha * width

@@ -1,9 +1,9 @@
 """Semismooth Newton method on the problem that screening leaves, for terms over the whole space.
 
-The gradient ``lam x - H(alpha(x))`` is piecewise linear. Its slope at x is ``lam I + sum_{t in C} w_t/gamma a_t a_t'``, C the terms between
-their two regions; with the next point by this slope and an exact line search the method ends after finitely many steps (Sun & Han 1997), a
-handful from a warm start. The system is solved in the smaller of its two forms, d x d or (Woodbury) C x C.
-"""
+The gradient ``lam x - H(alpha(x))`` is piecewise linear. Its slope at x is ``lam I + sum_{t in C}
+w_t/gamma a_t a_t'``, C the terms between their two regions; with the next point by this slope and
+an exact line search the method ends after finitely many steps (Sun & Han 1997), a handful from a
+warm start. The system is solved in the smaller of its two forms, d x d or (Woodbury) C x C."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,14 @@ from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.settings import Descent, Screen, Settings
 
 WIDTH = 0.003
-"""First width of the smoothed problems that stand for the hinge: Newton steps do not mind how strongly they are curved."""
+"""First width of the smoothed problems that stand for the hinge: Newton steps do not mind how
+strongly they are curved.
+"""
 
 ACCURACY = 1e-5
-"""How far they are solved, relative to the hinge's gap: the last step of a finite method is the cheapest."""
+"""How far they are solved, relative to the hinge's gap: the last step of a finite method is the
+cheapest.
+"""
 
 STALLED = 3
 """Steps that do not lower the objective by more than rounding before giving up."""
@@ -33,19 +37,28 @@ LARGEST = 3000
 """Systems up to this size are factorized; larger ones are solved by conjugate gradients."""
 
 RAISES = (0.0, 1e-14, 1e-11, 1e-8)
-"""What is added to the diagonal of a system that rounding has made singular, in parts of its largest entry."""
+"""What is added to the diagonal of a system that rounding has made singular, in parts of its
+largest entry.
+"""
 
 
-def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None) -> bool:
-    """Run Newton's method until the gap of the problem that is left reaches the limits; `state` is updated.
+def minimize(
+    reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None
+) -> bool:
+    """Run Newton's method until the gap of the problem that is left reaches the limits; `state` is
+    updated.
 
-    As :func:`safescreen.solvers.projected_gradient.minimize`, but an active set is without effect, for a Newton step
-    only looks at the terms in C anyway, and screening is tried before each step in which the gap has fallen tenfold.
-    Cost of a step: three products with the data beside the system, ``|C| d min(|C|, d)`` to build it and a third power to solve it.
-    """
+    As :func:`safescreen.solvers.projected_gradient.minimize`, but an active set is without effect,
+    for a Newton step only looks at the terms in C anyway, and screening is tried before each step
+    in which the gap has fallen tenfold. Cost of a step: three products with the data beside the
+    system, ``|C| d min(|C|, d)`` to build it and a third power to solve it."""
     limits, lam = settings.limits, state.lam
     x, stalled, lowest, state.alpha = state.x, 0, np.inf, None
-    e = state.evaluation if state.evaluation is not None and state.evaluation.x is x else reduction.problem.evaluate(x, lam)
+    e = (
+        state.evaluation
+        if state.evaluation is not None and state.evaluation.x is x
+        else reduction.problem.evaluate(x, lam)
+    )
     best = e
     while True:
         state.record(reduction, e, settings.callback)
@@ -53,7 +66,12 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
         lowest = min(lowest, e.primal)
         if e.gap < best.gap:
             best = e
-        if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter or stalled > STALLED:
+        if (
+            limits.reached(best)
+            or state.stopped
+            or state.n_iter >= limits.max_iter
+            or stalled > STALLED
+        ):
             break
         if screen is not None and e.gap < 0.1 * reduction.tried and screen(e):
             e, lowest = reduction.problem.evaluate(x, lam), np.inf
@@ -70,7 +88,9 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
 
 
 def _step(problem, e):
-    """Return the Newton step at an evaluated point, cut by an exact line search; None where no step descends."""
+    """Return the Newton step at an evaluated point, cut by an exact line search; None where no
+    step descends.
+    """
     terms, loss, lam = problem.terms, problem.loss, e.lam
     margins, gradient = terms.margins(e.x), e.gradient
     slack = terms.threshold - margins
@@ -82,20 +102,40 @@ def _step(problem, e):
 
 
 def line_search(problem: Problem, e: Evaluation, slack: NDArray, direction: ElementLike) -> float:
-    """Return the t > 0 that minimizes the objective at ``x + t direction``, x evaluated, with ``slack = tau - margins(x)``; O(T)."""
+    """Return the t > 0 that minimizes the objective at ``x + t direction``, x evaluated, with
+    ``slack = tau - margins(x)``; O(T).
+    """
     terms, loss, inner = problem.terms, problem.loss, problem.cone.inner
     down, square = inner(e.gradient, direction), e.lam * inner(direction, direction)
-    weights, slopes = np.ones(1) if terms.weights is None else terms.weights, terms.margins(direction)
-    return _line_search(slack, slopes, weights, int(terms.weights is not None), loss.smoothing, loss.cap, down, square)
+    weights, slopes = (
+        np.ones(1) if terms.weights is None else terms.weights,
+        terms.margins(direction),
+    )
+    return _line_search(
+        slack,
+        slopes,
+        weights,
+        int(terms.weights is not None),
+        loss.smoothing,
+        loss.cap,
+        down,
+        square,
+    )
 
 
 def best_multiple(problem: Problem, x: ElementLike, lam: float) -> ElementLike:
-    """Return the multiple of x, zero or a positive one, with the lowest objective of the hinge; O(T) beside the margins of x."""
+    """Return the multiple of x, zero or a positive one, with the lowest objective of the hinge;
+    O(T) beside the margins of x.
+    """
     terms, inner = problem.terms, problem.cone.inner
     weights, margins = np.ones(1) if terms.weights is None else terms.weights, terms.margins(x)
     slack = np.broadcast_to(terms.threshold, margins.shape)
-    down = -float(np.sum(weights * margins, where=slack > 0.0)) - (0.0 if problem.linear is None else inner(problem.linear, x))
-    return x * _line_search(slack, margins, weights, int(terms.weights is not None), KINK, 1.0, down, lam * inner(x, x))
+    down = -float(np.sum(weights * margins, where=slack > 0.0)) - (
+        0.0 if problem.linear is None else inner(problem.linear, x)
+    )
+    return x * _line_search(
+        slack, margins, weights, int(terms.weights is not None), KINK, 1.0, down, lam * inner(x, x)
+    )
 
 
 def _direction(terms, gradient, curved, width, lam):
@@ -107,7 +147,11 @@ def _direction(terms, gradient, curved, width, lam):
     if rows is None or curved.size <= min(rows.shape[1], LARGEST):
         return _dual_direction(terms, gradient, curved, rows, ridge, lam)
     if rows.shape[1] <= LARGEST:
-        scaled = rows.multiply(1.0 / ridge[:, None]).tocsr() if sparse.issparse(rows) else rows / ridge[:, None]
+        scaled = (
+            rows.multiply(1.0 / ridge[:, None]).tocsr()
+            if sparse.issparse(rows)
+            else rows / ridge[:, None]
+        )
         slope = rows.T @ scaled
         slope = slope.toarray() if sparse.issparse(slope) else slope
         return -_solve(slope, lam, gradient)
@@ -115,7 +159,9 @@ def _direction(terms, gradient, curved, width, lam):
 
 
 def _dual_direction(terms, gradient, curved, rows, ridge, lam):
-    """Solve by Woodbury: ``-(gradient - Z' (lam D + Z Z')^-1 Z gradient)/lam`` with the rows Z of C and their ridge D."""
+    """Solve by Woodbury: ``-(gradient - Z' (lam D + Z Z')^-1 Z gradient)/lam`` with the rows Z
+    of C and their ridge D.
+    """
     products = terms.margins(gradient)[curved] if rows is None else rows @ gradient
     if curved.size <= LARGEST:
         gram = terms.gram(curved)
@@ -131,10 +177,11 @@ def _dual_direction(terms, gradient, curved, rows, ridge, lam):
 
 
 def _solve(matrix, ridge, b):
-    """Return ``(matrix + diag(ridge))^-1 b`` for a positive semidefinite matrix, to which the ridge is added.
+    """Return ``(matrix + diag(ridge))^-1 b`` for a positive semidefinite matrix, to which the ridge
+    is added.
 
-    Where it is singular as computed the ridge is raised until it is not, by parts of the largest entry: a step of descent all the same.
-    """
+    Where it is singular as computed the ridge is raised until it is not, by parts of the largest
+    entry: a step of descent all the same."""
     diagonal = matrix.flat[:: matrix.shape[0] + 1] + ridge
     for part in RAISES:
         matrix.flat[:: matrix.shape[0] + 1] = diagonal + part * diagonal.max()
@@ -150,11 +197,12 @@ def _conjugate_gradients(apply, b):
 
 @njit
 def _line_search(slack, slopes, weights, step, width, cap, down, square):
-    """Return the t > 0 that minimizes the objective along a direction, by safeguarded Newton steps on its slope.
+    """Return the t > 0 that minimizes the objective along a direction, by safeguarded Newton steps
+    on its slope.
 
-    ``slope(t) = down + t square - sum_t w_t (alpha_t(slack - t slopes) - alpha_t(slack)) slopes`` is increasing and piecewise linear;
-    written with differences it does not cancel near the solution.
-    """
+    ``slope(t) = down + t square - sum_t w_t (alpha_t(slack - t slopes) - alpha_t(slack)) slopes``
+    is increasing and piecewise linear; written with differences it does not cancel near the
+    solution."""
     low, high, t = 0.0, np.inf, 1.0
     for _ in range(100):
         value, curvature = down + t * square, square

@@ -10,27 +10,43 @@ MEMORY = 10
 """How many recent objective values a guarded step may not exceed (nonmonotone line search)."""
 
 BUFFER = 0.1
-"""Terms whose margin exceeds the threshold by less than this stay in the active set, so that it does not change at every step."""
+"""Terms whose margin exceeds the threshold by less than this stay in the active set, so that it
+does not change at every step.
+"""
 
 PATIENCE = 40
-"""After so many iterations that did not halve the gap, restart from the best point with guarded steps."""
+"""After so many iterations that did not halve the gap, restart from the best point with guarded
+steps.
+"""
 
 STALLED = 1000
-"""After so many iterations that did not lower the gap by a hundredth a solve is given up, if most of the gap is rounding."""
+"""After so many iterations that did not lower the gap by a hundredth a solve is given up, if
+most of the gap is rounding.
+"""
 
 
-def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: Screen = None, *, newton: bool = False) -> bool:
-    """Run projected gradient until the gap of the problem that is left reaches the limits; return whether it did.
+def minimize(
+    reduction: Reduction,
+    state: Descent,
+    settings: Settings,
+    screen: Screen = None,
+    *,
+    newton: bool = False,
+) -> bool:
+    """Run projected gradient until the gap of the problem that is left reaches the limits; return
+    whether it did.
 
-    `state` is updated: its evaluation and x are those of the best point found. `screen` is called each ``settings.freq`` iterations. With
-    ``settings.active_set`` only the terms with non-zero loss are used between two such rounds (Weinberger & Saul); optimality is always
-    judged on all terms that are left.
+    `state` is updated: its evaluation and x are those of the best point found. `screen` is called
+    each ``settings.freq`` iterations. With ``settings.active_set`` only the terms with non-zero
+    loss are used between two such rounds (Weinberger & Saul); optimality is always judged on all
+    terms that are left.
 
-    The step is the mean of the two Barzilai-Borwein lengths, ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2`` (STS19 section 7), taken
-    freely as long as the gap keeps falling; after :data:`PATIENCE` iterations without progress it is halved along the feasible
-    direction while the objective exceeds its recent maximum, which makes the method converge from anywhere. With `newton` semismooth
-    Newton steps come between where they are worth their cost (not with an active set).
-    """
+    The step is the mean of the two Barzilai-Borwein lengths, ``|<dx,dg>/<dg,dg> +
+    <dx,dx>/<dx,dg>|/2`` (STS19 section 7), taken freely as long as the gap keeps falling; after
+    :data:`PATIENCE` iterations without progress it is halved along the feasible direction while the
+    objective exceeds its recent maximum, which makes the method converge from anywhere. With
+    `newton` semismooth Newton steps come between where they are worth their cost (not with an
+    active set)."""
     limits, lam, freq, active_set = settings.limits, state.lam, settings.freq, settings.active_set
     project, state.alpha = reduction.problem.cone.project, None
     x, recent, guarded, halvings = state.x, [], False, 0
@@ -44,7 +60,11 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
         e = known or (reduction.problem if on_all else working).evaluate(x, lam)
         known = None
         if guarded and recent and halvings < 30 and e.primal > max(recent) * (1.0 + 1e-14):
-            x, halvings, state.n_iter = origin[0] + 0.5 * (x - origin[0]), halvings + 1, state.n_iter + 1
+            x, halvings, state.n_iter = (
+                origin[0] + 0.5 * (x - origin[0]),
+                halvings + 1,
+                state.n_iter + 1,
+            )
             if state.n_iter < limits.max_iter:
                 continue
         halvings = 0
@@ -71,7 +91,10 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
                 e, x, guarded, since_best, recent, origin = best, best.x, True, 0, [], ()
             if active_set:
                 working = _active(reduction.problem, x)
-                e, recent = working.evaluate(x, lam), []  # the step's memory stays: the gradient at x is the same
+                e, recent = (
+                    working.evaluate(x, lam),
+                    [],
+                )  # the step's memory stays: the gradient at x is the same
         state.n_iter, k = state.n_iter + 1, k + 1
         gradient = e.gradient
         state.step = step = _step(reduction.problem.cone, state.step, origin, x, gradient, lam)
@@ -85,7 +108,9 @@ def minimize(reduction: Reduction, state: Descent, settings: Settings, screen: S
 
 
 def _is_rounding(e):
-    """Return whether most of the gap at an evaluated point is allowance for rounding, so that more steps bring nothing."""
+    """Return whether most of the gap at an evaluated point is allowance for rounding, so that
+    more steps bring nothing.
+    """
     return max(e.primal - e.dual, 0.0) < 0.5 * e.gap
 
 
@@ -100,9 +125,13 @@ def _step(cone, last, origin, x, gradient, lam):
 
 
 def _active(problem, x):
-    """Return the problem of the terms whose loss at x, or near it, is not zero; the others count as zero until the next check."""
+    """Return the problem of the terms whose loss at x, or near it, is not zero; the others count
+    as zero until the next check.
+    """
     keep = np.zeros(len(problem), dtype=np.bool_)
     products = problem.terms.inner_products(x)
     for start, stop in problem.terms.chunks():
-        keep[start:stop] = products.chunk(start, stop)[0] < problem.terms.thresholds(start, stop) + BUFFER
+        keep[start:stop] = (
+            products.chunk(start, stop)[0] < problem.terms.thresholds(start, stop) + BUFFER
+        )
     return problem.reduce(np.zeros_like(keep), ~keep)

@@ -29,25 +29,35 @@ class Test:
 
 
 def parse_screening(screening: str | Iterable[str], prob: Problem) -> tuple[Test, ...]:
-    """Return a tuple of :class:`Test` from one name or several, such as ``"PGB"``, ``"GB+halfspace"`` or ``"MGB&BT2"``.
+    """Return a tuple of :class:`Test` from one name or several, such as ``"PGB"``,
+    ``"GB+halfspace"`` or ``"MGB&BT2"``.
 
-    Spheres are named as in ``SPHERES``, rules as in ``RULES`` (the sphere rule if none is); ``&`` means the points of two balls.
-    """
+    Spheres are named as in ``SPHERES``, rules as in ``RULES`` (the sphere rule if none is); ``&``
+    means the points of two balls."""
     tests = []
     for name in (screening,) if isinstance(screening, str) else screening:
         balls, _, rule = str(name).partition("+")
         spheres = balls.split("&")
         for sphere in spheres:
             if sphere not in SPHERES:
-                raise ValueError(f"screening: unknown sphere {sphere!r}, the known ones are {', '.join(SPHERES)}")
+                raise ValueError(
+                    f"screening: unknown sphere {sphere!r}, the known ones are {', '.join(SPHERES)}"
+                )
             prob.terms.require(*SPHERES[sphere].needs, by=f"screening: {sphere}")
         if len(spheres) > 2 or (len(spheres) == 2 and rule):
-            raise ValueError(f"screening: two balls at most, and without another rule, got {name!r}")
+            raise ValueError(
+                f"screening: two balls at most, and without another rule, got {name!r}"
+            )
         rule = rule or "sphere"
         if rule not in RULES:
-            raise ValueError(f"screening: unknown rule {rule!r}, the known ones are {', '.join(RULES)}")
+            raise ValueError(
+                f"screening: unknown rule {rule!r}, the known ones are {', '.join(RULES)}"
+            )
         if not prob.terms.explicit and (rule != "sphere" or len(spheres) > 1):
-            raise ValueError(f"screening: {type(prob.terms).__name__} take one ball at a time and the sphere rule, got {name!r}")
+            raise ValueError(
+                f"screening: {type(prob.terms).__name__} take one ball at a time and the "
+                f"sphere rule, got {name!r}"
+            )
         prob.terms.require(*RULES[rule].needs, by=f"screening: {rule}")
         tests.append(Test(tuple(SPHERES[sphere] for sphere in spheres), rule))
     return tuple(tests)
@@ -56,8 +66,9 @@ def parse_screening(screening: str | Iterable[str], prob: Problem) -> tuple[Test
 class Reduction:
     """A problem, what is known of its terms, and the reduced problem that follows.
 
-    Every ball is enlarged by the accuracy the solution is to have (STS19 section 6.1.2): a solution within `enlargement` of the optimum
-    then has every screened term in its region too, so that objective and gap of the reduced problem are those of the whole one there.
+    Every ball is enlarged by the accuracy the solution is to have (STS19 section 6.1.2): a solution
+    within `enlargement` of the optimum then has every screened term in its region too, so that
+    objective and gap of the reduced problem are those of the whole one there.
 
     Attributes
     ----------
@@ -96,25 +107,43 @@ class Reduction:
         twin.status = self.status.copy()
         return twin
 
-    def screen(self, tests: Iterable[Test], reference_of: Callable[[Problem], Reference], enlargement: float = 0.0) -> bool:
-        """Screen with each test in turn, with balls enlarged, from a reference of the problem that is left; return whether that changed."""
+    def screen(
+        self,
+        tests: Iterable[Test],
+        reference_of: Callable[[Problem], Reference],
+        enlargement: float = 0.0,
+    ) -> bool:
+        """Screen with each test in turn, with balls enlarged, from a reference of the problem
+        that is left; return whether that changed.
+        """
         changed = False
         for test in tests:
             if len(self.problem) == 0:
                 break
             known = reference_of(self.problem)
-            balls = [ball for ball in (sphere.build(known) for sphere in test.spheres) if ball.decides]
+            balls = [
+                ball for ball in (sphere.build(known) for sphere in test.spheres) if ball.decides
+            ]
             if balls:
-                changed |= self.apply(*(replace(ball, radius=upper(ball.radius + enlargement, 2)) for ball in balls), rule=test.rule)
+                changed |= self.apply(
+                    *(replace(ball, radius=upper(ball.radius + enlargement, 2)) for ball in balls),
+                    rule=test.rule,
+                )
                 self.enlargement = min(self.enlargement, enlargement)
         return changed
 
     def apply(self, *balls: Sphere, rule: str = "sphere") -> bool:
-        """Screen the terms that are left with one ball, or with the points of two; return whether the problem changed."""
+        """Screen the terms that are left with one ball, or with the points of two; return
+        whether the problem changed.
+        """
         if not self.explicit:
             (ball,) = balls
             return self._apply_blocks(ball)
-        found = RULES[rule](self.problem, *balls) if len(balls) == 1 else intersection(self.problem, *balls)
+        found = (
+            RULES[rule](self.problem, *balls)
+            if len(balls) == 1
+            else intersection(self.problem, *balls)
+        )
         here = self.status if self._ids is None else self.status[self._ids]
         new_L, new_R, n_decided = _merge(here, found.in_L, found.in_R)
         self.n_L, self.n_R = self.n_L + new_L, self.n_R + new_R
@@ -148,18 +177,26 @@ class Reduction:
         return full
 
     def restrict(self, alpha: NDArray) -> NDArray:
-        """Return the entries of a dual point of the whole problem that belong to the terms that are left."""
+        """Return the entries of a dual point of the whole problem that belong to the terms that
+        are left.
+        """
         return alpha if self._ids is None else alpha[self._ids]
 
 
-def reference(evaluation: Evaluation, path: PathReference | None = None) -> Callable[[Problem], Reference]:
-    """Return a function that makes a :class:`Reference` of whatever problem is left at an evaluated point."""
+def reference(
+    evaluation: Evaluation, path: PathReference | None = None
+) -> Callable[[Problem], Reference]:
+    """Return a function that makes a :class:`Reference` of whatever problem is left at an
+    evaluated point.
+    """
     return lambda problem: Reference(problem, evaluation, path)
 
 
 @njit
 def _merge(status, in_L, in_R):
-    """Write new decisions into `status`; return how many are new in L and in R, and how many terms are decided."""
+    """Write new decisions into `status`; return how many are new in L and in R, and how many
+    terms are decided.
+    """
     new_L, new_R, decided = 0, 0, 0
     for t in range(status.size):  # without branches, so that it vectorizes
         open_ = status[t] == 0

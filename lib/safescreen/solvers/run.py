@@ -15,25 +15,30 @@ from safescreen.spheres.path import reference_accuracy
 from safescreen.terms.base import LossSums
 
 ROUNDS = 12
-"""How often more accuracy is asked of the reduced problem where screened terms cost something at its solution."""
+"""How often more accuracy is asked of the reduced problem where screened terms cost something at
+its solution.
+"""
 
 
 class ConvergenceWarning(UserWarning):
     """The gap did not reach the tolerance."""
 
 
-def run(reduction: Reduction, state: Descent, settings: Settings, method: Method) -> tuple[Solution, tuple[Problem, LossSums]]:
+def run(
+    reduction: Reduction, state: Descent, settings: Settings, method: Method
+) -> tuple[Solution, tuple[Problem, LossSums]]:
     """Solve what a reduction leaves; `state` says where to start, and for which lam.
 
-    Returns also a problem and its sums at the solution, the reference of a neighbouring lam: evaluated there for any lam they give what
-    the whole problem would.
-    """
+    Returns also a problem and its sums at the solution, the reference of a neighbouring lam:
+    evaluated there for any lam they give what the whole problem would."""
     limits, schedule, whole = settings.limits, settings.schedule, reduction.whole
     lam = whole.check_reach(state.lam)
 
     def screen(evaluation):
         """Screen at an evaluated point; return whether the problem that is left has changed."""
-        left = iterations_left(state.history, state.expected, evaluation, limits.goal(evaluation.primal))
+        left = iterations_left(
+            state.history, state.expected, evaluation, limits.goal(evaluation.primal)
+        )
         nonlocal counted
         schedule.count(reduction.problem, state.n_iter - counted)
         counted = state.n_iter
@@ -41,20 +46,30 @@ def run(reduction: Reduction, state: Descent, settings: Settings, method: Method
 
     target, counted = limits, state.n_iter
     for _ in range(ROUNDS):
-        reached = method.run(reduction, state, replace(settings, limits=target), screen if schedule else None)
+        reached = method.run(
+            reduction, state, replace(settings, limits=target), screen if schedule else None
+        )
         schedule.count(reduction.problem, state.n_iter - counted)
         counted = state.n_iter
         evaluation, eps = state.evaluation, reference_accuracy(state.evaluation)
-        if eps < reduction.enlargement:  # every screened term is in its region at x: nothing is left out
+        if (
+            eps < reduction.enlargement
+        ):  # every screened term is in its region at x: nothing is left out
             sums = reduction.problem, evaluation.sums
             break
-        found = whole.terms.loss_sums(state.x, whole.loss) if state.alpha is None else state.alpha.hinge_sums(whole.terms, state.x)
+        found = (
+            whole.terms.loss_sums(state.x, whole.loss)
+            if state.alpha is None
+            else state.alpha.hinge_sums(whole.terms, state.x)
+        )
         sums, evaluation = (whole, found), whole.assemble(found, state.x, lam)
         if not reached or state.stopped or limits.reached(evaluation):
             break
         # screened terms cost something at x: ask for more accuracy of the reduced problem
         target = Limits(0.1 * target.tol, 0.1 * target.rtol, limits.max_iter)
-    loss = evaluation.primal - 0.5 * lam * whole.cone.inner(state.x, state.x)  # linear parts of screened terms included
+    loss = evaluation.primal - 0.5 * lam * whole.cone.inner(
+        state.x, state.x
+    )  # linear parts of screened terms included
     if whole.linear is not None:
         loss += whole.cone.inner(whole.linear, state.x)
     solution = Solution(
@@ -87,4 +102,7 @@ def warn_if_not_converged(solution: Solution, limits: Limits) -> None:
 def shortfall(solution: Solution, limits: Limits) -> str:
     """Return how far a solution is from the gap that it was to reach."""
     goal = limits.goal(solution.primal)
-    return f"lam = {solution.lam:g}: duality gap {solution.gap:.3g} after {solution.n_iter} iterations, asked for {goal:.3g}"
+    return (
+        f"lam = {solution.lam:g}: duality gap {solution.gap:.3g} after {solution.n_iter} "
+        f"iterations, asked for {goal:.3g}"
+    )

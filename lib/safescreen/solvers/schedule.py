@@ -1,9 +1,9 @@
 """When to screen, and with which ball: as asked for, or as counted operations say.
 
-A pass of screening costs operations now and saves some in every iteration that is left. The cost is counted; how many iterations are left
-follows from how fast the gap has fallen so far, or from the neighbouring lam; how much a ball would save is seen on a sample of the terms.
-No clock is read: the same input makes the same decisions on any machine.
-"""
+A pass of screening costs operations now and saves some in every iteration that is left. The cost is
+counted; how many iterations are left follows from how fast the gap has fallen so far, or from the
+neighbouring lam; how much a ball would save is seen on a sample of the terms. No clock is read: the
+same input makes the same decisions on any machine."""
 
 import math
 from bisect import bisect_right
@@ -33,8 +33,9 @@ AGAIN = 0.5
 
 @dataclass(frozen=True)
 class Decision:
-    """One decision: at which lam and gap, iterations expected, operations of one of them and of a pass, the ball that saves most, which
-    part of the operations it saves, and whether screening followed.
+    """One decision: at which lam and gap, iterations expected, operations of one of them and of
+    a pass, the ball that saves most, which part of the operations it saves, and whether
+    screening followed.
     """
 
     lam: float
@@ -48,12 +49,14 @@ class Decision:
 
 
 class Schedule:
-    """The tests to screen with at an evaluated point: those that were asked for, each time, or with None what pays.
+    """The tests to screen with at an evaluated point: those that were asked for, each time, or with
+    None what pays.
 
     Attributes
     ----------
     tests : tuple of Test, or None
-        None, the default, is what ``screening="auto"`` stands for; pass a schedule of your own to see its decisions.
+        None, the default, is what ``screening="auto"`` stands for; pass a schedule of your own to
+        see its decisions.
     to_come : float
         How many lam are still to be solved after this one, as far as is known.
     decisions : list of Decision
@@ -74,7 +77,9 @@ class Schedule:
     def __init__(self, tests: tuple[Test, ...] | None = None):
         self.tests, self.decisions = tests, []
         self.done = self.spent = self.missed = self.to_come = 0.0
-        self._kept = 1.0  # what a pass saved over what the sample had promised: terms that share work leave less of it behind there
+        # what a pass saved over what the sample had promised: terms that share work leave less of
+        # it behind there
+        self._kept = 1.0
         self._sampled: tuple[Any, Any] = (None, None)
         self._costs: tuple[Any, float, float] = (None, 0.0, 0.0)
         self._ahead: tuple[Test | None, float] = (None, 0.0)
@@ -93,17 +98,28 @@ class Schedule:
             self.done += iterations * (self._operations(problem)[0] + 0.03 * CALL)
 
     def screen(
-        self, reduction: Reduction, evaluation: Evaluation, enlargement: float, left: float, near: PathReference | None = None
+        self,
+        reduction: Reduction,
+        evaluation: Evaluation,
+        enlargement: float,
+        left: float,
+        near: PathReference | None = None,
     ) -> bool:
-        """Screen at an evaluated point when about so many iterations are `left`, if that pays; return whether the problem has changed.
+        """Screen at an evaluated point when about so many iterations are `left`, if that pays;
+        return whether the problem has changed.
 
         `near` is the solution of the neighbouring lam, given before the first iteration.
         """
         if self.tests is not None:
             schedule, x = reduction.seen
-            if schedule is self and x is evaluation.x and evaluation.gap > AGAIN * reduction.tried:  # nearly the same balls once more
+            if (
+                schedule is self and x is evaluation.x and evaluation.gap > AGAIN * reduction.tried
+            ):  # nearly the same balls once more
                 return False
-            reduction.tried, reduction.seen = evaluation.gap if self.tests else np.inf, (self, evaluation.x)
+            reduction.tried, reduction.seen = (
+                evaluation.gap if self.tests else np.inf,
+                (self, evaluation.x),
+            )
             return reduction.screen(self.tests, reference(evaluation, near), enlargement)
         problem, gap = reduction.problem, evaluation.gap
         if not gap < AGAIN * reduction.tried:
@@ -123,9 +139,15 @@ class Schedule:
         changed = screens and reduction.screen((test,), reference(evaluation), enlargement)
         if screens:
             saved = 1.0 - reduction.problem.terms.work / work
-            self._kept = 0.5 * (self._kept + min(saved / promised, 1.0)) if promised > 0.0 else self._kept
+            self._kept = (
+                0.5 * (self._kept + min(saved / promised, 1.0)) if promised > 0.0 else self._kept
+            )
             self._ahead = (test, saved) if near is not None else self._ahead
-        self.decisions.append(Decision(evaluation.lam, gap, left, work, cost + once, test.spheres[0].title, saved, screens))
+        self.decisions.append(
+            Decision(
+                evaluation.lam, gap, left, work, cost + once, test.spheres[0].title, saved, screens
+            )
+        )
         return changed
 
     def _operations(self, problem):
@@ -135,7 +157,9 @@ class Schedule:
         return self._costs[1:]
 
     def _look(self, problem, evaluation, enlargement, worth):
-        """Return the test that saves most on a sample of the terms, and which part of the operations; None where looking does not pay."""
+        """Return the test that saves most on a sample of the terms, and which part of the
+        operations; None where looking does not pay.
+        """
         cost = self._operations(problem)[1]
         look = 2.0 * CALL + 0.02 * cost
         if worth < PROFIT * cost + 5.0 * look or self.spent + look > BUDGET * self.done:
@@ -143,7 +167,11 @@ class Schedule:
         if self._sampled[0] is not problem:
             self._sampled = problem, problem.with_terms(problem.terms.sample(), problem.loss)
         sample, found = self._sampled[1], []
-        for test in CANDIDATES if "sweeps" not in problem.terms.offers and problem.terms.explicit else CANDIDATES[:1]:
+        for test in (
+            CANDIDATES
+            if "sweeps" not in problem.terms.offers and problem.terms.explicit
+            else CANDIDATES[:1]
+        ):
             part = Reduction(sample)
             part.screen((test,), reference(evaluation), enlargement)
             found.append((1.0 - part.problem.terms.work / max(sample.terms.work, 1.0), test))
@@ -153,23 +181,37 @@ class Schedule:
 
 
 CANDIDATES = tuple(Test((SPHERES[name],), "sphere") for name in ("MGB", "PGB"))
-"""Balls that are built from an evaluation alone; over the whole space and for blocks the first one is enough."""
+"""Balls that are built from an evaluation alone; over the whole space and for blocks the first
+one is enough.
+"""
 
 
 def schedule_of(screening: str | Iterable[str] | Schedule, prob: Problem) -> Schedule:
-    """Return the schedule of a user's `screening`: ``"auto"``, names as for :func:`parse_screening`, or one that is to be used."""
+    """Return the schedule of a user's `screening`: ``"auto"``, names as for
+    :func:`parse_screening`, or one that is to be used.
+    """
     if isinstance(screening, Schedule):
         return screening
-    return Schedule() if isinstance(screening, str) and screening == "auto" else Schedule(parse_screening(screening, prob))
+    return (
+        Schedule()
+        if isinstance(screening, str) and screening == "auto"
+        else Schedule(parse_screening(screening, prob))
+    )
 
 
 def iterations_left(history: list, expected: float, evaluation: Evaluation, goal: float) -> float:
-    """Return how many iterations are left at the rate at which the gap fell in the second half of those done, or of those expected."""
+    """Return how many iterations are left at the rate at which the gap fell in the second half
+    of those done, or of those expected.
+    """
     gap = evaluation.gap
     if gap <= goal or not history:
         return 0.0 if gap <= goal else expected
     done = history[-1].iteration
-    earlier = history[max(bisect_right(history, done // 2, key=lambda state: state.iteration) - 1, 0)]
+    earlier = history[
+        max(bisect_right(history, done // 2, key=lambda state: state.iteration) - 1, 0)
+    ]
     if done - earlier.iteration < 3 or not (gap < earlier.gap < math.inf) or goal <= 0.0:
         return max(expected - done, float(done))
-    return min(math.log(gap / goal) * (done - earlier.iteration) / math.log(earlier.gap / gap), 10.0 * done)
+    return min(
+        math.log(gap / goal) * (done - earlier.iteration) / math.log(earlier.gap / gap), 10.0 * done
+    )

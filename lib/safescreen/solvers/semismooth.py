@@ -1,10 +1,11 @@
 """Semismooth Newton steps between the steps of projected gradient, for terms over a cone.
 
-With a step length s, x solves the problem where ``x = [y]_K`` and ``F(y) = (y - x)/s + lam x - H(alpha(x)) = 0`` (Robinson 1992). F is
-piecewise smooth: with Z, the derivative of the projection (Sun & Sun 2002), and J, the slope of ``-H(alpha(x))`` at x, the Newton equation
-for the change ``w = Z dy`` of x is ``((Z^-1 - I)/s + lam I + J) w = -F`` where Z does not vanish, symmetric and positive definite.
-Conjugate gradients solve it with products over the terms in C only (as Zhao, Sun & Toh 2010).
-"""
+With a step length s, x solves the problem where ``x = [y]_K`` and ``F(y) = (y - x)/s + lam x -
+H(alpha(x)) = 0`` (Robinson 1992). F is piecewise smooth: with Z, the derivative of the projection
+(Sun & Sun 2002), and J, the slope of ``-H(alpha(x))`` at x, the Newton equation for the change ``w
+= Z dy`` of x is ``((Z^-1 - I)/s + lam I + J) w = -F`` where Z does not vanish, symmetric and
+positive definite. Conjugate gradients solve it with products over the terms in C only (as Zhao, Sun
+& Toh 2010)."""
 
 import math
 from collections.abc import Callable
@@ -17,29 +18,40 @@ from safescreen.solvers.newton import line_search
 from safescreen.solvers.settings import Limits
 
 FIRST, SHORT = 3, 0.01
-"""Gradient steps before the first Newton step, and a step that has failed: one of which the line search leaves less."""
+"""Gradient steps before the first Newton step, and a step that has failed: one of which the line
+search leaves less.
+"""
 
 STEPS, USUAL = 3, 20
-"""How many Newton steps are expected, and products for the first: they are tried where the gradient steps expected cost more."""
+"""How many Newton steps are expected, and products for the first: they are tried where the
+gradient steps expected cost more.
+"""
 
 ACCURACY, PRODUCTS = 0.03, 60
-"""The residual of conjugate gradients relative to the first one, and how many products they may take."""
+"""The residual of conjugate gradients relative to the first one, and how many products they may
+take.
+"""
 
 
 class NewtonSteps:
     """The Newton steps of one solve: when to take one, and what to do where it fails.
 
-    Where a step lowers neither the objective nor the gap enough the best point on the way there is next; where that is next to nothing,
-    gradient steps follow before the next trial, twice as many as the last time.
-    """
+    Where a step lowers neither the objective nor the gap enough the best point on the way there is
+    next; where that is next to nothing, gradient steps follow before the next trial, twice as many
+    as the last time."""
 
     def __init__(self, limits: Limits):
         self.limits, self.wait, self.next = limits, 1, FIRST
         self.origin: Evaluation | None = None  # where the last Newton step began
-        self.first, self.products = math.inf, USUAL  # the first gap, and how many products the last step took
+        self.first, self.products = (
+            math.inf,
+            USUAL,
+        )  # the first gap, and how many products the last step took
 
     def judge(self, problem: Problem, e: Evaluation, best: float, k: int) -> Evaluation:
-        """Return the evaluation to go on from at iteration k, given that of the last step and the lowest gap so far."""
+        """Return the evaluation to go on from at iteration k, given that of the last step and
+        the lowest gap so far.
+        """
         origin, self.origin = self.origin, None
         if k == 0:
             self.first = e.gap
@@ -54,27 +66,40 @@ class NewtonSteps:
         return problem.evaluate(origin.x + min(t, 1.0) * way, e.lam)
 
     def step(self, problem: Problem, e: Evaluation, s: float, k: int) -> ElementLike | None:
-        """Return the point a Newton step leads to from an evaluated one, or None where gradient steps are as good."""
+        """Return the point a Newton step leads to from an evaluated one, or None where gradient
+        steps are as good.
+        """
         if k < self.next or not e.gap < math.inf:
             return None
-        fallen, left = math.log(self.first / e.gap), math.log(e.gap / max(self.limits.goal(e.primal), TINY))
+        fallen, left = (
+            math.log(self.first / e.gap),
+            math.log(e.gap / max(self.limits.goal(e.primal), TINY)),
+        )
         if k * left <= 2 * STEPS * fallen:  # that many gradient steps will do
             return None
         slack = problem.terms.threshold - problem.terms.margins(e.x)
         curved = np.flatnonzero((slack > 0.0) & (slack < problem.loss.width))
-        cost = 0.25 + 0.25 * curved.size / max(1, len(problem))  # of a product, over that of a gradient step
+        cost = 0.25 + 0.25 * curved.size / max(
+            1, len(problem)
+        )  # of a product, over that of a gradient step
         if k * left <= STEPS * (2.0 + cost * self.products) * fallen:
             self.next = k + FIRST
             return None
-        y, self.products = newton_point(problem, e, s, problem.terms.curvature(curved, problem.loss.smoothing))
+        y, self.products = newton_point(
+            problem, e, s, problem.terms.curvature(curved, problem.loss.smoothing)
+        )
         if not problem.cone.norm(y) < math.inf:  # products of lam and squares have overflowed
             return None
         self.origin = e
         return problem.cone.project(y)
 
 
-def newton_point(problem: Problem, e: Evaluation, s: float, product: Callable) -> tuple[ElementLike, int]:
-    """Return y + dy for the y of the gradient step of length s, and how many products with J that took."""
+def newton_point(
+    problem: Problem, e: Evaluation, s: float, product: Callable
+) -> tuple[ElementLike, int]:
+    """Return y + dy for the y of the gradient step of length s, and how many products with J
+    that took.
+    """
     lam, y = e.lam, e.x - s * e.gradient
     into, back, Z = problem.cone.slope(y)
     way = into(problem.cone.project(y) - e.x)

@@ -1,4 +1,6 @@
-"""How a problem is to be solved: one record of settings, checked once, and the state that a solve carries along."""
+"""How a problem is to be solved: one record of settings, checked once, and the state that a
+solve carries along.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,18 @@ class Limits:
 
     @classmethod
     def checked(cls, tol: float | None, rtol: float | None, max_iter: int) -> Self:
-        """Return the limits a user asks for: a tolerance that is left out counts as 0, without either ``rtol`` is 1e-6."""
+        """Return the limits a user asks for: a tolerance that is left out counts as 0, without
+        either ``rtol`` is 1e-6.
+        """
         if tol is None and rtol is None:
             rtol = RTOL
         absolute = 0.0 if tol is None else check_scalar(tol, "tol", low=0.0)
         relative = 0.0 if rtol is None else check_scalar(rtol, "rtol", low=0.0)
         if absolute == 0.0 and relative == 0.0:
-            raise ValueError(f"tol and rtol must not both be 0, got tol={tol} and rtol={rtol}; one left out counts as 0")
+            raise ValueError(
+                f"tol and rtol must not both be 0, got tol={tol} and rtol={rtol}; one left "
+                "out counts as 0"
+            )
         least = max(absolute, FLOOR)  # an objective of 0 has a gap of what may be lost to underflow
         return cls(least, relative, check_count(max_iter, "max_iter"))
 
@@ -51,18 +58,24 @@ class Limits:
         return evaluation.gap <= self.goal(evaluation.primal)
 
     def accuracy(self, primal: float, lam: float) -> float:
-        """Return an upper bound of ``||x - x*||`` for any x whose gap they accept, when its objective is at most `primal`."""
+        """Return an upper bound of ``||x - x*||`` for any x whose gap they accept, when its
+        objective is at most `primal`.
+        """
         gap = max(self.tol, self.rtol * (1.0 + 4.0 * self.rtol) * abs(primal))
         return upper(sqrt_upper(2.0 * gap / lam), 8)
 
     def enlargement(self, evaluation: Evaluation) -> float:
-        """Return by how much balls are enlarged so that any x the limits will accept lies in them too."""
+        """Return by how much balls are enlarged so that any x the limits will accept lies in
+        them too.
+        """
         return upper(self.accuracy(evaluation.primal, evaluation.lam) + 2.0 * evaluation.x_error, 4)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything a solver is told beside the problem, as in :func:`safescreen.solve`; `keep_masks`: a solution keeps those of screening."""
+    """Everything a solver is told beside the problem, as in :func:`safescreen.solve`;
+    `keep_masks`: a solution keeps those of screening.
+    """
 
     limits: Limits
     schedule: Schedule = field(default_factory=lambda: Schedule(()))
@@ -72,22 +85,35 @@ class Settings:
     keep_masks: bool = True
 
     @classmethod
-    def checked(cls, prob: Problem, tol, rtol, max_iter, screening, freq, active_set=False, callback=None, keep_masks=True) -> Self:
+    def checked(
+        cls,
+        prob: Problem,
+        tol,
+        rtol,
+        max_iter,
+        screening,
+        freq,
+        active_set=False,
+        callback=None,
+        keep_masks=True,
+    ) -> Self:
         """Return the settings a user asks for, for a problem."""
         limits, schedule = Limits.checked(tol, rtol, max_iter), schedule_of(screening, prob)
         freq = check_count(freq, "freq")  # by itself it looks at every iterate
         freq = freq if active_set or not schedule.automatic else 1
-        return cls(limits, schedule, freq, bool(active_set), check_callback(callback), bool(keep_masks))
+        return cls(
+            limits, schedule, freq, bool(active_set), check_callback(callback), bool(keep_masks)
+        )
 
 
 @dataclass
 class Descent:
     """State of a solve that survives the rounds it is split into.
 
-    `x` is the current point, at the end of a solver the best one found, and `evaluation` that of the problem that is left there; `step` the
-    length of the last step; `alpha` the dual point of the whole problem that belongs to x, where it is not ``alpha(x)``; `stopped` says
-    whether a callback has said so; `expected` is how many iterations the neighbouring lam took.
-    """
+    `x` is the current point, at the end of a solver the best one found, and `evaluation` that of
+    the problem that is left there; `step` the length of the last step; `alpha` the dual point of
+    the whole problem that belongs to x, where it is not ``alpha(x)``; `stopped` says whether a
+    callback has said so; `expected` is how many iterations the neighbouring lam took."""
 
     x: ElementLike
     lam: float
@@ -100,10 +126,23 @@ class Descent:
     expected: float = 0.0
     started: float = field(default_factory=time.perf_counter)
 
-    def record(self, reduction: Reduction, evaluation: Evaluation, callback: Callable[[Progress], Any] | None) -> None:
+    def record(
+        self,
+        reduction: Reduction,
+        evaluation: Evaluation,
+        callback: Callable[[Progress], Any] | None,
+    ) -> None:
         """Append the state to the history, and show it to the callback."""
         counts = len(reduction.problem), reduction.n_L, reduction.n_R
-        now = Iteration(self.n_iter, evaluation.primal, evaluation.gap, *counts, time.perf_counter() - self.started)
+        now = Iteration(
+            self.n_iter,
+            evaluation.primal,
+            evaluation.gap,
+            *counts,
+            time.perf_counter() - self.started,
+        )
         self.history.append(now)
-        if callback is not None and callback(Progress(x=evaluation.x, lam=self.lam, **now._asdict())):
+        if callback is not None and callback(
+            Progress(x=evaluation.x, lam=self.lam, **now._asdict())
+        ):
             self.stopped = True

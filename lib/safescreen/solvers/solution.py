@@ -29,7 +29,8 @@ class Iteration(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """What every callback gets: of :func:`safescreen.solve`, of paths, of Frank-Wolfe and of the estimators.
+    """What every callback gets: of :func:`safescreen.solve`, of paths, of Frank-Wolfe and of the
+    estimators.
 
     A callback that returns a true value ends the work; what is finished is kept.
 
@@ -40,7 +41,8 @@ class Progress:
     x : element
         The iterate: M, w, or the similarity of Frank-Wolfe. Not a copy.
     primal, gap : float
-        Objective and certified duality gap there; for Frank-Wolfe the mean loss and its gap, which is exact with the exact direction only.
+        Objective and certified duality gap there; for Frank-Wolfe the mean loss and its gap, which
+        is exact with the exact direction only.
     n_terms, n_L, n_R : int
         Terms that are left, and terms certified to be in the linear and in the zero region.
     seconds : float
@@ -79,10 +81,11 @@ class Progress:
 
 
 class DualPoint:
-    """A dual point as it is stored, most of whose entries are 0 or 1: two bits a term and the fractional ones.
+    """A dual point as it is stored, most of whose entries are 0 or 1: two bits a term and the
+    fractional ones.
 
-    Terms in blocks have no numbers of their own: there it is ``alpha(x)`` of the smoothed hinge of some width, and the width is stored.
-    """
+    Terms in blocks have no numbers of their own: there it is ``alpha(x)`` of the smoothed hinge of
+    some width, and the width is stored."""
 
     def __init__(self, alpha: NDArray | None = None, *, width: float = 0.0):
         self.width = width
@@ -128,9 +131,11 @@ class Solution:
     converged : bool
     history : list of Iteration
     n_terms, n_L, n_R : int
-        How many terms there are, and how many were certified by screening to be in the linear and in the zero region.
+        How many terms there are, and how many were certified by screening to be in the linear and
+        in the zero region.
     screened : Screened or None
-        Which they were; None where a path did not keep the masks, or where blocks of terms are screened.
+        Which they were; None where a path did not keep the masks, or where blocks of terms are
+        screened.
     step : float or None
         Last step length, a start for neighbouring problems.
     eps : float
@@ -160,11 +165,15 @@ class Solution:
 
     @property
     def alpha(self) -> NDArray:
-        """Dual point, shape (T,); computed from x on demand, ``alpha(x)``, except where the hinge needs a stored one."""
+        """Dual point, shape (T,); computed from x on demand, ``alpha(x)``, except where the
+        hinge needs a stored one.
+        """
         if self.dual_point is not None and self.dual_point.packed:
             return self.dual_point.unpack()
         if self.problem is None:
-            raise AttributeError("a solution for terms in blocks has no alpha without its problem: keep that")
+            raise AttributeError(
+                "a solution for terms in blocks has no alpha without its problem: keep that"
+            )
         alpha = self.problem.alpha(self.x)
         screened = self.screened
         if screened is not None:
@@ -186,7 +195,8 @@ class Solution:
         return (self.n_L + self.n_R) / max(1, self.n_terms)
 
     def without_problem(self) -> Self:
-        """Return the same without its problem, and so without its data: x is an array, of an expansion its coefficients.
+        """Return the same without its problem, and so without its data: x is an array, of an
+        expansion its coefficients.
 
         Nor has it an alpha where terms come in blocks, which are too many to have a number each.
         """

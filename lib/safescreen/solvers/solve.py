@@ -35,24 +35,26 @@ def solve(
 ) -> Solution:
     """Solve a problem for one lam, screening as it goes.
 
-    STS19 Algorithm 1. Over a cone: projected gradient (Barzilai-Borwein steps), for the hinge with semismooth Newton steps. Over the whole
-    space: dual coordinate descent, then semismooth Newton steps. The hinge through a proximal method of multipliers where a solver needs
-    a smooth loss.
+    STS19 Algorithm 1. Over a cone: projected gradient (Barzilai-Borwein steps), for the hinge with
+    semismooth Newton steps. Over the whole space: dual coordinate descent, then semismooth Newton
+    steps. The hinge through a proximal method of multipliers where a solver needs a smooth loss.
 
     Parameters
     ----------
     prob : Problem
     lam : float > 0
     tol, rtol : float >= 0, optional
-        Stop when the duality gap is at most ``max(tol, rtol |P|)``: `tol` is absolute, in units of the objective P, `rtol` is relative to
-        it. One that is left out counts as 0; without either ``rtol`` is 1e-6. The gap is an upper bound that includes rounding, and it
-        is the gap of `prob` itself, screened terms included.
+        Stop when the duality gap is at most ``max(tol, rtol |P|)``: `tol` is absolute, in units of
+        the objective P, `rtol` is relative to it. One that is left out counts as 0; without either
+        ``rtol`` is 1e-6. The gap is an upper bound that includes rounding, and it is the gap of
+        `prob` itself, screened terms included.
     x0 : element of the cone, optional
         Where to start; zero if left out.
     screening : "auto" or tuple of str
-        When and with which ball follows from counted operations, see :mod:`safescreen.solvers.schedule`. Or spheres by name from
-        ``SPHERES``, each with the sphere rule, or with another rule: ``"GB+halfspace"``; or two spheres and the points that lie in both:
-        ``"MGB&BT2"``. ``()`` screens nothing.
+        When and with which ball follows from counted operations, see
+        :mod:`safescreen.solvers.schedule`. Or spheres by name from ``SPHERES``, each with the
+        sphere rule, or with another rule: ``"GB+halfspace"``; or two spheres and the points that
+        lie in both: ``"MGB&BT2"``. ``()`` screens nothing.
     freq : int
         Screen each `freq` iterations, if spheres are named.
     active_set : bool
@@ -62,9 +64,11 @@ def solve(
     max_iter : int
         Largest number of iterations: gradient or Newton steps, or sweeps of coordinate descent.
     method : {"auto", "gradient", "semismooth", "newton", "coordinate", "unshrunk", "hybrid"}
-        "semismooth" is projected gradient with Newton steps between, which "auto" means for the hinge of single terms over a cone. The
-        last four are for terms over the whole space, such as samples: Newton's method, coordinate descent with and without shrinking, and
-        coordinate descent that hands over to Newton's method where it is slow, which is what "auto" means there.
+        "semismooth" is projected gradient with Newton steps between, which "auto" means for the
+        hinge of single terms over a cone. The last four are for terms over the whole space, such as
+        samples: Newton's method, coordinate descent with and without shrinking, and coordinate
+        descent that hands over to Newton's method where it is slow, which is what "auto" means
+        there.
 
     Warns
     -----
@@ -105,8 +109,9 @@ def solve_screened(
 ) -> Solution:
     """Solve what a test leaves of a problem, and judge the result on all of it.
 
-    Terms in R are dropped, those in L folded into the linear term. The gap is that of `prob`, screened terms included: where they cost
-    something at a point that is optimal to a tolerance only, the smaller problem is solved further.
+    Terms in R are dropped, those in L folded into the linear term. The gap is that of `prob`,
+    screened terms included: where they cost something at a point that is optimal to a tolerance
+    only, the smaller problem is solved further.
 
     Parameters
     ----------

@@ -1,12 +1,15 @@
 """Balls that contain the solution.
 
-Each family is a function of a problem and a reference; :data:`SPHERES` holds, by name, the same families as solvers use them: built
-from what the solver has already evaluated.
-"""
+Each family is a function of a problem and a reference; :data:`SPHERES` holds, by name, the same
+families as solvers use them: built from what the solver has already evaluated."""
 
 from safescreen.spheres.base import Sphere
 from safescreen.spheres.families import SPHERES
-from safescreen.spheres.gap import constrained_duality_gap_bound, duality_gap_bound, midpoint_gap_bound
+from safescreen.spheres.gap import (
+    constrained_duality_gap_bound,
+    duality_gap_bound,
+    midpoint_gap_bound,
+)
 from safescreen.spheres.gradient import gradient_bound, projected_gradient_bound
 from safescreen.spheres.path import path_bound, relaxed_path_bound
 

@@ -18,7 +18,8 @@ class Sphere:
     ----------
     center : element of the space
     radius : float
-        An upper bound: roundings of the center and of the radius itself are in it. NaN screens nothing.
+        An upper bound: roundings of the center and of the radius itself are in it. NaN screens
+        nothing.
     normal : element, optional
         A half-space ``<normal, x> >= 0`` known to contain the cone.
     name : str
@@ -66,7 +67,8 @@ class Reference:
     ----------
     problem : Problem
     evaluation : Evaluation
-        The problem at the current iterate and its dual point: ``alpha(x)``, or a better one (for the hinge, fractional at the kink).
+        The problem at the current iterate and its dual point: ``alpha(x)``, or a better one (for
+        the hinge, fractional at the kink).
     path : PathReference or None
         The solution of a neighbouring lam.
     """

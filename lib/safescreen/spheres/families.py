@@ -40,7 +40,9 @@ def _cdgb(reference):
 def _bt2(reference):
     e, prob = reference.evaluation, reference.problem
     s = prob.alpha(from_evaluation_mgb(prob.cone, e).center)
-    sphere = from_evaluation_mgb(prob.cone, prob.assemble(prob.terms.loss_sums(e.x, prob.loss, s), e.x, e.lam))
+    sphere = from_evaluation_mgb(
+        prob.cone, prob.assemble(prob.terms.loss_sums(e.x, prob.loss, s), e.x, e.lam)
+    )
     return Sphere(sphere.center, sphere.radius, sphere.normal, "BT2")
 
 
@@ -53,11 +55,19 @@ def _rrpb(reference):
 
 
 SPHERES: dict[str, SphereFamily] = {
-    "GB": SphereFamily(lambda r: from_evaluation_gb(r.problem.cone, r.evaluation), "gradient bound"),
-    "PGB": SphereFamily(lambda r: from_evaluation_pgb(r.problem.cone, r.evaluation), "projected gradient bound"),
-    "DGB": SphereFamily(lambda r: from_evaluation_dgb(r.problem.cone, r.evaluation), "duality gap bound"),
+    "GB": SphereFamily(
+        lambda r: from_evaluation_gb(r.problem.cone, r.evaluation), "gradient bound"
+    ),
+    "PGB": SphereFamily(
+        lambda r: from_evaluation_pgb(r.problem.cone, r.evaluation), "projected gradient bound"
+    ),
+    "DGB": SphereFamily(
+        lambda r: from_evaluation_dgb(r.problem.cone, r.evaluation), "duality gap bound"
+    ),
     "CDGB": SphereFamily(_cdgb, "constrained duality gap bound"),
-    "MGB": SphereFamily(lambda r: from_evaluation_mgb(r.problem.cone, r.evaluation), "midpoint gap bound"),
+    "MGB": SphereFamily(
+        lambda r: from_evaluation_mgb(r.problem.cone, r.evaluation), "midpoint gap bound"
+    ),
     "BT2": SphereFamily(_bt2, "midpoint gap bound, slopes at its center", needs=("singles",)),
     "RRPB": SphereFamily(_rrpb, "relaxed regularization path bound", uses_path=True),
 }

@@ -11,7 +11,9 @@ from safescreen.rounding import UNIT, ElementLike, sqrt_upper, upper
 from safescreen.spheres.base import Sphere, gap_radius
 
 
-def duality_gap_bound(prob: Problem, x: ElementLike, lam: float, alpha: ArrayLike | None = None) -> Sphere:
+def duality_gap_bound(
+    prob: Problem, x: ElementLike, lam: float, alpha: ArrayLike | None = None
+) -> Sphere:
     """Return the duality gap bound (DGB): center x, radius ``sqrt(2 (P(x) - D(alpha))/lam)``.
 
     STS19 Theorem 4.
@@ -31,13 +33,17 @@ def duality_gap_bound(prob: Problem, x: ElementLike, lam: float, alpha: ArrayLik
     >>> duality_gap_bound(problem, np.array([0.25]), 12.0).radius < 1e-7
     True
     """
-    return from_evaluation_dgb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha))
+    return from_evaluation_dgb(
+        prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha)
+    )
 
 
 def constrained_duality_gap_bound(prob: Problem, alpha: ArrayLike, lam: float) -> Sphere:
-    """Return the constrained duality gap bound (CDGB): center ``x(alpha)``, radius ``sqrt((P(x(alpha)) - D(alpha))/lam)``.
+    """Return the constrained duality gap bound (CDGB): center ``x(alpha)``, radius
+    ``sqrt((P(x(alpha)) - D(alpha))/lam)``.
 
-    STS19 Theorem 14 (appendix F). Parameters as in :func:`duality_gap_bound`; the cost is an evaluation of the primal at ``x(alpha)``.
+    STS19 Theorem 14 (appendix F). Parameters as in :func:`duality_gap_bound`; the cost is an
+    evaluation of the primal at ``x(alpha)``.
 
     Examples
     --------
@@ -53,15 +59,20 @@ def constrained_duality_gap_bound(prob: Problem, alpha: ArrayLike, lam: float) -
     return Sphere(sphere.center, sphere.radius, None, "CDGB")
 
 
-def midpoint_gap_bound(prob: Problem, x: ElementLike, lam: float, alpha: ArrayLike | None = None) -> Sphere:
-    """Return the midpoint gap bound (MGB): center ``(x + x(alpha))/2``, ``r^2 = (P(x) - D(alpha))/lam - ||x - x(alpha)||^2/4``.
+def midpoint_gap_bound(
+    prob: Problem, x: ElementLike, lam: float, alpha: ArrayLike | None = None
+) -> Sphere:
+    """Return the midpoint gap bound (MGB): center ``(x + x(alpha))/2``, ``r^2 = (P(x) -
+    D(alpha))/lam - ||x - x(alpha)||^2/4``.
 
-    Very likely the RYU ball (arXiv 2312.00640) for a cone. Inside DGB; CDGB is its case ``x = x(alpha)``, GB and BT2 over the whole space.
-    Parameters as in :func:`duality_gap_bound`; no projection beyond the one of the dual value.
+    Very likely the RYU ball (arXiv 2312.00640) for a cone. Inside DGB; CDGB is its case ``x =
+    x(alpha)``, GB and BT2 over the whole space. Parameters as in :func:`duality_gap_bound`; no
+    projection beyond the one of the dual value.
 
     Notes
     -----
-    With the gap written as a sum, ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel terms)/lam``: nothing cancels.
+    With the gap written as a sum, ``r^2 = ||x - x(alpha)||^2/4 + (<x, H_-> + Fenchel terms)/lam``:
+    nothing cancels.
 
     Examples
     --------
@@ -70,7 +81,9 @@ def midpoint_gap_bound(prob: Problem, x: ElementLike, lam: float, alpha: ArrayLi
     >>> midpoint_gap_bound(problem, np.zeros(1), 12.0).center.tolist()
     [0.125]
     """
-    return from_evaluation_mgb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha))
+    return from_evaluation_mgb(
+        prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha)
+    )
 
 
 def from_evaluation_dgb(cone: Cone, e: Evaluation) -> Sphere:
@@ -81,7 +94,9 @@ def from_evaluation_dgb(cone: Cone, e: Evaluation) -> Sphere:
 def from_evaluation_mgb(cone: Cone, e: Evaluation) -> Sphere:
     """Return MGB from an evaluation; nothing more is computed."""
     center = 0.5 * (e.x + e.x_alpha)
-    error = 0.5 * (e.x_error + e.x_alpha_error) + 2.0 * UNIT * (cone.magnitude(e.x) + cone.magnitude(e.x_alpha))
+    error = 0.5 * (e.x_error + e.x_alpha_error) + 2.0 * UNIT * (
+        cone.magnitude(e.x) + cone.magnitude(e.x_alpha)
+    )
     apart = e.distance + e.x_alpha_error
     square = apart * apart / 4.0 + e.excess
     return Sphere(center, upper(sqrt_upper(upper(square, 8)) + error, 4), e.minus, "MGB")

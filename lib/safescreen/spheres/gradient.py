@@ -10,11 +10,14 @@ from safescreen.spheres.base import Sphere
 
 
 def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
-    """Return the gradient bound (GB): center ``x - g/(2 lam)``, radius ``||g||/(2 lam)``, g a subgradient at x.
+    """Return the gradient bound (GB): center ``x - g/(2 lam)``, radius ``||g||/(2 lam)``, g a
+    subgradient at x.
 
-    STS19 Theorem 1. For a computed ``alpha(x)``, which is the exact slope up to rounding only, the radius is ``sqrt(||g||^2/(4 lam^2) +
-    phi/lam)`` with phi the Fenchel terms of the evaluation: adding the loss inequalities of the proof with these terms gives it, for any
-    alpha. The ball has a ``normal``, the half-space of the cone that its center violates. Parameters as in :func:`duality_gap_bound`.
+    STS19 Theorem 1. For a computed ``alpha(x)``, which is the exact slope up to rounding only, the
+    radius is ``sqrt(||g||^2/(4 lam^2) + phi/lam)`` with phi the Fenchel terms of the evaluation:
+    adding the loss inequalities of the proof with these terms gives it, for any alpha. The ball has
+    a ``normal``, the half-space of the cone that its center violates. Parameters as in
+    :func:`duality_gap_bound`.
 
     Examples
     --------
@@ -27,10 +30,12 @@ def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
 
 
 def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
-    """Return the projected gradient bound (PGB): center ``[Q]_K``, ``r^2 = r_GB^2 - ||Q - [Q]_K||^2``, Q the center of GB.
+    """Return the projected gradient bound (PGB): center ``[Q]_K``, ``r^2 = r_GB^2 - ||Q -
+    [Q]_K||^2``, Q the center of GB.
 
-    STS19 Theorems 2 and 3. The difference of squares is computed as ``||[Q]_K - x||^2 + 2 <x, Q_->``, ``Q_- = [Q]_K - Q``, which are both
-    non-negative and do not cancel; parameters and result as in :func:`gradient_bound`. Cost: one projection more.
+    STS19 Theorems 2 and 3. The difference of squares is computed as ``||[Q]_K - x||^2 + 2 <x,
+    Q_->``, ``Q_- = [Q]_K - Q``, which are both non-negative and do not cancel; parameters and
+    result as in :func:`gradient_bound`. Cost: one projection more.
 
     Examples
     --------
@@ -39,7 +44,9 @@ def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Spher
     >>> projected_gradient_bound(problem, np.zeros(1), 12.0).center.tolist()
     [0.125]
     """
-    return from_evaluation_pgb(prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam)))
+    return from_evaluation_pgb(
+        prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam))
+    )
 
 
 def from_evaluation_gb(cone: Cone, e: Evaluation) -> Sphere:
@@ -57,7 +64,9 @@ def from_evaluation_pgb(cone: Cone, e: Evaluation) -> Sphere:
     Q, error = _center(cone, e)
     plus, minus = cone.split(Q)
     split_error = cone.split_error(Q)
-    moved = error + split_error + e.x_error + 4.0 * UNIT * (cone.magnitude(plus) + cone.magnitude(e.x))
+    moved = (
+        error + split_error + e.x_error + 4.0 * UNIT * (cone.magnitude(plus) + cone.magnitude(e.x))
+    )
     apart = cone.norm_upper(plus - e.x) + moved
     x_norm, minus_norm = cone.norm_upper(e.x), cone.norm_upper(minus)
     product = max(cone.inner(e.x, minus), 0.0) + cone.inner_error(e.x, minus)
@@ -68,5 +77,7 @@ def from_evaluation_pgb(cone: Cone, e: Evaluation) -> Sphere:
 
 def _center(cone, e):
     Q = 0.5 * (e.x + e.H / e.lam)
-    error = 0.5 * e.H_error / e.lam + 4.0 * UNIT * (cone.magnitude(e.x) + cone.magnitude(e.H) / e.lam)
+    error = 0.5 * e.H_error / e.lam + 4.0 * UNIT * (
+        cone.magnitude(e.x) + cone.magnitude(e.H) / e.lam
+    )
     return Q, upper(error, 4)

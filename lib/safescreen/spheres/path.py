@@ -9,9 +9,11 @@ from safescreen.spheres.base import Sphere, gap_radius
 
 
 def path_bound(x0: ElementLike, lam0: float, lam1: float) -> Sphere:
-    """Return the regularization path bound (RPB): center ``(lam0 + lam1)/(2 lam1) x0``, radius ``|lam0 - lam1|/(2 lam1) ||x0||``.
+    """Return the regularization path bound (RPB): center ``(lam0 + lam1)/(2 lam1) x0``, radius
+    ``|lam0 - lam1|/(2 lam1) ||x0||``.
 
-    STS19 Theorem 5, for the *exact* solution x0 of lam0; a computed one needs :func:`relaxed_path_bound`.
+    STS19 Theorem 5, for the *exact* solution x0 of lam0; a computed one needs
+    :func:`relaxed_path_bound`.
 
     Examples
     --------
@@ -25,14 +27,16 @@ def path_bound(x0: ElementLike, lam0: float, lam1: float) -> Sphere:
 def relaxed_path_bound(x0: ElementLike, eps: float, lam0: float, lam1: float) -> Sphere:
     """Return the relaxed path bound (RRPB), for an approximate solution x0 of lam0.
 
-    STS19 Theorem 6: center ``(lam0 + lam1)/(2 lam1) x0``, radius ``|lam0 - lam1|/(2 lam1) ||x0|| + (|lam0 - lam1| + lam0 + lam1)/(2 lam1)
-    eps``. With ``lam1 = lam0`` it is DGB when eps is its radius.
+    STS19 Theorem 6: center ``(lam0 + lam1)/(2 lam1) x0``, radius ``|lam0 - lam1|/(2 lam1) ||x0|| +
+    (|lam0 - lam1| + lam0 + lam1)/(2 lam1) eps``. With ``lam1 = lam0`` it is DGB when eps is its
+    radius.
 
     Parameters
     ----------
     x0 : element
     eps : float >= 0
-        Upper bound of the distance of x0 from the exact solution of lam0, e.g. the radius of DGB there.
+        Upper bound of the distance of x0 from the exact solution of lam0, e.g. the radius of DGB
+        there.
     lam0, lam1 : float > 0
         The solved and the new regularization parameter.
 
@@ -46,7 +50,9 @@ def relaxed_path_bound(x0: ElementLike, eps: float, lam0: float, lam1: float) ->
 
 
 def reference_accuracy(evaluation: Evaluation) -> float:
-    """Return eps for :func:`relaxed_path_bound`: an upper bound of ``||x - x*||`` by DGB at the evaluated point."""
+    """Return eps for :func:`relaxed_path_bound`: an upper bound of ``||x - x*||`` by DGB at the
+    evaluated point.
+    """
     return upper(gap_radius(evaluation) + evaluation.x_error, 4)
 
 

@@ -1,12 +1,21 @@
-"""Support vector machines in the notation of their papers (SSS13, SSS14): C instead of lam, tests by their names.
+"""Support vector machines in the notation of their papers (SSS13, SSS14): C instead of lam, tests
+by their names.
 
-With ``C = 1/lam``, ``alpha_SVM = C alpha`` and ``xi = sum_i max(0, 1 - <z_i, w>)`` the problem ``min_w ||w||^2/2 + C xi`` is C times
+With ``C = 1/lam``, ``alpha_SVM = C alpha`` and ``xi = sum_i max(0, 1 - <z_i, w>)`` the problem
+``min_w ||w||^2/2 + C xi`` is C times
 :class:`safescreen.Problem`, so everything here is a way to call spheres and rules of the library: it holds for dense, sparse and kernel
-samples, for weights, thresholds and the smoothed hinge, for references that are only nearly optimal, and in floating point. There is no
-free intercept in these problems; see :func:`add_intercept`.
-"""
+samples, for weights, thresholds and the smoothed hinge, for references that are only nearly
+optimal, and in floating point. There is no free intercept in these problems; see
+:func:`add_intercept`."""
 
-from safescreen.svm.balls import ball_1, ball_2, ball_test_1, ball_test_2, choose_s, intersection_test
+from safescreen.svm.balls import (
+    ball_1,
+    ball_2,
+    ball_test_1,
+    ball_test_2,
+    choose_s,
+    intersection_test,
+)
 from safescreen.svm.dome import Dome, dome, dome_test, safe_screening
 from safescreen.svm.paths import eps_next_C, eps_path, path
 from safescreen.svm.references import Reference, c_min, reference, solution_below_c_min

@@ -1,11 +1,12 @@
 """Ball tests 1 and 2 and the intersection test (SSS14 Theorems 6, 7 and 8).
 
-Both balls are the midpoint gap bound, :func:`safescreen.spheres.midpoint_gap_bound`, of a feasible point ``w~`` and a dual point alpha.
-Its center is ``(w~ + C sum_i alpha_i z_i)/2`` and its squared radius ``||center||^2 + C (xi~ - 1'alpha)``. With ``alpha = s`` binary
-that is ball 2. With the dual optimum ``alpha0`` for C0 we have ``sum_i alpha0_i z_i = w0/C0`` and, as both objectives for C0 are equal,
-``1'alpha0 = xi0 + ||w0||^2/C0``, which turns it into ball 1. The printed radii are differences of large numbers; the library
-computes the same radius as a sum of non-negative ones, for alpha fractional, w0 inexact and any loss of the family.
-"""
+Both balls are the midpoint gap bound, :func:`safescreen.spheres.midpoint_gap_bound`, of a feasible
+point ``w~`` and a dual point alpha. Its center is ``(w~ + C sum_i alpha_i z_i)/2`` and its squared
+radius ``||center||^2 + C (xi~ - 1'alpha)``. With ``alpha = s`` binary that is ball 2. With the dual
+optimum ``alpha0`` for C0 we have ``sum_i alpha0_i z_i = w0/C0`` and, as both objectives for C0 are
+equal, ``1'alpha0 = xi0 + ||w0||^2/C0``, which turns it into ball 1. The printed radii are
+differences of large numbers; the library computes the same radius as a sum of non-negative ones,
+for alpha fractional, w0 inexact and any loss of the family."""
 
 from __future__ import annotations
 
@@ -30,12 +31,20 @@ def ball_of(prob: Problem, w: ElementLike, C: float, alpha: ArrayLike, name: str
     return Sphere(ball.center, ball.radius, ball.normal, name)
 
 
-def ball_1(terms: Terms, C: float, reference: ReferenceLike, feasible: ElementLike | None = None, loss: Loss | None = None) -> Sphere:
-    """Return the ball of test 1: center ``(w~ + C/C0 w0)/2``, ``r^2 = ||center||^2 - C/C0 ||w0||^2 + C (xi~ - xi0)``.
+def ball_1(
+    terms: Terms,
+    C: float,
+    reference: ReferenceLike,
+    feasible: ElementLike | None = None,
+    loss: Loss | None = None,
+) -> Sphere:
+    """Return the ball of test 1: center ``(w~ + C/C0 w0)/2``, ``r^2 = ||center||^2 - C/C0 ||w0||^2
+    + C (xi~ - xi0)``.
 
-    SSS14 Theorem 6; it contains the optimum for C, rounding included, for a reference that need not be exact: ``w0/C0`` stands for ``sum_i
-    alpha0_i z_i``. With ``feasible`` left out, and an exact reference, the center is ``(C + C0)/(2 C0) w0`` and the radius ``|C -
-    C0|/(2 C0) ||w0||``: the bound of the DVI test (SSS14 appendix C), and STS19 Theorem 5.
+    SSS14 Theorem 6; it contains the optimum for C, rounding included, for a reference that need not
+    be exact: ``w0/C0`` stands for ``sum_i alpha0_i z_i``. With ``feasible`` left out, and an exact
+    reference, the center is ``(C + C0)/(2 C0) w0`` and the radius ``|C - C0|/(2 C0) ||w0||``: the
+    bound of the DVI test (SSS14 appendix C), and STS19 Theorem 5.
 
     Parameters
     ----------
@@ -63,10 +72,14 @@ def ball_1(terms: Terms, C: float, reference: ReferenceLike, feasible: ElementLi
     return ball_of(problem_of(terms, loss, reference), w, C, reference.alpha, "BT1")
 
 
-def ball_2(terms: Terms, C: float, feasible: ElementLike, s: ArrayLike, loss: Loss | None = None) -> Sphere:
-    """Return the ball of test 2: center ``(w~ + C z_s)/2``, ``r^2 = ||center||^2 + C (xi~ - s'1)``, ``z_s = sum_i s_i z_i``.
+def ball_2(
+    terms: Terms, C: float, feasible: ElementLike, s: ArrayLike, loss: Loss | None = None
+) -> Sphere:
+    """Return the ball of test 2: center ``(w~ + C z_s)/2``, ``r^2 = ||center||^2 + C (xi~ - s'1)``,
+    ``z_s = sum_i s_i z_i``.
 
-    SSS14 Theorem 7, there for s in {0, 1}^n, here for any s in [0, 1]^n, such as :func:`choose_s` returns. Parameters as for
+    SSS14 Theorem 7, there for s in {0, 1}^n, here for any s in [0, 1]^n, such as :func:`choose_s`
+    returns. Parameters as for
     :func:`ball_1`; the loss is the hinge if left out.
 
     Examples
@@ -78,12 +91,20 @@ def ball_2(terms: Terms, C: float, feasible: ElementLike, s: ArrayLike, loss: Lo
     return ball_of(problem_of(terms, loss), feasible, C, s, "BT2")
 
 
-def choose_s(terms: Terms, C: float, reference: ReferenceLike, feasible: ElementLike | None = None, loss: Loss | None = None) -> NDArray:
-    """Return the s that maximises ``||m1 - m2||^2 - r2^2``, the distance of the centers against the radius of ball 2.
+def choose_s(
+    terms: Terms,
+    C: float,
+    reference: ReferenceLike,
+    feasible: ElementLike | None = None,
+    loss: Loss | None = None,
+) -> NDArray:
+    """Return the s that maximises ``||m1 - m2||^2 - r2^2``, the distance of the centers against the
+    radius of ball 2.
 
-    SSS14 equation 25. Written out, ``||m1 - m2||^2 - r2^2 = const + C sum_i s_i (1 - <z_i, m1>)`` for any ``w~``, so
-    ``s_i = 1`` where the margin at the center of ball 1 is below 1. With thresholds and the smoothed hinge the sum is that of
-    ``s_i (tau_i - <z_i, m1>) - gamma/2 s_i^2``: s is the dual point of that center, ``alpha(m1)``, fractional if gamma > 0.
+    SSS14 equation 25. Written out, ``||m1 - m2||^2 - r2^2 = const + C sum_i s_i (1 - <z_i, m1>)``
+    for any ``w~``, so ``s_i = 1`` where the margin at the center of ball 1 is below 1. With
+    thresholds and the smoothed hinge the sum is that of ``s_i (tau_i - <z_i, m1>) - gamma/2
+    s_i^2``: s is the dual point of that center, ``alpha(m1)``, fractional if gamma > 0.
 
     Examples
     --------
@@ -98,9 +119,14 @@ def choose_s(terms: Terms, C: float, reference: ReferenceLike, feasible: Element
 
 
 def ball_test_1(
-    terms: Terms, C: float, reference: ReferenceLike, feasible: ElementLike | None = None, loss: Loss | None = None
+    terms: Terms,
+    C: float,
+    reference: ReferenceLike,
+    feasible: ElementLike | None = None,
+    loss: Loss | None = None,
 ) -> Screened:
-    """Screen with ball 1 (SSS14 Theorem 6 and Lemma 1). Parameters as for :func:`ball_1`; a product with the data and its transpose.
+    """Screen with ball 1 (SSS14 Theorem 6 and Lemma 1). Parameters as for :func:`ball_1`; a product
+    with the data and its transpose.
 
     Examples
     --------
@@ -114,7 +140,9 @@ def ball_test_1(
     return rules.sphere(prob, ball_1(terms, C, reference, feasible, prob.loss))
 
 
-def ball_test_2(terms: Terms, C: float, feasible: ElementLike, s: ArrayLike, loss: Loss | None = None) -> Screened:
+def ball_test_2(
+    terms: Terms, C: float, feasible: ElementLike, s: ArrayLike, loss: Loss | None = None
+) -> Screened:
     """Screen with ball 2 (SSS14 Theorem 7 and Lemma 1). Parameters as for :func:`ball_2`.
 
     Examples
@@ -134,10 +162,11 @@ def intersection_test(
     feasible: ElementLike | None = None,
     loss: Loss | None = None,
 ) -> Screened:
-    """Screen with the points of both balls, which share ``w~`` (SSS14 Theorem 8): what either test screens, and more.
+    """Screen with the points of both balls, which share ``w~`` (SSS14 Theorem 8): what either test
+    screens, and more.
 
-    Parameters as for :func:`ball_1` and :func:`ball_2`; s is :func:`choose_s` if left out. Concentric balls and balls inside one another
-    are no exception.
+    Parameters as for :func:`ball_1` and :func:`ball_2`; s is :func:`choose_s` if left out.
+    Concentric balls and balls inside one another are no exception.
 
     Examples
     --------

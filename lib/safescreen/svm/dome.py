@@ -1,4 +1,6 @@
-"""The dome test: a ball around 0 and a half-space, for a whole interval of C (SSS13 Theorem 2, SSS14 Theorem 11)."""
+"""The dome test: a ball around 0 and a half-space, for a whole interval of C (SSS13 Theorem 2,
+SSS14 Theorem 11).
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,19 @@ class Dome:
     __repr__ = brief_repr
 
 
-def dome(terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float, loss: Loss | None = None) -> Dome:
-    """Return the dome that contains the solutions for all C in ``[C_a, C_b]``: ``||w|| <= ||w_b||``, ``<w_a, w> >= ||w_a||^2``.
+def dome(
+    terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float, loss: Loss | None = None
+) -> Dome:
+    """Return the dome that contains the solutions for all C in ``[C_a, C_b]``: ``||w|| <=
+    ||w_b||``, ``<w_a, w> >= ||w_a||^2``.
 
-    SSS13 Lemma 1. For C >= C_a the total loss of ``w(C)`` is at most that of ``w_a``, which is the shortest vector among those of that
-    loss; hence the half-space. For C <= C_b the norm is at most ``||w_b||``.
+    SSS13 Lemma 1. For C >= C_a the total loss of ``w(C)`` is at most that of ``w_a``, which is the
+    shortest vector among those of that loss; hence the half-space. For C <= C_b the norm is at most
+    ``||w_b||``.
 
-    An inexact reference is known to be within eps of some c, its midpoint gap bound. The exact u has ``<u, w - u> >= 0``, which says
-    ``||u - w/2|| <= ||w||/2``; therefore ``||c - w/2|| <= ||w||/2 + eps``, which says::
+    An inexact reference is known to be within eps of some c, its midpoint gap bound. The exact u
+    has ``<u, w - u> >= 0``, which says ``||u - w/2|| <= ||w||/2``; therefore ``||c - w/2|| <=
+    ||w||/2 + eps``, which says::
 
         <c, w> >= ||c||^2 - eps (eps + ||w||) >= ||c||^2 - eps (eps + R)
 
@@ -58,8 +65,8 @@ def dome(terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float,
     reference_a : Reference or Solution
         For C_a.
     bound : Reference, Solution or float
-        A solution for C_b >= C_a, exact or not; or an upper bound R of the norm of the solutions, such as the norm of a vector whose
-        total loss is at most that of the solution for C_b.
+        A solution for C_b >= C_a, exact or not; or an upper bound R of the norm of the solutions,
+        such as the norm of a vector whose total loss is at most that of the solution for C_b.
     loss : SmoothedHinge, optional
 
     Examples
@@ -78,20 +85,31 @@ def dome(terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float,
     else:
         b = as_reference(bound, "bound")
         if b.C < a.C:
-            raise ValueError(f"bound must be a reference for a C of at least that of reference_a, {a.C:g}, got {b.C:g}")
+            raise ValueError(
+                "bound must be a reference for a C of at least that of reference_a, "
+                f"{a.C:g}, got {b.C:g}"
+            )
         R = norm_of_ball(cone, ball_of(prob, b.w, b.C, b.alpha, "MGB"))[1]
     square = cone.norm_lower(near.center) ** 2
     shift = upper(near.radius * (near.radius + R), 4)
-    return Dome(Sphere(cone.zeros(), R, None, "DT"), near.center, square - shift - 8.0 * UNIT * (square + shift))
+    return Dome(
+        Sphere(cone.zeros(), R, None, "DT"),
+        near.center,
+        square - shift - 8.0 * UNIT * (square + shift),
+    )
 
 
-def dome_test(terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float, loss: Loss | None = None) -> Screened:
+def dome_test(
+    terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float, loss: Loss | None = None
+) -> Screened:
     """Screen for all C in ``[C_a, C_b]`` at once with :func:`dome`, whose parameters these are.
 
-    With ``A = ||w_a||^2``, ``B = ||w_b||^2`` and an exact reference the minimum of ``<z_i, w>`` is ``-sqrt(B) ||z_i||`` if
-    ``-<z_i, w_a>/||z_i|| >= A/sqrt(B)``, else ``<z_i, w_a> - sqrt((B - A)/A (A ||z_i||^2 - <z_i, w_a>^2))``. SSS14 Theorem 11 defines its
-    gammas as A and B, but prints the first case and both conditions as if they were ``A/2`` and ``B/2``. Its condition then asks for
-    ``sqrt(2) A/sqrt(B)``, and between the two the second case is taken where the first is due: a bound that does not hold.
+    With ``A = ||w_a||^2``, ``B = ||w_b||^2`` and an exact reference the minimum of ``<z_i, w>`` is
+    ``-sqrt(B) ||z_i||`` if ``-<z_i, w_a>/||z_i|| >= A/sqrt(B)``, else ``<z_i, w_a> - sqrt((B - A)/A
+    (A ||z_i||^2 - <z_i, w_a>^2))``. SSS14 Theorem 11 defines its gammas as A and B, but prints the
+    first case and both conditions as if they were ``A/2`` and ``B/2``. Its condition then asks for
+    ``sqrt(2) A/sqrt(B)``, and between the two the second case is taken where the first is due: a
+    bound that does not hold.
 
     Examples
     --------
@@ -109,15 +127,20 @@ def dome_test(terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | f
     return rules.halfspace(prob, region.ball, region.normal, region.offset)
 
 
-def safe_screening(terms: Terms, reference_a: ReferenceLike, feasible: ElementLike, loss: Loss | None = None) -> Screened:
-    """Screen for every s from the total loss of a point up to that of the solution w_a (SSS13 Theorem 2, Algorithm 1).
+def safe_screening(
+    terms: Terms, reference_a: ReferenceLike, feasible: ElementLike, loss: Loss | None = None
+) -> Screened:
+    """Screen for every s from the total loss of a point up to that of the solution w_a (SSS13
+    Theorem 2, Algorithm 1).
 
-    No solution for an ``s >= H(w^)`` is longer than the feasible point ``w^``, so that this is :func:`dome_test` with ``R = ||w^||``; the
-    reference is the solution for the larger s, exact or not.
+    No solution for an ``s >= H(w^)`` is longer than the feasible point ``w^``, so that this is
+    :func:`dome_test` with ``R = ||w^||``; the reference is the solution for the larger s, exact or
+    not.
 
     Notes
     -----
-    Algorithm 1 tries R only where ``<z_i, w_a> > 1``: as ``w_a`` lies in the region, nothing is lost by that, or won.
+    Algorithm 1 tries R only where ``<z_i, w_a> > 1``: as ``w_a`` lies in the region, nothing is
+    lost by that, or won.
 
     Examples
     --------
@@ -128,4 +151,6 @@ def safe_screening(terms: Terms, reference_a: ReferenceLike, feasible: ElementLi
     """
     a = as_reference(reference_a, "reference_a")
     prob = problem_of(terms, loss, a)
-    return dome_test(terms, a, prob.cone.norm_upper(prob.cone.check_feasible(feasible, "feasible")), prob.loss)
+    return dome_test(
+        terms, a, prob.cone.norm_upper(prob.cone.check_feasible(feasible, "feasible")), prob.loss
+    )

@@ -1,4 +1,6 @@
-"""Paths in C (SSS14 section IV-B, appendix D and Algorithm 1): each solution is the reference of the tests for the next."""
+"""Paths in C (SSS14 section IV-B, appendix D and Algorithm 1): each solution is the reference of
+the tests for the next.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ from safescreen.svm.references import ReferenceLike, as_reference, c_min, proble
 from safescreen.terms import Terms
 
 TESTS = {"BT1": ("MGB",), "BT2": ("BT2",), "IT": ("MGB&BT2",), None: ()}
-"""The papers' tests as screening of :func:`safescreen.path`: ball 1 is the midpoint gap bound of the last solution, ball 2 the one with
-``choose_s`` in place of its dual point."""
+"""The papers' tests as screening of :func:`safescreen.path`: ball 1 is the midpoint gap bound of
+the last solution, ball 2 the one with ``choose_s`` in place of its dual point.
+"""
 
 
 def path(
@@ -31,7 +34,8 @@ def path(
     screening: str | tuple[str, ...] = "auto",
     **options: Any,
 ) -> paths.Path:
-    """Solve for an increasing sequence of C; before each but the first a test with the last solution takes samples out.
+    """Solve for an increasing sequence of C; before each but the first a test with the last
+    solution takes samples out.
 
     It is :func:`safescreen.path` for ``lam = 1/C``.
 
@@ -44,12 +48,13 @@ def path(
     loss : SmoothedHinge, optional
         The hinge if left out.
     tol, rtol : float >= 0, optional
-        Stop each solve when its duality gap on all samples is at most ``max(tol, rtol |P|)``, P the objective divided by C; one that is
-        left out counts as 0, without either ``rtol`` is 1e-6.
+        Stop each solve when its duality gap on all samples is at most ``max(tol, rtol |P|)``, P the
+        objective divided by C; one that is left out counts as 0, without either ``rtol`` is 1e-6.
     screening : "auto" or tuple of str
         How a solve screens on as it goes, which the papers do not; ``()`` is the papers' form.
     **options
-        ``ranges``, ``freq``, ``max_iter``, ``method``, ``callback``, ``progress`` and others of :func:`safescreen.path`.
+        ``ranges``, ``freq``, ``max_iter``, ``method``, ``callback``, ``progress`` and others of
+        :func:`safescreen.path`.
 
     Returns
     -------
@@ -64,7 +69,15 @@ def path(
     [True, True, True]
     """
     lams = 1.0 / check_grid(Cs, "Cs")
-    return paths.path(problem_of(terms, loss), lams, screening=_screening(test), dynamic=screening, tol=tol, rtol=rtol, **options)
+    return paths.path(
+        problem_of(terms, loss),
+        lams,
+        screening=_screening(test),
+        dynamic=screening,
+        tol=tol,
+        rtol=rtol,
+        **options,
+    )
 
 
 def eps_path(
@@ -80,11 +93,13 @@ def eps_path(
     max_solutions: int = 10_000,
     **options: Any,
 ) -> paths.Path:
-    """Solve from ``C_min`` up to `C_max` so that between neighbours the former, scaled, is optimal to a relative error `eps`.
+    """Solve from ``C_min`` up to `C_max` so that between neighbours the former, scaled, is optimal
+    to a relative error `eps`.
 
-    SSS14 Algorithm 1 with the next C of :func:`eps_next_C`. It ends early when no sample is left in L, from where on w is the same. The
-    path's ``reason`` is ``"grid"`` (`C_max` reached), ``"no L"``, ``"length"``, ``"not converged"`` (the last solution is not optimal to
-    `eps`), or one of those of :func:`safescreen.path`.
+    SSS14 Algorithm 1 with the next C of :func:`eps_next_C`. It ends early when no sample is left in
+    L, from where on w is the same. The path's ``reason`` is ``"grid"`` (`C_max` reached), ``"no
+    L"``, ``"length"``, ``"not converged"`` (the last solution is not optimal to `eps`), or one of
+    those of :func:`safescreen.path`.
 
     Parameters
     ----------
@@ -95,7 +110,8 @@ def eps_path(
     test, loss
         As for :func:`path`.
     tol, rtol : float >= 0, optional
-        Gap of each solution as for :func:`path`, `rtol` well below `eps`; without either ``rtol`` is ``eps/1000``.
+        Gap of each solution as for :func:`path`, `rtol` well below `eps`; without either ``rtol``
+        is ``eps/1000``.
     screening, max_solutions, **options
         As for :func:`path`; `max_solutions` is an int.
 
@@ -112,7 +128,9 @@ def eps_path(
     if rtol is not None:
         rtol = check_scalar(rtol, "rtol", low=0.0, high=0.5 * eps)
     if not 0.0 < start < C_max:
-        raise ValueError(f"C_max must be larger than C_min = {start:g}, which must be positive; got {C_max:g}")
+        raise ValueError(
+            f"C_max must be larger than C_min = {start:g}, which must be positive; got {C_max:g}"
+        )
     reason = ["grid"]
 
     def following(solutions):
@@ -126,28 +144,44 @@ def eps_path(
             reason[0] = "length"
         elif not (last.alpha >= 1.0).any():
             reason[0] = "no L"
-        elif not last.converged and not is_eps_good(prob, prob.evaluate(last.x, last.lam, last.alpha), 1.0 / last.lam, eps):
+        elif not last.converged and not is_eps_good(
+            prob, prob.evaluate(last.x, last.lam, last.alpha), 1.0 / last.lam, eps
+        ):
             reason[0] = "not converged"
         else:
             return max(1.0 / eps_next_C(terms, last, eps, prob.loss), 1.0 / C_max)
         return None
 
-    found = paths.path(prob, following, screening=_screening(test), dynamic=screening, tol=tol, rtol=rtol, **options)
+    found = paths.path(
+        prob,
+        following,
+        screening=_screening(test),
+        dynamic=screening,
+        tol=tol,
+        rtol=rtol,
+        **options,
+    )
     return replace(found, reason=reason[0]) if found.reason == "grid" else found
 
 
-def eps_next_C(terms: Terms, reference: ReferenceLike, eps: float = 1e-3, loss: Loss | None = None) -> float:
-    """Return the largest C for which the reference, scaled, is optimal to a relative error `eps` from its own C0 up to there.
+def eps_next_C(
+    terms: Terms, reference: ReferenceLike, eps: float = 1e-3, loss: Loss | None = None
+) -> float:
+    """Return the largest C for which the reference, scaled, is optimal to a relative error `eps`
+    from its own C0 up to there.
 
-    SSS14 equation 35: ``D_C(alpha*) - D_C(rho alpha0) <= eps D_C(alpha*)`` with ``rho = C/C0`` and dual variables in the paper's scale.
-    The difference is at most the duality gap of ``(w0, rho alpha0)``, and ``D_C(alpha*) >= D_C(rho alpha0)``. With
-    ``v0 = C0 sum_i alpha0_i z_i``, ``c = sum_i tau_i alpha0_i - gamma/2 alpha0_i^2`` and ``phi >= 0`` the Fenchel terms of the reference::
+    SSS14 equation 35: ``D_C(alpha*) - D_C(rho alpha0) <= eps D_C(alpha*)`` with ``rho = C/C0`` and
+    dual variables in the paper's scale. The difference is at most the duality gap of ``(w0, rho
+    alpha0)``, and ``D_C(alpha*) >= D_C(rho alpha0)``. With ``v0 = C0 sum_i alpha0_i z_i``, ``c =
+    sum_i tau_i alpha0_i - gamma/2 alpha0_i^2`` and ``phi >= 0`` the Fenchel terms of the
+    reference::
 
         ||w0 - rho v0||^2/2 + rho C0 phi  <=  eps (rho C0 c - rho^2 ||v0||^2/2)
 
-    implies it; rho is the larger root of that quadratic, and C infinite if ``v0 = 0``. Both sides' difference is convex in rho, so what
-    holds at 1 and at rho holds in between. For an exact reference ``v0 = w0``, ``phi = 0`` and ``C0 c = C0 xi0 + ||w0||^2``, the
-    inequality of the paper.
+    implies it; rho is the larger root of that quadratic, and C infinite if ``v0 = 0``. Both sides'
+    difference is convex in rho, so what holds at 1 and at rho holds in between. For an exact
+    reference ``v0 = w0``, ``phi = 0`` and ``C0 c = C0 xi0 + ||w0||^2``, the inequality of the
+    paper.
 
     Parameters
     ----------
@@ -175,11 +209,18 @@ def eps_next_C(terms: Terms, reference: ReferenceLike, eps: float = 1e-3, loss: 
     w = cone.check_feasible(reference.w, "reference.w")
     e = prob.evaluate(w, 1.0 / C0, reference.alpha)
     if not is_eps_good(prob, e, C0, eps):
-        raise ValueError(f"reference must have a gap of at most {eps:g} of its dual value {e.dual:.3g}, found {e.gap:.3g}")
+        raise ValueError(
+            f"reference must have a gap of at most {eps:g} of its dual value {e.dual:.3g}, "
+            f"found {e.gap:.3g}"
+        )
     v, square = e.x_alpha, cone.inner(w, w)
     conjugate = e.dual + 0.5 / C0 * cone.inner(v, v)
     a = 0.5 * (1.0 + eps) * cone.inner(v, v)
-    b = cone.inner(w, v) - C0 * (max(cone.inner(w, e.minus), 0.0) + e.fenchel) + eps * C0 * conjugate
+    b = (
+        cone.inner(w, v)
+        - C0 * (max(cone.inner(w, e.minus), 0.0) + e.fenchel)
+        + eps * C0 * conjugate
+    )
     if not a > 0.0:
         return math.inf
     rho = (b + math.sqrt(max(b * b - 2.0 * a * square, 0.0))) / (2.0 * a)
@@ -191,12 +232,16 @@ def eps_next_C(terms: Terms, reference: ReferenceLike, eps: float = 1e-3, loss: 
 
 
 def is_eps_good(prob: Problem, e: Evaluation, C: float, eps: float) -> bool:
-    """Return whether, for C, the gap at an evaluated point is at most `eps` of the dual value; the gap includes rounding."""
+    """Return whether, for C, the gap at an evaluated point is at most `eps` of the dual value;
+    the gap includes rounding.
+    """
     here = prob.assemble(e.sums, e.x, 1.0 / check_lam(C, "C"))
     return here.gap <= eps * here.dual
 
 
 def _screening(test):
     if test not in TESTS:
-        raise ValueError(f"test must be one of {', '.join(t for t in TESTS if t)} or None, got {test!r}")
+        raise ValueError(
+            f"test must be one of {', '.join(t for t in TESTS if t)} or None, got {test!r}"
+        )
     return TESTS[test]

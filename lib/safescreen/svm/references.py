@@ -21,7 +21,8 @@ from safescreen.terms import Terms
 class Reference:
     """A primal and a dual point, optimal for C or nearly so.
 
-    Nothing here relies on optimality: any `w` and any `alpha` give valid tests, good ones give tests that screen.
+    Nothing here relies on optimality: any `w` and any `alpha` give valid tests, good ones give
+    tests that screen.
 
     Attributes
     ----------
@@ -31,7 +32,8 @@ class Reference:
     C : float
         What they were computed for.
     loss : SmoothedHinge or None
-        The loss they belong to, the default of functions that take this reference; None stands for the hinge.
+        The loss they belong to, the default of functions that take this reference; None stands for
+        the hinge.
 
     Examples
     --------
@@ -48,7 +50,9 @@ class Reference:
 
     def __post_init__(self):
         object.__setattr__(self, "C", check_lam(self.C, "C"))
-        object.__setattr__(self, "alpha", check_vector(self.alpha, np.size(self.alpha), "alpha", low=0.0))
+        object.__setattr__(
+            self, "alpha", check_vector(self.alpha, np.size(self.alpha), "alpha", low=0.0)
+        )
 
 
 ReferenceLike: TypeAlias = Reference | Solution
@@ -56,7 +60,8 @@ ReferenceLike: TypeAlias = Reference | Solution
 
 
 def reference(solution: Solution) -> Reference:
-    """Return the :class:`Reference` of a solution of the library: its x, its dual point and ``C = 1/lam``.
+    """Return the :class:`Reference` of a solution of the library: its x, its dual point and ``C =
+    1/lam``.
 
     Examples
     --------
@@ -68,7 +73,9 @@ def reference(solution: Solution) -> Reference:
     if not isinstance(solution, Solution):
         raise TypeError(f"solution must be a Solution, got {type(solution).__name__}")
     if solution.problem is None:
-        raise ValueError("solution must hold its problem: fit the estimator it is from with keep_problem=True")
+        raise ValueError(
+            "solution must hold its problem: fit the estimator it is from with keep_problem=True"
+        )
     return Reference(solution.x, solution.alpha, 1.0 / solution.lam, solution.problem.loss)
 
 
@@ -82,17 +89,21 @@ def as_reference(value: Any, name: str = "reference") -> Reference:
 
 
 def problem_of(terms: Terms, loss: Loss | None = None, *references: Reference) -> Problem:
-    """Return the problem of `terms` with a loss: the one given, else the first that a reference brings, else the hinge."""
+    """Return the problem of `terms` with a loss: the one given, else the first that a reference
+    brings, else the hinge.
+    """
     given = (known for known in (loss, *(r.loss for r in references)) if known is not None)
     return Problem(terms, next(given, Hinge()))
 
 
 def c_min(terms: Terms, loss: Loss | None = None) -> float:
-    """Return ``C_min = 1/max_i (Q 1)_i``, up to which every sample is in L: ``alpha_SVM = C 1`` (SSS14 Lemma 9).
+    """Return ``C_min = 1/max_i (Q 1)_i``, up to which every sample is in L: ``alpha_SVM = C 1``
+    (SSS14 Lemma 9).
 
-    Infinite where that maximum is 0: the mean of ``<z_i, sum_j z_j>`` is ``||sum_j z_j||^2/n``, so the maximum is never negative, and it
-    is 0 only if the sum of all ``z_i`` is, in which case ``w = 0`` solves the problem for every C. With thresholds and the smoothed hinge
-    it is ``1/max_i <z_i, sum_j z_j>/(tau_i - gamma)``.
+    Infinite where that maximum is 0: the mean of ``<z_i, sum_j z_j>`` is ``||sum_j z_j||^2/n``, so
+    the maximum is never negative, and it is 0 only if the sum of all ``z_i`` is, in which case ``w
+    = 0`` solves the problem for every C. With thresholds and the smoothed hinge it is ``1/max_i
+    <z_i, sum_j z_j>/(tau_i - gamma)``.
 
     Examples
     --------

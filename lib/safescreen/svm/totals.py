@@ -1,8 +1,8 @@
-"""The s-form: ``min ||w||^2/2`` subject to a total loss of at most s, and what is certain of ``s(C)`` (SSS13 section 4).
+"""The s-form: ``min ||w||^2/2`` subject to a total loss of at most s, and what is certain of
+``s(C)`` (SSS13 section 4).
 
-The solution for C solves the s-form for ``s(C) = sum_i loss(<z_i, w(C)>)``, which falls as C grows, while ``||w(C)||`` grows
-(SSS13 Lemma 3).
-"""
+The solution for C solves the s-form for ``s(C) = sum_i loss(<z_i, w(C)>)``, which falls as C grows,
+while ``||w(C)||`` grows (SSS13 Lemma 3)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ from safescreen.terms import Terms
 def total_loss(terms: Terms, w: ElementLike, loss: Loss | None = None) -> tuple[float, float]:
     """Return ``(low, high)``, bounds of ``H(w) = sum_i loss(<z_i, w>)`` that include rounding.
 
-    The loss falls with the margin, so margins moved by their error bounds give bounds of the sum. Cost: one product with the data.
+    The loss falls with the margin, so margins moved by their error bounds give bounds of the sum.
+    Cost: one product with the data.
 
     Examples
     --------
@@ -46,16 +47,24 @@ def total_loss(terms: Terms, w: ElementLike, loss: Loss | None = None) -> tuple[
     return max(low * (1.0 - rounding) - TINY, 0.0), high * (1.0 + rounding) + TINY
 
 
-def s_bounds(terms: Terms, C: float, references: ReferenceLike | Sequence[ReferenceLike], loss: Loss | None = None) -> tuple[float, float]:
-    """Return ``(low, high)`` with ``low <= s(C) <= high``, certain whatever the references' accuracy.
+def s_bounds(
+    terms: Terms,
+    C: float,
+    references: ReferenceLike | Sequence[ReferenceLike],
+    loss: Loss | None = None,
+) -> tuple[float, float]:
+    """Return ``(low, high)`` with ``low <= s(C) <= high``, certain whatever the references'
+    accuracy.
 
-    ``s(C) = P* - ||w(C)||^2/(2 C)`` with ``P*`` the optimal value, so a lower bound of ``P*`` and an upper one of the norm give `low`::
+    ``s(C) = P* - ||w(C)||^2/(2 C)`` with ``P*`` the optimal value, so a lower bound of ``P*`` and
+    an upper one of the norm give `low`::
 
         s(C) >= max_r (H(w_r) + ||w_r||^2/(2 C) - gap_r) - U^2/(2 C),        U = min_r (||m_r|| + r_r)
 
-    with gaps and midpoint gap bounds ``(m_r, r_r)`` of the references at C; likewise `high`. References for a larger C
-    add ``s(C) >= s(C_r)`` and ``||w(C)|| <= ||w(C_r)||``, those for a smaller one the opposite. This takes the place of the trial
-    and error by which SSS13 finds its ``s_b``.
+    with gaps and midpoint gap bounds ``(m_r, r_r)`` of the references at C; likewise `high`.
+    References for a larger C add ``s(C) >= s(C_r)`` and ``||w(C)|| <= ||w(C_r)||``, those for a
+    smaller one the opposite. This takes the place of the trial and error by which SSS13 finds its
+    ``s_b``.
 
     Parameters
     ----------
@@ -73,7 +82,10 @@ def s_bounds(terms: Terms, C: float, references: ReferenceLike | Sequence[Refere
     (True, True)
     """
     C = check_lam(C, "C")
-    several = [as_reference(r, "references") for r in (references if isinstance(references, list | tuple) else [references])]
+    several = [
+        as_reference(r, "references")
+        for r in (references if isinstance(references, list | tuple) else [references])
+    ]
     if not several:
         raise ValueError("references must hold at least one, got none")
     prob = problem_of(terms, loss, *several)
@@ -86,18 +98,29 @@ def s_bounds(terms: Terms, C: float, references: ReferenceLike | Sequence[Refere
 
 
 def _optimum(prob, C, reference):
-    """Return bounds ``(P_low, P_high, norm_low, norm_high)`` of the optimal value and of the norm of the optimum for C."""
+    """Return bounds ``(P_low, P_high, norm_low, norm_high)`` of the optimal value and of the
+    norm of the optimum for C.
+    """
     cone, lam = prob.cone, 1.0 / C
     w = cone.check_feasible(reference.w, "reference.w")
     e = prob.evaluate(w, lam, reference.alpha)
     low, high = total_loss(prob.terms, w, prob.loss)
-    square_low, square_high = 0.5 * lam * cone.norm_lower(w) ** 2, 0.5 * lam * cone.norm_upper(w) ** 2
+    square_low, square_high = (
+        0.5 * lam * cone.norm_lower(w) ** 2,
+        0.5 * lam * cone.norm_upper(w) ** 2,
+    )
     allowance = 8.0 * UNIT * (high + square_high + e.gap)
-    return low + square_low - e.gap - allowance, high + square_high + allowance, *norm_of_ball(cone, from_evaluation_mgb(cone, e))
+    return (
+        low + square_low - e.gap - allowance,
+        high + square_high + allowance,
+        *norm_of_ball(cone, from_evaluation_mgb(cone, e)),
+    )
 
 
 def _total(C, bounds):
-    P_low, P_high, norm_low, norm_high = (f(values) for f, values in zip((max, min, max, min), zip(*bounds, strict=True), strict=True))
+    P_low, P_high, norm_low, norm_high = (
+        f(values) for f, values in zip((max, min, max, min), zip(*bounds, strict=True), strict=True)
+    )
     most, least = 0.5 * norm_high**2 / C, 0.5 * norm_low**2 / C
     low = P_low - most - 8.0 * UNIT * (abs(P_low) + most)
     return max(low, 0.0), P_high - least + 8.0 * UNIT * (P_high + least)
@@ -106,4 +129,6 @@ def _total(C, bounds):
 def norm_of_ball(cone: Cone, ball: Sphere) -> tuple[float, float]:
     """Return bounds ``(low, high)`` of the norm of every point of a ball."""
     low = cone.norm_lower(ball.center) - ball.radius
-    return max(low - 4.0 * UNIT * abs(low), 0.0), upper(cone.norm_upper(ball.center) + ball.radius, 2)
+    return max(low - 4.0 * UNIT * abs(low), 0.0), upper(
+        cone.norm_upper(ball.center) + ball.radius, 2
+    )

@@ -1,4 +1,6 @@
-"""Families of loss terms: what a term is, and how all of them are summed without visiting each in d^2 operations."""
+"""Families of loss terms: what a term is, and how all of them are summed without visiting each
+in d^2 operations.
+"""
 
 from safescreen.terms.base import LossSums, Terms
 from safescreen.terms.intercept import add_intercept

@@ -1,8 +1,9 @@
-"""Compiled loops of products of lists that are not stored: all points are in the order of their classes, and classes are the lists.
+"""Compiled loops of products of lists that are not stored: all points are in the order of their
+classes, and classes are the lists.
 
-An array W has a row an anchor and a column a point: first values of pairs, then weights of them, negative for pairs of the same class.
-The anchor of row m stands at ``rows[m]``, its class at ``lows[m]:highs[m]``; ``place`` is the tuple ``(rows, lows, highs)``.
-"""
+An array W has a row an anchor and a column a point: first values of pairs, then weights of them,
+negative for pairs of the same class. The anchor of row m stands at ``rows[m]``, its class at
+``lows[m]:highs[m]``; ``place`` is the tuple ``(rows, lows, highs)``."""
 
 import numpy as np
 
@@ -16,7 +17,9 @@ TILE, SPAN, GROUP = 256, 2048, 4
 
 @njit
 def multiply_columns(A, B, C, start, stop):
-    """``C[:, start:stop] += A @ B[:, start:stop]``; every entry is summed in the same order, whatever the columns."""
+    """``C[:, start:stop] += A @ B[:, start:stop]``; every entry is summed in the same order,
+    whatever the columns.
+    """
     n, d = A.shape
     for left in range(start, stop, TILE):
         right = min(left + TILE, stop)
@@ -24,7 +27,12 @@ def multiply_columns(A, B, C, start, stop):
             b = min(m + 1, n - 1)
             c, e = C[m, left:right], C[b, left:right]
             for k in range(0, d - d % 4, 4):
-                u, v, w, z = B[k, left:right], B[k + 1, left:right], B[k + 2, left:right], B[k + 3, left:right]
+                u, v, w, z = (
+                    B[k, left:right],
+                    B[k + 1, left:right],
+                    B[k + 2, left:right],
+                    B[k + 3, left:right],
+                )
                 p0, p1, p2, p3 = A[m, k], A[m, k + 1], A[m, k + 2], A[m, k + 3]
                 q0, q1, q2, q3 = A[b, k], A[b, k + 1], A[b, k + 2], A[b, k + 3]
                 for j in range(c.size):
@@ -47,7 +55,9 @@ def multiply_add(A, B, C):
 
 @njit
 def join_row(row, i, low, high, same_weights, other_weights, norms):
-    """Write the weights of an anchor's pairs into its row; return ``sum |row_j| (|x_i| + |x_j|)^2``."""
+    """Write the weights of an anchor's pairs into its row; return ``sum |row_j| (|x_i| +
+    |x_j|)^2``.
+    """
     row[:low], row[high:] = other_weights[:low], other_weights[low : low + row.size - high]
     for j in range(low, high):
         row[j] = -same_weights[j - low - (j > i)] if j != i else 0.0
@@ -62,14 +72,22 @@ def join_row(row, i, low, high, same_weights, other_weights, norms):
 def sum_some(W, place, norms, tau, gamma, near, bits, first, last, sums):
     """Do what :func:`sum_rows` does in the rows ``first:last``."""
     n = W.shape[1]
-    a, b, same_weights, other_weights, space = np.empty(n), np.empty(n), np.empty(n), np.empty(n), room(n // 2 + 1, n)
+    a, b, same_weights, other_weights, space = (
+        np.empty(n),
+        np.empty(n),
+        np.empty(n),
+        np.empty(n),
+        room(n // 2 + 1, n),
+    )
     for m in range(first, last):
         row, i, low, high = W[m], place[0][m], place[1][m], place[2][m]
         p, q = high - low - 1, n - (high - low)
         if bits > 0:
             a[: i - low], a[i - low : p] = row[low:i], row[i + 1 : high]
             b[:low], b[low:q] = row[:low], row[high:]
-            anchor_sums(a, b, p, q, tau, gamma, near[m], bits, same_weights, other_weights, space, sums[m])
+            anchor_sums(
+                a, b, p, q, tau, gamma, near[m], bits, same_weights, other_weights, space, sums[m]
+            )
         else:
             same_weights[:p], other_weights[:q] = q, p
         sums[m, 5] = join_row(row, i, low, high, same_weights, other_weights, norms)
@@ -77,9 +95,21 @@ def sum_some(W, place, norms, tau, gamma, near, bits, first, last, sums):
 
 @Shared
 def sum_rows(W, place, norms, tau, gamma, near, bits, sums):
-    """Turn values into weights; fill ``sums[m]`` as :func:`product_sums` says, scale of the error last.
+    """Turn values into weights; fill ``sums[m]`` as :func:`product_sums` says, scale of the error
+    last.
 
     With `bits` 0 the weights are those of ``sum_t a_t``, whatever the values.
     """
     for t in prange((W.shape[0] + GROUP - 1) // GROUP):
-        sum_some(W, place, norms, tau, gamma, near, bits, t * GROUP, min((t + 1) * GROUP, W.shape[0]), sums)
+        sum_some(
+            W,
+            place,
+            norms,
+            tau,
+            gamma,
+            near,
+            bits,
+            t * GROUP,
+            min((t + 1) * GROUP, W.shape[0]),
+            sums,
+        )

@@ -14,10 +14,11 @@ LISTED_PAIRS = 1 << 25
 
 
 class ClassProducts:
-    """The products of the lists of some anchors, all points of the anchor's class and all of the others; O(n d + a block x n) memory.
+    """The products of the lists of some anchors, all points of the anchor's class and all of the
+    others; O(n d + a block x n) memory.
 
-    With ``a_i = x_i' M x_i`` the values are ``a_i + a_j - 2 x_i' M x_j``: products of matrices, block by block of anchors.
-    """
+    With ``a_i = x_i' M x_i`` the values are ``a_i + a_j - 2 x_i' M x_j``: products of matrices,
+    block by block of anchors."""
 
     n_bytes = 0
 
@@ -34,7 +35,9 @@ class ClassProducts:
         self._XT, self._norms = np.ascontiguousarray(points.X[order].T), points.norms[order]
         most = np.maximum.reduceat(self._norms, starts[:-1])
         beyond = np.array([np.delete(most, c).max(initial=0.0) for c in range(most.size)])
-        self._farthest = (self._norms[rows] + most[own]) ** 2 + (self._norms[rows] + beyond[own]) ** 2
+        self._farthest = (self._norms[rows] + most[own]) ** 2 + (
+            self._norms[rows] + beyond[own]
+        ) ** 2
         self.serial = rows.size * n * (points.d + 20) < SERIAL_WORK
         self._step = int(np.clip(BLOCK_BYTES // (8 * n), 64, 256))
         # an entry of X'W and a degree sum the anchors; the closing product is of length n
@@ -42,7 +45,9 @@ class ClassProducts:
 
     @property
     def work(self):
-        """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that needs first."""
+        """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that
+        needs first.
+        """
         n_pairs, d = float(self.p.sum() + self.q.sum()), self.points.d
         listing = np.inf if n_pairs > LISTED_PAIRS else 10.0 * n_pairs * (self._listed is None)
         return n_pairs * (0.2 * d + 14.0), n_pairs * (1.5 * d + 42.0), listing
@@ -65,7 +70,11 @@ class ClassProducts:
 
     def sums(self, x, tau, width, near, bits):
         """Return the adjoint at x, the scale of its error and the sums of :func:`product_sums`."""
-        Y, sums, n = np.zeros((self.points.d + 1, self.points.n)), np.zeros((self.anchors.size, 6)), 0
+        Y, sums, n = (
+            np.zeros((self.points.d + 1, self.points.n)),
+            np.zeros((self.anchors.size, 6)),
+            0,
+        )
         for W, place in self._values(x):
             part = slice(n, n := n + len(W))
             fixed = W, place, self._norms, tau, width, near[part], bits
@@ -91,13 +100,21 @@ class ClassProducts:
         return widest
 
     def screen(self, *ball):
-        """Return what :meth:`ListedProducts.screen` does, or that nothing is decided: pairs that leave have to be listed."""
+        """Return what :meth:`ListedProducts.screen` does, or that nothing is decided: pairs that
+        leave have to be listed.
+        """
         if self._listed is None and self.p.sum() + self.q.sum() <= LISTED_PAIRS:
             self._listed = ListedProducts(self.points, *self.explicit())
-        return self._listed.screen(*ball) if self._listed else (self, self.points.cone.zeros(), 0.0, 0, 0)
+        return (
+            self._listed.screen(*ball)
+            if self._listed
+            else (self, self.points.cone.zeros(), 0.0, 0, 0)
+        )
 
     def _values(self, x):
-        """Yield arrays W of values of the pairs of blocks of anchors, not set if x is None, and the places of the anchors."""
+        """Yield arrays W of values of the pairs of blocks of anchors, not set if x is None, and
+        the places of the anchors.
+        """
         XT, W = self._XT, np.empty((min(self._step, self.anchors.size), self.points.n))
         if x is not None:
             ZT = x[:, None] * XT if self.points.diagonal else (0.5 * (x + x.T)) @ XT
@@ -106,14 +123,18 @@ class ClassProducts:
             rows, lows, highs = (array[first : first + self._step] for array in self._place)
             if x is not None:
                 np.add(own[rows, None], own, out=W[: rows.size])
-                self._run(kernels.multiply_add)(np.ascontiguousarray(-2.0 * XT[:, rows].T), ZT, W[: rows.size])
+                self._run(kernels.multiply_add)(
+                    np.ascontiguousarray(-2.0 * XT[:, rows].T), ZT, W[: rows.size]
+                )
             yield W[: rows.size], (rows, lows, highs)
 
     def _run(self, kernel):
         return kernel.alone if self.serial else kernel
 
     def _close(self, products, degrees):
-        """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from ``X'W`` and the column sums of W; each row sums to 0, triplet by triplet."""
+        """Return ``X' diag(degrees) X - X'WX - (X'WX)'`` from ``X'W`` and the column sums of W;
+        each row sums to 0, triplet by triplet.
+        """
         XT = self._XT
         if self.points.diagonal:
             return np.square(XT) @ degrees - 2.0 * np.einsum("kj,kj->k", products, XT)

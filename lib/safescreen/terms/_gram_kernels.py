@@ -1,7 +1,9 @@
-"""Dual coordinate descent over samples with a kernel: working sets, in each of them always the coordinate that gains most.
+"""Dual coordinate descent over samples with a kernel: working sets, in each of them always the
+coordinate that gains most.
 
-A step takes the coordinates that promise most, a few hundred, solves for them with their block of the kernel matrix, and adds their rows
-to the products of all others: every row serves many updates, and only rows of coordinates that move are ever asked for. Slopes as in
+A step takes the coordinates that promise most, a few hundred, solves for them with their block of
+the kernel matrix, and adds their rows to the products of all others: every row serves many updates,
+and only rows of coordinates that move are ever asked for. Slopes as in
 :mod:`safescreen.terms._sample_kernels`.
 """
 
@@ -13,39 +15,83 @@ WORKING_SET = 512
 """How many coordinates a step is for; all of them where there are no more."""
 
 KEPT = 0.75
-"""At most this part of a working set comes from the last one: variables that would swing back if the others moved without them."""
+"""At most this part of a working set comes from the last one: variables that would swing back if
+the others moved without them.
+"""
 
 INNER, INNER_UPDATES = 0.1, 20
-"""A working set is solved until its slopes differ by this part of what they did, or for so many updates a coordinate."""
+"""A working set is solved until its slopes differ by this part of what they did, or for so many
+updates a coordinate.
+"""
 
 SHRINK = 0.5
 """Coordinates firmly at a bound are left out once they are this part of those looked at."""
 
 
-def improve(matrix, ids, signs, products, norms, alpha, levels, loss, lam, tolerance, updates, shrinking, goal):
-    """Improve a dual point until the projected slopes differ by at most `tolerance`, or the gap is at most `goal`.
+def improve(
+    matrix,
+    ids,
+    signs,
+    products,
+    norms,
+    alpha,
+    levels,
+    loss,
+    lam,
+    tolerance,
+    updates,
+    shrinking,
+    goal,
+):
+    """Improve a dual point until the projected slopes differ by at most `tolerance`, or the gap is
+    at most `goal`.
 
-    Mutates alpha and `products`, the inner products ``<z_t, H>``; those of coordinates left out are out of date at the end. A goal is a
-    number and a part of the loss. Returns the violation as seen among the coordinates looked at last, and the number of updates.
-    """
-    fixed, done, rest, chosen = (*levels, loss.smoothing, loss.cap, lam), 0, 0.0, np.empty(0, dtype=np.intp)
-    active, gains, firm, rng = np.arange(ids.size), np.zeros(ids.size), np.zeros(ids.size, dtype=np.bool_), np.random.default_rng(0)
+    Mutates alpha and `products`, the inner products ``<z_t, H>``; those of coordinates left out are
+    out of date at the end. A goal is a number and a part of the loss. Returns the violation as seen
+    among the coordinates looked at last, and the number of updates."""
+    fixed, done, rest, chosen = (
+        (*levels, loss.smoothing, loss.cap, lam),
+        0,
+        0.0,
+        np.empty(0, dtype=np.intp),
+    )
+    active, gains, firm, rng = (
+        np.arange(ids.size),
+        np.zeros(ids.size),
+        np.zeros(ids.size, dtype=np.bool_),
+        np.random.default_rng(0),
+    )
     tau, tau_step, w, w_step = levels
     while True:
         spread, gap, cost = scan(products, norms, alpha, *fixed, active, gains, firm)
         if spread <= tolerance or gap <= max(goal[0], goal[1] * (rest + cost)) or done >= updates:
             return spread, done
-        if shrinking and done >= ids.size // 4 and np.count_nonzero(firm[active]) > SHRINK * active.size:
+        if (
+            shrinking
+            and done >= ids.size // 4
+            and np.count_nonzero(firm[active]) > SHRINK * active.size
+        ):
             out, active = active[firm[active]], active[~firm[active]]
             rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
             firm[out] = True
-        chosen = _choose(active, gains, chosen[~firm[chosen]], (alpha > 0.0) & (alpha < loss.cap), rng)
+        chosen = _choose(
+            active, gains, chosen[~firm[chosen]], (alpha > 0.0) & (alpha < loss.cap), rng
+        )
         rows = ids[chosen]
         moved, new = products[chosen], alpha[chosen]
         part = (tau[chosen] if tau_step else tau, tau_step, w[chosen] if w_step else w, w_step)
         most = min(INNER_UPDATES * chosen.size, updates - done)
         limits = 0.5 * tolerance, most
-        steps = sweep_gram(matrix.block(rows, rows), signs[rows], moved, norms[chosen], new, *part, *fixed[4:], *limits)
+        steps = sweep_gram(
+            matrix.block(rows, rows),
+            signs[rows],
+            moved,
+            norms[chosen],
+            new,
+            *part,
+            *fixed[4:],
+            *limits,
+        )
         change = (new - alpha[chosen]) * part[2]
         if not change.any():
             return spread, done
@@ -57,7 +103,9 @@ def improve(matrix, ids, signs, products, norms, alpha, levels, loss, lam, toler
 
 
 def _choose(active, gains, last, free, rng):
-    """Return the working set: of the last one what is not firmly at a bound, free coordinates first, and at random others that gain."""
+    """Return the working set: of the last one what is not firmly at a bound, free coordinates
+    first, and at random others that gain.
+    """
     if active.size <= WORKING_SET:
         return active
     kept = last[np.argsort(~free[last], kind="stable")][: int(KEPT * WORKING_SET)]
@@ -68,7 +116,9 @@ def _choose(active, gains, last, free, rng):
 
 @njit
 def _step(slope, a, weight, norm, lam, g, cap):
-    """Return the best step of a coordinate alone, and its gain: both 0 where it is at a bound that holds it."""
+    """Return the best step of a coordinate alone, and its gain: both 0 where it is at a bound
+    that holds it.
+    """
     curvature = weight * norm * norm / lam + g
     if curvature <= 0.0 or (a <= 0.0 and slope > 0.0) or (a >= cap and slope < 0.0):
         return 0.0, 0.0
@@ -78,7 +128,9 @@ def _step(slope, a, weight, norm, lam, g, cap):
 
 @njit
 def scan(products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, active, gains, firm):
-    """Write what a step in each coordinate alone would gain, and whether it is firmly at a bound; return violation, gap and loss."""
+    """Write what a step in each coordinate alone would gain, and whether it is firmly at a
+    bound; return violation, gap and loss.
+    """
     most, least, gap, cost = 0.0, 0.0, 0.0, 0.0
     for t in active:
         slack, weight = tau[t * tau_step] - products[t] / lam, w[t * w_step]
@@ -96,8 +148,11 @@ def scan(products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, active, 
 
 
 @njit
-def sweep_gram(K, signs, products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, tolerance, updates):
-    """Update coordinates until the slopes differ by `tolerance` or the part :data:`INNER` of what they do; return the number of updates.
+def sweep_gram(
+    K, signs, products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, tolerance, updates
+):
+    """Update coordinates until the slopes differ by `tolerance` or the part :data:`INNER` of what
+    they do; return the number of updates.
 
     Mutates alpha and `products`, the inner products ``<z_t, H>``.
     """
@@ -106,13 +161,19 @@ def sweep_gram(K, signs, products, norms, alpha, tau, tau_step, w, w_step, g, ca
         most, least, best, pick, step = 0.0, 0.0, -1.0, -1, 0.0
         for t in range(signs.size):
             slope = products[t] / lam - tau[t * tau_step] + g * alpha[t]
-            if (alpha[t] <= 0.0 and slope > 0.0) or (alpha[t] >= cap and slope < 0.0) or slope == 0.0:
+            if (
+                (alpha[t] <= 0.0 and slope > 0.0)
+                or (alpha[t] >= cap and slope < 0.0)
+                or slope == 0.0
+            ):
                 continue
             most, least = max(most, slope), min(least, slope)
             move, gain = _step(slope, alpha[t], w[t * w_step], norms[t], lam, g, cap)
             if gain > best:
                 best, pick, step = gain, t, move
-        if done == 0:  # of this set, not of all: the widest slope may be of one that has no way to go
+        if (
+            done == 0
+        ):  # of this set, not of all: the widest slope may be of one that has no way to go
             tolerance = max(tolerance, INNER * (most - least))
         if most - least <= tolerance or step == 0.0 or done >= updates:
             return done

@@ -1,4 +1,6 @@
-"""Kernel matrices: computed from points with a bound of their rounding errors, or checked when they are given."""
+"""Kernel matrices: computed from points with a bound of their rounding errors, or checked when
+they are given.
+"""
 
 import numpy as np
 from scipy import sparse
@@ -18,7 +20,9 @@ BLOCK = 256
 """How many rows of a kernel matrix are computed together."""
 
 WHOLE = 4000
-"""Dense points beyond which only the rows that a solver asks for are computed: those of support vectors are fewer than all."""
+"""Dense points beyond which only the rows that a solver asks for are computed: those of support
+vectors are fewer than all.
+"""
 
 SHARE = 0.7
 """Part of the memory that is free which a kernel matrix or its cache may take."""
@@ -28,17 +32,19 @@ EIGENVALUES_UP_TO, LANCZOS_STEPS = 500, 12
 
 
 def default_error(K):
-    """Return the relative error a given kernel matrix is taken to have: ``4 n + 64`` units of its precision.
+    """Return the relative error a given kernel matrix is taken to have: ``4 n + 64`` units of its
+    precision.
 
-    Wide enough for entries that are sums of n or of some tens of rounded products, as a rule; what comes from longer sums, or from a
-    library that promises less, needs a number of its own.
-    """
+    Wide enough for entries that are sums of n or of some tens of rounded products, as a rule; what
+    comes from longer sums, or from a library that promises less, needs a number of its own."""
     unit = np.finfo(K.dtype).eps / 2.0 if K.dtype.kind == "f" else UNIT
     return (4.0 * len(K) + 64.0) * max(float(unit), UNIT)
 
 
 def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
-    """Return the :class:`Kernel` of checked parameters for points of d columns; gamma is ``1/d`` if left out."""
+    """Return the :class:`Kernel` of checked parameters for points of d columns; gamma is ``1/d``
+    if left out.
+    """
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
     g = 1.0 / d if gamma_ is None else check_scalar(gamma_, "gamma", low=0.0, open_low=True)
@@ -49,7 +55,9 @@ def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
 
 
 def centred(X, kernel):
-    """Return points with their mean as the origin, and that mean, where that changes no value: rbf and dense. Else as they are, and 0."""
+    """Return points with their mean as the origin, and that mean, where that changes no value:
+    rbf and dense. Else as they are, and 0.
+    """
     if kernel != "rbf" or sparse.issparse(X):
         return X, 0.0
     origin = X.mean(axis=0)
@@ -57,15 +65,23 @@ def centred(X, kernel):
 
 
 def kernel_matrix(X, kernel, max_gigabytes):
-    """Return ``(K, relative error)`` of checked points, dense or CSR: an array if it is no larger, else :class:`KernelRows`.
+    """Return ``(K, relative error)`` of checked points, dense or CSR: an array if it is no larger,
+    else :class:`KernelRows`.
 
-    So it is of more than `WHOLE` dense points. No more is taken than `SHARE` of the memory that is free.
-    """
-    limit, n, norms = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True), X.shape[0], squares(X)
+    So it is of more than `WHOLE` dense points. No more is taken than `SHARE` of the memory that is
+    free."""
+    limit, n, norms = (
+        check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True),
+        X.shape[0],
+        squares(X),
+    )
     limit = min(limit, 1e-9 * SHARE * free_memory())
     error = kernel.error(row_length(X), float(norms.max()))
     if not error <= LARGEST_ERROR:
-        raise ValueError(f"X is too large for this kernel: rounding would change its entries by {error:.1g}; center or scale the points")
+        raise ValueError(
+            "X is too large for this kernel: rounding would change its entries by "
+            f"{error:.1g}; center or scale the points"
+        )
     with np.errstate(over="ignore", invalid="ignore"):
         if (n > WHOLE and not sparse.issparse(X)) or 8e-9 * n * n > limit:
             K = KernelRows(X, kernel, limit)
@@ -89,12 +105,14 @@ def _products(X):
 
 
 def check_kernel_matrix(K, relative_error):
-    """Return a given kernel matrix as C-contiguous float64, not copied where it is; ValueError if it cannot be one.
+    """Return a given kernel matrix as C-contiguous float64, not copied where it is; ValueError if
+    it cannot be one.
 
-    It has to be square, finite, symmetric, without an entry larger than its diagonal allows (all 2 x 2 minors), and without an eigenvalue
-    below what an error of `relative_error` in each entry can make of 0: of the matrix scaled to unit diagonal, ``-u n``. For ``n <= 500``
-    all eigenvalues are computed; beyond, the smallest of a dozen Lanczos steps is looked at, which an indefinite matrix may pass.
-    """
+    It has to be square, finite, symmetric, without an entry larger than its diagonal allows (all 2
+    x 2 minors), and without an eigenvalue below what an error of `relative_error` in each entry can
+    make of 0: of the matrix scaled to unit diagonal, ``-u n``. For ``n <= 500`` all eigenvalues are
+    computed; beyond, the smallest of a dozen Lanczos steps is looked at, which an indefinite matrix
+    may pass."""
     n = len(K)
     K = np.asarray(K.T if K.flags.f_contiguous else K, dtype=np.float64, order="C")
     _check_diagonal(K.diagonal(), "K")
@@ -104,26 +122,42 @@ def check_kernel_matrix(K, relative_error):
     if fault == 1:
         raise ValueError(f"K must be finite, got {K[i, j]} at index ({i}, {j})")
     if fault == 2:
-        raise ValueError(f"K must be symmetric, found {K[i, j]:.17g} and {K[j, i]:.17g} at index ({i}, {j}) and its mirror image")
+        raise ValueError(
+            f"K must be symmetric, found {K[i, j]:.17g} and {K[j, i]:.17g} at index ({i}, "
+            f"{j}) and its mirror image"
+        )
     if fault == 3:
-        raise ValueError(f"K must be positive semidefinite, found {K[i, j]:g} at index ({i}, {j}), more than its diagonal entries allow")
+        raise ValueError(
+            f"K must be positive semidefinite, found {K[i, j]:g} at index ({i}, {j}), more "
+            "than its diagonal entries allow"
+        )
     scaling = np.divide(1.0, roots, out=np.zeros(n), where=roots > 0.0)
     if n <= EIGENVALUES_UP_TO:
         lowest = float(np.linalg.eigvalsh(scaling[:, None] * K * scaling).min())
     else:
         lowest = _lanczos(lambda v: scaling * (K @ (scaling * v)), n)
     if lowest < -(u + (4.0 * n + 64.0) * UNIT) * n:
-        raise ValueError(f"K must be positive semidefinite, found an eigenvalue of at most {lowest:.3g} when scaled to unit diagonal")
+        raise ValueError(
+            f"K must be positive semidefinite, found an eigenvalue of at most {lowest:.3g} "
+            "when scaled to unit diagonal"
+        )
     return K
 
 
 def _check_diagonal(diagonal, name):
-    for i in np.flatnonzero(~((diagonal == 0.0) | ((diagonal >= 1e-250) & (diagonal <= 1e250))))[:1]:
-        raise ValueError(f"{name} must have diagonal entries that are 0 or from 1e-250 to 1e250, found {diagonal[i]:g} at index {i}")
+    for i in np.flatnonzero(~((diagonal == 0.0) | ((diagonal >= 1e-250) & (diagonal <= 1e250))))[
+        :1
+    ]:
+        raise ValueError(
+            f"{name} must have diagonal entries that are 0 or from 1e-250 to 1e250, found "
+            f"{diagonal[i]:g} at index {i}"
+        )
 
 
 def _lanczos(product, n):
-    """Return the smallest Ritz value of a dozen Lanczos steps: an upper bound, up to rounding, of the smallest eigenvalue."""
+    """Return the smallest Ritz value of a dozen Lanczos steps: an upper bound, up to rounding,
+    of the smallest eigenvalue.
+    """
     v, before, beta = np.random.default_rng(0).standard_normal(n), np.zeros(n), 0.0
     v /= np.linalg.norm(v)
     diagonal, off = [], []
@@ -141,7 +175,9 @@ def _lanczos(product, n):
 
 @njit
 def _inspect(K, roots, allowance):
-    """Return ``(fault, i, j)``: 1 not finite, 2 not symmetric, 3 larger than the diagonal allows, 0 none; in square tiles."""
+    """Return ``(fault, i, j)``: 1 not finite, 2 not symmetric, 3 larger than the diagonal
+    allows, 0 none; in square tiles.
+    """
     n = roots.size
     for top in range(0, n, 64):
         for left in range(0, top + 1, 64):

@@ -13,14 +13,16 @@ SERIAL_WORK = 2_000_000
 class ListedProducts:
     """The products of the :class:`AnchorLists` of some anchors; O(pairs) memory and time.
 
-    If the points hold repetitions once, anchors that are equal and have equal lists are worked at once, `copies` telling how many they are.
-    """
+    If the points hold repetitions once, anchors that are equal and have equal lists are worked at
+    once, `copies` telling how many they are."""
 
     def __init__(self, points, anchors, lists):
         p, q = lists.sizes
         used = (p > 0) & (q > 0)  # the lists of any other anchor are empty
         self.points, self.anchors = points, np.ascontiguousarray(anchors[used])
-        same_ptr, other_ptr = (np.append(ptr[:-1][used], members.size) for ptr, members in lists.sides)
+        same_ptr, other_ptr = (
+            np.append(ptr[:-1][used], members.size) for ptr, members in lists.sides
+        )
         self.lists = AnchorLists(same_ptr, lists.same, other_ptr, lists.other)
         self._merge()
         self.p, self.q = self._distinct.sizes
@@ -28,30 +30,47 @@ class ListedProducts:
         rows = self.p + self.q
         n_pairs = int(rows.sum())
         n_chunks = int(np.clip(n_pairs // (4 * len(points.X)), 1, 16))
-        self._bounds = np.searchsorted(np.cumsum(rows), np.linspace(0, n_pairs, n_chunks + 1)).astype(np.int64)
+        self._bounds = np.searchsorted(
+            np.cumsum(rows), np.linspace(0, n_pairs, n_chunks + 1)
+        ).astype(np.int64)
         self._bounds[0], self._bounds[-1] = 0, rows.size
         self.serial = n_pairs * (points.d + 20) < SERIAL_WORK
-        # a row of Y sums a row of pairs, once an anchor, and the chunks; X'Y is a dot product of length n
+        # a row of Y sums a row of pairs, once an anchor, and the chunks; X'Y is a dot product of
+        # length n
         self.length = points.n + self.anchors.size + int(rows.max(initial=0)) + n_chunks + 25
 
     def _merge(self):
-        """Set the rows of distinct anchors, how often they come, their lists of rows, and where the pairs of all anchors are in those."""
-        self._rows, self._distinct, self._where = self.anchors, self.lists, (slice(None), slice(None))
+        """Set the rows of distinct anchors, how often they come, their lists of rows, and where
+        the pairs of all anchors are in those.
+        """
+        self._rows, self._distinct, self._where = (
+            self.anchors,
+            self.lists,
+            (slice(None), slice(None)),
+        )
         self.copies = np.ones(self.anchors.size, dtype=np.int64)
         if self.points.rows is None or self.anchors.size == 0:
             return
         owners = [np.repeat(np.arange(self.anchors.size), size) for size in self.lists.sizes]
         members = [self.points.rows[members] for _, members in self.lists.sides]
         orders = [np.lexsort(keys) for keys in zip(members, owners, strict=True)]
-        lists = [np.split(row[order], ptr[1:-1]) for row, order, (ptr, _) in zip(members, orders, self.lists.sides, strict=True)]
+        lists = [
+            np.split(row[order], ptr[1:-1])
+            for row, order, (ptr, _) in zip(members, orders, self.lists.sides, strict=True)
+        ]
         numbers, rows = {}, self.points.rows[self.anchors]
-        keys = ((row, same.tobytes(), other.tobytes()) for row, same, other in zip(rows.tolist(), *lists, strict=True))
+        keys = (
+            (row, same.tobytes(), other.tobytes())
+            for row, same, other in zip(rows.tolist(), *lists, strict=True)
+        )
         group = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
         first = np.unique(group, return_index=True)[1]
         self.copies, self._rows = np.bincount(group), rows[first]
         self._distinct = AnchorLists.of(*([side[m] for m in first] for side in lists))
         self._where = tuple(np.empty(owner.size, dtype=np.int64) for owner in owners)
-        for where, owner, order, (ptr, _), (to, _) in zip(self._where, owners, orders, self.lists.sides, self._distinct.sides, strict=True):
+        for where, owner, order, (ptr, _), (to, _) in zip(
+            self._where, owners, orders, self.lists.sides, self._distinct.sides, strict=True
+        ):
             where[order] = to[group[owner]] + np.arange(owner.size) - ptr[owner]
 
     @property
@@ -61,13 +80,17 @@ class ListedProducts:
 
     @property
     def work(self):
-        """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that needs first."""
+        """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that
+        needs first.
+        """
         n_pairs = float(self.p.sum() + self.q.sum())
         return n_pairs * (1.7 * self.points.d + 42.0), n_pairs * (1.5 * self.points.d + 42.0), 0.0
 
     def part(self, numbers):
         """Return the products of some of the anchors."""
-        sides = [[members[ptr[m] : ptr[m + 1]] for m in numbers] for ptr, members in self.lists.sides]
+        sides = [
+            [members[ptr[m] : ptr[m + 1]] for m in numbers] for ptr, members in self.lists.sides
+        ]
         return ListedProducts(self.points, self.anchors[numbers], AnchorLists.of(*sides))
 
     def explicit(self):
@@ -97,7 +120,9 @@ class ListedProducts:
 
     def total(self):
         """Return ``sum_t a_t`` and the scale of its error."""
-        return self._gram(np.repeat(self.q, self.p).astype(float), np.repeat(self.p, self.q).astype(float))
+        return self._gram(
+            np.repeat(self.q, self.p).astype(float), np.repeat(self.p, self.q).astype(float)
+        )
 
     def widest_margin(self, x):
         """Return ``max_t <a_t, x>``."""
@@ -106,15 +131,22 @@ class ListedProducts:
             values.append(np.empty(members.size))
             kernels.pair_values(self.points.X, Z, self._rows, ptr, members, values[-1])
         nearest = np.minimum.reduceat(values[0], self._distinct.same_ptr[:-1])
-        return float(np.max(np.maximum.reduceat(values[1], self._distinct.other_ptr[:-1]) - nearest))
+        return float(
+            np.max(np.maximum.reduceat(values[1], self._distinct.other_ptr[:-1]) - nearest)
+        )
 
     def screen(self, center, *fixed):
-        """Return the products that are left, the sum of the linear triplets, the scale of its error, their number and that of zero ones."""
+        """Return the products that are left, the sum of the linear triplets, the scale of its
+        error, their number and that of zero ones.
+        """
         p, lists = self.points, self._distinct
         outs = np.zeros(lists.same.size, dtype=np.bool_), np.zeros(lists.other.size, dtype=np.bool_)
         weights = np.zeros(lists.same.size), np.zeros(lists.other.size)
         counts = np.zeros((self._bounds.size - 1, 2), dtype=np.int64)
-        points, fixed = (p.X, self._transformed(center), p.norms), (*fixed, p.diagonal, (*outs, *weights))
+        points, fixed = (
+            (p.X, self._transformed(center), p.norms),
+            (*fixed, p.diagonal, (*outs, *weights)),
+        )
         run = screening.screen.alone if self.serial else screening.screen
         run(points, self._arrays, self._bounds, *fixed, counts)
         n_L, n_R = (int(c) for c in counts.sum(axis=0))

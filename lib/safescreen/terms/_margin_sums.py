@@ -9,7 +9,9 @@ from safescreen.terms.base import LossSums
 
 
 def margin_sums(terms, products, loss, alpha=None):
-    """Return the :class:`LossSums` of terms from their :class:`InnerProducts`, whose errors count; one ``weighted_sum`` beside O(T)."""
+    """Return the :class:`LossSums` of terms from their :class:`InnerProducts`, whose errors
+    count; one ``weighted_sum`` beside O(T).
+    """
     n, given, sums = len(terms), alpha is not None, np.zeros(4)
     alpha = check_vector(alpha, n, "alpha", low=0.0, high=loss.cap) if given else np.empty(n)
     tau, tau_step, w, w_step = levels(terms)
@@ -23,18 +25,23 @@ def margin_sums(terms, products, loss, alpha=None):
 
 
 def levels(terms):
-    """Return thresholds and weights as kernels take them: arrays, each with the step from term to term."""
+    """Return thresholds and weights as kernels take them: arrays, each with the step from term
+    to term.
+    """
     tau = np.atleast_1d(np.asarray(terms.threshold, dtype=float))
     weights = np.ones(1) if terms.weights is None else terms.weights
     return tau, int(np.ndim(terms.threshold) > 0), weights, int(terms.weights is not None)
 
 
 @njit
-def _add_sums(margins, errors, tau, tau_step, w, w_step, g, width, cap, has_linear_region, alpha, given, sums):
-    """Add to `sums` the loss, the Fenchel terms with their roundings, ``sum w tau alpha`` and ``sum w alpha^2``.
+def _add_sums(
+    margins, errors, tau, tau_step, w, w_step, g, width, cap, has_linear_region, alpha, given, sums
+):
+    """Add to `sums` the loss, the Fenchel terms with their roundings, ``sum w tau alpha`` and ``sum
+    w alpha^2``.
 
-    Writes the dual point into `alpha` unless it is `given`; the rounding of the sums themselves is the caller's.
-    """
+    Writes the dual point into `alpha` unless it is `given`; the rounding of the sums themselves is
+    the caller's."""
     loss, fenchel, height, square = sums
     for t in range(margins.size):
         level, weight = tau[t * tau_step], w[t * w_step]
@@ -55,7 +62,9 @@ def _add_sums(margins, errors, tau, tau_step, w, w_step, g, width, cap, has_line
             mean = 0.5 * g * (best + a)
             phi = max((best - a) * (slack - mean), 0.0)
             phi += abs(best - a) * (2.0 * delta + 32.0 * UNIT * (size + mean))
-            error += phi if g == 0.0 else phi + error  # away from the kink the hinge's slack is of one sign, and phi has its rounding
+            error += (
+                phi if g == 0.0 else phi + error
+            )  # away from the kink the hinge's slack is of one sign, and phi has its rounding
         else:
             alpha[t] = best
         loss += weight * best * (slack - 0.5 * g * best)

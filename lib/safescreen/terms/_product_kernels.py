@@ -1,8 +1,7 @@
 """Compiled loops of products of lists that are stored: pair values and weighted sums of pairs.
 
-Lists are stored like CSR rows, one an anchor: ``same[same_ptr[m]:same_ptr[m + 1]]`` belongs to the point ``anchors[m]``.
-Kernels fill the arrays named last.
-"""
+Lists are stored like CSR rows, one an anchor: ``same[same_ptr[m]:same_ptr[m + 1]]`` belongs to the
+point ``anchors[m]``. Kernels fill the arrays named last."""
 
 import numpy as np
 
@@ -29,7 +28,8 @@ def pair_values(X, Z, anchors, ptr, points, out):
 
 @njit
 def add_row(X, norms, i, points, start, stop, weights, sign, diagonal, row, Y):
-    """Add ``w (x_i - x_j)``, ``w = sign weights[p - start]``, to `row` and take it from row j of Y; or (diagonal) add ``w (x_i - x_j)^2``.
+    """Add ``w (x_i - x_j)``, ``w = sign weights[p - start]``, to `row` and take it from row j of Y;
+    or (diagonal) add ``w (x_i - x_j)^2``.
 
     Returns ``sum |w| (|x_i| + |x_j|)^2``.
     """
@@ -54,8 +54,12 @@ def add_row(X, norms, i, points, start, stop, weights, sign, diagonal, row, Y):
 
 
 @njit
-def add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, copies, diagonal, row, Y):
-    """Add the weighted pairs of copies of an anchor to Y, its Laplacian rows or (diagonal) ``Y[0]``; return the scale of the error."""
+def add_anchor(
+    X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, copies, diagonal, row, Y
+):
+    """Add the weighted pairs of copies of an anchor to Y, its Laplacian rows or (diagonal)
+    ``Y[0]``; return the scale of the error.
+    """
     row[:] = 0.0
     scale = add_row(X, norms, i, other, o0, o1, other_weights, copies, diagonal, row, Y)
     scale += add_row(X, norms, i, same, s0, s1, same_weights, -copies, diagonal, row, Y)
@@ -67,7 +71,9 @@ def add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_wei
 
 @njit
 def anchor_sums(a, b, p, q, tau, gamma, near, bits, same_weights, other_weights, space, sums):
-    """Run :func:`product_sums` on the values of an anchor's two lists, the shorter one first; `a` and `b` may change their signs."""
+    """Run :func:`product_sums` on the values of an anchor's two lists, the shorter one first;
+    `a` and `b` may change their signs.
+    """
     if p <= q:
         product_sums(a, b, p, q, tau, gamma, near, bits, same_weights, other_weights, space, sums)
     else:  # tau + a - b = tau + (-b) - (-a)
@@ -80,7 +86,8 @@ def anchor_sums(a, b, p, q, tau, gamma, near, bits, same_weights, other_weights,
 
 @njit
 def chunk_loss_sums(points, lists, first, last, tau, gamma, near, bits, diagonal, Y, sums):
-    """Add to ``sums[:5]`` what :func:`product_sums` gives for the anchors ``first:last``, to ``sums[5]`` the scale of the error of Y.
+    """Add to ``sums[:5]`` what :func:`product_sums` gives for the anchors ``first:last``, to
+    ``sums[5]`` the scale of the error of Y.
 
     `points` are ``(X, Z, norms)``; Y is that of :func:`add_anchor`.
     """
@@ -96,10 +103,39 @@ def chunk_loss_sums(points, lists, first, last, tau, gamma, near, bits, diagonal
         row_values(X, Z, i, same, s0, s1, a)
         row_values(X, Z, i, other, o0, o1, b)
         once[:] = 0.0
-        anchor_sums(a, b, s1 - s0, o1 - o0, tau, gamma, near[m], bits, same_weights, other_weights, space, once)
+        anchor_sums(
+            a,
+            b,
+            s1 - s0,
+            o1 - o0,
+            tau,
+            gamma,
+            near[m],
+            bits,
+            same_weights,
+            other_weights,
+            space,
+            once,
+        )
         for c in range(5):
             sums[c] += copies[m] * once[c]
-        sums[5] += add_anchor(X, norms, i, same, s0, s1, same_weights, other, o0, o1, other_weights, copies[m], diagonal, row, Y)
+        sums[5] += add_anchor(
+            X,
+            norms,
+            i,
+            same,
+            s0,
+            s1,
+            same_weights,
+            other,
+            o0,
+            o1,
+            other_weights,
+            copies[m],
+            diagonal,
+            row,
+            Y,
+        )
 
 
 @njit
@@ -114,18 +150,51 @@ def longest(same_ptr, other_ptr, first, last):
 
 @Shared
 def loss_sums(points, lists, bounds, tau, gamma, near, bits, diagonal, Y, sums):
-    """Run :func:`chunk_loss_sums` over chunks of anchors; the same bits for any number of threads: none is split."""
+    """Run :func:`chunk_loss_sums` over chunks of anchors; the same bits for any number of
+    threads: none is split.
+    """
     for c in prange(bounds.size - 1):
-        chunk_loss_sums(points, lists, bounds[c], bounds[c + 1], tau, gamma, near, bits, diagonal, Y[c], sums[c])
+        chunk_loss_sums(
+            points, lists, bounds[c], bounds[c + 1], tau, gamma, near, bits, diagonal, Y[c], sums[c]
+        )
 
 
 @njit
-def gram(X, norms, anchors, copies, same_ptr, same, other_ptr, other, same_weights, other_weights, diagonal, Y):
+def gram(
+    X,
+    norms,
+    anchors,
+    copies,
+    same_ptr,
+    same,
+    other_ptr,
+    other,
+    same_weights,
+    other_weights,
+    diagonal,
+    Y,
+):
     """Add to Y the rows of given pair weights; return the sum of ``|w| (|x_i| + |x_j|)^2``."""
     row = np.empty(X.shape[1])
     scale = 0.0
     for m in range(anchors.size):
         s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
         weights = same_weights[s0:s1], other_weights[o0:o1]
-        scale += add_anchor(X, norms, anchors[m], same, s0, s1, weights[0], other, o0, o1, weights[1], copies[m], diagonal, row, Y)
+        scale += add_anchor(
+            X,
+            norms,
+            anchors[m],
+            same,
+            s0,
+            s1,
+            weights[0],
+            other,
+            o0,
+            o1,
+            weights[1],
+            copies[m],
+            diagonal,
+            row,
+            Y,
+        )
     return scale

@@ -1,8 +1,8 @@
 """Compiled loops that screen whole rows and columns of products of lists.
 
-A pair (i, j) stands for the interval ``d_ij -+ (e_ij + r |x_i - x_j|^2)`` of its squared distances over a ball. As ``||H_ijl|| <= |x_i -
-x_l|^2 + |x_i - x_j|^2``, the margins of a triplet over the ball lie between the differences of the ends of its two intervals.
-"""
+A pair (i, j) stands for the interval ``d_ij -+ (e_ij + r |x_i - x_j|^2)`` of its squared distances
+over a ball. As ``||H_ijl|| <= |x_i - x_l|^2 + |x_i - x_j|^2``, the margins of a triplet over the
+ball lie between the differences of the ends of its two intervals."""
 
 import numpy as np
 
@@ -15,7 +15,9 @@ ROUNDS = 4
 
 @njit
 def row_intervals(points, i, members, start, stop, sign, radius, relative, diagonal, low, high):
-    """Write the ends of the intervals, times `sign`, of the pairs (i, j), ``j = members[p]``; return whether they are all finite."""
+    """Write the ends of the intervals, times `sign`, of the pairs (i, j), ``j = members[p]``;
+    return whether they are all finite.
+    """
     X, Z, norms = points
     d, finite = X.shape[1], True
     row_values(X, Z, i, members, start, stop, low)
@@ -25,9 +27,17 @@ def row_intervals(points, i, members, start, stop, sign, radius, relative, diago
             u = X[i, k] - X[j, k]
             size += (u * u) * (u * u) if diagonal else u * u
         s = norms[i] + norms[j]
-        size = (np.sqrt(size) if diagonal else size) * (1.0 + (d + 12) * UNIT) + 8.0 * UNIT * (s * s) + 1e-150
+        size = (
+            (np.sqrt(size) if diagonal else size) * (1.0 + (d + 12) * UNIT)
+            + 8.0 * UNIT * (s * s)
+            + 1e-150
+        )
         value = sign * low[p - start]
-        half = (relative * (s * s) + radius * size) * (1.0 + 8.0 * UNIT) + 8.0 * UNIT * abs(value) + 1e-300
+        half = (
+            (relative * (s * s) + radius * size) * (1.0 + 8.0 * UNIT)
+            + 8.0 * UNIT * abs(value)
+            + 1e-300
+        )
         low[p - start] = value - half
         high[p - start] = value + half
         if not half < np.inf:
@@ -53,11 +63,12 @@ def certainly_above(a, b, limit):
 
 @njit
 def take_out(own, size, others, n_others, from_others, low, high, counts):
-    """Set the flags of the pairs of a list that are decided against the ends of all that is left of the other list.
+    """Set the flags of the pairs of a list that are decided against the ends of all that is left of
+    the other list.
 
-    The margin of a triplet is the sum of one number from either list. Weights are as in :func:`screen_anchor`, `from_others` pairs of the
-    other list having left as linear and `n_others` being there. Returns how many left, and how many of them as linear.
-    """
+    The margin of a triplet is the sum of one number from either list. Weights are as in
+    :func:`screen_anchor`, `from_others` pairs of the other list having left as linear and
+    `n_others` being there. Returns how many left, and how many of them as linear."""
     lows, highs, out, weights = own
     least, greatest = extremes(*others)
     n, n_linear = 0, 0
@@ -78,18 +89,25 @@ def take_out(own, size, others, n_others, from_others, low, high, counts):
 def screen_anchor(same, other, p, q, low, high, counts):
     """Take from the lists of one anchor what is decided against everything left in the other list.
 
-    `same` and `other` are ``(lows, highs, out, weights)``, the ends of the first with their signs turned. Sets the flags ``out[:p]`` and
-    ``out[:q]`` of pairs that leave; weights are the numbers of triplets certified to be linear that a pair is in; ``counts += (number of
-    linear triplets, number of zero ones)``.
-    """
+    `same` and `other` are ``(lows, highs, out, weights)``, the ends of the first with their signs
+    turned. Sets the flags ``out[:p]`` and ``out[:q]`` of pairs that leave; weights are the numbers
+    of triplets certified to be linear that a pair is in; ``counts += (number of linear triplets,
+    number of zero ones)``."""
     n_same, n_other = p, q
-    from_same, from_other = 0, 0  # pairs (i, j) that left as linear while the pairs (i, l) left now were there, and the reverse
+    from_same, from_other = (
+        0,
+        0,
+    )  # pairs (i, j) that left as linear while the pairs (i, l) left now were there, and the reverse
     for _ in range(ROUNDS):
-        first, linear = take_out(same, p, (other[0], other[1], other[2], q), n_other, from_other, low, high, counts)
+        first, linear = take_out(
+            same, p, (other[0], other[1], other[2], q), n_other, from_other, low, high, counts
+        )
         n_same, from_same = n_same - first, from_same + linear
         if n_same == 0:
             break
-        second, linear = take_out(other, q, (same[0], same[1], same[2], p), n_same, from_same, low, high, counts)
+        second, linear = take_out(
+            other, q, (same[0], same[1], same[2], p), n_same, from_same, low, high, counts
+        )
         n_other, from_other = n_other - second, from_other + linear
         if n_other == 0 or first + second == 0:
             break
@@ -106,7 +124,9 @@ def screen_anchor(same, other, p, q, low, high, counts):
 
 @njit
 def screen_chunk(points, lists, first, last, radius, relative, low, high, diagonal, found, counts):
-    """Run :func:`screen_anchor` over the anchors ``first:last``; `points` are ``(X, Z, norms)``, `found` is zero on entry."""
+    """Run :func:`screen_anchor` over the anchors ``first:last``; `points` are ``(X, Z, norms)``,
+    `found` is zero on entry.
+    """
     anchors, copies, same_ptr, same, other_ptr, other = lists
     same_out, other_out, same_weights, other_weights = found
     p_max, q_max = longest(same_ptr, other_ptr, first, last)
@@ -114,17 +134,38 @@ def screen_chunk(points, lists, first, last, radius, relative, low, high, diagon
     once = np.empty(2, dtype=np.int64)
     for m in range(first, last):
         s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
-        finite = row_intervals(points, anchors[m], same, s0, s1, -1.0, radius, relative, diagonal, a, b)
-        finite &= row_intervals(points, anchors[m], other, o0, o1, 1.0, radius, relative, diagonal, c, d)
+        finite = row_intervals(
+            points, anchors[m], same, s0, s1, -1.0, radius, relative, diagonal, a, b
+        )
+        finite &= row_intervals(
+            points, anchors[m], other, o0, o1, 1.0, radius, relative, diagonal, c, d
+        )
         if finite:
             once[:] = 0
-            left, right = (a, b, same_out[s0:s1], same_weights[s0:s1]), (c, d, other_out[o0:o1], other_weights[o0:o1])
+            left, right = (
+                (a, b, same_out[s0:s1], same_weights[s0:s1]),
+                (c, d, other_out[o0:o1], other_weights[o0:o1]),
+            )
             screen_anchor(left, right, s1 - s0, o1 - o0, low, high, once)
             counts += copies[m] * once
 
 
 @Shared
 def screen(points, lists, bounds, radius, relative, low, high, diagonal, found, counts):
-    """Run :func:`screen_chunk` over chunks of anchors, chunk c counting in ``counts[c]``; the same bits for any number of threads."""
+    """Run :func:`screen_chunk` over chunks of anchors, chunk c counting in ``counts[c]``; the
+    same bits for any number of threads.
+    """
     for c in prange(bounds.size - 1):
-        screen_chunk(points, lists, bounds[c], bounds[c + 1], radius, relative, low, high, diagonal, found, counts[c])
+        screen_chunk(
+            points,
+            lists,
+            bounds[c],
+            bounds[c + 1],
+            radius,
+            relative,
+            low,
+            high,
+            diagonal,
+            found,
+            counts[c],
+        )

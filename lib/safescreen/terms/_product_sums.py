@@ -1,12 +1,13 @@
 """Sums of the loss over one product of two lists, without visiting its pairs.
 
-The slack of a triplet is ``tau + s - t`` with one number `s` from the shorter and one `t` from the longer of an anchor's two lists. The
-shorter list is sorted into buckets of equal width; where an entry of the longer one starts to cost, and where its cost becomes linear,
-is looked up there; what lies beyond is summed by differences of prefix sums.
+The slack of a triplet is ``tau + s - t`` with one number `s` from the shorter and one `t` from the
+longer of an anchor's two lists. The shorter list is sorted into buckets of equal width; where an
+entry of the longer one starts to cost, and where its cost becomes linear, is looked up there; what
+lies beyond is summed by differences of prefix sums.
 
-The numbers are rounded once to multiples of a power of two, so that counts and sums are sums of *integers*: they do not cancel, their
-order does not matter, and the weights of both lists belong to one and the same set of dual variables ``clip(slack/gamma, 0, 1)``, exactly.
-"""
+The numbers are rounded once to multiples of a power of two, so that counts and sums are sums of
+*integers*: they do not cancel, their order does not matter, and the weights of both lists belong to
+one and the same set of dual variables ``clip(slack/gamma, 0, 1)``, exactly."""
 
 import math
 
@@ -40,12 +41,24 @@ def sort_keys(keys, start, stop):
 
 @njit
 def extremes(values, size):
-    """Return the smallest and the largest of ``values[:size]``; four of either, so that none waits for the one before."""
+    """Return the smallest and the largest of ``values[:size]``; four of either, so that none
+    waits for the one before.
+    """
     a, b, c, d = values[0], values[0], values[0], values[0]
     e, f, g, h = a, a, a, a
     for r in range(0, size - size % 4, 4):
-        a, b, c, d = min(a, values[r]), min(b, values[r + 1]), min(c, values[r + 2]), min(d, values[r + 3])
-        e, f, g, h = max(e, values[r]), max(f, values[r + 1]), max(g, values[r + 2]), max(h, values[r + 3])
+        a, b, c, d = (
+            min(a, values[r]),
+            min(b, values[r + 1]),
+            min(c, values[r + 2]),
+            min(d, values[r + 3]),
+        )
+        e, f, g, h = (
+            max(e, values[r]),
+            max(f, values[r + 1]),
+            max(g, values[r + 2]),
+            max(h, values[r + 3]),
+        )
     for r in range(size - size % 4, size):
         a, e = min(a, values[r]), max(e, values[r])
     return min(min(a, b), min(c, d)), max(max(e, f), max(g, h))
@@ -53,10 +66,11 @@ def extremes(values, size):
 
 @njit(inline="always")
 def count_below(S, starts, least, fine, rounds, limit):
-    """Return how many of the sorted S are below `limit`; those with ``(S - least) >> fine == b`` are at ``starts[b]:starts[b + 1]``.
+    """Return how many of the sorted S are below `limit`; those with ``(S - least) >> fine == b``
+    are at ``starts[b]:starts[b + 1]``.
 
-    None of these runs is as long as ``2**rounds``, and as many large numbers follow the last one: bisection without branches.
-    """
+    None of these runs is as long as ``2**rounds``, and as many large numbers follow the last one:
+    bisection without branches."""
     at = starts[min(max((limit - least) >> fine, 0), starts.size - 2)]
     for r in range(rounds):
         half = np.int64(1) << (rounds - 1 - r)
@@ -66,8 +80,14 @@ def count_below(S, starts, least, fine, rounds, limit):
 
 @njit
 def room(p, q):
-    """Return arrays for :func:`product_sums` to work in, lists of up to p and q numbers, the shorter one named first."""
-    ints = np.empty((6, p + 1), dtype=np.int64), np.empty(3 * p + 2, dtype=np.int64), np.empty(4 * p + 2, dtype=np.int64)
+    """Return arrays for :func:`product_sums` to work in, lists of up to p and q numbers, the
+    shorter one named first.
+    """
+    ints = (
+        np.empty((6, p + 1), dtype=np.int64),
+        np.empty(3 * p + 2, dtype=np.int64),
+        np.empty(4 * p + 2, dtype=np.int64),
+    )
     return *ints, np.empty((4, q), dtype=np.int64), np.empty(p + 1)
 
 
@@ -75,15 +95,16 @@ def room(p, q):
 def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space, sums):
     """Sums over the product of the lists ``s[:p]`` and ``t[:q]``, slack ``tau + s - t``.
 
-    Fills ``s_weights[:p]`` and ``t_weights[:q]``, the sums of the dual variables of an entry. Adds to ``sums`` the loss, the dual
-    variables, their squares, `near` times the number of slacks in ``[-near, gamma)`` or ``[-near, near]``, at least (0 if `near` is 0), and
-    the sum of ``slack - slack^2/gamma`` over slacks in ``[0, gamma]``. `space` is that of :func:`room`; entries are rounded to multiples of
-    ``2**(1 - bits)`` of their range.
+    Fills ``s_weights[:p]`` and ``t_weights[:q]``, the sums of the dual variables of an entry. Adds
+    to ``sums`` the loss, the dual variables, their squares, `near` times the number of slacks in
+    ``[-near, gamma)`` or ``[-near, near]``, at least (0 if `near` is 0), and the sum of ``slack -
+    slack^2/gamma`` over slacks in ``[0, gamma]``. `space` is that of :func:`room`; entries are
+    rounded to multiples of ``2**(1 - bits)`` of their range.
 
-    A sum of squares is known modulo 2^64 from integers that wrap around, and up to 2^62 from floating-point prefix sums, thus exactly:
-    with entries below ``2**(bits - 1)`` the latter are off by ``(p^2 + 14 p) 2**(2 bits - 55)``, which ``bits <= 50`` and
-    ``bits <= 58 - b`` for ``p < 2**b`` keep below 2^62.
-    """
+    A sum of squares is known modulo 2^64 from integers that wrap around, and up to 2^62 from
+    floating-point prefix sums, thus exactly: with entries below ``2**(bits - 1)`` the latter are
+    off by ``(p^2 + 14 p) 2**(2 bits - 55)``, which ``bits <= 50`` and ``bits <= 58 - b`` for ``p <
+    2**b`` keep below 2^62."""
     low, high = extremes(s, p)
     t_low, t_high = extremes(t, q)
     bottom = min(low, max(t_low - tau, low - gamma - near))
@@ -105,7 +126,14 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
 
     ints, S, starts, found, squares = space
     middle, Ts, firsts, lasts = found[0], found[1], found[2], found[3]
-    keys, prefix, wrapped, counts, linear, moved = ints[0], ints[1], ints[2], ints[3], ints[4], ints[5]
+    keys, prefix, wrapped, counts, linear, moved = (
+        ints[0],
+        ints[1],
+        ints[2],
+        ints[3],
+        ints[4],
+        ints[5],
+    )
     shift, rounds = np.int64(1), 1
     while (np.int64(1) << shift) < p:
         shift += 1
@@ -155,8 +183,12 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
             loss += p * (((tau + center) - t[c]) - 0.5 * gamma)
     for m in range(n_middle):  # short loops, of which the processor works at several rounds at once
         Ts[m] = np.int64(np.rint(((t[middle[m]] - tau) - center) * scale))
-        firsts[m] = count_below(S, starts, least, fine, rounds, Ts[m] + 1)  # the first entry with a slack above 0
-        lasts[m] = count_below(S, starts, least, fine, rounds, Ts[m] + step)  # the first one with a slack of at least gamma
+        firsts[m] = count_below(
+            S, starts, least, fine, rounds, Ts[m] + 1
+        )  # the first entry with a slack above 0
+        lasts[m] = count_below(
+            S, starts, least, fine, rounds, Ts[m] + step
+        )  # the first one with a slack of at least gamma
     for m in range(n_middle):
         c = middle[m]
         T, first, last = Ts[m], firsts[m], lasts[m]

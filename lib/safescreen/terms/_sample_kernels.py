@@ -1,10 +1,11 @@
 """Compiled sweeps of dual coordinate descent over samples, dense and sparse.
 
-The dual is ``sum_t w_t (tau_t alpha_t - g/2 alpha_t^2) - ||H||^2/(2 lam)`` with ``H = c + sum_t w_t alpha_t z_t``. Divided by ``w_t``, its
-slope in ``-alpha_t`` is ``<z_t, H>/lam - tau_t + g alpha_t``, its curvature ``w_t ||z_t||^2/lam + g``.
+The dual is ``sum_t w_t (tau_t alpha_t - g/2 alpha_t^2) - ||H||^2/(2 lam)`` with ``H = c + sum_t w_t
+alpha_t z_t``. Divided by ``w_t``, its slope in ``-alpha_t`` is ``<z_t, H>/lam - tau_t + g
+alpha_t``, its curvature ``w_t ||z_t||^2/lam + g``.
 
-Rows of either kind are compiled apart: one loop for both takes one and a half to two times as long for dense rows.
-"""
+Rows of either kind are compiled apart: one loop for both takes one and a half to two times as long
+for dense rows."""
 
 import numpy as np
 
@@ -32,13 +33,33 @@ def _judge(slope, a, cap, high, low):
 
 
 @njit
-def sweep(Z, values, columns, starts, norms, alpha, H, tau, tau_step, w, w_step, g, cap, lam, tolerance, epochs, state, shrinking):
-    """Sweep over the rows of Z until the projected slopes of those that still move differ by at most `tolerance`.
+def sweep(
+    Z,
+    values,
+    columns,
+    starts,
+    norms,
+    alpha,
+    H,
+    tau,
+    tau_step,
+    w,
+    w_step,
+    g,
+    cap,
+    lam,
+    tolerance,
+    epochs,
+    state,
+    shrinking,
+):
+    """Sweep over the rows of Z until the projected slopes of those that still move differ by at
+    most `tolerance`.
 
-    Rows in compressed form are given by their `values`, `columns` and `starts`, which are None for dense ones, and Z is not looked at.
-    Mutates alpha and H. Coordinates that sit at a bound with a slope beyond those of the last sweep are left out (Hsieh et al. 2008).
-    Returns the largest violation seen in the last sweep, the number of sweeps and the state of the generator.
-    """
+    Rows in compressed form are given by their `values`, `columns` and `starts`, which are None for
+    dense ones, and Z is not looked at. Mutates alpha and H. Coordinates that sit at a bound with a
+    slope beyond those of the last sweep are left out (Hsieh et al. 2008). Returns the largest
+    violation seen in the last sweep, the number of sweeps and the state of the generator."""
     n = alpha.size
     order = np.arange(n)
     size, high, low, done, spread = n, np.inf, -np.inf, 0, np.inf

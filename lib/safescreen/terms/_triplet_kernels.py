@@ -1,8 +1,8 @@
 """Compiled loops of pair-factored terms.
 
-A term is a *same* pair (i, j), subtracted, and an *other* pair (k, l), added; in a triplet (i, j, l) k is i. Everything that depends on the
-metric is computed once a pair; a term costs one subtraction, and its weight is added to two pairs. Kernels fill the arrays named last.
-"""
+A term is a *same* pair (i, j), subtracted, and an *other* pair (k, l), added; in a triplet (i, j,
+l) k is i. Everything that depends on the metric is computed once a pair; a term costs one
+subtraction, and its weight is added to two pairs. Kernels fill the arrays named last."""
 
 import numpy as np
 
@@ -12,7 +12,8 @@ from safescreen.rounding import UNIT
 
 @njit(inline="always")
 def pair_value(x, y, u, v, products):
-    """``(x - y)' (u - v)``, with room for its products: without additions in it, their loop is compiled to vector instructions.
+    """``(x - y)' (u - v)``, with room for its products: without additions in it, their loop is
+    compiled to vector instructions.
 
     Called as a function of its own it would cost more than the arithmetic of twenty dimensions.
     """
@@ -63,7 +64,9 @@ def pair_values_diagonal(X, m, pairs, out):
 
 @njit
 def pair_scales(X, point_norms, pairs, out):
-    """``out[p] >= s (w + 4 u s)``, with ``w >= ||x_i - x_j||`` and ``s = ||x_i|| + ||x_j||``: the scale of a pair's rounding errors."""
+    """``out[p] >= s (w + 4 u s)``, with ``w >= ||x_i - x_j||`` and ``s = ||x_i|| + ||x_j||``:
+    the scale of a pair's rounding errors.
+    """
     d = X.shape[1]
     for p in range(pairs.shape[0]):
         i, j = pairs[p, 0], pairs[p, 1]
@@ -78,15 +81,17 @@ def pair_scales(X, point_norms, pairs, out):
 
 @njit
 def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, out):
-    """Upper bounds of ``||a_t||``, ``a = u u' - v v'`` with ``u = x_k - x_l`` (other) and ``v = x_i - x_j`` (same).
+    """Upper bounds of ``||a_t||``, ``a = u u' - v v'`` with ``u = x_k - x_l`` (other) and ``v = x_i
+    - x_j`` (same).
 
-    With ``p = u - v`` and ``s = u + v``, ``a = (p s' + s p')/2`` has ``||a||^2 = (|p|^2 |s|^2 + (p's)^2)/2`` and diagonal
-    ``p * s``: no cancellation when the two pairs are nearly the same vector.
+    With ``p = u - v`` and ``s = u + v``, ``a = (p s' + s p')/2`` has ``||a||^2 = (|p|^2 |s|^2 +
+    (p's)^2)/2`` and diagonal ``p * s``: no cancellation when the two pairs are nearly the same
+    vector.
 
-    Roundings, with unit roundoff e: centred points are off by ``e |x|``, differences of two by ``2 e (|x| + |y|)``, and the difference
-    or sum of two differences by e times all four norms more, below ``4 e`` times the norms (s gets ``8 e``). The difference of a
-    point with itself is exact. For pairs that share a point p is one difference, ``x_j - x_l`` or ``x_k - x_i``.
-    """
+    Roundings, with unit roundoff e: centred points are off by ``e |x|``, differences of two by ``2
+    e (|x| + |y|)``, and the difference or sum of two differences by e times all four norms more,
+    below ``4 e`` times the norms (s gets ``8 e``). The difference of a point with itself is exact.
+    For pairs that share a point p is one difference, ``x_j - x_l`` or ``x_k - x_i``."""
     d = X.shape[1]
     rounding = (d + 8) * UNIT
     for t in range(same.size):
@@ -119,12 +124,16 @@ def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, o
 
 @njit
 def _apart(point_norms, a, b):
-    """``|x_a| + |x_b|``, the scale of the error of ``x_a - x_b``; nothing for a point and itself."""
+    """``|x_a| + |x_b|``, the scale of the error of ``x_a - x_b``; nothing for a point and
+    itself.
+    """
     return point_norms[a] + point_norms[b] if a != b else 0.0
 
 
 @njit
-def chunk_products(same, other, same_values, other_values, same_errors, other_errors, values, errors):
+def chunk_products(
+    same, other, same_values, other_values, same_errors, other_errors, values, errors
+):
     """Margins of a run of terms and bounds of their rounding errors."""
     for t in range(same.size):
         s, o = same[t], other[t]
@@ -134,12 +143,26 @@ def chunk_products(same, other, same_values, other_values, same_errors, other_er
 
 
 @njit
-def loss_sums(same, other, same_values, other_values, tau, tau_step, gamma, cap, weights, same_weights, other_weights, sums):
-    """Weighted loss, its slope per pair, and the sums of the dual: ``sums = (loss, tau'alpha, alpha'alpha)``.
+def loss_sums(
+    same,
+    other,
+    same_values,
+    other_values,
+    tau,
+    tau_step,
+    gamma,
+    cap,
+    weights,
+    same_weights,
+    other_weights,
+    sums,
+):
+    """Weighted loss, its slope per pair, and the sums of the dual: ``sums = (loss, tau'alpha,
+    alpha'alpha)``.
 
-    Weights that are None are 1. `gamma` is the smoothing of the loss, which is positive, `cap` its largest slope. Terms with the same same
-    pair follow each other: their sums stay in registers until the pair changes.
-    """
+    Weights that are None are 1. `gamma` is the smoothing of the loss, which is positive, `cap` its
+    largest slope. Terms with the same same pair follow each other: their sums stay in registers
+    until the pair changes."""
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     sums[:] = 0.0
@@ -196,7 +219,8 @@ def pair_weights(same, other, weights, same_weights, other_weights):
 
 @njit
 def add_pairs(X, pairs, weights, sign, diagonal, Y):
-    """Add ``w (x_i - x_j)``, ``w = sign weights[p]``, to row i of Y and take it from row j: ``X'Y`` grows by the sum of their squares.
+    """Add ``w (x_i - x_j)``, ``w = sign weights[p]``, to row i of Y and take it from row j: ``X'Y``
+    grows by the sum of their squares.
 
     For a diagonal metric Y has one row, to which ``w (x_i - x_j)^2`` is added.
     """
@@ -218,7 +242,9 @@ def add_pairs(X, pairs, weights, sign, diagonal, Y):
 
 @njit
 def fill_products(same_ptr, other_ptr, same, other):
-    """Pair numbers of all triplets of all anchors: same pairs x other pairs, the other pair running fastest."""
+    """Pair numbers of all triplets of all anchors: same pairs x other pairs, the other pair
+    running fastest.
+    """
     t = 0
     for i in range(same_ptr.size - 1):
         for p in range(same_ptr[i], same_ptr[i + 1]):
@@ -229,7 +255,9 @@ def fill_products(same_ptr, other_ptr, same, other):
 
 
 @njit
-def partition(same, other, norms, status, same_weights, other_weights, left_same, left_other, left_norms, left):
+def partition(
+    same, other, norms, status, same_weights, other_weights, left_same, left_other, left_norms, left
+):
     """Count the terms of status 1 on their pairs (exact integers), and gather those of status 0."""
     same_weights[:] = 0.0
     other_weights[:] = 0.0

@@ -1,8 +1,8 @@
 """What every family of loss terms offers, whatever a term is.
 
-Problems, spheres, rules, ranges and solvers see terms only through this interface. What not every family can do is a named capability
-(:data:`CAPABILITIES`): a family lists its own in ``Terms.offers``, a rule, sphere or solver those it needs in ``needs``.
-"""
+Problems, spheres, rules, ranges and solvers see terms only through this interface. What not every
+family can do is a named capability (:data:`CAPABILITIES`): a family lists its own in
+``Terms.offers``, a rule, sphere or solver those it needs in ``needs``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ CAPABILITIES = {
 """What a family may offer beside sums over all its terms, and the words for it in errors."""
 
 CHUNK = 1 << 15
-"""How many terms are looked at together by rules, so that temporary arrays stay in the processor's cache."""
+"""How many terms are looked at together by rules, so that temporary arrays stay in the
+processor's cache.
+"""
 
 SAMPLE, RUN = 2048, 32
 """Size of a sample of terms, and the length of its runs: neighbouring terms share pairs."""
@@ -47,12 +49,13 @@ class LossSums:
     loss : float
         ``sum_t w_t loss(<a_t, x>)``.
     adjoint : element of the space
-        ``sum_t w_t alpha_t a_t`` with ``alpha_t = alpha(<a_t, x>)`` (or the alpha that was passed in).
+        ``sum_t w_t alpha_t a_t`` with ``alpha_t = alpha(<a_t, x>)`` (or the alpha that was passed
+        in).
     adjoint_error : float
         Bound of the rounding error of `adjoint`, in the norm of the space.
     fenchel : float
-        Upper bound of ``sum_t w_t (loss(<a_t, x>) + loss*(-alpha_t) + alpha_t <a_t, x>)``, a sum of non-negative terms that is
-        0 in exact arithmetic when ``alpha_t = alpha(<a_t, x>)``.
+        Upper bound of ``sum_t w_t (loss(<a_t, x>) + loss*(-alpha_t) + alpha_t <a_t, x>)``, a sum of
+        non-negative terms that is 0 in exact arithmetic when ``alpha_t = alpha(<a_t, x>)``.
     alpha_sum, alpha_square : float
         ``sum_t w_t tau_t alpha_t`` and ``sum_t w_t alpha_t^2``.
     """
@@ -70,8 +73,8 @@ class LossSums:
 class InnerProducts:
     """Inner products ``<a_t, x>`` of all terms with one x, a chunk at a time.
 
-    ``chunk(start, stop) -> (values, errors)`` of the terms ``start:stop``: as computed, and bounds of their rounding errors.
-    """
+    ``chunk(start, stop) -> (values, errors)`` of the terms ``start:stop``: as computed, and bounds
+    of their rounding errors."""
 
     def __init__(self, chunk: Callable[[int, int], tuple[NDArray, NDArray]]):
         self.chunk = chunk
@@ -83,7 +86,9 @@ class InnerProducts:
 
 
 def needs(*capabilities: str) -> Callable:
-    """Return a decorator for a function of a problem: it states, and checks, which capabilities its terms must offer."""
+    """Return a decorator for a function of a problem: it states, and checks, which capabilities
+    its terms must offer.
+    """
 
     def declare(function):
         @functools.wraps(function)
@@ -109,8 +114,8 @@ class Terms(ABC):
     threshold : float or array of shape (T,)
         ``tau_t``: the margin from which term t costs nothing.
     weights : array of shape (T,) or None
-        ``w_t > 0``: factors of the losses; None stands for 1. Dual variables do not contain them: ``alpha_t`` is the slope of the loss
-        itself, and ``w_t alpha_t`` is what multiplies ``a_t``.
+        ``w_t > 0``: factors of the losses; None stands for 1. Dual variables do not contain them:
+        ``alpha_t`` is the slope of the loss itself, and ``w_t alpha_t`` is what multiplies ``a_t``.
     norms : array of shape (T,)
         Upper bounds of ``||a_t||``, tight to rounding.
     """
@@ -122,7 +127,9 @@ class Terms(ABC):
     stored: int = 0
     """How many numbers a sweep over all terms reads; 0 where it is not a pass over rows."""
     costly: bool = False
-    """Whether a sum of all terms costs much more than a sweep, so that sweeps had better know the gap they are for, their ``goal``."""
+    """Whether a sum of all terms costs much more than a sweep, so that sweeps had better know
+    the gap they are for, their ``goal``.
+    """
 
     @property
     def explicit(self) -> bool:
@@ -143,11 +150,15 @@ class Terms(ABC):
 
     @property
     def preparation_work(self) -> float:
-        """Operations of what only screening needs, the norms of all terms, as long as they have not been computed."""
+        """Operations of what only screening needs, the norms of all terms, as long as they have
+        not been computed.
+        """
         return 0.0
 
     def sample(self) -> Terms:
-        """Return some thousand of the terms, or all if there are fewer, in short runs spread evenly."""
+        """Return some thousand of the terms, or all if there are fewer, in short runs spread
+        evenly.
+        """
         where = self._spread()
         keep = np.zeros(len(self), dtype=np.bool_)
         keep[where] = True
@@ -163,7 +174,9 @@ class Terms(ABC):
         """Raise a TypeError that says what `by` needs and these terms do not offer."""
         for name in capabilities:
             if name not in self.offers:
-                raise TypeError(f"{by} needs {CAPABILITIES[name]}, which {type(self).__name__} do not offer")
+                raise TypeError(
+                    f"{by} needs {CAPABILITIES[name]}, which {type(self).__name__} do not offer"
+                )
 
     @abstractmethod
     def __len__(self) -> int:
@@ -181,34 +194,56 @@ class Terms(ABC):
 
     @abstractmethod
     def inner_products(self, x: ElementLike) -> InnerProducts:
-        """Return the :class:`InnerProducts` with x; what is shared by all terms (one distance a pair, say) is computed once, here."""
+        """Return the :class:`InnerProducts` with x; what is shared by all terms (one distance a
+        pair, say) is computed once, here.
+        """
 
     @abstractmethod
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
-        """Return the :class:`LossSums` at x; `alpha` (shape (T,)) replaces ``alpha(<a_t, x>)`` where it is given."""
+        """Return the :class:`LossSums` at x; `alpha` (shape (T,)) replaces ``alpha(<a_t, x>)``
+        where it is given.
+        """
 
     def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
-        """Return the hinge's :class:`LossSums` at x for the dual point of the smoothed hinge of a width g > 0; cost of two calls.
+        """Return the hinge's :class:`LossSums` at x for the dual point of the smoothed hinge of a
+        width g > 0; cost of two calls.
 
-        ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the Fenchel terms of
-        the smoothed hinge, so nothing of length T is needed.
+        ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is ``sum loss_0 - sum loss_g - g/2
+        ||a||^2`` beside the Fenchel terms of the smoothed hinge, so nothing of length T is needed.
         """
-        kinked, smooth = self.loss_sums(x, SmoothedHinge(0.0)), self.loss_sums(x, SmoothedHinge(width))
+        kinked, smooth = (
+            self.loss_sums(x, SmoothedHinge(0.0)),
+            self.loss_sums(x, SmoothedHinge(width)),
+        )
         difference = kinked.loss - smooth.loss - 0.5 * width * smooth.alpha_square
-        rounding = gamma(len(self) + 100) * (kinked.loss + smooth.loss + width * smooth.alpha_square)
+        rounding = gamma(len(self) + 100) * (
+            kinked.loss + smooth.loss + width * smooth.alpha_square
+        )
         fenchel = upper(max(difference, 0.0) + rounding + kinked.fenchel + smooth.fenchel, 8)
-        return LossSums(kinked.loss, smooth.adjoint, smooth.adjoint_error, fenchel, smooth.alpha_sum, smooth.alpha_square)
+        return LossSums(
+            kinked.loss,
+            smooth.adjoint,
+            smooth.adjoint_error,
+            fenchel,
+            smooth.alpha_sum,
+            smooth.alpha_square,
+        )
 
     @abstractmethod
     def weighted_sum(self, weights: NDArray) -> tuple[ElementLike, float]:
-        """Return ``(sum_t w_t weights_t a_t, bound of its rounding error)`` for weights of shape (T,), float or boolean."""
+        """Return ``(sum_t w_t weights_t a_t, bound of its rounding error)`` for weights of shape
+        (T,), float or boolean.
+        """
 
     @abstractmethod
     def select(self, keep: NDArray) -> Terms:
-        """Return the terms of the boolean mask `keep`, in order, sharing what they can with this object."""
+        """Return the terms of the boolean mask `keep`, in order, sharing what they can with this
+        object.
+        """
 
     def partition(self, status: NDArray) -> tuple[Terms, ElementLike, float, NDArray]:
-        """Return the terms of status 0, the sum of those of status 1, its error bound, and the numbers of the first.
+        """Return the terms of status 0, the sum of those of status 1, its error bound, and the
+        numbers of the first.
 
         `status` is an int8 array of shape (T,): 0 undecided, 1 linear, 2 zero.
         """
@@ -222,7 +257,9 @@ class Terms(ABC):
     def max_inner_product(self, x: ElementLike) -> float:
         """Return ``max_t <a_t, x>``; ``-inf`` without terms."""
         products = self.inner_products(x)
-        return max((float(products.chunk(*span)[0].max()) for span in self.chunks()), default=-np.inf)
+        return max(
+            (float(products.chunk(*span)[0].max()) for span in self.chunks()), default=-np.inf
+        )
 
     def margins(self, x: ElementLike) -> NDArray:
         """Return ``<a_t, x>`` for every term, shape (T,)."""
@@ -253,11 +290,11 @@ class Terms(ABC):
             yield start, min(start + CHUNK, len(self))
 
     def regions(self, loss: Loss) -> Iterator[tuple[int, int, NDArray, NDArray]]:
-        """Yield ``(start, stop, low, high)`` over all terms: below `low` a margin costs linearly, above `high` nothing.
+        """Yield ``(start, stop, low, high)`` over all terms: below `low` a margin costs linearly,
+        above `high` nothing.
 
-        Both are arrays of length 1 or of the chunk. For a loss without a linear region `low` is `high`, and whoever asks drops what lies
-        below.
-        """
+        Both are arrays of length 1 or of the chunk. For a loss without a linear region `low` is
+        `high`, and whoever asks drops what lies below."""
         width = loss.width if loss.has_linear_region else 0.0
         for start, stop in self.chunks():
             high = np.atleast_1d(np.asarray(self.thresholds(start, stop), dtype=float))
@@ -276,16 +313,25 @@ class Terms(ABC):
         elif self.explicit:
             part.threshold = check_vector(threshold, len(self), "threshold")
         else:
-            raise TypeError(f"threshold must be one number for {type(self).__name__}, got an array of shape {np.shape(threshold)}")
+            raise TypeError(
+                f"threshold must be one number for {type(self).__name__}, got an array of "
+                f"shape {np.shape(threshold)}"
+            )
         return part
 
     def conjugates(self, loss: Loss, alpha: NDArray) -> float:
-        """Return ``sum_t w_t (tau_t alpha_t - smoothing/2 alpha_t^2)``, what alpha adds to the dual beside its norm."""
+        """Return ``sum_t w_t (tau_t alpha_t - smoothing/2 alpha_t^2)``, what alpha adds to the
+        dual beside its norm.
+        """
         weighted = alpha if self.weights is None else self.weights * alpha
-        return float(np.sum(self.threshold * weighted)) - 0.5 * loss.smoothing * float(weighted @ alpha)
+        return float(np.sum(self.threshold * weighted)) - 0.5 * loss.smoothing * float(
+            weighted @ alpha
+        )
 
     def linear_constant(self, loss: Loss, in_L: NDArray) -> float:
-        """Return ``sum_t w_t (tau_t - gamma/2)`` over the mask `in_L`: the constant those terms leave (STS19 Lemma 1)."""
+        """Return ``sum_t w_t (tau_t - gamma/2)`` over the mask `in_L`: the constant those terms
+        leave (STS19 Lemma 1).
+        """
         n, tau = int(np.count_nonzero(in_L)), self.threshold
         if n == 0:
             return 0.0
@@ -297,26 +343,42 @@ class Terms(ABC):
     # ------------------------------------------------------------------ what only some families can do
 
     def screen_blocks(self, ball: Any, loss: Loss) -> Any:
-        """Screen whole blocks with a ball ("blocks"); return a :class:`~safescreen.terms.products.BlockScreening`."""
+        """Screen whole blocks with a ball ("blocks"); return a
+        :class:`~safescreen.terms.products.BlockScreening`.
+        """
         self.require("blocks", by="screening in blocks")
 
     def elements(self, numbers: NDArray) -> Any:
-        """Return ``(a, errors)``: the terms of those numbers written out, one a row, and bounds of their errors ("elements")."""
+        """Return ``(a, errors)``: the terms of those numbers written out, one a row, and bounds
+        of their errors ("elements").
+        """
         self.require("elements", by="writing terms out")
 
     def sweep(
-        self, alpha: NDArray, H: ElementLike, lam: float, loss: Loss, tolerance: float, epochs: int, state: int, shrinking: bool = True
+        self,
+        alpha: NDArray,
+        H: ElementLike,
+        lam: float,
+        loss: Loss,
+        tolerance: float,
+        epochs: int,
+        state: int,
+        shrinking: bool = True,
     ) -> Any:
-        """Improve a dual point coordinate by coordinate ("sweeps"); return ``(H, spread, n_sweeps, state)``.
+        """Improve a dual point coordinate by coordinate ("sweeps"); return ``(H, spread, n_sweeps,
+        state)``.
 
-        alpha, shape (T,), is overwritten; ``H = c + sum_t w_t alpha_t a_t``. It stops when the projected slopes, in units of the margin,
-        differ by no more than `tolerance` (`spread` is by how much they do), or after `epochs` sweeps. `state` is that of the random
-        generator that orders them; `shrinking` leaves out, for a while, coordinates that sit firmly at a bound.
+        alpha, shape (T,), is overwritten; ``H = c + sum_t w_t alpha_t a_t``. It stops when the
+        projected slopes, in units of the margin, differ by no more than `tolerance` (`spread` is by
+        how much they do), or after `epochs` sweeps. `state` is that of the random generator that
+        orders them; `shrinking` leaves out, for a while, coordinates that sit firmly at a bound.
         """
         self.require("sweeps", by="coordinate descent")
 
     def gram(self, numbers: NDArray) -> Any:
-        """Return the inner products of the terms of those numbers with each other, shape (B, B) ("sweeps")."""
+        """Return the inner products of the terms of those numbers with each other, shape (B, B)
+        ("sweeps").
+        """
         self.require("sweeps", by="a system of inner products")
 
     def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
@@ -324,11 +386,15 @@ class Terms(ABC):
         return self.gram(numbers).__matmul__
 
     def rows(self, numbers: NDArray) -> Any:
-        """Return the terms of those numbers as rows, shape (B, d), dense or CSR as the data are ("rows")."""
+        """Return the terms of those numbers as rows, shape (B, d), dense or CSR as the data are
+        ("rows").
+        """
         self.require("rows", by="a system in coordinates")
 
     def curvature(self, numbers: NDArray, width: float) -> Any:
-        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those numbers ("curvature")."""
+        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those
+        numbers ("curvature").
+        """
         self.require("curvature", by="a Newton step over a cone")
 
 
@@ -338,7 +404,9 @@ def check_weights(weights: ArrayLike | None, n: int) -> NDArray | None:
         return None
     weights = np.array(check_vector(weights, n, "weights"))
     if n and not weights.min() > 0.0:
-        raise ValueError(f"weights must be positive, found {weights.min():g} at index {int(weights.argmin())}")
+        raise ValueError(
+            f"weights must be positive, found {weights.min():g} at index {int(weights.argmin())}"
+        )
     return weights
 
 
@@ -346,5 +414,8 @@ def check_signs(y: ArrayLike, n: int) -> NDArray:
     """Return the labels of n samples as floats; they have to be -1 and +1, both present."""
     y = check_labels(y, n)
     if not np.isin(y, (-1, 1)).all():
-        raise ValueError(f"y must hold -1 and +1 only, found {np.setdiff1d(y, (-1, 1))[:5].tolist()}; SafeSVC takes any labels")
+        raise ValueError(
+            f"y must hold -1 and +1 only, found {np.setdiff1d(y, (-1, 1))[:5].tolist()}; "
+            "SafeSVC takes any labels"
+        )
     return y.astype(np.float64)

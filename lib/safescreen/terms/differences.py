@@ -1,7 +1,7 @@
 """Terms that are differences of two pairs, ``u u' - v v'``, factored through the pairs they share.
 
-Triplets, quadruplets and single pairs are cases of it: O(n d^2 + pairs d + T) a pass, never d^2 a term.
-"""
+Triplets, quadruplets and single pairs are cases of it: O(n d^2 + pairs d + T) a pass, never d^2 a
+term."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ from safescreen.terms.pairs import PairTable, Points
 
 
 class PairDifferences(Terms):
-    """Terms ``a_t = u u' - v v'``, u the difference of an *other* pair of points and v that of a *same* pair.
+    """Terms ``a_t = u u' - v v'``, u the difference of an *other* pair of points and v that of a
+    *same* pair.
 
     Attributes
     ----------
@@ -34,20 +35,29 @@ class PairDifferences(Terms):
 
     Notes
     -----
-    Memory: 16 bytes a term (two 4-byte pair numbers, one norm), 8 more for weights or thresholds of their own, and O(pairs + n d).
-    Margins and their adjoint cost O(n d^2 + pairs d + T), with d in place of d^2 for a diagonal metric.
+    Memory: 16 bytes a term (two 4-byte pair numbers, one norm), 8 more for weights or thresholds of
+    their own, and O(pairs + n d). Margins and their adjoint cost O(n d^2 + pairs d + T), with d in
+    place of d^2 for a diagonal metric.
 
-    Rounding: every inner product comes with a bound of its error, proportional to ``||x||`` and to the scale of the two pairs,
-    see :class:`safescreen.terms.pairs.PairTable`; points are centred first, which changes no difference by more than that.
-    """
+    Rounding: every inner product comes with a bound of its error, proportional to ``||x||`` and to
+    the scale of the two pairs, see :class:`safescreen.terms.pairs.PairTable`; points are centred
+    first, which changes no difference by more than that."""
 
     offers = frozenset({"singles", "elements", "curvature"})
 
     @classmethod
     def of(
-        cls, points: Points, same_pairs: PairTable, other_pairs: PairTable, same: NDArray, other: NDArray, weights: NDArray | None = None
+        cls,
+        points: Points,
+        same_pairs: PairTable,
+        other_pairs: PairTable,
+        same: NDArray,
+        other: NDArray,
+        weights: NDArray | None = None,
     ) -> Self:
-        """Return the terms of these parts, which are the attributes of that name; nothing is checked."""
+        """Return the terms of these parts, which are the attributes of that name; nothing is
+        checked.
+        """
         self = cls.__new__(cls)
         self._set(points, same_pairs, other_pairs, same, other, weights)
         return self
@@ -55,25 +65,51 @@ class PairDifferences(Terms):
     def _build(self, X, same_index, other_index, diagonal, weights):
         """Set up from two arrays of pairs, shape (T, 2), one row a term."""
         points = Points(X, diagonal=bool(diagonal)).merged()
-        (same_pairs, same), (other_pairs, other) = (number_pairs(rows, X.shape[0]) for rows in (same_index, other_index))
-        self._set(points, PairTable(points, same_pairs), PairTable(points, other_pairs), same, other, weights)
+        (same_pairs, same), (other_pairs, other) = (
+            number_pairs(rows, X.shape[0]) for rows in (same_index, other_index)
+        )
+        self._set(
+            points,
+            PairTable(points, same_pairs),
+            PairTable(points, other_pairs),
+            same,
+            other,
+            weights,
+        )
 
     def _set(self, points, same_pairs, other_pairs, same, other, weights=None):
         self._assign(points, same_pairs, other_pairs, same, other, weights)
-        counts = [np.bincount(ids, minlength=len(table)) for ids, table in ((same, same_pairs), (other, other_pairs))]
+        counts = [
+            np.bincount(ids, minlength=len(table))
+            for ids, table in ((same, same_pairs), (other, other_pairs))
+        ]
         degrees = sum(table.max_degree() for table in (same_pairs, other_pairs))
-        most = max(int((c * table.proper()).max(initial=0)) for c, table in zip(counts, (same_pairs, other_pairs), strict=True))
+        most = max(
+            int((c * table.proper()).max(initial=0))
+            for c, table in zip(counts, (same_pairs, other_pairs), strict=True)
+        )
         self._length = points.n + degrees + most + 20
         self._square = 0.0
         if weights is not None:
-            counts = [np.bincount(ids, weights, minlength=len(c)) for ids, c in zip((same, other), counts, strict=True)]
+            counts = [
+                np.bincount(ids, weights, minlength=len(c))
+                for ids, c in zip((same, other), counts, strict=True)
+            ]
         for c, table in zip(counts, (same_pairs, other_pairs), strict=True):
             self._square += 2.0 * upper(float(np.dot(c, table.scales**2)), len(table) + most + 4)
 
     def _assign(self, points, same_pairs, other_pairs, same, other, weights, norms=None):
-        self.points, self.same_pairs, self.other_pairs, self.same, self.other = points, same_pairs, other_pairs, same, other
+        self.points, self.same_pairs, self.other_pairs, self.same, self.other = (
+            points,
+            same_pairs,
+            other_pairs,
+            same,
+            other,
+        )
         self._norms, self.weights = norms, weights
-        self._total_weight = float(len(self)) if weights is None else upper(float(weights.sum()), len(self) + 2)
+        self._total_weight = (
+            float(len(self)) if weights is None else upper(float(weights.sum()), len(self) + 2)
+        )
         self.cone = points.cone
 
     def __len__(self):
@@ -114,26 +150,56 @@ class PairDifferences(Terms):
         return InnerProducts(chunk)
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
-        """Return sums over all terms; O(n d^2 + pairs d + T), no array of length T where the loss is smooth and alpha is its own."""
-        roundings = 34 * self.points.d + 10  # that of a feasible x included: terms of scale g move by at most g times ||dx||
+        """Return sums over all terms; O(n d^2 + pairs d + T), no array of length T where the
+        loss is smooth and alpha is its own.
+        """
+        roundings = (
+            34 * self.points.d + 10
+        )  # that of a feasible x included: terms of scale g move by at most g times ||dx||
         if alpha is not None or loss.smoothing == 0.0:
             return margin_sums(self, self._products(x, roundings), loss, alpha)
         tau = np.atleast_1d(np.asarray(self.threshold, dtype=float))
         farthest = float(np.abs(tau).max(initial=0.0))
         x_norm, scale = norm_upper(x), self.same_pairs.largest + self.other_pairs.largest
         relative = gamma(roundings) * x_norm
-        reach = loss.width if loss.has_linear_region else farthest + x_norm * scale  # of slacks where the loss is quadratic
+        reach = (
+            loss.width if loss.has_linear_region else farthest + x_norm * scale
+        )  # of slacks where the loss is quadratic
         delta = relative * scale + gamma(8) * (reach + farthest)
         # loss(m) + loss*(-a) + a m when m is off by at most delta: Lipschitz, and quadratic
         bound = delta * delta / (2.0 * loss.smoothing)
-        fenchel = upper(self._total_weight * (min(loss.cap * delta, bound) if loss.has_linear_region else bound), 8)
+        fenchel = upper(
+            self._total_weight
+            * (min(loss.cap * delta, bound) if loss.has_linear_region else bound),
+            8,
+        )
         # sum of squares over pairs instead of the largest one
-        square = 2.0 * relative * relative * self._square + self._total_weight * 1.28e-30 * reach * reach
-        sums, weights = np.empty(3), (np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs)))
-        arrays = (self.same, self.other, *self._pair_values(x), tau, int(tau.size > 1), loss.smoothing, loss.cap)
+        square = (
+            2.0 * relative * relative * self._square + self._total_weight * 1.28e-30 * reach * reach
+        )
+        sums, weights = (
+            np.empty(3),
+            (np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs))),
+        )
+        arrays = (
+            self.same,
+            self.other,
+            *self._pair_values(x),
+            tau,
+            int(tau.size > 1),
+            loss.smoothing,
+            loss.cap,
+        )
         kernels.loss_sums(*arrays, self.weights, *weights, sums)
         adjoint, error = self._gram(*weights)
-        return LossSums(sums[0], adjoint, error, min(fenchel, upper(square / loss.smoothing, 8)), sums[1], sums[2])
+        return LossSums(
+            sums[0],
+            adjoint,
+            error,
+            min(fenchel, upper(square / loss.smoothing, 8)),
+            sums[1],
+            sums[2],
+        )
 
     def _pair_values(self, x):
         transformed = self.points.transform(x)
@@ -143,53 +209,78 @@ class PairDifferences(Terms):
         """Return ``(sum_t w_t weights_t a_t, error bound)``; O(T + pairs d + n d^2)."""
         if self.weights is not None:
             weights = self.weights * weights
-        same_weights, other_weights = np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs))
+        same_weights, other_weights = (
+            np.empty(len(self.same_pairs)),
+            np.empty(len(self.other_pairs)),
+        )
         kernels.pair_weights(self.same, self.other, weights, same_weights, other_weights)
         adjoint, error = self._gram(same_weights, other_weights)
         if weights.dtype.kind == "f" and weights.size and weights.min() < 0.0:
-            kernels.pair_weights(self.same, self.other, np.abs(weights), same_weights, other_weights)
+            kernels.pair_weights(
+                self.same, self.other, np.abs(weights), same_weights, other_weights
+            )
             error = self._gram_error(same_weights, other_weights)
         return adjoint, error
 
     def elements(self, numbers: NDArray) -> tuple[NDArray, NDArray]:
-        """Return ``(a, errors)``: the terms of those numbers written out, shape (B, d, d) or (B, d), and bounds of their errors.
+        """Return ``(a, errors)``: the terms of those numbers written out, shape (B, d, d) or (B,
+        d), and bounds of their errors.
 
-        For rules that look at single terms: d^2 operations and numbers a term. `errors`, shape (B,), bounds the norm of the rounding
-        error: differences are off by ``2 u s``, see :class:`safescreen.terms.pairs.PairTable`, their squares by ``4 u s w + u w^2``.
-        """
+        For rules that look at single terms: d^2 operations and numbers a term. `errors`, shape
+        (B,), bounds the norm of the rounding error: differences are off by ``2 u s``, see
+        :class:`safescreen.terms.pairs.PairTable`, their squares by ``4 u s w + u w^2``."""
         same, other = self.same[numbers], self.other[numbers]
         X = self.points.X
-        u, v = (X[p.T[0]] - X[p.T[1]] for p in (self.other_pairs.rows[other], self.same_pairs.rows[same]))
-        errors = upper(gamma(12) * (self.other_pairs.scales[other] + self.same_pairs.scales[same])) + 1e-300
+        u, v = (
+            X[p.T[0]] - X[p.T[1]]
+            for p in (self.other_pairs.rows[other], self.same_pairs.rows[same])
+        )
+        errors = (
+            upper(gamma(12) * (self.other_pairs.scales[other] + self.same_pairs.scales[same]))
+            + 1e-300
+        )
         if self.points.diagonal:
             return u * u - v * v, errors
         return u[:, :, None] * u[:, None, :] - v[:, :, None] * v[:, None, :], errors
 
     def curvature(self, numbers: NDArray, width: float) -> Callable[[NDArray], NDArray]:
-        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those numbers, in O(B + pairs d + n d^2)."""
+        """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those
+        numbers, in O(B + pairs d + n d^2).
+        """
         part = self._part(self.same[numbers], self.other[numbers], None, numbers)
         scales = 1.0 / width if part.weights is None else part.weights / width
         weights = np.empty(len(part.same_pairs)), np.empty(len(part.other_pairs))
 
         def product(v):
             same_values, other_values = part._pair_values(v)
-            kernels.pair_weights(part.same, part.other, scales * (other_values[part.other] - same_values[part.same]), *weights)
+            kernels.pair_weights(
+                part.same,
+                part.other,
+                scales * (other_values[part.other] - same_values[part.same]),
+                *weights,
+            )
             return part._gram(*weights)[0]
 
         return product
 
     def select(self, keep: NDArray) -> Self:
-        """Return the terms of the mask `keep`; pairs that none of them uses are dropped once they are many."""
+        """Return the terms of the mask `keep`; pairs that none of them uses are dropped once
+        they are many.
+        """
         keep = check_mask(keep, len(self), "keep")
         return self._part(self.same[keep], self.other[keep], self.norms[keep], keep)
 
     def partition(self, status: NDArray) -> tuple[Self, NDArray, float, NDArray]:
-        """Return the terms left, the sum of the linear ones, its error bound, and the numbers of those left; one pass."""
+        """Return the terms left, the sum of the linear ones, its error bound, and the numbers of
+        those left; one pass.
+        """
         n = int(np.count_nonzero(status == 0))
         same, other, left = (np.empty(n, dtype=np.int32) for _ in range(3))
         norms = np.empty(n)
         weights = np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs))
-        kernels.partition(self.same, self.other, self.norms, status, *weights, same, other, norms, left)
+        kernels.partition(
+            self.same, self.other, self.norms, status, *weights, same, other, norms, left
+        )
         if self.weights is not None:
             kernels.pair_weights(self.same, self.other, self.weights * (status == 1), *weights)
         return self._part(same, other, norms, left), *self._gram(*weights), left
@@ -226,7 +317,10 @@ class PairDifferences(Terms):
         if same_pairs is not self.same_pairs or other_pairs is not self.other_pairs:
             points, same_pairs, other_pairs = _compact_points(points, same_pairs, other_pairs)
         part._assign(points, same_pairs, other_pairs, same, other, weights, norms)
-        part._length, part._square = self._length, self._square  # bounds of the whole stay bounds of a part
+        part._length, part._square = (
+            self._length,
+            self._square,
+        )  # bounds of the whole stay bounds of a part
         return part
 
     def _gram(self, same_weights, other_weights):
@@ -236,17 +330,22 @@ class PairDifferences(Terms):
         return p.close(Y), self._gram_error(same_weights, other_weights)
 
     def _gram_error(self, same_weights, other_weights):
-        # Y sums at most `degree` terms a row, X'Y is a dot product of length n, a weight sums `count` products:
-        # the lengths add up to self._length (for a diagonal metric: pairs instead of n, the same bound with more terms)
+        # Y sums at most `degree` terms a row, X'Y is a dot product of length n, a weight sums
+        # `count` products: the lengths add up to self._length (for a diagonal metric: pairs instead
+        # of n, the same bound with more terms)
         length = self._length
         if self.points.diagonal:
             length += len(self.same_pairs) + len(self.other_pairs)
-        scale = np.dot(same_weights, self.same_pairs.scales) + np.dot(other_weights, self.other_pairs.scales)
+        scale = np.dot(same_weights, self.same_pairs.scales) + np.dot(
+            other_weights, self.other_pairs.scales
+        )
         return upper(gamma(length) * float(scale), len(self.same_pairs) + len(self.other_pairs) + 4)
 
 
 def _compact_points(points, *tables):
-    """Return points and tables without the points that no pair has, if those are more than a third."""
+    """Return points and tables without the points that no pair has, if those are more than a
+    third.
+    """
     used = np.zeros(len(points.X), dtype=np.bool_)
     for table in tables:
         used[table.rows] = True

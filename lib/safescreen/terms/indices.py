@@ -10,7 +10,14 @@ from safescreen._checks import check_vector
 JUDGED = ("anchor", "closer", "farther")
 
 
-def check_index(index: ArrayLike, n: int, columns: Sequence[str], name: str = "index", *, what: str | None = None) -> NDArray:
+def check_index(
+    index: ArrayLike,
+    n: int,
+    columns: Sequence[str],
+    name: str = "index",
+    *,
+    what: str | None = None,
+) -> NDArray:
     """Return `index` as an int array of shape (T, len(columns)) with entries in ``0..n-1``.
 
     `columns` names what a row holds, `what` the row itself; without `what` there may be no rows.
@@ -19,35 +26,54 @@ def check_index(index: ArrayLike, n: int, columns: Sequence[str], name: str = "i
     if what is None and index.shape in ((0,), (0, len(columns))):
         return np.empty((0, len(columns)), dtype=np.int32)
     if index.ndim != 2 or index.shape[1] != len(columns):
-        raise ValueError(f"{name} must have shape (T, {len(columns)}): {', '.join(columns)}; got {index.shape}")
+        raise ValueError(
+            f"{name} must have shape (T, {len(columns)}): {', '.join(columns)}; got {index.shape}"
+        )
     if index.shape[0] == 0:
         raise ValueError(f"{name} must hold at least one {what}, got none")
     if index.dtype.kind not in "iu":
-        raise TypeError(f"{name} must hold integers, the rows of X counted from 0, got dtype {index.dtype}")
+        raise TypeError(
+            f"{name} must hold integers, the rows of X counted from 0, got dtype {index.dtype}"
+        )
     low, high = int(index.min()), int(index.max())
     if low < 0 or high >= n:
         raise ValueError(f"{name} must lie in 0..{n - 1}, found {low if low < 0 else high}")
     return index
 
 
-def check_different(index: NDArray, columns: Sequence[str], pairs: Sequence[tuple[int, int]], name: str = "index") -> None:
-    """Raise a ValueError if a row of `index` holds one point in two columns that make a pair; `pairs` numbers these columns."""
+def check_different(
+    index: NDArray, columns: Sequence[str], pairs: Sequence[tuple[int, int]], name: str = "index"
+) -> None:
+    """Raise a ValueError if a row of `index` holds one point in two columns that make a pair;
+    `pairs` numbers these columns.
+    """
     for a, b in pairs:
         bad = np.flatnonzero(index[:, a] == index[:, b])
         if bad.size:
             found = index[bad[0]].tolist()
-            raise ValueError(f"{name}: {columns[a]} and {columns[b]} must be different points, row {bad[0]} is {found}")
+            raise ValueError(
+                f"{name}: {columns[a]} and {columns[b]} must be different points, row "
+                f"{bad[0]} is {found}"
+            )
 
 
-def check_triplets(triplets: ArrayLike, n: int, columns: Sequence[str] = JUDGED, name: str = "triplets") -> NDArray:
-    """Return triplets as an int array of shape (T, 3) with entries in ``0..n-1``; the three points of a row must differ."""
+def check_triplets(
+    triplets: ArrayLike, n: int, columns: Sequence[str] = JUDGED, name: str = "triplets"
+) -> NDArray:
+    """Return triplets as an int array of shape (T, 3) with entries in ``0..n-1``; the three
+    points of a row must differ.
+    """
     triplets = check_index(triplets, n, columns, name, what="triplet")
     check_different(triplets, columns, ((0, 1), (0, 2), (1, 2)), name)
     return triplets
 
 
-def check_judgements(triplets: ArrayLike, triplet_weight: ArrayLike | None, n: int) -> tuple[NDArray, NDArray | None]:
-    """Return triplets over n points, which may repeat and contradict each other, and their weights, not all 0; None stays None."""
+def check_judgements(
+    triplets: ArrayLike, triplet_weight: ArrayLike | None, n: int
+) -> tuple[NDArray, NDArray | None]:
+    """Return triplets over n points, which may repeat and contradict each other, and their
+    weights, not all 0; None stays None.
+    """
     triplets = check_triplets(triplets, n)
     if triplet_weight is not None:
         triplet_weight = check_vector(triplet_weight, len(triplets), "triplet_weight", low=0.0)
@@ -63,7 +89,8 @@ def pair_codes(pairs: NDArray, n: int) -> NDArray:
 
 
 def number_pairs(rows: NDArray, n: int) -> tuple[NDArray, NDArray]:
-    """Return the distinct pairs in `rows`, sorted, as (P, 2) int32, and each row's pair number as int32.
+    """Return the distinct pairs in `rows`, sorted, as (P, 2) int32, and each row's pair number as
+    int32.
 
     Row numbers are looked up in pieces: 16 bytes a row at the peak.
     """
@@ -71,5 +98,7 @@ def number_pairs(rows: NDArray, n: int) -> tuple[NDArray, NDArray]:
     distinct = np.unique(keys)
     numbers = np.empty(keys.size, dtype=np.int32)
     for start in range(0, keys.size, 1 << 16):
-        numbers[start : start + (1 << 16)] = np.searchsorted(distinct, keys[start : start + (1 << 16)])
+        numbers[start : start + (1 << 16)] = np.searchsorted(
+            distinct, keys[start : start + (1 << 16)]
+        )
     return np.column_stack((distinct // n, distinct % n)).astype(np.int32), numbers

@@ -12,9 +12,10 @@ from safescreen._checks import PointsLike, check_points, check_scalar
 def add_intercept(X: PointsLike, scale: float = 1.0) -> NDArray | sparse.csr_array:
     """Return `X` with a constant column of value `scale` at its end (SSS14 section II, footnote 1).
 
-    The solution of the larger problem has the intercept ``b = scale * w[-1]``, penalised by ``b^2/(2 scale^2)``: the larger the scale, the
-    weaker the penalty, and the longer all vectors, which weakens every test. A *free* intercept, as in LIBSVM, is not covered by
-    the theory: its dual has the constraint ``sum_i y_i alpha_i = 0``, and no dual point used here obeys it.
+    The solution of the larger problem has the intercept ``b = scale * w[-1]``, penalised by
+    ``b^2/(2 scale^2)``: the larger the scale, the weaker the penalty, and the longer all vectors,
+    which weakens every test. A *free* intercept, as in LIBSVM, is not covered by the theory: its
+    dual has the constraint ``sum_i y_i alpha_i = 0``, and no dual point used here obeys it.
 
     Parameters
     ----------
@@ -28,4 +29,8 @@ def add_intercept(X: PointsLike, scale: float = 1.0) -> NDArray | sparse.csr_arr
     """
     X = check_points(X, allow_sparse=True)
     column = np.full((X.shape[0], 1), check_scalar(scale, "scale", low=0.0, open_low=True))
-    return sparse.csr_array(sparse.hstack([X, column])) if sparse.issparse(X) else np.hstack([X, column])
+    return (
+        sparse.csr_array(sparse.hstack([X, column]))
+        if sparse.issparse(X)
+        else np.hstack([X, column])
+    )

@@ -1,4 +1,6 @@
-"""Samples of a binary classification problem with a kernel: support vector machines without intercept."""
+"""Samples of a binary classification problem with a kernel: support vector machines without
+intercept.
+"""
 
 from __future__ import annotations
 
@@ -15,41 +17,55 @@ from safescreen.cones.kernel_matrix import KernelRows
 from safescreen.losses import Loss
 from safescreen.rounding import UNIT, upper
 from safescreen.terms._gram_kernels import improve
-from safescreen.terms._kernel_matrices import LARGEST_ERROR, centred, check_kernel_matrix, default_error, kernel_matrix, kernel_of
+from safescreen.terms._kernel_matrices import (
+    LARGEST_ERROR,
+    centred,
+    check_kernel_matrix,
+    default_error,
+    kernel_matrix,
+    kernel_of,
+)
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
 
 ROUNDS = 20
-"""How often at most a sweep goes on with products computed anew, where those of its working sets have drifted."""
+"""How often at most a sweep goes on with products computed anew, where those of its working sets
+have drifted.
+"""
 
 
 class KernelSamples(Terms):
-    """Sample terms ``z_i = y_i phi(x_i)`` known through ``Q_ij = <z_i, z_j> = y_i y_j K_ij`` alone (SSS14 section IV-D).
+    """Sample terms ``z_i = y_i phi(x_i)`` known through ``Q_ij = <z_i, z_j> = y_i y_j K_ij`` alone
+    (SSS14 section IV-D).
 
     Parameters
     ----------
     K : array of shape (n, n)
-        Kernel matrix, symmetric and positive semidefinite; a C- or F-contiguous float64 array is not copied and must not be changed.
+        Kernel matrix, symmetric and positive semidefinite; a C- or F-contiguous float64 array is
+        not copied and must not be changed.
     y : array of shape (n,)
         Labels -1 and +1, both present.
     weights : array of shape (n,), optional
         Positive factors of the losses.
     relative_error : float, optional
-        What is known of the entries: there is a positive semidefinite K* with ``|K_ij - K*_ij| <= relative_error sqrt(K*_ii K*_jj)``, and
-        K* is the kernel the results are for. Left out, ``4 n + 64`` units of roundoff of K's precision; see :meth:`from_points`.
+        What is known of the entries: there is a positive semidefinite K* with ``|K_ij - K*_ij| <=
+        relative_error sqrt(K*_ii K*_jj)``, and K* is the kernel the results are for. Left out, ``4
+        n + 64`` units of roundoff of K's precision; see :meth:`from_points`.
 
     Raises
     ------
     ValueError, TypeError
-        K is not square, finite or symmetric, has an entry that is larger than its diagonal allows, or is found to be indefinite beyond
-        what `relative_error` explains (for more than 500 samples by a dozen Lanczos steps only).
+        K is not square, finite or symmetric, has an entry that is larger than its diagonal allows,
+        or is found to be indefinite beyond what `relative_error` explains (for more than 500
+        samples by a dozen Lanczos steps only).
 
     Notes
     -----
-    An element is an :class:`~safescreen.cones.Expansion` in *all* samples this object was made from; parts of it (:meth:`select`) keep
-    the space. Margins of an element cost O(n), a sum O(n) for each of its non-zero weights, or for each weight that differs from one of
-    the last few sums. In the papers' notation ``C = 1/lam`` and the dual variables are ``C alpha``. There is no intercept; a constant
-    added to K gives one that is penalised.
+    An element is an :class:`~safescreen.cones.Expansion` in *all* samples this object was made
+    from; parts of it (:meth:`select`) keep the space. Margins of an element cost O(n), a sum O(n)
+    for each of its non-zero weights, or for each weight that differs from one of the last few sums.
+    In the papers' notation ``C = 1/lam`` and the dual variables are ``C alpha``. There is no
+    intercept; a constant added to K gives one that is penalised.
 
     Examples
     --------
@@ -65,9 +81,18 @@ class KernelSamples(Terms):
 
     offers = frozenset({"singles", "sweeps"})
 
-    def __init__(self, K: ArrayLike, y: ArrayLike, *, weights: ArrayLike | None = None, relative_error: float | None = None):
+    def __init__(
+        self,
+        K: ArrayLike,
+        y: ArrayLike,
+        *,
+        weights: ArrayLike | None = None,
+        relative_error: float | None = None,
+    ):
         if sparse.issparse(K):
-            raise TypeError(f"K must be a dense array, got a sparse {type(K).__name__} of shape {np.shape(K)}")
+            raise TypeError(
+                f"K must be a dense array, got a sparse {type(K).__name__} of shape {np.shape(K)}"
+            )
         K = np.asarray(K)
         if K.dtype.kind not in "fiub":
             raise TypeError(f"K must hold real numbers, got dtype {K.dtype}")
@@ -76,7 +101,10 @@ class KernelSamples(Terms):
         signs = check_signs(y, len(K))
         error = default_error(K) if relative_error is None else relative_error
         error = check_scalar(error, "relative_error", low=0.0, high=LARGEST_ERROR)
-        self._set(KernelSpace(check_kernel_matrix(K, error), signs, error), weights=check_weights(weights, len(K)))
+        self._set(
+            KernelSpace(check_kernel_matrix(K, error), signs, error),
+            weights=check_weights(weights, len(K)),
+        )
 
     @classmethod
     def from_points(
@@ -92,7 +120,8 @@ class KernelSamples(Terms):
         weights: ArrayLike | None = None,
         max_gigabytes: float = 4.0,
     ) -> Self:
-        """Return the samples of points, with the bound of the rounding errors of their kernel matrix.
+        """Return the samples of points, with the bound of the rounding errors of their kernel
+        matrix.
 
         Parameters
         ----------
@@ -106,21 +135,25 @@ class KernelSamples(Terms):
         degree : int >= 1
         coef0 : float >= 0
         constant : float >= 0
-            Added to the kernel: the square of a constant feature, whose coefficient is a penalised intercept.
+            Added to the kernel: the square of a constant feature, whose coefficient is a penalised
+            intercept.
         weights : array of shape (n,), optional
         max_gigabytes : float
-            Largest kernel matrix that is computed and kept. A larger one is not, nor that of more than 4,000 dense points: its entries are
-            computed when they are wanted, and this is the size of a cache of rows for the solver.
+            Largest kernel matrix that is computed and kept. A larger one is not, nor that of more
+            than 4,000 dense points: its entries are computed when they are wanted, and this is the
+            size of a cache of rows for the solver.
 
         Raises
         ------
         ValueError, TypeError
-            Bad points, labels or parameters, or a cache of `max_gigabytes` that would not hold the rows of a step of the solver.
+            Bad points, labels or parameters, or a cache of `max_gigabytes` that would not hold the
+            rows of a step of the solver.
 
         Notes
         -----
-        Cost: O(n^2 d). The bound is some d units of roundoff; for rbf it grows with ``gamma max |x - mean|^2``, dense points
-        being centred first, which leaves their distances as they are; sparse ones are taken as they come.
+        Cost: O(n^2 d). The bound is some d units of roundoff; for rbf it grows with ``gamma max |x
+        - mean|^2``, dense points being centred first, which leaves their distances as they are;
+        sparse ones are taken as they come.
 
         Examples
         --------
@@ -136,8 +169,12 @@ class KernelSamples(Terms):
         return cls.of_matrix(K, error, signs, weights)
 
     @classmethod
-    def of_matrix(cls, K: NDArray | KernelRows, error: float, signs: NDArray, weights: NDArray | None = None) -> Self:
-        """Return the samples of a kernel matrix known up to `error`, of labels and weights; nothing is checked."""
+    def of_matrix(
+        cls, K: NDArray | KernelRows, error: float, signs: NDArray, weights: NDArray | None = None
+    ) -> Self:
+        """Return the samples of a kernel matrix known up to `error`, of labels and weights;
+        nothing is checked.
+        """
         samples = cls.__new__(cls)
         samples._set(KernelSpace(K, signs, error), weights=weights)
         return samples
@@ -145,7 +182,9 @@ class KernelSamples(Terms):
     def _set(self, space, ids=None, view=None, threshold=1.0, weights=None):
         self.cone = space
         self._ids = ids  # numbers of the terms among the samples of the space; None stands for all
-        self._view = view  # at which samples images are wanted: those, and the ones of the linear term
+        self._view = (
+            view  # at which samples images are wanted: those, and the ones of the linear term
+        )
         self.costly = space.matrix.costly
         self._norms = space.norms if ids is None else space.norms[ids]
         self.threshold = threshold
@@ -159,13 +198,19 @@ class KernelSamples(Terms):
 
     @property
     def work(self) -> float:
-        """Operations of as many updates as there are samples; of rows on demand those of the others are left out anyway."""
+        """Operations of as many updates as there are samples; of rows on demand those of the
+        others are left out anyway.
+        """
         return (0.3 if self.costly else 1.0) * float(len(self)) ** 2
 
     @property
     def screening_work(self) -> float:
-        """Operations of a pass of the sphere rule and of leaving out what it finds: of rows on demand, of the images it wants."""
-        return 12.0 * len(self) + (self.cone.matrix.entry_work * float(len(self)) ** 2 if self.costly else 0.0)
+        """Operations of a pass of the sphere rule and of leaving out what it finds: of rows on
+        demand, of the images it wants.
+        """
+        return 12.0 * len(self) + (
+            self.cone.matrix.entry_work * float(len(self)) ** 2 if self.costly else 0.0
+        )
 
     @property
     def norms(self) -> NDArray:
@@ -186,7 +231,9 @@ class KernelSamples(Terms):
         return values, self._norms * x.error + 1e-300
 
     def weighted_sum(self, weights: NDArray) -> tuple[Expansion, float]:
-        """Return ``(sum_i w_i weights_i z_i, error bound)``; the error is the rounding of ``w_i weights_i``, if there are any w."""
+        """Return ``(sum_i w_i weights_i z_i, error bound)``; the error is the rounding of ``w_i
+        weights_i``, if there are any w.
+        """
         return self._sum(weights, self._view)
 
     def _sum(self, weights, view):
@@ -209,10 +256,14 @@ class KernelSamples(Terms):
         return part
 
     def partition(self, status: NDArray) -> tuple[KernelSamples, Expansion, float, NDArray]:
-        """Return what :meth:`Terms.partition` does; images are no longer wanted at samples of status 2."""
+        """Return what :meth:`Terms.partition` does; images are no longer wanted at samples of
+        status 2.
+        """
         left, numbers = self.select(status == 0), np.flatnonzero(status == 0).astype(np.int32)
         view = np.arange(self.cone.signs.size) if self._view is None else self._view
-        left._view = np.setdiff1d(view, self._where(np.flatnonzero(status == 2)), assume_unique=True)
+        left._view = np.setdiff1d(
+            view, self._where(np.flatnonzero(status == 2)), assume_unique=True
+        )
         return left, *self._sum(status == 1, left._view), numbers
 
     def gram(self, numbers: NDArray) -> NDArray:
@@ -225,7 +276,9 @@ class KernelSamples(Terms):
         return block
 
     def gram_operator(self, numbers: NDArray) -> Callable[[NDArray], NDArray]:
-        """Return the function ``v -> Q_BB v`` for the samples of those numbers; nothing of size B^2 is stored."""
+        """Return the function ``v -> Q_BB v`` for the samples of those numbers; nothing of size
+        B^2 is stored.
+        """
         where = self._where(numbers)
         return lambda v: self.cone.product(where, v, where)[where]
 
@@ -241,17 +294,25 @@ class KernelSamples(Terms):
         shrinking: bool = True,
         goal: tuple[float, float] = (0.0, 0.0),
     ) -> tuple[Expansion, float, int, int]:
-        """Improve a dual point in working sets, in each always the coordinate that gains most; n updates count as a sweep.
+        """Improve a dual point in working sets, in each always the coordinate that gains most; n
+        updates count as a sweep.
 
         Parameters and result as in :meth:`Terms.sweep`; `state` is without effect.
         """
-        ids, weights, done, spread = self._where(np.arange(len(self))), 1.0 if self.weights is None else self.weights, 0, np.inf
+        ids, weights, done, spread = (
+            self._where(np.arange(len(self))),
+            1.0 if self.weights is None else self.weights,
+            0,
+            np.inf,
+        )
         rest = H.coef.copy()
         rest[ids] -= weights * alpha
         for _ in range(ROUNDS):  # with products computed anew
             fixed = (levels(self), loss, lam, tolerance, epochs * len(self) - done, shrinking, goal)
             products = self._margins(H)[0].copy()
-            spread, steps = improve(self.cone.matrix, ids, self.cone.signs, products, self._norms, alpha, *fixed)
+            spread, steps = improve(
+                self.cone.matrix, ids, self.cone.signs, products, self._norms, alpha, *fixed
+            )
             if steps == 0:
                 break
             done += steps

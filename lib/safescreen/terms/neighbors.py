@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class AnchorLists:
-    """For every anchor i its list J_i (same class) and L_i (other classes), stored like CSR rows, sorted by index.
+    """For every anchor i its list J_i (same class) and L_i (other classes), stored like CSR rows,
+    sorted by index.
 
-    The points of anchor i's lists are at ``ptr[i]:ptr[i + 1]``; pointers are int64 arrays of shape (n + 1,), points int32 ones.
-    """
+    The points of anchor i's lists are at ``ptr[i]:ptr[i + 1]``; pointers are int64 arrays of shape
+    (n + 1,), points int32 ones."""
 
     same_ptr: NDArray
     same: NDArray
@@ -25,7 +26,12 @@ class AnchorLists:
     def of(cls, same: list[NDArray], other: list[NDArray]) -> Self:
         """Return those of the points of each anchor."""
         empty = np.empty(0, dtype=np.int32)
-        return cls(_pointers(same), np.concatenate([empty, *same]), _pointers(other), np.concatenate([empty, *other]))
+        return cls(
+            _pointers(same),
+            np.concatenate([empty, *same]),
+            _pointers(other),
+            np.concatenate([empty, *other]),
+        )
 
     @property
     def sizes(self) -> tuple[NDArray, NDArray]:
@@ -50,25 +56,41 @@ class AnchorLists:
         return int(np.dot(*self.sizes))
 
     def pairs(self, anchors: NDArray) -> list[NDArray]:
-        """Return the pairs (anchor, point) of either side, as int32 arrays of shape (P, 2), for the points that the anchors are."""
-        return [np.column_stack((np.repeat(anchors, np.diff(ptr)), points)) for ptr, points in self.sides]
+        """Return the pairs (anchor, point) of either side, as int32 arrays of shape (P, 2), for
+        the points that the anchors are.
+        """
+        return [
+            np.column_stack((np.repeat(anchors, np.diff(ptr)), points))
+            for ptr, points in self.sides
+        ]
 
 
-def anchor_lists(X: NDArray, y: NDArray, k: int | None = None, block_bytes: int = 1 << 26) -> AnchorLists:
-    """Return the :class:`AnchorLists` of labelled points; an anchor without any partner on one side has two empty lists.
+def anchor_lists(
+    X: NDArray, y: NDArray, k: int | None = None, block_bytes: int = 1 << 26
+) -> AnchorLists:
+    """Return the :class:`AnchorLists` of labelled points; an anchor without any partner on one side
+    has two empty lists.
 
-    The k nearest points (Euclidean distance, ties to the lower index) of each list are kept, or with None all. Cost O(n^2 d) time for
-    finite k, and O(n k) memory beside one block of distances, of at most `block_bytes`.
-    """
+    The k nearest points (Euclidean distance, ties to the lower index) of each list are kept, or
+    with None all. Cost O(n^2 d) time for finite k, and O(n k) memory beside one block of distances,
+    of at most `block_bytes`."""
     n = X.shape[0]
     codes = np.unique(y, return_inverse=True)[1]
     masks = (codes == c for c in range(codes.max() + 1))
-    members, outside = zip(*((np.flatnonzero(own).astype(np.int32), np.flatnonzero(~own).astype(np.int32)) for own in masks), strict=True)
+    members, outside = zip(
+        *(
+            (np.flatnonzero(own).astype(np.int32), np.flatnonzero(~own).astype(np.int32))
+            for own in masks
+        ),
+        strict=True,
+    )
     same, other, empty = [], [], np.empty(0, dtype=np.int32)
     squares, step = np.einsum("ij,ij->i", X, X), max(1, block_bytes // (8 * n))
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
-        distances = None if k is None else squares[rows, None] + squares[None, :] - 2.0 * (X[rows] @ X.T)
+        distances = (
+            None if k is None else squares[rows, None] + squares[None, :] - 2.0 * (X[rows] @ X.T)
+        )
         for i in range(rows.start, rows.stop):
             own, far = members[codes[i]], outside[codes[i]]
             own = own[own != i]
@@ -81,7 +103,9 @@ def anchor_lists(X: NDArray, y: NDArray, k: int | None = None, block_bytes: int 
 
 
 def class_sizes(codes: NDArray) -> tuple[NDArray, NDArray]:
-    """Return how many other points every point's class has, and how many there are of other classes; 0 and 0 if one of them is none."""
+    """Return how many other points every point's class has, and how many there are of other
+    classes; 0 and 0 if one of them is none.
+    """
     own = np.bincount(codes)[codes]
     used = (own > 1) & (own < codes.size)
     return (own - 1) * used, (codes.size - own) * used

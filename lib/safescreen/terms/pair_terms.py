@@ -1,4 +1,6 @@
-"""Single pairs of points, each to be nearer or farther apart than a threshold; and the linear term that pulls pairs together."""
+"""Single pairs of points, each to be nearer or farther apart than a threshold; and the linear
+term that pulls pairs together.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,12 @@ COLUMNS = ("i", "j")
 
 
 class Pairs(PairDifferences):
-    """Pair terms ``+C_il`` with threshold `lower` and ``-C_ij`` with threshold ``-upper``, ``C_ij = (x_i - x_j)(x_i - x_j)'``.
+    """Pair terms ``+C_il`` with threshold `lower` and ``-C_ij`` with threshold ``-upper``, ``C_ij =
+    (x_i - x_j)(x_i - x_j)'``.
 
-    STS19 section 6.3, after Davis et al. (2007): dissimilar points are to be at least at the squared distance `lower`, similar ones at
-    most at `upper`. The terms are those of `dissimilar` first, then those of `similar`.
+    STS19 section 6.3, after Davis et al. (2007): dissimilar points are to be at least at the
+    squared distance `lower`, similar ones at most at `upper`. The terms are those of `dissimilar`
+    first, then those of `similar`.
 
     Parameters
     ----------
@@ -39,8 +43,9 @@ class Pairs(PairDifferences):
 
     Notes
     -----
-    Each term has a threshold of its own. A similar pair costs nothing under a small metric, so no lam makes all terms linear:
-    ``lam_max()`` is infinite if there are any, and a path needs its `lams`. Memory, cost and rounding as in
+    Each term has a threshold of its own. A similar pair costs nothing under a small metric, so no
+    lam makes all terms linear: ``lam_max()`` is infinite if there are any, and a path needs its
+    `lams`. Memory, cost and rounding as in
     :class:`safescreen.terms.differences.PairDifferences`, where the second pair of a term is one point twice.
 
     Examples
@@ -71,7 +76,9 @@ class Pairs(PairDifferences):
         D, S = (len(rows) for rows in lists)
         if D + S == 0:
             raise ValueError("similar and dissimilar must hold at least one pair, got none")
-        middle = np.argmin(Points(X, diagonal=True).norms)  # twice it stands for the pair that a term has not: the smallest of errors
+        middle = np.argmin(
+            Points(X, diagonal=True).norms
+        )  # twice it stands for the pair that a term has not: the smallest of errors
         same, other = np.full((2, D + S, 2), middle)
         other[:D], same[D:] = lists
         self._build(X, same, other, diagonal, check_weights(weights, D + S))
@@ -89,17 +96,22 @@ class Pairs(PairDifferences):
         return np.where(self.is_similar[:, None], rows[1], rows[0])
 
 
-def pull(X: ArrayLike, pairs: ArrayLike, *, weights: ArrayLike | None = None, diagonal: bool = False) -> NDArray:
-    """Return the linear term ``c = -sum w_ij (x_i - x_j)(x_i - x_j)'`` that pulls pairs together, as in LMNN (STS19 section 6.3).
+def pull(
+    X: ArrayLike, pairs: ArrayLike, *, weights: ArrayLike | None = None, diagonal: bool = False
+) -> NDArray:
+    """Return the linear term ``c = -sum w_ij (x_i - x_j)(x_i - x_j)'`` that pulls pairs together,
+    as in LMNN (STS19 section 6.3).
 
-    ``Problem(triplets, ss.Hinge(), linear=ss.pull(X, pairs))`` adds ``sum w_ij (x_i - x_j)' M (x_i - x_j)`` to the objective.
+    ``Problem(triplets, ss.Hinge(), linear=ss.pull(X, pairs))`` adds ``sum w_ij (x_i - x_j)' M (x_i
+    - x_j)`` to the objective.
 
     Parameters
     ----------
     X : array of shape (n, d)
         Points.
     pairs : int array of shape (P, 2)
-        Target neighbours: point i and a neighbour j of the same class; a pair may appear more than once.
+        Target neighbours: point i and a neighbour j of the same class; a pair may appear more than
+        once.
     weights : array of shape (P,), optional
         Positive factors; 1 if left out.
     diagonal : bool
@@ -111,8 +123,8 @@ def pull(X: ArrayLike, pairs: ArrayLike, *, weights: ArrayLike | None = None, di
 
     Notes
     -----
-    A problem takes its linear term as exact data: what it certifies, it certifies for the array returned here, which differs from the
-    sum in exact arithmetic by rounding. Cost: O(n d^2 + P d).
+    A problem takes its linear term as exact data: what it certifies, it certifies for the array
+    returned here, which differs from the sum in exact arithmetic by rounding. Cost: O(n d^2 + P d).
 
     Examples
     --------
@@ -126,5 +138,7 @@ def pull(X: ArrayLike, pairs: ArrayLike, *, weights: ArrayLike | None = None, di
     points = Points(X, diagonal=bool(diagonal))
     distinct, ids = number_pairs(pairs, len(X))
     Y = points.zero_rows()
-    kernels.add_pairs(points.X, distinct, np.bincount(ids, weights).astype(np.float64), -1.0, points.diagonal, Y)
+    kernels.add_pairs(
+        points.X, distinct, np.bincount(ids, weights).astype(np.float64), -1.0, points.diagonal, Y
+    )
     return points.close(Y)

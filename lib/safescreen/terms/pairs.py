@@ -15,11 +15,12 @@ from safescreen.terms import _triplet_kernels as kernels
 
 
 class Points:
-    """Points shared by all tables, centred at their mean (differences do not change), with upper bounds of their `norms`.
+    """Points shared by all tables, centred at their mean (differences do not change), with upper
+    bounds of their `norms`.
 
-    There were `n` of them; X, of shape (m, d), holds repetitions once when they are :meth:`merged`, and `rows`, int32 of shape (n,), tells
-    where each of them is in X, None standing for as they came. `diagonal` says whether the metric is a vector of weights.
-    """
+    There were `n` of them; X, of shape (m, d), holds repetitions once when they are :meth:`merged`,
+    and `rows`, int32 of shape (n,), tells where each of them is in X, None standing for as they
+    came. `diagonal` says whether the metric is a vector of weights."""
 
     rows: NDArray | None
 
@@ -28,14 +29,20 @@ class Points:
             self.X = np.ascontiguousarray(X - X.mean(axis=0))
             square = np.einsum("ij,ij->i", self.X, self.X)
         if not square.max() < 1e300:  # NaN compares false
-            raise ValueError("X must allow squared distances in double precision, found entries whose squares overflow; scale it")
+            raise ValueError(
+                "X must allow squared distances in double precision, found entries whose "
+                "squares overflow; scale it"
+            )
         self.n, self.d = X.shape
         self.rows = None
         self.diagonal = diagonal
         self.norms = np.sqrt(square) * (1.0 + gamma(self.d + 4)) + 1e-160
 
     def __str__(self):
-        return f"{self.n} points in {self.d} dimensions, {'diagonal' if self.diagonal else 'full'} metric"
+        return (
+            f"{self.n} points in {self.d} dimensions, {'diagonal' if self.diagonal else 'full'} "
+            "metric"
+        )
 
     @property
     def cone(self) -> Cone:
@@ -43,15 +50,23 @@ class Points:
         return NonNegativeCone(self.d) if self.diagonal else PSDCone(self.d)
 
     def merged(self) -> Self:
-        """Return points whose X holds equal points once, or these very ones if fewer than a tenth are repetitions; O(n d)."""
+        """Return points whose X holds equal points once, or these very ones if fewer than a
+        tenth are repetitions; O(n d).
+        """
         first, rows = {}, np.empty(self.n, dtype=np.int32)
         for i, x in enumerate(self.X):
             same = first.setdefault(hash(x.tobytes()), i)
             rows[i] = same if same < i and np.array_equal(self.X[same], x) else i
-        return self.part(np.unique(rows), rows) if np.count_nonzero(rows != np.arange(self.n)) >= 0.1 * self.n else self
+        return (
+            self.part(np.unique(rows), rows)
+            if np.count_nonzero(rows != np.arange(self.n)) >= 0.1 * self.n
+            else self
+        )
 
     def part(self, kept: NDArray, rows: NDArray | None = None) -> Self:
-        """Return points whose X holds the rows `kept` (increasing numbers) of this X; `rows` overrides where each point is."""
+        """Return points whose X holds the rows `kept` (increasing numbers) of this X; `rows`
+        overrides where each point is.
+        """
         part = copy.copy(self)
         part.X, part.norms = self.X[kept], self.norms[kept]
         place = np.full(len(self.X), -1, dtype=np.int32)
@@ -61,11 +76,15 @@ class Points:
         return part
 
     def transform(self, x: NDArray) -> NDArray:
-        """Return what :meth:`PairTable.values` needs of a metric x: ``X x``, O(n d^2), or x itself if it is a vector."""
+        """Return what :meth:`PairTable.values` needs of a metric x: ``X x``, O(n d^2), or x
+        itself if it is a vector.
+        """
         return x if self.diagonal else matmul(self.X, x)
 
     def zero_rows(self) -> NDArray:
-        """Return zeros of the shape of the Laplacian rows ``sum_j w_ij (x_i - x_j)``; for a diagonal metric one row is all there is."""
+        """Return zeros of the shape of the Laplacian rows ``sum_j w_ij (x_i - x_j)``; for a
+        diagonal metric one row is all there is.
+        """
         return np.zeros((1, self.d) if self.diagonal else self.X.shape)
 
     def close(self, rows: NDArray) -> NDArray:
@@ -77,12 +96,13 @@ class Points:
 
 
 class PairTable:
-    """Distinct pairs (i, j) of points; the values ``(x_i - x_j)' M (x_i - x_j)`` and bounds of their rounding errors.
+    """Distinct pairs (i, j) of points; the values ``(x_i - x_j)' M (x_i - x_j)`` and bounds of
+    their rounding errors.
 
-    With ``w = ||x_i - x_j||``, ``s = ||x_i|| + ||x_j||`` (centred points) and the unit roundoff u, the computed value is off by at
-    most ``gamma_{2d+10} g ||M||``, ``g = s (w + 4 u s)``: the differences of centred points are off by ``2 u s``, the rows of
-    ``X M`` by ``gamma_d ||M|| s``, the closing dot product by ``gamma_d``. The same `g` scales the error of the adjoint.
-    """
+    With ``w = ||x_i - x_j||``, ``s = ||x_i|| + ||x_j||`` (centred points) and the unit roundoff u,
+    the computed value is off by at most ``gamma_{2d+10} g ||M||``, ``g = s (w + 4 u s)``: the
+    differences of centred points are off by ``2 u s``, the rows of ``X M`` by ``gamma_d ||M|| s``,
+    the closing dot product by ``gamma_d``. The same `g` scales the error of the adjoint."""
 
     def __init__(self, points: Points, pairs: NDArray, scales: NDArray | None = None):
         self.points = points
@@ -98,18 +118,24 @@ class PairTable:
         return self.pairs.shape[0]
 
     def values(self, transformed: NDArray) -> NDArray:
-        """Return the squared distances of all pairs in a metric, from ``points.transform`` of it, shape (P,); O(P d)."""
+        """Return the squared distances of all pairs in a metric, from ``points.transform`` of
+        it, shape (P,); O(P d).
+        """
         out = np.empty(len(self))
         kernel = kernels.pair_values_diagonal if self.points.diagonal else kernels.pair_values_full
         kernel(self.points.X, transformed, self.rows, out)
         return out
 
     def errors(self, x: ElementLike, roundings: int) -> NDArray:
-        """Return bounds of the errors of :meth:`values` of an x by so many roundings, shape (P,)."""
+        """Return bounds of the errors of :meth:`values` of an x by so many roundings, shape
+        (P,).
+        """
         return self.scales * (upper(gamma(roundings) * norm_upper(x), 4)) + 1e-300
 
     def compact(self, ids: NDArray) -> tuple[PairTable, NDArray]:
-        """Return ``(table, ids)`` restricted to the pairs in use if they are less than two thirds, else this very table."""
+        """Return ``(table, ids)`` restricted to the pairs in use if they are less than two
+        thirds, else this very table.
+        """
         used = np.zeros(len(self), dtype=np.bool_)
         used[ids] = True
         n_used = int(used.sum())
@@ -124,7 +150,9 @@ class PairTable:
         return PairTable(points, self.pairs, self.scales)
 
     def proper(self) -> NDArray:
-        """Return the mask of pairs of two different points; the others are zero, exactly, and bring no rounding errors."""
+        """Return the mask of pairs of two different points; the others are zero, exactly, and
+        bring no rounding errors.
+        """
         return self.pairs[:, 0] != self.pairs[:, 1]
 
     def max_degree(self) -> int:

@@ -14,7 +14,8 @@ COLUMNS = ("i", "j", "k", "l")
 
 
 class Quadruplets(PairDifferences):
-    """Quadruplet terms ``C_ijkl = (x_k - x_l)(x_k - x_l)' - (x_i - x_j)(x_i - x_j)'`` (STS19 section 6.3).
+    """Quadruplet terms ``C_ijkl = (x_k - x_l)(x_k - x_l)' - (x_i - x_j)(x_i - x_j)'`` (STS19
+    section 6.3).
 
     The triplet (i, j, l) is the quadruplet (i, j, i, l).
 
@@ -30,7 +31,8 @@ class Quadruplets(PairDifferences):
     Raises
     ------
     ValueError
-        No quadruplets, an index out of range, a point paired with itself, or a pair compared with itself.
+        No quadruplets, an index out of range, a point paired with itself, or a pair compared with
+        itself.
 
     Notes
     -----
@@ -43,14 +45,23 @@ class Quadruplets(PairDifferences):
     [8.0]
     """
 
-    def __init__(self, X: ArrayLike, index: ArrayLike, *, diagonal: bool = False, weights: ArrayLike | None = None):
+    def __init__(
+        self,
+        X: ArrayLike,
+        index: ArrayLike,
+        *,
+        diagonal: bool = False,
+        weights: ArrayLike | None = None,
+    ):
         X = check_points(X)
         index = check_index(index, X.shape[0], COLUMNS, what="quadruplet")
         check_different(index, COLUMNS, ((0, 1), (2, 3)))
         weights = check_weights(weights, len(index))
         bad = np.flatnonzero(pair_codes(index[:, :2], len(X)) == pair_codes(index[:, 2:], len(X)))
         if bad.size:
-            raise ValueError(f"index must compare different pairs, row {bad[0]} is {index[bad[0]].tolist()}")
+            raise ValueError(
+                f"index must compare different pairs, row {bad[0]} is {index[bad[0]].tolist()}"
+            )
         self._build(X, index[:, :2], index[:, 2:], diagonal, weights)
 
     @property

@@ -19,7 +19,8 @@ from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, c
 
 
 class Samples(Terms):
-    """Sample terms ``z_i = y_i x_i`` (SSS14 section II), so that ``<z_i, w>`` is the margin of sample i.
+    """Sample terms ``z_i = y_i x_i`` (SSS14 section II), so that ``<z_i, w>`` is the margin of
+    sample i.
 
     Parameters
     ----------
@@ -31,8 +32,9 @@ class Samples(Terms):
 
     Notes
     -----
-    In the papers' notation ``C = 1/lam`` and the dual variables are ``C alpha``. There is no intercept; a constant column in `X` gives
-    one that is penalised. Margins and their adjoint cost O(n d), or O(stored entries).
+    In the papers' notation ``C = 1/lam`` and the dual variables are ``C alpha``. There is no
+    intercept; a constant column in `X` gives one that is penalised. Margins and their adjoint cost
+    O(n d), or O(stored entries).
 
     Examples
     --------
@@ -46,7 +48,11 @@ class Samples(Terms):
     def __init__(self, X: PointsLike, y: ArrayLike, *, weights: ArrayLike | None = None):
         X = check_points(X, allow_sparse=True)
         signs = check_signs(y, X.shape[0])
-        Z = X * signs[:, None] if not sparse.issparse(X) else sparse.csr_array(X.multiply(signs[:, None]))
+        Z = (
+            X * signs[:, None]
+            if not sparse.issparse(X)
+            else sparse.csr_array(X.multiply(signs[:, None]))
+        )
         self._set(Z, weights=check_weights(weights, X.shape[0]))
 
     def _set(self, Z: Any, norms=None, threshold=1.0, weights=None):
@@ -70,7 +76,9 @@ class Samples(Terms):
 
     @property
     def work(self) -> float:
-        """Operations that samples that are screened would have taken in a sweep: it leaves most of them out anyway, evaluations do not."""
+        """Operations that samples that are screened would have taken in a sweep: it leaves most
+        of them out anyway, evaluations do not.
+        """
         return 0.2 * self.stored + 2.0 * len(self)
 
     @property
@@ -114,16 +122,22 @@ class Samples(Terms):
         scale = float(np.abs(weights) @ self.norms)
         if self._transposed is None:
             self._transposed = self._Z.T
-        return np.asarray(self._transposed @ weights), upper(gamma(len(self) + 4) * scale, len(self) + 4)
+        return np.asarray(self._transposed @ weights), upper(
+            gamma(len(self) + 4) * scale, len(self) + 4
+        )
 
     def elements(self, numbers: NDArray) -> tuple[NDArray, NDArray]:
-        """Return ``(z, errors)``: the samples of those numbers as dense rows, shape (B, d); they are exact, errors are 0."""
+        """Return ``(z, errors)``: the samples of those numbers as dense rows, shape (B, d); they
+        are exact, errors are 0.
+        """
         rows = self._Z[numbers]
         rows = rows.toarray() if sparse.issparse(rows) else rows
         return rows, np.zeros(rows.shape[0])
 
     def rows(self, numbers: NDArray) -> NDArray | sparse.csr_array:
-        """Return the samples of those numbers as rows, shape (B, d), dense or CSR as the data are."""
+        """Return the samples of those numbers as rows, shape (B, d), dense or CSR as the data
+        are.
+        """
         return self._Z[numbers]
 
     def gram(self, numbers: NDArray) -> NDArray:
@@ -133,13 +147,27 @@ class Samples(Terms):
         return product.toarray() if sparse.issparse(product) else product
 
     def sweep(
-        self, alpha: NDArray, H: ElementLike, lam: float, loss: Loss, tolerance: float, epochs: int, state: int, shrinking: bool = True
+        self,
+        alpha: NDArray,
+        H: ElementLike,
+        lam: float,
+        loss: Loss,
+        tolerance: float,
+        epochs: int,
+        state: int,
+        shrinking: bool = True,
     ) -> tuple[NDArray, float, int, int]:
-        """Improve a dual point as in :meth:`Terms.sweep` (see :mod:`safescreen.terms._sample_kernels`); O(n d) a sweep."""
+        """Improve a dual point as in :meth:`Terms.sweep` (see
+        :mod:`safescreen.terms._sample_kernels`); O(n d) a sweep.
+        """
         H = np.array(H)
         fixed = (*levels(self), loss.smoothing, loss.cap, lam, tolerance, epochs, state, shrinking)
         Z = self._Z
-        rows = (np.empty((0, 0)), Z.data, Z.indices, Z.indptr) if sparse.issparse(Z) else (Z, None, None, None)
+        rows = (
+            (np.empty((0, 0)), Z.data, Z.indices, Z.indptr)
+            if sparse.issparse(Z)
+            else (Z, None, None, None)
+        )
         return H, *sweep(*rows, self.norms, alpha, H, *fixed)
 
     def select(self, keep: NDArray) -> Samples:

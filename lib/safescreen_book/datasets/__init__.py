@@ -9,7 +9,15 @@
 from safescreen_book.datasets.binary import two_classes
 from safescreen_book.datasets.loading import Dataset, load, subsample
 from safescreen_book.datasets.registry import FileSpec, Info, Part, info, names
-from safescreen_book.datasets.store import DataNotFoundError, advice, available, fetch, find, folders, verify
+from safescreen_book.datasets.store import (
+    DataNotFoundError,
+    advice,
+    available,
+    fetch,
+    find,
+    folders,
+    verify,
+)
 from safescreen_book.datasets.synthetic import sparse_classification
 from safescreen_book.datasets.topics import sparse_topics
 

@@ -6,10 +6,11 @@ from safescreen._checks import check_vector
 
 
 def two_classes(y):
-    """Return labels -1 and +1: two classes in their order; of more, the odd numbers +1 and the even ones -1.
+    """Return labels -1 and +1: two classes in their order; of more, the odd numbers +1 and the even
+    ones -1.
 
-    SSS14 uses satimage (six classes), dna (three) and shuttle (seven) as two-class problems without saying how. Odd against even needs no
-    choice and leaves both sides of some size.
+    SSS14 uses satimage (six classes), dna (three) and shuttle (seven) as two-class problems without
+    saying how. Odd against even needs no choice and leaves both sides of some size.
 
     Parameters
     ----------
@@ -37,8 +38,14 @@ def two_classes(y):
     if classes.size == 2:
         return np.where(y == classes[0], -1, 1)
     if (classes != np.rint(classes)).any():
-        raise ValueError(f"y must hold integers where there are more than two classes, found {classes[classes != np.rint(classes)][0]:g}")
+        raise ValueError(
+            "y must hold integers where there are more than two classes, found "
+            f"{classes[classes != np.rint(classes)][0]:g}"
+        )
     odd = y % 2 == 1
     if odd.all() or not odd.any():
-        raise ValueError(f"y must hold odd and even numbers where there are more than two classes, found {classes.tolist()}")
+        raise ValueError(
+            "y must hold odd and even numbers where there are more than two classes, found "
+            f"{classes.tolist()}"
+        )
     return np.where(odd, 1, -1)

@@ -9,7 +9,9 @@ from safescreen_book.datasets.registry import info, names
 
 
 def add_parser(commands) -> None:
-    """Add ``data`` and its three actions to subparsers of argparse; each sets ``func(options) -> int``, an exit code."""
+    """Add ``data`` and its three actions to subparsers of argparse; each sets ``func(options) ->
+    int``, an exit code.
+    """
     parser = commands.add_parser("data", help="list, fetch or verify the data sets")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 
@@ -21,18 +23,28 @@ def add_parser(commands) -> None:
     fetching.add_argument("--all", action="store_true", help="every set that has a public address")
     fetching.set_defaults(func=_fetch)
 
-    verifying = actions.add_parser("verify", help="check the files that are here against their checksums")
-    verifying.add_argument("names", nargs="*", metavar="NAME", help="data sets; all that are here by default")
+    verifying = actions.add_parser(
+        "verify", help="check the files that are here against their checksums"
+    )
+    verifying.add_argument(
+        "names", nargs="*", metavar="NAME", help="data sets; all that are here by default"
+    )
     verifying.set_defaults(func=_verify)
 
 
 def _list(options) -> int:
     columns = "{:<14} {:>6} {:>8} {:>7}  {:<8} {:<13} {:<12} {}"
-    print(columns.format("name", "rows", "features", "classes", "scaling", "papers", "where", "title"))
+    print(
+        columns.format("name", "rows", "features", "classes", "scaling", "papers", "where", "title")
+    )
     for name in names():
         entry = info(name)
         papers, where = " ".join(entry.papers) or "-", _where(name)
-        print(columns.format(name, *entry.shape, entry.classes, entry.scaling, papers, where, entry.title))
+        print(
+            columns.format(
+                name, *entry.shape, entry.classes, entry.scaling, papers, where, entry.title
+            )
+        )
     print("looked in: " + ", ".join(str(folder) for folder in store.folders()))
     return 0
 
@@ -53,14 +65,18 @@ def _fetch(options) -> int:
 
 
 def _verify(options) -> int:
-    chosen = options.names or [name for name in names() if store.available(name) and not info(name).embedded]
+    chosen = options.names or [
+        name for name in names() if store.available(name) and not info(name).embedded
+    ]
     if not chosen:
         print("no data files are here; `safescreen data list` says what there is")
     return _each(chosen, store.verify, "checksums are right")
 
 
 def _each(chosen: Iterable[str], action: Callable[[str], list[Path]], done: str) -> int:
-    """Do something with each set, once all their names are known, and say what became of it; return 1 if any failed."""
+    """Do something with each set, once all their names are known, and say what became of it;
+    return 1 if any failed.
+    """
     failed, _ = 0, [info(name) for name in chosen]
     for name in chosen:
         try:
@@ -69,5 +85,8 @@ def _each(chosen: Iterable[str], action: Callable[[str], list[Path]], done: str)
             print(f"{name}: {error}", file=sys.stderr)
             failed += 1
         else:
-            print(f"{name}: {done} ({', '.join(path.name for path in paths) or 'part of scikit-learn'})")
+            print(
+                f"{name}: {done} "
+                f"({', '.join(path.name for path in paths) or 'part of scikit-learn'})"
+            )
     return int(failed > 0)

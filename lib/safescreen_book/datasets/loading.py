@@ -17,9 +17,13 @@ class Dataset:
     name: str  # of the set
     split: str  # of the part
     X: np.ndarray | sp.csr_array = field(repr=False)  # float64 of shape (n, d), C-contiguous or CSR
-    y: np.ndarray | None = field(repr=False)  # int64, -1 and +1 when there are two classes; None where they were never published
+    y: np.ndarray | None = field(
+        repr=False
+    )  # int64, -1 and +1 when there are two classes; None where they were never published
     info: Info = field(repr=False)
-    feature_names: tuple[str, ...] = field(default=(), repr=False)  # empty when the source names none
+    feature_names: tuple[str, ...] = field(
+        default=(), repr=False
+    )  # empty when the source names none
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -42,7 +46,9 @@ def _embedded(name: str):
 def _rows(arrays: dict, key: str, n: int) -> np.ndarray:
     """Row numbers in `arrays[key]`, or all others for ``~key``."""
     if key.removeprefix("~") not in arrays:
-        raise ValueError(f"this file does not say which rows are in the part: it has no {key.removeprefix('~')}")
+        raise ValueError(
+            f"this file does not say which rows are in the part: it has no {key.removeprefix('~')}"
+        )
     if not key.startswith("~"):
         return arrays[key]
     keep = np.ones(n, dtype=bool)
@@ -69,7 +75,9 @@ def _from_files(entry: Info, part: Part, raw: bool):
         case "nips-dense":
             X = readers.read_table(content(first), first)
         case "table":
-            X, y = readers.split_labels(readers.read_table(content(first), first, part.delimiter, part.codes), first)
+            X, y = readers.split_labels(
+                readers.read_table(content(first), first, part.delimiter, part.codes), first
+            )
         case "idx":
             X = readers.read_idx(content(first), first)
             X = X.reshape(len(X), -1).astype(np.float64)
@@ -82,12 +90,16 @@ def _from_files(entry: Info, part: Part, raw: bool):
                 rows = _rows(readers.load_arrays(packed, first), part.rows, len(y))
                 X, y = X[rows], y[rows]
     if part.labels and y is None:
-        y = readers.whole_numbers(readers.read_table(content(part.labels), part.labels).ravel(), part.labels)
+        y = readers.whole_numbers(
+            readers.read_table(content(part.labels), part.labels).ravel(), part.labels
+        )
     return X.toarray() if part.dense else X, y
 
 
 def _read(entry: Info, split: str, raw: bool):
-    """(X, y, feature names) as the source has them, checked against the shape the registry states."""
+    """(X, y, feature names) as the source has them, checked against the shape the registry
+    states.
+    """
     part = entry.part(split)
     names = ()
     if entry.embedded:
@@ -96,11 +108,15 @@ def _read(entry: Info, split: str, raw: bool):
         X, y = _from_files(entry, part, raw)
     if X.shape != part.shape or (y is not None and y.shape != X.shape[:1]):
         labels = "" if y is None else f" with {len(y)} labels"
-        raise ValueError(f"{entry.name}, part {split}: read {X.shape}{labels}, expected {part.shape}")
+        raise ValueError(
+            f"{entry.name}, part {split}: read {X.shape}{labels}, expected {part.shape}"
+        )
     return X, y, names
 
 
-def load(name: str, split: str | None = None, *, scale: str | None = "paper", return_X_y: bool = False):
+def load(
+    name: str, split: str | None = None, *, scale: str | None = "paper", return_X_y: bool = False
+):
     """Load one part of a data set; its files are looked up, downloaded if need be, and checked.
 
     Parameters
@@ -108,10 +124,11 @@ def load(name: str, split: str | None = None, *, scale: str | None = "paper", re
     name : str
         One of `names`.
     split : str or None
-        Part, of those that `info(name).parts` lists; the first, ``train`` nearly always, if left out.
+        Part, of those that `info(name).parts` lists; the first, ``train`` nearly always, if left
+        out.
     scale : {"paper", None}
-        Scale as in the papers' experiments (`Info.scaling`; the range is that of the set's first part),
-        or leave the values of the source.
+        Scale as in the papers' experiments (`Info.scaling`; the range is that of the set's first
+        part), or leave the values of the source.
     return_X_y : bool
         Return the two arrays only.
 
@@ -150,9 +167,11 @@ def load(name: str, split: str | None = None, *, scale: str | None = "paper", re
 
 
 def subsample(X, y, fraction: float = 0.9, seed: int = 0):
-    """Return a share of the rows of X and y, drawn without replacement and in their order, as the papers do for each repeat.
+    """Return a share of the rows of X and y, drawn without replacement and in their order, as the
+    papers do for each repeat.
 
-    Their number is rounded; a ValueError if `fraction` is not in (0, 1] or leaves no row, or X and y differ in length.
+    Their number is rounded; a ValueError if `fraction` is not in (0, 1] or leaves no row, or X and
+    y differ in length.
 
     >>> import numpy as np
     >>> X, y = subsample(np.eye(10), np.arange(10), fraction=0.5, seed=1)

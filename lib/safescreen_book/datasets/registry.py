@@ -1,4 +1,6 @@
-"""What is known of each data set: shape, scaling, origin, files and their checksums (`registry.yml`)."""
+"""What is known of each data set: shape, scaling, origin, files and their checksums
+(`registry.yml`).
+"""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -18,8 +20,12 @@ class FileSpec:
     sha256: str  # of the unpacked content
     packed: str | None = None  # name of the packed form in use
     packed_sha256: str | None = None
-    url: str | None = None  # of the original, packed or not; None for converted files that have none
-    public: str | None = None  # name of the original of a converted file, LIBSVM text, which is taken in its place
+    url: str | None = (
+        None  # of the original, packed or not; None for converted files that have none
+    )
+    public: str | None = (
+        None  # name of the original of a converted file, LIBSVM text, which is taken in its place
+    )
     values: str | None = None  # sha256 of the numbers in that: X, float64, and y, int64
 
 
@@ -32,9 +38,13 @@ class Part:
     data: tuple[str, ...] = ()  # files, stacked in this order
     labels: str | None = None  # their file when they are apart
     suffix: str = ""  # what follows X, y, ... in the keys of an .npz file
-    rows: str = ""  # key of the index array in the .npz file that picks the rows; ~key picks all others
+    rows: str = (
+        ""  # key of the index array in the .npz file that picks the rows; ~key picks all others
+    )
     delimiter: str | None = None  # of a table; None is white space
-    codes: MappingProxyType | None = None  # words used as labels in a table, and the integers they stand for
+    codes: MappingProxyType | None = (
+        None  # words used as labels in a table, and the integers they stand for
+    )
     dense: bool = False  # whether a sparse text holds a dense matrix
 
     @property
@@ -51,14 +61,20 @@ class Info:
     title: str  # what it is known by
     papers: tuple[str, ...]  # keys of those that use it
     classes: int  # how many
-    scaling: str  # of scale="paper": none, minmax (features to [-1, 1]), unit (over their maxima), div255, shipped (the file has both)
+    # of scale="paper": none, minmax (features to [-1, 1]), unit (over their maxima), div255,
+    # shipped (the file has both)
+    scaling: str
     features: str  # kind of values
     source: str
     licence: str
     parts: MappingProxyType  # by name; the range of the scaling is that of the first
     note: str = ""  # what to mind
-    labels: MappingProxyType = field(default_factory=lambda: MappingProxyType({}))  # those that are re-coded: two classes are -1 and +1
-    files: MappingProxyType = field(default_factory=lambda: MappingProxyType({}))  # by name; none for the sets that scikit-learn carries
+    labels: MappingProxyType = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # those that are re-coded: two classes are -1 and +1
+    files: MappingProxyType = field(
+        default_factory=lambda: MappingProxyType({})
+    )  # by name; none for the sets that scikit-learn carries
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -73,13 +89,18 @@ class Info:
     def part(self, split: str) -> Part:
         """Part named `split`; ValueError lists the parts there are."""
         if split not in self.parts:
-            raise ValueError(f"split: {self.name} has no part {split!r}, only {', '.join(self.parts)}")
+            raise ValueError(
+                f"split: {self.name} has no part {split!r}, only {', '.join(self.parts)}"
+            )
         return self.parts[split]
 
 
 def _part(entry: dict) -> Part:
     codes = MappingProxyType(entry["codes"]) if "codes" in entry else None
-    return Part(**entry | {"shape": tuple(entry["shape"]), "data": tuple(entry.get("data", ())), "codes": codes})
+    return Part(
+        **entry
+        | {"shape": tuple(entry["shape"]), "data": tuple(entry.get("data", ())), "codes": codes}
+    )
 
 
 @cache
@@ -110,7 +131,8 @@ def names() -> tuple[str, ...]:
 
 
 def info(name: str) -> Info:
-    """Return the registry's entry of a data set; a ValueError offers close names where there is none.
+    """Return the registry's entry of a data set; a ValueError offers close names where there is
+    none.
 
     >>> info("a9a").shape
     (32561, 123)

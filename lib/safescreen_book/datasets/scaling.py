@@ -5,7 +5,8 @@ import scipy.sparse as sp
 
 
 def minmax(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """Map each feature linearly so that its range in `reference` becomes [-1, 1]; values outside it go beyond.
+    """Map each feature linearly so that its range in `reference` becomes [-1, 1]; values outside it
+    go beyond.
 
     As LIBSVM's ``svm-scale`` does, except that a feature constant in `reference` becomes 0.
 
@@ -24,7 +25,9 @@ def minmax(X: np.ndarray, reference: np.ndarray) -> np.ndarray:
 
 
 def unit(X, reference):
-    """Divide each feature, dense or CSR, by its maximum in the non-negative `reference`; one that is 0 throughout there becomes 0."""
+    """Divide each feature, dense or CSR, by its maximum in the non-negative `reference`; one
+    that is 0 throughout there becomes 0.
+    """
     low, top = reference.min(), reference.max(axis=0)
     if low < 0:
         raise ValueError(f"reference: unit scaling needs non-negative values, found {low}")
@@ -39,7 +42,9 @@ def unit(X, reference):
 
 
 def div255(X, reference=None):
-    """Divide grey values 0..255 by 255; `reference` is there so that all scalings are called alike."""
+    """Divide grey values 0..255 by 255; `reference` is there so that all scalings are called
+    alike.
+    """
     return X / 255.0
 
 

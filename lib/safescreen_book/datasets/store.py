@@ -20,7 +20,10 @@ from safescreen_book.datasets.readers import UNPACKERS, read_libsvm, unpack
 from safescreen_book.datasets.registry import FileSpec, Info, info
 
 ENVIRONMENT = "SAFESCREEN_DATA"
-TIMEOUT, DEADLINE = 30.0, 3600.0  # seconds without an answer, and in all, before a download is given up
+TIMEOUT, DEADLINE = (
+    30.0,
+    3600.0,
+)  # seconds without an answer, and in all, before a download is given up
 _DOWNLOADS = threading.Lock()
 
 
@@ -34,7 +37,8 @@ def _download_folder() -> Path:
 
 
 def folders() -> tuple[Path, ...]:
-    """Return the folders looked in: `$SAFESCREEN_DATA` if set (a ValueError if it is no folder), then where downloads go.
+    """Return the folders looked in: `$SAFESCREEN_DATA` if set (a ValueError if it is no folder),
+    then where downloads go.
 
     >>> folders()[-1].name
     'data'
@@ -48,7 +52,8 @@ def folders() -> tuple[Path, ...]:
 
 
 def find(name: str, split: str | None = None) -> list[Path]:
-    """Return the files of a data set, or of one part of it, that are here; none for a set that scikit-learn carries.
+    """Return the files of a data set, or of one part of it, that are here; none for a set that
+    scikit-learn carries.
 
     Nothing is read or downloaded; a DataNotFoundError names the first file that is not here.
 
@@ -72,10 +77,11 @@ def available(name: str, split: str | None = None) -> bool:
 
 
 def fetch(name: str, split: str | None = None) -> list[Path]:
-    """Return the files of a data set, or of one part of it, after downloading those that are in none of the folders.
+    """Return the files of a data set, or of one part of it, after downloading those that are in
+    none of the folders.
 
-    A DataNotFoundError says that one has no address, or that there is no network; a ValueError that a download had the wrong
-    checksum, and it is not kept.
+    A DataNotFoundError says that one has no address, or that there is no network; a ValueError that
+    a download had the wrong checksum, and it is not kept.
 
     >>> fetch("iris")
     []
@@ -90,15 +96,20 @@ def advice(names: Iterable[str]) -> str:
     'try: safescreen data fetch a9a; no public address: digit1, see data/README.md'
     """
     public = {name: all(spec.url for spec in info(name).files.values()) for name in names}
-    fetched, others = ([name for name in public if public[name] is to_fetch] for to_fetch in (True, False))
+    fetched, others = (
+        [name for name in public if public[name] is to_fetch] for to_fetch in (True, False)
+    )
     parts = [f"try: safescreen data fetch {' '.join(fetched)}"] if fetched else []
-    return "; ".join(parts + ([f"no public address: {', '.join(others)}, see data/README.md"] if others else []))
+    return "; ".join(
+        parts + ([f"no public address: {', '.join(others)}, see data/README.md"] if others else [])
+    )
 
 
 def verify(name: str) -> list[Path]:
     """Return the files of a data set after comparing their checksums with the registry's.
 
-    A DataNotFoundError names a file that is not here; a ValueError one with another checksum, which is left as it is.
+    A DataNotFoundError names a file that is not here; a ValueError one with another checksum, which
+    is left as it is.
 
     >>> verify("iris")
     []
@@ -116,10 +127,11 @@ def locate(spec: FileSpec) -> Path | None:
 
 
 def content(path: Path, spec: FileSpec) -> bytes:
-    """Unpacked content of `path` once its checksum is that of `spec`; if it is another, the file is left as it is.
+    """Unpacked content of `path` once its checksum is that of `spec`; if it is another, the file is
+    left as it is.
 
-    The public original of a converted file is converted, and its numbers are what has the checksum: it may be written as it likes.
-    """
+    The public original of a converted file is converted, and its numbers are what has the checksum:
+    it may be written as it likes."""
     raw, wanted = unpack(path), spec.sha256
     if spec.public and path.suffix != ".npz":
         (X, y), wanted, converted = read_libsvm(raw, path.name), spec.values, io.BytesIO()
@@ -129,7 +141,9 @@ def content(path: Path, spec: FileSpec) -> bytes:
     else:
         found = hashlib.sha256(raw).hexdigest()
     if found != wanted:
-        raise ValueError(f"{path}: wrong checksum: its content should have sha256 {wanted}, found {found}")
+        raise ValueError(
+            f"{path}: wrong checksum: its content should have sha256 {wanted}, found {found}"
+        )
     return raw
 
 
@@ -166,8 +180,12 @@ def _missing(entry: Info, spec: FileSpec, why: str) -> DataNotFoundError:
         f"  2. set {ENVIRONMENT} to a folder that holds it (now: {chosen});",
         f"  3. fetch it where there is a network: safescreen data fetch {entry.name} ({spec.url})."
         if spec.url
-        else f"  3. choose another data set: this file was converted from {entry.source} and has no address.",
-        f"Its unpacked content must have sha256 {spec.sha256}" + (f", or the numbers of {spec.public}." if spec.public else "."),
+        else (
+            f"  3. choose another data set: this file was converted from {entry.source} and has "
+            "no address."
+        ),
+        f"Its unpacked content must have sha256 {spec.sha256}"
+        + (f", or the numbers of {spec.public}." if spec.public else "."),
     ]
     return DataNotFoundError("\n".join(lines))
 
@@ -175,7 +193,9 @@ def _missing(entry: Info, spec: FileSpec, why: str) -> DataNotFoundError:
 def _download(entry: Info, spec: FileSpec) -> Path:
     """Fetch one file to the download folder; it gets its name only after its checksum was right."""
     suffix = Path(spec.url).suffix
-    target = _download_folder() / ((spec.public or spec.name) + (suffix if suffix in UNPACKERS else ""))
+    target = _download_folder() / (
+        (spec.public or spec.name) + (suffix if suffix in UNPACKERS else "")
+    )
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with whole(target) as partial:
@@ -184,17 +204,28 @@ def _download(entry: Info, spec: FileSpec) -> Path:
                 content(partial, spec)
             except ValueError as error:  # often the page of a network's log-in
                 begin = partial.read_bytes()[:40]
-                raise ValueError(f"{spec.url}: {error}. It begins with {begin!r}; the download was not kept.") from None
+                raise ValueError(
+                    f"{spec.url}: {error}. It begins with {begin!r}; the download was not kept."
+                ) from None
     except (OSError, HTTPException) as error:
-        raise _missing(entry, spec, f"it is not here and the download failed ({type(error).__name__})") from None
+        raise _missing(
+            entry, spec, f"it is not here and the download failed ({type(error).__name__})"
+        ) from None
     return target
 
 
 def _stream(url: str, target: Path) -> None:
-    """Write what an address answers to a file, with a bar on a terminal; an OSError if that takes more than `DEADLINE` seconds."""
-    began, request = time.monotonic(), urllib.request.Request(url, headers={"User-Agent": "safescreen"})
+    """Write what an address answers to a file, with a bar on a terminal; an OSError if that
+    takes more than `DEADLINE` seconds.
+    """
+    began, request = (
+        time.monotonic(),
+        urllib.request.Request(url, headers={"User-Agent": "safescreen"}),
+    )
     with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, target.open("wb") as out:
-        with tqdm(total=answer.length, desc=Path(url).name, unit="B", unit_scale=True, disable=None) as bar:
+        with tqdm(
+            total=answer.length, desc=Path(url).name, unit="B", unit_scale=True, disable=None
+        ) as bar:
             while piece := answer.read1(2**16):
                 bar.update(out.write(piece))
                 if time.monotonic() > began + DEADLINE:

@@ -6,13 +6,16 @@ import scipy.sparse as sp
 from safescreen._checks import check_count, check_scalar
 
 
-def sparse_classification(n: int, d: int, density: float, seed: int = 0, *, informative: float = 0.1, noise: float = 0.5):
+def sparse_classification(
+    n: int, d: int, density: float, seed: int = 0, *, informative: float = 0.1, noise: float = 0.5
+):
     """Draw a sparse two-class problem whose columns are as unequal as words.
 
-    For each row a Poisson number of columns, ``density d`` on average, is drawn by Zipf's law: column j with probability ``log((j+2)/(j+1))
-    / log(d+1)``, about ``1/(j log d)``. A column drawn twice counts once, an empty row gets one. Entries are equal and rows have
-    length 1. The label is the sign of ``<x, w> + noise sd e``: w is normal in a share `informative` of the columns and 0 elsewhere,
-    e is standard normal and sd the standard deviation of ``<x, w>`` over the rows.
+    For each row a Poisson number of columns, ``density d`` on average, is drawn by Zipf's law:
+    column j with probability ``log((j+2)/(j+1)) / log(d+1)``, about ``1/(j log d)``. A column drawn
+    twice counts once, an empty row gets one. Entries are equal and rows have length 1. The label is
+    the sign of ``<x, w> + noise sd e``: w is normal in a share `informative` of the columns and 0
+    elsewhere, e is standard normal and sd the standard deviation of ``<x, w>`` over the rows.
 
     Parameters
     ----------
@@ -64,5 +67,7 @@ def sparse_classification(n: int, d: int, density: float, seed: int = 0, *, info
     scores += noise * scores.std() * rng.standard_normal(n) + 1e-9 * rng.standard_normal(n)
     y = np.where(scores > 0.0, 1, -1).astype(np.int64)
     if abs(int(y.sum())) == n:
-        raise ValueError(f"n = {n} rows got the same label; draw more, or use another seed than {seed!r}")
+        raise ValueError(
+            f"n = {n} rows got the same label; draw more, or use another seed than {seed!r}"
+        )
     return X, y

@@ -6,12 +6,23 @@ import scipy.sparse as sp
 from safescreen._checks import check_count, check_scalar
 
 
-def sparse_topics(n: int, d: int, length: float = 60.0, seed: int = 0, *, n_classes: int = 2, n_words: int = 40, share: float = 0.1):
-    """Draw documents as bags of words: most words are anybody's, by Zipf's law, a few are of the document's topic.
+def sparse_topics(
+    n: int,
+    d: int,
+    length: float = 60.0,
+    seed: int = 0,
+    *,
+    n_classes: int = 2,
+    n_words: int = 40,
+    share: float = 0.1,
+):
+    """Draw documents as bags of words: most words are anybody's, by Zipf's law, a few are of the
+    document's topic.
 
-    A document has a Poisson number of words, `length` on average. Each is with probability `share` one of the `n_words` words of its topic,
-    uniformly, and else word j of all with probability ``log((j+2)/(j+1)) / log(d+1)``. Topics share no words. Entries are counts divided
-    by the largest count of their column, so they lie in [0, 1].
+    A document has a Poisson number of words, `length` on average. Each is with probability `share`
+    one of the `n_words` words of its topic, uniformly, and else word j of all with probability
+    ``log((j+2)/(j+1)) / log(d+1)``. Topics share no words. Entries are counts divided by the
+    largest count of their column, so they lie in [0, 1].
 
     Parameters
     ----------
@@ -36,10 +47,18 @@ def sparse_topics(n: int, d: int, length: float = 60.0, seed: int = 0, *, n_clas
     >>> X.shape, float(X.max()), np.bincount(y).tolist()
     ((200, 3000), 1.0, [50, 50, 50, 50])
     """
-    n, d, n_classes, n_words = map(check_count, (n, d, n_classes, n_words), ("n", "d", "n_classes", "n_words"))
+    n, d, n_classes, n_words = map(
+        check_count, (n, d, n_classes, n_words), ("n", "d", "n_classes", "n_words")
+    )
     if n_classes < 2 or n_classes * n_words > d:
-        raise ValueError(f"n_classes must be at least 2 and n_classes * n_words at most d = {d}, got {n_classes} and {n_words}")
-    length, share = check_scalar(length, "length", low=0.0, open_low=True), check_scalar(share, "share", low=0.0, high=1.0)
+        raise ValueError(
+            f"n_classes must be at least 2 and n_classes * n_words at most d = {d}, got "
+            f"{n_classes} and {n_words}"
+        )
+    length, share = (
+        check_scalar(length, "length", low=0.0, open_low=True),
+        check_scalar(share, "share", low=0.0, high=1.0),
+    )
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n) % n_classes)
     topics = rng.permutation(d)[: n_classes * n_words].reshape(n_classes, n_words)

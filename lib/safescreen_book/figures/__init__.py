@@ -1,8 +1,8 @@
 """One-line figures of the notebooks.
 
-Every function draws on the axes ``ax``, or on a figure of its own, and returns the axes; matplotlib is imported when one is
-called. Colours and dashes are those of :data:`METHODS`, of :data:`COLOURS` for L, C and R, and of :data:`OTHERS`.
-"""
+Every function draws on the axes ``ax``, or on a figure of its own, and returns the axes; matplotlib
+is imported when one is called. Colours and dashes are those of :data:`METHODS`, of :data:`COLOURS`
+for L, C and R, and of :data:`OTHERS`."""
 
 from safescreen_book.figures.balls import balls, domes, weight_space
 from safescreen_book.figures.bars import bars, dots

@@ -6,11 +6,14 @@ from safescreen.cones import FreeSpace
 from safescreen_book.figures.points import categories, half_plane
 from safescreen_book.figures.style import COLOURS, canvas, styles
 
-CIRCLE = np.array([np.cos(np.linspace(0.0, 2.0 * np.pi, 301)), np.sin(np.linspace(0.0, 2.0 * np.pi, 301))])
+CIRCLE = np.array(
+    [np.cos(np.linspace(0.0, 2.0 * np.pi, 301)), np.sin(np.linspace(0.0, 2.0 * np.pi, 301))]
+)
 
 
 def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
-    """Draw balls, the cone and points in a plane; a ball appears as the disc in which the plane cuts it.
+    """Draw balls, the cone and points in a plane; a ball appears as the disc in which the plane
+    cuts it.
 
     Parameters
     ----------
@@ -21,10 +24,13 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
     points : dict of elements
         By label; one labelled ``optimum`` is a star.
     plane : sequence of three elements, optional
-        Points the plane goes through. Left out: the plane of the coordinates, for elements of shape (2,).
+        Points the plane goes through. Left out: the plane of the coordinates, for elements of shape
+        (2,).
     ax, title : matplotlib axes and str, optional
     """
-    origin, first, second = (np.zeros(2), *np.eye(2)) if plane is None else (np.asarray(p, dtype=float) for p in plane)
+    origin, first, second = (
+        (np.zeros(2), *np.eye(2)) if plane is None else (np.asarray(p, dtype=float) for p in plane)
+    )
     u = (first - origin) / np.linalg.norm(first - origin)
     v = second - origin - np.vdot(second - origin, u) * u
     v /= np.linalg.norm(v)
@@ -50,13 +56,21 @@ def balls(cone, spheres, points, *, plane=None, ax=None, title=""):
         _shade_cone(ax, cone, lambda a, b: origin + a * u + b * v, low, high)
         _mark(ax, marked)
         names = ("$x_1$", "$x_2$") if plane is None else ("", "")
-        ax.set(xlabel=names[0], ylabel=names[1], aspect="equal", title=title, xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        ax.set(
+            xlabel=names[0],
+            ylabel=names[1],
+            aspect="equal",
+            title=title,
+            xlim=(low[0], high[0]),
+            ylim=(low[1], high[1]),
+        )
         ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), borderaxespad=3.0, ncols=3)
     return ax
 
 
 def weight_space(Z, spheres, points, screened=None, *, ax=None, title="", room=0.3):
-    """Draw balls in the plane of weights and the line ``<z_i, w> = 1`` of every sample, coloured by what is known of it.
+    """Draw balls in the plane of weights and the line ``<z_i, w> = 1`` of every sample, coloured by
+    what is known of it.
 
     Parameters
     ----------
@@ -75,13 +89,22 @@ def weight_space(Z, spheres, points, screened=None, *, ax=None, title="", room=0
     for limits, put in ((ax.get_xlim(), ax.set_xlim), (ax.get_ylim(), ax.set_ylim)):
         put(limits[0] - room * np.ptp(limits), limits[1] + room * np.ptp(limits))
     for z, key in zip(Z, categories(screened, len(Z)), strict=True):
-        half_plane(ax, z, 1.0, color=COLOURS[key], alpha=0.35 if key == "C" else 0.75, linewidth=0.8, zorder=0)
+        half_plane(
+            ax,
+            z,
+            1.0,
+            color=COLOURS[key],
+            alpha=0.35 if key == "C" else 0.75,
+            linewidth=0.8,
+            zorder=0,
+        )
     ax.set(xlabel="$w_1$", ylabel="$w_2$")
     return ax
 
 
 def domes(normal, radius, spheres, points, *, ax=None, title=""):
-    """Draw the dome ``||w|| <= radius, <normal, w> >= ||normal||^2`` of the plane, balls and points.
+    """Draw the dome ``||w|| <= radius, <normal, w> >= ||normal||^2`` of the plane, balls and
+    points.
 
     Parameters
     ----------
@@ -90,7 +113,8 @@ def domes(normal, radius, spheres, points, *, ax=None, title=""):
     radius : float
         At least the norm of `normal`.
     spheres, points : dicts
-        As in :func:`balls`; what the balls have in common is shaded, what is far from the dome is cut off.
+        As in :func:`balls`; what the balls have in common is shaded, what is far from the dome is
+        cut off.
     ax, title : matplotlib axes and str, optional
     """
     half = np.arccos(np.linalg.norm(normal) / radius)
@@ -104,23 +128,60 @@ def domes(normal, radius, spheres, points, *, ax=None, title=""):
         ax.fill(*arc, color=dome["color"], alpha=0.18, linewidth=0, zorder=0)
         ax.plot(*np.hstack([arc, arc[:, :1]]), label="dome", zorder=1, **dome)
         for (label, ball), style in zip(spheres.items(), others, strict=True):
-            ax.plot(*(np.asarray(ball.center)[:, None] + ball.radius * CIRCLE), label=label, zorder=2, **style)
+            ax.plot(
+                *(np.asarray(ball.center)[:, None] + ball.radius * CIRCLE),
+                label=label,
+                zorder=2,
+                **style,
+            )
         grid = np.meshgrid(*(np.linspace(low[k], high[k], 401) for k in range(2)))
-        away = [np.hypot(grid[0] - b.center[0], grid[1] - b.center[1]) - b.radius for b in spheres.values()]
-        ax.contourf(*grid, np.max(away, axis=0), levels=[-np.inf, 0.0], colors=["#555555"], alpha=0.25, zorder=1)
+        away = [
+            np.hypot(grid[0] - b.center[0], grid[1] - b.center[1]) - b.radius
+            for b in spheres.values()
+        ]
+        ax.contourf(
+            *grid,
+            np.max(away, axis=0),
+            levels=[-np.inf, 0.0],
+            colors=["#555555"],
+            alpha=0.25,
+            zorder=1,
+        )
         _mark(ax, points)
-        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal", xlabel="$w_1$", ylabel="$w_2$", title=title)
+        ax.set(
+            xlim=(low[0], high[0]),
+            ylim=(low[1], high[1]),
+            aspect="equal",
+            xlabel="$w_1$",
+            ylabel="$w_2$",
+            title=title,
+        )
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
     return ax
 
 
 def _mark(ax, points):
-    """Mark and name points: the optimum to the right, those above it above, those below it below, so that near ones stay apart."""
+    """Mark and name points: the optimum to the right, those above it above, those below it
+    below, so that near ones stay apart.
+    """
     level = points["optimum"][1] if "optimum" in points else -np.inf
     for label, place in points.items():
         star = label == "optimum"
-        ax.plot(*place, "*" if star else "o", color="black", markersize=11 if star else 4.5, linestyle="none", zorder=4)
-        shift, side = ((8, 3), "left") if star else ((0, 7), "center") if place[1] > level else ((0, -15), "center")
+        ax.plot(
+            *place,
+            "*" if star else "o",
+            color="black",
+            markersize=11 if star else 4.5,
+            linestyle="none",
+            zorder=4,
+        )
+        shift, side = (
+            ((8, 3), "left")
+            if star
+            else ((0, 7), "center")
+            if place[1] > level
+            else ((0, -15), "center")
+        )
         ax.annotate(label, place, xytext=shift, textcoords="offset points", ha=side, zorder=5)
 
 
@@ -128,7 +189,22 @@ def _shade_cone(ax, cone, at, low, high):
     a, b = (np.linspace(low[k], high[k], 241) for k in range(2))
     inside = np.array([[cone.violation(at(s, t)) for s in a] for t in b])
     if inside.max() > 0.0:
-        ax.contourf(a, b, inside, levels=[-1.0, 1e-9 * (1.0 + inside.max())], colors=[COLOURS["cone"]], zorder=0)
-        ax.contour(a, b, inside, levels=[1e-3 * inside.max()], colors=[COLOURS["edge"]], linewidths=1.0, zorder=0)
+        ax.contourf(
+            a,
+            b,
+            inside,
+            levels=[-1.0, 1e-9 * (1.0 + inside.max())],
+            colors=[COLOURS["cone"]],
+            zorder=0,
+        )
+        ax.contour(
+            a,
+            b,
+            inside,
+            levels=[1e-3 * inside.max()],
+            colors=[COLOURS["edge"]],
+            linewidths=1.0,
+            zorder=0,
+        )
     else:
         ax.set_facecolor(COLOURS["cone"])

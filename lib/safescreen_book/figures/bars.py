@@ -19,8 +19,12 @@ def bars(values, *, ax=None, title="", xlabel="", number="{:.2f}"):
     """
     names, lengths = list(values), np.array([float(v) for v in values.values()])
     with canvas(ax, (4.6, 0.5 + 0.32 * len(names))) as ax:
-        drawn = ax.barh(names, np.nan_to_num(lengths), height=0.68, color=[_colour(name) for name in names])
-        ax.bar_label(drawn, ["" if np.isnan(v) else number.format(v) for v in lengths], padding=3, fontsize=9)
+        drawn = ax.barh(
+            names, np.nan_to_num(lengths), height=0.68, color=[_colour(name) for name in names]
+        )
+        ax.bar_label(
+            drawn, ["" if np.isnan(v) else number.format(v) for v in lengths], padding=3, fontsize=9
+        )
         ax.invert_yaxis()
         ax.set(xlabel=xlabel, title=title, xlim=(0.0, 1.16 * np.nanmax(lengths)))
         ax.spines["left"].set_visible(False)
@@ -29,7 +33,8 @@ def bars(values, *, ax=None, title="", xlabel="", number="{:.2f}"):
 
 
 def dots(ours, paper=None, *, cut=(), ax=None, title=""):
-    """Draw processor seconds on a logarithmic axis, a row a method: filled dots are ours, open ones a paper's.
+    """Draw processor seconds on a logarithmic axis, a row a method: filled dots are ours, open ones
+    a paper's.
 
     Parameters
     ----------
@@ -45,10 +50,22 @@ def dots(ours, paper=None, *, cut=(), ax=None, title=""):
             for seconds, face in ((ours[name], _colour(name)), (paper.get(name, np.nan), "white")):
                 ax.plot(seconds, row, "o", color=_colour(name), markerfacecolor=face, markersize=6)
             if name in cut:
-                ax.annotate("stopped", (ours[name], row), xytext=(8, -3), textcoords="offset points", fontsize=9)
+                ax.annotate(
+                    "stopped",
+                    (ours[name], row),
+                    xytext=(8, -3),
+                    textcoords="offset points",
+                    fontsize=9,
+                )
         ax.margins(x=0.12)
         logarithmic(ax, "x")
-        ax.set(yticks=range(len(names)), yticklabels=names, ylim=(len(names) - 0.5, -0.5), xlabel="CPU seconds", title=title)
+        ax.set(
+            yticks=range(len(names)),
+            yticklabels=names,
+            ylim=(len(names) - 0.5, -0.5),
+            xlabel="CPU seconds",
+            title=title,
+        )
         ax.grid(axis="both", color=COLOURS["grid"], linewidth=0.8)
         ax.tick_params(axis="y", length=0)
         if paper:

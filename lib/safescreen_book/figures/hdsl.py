@@ -6,7 +6,8 @@ from safescreen_book.figures.style import SIGNS, canvas
 
 
 def pixel_pairs(similarity, shape, background, *, ax=None, title=""):
-    """Draw the atoms as lines between the two pixels they join: purple for the sign +, orange for -, wide for a large weight.
+    """Draw the atoms as lines between the two pixels they join: purple for the sign +, orange for
+    -, wide for a large weight.
 
     Parameters
     ----------
@@ -23,14 +24,17 @@ def pixel_pairs(similarity, shape, background, *, ax=None, title=""):
         for (i, j, sign), weight in zip(similarity.atoms.tolist(), similarity.weights, strict=True):
             rows, columns = np.unravel_index([i, j], shape)
             width = 0.4 + 3.0 * weight / similarity.weights.max()
-            ax.plot(columns, rows, "-o", color=SIGNS[sign], linewidth=width, markersize=2.5, alpha=0.8)
+            ax.plot(
+                columns, rows, "-o", color=SIGNS[sign], linewidth=width, markersize=2.5, alpha=0.8
+            )
         ax.set_title(title)
         ax.set(xticks=[], yticks=[])
     return ax
 
 
 def sparsity(similarity, *, ax=None, title="", size=3.0):
-    """Draw where the entries of a sparse M are: purple positive, orange negative, row 0 on top; marks grow with the entries.
+    """Draw where the entries of a sparse M are: purple positive, orange negative, row 0 on top;
+    marks grow with the entries.
 
     Parameters
     ----------
@@ -45,7 +49,9 @@ def sparsity(similarity, *, ax=None, title="", size=3.0):
     with canvas(ax, (3.6, 3.8)) as ax:
         for sign, colour in SIGNS.items():
             some = sign * M.data > 0.0
-            ax.scatter(j[some], i[some], s=areas[some], color=colour, linewidths=0, rasterized=True)  # a path for each size otherwise
+            ax.scatter(
+                j[some], i[some], s=areas[some], color=colour, linewidths=0, rasterized=True
+            )  # a path for each size otherwise
         ax.set(xlim=(-0.5, d - 0.5), ylim=(d - 0.5, -0.5), aspect="equal")
         ax.locator_params(nbins=5)
         ax.set_title(f"{title}: {M.count_nonzero()} entries")

@@ -9,7 +9,8 @@ def lines(
     curves, x=None, *, dots=None, ax=None, title="", xlabel=None, ylabel="", log="", path=False, share=False, ratio=False,
     marks=False, legend="best",
 ):  # fmt: skip
-    """Draw a line for each curve, in the style of its method; later ones are thinner, so that those that coincide stay visible.
+    """Draw a line for each curve, in the style of its method; later ones are thinner, so that those
+    that coincide stay visible.
 
     Parameters
     ----------
@@ -36,27 +37,58 @@ def lines(
     chosen = iter(styles([*curves, *dots]))
     log = log + "x" * path + "y" * ratio
     with canvas(ax, (5.2, 3.2)) as ax:
-        for (label, curve), width in zip(curves.items(), np.linspace(min(0.7 + 0.7 * len(curves), 4.2), 1.4, len(curves)), strict=True):
-            at, values = curve if isinstance(curve, tuple) else (np.arange(len(curve)) if x is None else x, curve)
-            ax.plot(at, values, marker="o" if marks else None, markersize=3, linewidth=width, label=label, **next(chosen))
+        for (label, curve), width in zip(
+            curves.items(),
+            np.linspace(min(0.7 + 0.7 * len(curves), 4.2), 1.4, len(curves)),
+            strict=True,
+        ):
+            at, values = (
+                curve
+                if isinstance(curve, tuple)
+                else (np.arange(len(curve)) if x is None else x, curve)
+            )
+            ax.plot(
+                at,
+                values,
+                marker="o" if marks else None,
+                markersize=3,
+                linewidth=width,
+                label=label,
+                **next(chosen),
+            )
         for order, (label, (at, values)) in enumerate(dots.items()):
-            ax.plot(at, values, "os^v"[order % 4], color=next(chosen)["color"], markersize=4, label=label, zorder=3)
+            ax.plot(
+                at,
+                values,
+                "os^v"[order % 4],
+                color=next(chosen)["color"],
+                markersize=4,
+                label=label,
+                zorder=3,
+            )
         if ratio:
             ax.axhline(1.0, color="#555555", linewidth=0.8, zorder=0)
         if x is None and "x" not in log:
-            ax.xaxis.get_major_locator().set_params(integer=not any(isinstance(curve, tuple) for curve in curves.values()))
+            ax.xaxis.get_major_locator().set_params(
+                integer=not any(isinstance(curve, tuple) for curve in curves.values())
+            )
         for axis in log:
             logarithmic(ax, axis)
         if path:
             ax.set_xlim(max(ax.get_xlim()), min(ax.get_xlim()))
         if share:
             ax.set_ylim(-0.02, 1.02)
-        ax.set(xlabel=r"$\lambda$, from large to small" if path and xlabel is None else xlabel or "", ylabel=ylabel)
+        ax.set(
+            xlabel=r"$\lambda$, from large to small" if path and xlabel is None else xlabel or "",
+            ylabel=ylabel,
+        )
         ax.set_title(title)
         ax.grid(axis="y", color=COLOURS["grid"], linewidth=0.8)
         if legend:
             beside = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-            ax.legend(**(beside if legend == "right" else {"loc": legend, "ncols": 1 + (len(curves) > 6)}))
+            ax.legend(
+                **(beside if legend == "right" else {"loc": legend, "ncols": 1 + (len(curves) > 6)})
+            )
     return ax
 
 
@@ -67,6 +99,8 @@ def logarithmic(ax, name):
     getattr(ax, f"set_{name}scale")("log")
     axis, (low, high) = getattr(ax, f"{name}axis"), sorted(getattr(ax, f"get_{name}lim")())
     if high < 50.0 * low:
-        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 12.0 * low else (1.0, 3.0)))
+        axis.set_major_locator(
+            LogLocator(subs=(1.0, 2.0, 5.0) if high < 12.0 * low else (1.0, 3.0))
+        )
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_formatter(NullFormatter())

@@ -23,14 +23,25 @@ def rate_map(rates, lams, rows=None, *, ax=None, title="", rounds=None, colorbar
     """
     with canvas(ax, (4.2, 3.0 if rows is None else 3.6)) as ax:
         heights = np.arange(len(rates) + 1) - 0.5 if rows is None else _edges(rows)
-        image = ax.pcolormesh(_edges(lams), heights, rates, cmap="cividis", vmin=0.0, vmax=1.0, rasterized=True)
+        image = ax.pcolormesh(
+            _edges(lams), heights, rates, cmap="cividis", vmin=0.0, vmax=1.0, rasterized=True
+        )
         ax.set(xscale="log", title=title)
         ax.invert_xaxis()
         if rows is None:
-            ax.set(xlabel=r"$\lambda$", ylabel="round of screening", ylim=(-0.5, (rounds or len(rates)) - 0.5))
+            ax.set(
+                xlabel=r"$\lambda$",
+                ylabel="round of screening",
+                ylim=(-0.5, (rounds or len(rates)) - 0.5),
+            )
             ax.yaxis.get_major_locator().set_params(integer=True)
         else:
-            ax.set(yscale="log", xlabel=r"$\lambda_0$ of the reference", ylabel=r"$\lambda$", aspect="equal")
+            ax.set(
+                yscale="log",
+                xlabel=r"$\lambda_0$ of the reference",
+                ylabel=r"$\lambda$",
+                aspect="equal",
+            )
             ax.invert_yaxis()
         if colorbar:
             ax.figure.colorbar(image, ax=ax, label="screening rate")

@@ -16,12 +16,18 @@ def points_and_metric(X, y, M=None, *, ax=None, title=""):
     ax, title : matplotlib axes and str, optional
     """
     with canvas(ax, (3.4, 3.2)) as ax:
-        for label, marker, shade in zip(np.unique(y), "os^", ("#222222", "#777777", "#B0B0B0"), strict=False):
+        for label, marker, shade in zip(
+            np.unique(y), "os^", ("#222222", "#777777", "#B0B0B0"), strict=False
+        ):
             ax.scatter(*X[y == label].T, marker=marker, s=30, color=shade, linewidths=0)
         if M is not None:
             values, vectors = np.linalg.eigh(M)
             turn = np.linspace(0.0, 2.0 * np.pi, 200)
-            ring = vectors / np.sqrt(np.maximum(values, 1e-3 * values[-1])) @ np.array([np.cos(turn), np.sin(turn)])
+            ring = (
+                vectors
+                / np.sqrt(np.maximum(values, 1e-3 * values[-1]))
+                @ np.array([np.cos(turn), np.sin(turn)])
+            )
             ring *= 0.45 * np.ptp(X, axis=0).max() / np.abs(ring).max()
             ax.plot(*(X.mean(axis=0)[:, None] + ring), color="black", linewidth=1.4)
         ax.set(title=title, xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
@@ -29,7 +35,8 @@ def points_and_metric(X, y, M=None, *, ax=None, title=""):
 
 
 def samples(X, y, boundary=None, screened=None, *, ax=None, title="", rest="undecided"):
-    """Draw labelled points of the plane, the lines where the decision is 0 and dashed 1, and what screening has proved.
+    """Draw labelled points of the plane, the lines where the decision is 0 and dashed 1, and what
+    screening has proved.
 
     Parameters
     ----------
@@ -51,18 +58,48 @@ def samples(X, y, boundary=None, screened=None, *, ax=None, title="", rest="unde
         for key in "CLR":
             for label, marker in ((-1, "s"), (1, "o")):
                 chosen = (keys == key) & (y == label)
-                ax.scatter(*X[chosen].T, marker=marker, s=24, color=COLOURS[key], alpha=0.8, linewidths=0, zorder=2)
+                ax.scatter(
+                    *X[chosen].T,
+                    marker=marker,
+                    s=24,
+                    color=COLOURS[key],
+                    alpha=0.8,
+                    linewidths=0,
+                    zorder=2,
+                )
             if screened is not None:
-                ax.plot([], [], "o", color=COLOURS[key], markersize=5, label=f"{names[key]}: {np.count_nonzero(keys == key)}")
-        ax.set(xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad), aspect="equal")
-        style = {"colors": "#555555", "linestyles": ["--", "-", "--"], "linewidths": 1.0, "zorder": 1}
+                ax.plot(
+                    [],
+                    [],
+                    "o",
+                    color=COLOURS[key],
+                    markersize=5,
+                    label=f"{names[key]}: {np.count_nonzero(keys == key)}",
+                )
+        ax.set(
+            xlim=(low[0] - pad, high[0] + pad), ylim=(low[1] - pad, high[1] + pad), aspect="equal"
+        )
+        style = {
+            "colors": "#555555",
+            "linestyles": ["--", "-", "--"],
+            "linewidths": 1.0,
+            "zorder": 1,
+        }
         if callable(boundary):
             a, b = (np.linspace(*limits, 161) for limits in (ax.get_xlim(), ax.get_ylim()))
             grid = np.stack(np.meshgrid(a, b), axis=-1)
-            ax.contour(a, b, boundary(grid.reshape(-1, 2)).reshape(161, 161), levels=[-1.0, 0.0, 1.0], **style)
+            ax.contour(
+                a,
+                b,
+                boundary(grid.reshape(-1, 2)).reshape(161, 161),
+                levels=[-1.0, 0.0, 1.0],
+                **style,
+            )
         elif boundary is not None:
             for level, dash in ((-1.0, "--"), (0.0, "-"), (1.0, "--")):
-                half_plane(ax, boundary, level, color="#555555", linestyle=dash, linewidth=1.0, zorder=1)
+                half_plane(
+                    ax, boundary, level, color="#555555", linestyle=dash, linewidth=1.0, zorder=1
+                )
         ax.set(title=title, xlabel="$x_1$", ylabel="$x_2$")
         if screened is not None:
             ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), handletextpad=0.2)

@@ -1,8 +1,9 @@
-"""Figures in space: the cone of 2 x 2 metrics with balls in it, and sliders for figures where a notebook can show them.
+"""Figures in space: the cone of 2 x 2 metrics with balls in it, and sliders for figures where a
+notebook can show them.
 
-A symmetric matrix ``M`` is the point ``((M11 - M22)/sqrt 2, sqrt 2 M12, (M11 + M22)/sqrt 2)``: distances are
-those of the Frobenius norm, and the positive semidefinite matrices are the upright circular cone ``z >= sqrt(x^2 + y^2)``.
-"""
+A symmetric matrix ``M`` is the point ``((M11 - M22)/sqrt 2, sqrt 2 M12, (M11 + M22)/sqrt 2)``:
+distances are those of the Frobenius norm, and the positive semidefinite matrices are the upright
+circular cone ``z >= sqrt(x^2 + y^2)``."""
 
 import os
 
@@ -25,13 +26,21 @@ def scenes(n_rows, n_cols, width, height):
     import matplotlib.pyplot as plt
 
     with plt.rc_context(STYLE):
-        figure, axes = plt.subplots(n_rows, n_cols, figsize=(width, height), dpi=80, subplot_kw={"projection": "3d"}, squeeze=False)
+        figure, axes = plt.subplots(
+            n_rows,
+            n_cols,
+            figsize=(width, height),
+            dpi=80,
+            subplot_kw={"projection": "3d"},
+            squeeze=False,
+        )
     figure.subplots_adjust(left=0.0, right=1.0, bottom=0.0, top=0.95, wspace=0.0, hspace=0.08)
     return figure, list(axes.flat)
 
 
 def cone_scene(spheres, points, *, ax, normal=None, title=""):
-    """Draw balls, points and the edge of a half-space around the cone of positive semidefinite 2 x 2 matrices.
+    """Draw balls, points and the edge of a half-space around the cone of positive semidefinite 2 x
+    2 matrices.
 
     Parameters
     ----------
@@ -53,8 +62,16 @@ def cone_scene(spheres, points, *, ax, normal=None, title=""):
         _ball(ax, coordinates(ball.center), ball.radius, style, label)
     for label, M in points.items():
         place, star = coordinates(M), label == "optimum"
-        ax.plot(*place[:, None], "*" if star else "o", color="black", markersize=10 if star else 4, zorder=10)
-        shift, side = (0.06 * half, "left") if star else (-0.04 * half, "right")  # near points keep their names apart
+        ax.plot(
+            *place[:, None],
+            "*" if star else "o",
+            color="black",
+            markersize=10 if star else 4,
+            zorder=10,
+        )
+        shift, side = (
+            (0.06 * half, "left") if star else (-0.04 * half, "right")
+        )  # near points keep their names apart
         ax.text(*(place + shift), label, fontsize=10, ha=side, zorder=11)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     ax.set_box_aspect(high - low, zoom=1.15)
@@ -66,11 +83,12 @@ def cone_scene(spheres, points, *, ax, normal=None, title=""):
 
 
 def sliders(draw, **ranges):
-    """Show a figure, and sliders that draw it again in its place where a notebook is open in a browser; a saved notebook has the figure.
+    """Show a figure, and sliders that draw it again in its place where a notebook is open in a
+    browser; a saved notebook has the figure.
 
-    Sliders need Jupyter's server (which sets ``JPY_SESSION_NAME``) and ipywidgets. ``draw(**values)`` makes the figure; `ranges` are
-    ``(low, high, default)``, a slider each. Returns the defaults.
-    """
+    Sliders need Jupyter's server (which sets ``JPY_SESSION_NAME``) and ipywidgets.
+    ``draw(**values)`` makes the figure; `ranges` are ``(low, high, default)``, a slider each.
+    Returns the defaults."""
     values = {name: default for name, (_, _, default) in ranges.items()}
     try:
         if "JPY_SESSION_NAME" not in os.environ:
@@ -92,7 +110,9 @@ def sliders(draw, **ranges):
 
     options = {"continuous_update": False, "readout_format": ".3g"}
     controls = {
-        name: ipywidgets.FloatSlider(default, min=low, max=high, step=(high - low) / 50.0, description=name, **options)
+        name: ipywidgets.FloatSlider(
+            default, min=low, max=high, step=(high - low) / 50.0, description=name, **options
+        )
         for name, (low, high, default) in ranges.items()
     }
     display(*controls.values())
@@ -104,7 +124,9 @@ def sliders(draw, **ranges):
 
 def _box(spheres, points):
     """Height of the cone that is drawn, and the corners of a box around it and all balls."""
-    places = [coordinates(M) for M in (*points.values(), *(ball.center for ball in spheres.values()))]
+    places = [
+        coordinates(M) for M in (*points.values(), *(ball.center for ball in spheres.values()))
+    ]
     height = 1.3 * max(float(place[2]) for place in places)
     low, high = np.array([-height, -height, 0.0]), np.full(3, height)
     for ball in spheres.values():
@@ -123,9 +145,13 @@ def _cone(ax, height):
 
 def _ball(ax, center, radius, style, label):
     theta, phi = np.meshgrid(np.linspace(0.0, 2.0 * np.pi, 37), np.linspace(0.0, np.pi, 19))
-    surface = center[:, None, None] + radius * np.stack([np.cos(theta) * np.sin(phi), np.sin(theta) * np.sin(phi), np.cos(phi)])
+    surface = center[:, None, None] + radius * np.stack(
+        [np.cos(theta) * np.sin(phi), np.sin(theta) * np.sin(phi), np.cos(phi)]
+    )
     ax.plot_surface(*surface, color=style["color"], alpha=0.13, linewidth=0, shade=False)
-    ax.plot_wireframe(*surface, color=style["color"], linewidth=0.5, alpha=0.75, rcount=7, ccount=12)
+    ax.plot_wireframe(
+        *surface, color=style["color"], linewidth=0.5, alpha=0.75, rcount=7, ccount=12
+    )
     ax.plot([], [], [], label=label, **style)
     ax.plot(*center[:, None], "+", color=style["color"], markersize=8)
 

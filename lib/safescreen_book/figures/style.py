@@ -1,17 +1,31 @@
-"""What all figures share: one colour and dash a method, colours of L, C and R that no method has, the quiet style, axes to draw on."""
+"""What all figures share: one colour and dash a method, colours of L, C and R that no method
+has, the quiet style, axes to draw on.
+"""
 
 import re
 from contextlib import contextmanager
 
-COLOURS = {"L": "#0072B2", "C": "#8A8A8A", "R": "#D55E00", "cone": "#F1EDE3", "edge": "#B9AF97", "grid": "#E6E6E6", "plain": "#A9B4C2"}
-"""Linear part, undecided, zero part (Okabe and Ito: they stay apart for the colour-blind); the cone and its edge; rulings; other bars."""
+COLOURS = {
+    "L": "#0072B2",
+    "C": "#8A8A8A",
+    "R": "#D55E00",
+    "cone": "#F1EDE3",
+    "edge": "#B9AF97",
+    "grid": "#E6E6E6",
+    "plain": "#A9B4C2",
+}
+"""Linear part, undecided, zero part (Okabe and Ito: they stay apart for the colour-blind); the
+cone and its edge; rulings; other bars.
+"""
 
 NAMES = {"L": "linear part, L", "C": "undecided", "R": "zero part, R"}
 SIGNS = {1: "#542788", -1: "#B35806"}
 """Positive and negative entries, the ends of the colour map ``PuOr``."""
 
 OTHERS = ("#440154", "#3B528B", "#21918C", "#4FB35A", "#B8A100")
-"""Curves that are no method, most of them one of a few values of a parameter: dark to bright, as the colour map ``viridis``."""
+"""Curves that are no method, most of them one of a few values of a parameter: dark to bright, as
+the colour map ``viridis``.
+"""
 
 DASHES = ("-", (0, (5, 1.5)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)), (0, (10, 2.5)))
 
@@ -31,7 +45,11 @@ _TABLE = {  # a column a dash, in the order above
     "#117733": ("hdsl", "dot"),
     "#AA4499": ("corrected", "aimed again", "pca", "pca+oasis"),
 }
-METHODS = {name: {"color": hue, "linestyle": dash} for hue, names in _TABLE.items() for name, dash in zip(names, DASHES, strict=False)}
+METHODS = {
+    name: {"color": hue, "linestyle": dash}
+    for hue, names in _TABLE.items()
+    for name, dash in zip(names, DASHES, strict=False)
+}
 """Colour and dash of every method, the same in every figure: options of matplotlib's ``plot``."""
 
 STYLE = {
@@ -59,15 +77,21 @@ STYLE = {
 def styles(labels):
     """Return colour and dash for each label of a figure, a list of dicts.
 
-    A method has its own of :data:`METHODS`, also as ``"PGB = RPB"`` or ``"away: 12"``; ``"DGB, enlarged"`` has the colour of the
-    method it begins with, and another dash if that is in the figure; what begins with none has the colours of :data:`OTHERS`, in order.
+    A method has its own of :data:`METHODS`, also as ``"PGB = RPB"`` or ``"away: 12"``; ``"DGB,
+    enlarged"`` has the colour of the method it begins with, and another dash if that is in the
+    figure; what begins with none has the colours of :data:`OTHERS`, in order.
 
     >>> [style["color"] for style in styles(["GB", "GB, enlarged", "m = 3"])]
     ['#E69F00', '#E69F00', '#440154']
     """
     heads = [label if label in METHODS else re.split(r",|:| =| and ", label)[0] for label in labels]
     unknown = [label for label, head in zip(labels, heads, strict=True) if head not in METHODS]
-    places = [round(k * (len(OTHERS) - 1) / max(1, len(unknown) - 1)) if len(unknown) <= len(OTHERS) else k for k in range(len(unknown))]
+    places = [
+        round(k * (len(OTHERS) - 1) / max(1, len(unknown) - 1))
+        if len(unknown) <= len(OTHERS)
+        else k
+        for k in range(len(unknown))
+    ]
     out, seen = [], dict.fromkeys(heads, 0)
     for label, head in zip(labels, heads, strict=True):
         if head not in METHODS:
@@ -77,7 +101,9 @@ def styles(labels):
             out.append(METHODS[head])
         else:
             own = METHODS[head]["linestyle"]
-            left = [own] * (head not in labels) + [dash for dash in (*DASHES[1:], DASHES[0]) if dash != own]
+            left = [own] * (head not in labels) + [
+                dash for dash in (*DASHES[1:], DASHES[0]) if dash != own
+            ]
             out.append({"color": METHODS[head]["color"], "linestyle": left[seen[head] % len(left)]})
             seen[head] += 1
     return out
@@ -98,7 +124,9 @@ def canvas(ax, figsize):
 
 
 def panels(ncols=2, width=9.0, height=3.2, **options):
-    """Return ``(figure, axes)`` of a row of panels; sizes in inches, `options` as for ``plt.subplots``."""
+    """Return ``(figure, axes)`` of a row of panels; sizes in inches, `options` as for
+    ``plt.subplots``.
+    """
     import matplotlib.pyplot as plt
 
     with plt.rc_context(STYLE):

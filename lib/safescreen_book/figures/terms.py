@@ -28,13 +28,28 @@ def terms_on_loss(loss, margins, screened=None, *, ax=None, title="", span=None)
         for key, mask in (("C", ~(in_L | in_R)), ("L", in_L), ("R", in_R)):
             inside = mask & (margins >= low) & (margins <= high)
             style = {"s": 26, "color": COLOURS[key], "alpha": 0.55, "linewidths": 0, "zorder": 2}
-            ax.scatter(margins[inside], loss.value(margins[inside]), label=f"{NAMES[key]}: {np.count_nonzero(mask)}", **style)
+            ax.scatter(
+                margins[inside],
+                loss.value(margins[inside]),
+                label=f"{NAMES[key]}: {np.count_nonzero(mask)}",
+                **style,
+            )
         for edge in {1.0 - loss.gamma, 1.0}:
             ax.axvline(edge, color="#CCCCCC", linewidth=0.8, zorder=0)
-        ax.set(xlabel=r"margin $\langle H_t, M\rangle$", ylabel="loss", title=title, xlim=(low, high))
+        ax.set(
+            xlabel=r"margin $\langle H_t, M\rangle$", ylabel="loss", title=title, xlim=(low, high)
+        )
         ax.set_ylim(-0.13 * loss.value(low), 1.08 * loss.value(low))
         for text, x, side in (("linear", 0.98 - loss.gamma, "right"), ("zero", 1.02, "left")):
-            ax.text(x, 0.02, text, ha=side, fontsize=9, color="#777777", transform=ax.get_xaxis_transform())
+            ax.text(
+                x,
+                0.02,
+                text,
+                ha=side,
+                fontsize=9,
+                color="#777777",
+                transform=ax.get_xaxis_transform(),
+            )
         ax.legend(loc="upper right", handletextpad=0.2)
     return ax
 
@@ -51,7 +66,15 @@ def shares(path, *, ax=None, title=""):
     left, right = (np.array([getattr(s, name) for s in path]) / n_terms for name in ("n_L", "n_R"))
     with canvas(ax, (5.2, 3.2)) as ax:
         colours = COLOURS["L"], "#E4E4E4", COLOURS["R"]
-        ax.stackplot(lams, left, 1.0 - left - right, right, colors=colours, labels=NAMES.values(), linewidth=0)
+        ax.stackplot(
+            lams,
+            left,
+            1.0 - left - right,
+            right,
+            colors=colours,
+            labels=NAMES.values(),
+            linewidth=0,
+        )
         ax.set(xlabel=r"$\lambda$, from large to small", ylabel="share of terms", title=title)
         ax.set(xlim=(lams.max(), lams.min()), ylim=(0.0, 1.0))
         logarithmic(ax, "x")
@@ -65,8 +88,9 @@ def range_chart(ranges, lam0, span, *, truth=(), ax=None, title=""):
     Parameters
     ----------
     ranges : Ranges, or dict of Ranges by method
-        One Ranges: bars have the colours of L and R. Several: those of the methods, each lam that of the first method in the dict
-        that decides the term there. Terms that are decided for longest are outermost, those in L below.
+        One Ranges: bars have the colours of L and R. Several: those of the methods, each lam that
+        of the first method in the dict that decides the term there. Terms that are decided for
+        longest are outermost, those in L below.
     lam0 : float
         Where the ranges come from, a vertical line.
     span : (float, float)
@@ -88,10 +112,25 @@ def range_chart(ranges, lam0, span, *, truth=(), ax=None, title=""):
                 left, right = np.clip(left[decided], low, high), np.clip(right[decided], low, high)
                 colour = METHODS[name]["color"] if name else COLOURS[side]
                 label = name if name and side == "L" else "" if name else NAMES[side]
-                ax.barh(rows[decided], right - left, thickness, left, color=colour, linewidth=0, label=label, zorder=2)
+                ax.barh(
+                    rows[decided],
+                    right - left,
+                    thickness,
+                    left,
+                    color=colour,
+                    linewidth=0,
+                    label=label,
+                    zorder=2,
+                )
         ax.axvline(lam0, color="black", linewidth=1.0, zorder=3)
         ax.annotate(r"$\lambda_0$", (lam0, n_terms), xytext=(4, 1), textcoords="offset points")
-        ax.set(xlim=(high, low), ylim=(-1.0, 1.02 * n_terms + 1.0), xlabel=r"$\lambda$, from large to small", ylabel="terms", title=title)
+        ax.set(
+            xlim=(high, low),
+            ylim=(-1.0, 1.02 * n_terms + 1.0),
+            xlabel=r"$\lambda$, from large to small",
+            ylabel="terms",
+            title=title,
+        )
         logarithmic(ax, "x")
         ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=max(2, len(several)))
     return ax
@@ -101,7 +140,12 @@ def _funnel(several):
     """Order by the smallest lam down to which a term is decided."""
     ends = np.array([[found.L_low, found.R_low] for found in several])
     in_L, in_R = np.where(np.isnan(ends), np.inf, ends).min(axis=0)
-    return np.lexsort((np.where(np.isfinite(in_L), in_L, -in_R), np.isfinite(in_R).astype(int) - np.isfinite(in_L)))
+    return np.lexsort(
+        (
+            np.where(np.isfinite(in_L), in_L, -in_R),
+            np.isfinite(in_R).astype(int) - np.isfinite(in_L),
+        )
+    )
 
 
 def _cells(ax, truth, low, high, order):
@@ -111,4 +155,13 @@ def _cells(ax, truth, low, high, order):
     edges = [low, *np.sqrt(lams[1:] * lams[:-1]), high]
     for (_, found), left, right in zip(truth, edges, edges[1:], strict=False):
         for side, mask in (("L", found.in_L), ("R", found.in_R)):
-            ax.barh(np.flatnonzero(mask[order]), right - left, 1.0, left, color=COLOURS[side], alpha=0.17, linewidth=0, zorder=1)
+            ax.barh(
+                np.flatnonzero(mask[order]),
+                right - left,
+                1.0,
+                left,
+                color=COLOURS[side],
+                alpha=0.17,
+                linewidth=0,
+                zorder=1,
+            )

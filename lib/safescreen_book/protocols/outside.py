@@ -1,8 +1,7 @@
 """Solvers from outside, LIBLINEAR and LIBSVM through scikit-learn, fed with what a test leaves.
 
-Samples in R are dropped; those in L stay, for neither program takes a linear term. What they return is judged here, by a dual
-point and the gap of the whole problem.
-"""
+Samples in R are dropped; those in L stay, for neither program takes a linear term. What they return
+is judged here, by a dual point and the gap of the whole problem."""
 
 from dataclasses import dataclass, field
 
@@ -19,9 +18,9 @@ from safescreen.svm.references import Reference, problem_of
 class OutsideSolution(Reference):
     """A :class:`Reference` with its certificate.
 
-    `gap` is an upper bound of the duality gap of the whole problem, rounding included, in units of `primal`, the objective divided by C;
-    `n_iter` is as the program counts, `n_fed` how many samples it was given.
-    """
+    `gap` is an upper bound of the duality gap of the whole problem, rounding included, in units of
+    `primal`, the objective divided by C; `n_iter` is as the program counts, `n_fed` how many
+    samples it was given."""
 
     gap: float = np.nan
     primal: float = np.nan
@@ -30,10 +29,12 @@ class OutsideSolution(Reference):
 
 
 def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000):
-    """Solve with LIBLINEAR's dual coordinate descent (``sklearn.svm.LinearSVC``) without an intercept; return an :class:`OutsideSolution`.
+    """Solve with LIBLINEAR's dual coordinate descent (``sklearn.svm.LinearSVC``) without an
+    intercept; return an :class:`OutsideSolution`.
 
-    Rows are passed on as ``z_i`` and ``-z_i`` with labels +1 and -1 in turn: the same problem, and never of one class only. LIBLINEAR does
-    not hand out its dual variables; alpha is :func:`dual_point`, and the gap says how good both are.
+    Rows are passed on as ``z_i`` and ``-z_i`` with labels +1 and -1 in turn: the same problem, and
+    never of one class only. LIBLINEAR does not hand out its dual variables; alpha is
+    :func:`dual_point`, and the gap says how good both are.
 
     Parameters
     ----------
@@ -45,7 +46,8 @@ def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000
     loss : SmoothedHinge, optional
         The hinge, also if left out, or a squared hinge.
     tol, max_iter : float, int
-        LIBLINEAR's own: largest violation of a projected gradient; scikit-learn warns if it was not reached.
+        LIBLINEAR's own: largest violation of a projected gradient; scikit-learn warns if it was not
+        reached.
 
     Examples
     --------
@@ -60,18 +62,35 @@ def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000
     fed = _fed(prob, screened)
     squared = isinstance(prob.loss, SquaredHinge)
     if prob.loss.smoothing > 0.0 and not squared:
-        raise ValueError(f"loss must be the hinge or a squared hinge for LIBLINEAR, got {prob.loss!r}")
+        raise ValueError(
+            f"loss must be the hinge or a squared hinge for LIBLINEAR, got {prob.loss!r}"
+        )
     terms.require("rows", by="LIBLINEAR")
     rows = terms.rows(fed)
     if fed.size == 0:
         return _judged(prob, C, prob.cone.zeros(), 0, 0)
     weights = np.ones(fed.size) if terms.weights is None else terms.weights[fed]
     if fed.size == 1:  # two halves of it
-        rows, weights = (sparse.vstack([rows, rows]) if sparse.issparse(rows) else np.vstack([rows, rows])), np.full(2, 0.5 * weights[0])
+        rows, weights = (
+            (sparse.vstack([rows, rows]) if sparse.issparse(rows) else np.vstack([rows, rows])),
+            np.full(2, 0.5 * weights[0]),
+        )
     signs = 1.0 - 2.0 * (np.arange(rows.shape[0]) % 2)
-    X = sparse.csr_matrix(rows.multiply(signs[:, None])) if sparse.issparse(rows) else rows * signs[:, None]
+    X = (
+        sparse.csr_matrix(rows.multiply(signs[:, None]))
+        if sparse.issparse(rows)
+        else rows * signs[:, None]
+    )
     kind, factor = ("squared_hinge", 0.5 / prob.loss.smoothing) if squared else ("hinge", 1.0)
-    model = LinearSVC(C=factor * C, loss=kind, dual=True, fit_intercept=False, tol=tol, max_iter=max_iter, random_state=0)
+    model = LinearSVC(
+        C=factor * C,
+        loss=kind,
+        dual=True,
+        fit_intercept=False,
+        tol=tol,
+        max_iter=max_iter,
+        random_state=0,
+    )
     model.fit(X, signs, sample_weight=weights)
     return _judged(prob, C, model.coef_[0], int(model.n_iter_), fed.size)
 
@@ -85,4 +104,6 @@ def _fed(prob, screened):
 def _judged(prob, C, w, n_iter, n_fed, alpha=None):
     alpha = dual_point(prob, w, C) if alpha is None else alpha
     e = prob.evaluate(w, 1.0 / C, alpha)
-    return OutsideSolution(w, alpha, C, prob.loss, gap=e.gap, primal=e.primal, n_iter=n_iter, n_fed=int(n_fed))
+    return OutsideSolution(
+        w, alpha, C, prob.loss, gap=e.gap, primal=e.primal, n_iter=n_iter, n_fed=int(n_fed)
+    )

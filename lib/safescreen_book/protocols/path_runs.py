@@ -1,4 +1,5 @@
-"""Paths as the experiment notebooks measure them: data, the grid of lam, processor time and rates a lam.
+"""Paths as the experiment notebooks measure them: data, the grid of lam, processor time and rates a
+lam.
 
 >>> import numpy as np, safescreen as ss
 >>> problem = ss.Problem(ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1]), ss.SmoothedHinge(0.05))
@@ -21,23 +22,39 @@ from safescreen._checks import check_count, check_scalar
 from safescreen.solvers.schedule import Schedule, schedule_of
 from safescreen_book import datasets
 
-K_OF_PAPER = {"segment": 20, "satimage": 15, "phishing": 7, "a9a": 5, "mnist": 5, "usps": 10, "madelon": 20, "gisette_valid": 15}
-"""Neighbours of either kind in Tables 2 and 4 of STS19; all of them for the sets that are not here."""
+K_OF_PAPER = {
+    "segment": 20,
+    "satimage": 15,
+    "phishing": 7,
+    "a9a": 5,
+    "mnist": 5,
+    "usps": 10,
+    "madelon": 20,
+    "gisette_valid": 15,
+}
+"""Neighbours of either kind in Tables 2 and 4 of STS19; all of them for the sets that are not
+here.
+"""
 
 
 def whose(theirs, rtol, tol):
-    """Return whose a run is: "paper" at the gap that STS19 prints, "program" at that of its authors' program, "own" if not `theirs`.
+    """Return whose a run is: "paper" at the gap that STS19 prints, "program" at that of its
+    authors' program, "own" if not `theirs`.
 
     >>> whose(True, 0.0, 1e-6), whose(True, 1e-6, 0.0), whose(True, 1e-4, 0.0), whose(False, 0.0, 1e-6)
     ('paper', 'program', 'own', 'own')
     """
-    return {(0.0, 1e-6): "paper", (1e-6, 0.0): "program"}.get((rtol, tol), "own") if theirs else "own"
+    return (
+        {(0.0, 1e-6): "paper", (1e-6, 0.0): "program"}.get((rtol, tol), "own") if theirs else "own"
+    )
 
 
 def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
-    """Return ``(X, y)`` of a data set, dense: rows drawn at random, and reduced to principal components if asked for.
+    """Return ``(X, y)`` of a data set, dense: rows drawn at random, and reduced to principal
+    components if asked for.
 
-    STS19 section 7 draws "90 %" of the rows: ``floor(0.9 n) + 1`` of them, by the numbers of triplets in its Table 2.
+    STS19 section 7 draws "90 %" of the rows: ``floor(0.9 n) + 1`` of them, by the numbers of
+    triplets in its Table 2.
 
     Parameters
     ----------
@@ -63,7 +80,9 @@ def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
 
 
 class TimedSchedule(Schedule):
-    """A schedule for ``screening=`` that adds up the processor `seconds` spent in rules and in reducing the problem."""
+    """A schedule for ``screening=`` that adds up the processor `seconds` spent in rules and in
+    reducing the problem.
+    """
 
     def __init__(self, tests=None):
         super().__init__(tests)
@@ -84,11 +103,11 @@ class TimedSchedule(Schedule):
 
 @dataclass(frozen=True)
 class Grid:
-    """The lam of a path, what there is to be screened at each, and the path they are from, from ``lam_max()`` on.
+    """The lam of a path, what there is to be screened at each, and the path they are from, from
+    ``lam_max()`` on.
 
-    `removable` counts the terms outside the quadratic piece of the loss at the solution: the denominator of the screening rate (STS19
-    section 7.1).
-    """
+    `removable` counts the terms outside the quadratic piece of the loss at the solution: the
+    denominator of the screening rate (STS19 section 7.1)."""
 
     lams: np.ndarray
     removable: np.ndarray
@@ -98,8 +117,9 @@ class Grid:
 def paper_grid(prob, ratio=0.9, n_lams=0, **options):
     """Return the :class:`Grid` of STS19 section 7.
 
-    It begins with the first lam of the geometric sequence from ``prob.lam_max()`` at which a term is on the zero piece of the loss, and
-    ends where the loss changes by less than 1 % relative to the step of lam.
+    It begins with the first lam of the geometric sequence from ``prob.lam_max()`` at which a term
+    is on the zero piece of the loss, and ends where the loss changes by less than 1 % relative to
+    the step of lam.
 
     Parameters
     ----------
@@ -118,38 +138,49 @@ def paper_grid(prob, ratio=0.9, n_lams=0, **options):
         zero.append(bool((margins > 1.0).any()))
         return n_lams and sum(zero) >= n_lams
 
-    path = ss.path(prob, ratio=ratio, keep_masks=False, callback=count, **{"max_lams": 20_000, **options})
+    path = ss.path(
+        prob, ratio=ratio, keep_masks=False, callback=count, **{"max_lams": 20_000, **options}
+    )
     if path.reason == "not converged":
-        raise ValueError(f"prob must be solved to the gap asked for down to the end of the paper's grid, lam={path.lams[-1]:g} was not")
+        raise ValueError(
+            "prob must be solved to the gap asked for down to the end of the paper's grid, "
+            f"lam={path.lams[-1]:g} was not"
+        )
     if True not in zero or path.reason == "length":
         found = "a path without end" if True in zero else "none"
-        raise ValueError(f"prob must have a term on the zero piece of the loss somewhere on its path, found {found} at {len(zero)} lam")
+        raise ValueError(
+            "prob must have a term on the zero piece of the loss somewhere on its path, "
+            f"found {found} at {len(zero)} lam"
+        )
     start = zero.index(True)
     return Grid(path.lams[start:], np.array(counts[start:]), path)
 
 
 @dataclass(frozen=True)
 class Runs:
-    """What :func:`measure` found: a row a method, repeat and lam, and the paths of the first repeat by method.
+    """What :func:`measure` found: a row a method, repeat and lam, and the paths of the first repeat
+    by method.
 
-    Columns: method, repeat, lam, seconds (of the processor, everything for this lam), n_iter, path_rate, final_rate, primal, gap,
-    converged.
-    """
+    Columns: method, repeat, lam, seconds (of the processor, everything for this lam), n_iter,
+    path_rate, final_rate, primal, gap, converged."""
 
     frame: object
     paths: dict = field(repr=False)
 
 
 def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
-    """Solve along a grid with each method and record, for each lam, processor time and screening rates, as :class:`Runs`.
+    """Solve along a grid with each method and record, for each lam, processor time and screening
+    rates, as :class:`Runs`.
 
-    The methods take turns, are run first over a few lam, not recorded, to compile, and start from the last solution, as in STS19 section 7.
+    The methods take turns, are run first over a few lam, not recorded, to compile, and start from
+    the last solution, as in STS19 section 7.
 
     Parameters
     ----------
     prob : Problem
     methods : dict of dict
-        By name, options for :func:`safescreen.path`; ``"prob"`` among them stands for another problem with the same solutions.
+        By name, options for :func:`safescreen.path`; ``"prob"`` among them stands for another
+        problem with the same solutions.
     grid : Grid
     repeats, warm : int
         Timings of each, and how many lam the first run has; 0: there is none.
@@ -159,9 +190,17 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
     import pandas as pd
 
     def solve(name, lams):
-        chosen = {"prob": prob, "keep_masks": False, "extrapolate": False, **options, **methods[name]}
+        chosen = {
+            "prob": prob,
+            "keep_masks": False,
+            "extrapolate": False,
+            **options,
+            **methods[name],
+        }
         clock = [time.process_time()]
-        path = ss.path(lams=lams, callback=lambda solution: clock.append(time.process_time()), **chosen)
+        path = ss.path(
+            lams=lams, callback=lambda solution: clock.append(time.process_time()), **chosen
+        )
         return path, np.diff(clock)
 
     for name in methods if warm else ():
@@ -173,37 +212,74 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
             paths.setdefault(name, path)
             frame = path.to_frame()
             share = len(prob) / np.maximum(grid.removable, 1)
-            rates = {"path_rate": frame["path_rate"] * share, "final_rate": frame["screening_rate"] * share}
+            rates = {
+                "path_rate": frame["path_rate"] * share,
+                "final_rate": frame["screening_rate"] * share,
+            }
             frame = frame.assign(method=name, repeat=repeat, seconds=seconds, **rates)
-            frames.append(frame[["method", "repeat", "lam", "seconds", "n_iter", "path_rate", "final_rate", "primal", "gap", "converged"]])
+            frames.append(
+                frame[
+                    [
+                        "method",
+                        "repeat",
+                        "lam",
+                        "seconds",
+                        "n_iter",
+                        "path_rate",
+                        "final_rate",
+                        "primal",
+                        "gap",
+                        "converged",
+                    ]
+                ]
+            )
     return Runs(pd.concat(frames, ignore_index=True), paths)
 
 
 def cpu_ratios(frame, baseline="none"):
-    """Return the processor seconds of each method divided by those of a baseline: medians over repeats; rows are lam, falling."""
-    seconds = frame.groupby(["lam", "method"], sort=False)["seconds"].median().unstack().sort_index(ascending=False)
-    return seconds.div(seconds[baseline], axis=0).drop(columns=baseline)[[m for m in frame["method"].unique() if m != baseline]]
+    """Return the processor seconds of each method divided by those of a baseline: medians over
+    repeats; rows are lam, falling.
+    """
+    seconds = (
+        frame.groupby(["lam", "method"], sort=False)["seconds"]
+        .median()
+        .unstack()
+        .sort_index(ascending=False)
+    )
+    return seconds.div(seconds[baseline], axis=0).drop(columns=baseline)[
+        [m for m in frame["method"].unique() if m != baseline]
+    ]
 
 
 def same_optimum(frame, rtol, tol):
-    """Return whether the rows of each draw and lam reached the gap asked for and agree as two such solutions must, and a note on it."""
+    """Return whether the rows of each draw and lam reached the gap asked for and agree as two
+    such solutions must, and a note on it.
+    """
     objective, short = frame.groupby(["draw", "lam"])["primal"], int((~frame["converged"]).sum())
     spread = float((objective.max() / objective.min() - 1.0).max())
-    holds = not short and spread <= 2.0 * max(rtol, tol / frame["primal"].min()) + 1e-10  # the rounding of long sums
-    return holds, f"largest relative difference {spread:.1e}, short of the gap in {short} of {len(frame)} solves"
+    holds = (
+        not short and spread <= 2.0 * max(rtol, tol / frame["primal"].min()) + 1e-10
+    )  # the rounding of long sums
+    return (
+        holds,
+        f"largest relative difference {spread:.1e}, short of the gap in {short} of "
+        f"{len(frame)} solves",
+    )
 
 
 def dynamic_rates(path, removable, freq=10):
-    """Return the screening rate during the solves of a path, one row a round of screening, one column a lam.
+    """Return the screening rate during the solves of a path, one row a round of screening, one
+    column a lam.
 
-    Row 0 is the state before the first iteration (screening from the last solution), row r the one after the dynamic screening at
-    iteration ``freq (r - 1)``, freq as the path was solved with. Below the last round of a lam the entries are NaN. `removable` is that
-    of the :class:`Grid`.
-    """
+    Row 0 is the state before the first iteration (screening from the last solution), row r the one
+    after the dynamic screening at iteration ``freq (r - 1)``, freq as the path was solved with.
+    Below the last round of a lam the entries are NaN. `removable` is that of the :class:`Grid`."""
     columns = []
     for solution, most in zip(path, removable, strict=True):
         rounds = {0: solution.history[0].n_L + solution.history[0].n_R}
-        for state in solution.history[1:]:  # a state is recorded before the screening of its iteration
+        for state in solution.history[
+            1:
+        ]:  # a state is recorded before the screening of its iteration
             rounds[1 + (state.iteration - 1) // freq] = state.n_L + state.n_R
         column = np.full(max(rounds) + 1, np.nan)
         for number, screened in sorted(rounds.items()):

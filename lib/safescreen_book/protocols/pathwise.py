@@ -1,4 +1,6 @@
-"""The path of SSS13: safe screening of whole stretches of it in the s-form (Algorithm 2), and the s-form itself."""
+"""The path of SSS13: safe screening of whole stretches of it in the s-form (Algorithm 2), and
+the s-form itself.
+"""
 
 import numpy as np
 
@@ -14,10 +16,12 @@ from safescreen.svm.totals import norm_of_ball, s_bounds, total_loss
 
 
 def feasible_between(terms, reference_a, reference_T, s, loss=None):
-    """Return the shortest point between two solutions whose total loss is certainly at most `s` (SSS13 section 4.1).
+    """Return the shortest point between two solutions whose total loss is certainly at most `s`
+    (SSS13 section 4.1).
 
-    On ``w_a + v (w_T - w_a)`` the total loss is convex and the norm grows with v, so the smallest v with ``H <= s`` is found by bisection;
-    margins are linear in v, so a step costs O(n). Rounding is included in ``H <= s``.
+    On ``w_a + v (w_T - w_a)`` the total loss is convex and the norm grows with v, so the smallest v
+    with ``H <= s`` is found by bisection; margins are linear in v, so a step costs O(n). Rounding
+    is included in ``H <= s``.
 
     Returns
     -------
@@ -47,9 +51,11 @@ def feasible_between(terms, reference_a, reference_T, s, loss=None):
 def safe_screening_path(terms, Cs, loss=None, *, M=5, tol=None, rtol=None, screening=(), **options):
     """Solve for an increasing sequence of C with one rule for every M of them (SSS13 Algorithm 2).
 
-    The problems for the first and the last C are solved whole. Of each next M the last is solved first, with the rule between the last
-    solution before, ``s_a``, and a certified ``s_b <= s(C)`` (:func:`safescreen.svm.s_bounds`; trial and error in SSS13), for a
-    feasible point from :func:`feasible_between`. Then it is a reference itself, and one rule between the two serves for those in between.
+    The problems for the first and the last C are solved whole. Of each next M the last is solved
+    first, with the rule between the last solution before, ``s_a``, and a certified ``s_b <= s(C)``
+    (:func:`safescreen.svm.s_bounds`; trial and error in SSS13), for a feasible point from
+    :func:`feasible_between`. Then it is a reference itself, and one rule between the two serves for
+    those in between.
 
     Parameters
     ----------
@@ -61,12 +67,14 @@ def safe_screening_path(terms, Cs, loss=None, *, M=5, tol=None, rtol=None, scree
     M : int
         Solutions a rule.
     tol, rtol, screening, **options
-        As for :func:`safescreen.svm.path`; `screening` beside the rules of the paper, none by default.
+        As for :func:`safescreen.svm.path`; `screening` beside the rules of the paper, none by
+        default.
 
     Returns
     -------
     Path
-        ``path_rates`` are the rates of the rules, 0 for the first and the last C. Solutions are in the order of C.
+        ``path_rates`` are the rates of the rules, 0 for the first and the last C. Solutions are in
+        the order of C.
     """
     Cs, prob, M = check_grid(Cs, "Cs"), problem_of(terms, loss), check_count(M, "M")
     if Cs.size < 2:
@@ -75,7 +83,16 @@ def safe_screening_path(terms, Cs, loss=None, *, M=5, tol=None, rtol=None, scree
     def solve(C, screened, start=None):
         """Solve what is left for C."""
         known = () if start is None else (start.x, start.alpha)
-        return solve_screened(prob, 1.0 / float(C), screened, *known, tol=tol, rtol=rtol, screening=screening, **options)
+        return solve_screened(
+            prob,
+            1.0 / float(C),
+            screened,
+            *known,
+            tol=tol,
+            rtol=rtol,
+            screening=screening,
+            **options,
+        )
 
     nothing = Screened(np.zeros(len(prob), dtype=bool), np.zeros(len(prob), dtype=bool))
     solutions, rates = [solve(Cs[0], nothing)], [0.0]
@@ -95,9 +112,14 @@ def safe_screening_path(terms, Cs, loss=None, *, M=5, tol=None, rtol=None, scree
 
 
 def _rule(prob, a, T, C):
-    """Return what is certain for all of ``[C_a, C]`` by the best of the upper bounds of the norm that are at hand."""
+    """Return what is certain for all of ``[C_a, C]`` by the best of the upper bounds of the norm
+    that are at hand.
+    """
     terms, cone = prob.terms, prob.cone
-    bounds = [norm_of_ball(cone, ball_1(terms, at, r, loss=prob.loss))[1] for at, r in ((C, a), (C, T), (T.C, T))]
+    bounds = [
+        norm_of_ball(cone, ball_1(terms, at, r, loss=prob.loss))[1]
+        for at, r in ((C, a), (C, T), (T.C, T))
+    ]
     feasible = feasible_between(terms, a, T, s_bounds(terms, C, [a, T], prob.loss)[0], prob.loss)
     if feasible is not None:
         bounds.append(cone.norm_upper(feasible))
@@ -105,10 +127,11 @@ def _rule(prob, a, T, C):
 
 
 def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
-    """Return a C whose solution has the total loss `s`, and that solution: the s-form, solved through the C-form.
+    """Return a C whose solution has the total loss `s`, and that solution: the s-form, solved
+    through the C-form.
 
-    ``s(C)`` is continuous and falls; the root is found by secants of s in log C and bisection in turn, from ``C_min`` on. With the hinge
-    s is constant on stretches, on which any C is right.
+    ``s(C)`` is continuous and falls; the root is found by secants of s in log C and bisection in
+    turn, from ``C_min`` on. With the hinge s is constant on stretches, on which any C is right.
 
     Parameters
     ----------
@@ -117,7 +140,8 @@ def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
         Below ``H(0)``, where w = 0 is the solution, and above the smallest total loss.
     loss : SmoothedHinge, optional
     rtol : float
-        Accuracy of s relative to ``H(0)``. Solves are accurate to its square, for s changes with the square root of the gap.
+        Accuracy of s relative to ``H(0)``. Solves are accurate to its square, for s changes with
+        the square root of the gap.
     max_solves : int
     **options
         For :func:`safescreen.solve`.
@@ -137,7 +161,10 @@ def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
     if s >= at_zero:
         raise ValueError(f"s must be below the total loss {at_zero:g} of w = 0, got {s:g}")
     if prob.lam_max() == 0.0:
-        raise ValueError(f"s must be the total loss {at_zero:g} of w = 0, which solves this problem for every C; got {s:g}")
+        raise ValueError(
+            f"s must be the total loss {at_zero:g} of w = 0, which solves this problem for "
+            f"every C; got {s:g}"
+        )
     start = c_min(terms, prob.loss)
     C, x, below, above = start if start > 0.0 else 1.0, None, None, None
     for k in range(max_solves):
@@ -157,4 +184,7 @@ def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
             (t0, s0), (t1, s1) = below, above
             part = 0.5 if k % 2 else min(max((s0 - s) / max(s0 - s1, TINY), 0.05), 0.95)
             C = float(np.exp(t0 + (t1 - t0) * part))
-    raise ValueError(f"s = {s:g} was not reached in {max_solves} solves: the last, for C = {C:g}, has total loss {found:g}")
+    raise ValueError(
+        f"s = {s:g} was not reached in {max_solves} solves: the last, for C = {C:g}, has "
+        f"total loss {found:g}"
+    )

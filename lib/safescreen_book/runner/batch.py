@@ -34,14 +34,16 @@ def run_all(
     scheduler: str | None = None,
     pages: progress.Pages | None = None,
 ) -> int:
-    """Execute runs in processes of their own, `jobs` at a time (as many as cores), say what became of each, and return the exit code.
+    """Execute runs in processes of their own, `jobs` at a time (as many as cores), say what became
+    of each, and return the exit code.
 
-    That is 0, 1 when a run failed (or lacks data, if `data_required`), 130 when interrupted; then `command` is what to type to go on.
-    With `force` also what is complete and unchanged is done. Records are made from a tree
-    without uncommitted changes, or with `dirty`. `scheduler` is the address of a Dask scheduler whose workers do the runs,
-    or `local` for a cluster of `jobs` processes started here; the results come back to `outputs`. Of `pages`, if there are any, the
-    first are made when the shortest run is done, with which all begins then; the others follow from the longest on.
-    """
+    That is 0, 1 when a run failed (or lacks data, if `data_required`), 130 when interrupted; then
+    `command` is what to type to go on. With `force` also what is complete and unchanged is done.
+    Records are made from a tree without uncommitted changes, or with `dirty`. `scheduler` is the
+    address of a Dask scheduler whose workers do the runs, or `local` for a cluster of `jobs`
+    processes started here; the results come back to `outputs`. Of `pages`, if there are any, the
+    first are made when the shortest run is done, with which all begins then; the others follow from
+    the longest on."""
     counts = dict.fromkeys(("done", "unchanged", "data missing", "elsewhere", "failed"), 0)
     todo, failed = [], []
     for item in plan(manifest, runs, profile, outputs):
@@ -50,7 +52,10 @@ def run_all(
             tqdm.write(f"{item.run}: unchanged")
         elif item.missing:
             counts["data missing"] += 1
-            tqdm.write(f"{item.run}: data missing: {' '.join(item.missing)} ({datasets.advice(item.missing)})")
+            tqdm.write(
+                f"{item.run}: data missing: {' '.join(item.missing)} "
+                f"({datasets.advice(item.missing)})"
+            )
         else:
             todo.append(item)
             if item.state.why:
@@ -64,7 +69,11 @@ def run_all(
     here, interrupted = scheduler in (None, "local"), False
     jobs = max(1, min(jobs or fingerprint.cores(), len(todo))) if here else 1
     if todo:
-        how = f"{jobs} at a time with {_threads(jobs)} of {fingerprint.cores()} cores each" if here else "on the workers of a cluster"
+        how = (
+            f"{jobs} at a time with {_threads(jobs)} of {fingerprint.cores()} cores each"
+            if here
+            else "on the workers of a cluster"
+        )
         how += ", the longest first" * (len(todo) > 1)
         tqdm.write(progress.announcement(seconds.values(), how, jobs if here else None))
     with _terminated_like_interrupted(), closing(progress.Progress(seconds, jobs, pages)) as shown:
@@ -84,15 +93,29 @@ def run_all(
             interrupted = True
     summary = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
     left = " ".join(shown.left if interrupted else failed)
-    again = f"With --force the same command does all of it again; left: {left}" if force else f"To go on: {command}"
+    again = (
+        f"With --force the same command does all of it again; left: {left}"
+        if force
+        else f"To go on: {command}"
+    )
     if interrupted:
-        print(f"Interrupted: {summary or 'nothing done'}, {len(shown.left)} left; what is finished is kept. {again}", flush=True)
+        print(
+            f"Interrupted: {summary or 'nothing done'}, {len(shown.left)} left; what is "
+            f"finished is kept. {again}",
+            flush=True,
+        )
         return 130
-    print(f"{summary or 'nothing to do'}. Results: {places.shown(outputs / profile)}{f'. {again}' if left else ''}", flush=True)
+    print(
+        f"{summary or 'nothing to do'}. Results: "
+        f"{places.shown(outputs / profile)}{f'. {again}' if left else ''}",
+        flush=True,
+    )
     return int(counts["failed"] > 0 or (data_required and counts["data missing"] > 0))
 
 
-def _execute(todo, folder: Path, profile: str, jobs: int, shown: progress.Progress) -> Iterator[tuple[Plan, str, str]]:
+def _execute(
+    todo, folder: Path, profile: str, jobs: int, shown: progress.Progress
+) -> Iterator[tuple[Plan, str, str]]:
     """Yield each plan when it has ended, and what became of it; stop all workers on the way out."""
     environment = _environment(jobs)
     waiting, running = list(reversed(todo)), {}
@@ -114,7 +137,9 @@ def _execute(todo, folder: Path, profile: str, jobs: int, shown: progress.Progre
                         folders.release(scratch)
                     yield item, *item.failed(error)
             time.sleep(0.05)
-            shown.show({str(item.run): time.monotonic() - began for item, _, began in running.values()})
+            shown.show(
+                {str(item.run): time.monotonic() - began for item, _, began in running.values()}
+            )
             for scratch, (item, process, _) in list(running.items()):
                 if process.poll() is not None:
                     process.communicate()  # which closes what was open to it
@@ -139,7 +164,9 @@ def _execute(todo, folder: Path, profile: str, jobs: int, shown: progress.Progre
             folders.release(scratch)
 
 
-def _execute_on_cluster(todo, folder: Path, profile: str, jobs: int, scheduler: str) -> Iterator[tuple[Plan, str, str]]:
+def _execute_on_cluster(
+    todo, folder: Path, profile: str, jobs: int, scheduler: str
+) -> Iterator[tuple[Plan, str, str]]:
     """Yield each plan when a worker of the cluster has ended it, and what became of it."""
     if not todo:
         return
@@ -147,8 +174,14 @@ def _execute_on_cluster(todo, folder: Path, profile: str, jobs: int, scheduler: 
     if scheduler == "local":
         threads = {name: environment[name] for name in THREAD_VARIABLES}
     common = {"threads": threads, "data": os.environ.get("SAFESCREEN_DATA")}
-    tasks = [{"notebook": notebooks.to_text(item.notebook), "spec": item.spec(folder, profile), **common} for item in todo]
-    with cluster.connect(scheduler, jobs) as client, closing(cluster.execute(client, tasks)) as ended:
+    tasks = [
+        {"notebook": notebooks.to_text(item.notebook), "spec": item.spec(folder, profile), **common}
+        for item in todo
+    ]
+    with (
+        cluster.connect(scheduler, jobs) as client,
+        closing(cluster.execute(client, tasks)) as ended,
+    ):
         for rank, code, packed in ended:
             item, scratch = todo[rank], None
             try:
@@ -170,8 +203,13 @@ def _execute_on_cluster(todo, folder: Path, profile: str, jobs: int, scheduler: 
 
 
 def _begin(item: Plan) -> Path | None:
-    """The folder of an attempt; None if another process has one, or has finished the run since it was planned."""
-    scratch, now = folders.scratch_folder(item.folder), folders.state(item.folder, item.hashes, record=item.record)
+    """The folder of an attempt; None if another process has one, or has finished the run since
+    it was planned.
+    """
+    scratch, now = (
+        folders.scratch_folder(item.folder),
+        folders.state(item.folder, item.hashes, record=item.record),
+    )
     if scratch is not None and now.done and now.result != item.state.result:
         folders.release(scratch)
         return None
@@ -183,7 +221,9 @@ def _environment(jobs: int) -> dict[str, str]:
     threads, environment = _threads(jobs), places.environment()
     for name in THREAD_VARIABLES:
         given = environment.get(name, "")
-        environment[name] = str(min(threads, int(given)) if given.isdigit() and int(given) else threads)
+        environment[name] = str(
+            min(threads, int(given)) if given.isdigit() and int(given) else threads
+        )
     return environment
 
 
@@ -191,7 +231,8 @@ def _need_clean_tree(folder: Path) -> None:
     git = fingerprint.git_state(folder)
     if git is not None and git["dirty"]:
         raise BookError(
-            "a record names the commit it was made from, and tracked files have changes that are not committed: commit, or add --dirty"
+            "a record names the commit it was made from, and tracked files have changes "
+            "that are not committed: commit, or add --dirty"
         )
 
 

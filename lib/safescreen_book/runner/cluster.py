@@ -1,7 +1,8 @@
-"""Runs on the workers of a Dask cluster: a run goes out as text, and its finished folder comes back as bytes.
+"""Runs on the workers of a Dask cluster: a run goes out as text, and its finished folder comes back
+as bytes.
 
-A worker needs this package and the data sets, nothing else: it may share the file system with this process or not.
-"""
+A worker needs this package and the data sets, nothing else: it may share the file system with this
+process or not."""
 
 import io
 import os
@@ -31,14 +32,23 @@ PATIENCE = 15.0
 
 @contextmanager
 def connect(address: str, n_workers: int = 1, timeout: float = 10.0) -> Iterator[Any]:
-    """Yield a client of the scheduler at an address such as `tcp://host:8786`, or `local`: of `n_workers` processes started here.
+    """Yield a client of the scheduler at an address such as `tcp://host:8786`, or `local`: of
+    `n_workers` processes started here.
 
-    Its workers have this version of the package; a ClusterError says why not, or that nobody answers within `timeout` seconds.
-    """
+    Its workers have this version of the package; a ClusterError says why not, or that nobody
+    answers within `timeout` seconds."""
     distributed = _cluster.distributed()
     if address == "local":
-        options = {"n_workers": n_workers, "threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": ":0", "silence_logs": "ERROR"}
-        with tempfile.TemporaryDirectory(prefix="safescreen-", ignore_cleanup_errors=True) as folder:
+        options = {
+            "n_workers": n_workers,
+            "threads_per_worker": 1,
+            "host": "127.0.0.1",
+            "dashboard_address": ":0",
+            "silence_logs": "ERROR",
+        }
+        with tempfile.TemporaryDirectory(
+            prefix="safescreen-", ignore_cleanup_errors=True
+        ) as folder:
             with distributed.LocalCluster(local_directory=folder, **options) as cluster:
                 with distributed.Client(cluster, set_as_default=False) as client:
                     client.register_worker_callbacks(_leave_interrupts_to_the_client)
@@ -49,22 +59,28 @@ def connect(address: str, n_workers: int = 1, timeout: float = 10.0) -> Iterator
         client = distributed.Client(address, timeout=timeout, set_as_default=False)
     except (OSError, ValueError) as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise _cluster.ClusterError(f"no Dask scheduler answers at {address} ({reason}); start one with: dask scheduler") from error
+        raise _cluster.ClusterError(
+            f"no Dask scheduler answers at {address} ({reason}); start one with: dask scheduler"
+        ) from error
     with client:
         _cluster.check_workers(client)
         yield client
 
 
 def _leave_interrupts_to_the_client() -> None:
-    """Ctrl-C in a terminal reaches every process started there; the one that was typed at ends the others."""
+    """Ctrl-C in a terminal reaches every process started there; the one that was typed at ends
+    the others.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def execute(client, tasks: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, int | None, bytes | str]]:
+def execute(
+    client, tasks: Iterable[Mapping[str, Any]]
+) -> Iterator[tuple[int, int | None, bytes | str]]:
     """Send tasks to a cluster; yield the number of each as it ends, and what `run_task` returned.
 
-    A worker that is lost has its tasks done again by another, up to the scheduler's `allowed-failures` (3) times.
-    """
+    A worker that is lost has its tasks done again by another, up to the scheduler's
+    `allowed-failures` (3) times."""
     distributed = _cluster.distributed()
     ranks = {}
     for rank, task in enumerate(tasks):
@@ -75,7 +91,10 @@ def execute(client, tasks: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, i
             try:
                 ended = future.result()
             except distributed.KilledWorker:
-                ended = None, "the workers that ran it were lost, one after the other (out of memory?)"
+                ended = (
+                    None,
+                    "the workers that ran it were lost, one after the other (out of memory?)",
+                )
             except Exception as error:
                 ended = None, f"{type(error).__name__}: {error}".splitlines()[0]
             future.release()
@@ -85,21 +104,30 @@ def execute(client, tasks: Iterable[Mapping[str, Any]]) -> Iterator[tuple[int, i
 
 
 def run_task(task: Mapping[str, Any]) -> tuple[int | None, bytes | str]:
-    """Execute one run on a worker, in a process of its own; return its exit code and packed folder, or None and why it was not started.
+    """Execute one run on a worker, in a process of its own; return its exit code and packed folder,
+    or None and why it was not started.
 
-    A task is a `notebook` (text), its `spec` (see `Plan.spec`), `threads` (variables of the environment) and `data` (a folder to
-    look for data sets in, if it exists here, or None).
-    """
+    A task is a `notebook` (text), its `spec` (see `Plan.spec`), `threads` (variables of the
+    environment) and `data` (a folder to look for data sets in, if it exists here, or None)."""
     import nbformat
     from distributed import get_worker
 
     spec, host = dict(task["spec"]), socket.gethostname()
     with _data_folder(task["data"]):
         sums, missing = plans.data_checksums(spec["data"])
-        environment = {**dict.fromkeys(worker.THREAD_VARIABLES, "1"), **places.environment(), **task["threads"]}
+        environment = {
+            **dict.fromkeys(worker.THREAD_VARIABLES, "1"),
+            **places.environment(),
+            **task["threads"],
+        }
     if missing:
-        return None, f"worker on {host} lacks data: {' '.join(missing)} (there, {datasets.advice(missing)})"
-    here = fingerprint.hashes(nbformat.reads(task["notebook"], as_version=4), spec["parameters"], sums)
+        return (
+            None,
+            f"worker on {host} lacks data: {' '.join(missing)} (there, {datasets.advice(missing)})",
+        )
+    here = fingerprint.hashes(
+        nbformat.reads(task["notebook"], as_version=4), spec["parameters"], sums
+    )
     if other := fingerprint.changed(spec["hashes"], here, here):
         return None, f"worker on {host} differs: {other}; install the same on every worker"
     dask_worker = get_worker()
@@ -115,7 +143,9 @@ def run_task(task: Mapping[str, Any]) -> tuple[int | None, bytes | str]:
 
 @contextmanager
 def _data_folder(folder: str | None) -> Iterator[None]:
-    """Let this process look for data sets in a folder, if it is here, and then where it did before."""
+    """Let this process look for data sets in a folder, if it is here, and then where it did
+    before.
+    """
     before = os.environ.get(ENVIRONMENT)
     if folder and Path(folder).is_dir():
         os.environ[ENVIRONMENT] = folder
@@ -145,7 +175,9 @@ def unpack(packed: bytes, folder: Path) -> None:
 
 
 def _wait(process: subprocess.Popen, dask_worker) -> int:
-    """Return the exit code of a process; end it when nobody waits for the task's result any more."""
+    """Return the exit code of a process; end it when nobody waits for the task's result any
+    more.
+    """
     key = dask_worker.get_current_task()
     try:
         while process.poll() is None:
@@ -162,7 +194,9 @@ def _wait(process: subprocess.Popen, dask_worker) -> int:
 
 
 def _knock(address: str, timeout: float) -> None:
-    """Open and close a connection: a client that finds nobody there leaves much behind, so it is not made."""
+    """Open and close a connection: a client that finds nobody there leaves much behind, so it is
+    not made.
+    """
     from distributed.comm import get_address_host_port
 
     socket.create_connection(get_address_host_port(address), timeout).close()

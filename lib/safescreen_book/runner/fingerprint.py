@@ -47,14 +47,20 @@ def sha256_file(path: Path) -> str:
 def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[str, Any]:
     """Return what a run is asked, and what answers it, by name.
 
-    That is the values of its parameters and the checksums of data; the code of the notebook without comments and docstrings, one hash
-    of library and book together, and the versions of the packages that numbers depend on.
-    """
-    cells = (cell for cell in nb.cells if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", ()))
+    That is the values of its parameters and the checksums of data; the code of the notebook without
+    comments and docstrings, one hash of library and book together, and the versions of the packages
+    that numbers depend on."""
+    cells = (
+        cell
+        for cell in nb.cells
+        if cell.cell_type == "code" and "parameters" not in cell.metadata.get("tags", ())
+    )
     statements = [statement for cell in cells for statement in imports.parsed(cell.source).body]
     code = imports.canonical(ast.Module(statements, []))
     return {
-        "parameters": {name: repr(value) for name, value in parameters.items() if name != "output_dir"},
+        "parameters": {
+            name: repr(value) for name, value in parameters.items() if name != "output_dir"
+        },
         "data": dict(data),
         "notebook": sha256(code),
         "library": library(imports.ROOT),
@@ -65,8 +71,14 @@ def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[s
 @cache
 def library(root: Path) -> str:
     """Return one hash of all code of the library and the book, which lie below a folder."""
-    files = sorted(path for package in ("safescreen", "safescreen_book") for path in (root / package).rglob("*.py"))
-    parts = [part for path in files for part in (path.relative_to(root).as_posix(), path.read_bytes())]
+    files = sorted(
+        path
+        for package in ("safescreen", "safescreen_book")
+        for path in (root / package).rglob("*.py")
+    )
+    parts = [
+        part for path in files for part in (path.relative_to(root).as_posix(), path.read_bytes())
+    ]
     return sha256(*parts)
 
 
@@ -88,7 +100,9 @@ def changed(before: Mapping[str, Any], after: Mapping[str, Any], parts: Iterable
         if part == "data":
             found.append(f"data ({', '.join(names)})")
         else:
-            found += [f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}" for name in names]
+            found += [
+                f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}" for name in names
+            ]
     return ", ".join(found)
 
 
@@ -115,10 +129,15 @@ def environment() -> dict[str, Any]:
 
 
 def machine() -> str:
-    """Return the processor, its cores that may be used, memory and system in words, as far as the system tells."""
+    """Return the processor, its cores that may be used, memory and system in words, as far as
+    the system tells.
+    """
     parts = [platform.processor() or platform.machine(), f"{cores()} cores"]
     with suppress(OSError, TypeError):
-        parts[0] = re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))[1] + f" ({platform.machine()})"
+        parts[0] = (
+            re.search(r"model name\s*: (.+)", Path("/proc/cpuinfo").read_text(encoding="utf-8"))[1]
+            + f" ({platform.machine()})"
+        )
     with suppress(OSError, ValueError, AttributeError):
         parts.append(f"{os.sysconf('SC_PHYS_PAGES') * os.sysconf('SC_PAGE_SIZE') / 2**30:.0f} GB")
     return ", ".join([*parts, platform.system()])
@@ -132,14 +151,20 @@ def cores() -> int:
 
 
 def git_state(folder: Path) -> dict[str, Any] | None:
-    """Return the commit a folder is at and whether tracked files but results differ; None outside a repository, or without git."""
+    """Return the commit a folder is at and whether tracked files but results differ; None
+    outside a repository, or without git.
+    """
 
     def git(*arguments: str) -> str:
         """Return what git prints, without the ends."""
-        return subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
 
     try:
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)outputs")
+        changed = git(
+            "status", "--porcelain", "--untracked-files=no", "--", ".", ":(exclude)outputs"
+        )
         return {"commit": git("rev-parse", "HEAD"), "dirty": bool(changed)}
     except (OSError, subprocess.CalledProcessError):
         return None

@@ -1,9 +1,9 @@
 """The folder of one run: what it holds, and how it is replaced as a whole.
 
-`outputs/<profile>/<experiment>/<run>/` is either absent or the last finished result: `result.json` and what the notebook
-recorded; beside it `notebook.ipynb`, as executed, may be removed. A later failure adds `notebook.failed.ipynb` and `failure.json`
-and leaves the rest alone. Work in progress lives beside it in `.<run>.work/`, which one process at a time has locked.
-"""
+`outputs/<profile>/<experiment>/<run>/` is either absent or the last finished result: `result.json`
+and what the notebook recorded; beside it `notebook.ipynb`, as executed, may be removed. A later
+failure adds `notebook.failed.ipynb` and `failure.json` and leaves the rest alone. Work in progress
+lives beside it in `.<run>.work/`, which one process at a time has locked."""
 
 import json
 import os
@@ -37,10 +37,11 @@ DONE = ("complete", "current", "confirmed", "historic")
 class State:
     """What is known of a run.
 
-    `status` is one of these. A result of this library is *complete*, or as a record *current*. A record of another library is *confirmed*
-    if the last replay of it agreed, *historic* otherwise. *changed*: other parameters or data, and for what is no record other code too.
-    *damaged*: it cannot be read, or a file is not as it was left. *failed*: the last attempt, whatever older result there is. *not run*.
-    """
+    `status` is one of these. A result of this library is *complete*, or as a record *current*. A
+    record of another library is *confirmed* if the last replay of it agreed, *historic* otherwise.
+    *changed*: other parameters or data, and for what is no record other code too. *damaged*: it
+    cannot be read, or a file is not as it was left. *failed*: the last attempt, whatever older
+    result there is. *not run*."""
 
     status: str
     result: Mapping[str, Any] | None = None  # `result.json` of the last finished run
@@ -59,24 +60,33 @@ def run_folder(outputs: Path, profile: str, run: Run) -> Path:
 
 
 def state(folder: Path, hashes: Mapping[str, Any] | None = None, *, record: bool = False) -> State:
-    """Return what a run folder holds, for a question and the code that would answer it now (`fingerprint.hashes`), if given.
+    """Return what a run folder holds, for a question and the code that would answer it now
+    (`fingerprint.hashes`), if given.
 
-    A `record` is kept whatever answered it. A failed attempt with other hashes does not count against a result.
-    """
+    A `record` is kept whatever answered it. A failed attempt with other hashes does not count
+    against a result."""
     _recover(folder)
     result, failure = read_json(folder / "result.json") or {}, read_json(folder / "failure.json")
-    sound = result.get("status") == "complete" and all(isinstance(result.get(part), dict) for part in ("files", "hashes", "seconds"))
+    sound = result.get("status") == "complete" and all(
+        isinstance(result.get(part), dict) for part in ("files", "hashes", "seconds")
+    )
     if not sound:
         damaged = "damaged" if (folder / "result.json").is_file() else "not run"
         return State(damaged if failure is None else "failed", None, failure)
     status, why = _judged(folder, result, hashes or result["hashes"], record)
-    if failure is not None and (status in ("damaged", "changed") or not hashes or failure.get("hashes") in (None, hashes)):
+    if failure is not None and (
+        status in ("damaged", "changed") or not hashes or failure.get("hashes") in (None, hashes)
+    ):
         return State("failed", result, failure)
     return State(status, result, why=why)
 
 
-def _judged(folder: Path, result: Mapping[str, Any], hashes: Mapping[str, Any], record: bool) -> tuple[str, str]:
-    touched = [name for name, checksum in result["files"].items() if not _holds(folder, name, checksum)]
+def _judged(
+    folder: Path, result: Mapping[str, Any], hashes: Mapping[str, Any], record: bool
+) -> tuple[str, str]:
+    touched = [
+        name for name, checksum in result["files"].items() if not _holds(folder, name, checksum)
+    ]
     if touched:
         return "damaged", f"files ({', '.join(touched)})"
     if why := changed(result["hashes"], hashes, QUESTION):
@@ -93,11 +103,16 @@ def _judged(folder: Path, result: Mapping[str, Any], hashes: Mapping[str, Any], 
     made = f"{last.get('version')} on {str(last.get('date'))[:10]}"
     if last.get("agrees") is True:
         return "confirmed", f"by a replay with {made}: {last.get('rows')} rows"
-    return "historic", f"a replay with {made} differs: {'; '.join(map(str, last.get('differences', ())))}"
+    return (
+        "historic",
+        f"a replay with {made} differs: {'; '.join(map(str, last.get('differences', ())))}",
+    )
 
 
 def read_replays(folder: Path) -> list[dict]:
-    """Return what the replays of a record found, the last one last; lines that are none are left out."""
+    """Return what the replays of a record found, the last one last; lines that are none are left
+    out.
+    """
     file = folder / REPLAYS
     try:
         lines = [] if file.is_symlink() else file.read_text(encoding="utf-8").splitlines()
@@ -115,11 +130,17 @@ def read_replays(folder: Path) -> list[dict]:
 def _holds(folder: Path, name: str, checksum) -> bool:
     """Whether a file of a folder has a checksum; one that lies elsewhere is not read."""
     file = folder / name
-    return file.is_file() and file.resolve().is_relative_to(folder.resolve()) and sha256_file(file) == checksum
+    return (
+        file.is_file()
+        and file.resolve().is_relative_to(folder.resolve())
+        and sha256_file(file) == checksum
+    )
 
 
 def install(new: Path, folder: Path) -> None:
-    """Put a finished folder of the same file system in the place of the older one; at no time is it half old and half new."""
+    """Put a finished folder of the same file system in the place of the older one; at no time is
+    it half old and half new.
+    """
     _recover(folder)
     old = _set_aside(folder)
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +158,9 @@ def install(new: Path, folder: Path) -> None:
 
 
 def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> None:
-    """Note a failed attempt, and keep its notebook if there is one, beside whatever older result there is."""
+    """Note a failed attempt, and keep its notebook if there is one, beside whatever older result
+    there is.
+    """
     _recover(folder)
     folder.mkdir(parents=True, exist_ok=True)
     kept = folder / "notebook.failed.ipynb"
@@ -150,16 +173,18 @@ def record_failure(folder: Path, failure: Mapping[str, Any], notebook: Path) -> 
 def scratch_folder(folder: Path) -> Path | None:
     """Make the empty folder of an attempt beside a run folder; None while a living process has it.
 
-    What a dead process left there is removed. An OSError names a folder that no attempt can have made, a
-    symbolic link or one that holds files and no lock; it is left as it is.
-    """
+    What a dead process left there is removed. An OSError names a folder that no attempt can have
+    made, a symbolic link or one that holds files and no lock; it is left as it is."""
     scratch = folder.with_name(f".{folder.name}.work")
     if scratch in _LOCKS:
         return None
     while scratch not in _LOCKS:
         _refuse_what_is_not_ours(scratch)
         scratch.mkdir(parents=True, exist_ok=True)
-        with suppress(FileNotFoundError), ExitStack() as held:  # once more if it was released and removed in between
+        with (
+            suppress(FileNotFoundError),
+            ExitStack() as held,
+        ):  # once more if it was released and removed in between
             lock = held.enter_context((scratch / "lock").open("a"))
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -186,12 +211,16 @@ def _refuse_what_is_not_ours(scratch: Path) -> None:
 
 
 def descriptors(scratch: Path) -> tuple[int, ...]:
-    """Return what a worker has to hold, so that its folder is its own even when this process is dead."""
+    """Return what a worker has to hold, so that its folder is its own even when this process is
+    dead.
+    """
     return (_LOCKS[scratch].fileno(),) if fcntl else ()
 
 
 def release(scratch: Path) -> None:
-    """Remove the folder of an attempt and let others have it; what resists is left to the next attempt."""
+    """Remove the folder of an attempt and let others have it; what resists is left to the next
+    attempt.
+    """
     with suppress(OSError):
         _empty(scratch)
         (scratch / "lock").unlink()

@@ -9,15 +9,21 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def parsed(source: str) -> ast.Module:
-    """Return code as a tree; a line of IPython's magics, or all of what is no Python, stands in it as a text."""
-    for text in (source, re.sub(r"(?m)^(\s*)([%!].*)", lambda line: f"{line[1]}({line[2]!r},)", source)):
+    """Return code as a tree; a line of IPython's magics, or all of what is no Python, stands in
+    it as a text.
+    """
+    for text in (
+        source,
+        re.sub(r"(?m)^(\s*)([%!].*)", lambda line: f"{line[1]}({line[2]!r},)", source),
+    ):
         with suppress(SyntaxError, ValueError):
             return ast.parse(text)
     return ast.parse(f"({source!r},)")
 
 
 def uses(tree: ast.AST) -> set[str]:
-    """Return the paths by which code uses what it imports, inside functions too; of what it only imports or hands on, the whole.
+    """Return the paths by which code uses what it imports, inside functions too; of what it only
+    imports or hands on, the whole.
 
     >>> sorted(uses(ast.parse("import numpy as np; from a import b, c; np.linalg.norm(b.d, c)")))
     ['a.b.d', 'a.c', 'numpy.linalg.norm']
@@ -32,7 +38,11 @@ def uses(tree: ast.AST) -> set[str]:
                 found |= {alias.name} if path != alias.name else set()
             imported.setdefault(alias.asname or path.rpartition(".")[2], set()).add(path)
     inner, used = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}, set()
-    for node in (node for node in nodes if isinstance(node, ast.Attribute | ast.Name) and id(node) not in inner):
+    for node in (
+        node
+        for node in nodes
+        if isinstance(node, ast.Attribute | ast.Name) and id(node) not in inner
+    ):
         parts = []
         while isinstance(node, ast.Attribute):
             node, parts = node.value, [node.attr, *parts]
@@ -50,6 +60,10 @@ def canonical(tree: ast.AST) -> str:
     """
     for node in ast.walk(tree):
         if isinstance(body := getattr(node, "body", None), list):
-            kept = [line for line in body if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))]
+            kept = [
+                line
+                for line in body
+                if not (isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant))
+            ]
             node.body = kept or [ast.Pass()][isinstance(node, ast.Module) :]
     return ast.unparse(tree)

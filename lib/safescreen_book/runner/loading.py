@@ -9,9 +9,8 @@
       profiles:
         smoke: {seconds: 10, memory_mb: 300, runs: {iris: {dataset: iris}}}
 
-A run whose parameters have a `dataset` (several: separated by commas) needs those data sets; any other run
-needs all that `data` lists.
-"""
+A run whose parameters have a `dataset` (several: separated by commas) needs those data sets; any
+other run needs all that `data` lists."""
 
 import math
 from collections.abc import Iterable
@@ -20,17 +19,28 @@ from pathlib import Path
 
 from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record, unknown
 from safescreen_book.parameters import plain
-from safescreen_book.runner.manifest import PROFILES, RECORDS, Experiment, Manifest, Profile, Replay, Run, Table
+from safescreen_book.runner.manifest import (
+    PROFILES,
+    RECORDS,
+    Experiment,
+    Manifest,
+    Profile,
+    Replay,
+    Run,
+    Table,
+)
 
 
 def load_manifest(folder: Path, claim_ids: Iterable[str] | None = None) -> Manifest:
     """Read and check `experiments.yml`; a BookError says what is wrong and where.
 
-    Every notebook is there then, and of `claim_ids`, ids of the ledger if given, are the claims. Parameters are checked by
-    `Manifest.check_parameters`, which must read the notebooks.
-    """
+    Every notebook is there then, and of `claim_ids`, ids of the ledger if given, are the claims.
+    Parameters are checked by `Manifest.check_parameters`, which must read the notebooks."""
     folder, known = Path(folder), None if claim_ids is None else set(claim_ids)
-    experiments = {name: _experiment(name, entry, folder) for name, entry in read_yaml(folder / "experiments.yml").items()}
+    experiments = {
+        name: _experiment(name, entry, folder)
+        for name, entry in read_yaml(folder / "experiments.yml").items()
+    }
     for experiment in experiments.values():
         for claim in experiment.claims if known is not None else ():
             if claim not in known:
@@ -54,7 +64,9 @@ def _experiment(name, entry, folder: Path) -> Experiment:
     experiment = replace(experiment, notebook=experiment.notebook or name)
     for file in (experiment.notebook, *experiment.outputs):
         folder_name(file, f"{where}: {file!r}")
-    if not any((folder / f"{experiment.notebook}.{ending}").is_file() for ending in ("py", "ipynb")):
+    if not any(
+        (folder / f"{experiment.notebook}.{ending}").is_file() for ending in ("py", "ipynb")
+    ):
         raise BookError(f"{where}: there is no notebook {experiment.notebook} in {folder.name}/")
     known = set(experiment.data)
     runs = [run for profile in profiles.values() for run in profile.runs]
@@ -66,33 +78,57 @@ def _experiment(name, entry, folder: Path) -> Experiment:
 
 
 def _replay(body, records: set[str], where: str) -> Replay:
-    """Return how records are replayed: parameters of a small part, and how its tables are compared; or why a clock decides all."""
+    """Return how records are replayed: parameters of a small part, and how its tables are
+    compared; or why a clock decides all.
+    """
     body = _of(Replay, body, where)
-    tables = {name: _table(entry, f"{where}: {name}") for name, entry in mapping(body.pop("tables", {}), where).items()}
+    tables = {
+        name: _table(entry, f"{where}: {name}")
+        for name, entry in mapping(body.pop("tables", {}), where).items()
+    }
     parameters = _parameters(body.pop("parameters", {}), where)
-    runs = {name: _parameters(given, f"{where}: {name}") for name, given in mapping(body.pop("runs", {}), where).items()}
+    runs = {
+        name: _parameters(given, f"{where}: {name}")
+        for name, given in mapping(body.pop("runs", {}), where).items()
+    }
     without = mapping(body.pop("without", {}), where)
     for name in (*runs, *without):
         if name not in records:
             raise BookError(f"{where}: " + unknown("run", name, records))
-    replay = record(Replay, body, where, parameters=parameters, runs=runs, tables=tables, without=without)
+    replay = record(
+        Replay, body, where, parameters=parameters, runs=runs, tables=tables, without=without
+    )
     if bool(replay.clock) == bool(tables):
-        raise BookError(f"{where}: needs either tables to compare, or `clock`: why there is nothing to compare")
+        raise BookError(
+            f"{where}: needs either tables to compare, or `clock`: why there is nothing to compare"
+        )
     return replay
 
 
 def _table(body, where: str) -> Table:
     body = _of(Table, body, where)
-    within = {name: _tolerance(size, f"{where}: {name}") for name, size in mapping(body.pop("within", {}), where).items()}
+    within = {
+        name: _tolerance(size, f"{where}: {name}")
+        for name, size in mapping(body.pop("within", {}), where).items()
+    }
     gaps = mapping(body.pop("gaps", {}), where)
     relative = mapping(body.pop("relative", {}), where)
-    counts = {name: _count(body.pop(name), f"{where}: {name}") for name in ("first", "digits") if name in body}
+    counts = {
+        name: _count(body.pop(name), f"{where}: {name}")
+        for name in ("first", "digits")
+        if name in body
+    }
     begins = body.pop("begins", False)
     if not isinstance(begins, bool):
         raise BookError(f"{where}: begins: expected true or false, found {begins!r}")
-    table = record(Table, body, where, within=within, gaps=gaps, relative=relative, begins=begins, **counts)
+    table = record(
+        Table, body, where, within=within, gaps=gaps, relative=relative, begins=begins, **counts
+    )
     if not (table.keys and table.columns):
-        raise BookError(f"{where}: needs `keys`, and columns that are compared: `exact`, `within`, `gaps` or `relative`")
+        raise BookError(
+            f"{where}: needs `keys`, and columns that are compared: `exact`, `within`, "
+            "`gaps` or `relative`"
+        )
     return table
 
 
@@ -126,5 +162,11 @@ def _profile(experiment: str, body, where: str) -> Profile:
     for name, parameters in mapping(body.pop("runs", None), f"{where}: runs").items():
         folder_name(name, f"{where}: run {name!r}")
         given = mapping(parameters or {}, f"{where}: run {name}")
-        runs.append(Run(experiment, name, {key: plain(value, f"{where}: run {name}: {key}") for key, value in given.items()}))
+        runs.append(
+            Run(
+                experiment,
+                name,
+                {key: plain(value, f"{where}: run {name}: {key}") for key, value in given.items()},
+            )
+        )
     return record(Profile, body, where, runs=tuple(runs))

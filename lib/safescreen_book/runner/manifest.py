@@ -18,7 +18,9 @@ RECORDS = "paper"
 
 @dataclass(frozen=True)
 class Run:
-    """One execution of a notebook: plain values handed to it, and an identity, written `experiment/name`."""
+    """One execution of a notebook: plain values handed to it, and an identity, written
+    `experiment/name`.
+    """
 
     experiment: str
     name: str
@@ -28,7 +30,8 @@ class Run:
         return f"{self.experiment}/{self.name}"
 
     def override(self, parameters: Mapping[str, Any]) -> "Run":
-        """Return this run with some parameters replaced, under a name of its own; the run itself when none is.
+        """Return this run with some parameters replaced, under a name of its own; the run itself
+        when none is.
 
         >>> str(Run("51-path-time", "iris", {"dataset": "iris"}).override({"freq": 5}))
         '51-path-time/iris,freq=5'
@@ -43,7 +46,9 @@ class Run:
 
 @dataclass(frozen=True)
 class Profile:
-    """The runs of an experiment at one size; rough seconds of all together, and memory of the largest."""
+    """The runs of an experiment at one size; rough seconds of all together, and memory of the
+    largest.
+    """
 
     runs: tuple[Run, ...]
     seconds: float
@@ -67,7 +72,8 @@ class Table:
     relative : mapping
         The same for a column of gaps that are relative to the objective.
     first : int
-        Rows that are compared, from the first on; 0 for all. A path that is cut short ends otherwise.
+        Rows that are compared, from the first on; 0 for all. A path that is cut short ends
+        otherwise.
     digits : int
         Significant digits of the numbers in the table; 0 for all that there are.
     begins : bool
@@ -130,14 +136,18 @@ class Experiment:
     replay: Replay | None = None  # how its records are compared with what the library says now
 
     def data_of(self, run: Run) -> tuple[str, ...]:
-        """Return the data sets a run reads: those its `dataset` parameter names, else all of the experiment's."""
+        """Return the data sets a run reads: those its `dataset` parameter names, else all of the
+        experiment's.
+        """
         named = run.parameters.get("dataset")
         return self.data if named is None else tuple(part.strip() for part in str(named).split(","))
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """All experiments by name, in the order of the file, and the folder of the file and the notebooks."""
+    """All experiments by name, in the order of the file, and the folder of the file and the
+    notebooks.
+    """
 
     folder: Path
     experiments: Mapping[str, Experiment] = field(default_factory=dict)
@@ -146,10 +156,14 @@ class Manifest:
         return iter(self.experiments.values())
 
     def select(self, names: Iterable[str], profile: str) -> list[Run]:
-        """Return the runs of a profile, each once, in the manifest's order; `names` are `experiment` or `experiment/run`, none is all."""
+        """Return the runs of a profile, each once, in the manifest's order; `names` are
+        `experiment` or `experiment/run`, none is all.
+        """
         if profile not in PROFILES:
             raise BookError(f"profile: {profile!r} is not one of {', '.join(PROFILES)}")
-        runs = [run for exp in self if profile in exp.profiles for run in exp.profiles[profile].runs]
+        runs = [
+            run for exp in self if profile in exp.profiles for run in exp.profiles[profile].runs
+        ]
         wanted = list(names)
         if not wanted:
             return runs
@@ -167,12 +181,16 @@ class Manifest:
         return [run for run in runs if str(run) in chosen]
 
     def seconds(self, run: Run, profile: str) -> float | None:
-        """Return about how long a run takes, an equal share of its profile; None of one that is not there, as with other parameters."""
+        """Return about how long a run takes, an equal share of its profile; None of one that is
+        not there, as with other parameters.
+        """
         entry = self.experiments[run.experiment].profiles[profile]
         return entry.seconds / len(entry.runs) if run in entry.runs else None
 
     def check_parameters(self, run: Run) -> dict[str, Any]:
-        """Return the value a run gives every parameter of its notebook; one that `check` does not accept is refused."""
+        """Return the value a run gives every parameter of its notebook; one that `check` does
+        not accept is refused.
+        """
         notebook = self.experiments[run.experiment].notebook
         defaults = notebooks.parameters(notebooks.read_source(self.folder, notebook), notebook)
         if "output_dir" not in defaults:
@@ -183,7 +201,9 @@ class Manifest:
         return {**defaults, **run.parameters}
 
     def repeats(self, run: Run, n: int) -> list[Run]:
-        """Return a run and n - 1 more of it with its seed plus 1, 2, ...; the run alone when its notebook has no parameter `seed`."""
+        """Return a run and n - 1 more of it with its seed plus 1, 2, ...; the run alone when its
+        notebook has no parameter `seed`.
+        """
         seed = self.check_parameters(run).get("seed") if n > 1 else None
         if not isinstance(seed, int):
             return [run]

@@ -21,11 +21,15 @@ METADATA = {
 """Of a committed notebook."""
 
 FIGURE = "figure:"
-"""A cell tagged `figure:NAME` has its picture also in figures/NAME.png, for the pages that show it."""
+"""A cell tagged `figure:NAME` has its picture also in figures/NAME.png, for the pages that show
+it.
+"""
 
 
 def stems(folder: Path) -> list[str]:
-    """Return the names of the notebooks of a folder, those with either file, sorted; hidden files are left out."""
+    """Return the names of the notebooks of a folder, those with either file, sorted; hidden
+    files are left out.
+    """
     files = [*folder.glob("*.py"), *folder.glob("*.ipynb")]
     return sorted({file.stem for file in files if not file.name.startswith((".", "_"))})
 
@@ -37,8 +41,17 @@ def read(path: Path):
     try:
         nb = nbformat.read(path, as_version=4)
         nbformat.validate(nb)
-    except (AttributeError, LookupError, RecursionError, TypeError, ValueError, nbformat.ValidationError) as error:
-        raise BookError(f"{path.name}: not a notebook: {str(error).partition(chr(10))[0]}") from error
+    except (
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        nbformat.ValidationError,
+    ) as error:
+        raise BookError(
+            f"{path.name}: not a notebook: {str(error).partition(chr(10))[0]}"
+        ) from error
     return nb
 
 
@@ -57,7 +70,9 @@ def write(nb, path: Path) -> Path:
 
 
 def read_source(folder: Path, name: str):
-    """Return a notebook made from its text (or .ipynb): no outputs, bare metadata, ids that depend on name, place and content only."""
+    """Return a notebook made from its text (or .ipynb): no outputs, bare metadata, ids that
+    depend on name, place and content only.
+    """
     text, notebook = folder / f"{name}.py", folder / f"{name}.ipynb"
     if text.is_file():
         import jupytext
@@ -65,7 +80,9 @@ def read_source(folder: Path, name: str):
         return _bare(jupytext.read(text, fmt="py:percent"), name)
     if notebook.is_file():
         return _bare(read(notebook), name)
-    raise FileNotFoundError(f"notebook {name!r}: neither {name}.py nor {name}.ipynb is in {folder.name}/")
+    raise FileNotFoundError(
+        f"notebook {name!r}: neither {name}.py nor {name}.ipynb is in {folder.name}/"
+    )
 
 
 def _bare(nb, stem: str):
@@ -74,31 +91,44 @@ def _bare(nb, stem: str):
     cells = []
     for index, old in enumerate(nb.cells):
         tags = list(old.metadata.get("tags", ()))
-        cell = {"cell_type": old.cell_type, "source": old.source, "metadata": {"tags": tags} if tags else {}}
+        cell = {
+            "cell_type": old.cell_type,
+            "source": old.source,
+            "metadata": {"tags": tags} if tags else {},
+        }
         cell["id"] = hashlib.sha256(f"{stem}\n{index}\n{old.source}".encode()).hexdigest()[:16]
-        cells.append(cell | ({"execution_count": None, "outputs": []} if old.cell_type == "code" else {}))
+        cells.append(
+            cell | ({"execution_count": None, "outputs": []} if old.cell_type == "code" else {})
+        )
     return from_dict({"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5})
 
 
 def signature(nb) -> list[tuple[str, str, tuple[str, ...]]]:
-    """Return what must agree between the two files of a pair: cell type, stripped source and tags of each cell."""
+    """Return what must agree between the two files of a pair: cell type, stripped source and
+    tags of each cell.
+    """
     return [(c.cell_type, c.source.strip(), tuple(c.metadata.get("tags", ()))) for c in nb.cells]
 
 
 def parameters(nb, name: str) -> dict[str, Any]:
-    """Return names and defaults from the cell tagged `parameters`, all plain numbers, booleans and strings; a BookError says where not."""
-    cells = [c for c in nb.cells if c.cell_type == "code" and "parameters" in c.metadata.get("tags", ())]
+    """Return names and defaults from the cell tagged `parameters`, all plain numbers, booleans
+    and strings; a BookError says where not.
+    """
+    cells = [
+        c for c in nb.cells if c.cell_type == "code" and "parameters" in c.metadata.get("tags", ())
+    ]
     if len(cells) != 1:
         raise BookError(f"notebook {name}: needs one cell tagged 'parameters', found {len(cells)}")
     return assigned(cells[0].source, f"notebook {name}")
 
 
 def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
-    """Make a notebook from its text, execute it in its folder, and write it if every cell succeeded within `timeout` seconds.
+    """Make a notebook from its text, execute it in its folder, and write it if every cell succeeded
+    within `timeout` seconds.
 
-    Pictures go through `small_png`; the picture of a cell tagged `figure:NAME` is written to figures/NAME.png too.
-    Run twice on one machine it gives the same bytes; if a cell fails, the error is nbclient's and the older .ipynb is kept.
-    """
+    Pictures go through `small_png`; the picture of a cell tagged `figure:NAME` is written to
+    figures/NAME.png too. Run twice on one machine it gives the same bytes; if a cell fails, the
+    error is nbclient's and the older .ipynb is kept."""
     from nbclient import NotebookClient
     from nbformat import from_dict, validate
     from traitlets.config import Config
@@ -115,8 +145,15 @@ def refresh(folder: Path, name: str, timeout: int = 600) -> Path:
         config=Config({"KernelManager": {"transport_encryption": "auto"}}),
         resources={"metadata": {"path": str(folder)}},
     ).execute(env=places.environment())
-    for data in (output.data for cell in nb.cells for output in cell.get("outputs", ()) if "image/png" in output.get("data", ())):
-        data["image/png"] = base64.b64encode(small_png(base64.b64decode(data["image/png"]))).decode()
+    for data in (
+        output.data
+        for cell in nb.cells
+        for output in cell.get("outputs", ())
+        if "image/png" in output.get("data", ())
+    ):
+        data["image/png"] = base64.b64encode(
+            small_png(base64.b64decode(data["image/png"]))
+        ).decode()
     nb.metadata = from_dict(METADATA)
     validate(nb)
     for figure, png in pictures(nb).items():
@@ -131,7 +168,11 @@ def pictures(nb) -> dict[str, bytes]:
     """Return the PNG of each cell that is tagged `figure:NAME`, by that name."""
     found = {}
     for cell in nb.cells:
-        names = [tag.removeprefix(FIGURE) for tag in cell.metadata.get("tags", ()) if tag.startswith(FIGURE)]
+        names = [
+            tag.removeprefix(FIGURE)
+            for tag in cell.metadata.get("tags", ())
+            if tag.startswith(FIGURE)
+        ]
         for output in cell.get("outputs", ()):
             png = output.get("data", {}).get("image/png")
             if names and png:
@@ -140,10 +181,11 @@ def pictures(nb) -> dict[str, bytes]:
 
 
 def small_png(raw: bytes) -> bytes:
-    """Return a PNG in at most 256 colours where that is smaller and moves no channel of a pixel by more than 20 of 255, else as it was.
+    """Return a PNG in at most 256 colours where that is smaller and moves no channel of a pixel by
+    more than 20 of 255, else as it was.
 
-    Its eight most frequent colours, those of surfaces, stay as they are; the others cover what there is, also colours of few pixels.
-    """
+    Its eight most frequent colours, those of surfaces, stay as they are; the others cover what
+    there is, also colours of few pixels."""
     import numpy as np
     from PIL import Image
 
@@ -151,8 +193,14 @@ def small_png(raw: bytes) -> bytes:
     pixels = np.asarray(image).astype(np.int64) @ (1 << 16, 1 << 8, 1, 1 << 24)
     colours, places, counts = np.unique(pixels, return_inverse=True, return_counts=True)
     colours = colours[:, None] >> (16, 8, 0, 24) & 255
-    others = image.convert("RGB").quantize(248, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE).getpalette("RGBA")
-    palette = np.concatenate((colours[np.argsort(-counts, kind="stable")[:8]], np.reshape(others, (-1, 4))))
+    others = (
+        image.convert("RGB")
+        .quantize(248, Image.Quantize.MAXCOVERAGE, kmeans=1, dither=Image.Dither.NONE)
+        .getpalette("RGBA")
+    )
+    palette = np.concatenate(
+        (colours[np.argsort(-counts, kind="stable")[:8]], np.reshape(others, (-1, 4)))
+    )
     nearest = np.argmin(((colours[:, None] - palette) ** 2).sum(axis=2), axis=1)
     few = Image.fromarray(nearest[places].reshape(pixels.shape).astype(np.uint8))
     few.putpalette(palette[:, :3].astype(np.uint8).tobytes())
@@ -162,7 +210,9 @@ def small_png(raw: bytes) -> bytes:
 
 
 def problems(folder: Path, names: list[str] | None = None) -> Iterator[str]:
-    """Yield a sentence for each thing that is wrong with committed notebooks; no file times are looked at, nothing is run."""
+    """Yield a sentence for each thing that is wrong with committed notebooks; no file times are
+    looked at, nothing is run.
+    """
     for name in stems(folder) if names is None else names:
         text, notebook = folder / f"{name}.py", folder / f"{name}.ipynb"
         absent = [file.name for file in (text, notebook) if not file.is_file()]
@@ -173,7 +223,10 @@ def problems(folder: Path, names: list[str] | None = None) -> Iterator[str]:
         ours, theirs = signature(read_source(folder, name)), signature(nb)
         if ours != theirs:
             same = [mine == other for mine, other in zip(ours, theirs, strict=False)]
-            yield f"{name}: {text.name} and {notebook.name} differ from cell {[*same, False].index(False) + 1} on"
+            yield (
+                f"{name}: {text.name} and {notebook.name} differ from cell "
+                f"{[*same, False].index(False) + 1} on"
+            )
         code = [cell for cell in nb.cells if cell.cell_type == "code"]
         if [cell.execution_count for cell in code] != list(range(1, len(code) + 1)):
             yield f"{name}: {notebook.name} was not executed from top to bottom"

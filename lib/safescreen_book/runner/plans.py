@@ -30,13 +30,17 @@ class Plan:
 
     @property
     def status(self) -> str:
-        """What to say of the run: the state of its folder, or that it cannot be done for want of data."""
+        """What to say of the run: the state of its folder, or that it cannot be done for want of
+        data.
+        """
         if self.missing and self.state.status in ("not run", "changed", "damaged"):
             return f"data missing: {', '.join(self.missing)}"
         return self.state.status + (f": {self.state.why}" if self.state.why else "")
 
     def spec(self, folder: Path, profile: str) -> dict[str, Any]:
-        """Return what a worker is told, plain enough for JSON; `folder` is that of the notebooks."""
+        """Return what a worker is told, plain enough for JSON; `folder` is that of the
+        notebooks.
+        """
         return {
             "experiment": self.run.experiment,
             "run": self.run.name,
@@ -44,7 +48,9 @@ class Plan:
             "notebooks": str(folder),
             "git": fingerprint.git_state(folder),
             "given": dict(self.run.parameters),
-            "parameters": {name: value for name, value in self.parameters.items() if name != "output_dir"},
+            "parameters": {
+                name: value for name, value in self.parameters.items() if name != "output_dir"
+            },
             "data": list(self.data),
             "hashes": dict(self.hashes),
             "outputs": list(self.outputs),
@@ -59,12 +65,16 @@ class Plan:
         return "failed", f"{self.run}: FAILED: {error}"
 
     def finish(self, scratch: Path, code: int) -> tuple[str, str]:
-        """Install the result of a worker that ended, or record why there is none; return "done" or "failed", and a sentence."""
+        """Install the result of a worker that ended, or record why there is none; return "done"
+        or "failed", and a sentence.
+        """
         if code == 0:
             folders.install(scratch / "result", self.folder)
             result = folders.state(self.folder).result
             seconds, peak = result["seconds"]["wall"], result["peak_memory_mb"]
-            return "done", f"{self.run}: done in {seconds:.1f} s" + (f", {peak:.0f} MB" if peak else "")
+            return "done", f"{self.run}: done in {seconds:.1f} s" + (
+                f", {peak:.0f} MB" if peak else ""
+            )
         partial = scratch / "result" / "notebook.ipynb"
         try:
             stopped = where_it_stopped(notebooks.read(partial))
@@ -86,12 +96,17 @@ class Plan:
 
 
 def plan(manifest: Manifest, runs: Sequence[Run], profile: str, outputs: Path) -> list[Plan]:
-    """Find out what each run of a manifest needs, before any is started; unknown parameters and data sets are refused."""
+    """Find out what each run of a manifest needs, before any is started; unknown parameters and
+    data sets are refused.
+    """
     plans = []
     for run in runs:
         experiment = manifest.experiments[run.experiment]
         values = manifest.check_parameters(run)
-        nb, data = notebooks.read_source(manifest.folder, experiment.notebook), experiment.data_of(run)
+        nb, data = (
+            notebooks.read_source(manifest.folder, experiment.notebook),
+            experiment.data_of(run),
+        )
         try:
             checksums, missing = data_checksums(data)
         except ValueError as error:
@@ -100,18 +115,31 @@ def plan(manifest: Manifest, runs: Sequence[Run], profile: str, outputs: Path) -
         folder = folders.run_folder(outputs, profile, run)
         record = profile == RECORDS
         state = folders.state(folder, hashes, record=record)
-        absent = [name for name in experiment.outputs if state.result and name not in state.result["files"]]
+        absent = [
+            name
+            for name in experiment.outputs
+            if state.result and name not in state.result["files"]
+        ]
         if absent and state.failure is None:
             state = replace(state, status="changed", why=f"files ({', '.join(absent)})")
-        plans.append(Plan(run, folder, nb, values, hashes, missing, state, data, experiment.outputs, record))
+        plans.append(
+            Plan(run, folder, nb, values, hashes, missing, state, data, experiment.outputs, record)
+        )
     return plans
 
 
 def data_checksums(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the checksums of data sets, of missing ones too, and the names of those that are not there."""
+    """Return the checksums of data sets, of missing ones too, and the names of those that are
+    not there.
+    """
     sums = {}
     for entry in map(datasets.info, names):
-        read = entry.parts, entry.scaling, entry.labels, [file.sha256 for file in entry.files.values()]
+        read = (
+            entry.parts,
+            entry.scaling,
+            entry.labels,
+            [file.sha256 for file in entry.files.values()],
+        )
         sums[entry.name] = fingerprint.sha256(repr(read))
     return sums, [name for name in sums if not datasets.available(name)]
 
@@ -122,7 +150,9 @@ def _why(scratch: Path, code: int) -> str:
         return error.read_text(encoding="utf-8")
     if code < 0:
         name = signal.Signals(-code).name
-        return f"the process was ended by {name}" + (" (out of memory?)" if name == "SIGKILL" else "")
+        return f"the process was ended by {name}" + (
+            " (out of memory?)" if name == "SIGKILL" else ""
+        )
     log = (scratch / "worker.log").read_text(encoding="utf-8", errors="replace")
     lines = [line for line in log.splitlines() if line.strip()] or ["no message"]
     return f"the process ended with code {code}: {lines[-1].strip()}"

@@ -16,7 +16,9 @@ from safescreen_book.runner.worker import THREAD_VARIABLES
 
 
 def expected(item: Plan, manifest: Manifest, profile: str) -> float | None:
-    """Return the seconds a run should take on one core: those of its last result, else of the manifest; None where neither says it."""
+    """Return the seconds a run should take on one core: those of its last result, else of the
+    manifest; None where neither says it.
+    """
     result = item.state.result
     if result and result["hashes"].get("parameters") == item.hashes["parameters"]:
         spent = result["seconds"].get("cpu") or result["seconds"].get("wall")
@@ -26,7 +28,9 @@ def expected(item: Plan, manifest: Manifest, profile: str) -> float | None:
 
 
 def makespan(seconds: Collection[float], jobs: int) -> float:
-    """Return how long runs take, `jobs` at a time and the longest first, if no core waits before the last one is under way."""
+    """Return how long runs take, `jobs` at a time and the longest first, if no core waits before
+    the last one is under way.
+    """
     return max(sum(seconds) / jobs, max(seconds, default=0.0))
 
 
@@ -41,20 +45,28 @@ def duration(seconds: float) -> str:
 
 
 def announcement(seconds: Collection[float | None], how: str, jobs: int | None) -> str:
-    """Return a sentence on what comes: how many runs, how, and for how long; in all only where it is known how many at a time.
+    """Return a sentence on what comes: how many runs, how, and for how long; in all only where it
+    is known how many at a time.
 
     >>> announcement([600.0, 60.0, 60.0, None], "2 at a time", 2)
     'Runs to do: 4, 2 at a time: 12 min of one core by the manifest and earlier results, about 10 min in all; 1 of unknown length.'
     """
     known = [value for value in seconds if value is not None]
-    parts = [f"{duration(sum(known))} of one core by the manifest and earlier results"] if known else []
+    parts = (
+        [f"{duration(sum(known))} of one core by the manifest and earlier results"] if known else []
+    )
     parts += [f"about {duration(makespan(known, jobs))} in all"] if known and jobs else []
     unknown = f"{len(seconds) - len(known)} of unknown length" if len(known) < len(seconds) else ""
-    return f"Runs to do: {len(seconds)}, {how}: {'; '.join(filter(None, (', '.join(parts), unknown)))}."
+    return (
+        f"Runs to do: {len(seconds)}, {how}: "
+        f"{'; '.join(filter(None, (', '.join(parts), unknown)))}."
+    )
 
 
 class Pages:
-    """Pages of results, made by a command anew while runs end, in at most a twentieth of the time; `first` is the one to open."""
+    """Pages of results, made by a command anew while runs end, in at most a twentieth of the
+    time; `first` is the one to open.
+    """
 
     def __init__(self, command: Sequence[str], first: Path):
         self._command, self._first, self._told = command, first, False
@@ -62,17 +74,24 @@ class Pages:
         self.outdated = False
 
     def look(self) -> None:
-        """Start making them if they are out of date and it is time; say where they are when they are there for the first time."""
+        """Start making them if they are out of date and it is time; say where they are when they
+        are there for the first time.
+        """
         now = time.monotonic()
         if self._process is not None and self._process.poll() is not None:
             if self._process.returncode == 0 and not self._told:
                 self._told = True
-                tqdm.write(f"The first results can be read: open {places.shown(self._first)}, and reload it now and then")
+                tqdm.write(
+                    f"The first results can be read: open {places.shown(self._first)}, and "
+                    "reload it now and then"
+                )
             self._process, self._next = None, now + 19.0 * (now - self._began)
         if self.outdated and self._process is None and now >= self._next:
             environment = {**places.environment(), **dict.fromkeys(THREAD_VARIABLES, "1")}
             quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
-            self._process = subprocess.Popen(self._command, env=environment, start_new_session=True, **quiet)
+            self._process = subprocess.Popen(
+                self._command, env=environment, start_new_session=True, **quiet
+            )
             self._began, self.outdated = now, False
 
     def close(self) -> None:
@@ -83,28 +102,54 @@ class Pages:
 
 
 class Progress:
-    """A bar over the seconds that runs should take, on a terminal; elsewhere a line a run says as much.
+    """A bar over the seconds that runs should take, on a terminal; elsewhere a line a run says as
+    much.
 
-    A run of unknown length counts like an average one; what is left goes at the pace so far, with a fifth of all as expected in it.
-    """
+    A run of unknown length counts like an average one; what is left goes at the pace so far, with a
+    fifth of all as expected in it."""
 
     def __init__(self, seconds: Mapping[str, float | None], jobs: int, pages: Pages | None = None):
         known = [value for value in seconds.values() if value is not None]
-        self.left = {name: (fmean(known) if known else 1.0) if value is None else value for name, value in seconds.items()}
-        self._n, self._total, self._jobs, self._pages = len(seconds), sum(self.left.values()), jobs, pages
+        self.left = {
+            name: (fmean(known) if known else 1.0) if value is None else value
+            for name, value in seconds.items()
+        }
+        self._n, self._total, self._jobs, self._pages = (
+            len(seconds),
+            sum(self.left.values()),
+            jobs,
+            pages,
+        )
         self._began, self._known, self._running = None, bool(known), {}
-        self._bar = tqdm(total=self._total, bar_format="{percentage:3.0f}%|{bar:24}| {desc}", mininterval=0.5, disable=None)
+        self._bar = tqdm(
+            total=self._total,
+            bar_format="{percentage:3.0f}%|{bar:24}| {desc}",
+            mininterval=0.5,
+            disable=None,
+        )
 
     def show(self, running: Mapping[str, float]) -> str:
-        """Bring bar and pages up to date with the seconds that the running runs have taken; return how far it is."""
+        """Bring bar and pages up to date with the seconds that the running runs have taken;
+        return how far it is.
+        """
         self._running = running
         left = {name: max(0.0, value - running.get(name, 0.0)) for name, value in self.left.items()}
-        reached, self._began = self._total - math.fsum(left.values()), self._began or time.monotonic()
+        reached, self._began = (
+            self._total - math.fsum(left.values()),
+            self._began or time.monotonic(),
+        )
         before = (0.2 if self._known else 1e-9) * self._total
         pace = ((time.monotonic() - self._began) * self._jobs + before) / (reached + before)
-        rest = f", about {duration(pace * makespan(left.values(), self._jobs))} left" if left else ""
-        text = f"{self._n - len(left)} of {self._n} runs{rest if self._known or len(left) < self._n else ', time left unknown'}"
-        self._bar.set_description_str(": ".join(filter(None, (text, ", ".join(running)))), refresh=False)
+        rest = (
+            f", about {duration(pace * makespan(left.values(), self._jobs))} left" if left else ""
+        )
+        text = (
+            f"{self._n - len(left)} of {self._n} "
+            f"runs{rest if self._known or len(left) < self._n else ', time left unknown'}"
+        )
+        self._bar.set_description_str(
+            ": ".join(filter(None, (text, ", ".join(running)))), refresh=False
+        )
         self._bar.update(reached - self._bar.n)
         if self._pages is not None:
             self._pages.look()
@@ -115,7 +160,9 @@ class Progress:
         del self.left[name]
         if self._pages is not None:
             self._pages.outdated = True
-        text = self.show({other: seconds for other, seconds in self._running.items() if other != name})
+        text = self.show(
+            {other: seconds for other, seconds in self._running.items() if other != name}
+        )
         tqdm.write(f"{sentence} ({text})" if self._bar.disable else sentence)
 
     def close(self) -> None:

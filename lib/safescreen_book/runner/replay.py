@@ -29,7 +29,14 @@ from safescreen_book.runner.plans import Plan
 DIGITS = 6
 """Numbers of key columns are equal if so many significant digits are."""
 
-PRELOADED = ("IPython.core.interactiveshell", "matplotlib.pyplot", "pandas", "sklearn.svm", "sklearn.neighbors", "numba")
+PRELOADED = (
+    "IPython.core.interactiveshell",
+    "matplotlib.pyplot",
+    "pandas",
+    "sklearn.svm",
+    "sklearn.neighbors",
+    "numba",
+)
 """What notebooks import, and takes seconds."""
 
 ROUNDING = 1e-12
@@ -44,7 +51,9 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Found:
-    """What a comparison found: rows compared, the largest difference in units of what is allowed, and what differs in words."""
+    """What a comparison found: rows compared, the largest difference in units of what is
+    allowed, and what differs in words.
+    """
 
     rows: int
     largest: float
@@ -93,7 +102,10 @@ def _compare(name: str, table: Table, old, new) -> Found:
     if table.begins:
         start, begin = (_key(frame.iloc[0].to_dict(), table.keys) for frame in (old, new))
         if begin != start:
-            differences.append(f"{name}: begins with {_said(table.keys, begin)}, the record with {_said(table.keys, start)}")
+            differences.append(
+                f"{name}: begins with {_said(table.keys, begin)}, the record with "
+                f"{_said(table.keys, start)}"
+            )
     new = new.head(table.first) if table.first else new
     for row in new.to_dict("records"):
         key = _key(row, table.keys)
@@ -112,7 +124,9 @@ def _compare(name: str, table: Table, old, new) -> Found:
 
 
 def _difference(table: Table, column: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> float:
-    """Return the difference of two rows in a column, in units of what is allowed: at most 1 is equal enough."""
+    """Return the difference of two rows in a column, in units of what is allowed: at most 1 is
+    equal enough.
+    """
     before, after = old[column], new[column]
     if column in table.exact:
         same = before == after or (before != before and after != after)
@@ -133,7 +147,10 @@ def _difference(table: Table, column: str, old: Mapping[str, Any], new: Mapping[
 
 def _key(row: Mapping[str, Any], columns: Sequence[str]) -> tuple:
     """Return what says which row it is; numbers to so many digits."""
-    return tuple(f"{row[name]:.{DIGITS}g}" if isinstance(row[name], float) else str(row[name]) for name in columns)
+    return tuple(
+        f"{row[name]:.{DIGITS}g}" if isinstance(row[name], float) else str(row[name])
+        for name in columns
+    )
 
 
 def _said(columns: Sequence[str], key: tuple) -> str:
@@ -160,16 +177,23 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
     """Add a replay to those of a record; the file is replaced as a whole."""
     before = folders.read_replays(folder)
     with whole(folder / folders.REPLAYS) as partial:
-        lines = [json.dumps(known, ensure_ascii=False, allow_nan=False) for known in (*before, line)]
+        lines = [
+            json.dumps(known, ensure_ascii=False, allow_nan=False) for known in (*before, line)
+        ]
         partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def run(plans: Sequence[Plan], replays: Mapping[str, Replay], notebooks: Path, jobs: int) -> Iterator[tuple[Plan, Found, float]]:
-    """Replay records, `jobs` at a time; yield each plan as it ends, what was found and the processor seconds.
+def run(
+    plans: Sequence[Plan], replays: Mapping[str, Replay], notebooks: Path, jobs: int
+) -> Iterator[tuple[Plan, Found, float]]:
+    """Replay records, `jobs` at a time; yield each plan as it ends, what was found and the
+    processor seconds.
 
-    `replays` is by experiment. Each runs in a process of its own, forked from one that has imported what notebooks need.
-    """
-    context = multiprocessing.get_context("forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn")
+    `replays` is by experiment. Each runs in a process of its own, forked from one that has imported
+    what notebooks need."""
+    context = multiprocessing.get_context(
+        "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    )
     if context.get_start_method() == "forkserver":
         context.set_forkserver_preload([*PRELOADED, __name__])
     with (
@@ -181,9 +205,16 @@ def run(plans: Sequence[Plan], replays: Mapping[str, Replay], notebooks: Path, j
             replay = replays[plan.run.experiment]
             folder = Path(scratch, str(number))
             folder.mkdir()
-            parameters = {**plan.parameters, **replay.parameters_of(plan.run.name), "output_dir": str(folder)}
+            parameters = {
+                **plan.parameters,
+                **replay.parameters_of(plan.run.name),
+                "output_dir": str(folder),
+            }
             wanted = [str(folder / name) for name in replay.tables]
-            tasks[pool.submit(execute, plan.notebook, parameters, str(notebooks), wanted)] = plan, folder
+            tasks[pool.submit(execute, plan.notebook, parameters, str(notebooks), wanted)] = (
+                plan,
+                folder,
+            )
         try:
             for task in as_completed(tasks):
                 plan, folder = tasks[task]
@@ -203,10 +234,11 @@ class StoppedError(RuntimeError):
 
 
 def execute(nb, parameters: Mapping[str, Any], folder: str, wanted: Sequence[str] = ()) -> float:
-    """Run the code of a notebook in this process, with these parameters, in a folder; return the processor seconds.
+    """Run the code of a notebook in this process, with these parameters, in a folder; return the
+    processor seconds.
 
-    It ends when all files that are `wanted` are there: what judges and draws them is not part of the question.
-    """
+    It ends when all files that are `wanted` are there: what judges and draws them is not part of
+    the question."""
     os.environ.setdefault("MPLBACKEND", "Agg")
     from IPython.core.interactiveshell import InteractiveShell
 
@@ -221,7 +253,10 @@ def execute(nb, parameters: Mapping[str, Any], folder: str, wanted: Sequence[str
             done = shell.run_cell(cell.source)
             error = done.error_before_exec or done.error_in_exec
             if error is not None:
-                raise StoppedError(f"stops in cell {number} with {type(error).__name__}: {str(error).partition(chr(10))[0]}")
+                raise StoppedError(
+                    f"stops in cell {number} with {type(error).__name__}: "
+                    f"{str(error).partition(chr(10))[0]}"
+                )
             if "parameters" in cell.metadata.get("tags", ()):
                 shell.user_ns.update(parameters)
             if wanted and all(map(os.path.exists, wanted)):

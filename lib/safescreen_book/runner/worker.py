@@ -1,8 +1,8 @@
 """Execute one notebook: `python -m safescreen_book.runner.worker SPEC.json`.
 
-A process of its own, so that memory and processor time are those of one run, and a stop is clean. It works in
-the folder of SPEC.json: executes `source.ipynb`, fills `result/`, and writes `error.txt` when that failed.
-"""
+A process of its own, so that memory and processor time are those of one run, and a stop is clean.
+It works in the folder of SPEC.json: executes `source.ipynb`, fills `result/`, and writes
+`error.txt` when that failed."""
 
 import os
 import re
@@ -20,7 +20,13 @@ from safescreen_book._common import read_json, write_json
 from safescreen_book.runner.fingerprint import environment, sha256_file
 from safescreen_book.runner.notebooks import write
 
-THREAD_VARIABLES = ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+THREAD_VARIABLES = (
+    "NUMBA_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 """What in the environment of a worker says how many threads it may use."""
 
 NOTEBOOK = "notebook.ipynb"
@@ -36,12 +42,13 @@ def start(
     environment: Mapping[str, str],
     keep: Sequence[int] = (),
 ) -> subprocess.Popen:
-    """Start this module as a process of its own, with a notebook (as text) and what it is told in its working folder.
+    """Start this module as a process of its own, with a notebook (as text) and what it is told in
+    its working folder.
 
     It has a session of its own, out of reach of a Ctrl-C in the terminal; what it prints goes to
-    `worker.log`. It ends when its standard input does, and only this process holds that: when this one
-    dies, so does it. Until it ends it holds the files whose descriptors are in `keep`, and their locks.
-    """
+    `worker.log`. It ends when its standard input does, and only this process holds that: when this
+    one dies, so does it. Until it ends it holds the files whose descriptors are in `keep`, and
+    their locks."""
     (scratch / "source.ipynb").write_text(notebook, encoding="utf-8")
     write_json(scratch / "spec.json", spec)
     with (scratch / "worker.log").open("wb") as log:
@@ -57,7 +64,9 @@ def start(
 
 
 def execute(spec: dict, scratch: Path) -> None:
-    """Execute `source.ipynb` with the parameters of a run (see `Plan.spec`) and describe the result; raise if it is not complete."""
+    """Execute `source.ipynb` with the parameters of a run (see `Plan.spec`) and describe the
+    result; raise if it is not complete.
+    """
     import papermill
 
     result, notebooks = scratch / "result", Path(spec["notebooks"])
@@ -84,13 +93,20 @@ def execute(spec: dict, scratch: Path) -> None:
         result / "result.json",
         {
             "status": "complete",
-            **{key: spec[key] for key in ("experiment", "run", "profile", "parameters", "data", "hashes", "git")},
+            **{
+                key: spec[key]
+                for key in ("experiment", "run", "profile", "parameters", "data", "hashes", "git")
+            },
             "seed": spec["parameters"].get("seed"),
             **environment(),
             "started": started.isoformat(timespec="seconds"),
             "seconds": {**timings, "wall": round(wall, 3), "cpu": cpu},
             "peak_memory_mb": peak,
-            "files": {file.relative_to(result).as_posix(): sha256_file(file) for file in files if file.is_file() and file.name != NOTEBOOK},
+            "files": {
+                file.relative_to(result).as_posix(): sha256_file(file)
+                for file in files
+                if file.is_file() and file.name != NOTEBOOK
+            },
         },
     )
 
@@ -98,8 +114,8 @@ def execute(spec: dict, scratch: Path) -> None:
 def where_it_stopped(nb) -> dict:
     """Return the cell at which a notebook of papermill's stopped, nothing when none had begun.
 
-    That is `cell` (counted from 1 in the source notebook), `line` (its first, or the one that raised) and `error`, what it raised.
-    """
+    That is `cell` (counted from 1 in the source notebook), `line` (its first, or the one that
+    raised) and `error`, what it raised."""
     index, last = 0, {}
     for cell in nb.cells:
         ours = _OURS & set(cell.metadata.get("tags", ()))
@@ -112,7 +128,9 @@ def where_it_stopped(nb) -> dict:
                 if output.output_type == "error":
                     text = f"{output.ename}: {output.evalue}".rstrip(": ")
                     found["error"] = text.strip().splitlines()[-1]
-                    place = re.search(r"Cell In\[\d+\], line (\d+)", uncoloured("\n".join(output.traceback)))
+                    place = re.search(
+                        r"Cell In\[\d+\], line (\d+)", uncoloured("\n".join(output.traceback))
+                    )
                     if place and int(place[1]) <= len(cell.source.splitlines()):
                         found["line"] = cell.source.splitlines()[int(place[1]) - 1].strip()
             return found
@@ -128,7 +146,9 @@ def uncoloured(text: str) -> str:
 
 
 def _tidy(nb):
-    """Return the executed notebook; the injected folder reads `.`: where the notebook itself lies."""
+    """Return the executed notebook; the injected folder reads `.`: where the notebook itself
+    lies.
+    """
     for cell in nb.cells:
         if "injected-parameters" in cell.metadata.get("tags", ()):
             cell.source = re.sub(r"(?m)^output_dir = .*$", 'output_dir = "."', cell.source)
@@ -149,7 +169,9 @@ def _used_by_kernel() -> tuple[float | None, float | None]:
 
 
 def _end_with_parent() -> None:
-    """End this process when its standard input ends: with who started it, even if that is dead already."""
+    """End this process when its standard input ends: with who started it, even if that is dead
+    already.
+    """
 
     def watch():
         while os.read(0, 1):  # not sys.stdin: Python could not have its lock when it shuts down
@@ -160,7 +182,9 @@ def _end_with_parent() -> None:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the worker on the path of SPEC.json; return 0 when the result is complete, 1 when the run failed."""
+    """Run the worker on the path of SPEC.json; return 0 when the result is complete, 1 when the
+    run failed.
+    """
     (path,) = sys.argv[1:] if argv is None else argv
     scratch = Path(path).resolve().parent
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))

@@ -44,13 +44,19 @@ def folders(tmp_path, monkeypatch):
 
 @pytest.fixture
 def tiny(folders, monkeypatch):
-    """Sets `tiny` (LIBSVM text with a test part, an address that nothing answers) and `lost` (no address)."""
+    """Sets `tiny` (LIBSVM text with a test part, an address that nothing answers) and `lost` (no
+    address).
+    """
     files = [spec("tiny", TEXT, "http://127.0.0.1:9/tiny"), spec("tiny.t", TEST_TEXT)]
     parts = {
         "train": Part((3, 2), "libsvm", data=("tiny",), dense=True),
         "test": Part((1, 2), "libsvm", data=("tiny.t",), dense=True),
     }
-    lost = entry("lost", [spec("lost.data", b"1\n")], {"train": Part((1, 1), "nips-dense", data=("lost.data",))})
+    lost = entry(
+        "lost",
+        [spec("lost.data", b"1\n")],
+        {"train": Part((1, 1), "nips-dense", data=("lost.data",))},
+    )
     sets = {"tiny": entry("tiny", files, parts), "lost": lost}
     monkeypatch.setattr(registry, "_registry", lambda: sets)
     return np.array([[2.0, 5.0], [4.0, 5.0], [3.0, 5.0]])

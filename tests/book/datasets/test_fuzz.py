@@ -1,4 +1,5 @@
-"""Broken files: what a reader gives is what stands there, by another way of reading, or its error names the file.
+"""Broken files: what a reader gives is what stands there, by another way of reading, or its error
+names the file.
 
 The first test runs some hundred files, `make exhaustive` a hundred thousand.
 """
@@ -20,7 +21,23 @@ from safescreen_book.datasets import readers
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 TOKENS = b"inf -nan 1e300 1e400 -9223372036854775808 9223372036854775808 9007199254740993 1_0 +6 -1 0 0.5 0x1p3 5e-324 . 1.".split()
-TOKENS += [b"1" * 4500, b"", b" ", b"#", b":", b",", b"qid:3 ", b"4294967296:1", b"\r", b"\r\n", b"\n", b"\n\n", b"\x0c", b"\0", b"\xff"]
+TOKENS += [
+    b"1" * 4500,
+    b"",
+    b" ",
+    b"#",
+    b":",
+    b",",
+    b"qid:3 ",
+    b"4294967296:1",
+    b"\r",
+    b"\r\n",
+    b"\n",
+    b"\n\n",
+    b"\x0c",
+    b"\0",
+    b"\xff",
+]
 TOKENS += [b"\xef\xbb\xbf", "\u0661".encode(), "# \u00e9".encode(), b"\xff" * 4, bytes(4), b"\x7f"]
 
 
@@ -61,10 +78,15 @@ def sparse(raw, labelled=True, most=6):
         if not all(re.fullmatch("[0-9]{1,18}", column) for column in columns):
             raise ValueError
         numbers = list(map(int, columns))
-        if numbers != sorted(set(numbers)) or (numbers and not 1 <= numbers[0] <= numbers[-1] <= most):
+        if numbers != sorted(set(numbers)) or (
+            numbers and not 1 <= numbers[0] <= numbers[-1] <= most
+        ):
             raise ValueError
         y += [label(tokens[0])] if labelled else []
-        given = {number: value(entry[1]) if len(entry) == 2 else 1.0 for number, entry in zip(numbers, entries, strict=True)}
+        given = {
+            number: value(entry[1]) if len(entry) == 2 else 1.0
+            for number, entry in zip(numbers, entries, strict=True)
+        }
         X.append([given.get(column, 0.0) for column in range(1, most + 1)])
     if not X:
         raise ValueError
@@ -86,7 +108,13 @@ def table(raw, codes=None):
 def idx(raw):
     zero, kind, ndim = struct.unpack(">HBB", raw[:4])
     shape = struct.unpack(f">{ndim}I", raw[4 : 4 + 4 * ndim])
-    if zero or kind != 8 or not 1 <= ndim <= 32 or math.prod(shape) != len(raw) - 4 - 4 * ndim or not math.prod(shape):
+    if (
+        zero
+        or kind != 8
+        or not 1 <= ndim <= 32
+        or math.prod(shape) != len(raw) - 4 - 4 * ndim
+        or not math.prod(shape)
+    ):
         raise ValueError
     return (np.array([*raw[4 + 4 * ndim :]], dtype=np.uint8).reshape(shape),)
 
@@ -110,11 +138,23 @@ def read_nips(raw):
 
 
 TEXTS = {
-    "libsvm": (b"+1 1:0.5 3:-2e3\n-1 2:1   # a remark\n\n2 3:4\n0\n3 1:1 2:2 6:3\r\n", read_libsvm, sparse),
+    "libsvm": (
+        b"+1 1:0.5 3:-2e3\n-1 2:1   # a remark\n\n2 3:4\n0\n3 1:1 2:2 6:3\r\n",
+        read_libsvm,
+        sparse,
+    ),
     "nips": (b"1:7 3:2 \n\n2:5\n1 5 6\n", read_nips, lambda raw: sparse(raw, False)[:1]),
-    "csv": (b"1,2.5,g\n-3,4e2,h # no\n\n0,0,g\n", read_csv, lambda raw: table(raw, {"g": 1, "h": -1})),
+    "csv": (
+        b"1,2.5,g\n-3,4e2,h # no\n\n0,0,g\n",
+        read_csv,
+        lambda raw: table(raw, {"g": 1, "h": -1}),
+    ),
     "white": (b"1 2.5 1\n-3\t4e2 -1 # no\n\n0 0 7\n", read_white, table),
-    "idx": (bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3]) + b"abcdef", lambda raw: (readers.read_idx(raw, "tiny"),), idx),
+    "idx": (
+        bytes([0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3]) + b"abcdef",
+        lambda raw: (readers.read_idx(raw, "tiny"),),
+        idx,
+    ),
 }
 
 
@@ -128,7 +168,9 @@ def broken(raw, rng):
             case 1:
                 raw = raw[:at] + token + raw[at:]
             case 2:
-                raw = raw[:at] if rng.random() < 0.3 else raw[:at] + raw[at + int(rng.integers(6)) :]
+                raw = (
+                    raw[:at] if rng.random() < 0.3 else raw[:at] + raw[at + int(rng.integers(6)) :]
+                )
             case 3:
                 raw = raw[:at] + raw[max(0, at - 8) :]
             case _:
@@ -140,7 +182,9 @@ def broken(raw, rng):
 
 
 def changed(raw, rng):
-    """A file with some of its bytes changed, most of them at its end: headings of arrays are long."""
+    """A file with some of its bytes changed, most of them at its end: headings of arrays are
+    long.
+    """
     raw = bytearray(raw)
     for _ in range(rng.integers(1, 4)):
         at = len(raw) - 1 - min(len(raw) - 1, int(rng.exponential(30)))
@@ -149,7 +193,9 @@ def changed(raw, rng):
 
 
 def refused(action, *arguments, more=2**20):
-    """What it gives; None for an error that names the file. Its memory is three times the first argument at most, and `more`."""
+    """What it gives; None for an error that names the file. Its memory is three times the first
+    argument at most, and `more`.
+    """
     tracemalloc.reset_peak()
     before = tracemalloc.get_traced_memory()[0]
     try:
@@ -178,8 +224,16 @@ def text(name, rng, folder):
     return found is not None
 
 
-DENSE = {"X": np.array([[1, 0, 2], [0, 3, 0]], dtype=np.int16), "y": np.array([1, -1], dtype=np.int8)}
-CSR = {"data": np.array([1.5, 2.5, 3.5]), "indices": np.array([0, 2, 1]), "indptr": np.array([0, 2, 3]), "shape": np.array([2, 3])}
+DENSE = {
+    "X": np.array([[1, 0, 2], [0, 3, 0]], dtype=np.int16),
+    "y": np.array([1, -1], dtype=np.int8),
+}
+CSR = {
+    "data": np.array([1.5, 2.5, 3.5]),
+    "indices": np.array([0, 2, 1]),
+    "indptr": np.array([0, 2, 3]),
+    "shape": np.array([2, 3]),
+}
 CSR["y"] = DENSE["y"]
 
 
@@ -189,27 +243,52 @@ def npz(arrays, rng, folder):
         for key, array in arrays.items():
             member = io.BytesIO()
             np.save(member, array)
-            target.writestr(f"{key}.npy", changed(member.getvalue(), rng) if key == chosen else member.getvalue())
+            target.writestr(
+                f"{key}.npy",
+                changed(member.getvalue(), rng) if key == chosen else member.getvalue(),
+            )
     raw = packed.getvalue() if rng.random() < 0.7 else broken(packed.getvalue(), rng)
     found = refused(readers.read_npz, raw, "tiny")
     if found is not None:
         X, y = found
-        parts = {"X": X} if "X" in arrays else {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
+        parts = (
+            {"X": X}
+            if "X" in arrays
+            else {
+                "data": X.data,
+                "indices": X.indices,
+                "indptr": X.indptr,
+                "shape": np.array(X.shape),
+            }
+        )
         with zipfile.ZipFile(io.BytesIO(raw)) as other:
             for key, part in {**parts, "y": y}.items():
-                assert np.array_equal(part, np.lib.format.read_array(io.BytesIO(other.read(f"{key}.npy")), allow_pickle=False))
+                assert np.array_equal(
+                    part,
+                    np.lib.format.read_array(
+                        io.BytesIO(other.read(f"{key}.npy")), allow_pickle=False
+                    ),
+                )
         assert np.isfinite(next(iter(parts.values()))).all()
-        assert "X" in arrays or X.shape[1] > 1000 or X.toarray().shape == X.shape  # reads no memory but its own
+        assert (
+            "X" in arrays or X.shape[1] > 1000 or X.toarray().shape == X.shape
+        )  # reads no memory but its own
     return found is not None
 
 
-PACKERS = {".xz": (lzma.compress, lzma.decompress), ".bz2": (bz2.compress, bz2.decompress), ".gz": (gzip.compress, gzip.decompress)}
+PACKERS = {
+    ".xz": (lzma.compress, lzma.decompress),
+    ".bz2": (bz2.compress, bz2.decompress),
+    ".gz": (gzip.compress, gzip.decompress),
+}
 
 
 def packed(suffix, rng, folder):
     raw = broken(PACKERS[suffix][0](b"1 2 3\n" * 50), rng)
     (folder / f"tiny{suffix}").write_bytes(raw)
-    found = refused(lambda _: readers.unpack(folder / f"tiny{suffix}"), raw, more=2**25)  # what .xz and .bz2 work with
+    found = refused(
+        lambda _: readers.unpack(folder / f"tiny{suffix}"), raw, more=2**25
+    )  # what .xz and .bz2 work with
     assert found is None or found == PACKERS[suffix][1](raw)
     return found is not None
 
@@ -244,11 +323,21 @@ def test_exhaustively(name, part, tmp_path, record_property):
 N = 40_000
 LARGE = {  # reader, input, numbers in it, and in its longest line
     "libsvm": (readers.read_libsvm, b"1 1:1 2:1\n" * (N // 3), N, 3),
-    "one long row": (readers.read_libsvm, b"1 " + b" ".join(b"%d:1" % (i + 1) for i in range(N)), N, N),
+    "one long row": (
+        readers.read_libsvm,
+        b"1 " + b" ".join(b"%d:1" % (i + 1) for i in range(N)),
+        N,
+        N,
+    ),
     "nips": (readers.read_nips_sparse, b"1 2 3\n" * (N // 3), N, 3),
     "labels": (readers.read_table, b"1\n" * N, N, 1),
     "one row": (readers.read_table, b"1 " * N, N, N),
-    "idx": (readers.read_idx, bytes([0, 0, 8, 1]) + (16 * N).to_bytes(4, "big") + bytes(16 * N), 0, 0),
+    "idx": (
+        readers.read_idx,
+        bytes([0, 0, 8, 1]) + (16 * N).to_bytes(4, "big") + bytes(16 * N),
+        0,
+        0,
+    ),
 }
 
 

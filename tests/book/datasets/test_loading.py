@@ -29,7 +29,9 @@ def files(tiny, folders):
 @pytest.mark.parametrize("name", EMBEDDED)
 def test_embedded_sets_need_nothing(name):
     data = datasets.load(name)
-    assert data.X.shape == data.info.shape and data.X.flags.c_contiguous and data.X.dtype == np.float64
+    assert (
+        data.X.shape == data.info.shape and data.X.flags.c_contiguous and data.X.dtype == np.float64
+    )
     assert data.y.dtype == np.int64 and len(np.unique(data.y)) == data.info.classes
     varies = np.ptp(data.X, axis=0) > 0
     assert (data.X.min(axis=0)[varies] == -1).all() and (data.X.max(axis=0)[varies] == 1).all()
@@ -58,23 +60,33 @@ def test_a_file_of_another_shape_is_refused(files, monkeypatch):
     entry = datasets.info("tiny")
     wrong = replace(entry, parts={"train": replace(entry.parts["train"], shape=(4, 2))})
     monkeypatch.setattr(registry, "_registry", lambda: {"tiny": wrong})
-    with pytest.raises(ValueError, match=r"tiny, part train: read \(3, 2\) with 3 labels, expected \(4, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"tiny, part train: read \(3, 2\) with 3 labels, expected \(4, 2\)"
+    ):
         datasets.load("tiny")
 
 
 def test_the_first_part_is_loaded_when_none_is_named(files, monkeypatch):
     tiny = datasets.info("tiny")
-    monkeypatch.setattr(registry, "_registry", lambda: {"tiny": replace(tiny, parts={"valid": tiny.parts["train"]})})
+    monkeypatch.setattr(
+        registry, "_registry", lambda: {"tiny": replace(tiny, parts={"valid": tiny.parts["train"]})}
+    )
     assert datasets.load("tiny").split == "valid" and datasets.load("tiny").shape == (3, 2)
 
 
 def test_labels_in_a_file_of_their_own_are_integers(files, folders, monkeypatch):
     raw = b"1\n0.5\n1\n"
     (folders[0] / "labels").write_bytes(raw)
-    part = replace(datasets.info("tiny").parts["train"], format="nips-dense", data=("matrix",), labels="labels")
+    part = replace(
+        datasets.info("tiny").parts["train"], format="nips-dense", data=("matrix",), labels="labels"
+    )
     (folders[0] / "matrix").write_bytes(b"1 2\n3 4\n5 6\n")
     specs = [file_of("labels", raw), file_of("matrix", b"1 2\n3 4\n5 6\n")]
-    monkeypatch.setattr(registry, "_registry", lambda: {"tiny": made("tiny", specs, {"train": replace(part, dense=False)})})
+    monkeypatch.setattr(
+        registry,
+        "_registry",
+        lambda: {"tiny": made("tiny", specs, {"train": replace(part, dense=False)})},
+    )
     with pytest.raises(ValueError, match="labels, row 2: label 0.5 is not an integer"):
         datasets.load("tiny")
 
@@ -150,10 +162,14 @@ LABELS = {"satimage": range(1, 7), "mnist": range(10), "segment": range(1, 8)}
 RANGES = {"minmax": (-1, 1), "shipped": (-1, 1), "unit": (0, 1), "div255": (0, 1)}
 
 
-@pytest.mark.skipif(not os.environ.get("SAFESCREEN_DATA"), reason="no benchmark files: SAFESCREEN_DATA is not set")
+@pytest.mark.skipif(
+    not os.environ.get("SAFESCREEN_DATA"), reason="no benchmark files: SAFESCREEN_DATA is not set"
+)
 @pytest.mark.parametrize("name", [name for name in datasets.names() if name not in EMBEDDED])
 def test_benchmark_files(name):
-    """Every part of every set in the chosen folder loads with the shape, labels and range stated."""
+    """Every part of every set in the chosen folder loads with the shape, labels and range
+    stated.
+    """
     entry = datasets.info(name)
     if not datasets.available(name):
         pytest.skip(f"the files of {name} are not in the folders looked in")
@@ -175,5 +191,7 @@ def test_the_page_on_data_lists_every_set():
     for name in datasets.names():
         entry = datasets.info(name)
         assert f"| {name} | " in page
-        assert f"| {entry.shape[1]} | {entry.classes} | {entry.features} | {entry.scaling} | " in page
+        assert (
+            f"| {entry.shape[1]} | {entry.classes} | {entry.features} | {entry.scaling} | " in page
+        )
         assert f"| {name} | {entry.source} | {entry.licence} |" in page

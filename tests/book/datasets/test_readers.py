@@ -29,7 +29,10 @@ LIBSVM = b"+1 1:0.5 3:-2e3\n-1 2:1   # a remark\n\n2 3:4\n"
 DENSE = np.array([[0.5, 0, -2000], [0, 1, 0], [0, 0, 4]])
 
 
-@pytest.mark.parametrize("suffix, pack", [("", bytes), (".xz", lzma.compress), (".bz2", bz2.compress), (".gz", gzip.compress)])
+@pytest.mark.parametrize(
+    "suffix, pack",
+    [("", bytes), (".xz", lzma.compress), (".bz2", bz2.compress), (".gz", gzip.compress)],
+)
 def test_libsvm_text_packed_or_not(tmp_path, suffix, pack):
     path = tmp_path / f"tiny{suffix}"
     path.write_bytes(pack(LIBSVM))
@@ -61,16 +64,25 @@ def test_libsvm_columns_may_be_given():
         (b"", r"tiny: no rows"),
         (b"inf 1:1\n", r"tiny, line 1: 'inf' is not a finite number"),
         (b"1e300 1:1\n", r"tiny, line 1: label 1e\+300 is not an integer below"),
-        (b"1 1:1\n9007199254740993 1:1\n", r"tiny, line 2: label 9007199254740992\.0 is not an integer below"),
+        (
+            b"1 1:1\n9007199254740993 1:1\n",
+            r"tiny, line 2: label 9007199254740992\.0 is not an integer below",
+        ),
         (b"1 1_0:1\n", r"tiny, line 1: '1_0' is not a feature index"),
         (b"1 1:1_0\n", r"tiny, line 1: '1_0' is not a finite number"),
         (b"1 +3:1\n", r"tiny, line 1: '\+3' is not a feature index"),
         (b"1 qid:3 1:1\n", r"tiny, line 1: 'qid' is not a feature index"),
         (b"1 " + b"9" * 4301 + b":1\n", r"tiny, line 1: '9{40}'\.\.\. is not a feature index"),
-        (b"1 9223372036854775808:1\n", r"tiny, line 1: '9223372036854775808' is not a feature index"),
+        (
+            b"1 9223372036854775808:1\n",
+            r"tiny, line 1: '9223372036854775808' is not a feature index",
+        ),
         (b"1 1:1 # c\r2:1\n", r"tiny, line 2: '2:1' is not a finite number"),
         ("1 1:1 # \u00e9\n1 1:\u0661\n".encode(), r"tiny, line 2: '\u0661' is not a finite number"),
-        (b"1 1:1\n1 1:1 # \xe9\n", r"tiny, line 2: byte 14 is not UTF-8; the file must be saved as UTF-8 text"),
+        (
+            b"1 1:1\n1 1:1 # \xe9\n",
+            r"tiny, line 2: byte 14 is not UTF-8; the file must be saved as UTF-8 text",
+        ),
         ("1 1:1\n".encode("utf-16"), r"tiny, line 1: byte 0 is not UTF-8"),
     ],
 )
@@ -97,7 +109,9 @@ print("refused")
 
 @pytest.mark.skipif(os.name != "posix", reason="limits processor time")
 def test_a_long_token_takes_time_by_its_length():
-    """Two million characters are read in a second; if each were looked at from each other one, in a day."""
+    """Two million characters are read in a second; if each were looked at from each other one,
+    in a day.
+    """
     command = [sys.executable, "-c", LONG.replace("n +", "2_000_000 +")]
     done = subprocess.run(command, capture_output=True, text=True, env=environment())
     assert done.stdout == "refused\n", done.stderr
@@ -108,7 +122,9 @@ def test_libsvm_agrees_with_scikit_learn():
     lines = []
     for _ in range(50):
         indices = np.sort(rng.choice(20, size=rng.integers(0, 8), replace=False)) + 1
-        lines.append(" ".join([str(rng.integers(-3, 3)), *(f"{i}:{rng.normal()!r}" for i in indices)]))
+        lines.append(
+            " ".join([str(rng.integers(-3, 3)), *(f"{i}:{rng.normal()!r}" for i in indices)])
+        )
     text = "\n".join(lines).replace("np.float64(", "").replace(")", "").encode()
     X, y = readers.read_libsvm(text, n_features=20)
     X2, y2 = load_svmlight_file(io.BytesIO(text), n_features=20, zero_based=False)
@@ -174,7 +190,9 @@ def test_labels_of_a_table():
             readers.split_labels(np.array([[1.0, label]]), "tiny")
     assert readers.split_labels(np.array([[1.0, 1 - 2.0**53]]))[1] == 1 - 2**53
     codes = {"g": 1, "h": -1}
-    np.testing.assert_array_equal(readers.read_table(b"1,2,g\n3,4, h\n", "tiny", ",", codes), [[1, 2, 1], [3, 4, -1]])
+    np.testing.assert_array_equal(
+        readers.read_table(b"1,2,g\n3,4, h\n", "tiny", ",", codes), [[1, 2, 1], [3, 4, -1]]
+    )
     for text in (b"1,g\n2,x\n", b"1,g\n2,1\n"):
         with pytest.raises(ValueError, match="tiny, line 2: label '[x1]' is none of g, h"):
             readers.read_table(text, "tiny", ",", codes)
@@ -185,9 +203,17 @@ def test_idx():
     np.testing.assert_array_equal(readers.read_idx(raw), [[0, 1, 2], [3, 4, 5]])
     with pytest.raises(ValueError, match=r"tiny: 5 bytes of data where the shape \(2, 3\) needs 6"):
         readers.read_idx(raw[:-1], "tiny")
-    with pytest.raises(ValueError, match=r"tiny: 0 bytes of data where the shape \(0, 4294967295\) needs some"):
+    with pytest.raises(
+        ValueError, match=r"tiny: 0 bytes of data where the shape \(0, 4294967295\) needs some"
+    ):
         readers.read_idx(bytes([0, 0, 8, 2, 0, 0, 0, 0]) + b"\xff" * 4, "tiny")
-    for bad in (b"", b"\x00\x00\x0d\x01" + bytes(4), raw[:9], b"\x00\x00\x08\x00a", b"\x00\x00\x08\x40" + 64 * b"\0\0\0\1" + b"a"):
+    for bad in (
+        b"",
+        b"\x00\x00\x0d\x01" + bytes(4),
+        raw[:9],
+        b"\x00\x00\x08\x00a",
+        b"\x00\x00\x08\x40" + 64 * b"\0\0\0\1" + b"a",
+    ):
         with pytest.raises(ValueError, match="tiny: not an idx file"):
             readers.read_idx(bad, "tiny")
 
@@ -229,18 +255,32 @@ def archive(**members):
 
 def heading(shape, kind="<f8"):
     buffer = io.BytesIO()
-    np.lib.format.write_array_header_1_0(buffer, {"descr": kind, "fortran_order": False, "shape": shape})
+    np.lib.format.write_array_header_1_0(
+        buffer, {"descr": kind, "fortran_order": False, "shape": shape}
+    )
     return buffer.getvalue()
 
 
-CSR = dict(data=np.ones(1), indices=np.array([0]), indptr=np.array([0, 1]), shape=np.array([1, 3]), y=np.array([1]))
+CSR = dict(
+    data=np.ones(1),
+    indices=np.array([0]),
+    indptr=np.array([0, 1]),
+    shape=np.array([1, 3]),
+    y=np.array([1]),
+)
 
 
 @pytest.mark.parametrize(
     "raw, message",
     [
-        (npz(X=np.ones((1, 2)), y=np.array([2**63], dtype=np.uint64)), "tiny, row 1: label 9.2.* is not an integer below"),
-        (npz(X=np.ones((1, 2)), y=np.array(["NaT"], dtype="m8[s]")), r"tiny: y holds timedelta64\[s\], not integers"),
+        (
+            npz(X=np.ones((1, 2)), y=np.array([2**63], dtype=np.uint64)),
+            "tiny, row 1: label 9.2.* is not an integer below",
+        ),
+        (
+            npz(X=np.ones((1, 2)), y=np.array(["NaT"], dtype="m8[s]")),
+            r"tiny: y holds timedelta64\[s\], not integers",
+        ),
         (npz(X=np.ones((1, 2)) + 1j, y=np.array([1])), "tiny: X holds complex128, not numbers"),
         (npz(X=np.array([["1", "2"]]), y=np.array([1])), "tiny: X holds <U1, not numbers"),
         (npz(**CSR | {"indices": np.array([1.9])}), "tiny: indices holds float64, not integers"),
@@ -248,13 +288,31 @@ CSR = dict(data=np.ones(1), indices=np.array([0]), indptr=np.array([0, 1]), shap
         (npz(**CSR | {"shape": np.array([2**63, 3], dtype=np.uint64)}), r"tiny: not a CSR array"),
         (npz(**CSR | {"indices": np.array([2**32])}), r"tiny: not a CSR array"),
         (npz(**CSR | {"indptr": np.array([[0, 1]])}), r"tiny: not a CSR array"),
-        (npz(**CSR | {"indptr": np.array([0, 2**56, 0])}), r"tiny: not a CSR array \(its row pointers do not rise to 1\)"),
-        (npz(**CSR | {"data": np.ones(2), "indices": np.array([0, 1])}), r"its row pointers do not rise to 2"),
-        (archive(**{"../X.npy": heading((0,))}), r"tiny: not a readable .npz file \(it holds a file '../X.npy'\)"),
-        (archive(**{"X.npy": heading((10**12,)) + bytes(8)}), r"8 bytes of data for the shape \(1000000000000,\) of float64"),
+        (
+            npz(**CSR | {"indptr": np.array([0, 2**56, 0])}),
+            r"tiny: not a CSR array \(its row pointers do not rise to 1\)",
+        ),
+        (
+            npz(**CSR | {"data": np.ones(2), "indices": np.array([0, 1])}),
+            r"its row pointers do not rise to 2",
+        ),
+        (
+            archive(**{"../X.npy": heading((0,))}),
+            r"tiny: not a readable .npz file \(it holds a file '../X.npy'\)",
+        ),
+        (
+            archive(**{"X.npy": heading((10**12,)) + bytes(8)}),
+            r"8 bytes of data for the shape \(1000000000000,\) of float64",
+        ),
         (archive(**{"X.npy": heading((-1,)) + bytes(8)}), r"8 bytes of data for the shape"),
-        (archive(**{"X.npy": heading((1,), "|O") + b"cos\nsystem\n"}), "tiny: not a readable .npz file"),
-        (archive(**{"X.npy": bytes(2**27)}), "it promises 134217728 bytes, more than `limit` = 67108864"),
+        (
+            archive(**{"X.npy": heading((1,), "|O") + b"cos\nsystem\n"}),
+            "tiny: not a readable .npz file",
+        ),
+        (
+            archive(**{"X.npy": bytes(2**27)}),
+            "it promises 134217728 bytes, more than `limit` = 67108864",
+        ),
     ],
 )
 def test_npz_takes_nothing_else_for_numbers(raw, message):
@@ -316,7 +374,9 @@ def test_a_file_that_unpacks_to_far_more_is_refused_unless_told(tmp_path):
     path = tmp_path / "tiny.xz"
     path.write_bytes(lzma.compress(bytes(2**26 + 1), preset=0))
     assert path.stat().st_size < 2**15
-    with pytest.raises(ValueError, match="tiny.xz: its .* bytes unpack to more than `limit` = 67108864"):
+    with pytest.raises(
+        ValueError, match="tiny.xz: its .* bytes unpack to more than `limit` = 67108864"
+    ):
         readers.unpack(path)
     assert len(readers.unpack(path, limit=2**26 + 1)) == 2**26 + 1
     path.write_bytes(lzma.compress(b"ab"))

@@ -1,4 +1,6 @@
-"""Where files are looked for, what a wrong one and a missing one say, and how a download is kept."""
+"""Where files are looked for, what a wrong one and a missing one say, and how a download is
+kept.
+"""
 
 import bz2
 import contextlib
@@ -37,7 +39,9 @@ def test_every_name_is_found_in_either_folder(tiny, folders, name, where):
 
 @pytest.fixture
 def converted(tiny, folders):
-    """`lost` as it was converted from LIBSVM text, which stands for it; returns where that is looked for."""
+    """`lost` as it was converted from LIBSVM text, which stands for it; returns where that is
+    looked for.
+    """
     X, y = np.array([[2.0, 0.0], [0.5, -1.0]]), np.array([3, 0])
     values = hashlib.sha256(X.tobytes() + y.tobytes()).hexdigest()
     file = datasets.FileSpec("lost.npz", "0" * 64, public="lost.scale", values=values)
@@ -50,18 +54,24 @@ def converted(tiny, folders):
     return folders[0] / "lost.scale"
 
 
-@pytest.mark.parametrize(("ending", "packed"), [("", bytes), (".xz", lzma.compress), (".bz2", bz2.compress)])
+@pytest.mark.parametrize(
+    ("ending", "packed"), [("", bytes), (".xz", lzma.compress), (".bz2", bz2.compress)]
+)
 @pytest.mark.parametrize("text", [b"3 1:2 2:-0\n0 1:0.5 2:-1\n", b"3 1:2.000\n0 1:5e-1 2:-1"])
 def test_the_original_stands_for_a_converted_file(converted, ending, packed, text):
     converted.with_name(f"lost.scale{ending}").write_bytes(packed(text))
     data = datasets.load("lost")
     assert data.X.tolist() == [[2.0, 0.0], [0.5, -1.0]] and data.y.tolist() == [1, -1]
     assert [path.name for path in datasets.verify("lost")] == [f"lost.scale{ending}"]
-    with pytest.raises(ValueError, match="does not say which rows are in the part: it has no tr_index"):
+    with pytest.raises(
+        ValueError, match="does not say which rows are in the part: it has no tr_index"
+    ):
         datasets.load("lost", "tr")
 
 
-@pytest.mark.parametrize("text", [b"3 1:2\n0 1:0.5 2:-1.001\n", b"0 1:2\n3 1:0.5 2:-1\n", b"0 1:0.5 2:-1\n3 1:2\n"])
+@pytest.mark.parametrize(
+    "text", [b"3 1:2\n0 1:0.5 2:-1.001\n", b"0 1:2\n3 1:0.5 2:-1\n", b"0 1:0.5 2:-1\n3 1:2\n"]
+)
 def test_other_numbers_labels_or_rows_are_not_taken_for_it(converted, text):
     converted.write_bytes(text)
     with pytest.raises(ValueError, match="lost.scale: wrong checksum"):
@@ -80,7 +90,11 @@ def test_text_of_the_numbers_in_a_converted_file_is_accepted(folders, monkeypatc
     (folders[0] / wanted.info.files[f"{name}.npz"].public).write_text(text)
     monkeypatch.setenv("SAFESCREEN_DATA", str(folders[0]))
     found = datasets.load(name)
-    assert datasets.find(name)[0].parent == folders[0] and (found.X == wanted.X).all() and (found.y == wanted.y).all()
+    assert (
+        datasets.find(name)[0].parent == folders[0]
+        and (found.X == wanted.X).all()
+        and (found.y == wanted.y).all()
+    )
 
 
 def test_the_chosen_folder_comes_first(tiny, folders):
@@ -152,7 +166,8 @@ def test_offline_the_error_says_what_to_put_where(tiny, folders, name, file):
 
 @pytest.fixture
 def server():
-    """(served, address): a dict of path to the pieces of an answer, and the address it is served at; `asked` counts the requests.
+    """(served, address): a dict of path to the pieces of an answer, and the address it is served
+    at; `asked` counts the requests.
 
     After a piece comes a tenth of a second; None as the last ends the answer before it is whole.
     """
@@ -163,7 +178,9 @@ def server():
             served["asked"] += 1
             pieces = served.get(self.path)
             self.send_response(404 if pieces is None else 200)
-            self.send_header("Content-Length", str(sum(len(piece or b"..") for piece in pieces or ())))
+            self.send_header(
+                "Content-Length", str(sum(len(piece or b"..") for piece in pieces or ()))
+            )
             self.end_headers()
             for number, piece in enumerate(pieces or ()):
                 time.sleep(0.1 if number else 0.0)
@@ -183,7 +200,9 @@ def server():
 
 @pytest.fixture
 def remote(tiny, server, monkeypatch):
-    """The registry with `tiny` at the server's address, packed there as .bz2; and what is served."""
+    """The registry with `tiny` at the server's address, packed there as .bz2; and what is
+    served.
+    """
     served, address = server
     entry = datasets.info("tiny")
     files = dict(entry.files)
@@ -205,11 +224,16 @@ def test_a_download_is_checked_and_kept(remote, tiny, folders, capfd):
 
 @pytest.mark.parametrize(
     ("body", "why"),
-    [(bz2.compress(TEXT + b"0 1:1\n"), "its content should have sha256"), (b"<html>Log in</html>", r"begins with b'<html>Log in</html>'")],
+    [
+        (bz2.compress(TEXT + b"0 1:1\n"), "its content should have sha256"),
+        (b"<html>Log in</html>", r"begins with b'<html>Log in</html>'"),
+    ],
 )
 def test_a_wrong_download_is_not_kept(remote, folders, body, why):
     remote["/tiny.bz2"] = [body]
-    with pytest.raises(ValueError, match=f"http://127.0.0.1:.*/tiny.bz2: .*{why}.*; the download was not kept"):
+    with pytest.raises(
+        ValueError, match=f"http://127.0.0.1:.*/tiny.bz2: .*{why}.*; the download was not kept"
+    ):
         datasets.fetch("tiny", "train")
     assert list(folders[1].iterdir()) == []
 
@@ -242,7 +266,9 @@ def test_threads_write_a_file_under_names_of_their_own(tmp_path):
 def test_a_slow_and_a_short_answer_are_given_up(remote, folders, monkeypatch, pieces):
     monkeypatch.setattr(store, "DEADLINE", 0.35)
     remote["/tiny.bz2"] = pieces
-    with pytest.raises(datasets.DataNotFoundError, match=r"download failed \((TimeoutError|ConnectionError)\)"):
+    with pytest.raises(
+        datasets.DataNotFoundError, match=r"download failed \((TimeoutError|ConnectionError)\)"
+    ):
         datasets.fetch("tiny", "train")
     assert list(folders[1].iterdir()) == []
 

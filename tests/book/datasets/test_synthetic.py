@@ -10,20 +10,28 @@ from safescreen_book import datasets
 def test_shape_types_and_rows_of_length_one():
     X, y = datasets.sparse_classification(2000, 3000, 0.004, seed=3)
     assert isinstance(X, sparse.csr_array) and X.shape == (2000, 3000)
-    assert X.indices.dtype == X.indptr.dtype == np.int32 and X.data.dtype == np.float64 and y.dtype == np.int64
+    assert (
+        X.indices.dtype == X.indptr.dtype == np.int32
+        and X.data.dtype == np.float64
+        and y.dtype == np.int64
+    )
     assert X.has_sorted_indices and X.has_canonical_format
     np.testing.assert_allclose(np.asarray(X.multiply(X).sum(axis=1)).ravel(), 1.0, rtol=1e-12)
     assert set(y.tolist()) == {-1, 1} and abs(y.mean()) < 0.5
 
 
 def test_seeds():
-    first, again, other = (datasets.sparse_classification(300, 500, 0.02, seed=seed) for seed in (5, 5, 6))
+    first, again, other = (
+        datasets.sparse_classification(300, 500, 0.02, seed=seed) for seed in (5, 5, 6)
+    )
     assert (first[0] != again[0]).nnz == 0 and (first[1] == again[1]).all()
     assert (first[0] != other[0]).nnz > 0
 
 
 def test_columns_are_popular_by_zipfs_law():
-    """A share log((j+2)/(j+1))/log(d+1) of the draws: with one draw a row there are no repeats to lose."""
+    """A share log((j+2)/(j+1))/log(d+1) of the draws: with one draw a row there are no repeats
+    to lose.
+    """
     n, d = 40_000, 1000
     X, _ = datasets.sparse_classification(n, d, 1e-12, seed=1)
     counts = np.bincount(X.indices, minlength=d)
@@ -79,7 +87,12 @@ def test_two_classes():
 
 @pytest.mark.parametrize(
     ("y", "message"),
-    [([1, 1], "two classes or more, found"), ([1, 2, 2.5], "integers"), ([1, 3, 5], "odd and even"), ([1, np.nan, 2], "y must")],
+    [
+        ([1, 1], "two classes or more, found"),
+        ([1, 2, 2.5], "integers"),
+        ([1, 3, 5], "odd and even"),
+        ([1, np.nan, 2], "y must"),
+    ],
 )
 def test_not_two_classes(y, message):
     with pytest.raises(ValueError, match=message):

@@ -10,8 +10,13 @@ LAMS = np.array([8.0, 4.0, 2.0, 1.0])
 
 
 def test_positions_are_counted_common_or_of_the_curve():
-    ax = figures.lines({"GB": [3.0, 5.0], "own": ([1.0, 4.0], [2.0, 2.5])}, title="t", xlabel="x", ylabel="y")
-    assert [line.get_xydata().tolist() for line in ax.lines] == [[[0, 3], [1, 5]], [[1, 2], [4, 2.5]]]
+    ax = figures.lines(
+        {"GB": [3.0, 5.0], "own": ([1.0, 4.0], [2.0, 2.5])}, title="t", xlabel="x", ylabel="y"
+    )
+    assert [line.get_xydata().tolist() for line in ax.lines] == [
+        [[0, 3], [1, 5]],
+        [[1, 2], [4, 2.5]],
+    ]
     assert (ax.get_title(loc="left"), ax.get_xlabel(), ax.get_ylabel()) == ("t", "x", "y")
     ax = figures.lines({"GB": [3.0, 5.0]}, [7.0, 9.0], marks=True)
     assert ax.lines[0].get_xydata().tolist() == [[7, 3], [9, 5]] and ax.lines[0].get_marker() == "o"
@@ -20,7 +25,9 @@ def test_positions_are_counted_common_or_of_the_curve():
 @pytest.mark.parametrize("log", ["", "x", "y", "xy"])
 def test_axes_are_logarithmic_where_asked_for(log):
     ax = figures.lines({"GB": [1.0, 2.0]}, [1.0, 10.0], log=log)
-    assert [ax.get_xscale(), ax.get_yscale()] == ["log" if axis in log else "linear" for axis in "xy"]
+    assert [ax.get_xscale(), ax.get_yscale()] == [
+        "log" if axis in log else "linear" for axis in "xy"
+    ]
 
 
 def test_a_path_runs_from_large_to_small():
@@ -28,7 +35,10 @@ def test_a_path_runs_from_large_to_small():
     left, right = ax.get_xlim()
     assert left > 8.0 > 1.0 > right and ax.get_xscale() == "log" and ax.get_ylim() == (-0.02, 1.02)
     assert ax.get_xlabel() == r"$\lambda$, from large to small"
-    assert figures.lines({"GB": [0.1, 0.2, 0.5, 0.9]}, LAMS, path=True, xlabel="other").get_xlabel() == "other"
+    assert (
+        figures.lines({"GB": [0.1, 0.2, 0.5, 0.9]}, LAMS, path=True, xlabel="other").get_xlabel()
+        == "other"
+    )
 
 
 def test_ratios_have_a_line_at_one():
@@ -43,7 +53,11 @@ def test_short_logarithmic_axes_have_plain_numbers():
 
 
 def test_dots_are_marks_and_all_are_in_the_legend():
-    ax = figures.lines({"MGB": ([1.0, 2.0], [3.0, 4.0])}, dots={"seen": ([1.5], [2.0]), "drop: 1": ([1.0], [1.0])}, log="y")
+    ax = figures.lines(
+        {"MGB": ([1.0, 2.0], [3.0, 4.0])},
+        dots={"seen": ([1.5], [2.0]), "drop: 1": ([1.0], [1.0])},
+        log="y",
+    )
     assert [line.get_linestyle() for line in ax.lines] == ["-", "None", "None"]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["MGB", "seen", "drop: 1"]
     assert len({line.get_color() for line in ax.lines}) == 3

@@ -13,7 +13,9 @@ SCREENED = ss.Screened(np.array([True, False, False, False]), np.array([False, T
 
 
 def test_points_and_metric():
-    ax = figures.points_and_metric(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]]), [0, 0, 1], np.diag([1.0, 4.0]))
+    ax = figures.points_and_metric(
+        np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 0.0]]), [0, 0, 1], np.diag([1.0, 4.0])
+    )
     assert [len(part.get_offsets()) for part in ax.collections] == [2, 1]
     width, height = np.ptp(ax.lines[0].get_xdata()), np.ptp(ax.lines[0].get_ydata())
     assert width == pytest.approx(2.0 * height, rel=1e-3)
@@ -21,9 +23,17 @@ def test_points_and_metric():
 
 def test_every_sample_once_with_its_colour_and_shape():
     ax = figures.samples(X, y, np.array([1.0, 1.0]), SCREENED)
-    colours = {tuple(p): to_hex(part.get_facecolor()[0]).upper() for part in ax.collections for p in part.get_offsets()}
+    colours = {
+        tuple(p): to_hex(part.get_facecolor()[0]).upper()
+        for part in ax.collections
+        for p in part.get_offsets()
+    }
     assert [colours[tuple(x)] for x in X] == [COLOURS[key] for key in "LRRC"]
-    assert [text.get_text().rsplit(": ", 1)[1] for text in ax.get_legend().get_texts()] == ["1", "1", "2"]
+    assert [text.get_text().rsplit(": ", 1)[1] for text in ax.get_legend().get_texts()] == [
+        "1",
+        "1",
+        "2",
+    ]
     ax = figures.samples(X, y, screened=SCREENED, rest="at 1")
     assert ax.get_legend().get_texts()[0].get_text() == "at 1: 1"
 

@@ -1,4 +1,6 @@
-"""Figures in space: the coordinates keep distances and show the cone upright; sliders fall back to the figure."""
+"""Figures in space: the coordinates keep distances and show the cone upright; sliders fall back
+to the figure.
+"""
 
 import nbformat
 import numpy as np
@@ -18,7 +20,9 @@ def test_coordinates_keep_distances_and_the_cone():
     rng = np.random.default_rng(0)
     for _ in range(100):
         A, B = symmetric(rng), symmetric(rng)
-        assert np.linalg.norm(figures.coordinates(A) - figures.coordinates(B)) == pytest.approx(np.linalg.norm(A - B))
+        assert np.linalg.norm(figures.coordinates(A) - figures.coordinates(B)) == pytest.approx(
+            np.linalg.norm(A - B)
+        )
         x, y, z = figures.coordinates(A)
         assert (np.linalg.eigvalsh(A)[0] >= 0.0) == (z >= np.hypot(x, y))
 
@@ -26,17 +30,23 @@ def test_coordinates_keep_distances_and_the_cone():
 def test_a_scene_shows_every_ball_and_point():
     spheres = {"GB": ss.Sphere(np.eye(2), 0.5), "DGB": ss.Sphere(np.diag([1.0, 0.0]), 1.0)}
     ax = figures.scenes(1, 1, 4.6, 4.2)[1][0]
-    figures.cone_scene(spheres, {"optimum": np.eye(2), "x": np.diag([1.0, 0.0])}, ax=ax, normal=np.diag([0.0, 1.0]))
+    figures.cone_scene(
+        spheres, {"optimum": np.eye(2), "x": np.diag([1.0, 0.0])}, ax=ax, normal=np.diag([0.0, 1.0])
+    )
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["GB", "DGB"]
     assert {"optimum", "x"} <= {text.get_text() for text in ax.texts}
     low, high = ax.get_zlim()
-    assert low <= np.sqrt(0.5) - 1.0 + 1e-9 and high >= np.sqrt(2.0) + 0.5 - 1e-9  # the lowest and the highest point of a ball
+    assert (
+        low <= np.sqrt(0.5) - 1.0 + 1e-9 and high >= np.sqrt(2.0) + 0.5 - 1e-9
+    )  # the lowest and the highest point of a ball
 
 
 def test_sliders_fall_back_to_the_defaults(monkeypatch):
     drawn = []
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
-    assert figures.sliders(lambda a, b: drawn.append((a, b)), a=(0.0, 1.0, 0.3), b=(1.0, 2.0, 1.0)) == {"a": 0.3, "b": 1.0}
+    assert figures.sliders(
+        lambda a, b: drawn.append((a, b)), a=(0.0, 1.0, 0.3), b=(1.0, 2.0, 1.0)
+    ) == {"a": 0.3, "b": 1.0}
     assert drawn == [(0.3, 1.0)]
 
 
@@ -49,17 +59,31 @@ def test_sliders_survive_a_missing_ipywidgets(monkeypatch):
 
 
 def test_sliders_redraw_the_figure_in_its_place(monkeypatch, tmp_path):
-    """In a kernel: the output is a picture, so that a saved notebook has it, and moving a slider changes that very output."""
+    """In a kernel: the output is a picture, so that a saved notebook has it, and moving a slider
+    changes that very output.
+    """
     monkeypatch.setenv("JPY_SESSION_NAME", "here")
-    draw = "from matplotlib import pyplot as plt\ndef draw(a):\n    plt.plot([0, a])\n    {}\n    return a"
-    use = "from safescreen_book import figures\nfigures.sliders(lambda a: draw(a) and None, a=(0.0, 1.0, 0.5))"
-    move = "import gc, ipywidgets\n(s,) = [w for w in gc.get_objects() if type(w) is ipywidgets.FloatSlider]\ns.value = 0.9"
+    draw = (
+        "from matplotlib import pyplot as plt\ndef draw(a):\n    plt.plot([0, a])\n    {}\n    "
+        "return a"
+    )
+    use = (
+        "from safescreen_book import figures\nfigures.sliders(lambda a: draw(a) and None, "
+        "a=(0.0, 1.0, 0.5))"
+    )
+    move = (
+        "import gc, ipywidgets\n(s,) = [w for w in gc.get_objects() if type(w) is "
+        "ipywidgets.FloatSlider]\ns.value = 0.9"
+    )
     for end in ("plt.show()", "pass"):
         pictures = []
         for cells in ([draw.format(end), use], [draw.format(end), use, move]):
             nb = nbformat.v4.new_notebook(cells=list(map(nbformat.v4.new_code_cell, cells)))
             NotebookClient(nb, kernel_name="python3").execute(env=places.environment())
             slider, figure, result = nb.cells[1].outputs
-            assert "application/vnd.jupyter.widget-view+json" in slider.data and result.data["text/plain"] == "{'a': 0.5}"
+            assert (
+                "application/vnd.jupyter.widget-view+json" in slider.data
+                and result.data["text/plain"] == "{'a': 0.5}"
+            )
             pictures.append(figure.data["image/png"])
         assert pictures[0] != pictures[1]

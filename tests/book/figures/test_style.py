@@ -1,4 +1,6 @@
-"""One colour and dash a method, colours of L, C and R that no method has, and no figure that has others."""
+"""One colour and dash a method, colours of L, C and R that no method has, and no figure that has
+others.
+"""
 
 import re
 import subprocess
@@ -34,25 +36,39 @@ def test_other_curves_look_like_no_method():
 
 def luminance(colour):
     rgb = np.array(to_rgb(colour))
-    return np.where(rgb <= 0.03928, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ [0.2126, 0.7152, 0.0722]
+    return np.where(rgb <= 0.03928, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4) @ [
+        0.2126,
+        0.7152,
+        0.0722,
+    ]
 
 
-@pytest.mark.parametrize("colour", sorted({style["color"] for style in METHODS.values()} | set(OTHERS) | set(REGIONS)))
+@pytest.mark.parametrize(
+    "colour", sorted({style["color"] for style in METHODS.values()} | set(OTHERS) | set(REGIONS))
+)
 def test_every_colour_is_readable_on_white(colour):
-    assert 1.05 / (luminance(colour) + 0.05) > 2.2  # the brightest of Okabe and Ito's that are used, orange and sky blue
+    assert (
+        1.05 / (luminance(colour) + 0.05) > 2.2
+    )  # the brightest of Okabe and Ito's that are used, orange and sky blue
 
 
 @pytest.mark.parametrize("folder", ["lib/safescreen_book/figures", "notebooks"])
 def test_only_the_table_holds_colours_that_are_not_grey(folder):
     found = {}
     for path in sorted((ROOT / folder).glob("*.py")):
-        hues = [c for c in re.findall(r"#[0-9A-Fa-f]{6}\b", path.read_text(encoding="utf-8")) if np.ptp(to_rgb(c)) > 0.0]
+        hues = [
+            c
+            for c in re.findall(r"#[0-9A-Fa-f]{6}\b", path.read_text(encoding="utf-8"))
+            if np.ptp(to_rgb(c)) > 0.0
+        ]
         found |= {path.name: hues} if hues and path.name != "style.py" else {}
     assert found == {}
 
 
 def test_labels_that_begin_with_a_method_have_its_colour():
-    exact, alias, counted, first, second = styles(["DGB", "PGB = RPB", "away: 12", "DGB, enlarged", "DGB, slopes"])
+    exact, alias, counted, first, second = styles(
+        ["DGB", "PGB = RPB", "away: 12", "DGB, enlarged", "DGB, slopes"]
+    )
     assert (exact, alias, counted) == (METHODS["DGB"], METHODS["PGB"], METHODS["away"])
     assert {first["color"], second["color"]} == {METHODS["DGB"]["color"]}
     assert len({style["linestyle"] for style in (exact, first, second)}) == 3
@@ -67,7 +83,10 @@ def test_other_labels_differ_among_themselves():
 
 def drawn(ax):
     """Return {label: (colour, dash)} of the lines in a legend."""
-    return {line.get_label(): (to_hex(line.get_color()).upper(), line._unscaled_dash_pattern) for line in ax.get_lines()}
+    return {
+        line.get_label(): (to_hex(line.get_color()).upper(), line._unscaled_dash_pattern)
+        for line in ax.get_lines()
+    }
 
 
 def wanted(labels):
@@ -81,16 +100,37 @@ BALL = ss.Sphere(np.array([1.0, 0.5]), 0.5)
 MATRIX = ss.Sphere(np.eye(2), 0.5)
 Z = np.array([[1.0, 0.2], [0.3, -1.0]])
 HELPERS = {
-    "lines": (lambda: figures.lines({"GB": [1.0, 2.0], "IT": ([1.0, 3.0], [2.0, 1.0])}), ("GB", "IT")),
-    "balls": (lambda: figures.balls(ss.FreeSpace(2), {"DGB": BALL, "MGB": BALL}, {}), ("DGB", "MGB")),
-    "weight_space": (lambda: figures.weight_space(Z, {"BT1": BALL, "BT2": BALL}, {}), ("BT1", "BT2")),
+    "lines": (
+        lambda: figures.lines({"GB": [1.0, 2.0], "IT": ([1.0, 3.0], [2.0, 1.0])}),
+        ("GB", "IT"),
+    ),
+    "balls": (
+        lambda: figures.balls(ss.FreeSpace(2), {"DGB": BALL, "MGB": BALL}, {}),
+        ("DGB", "MGB"),
+    ),
+    "weight_space": (
+        lambda: figures.weight_space(Z, {"BT1": BALL, "BT2": BALL}, {}),
+        ("BT1", "BT2"),
+    ),
     "domes": (lambda: figures.domes(np.array([0.6, 0.8]), 2.0, {"MGB": BALL}, {}), ("MGB",)),
     "expanded_line": (lambda: figures.expanded_line((0.7, 0.9), (-0.5, 0.9)), ("BT1", "BT2")),
     "expanded_space": (
-        lambda: figures.expanded_space(np.array([1.0, -0.5]), 0.5, (0.0, 3.0), {"printed": (0.0, 2.0)}, (0.5, 1.7), span=(-2.0, 2.0)),
+        lambda: figures.expanded_space(
+            np.array([1.0, -0.5]),
+            0.5,
+            (0.0, 3.0),
+            {"printed": (0.0, 2.0)},
+            (0.5, 1.7),
+            span=(-2.0, 2.0),
+        ),
         ("printed",),
     ),
-    "cone_scene": (lambda: figures.cone_scene({"GB": MATRIX, "MGB": MATRIX}, {}, ax=figures.scenes(1, 1, 4, 4)[1][0]), ("GB", "MGB")),
+    "cone_scene": (
+        lambda: figures.cone_scene(
+            {"GB": MATRIX, "MGB": MATRIX}, {}, ax=figures.scenes(1, 1, 4, 4)[1][0]
+        ),
+        ("GB", "MGB"),
+    ),
 }
 
 
@@ -103,9 +143,16 @@ def test_helpers_draw_methods_in_the_style_of_the_table(name):
 
 def test_rows_have_the_colour_of_their_method():
     bars = figures.bars({"GB": 1.0, "IT": 2.0, "another program": 3.0}).patches
-    assert [to_hex(bar.get_facecolor()).upper() for bar in bars] == [METHODS["GB"]["color"], METHODS["IT"]["color"], COLOURS["plain"]]
+    assert [to_hex(bar.get_facecolor()).upper() for bar in bars] == [
+        METHODS["GB"]["color"],
+        METHODS["IT"]["color"],
+        COLOURS["plain"],
+    ]
     first, second = figures.dots({"shrink": 1.0, "IT": 2.0}).lines[:3:2]
-    assert [first.get_color(), second.get_color()] == [METHODS["shrink"]["color"], METHODS["IT"]["color"]]
+    assert [first.get_color(), second.get_color()] == [
+        METHODS["shrink"]["color"],
+        METHODS["IT"]["color"],
+    ]
 
 
 def test_figures_leave_the_settings_alone():

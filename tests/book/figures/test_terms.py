@@ -18,12 +18,17 @@ def problem():
 
 
 def dots(ax):
-    return {text.get_text(): len(part.get_offsets()) for text, part in zip(ax.get_legend().texts, ax.collections, strict=True)}
+    return {
+        text.get_text(): len(part.get_offsets())
+        for text, part in zip(ax.get_legend().texts, ax.collections, strict=True)
+    }
 
 
 def test_terms_on_loss_counts_and_places_every_term(problem):
     margins = np.array([-0.5, 0.8, 1.2, 2.0])
-    screened = ss.Screened(np.array([True, False, False, False]), np.array([False, False, False, True]))
+    screened = ss.Screened(
+        np.array([True, False, False, False]), np.array([False, False, False, True])
+    )
     ax = figures.terms_on_loss(problem.loss, margins, screened)
     assert dots(ax) == {"undecided: 2": 2, "linear part, L: 1": 1, "zero part, R: 1": 1}
     assert ax.collections[1].get_offsets().tolist() == [[-0.5, 1.5 - 0.15]]
@@ -34,11 +39,15 @@ def test_shares_add_up_to_one(problem):
     solutions = ss.path(problem, [100.0, 50.0, 25.0])
     ax = figures.shares(solutions, title="shares")
     tops = [part.get_paths()[0].vertices[:, 1].max() for part in ax.collections]
-    assert tops[-1] == 1.0 and ax.get_title(loc="left") == "shares" and ax.get_xlim() == (100.0, 25.0)
+    assert (
+        tops[-1] == 1.0 and ax.get_title(loc="left") == "shares" and ax.get_xlim() == (100.0, 25.0)
+    )
 
 
 def ranges(L, R):
-    return ss.ranges.Ranges(*(np.array(end, dtype=float) for side in (L, R) for end in zip(*side, strict=True)))
+    return ss.ranges.Ranges(
+        *(np.array(end, dtype=float) for side in (L, R) for end in zip(*side, strict=True))
+    )
 
 
 WIDE = ranges([(NAN, NAN), (0.2, INF), (0.5, 2.0)], [(0.4, 3.0), (NAN, NAN), (NAN, NAN)])
@@ -48,13 +57,23 @@ NARROW = ranges([(NAN, NAN), (0.5, 4.0), (NAN, NAN)], [(NAN, NAN)] * 3)
 def bars(ax):
     """Return {(row, colour): (low, high)} of the solid bars."""
     solid = [bar for bar in ax.patches if bar.get_alpha() is None]
-    keys = [(round(bar.get_y() + bar.get_height() / 2), to_hex(bar.get_facecolor()).upper()) for bar in solid]
-    return {key: (bar.get_x(), bar.get_x() + bar.get_width()) for key, bar in zip(keys, solid, strict=True)}
+    keys = [
+        (round(bar.get_y() + bar.get_height() / 2), to_hex(bar.get_facecolor()).upper())
+        for bar in solid
+    ]
+    return {
+        key: (bar.get_x(), bar.get_x() + bar.get_width())
+        for key, bar in zip(keys, solid, strict=True)
+    }
 
 
 def test_linear_below_and_zero_on_top_clipped_to_the_span():
     ax = figures.range_chart(WIDE, 1.0, (0.1, 5.0))
-    expected = {(0, COLOURS["L"]): (0.2, 5.0), (1, COLOURS["L"]): (0.5, 2.0), (2, COLOURS["R"]): (0.4, 3.0)}
+    expected = {
+        (0, COLOURS["L"]): (0.2, 5.0),
+        (1, COLOURS["L"]): (0.5, 2.0),
+        (2, COLOURS["R"]): (0.4, 3.0),
+    }
     found = bars(ax)
     assert found.keys() == expected.keys()
     for key, ends in expected.items():
@@ -64,12 +83,21 @@ def test_linear_below_and_zero_on_top_clipped_to_the_span():
 
 def test_the_first_method_is_drawn_last():
     ax = figures.range_chart({"DGB": NARROW, "RRPB": WIDE}, 1.0, (0.1, 5.0))
-    assert [key for key in bars(ax) if key[0] == 0] == [(0, METHODS["RRPB"]["color"]), (0, METHODS["DGB"]["color"])]
+    assert [key for key in bars(ax) if key[0] == 0] == [
+        (0, METHODS["RRPB"]["color"]),
+        (0, METHODS["DGB"]["color"]),
+    ]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["RRPB", "DGB"]
 
 
 def test_true_categories_are_pale_cells_that_fill_the_span():
     L, nobody = np.array([False, True, True]), np.zeros(3, dtype=bool)
-    ax = figures.range_chart(WIDE, 1.0, (0.1, 4.0), truth=[(1.0, ss.Screened(L, nobody)), (0.25, ss.Screened(L, ~L))])
-    pale = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches if bar.get_alpha() is not None)
+    ax = figures.range_chart(
+        WIDE, 1.0, (0.1, 4.0), truth=[(1.0, ss.Screened(L, nobody)), (0.25, ss.Screened(L, ~L))]
+    )
+    pale = sorted(
+        (bar.get_x(), bar.get_x() + bar.get_width())
+        for bar in ax.patches
+        if bar.get_alpha() is not None
+    )
     np.testing.assert_allclose(pale, [(0.1, 0.5)] * 3 + [(0.5, 4.0)] * 2)

@@ -1,4 +1,6 @@
-"""Verdicts: intervals over draws, the paper's own value, counts over data sets, and what follows for the ledger."""
+"""Verdicts: intervals over draws, the paper's own value, counts over data sets, and what follows
+for the ledger.
+"""
 
 import numpy as np
 import pandas as pd
@@ -25,7 +27,9 @@ def test_the_interval_is_that_of_student(log):
     sample = np.log(values) if log else values
     low, high = stats.ttest_1samp(sample, 0.0).confidence_interval(0.95)
     expected = np.array([sample.mean(), low, high])
-    np.testing.assert_allclose([row["ours"], row["low"], row["high"]], np.exp(expected) if log else expected, rtol=1e-5)
+    np.testing.assert_allclose(
+        [row["ours"], row["low"], row["high"]], np.exp(expected) if log else expected, rtol=1e-5
+    )
     assert (row["claim"], row["dataset"], row["n"], row["whose"]) == ("P-F1", "iris", 4, "paper")
 
 
@@ -35,7 +39,10 @@ def test_the_interval_is_that_of_student(log):
     + [("below", 1.0, "does not"), ("below", 1.2, "undecided"), ("below", 3.0, "stands")],
 )
 def test_verdicts_follow_the_interval(way, bound, verdict):
-    assert getattr(Conclusions("P-F1", "iris"), way)(bound, [1.3, 1.4, 1.9, 1.6], "it pays", "3") == verdict
+    assert (
+        getattr(Conclusions("P-F1", "iris"), way)(bound, [1.3, 1.4, 1.9, 1.6], "it pays", "3")
+        == verdict
+    )
 
 
 @pytest.mark.parametrize("way", ["above", "below"])
@@ -49,7 +56,10 @@ def test_the_papers_own_value_says_what_agreement_is():
     found = Conclusions("P-F1", "iris")
     found.above(1.0, [0.5, 0.6, 0.55], "it pays", "3", paper=0.9)
     found.below(1.0, [0.5, 0.6, 0.55], "it costs", "3", paper=1.2)
-    assert found.frame()["verdict"].tolist() == ["does not", "stands"] and not found.frame()["agrees"].any()
+    assert (
+        found.frame()["verdict"].tolist() == ["does not", "stands"]
+        and not found.frame()["agrees"].any()
+    )
     assert summarize(found.frame())["verdict"].tolist() == ["stands", "does not"]
 
 
@@ -69,9 +79,17 @@ def test_a_conclusion_stands_on_most_of_its_data(verdicts, expected):
 
 def test_what_follows_for_the_ledger():
     stands, fails = rows(["stands"]), rows(["does not"], conclusion="it pays sevenfold")
-    open_, own = rows(["undecided"], conclusion="it pays sevenfold"), rows(["does not"], whose="own", conclusion="ours")
+    open_, own = (
+        rows(["undecided"], conclusion="it pays sevenfold"),
+        rows(["does not"], whose="own", conclusion="ours"),
+    )
     assert status(stands) == status(pd.concat([stands, own])) == "reproduced"
-    assert status(stands, missing="sensit") == status(pd.concat([stands, open_])) == status(own) == "partial"
+    assert (
+        status(stands, missing="sensit")
+        == status(pd.concat([stands, open_]))
+        == status(own)
+        == "partial"
+    )
     assert status(pd.concat([stands, fails])) == status(fails, missing="sensit") == "differs"
 
 
@@ -82,7 +100,9 @@ def test_what_is_no_number_is_refused():
             found.above(1.0, values, "it pays", "3")
     with pytest.raises(ValueError, match="needs positive numbers"):
         found.below(1.0, [1.0, -1.0], "it pays", "3", log=True)
-    with pytest.raises(ValueError, match="whose: expected 'paper', 'program' or 'own', found 'mine'"):
+    with pytest.raises(
+        ValueError, match="whose: expected 'paper', 'program' or 'own', found 'mine'"
+    ):
         found.fact(True, "it pays", "3", note="-", whose="mine")
 
 
@@ -95,7 +115,10 @@ def test_rows_of_runs_are_read_as_they_were_written(tmp_path):
         (tmp_path / "51-time" / run).mkdir(parents=True)
         found.frame().to_csv(tmp_path / "51-time" / run / "conclusions.csv", index=False)
     read = committed(tmp_path)
-    assert read[["experiment", "run"]].agg("/".join, axis=1).tolist() == ["51-time/iris"] * 2 + ["51-time/wine"] * 2
+    assert (
+        read[["experiment", "run"]].agg("/".join, axis=1).tolist()
+        == ["51-time/iris"] * 2 + ["51-time/wine"] * 2
+    )
     pd.testing.assert_frame_equal(read[list(COLUMNS)][:2], found.frame(), check_dtype=False)
     (tmp_path / "51-time" / "wine" / "conclusions.csv").write_text("claim,verdict\nP-F1,stands\n")
     with pytest.raises(BookError, match=r"wine/conclusions.csv: Usecols do not match"):

@@ -1,4 +1,6 @@
-"""LIBLINEAR and LIBSVM reach the optimum of this library, on all samples and on what a test leaves."""
+"""LIBLINEAR and LIBSVM reach the optimum of this library, on all samples and on what a test
+leaves.
+"""
 
 import numpy as np
 import pytest
@@ -33,12 +35,16 @@ def test_same_optimum(kind, factor, solver):
 def test_libsvm_with_a_kernel():
     rng = np.random.default_rng(0)
     y = np.where(np.arange(40) % 2, 1.0, -1.0)
-    terms = ss.KernelSamples.from_points(rng.standard_normal((40, 2)) + 0.6 * y[:, None], y, "rbf", gamma=0.5)
+    terms = ss.KernelSamples.from_points(
+        rng.standard_normal((40, 2)) + 0.6 * y[:, None], y, "rbf", gamma=0.5
+    )
     for C in (0.1, 1.0, 10.0):
         found = svc(terms, C, tol=1e-9)
         assert found.gap <= 1e-6 * found.primal
         assert found.primal == pytest.approx(primal(terms, C), rel=1e-6)
-    with pytest.raises(TypeError, match="LIBLINEAR needs terms with coordinates, which KernelSamples do not offer"):
+    with pytest.raises(
+        TypeError, match="LIBLINEAR needs terms with coordinates, which KernelSamples do not offer"
+    ):
         linear_svc(terms, 1.0)
 
 
@@ -59,7 +65,9 @@ def test_fed_with_what_a_test_leaves(solver):
     terms = ss.Samples(X, y)
     C0 = 50.0 * svm.c_min(terms)
     first = solver(terms, C0)
-    screened = svm.intersection_test(terms, C0 / 0.95, first)  # an outside solution is a reference like any other
+    screened = svm.intersection_test(
+        terms, C0 / 0.95, first
+    )  # an outside solution is a reference like any other
     assert screened.n_R > 50
     second = solver(terms, C0 / 0.95, screened)
     assert second.n_fed == len(terms) - screened.n_R

@@ -52,7 +52,10 @@ def test_a_path_without_a_zero_piece_is_refused(problem):
 
 
 def test_a_path_that_does_not_converge_is_not_cut_in_silence(problem):
-    with pytest.warns(ss.ConvergenceWarning), pytest.raises(ValueError, match="down to the end of the paper's grid, lam=.* was not"):
+    with (
+        pytest.warns(ss.ConvergenceWarning),
+        pytest.raises(ValueError, match="down to the end of the paper's grid, lam=.* was not"),
+    ):
         paper_grid(problem, ratio=0.7, **{**OPTIONS, "max_iter": 3})
 
 
@@ -68,21 +71,40 @@ def test_rates_are_relative_to_what_can_be_removed(problem, grid, runs):
 
 def test_ratios_and_differences(runs):
     ratios = cpu_ratios(runs.frame)
-    assert ratios.columns.tolist() == ["PGB"] and (np.diff(ratios.index) < 0).all() and (ratios > 0).all(axis=None)
+    assert (
+        ratios.columns.tolist() == ["PGB"]
+        and (np.diff(ratios.index) < 0).all()
+        and (ratios > 0).all(axis=None)
+    )
     frame = runs.frame.assign(draw=0)
     assert same_optimum(frame, 1e-6, 0.0)[0] and not same_optimum(frame, 1e-12, 0.0)[0]
-    broken = frame.assign(primal=frame["primal"].where(frame["method"] != "PGB", 1.5 * frame["primal"]))
-    assert same_optimum(broken, 1e-6, 0.0) == (False, f"largest relative difference 5.0e-01, short of the gap in 0 of {len(frame)} solves")
-    assert same_optimum(broken.assign(draw=broken["method"] == "PGB"), 1e-6, 0.0)[0]  # of two draws, nothing to compare
+    broken = frame.assign(
+        primal=frame["primal"].where(frame["method"] != "PGB", 1.5 * frame["primal"])
+    )
+    assert same_optimum(broken, 1e-6, 0.0) == (
+        False,
+        f"largest relative difference 5.0e-01, short of the gap in 0 of {len(frame)} solves",
+    )
+    assert same_optimum(broken.assign(draw=broken["method"] == "PGB"), 1e-6, 0.0)[
+        0
+    ]  # of two draws, nothing to compare
     short = frame.assign(converged=frame.index > 0)
-    assert same_optimum(short, 1e-6, 0.0)[0] is False and "gap in 1 of" in same_optimum(short, 1e-6, 0.0)[1]
+    assert (
+        same_optimum(short, 1e-6, 0.0)[0] is False
+        and "gap in 1 of" in same_optimum(short, 1e-6, 0.0)[1]
+    )
 
 
 def test_a_timed_schedule_screens_as_asked_and_counts_its_seconds(problem, grid):
     for asked in (("RRPB", "PGB"), ("RRPB",), "auto"):
         schedule = TimedSchedule.of(asked, problem)
-        timed, plain = (ss.path(problem, grid.lams, tol=0.0, rtol=1e-6, screening=how) for how in (schedule, asked))
-        assert [s.n_iter for s in timed] == [s.n_iter for s in plain] and timed.path_rates == plain.path_rates
+        timed, plain = (
+            ss.path(problem, grid.lams, tol=0.0, rtol=1e-6, screening=how)
+            for how in (schedule, asked)
+        )
+        assert [s.n_iter for s in timed] == [
+            s.n_iter for s in plain
+        ] and timed.path_rates == plain.path_rates
         assert schedule.seconds > 0.0
 
 

@@ -47,8 +47,14 @@ def test_defaults(tmp_path):
         ('{id: STS19-T1, kind: T, what: "a"}', "claim STS19-T1: key 'status' is missing"),
         ('{id: STS19-T1, kind: X, what: "a", status: open}', "kind 'X' is not one of"),
         ('{id: STS19-T1, kind: T, what: "a", status: proven}', "status 'proven' is not one of"),
-        ('{id: STS19-T1, kind: T, what: "a", status: verified, evidence: x}', "verified without notebook"),
-        ('{id: STS19-T1, kind: T, what: "a", status: partial, notebook: x}', "partial without evidence"),
+        (
+            '{id: STS19-T1, kind: T, what: "a", status: verified, evidence: x}',
+            "verified without notebook",
+        ),
+        (
+            '{id: STS19-T1, kind: T, what: "a", status: partial, notebook: x}',
+            "partial without evidence",
+        ),
         (f"{{{OPEN}}}\n  - {{{OPEN}}}", "twice in the ledger: STS19-T1"),
     ],
 )
@@ -95,7 +101,9 @@ ERROR = nbformat.v4.new_output("error", ename="E", evalue="", traceback=[])
 def test_evidence(tmp_path, cells, problem):
     entry = '{id: STS19-T1, kind: T, what: "a", status: verified, notebook: 11-bound, evidence: x}'
     found = ledger(tmp_path, f"{HEAD}{entry}\n")
-    assert list(claims.problems(found, tmp_path)) == ["claim STS19-T1: there is no notebook 11-bound"]
+    assert list(claims.problems(found, tmp_path)) == [
+        "claim STS19-T1: there is no notebook 11-bound"
+    ]
     write(tmp_path, *cells)
     if problem is None:
         assert list(claims.problems(found, tmp_path)) == []
@@ -104,13 +112,19 @@ def test_evidence(tmp_path, cells, problem):
         assert said.endswith(problem)
 
 
-@pytest.mark.parametrize(("status", "missing", "right"), [("reproduced", "", True), ("partial", "", False), ("partial", "sensit", True)])
+@pytest.mark.parametrize(
+    ("status", "missing", "right"),
+    [("reproduced", "", True), ("partial", "", False), ("partial", "sensit", True)],
+)
 def test_a_status_follows_from_committed_conclusions(tmp_path, status, missing, right):
     book, run = tmp_path / "notebooks", tmp_path / "outputs" / "paper" / "51-time" / "iris"
     book.mkdir()
     run.mkdir(parents=True)
     write(book, cell("assert r < 1"))
-    entry = f'{{id: STS19-T1, kind: F, what: "a", status: {status}, notebook: 11-bound, evidence: x, missing: "{missing}"}}'
+    entry = (
+        f'{{id: STS19-T1, kind: F, what: "a", status: {status}, notebook: 11-bound, evidence: '
+        f'x, missing: "{missing}"}}'
+    )
     claim = ledger(book, f"{HEAD}{entry}\n")
     assert list(claims.problems(claim, book)) == []
     found = Conclusions("STS19-T1", "iris")
@@ -118,9 +132,16 @@ def test_a_status_follows_from_committed_conclusions(tmp_path, status, missing, 
     beside = Conclusions("-", "iris")
     beside.fact(False, "nothing of the papers", "-", note="", whose="own")
     pd.concat([found.frame(), beside.frame()]).to_csv(run / "conclusions.csv", index=False)
-    assert list(claims.problems(claim, book)) == ([] if right else ["claim STS19-T1: partial in the ledger, reproduced by its runs"])
-    assert list(claims.problems([], book)) == ["claim STS19-T1: judged by runs, and not in the ledger"]
-    assert list(claims.problems(ledger(book, f"{HEAD}{entry.replace('kind: F', 'kind: A')}\n"), book)) == []  # its cell decides
+    assert list(claims.problems(claim, book)) == (
+        [] if right else ["claim STS19-T1: partial in the ledger, reproduced by its runs"]
+    )
+    assert list(claims.problems([], book)) == [
+        "claim STS19-T1: judged by runs, and not in the ledger"
+    ]
+    assert (
+        list(claims.problems(ledger(book, f"{HEAD}{entry.replace('kind: F', 'kind: A')}\n"), book))
+        == []
+    )  # its cell decides
 
 
 def test_markdown_cell_is_no_evidence(tmp_path):

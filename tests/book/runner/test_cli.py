@@ -72,7 +72,9 @@ def test_claims(said, book):
     assert code == 0 and "STS19-T1  open" in text and "STS19     2 open" in text
     ledger = book.folder / "claims.yml"
     done = "status: verified, notebook: tiny, evidence: x"
-    ledger.write_text(ledger.read_text().replace("status: open, notebook: null, evidence: null", done, 1))
+    ledger.write_text(
+        ledger.read_text().replace("status: open, notebook: null, evidence: null", done, 1)
+    )
     code, text = said("claims", "--notebooks", book.folder)
     assert code == 1 and "WRONG: claim STS19-T1: there is no notebook tiny" in text
 
@@ -93,7 +95,13 @@ def test_a_folder_that_cannot_be_written_is_named(said, book):
     book.runs(a={"n": 2})
     book.outputs.write_text("a file")
     code, text = said("run", "--profile", "smoke", *book.options)
-    assert code == 1 and "tiny/a: FAILED: " in text and str(book.outputs) in text and "1 failed" in text and "Traceback" not in text
+    assert (
+        code == 1
+        and "tiny/a: FAILED: " in text
+        and str(book.outputs) in text
+        and "1 failed" in text
+        and "Traceback" not in text
+    )
 
 
 def test_a_damaged_result_is_listed_and_its_run_done_again(said, book):
@@ -113,7 +121,13 @@ def test_a_text_of_the_notebook_is_given_as_text(said, book):
 
 
 def test_values_of_parameters():
-    assert [_value(text) for text in ("3", "1e-6", "true", "wine", "1.5")] == [3, 1e-6, True, "wine", 1.5]
+    assert [_value(text) for text in ("3", "1e-6", "true", "wine", "1.5")] == [
+        3,
+        1e-6,
+        True,
+        "wine",
+        1.5,
+    ]
 
 
 def test_module_and_light_import():
@@ -134,19 +148,36 @@ def test_module_and_light_import():
 
 @pytest.mark.parametrize("module", ["yaml", "tqdm", "pooch"])
 def test_without_what_the_book_needs(module):
-    code = f"import sys; sys.modules[{module!r}] = None; from safescreen.__main__ import main; sys.exit(main())"
+    code = (
+        f"import sys; sys.modules[{module!r}] = None; from safescreen.__main__ import main; "
+        "sys.exit(main())"
+    )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
+    )
     assert done.returncode == 2
-    assert done.stderr == f"safescreen: {module} is not installed; in the checkout: make install, or pip install -e '.[all]'\n"
+    assert done.stderr == (
+        f"safescreen: {module} is not installed; in the checkout: make install, or pip "
+        "install -e '.[all]'\n"
+    )
 
 
-@pytest.mark.parametrize(("arguments", "unbuffered"), [("data list", ""), ("data list", "1"), ("claims", ""), ("--help", "")])
+@pytest.mark.parametrize(
+    ("arguments", "unbuffered"),
+    [("data list", ""), ("data list", "1"), ("claims", ""), ("--help", "")],
+)
 def test_a_reader_that_leaves_early(arguments, unbuffered):
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "PYTHONUNBUFFERED": unbuffered}
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+        "PYTHONUNBUFFERED": unbuffered,
+    }
     command = [sys.executable, "-m", "safescreen", *arguments.split()]
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "wb") as pipe:
-        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, env=environment, check=False)
+        done = subprocess.run(
+            command, stdout=pipe, stderr=subprocess.PIPE, text=True, env=environment, check=False
+        )
     assert done.returncode == 141 and done.stderr == ""

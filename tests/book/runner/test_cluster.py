@@ -37,7 +37,11 @@ def statuses(book):
 
 def left_over(folder):
     """Hidden folders of work in progress, and those of runs on workers."""
-    return [path.name for path in folder.rglob("*") if path.name.startswith((".good", ".bad", ".wait", "run-"))]
+    return [
+        path.name
+        for path in folder.rglob("*")
+        if path.name.startswith((".good", ".bad", ".wait", "run-"))
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +62,19 @@ def test_results_come_back_and_failures_are_named(first):
     book, code, printed = first
     assert code == 1, printed
     assert "tiny/good: done in" in printed
-    assert 'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): AssertionError: n too' in printed
+    assert (
+        'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): AssertionError: n too'
+        in printed
+    )
     assert "1 done, 1 failed" in printed
     assert (book.run_folder("bad") / "notebook.failed.ipynb").is_file()
     assert statuses(book) == {"good": "complete", "bad": "failed"}
     folder = book.run_folder("good")
-    assert sorted(path.name for path in folder.iterdir()) == ["notebook.ipynb", "result.json", "results.csv"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "notebook.ipynb",
+        "result.json",
+        "results.csv",
+    ]
     made = json.loads((folder / "result.json").read_text())
     assert made["parameters"] == {"n": 2, "mode": "ok", "marker": ""} and made["threads"] == 1
     assert made["seconds"]["wall"] > 0 and made["peak_memory_mb"] > 10
@@ -71,10 +82,14 @@ def test_results_come_back_and_failures_are_named(first):
     assert not left_over(book.outputs.parent)
 
 
-def test_failed_is_done_again_where_the_folder_of_notebooks_is_not_known(workers, first, monkeypatch):
+def test_failed_is_done_again_where_the_folder_of_notebooks_is_not_known(
+    workers, first, monkeypatch
+):
     book, _, _ = first
     elsewhere, true = str(book.folder.parent / "not here"), Plan.spec
-    monkeypatch.setattr(Plan, "spec", lambda *arguments: {**true(*arguments), "notebooks": elsewhere})
+    monkeypatch.setattr(
+        Plan, "spec", lambda *arguments: {**true(*arguments), "notebooks": elsewhere}
+    )
     book.runs(good={"n": 2}, bad={"mode": "silent"})
     code, printed = run(book, "--scheduler", workers.address)
     assert code == 1, printed
@@ -87,7 +102,9 @@ def test_failed_is_done_again_where_the_folder_of_notebooks_is_not_known(workers
 def test_another_version_on_a_worker_is_refused(workers, book, monkeypatch):
     book.runs(good={"n": 2})
     true = fingerprint.versions
-    monkeypatch.setattr(fingerprint, "versions", lambda packages: {**true(packages), "numpy": "2.0"})
+    monkeypatch.setattr(
+        fingerprint, "versions", lambda packages: {**true(packages), "numpy": "2.0"}
+    )
     code, printed = run(book, "--scheduler", workers.address)
     assert code == 1, printed
     assert "tiny/good: FAILED: worker on" in printed
@@ -112,7 +129,9 @@ def test_killed_worker_is_replaced(workers, book):
     marker = book.folder / "started"
     book.runs(wait={"mode": "wait", "marker": str(marker)})
     source = book.folder / "tiny.py"
-    text = source.read_text().replace("if marker:", "again = marker and Path(marker).exists()\nif marker:")
+    text = source.read_text().replace(
+        "if marker:", "again = marker and Path(marker).exists()\nif marker:"
+    )
     source.write_text(text.replace('if mode == "wait":', 'if mode == "wait" and not again:'))
 
     def kill():
@@ -137,21 +156,43 @@ def test_killed_worker_is_replaced(workers, book):
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_local_cluster_interrupted(book):
-    """`local` starts its workers; after Ctrl-C what is finished is kept, and no notebook goes on."""
+    """`local` starts its workers; after Ctrl-C what is finished is kept, and no notebook goes
+    on.
+    """
     marker = book.folder / "started"
     book.runs(good={"n": 2}, wait={"mode": "wait", "marker": str(marker)})
     source = book.folder / "tiny.py"
-    source.write_text(source.read_text().replace("Path(marker).touch()", "Path(marker).write_text(str(os.getpid()))"))
-    command = [sys.executable, "-m", "safescreen", "run", "--profile", "smoke", "--scheduler", "local", "--jobs", "1", *book.options]
+    source.write_text(
+        source.read_text().replace(
+            "Path(marker).touch()", "Path(marker).write_text(str(os.getpid()))"
+        )
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "safescreen",
+        "run",
+        "--profile",
+        "smoke",
+        "--scheduler",
+        "local",
+        "--jobs",
+        "1",
+        *book.options,
+    ]
     library = os.pathsep.join(path for path in sys.path if path)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, env={**os.environ, "PYTHONPATH": library}, start_new_session=True, **pipes)
+    process = subprocess.Popen(
+        command, env={**os.environ, "PYTHONPATH": library}, start_new_session=True, **pipes
+    )
     while not (marker.exists() and marker.read_text()) and process.poll() is None:
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     printed, errors = process.communicate()
     assert process.returncode == 130, errors
-    assert "Interrupted: 1 done, 1 left; what is finished is kept. To go on: safescreen run" in printed
+    assert (
+        "Interrupted: 1 done, 1 left; what is finished is kept. To go on: safescreen run" in printed
+    )
     assert "Traceback" not in errors
     assert statuses(book) == {"good": "complete", "wait": "not run"}
     assert not left_over(book.outputs)
@@ -174,16 +215,25 @@ def test_archive_keeps_files_and_bytes(tmp_path):
     (tmp_path / "a/worker.log").write_text("", encoding="utf-8")
     (tmp_path / "b").mkdir()
     cluster.unpack(cluster.pack(tmp_path / "a"), tmp_path / "b")
-    found = {path.relative_to(tmp_path / "b").as_posix(): path.read_bytes() for path in (tmp_path / "b").rglob("*") if path.is_file()}
+    found = {
+        path.relative_to(tmp_path / "b").as_posix(): path.read_bytes()
+        for path in (tmp_path / "b").rglob("*")
+        if path.is_file()
+    }
     assert found == {"result/x.bin": bytes(range(256)), "worker.log": b""}
 
 
-@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nonsense", "tcp://no-such-host.invalid:8786"])
+@pytest.mark.parametrize(
+    "address", ["tcp://127.0.0.1:1", "nonsense", "tcp://no-such-host.invalid:8786"]
+)
 def test_address_without_a_scheduler(book, address):
     book.runs(good={"n": 2})
     code, printed = run(book, "--scheduler", address)
     assert code == 2
-    assert f"safescreen: no Dask scheduler answers at {address} (" in printed and "start one with: dask scheduler" in printed
+    assert (
+        f"safescreen: no Dask scheduler answers at {address} (" in printed
+        and "start one with: dask scheduler" in printed
+    )
     assert "Traceback" not in printed and statuses(book) == {"good": "not run"}
 
 
@@ -192,6 +242,9 @@ def test_missing_extra(book, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     code, printed = run(book, "--scheduler", "local")
     assert code == 2
-    assert "\nsafescreen: distributed is not installed; the book is used from a checkout: make install there" in printed
+    assert (
+        "\nsafescreen: distributed is not installed; the book is used from a checkout: make "
+        "install there" in printed
+    )
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'safescreen\[cluster\]'"):
         _cluster.distributed()

@@ -1,4 +1,6 @@
-"""What a result depends on: each ingredient that changes is named, and asks for a new run of what is no record."""
+"""What a result depends on: each ingredient that changes is named, and asks for a new run of
+what is no record.
+"""
 
 import ast
 import json
@@ -37,7 +39,11 @@ def learn(prob):
 def library(tmp_path, monkeypatch):
     """A copy of the sources to write to."""
     for package in ("safescreen", "safescreen_book"):
-        shutil.copytree(imports.ROOT / package, tmp_path / "lib" / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(
+            imports.ROOT / package,
+            tmp_path / "lib" / package,
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
     monkeypatch.setattr(imports, "ROOT", tmp_path / "lib")
     return tmp_path / "lib"
 
@@ -51,13 +57,18 @@ def planned(book, profile):
 
 @pytest.fixture(params=["smoke", "paper"])
 def finished(book, library, request):
-    """The book with one finished result, which was not run; returns what is said of it now. At the paper's size it is a record."""
+    """The book with one finished result, which was not run; returns what is said of it now. At
+    the paper's size it is a record.
+    """
     source = book.folder / "tiny.py"
     source.write_text(source.read_text() + CELLS)
     write(book, n=2)
     item = planned(book, request.param)
     item.folder.mkdir(parents=True)
-    write_json(item.folder / "result.json", {"status": "complete", "hashes": item.hashes, "files": {}, "seconds": {}})
+    write_json(
+        item.folder / "result.json",
+        {"status": "complete", "hashes": item.hashes, "files": {}, "seconds": {}},
+    )
 
     def now():
         return planned(book, request.param)
@@ -69,14 +80,20 @@ def finished(book, library, request):
 
 def write(book, **parameters):
     profile = {"seconds": 1, "memory_mb": 1, "runs": {"a": parameters}}
-    book.write({"tiny": {"title": "t", "data": ["iris"], "profiles": {"smoke": profile, "paper": profile}}})
+    book.write(
+        {"tiny": {"title": "t", "data": ["iris"], "profiles": {"smoke": profile, "paper": profile}}}
+    )
 
 
 def expected(finished, code):
     """What is said where this part of the code has changed."""
     if not code:
         return "current" if finished.record else "complete"
-    return "historic: not replayed with another library than the one that made it" if finished.record else f"changed: {code}"
+    return (
+        "historic: not replayed with another library than the one that made it"
+        if finished.record
+        else f"changed: {code}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -98,7 +115,9 @@ def test_the_notebook(book, finished, old, new, code):
     assert finished().status == expected(finished, code)
 
 
-@pytest.mark.parametrize("file", ["safescreen/solvers/solve.py", "safescreen_book/figures/style.py"])
+@pytest.mark.parametrize(
+    "file", ["safescreen/solvers/solve.py", "safescreen_book/figures/style.py"]
+)
 def test_the_library(finished, library, file):
     """A change of the library asks for no new record, however much of it there is."""
     path = library / file
@@ -110,9 +129,14 @@ def test_the_library(finished, library, file):
 def test_parameters_and_data(book, finished, monkeypatch):
     """They are the question: a record of another one does not answer it."""
     true = datasets.info
-    for change, status in ({"scaling": "none"}, "changed: data (iris)"), ({"title": "Iris!", "licence": "-"}, expected(finished, "")):
+    for change, status in (
+        ({"scaling": "none"}, "changed: data (iris)"),
+        ({"title": "Iris!", "licence": "-"}, expected(finished, "")),
+    ):
         with monkeypatch.context() as patch:
-            patch.setattr(datasets, "info", lambda name, change=change: replace(true(name), **change))
+            patch.setattr(
+                datasets, "info", lambda name, change=change: replace(true(name), **change)
+            )
             assert finished().status == status
     source = book.folder / "tiny.py"
     text = source.read_text()
@@ -129,13 +153,29 @@ def test_replays_confirm_a_record_or_make_it_historic(finished, library):
     if not finished.record:
         return
     file = finished().folder / folders.REPLAYS
-    entry = {"version": "0.3.0", "commit": "0" * 40, "date": "2026-11-25T01:02:03", "rows": 12, "agrees": True}
+    entry = {
+        "version": "0.3.0",
+        "commit": "0" * 40,
+        "date": "2026-11-25T01:02:03",
+        "rows": 12,
+        "agrees": True,
+    }
     file.write_text(json.dumps(entry) + "\n")
-    assert finished().status == "confirmed: by a replay with 0.3.0 on 2026-11-25: 12 rows" and finished().state.done
+    assert (
+        finished().status == "confirmed: by a replay with 0.3.0 on 2026-11-25: 12 rows"
+        and finished().state.done
+    )
     with file.open("a") as lines:
-        lines.write(json.dumps(entry | {"agrees": False, "differences": ["results.csv: objective 3 -> 4"]}) + "\nnot a line of JSON\n")
+        lines.write(
+            json.dumps(entry | {"agrees": False, "differences": ["results.csv: objective 3 -> 4"]})
+            + "\nnot a line of JSON\n"
+        )
     found = finished()
-    assert found.status == "historic: a replay with 0.3.0 on 2026-11-25 differs: results.csv: objective 3 -> 4" and found.state.done
+    assert (
+        found.status
+        == "historic: a replay with 0.3.0 on 2026-11-25 differs: results.csv: objective 3 -> 4"
+        and found.state.done
+    )
     finished().folder.joinpath("result.json").write_text("{")
     assert finished().status == "damaged"
 
@@ -143,42 +183,70 @@ def test_replays_confirm_a_record_or_make_it_historic(finished, library):
 def test_what_has_changed_is_said(book, finished, monkeypatch, capsys):
     profile = "paper" if finished.record else "smoke"
     write(book, n=3)
-    assert main(["list", *book.options]) == 0 and "tiny/a  changed: n 2 -> 3\n" in capsys.readouterr().out
+    assert (
+        main(["list", *book.options]) == 0
+        and "tiny/a  changed: n 2 -> 3\n" in capsys.readouterr().out
+    )
     monkeypatch.setattr(batch, "_execute", lambda *_: (_ for _ in ()))
     main(["run", "--profile", profile, *book.options])
     assert "tiny/a: changed: n 2 -> 3\n" in capsys.readouterr().out
-    made = {"library": {"a.py": "0"}, "parameters": {"n": "2"}, "data": finished().hashes["data"]}  # of an older kind
-    write_json(finished().folder / "result.json", {"status": "complete", "hashes": made, "files": {}, "seconds": {}})
+    made = {
+        "library": {"a.py": "0"},
+        "parameters": {"n": "2"},
+        "data": finished().hashes["data"],
+    }  # of an older kind
+    write_json(
+        finished().folder / "result.json",
+        {"status": "complete", "hashes": made, "files": {}, "seconds": {}},
+    )
     assert finished().status.startswith("changed: ")
 
 
 def test_records_are_made_from_a_committed_tree(book, monkeypatch, capsys):
     write(book, n=2)
-    monkeypatch.setattr(batch.fingerprint, "git_state", lambda folder: {"commit": "0" * 40, "dirty": True})
+    monkeypatch.setattr(
+        batch.fingerprint, "git_state", lambda folder: {"commit": "0" * 40, "dirty": True}
+    )
     monkeypatch.setattr(batch, "_execute", lambda *_: (_ for _ in ()))
     assert main(["run", "--profile", "paper", *book.options]) == 2
-    assert "tracked files have changes that are not committed: commit, or add --dirty" in capsys.readouterr().err
+    assert (
+        "tracked files have changes that are not committed: commit, or add --dirty"
+        in capsys.readouterr().err
+    )
     assert main(["run", "--profile", "paper", "--dirty", *book.options]) == 0
     assert main(["run", "--profile", "smoke", *book.options]) == 0
 
 
 def test_uses_of_what_is_imported():
-    code = "import a.b\nimport c as d\nfrom e import f, g\nfrom h import *\ng(d.x.y, f.z)\ndef k():\n    from m import g\n    return a.b.w"
+    code = (
+        "import a.b\nimport c as d\nfrom e import f, g\nfrom h import *\ng(d.x.y, f.z)\ndef "
+        "k():\n    from m import g\n    return a.b.w"
+    )
     assert imports.uses(ast.parse(code)) == {"a.b", "a.b.w", "c.x.y", "e.f.z", "e.g", "m.g", "h"}
 
 
 @pytest.mark.parametrize(
     ("code", "same"),
-    [("def f():\n    'Doc.'", True), ("def f():\n    pass\n# more", True), ("%time f()", False), ("a =", False), ("f = 1", False)],
+    [
+        ("def f():\n    'Doc.'", True),
+        ("def f():\n    pass\n# more", True),
+        ("%time f()", False),
+        ("a =", False),
+        ("f = 1", False),
+    ],
 )
 def test_code_is_compared_without_docstrings(code, same):
-    assert (imports.canonical(imports.parsed(code)) == imports.canonical(imports.parsed("def f(): ..."))) == same
+    assert (
+        imports.canonical(imports.parsed(code)) == imports.canonical(imports.parsed("def f(): ..."))
+    ) == same
     assert imports.canonical(imports.parsed("# only a remark")) == ""
 
 
 def test_git_state(tmp_path):
     def git(*arguments):
-        return subprocess.run(["git", "-C", str(tmp_path), *arguments], capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            ["git", "-C", str(tmp_path), *arguments], capture_output=True, text=True, check=True
+        ).stdout.strip()
 
     assert fingerprint.git_state(tmp_path) is None
     for name in ("lib.py", "outputs/paper/result.json"):

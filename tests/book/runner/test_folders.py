@@ -34,7 +34,9 @@ def test_install_replaces_and_leaves_nothing_behind(tmp_path):
 
 
 def test_install_while_somebody_looks(tmp_path, monkeypatch):
-    """Who reads the state between the two renames puts the older result back; the new one still comes in its place."""
+    """Who reads the state between the two renames puts the older result back; the new one still
+    comes in its place.
+    """
     target, rename = fill(tmp_path / "run", "old"), Path.rename
 
     def watched(path, to):
@@ -61,19 +63,30 @@ def test_failure_stands_beside_the_older_result(tmp_path):
     partial.write_text("{}")
     folders.record_failure(target, {"error": "boom"}, partial)
     state = folders.state(target, made("old"))
-    assert (state.status, state.failure["error"], state.result["hashes"]["key"]) == ("failed", "boom", "old")
+    assert (state.status, state.failure["error"], state.result["hashes"]["key"]) == (
+        "failed",
+        "boom",
+        "old",
+    )
     assert (target / "notebook.failed.ipynb").is_file() and not partial.exists()
 
 
 def test_a_failure_of_something_else_does_not_count_against_a_result(tmp_path):
     """A cell is changed, fails, and is changed back: the older result is found again."""
     target = fill(tmp_path / "run", "old")
-    folders.record_failure(target, {"error": "boom", "hashes": made("new")}, tmp_path / "none.ipynb")
+    folders.record_failure(
+        target, {"error": "boom", "hashes": made("new")}, tmp_path / "none.ipynb"
+    )
     assert folders.state(target, made("old")).status == "complete"
     assert (
-        folders.state(target, made("new")).status == folders.state(target, made("third")).status == folders.state(target).status == "failed"
+        folders.state(target, made("new")).status
+        == folders.state(target, made("third")).status
+        == folders.state(target).status
+        == "failed"
     )
-    folders.record_failure(target, {"error": "boom", "hashes": made("old")}, tmp_path / "none.ipynb")
+    folders.record_failure(
+        target, {"error": "boom", "hashes": made("old")}, tmp_path / "none.ipynb"
+    )
     assert folders.state(target, made("old")).status == "failed"
 
 
@@ -89,15 +102,22 @@ input()
 def test_a_run_is_one_process_at_a_time(tmp_path):
     scratch = tmp_path / ".run.work"
     command = [sys.executable, "-c", HOLD, str(tmp_path / "run")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()) as other:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
+    ) as other:
         assert other.stdout.readline() == f"{scratch}\n"
         (scratch / "result").mkdir()
         (scratch / "spec.json").touch()
         assert folders.scratch_folder(tmp_path / "run") is None
         other.kill()
-    assert folders.scratch_folder(tmp_path / "run") == scratch  # what a dead process left is cleared
+    assert (
+        folders.scratch_folder(tmp_path / "run") == scratch
+    )  # what a dead process left is cleared
     assert [path.name for path in scratch.iterdir()] == ["lock"]
-    assert folders.scratch_folder(tmp_path / "run") is None and folders.scratch_folder(tmp_path / "other") is not None
+    assert (
+        folders.scratch_folder(tmp_path / "run") is None
+        and folders.scratch_folder(tmp_path / "other") is not None
+    )
     folders.release(scratch)
     folders.release(tmp_path / ".other.work")
     assert list(tmp_path.iterdir()) == []
@@ -110,7 +130,9 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path):
     with pytest.raises(KeyError), whole(tmp_path / "a.json") as partial:
         partial.write_text("half")
         raise KeyError
-    assert [path.name for path in tmp_path.iterdir()] == ["a.json"] and read_json(tmp_path / "a.json") == {"a": "é"}
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"] and read_json(
+        tmp_path / "a.json"
+    ) == {"a": "é"}
 
 
 @pytest.fixture
@@ -125,7 +147,9 @@ def others(tmp_path):
 def test_a_scratch_folder_that_is_a_link_is_refused(tmp_path, others):
     """What it leads to is not emptied, and no lock is made there."""
     (tmp_path / ".run.work").symlink_to(others)
-    with pytest.raises(OSError, match=r"\.run\.work is a symbolic link, and not followed; remove it"):
+    with pytest.raises(
+        OSError, match=r"\.run\.work is a symbolic link, and not followed; remove it"
+    ):
         folders.scratch_folder(tmp_path / "run")
     assert [path.name for path in others.iterdir()] == ["letter.txt"]
 
@@ -133,14 +157,18 @@ def test_a_scratch_folder_that_is_a_link_is_refused(tmp_path, others):
 def test_a_lock_that_is_a_link_is_refused(tmp_path, others):
     (tmp_path / ".run.work").mkdir()
     (tmp_path / ".run.work/lock").symlink_to(others / "lock")
-    with pytest.raises(OSError, match=r"\.run\.work/lock is a symbolic link, and not followed; remove it"):
+    with pytest.raises(
+        OSError, match=r"\.run\.work/lock is a symbolic link, and not followed; remove it"
+    ):
         folders.scratch_folder(tmp_path / "run")
     assert [path.name for path in others.iterdir()] == ["letter.txt"]
 
 
 def test_a_folder_that_no_run_has_made_is_refused(tmp_path, others):
     others.rename(tmp_path / ".run.work")
-    with pytest.raises(OSError, match=r"\.run\.work holds files that no run has made; move them away"):
+    with pytest.raises(
+        OSError, match=r"\.run\.work holds files that no run has made; move them away"
+    ):
         folders.scratch_folder(tmp_path / "run")
     assert (tmp_path / ".run.work/letter.txt").read_text() == "mine"
     (tmp_path / ".other.work").mkdir()  # of a process that was killed before it made the lock
@@ -172,7 +200,10 @@ def test_a_result_set_aside_that_is_a_link_is_not_followed(tmp_path, others):
     fill(tmp_path / "run", "old")
     folders.install(fill(tmp_path / "new", "new"), tmp_path / "run")
     assert folders.state(tmp_path / "run", made("new")).status == "complete"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["others", "run"] and (others / "letter.txt").exists()
+    assert (
+        sorted(path.name for path in tmp_path.iterdir()) == ["others", "run"]
+        and (others / "letter.txt").exists()
+    )
 
 
 def test_a_file_that_lies_elsewhere_is_no_part_of_a_result(tmp_path, others):

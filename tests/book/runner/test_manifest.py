@@ -19,7 +19,11 @@ GOOD = {
         "outputs": ["results.csv"],
         "profiles": {
             "smoke": {"seconds": 1, "memory_mb": 100, "runs": {"a": {"n": 2}}},
-            "laptop": {"seconds": 2, "memory_mb": 100, "runs": {"b": {"dataset": "wine"}, "c": None}},
+            "laptop": {
+                "seconds": 2,
+                "memory_mb": 100,
+                "runs": {"b": {"dataset": "wine"}, "c": None},
+            },
         },
     }
 }
@@ -44,7 +48,11 @@ def test_good_manifest(book):
     experiment = manifest.experiments["tiny"]
     assert experiment.notebook == "tiny"
     b, c = experiment.profiles["laptop"].runs
-    assert (str(b), experiment.data_of(b), experiment.data_of(c)) == ("tiny/b", ("wine",), ("iris", "wine"))
+    assert (str(b), experiment.data_of(b), experiment.data_of(c)) == (
+        "tiny/b",
+        ("wine",),
+        ("iris", "wine"),
+    )
     assert manifest.select(["tiny/c"], "laptop") == [c]
     assert manifest.select([], "laptop") == manifest.select(["tiny", "tiny/b"], "laptop") == [b, c]
     assert manifest.select([], "paper") == []
@@ -67,7 +75,11 @@ def test_good_manifest(book):
         ("tiny.profiles.smoke.runs.a/b", {}, "run 'a/b' cannot be a folder's name"),
         ("tiny.profiles.smoke.runs." + "a" * 201, {}, "cannot be a folder's name: at most 200 of"),
         ("tiny.profiles.smoke.runs.a", {3: 1}, "run a: the key 3 is not a string"),
-        ("tiny.profiles.smoke.memory_mb", float("inf"), "memory_mb must be a positive number, found inf"),
+        (
+            "tiny.profiles.smoke.memory_mb",
+            float("inf"),
+            "memory_mb must be a positive number, found inf",
+        ),
         ("tiny.outputs", ["../x"], r"experiment tiny: '../x' cannot be a folder's name"),
         ("tiny.notebook", "../tiny", r"experiment tiny: '../tiny' cannot be a folder's name"),
     ],
@@ -78,14 +90,18 @@ def test_what_is_wrong_is_named(book, path, value, message):
         load_manifest(book.folder, {"STS19-F9"})
 
 
-@pytest.mark.parametrize(("text", "message"), [("a: [", "not valid YAML"), ("- a", "expected a mapping, found list")])
+@pytest.mark.parametrize(
+    ("text", "message"), [("a: [", "not valid YAML"), ("- a", "expected a mapping, found list")]
+)
 def test_not_a_manifest(book, text, message):
     book.write(text)
     with pytest.raises(BookError, match=message):
         load_manifest(book.folder)
 
 
-BOMB = "a0: &a0 [1]\n" + "".join(f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]\n" for i in range(9))
+BOMB = "a0: &a0 [1]\n" + "".join(
+    f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 10)}]\n" for i in range(9)
+)
 """A list of a billion."""
 
 
@@ -93,9 +109,15 @@ BOMB = "a0: &a0 [1]\n" + "".join(f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 
     ("text", "message"),
     [
         (BOMB, "found more than 20000 keys and values"),
-        ("a: &a " + "x" * 9_999 + "\nb: [" + "*a," * 201 + "]", r"20000 keys and values \(a long text counts as many\)"),
+        (
+            "a: &a " + "x" * 9_999 + "\nb: [" + "*a," * 201 + "]",
+            r"20000 keys and values \(a long text counts as many\)",
+        ),
         ("".join(f"k{i}: 1\n" for i in range(60_000)), "found more than 20000 keys and values"),
-        ("a: " + ":".join("1" * 5001), "found a text of 10001 characters, and at most 10000 are read"),
+        (
+            "a: " + ":".join("1" * 5001),
+            "found a text of 10001 characters, and at most 10000 are read",
+        ),
         ("#" * (2**20 + 1), "experiments.yml: it has 1048577 bytes, and at most 1048576 are read"),
     ],
     ids=["nested aliases", "aliases of a text", "many keys", "a long text", "many bytes"],
@@ -119,7 +141,10 @@ class Counted(str):
 
 def test_keys_are_not_compared_with_each_other():
     tag = "tag:yaml.org,2002:"
-    pairs = [(yaml.ScalarNode(tag + "str", Counted(f"k{i}")), yaml.ScalarNode(tag + "null", "")) for i in range(1000)]
+    pairs = [
+        (yaml.ScalarNode(tag + "str", Counted(f"k{i}")), yaml.ScalarNode(tag + "null", ""))
+        for i in range(1000)
+    ]
     made = _Loader("").construct_mapping(yaml.MappingNode(tag + "map", pairs))
     assert len(made) == 1000 and Counted.comparisons < 1000
 
@@ -133,7 +158,11 @@ def test_no_manifest(tmp_path):
     ("names", "profile", "message"),
     [
         (["tinny"], "smoke", r"unknown experiment 'tinny'; did you mean tiny\? Known: tiny"),
-        (["tiny/z"], "smoke", r"unknown run at profile smoke 'tiny/z'; did you mean tiny/a\? Known: tiny/a"),
+        (
+            ["tiny/z"],
+            "smoke",
+            r"unknown run at profile smoke 'tiny/z'; did you mean tiny/a\? Known: tiny/a",
+        ),
         (["tiny"], "paper", "experiment 'tiny' has no runs at profile 'paper'"),
         ([], "huge", "profile: 'huge' is not one of smoke, laptop, paper"),
     ],
@@ -155,7 +184,9 @@ def test_parameters_are_laid_over_the_notebooks(book):
     with pytest.raises(BookError, match="output_dir is set by the runner"):
         manifest.check_parameters(run.override({"output_dir": "x"}))
     for wrong in ({"n": "1e5"}, {"n": True}, {"n": 2.0}, {"mode": 3}):
-        with pytest.raises(BookError, match=r"is of another type than the notebook's (n = 3|mode = 'ok')"):
+        with pytest.raises(
+            BookError, match=r"is of another type than the notebook's (n = 3|mode = 'ok')"
+        ):
             manifest.check_parameters(run.override(wrong))
     with pytest.raises(BookError, match="run tiny/a,marker=x+ cannot be a folder's name"):
         run.override({"marker": "x" * 200})
@@ -184,7 +215,9 @@ def test_parameters_cell_is_plain(book, cell, message):
 
 
 def test_parameters_cell_may_be_annotated(book):
-    (book.folder / "odd.py").write_text('# %% tags=["parameters"]\nlam: float = -1e-3\non = True  # why\n')
+    (book.folder / "odd.py").write_text(
+        '# %% tags=["parameters"]\nlam: float = -1e-3\non = True  # why\n'
+    )
     assert parameters(read_source(book.folder, "odd"), "odd") == {"lam": -1e-3, "on": True}
 
 

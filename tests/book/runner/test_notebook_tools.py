@@ -12,7 +12,9 @@ from PIL import Image
 from safescreen_book.figures.style import METHODS, OTHERS
 from safescreen_book.runner import notebooks
 
-TEXT = '# %% [markdown]\n# # Title\n\n# %% tags=["STS19-T1"]\nx = 2\nprint(x)\n\n# %%\nassert x == 2\n'
+TEXT = (
+    '# %% [markdown]\n# # Title\n\n# %% tags=["STS19-T1"]\nx = 2\nprint(x)\n\n# %%\nassert x == 2\n'
+)
 
 
 def test_refresh_is_deterministic_bare_and_clean(tmp_path):
@@ -29,17 +31,26 @@ def test_refresh_is_deterministic_bare_and_clean(tmp_path):
 
 
 SURFACES = (241, 237, 227), (242, 232, 237)
-LINES = np.array([[int(name[i : i + 2], 16) for i in (1, 3, 5)] for name in sorted({*OTHERS, *(m["color"] for m in METHODS.values())})])
+LINES = np.array(
+    [
+        [int(name[i : i + 2], 16) for i in (1, 3, 5)]
+        for name in sorted({*OTHERS, *(m["color"] for m in METHODS.values())})
+    ]
+)
 
 
 def picture(noise):
-    """A PNG of the book's colours, each fading into a random one with noise, and of two surfaces that are nearly the same."""
+    """A PNG of the book's colours, each fading into a random one with noise, and of two surfaces
+    that are nearly the same.
+    """
     rng, way = np.random.default_rng(0), np.linspace(0.0, 1.0, 120)[:, None, None]
     fading = LINES + way * (rng.integers(0, 256, LINES.shape) - LINES)
     fading = np.repeat(fading, 6, axis=1) + noise * rng.standard_normal((120, 6 * len(LINES), 3))
     surfaces = np.repeat(np.array(SURFACES)[None], 120, axis=0).repeat(50, axis=1)
     out = io.BytesIO()
-    Image.fromarray(np.clip(np.concatenate((fading, surfaces), axis=1), 0, 255).astype(np.uint8)).save(out, "PNG")
+    Image.fromarray(
+        np.clip(np.concatenate((fading, surfaces), axis=1), 0, 255).astype(np.uint8)
+    ).save(out, "PNG")
     return out.getvalue()
 
 
@@ -54,7 +65,9 @@ def test_a_picture_becomes_small_and_its_colours_stay_apart():
     assert np.abs(pixels(made) - pixels(raw)).max() <= 20
     assert [tuple(colour) for colour in pixels(made)[60, [-60, -10]].tolist()] == list(SURFACES)
     few = picture(0.0)
-    assert len({tuple(colour) for colour in pixels(notebooks.small_png(few))[0, : 6 * len(LINES)].tolist()}) == len(LINES)
+    assert len(
+        {tuple(colour) for colour in pixels(notebooks.small_png(few))[0, : 6 * len(LINES)].tolist()}
+    ) == len(LINES)
 
 
 def test_a_picture_of_too_many_colours_is_left_as_it_was():
@@ -71,7 +84,11 @@ def test_pictures_of_a_notebook_are_small(tmp_path):
     (tmp_path / "a.py").write_text("# %%\nfrom IPython.display import Image\nImage('big.png')\n")
     nb = notebooks.read(notebooks.refresh(tmp_path, "a"))
     shown = base64.b64decode(nb.cells[0].outputs[0].data["image/png"])
-    assert shown == notebooks.small_png((tmp_path / "big.png").read_bytes()) != (tmp_path / "big.png").read_bytes()
+    assert (
+        shown
+        == notebooks.small_png((tmp_path / "big.png").read_bytes())
+        != (tmp_path / "big.png").read_bytes()
+    )
 
 
 def test_a_tagged_picture_is_written_for_pages(tmp_path):
@@ -128,7 +145,9 @@ def test_missing_cell_is_a_difference(tmp_path):
 def test_ids_depend_on_name_place_and_content(tmp_path):
     for name in ("a", "b"):
         (tmp_path / f"{name}.py").write_text("# %%\nx = 1\n\n# %%\nx = 1\n")
-    ids = [cell.id for name in ("a", "b", "a") for cell in notebooks.read_source(tmp_path, name).cells]
+    ids = [
+        cell.id for name in ("a", "b", "a") for cell in notebooks.read_source(tmp_path, name).cells
+    ]
     assert len(set(ids)) == 4 and ids[:2] == ids[4:]
 
 
@@ -138,7 +157,14 @@ def test_unknown_notebook(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "[" * 3000, '{"cells": 3, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}', "{}", '{"nbformat": 4}']
+    "text",
+    [
+        "{",
+        "[" * 3000,
+        '{"cells": 3, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}',
+        "{}",
+        '{"nbformat": 4}',
+    ],
 )
 def test_what_is_no_notebook_is_named(tmp_path, text):
     (tmp_path / "a.ipynb").write_text(text)

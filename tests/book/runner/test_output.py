@@ -21,7 +21,9 @@ def test_table_figure_and_summary(tmp_path):
     from matplotlib.figure import Figure
 
     out = Recorder(tmp_path / "new")
-    assert out.table("results", pd.DataFrame({"a": [0.1], "b": ["x"]})).read_text() == "a,b\n0.1,x\n"
+    assert (
+        out.table("results", pd.DataFrame({"a": [0.1], "b": ["x"]})).read_text() == "a,b\n0.1,x\n"
+    )
     assert out.figure("curve", Figure()).read_text().startswith("<?xml")
     out.summary(n=np.int64(3), values=np.arange(2.0), timings={"run": 1.5})
     out.summary(n=4, explanation=["short"], dense=np.True_)

@@ -1,4 +1,6 @@
-"""What comes is said before it comes, the longest run is the first, and pages are made while others run."""
+"""What comes is said before it comes, the longest run is the first, and pages are made while
+others run.
+"""
 
 import json
 import sys
@@ -27,9 +29,17 @@ def seconds_of(book, *names, **parameters):
 def timed_book(book):
     """Runs that take 1 second, 30 and twice 10."""
     entry = {"title": "t", "notebook": "tiny", "outputs": ["results.csv"]}
-    sizes = {"a": {"seconds": 1, "runs": {"x": {"n": 2}}}, "b": {"seconds": 30, "runs": {"x": {"n": 3}}}}
+    sizes = {
+        "a": {"seconds": 1, "runs": {"x": {"n": 2}}},
+        "b": {"seconds": 30, "runs": {"x": {"n": 3}}},
+    }
     sizes["c"] = {"seconds": 20, "runs": {"x": {"n": 4}, "y": {"n": 5}}}
-    book.write({name: {**entry, "profiles": {"smoke": {"memory_mb": 1, **size}}} for name, size in sizes.items()})
+    book.write(
+        {
+            name: {**entry, "profiles": {"smoke": {"memory_mb": 1, **size}}}
+            for name, size in sizes.items()
+        }
+    )
     return book
 
 
@@ -58,7 +68,11 @@ def test_the_longest_run_is_started_first(timed_book, order, capsys):
 
 def test_a_run_of_unknown_length_counts_as_the_longest(timed_book, order, monkeypatch, capsys):
     true = progress.expected
-    monkeypatch.setattr(progress, "expected", lambda item, *rest: None if item.run.experiment == "c" else true(item, *rest))
+    monkeypatch.setattr(
+        progress,
+        "expected",
+        lambda item, *rest: None if item.run.experiment == "c" else true(item, *rest),
+    )
     batch.run_all(*planned(timed_book), jobs=1)
     assert order == ["c/x", "c/y", "b/x", "a/x"]
     assert ", about 31 s in all; 2 of unknown length.\n" in capsys.readouterr().out
@@ -87,23 +101,31 @@ def test_nothing_to_do_is_not_announced(timed_book, order, capsys):
 def test_seconds_are_the_last_results_else_the_manifests(timed_book):
     assert seconds_of(timed_book) == {"a/x": 1.0, "b/x": 30.0, "c/x": 10.0, "c/y": 10.0}
     assert batch.run_all(*planned(timed_book, "a")) == 0
-    spent = json.loads((timed_book.outputs / "smoke" / "a" / "x" / "result.json").read_text())["seconds"]
+    spent = json.loads((timed_book.outputs / "smoke" / "a" / "x" / "result.json").read_text())[
+        "seconds"
+    ]
     assert seconds_of(timed_book, "a")["a/x"] == spent["cpu"] != 1.0
     assert seconds_of(timed_book, "b", n=5) == {"b/x,n=5": None}
     manifest = (timed_book.folder / "experiments.yml").read_text()
-    timed_book.write(manifest.replace("n: 2", "n: 9"))  # a result with other parameters says nothing
+    timed_book.write(
+        manifest.replace("n: 2", "n: 9")
+    )  # a result with other parameters says nothing
     assert seconds_of(timed_book, "a") == {"a/x": 1.0}
 
 
 @pytest.mark.parametrize(
-    ("seconds", "jobs", "whole"), [([3.0, 2.0, 1.0], 1, 6.0), ([3.0, 2.0, 1.0], 2, 3.0), ([9.0, 1.0], 2, 9.0), ([], 2, 0.0)]
+    ("seconds", "jobs", "whole"),
+    [([3.0, 2.0, 1.0], 1, 6.0), ([3.0, 2.0, 1.0], 2, 3.0), ([9.0, 1.0], 2, 9.0), ([], 2, 0.0)],
 )
 def test_no_schedule_is_shorter_than_its_longest_run(seconds, jobs, whole):
     assert progress.makespan(seconds, jobs) == whole
 
 
 def test_unknown_is_said(capsys):
-    assert progress.announcement([None, None], "1 at a time", 1) == "Runs to do: 2, 1 at a time: 2 of unknown length."
+    assert (
+        progress.announcement([None, None], "1 at a time", 1)
+        == "Runs to do: 2, 1 at a time: 2 of unknown length."
+    )
     shown = progress.Progress({"a": None, "b": None}, 1)
     assert shown.show({"a": 5.0}) == "0 of 2 runs, time left unknown"
     shown.ended("a", "a: done")
@@ -152,7 +174,11 @@ def test_pages_are_made_when_runs_have_ended_and_not_all_the_time(tmp_path, cloc
     clock[0] += 10.0
     pages.outdated = True
     pages.look()
-    assert made.read_text() == "x" and f"open {made}" in capsys.readouterr().out and pages._process is None
+    assert (
+        made.read_text() == "x"
+        and f"open {made}" in capsys.readouterr().out
+        and pages._process is None
+    )
     clock[0] += 189.0  # they took ten seconds: not before a hundred and ninety
     pages.look()
     assert pages._process is None
@@ -178,23 +204,39 @@ def test_pages_are_there_while_a_run_is_under_way(book, capsys):
     page = book.folder / "page"
     book.runs(a={"n": 2}, b={"mode": "wait", "marker": str(page)})
     source = book.folder / "tiny.py"
-    waiting = 'for _ in range(600 if mode == "wait" else 0):\n    time.sleep(0.0 if Path(marker).exists() else 0.1)\n'
+    waiting = (
+        'for _ in range(600 if mode == "wait" else 0):\n    time.sleep(0.0 if '
+        "Path(marker).exists() else 0.1)\n"
+    )
     text = source.read_text().replace("if marker:\n    Path(marker).touch()\n", waiting)
     source.write_text(text.replace("time.sleep(600)", "assert Path(marker).exists()"))
     pages = progress.Pages([sys.executable, "-c", f"open({str(page)!r}, 'w')"], page)
     manifest, runs, *rest = planned(book)
-    assert batch.run_all(manifest, runs[::-1], *rest, jobs=1, pages=pages) == 0  # of equal length: the last is the first
+    assert (
+        batch.run_all(manifest, runs[::-1], *rest, jobs=1, pages=pages) == 0
+    )  # of equal length: the last is the first
     printed = capsys.readouterr().out
-    assert printed.index("tiny/a: done") < printed.index("The first results can be read: open") < printed.index("tiny/b: done")
+    assert (
+        printed.index("tiny/a: done")
+        < printed.index("The first results can be read: open")
+        < printed.index("tiny/b: done")
+    )
 
 
-@pytest.mark.parametrize(("ran", "built", "code"), [(0, 0, 0), (1, 0, 1), (0, 2, 2), (130, None, 130)])
+@pytest.mark.parametrize(
+    ("ran", "built", "code"), [(0, 0, 0), (1, 0, 1), (0, 2, 2), (130, None, 130)]
+)
 def test_run_makes_the_last_pages_unless_interrupted(book, monkeypatch, ran, built, code):
     book.runs(a={"n": 2})
     commands, calls = [], []
-    monkeypatch.setattr(cli.batch, "run_all", lambda *_, pages, **__: commands.append(pages._command) or ran)
+    monkeypatch.setattr(
+        cli.batch, "run_all", lambda *_, pages, **__: commands.append(pages._command) or ran
+    )
     monkeypatch.setattr(cli, "_pages", lambda options: calls.append(options.profile) or built)
     assert cli.main(["run", "--report", "--profile", "smoke", *book.options]) == code
     (command,) = commands
-    assert command[1:5] == ["-m", "safescreen_book", "report", "--profile"] and str(book.outputs) in command
+    assert (
+        command[1:5] == ["-m", "safescreen_book", "report", "--profile"]
+        and str(book.outputs) in command
+    )
     assert calls == ([] if built is None else ["smoke"])

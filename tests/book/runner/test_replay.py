@@ -87,7 +87,9 @@ def test_a_path_begins_where_it_did(tmp_path):
     """A grid that begins a step later has no row that the record has not."""
     table = Table(keys=("method", "lam"), exact=("converged",), begins=True)
     found = compared(tmp_path, ROWS, ROWS[1:], table)
-    assert found.differences == ("rows.csv: begins with method=none lam=90.1111, the record with method=none lam=100.123",)
+    assert found.differences == (
+        "rows.csv: begins with method=none lam=90.1111, the record with method=none lam=100.123",
+    )
 
 
 def test_rows_beyond_the_first_ones_are_not_compared(tmp_path):
@@ -101,7 +103,10 @@ def test_rows_beyond_the_first_ones_are_not_compared(tmp_path):
 def test_numbers_that_are_written_to_some_digits(tmp_path, digits, agrees):
     """123.456 has become 123.46."""
     table = Table(keys=("i",), gaps={"primal": "gap"}, digits=digits)
-    assert compared(tmp_path, ["1,123.46,0"], ["1,123.456,0"], table, "i,primal,gap\n").agrees is agrees
+    assert (
+        compared(tmp_path, ["1,123.46,0"], ["1,123.456,0"], table, "i,primal,gap\n").agrees
+        is agrees
+    )
 
 
 def test_equal_numbers_without_a_tolerance(tmp_path):
@@ -131,8 +136,16 @@ def test_a_table_that_is_not_there(tmp_path):
 
 def test_few_differences_are_told(tmp_path):
     rows = [f"{i},0" for i in range(20)]
-    found = compared(tmp_path, rows, [row[:-1] + "1" for row in rows], Table(keys=("i",), exact=("error",)), "i,error\n")
-    assert len(found.differences) == replay.SHOWN + 1 and found.differences[-1] == "rows.csv: 15 more"
+    found = compared(
+        tmp_path,
+        rows,
+        [row[:-1] + "1" for row in rows],
+        Table(keys=("i",), exact=("error",)),
+        "i,error\n",
+    )
+    assert (
+        len(found.differences) == replay.SHOWN + 1 and found.differences[-1] == "rows.csv: 15 more"
+    )
 
 
 def test_what_is_written(tmp_path):
@@ -145,14 +158,23 @@ def test_what_is_written(tmp_path):
         file.write("not a line of JSON\n")
     replay.append(tmp_path, replay.entry(replay.Found(1, 2.0, ("rows.csv: i 1 -> 2",)), None, 0.0))
     first, last = folders.read_replays(tmp_path)
-    assert first == line and last["differences"] == ["rows.csv: i 1 -> 2"] and last["commit"] is None
+    assert (
+        first == line and last["differences"] == ["rows.csv: i 1 -> 2"] and last["commit"] is None
+    )
     json.dumps(replay.entry(replay.Found(0, math.inf, ("stops",)), None, 0.0), allow_nan=False)
 
 
 GOOD = {
     "parameters": {"n": 2},
     "runs": {"a": {"n": 1}},
-    "tables": {"results.csv": {"keys": ["i"], "exact": ["square"], "within": {"rate": 0}, "gaps": {"primal": "gap"}}},
+    "tables": {
+        "results.csv": {
+            "keys": ["i"],
+            "exact": ["square"],
+            "within": {"rate": 0},
+            "gaps": {"primal": "gap"},
+        }
+    },
 }
 
 
@@ -180,16 +202,40 @@ def test_a_good_entry(book):
         ({"parameter": {}}, r"unknown key 'parameter'; did you mean parameters\?"),
         ({"runs": {"c": {}}}, "experiment tiny: replay: unknown run 'c'"),
         ({"without": {"c": "why"}}, "experiment tiny: replay: unknown run 'c'"),
-        ({"tables": {"r.csv": {"keys": ["i"]}}}, "r.csv: needs `keys`, and columns that are compared"),
-        ({"tables": {"r.csv": {"keys": [], "exact": ["i"]}}}, "r.csv: needs `keys`, and columns that are compared"),
+        (
+            {"tables": {"r.csv": {"keys": ["i"]}}},
+            "r.csv: needs `keys`, and columns that are compared",
+        ),
+        (
+            {"tables": {"r.csv": {"keys": [], "exact": ["i"]}}},
+            "r.csv: needs `keys`, and columns that are compared",
+        ),
         ({"tables": {"r.csv": {"exact": ["i"]}}}, "key 'keys' is missing"),
         ({"tables": {"r.csv": {"keys": "i", "exact": ["i"]}}}, "expected a list of strings"),
-        ({"tables": {"r.csv": {"keys": ["i"], "within": {"x": -1}}}}, "r.csv: x: expected the largest difference"),
-        ({"tables": {"r.csv": {"keys": ["i"], "within": {"x": True}}}}, "r.csv: x: expected the largest difference"),
-        ({"tables": {"r.csv": {"keys": ["i"], "within": {"x": math.nan}}}}, "r.csv: x: expected the largest difference"),
-        ({"tables": {"r.csv": {"keys": ["i"], "exact": ["x"], "first": 0}}}, "first: expected a positive whole number"),
-        ({"tables": {"r.csv": {"keys": ["i"], "exact": ["x"], "digits": 1.5}}}, "digits: expected a positive whole number"),
-        ({"tables": {"r.csv": {"keys": ["i"], "exact": ["x"], "begins": 1}}}, "begins: expected true or false"),
+        (
+            {"tables": {"r.csv": {"keys": ["i"], "within": {"x": -1}}}},
+            "r.csv: x: expected the largest difference",
+        ),
+        (
+            {"tables": {"r.csv": {"keys": ["i"], "within": {"x": True}}}},
+            "r.csv: x: expected the largest difference",
+        ),
+        (
+            {"tables": {"r.csv": {"keys": ["i"], "within": {"x": math.nan}}}},
+            "r.csv: x: expected the largest difference",
+        ),
+        (
+            {"tables": {"r.csv": {"keys": ["i"], "exact": ["x"], "first": 0}}},
+            "first: expected a positive whole number",
+        ),
+        (
+            {"tables": {"r.csv": {"keys": ["i"], "exact": ["x"], "digits": 1.5}}},
+            "digits: expected a positive whole number",
+        ),
+        (
+            {"tables": {"r.csv": {"keys": ["i"], "exact": ["x"], "begins": 1}}},
+            "begins: expected true or false",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(book, change, message):
@@ -204,7 +250,16 @@ TABLE = {"keys": ["i"], "exact": ["square"]}
 def write(book, **entry):
     runs = {"seconds": 1, "memory_mb": 1, "runs": {"a": {"n": 5}}}
     replayed = {"tables": {"results.csv": TABLE}, "parameters": {"n": 2}} | entry
-    book.write({"tiny": {"title": "t", "outputs": ["results.csv"], "replay": replayed, "profiles": {"smoke": runs, "paper": runs}}})
+    book.write(
+        {
+            "tiny": {
+                "title": "t",
+                "outputs": ["results.csv"],
+                "replay": replayed,
+                "profiles": {"smoke": runs, "paper": runs},
+            }
+        }
+    )
 
 
 def status(book):
@@ -252,7 +307,11 @@ def test_a_replay_that_differs(story, capsys):
     text = source.read_text()
     source.write_text(text.replace("{i * i}.25", "{i * i}.5"))
     code, printed = replayed(book, capsys)
-    assert code == 1 and "DIFFERS results.csv, i=1: square 1.25 -> 1.5" in printed and "1 differ" in printed
+    assert (
+        code == 1
+        and "DIFFERS results.csv, i=1: square 1.25 -> 1.5" in printed
+        and "1 differ" in printed
+    )
     assert len(lines.read_text().splitlines()) == 2 and status(book) == "historic"
     source.write_text(text)
 
@@ -262,7 +321,10 @@ def test_a_notebook_that_stops(story, capsys):
     write(book, parameters={"n": 200})
     code, printed = replayed(book, capsys)
     assert code == 1 and "DIFFERS stops in cell 4 with AssertionError: n too large: 200" in printed
-    assert "stops in cell 4" in folders.read_replays(lines.parent)[-1]["differences"][0] and status(book) == "historic"
+    assert (
+        "stops in cell 4" in folders.read_replays(lines.parent)[-1]["differences"][0]
+        and status(book) == "historic"
+    )
     write(book)
 
 
@@ -276,7 +338,10 @@ def test_a_notebook_that_does_not_write_its_table(story, capsys):
 
 @pytest.mark.parametrize(
     ("entry", "said"),
-    [({"without": {"a": "takes hours"}}, "1 not replayed"), ({"tables": {}, "parameters": {}, "clock": "all seconds"}, "1 not replayed")],
+    [
+        ({"without": {"a": "takes hours"}}, "1 not replayed"),
+        ({"tables": {}, "parameters": {}, "clock": "all seconds"}, "1 not replayed"),
+    ],
 )
 def test_what_is_not_replayed(story, capsys, entry, said):
     book, lines = story

@@ -55,7 +55,10 @@ def test_failure_is_named_and_others_go_on(first):
     book, code, printed = first
     assert code == 1
     assert "tiny/good: done in" in printed
-    assert 'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): AssertionError: n too' in printed
+    assert (
+        'tiny/bad: FAILED in cell 4 (assert n <= 100, f"n too large: {n}"): AssertionError: n too'
+        in printed
+    )
     assert "tiny/silent: FAILED: RuntimeError: the notebook did not write results.csv" in printed
     assert "1 done, 2 failed" in printed and printed.endswith(
         "smoke. To go on: " + shlex.join(["safescreen", *typed(book, "--jobs", "2")]) + "\n"
@@ -74,7 +77,9 @@ def test_result_says_what_it_was_made_with(first):
     assert made["threads"] == max(1, fingerprint.cores() // 2)
     assert made["seconds"]["wall"] > 0 and made["peak_memory_mb"] > 10
     assert set(made["files"]) == {"results.csv"}
-    assert len(made["hashes"]["library"]) == 64 and f"{fingerprint.cores()} cores" in made["machine"]
+    assert (
+        len(made["hashes"]["library"]) == 64 and f"{fingerprint.cores()} cores" in made["machine"]
+    )
     assert (book.run_folder("good") / "results.csv").read_text() == "i,square\n0,0.25\n1,1.25\n"
 
 
@@ -83,7 +88,9 @@ def test_executed_notebook_is_clean(first):
     text = (book.run_folder("good") / "notebook.ipynb").read_text()
     assert "jupytext" not in json.loads(text)["metadata"]
     assert str(book.outputs.parent) not in text
-    assert not [path for path in (book.outputs / "smoke" / "tiny").iterdir() if path.name.startswith(".")]
+    assert not [
+        path for path in (book.outputs / "smoke" / "tiny").iterdir() if path.name.startswith(".")
+    ]
 
 
 def test_a_result_stands_without_the_executed_notebook(first):
@@ -114,7 +121,11 @@ def test_unchanged_is_skipped_changed_and_failed_are_done_again(first):
 
 def test_the_line_that_failed_is_named(book):
     source = book.folder / "tiny.py"
-    source.write_text(source.read_text().replace("assert n <= 100,", "m = n\n\n\ndef check(m):\n    assert m < 2\n\n\ncheck(m)\nassert"))
+    source.write_text(
+        source.read_text().replace(
+            "assert n <= 100,", "m = n\n\n\ndef check(m):\n    assert m < 2\n\n\ncheck(m)\nassert"
+        )
+    )
     book.runs(a={"n": 2})
     assert "tiny/a: FAILED in cell 4 (check(m)): AssertionError; see" in run(book)[1]
     source.write_text(source.read_text().replace("check(m)\n", "check(m\n"))
@@ -151,7 +162,11 @@ def test_what_another_process_does_or_has_done_is_left_to_it(book, monkeypatch):
     book.runs(a={"n": 2}, b={"n": 3})
     scratch = folders.scratch_folder(book.run_folder("a"))
     code, printed = run(book)
-    assert code == 0 and "tiny/a: done or under way in another process" in printed and "1 done, 1 elsewhere" in printed
+    assert (
+        code == 0
+        and "tiny/a: done or under way in another process" in printed
+        and "1 done, 1 elsewhere" in printed
+    )
     folders.release(scratch)
     planned = runner.plan
 
@@ -181,9 +196,15 @@ def test_a_full_disk_fails_a_run_and_the_others_go_on(book, monkeypatch, step):
     monkeypatch.setattr(where, step, full)
     book.runs(a={"n": 2}, b={"n": 3})
     code, printed = run(book, "--jobs", "1")
-    assert code == 1 and "tiny/a: FAILED: [Errno 28] No space left on device" in printed and "1 done, 1 failed. Results:" in printed
+    assert (
+        code == 1
+        and "tiny/a: FAILED: [Errno 28] No space left on device" in printed
+        and "1 done, 1 failed. Results:" in printed
+    )
     assert statuses(book) == {"a": "not run", "b": "complete"}
-    assert not [path.name for path in (book.outputs / "smoke/tiny").iterdir() if path.name.startswith(".")]
+    assert not [
+        path.name for path in (book.outputs / "smoke/tiny").iterdir() if path.name.startswith(".")
+    ]
 
 
 def test_unknown_parameter_is_refused_before_anything_runs(book):
@@ -202,7 +223,14 @@ def test_missing_data_is_said_and_fails_only_by_name(book, monkeypatch):
     entry["profiles"]["smoke"] = {"seconds": 1, "memory_mb": 1, "runs": {"a": {}}}
     book.write({"tiny": entry})
     code, printed = run(book)
-    assert code == 0 and "tiny/a: data missing: mnist digit1 (try: safescreen data fetch mnist; no public address: digit1," in printed
+    assert (
+        code == 0
+        and (
+            "tiny/a: data missing: mnist digit1 (try: safescreen data fetch mnist; no public "
+            "address: digit1,"
+        )
+        in printed
+    )
     assert run(book, "tiny")[0] == 1
     assert not book.run_folder("a").exists()
     manifest = load_manifest(book.folder)
@@ -226,7 +254,12 @@ def test_threads_are_shared_out(monkeypatch):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     environment = runner._environment(3)
-    assert environment["NUMBA_NUM_THREADS"] == environment["OPENBLAS_NUM_THREADS"] == environment["MKL_NUM_THREADS"] == "2"
+    assert (
+        environment["NUMBA_NUM_THREADS"]
+        == environment["OPENBLAS_NUM_THREADS"]
+        == environment["MKL_NUM_THREADS"]
+        == "2"
+    )
     assert environment["OMP_NUM_THREADS"] == "1"
     assert runner._environment(100)["NUMBA_NUM_THREADS"] == "1"
 
@@ -235,7 +268,17 @@ def test_threads_are_shared_out(monkeypatch):
 def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book):
     marker = book.folder / "started"
     book.runs(a={"n": 2}, b={"mode": "wait", "marker": str(marker)})
-    command = [sys.executable, "-m", "safescreen", "run", "--profile", "smoke", "--jobs", "1", *book.options]
+    command = [
+        sys.executable,
+        "-m",
+        "safescreen",
+        "run",
+        "--profile",
+        "smoke",
+        "--jobs",
+        "1",
+        *book.options,
+    ]
     library = os.pathsep.join(path for path in sys.path if path)
     process = subprocess.Popen(
         command,
@@ -249,7 +292,9 @@ def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book):
     process.send_signal(signal.SIGINT)
     printed, errors = process.communicate()
     assert process.returncode == 130, errors
-    assert "Interrupted: 1 done, 1 left; what is finished is kept. To go on: safescreen run" in printed
+    assert (
+        "Interrupted: 1 done, 1 left; what is finished is kept. To go on: safescreen run" in printed
+    )
     assert statuses(book) == {"a": "complete", "b": "not run"}
     assert sorted(path.name for path in (book.outputs / "smoke" / "tiny").iterdir()) == ["a"]
 
@@ -266,7 +311,10 @@ def test_interrupted_force_names_what_is_left(book, monkeypatch):
     book.runs(a={"n": 2}, b={"n": 1})
     monkeypatch.setattr(runner, "_execute", _stopped)
     code, printed = run(book, "--force")
-    assert code == 130 and "With --force the same command does all of it again; left: tiny/a tiny/b" in printed
+    assert (
+        code == 130
+        and "With --force the same command does all of it again; left: tiny/a tiny/b" in printed
+    )
 
 
 def test_default_folder_is_the_checkout():

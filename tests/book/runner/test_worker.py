@@ -50,13 +50,21 @@ def until(condition, seconds=60.0):
 
 @pytest.mark.skipif(os.name != "posix", reason="kills")
 def test_a_worker_ends_with_a_runner_that_was_killed_before_it_had_begun(tmp_path):
-    """The runner dies while the worker imports; as long as that is there, its folder is nobody else's."""
+    """The runner dies while the worker imports; as long as that is there, its folder is nobody
+    else's.
+    """
     hook, marker, notebook = tmp_path / "hook", tmp_path / "executed", tmp_path / "source.ipynb"
     hook.mkdir()
     (hook / "sitecustomize.py").write_text(HOOK)
-    cells = [nbformat.v4.new_code_cell(f"import time\nopen({str(marker)!r}, 'w').close()\ntime.sleep(600)")]
+    cells = [
+        nbformat.v4.new_code_cell(
+            f"import time\nopen({str(marker)!r}, 'w').close()\ntime.sleep(600)"
+        )
+    ]
     notebook.write_text(to_text(nbformat.v4.new_notebook(cells=cells, metadata=METADATA)))
-    runner = subprocess.Popen([sys.executable, "-c", RUNNER, tmp_path / "run", hook, notebook], env=environment())
+    runner = subprocess.Popen(
+        [sys.executable, "-c", RUNNER, tmp_path / "run", hook, notebook], env=environment()
+    )
     try:
         assert until((hook / "begun").exists)
     finally:

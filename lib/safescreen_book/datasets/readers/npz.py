@@ -13,20 +13,30 @@ from safescreen_book.datasets.readers.unpack import most
 
 
 def read_npz(raw: bytes, where: str = "data", suffix: str = "", key: str = "X"):
-    """Read ``X`` (dense; or another `key`) or ``data, indices, indptr, shape`` (CSR) as float64, and ``y``, int64, from an ``.npz`` file.
+    """Read ``X`` (dense; or another `key`) or ``data, indices, indptr, shape`` (CSR) as float64,
+    and ``y``, int64, from an ``.npz`` file.
 
-    `suffix` ends every key, such as ``_test``. An array that is missing, of the wrong kind or shape, or not finite is named.
-    """
+    `suffix` ends every key, such as ``_test``. An array that is missing, of the wrong kind or
+    shape, or not finite is named."""
     arrays = load_arrays(raw, where)
     sparse = "indptr" + suffix in arrays
-    wanted = {"data": "fiub", "indices": "iu", "indptr": "iu", "shape": "iu"} if sparse else {key: "fiub"}
+    wanted = (
+        {"data": "fiub", "indices": "iu", "indptr": "iu", "shape": "iu"}
+        if sparse
+        else {key: "fiub"}
+    )
     found = []
     for name, kinds in {**wanted, "y": "iu"}.items():
         array = arrays.get(name + suffix)
         if array is None:
-            raise ValueError(f"{where}: no array {name + suffix!r}, only {', '.join(sorted(arrays))}")
+            raise ValueError(
+                f"{where}: no array {name + suffix!r}, only {', '.join(sorted(arrays))}"
+            )
         if array.dtype.kind not in kinds:
-            raise ValueError(f"{where}: {name + suffix} holds {array.dtype}, not {'numbers' if 'f' in kinds else 'integers'}")
+            raise ValueError(
+                f"{where}: {name + suffix} holds {array.dtype}, not "
+                f"{'numbers' if 'f' in kinds else 'integers'}"
+            )
         found.append(array)
     values, *rest, y = found
     values = np.array(values, dtype=np.float64, order="C")
@@ -42,27 +52,40 @@ def read_npz(raw: bytes, where: str = "data", suffix: str = "", key: str = "X"):
 
 
 def load_arrays(raw: bytes, where: str = "data", limit: int | None = None) -> dict[str, np.ndarray]:
-    """All arrays of an ``.npz`` file, read-only; a ValueError if it is none, holds pickled objects or promises more than `limit` bytes."""
+    """All arrays of an ``.npz`` file, read-only; a ValueError if it is none, holds pickled
+    objects or promises more than `limit` bytes.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             files = archive.infolist()
-            size, limit = sum(file.file_size for file in files), most(len(raw)) if limit is None else limit
+            size, limit = (
+                sum(file.file_size for file in files),
+                most(len(raw)) if limit is None else limit,
+            )
             if size > limit:
                 raise ValueError(f"it promises {size} bytes, more than `limit` = {limit}")
             for file in files:
                 if not re.fullmatch(r"\w+\.npy", file.filename):
                     raise ValueError(f"it holds a file {file.filename[:40]!r}")
-            return {file.filename.removesuffix(".npy"): _array(archive.read(file)) for file in files}
+            return {
+                file.filename.removesuffix(".npy"): _array(archive.read(file)) for file in files
+            }
     except Exception as error:
         raise ValueError(f"{where}: not a readable .npz file ({error})") from None
 
 
 def _array(raw: bytes) -> np.ndarray:
-    """The array of an ``.npy`` file, a view of its bytes: there are as many as its heading promises, so that it asks for no memory."""
+    """The array of an ``.npy`` file, a view of its bytes: there are as many as its heading
+    promises, so that it asks for no memory.
+    """
     stream = io.BytesIO(raw)
     if np.lib.format.read_magic(stream) != (1, 0):
         raise ValueError("an array of another version than 1.0")
     shape, fortran, kind = np.lib.format.read_array_header_1_0(stream)
     if kind.hasobject or len(raw) - stream.tell() != math.prod(shape) * kind.itemsize:
-        raise ValueError(f"{len(raw) - stream.tell()} bytes of data for the shape {shape} of {kind}")
-    return np.frombuffer(raw, kind, offset=stream.tell()).reshape(shape, order="F" if fortran else "C")
+        raise ValueError(
+            f"{len(raw) - stream.tell()} bytes of data for the shape {shape} of {kind}"
+        )
+    return np.frombuffer(raw, kind, offset=stream.tell()).reshape(
+        shape, order="F" if fortran else "C"
+    )

@@ -5,13 +5,23 @@ from array import array
 import numpy as np
 import scipy.sparse as sp
 
-from safescreen_book.datasets.readers.tokens import feature_indices, lines, numbers, shown, whole_numbers
+from safescreen_book.datasets.readers.tokens import (
+    feature_indices,
+    lines,
+    numbers,
+    shown,
+    whole_numbers,
+)
 
 
 def csr(data, indices, indptr, shape) -> sp.csr_array:
-    """CSR of float64, its parts checked against each other; indices have 32 bits, which LIBLINEAR asks for, where they fit."""
+    """CSR of float64, its parts checked against each other; indices have 32 bits, which
+    LIBLINEAR asks for, where they fit.
+    """
     indices, indptr = np.asarray(indices), np.asarray(indptr)
-    if indptr.ndim != 1 or indptr[-1:] != len(indices) or (indptr[1:] < indptr[:-1]).any():  # check_format lets 0, 9, 0 pass
+    if (
+        indptr.ndim != 1 or indptr[-1:] != len(indices) or (indptr[1:] < indptr[:-1]).any()
+    ):  # check_format lets 0, 9, 0 pass
         raise ValueError(f"its row pointers do not rise to {len(indices)}")
     X = sp.csr_array((np.asarray(data, dtype=np.float64), indices, indptr), shape=shape)
     X.check_format(full_check=True)
@@ -25,7 +35,13 @@ def _sparse_rows(raw: bytes, where: str, n_features: int | None, labelled: bool)
 
     Without labels a blank line is a row of zeros, and there are no comments.
     """
-    labels, places, data, indices, indptr = array("d"), array("q"), array("d"), array("q"), array("q", [0])
+    labels, places, data, indices, indptr = (
+        array("d"),
+        array("q"),
+        array("d"),
+        array("q"),
+        array("q", [0]),
+    )
     for line, text in lines(raw, where):
         tokens = (text.partition(b"#")[0] if labelled else text).split()
         if labelled and not tokens:
@@ -47,9 +63,11 @@ def _sparse_rows(raw: bytes, where: str, n_features: int | None, labelled: bool)
 
 
 def read_libsvm(raw: bytes, where: str = "data", n_features: int | None = None):
-    """Read LIBSVM text, ``label index:value ...`` with indices from 1 and increasing, as CSR in float64 and int64 labels.
+    """Read LIBSVM text, ``label index:value ...`` with indices from 1 and increasing, as CSR in
+    float64 and int64 labels.
 
-    `n_features` is the largest index found if left out. The first line that is not as it should be is named, with its token.
+    `n_features` is the largest index found if left out. The first line that is not as it should be
+    is named, with its token.
 
     >>> X, y = read_libsvm(b"+1 1:0.5 3:2\\n-1 2:1\\n")
     >>> X.toarray(), y
@@ -60,7 +78,8 @@ def read_libsvm(raw: bytes, where: str = "data", n_features: int | None = None):
 
 
 def read_nips_sparse(raw: bytes, where: str = "data", n_features: int | None = None):
-    """Read a NIPS 2003 sparse matrix as CSR: ``index:value ...`` or, for 0/1 data, ``index ...``, from 1; a blank line is a row of zeros.
+    """Read a NIPS 2003 sparse matrix as CSR: ``index:value ...`` or, for 0/1 data, ``index ...``,
+    from 1; a blank line is a row of zeros.
 
     >>> read_nips_sparse(b"1 3 \\n2 \\n").toarray()
     array([[1., 0., 1.],

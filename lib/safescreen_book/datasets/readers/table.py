@@ -1,4 +1,6 @@
-"""Tables of numbers: CSV, white space, and the dense matrices and labels of the NIPS 2003 challenge."""
+"""Tables of numbers: CSV, white space, and the dense matrices and labels of the NIPS 2003
+challenge.
+"""
 
 from array import array
 from collections.abc import Mapping
@@ -8,10 +10,17 @@ import numpy as np
 from safescreen_book.datasets.readers.tokens import lines, numbers, shown, whole_numbers
 
 
-def read_table(raw: bytes, where: str = "data", delimiter: str | None = None, codes: Mapping[str, int] | None = None) -> np.ndarray:
-    """Read a rectangular table of finite numbers: CSV, or columns parted by white space (None), without a heading; ``#`` starts a comment.
+def read_table(
+    raw: bytes,
+    where: str = "data",
+    delimiter: str | None = None,
+    codes: Mapping[str, int] | None = None,
+) -> np.ndarray:
+    """Read a rectangular table of finite numbers: CSV, or columns parted by white space (None),
+    without a heading; ``#`` starts a comment.
 
-    With `codes`, words stand in the last column, and in the table the integers `codes` gives for them.
+    With `codes`, words stand in the last column, and in the table the integers `codes` gives for
+    them.
 
     >>> read_table(b"1,2\\n3,4\\n", delimiter=",")
     array([[1., 2.],
@@ -25,12 +34,16 @@ def read_table(raw: bytes, where: str = "data", delimiter: str | None = None, co
         if fields in ([], [b""]):
             continue
         if known and fields[-1] not in known:
-            raise ValueError(f"{where}, line {line}: label {shown(fields[-1])} is none of {', '.join(codes)}")
+            raise ValueError(
+                f"{where}, line {line}: label {shown(fields[-1])} is none of {', '.join(codes)}"
+            )
         fields[-1] = known.get(fields[-1], fields[-1])
         values.extend(numbers(fields, where, line))
         width = width or len(fields)
         if len(fields) != width:
-            raise ValueError(f"{where}, line {line}: {len(fields)} fields where the first row has {width}")
+            raise ValueError(
+                f"{where}, line {line}: {len(fields)} fields where the first row has {width}"
+            )
     if not values:
         raise ValueError(f"{where}: no rows")
     return np.frombuffer(values).reshape(-1, width)

@@ -11,12 +11,16 @@ UNPACKERS = {".xz": lzma.open, ".bz2": bz2.open, ".gz": gzip.open}
 
 
 def most(packed: int) -> int:
-    """Bytes that so many packed ones are trusted to become: 200 times as many or 64 MB, 8 GB at the most."""
+    """Bytes that so many packed ones are trusted to become: 200 times as many or 64 MB, 8 GB at
+    the most.
+    """
     return min(2**33, max(2**26, 200 * packed))
 
 
 def unpack(path, limit: int | None = None) -> bytes:
-    """Content of a file, decompressed when its name ends in ``.xz``, ``.bz2`` or ``.gz``; a ValueError if above `limit` (`most`) bytes."""
+    """Content of a file, decompressed when its name ends in ``.xz``, ``.bz2`` or ``.gz``; a
+    ValueError if above `limit` (`most`) bytes.
+    """
     path = Path(path)
     raw = path.read_bytes()
     if path.suffix not in UNPACKERS:

@@ -10,4 +10,12 @@ from safescreen_book.protocols.hdsl.synthetic import (
     sparse_points,
 )
 
-__all__ = ["graded_links", "graded_triplets", "link_triplets", "power_law", "random_similarity", "recovery_auc", "sparse_points"]
+__all__ = [
+    "graded_links",
+    "graded_triplets",
+    "link_triplets",
+    "power_law",
+    "random_similarity",
+    "recovery_auc",
+    "sparse_points",
+]

@@ -1,9 +1,10 @@
-"""How far the risk of a learned similarity can be from its training risk: Rademacher complexities by Monte Carlo, and bounds.
+"""How far the risk of a learned similarity can be from its training risk: Rademacher complexities
+by Monte Carlo, and bounds.
 
-The class is the convex hull of the atoms ``scale (e_a +- e_b)(e_a +- e_b)'``, ``a < b``; there are ``d (d - 1)`` of them. A triplet is
-admissible when its first two points have one label and its third another; the loss of any other triplet is zero. The first
-``3 floor(n/3)`` points of a sample make ``floor(n/3)`` independent triplets. Derived in the notebook ``44-hdsl-generalization``.
-"""
+The class is the convex hull of the atoms ``scale (e_a +- e_b)(e_a +- e_b)'``, ``a < b``; there are
+``d (d - 1)`` of them. A triplet is admissible when its first two points have one label and its
+third another; the loss of any other triplet is zero. The first ``3 floor(n/3)`` points of a sample
+make ``floor(n/3)`` independent triplets. Derived in the notebook ``44-hdsl-generalization``."""
 
 import math
 from dataclasses import dataclass
@@ -17,10 +18,11 @@ ROOT = math.sqrt(2.0)
 
 @dataclass(frozen=True)
 class Bounds:  # numpydoc ignore=PR02
-    """Bounds of HDSL19 section 4, as printed and as they hold, for a non-negative 1-Lipschitz loss that is 1/2 at 0.
+    """Bounds of HDSL19 section 4, as printed and as they hold, for a non-negative 1-Lipschitz loss
+    that is 1/2 at 0.
 
-    The printed bounds count the k atoms of one matrix, where the supremum chooses among all ``d (d - 1)``. Those that hold are the same
-    for every k.
+    The printed bounds count the k atoms of one matrix, where the supremum chooses among all ``d (d
+    - 1)``. Those that hold are the same for every k.
 
     Parameters
     ----------
@@ -56,35 +58,48 @@ class Bounds:  # numpydoc ignore=PR02
 
     def _tail(self, factor, delta):
         """``sqrt(log(factor/delta) / n)``."""
-        return math.sqrt(math.log(factor / check_scalar(delta, "delta", low=0.0, high=1.0 - 1e-12, open_low=True)) / self.n)
+        return math.sqrt(
+            math.log(
+                factor / check_scalar(delta, "delta", low=0.0, high=1.0 - 1e-12, open_low=True)
+            )
+            / self.n
+        )
 
     def complexity(self, admissible=0.25):
         """Return ``4 scale B_X sqrt(2 p log(d (d - 1)) / floor(n/3))`` (HDSL19 Lemma 1, corrected).
 
-        `admissible` is the probability p that a triplet is admissible, at most 1/4 for any distribution of labels.
-        """
+        `admissible` is the probability p that a triplet is admissible, at most 1/4 for any
+        distribution of labels."""
         p = check_scalar(admissible, "admissible", low=0.0, high=0.25)
-        return 4.0 * self.unit * math.sqrt(2.0 * p * math.log(self.d * (self.d - 1)) / (self.n // 3))
+        return (
+            4.0 * self.unit * math.sqrt(2.0 * p * math.log(self.d * (self.d - 1)) / (self.n // 3))
+        )
 
     def deviation(self, delta):
-        """Return twice the complexity and ``(1/2 + 4 scale B_X) sqrt(log(1/delta) / 2n)`` (HDSL19 Theorem 1, corrected).
+        """Return twice the complexity and ``(1/2 + 4 scale B_X) sqrt(log(1/delta) / 2n)`` (HDSL19
+        Theorem 1, corrected).
 
         With probability ``1 - delta`` no risk of the class exceeds its training risk by more.
         """
         return 2.0 * self.complexity() + (0.5 + 4.0 * self.unit) * self._tail(1.0, delta) / ROOT
 
     def excess(self, delta, optimization):
-        """Return `optimization`, twice the complexity and ``8 scale B_X sqrt(2 log(1/delta) / n)`` (HDSL19 Corollary 1, corrected).
+        """Return `optimization`, twice the complexity and ``8 scale B_X sqrt(2 log(1/delta) / n)``
+        (HDSL19 Corollary 1, corrected).
 
-        With probability ``1 - delta`` the risk of the solution exceeds the smallest risk of the class by no more. `optimization` bounds
-        how far its training risk is from the smallest: a Frank-Wolfe gap, or ``8 L scale^2 / (k' + 2)`` after k' >= 1 steps that were
-        not drop steps, at most ``16 L scale^2 / (k + 4)`` after k of any kind.
-        """
+        With probability ``1 - delta`` the risk of the solution exceeds the smallest risk of the
+        class by no more. `optimization` bounds how far its training risk is from the smallest: a
+        Frank-Wolfe gap, or ``8 L scale^2 / (k' + 2)`` after k' >= 1 steps that were not drop steps,
+        at most ``16 L scale^2 / (k + 4)`` after k of any kind."""
         optimization = check_scalar(optimization, "optimization", low=0.0)
-        return optimization + 2.0 * self.complexity() + 8.0 * ROOT * self.unit * self._tail(1.0, delta)
+        return (
+            optimization + 2.0 * self.complexity() + 8.0 * ROOT * self.unit * self._tail(1.0, delta)
+        )
 
     def printed_complexity(self, k):
-        """Return ``8 scale B_X sqrt(2 log(k) / floor(n/3))`` for k atoms (HDSL19 Lemma 1 as printed); true if ``k^16 >= d (d - 1)``."""
+        """Return ``8 scale B_X sqrt(2 log(k) / floor(n/3))`` for k atoms (HDSL19 Lemma 1 as
+        printed); true if ``k^16 >= d (d - 1)``.
+        """
         return 8.0 * self.unit * math.sqrt(2.0 * math.log(check_count(k, "k")) / (self.n // 3))
 
     def printed_deviation(self, k, delta):
@@ -92,7 +107,8 @@ class Bounds:  # numpydoc ignore=PR02
         return 2.0 * self.printed_complexity(k) + 12.0 * ROOT * self.unit * self._tail(2.0, delta)
 
     def printed_excess(self, k, delta, lipschitz):
-        """Return ``16 L scale^2/(k + 2) + 2 R_k + 20 scale B_X sqrt(log(4/delta) / n)`` (HDSL19 Corollary 1 as printed).
+        """Return ``16 L scale^2/(k + 2) + 2 R_k + 20 scale B_X sqrt(log(4/delta) / n)`` (HDSL19
+        Corollary 1 as printed).
 
         k counts iterations; `lipschitz` is L of the gradient, the mean of ``|A_t|_F^2``.
         """
@@ -118,7 +134,8 @@ class MonteCarlo:
 
 
 def largest_entry(X):
-    """Return ``B_X = max |x_a (x'_b - x''_b)|`` over all triplets of given points and all pairs of features (HDSL19 section 4.1).
+    """Return ``B_X = max |x_a (x'_b - x''_b)|`` over all triplets of given points and all pairs of
+    features (HDSL19 section 4.1).
 
     >>> largest_entry([[1.0, 0.0], [0.0, 0.5]])
     1.0
@@ -128,10 +145,12 @@ def largest_entry(X):
 
 
 def largest_at_atoms(X, y, sigma, scale, loss=None):
-    """Return the largest of ``1/m sum_i sigma_i loss(<A_i, B>)`` over all atoms B, for the m independent triplets of a sample.
+    """Return the largest of ``1/m sum_i sigma_i loss(<A_i, B>)`` over all atoms B, for the m
+    independent triplets of a sample.
 
-    With ``m = floor(n/3)``, triplet i is ``(i, i + m, i + 2m)`` and ``A_i = x_i (x_(i+m) - x_(i+2m))'``. Exact up to rounding, in
-    O(m d^2). Without a loss (the identity) it is the supremum over the whole convex hull: a linear function is largest at an atom.
+    With ``m = floor(n/3)``, triplet i is ``(i, i + m, i + 2m)`` and ``A_i = x_i (x_(i+m) -
+    x_(i+2m))'``. Exact up to rounding, in O(m d^2). Without a loss (the identity) it is the
+    supremum over the whole convex hull: a linear function is largest at an atom.
 
     Parameters
     ----------
@@ -167,25 +186,33 @@ def largest_at_atoms(X, y, sigma, scale, loss=None):
     best = -math.inf
     for a in range(d - 1):
         for sign in (1.0, -1.0):
-            u = scale * (x[:, a, None] + sign * x[:, a + 1 :]) * (step[:, a, None] + sign * step[:, a + 1 :])
+            u = (
+                scale
+                * (x[:, a, None] + sign * x[:, a + 1 :])
+                * (step[:, a, None] + sign * step[:, a + 1 :])
+            )
             best = max(best, float((sigma @ loss.value(u)).max()))
     return best / m
 
 
 def rademacher(sample, n, scale, *, loss=None, repeats=200, seed=0):
-    """Return the Rademacher complexity (HDSL19 equation 12) by Monte Carlo, every supremum exact, a :class:`MonteCarlo`.
+    """Return the Rademacher complexity (HDSL19 equation 12) by Monte Carlo, every supremum exact, a
+    :class:`MonteCarlo`.
 
     Parameters
     ----------
     sample : callable
-        ``sample(n, rng)`` draws points of shape (n, d) and labels of shape (n,), independent and of one distribution.
+        ``sample(n, rng)`` draws points of shape (n, d) and labels of shape (n,), independent and of
+        one distribution.
     n : int >= 3
     scale : float > 0
     loss : loss, optional
-        With it, the complexity of the losses of single atoms (k = 1), which is the smallest of all k. Left out: that of the products
-        ``<A, M>``, the same for every k, which by contraction is at least that of the losses of any k.
+        With it, the complexity of the losses of single atoms (k = 1), which is the smallest of all
+        k. Left out: that of the products ``<A, M>``, the same for every k, which by contraction is
+        at least that of the losses of any k.
     repeats : int >= 2
-        Draws of sample and signs; each is used with its signs and with their negatives, so that ``loss(0)`` adds no variance.
+        Draws of sample and signs; each is used with its signs and with their negatives, so that
+        ``loss(0)`` adds no variance.
     seed : int
 
     Examples
@@ -202,7 +229,13 @@ def rademacher(sample, n, scale, *, loss=None, repeats=200, seed=0):
     for _ in range(repeats):
         X, y = sample(n, rng)
         sigma = rng.choice([-1.0, 1.0], n // 3)
-        draws.append(0.5 * (largest_at_atoms(X, y, sigma, scale, loss) + largest_at_atoms(X, y, -sigma, scale, loss)))
+        draws.append(
+            0.5
+            * (
+                largest_at_atoms(X, y, sigma, scale, loss)
+                + largest_at_atoms(X, y, -sigma, scale, loss)
+            )
+        )
     return MonteCarlo(np.array(draws))
 
 

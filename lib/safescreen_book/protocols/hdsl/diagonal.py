@@ -1,4 +1,6 @@
-"""Diagonal similarity ``sum_j w_j x_j x'_j`` learned from triplets, the baseline "diag" (HDSL19 section 5.2.1)."""
+"""Diagonal similarity ``sum_j w_j x_j x'_j`` learned from triplets, the baseline "diag" (HDSL19
+section 5.2.1).
+"""
 
 import warnings
 from dataclasses import dataclass, field
@@ -15,7 +17,8 @@ from safescreen.terms.indices import check_triplets, number_pairs
 
 @dataclass(frozen=True)
 class DiagonalSimilarity:
-    """Similarity ``S(x, x') = sum_j w_j x_j x'_j``, weights of either sign; `objective` is mean loss and penalty.
+    """Similarity ``S(x, x') = sum_j w_j x_j x'_j``, weights of either sign; `objective` is mean
+    loss and penalty.
 
     >>> DiagonalSimilarity(np.array([2.0, 0.0]), 0.0, 0)([[1.0, 1.0]], [[3.0, 1.0]]).tolist()
     [[6.0]]
@@ -38,10 +41,12 @@ class DiagonalSimilarity:
 
 
 def fit_diagonal(X, triplets, lam, penalty="l2", *, tol=1e-6, max_iter=5000):
-    """Minimise ``1/T sum_t loss(<A_t, diag(w)>) + lam Omega(w)``, Omega the squared l2 or the l1 norm, over all w in R^d.
+    """Minimise ``1/T sum_t loss(<A_t, diag(w)>) + lam Omega(w)``, Omega the squared l2 or the l1
+    norm, over all w in R^d.
 
-    The loss is the smoothed hinge of width 1. Accelerated proximal gradient with restarts; the signs of w are free, as in the paper. An
-    iteration costs the number of features the pairs of points share, and O(d).
+    The loss is the smoothed hinge of width 1. Accelerated proximal gradient with restarts; the
+    signs of w are free, as in the paper. An iteration costs the number of features the pairs of
+    points share, and O(d).
 
     Parameters
     ----------
@@ -50,7 +55,8 @@ def fit_diagonal(X, triplets, lam, penalty="l2", *, tol=1e-6, max_iter=5000):
     lam : float > 0
     penalty : {"l2", "l1"}
     tol, max_iter : float, int
-        Stop when a step is at most `tol` times the norm of w; a ConvergenceWarning if it is not after `max_iter`.
+        Stop when a step is at most `tol` times the norm of w; a ConvergenceWarning if it is not
+        after `max_iter`.
 
     Examples
     --------
@@ -60,7 +66,11 @@ def fit_diagonal(X, triplets, lam, penalty="l2", *, tol=1e-6, max_iter=5000):
     """
     X = check_sparse_points(X)
     triplets = check_triplets(triplets, X.shape[0])
-    lam, tol, max_iter = check_lam(lam), check_scalar(tol, "tol", low=0.0), check_count(max_iter, "max_iter")
+    lam, tol, max_iter = (
+        check_lam(lam),
+        check_scalar(tol, "tol", low=0.0),
+        check_count(max_iter, "max_iter"),
+    )
     if penalty not in ("l2", "l1"):
         raise ValueError(f"penalty must be one of l2, l1; got {penalty!r}")
     problem = _Diagonal(X, triplets, lam, penalty, SmoothedHinge(1.0))
@@ -81,20 +91,30 @@ def fit_diagonal(X, triplets, lam, penalty="l2", *, tol=1e-6, max_iter=5000):
         momentum, ahead = new + factor * (new - w), new_u + factor * (new_u - u)
         w, u, t, last = new, new_u, after, objective
     if not converged:
-        warnings.warn(f"diagonal similarity: tol={tol:g} not reached in {max_iter} iterations", ConvergenceWarning, stacklevel=2)
+        warnings.warn(
+            f"diagonal similarity: tol={tol:g} not reached in {max_iter} iterations",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
     return DiagonalSimilarity(w, float(last), iteration)
 
 
 class _Diagonal:
-    """Margins, value and proximal step; products of shared features are stored once for each distinct pair of points."""
+    """Margins, value and proximal step; products of shared features are stored once for each
+    distinct pair of points.
+    """
 
     def __init__(self, X, triplets, lam, penalty, loss):
         T = len(triplets)
-        pairs, numbers = number_pairs(np.concatenate((triplets[:, :2], triplets[:, ::2])), X.shape[0])
+        pairs, numbers = number_pairs(
+            np.concatenate((triplets[:, :2], triplets[:, ::2])), X.shape[0]
+        )
         self.shared = sparse.csr_array(X[pairs[:, 0]].multiply(X[pairs[:, 1]]))
         self.same, self.other = numbers[:T], numbers[T:]
         self.lam, self.penalty, self.loss = lam, penalty, loss
-        curvature = _largest_eigenvalue(lambda w: self.adjoint(self.margins(w)), X.shape[1]) / (loss.smoothing * T)
+        curvature = _largest_eigenvalue(lambda w: self.adjoint(self.margins(w)), X.shape[1]) / (
+            loss.smoothing * T
+        )
         self.step = 1.0 / (1.02 * curvature + 1e-300)
 
     def margins(self, w):
@@ -105,21 +125,31 @@ class _Diagonal:
     def adjoint(self, slopes):
         """Return ``sum_t slopes_t diag(A_t)``, shape (d,)."""
         P = self.shared.shape[0]
-        return self.shared.T @ (np.bincount(self.same, slopes, P) - np.bincount(self.other, slopes, P))
+        return self.shared.T @ (
+            np.bincount(self.same, slopes, P) - np.bincount(self.other, slopes, P)
+        )
 
     def value(self, w, u):
         """Return the objective at w with margins u."""
-        return self.loss.value(u).mean() + self.lam * (w @ w if self.penalty == "l2" else np.abs(w).sum())
+        return self.loss.value(u).mean() + self.lam * (
+            w @ w if self.penalty == "l2" else np.abs(w).sum()
+        )
 
     def proximal_step(self, w, u):
         """Return the proximal gradient step from w with margins u."""
         w = w + self.step / u.size * self.adjoint(self.loss.alpha(u))
         shrink = self.step * self.lam
-        return w / (1.0 + 2.0 * shrink) if self.penalty == "l2" else np.maximum(w - shrink, 0.0) + np.minimum(w + shrink, 0.0)
+        return (
+            w / (1.0 + 2.0 * shrink)
+            if self.penalty == "l2"
+            else np.maximum(w - shrink, 0.0) + np.minimum(w + shrink, 0.0)
+        )
 
 
 def _largest_eigenvalue(product, d, iterations=100):
-    """Largest eigenvalue of a positive semi-definite operator by the power method, from a fixed start."""
+    """Largest eigenvalue of a positive semi-definite operator by the power method, from a fixed
+    start.
+    """
     v, size = np.random.default_rng(0).standard_normal(d), 0.0
     for _ in range(iterations):
         v = product(v / np.linalg.norm(v))

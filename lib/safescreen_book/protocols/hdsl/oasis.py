@@ -1,4 +1,6 @@
-"""OASIS: a bilinear similarity learned online from triplets, in a space of few dimensions (HDSL19 section 5.2.1)."""
+"""OASIS: a bilinear similarity learned online from triplets, in a space of few dimensions
+(HDSL19 section 5.2.1).
+"""
 
 from dataclasses import dataclass, field
 
@@ -35,7 +37,8 @@ class Projection:
 
 
 def random_projection(d, r, random_state=0):
-    """Return the projection ``x -> R'x/sqrt(r)`` from d to r dimensions, with independent standard normal entries.
+    """Return the projection ``x -> R'x/sqrt(r)`` from d to r dimensions, with independent standard
+    normal entries.
 
     >>> random_projection(1000, 20)(np.eye(1000)[:2]).shape
     (2, 20)
@@ -47,7 +50,8 @@ def random_projection(d, r, random_state=0):
 
 
 def pca_projection(X, r):
-    """Return the projection of X, dense or CSR, on its first r principal components; fewer if there are not as many.
+    """Return the projection of X, dense or CSR, on its first r principal components; fewer if there
+    are not as many.
 
     By the eigenvectors of the centred n x n Gram matrix, in O(n^3 + n nnz(X)): for n << d.
 
@@ -63,14 +67,18 @@ def pca_projection(X, r):
     values, vectors = np.linalg.eigh(gram)
     keep = np.flatnonzero(values > 1e-12 * max(values[-1], 1e-300))[::-1][:r]
     weights = vectors[:, keep] / np.sqrt(values[keep])
-    return Projection(np.asarray(X.T @ (weights - weights.mean(axis=0))), np.asarray(X.mean(axis=0)).ravel())
+    return Projection(
+        np.asarray(X.T @ (weights - weights.mean(axis=0))), np.asarray(X.mean(axis=0)).ravel()
+    )
 
 
 def fit_oasis(Z, triplets, aggressiveness, n_steps, random_state=0):
-    """Learn M by passive-aggressive steps on triplets drawn at random, from the identity (Chechik et al., JMLR 2010).
+    """Learn M by passive-aggressive steps on triplets drawn at random, from the identity (Chechik
+    et al., JMLR 2010).
 
-    Each of the steps moves M by ``tau x (y - z)'`` with ``tau = min(aggressiveness, hinge/||x (y - z)'||^2)``, so that ``M = I + Z'CZ``.
-    A step on C costs O(n) for n points whatever their dimension r, Gram matrix and M cost O(n r (n + r)) once.
+    Each of the steps moves M by ``tau x (y - z)'`` with ``tau = min(aggressiveness, hinge/||x (y -
+    z)'||^2)``, so that ``M = I + Z'CZ``. A step on C costs O(n) for n points whatever their
+    dimension r, Gram matrix and M cost O(n r (n + r)) once.
 
     >>> fit_oasis(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 1, 2]], 1.0, 1).M.tolist()
     [[0.0, 0.0], [0.0, 1.0]]
@@ -79,7 +87,9 @@ def fit_oasis(Z, triplets, aggressiveness, n_steps, random_state=0):
     n, r = Z.shape
     triplets = np.ascontiguousarray(check_triplets(triplets, n), dtype=np.int64)
     limit = check_scalar(aggressiveness, "aggressiveness", low=0.0, open_low=True)
-    order = np.random.default_rng(random_state).integers(len(triplets), size=check_count(n_steps, "n_steps"))
+    order = np.random.default_rng(random_state).integers(
+        len(triplets), size=check_count(n_steps, "n_steps")
+    )
     C = np.zeros((n, n))
     _passive_aggressive(Z @ Z.T, triplets, order, limit, C, np.zeros((n, n)))
     return BilinearSimilarity(np.eye(r) + Z.T @ (sparse.csr_array(C) @ Z))

@@ -1,4 +1,6 @@
-"""How well a learned similarity finds the features and entries of the true one (HDSL19 section 5.1.1)."""
+"""How well a learned similarity finds the features and entries of the true one (HDSL19 section
+5.1.1).
+"""
 
 from typing import NamedTuple
 
@@ -6,18 +8,21 @@ import numpy as np
 
 
 class Recovery(NamedTuple):
-    """Areas under the ROC curves: 1 if all that is active ranks before all that is not, 1/2 by chance."""
+    """Areas under the ROC curves: 1 if all that is active ranks before all that is not, 1/2 by
+    chance.
+    """
 
     features: float
     entries: float
 
 
 def recovery_auc(similarity, truth):
-    """Return how well ``|M_ij|``, i < j, of a similarity ranks the entries of the true one first, and the row sums of ``|M|`` its features.
+    """Return how well ``|M_ij|``, i < j, of a similarity ranks the entries of the true one first,
+    and the row sums of ``|M|`` its features.
 
-    Pairs of two features only: every atom has its diagonal entries, so that a similarity learned from nothing would rank the diagonal
-    of the truth, most of its entries, before nearly all others. Entries that are zero in both are counted, not listed: cost
-    O(d + k log k) for k atoms.
+    Pairs of two features only: every atom has its diagonal entries, so that a similarity learned
+    from nothing would rank the diagonal of the truth, most of its entries, before nearly all
+    others. Entries that are zero in both are counted, not listed: cost O(d + k log k) for k atoms.
 
     >>> from safescreen.hdsl import SparseSimilarity
     >>> truth = SparseSimilarity(np.array([[0, 1, 1]]), np.array([1.0]), 1.0, 4)
@@ -29,7 +34,9 @@ def recovery_auc(similarity, truth):
         raise ValueError(f"similarity must have the {d} features of truth, got {similarity.d}")
     entries, active_entries = _entries(similarity), _entries(truth)
     active_features = dict.fromkeys(truth.features.tolist(), 1.0)
-    return Recovery(_auc(_rows(similarity), active_features, d), _auc(entries, active_entries, d * (d - 1) // 2))
+    return Recovery(
+        _auc(_rows(similarity), active_features, d), _auc(entries, active_entries, d * (d - 1) // 2)
+    )
 
 
 def _entries(similarity):
@@ -37,7 +44,13 @@ def _entries(similarity):
     M = similarity.to_sparse()
     i, j = M.coords
     keep = (i < j) & (M.data != 0.0)
-    return dict(zip(zip(i[keep].tolist(), j[keep].tolist(), strict=True), np.abs(M.data[keep]).tolist(), strict=True))
+    return dict(
+        zip(
+            zip(i[keep].tolist(), j[keep].tolist(), strict=True),
+            np.abs(M.data[keep]).tolist(),
+            strict=True,
+        )
+    )
 
 
 def _rows(similarity):
@@ -48,10 +61,15 @@ def _rows(similarity):
 
 
 def _auc(scores, active, total):
-    """Area under the ROC curve of `scores` (missing ones are 0) for the keys of `active` among `total`."""
+    """Area under the ROC curve of `scores` (missing ones are 0) for the keys of `active` among
+    `total`.
+    """
     inside = np.array([scores.get(key, 0.0) for key in active])
     outside = np.sort([score for key, score in scores.items() if key not in active])
     zeros, n_outside = total - inside.size - outside.size, total - inside.size
-    below, upto = np.searchsorted(outside, inside, "left"), np.searchsorted(outside, inside, "right")
+    below, upto = (
+        np.searchsorted(outside, inside, "left"),
+        np.searchsorted(outside, inside, "right"),
+    )
     wins = 0.5 * (below + upto) + zeros * np.where(inside > 0.0, 1.0, 0.5)
     return float(wins.sum() / (inside.size * n_outside))

@@ -1,7 +1,8 @@
-"""Held-out errors of the similarities and machines that HDSL19 compares, for the choice of their parameters.
+"""Held-out errors of the similarities and machines that HDSL19 compares, for the choice of their
+parameters.
 
-Errors are pairs, of the first and of the second half of the points held out, which are in random order: either chooses for the other.
-"""
+Errors are pairs, of the first and of the second half of the points held out, which are in random
+order: either chooses for the other."""
 
 import warnings
 from typing import NamedTuple
@@ -29,13 +30,20 @@ class Fold(NamedTuple):
         return slice(self.y_new.size // 2), slice(self.y_new.size // 2, None)
 
     def neighbor_error(self, k=3):
-        """Return the errors of k nearest neighbours on both halves, shape (2,), as a function of the similarity."""
-        errors = [NeighborError(self.X, self.y, self.X_new[half], self.y_new[half], k) for half in self.halves()]
+        """Return the errors of k nearest neighbours on both halves, shape (2,), as a function of
+        the similarity.
+        """
+        errors = [
+            NeighborError(self.X, self.y, self.X_new[half], self.y_new[half], k)
+            for half in self.halves()
+        ]
         return lambda similarity: np.array([error(similarity) for error in errors])
 
 
 class Checkpoint(NamedTuple):
-    """A similarity on the way: after how many iterations, its errors on both halves of the points held out, and its size."""
+    """A similarity on the way: after how many iterations, its errors on both halves of the
+    points held out, and its size.
+    """
 
     iteration: int
     error: np.ndarray
@@ -51,9 +59,11 @@ class Outcome(NamedTuple):
 
 
 def choose(errors):
-    """Return the settings of the smallest error on either half, numbers into the flat grid, and their errors on the other half.
+    """Return the settings of the smallest error on either half, numbers into the flat grid, and
+    their errors on the other half.
 
-    The array has the shape of the grid and a last axis of two; of equal errors the first setting counts.
+    The array has the shape of the grid and a last axis of two; of equal errors the first setting
+    counts.
 
     >>> choose(np.array([[0.3, 0.1], [0.2, 0.4], [0.2, 0.0]]))
     (array([1, 2]), array([0.4, 0.2]))
@@ -64,7 +74,8 @@ def choose(errors):
 
 
 def iterates(fold, scale, max_iter, every, random_state=0):
-    """Train for `max_iter` steps and judge the similarity after each `every`; return the list of Checkpoint, and the fitted solver.
+    """Train for `max_iter` steps and judge the similarity after each `every`; return the list of
+    Checkpoint, and the fitted solver.
 
     >>> fold = Fold(np.eye(3), np.array([0, 0, 1]), np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]]))
     >>> checkpoints, solver = iterates(fold, 1.0, 20, 10)
@@ -75,10 +86,19 @@ def iterates(fold, scale, max_iter, every, random_state=0):
 
     def monitor(similarity):
         """Every check counts as better: nothing stops early, and the last similarity is kept."""
-        found.append(Checkpoint((len(found) + 1) * every, judge(similarity), similarity.features.size, len(similarity)))
+        found.append(
+            Checkpoint(
+                (len(found) + 1) * every,
+                judge(similarity),
+                similarity.features.size,
+                len(similarity),
+            )
+        )
         return -len(found)
 
-    solver = FrankWolfe(scale, max_iter=max_iter, check_every=every, random_state=random_state).fit(fold.X, fold.triplets, monitor)
+    solver = FrankWolfe(scale, max_iter=max_iter, check_every=every, random_state=random_state).fit(
+        fold.X, fold.triplets, monitor
+    )
     if len(found) < max_iter // every:  # it was at its optimum before, and stays there
         monitor(solver.similarity_)
     while len(found) < max_iter // every:
@@ -106,14 +126,20 @@ def baseline(name, fold, parameter, random_state=0):
     """
     d = fold.X.shape[1]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # at one end of the grid the machines, and the diagonal, do not converge
+        warnings.simplefilter(
+            "ignore"
+        )  # at one end of the grid the machines, and the diagonal, do not converge
         if name == "dot":
             return Outcome(fold.neighbor_error()(None), d)
         if name.startswith("diag-"):
-            similarity = fit_diagonal(fold.X, fold.triplets, parameter, name[5:], tol=1e-4, max_iter=2000)
+            similarity = fit_diagonal(
+                fold.X, fold.triplets, parameter, name[5:], tol=1e-4, max_iter=2000
+            )
             return Outcome(fold.neighbor_error()(similarity), similarity.features.size)
         if name not in SVM_KINDS:
-            raise ValueError(f"name must be dot, diag-l2, diag-l1, {', '.join(SVM_KINDS)}; got {name!r}")
+            raise ValueError(
+                f"name must be dot, diag-l2, diag-l1, {', '.join(SVM_KINDS)}; got {name!r}"
+            )
         machine = fit_svm(fold.X, fold.y, name, parameter, random_state=random_state, max_iter=5000)
         wrong = machine.predict(fold.X_new) != fold.y_new
         error = np.array([wrong[half].mean() for half in fold.halves()])
@@ -121,18 +147,24 @@ def baseline(name, fold, parameter, random_state=0):
 
 
 def projected(kind, fold, dimensions, rates, passes=1, random_state=0):
-    """Return the errors after a projection to few dimensions: of the dot product there, and of OASIS at several rates.
+    """Return the errors after a projection to few dimensions: of the dot product there, and of
+    OASIS at several rates.
 
-    The array has a row a dimension, the dot product in its first column, and pairs of errors. One projection (`kind` is "rp" or "pca") is
-    made, to the largest dimension, at most n for "pca"; the others are its first columns, for "rp" in the scale of their dimension.
-    `rates` are the aggressiveness of OASIS, which sees `passes` times as many random triplets as there are.
+    The array has a row a dimension, the dot product in its first column, and pairs of errors. One
+    projection (`kind` is "rp" or "pca") is made, to the largest dimension, at most n for "pca"; the
+    others are its first columns, for "rp" in the scale of their dimension. `rates` are the
+    aggressiveness of OASIS, which sees `passes` times as many random triplets as there are.
 
     >>> fold = Fold(np.eye(3), np.array([0, 0, 1]), np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]]))
     >>> projected("pca", fold, [2], [0.1]).shape
     (1, 2, 2)
     """
     top = max(dimensions)
-    whole = pca_projection(fold.X, top) if kind == "pca" else random_projection(fold.X.shape[1], top, random_state)
+    whole = (
+        pca_projection(fold.X, top)
+        if kind == "pca"
+        else random_projection(fold.X.shape[1], top, random_state)
+    )
     Z, Z_new = whole(fold.X), whole(fold.X_new)
     errors = np.empty((len(dimensions), 1 + len(rates), 2))
     for place, r in enumerate(dimensions):
@@ -141,5 +173,7 @@ def projected(kind, fold, dimensions, rates, passes=1, random_state=0):
         inside = part.neighbor_error()
         errors[place, 0] = inside(None)
         for column, rate in enumerate(rates, 1):
-            errors[place, column] = inside(fit_oasis(part.X, fold.triplets, rate, passes * len(fold.triplets), random_state))
+            errors[place, column] = inside(
+                fit_oasis(part.X, fold.triplets, rate, passes * len(fold.triplets), random_state)
+            )
     return errors

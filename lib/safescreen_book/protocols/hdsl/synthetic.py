@@ -1,4 +1,6 @@
-"""Made-up data with a known similarity: sparse points, triplets and links judged by it (HDSL19 section 5.1)."""
+"""Made-up data with a known similarity: sparse points, triplets and links judged by it (HDSL19
+section 5.1).
+"""
 
 import numpy as np
 from scipy import sparse
@@ -8,9 +10,11 @@ from safescreen.hdsl.similarity import SparseSimilarity
 
 
 def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1, random_state=0):
-    """Return a random convex combination of atoms, a SparseSimilarity; both features of an atom are from one block.
+    """Return a random convex combination of atoms, a SparseSimilarity; both features of an atom are
+    from one block.
 
-    The weights are drawn from a symmetric Dirichlet distribution of shape 9 (in the paper gamma variables, whose scale cancels).
+    The weights are drawn from a symmetric Dirichlet distribution of shape 9 (in the paper gamma
+    variables, whose scale cancels).
 
     Parameters
     ----------
@@ -31,11 +35,17 @@ def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1,
     >>> bool(truth.weights.sum().round(12) == 1.0), bool(((truth.atoms[:, 0] < 10) == (truth.atoms[:, 1] < 10)).all())
     (True, True)
     """
-    d, n_bases, n_blocks = check_count(d, "d"), check_count(n_bases, "n_bases"), check_count(n_blocks, "n_blocks")
+    d, n_bases, n_blocks = (
+        check_count(d, "d"),
+        check_count(n_bases, "n_bases"),
+        check_count(n_blocks, "n_blocks"),
+    )
     features = np.arange(d) if features is None else np.unique(features)
     size = features.size // n_blocks
     if size < 2:
-        raise ValueError(f"features must hold two features for each of {n_blocks} blocks, got {features.size}")
+        raise ValueError(
+            f"features must hold two features for each of {n_blocks} blocks, got {features.size}"
+        )
     rng = np.random.default_rng(random_state)
     weights = rng.dirichlet(np.full(n_bases, 9.0))
     blocks = rng.integers(n_blocks, size=n_bases)
@@ -48,7 +58,8 @@ def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1,
 
 
 def power_law(d, sparsity):
-    """Return how often each of d features is present: ``min(1/2, c/j)``, with c such that the mean is `sparsity`, in (0, 1/2].
+    """Return how often each of d features is present: ``min(1/2, c/j)``, with c such that the mean
+    is `sparsity`, in (0, 1/2].
 
     >>> power_law(4, 0.25).round(2).tolist()
     [0.48, 0.24, 0.16, 0.12]
@@ -58,15 +69,19 @@ def power_law(d, sparsity):
     low, high = 0.0, 0.5 / decay[-1]
     for _ in range(100):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if np.minimum(0.5, middle * decay).mean() < sparsity else (low, middle)
+        low, high = (
+            (middle, high) if np.minimum(0.5, middle * decay).mean() < sparsity else (low, middle)
+        )
     return np.minimum(0.5, high * decay)
 
 
 def sparse_points(n, frequencies, *, random_state=0):
-    """Return n points, CSR: entries are present independently with the frequency of their feature, and then uniform on (0, 1].
+    """Return n points, CSR: entries are present independently with the frequency of their feature,
+    and then uniform on (0, 1].
 
-    A Poisson number of rows with mean ``-n log(1 - f)``, drawn with replacement, meets each row with probability f, independently.
-    Cost O(d) and the stored entries; nothing of size n d. The d frequencies are in [0, 1).
+    A Poisson number of rows with mean ``-n log(1 - f)``, drawn with replacement, meets each row
+    with probability f, independently. Cost O(d) and the stored entries; nothing of size n d. The d
+    frequencies are in [0, 1).
 
     >>> X = sparse_points(1000, np.array([0.5, 0.01]))
     >>> bool(abs(X.count_nonzero(axis=0)[0] - 500) < 60), bool(X.max() <= 1.0)
@@ -76,13 +91,18 @@ def sparse_points(n, frequencies, *, random_state=0):
     f = check_vector(frequencies, np.size(frequencies), "frequencies", low=0.0, high=1.0 - 1e-12)
     rng = np.random.default_rng(random_state)
     counts = rng.poisson(-n * np.log1p(-f))
-    cells = np.unique(rng.integers(n, size=int(counts.sum())) * f.size + np.repeat(np.arange(f.size), counts))
+    cells = np.unique(
+        rng.integers(n, size=int(counts.sum())) * f.size + np.repeat(np.arange(f.size), counts)
+    )
     starts = np.searchsorted(cells, np.arange(n + 1) * f.size)
-    return sparse.csr_array((1.0 - rng.random(cells.size), cells % f.size, starts), shape=(n, f.size))
+    return sparse.csr_array(
+        (1.0 - rng.random(cells.size), cells % f.size, starts), shape=(n, f.size)
+    )
 
 
 def graded_triplets(products, n_triplets, share, *, random_state=0):
-    """Return triplets (x, y, z), rows of an int array: x any point, y of its most similar `share` of the others, z of its least similar.
+    """Return triplets (x, y, z), rows of an int array: x any point, y of its most similar `share`
+    of the others, z of its least similar.
 
     Parameters
     ----------
@@ -100,15 +120,19 @@ def graded_triplets(products, n_triplets, share, *, random_state=0):
     """
     rng, n_triplets = np.random.default_rng(random_state), check_count(n_triplets, "n_triplets")
     low, high = _extremes(products, share, rng)
-    x, y, z = (rng.integers(size, size=n_triplets) for size in (len(low), high.shape[1], low.shape[1]))
+    x, y, z = (
+        rng.integers(size, size=n_triplets) for size in (len(low), high.shape[1], low.shape[1])
+    )
     return np.column_stack((x, high[x, y], low[x, z]))
 
 
 def graded_links(products, n_links, share, *, random_state=0):
-    """Return `n_links` signed links, rows (x1, x2, sign), half +1 and half -1, and the signs of all pairs (HDSL19 section 5.1.2).
+    """Return `n_links` signed links, rows (x1, x2, sign), half +1 and half -1, and the signs of all
+    pairs (HDSL19 section 5.1.2).
 
-    A pair may be a positive link if either point is among the other's most similar `share`, a negative one if either is among the
-    other's least similar; pairs that qualify as both are no links, and 0 among the signs.
+    A pair may be a positive link if either point is among the other's most similar `share`, a
+    negative one if either is among the other's least similar; pairs that qualify as both are no
+    links, and 0 among the signs.
 
     Parameters
     ----------
@@ -135,14 +159,18 @@ def graded_links(products, n_links, share, *, random_state=0):
     for sign in (1, -1):
         pairs = np.argwhere(np.triu(signs == sign, 1))
         if 2 * len(pairs) < n_links:
-            raise ValueError(f"n_links must be at most {2 * len(pairs)} for these points and share, got {n_links}")
+            raise ValueError(
+                f"n_links must be at most {2 * len(pairs)} for these points and share, got "
+                f"{n_links}"
+            )
         pairs = rng.permuted(pairs[rng.choice(len(pairs), n_links // 2, replace=False)], axis=1)
         drawn.append(np.column_stack((pairs, np.full(len(pairs), sign))))
     return rng.permutation(np.concatenate(drawn)), signs
 
 
 def link_triplets(links, signs, n_per_link=1, *, random_state=0):
-    """Return triplets of signed links: with (x1, x2, +1) a random x3 dissimilar to x1, with (x1, x2, -1) a similar one.
+    """Return triplets of signed links: with (x1, x2, +1) a random x3 dissimilar to x1, with (x1,
+    x2, -1) a similar one.
 
     Links whose x1 has no such partner are left out.
 
@@ -151,7 +179,8 @@ def link_triplets(links, signs, n_per_link=1, *, random_state=0):
     links : int array of shape (N, 3)
         Rows (x1, x2, sign).
     signs : int array of shape (n, n)
-        Where x3 is taken from: ``signs[x1, x3]`` must be the opposite sign. Set to 0 what must not be seen, such as test links.
+        Where x3 is taken from: ``signs[x1, x3]`` must be the opposite sign. Set to 0 what must not
+        be seen, such as test links.
     n_per_link : int
         Drawn with replacement.
     random_state : int or numpy.random.Generator
@@ -161,7 +190,11 @@ def link_triplets(links, signs, n_per_link=1, *, random_state=0):
     >>> link_triplets([[0, 1, 1], [1, 0, 1]], np.array([[0, 1, -1], [1, 0, 0], [-1, 0, 0]]), 2).tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
-    rng, n_per_link, found = np.random.default_rng(random_state), check_count(n_per_link, "n_per_link"), []
+    rng, n_per_link, found = (
+        np.random.default_rng(random_state),
+        check_count(n_per_link, "n_per_link"),
+        [],
+    )
     for a, b, sign in np.asarray(links):
         others = np.flatnonzero(signs[a] == -sign)
         for c in rng.choice(others, n_per_link) if others.size else ():
@@ -170,7 +203,9 @@ def link_triplets(links, signs, n_per_link=1, *, random_state=0):
 
 
 def _extremes(products, share, rng):
-    """The least and the most similar `share` of the others for each point, two arrays of shape (n, size); ties at random."""
+    """The least and the most similar `share` of the others for each point, two arrays of shape
+    (n, size); ties at random.
+    """
     S = np.array(products, dtype=np.float64)
     if S.ndim != 2 or S.shape[0] != S.shape[1] or len(S) < 3:
         raise ValueError(f"products must have shape (n, n) with n at least 3, got {S.shape}")

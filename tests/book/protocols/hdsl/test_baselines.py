@@ -1,4 +1,6 @@
-"""Diagonal similarities against an outside solver, OASIS against its definition, projections, machines."""
+"""Diagonal similarities against an outside solver, OASIS against its definition, projections,
+machines.
+"""
 
 import cvxpy as cp
 import numpy as np
@@ -18,7 +20,9 @@ def test_diagonal_is_the_optimum_of_an_outside_solver(make, penalty, lam):
     x, y, z = (X.toarray()[triplets[:, c]] for c in range(3))
     w = cp.Variable(8)
     norm = cp.sum_squares(w) if penalty == "l2" else cp.norm1(w)
-    program = cp.Problem(cp.Minimize(cp.sum(cp.huber(cp.pos(1 - (x * (y - z)) @ w), 1.0)) / (2 * 60) + lam * norm))
+    program = cp.Problem(
+        cp.Minimize(cp.sum(cp.huber(cp.pos(1 - (x * (y - z)) @ w), 1.0)) / (2 * 60) + lam * norm)
+    )
     program.solve(solver="CLARABEL", tol_gap_abs=1e-11, tol_gap_rel=1e-11, tol_feas=1e-11)
     assert program.status == "optimal"
     assert found.objective == pytest.approx(program.value, abs=1e-8)
@@ -46,7 +50,10 @@ def test_diagonal_errors(make):
 
 def test_oasis_is_its_definition():
     rng = np.random.default_rng(0)
-    Z, triplets = rng.standard_normal((10, 4)), np.array([rng.choice(10, 3, replace=False) for _ in range(20)])
+    Z, triplets = (
+        rng.standard_normal((10, 4)),
+        np.array([rng.choice(10, 3, replace=False) for _ in range(20)]),
+    )
     found = fit_oasis(Z, triplets, 0.05, 100, random_state=5)
     M = np.eye(4)
     for t in np.random.default_rng(5).integers(20, size=100):
@@ -66,7 +73,9 @@ def test_pca_is_the_singular_value_decomposition(make):
     projection = pca_projection(X, 4)
     centred = X.toarray() - X.toarray().mean(axis=0)
     vectors = np.linalg.svd(centred, full_matrices=False)[2][:4]
-    assert np.allclose(projection(X) @ projection(X).T, centred @ vectors.T @ vectors @ centred.T, atol=1e-10)
+    assert np.allclose(
+        projection(X) @ projection(X).T, centred @ vectors.T @ vectors @ centred.T, atol=1e-10
+    )
     assert np.allclose(projection.R.T @ projection.R, np.eye(4), atol=1e-10)
     assert pca_projection(X, 100).R.shape == (9, 9)
 

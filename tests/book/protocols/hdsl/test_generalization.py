@@ -1,4 +1,6 @@
-"""Complexities against enumeration of all atoms as matrices; bounds against Monte Carlo and against each other."""
+"""Complexities against enumeration of all atoms as matrices; bounds against Monte Carlo and
+against each other.
+"""
 
 import itertools
 
@@ -6,14 +8,23 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from safescreen_book.protocols.hdsl.complexity import Bounds, largest_at_atoms, largest_entry, rademacher
+from safescreen_book.protocols.hdsl.complexity import (
+    Bounds,
+    largest_at_atoms,
+    largest_entry,
+    rademacher,
+)
 
 LOSS = ss.SmoothedHinge(gamma=1.0)
 
 
 def naive_atoms(d, scale):
     eye = np.eye(d)
-    return [scale * np.outer(v, v) for a, b in itertools.combinations(range(d), 2) for v in (eye[a] + eye[b], eye[a] - eye[b])]
+    return [
+        scale * np.outer(v, v)
+        for a, b in itertools.combinations(range(d), 2)
+        for v in (eye[a] + eye[b], eye[a] - eye[b])
+    ]
 
 
 def naive_largest(X, y, sigma, scale, loss):
@@ -33,7 +44,10 @@ def dense(d):
 
 
 def sparse(d):
-    return lambda n, rng: (rng.uniform(size=(n, d)) * (rng.uniform(size=(n, d)) < 0.1), rng.integers(0, 3, n))
+    return lambda n, rng: (
+        rng.uniform(size=(n, d)) * (rng.uniform(size=(n, d)) < 0.1),
+        rng.integers(0, 3, n),
+    )
 
 
 @pytest.mark.parametrize("loss", [None, LOSS])
@@ -42,9 +56,15 @@ def test_supremum_is_that_of_an_enumeration(n, d, loss):
     rng = np.random.default_rng(n)
     for scale in (0.1, 3.0):
         for _ in range(5):
-            X, y, sigma = rng.standard_normal((n, d)), rng.integers(0, 2, n), rng.choice([-1.0, 1.0], n // 3)
+            X, y, sigma = (
+                rng.standard_normal((n, d)),
+                rng.integers(0, 2, n),
+                rng.choice([-1.0, 1.0], n // 3),
+            )
             expected = naive_largest(X, y, sigma, scale, loss)
-            assert largest_at_atoms(X, y, sigma, scale, loss) == pytest.approx(expected, rel=1e-12, abs=1e-13)
+            assert largest_at_atoms(X, y, sigma, scale, loss) == pytest.approx(
+                expected, rel=1e-12, abs=1e-13
+            )
 
 
 def test_mixtures_do_not_exceed_atoms():
@@ -52,7 +72,14 @@ def test_mixtures_do_not_exceed_atoms():
     X, y, sigma = rng.standard_normal((30, 4)), rng.integers(0, 2, 30), rng.choice([-1.0, 1.0], 10)
     best = largest_at_atoms(X, y, sigma, 1.0)
     atoms = naive_atoms(4, 1.0)
-    G = sum(s * np.outer(X[i], X[i + 10] - X[i + 20]) for i, s in enumerate(sigma) if y[i] == y[i + 10] != y[i + 20]) / 10
+    G = (
+        sum(
+            s * np.outer(X[i], X[i + 10] - X[i + 20])
+            for i, s in enumerate(sigma)
+            if y[i] == y[i + 10] != y[i + 20]
+        )
+        / 10
+    )
     mixtures = np.tensordot(rng.dirichlet(np.ones(len(atoms)), 500), atoms, axes=1)
     assert np.tensordot(mixtures, G).max() <= best + 1e-12
     assert np.tensordot(np.array(atoms), G).max() == pytest.approx(best)

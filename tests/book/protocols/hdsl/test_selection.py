@@ -6,7 +6,12 @@ import pytest
 from safescreen import hdsl
 from safescreen_book import datasets
 from safescreen_book.protocols.hdsl import selection
-from safescreen_book.protocols.hdsl.oasis import Projection, fit_oasis, pca_projection, random_projection
+from safescreen_book.protocols.hdsl.oasis import (
+    Projection,
+    fit_oasis,
+    pca_projection,
+    random_projection,
+)
 from safescreen_book.protocols.hdsl.svm import fit_svm
 
 
@@ -21,7 +26,9 @@ def test_either_half_chooses_for_the_other(fold):
     assert (fold.y_new[first].size, fold.y_new[second].size) == (20, 20)
     whole = hdsl.NeighborError(*fold[:4])(None)
     assert fold.neighbor_error()(None).mean() == pytest.approx(whole) and 0.0 < whole < 1.0
-    assert fold.neighbor_error()(None)[1] == hdsl.NeighborError(fold.X, fold.y, fold.X_new[second], fold.y_new[second])(None)
+    assert fold.neighbor_error()(None)[1] == hdsl.NeighborError(
+        fold.X, fold.y, fold.X_new[second], fold.y_new[second]
+    )(None)
     grid = np.array([[[0.5, 0.2], [0.1, 0.3]], [[0.1, 0.0], [0.4, 0.1]]])
     best, errors = selection.choose(grid)
     assert best.tolist() == [1, 2] and errors.tolist() == [0.3, 0.1]
@@ -30,7 +37,9 @@ def test_either_half_chooses_for_the_other(fold):
 def test_iterates_are_those_of_shorter_trainings(fold):
     found, solver = selection.iterates(fold, 50.0, 60, 20, random_state=3)
     assert [point.iteration for point in found] == [20, 40, 60] and solver.n_iter_ == 60
-    short = hdsl.FrankWolfe(50.0, max_iter=40, random_state=3).fit(fold.X, fold.triplets).similarity_
+    short = (
+        hdsl.FrankWolfe(50.0, max_iter=40, random_state=3).fit(fold.X, fold.triplets).similarity_
+    )
     assert found[1].n_atoms == len(short) and found[1].n_features == short.features.size
     assert np.array_equal(found[1].error, fold.neighbor_error()(short))
 
@@ -57,7 +66,10 @@ def test_projections(fold, kind):
         part = Projection(whole.R[:, :r] * (np.sqrt(60 / r) if kind == "rp" else 1.0), whole.mean)
         judge = fold._replace(X=part(fold.X), X_new=part(fold.X_new)).neighbor_error()
         assert np.array_equal(errors[row, 0], judge(None))
-        assert np.array_equal(errors[row, 1], judge(fit_oasis(part(fold.X), fold.triplets, 0.1, 2 * len(fold.triplets))))
+        assert np.array_equal(
+            errors[row, 1],
+            judge(fit_oasis(part(fold.X), fold.triplets, 0.1, 2 * len(fold.triplets))),
+        )
 
 
 def test_topics_tell_the_class():
@@ -68,6 +80,10 @@ def test_topics_tell_the_class():
     assert X.min() >= 0.0 and X.max() == 1.0 and np.bincount(y).tolist() == [200, 200, 200]
     nothing, _ = datasets.sparse_topics(50, 100, share=0.0)
     assert nothing.shape == (50, 100)
-    for bad, named in (({"n_classes": 1}, "n_classes"), ({"n_words": 2000}, "n_words"), ({"share": 2.0}, "share")):
+    for bad, named in (
+        ({"n_classes": 1}, "n_classes"),
+        ({"n_words": 2000}, "n_words"),
+        ({"share": 2.0}, "share"),
+    ):
         with pytest.raises(ValueError, match=named):
             datasets.sparse_topics(50, 100, **bad)
