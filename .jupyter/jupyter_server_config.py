@@ -1,19 +1,28 @@
-"""What `make lab` adds to a person's own settings: a notebook of the book is saved as it is committed."""
+"""What `make lab` adds to a person's own settings: a notebook of the book is saved as it is
+committed.
+"""
 
 from pathlib import Path
 
 from safescreen_book.runner.notebooks import METADATA
 
+WIDGET = "application/vnd.jupyter.widget-view+json"
+
 
 def bare(model, path, contents_manager, **_):
-    """Leave tags and the kernel of all metadata, and of the outputs no widgets, whose state is gone with the kernel."""
-    if model["type"] != "notebook" or not Path(contents_manager.root_dir, path).with_suffix(".py").is_file():
+    """Leave tags and the kernel of all metadata, and of the outputs no widgets, whose state is gone
+    with the kernel.
+    """
+    source = Path(contents_manager.root_dir, path).with_suffix(".py")
+    if model["type"] != "notebook" or not source.is_file():
         return
     cells = []
     for cell in model["content"]["cells"]:  # not changed in place: the text is made of them too
         tags, outputs = cell["metadata"].get("tags"), {}
         if "outputs" in cell:
-            outputs["outputs"] = [out for out in cell["outputs"] if "application/vnd.jupyter.widget-view+json" not in out.get("data", {})]
+            outputs["outputs"] = [
+                out for out in cell["outputs"] if WIDGET not in out.get("data", {})
+            ]
         cells.append({**cell, "metadata": {"tags": tags} if tags else {}, **outputs})
     model["content"] = {**model["content"], "metadata": METADATA, "cells": cells}
 

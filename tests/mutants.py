@@ -245,7 +245,8 @@ class Copy:
         found = {path}
         while True:
             words = "|".join(
-                rf"{re.escape(name[p])}\b|from {re.escape(name[p].rpartition('.')[0])} import .*\b{p.stem}\b"
+                rf"{re.escape(name[p])}\b|"
+                rf"from {re.escape(name[p].rpartition('.')[0])} import .*\b{p.stem}\b"
                 for p in found
             )
             more = {p for p in text if re.search(words, text[p])} | found

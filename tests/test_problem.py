@@ -393,7 +393,8 @@ def test_sizes_that_overflow_are_named():
             ):
                 with pytest.raises(
                     ValueError,
-                    match=r"X, weights and lam must not be so far apart .*, got terms of norms up to .* and lam=",
+                    match=r"X, weights and lam must not be so far apart .*, "
+                    r"got terms of norms up to .* and lam=",
                 ):
                     work()
     terms = ss.Samples(X, 2 * y - 1)
@@ -428,7 +429,8 @@ def test_what_needs_more_memory_than_is_free_says_so(monkeypatch, make, loss, n_
     monkeypatch.setattr(_checks, "free_memory", lambda: 1.0 * n_bytes - 1.0)
     with pytest.raises(
         MemoryError,
-        match=r"solving Problem\(<.* GB there are: take fewer features .* or fewer terms \(a smaller k",
+        match=r"solving Problem\(<.* GB there are: take fewer features .* "
+        r"or fewer terms \(a smaller k",
     ):
         ss.Problem(terms, loss)
     monkeypatch.setattr(_checks, "free_memory", lambda: 1.5 * n_bytes + 8e4)

@@ -128,7 +128,8 @@ rng = np.random.default_rng(0)
 y = rng.integers(0, 3, 2500)
 X = rng.standard_normal((2500, 8)) + np.eye(8)[y]
 few = X[:60], y[:60]  # compile: an interrupt in the middle of that is numba's
-for model in (ss.SafeSVC(kernel="rbf"), ss.TripletMetric(k=None, product=True), ss.TripletMetric(), ss.HDSL(max_iter=50)):
+metrics = ss.TripletMetric(k=None, product=True), ss.TripletMetric()
+for model in (ss.SafeSVC(kernel="rbf"), *metrics, ss.HDSL(max_iter=50)):
     model.fit(*few)
 print("ready", flush=True)
 try:

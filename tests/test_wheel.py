@@ -19,7 +19,8 @@ import sys
 import numpy as np
 import safescreen as ss
 
-heavy = {"matplotlib", "pandas", "pooch", "yaml", "tqdm", "jupytext", "papermill", "safescreen_book"}
+heavy = {"matplotlib", "pandas", "pooch", "yaml", "tqdm"}
+heavy |= {"jupytext", "papermill", "safescreen_book"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 rng = np.random.default_rng(0)
 X, y = rng.standard_normal((30, 3)), np.arange(30) % 2

@@ -1,9 +1,9 @@
 """Losses with a zero region and, most of them, a linear region: what safe screening needs.
 
-All are ``loss(u) = max_{0 <= a <= cap} a (1 - u) - smoothing a^2/2``; the maximiser is ``alpha(u) =
--loss'(u)``. With ``cap = 1`` it is the smoothed hinge: 0 for ``u > 1``, quadratic in between and
-linear for ``u < 1 - smoothing``. With ``cap = inf`` it is the squared hinge, which has no linear
-region. A term with threshold ``tau`` has ``loss(u - tau + 1)``."""
+All are ``loss(u) = max_{0 <= a <= cap} a (1 - u) - smoothing a^2/2``; the maximiser is
+``alpha(u) = -loss'(u)``. With ``cap = 1`` it is the smoothed hinge: 0 for ``u > 1``, quadratic in
+between and linear for ``u < 1 - smoothing``. With ``cap = inf`` it is the squared hinge, which has
+no linear region. A term with threshold ``tau`` has ``loss(u - tau + 1)``."""
 
 from __future__ import annotations
 
@@ -111,8 +111,8 @@ class SquaredHinge(Loss):  # numpydoc ignore=PR02
     """Squared hinge loss ``max(0, 1 - u)^2/(2 gamma)`` (STS19 section 6.3).
 
     Its quadratic part never ends, so no term is ever linear: only the zero region R is screened,
-    ``lam_max()`` is infinite, and a path needs its `lams`. Dual variables are ``alpha = max(0, 1 -
-    u)/gamma``, not bounded by 1.
+    ``lam_max()`` is infinite, and a path needs its `lams`. Dual variables are
+    ``alpha = max(0, 1 - u)/gamma``, not bounded by 1.
 
     Parameters
     ----------

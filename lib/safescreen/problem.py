@@ -3,8 +3,9 @@ cone.
 
 ::
 
-    P(x; lam) = sum_t w_t loss(<a_t, x>) - <c, x> + constant + lam/2 ||x||^2,                     x in K
-    D(alpha; lam) = sum_t w_t (tau_t alpha_t - gamma/2 alpha_t^2) + constant - 1/(2 lam) ||[H(alpha)]_K||^2,   0 <= alpha <= 1
+    P(x; lam) = sum_t w_t loss(<a_t, x>) - <c, x> + constant + lam/2 ||x||^2,   x in K
+    D(alpha; lam) = sum_t w_t (tau_t alpha_t - gamma/2 alpha_t^2) + constant
+                    - 1/(2 lam) ||[H(alpha)]_K||^2,   0 <= alpha <= 1
 
 with ``H(alpha) = c + sum_t w_t alpha_t a_t`` and weights ``w_t``, 1 unless the terms bring others.
 For the squared hinge gamma stands for its smoothing, and alpha has no upper end. Triplet metric
@@ -57,8 +58,8 @@ class Evaluation:
     distance : float
         Upper bound of ``||x - x(alpha)||``.
     excess : float
-        ``gap/lam - distance^2/2``, computed without the cancellation: ``(<x, minus> +
-        fenchel)/lam`` and the rounding allowance.
+        ``gap/lam - distance^2/2``, computed without the cancellation:
+        ``(<x, minus> + fenchel)/lam`` and the rounding allowance.
     x_error, H_error, x_alpha_error : float
         Bounds of the rounding errors of `x` (its distance from the cone), `H` and `x_alpha`.
     sums : LossSums
@@ -189,8 +190,8 @@ class Problem:
         return self.evaluate(self.cone.check_feasible(x), check_lam(lam)).primal
 
     def dual(self, alpha: ArrayLike, lam: float) -> float:
-        """Return ``D(alpha; lam)`` at alpha in [0, 1]^T, for the squared hinge any ``alpha >=
-        0`` (STS19 Dual2).
+        """Return ``D(alpha; lam)`` at alpha in [0, 1]^T, for the squared hinge any ``alpha >= 0``
+        (STS19 Dual2).
         """
         lam = check_lam(lam)
         alpha = check_vector(alpha, len(self), "alpha", low=0.0, high=self.loss.cap)
@@ -228,14 +229,16 @@ class Problem:
         The gap is not the difference of two large numbers but, by the equality case of Fenchel's
         inequality, the sum of terms that are each non-negative and vanish at the optimum::
 
-            P(x) - D(alpha) = lam/2 ||x - x(alpha)||^2 + <x, H_-> + sum_t w_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t)
+            P(x) - D(alpha) = lam/2 ||x - x(alpha)||^2 + <x, H_->
+                              + sum_t w_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t)
 
         Let ``dH`` bound the rounding error of H, ``dS`` that of its split, ``dx`` the distance of x
-        from the cone, D be the first norm. The gap is differentiable in H with gradient ``x(alpha)
-        - x`` and Lipschitz constant ``1/lam``, and in x (alpha fixed) with gradient ``lam (x -
-        x(alpha)) + H_-`` beside the Fenchel terms, whose change is part of their own bound. Hence
-        the allowance ``(dH + dS + lam dx) D + (dH + dS + lam dx)^2/lam + dS ||x|| + dx ||H_-||``
-        and the roundings of the two products."""
+        from the cone, D be the first norm. The gap is differentiable in H with gradient
+        ``x(alpha) - x`` and Lipschitz constant ``1/lam``, and in x (alpha fixed) with gradient
+        ``lam (x - x(alpha)) + H_-`` beside the Fenchel terms, whose change is part of their own
+        bound. Hence the allowance
+        ``(dH + dS + lam dx) D + (dH + dS + lam dx)^2/lam + dS ||x|| + dx ||H_-||`` and the
+        roundings of the two products."""
         return self.assemble(self.terms.loss_sums(x, self.loss, alpha), x, lam)
 
     def assemble(self, sums: LossSums, x: ElementLike, lam: float) -> Evaluation:
@@ -349,8 +352,8 @@ class Problem:
 
     @with_small_blas
     def lam_max(self) -> float:
-        """Return the smallest lam from which on every term is in the linear region; there ``x = [c
-        + sum_t w_t a_t]_K/lam``.
+        """Return the smallest lam from which on every term is in the linear region; there
+        ``x = [c + sum_t w_t a_t]_K/lam``.
 
         ``max_t <a_t, [c + sum_t w_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no
         inner product is positive, ``inf`` if a term with ``tau_t <= gamma`` can never become
@@ -367,8 +370,8 @@ class Problem:
         return largest
 
     def all_linear(self) -> ElementLike:
-        """Return ``[c + sum_t w_t a_t]_K``, lam times the solution for every ``lam >=
-        lam_max()``.
+        """Return ``[c + sum_t w_t a_t]_K``, lam times the solution for every
+        ``lam >= lam_max()``.
         """
         return self.cone.project(self._H(self.terms.total()[0]))
 

@@ -235,7 +235,8 @@ def screen_triplets(
 
     Examples
     --------
-    >>> found = screen_triplets([[0.0], [1.0], [4.0], [5.5]], [[0, 1, 2], [1, 0, 3]], [[0.003]], 1e4)
+    >>> X, triplets = [[0.0], [1.0], [4.0], [5.5]], [[0, 1, 2], [1, 0, 3]]
+    >>> found = screen_triplets(X, triplets, [[0.003]], 1e4)
     >>> found.in_L.tolist(), found.in_R.tolist()
     ([True, True], [False, False])
     """

@@ -1,5 +1,5 @@
-"""Compile every kernel once, so that later processes find them in the cache: ``python -m
-safescreen.warmup``.
+"""Compile every kernel once, so that later processes find them in the cache:
+``python -m safescreen.warmup``.
 """
 
 import numpy as np

@@ -75,8 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser(
         "run",
         help="execute experiments, skipping what is complete and unchanged",
-        description="Execute experiments of the manifest (all, when none is named) as notebooks; results go "
-        "to outputs/PROFILE/EXPERIMENT/RUN/. Finished results stay; run again to go on after a stop.",
+        description="Execute experiments of the manifest (all, when none is named) as notebooks; "
+        "results go to outputs/PROFILE/EXPERIMENT/RUN/. Finished results stay; run again to go on "
+        "after a stop.",
     )
     run.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
     run.add_argument("--profile", choices=PROFILES, default="laptop", help="size (default: laptop)")
@@ -113,9 +114,14 @@ def _parser() -> argparse.ArgumentParser:
         "--data", metavar="DIR", help="folder of data sets (default: $SAFESCREEN_DATA, data/)"
     )
     run.add_argument(
-        "-p", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"), dest="parameters",
+        "-p",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("NAME", "VALUE"),
+        dest="parameters",
         help="set a notebook parameter; the result goes to a folder of its own",
-    )  # fmt: skip
+    )
     run.set_defaults(func=_run)
 
     again = commands.add_parser(
@@ -157,7 +163,8 @@ def _parser() -> argparse.ArgumentParser:
     books = commands.add_parser(
         "notebooks",
         help="make the notebooks from their texts and execute them",
-        description="Make NAME.ipynb from NAME.py and execute it, for all notebooks when none is named.",
+        description="Make NAME.ipynb from NAME.py and execute it, for all notebooks when none is "
+        "named.",
     )
     books.add_argument("names", nargs="*", metavar="NAME", help="a notebook, without an ending")
     books.add_argument(

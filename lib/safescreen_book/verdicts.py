@@ -75,7 +75,8 @@ def status(frame, missing: str = "") -> str:
 
     >>> from safescreen_book.protocols.conclusions import Conclusions
     >>> found = Conclusions("STS19-F9", "segment")
-    >>> found.fact(True, "all balls give the same optimum", "section 7.2", note="largest difference 2e-7")
+    >>> conclusion, note = "all balls give the same optimum", "largest difference 2e-7"
+    >>> found.fact(True, conclusion, "section 7.2", note=note)
     'stands'
     >>> status(found.frame()), status(found.frame(), missing="satimage")
     ('reproduced', 'partial')

@@ -37,7 +37,8 @@ TINY = """# %% [markdown]
 #
 # </details>
 #
-# A <img src=x onerror=alert(1)> and [a link](javascript:alert(2)) and <a href="javascript:alert(3)">another</a>.
+# A <img src=x onerror=alert(1)> and [a link](javascript:alert(2)) and
+# <a href="javascript:alert(3)">another</a>.
 #
 # <script>alert(4)</script>
 #
@@ -51,8 +52,9 @@ n = 1
 record.figure("curve", figure)
 """
 OUTPUTS = {
-    "text/html": "<style>p {}</style><table class='dataframe' onclick='alert(5)'><tr><td style='x'>kept</td></tr></table>"
-    "<script>alert(6)</script><a href='javascript:alert(7)'>gone</a><iframe src='https://example.org'></iframe>",
+    "text/html": "<style>p {}</style><table class='dataframe' onclick='alert(5)'>"
+    "<tr><td style='x'>kept</td></tr></table><script>alert(6)</script>"
+    "<a href='javascript:alert(7)'>gone</a><iframe src='https://example.org'></iframe>",
     "application/javascript": "alert(8)",
     "text/markdown": "<svg onload=alert(9)>",
 }

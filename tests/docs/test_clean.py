@@ -64,8 +64,8 @@ READS = """
   ```
 
 {download}`FILE` {nb-download}`FILE` {glue}`x` {eval}`x`
-![picture](PICTURE) ![any](STEM.*) ![remote](https://example.org/x.png) ![attached](attachment:x.png)
-![relative](../../picture.png) ![text](FILE)
+![picture](PICTURE) ![any](STEM.*) ![remote](https://example.org/x.png)
+![attached](attachment:x.png) ![relative](../../picture.png) ![text](FILE)
 <img src="PICTURE"> [one](FILE) [two](path:FILE) [three](PICTURE) [four](../../secret.txt)
 {{ env.__init__.__globals__["__builtins__"]["open"]("MARKER-template", "w") }}
 :::{include} FILE

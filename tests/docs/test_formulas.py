@@ -20,16 +20,20 @@ FOLDER = Path(__file__).parents[2] / "notebooks"
     [
         (r"\Big\langle a, b \Big\rangle", ">⟨</mo>"),
         (r"\big\{ a \big\}", ">{</mo>"),
-        (r"\Big\|x\Big\|^2", '<msup><mrow><mo minsize="1.623em" maxsize="1.623em" lspace="0" rspace="0">‖</mo></mrow>'),
+        (
+            r"\Big\|x\Big\|^2",
+            '<msup><mrow><mo minsize="1.623em" maxsize="1.623em" lspace="0" rspace="0">'
+            "‖</mo></mrow>",
+        ),
         (r"A \succeq 0", "<mo>⪰</mo>"),
         (r"f(-x)", '<mo form="prefix">−</mo>'),
         (r"a - x", "<mo>−</mo>"),
-        (r"\|x\| - y", '<mo>−</mo>'),
+        (r"\|x\| - y", "<mo>−</mo>"),
         (r"\mathcal{T}", "𝒯"),
         (r"x \tag{3}", "<mtext>(3)</mtext>"),
         (r"\begin{aligned} a &= b \end{aligned}", "<mtable"),
     ],
-)  # fmt: skip
+)
 def test_what_the_converter_gets_wrong_is_mended(tex, shown):
     made = typeset(tex, "block")
     assert made.startswith("<math") and shown in made and "\\" not in made

@@ -112,8 +112,13 @@ def test_items_and_claims_show_what_runs_have_judged(read):
         and "pill" in item
     )
     claim = claims[claims.index('id="STS19-F9"') :].partition("</section>")[0]
-    rows = [[html.unescape(re.sub(r"<[^>]*>|\s+", " ", cell)).strip() for cell in re.findall(r"<td.*?</td>", row, re.S)]
-            for row in re.findall(r"<tr.*?</tr>", claim, re.S)]  # fmt: skip
+    rows = [
+        [
+            html.unescape(re.sub(r"<[^>]*>|\s+", " ", cell)).strip()
+            for cell in re.findall(r"<td.*?</td>", row, re.S)
+        ]
+        for row in re.findall(r"<tr.*?</tr>", claim, re.S)
+    ]
     assert ["<RRPB> pays", "section 7.2", "1 of 1", "stands"] in rows
     assert [
         "PGB beside it pays (at the stop of the authors' program)",

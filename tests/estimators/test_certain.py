@@ -157,7 +157,7 @@ def test_nothing_certain_is_wrong_in_2000_problems(start):
     } == {}
 
 
-# ------------------------------------------------------------------ metrics and similarities, which certify nothing
+# -------------------------------------------------- metrics and similarities, which certify nothing
 
 
 def labelled_points(seed):

@@ -728,7 +728,8 @@ def test_metrics_say_what_to_call():
     ):
         with pytest.raises(
             TypeError,
-            match=r"TripletMetric.*, which has triplets: use screen_triplets\(.*keep_problem=True screen\(",
+            match=r"TripletMetric.*, which has triplets: use screen_triplets\(.*"
+            r"keep_problem=True screen\(",
         ):
             ss.screen_fitted(model, X, y)
     problem = metric.solution_.problem

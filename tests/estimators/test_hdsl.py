@@ -113,7 +113,10 @@ def test_a_matrix_that_is_too_large_is_refused_with_its_size(digits, monkeypatch
     X, y = digits
     model = HDSL(20.0, max_iter=20).fit(X, y)
     monkeypatch.setattr("safescreen._checks.free_memory", lambda: 1e4)
-    text = r"a matrix of shape \(64, 64\) would take 3.28e-05 GB, .*: similarity_.factor\(\) and similarity_.to_sparse"
+    text = (
+        r"a matrix of shape \(64, 64\) would take 3.28e-05 GB, .*: "
+        r"similarity_.factor\(\) and similarity_.to_sparse"
+    )
     with pytest.raises(MemoryError, match=text):
         model.get_mahalanobis_matrix()
     assert model.similarity_.to_sparse().shape == (64, 64) and len(
@@ -140,7 +143,8 @@ def test_why_the_gap_asked_for_is_not_reached(digits):
     uneven = X * np.where(np.arange(64) == 20, 1e4, 1.0)
     with pytest.warns(
         NotConverged,
-        match=r"; column 20 spans \S+e\+0[45] and column \d+ only \S+: put a StandardScaler before it$",
+        match=r"; column 20 spans \S+e\+0[45] and column \d+ only \S+: "
+        r"put a StandardScaler before it$",
     ):
         HDSL(max_iter=20, **options).fit(uneven, y)
 

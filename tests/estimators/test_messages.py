@@ -100,7 +100,10 @@ def test_k_larger_than_a_class(product):
 def test_columns_of_very_different_sizes():
     X, y = load_wine(return_X_y=True)
     spans = r"column 12 spans 1.4e\+03 and column 7 only 0.53"
-    hint = rf"sizes: {spans}, and the largest decide what is near: scale them \(MinMaxScaler, StandardScaler\)"
+    hint = (
+        rf"sizes: {spans}, and the largest decide what is near: "
+        r"scale them \(MinMaxScaler, StandardScaler\)"
+    )
     for fit in (
         lambda: TripletMetric(k=2, tol=1e-2).fit(X, y),
         lambda: TripletMetric(tol=1e-2).fit_triplets(X, [[0, 1, 70], [70, 71, 0]]),
@@ -124,7 +127,10 @@ def test_what_stopped_a_metric_and_which_column_made_it_hard():
     assert len(found) == 2 and re.search(
         f"very different sizes: {columns}, and the largest", found[0]
     )
-    reached = r"lam=\S+: relative duality gap \S+ after 1 iterations, asked for tol=0.0001: max_iter=1 is reached"
+    reached = (
+        r"lam=\S+: relative duality gap \S+ after 1 iterations, "
+        r"asked for tol=0.0001: max_iter=1 is reached"
+    )
     assert re.search(f"^{reached}; {columns}: put a StandardScaler before it$", found[1])
     with pytest.warns(
         ConvergenceWarning, match="after 2 iterations, .*: the callback ended it, or it stalled"
@@ -139,7 +145,10 @@ def test_what_stopped_a_metric_and_which_column_made_it_hard():
 def test_arrays_of_triplets_or_images():
     X, y = table()
     triplets = np.stack((X[:12], X[12:24], X[40:52]), axis=1)
-    advice = r"fit_triplets\(X\) takes triplets of points \(T, 3, d\), fit_triplets\(points, rows\) of rows"
+    advice = (
+        r"fit_triplets\(X\) takes triplets of points \(T, 3, d\), "
+        r"fit_triplets\(points, rows\) of rows"
+    )
     for model in (*METRICS[:2], HDSL(max_iter=10)):
         for labels in ((), (y[:12],), (np.ones(12),)):
             with pytest.raises(
@@ -154,7 +163,8 @@ def test_arrays_of_triplets_or_images():
         model.fit_triplets(triplets)
         with pytest.raises(
             ValueError,
-            match=r"got shape \(12, 3, 13\): score_triplets takes triplets of points, pair_distance",
+            match=r"got shape \(12, 3, 13\): score_triplets takes triplets of points, "
+            r"pair_distance",
         ):
             model.transform(triplets)
     for points in (triplets, triplets.tolist()):

@@ -260,7 +260,7 @@ def test_a_model_without_its_problem_starts_the_next_fit():
     assert model.set_params(C=1.01).fit(X, y).n_iter_ < cold
 
 
-# ------------------------------------------------------------------ scikit-learn's words and results
+# ----------------------------------------------------------------- scikit-learn's words and results
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly"])

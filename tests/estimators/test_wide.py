@@ -123,7 +123,8 @@ def test_what_does_not_fit_says_what_to_do(monkeypatch):
     monkeypatch.setattr(_checks, "free_memory", lambda: 100.0)
     with pytest.raises(
         MemoryError,
-        match=r"a matrix of shape \(4, 4\) would take 1.28e-07 GB, of 1e-07 GB there are: components_ is",
+        match=r"a matrix of shape \(4, 4\) would take 1.28e-07 GB, of 1e-07 GB there are: "
+        r"components_ is",
     ):
         model.get_mahalanobis_matrix()
     monkeypatch.setattr(_checks, "free_memory", lambda: 2e7)
@@ -143,7 +144,8 @@ def test_what_does_not_fit_says_what_to_do(monkeypatch):
         TripletMetric().fit(X, y, 1.0 + np.arange(150))
     with pytest.raises(
         MemoryError,
-        match=r"solving Problem.* would take .* there are: take fewer features \(PCA, diagonal=True\)",
+        match=r"solving Problem.* would take .* there are: "
+        r"take fewer features \(PCA, diagonal=True\)",
     ):
         TripletMetric(k=1).fit(np.eye(100), np.arange(100) % 2)
     with pytest.raises(

@@ -117,7 +117,8 @@ class Browser:
         center = """(element => {
             if (!element) return null;
             element.scrollIntoView({block: "nearest"});
-            const box = element.getBoundingClientRect(), place = [box.x + box.width / 2, box.y + box.height / 2];
+            const box = element.getBoundingClientRect();
+            const place = [box.x + box.width / 2, box.y + box.height / 2];
             return element.contains(document.elementFromPoint(...place)) ? place : null;
         })"""
         places = []

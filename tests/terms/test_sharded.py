@@ -340,7 +340,10 @@ def test_a_solve_without_any_worker_ends_with_an_error_that_says_what_is_lost(tm
                 process.kill()
                 process.wait()
 
-        lost = rf"the scheduler at {cluster.address} has had no worker for 0.5 seconds: 5 shards of 2160 triplets cannot be computed; "
+        lost = (
+            rf"the scheduler at {cluster.address} has had no worker for 0.5 seconds: "
+            r"5 shards of 2160 triplets cannot be computed; "
+        )
         with pytest.raises(
             ClusterError, match=lost + f"start workers with: dask worker {cluster.address}, or"
         ):
@@ -353,7 +356,8 @@ def test_results_that_a_scheduler_has_forgotten(here):
     forgets.start()
     with pytest.raises(
         ClusterError,
-        match=r"2 shards are lost: the scheduler at \S+ ended or was started again; make them again",
+        match=r"2 shards are lost: the scheduler at \S+ ended or was started again; "
+        r"make them again",
     ):
         _cluster.gather(here, futures, 60.0, "2 shards")
     forgets.join()
@@ -418,7 +422,8 @@ def test_a_worker_with_other_sources_is_refused(four, monkeypatch):
     try:
         with pytest.raises(
             ClusterError,
-            match=r"worker \S+ has source \w+ \(here other source\); install the same on every worker",
+            match=r"worker \S+ has source \w+ \(here other source\); "
+            r"install the same on every worker",
         ):
             ss.ShardedTriplets(four.client, X, [[0, 1, 2]])
     finally:
@@ -448,7 +453,8 @@ def test_clusters_that_cannot_be_used():
         )
     with pytest.warns(
         UserWarning,
-        match=r"worker tcp://b:2 has numpy 0.1 \(here \S+\): results may differ in their last digits",
+        match=r"worker tcp://b:2 has numpy 0.1 \(here \S+\): "
+        r"results may differ in their last digits",
     ):
         _cluster.check_workers(cluster({"tcp://b:2": {**_cluster.stamp(), "numpy": "0.1"}}))
     _cluster.check_workers(cluster({"tcp://b:2": _cluster.stamp()}))

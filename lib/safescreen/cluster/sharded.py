@@ -86,7 +86,8 @@ class ShardedTriplets(Terms):
     --------
     >>> from distributed import Client
     >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])
-    >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
+    >>> workers = {"n_workers": 1, "threads_per_worker": 1}
+    >>> with Client(processes=False, dashboard_address=":0", **workers) as client:
     ...     triplets = ShardedTriplets(client, X, [[0, 1, 2], [1, 0, 2]])
     ...     triplets, triplets.margins(np.eye(2)).tolist()
     (<2 triplets in 2 shards, of 3 points in 2 dimensions, full metric>, [3.0, 4.0])
@@ -198,7 +199,7 @@ class ShardedTriplets(Terms):
             f"dimensions, {kind} metric>"
         )
 
-    # ------------------------------------------------------------------ sums and screening, O(d^2) numbers a shard
+    # --------------------------------------------------- sums and screening, O(d^2) numbers a shard
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all triplets; one round trip, and with `alpha` T numbers in it."""
@@ -267,7 +268,7 @@ class ShardedTriplets(Terms):
         twin.threshold = threshold
         return twin
 
-    # ------------------------------------------------------------------ what needs a number for each triplet
+    # --------------------------------------------------------- what needs a number for each triplet
 
     @property
     def norms(self) -> NDArray:

@@ -89,8 +89,8 @@ class Cone(ABC):
         return 0.0
 
     def slope(self, y: ElementLike) -> tuple[Callable, Callable, ElementLike]:
-        """Return ``(into, back, Z)``: the derivative of :meth:`project` at y is ``v -> back(Z
-        into(v))``, an elementwise product.
+        """Return ``(into, back, Z)``: the derivative of :meth:`project` at y is
+        ``v -> back(Z into(v))``, an elementwise product.
 
         Here that of a projection of each number by itself; where there is none, the one that
         vanishes."""

@@ -2,11 +2,11 @@
 kernel matrix alone.
 
 With ``Q = diag(y) K diag(y)`` the inner products of the elements ``z_i = y_i phi(x_i)``, everything
-about ``w = sum_j c_j z_j`` follows from its coefficients c and its image ``Q c``: ``<z_i, w> = (Q
-c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). Sums and multiples of expansions have sums and
-multiples of images, so that only a new c costs a product with Q, and one that differs from a known
-c in k entries costs k columns of it. Of a matrix that is not in memory an image is computed where
-it is wanted, and is NaN elsewhere until then."""
+about ``w = sum_j c_j z_j`` follows from its coefficients c and its image ``Q c``:
+``<z_i, w> = (Q c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). Sums and multiples of expansions
+have sums and multiples of images, so that only a new c costs a product with Q, and one that differs
+from a known c in k entries costs k columns of it. Of a matrix that is not in memory an image is
+computed where it is wanted, and is NaN elsewhere until then."""
 
 from __future__ import annotations
 
@@ -221,9 +221,10 @@ class KernelSpace(Cone):
 
     Notes
     -----
-    A product of Q with k coefficients of scale S is off by at most ``||z_i|| (gamma_k (1 + u) + u)
-    S``, in any order of summation. An image that is updated keeps the error of the one it comes
-    from, so it is computed anew once the sum exceeds eight times that of a fresh one."""
+    A product of Q with k coefficients of scale S is off by at most
+    ``||z_i|| (gamma_k (1 + u) + u) S``, in any order of summation. An image that is updated keeps
+    the error of the one it comes from, so it is computed anew once the sum exceeds eight times that
+    of a fresh one."""
 
     def __init__(self, K: NDArray | KernelRows, signs: NDArray, relative_error: float):
         self.K, self.signs, self.relative_error = K, signs, relative_error

@@ -1,9 +1,9 @@
 """Kernel matrices, in memory or not: one that is given, and one whose entries are computed from
 points, in tiles, when they are wanted.
 
-Both offer ``diagonal()``, ``block(rows, columns)``, and two sums ``sum_k values[k] K[used[k],
-at]``: ``product`` for what has to be right up to the rounding of a sum, and ``add`` for steps of a
-solver, which asks for the same rows again and again."""
+Both offer ``diagonal()``, ``block(rows, columns)``, and two sums
+``sum_k values[k] K[used[k], at]``: ``product`` for what has to be right up to the rounding of a
+sum, and ``add`` for steps of a solver, which asks for the same rows again and again."""
 
 from __future__ import annotations
 
@@ -44,16 +44,17 @@ part.
 class Kernel:
     """A kernel by name with its parameters; `constant` is added to its values.
 
-    With d numbers stored in a row, zeros are exact, a product ``x'x'`` is computed up to ``gamma_d
-    |x| |x'|``. For the polynomial, ``g |x|
-    |x'| + c <= sqrt((g |x|^2 + c)(g |x'|^2 + c))`` by Cauchy and Schwarz, so that the base has a relative error ``gamma_{d+4}``, and its
-    p-th power, by p - 1 products, one of ``gamma_{p (d+6)}``. For rbf the squared distance is off
-    by ``gamma_{d+5} (|x| + |x'|)^2``. That its points may be differences ``fl(x - m)``, whose
-    roundings are of size ``u |x - m|``, moves a distance of at most ``|x| + |x'|`` by u times that,
-    and its square by ``gamma_3 (|x| + |x'|)^2``; hence the exponent by at most ``4 g gamma_{d+9}
-    max |x|^2``. The exponential is off by less than 4 units. Adding the constant rounds ``k(x,
-    x')``, the constant included, once: for rbf 8 units are taken for both, and the bound of a
-    polynomial has as many to spare."""
+    With d numbers stored in a row, zeros are exact, a product ``x'x'`` is computed up to
+    ``gamma_d |x| |x'|``. For the polynomial,
+    ``g |x| |x'| + c <= sqrt((g |x|^2 + c)(g |x'|^2 + c))`` by Cauchy and Schwarz, so that the base
+    has a relative error ``gamma_{d+4}``, and its p-th power, by p - 1 products, one of
+    ``gamma_{p (d+6)}``. For rbf the squared distance is off by ``gamma_{d+5} (|x| + |x'|)^2``. That
+    its points may be differences ``fl(x - m)``, whose roundings are of size ``u |x - m|``, moves a
+    distance of at most ``|x| + |x'|`` by u times that, and its square by
+    ``gamma_3 (|x| + |x'|)^2``; hence the exponent by at most ``4 g gamma_{d+9} max |x|^2``. The
+    exponential is off by less than 4 units. Adding the constant rounds ``k(x, x')``, the constant
+    included, once: for rbf 8 units are taken for both, and the bound of a polynomial has as many to
+    spare."""
 
     name: str
     gamma: float = 1.0

@@ -1,5 +1,5 @@
-"""Estimators with the conventions of scikit-learn; imported on first use, so that ``import
-safescreen`` stays light.
+"""Estimators with the conventions of scikit-learn; imported on first use, so that
+``import safescreen`` stays light.
 """
 
 from safescreen.estimators.fitted import InterceptCertificate, screen_fitted

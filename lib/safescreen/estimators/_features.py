@@ -172,8 +172,8 @@ def largest_slope(loss, weights):
     """Return an upper bound of every ``alpha_i`` of a solution: the cap, or what the objective at 0
     allows without one.
 
-    There ``w_i smoothing alpha_i^2/2 <= P(x*) <= P(0) = sum_t w_t/(2 smoothing)``, hence ``alpha_i
-    <= sqrt(sum_t w_t/w_i)/smoothing``."""
+    There ``w_i smoothing alpha_i^2/2 <= P(x*) <= P(0) = sum_t w_t/(2 smoothing)``, hence
+    ``alpha_i <= sqrt(sum_t w_t/w_i)/smoothing``."""
     if loss.has_linear_region:
         return loss.cap
     return upper(np.sqrt(weights.sum() / weights.min()) / loss.smoothing, weights.size + 8)

@@ -104,7 +104,8 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         Examples
         --------
         >>> from safescreen import TripletMetric
-        >>> X, triplets = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [[0, 1, 2], [0, 1, 2], [0, 2, 1]]
+        >>> X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+        >>> triplets = [[0, 1, 2], [0, 1, 2], [0, 2, 1]]
         >>> metric = TripletMetric(lam=1.0).fit_triplets(X, triplets)
         >>> metric.transform(X).round(2).tolist(), metric.score_triplets(X, triplets) == 2 / 3
         ([[0.0], [0.0], [0.98]], True)

@@ -97,11 +97,11 @@ def screen_fitted(
     -----
     With the intercept b of SVC free, dual points obey ``sum_i c_i y_i alpha_i = 0``, as LIBSVM's
     does, and the proof of the midpoint gap bound goes through for w, for b meets only that sum.
-    Given w the optimal b is an order statistic: 0 lies in the subdifferential ``sum_i c_i y_i
-    alpha_i(y_i (f_i + b))``, which falls by ``c_i`` at each ``y_i - f_i``, just where the weights
-    of those below add up to that of the positive class. Each ``f_i`` is known up to ``r ||x_i||``,
-    hence b is, and each margin. With the linear kernel the norms are those of centered points,
-    which a free intercept allows.
+    Given w the optimal b is an order statistic: 0 lies in the subdifferential
+    ``sum_i c_i y_i alpha_i(y_i (f_i + b))``, which falls by ``c_i`` at each ``y_i - f_i``, just
+    where the weights of those below add up to that of the positive class. Each ``f_i`` is known up
+    to ``r ||x_i||``, hence b is, and each margin. With the linear kernel the norms are those of
+    centered points, which a free intercept allows.
 
     Of a SafeSVC the problem is posed again, for X and y as they are given, and
     :func:`~safescreen.screen` is asked with the solution of the model.
@@ -425,8 +425,8 @@ def _around_mean(X, norms):
     """Return upper bounds of the distances of points from their mean m, and of its norm.
 
     Any center serves, so m is the mean as it was computed, and differences from it are rounded
-    once. The squares for sparse points are ``|x|^2 - 2 <x, m> + |m|^2``, rounded by ``gamma_{d+8}
-    (|x| + |m|)^2``."""
+    once. The squares for sparse points are ``|x|^2 - 2 <x, m> + |m|^2``, rounded by
+    ``gamma_{d+8} (|x| + |m|)^2``."""
     mean = np.asarray(X.mean(axis=0)).ravel()
     square = float(mean @ mean)
     length = upper(math.sqrt(square), mean.size + 8)

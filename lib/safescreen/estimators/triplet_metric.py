@@ -49,8 +49,8 @@ def _dense(X):
 
 
 class TripletMetric(Metric):
-    """Mahalanobis metric from triplets, ``min_M sum_t w_t loss(d_M(i, l) - d_M(i, j)) + lam/2
-    ||M||^2``, M positive semidefinite.
+    """Mahalanobis metric from triplets,
+    ``min_M sum_t w_t loss(d_M(i, l) - d_M(i, j)) + lam/2 ||M||^2``, M positive semidefinite.
 
     STS19 equation 2.2, solved to a certified duality gap. As a transformer it maps x to L x with
     ``M = L'L``; as a classifier it is the k-nearest-neighbour rule in that space. With more

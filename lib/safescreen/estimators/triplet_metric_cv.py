@@ -130,9 +130,10 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         Parameters
         ----------
         X, triplets, triplet_weight
-            As in :meth:`TripletMetric.fit_triplets`. `scoring` is a function ``(model, X, triplets,
-            triplet_weight=...)``, left out
-            :meth:`TripletMetric.score_triplets`; `cv` splits the triplets, an int or None into runs of them: shuffle what is sorted.
+            As in :meth:`TripletMetric.fit_triplets`. `scoring` is a function
+            ``(model, X, triplets, triplet_weight=...)``, left out
+            :meth:`TripletMetric.score_triplets`; `cv` splits the triplets, an int or None into runs
+            of them: shuffle what is sorted.
         groups : array of shape (T,), optional
             Who has judged, say, for a splitter such as ``GroupKFold``.
 

@@ -98,8 +98,8 @@ def _best_partner(i, diagonal, row):
 def _atom_scores(
     i, j, sign, scale, colptr, rows, values, anchor_ptr, similar, different, column, scores
 ):
-    """Fill ``scores_t = <A_t, B>`` of one atom; `column` (n,) is zero before and after, ``p =
-    x_i + sign x_j`` in between.
+    """Fill ``scores_t = <A_t, B>`` of one atom; `column` (n,) is zero before and after,
+    ``p = x_i + sign x_j`` in between.
     """
     scores[:] = 0.0
     for c in (i, j):

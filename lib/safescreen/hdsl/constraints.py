@@ -31,7 +31,8 @@ def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
 
     Examples
     --------
-    >>> take_columns(sparse.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 4.0]]), np.array([0, 2])).toarray().tolist()
+    >>> X = sparse.csr_array([[1.0, 0.0, 2.0], [0.0, 3.0, 4.0]])
+    >>> take_columns(X, np.array([0, 2])).toarray().tolist()
     [[1.0, 2.0], [0.0, 4.0]]
     """
     if not features.size:
@@ -46,9 +47,9 @@ class Constraints:
     """Constraints ``A_t = x_t (y_t - z_t)'`` over points X, and the gradient of their mean loss on
     demand (HDSL19 section 3.2).
 
-    With slopes ``g_t = -w_t loss'(<A_t, M>)``, weights w_t of mean 1, and the n x n matrix ``B =
-    sum_t g_t (e_x e_y' - e_x e_z')`` the gradient is ``G = -X'BX/T``. B has one entry for each
-    distinct pair (x, y) or (x, z); only its entries are stored.
+    With slopes ``g_t = -w_t loss'(<A_t, M>)``, weights w_t of mean 1, and the n x n matrix
+    ``B = sum_t g_t (e_x e_y' - e_x e_z')`` the gradient is ``G = -X'BX/T``. B has one entry for
+    each distinct pair (x, y) or (x, z); only its entries are stored.
 
     Parameters
     ----------
@@ -223,8 +224,8 @@ class Constraints:
         return out
 
     def atom_values(self, atoms: np.ndarray, out: np.ndarray) -> np.ndarray:
-        """Fill ``out[k] = p_k' B p_k`` with ``p_k = X(e_i + sign e_j)``, that is ``-T/scale <G,
-        atom k>``.
+        """Fill ``out[k] = p_k' B p_k`` with ``p_k = X(e_i + sign e_j)``, that is
+        ``-T/scale <G, atom k>``.
         """
         kernels._atom_values(atoms, self.diagonal(), *self._near, *self._columns, self._column, out)
         return out[: len(atoms)]

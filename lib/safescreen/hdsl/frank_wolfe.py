@@ -25,8 +25,8 @@ VARIANTS = ("away", "pairwise", "plain")
 
 
 class FrankWolfe:
-    """Minimise ``f(M) = 1/T sum_t loss(<A_t, M>)`` over ``D = conv{scale (e_i +- e_j)(e_i +- e_j)',
-    i < j}`` (HDSL19 problem 4).
+    """Minimise ``f(M) = 1/T sum_t loss(<A_t, M>)`` over
+    ``D = conv{scale (e_i +- e_j)(e_i +- e_j)', i < j}`` (HDSL19 problem 4).
 
     With weights of the constraints ``f(M) = sum_t w_t loss(<A_t, M>) / sum_t w_t``.
 
@@ -185,8 +185,10 @@ class FrankWolfe:
         >>> triplets, solver = [[0, 1, 2], [1, 2, 0]], FrankWolfe(2.0, forward="exact", tol=1e-9)
         >>> plain = solver.fit(X, triplets).similarity_
         >>> weighted = solver.fit(X, triplets, weights=[1.0, 3.0], start=plain).similarity_
-        >>> plain.margins(X, triplets).round(3).tolist(), weighted.margins(X, triplets).round(3).tolist()
-        ([0.8, 0.6], [0.571, 0.714])
+        >>> plain.margins(X, triplets).round(3).tolist()
+        [0.8, 0.6]
+        >>> weighted.margins(X, triplets).round(3).tolist()
+        [0.571, 0.714]
         """
         if start is not None:
             check_start(start, self.scale)

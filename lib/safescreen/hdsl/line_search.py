@@ -28,9 +28,10 @@ def exact(
 
     Examples
     --------
-    >>> round(exact(np.array([0.0, 1.0]), np.array([2.0, -1.0]), 1.0, MarginLoss()), 12)
+    >>> margins, direction = np.array([0.0, 1.0]), np.array([2.0, -1.0])
+    >>> round(exact(margins, direction, 1.0, MarginLoss()), 12)
     0.4
-    >>> round(exact(np.array([0.0, 1.0]), np.array([2.0, -1.0]), 1.0, MarginLoss(), np.array([1.0, 4.0])), 12)
+    >>> round(exact(margins, direction, 1.0, MarginLoss(), np.array([1.0, 4.0])), 12)
     0.25
     """
     return _newton(margins, direction, weights, top, *loss.code)

@@ -29,7 +29,8 @@ class MarginLoss:
     Examples
     --------
     >>> loss = MarginLoss("log_loss")
-    >>> loss.value(np.array([-1e6, 0.0])).round(3).tolist(), loss.alpha(np.array([-1e6, 0.0])).tolist()
+    >>> margins = np.array([-1e6, 0.0])
+    >>> loss.value(margins).round(3).tolist(), loss.alpha(margins).tolist()
     ([1000000.0, 0.693], [1.0, 0.5])
     """
 

@@ -30,7 +30,8 @@ def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarr
 
     Examples
     --------
-    >>> predict_neighbors(np.array([[3.0, 2.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0]]), [1, 0, 0, 0], k=1).tolist()
+    >>> products = np.array([[3.0, 2.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    >>> predict_neighbors(products, [1, 0, 0, 0], k=1).tolist()
     [1, 0]
     """
     products = np.asarray(products, dtype=np.float64)

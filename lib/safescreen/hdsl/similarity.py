@@ -51,8 +51,8 @@ class SparseSimilarity:
         return np.unique(self.atoms[:, :2])
 
     def factor(self) -> sparse.csr_array:
-        """Return L with ``M = L'L``, CSR of shape (k, d): row k is ``sqrt(w_k scale) (e_i + s
-        e_j)'``.
+        """Return L with ``M = L'L``, CSR of shape (k, d): row k is
+        ``sqrt(w_k scale) (e_i + s e_j)'``.
         """
         root = np.sqrt(self.weights * self.scale)
         data = np.column_stack((root, root * self.atoms[:, 2])).ravel()

@@ -96,14 +96,14 @@ def duality_gap(
     floating point: errors of x, H and its split enlarge the radius by ``c_0 + c_1 t`` with
     constants from the same perturbation bounds as those of the spheres (the gap has slope
     ``x(alpha) - x`` in H), margins enter with their error bounds, and ends are approached from
-    inside, see
-    :mod:`safescreen.ranges.quartic`.
+    inside, see :mod:`safescreen.ranges.quartic`.
 
     Examples
     --------
     >>> import numpy as np, safescreen as ss
     >>> problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
-    >>> for ranges in (duality_gap(problem, np.array([0.1875]), 16.0), midpoint_gap(problem, np.array([0.1875]), 16.0)):
+    >>> x = np.array([0.1875])
+    >>> for ranges in (duality_gap(problem, x, 16.0), midpoint_gap(problem, x, 16.0)):
     ...     [f"{low:.4f} {high:.4f}" for low, high in zip(ranges.L_low, ranges.L_high)]
     ['6.0000 inf', '12.0000 24.0000']
     ['6.0000 inf', '12.0000 inf']

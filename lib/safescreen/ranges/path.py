@@ -50,12 +50,11 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
     """Return the intervals of lam over which the sphere rule of the relaxed path bound screens each
     term.
 
-    STS19 section 6.1 and Theorem 10 (there for R and without L). With ``h = <a, x0>``, ``n =
-    ||a||``, ``m =
-    ||x0||`` and the threshold tau, R holds for ``lamA < lam < lamB``::
+    STS19 section 6.1 and Theorem 10 (there for R and without L). With ``h = <a, x0>``,
+    ``n = ||a||``, ``m = ||x0||`` and the threshold tau, R holds for ``lamA < lam < lamB``::
 
-        lamA = lam0 (n m - h + 2 eps n)/(n m + h - 2 tau),   lamB = lam0 (n m + h)/(n m - h + 2 eps
-        n + 2 tau)
+        lamA = lam0 (n m - h + 2 eps n)/(n m + h - 2 tau)
+        lamB = lam0 (n m + h)/(n m - h + 2 eps n + 2 tau)
 
     provided ``h - eps n > tau``, which is the rule at lam0 itself; otherwise nothing is known. A
     denominator of lamB that is not positive (possible for negative tau) means that the rule holds
@@ -82,10 +81,11 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
 
     Notes
     -----
-    Cost: one margin a term. The rule is ``2 lam (min - tau) = h (lam + lam0) - n m |lam - lam0| - 2
-    max(lam, lam0) eps n - 2 lam tau > 0``: it falls in ``n m`` and in ``n`` and rises in h, so
-    upper bounds of the norms and a lower bound of h keep it true; on each side of lam0 it is linear
-    in lam, and its root is rounded towards lam0. ``n m >= |h|`` makes both numerators non-negative.
+    Cost: one margin a term. The rule is ``2 lam (min - tau) > 0``, where ``2 lam (min - tau)`` is
+    ``h (lam + lam0) - n m |lam - lam0| - 2 max(lam, lam0) eps n - 2 lam tau``: it falls in ``n m``
+    and in ``n`` and rises in h, so upper bounds of the norms and a lower bound of h keep it true;
+    on each side of lam0 it is linear in lam, and its root is rounded towards lam0. ``n m >= |h|``
+    makes both numerators non-negative.
 
     Examples
     --------
@@ -143,8 +143,8 @@ def _safe_h(q, error, limit, other):
 def interval_kernel(q, errors, norms, m, eps, lam0, low, high, step, L_low, L_high, R_low, R_high):
     """Both ends of both intervals of a run of terms, from their margins at x0 and ``m >= ||x0||``.
 
-    ``low = tau - gamma`` and ``high = tau`` have one entry (``step = 0``) or one a term (``step =
-    1``)."""
+    ``low = tau - gamma`` and ``high = tau`` have one entry (``step = 0``) or one a term
+    (``step = 1``)."""
     for t in range(q.size):
         a, b = low[t * step], high[t * step]
         nm, en = (

@@ -1,14 +1,15 @@
 """Compiled ends of ranges: the first root of a quartic, reached from a point where it is positive,
 never passed.
 
-With ``t = lam0/lam`` every ball of :mod:`safescreen.ranges.general` has radius ``sqrt(q(t)) + f
-sqrt(t)``, q a quadratic, and gives the rule ``A + B t - n f sqrt(t) > n sqrt(q(t))``. For falling t
-(rising lam) put ``u = sqrt(t)``, for rising t ``u = 1/sqrt(t)`` and multiply the rule by ``u^2``:
-either way ``g(u) > n sqrt(Q(u))``, quadratic against the root of a quartic, for u from 1 down to 0.
-In ``z = 1 - u`` the rule holds from ``z = 0`` until the first root of ``p(z) = g^2 - n^2 Q``: while
-p is positive neither ``g - n sqrt(Q)`` nor ``g + n sqrt(Q)`` can change its sign. Since ``z >= 0``,
-a polynomial with smaller coefficients is a lower bound: all roundings are taken off the
-coefficients, and the root of what remains is approached from the left only."""
+With ``t = lam0/lam`` every ball of :mod:`safescreen.ranges.general` has radius
+``sqrt(q(t)) + f sqrt(t)``, q a quadratic, and gives the rule
+``A + B t - n f sqrt(t) > n sqrt(q(t))``. For falling t (rising lam) put ``u = sqrt(t)``, for rising
+t ``u = 1/sqrt(t)`` and multiply the rule by ``u^2``: either way ``g(u) > n sqrt(Q(u))``, quadratic
+against the root of a quartic, for u from 1 down to 0. In ``z = 1 - u`` the rule holds from
+``z = 0`` until the first root of ``p(z) = g^2 - n^2 Q``: while p is positive neither
+``g - n sqrt(Q)`` nor ``g + n sqrt(Q)`` can change its sign. Since ``z >= 0``, a polynomial with
+smaller coefficients is a lower bound: all roundings are taken off the coefficients, and the root of
+what remains is approached from the left only."""
 
 import numpy as np
 
@@ -85,8 +86,8 @@ def _least_t(g0, g1, n, q0, q1, q2, f):
     """Smallest ``u^2`` found, up to 3 units, such that ``g > n sqrt(Q)`` from there to 1; nan if it
     fails at 1.
 
-    Lower bound ``g = g0 + g1 y - n f (1 - z)`` and upper bound ``Q = q0 + q1 y + q2 y^2`` with ``y
-    = 1 - u^2 = 2 z - z^2``; without f everything is quadratic in y.
+    Lower bound ``g = g0 + g1 y - n f (1 - z)`` and upper bound ``Q = q0 + q1 y + q2 y^2`` with
+    ``y = 1 - u^2 = 2 z - z^2``; without f everything is quadratic in y.
 
     A larger f makes g smaller all over ``[0, 1]``, so the one number ``nf >= n f`` serves in both
     coefficients of g. Then ``n^2`` and each coefficient of g and Q are rounded once, relative to
@@ -160,8 +161,8 @@ def ball_interval_kernel(
     bounds of their errors; the shares are 1 or 1/2 and 0 or 1/2, exact, and k is not read if
     ``share_B = 0``. The ball's radius is larger by ``steady + rising t``, both as parts of `scale`,
     the power of two that the lengths in `form` are divided by; `form` is the radius as
-    :func:`_interval` takes it. ``low = tau - gamma`` and ``high = tau`` have one entry (``step =
-    0``) or one a term (``step = 1``)."""
+    :func:`_interval` takes it. ``low = tau - gamma`` and ``high = tau`` have one entry
+    (``step = 0``) or one a term (``step = 1``)."""
     share_A, share_B = shares
     for t in range(h.size):
         a, b = low[t * step], high[t * step]

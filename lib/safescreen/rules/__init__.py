@@ -1,8 +1,8 @@
 """Rules: from a region that contains the solution to terms whose category is certain.
 
-:data:`RULES` holds the rules of one ball, ``rule(prob, ball) -> Screened``; each screens what ``"sphere"`` screens, and more. The rules of
-other regions (:func:`halfspace` with a half-space of one's own, :func:`intersection` of two balls)
-are called by name."""
+:data:`RULES` holds the rules of one ball, ``rule(prob, ball) -> Screened``; each screens what
+``"sphere"`` screens, and more. The rules of other regions (:func:`halfspace` with a half-space of
+one's own, :func:`intersection` of two balls) are called by name."""
 
 from safescreen.rules.ball import sphere
 from safescreen.rules.base import Screened

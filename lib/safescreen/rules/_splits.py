@@ -7,7 +7,8 @@ and its eigenpair is the whole of ``Z_-``.
 
 One pair needs no trust in how it was found. For every unit q and ``s = max(0, -q'Zq)``::
 
-    ||Z_-|| = max_{S in K, ||S|| <= 1} -<Z, S> >= s,      ||Z_+|| = min_{S in K} ||Z + S|| <= ||Z + s q q'||
+    ||Z_-|| = max_{S in K, ||S|| <= 1} -<Z, S> >= s
+    ||Z_+|| = min_{S in K} ||Z + S|| <= ||Z + s q q'||
 
 so a wrong or missed pair makes a certificate weaker, never false.
 """

@@ -17,13 +17,14 @@ from safescreen.terms.base import needs
 
 
 def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 0.0) -> Screened:
-    """Screen with the extreme values of ``<a, x>`` over ``ball`` and ``{x : <normal, x> >=
-    offset}``: what the ball screens, and more.
+    """Screen with the extreme values of ``<a, x>`` over ``ball`` and
+    ``{x : <normal, x> >= offset}``: what the ball screens, and more.
 
     With ``p = P/||P||``, ``delta = b/||P|| - <p, Q>``, ``s = <a, p>``, ``n = ||a||`` (P the normal,
     b the offset) the minimum is ``<a, Q> - r n`` where the ball's own minimiser is in the
-    half-space, ``-r s/n >= delta``, else ``<a, Q> + delta s - sqrt(r^2 - delta^2) sqrt(n^2 -
-    s^2)``. The maximum is minus the minimum for ``-a``.
+    half-space, ``-r s/n >= delta``, else
+    ``<a, Q> + delta s - sqrt(r^2 - delta^2) sqrt(n^2 - s^2)``. The maximum is minus the minimum for
+    ``-a``.
 
     STS19 Theorem 9 is the case ``offset = 0`` (its branch "``H = a P``", meant for ``a >= 0``, is a
     case of the formula above); the dome test, SSS14 Theorem 11, the one of a ball around 0.
@@ -46,10 +47,11 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
     Notes
     -----
     Cost: two margins and two square roots a term. Safe in floating point by weak duality: for every
-    ``k >= 0`` ``<a, Q> + k delta - r ||a - k p||`` is a lower bound, with equality at ``k = s +
-    delta sqrt((n^2 - s^2)/(r^2 - delta^2))``; this k is computed, then the bound at the computed k
-    is evaluated with the errors of both margins, of delta and of every operation. A half-space that
-    the whole ball lies in, or one that it misses (wrong input, or rounding), leaves the ball rule.
+    ``k >= 0`` ``<a, Q> + k delta - r ||a - k p||`` is a lower bound, with equality at
+    ``k = s + delta sqrt((n^2 - s^2)/(r^2 - delta^2))``; this k is computed, then the bound at the
+    computed k is evaluated with the errors of both margins, of delta and of every operation. A
+    half-space that the whole ball lies in, or one that it misses (wrong input, or rounding), leaves
+    the ball rule.
 
     Examples
     --------

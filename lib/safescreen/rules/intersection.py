@@ -15,10 +15,10 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
     screens, and more.
 
     SSS14 Theorem 8 (the Intersection Test), here for terms of any kind. The points of both balls
-    lie, for every t in [0, 1], in the ball of center ``(1-t) Q1 + t Q2`` and squared radius ``(1-t)
-    r1^2 + t r2^2 - t (1-t) ||Q1 - Q2||^2``; by the duality of convex quadratics the minimum over
-    the intersection is the largest of these balls' minima. Where the best t is inside (0, 1) that
-    is the third case of the theorem, t = 0 and t = 1 are its first two.
+    lie, for every t in [0, 1], in the ball of center ``(1-t) Q1 + t Q2`` and squared radius
+    ``(1-t) r1^2 + t r2^2 - t (1-t) ||Q1 - Q2||^2``; by the duality of convex quadratics the minimum
+    over the intersection is the largest of these balls' minima. Where the best t is inside (0, 1)
+    that is the third case of the theorem, t = 0 and t = 1 are its first two.
 
     Parameters
     ----------

@@ -72,7 +72,8 @@ def semidefinite(
     --------
     >>> import numpy as np, safescreen as ss
     >>> triplets = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]), [[0, 1, 2]])
-    >>> problem, ball = ss.Problem(triplets, ss.SmoothedHinge(0.5)), ss.Sphere(np.diag([-0.3, 0.5]), 0.32)
+    >>> problem = ss.Problem(triplets, ss.SmoothedHinge(0.5))
+    >>> ball = ss.Sphere(np.diag([-0.3, 0.5]), 0.32)
     >>> ss.rules.sphere(problem, ball).in_R.tolist(), semidefinite(problem, ball).in_R.tolist()
     ([False], [True])
     """

@@ -23,10 +23,11 @@ def dual_point(
 ) -> NDArray:
     """Return a dual point for a w that comes without one.
 
-    Samples further than a width from the threshold get 0 or 1; the rest minimise ``||w - C sum_i
-    alpha_i z_i||`` within [0, 1], a bounded least squares problem, for sparse samples by coordinate
-    descent: their rows are short and many, and nearly orthogonal. Of the given widths the one with
-    the smallest gap is taken. With a smoothed or squared hinge it is ``alpha(w)``."""
+    Samples further than a width from the threshold get 0 or 1; the rest minimise
+    ``||w - C sum_i alpha_i z_i||`` within [0, 1], a bounded least squares problem, for sparse
+    samples by coordinate descent: their rows are short and many, and nearly orthogonal. Of the
+    given widths the one with the smallest gap is taken. With a smoothed or squared hinge it is
+    ``alpha(w)``."""
     terms, lam = prob.terms, 1.0 / check_lam(C, "C")
     best = prob.alpha(w)
     if prob.loss.smoothing > 0.0:

@@ -1,13 +1,13 @@
 """The hinge: proximal method of multipliers over smoothed problems.
 
 With ``gamma = 0`` the primal has kinks, and its gradients alone do not bring the gap to zero. The
-dual is made strongly concave around the current dual point: ``max D(alpha) - g/2 ||alpha -
-alpha_k||^2`` is, term by term, the smoothed hinge of width g with the threshold moved to ``tau_t +
-g alpha_k,t``. Its solution is the next dual point. The iteration converges for any g (Rockafellar
-1976), and every pair (x, alpha) on the way has a gap of the hinge problem itself. Terms whose dual
-variables are never stored one by one get narrower and narrower g instead. At small lam, where the
-terms are nearly fulfilled, a small violation costs much more than a slightly larger x: the gap is
-that of the best multiple of x."""
+dual is made strongly concave around the current dual point:
+``max D(alpha) - g/2 ||alpha - alpha_k||^2`` is, term by term, the smoothed hinge of width g with
+the threshold moved to ``tau_t + g alpha_k,t``. Its solution is the next dual point. The iteration
+converges for any g (Rockafellar 1976), and every pair (x, alpha) on the way has a gap of the hinge
+problem itself. Terms whose dual variables are never stored one by one get narrower and narrower g
+instead. At small lam, where the terms are nearly fulfilled, a small violation costs much more than
+a slightly larger x: the gap is that of the best multiple of x."""
 
 from dataclasses import replace
 

@@ -1,9 +1,10 @@
 """Semismooth Newton method on the problem that screening leaves, for terms over the whole space.
 
-The gradient ``lam x - H(alpha(x))`` is piecewise linear. Its slope at x is ``lam I + sum_{t in C}
-w_t/gamma a_t a_t'``, C the terms between their two regions; with the next point by this slope and
-an exact line search the method ends after finitely many steps (Sun & Han 1997), a handful from a
-warm start. The system is solved in the smaller of its two forms, d x d or (Woodbury) C x C."""
+The gradient ``lam x - H(alpha(x))`` is piecewise linear. Its slope at x is
+``lam I + sum_{t in C} w_t/gamma a_t a_t'``, C the terms between their two regions; with the next
+point by this slope and an exact line search the method ends after finitely many steps (Sun & Han
+1997), a handful from a warm start. The system is solved in the smaller of its two forms, d x d or
+(Woodbury) C x C."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -41,12 +41,12 @@ def minimize(
     loss are used between two such rounds (Weinberger & Saul); optimality is always judged on all
     terms that are left.
 
-    The step is the mean of the two Barzilai-Borwein lengths, ``|<dx,dg>/<dg,dg> +
-    <dx,dx>/<dx,dg>|/2`` (STS19 section 7), taken freely as long as the gap keeps falling; after
-    :data:`PATIENCE` iterations without progress it is halved along the feasible direction while the
-    objective exceeds its recent maximum, which makes the method converge from anywhere. With
-    `newton` semismooth Newton steps come between where they are worth their cost (not with an
-    active set)."""
+    The step is the mean of the two Barzilai-Borwein lengths,
+    ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2`` (STS19 section 7), taken freely as long as the gap
+    keeps falling; after :data:`PATIENCE` iterations without progress it is halved along the
+    feasible direction while the objective exceeds its recent maximum, which makes the method
+    converge from anywhere. With `newton` semismooth Newton steps come between where they are worth
+    their cost (not with an active set)."""
     limits, lam, freq, active_set = settings.limits, state.lam, settings.freq, settings.active_set
     project, state.alpha = reduction.problem.cone.project, None
     x, recent, guarded, halvings = state.x, [], False, 0

@@ -69,7 +69,8 @@ class Schedule:
     >>> X = np.random.default_rng(0).standard_normal((40_000, 20)) + 0.5 * (y[:, None] > 0)
     >>> problem = ss.Problem(ss.Samples(X, y), ss.SmoothedHinge(0.05))
     >>> schedule = Schedule()
-    >>> solutions = ss.path(problem, problem.lam_max() * 0.5 ** np.arange(1, 15), tol=0.0, rtol=1e-9, screening=schedule)
+    >>> lams = problem.lam_max() * 0.5 ** np.arange(1, 15)
+    >>> solutions = ss.path(problem, lams, tol=0.0, rtol=1e-9, screening=schedule)
     >>> any(decision.screens for decision in schedule.decisions)
     True
     """

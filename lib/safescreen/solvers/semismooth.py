@@ -1,11 +1,11 @@
 """Semismooth Newton steps between the steps of projected gradient, for terms over a cone.
 
-With a step length s, x solves the problem where ``x = [y]_K`` and ``F(y) = (y - x)/s + lam x -
-H(alpha(x)) = 0`` (Robinson 1992). F is piecewise smooth: with Z, the derivative of the projection
-(Sun & Sun 2002), and J, the slope of ``-H(alpha(x))`` at x, the Newton equation for the change ``w
-= Z dy`` of x is ``((Z^-1 - I)/s + lam I + J) w = -F`` where Z does not vanish, symmetric and
-positive definite. Conjugate gradients solve it with products over the terms in C only (as Zhao, Sun
-& Toh 2010)."""
+With a step length s, x solves the problem where ``x = [y]_K`` and
+``F(y) = (y - x)/s + lam x - H(alpha(x)) = 0`` (Robinson 1992). F is piecewise smooth: with Z, the
+derivative of the projection (Sun & Sun 2002), and J, the slope of ``-H(alpha(x))`` at x, the Newton
+equation for the change ``w = Z dy`` of x is ``((Z^-1 - I)/s + lam I + J) w = -F`` where Z does not
+vanish, symmetric and positive definite. Conjugate gradients solve it with products over the terms
+in C only (as Zhao, Sun & Toh 2010)."""
 
 import math
 from collections.abc import Callable

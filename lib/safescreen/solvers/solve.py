@@ -80,8 +80,10 @@ def solve(
     >>> import numpy as np, safescreen as ss
     >>> triplets = ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1])
     >>> solution = solve(ss.Problem(triplets, ss.SmoothedHinge(0.05)), 100.0)
-    >>> solution.converged, solution.x.round(4).tolist(), bool(solution.gap <= 1e-6 * solution.primal)
-    (True, [[0.1208]], True)
+    >>> solution.converged, solution.x.round(4).tolist()
+    (True, [[0.1208]])
+    >>> bool(solution.gap <= 1e-6 * solution.primal)
+    True
     """
     prob, lam = check_problem(prob), check_lam(lam)
     settings = Settings.checked(prob, tol, rtol, max_iter, screening, freq, active_set, callback)

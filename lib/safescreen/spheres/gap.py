@@ -62,12 +62,12 @@ def constrained_duality_gap_bound(prob: Problem, alpha: ArrayLike, lam: float) -
 def midpoint_gap_bound(
     prob: Problem, x: ElementLike, lam: float, alpha: ArrayLike | None = None
 ) -> Sphere:
-    """Return the midpoint gap bound (MGB): center ``(x + x(alpha))/2``, ``r^2 = (P(x) -
-    D(alpha))/lam - ||x - x(alpha)||^2/4``.
+    """Return the midpoint gap bound (MGB): center ``(x + x(alpha))/2``,
+    ``r^2 = (P(x) - D(alpha))/lam - ||x - x(alpha)||^2/4``.
 
-    Very likely the RYU ball (arXiv 2312.00640) for a cone. Inside DGB; CDGB is its case ``x =
-    x(alpha)``, GB and BT2 over the whole space. Parameters as in :func:`duality_gap_bound`; no
-    projection beyond the one of the dual value.
+    Very likely the RYU ball (arXiv 2312.00640) for a cone. Inside DGB; CDGB is its case
+    ``x = x(alpha)``, GB and BT2 over the whole space. Parameters as in :func:`duality_gap_bound`;
+    no projection beyond the one of the dual value.
 
     Notes
     -----

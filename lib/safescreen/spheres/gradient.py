@@ -30,12 +30,12 @@ def gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
 
 
 def projected_gradient_bound(prob: Problem, x: ElementLike, lam: float) -> Sphere:
-    """Return the projected gradient bound (PGB): center ``[Q]_K``, ``r^2 = r_GB^2 - ||Q -
-    [Q]_K||^2``, Q the center of GB.
+    """Return the projected gradient bound (PGB): center ``[Q]_K``,
+    ``r^2 = r_GB^2 - ||Q - [Q]_K||^2``, Q the center of GB.
 
-    STS19 Theorems 2 and 3. The difference of squares is computed as ``||[Q]_K - x||^2 + 2 <x,
-    Q_->``, ``Q_- = [Q]_K - Q``, which are both non-negative and do not cancel; parameters and
-    result as in :func:`gradient_bound`. Cost: one projection more.
+    STS19 Theorems 2 and 3. The difference of squares is computed as
+    ``||[Q]_K - x||^2 + 2 <x, Q_->``, ``Q_- = [Q]_K - Q``, which are both non-negative and do not
+    cancel; parameters and result as in :func:`gradient_bound`. Cost: one projection more.
 
     Examples
     --------

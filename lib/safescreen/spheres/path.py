@@ -27,9 +27,9 @@ def path_bound(x0: ElementLike, lam0: float, lam1: float) -> Sphere:
 def relaxed_path_bound(x0: ElementLike, eps: float, lam0: float, lam1: float) -> Sphere:
     """Return the relaxed path bound (RRPB), for an approximate solution x0 of lam0.
 
-    STS19 Theorem 6: center ``(lam0 + lam1)/(2 lam1) x0``, radius ``|lam0 - lam1|/(2 lam1) ||x0|| +
-    (|lam0 - lam1| + lam0 + lam1)/(2 lam1) eps``. With ``lam1 = lam0`` it is DGB when eps is its
-    radius.
+    STS19 Theorem 6: center ``(lam0 + lam1)/(2 lam1) x0``, radius
+    ``|lam0 - lam1|/(2 lam1) ||x0|| + (|lam0 - lam1| + lam0 + lam1)/(2 lam1) eps``. With
+    ``lam1 = lam0`` it is DGB when eps is its radius.
 
     Parameters
     ----------

@@ -38,8 +38,8 @@ def ball_1(
     feasible: ElementLike | None = None,
     loss: Loss | None = None,
 ) -> Sphere:
-    """Return the ball of test 1: center ``(w~ + C/C0 w0)/2``, ``r^2 = ||center||^2 - C/C0 ||w0||^2
-    + C (xi~ - xi0)``.
+    """Return the ball of test 1: center ``(w~ + C/C0 w0)/2``,
+    ``r^2 = ||center||^2 - C/C0 ||w0||^2 + C (xi~ - xi0)``.
 
     SSS14 Theorem 6; it contains the optimum for C, rounding included, for a reference that need not
     be exact: ``w0/C0`` stands for ``sum_i alpha0_i z_i``. With ``feasible`` left out, and an exact
@@ -79,8 +79,7 @@ def ball_2(
     ``z_s = sum_i s_i z_i``.
 
     SSS14 Theorem 7, there for s in {0, 1}^n, here for any s in [0, 1]^n, such as :func:`choose_s`
-    returns. Parameters as for
-    :func:`ball_1`; the loss is the hinge if left out.
+    returns. Parameters as for :func:`ball_1`; the loss is the hinge if left out.
 
     Examples
     --------
@@ -103,8 +102,9 @@ def choose_s(
 
     SSS14 equation 25. Written out, ``||m1 - m2||^2 - r2^2 = const + C sum_i s_i (1 - <z_i, m1>)``
     for any ``w~``, so ``s_i = 1`` where the margin at the center of ball 1 is below 1. With
-    thresholds and the smoothed hinge the sum is that of ``s_i (tau_i - <z_i, m1>) - gamma/2
-    s_i^2``: s is the dual point of that center, ``alpha(m1)``, fractional if gamma > 0.
+    thresholds and the smoothed hinge the sum is that of
+    ``s_i (tau_i - <z_i, m1>) - gamma/2 s_i^2``: s is the dual point of that center, ``alpha(m1)``,
+    fractional if gamma > 0.
 
     Examples
     --------

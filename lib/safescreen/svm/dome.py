@@ -44,16 +44,16 @@ class Dome:
 def dome(
     terms: Terms, reference_a: ReferenceLike, bound: ReferenceLike | float, loss: Loss | None = None
 ) -> Dome:
-    """Return the dome that contains the solutions for all C in ``[C_a, C_b]``: ``||w|| <=
-    ||w_b||``, ``<w_a, w> >= ||w_a||^2``.
+    """Return the dome that contains the solutions for all C in ``[C_a, C_b]``:
+    ``||w|| <= ||w_b||``, ``<w_a, w> >= ||w_a||^2``.
 
     SSS13 Lemma 1. For C >= C_a the total loss of ``w(C)`` is at most that of ``w_a``, which is the
     shortest vector among those of that loss; hence the half-space. For C <= C_b the norm is at most
     ``||w_b||``.
 
     An inexact reference is known to be within eps of some c, its midpoint gap bound. The exact u
-    has ``<u, w - u> >= 0``, which says ``||u - w/2|| <= ||w||/2``; therefore ``||c - w/2|| <=
-    ||w||/2 + eps``, which says::
+    has ``<u, w - u> >= 0``, which says ``||u - w/2|| <= ||w||/2``; therefore
+    ``||c - w/2|| <= ||w||/2 + eps``, which says::
 
         <c, w> >= ||c||^2 - eps (eps + ||w||) >= ||c||^2 - eps (eps + R)
 
@@ -105,11 +105,11 @@ def dome_test(
     """Screen for all C in ``[C_a, C_b]`` at once with :func:`dome`, whose parameters these are.
 
     With ``A = ||w_a||^2``, ``B = ||w_b||^2`` and an exact reference the minimum of ``<z_i, w>`` is
-    ``-sqrt(B) ||z_i||`` if ``-<z_i, w_a>/||z_i|| >= A/sqrt(B)``, else ``<z_i, w_a> - sqrt((B - A)/A
-    (A ||z_i||^2 - <z_i, w_a>^2))``. SSS14 Theorem 11 defines its gammas as A and B, but prints the
-    first case and both conditions as if they were ``A/2`` and ``B/2``. Its condition then asks for
-    ``sqrt(2) A/sqrt(B)``, and between the two the second case is taken where the first is due: a
-    bound that does not hold.
+    ``-sqrt(B) ||z_i||`` if ``-<z_i, w_a>/||z_i|| >= A/sqrt(B)``, else
+    ``<z_i, w_a> - sqrt((B - A)/A (A ||z_i||^2 - <z_i, w_a>^2))``. SSS14 Theorem 11 defines its
+    gammas as A and B, but prints the first case and both conditions as if they were ``A/2`` and
+    ``B/2``. Its condition then asks for ``sqrt(2) A/sqrt(B)``, and between the two the second case
+    is taken where the first is due: a bound that does not hold.
 
     Examples
     --------

@@ -97,9 +97,9 @@ def eps_path(
     to a relative error `eps`.
 
     SSS14 Algorithm 1 with the next C of :func:`eps_next_C`. It ends early when no sample is left in
-    L, from where on w is the same. The path's ``reason`` is ``"grid"`` (`C_max` reached), ``"no
-    L"``, ``"length"``, ``"not converged"`` (the last solution is not optimal to `eps`), or one of
-    those of :func:`safescreen.path`.
+    L, from where on w is the same. The path's ``reason`` is ``"grid"`` (`C_max` reached),
+    ``"no L"``, ``"length"``, ``"not converged"`` (the last solution is not optimal to `eps`), or
+    one of those of :func:`safescreen.path`.
 
     Parameters
     ----------
@@ -171,10 +171,10 @@ def eps_next_C(
     from its own C0 up to there.
 
     SSS14 equation 35: ``D_C(alpha*) - D_C(rho alpha0) <= eps D_C(alpha*)`` with ``rho = C/C0`` and
-    dual variables in the paper's scale. The difference is at most the duality gap of ``(w0, rho
-    alpha0)``, and ``D_C(alpha*) >= D_C(rho alpha0)``. With ``v0 = C0 sum_i alpha0_i z_i``, ``c =
-    sum_i tau_i alpha0_i - gamma/2 alpha0_i^2`` and ``phi >= 0`` the Fenchel terms of the
-    reference::
+    dual variables in the paper's scale. The difference is at most the duality gap of
+    ``(w0, rho alpha0)``, and ``D_C(alpha*) >= D_C(rho alpha0)``. With
+    ``v0 = C0 sum_i alpha0_i z_i``, ``c = sum_i tau_i alpha0_i - gamma/2 alpha0_i^2`` and
+    ``phi >= 0`` the Fenchel terms of the reference::
 
         ||w0 - rho v0||^2/2 + rho C0 phi  <=  eps (rho C0 c - rho^2 ||v0||^2/2)
 

@@ -60,8 +60,8 @@ ReferenceLike: TypeAlias = Reference | Solution
 
 
 def reference(solution: Solution) -> Reference:
-    """Return the :class:`Reference` of a solution of the library: its x, its dual point and ``C =
-    1/lam``.
+    """Return the :class:`Reference` of a solution of the library: its x, its dual point and
+    ``C = 1/lam``.
 
     Examples
     --------
@@ -101,9 +101,9 @@ def c_min(terms: Terms, loss: Loss | None = None) -> float:
     (SSS14 Lemma 9).
 
     Infinite where that maximum is 0: the mean of ``<z_i, sum_j z_j>`` is ``||sum_j z_j||^2/n``, so
-    the maximum is never negative, and it is 0 only if the sum of all ``z_i`` is, in which case ``w
-    = 0`` solves the problem for every C. With thresholds and the smoothed hinge it is ``1/max_i
-    <z_i, sum_j z_j>/(tau_i - gamma)``.
+    the maximum is never negative, and it is 0 only if the sum of all ``z_i`` is, in which case
+    ``w = 0`` solves the problem for every C. With thresholds and the smoothed hinge it is
+    ``1/max_i <z_i, sum_j z_j>/(tau_i - gamma)``.
 
     Examples
     --------

@@ -59,7 +59,7 @@ def s_bounds(
     ``s(C) = P* - ||w(C)||^2/(2 C)`` with ``P*`` the optimal value, so a lower bound of ``P*`` and
     an upper one of the norm give `low`::
 
-        s(C) >= max_r (H(w_r) + ||w_r||^2/(2 C) - gap_r) - U^2/(2 C),        U = min_r (||m_r|| + r_r)
+        s(C) >= max_r (H(w_r) + ||w_r||^2/(2 C) - gap_r) - U^2/(2 C),   U = min_r (||m_r|| + r_r)
 
     with gaps and midpoint gap bounds ``(m_r, r_r)`` of the references at C; likewise `high`.
     References for a larger C add ``s(C) >= s(C_r)`` and ``||w(C)|| <= ||w(C_r)||``, those for a

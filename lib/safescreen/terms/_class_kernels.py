@@ -55,8 +55,8 @@ def multiply_add(A, B, C):
 
 @njit
 def join_row(row, i, low, high, same_weights, other_weights, norms):
-    """Write the weights of an anchor's pairs into its row; return ``sum |row_j| (|x_i| +
-    |x_j|)^2``.
+    """Write the weights of an anchor's pairs into its row; return
+    ``sum |row_j| (|x_i| + |x_j|)^2``.
     """
     row[:low], row[high:] = other_weights[:low], other_weights[low : low + row.size - high]
     for j in range(low, high):

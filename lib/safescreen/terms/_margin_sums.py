@@ -37,8 +37,8 @@ def levels(terms):
 def _add_sums(
     margins, errors, tau, tau_step, w, w_step, g, width, cap, has_linear_region, alpha, given, sums
 ):
-    """Add to `sums` the loss, the Fenchel terms with their roundings, ``sum w tau alpha`` and ``sum
-    w alpha^2``.
+    """Add to `sums` the loss, the Fenchel terms with their roundings, ``sum w tau alpha`` and
+    ``sum w alpha^2``.
 
     Writes the dual point into `alpha` unless it is `given`; the rounding of the sums themselves is
     the caller's."""

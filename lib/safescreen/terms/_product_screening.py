@@ -91,13 +91,11 @@ def screen_anchor(same, other, p, q, low, high, counts):
 
     `same` and `other` are ``(lows, highs, out, weights)``, the ends of the first with their signs
     turned. Sets the flags ``out[:p]`` and ``out[:q]`` of pairs that leave; weights are the numbers
-    of triplets certified to be linear that a pair is in; ``counts += (number of linear triplets,
-    number of zero ones)``."""
+    of triplets certified to be linear that a pair is in;
+    ``counts += (number of linear triplets, number of zero ones)``."""
     n_same, n_other = p, q
-    from_same, from_other = (
-        0,
-        0,
-    )  # pairs (i, j) that left as linear while the pairs (i, l) left now were there, and the reverse
+    from_same = 0  # pairs (i, j) that left as linear while the pairs (i, l) left now were there
+    from_other = 0  # the reverse
     for _ in range(ROUNDS):
         first, linear = take_out(
             same, p, (other[0], other[1], other[2], q), n_other, from_other, low, high, counts

@@ -97,14 +97,14 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
 
     Fills ``s_weights[:p]`` and ``t_weights[:q]``, the sums of the dual variables of an entry. Adds
     to ``sums`` the loss, the dual variables, their squares, `near` times the number of slacks in
-    ``[-near, gamma)`` or ``[-near, near]``, at least (0 if `near` is 0), and the sum of ``slack -
-    slack^2/gamma`` over slacks in ``[0, gamma]``. `space` is that of :func:`room`; entries are
-    rounded to multiples of ``2**(1 - bits)`` of their range.
+    ``[-near, gamma)`` or ``[-near, near]``, at least (0 if `near` is 0), and the sum of
+    ``slack - slack^2/gamma`` over slacks in ``[0, gamma]``. `space` is that of :func:`room`;
+    entries are rounded to multiples of ``2**(1 - bits)`` of their range.
 
     A sum of squares is known modulo 2^64 from integers that wrap around, and up to 2^62 from
     floating-point prefix sums, thus exactly: with entries below ``2**(bits - 1)`` the latter are
-    off by ``(p^2 + 14 p) 2**(2 bits - 55)``, which ``bits <= 50`` and ``bits <= 58 - b`` for ``p <
-    2**b`` keep below 2^62."""
+    off by ``(p^2 + 14 p) 2**(2 bits - 55)``, which ``bits <= 50`` and ``bits <= 58 - b`` for
+    ``p < 2**b`` keep below 2^62."""
     low, high = extremes(s, p)
     t_low, t_high = extremes(t, q)
     bottom = min(low, max(t_low - tau, low - gamma - near))

@@ -1,8 +1,8 @@
 """Compiled sweeps of dual coordinate descent over samples, dense and sparse.
 
-The dual is ``sum_t w_t (tau_t alpha_t - g/2 alpha_t^2) - ||H||^2/(2 lam)`` with ``H = c + sum_t w_t
-alpha_t z_t``. Divided by ``w_t``, its slope in ``-alpha_t`` is ``<z_t, H>/lam - tau_t + g
-alpha_t``, its curvature ``w_t ||z_t||^2/lam + g``.
+The dual is ``sum_t w_t (tau_t alpha_t - g/2 alpha_t^2) - ||H||^2/(2 lam)`` with
+``H = c + sum_t w_t alpha_t z_t``. Divided by ``w_t``, its slope in ``-alpha_t`` is
+``<z_t, H>/lam - tau_t + g alpha_t``, its curvature ``w_t ||z_t||^2/lam + g``.
 
 Rows of either kind are compiled apart: one loop for both takes one and a half to two times as long
 for dense rows."""

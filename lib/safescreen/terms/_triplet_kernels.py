@@ -81,17 +81,17 @@ def pair_scales(X, point_norms, pairs, out):
 
 @njit
 def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, out):
-    """Upper bounds of ``||a_t||``, ``a = u u' - v v'`` with ``u = x_k - x_l`` (other) and ``v = x_i
-    - x_j`` (same).
+    """Upper bounds of ``||a_t||``, ``a = u u' - v v'`` with ``u = x_k - x_l`` (other) and
+    ``v = x_i - x_j`` (same).
 
-    With ``p = u - v`` and ``s = u + v``, ``a = (p s' + s p')/2`` has ``||a||^2 = (|p|^2 |s|^2 +
-    (p's)^2)/2`` and diagonal ``p * s``: no cancellation when the two pairs are nearly the same
-    vector.
+    With ``p = u - v`` and ``s = u + v``, ``a = (p s' + s p')/2`` has
+    ``||a||^2 = (|p|^2 |s|^2 + (p's)^2)/2`` and diagonal ``p * s``: no cancellation when the two
+    pairs are nearly the same vector.
 
-    Roundings, with unit roundoff e: centred points are off by ``e |x|``, differences of two by ``2
-    e (|x| + |y|)``, and the difference or sum of two differences by e times all four norms more,
-    below ``4 e`` times the norms (s gets ``8 e``). The difference of a point with itself is exact.
-    For pairs that share a point p is one difference, ``x_j - x_l`` or ``x_k - x_i``."""
+    Roundings, with unit roundoff e: centred points are off by ``e |x|``, differences of two by
+    ``2 e (|x| + |y|)``, and the difference or sum of two differences by e times all four norms
+    more, below ``4 e`` times the norms (s gets ``8 e``). The difference of a point with itself is
+    exact. For pairs that share a point p is one difference, ``x_j - x_l`` or ``x_k - x_i``."""
     d = X.shape[1]
     rounding = (d + 8) * UNIT
     for t in range(same.size):
@@ -157,8 +157,8 @@ def loss_sums(
     other_weights,
     sums,
 ):
-    """Weighted loss, its slope per pair, and the sums of the dual: ``sums = (loss, tau'alpha,
-    alpha'alpha)``.
+    """Weighted loss, its slope per pair, and the sums of the dual:
+    ``sums = (loss, tau'alpha, alpha'alpha)``.
 
     Weights that are None are 1. `gamma` is the smoothing of the loss, which is positive, `cap` its
     largest slope. Terms with the same same pair follow each other: their sums stay in registers

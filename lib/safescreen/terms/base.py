@@ -136,7 +136,7 @@ class Terms(ABC):
         """Whether each term can be screened on its own; otherwise whole blocks are."""
         return "singles" in self.offers
 
-    # ------------------------------------------------------------------ counted operations, of about a nanosecond each
+    # ----------------------------------------------- counted operations, of about a nanosecond each
 
     @property
     def work(self) -> float:
@@ -208,8 +208,9 @@ class Terms(ABC):
         """Return the hinge's :class:`LossSums` at x for the dual point of the smoothed hinge of a
         width g > 0; cost of two calls.
 
-        ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is ``sum loss_0 - sum loss_g - g/2
-        ||a||^2`` beside the Fenchel terms of the smoothed hinge, so nothing of length T is needed.
+        ``loss_0(m) + loss_0*(-a) + a m`` summed over terms is
+        ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the Fenchel terms of the smoothed hinge, so
+        nothing of length T is needed.
         """
         kinked, smooth = (
             self.loss_sums(x, SmoothedHinge(0.0)),
@@ -340,7 +341,7 @@ class Terms(ABC):
         height = float(tau) * n if np.ndim(tau) == 0 else float(np.sum(tau[in_L]))
         return height - 0.5 * loss.smoothing * n
 
-    # ------------------------------------------------------------------ what only some families can do
+    # --------------------------------------------------------------- what only some families can do
 
     def screen_blocks(self, ball: Any, loss: Loss) -> Any:
         """Screen whole blocks with a ball ("blocks"); return a
@@ -365,8 +366,8 @@ class Terms(ABC):
         state: int,
         shrinking: bool = True,
     ) -> Any:
-        """Improve a dual point coordinate by coordinate ("sweeps"); return ``(H, spread, n_sweeps,
-        state)``.
+        """Improve a dual point coordinate by coordinate ("sweeps"); return
+        ``(H, spread, n_sweeps, state)``.
 
         alpha, shape (T,), is overwritten; ``H = c + sum_t w_t alpha_t a_t``. It stops when the
         projected slopes, in units of the margin, differ by no more than `tolerance` (`spread` is by

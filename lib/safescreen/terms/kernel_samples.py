@@ -48,9 +48,9 @@ class KernelSamples(Terms):
     weights : array of shape (n,), optional
         Positive factors of the losses.
     relative_error : float, optional
-        What is known of the entries: there is a positive semidefinite K* with ``|K_ij - K*_ij| <=
-        relative_error sqrt(K*_ii K*_jj)``, and K* is the kernel the results are for. Left out, ``4
-        n + 64`` units of roundoff of K's precision; see :meth:`from_points`.
+        What is known of the entries: there is a positive semidefinite K* with
+        ``|K_ij - K*_ij| <= relative_error sqrt(K*_ii K*_jj)``, and K* is the kernel the results are
+        for. Left out, ``4 n + 64`` units of roundoff of K's precision; see :meth:`from_points`.
 
     Raises
     ------
@@ -151,14 +151,15 @@ class KernelSamples(Terms):
 
         Notes
         -----
-        Cost: O(n^2 d). The bound is some d units of roundoff; for rbf it grows with ``gamma max |x
-        - mean|^2``, dense points being centred first, which leaves their distances as they are;
-        sparse ones are taken as they come.
+        Cost: O(n^2 d). The bound is some d units of roundoff; for rbf it grows with
+        ``gamma max |x - mean|^2``, dense points being centred first, which leaves their distances
+        as they are; sparse ones are taken as they come.
 
         Examples
         --------
         >>> import safescreen as ss
-        >>> ss.KernelSamples.from_points([[0.0], [1.0], [3.0]], [1, 1, -1], "polynomial", gamma=1.0, degree=2).gram([0, 2])
+        >>> X, y = [[0.0], [1.0], [3.0]], [1, 1, -1]
+        >>> ss.KernelSamples.from_points(X, y, "polynomial", gamma=1.0, degree=2).gram([0, 2])
         array([[  1.,  -1.],
                [ -1., 100.]])
         """
@@ -231,8 +232,8 @@ class KernelSamples(Terms):
         return values, self._norms * x.error + 1e-300
 
     def weighted_sum(self, weights: NDArray) -> tuple[Expansion, float]:
-        """Return ``(sum_i w_i weights_i z_i, error bound)``; the error is the rounding of ``w_i
-        weights_i``, if there are any w.
+        """Return ``(sum_i w_i weights_i z_i, error bound)``; the error is the rounding of
+        ``w_i weights_i``, if there are any w.
         """
         return self._sum(weights, self._view)
 

@@ -18,8 +18,8 @@ COLUMNS = ("i", "j")
 
 
 class Pairs(PairDifferences):
-    """Pair terms ``+C_il`` with threshold `lower` and ``-C_ij`` with threshold ``-upper``, ``C_ij =
-    (x_i - x_j)(x_i - x_j)'``.
+    """Pair terms ``+C_il`` with threshold `lower` and ``-C_ij`` with threshold ``-upper``,
+    ``C_ij = (x_i - x_j)(x_i - x_j)'``.
 
     STS19 section 6.3, after Davis et al. (2007): dissimilar points are to be at least at the
     squared distance `lower`, similar ones at most at `upper`. The terms are those of `dissimilar`
@@ -45,12 +45,13 @@ class Pairs(PairDifferences):
     -----
     Each term has a threshold of its own. A similar pair costs nothing under a small metric, so no
     lam makes all terms linear: ``lam_max()`` is infinite if there are any, and a path needs its
-    `lams`. Memory, cost and rounding as in
-    :class:`safescreen.terms.differences.PairDifferences`, where the second pair of a term is one point twice.
+    `lams`. Memory, cost and rounding as in :class:`safescreen.terms.differences.PairDifferences`,
+    where the second pair of a term is one point twice.
 
     Examples
     --------
-    >>> pairs = Pairs(np.array([[0.0], [1.0], [4.0]]), similar=[[0, 1]], dissimilar=[[0, 2], [1, 2]], upper=2.0, lower=3.0)
+    >>> X, similar, dissimilar = np.array([[0.0], [1.0], [4.0]]), [[0, 1]], [[0, 2], [1, 2]]
+    >>> pairs = Pairs(X, similar=similar, dissimilar=dissimilar, upper=2.0, lower=3.0)
     >>> pairs.margins(np.eye(1)).tolist(), pairs.threshold.tolist()
     ([16.0, 9.0, -1.0], [3.0, 3.0, -2.0])
     """
@@ -102,8 +103,8 @@ def pull(
     """Return the linear term ``c = -sum w_ij (x_i - x_j)(x_i - x_j)'`` that pulls pairs together,
     as in LMNN (STS19 section 6.3).
 
-    ``Problem(triplets, ss.Hinge(), linear=ss.pull(X, pairs))`` adds ``sum w_ij (x_i - x_j)' M (x_i
-    - x_j)`` to the objective.
+    ``Problem(triplets, ss.Hinge(), linear=ss.pull(X, pairs))`` adds
+    ``sum w_ij (x_i - x_j)' M (x_i - x_j)`` to the objective.
 
     Parameters
     ----------

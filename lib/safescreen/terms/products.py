@@ -48,9 +48,10 @@ class ProductTriplets(Terms):
 
     Rounding: an anchor's margins are rounded to a grid of 2**-49 of their range (coarser for lists
     beyond 255 points), which is part of the bound of their error; sums over the grid are exact, so
-    the pair weights are those of dual variables in [0, 1] up to three roundings. With ``s = |x_i| +
-    |x_j|`` (centred points) the error of the adjoint is at most ``gamma_m sum w_ij s^2``, `m` the
-    length of the longest sum. Results do not depend on the number of threads.
+    the pair weights are those of dual variables in [0, 1] up to three roundings. With
+    ``s = |x_i| + |x_j|`` (centred points) the error of the adjoint is at most
+    ``gamma_m sum w_ij s^2``, `m` the length of the longest sum. Results do not depend on the number
+    of threads.
 
     Examples
     --------
@@ -162,9 +163,9 @@ class ProductTriplets(Terms):
         """Return the :class:`LossSums` of the hinge for the dual point of the smoothed hinge of
         that width > 0; cost as one call.
 
-        Where ``0 < slack < width``, ``alpha = slack/width`` and ``loss(m) + loss*(-alpha) + alpha m
-        = slack - slack^2/width``; elsewhere it is 0, or at most the error of the margin. Everything
-        is a sum of non-negative numbers, nothing cancels.
+        Where ``0 < slack < width``, ``alpha = slack/width`` and
+        ``loss(m) + loss*(-alpha) + alpha m = slack - slack^2/width``; elsewhere it is 0, or at most
+        the error of the margin. Everything is a sum of non-negative numbers, nothing cancels.
 
         An error e of the margin costs at most e where ``0 < slack < width`` as computed. Elsewhere
         it costs nothing unless the slack has another sign than the computed one, which is at most e
@@ -223,7 +224,7 @@ class ProductTriplets(Terms):
         part.threshold = self.threshold
         return BlockScreening(part, total, self._error(scale), n_L, n_R)
 
-    # ------------------------------------------------------------------ what needs a number for each triplet
+    # --------------------------------------------------------- what needs a number for each triplet
 
     def to_triplets(self) -> Triplets:
         """Return the same terms as explicit :class:`Triplets`; ValueError beyond 50 million."""

@@ -43,8 +43,8 @@ class Triplets(PairDifferences):
     Notes
     -----
     Triplets that repeat or contradict each other, as people's judgements do, are summed as they
-    are. Memory, cost and rounding as in
-    :class:`safescreen.terms.differences.PairDifferences`: 16 bytes a triplet, O(n d^2 + pairs d + T) a pass.
+    are. Memory, cost and rounding as in :class:`safescreen.terms.differences.PairDifferences`: 16
+    bytes a triplet, O(n d^2 + pairs d + T) a pass.
 
     Examples
     --------

@@ -9,8 +9,8 @@ from safescreen_book.datasets.registry import info, names
 
 
 def add_parser(commands) -> None:
-    """Add ``data`` and its three actions to subparsers of argparse; each sets ``func(options) ->
-    int``, an exit code.
+    """Add ``data`` and its three actions to subparsers of argparse; each sets
+    ``func(options) -> int``, an exit code.
     """
     parser = commands.add_parser("data", help="list, fetch or verify the data sets")
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")

@@ -6,9 +6,21 @@ from safescreen_book.figures.style import COLOURS, canvas, styles
 
 
 def lines(
-    curves, x=None, *, dots=None, ax=None, title="", xlabel=None, ylabel="", log="", path=False, share=False, ratio=False,
-    marks=False, legend="best",
-):  # fmt: skip
+    curves,
+    x=None,
+    *,
+    dots=None,
+    ax=None,
+    title="",
+    xlabel=None,
+    ylabel="",
+    log="",
+    path=False,
+    share=False,
+    ratio=False,
+    marks=False,
+    legend="best",
+):
     """Draw a line for each curve, in the style of its method; later ones are thinner, so that those
     that coincide stay visible.
 

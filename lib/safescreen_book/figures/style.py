@@ -77,9 +77,9 @@ STYLE = {
 def styles(labels):
     """Return colour and dash for each label of a figure, a list of dicts.
 
-    A method has its own of :data:`METHODS`, also as ``"PGB = RPB"`` or ``"away: 12"``; ``"DGB,
-    enlarged"`` has the colour of the method it begins with, and another dash if that is in the
-    figure; what begins with none has the colours of :data:`OTHERS`, in order.
+    A method has its own of :data:`METHODS`, also as ``"PGB = RPB"`` or ``"away: 12"``;
+    ``"DGB, enlarged"`` has the colour of the method it begins with, and another dash if that is in
+    the figure; what begins with none has the colours of :data:`OTHERS`, in order.
 
     >>> [style["color"] for style in styles(["GB", "GB, enlarged", "m = 3"])]
     ['#E69F00', '#E69F00', '#440154']

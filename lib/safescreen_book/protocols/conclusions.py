@@ -2,9 +2,10 @@
 draws, and never by one draw.
 
 >>> found = Conclusions("STS19-F9", "segment")
->>> found.above(1.0, [2.2, 2.5, 2.4], "RRPB makes the path faster", "section 7.2", paper=6.4, log=True)
+>>> where = {"place": "section 7.2", "log": True}
+>>> found.above(1.0, [2.2, 2.5, 2.4], "RRPB makes the path faster", paper=6.4, **where)
 'stands'
->>> found.below(1.0, [0.9, 1.2, 0.8], "PGB beside it makes it faster still", "section 7.2", paper=0.91, log=True)
+>>> found.below(1.0, [0.9, 1.2, 0.8], "PGB beside it makes it faster still", paper=0.91, **where)
 'undecided'
 >>> found.frame()["verdict"].tolist()
 ['stands', 'undecided']

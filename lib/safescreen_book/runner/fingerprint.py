@@ -85,7 +85,9 @@ def library(root: Path) -> str:
 def changed(before: Mapping[str, Any], after: Mapping[str, Any], parts: Iterable[str]) -> str:
     """Return by name what differs between two `hashes` in these parts; the former may be anybody's.
 
-    >>> changed({"library": "1", "versions": {"numpy": "2.4.6"}}, {"library": "2", "versions": {"numpy": "2.5"}}, ["library", "versions"])
+    >>> before = {"library": "1", "versions": {"numpy": "2.4.6"}}
+    >>> after = {"library": "2", "versions": {"numpy": "2.5"}}
+    >>> changed(before, after, ["library", "versions"])
     'library, numpy 2.4.6 -> 2.5'
     """
     found = []

@@ -48,8 +48,12 @@ def announcement(seconds: Collection[float | None], how: str, jobs: int | None) 
     """Return a sentence on what comes: how many runs, how, and for how long; in all only where it
     is known how many at a time.
 
-    >>> announcement([600.0, 60.0, 60.0, None], "2 at a time", 2)
-    'Runs to do: 4, 2 at a time: 12 min of one core by the manifest and earlier results, about 10 min in all; 1 of unknown length.'
+    >>> text = announcement([600.0, 60.0, 60.0, None], "2 at a time", 2)
+    >>> first, second = text.split(" by the manifest and earlier results, ")
+    >>> first
+    'Runs to do: 4, 2 at a time: 12 min of one core'
+    >>> second
+    'about 10 min in all; 1 of unknown length.'
     """
     known = [value for value in seconds if value is not None]
     parts = (

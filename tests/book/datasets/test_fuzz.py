@@ -20,7 +20,10 @@ import pytest
 from safescreen_book.datasets import readers
 
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-TOKENS = b"inf -nan 1e300 1e400 -9223372036854775808 9223372036854775808 9007199254740993 1_0 +6 -1 0 0.5 0x1p3 5e-324 . 1.".split()
+TOKENS = (
+    b"inf -nan 1e300 1e400 -9223372036854775808 9223372036854775808 9007199254740993 "
+    b"1_0 +6 -1 0 0.5 0x1p3 5e-324 . 1."
+).split()
 TOKENS += [
     b"1" * 4500,
     b"",

@@ -13,8 +13,9 @@ from safescreen_book.verdicts import committed, status, summarize
 
 
 def rows(verdicts, whose="paper", agrees=True, conclusion="it pays"):
-    rows = [{"claim": "P-F1", "dataset": f"set {i}", "conclusion": conclusion, "place": "3", "whose": whose, "agrees": agrees, "verdict": v}
-            for i, v in enumerate(verdicts)]  # fmt: skip
+    shared = {"claim": "P-F1", "conclusion": conclusion, "place": "3"}
+    shared |= {"whose": whose, "agrees": agrees}
+    rows = [{**shared, "dataset": f"set {i}", "verdict": v} for i, v in enumerate(verdicts)]
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 

@@ -21,8 +21,8 @@ class Bounds:  # numpydoc ignore=PR02
     """Bounds of HDSL19 section 4, as printed and as they hold, for a non-negative 1-Lipschitz loss
     that is 1/2 at 0.
 
-    The printed bounds count the k atoms of one matrix, where the supremum chooses among all ``d (d
-    - 1)``. Those that hold are the same for every k.
+    The printed bounds count the k atoms of one matrix, where the supremum chooses among all
+    ``d (d - 1)``. Those that hold are the same for every k.
 
     Parameters
     ----------
@@ -148,9 +148,10 @@ def largest_at_atoms(X, y, sigma, scale, loss=None):
     """Return the largest of ``1/m sum_i sigma_i loss(<A_i, B>)`` over all atoms B, for the m
     independent triplets of a sample.
 
-    With ``m = floor(n/3)``, triplet i is ``(i, i + m, i + 2m)`` and ``A_i = x_i (x_(i+m) -
-    x_(i+2m))'``. Exact up to rounding, in O(m d^2). Without a loss (the identity) it is the
-    supremum over the whole convex hull: a linear function is largest at an atom.
+    With ``m = floor(n/3)``, triplet i is ``(i, i + m, i + 2m)`` and
+    ``A_i = x_i (x_(i+m) - x_(i+2m))'``. Exact up to rounding, in O(m d^2). Without a loss (the
+    identity) it is the supremum over the whole convex hull: a linear function is largest at an
+    atom.
 
     Parameters
     ----------
@@ -164,7 +165,8 @@ def largest_at_atoms(X, y, sigma, scale, loss=None):
 
     Examples
     --------
-    >>> largest_at_atoms(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [0, 0, 1], [1.0], scale=1.0)
+    >>> X = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> largest_at_atoms(X, [0, 0, 1], [1.0], scale=1.0)
     2.0
     """
     X, scale, y = check_points(X), check_lam(scale, "scale"), np.asarray(y)

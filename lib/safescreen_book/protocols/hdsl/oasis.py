@@ -55,7 +55,8 @@ def pca_projection(X, r):
 
     By the eigenvectors of the centred n x n Gram matrix, in O(n^3 + n nnz(X)): for n << d.
 
-    >>> pca_projection([[0.0, 0.0], [2.0, 0.0], [1.0, 0.1]], 1)(np.array([[1.0, 5.0]])).round(6).tolist()
+    >>> project = pca_projection([[0.0, 0.0], [2.0, 0.0], [1.0, 0.1]], 1)
+    >>> project(np.array([[1.0, 5.0]])).round(6).tolist()
     [[0.0]]
     """
     X = check_points(X, allow_sparse=True)
@@ -76,9 +77,9 @@ def fit_oasis(Z, triplets, aggressiveness, n_steps, random_state=0):
     """Learn M by passive-aggressive steps on triplets drawn at random, from the identity (Chechik
     et al., JMLR 2010).
 
-    Each of the steps moves M by ``tau x (y - z)'`` with ``tau = min(aggressiveness, hinge/||x (y -
-    z)'||^2)``, so that ``M = I + Z'CZ``. A step on C costs O(n) for n points whatever their
-    dimension r, Gram matrix and M cost O(n r (n + r)) once.
+    Each of the steps moves M by ``tau x (y - z)'`` with
+    ``tau = min(aggressiveness, hinge/||x (y - z)'||^2)``, so that ``M = I + Z'CZ``. A step on C
+    costs O(n) for n points whatever their dimension r, Gram matrix and M cost O(n r (n + r)) once.
 
     >>> fit_oasis(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), [[0, 1, 2]], 1.0, 1).M.tolist()
     [[0.0, 0.0], [0.0, 1.0]]

@@ -26,7 +26,8 @@ def recovery_auc(similarity, truth):
 
     >>> from safescreen.hdsl import SparseSimilarity
     >>> truth = SparseSimilarity(np.array([[0, 1, 1]]), np.array([1.0]), 1.0, 4)
-    >>> recovery_auc(truth, truth), recovery_auc(SparseSimilarity(np.array([[1, 2, 1]]), np.array([1.0]), 1.0, 4), truth).features
+    >>> other = SparseSimilarity(np.array([[1, 2, 1]]), np.array([1.0]), 1.0, 4)
+    >>> recovery_auc(truth, truth), recovery_auc(other, truth).features
     (Recovery(features=1.0, entries=1.0), 0.5)
     """
     d = truth.d

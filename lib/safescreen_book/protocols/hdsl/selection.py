@@ -77,7 +77,8 @@ def iterates(fold, scale, max_iter, every, random_state=0):
     """Train for `max_iter` steps and judge the similarity after each `every`; return the list of
     Checkpoint, and the fitted solver.
 
-    >>> fold = Fold(np.eye(3), np.array([0, 0, 1]), np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]]))
+    >>> X, y, triplets = np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]])
+    >>> fold = Fold(X, y, X, y, triplets)
     >>> checkpoints, solver = iterates(fold, 1.0, 20, 10)
     >>> [checkpoint.iteration for checkpoint in checkpoints]
     [10, 20]
@@ -119,7 +120,8 @@ def baseline(name, fold, parameter, random_state=0):
 
     Examples
     --------
-    >>> fold = Fold(np.eye(3), np.array([0, 0, 1]), np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]]))
+    >>> X, y, triplets = np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]])
+    >>> fold = Fold(X, y, X, y, triplets)
     >>> fold = fold._replace(X_new=np.eye(3)[[0, 1, 2, 2]], y_new=np.array([0, 0, 1, 0]))
     >>> baseline("linear-l2", fold, 10.0)
     Outcome(error=array([0. , 0.5]), n_features=3)
@@ -155,7 +157,8 @@ def projected(kind, fold, dimensions, rates, passes=1, random_state=0):
     others are its first columns, for "rp" in the scale of their dimension. `rates` are the
     aggressiveness of OASIS, which sees `passes` times as many random triplets as there are.
 
-    >>> fold = Fold(np.eye(3), np.array([0, 0, 1]), np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]]))
+    >>> X, y, triplets = np.eye(3), np.array([0, 0, 1]), np.array([[0, 1, 2], [1, 0, 2]])
+    >>> fold = Fold(X, y, X, y, triplets)
     >>> projected("pca", fold, [2], [0.1]).shape
     (1, 2, 2)
     """

@@ -26,7 +26,8 @@ def fit_svm(X, y, kind="linear-l2", C=1.0, *, random_state=0, max_iter=100_000):
 
     Examples
     --------
-    >>> machine = fit_svm([[0.0, 1.0], [0.0, 2.0], [1.0, 0.0], [2.0, 0.0]], [0, 0, 1, 1], "linear-l1", 10.0)
+    >>> X, y = [[0.0, 1.0], [0.0, 2.0], [1.0, 0.0], [2.0, 0.0]], [0, 0, 1, 1]
+    >>> machine = fit_svm(X, y, "linear-l1", 10.0)
     >>> machine.predict([[0.0, 3.0]]).tolist()
     [0]
     """

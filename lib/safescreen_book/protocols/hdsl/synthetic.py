@@ -32,8 +32,10 @@ def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1,
     Examples
     --------
     >>> truth = random_similarity(20, 6, n_blocks=2)
-    >>> bool(truth.weights.sum().round(12) == 1.0), bool(((truth.atoms[:, 0] < 10) == (truth.atoms[:, 1] < 10)).all())
-    (True, True)
+    >>> bool(truth.weights.sum().round(12) == 1.0)
+    True
+    >>> bool(((truth.atoms[:, 0] < 10) == (truth.atoms[:, 1] < 10)).all())
+    True
     """
     d, n_bases, n_blocks = (
         check_count(d, "d"),
@@ -115,7 +117,8 @@ def graded_triplets(products, n_triplets, share, *, random_state=0):
 
     Examples
     --------
-    >>> sorted({tuple(t) for t in graded_triplets(np.array([[9, 3, 2], [3, 9, 1], [2, 1, 9]]), 50, 0.5).tolist()})
+    >>> similarities = np.array([[9, 3, 2], [3, 9, 1], [2, 1, 9]])
+    >>> sorted({tuple(t) for t in graded_triplets(similarities, 50, 0.5).tolist()})
     [(0, 1, 2), (1, 0, 2), (2, 0, 1)]
     """
     rng, n_triplets = np.random.default_rng(random_state), check_count(n_triplets, "n_triplets")
@@ -145,7 +148,8 @@ def graded_links(products, n_links, share, *, random_state=0):
 
     Examples
     --------
-    >>> links, signs = graded_links(np.array([[9, 4, 2, 1], [4, 9, 1, 3], [2, 1, 9, 5], [1, 3, 5, 9]]), 4, 0.34)
+    >>> similarities = np.array([[9, 4, 2, 1], [4, 9, 1, 3], [2, 1, 9, 5], [1, 3, 5, 9]])
+    >>> links, signs = graded_links(similarities, 4, 0.34)
     >>> sorted(tuple(sorted(l[:2])) + (l[2],) for l in links.tolist()), signs[0].tolist()
     ([(0, 1, 1), (0, 3, -1), (1, 2, -1), (2, 3, 1)], [0, 1, 0, -1])
     """
@@ -187,7 +191,8 @@ def link_triplets(links, signs, n_per_link=1, *, random_state=0):
 
     Examples
     --------
-    >>> link_triplets([[0, 1, 1], [1, 0, 1]], np.array([[0, 1, -1], [1, 0, 0], [-1, 0, 0]]), 2).tolist()
+    >>> signs = np.array([[0, 1, -1], [1, 0, 0], [-1, 0, 0]])
+    >>> link_triplets([[0, 1, 1], [1, 0, 1]], signs, 2).tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
     rng, n_per_link, found = (
