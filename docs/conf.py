@@ -34,9 +34,8 @@ default_role = "code"
 smartquotes = False  # what is shown is what was written
 
 autodoc_member_order = "bysource"
-autodoc_typehints = (
-    "none"  # types of parameters are in the docstrings, what is returned is added by _ext.reference
-)
+# types of parameters are in the docstrings, what is returned is added by _ext.reference
+autodoc_typehints = "none"
 python_use_unqualified_type_names = True
 autosummary_generate = False
 toc_object_entries_show_parents = "hide"

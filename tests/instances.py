@@ -138,9 +138,8 @@ def instance(kind, data="normal", n=None, d=3, k=3, seed=0):
     X, y = points(data, n or 40, d, seed, offset=50.0)  # not centred: conditioning is offset^2
     signs = 2.0 * y - 1.0
     if kind in ("kernel", "tiles"):
-        limit = (
-            {"max_gigabytes": 7.9e-9 * len(X) ** 2} if kind == "tiles" else {}
-        )  # less than the matrix takes
+        # less than the matrix takes
+        limit = {"max_gigabytes": 7.9e-9 * len(X) ** 2} if kind == "tiles" else {}
         terms = ss.KernelSamples.from_points(X, signs, "linear", **limit)
         FEATURES[terms.cone] = exact_samples(X, signs)
         return Instance(kind, X, signs, None, terms)

@@ -58,10 +58,8 @@ IMPORTED += ("scipy.sparse.linalg", "numba", "pandas", "sympy", "mpmath", "pytes
 
 LEAVE = shutil.ignore_patterns("__pycache__", "*.ipynb", "*.egg-info")
 CAUGHT = ("failed", "timeout")
-BEFORE, IN_CELL = (
-    3,
-    4,
-)  # exit codes where cells before the tagged one left it without a name, and where it fails itself
+# exit codes where cells before the tagged one left it without a name, and where it fails itself
+BEFORE, IN_CELL = 3, 4
 
 
 @dataclass(frozen=True)

@@ -73,9 +73,8 @@ def test_baseline_screens_safely(small):
     found = ss.rules.sphere(
         ss.Problem(triplets, loss), ss.spheres.relaxed_path_bound(last.M, eps, last.lam, lam)
     )
-    np.testing.assert_array_equal(
-        gone, found.in_L | found.in_R
-    )  # no margin is within rounding of its limit
+    # no margin is within rounding of its limit
+    np.testing.assert_array_equal(gone, found.in_L | found.in_R)
     assert left.n_linear == np.count_nonzero(gone & (margins < 0.95)) > 0
     assert np.count_nonzero(gone & (margins > 1.0)) == gone.sum() - left.n_linear > 0
     expected = triplets.weighted_sum((gone & (margins < 0.95)).astype(float))[0]
@@ -108,9 +107,8 @@ def printed(tmp_path_factory):
         *options,
         f"--basetemp={tmp_path_factory.mktemp('benchmarks')}",
     ]
-    environment = {
-        key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")
-    }  # it is no worker of xdist
+    # it is no worker of xdist
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("PYTEST_")}
     done = subprocess.run(
         command,
         env={**environment, "SAFESCREEN_DATA": ""},

@@ -121,9 +121,8 @@ def test_declared_errors_are_in_the_gap():
     """Whatever moves H, its split or x by what is declared: the gap of what was moved is at most
     the one that is returned.
     """
-    terms = ss.Triplets(
-        np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), [[0, 1, 2]], diagonal=True
-    )  # a = (1, -1)
+    # a = (1, -1)
+    terms = ss.Triplets(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]]), [[0, 1, 2]], diagonal=True)
     lam, off, zero = 2.0, 0.01, np.zeros(2)
     problem, rng = ss.Problem(terms, ss.SmoothedHinge(0.5)), np.random.default_rng(0)
     plain = problem.terms.loss_sums(np.array([3.0, 3.0]), problem.loss, np.zeros(1))
@@ -147,10 +146,8 @@ def test_declared_errors_are_in_the_gap():
             rng.uniform(0.5, 2.0, 2),
             rng.uniform(1.0, 5.0, 2) * np.array([1.0, rng.choice([-1.0, 1.0])]),
         )
-        for at in (
-            x,
-            np.maximum(H, 0.0) / lam,
-        ):  # there the distance is 0, and only the second order is left
+        # there the distance is 0, and only the second order is left
+        for at in (x, np.maximum(H, 0.0) / lam):
             steps = [
                 off * v / np.linalg.norm(v)
                 for v in (*rng.standard_normal((4, 2)), at - H / lam + 1e-3, H / lam - at + 1e-3)
@@ -282,9 +279,8 @@ def test_lam_max_at_its_ends():
     )
     assert ss.Problem(samples.with_threshold(-1.0), ss.Hinge()).lam_max() == np.inf
     ones = ss.Samples([[1.0], [-1.0]], [1, -1])
-    assert (
-        ss.Problem(ones, ss.Hinge(), linear=np.array([-5.0])).lam_max() == 0.0
-    )  # all inner products are -3
+    # all inner products are -3
+    assert ss.Problem(ones, ss.Hinge(), linear=np.array([-5.0])).lam_max() == 0.0
     assert (
         ss.Problem(ones.with_threshold(np.array([1.0, 3.0])), ss.SmoothedHinge(0.5)).lam_max()
         == 4.0

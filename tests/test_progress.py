@@ -47,9 +47,8 @@ def on_a_terminal(monkeypatch, without_tqdm):
 
 def test_lines_say_how_far_the_work_is(on_a_terminal, monkeypatch):
     terminal = on_a_terminal()
-    clock = iter(
-        [0.0, 1.0, 6.0, 6.0, 7.0, 9.4]
-    )  # at the start, two updates and a line, another update, the end
+    # at the start, two updates and a line, another update, the end
+    clock = iter([0.0, 1.0, 6.0, 6.0, 7.0, 9.4])
     monkeypatch.setattr(_progress.time, "monotonic", lambda: next(clock))
     with _progress.progress_bar(True, "path", total=8, unit="lam") as bar:
         bar.update()

@@ -10,9 +10,8 @@ from docutils.nodes import SkipNode
 from latex2mathml.converter import convert_to_element
 from sphinx.util import logging
 
-_SCRIPT = dict(
-    zip("BEFHILMR", "ℬℰℱℋℐℒℳℛ", strict=True)
-)  # the script letters that Unicode has elsewhere
+# the script letters that Unicode has elsewhere
+_SCRIPT = dict(zip("BEFHILMR", "ℬℰℱℋℐℒℳℛ", strict=True))
 _FENCES = {
     r"\langle": "⟨",
     r"\rangle": "⟩",
@@ -91,9 +90,8 @@ def _plain(tex: str) -> str:
         r"\\mathcal\s*(?:\{\s*([A-Z])\s*\}|([A-Z]))", lambda m: _script(m[1] or m[2]), plain
     )
     plain = re.sub(r"\\arg\s*\\(min|max)(?![a-zA-Z])", r"\\operatorname*{arg\1}", plain)
-    plain = re.sub(
-        r"(\\[bB]igg?[lrm]?\s*(?:\\[a-zA-Z]+|\\.|.))(?=\s*[\^_])", r"{\1}", plain
-    )  # else the size is lost
+    # else the size is lost
+    plain = re.sub(r"(\\[bB]igg?[lrm]?\s*(?:\\[a-zA-Z]+|\\.|.))(?=\s*[\^_])", r"{\1}", plain)
     return re.sub(r"\\tag\{([^{}]*)\}", r"\\qquad\\text{(\1)}", plain)
 
 

@@ -64,9 +64,8 @@ from numba import prange  # noqa: E402
 if not numba.config.CACHE_DIR:  # the same; looked up where a kernel is declared
     numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"]
 if numba.config.CPU_FEATURES is None and FEATURES is not None:
-    numba.config.CPU_FEATURES = (
-        FEATURES  # numba was imported before this package; read at its first compilation
-    )
+    # numba was imported before this package; read at its first compilation
+    numba.config.CPU_FEATURES = FEATURES
 
 
 def njit(*args, **options) -> Any:
@@ -93,10 +92,8 @@ class Shared:
 
     def __init__(self, function):
         copy = types.FunctionType(function.__code__, function.__globals__, function.__name__)
-        copy.__module__, copy.__qualname__ = (
-            function.__module__,
-            f"{function.__qualname__}_alone",
-        )  # numba's cache goes by that name
+        # numba's cache goes by that name
+        copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}_alone"
         self.together, self.alone = njit(parallel=True)(function), njit(copy)
 
     def __call__(self, *args):

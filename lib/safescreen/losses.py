@@ -56,9 +56,8 @@ class Loss:
         slack = np.subtract(tau, u, dtype=float)
         if self.smoothing == 0.0:
             return (slack > 0.0).astype(float)
-        with np.errstate(
-            over="ignore"
-        ):  # a subnormal smoothing: the quotient may be infinite, its clip is 0 or 1
+        # a subnormal smoothing: the quotient may be infinite, its clip is 0 or 1
+        with np.errstate(over="ignore"):
             return np.clip(slack / self.smoothing, 0.0, self.cap)
 
     def conjugate(self, a: ArrayLike, tau: ArrayLike = 1.0) -> NDArray:

@@ -307,9 +307,8 @@ class _Walk:
             reduction, state = Reduction(prob), Descent(prob.cone.zeros(), lam)
         else:
             problem, sums = self.sums
-            here = problem.assemble(
-                sums, self.last.x, lam
-            )  # the last solution, judged for the new lam
+            # the last solution, judged for the new lam
+            here = problem.assemble(sums, self.last.x, lam)
             reduction = self._screened_before(here)
             known = self.last.dual_point is not None and self.method.dual
             state = (

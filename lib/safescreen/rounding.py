@@ -126,9 +126,8 @@ def norm_upper(x: ElementLike) -> float:
             return x.norm_upper()
         x = np.asarray(x)
     square = float(np.vdot(x, x))
-    if (
-        1e-250 < square < 1e280
-    ):  # no overflow, and squares that underflow are far below the rounding of the others
+    # no overflow, and squares that underflow are far below the rounding of the others
+    if 1e-250 < square < 1e280:
         return upper(math.sqrt(square), x.size + 2)
     if square == 0.0 and not x.any():
         return 0.0

@@ -336,9 +336,8 @@ def _pages(options) -> int:
     }
     settings = [part for name, value in folders.items() for part in ("-D", f"{name}={value}")]
     strict = [] if profile else ["-W", "--keep-going", "-j", "auto"]
-    with tempfile.TemporaryDirectory(
-        prefix="safescreen-"
-    ) as doctrees:  # pickles, which must not come with somebody's outputs
+    # pickles, which must not come with somebody's outputs
+    with tempfile.TemporaryDirectory(prefix="safescreen-") as doctrees:
         code = build_main(
             [
                 "-q",

@@ -182,9 +182,8 @@ def rows_of(log):
 
 def test_rows_are_computed_once(log, small):
     n, everything = 600, np.arange(600)
-    made = KernelRows(
-        points(n, 4), KERNELS[2], 4e-9 * (520 * n + n * 4)
-    )  # room for 520 rows in single precision
+    # room for 520 rows in single precision
+    made = KernelRows(points(n, 4), KERNELS[2], 4e-9 * (520 * n + n * 4))
     made.add(np.arange(5), np.ones(5), everything, np.zeros(n))
     assert {light for light, *_ in log.tiles} == {True} and rows_of(log) == set(range(5))
     made.add(np.arange(3, 7), np.ones(4), everything, np.zeros(n))
@@ -249,9 +248,8 @@ def test_rows_used_longest_ago_make_room():
         assert asked == missing and np.array_equal(rows[slots], K[numbers])
     columns = columns[1::3]
     asked.clear()
-    rows, slots, _ = cache.rows(
-        np.array([0, 1, 2, 6, 7, 8, 9, 10]), columns, fill
-    )  # there is room for more of them now
+    # there is room for more of them now
+    rows, slots, _ = cache.rows(np.array([0, 1, 2, 6, 7, 8, 9, 10]), columns, fill)
     assert asked == [8, 9, 10] and rows.shape == (120 // 7, 7)
     assert np.array_equal(rows[slots], K[np.ix_([0, 1, 2, 6, 7, 8, 9, 10], columns)])
 
@@ -260,9 +258,8 @@ def test_precision_of_the_cache():
     """Single where that changes little, which for points far from 0 it does not."""
     assert KernelRows(points(600), KERNELS[2], 2e-3)._light.dtype == np.float32
     assert KernelRows(points(600) + 300.0, KERNELS[2], 2.6e-3)._light.dtype == np.float64
-    assert (
-        KernelRows(points(600), KERNELS[2], 3e-3)._light.dtype == np.float64
-    )  # there is room for all of it
+    # there is room for all of it
+    assert KernelRows(points(600), KERNELS[2], 3e-3)._light.dtype == np.float64
 
 
 def test_the_least_that_is_needed():

@@ -198,9 +198,8 @@ def choice_contradictions(seed):
     ]
     if not np.array_equal(search.scores_, scores):
         found.append("another score of a similarity")
-    if (
-        search.scale_ != scales[np.mean(scores, axis=0).argmax()]
-    ):  # of equal scores the smallest scale comes first
+    # of equal scores the smallest scale comes first
+    if search.scale_ != scales[np.mean(scores, axis=0).argmax()]:
         found.append("another choice of a similarity")
     return found
 

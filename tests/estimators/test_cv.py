@@ -192,9 +192,8 @@ def test_tiny_scales_are_decided_or_left_open(scale):
     search = SafeSVCCV(model, [0.01, 0.1, 1.0], refit=False).fit(X, y)
     low, high = search.score_bounds_
     for fold, (train, test) in enumerate(StratifiedKFold(5).split(X, y)):
-        w = X[train].T @ np.where(
-            y[train], 1.0, -1.0
-        )  # up to a factor: every slack is 1, up to the square of the scale
+        # up to a factor: every slack is 1, up to the square of the scale
+        w = X[train].T @ np.where(y[train], 1.0, -1.0)
         exact = ((X[test] @ w > 0.0) == y[test]).mean()
         assert (low[fold] <= exact).all() and (exact <= high[fold]).all()
     if scale == 1e-5:

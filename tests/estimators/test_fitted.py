@@ -105,9 +105,8 @@ def test_sparse_points_far_from_the_origin(offset):
         and (norms <= exact * (1.0 + 1e-9 * offset)).all()
         and length >= np.linalg.norm(X.mean(axis=0))
     )
-    wide = sparse.csr_array(
-        (rows.data, rows.indices, rows.indptr), (len(X), 1 << 20)
-    )  # 2.5 GB if written out
+    # 2.5 GB if written out
+    wide = sparse.csr_array((rows.data, rows.indices, rows.indptr), (len(X), 1 << 20))
     found = ss.screen_fitted(SVC(**options).fit(wide, y), wide, y)
     assert found.gap == pytest.approx(csr.gap, rel=1e-3) and found.in_R.any()
 
@@ -129,9 +128,8 @@ def test_the_ball_holds_the_solution_and_not_by_far():
             center = (
                 signs * 0.5 * (1.0 + C / 0.5) * (model.decision_function(X) - model.intercept_[0])
             )
-            ends = np.sort(
-                np.outer(found.intercept, signs), axis=0
-            )  # of what the intercept adds to a margin
+            # of what the intercept adds to a margin
+            ends = np.sort(np.outer(found.intercept, signs), axis=0)
             assert (center + ends[0] - ball.radius > 1.0)[found.in_R].all() and (
                 center + ends[1] + ball.radius < 1.0
             )[found.in_L].all()
@@ -607,9 +605,8 @@ def test_linear_safe_svc_is_the_same_as_its_coefficients(intercept):
     two = ss.screen_samples(X, y, model.coef_[0], 0.52, alpha, intercept=b, intercept_scaling=3.0)
     np.testing.assert_array_equal(one.in_R, two.in_R)
     assert one.gap == pytest.approx(two.gap, rel=1e-9) and one.in_R.any()
-    wide = sparse.csr_array(
-        np.hstack([X, np.zeros((len(X), 50))])
-    )  # of such points a model keeps the columns with an entry
+    # of such points a model keeps the columns with an entry
+    wide = sparse.csr_array(np.hstack([X, np.zeros((len(X), 50))]))
     three = ss.screen_fitted(
         safe_svc(0.5, fit_intercept=intercept, intercept_scaling=3.0).fit(wide, y), wide, y, 0.52
     )

@@ -326,9 +326,8 @@ def test_path_of_a_machine():
         SafeSVC(C=2.0, tol=1e-9).fit(X, y).decision_function(X),
         atol=1e-3,
     )
-    assert (
-        len(SafeSVC(C=1e-9, with_path=True).fit(X, y).path_[0]) == 1
-    )  # every sample is at its bound
+    # every sample is at its bound
+    assert len(SafeSVC(C=1e-9, with_path=True).fit(X, y).path_[0]) == 1
 
 
 def test_callback_ends_the_training():

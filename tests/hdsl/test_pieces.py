@@ -106,10 +106,8 @@ def by_sorting(X, y, n_targets, n_impostors):
 @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
 def test_nearest_triplets(block_bytes, kind):
     rng = np.random.default_rng(0)
-    X, y = (
-        rng.integers(0, 3, (15, 4)).astype(float),
-        np.append(rng.integers(0, 3, 14), 7),
-    )  # ties, and a class of one
+    # ties, and a class of one
+    X, y = rng.integers(0, 3, (15, 4)).astype(float), np.append(rng.integers(0, 3, 14), 7)
     found = hdsl.nearest_triplets(kind(X), y, 3, 5, block_bytes)
     assert found.dtype == np.int32 and found.tolist() == by_sorting(X, y, 3, 5)
 
@@ -178,9 +176,8 @@ def test_neighbours_without_ties_are_a_vote():
 
 
 def test_tied_neighbours_share_their_votes():
-    assert hdsl.predict_neighbors([[2.0, 1.0, 1.0, 1.0]], [0, 1, 1, 1], 2).tolist() == [
-        0
-    ]  # one vote each: the more similar class
+    # one vote each: the more similar class
+    assert hdsl.predict_neighbors([[2.0, 1.0, 1.0, 1.0]], [0, 1, 1, 1], 2).tolist() == [0]
     assert hdsl.predict_neighbors([[1.0, 1.0, 1.0, 1.0]], [0, 1, 1, 1], 3).tolist() == [1]
 
 

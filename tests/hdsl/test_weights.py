@@ -51,11 +51,8 @@ def test_objective_gap_and_steps_are_those_of_the_definition(
             run.objective() == pytest.approx(value, abs=1e-13)
             and value <= problem.objective(before) + 1e-14
         )
-        if name in (
-            "forward",
-            "away",
-            "pairwise",
-        ):  # not cut off at an end: nowhere on the segment is better
+        # not cut off at an end: nowhere on the segment is better
+        if name in ("forward", "away", "pairwise"):
             moved += 1
             for factor in (0.9, 0.999, 1.001, 1.1):
                 assert problem.objective(before + factor * (after - before)) >= value - 1e-12
@@ -63,10 +60,8 @@ def test_objective_gap_and_steps_are_those_of_the_definition(
     assert moved > 3
 
 
-STEADY = (
-    "away",
-    "plain",
-)  # a pairwise step leaves its two atoms equally good, and rounding says which comes next
+# a pairwise step leaves its two atoms equally good, and rounding says which comes next
+STEADY = ("away", "plain")
 
 
 @pytest.mark.parametrize("variant", STEADY)

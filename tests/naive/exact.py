@@ -127,9 +127,10 @@ class Exact:
         lam = mpf(float(lam))
         primal = self.loss(x) - dot(self.linear, x) + lam / 2 * dot(x, x)
         plus = split(self.H(alpha), self.cone)[0]
+        # constants cancel
         dual = (
             dot(self.tau, alpha) - self.gamma / 2 * dot(alpha, alpha) - dot(plus, plus) / (2 * lam)
-        )  # constants cancel
+        )
         return primal - dual
 
     def fenchel(self, x, alpha):

@@ -36,9 +36,8 @@ def halfspace(q, nn, s, r, D, PP):
     """Over a ball and ``<P, x - Q> >= D``: ``s = <a, P>``, ``PP = ||P||^2``; they meet if ``D^2
     <= r^2 PP`` or ``D <= 0``.
     """
-    own = _at_most(D, nn, -(s * r)) | (
-        r * r * PP <= D * D
-    )  # the ball's own minimiser, or an idle half-space
+    # the ball's own minimiser, or an idle half-space
+    own = _at_most(D, nn, -(s * r)) | (r * r * PP <= D * D)
     W = (r * r * PP - D * D) * (nn * PP - s * s)
     return Surd(where(own, q, q * PP + D * s), where(own, nn * r * r, W), where(own, 1.0, PP))
 

@@ -136,10 +136,8 @@ def family(name, data, rng, Q=None, n_terms=16):
     d = int(rng.integers(2, 4)) if name != "triplets" else int(rng.choice([2, 3, 5]))
     X, i = points_of(data, rng, 9, d), rng.permuted(np.tile(np.arange(9), (n_terms, 1)), axis=1)
     x = dyadic(X)
-    if data == "cancelling" and name in (
-        "quadruplets",
-        "pairs",
-    ):  # pairs of points that nearly coincide, away from the mean
+    # pairs of points that nearly coincide, away from the mean
+    if data == "cancelling" and name in ("quadruplets", "pairs"):
         i[:, 0] = np.arange(n_terms) % 4
         i[:, 1], i[:, 2], i[:, 3] = i[:, 0] + 4, (i[:, 0] + 1) % 4, (i[:, 0] + 1) % 4 + 4
     if name == "quadruplets":

@@ -86,9 +86,8 @@ def truth(prob, exact_problem, lam):
     if not hinge:
         return solution, certify(exact_problem, flat(solution.x), lam)
     known = certify(exact_problem, flat(solution.x), lam, exact(solution.alpha))
-    if known.eps > mpf(10) ** -5 * norm(
-        known.x
-    ):  # as far as double precision goes: on in exact arithmetic
+    # as far as double precision goes: on in exact arithmetic
+    if known.eps > mpf(10) ** -5 * norm(known.x):
         known = min(
             known,
             certify(exact_problem, *ascend(exact_problem, lam, exact(solution.alpha))),
@@ -110,9 +109,8 @@ def at_the_kink(prob, solution, known):
         only = np.arange(len(prob)) == t
         for may, masks in ((may_L, (only, none)), (may_R, (none, only))):
             with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore", ss.ConvergenceWarning
-                )  # any value of the other problem will do
+                # any value of the other problem will do
+                warnings.simplefilter("ignore", ss.ConvergenceWarning)
                 other = ss.solve(
                     prob.reduce(*masks),
                     solution.lam,

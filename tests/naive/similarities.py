@@ -24,9 +24,8 @@ def smooth_loss(name, u, gamma=1.0):
         return slack**2 / (2 * gamma), -slack / gamma, (u < 1) / gamma
     if name == "exponential":
         return np.exp(-u), -np.exp(-u), np.exp(-u)
-    e = np.exp(
-        -np.abs(u)
-    )  # log(1 + e^-u) and its derivatives, from the side that does not overflow
+    # log(1 + e^-u) and its derivatives, from the side that does not overflow
+    e = np.exp(-np.abs(u))
     slope = np.where(u > 0, e, 1.0) / (1 + e)
     return np.log1p(e) + np.maximum(-u, 0.0), -slope, e / (1 + e) ** 2
 

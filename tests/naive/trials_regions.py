@@ -32,9 +32,8 @@ def try_ends(tally, ranges, holds, width):
             if k.size:
                 for lam in around(ends[k]):
                     tally.judge((low[k] < lam) & (lam < high[k]), holds(k, sign, lam))
-                tally.moved(
-                    ~holds(k, sign, ends[k] * outward)
-                )  # no end is much nearer than it has to be
+                # no end is much nearer than it has to be
+                tally.moved(~holds(k, sign, ends[k] * outward))
 
 
 def path_ranges(n, seed=5, names=FAMILIES):
@@ -132,9 +131,8 @@ def blocks(n, seed=7, kinds=DATA):
         x = dyadic(X)
         A = pair_elements(x, index[:, 0], index[:, 2], index[:, 0], index[:, 1], diagonal)
         M = rng.integers(-4, 5, shape) * 1.0 if data == "integers" else rng.normal(size=shape)
-        M = (M if diagonal else 0.5 * (M + M.T)) * (
-            rng.random() < 0.7
-        )  # a center of 0 has margins without error
+        # a center of 0 has margins without error
+        M = (M if diagonal else 0.5 * (M + M.T)) * (rng.random() < 0.7)
         ball, width = (
             ss.Sphere(M, float(rng.choice([0.0, 0.5, 1e-3])) * twins),
             float(rng.choice([0.0, 0.5, 0.3])),
@@ -202,9 +200,8 @@ def domes(n, seed=8):
         is_L = np.arange(len(rows)) % 3 > 0
         is_L[:10] = True
         s = rows[is_L].sum(axis=0)
-        rows = np.vstack(
-            (rows, rng.choice([1, 2, -1, -3], (6, 1)) * s)
-        )  # along the solutions, and in R
+        # along the solutions, and in R
+        rows = np.vstack((rows, rng.choice([1, 2, -1, -3], (6, 1)) * s))
         is_L = np.concatenate((is_L, np.zeros(6, dtype=bool)))
         C = np.sort(rng.integers(1, 64, 2)) / 64.0
         C[1] = C[0] if rng.random() < 0.3 else C[1]

@@ -184,9 +184,10 @@ def orthant_rule(n, seed=3):
         found = exact_optima.orthant_scene(rng, DATA[k % len(DATA)])
         if found is not None:
             f, ball, low, high = found
+            # the half-space is larger
             rule, moved = (
                 (ss.rules.RULES["halfspace"], None) if k % 4 == 3 else (ss.rules.semidefinite, ROOT)
-            )  # the half-space is larger
+            )
             try_rule(
                 tally,
                 f.terms,

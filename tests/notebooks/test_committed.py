@@ -112,9 +112,8 @@ def test_a_save_in_jupyterlab_changes_nothing(tmp_path, name, opened):
         ).read_bytes()
 
 
-@pytest.mark.filterwarnings(
-    "ignore:Overriding existing pre_save_hook"
-)  # it is set twice, to the same
+# it is set twice, to the same
+@pytest.mark.filterwarnings("ignore:Overriding existing pre_save_hook")
 def test_a_notebook_of_somebody_else_is_saved_as_it_is(tmp_path):
     config = PyFileConfigLoader(
         "jupyter_server_config.py", path=str(NOTEBOOKS.parent / ".jupyter")

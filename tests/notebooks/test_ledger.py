@@ -59,9 +59,10 @@ def test_marked_claims_have_a_cell_that_ran_and_asserts(ledger, folder):
 
 def test_every_experiment_serves_a_claim(manifest):
     assert manifest.experiments
+    # beside the papers
     assert [experiment.name for experiment in manifest if not experiment.claims] == [
         "59-other-software"
-    ]  # beside the papers
+    ]
 
 
 COMMITTED = sorted(Path(__file__).parents[2].glob("outputs/paper/*/*/conclusions.csv"))

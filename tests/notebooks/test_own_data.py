@@ -15,9 +15,8 @@ RNG = np.random.default_rng(0)
 GOOD = pd.DataFrame(RNG.normal(size=(80, 4)), columns=list("abcd")).assign(
     kind=np.repeat(["x", "y"], 40)
 )
-MIXED = pd.DataFrame(
-    {"a": np.arange(40.0), "kind": ["x", "y"] * 20}
-)  # both neighbours of each row are of the other class
+# both neighbours of each row are of the other class
+MIXED = pd.DataFrame({"a": np.arange(40.0), "kind": ["x", "y"] * 20})
 
 
 def run(folder, table, path, cells=None, **parameters):
@@ -169,9 +168,8 @@ def test_gaps_row_numbers_and_other_formats(folder, tmp_path, capsys):
     assert len(space["X"]) == len(table.dropna()) < 80
     space = run(folder, None, tmp_path, 5, file=str(tmp_path / "numbered.tsv"))
     assert space["names"] == list("abcd") and "Unnamed: 0" in capsys.readouterr().out
-    GOOD.set_index(np.arange(1, 81)).drop(index=7).to_csv(
-        tmp_path / "numbered.csv"
-    )  # as R writes it
+    # as R writes it
+    GOOD.set_index(np.arange(1, 81)).drop(index=7).to_csv(tmp_path / "numbered.csv")
     assert run(folder, None, tmp_path, 5, file=str(tmp_path / "numbered.csv"))["names"] == list(
         "abcd"
     )

@@ -70,17 +70,12 @@ def test_the_range_of_the_reduced_gap_around_lam0_is_wrong(name):
 def test_with_the_enlarged_radius_all_is_well(name, probe):
     case = counterexample(probe=probe)
     found = RANGES[name](case.problem, case.earlier, case.lam0, case.tol).at(case.lam0)
-    assert (
-        not found.in_R[case.guard].any() and found.n_L > 0
-    )  # something is screened, the guard is not
+    # something is screened, the guard is not
+    assert not found.in_R[case.guard].any() and found.n_L > 0
     reduced, left = case.reduced(found), ~(found.in_L | found.in_R)
     ours, whole = (RANGES[name](p, case.x0, case.lam0) for p in (reduced, case.problem))
-    for end in (
-        "L_low",
-        "L_high",
-        "R_low",
-        "R_high",
-    ):  # the gap of the reduced problem is the one of the whole, for every lam
+    # the gap of the reduced problem is the one of the whole, for every lam
+    for end in ("L_low", "L_high", "R_low", "R_high"):
         np.testing.assert_allclose(getattr(ours, end), getattr(whole, end)[left], rtol=1e-6)
     for lam in (case.lam0, case.lam_ball, case.lam_range):
         x = solution(case.problem, lam)

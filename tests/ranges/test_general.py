@@ -390,9 +390,8 @@ def test_radii_a_few_ulps_from_the_margin(enlarged):
             if enlarged
             else (float(rng.uniform(0.5, 2.0)), 0.0)
         )
-        if (
-            enlarged
-        ):  # what is left of g0 - n f is a few ulps, and the rest of the radius is nearly as much
+        # what is left of g0 - n f is a few ulps, and the rest of the radius is nearly as much
+        if enlarged:
             ulp, k = np.spacing(n * f), int(rng.integers(1, 40))
             g0, q0 = (
                 n * f + k * ulp,

@@ -45,10 +45,8 @@ def test_decisions_are_those_of_exact_arithmetic(d, scale, far, make_samples, ch
     for level in (-0.9, -0.3, 0.0, 0.4, 0.95, 0.9999):
         Q, P = rng.normal(size=(2, d)) * [[scale * far], [1.0 / scale]]
         rows = rng.normal(size=(16, d)) * 10.0 ** rng.integers(-6, 7, size=(16, 1))
-        rows[1], rows[2] = (
-            3.0 * P / np.linalg.norm(P),
-            -P / np.linalg.norm(P),
-        )  # parallel to the normal
+        # parallel to the normal
+        rows[1], rows[2] = (3.0 * P / np.linalg.norm(P), -P / np.linalg.norm(P))
         if d > 1:  # minimisers just outside the half-space
             unit = P / np.linalg.norm(P)
             across = rows[8:] - np.outer(rows[8:] @ unit, unit)
@@ -104,9 +102,8 @@ def test_integer_data_exactly_on_the_threshold(make_samples, make_problem):
 
 def test_a_radius_two_percent_too_small_is_caught(make_samples, make_problem):
     terms, normal = make_samples([[0, 1], [3, 4]]), np.array([1.0, 0.0])
-    problem = make_problem(
-        terms, np.array([-4.0, -7.0]) + 1e-3
-    )  # exact minima are below: R would be wrong
+    # exact minima are below: R would be wrong
+    problem = make_problem(terms, np.array([-4.0, -7.0]) + 1e-3)
     assert not halfspace(problem, ss.Sphere(np.zeros(2), 5.0), normal, 3.0).in_R.any()
     assert halfspace(problem, ss.Sphere(np.zeros(2), 4.9), normal, 3.0).in_R.all()
 

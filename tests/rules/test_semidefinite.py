@@ -134,9 +134,8 @@ def test_diagonal_decisions_are_those_of_exact_arithmetic(far, make_problem):
 
 def test_a_radius_two_percent_too_small_is_caught(make_problem):
     terms = ss.Triplets(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]]), [[0, 1, 2]])
-    problem = make_problem(
-        terms, 1.5
-    )  # at the point (0, 3/8), 0.325 from the center, the product is 1.5
+    # at the point (0, 3/8), 0.325 from the center, the product is 1.5
+    problem = make_problem(terms, 1.5)
     for r, expected in (
         (np.hypot(0.3, 0.125) * (1 + 1e-9), False),
         (np.hypot(0.3, 0.125) * 0.98, True),
@@ -226,9 +225,8 @@ def test_the_certificate_holds_for_all_within_its_errors(wrong):
         off = {name: size * (name == wrong) for name in ("q", "C", "a", "split")}
         n, norm = float(np.linalg.norm(a)), float(np.linalg.norm(Q))
         reach = norm + y * n
-        move = (
-            y * off["a"] + off["split"] * reach
-        )  # what a and the split may add to the negative, and take from the positive part
+        # what a and the split may add to the negative, and take from the positive part
+        move = y * off["a"] + off["split"] * reach
         claims = Claims(
             a=a[None],
             a_error=np.array([off["a"]]),

@@ -48,11 +48,8 @@ def evaluations(of, gamma, fraction=0.3):
             for alpha in alphas:
                 yield problem.evaluate(x, lam, alpha), exact(alpha), exact_problem
             if gamma > 0.0:
-                yield (
-                    problem.evaluate(x, lam),
-                    exact(alphas[1]),
-                    exact_problem,
-                )  # the dual point as computed
+                # the dual point as computed
+                yield (problem.evaluate(x, lam), exact(alphas[1]), exact_problem)
 
 
 @hostile
@@ -226,9 +223,8 @@ def test_the_gap_at_a_kink_of_the_hinge():
         H = problem.all_linear()
         lam = float(H.ravel()[0]) ** 2
         e = problem.evaluate(H / lam, lam)
-        if e.distance < 1e-12 * float(
-            e.x.ravel()[0]
-        ):  # the computed margin says that the term is linear: alpha = 1
+        # the computed margin says that the term is linear: alpha = 1
+        if e.distance < 1e-12 * float(e.x.ravel()[0]):
             a, x, weight = (
                 Fraction(X[2, 0]) ** 2 - Fraction(X[1, 0]) ** 2,
                 Fraction(float(e.x.ravel()[0])),

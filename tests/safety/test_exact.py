@@ -43,9 +43,8 @@ def test_pair_terms():
 def test_kernels():
     for rule in (rules.ball_rule, rules.halfspace_rule, rules.intersection_rule):
         rule(40, 11, ("kernel", "powers")).check(0.9)
-    rules.ball_rule(40, 11, ("kernel",), ("cancelling",)).check(
-        0.8
-    )  # where an image has few right digits
+    # where an image has few right digits
+    rules.ball_rule(40, 11, ("kernel",), ("cancelling",)).check(0.8)
 
 
 @pytest.mark.parametrize(

@@ -324,9 +324,8 @@ def test_other_families_at_any_tolerance(name, loss):
     prob, decided, possible = ss.Problem(terms, loss), 0, 0
     products = np.abs(terms.margins(prob.all_linear()))
     lams = np.sqrt(np.median(products) * products.max()) * 0.8 ** np.arange(8)
-    lams = (
-        0.02 * lams if loss.cap == np.inf else lams
-    )  # such a loss has no linear region: only terms in R are decided, if there are any
+    # such a loss has no linear region: only terms in R are decided, if there are any
+    lams = 0.02 * lams if loss.cap == np.inf else lams
     for lam in lams:
         best = ss.solve(prob, lam, tol=0.0, rtol=1e-11 if loss.smoothing else 1e-9, screening=())
         u, reach, tau = (

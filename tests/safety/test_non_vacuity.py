@@ -28,11 +28,8 @@ def tight_cases(name):
         for alpha in (0.2, 0.5, 0.9):
             yield Reference(prob, prob.evaluate(np.zeros(2), lam, np.full(2, alpha))), known
         return
-    for kind in (
-        "dense",
-        "csr",
-        "kernel",
-    ):  # over the whole space, with all terms linear at both ends
+    # over the whole space, with all terms linear at both ends
+    for kind in ("dense", "csr", "kernel"):
         of = instance(kind)
         for gamma in (0.0, 0.05, 0.5):
             prob = of.problem(gamma)

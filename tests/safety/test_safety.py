@@ -105,9 +105,8 @@ def test_contained_and_right(kind, data, gamma, fraction):
         for m, (name, ball) in enumerate(balls(reference)):
             assert known.contained(ball), name
             for rule in RULES:
-                if (
-                    rule != "semidefinite" or kind != "full" or (n + m) % 4 == 0
-                ):  # eigendecompositions: a part of the balls
+                # eigendecompositions: a part of the balls
+                if rule != "semidefinite" or kind != "full" or (n + m) % 4 == 0:
                     assert known.right(RULES[rule](prob, ball)), (name, rule)
 
 
@@ -209,9 +208,8 @@ def test_inside_a_solve(kind, gamma, rule, monkeypatch):
 @pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_along_a_path(kind, gamma, ranges, screening, monkeypatch):
     for name, value in {"CALL": 0.0, "PROFIT": 0.0, "BUDGET": np.inf}.items():
-        monkeypatch.setattr(
-            schedule, name, value
-        )  # as if screening cost nothing, for problems as small as these
+        # as if screening cost nothing, for problems as small as these
+        monkeypatch.setattr(schedule, name, value)
     of = instance(kind)
     prob, lams = of.problem(gamma), of.lam(1.0) * 0.8 ** np.arange(8)
     path = ss.path(prob, lams, tol=0.0, rtol=1e-7, ranges=ranges, screening=screening)

@@ -99,10 +99,8 @@ def test_a_few_ulps_from_the_threshold(kind, data):
             for ulps in (-64, -4, -1, 0, 1, 4, 64, 1 << 20):
                 tau = nearest + sign * ulps * np.spacing(np.abs(nearest))
                 few = range(0, tau.size, max(1, tau.size // 8))
-                for thresholds in (
-                    tau,
-                    *(float(tau[t]) for t in few),
-                ):  # one a term, or one for all
+                # one a term, or one for all
+                for thresholds in (tau, *(float(tau[t]) for t in few)):
                     prob = ss.Problem(of.terms.with_threshold(thresholds), ss.Hinge())
                     found = getattr(ss.rules.sphere(prob, ball), side)
                     limits = np.broadcast_to(thresholds, tau.shape)

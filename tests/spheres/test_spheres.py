@@ -113,9 +113,8 @@ def test_order(kind, gamma):
                 for f in (spheres.duality_gap_bound, spheres.midpoint_gap_bound)
             )
             assert mgb.radius <= dgb.radius / np.sqrt(2.0) * up + tiny
-            assert (
-                np.linalg.norm(mgb.center - dgb.center) + mgb.radius <= dgb.radius * up + tiny
-            )  # inside
+            # inside
+            assert np.linalg.norm(mgb.center - dgb.center) + mgb.radius <= dgb.radius * up + tiny
         mgb, dgb = (
             spheres.midpoint_gap_bound(problem, x, lam),
             spheres.duality_gap_bound(problem, x, lam),
@@ -168,9 +167,8 @@ def test_radii_at_the_optimum(kind, gamma):
         reference = spheres.base.Reference(problem, problem.evaluate(best.x, lam))
         assert ss.SPHERES[name].build(reference).radius <= 1e-5 * size, name
     gb = spheres.gradient_bound(problem, best.x, lam)
-    minus = problem.evaluate(
-        best.x, lam
-    ).minus  # STS19 Theorem 9: what is left of GB is the cone's active part
+    # STS19 Theorem 9: what is left of GB is the cone's active part
+    minus = problem.evaluate(best.x, lam).minus
     assert gb.radius == pytest.approx(
         np.linalg.norm(minus) / (2.0 * lam), rel=1e-4, abs=1e-5 * size
     )
@@ -278,10 +276,8 @@ def test_declared_errors_of_a_split_are_in_the_radius():
         return [plus + radius * np.array(side) for side in ((1.0, 0.0), (-1.0, 0.0))]
 
     x, Q = np.array([10.0, 0.1]), np.array([10.0, -1.0])  # x is long: the error of minus counts
-    far, near = (
-        zero,
-        np.array([2.0, 0.0]),
-    )  # nothing is cut off, and x is short: the error of plus counts
+    # nothing is cut off, and x is short: the error of plus counts
+    far, near = zero, np.array([2.0, 0.0])
     along = np.array([1.0, 0.0])
     for start, middle, on_plus, on_minus in (
         (x, Q, zero, -off * x / np.linalg.norm(x)),

@@ -210,9 +210,8 @@ def test_degenerate_pairs_of_balls():
     same = svm.intersection_test(terms, C, reference, s=reference.alpha)  # the same ball twice
     np.testing.assert_array_equal(same.in_R, first.in_R)
     np.testing.assert_array_equal(same.in_L, first.in_L)
-    huge = svm.intersection_test(
-        terms, C, reference, s=np.zeros(len(terms)), feasible=reference.w
-    )  # ball 1 well inside ball 2
+    # ball 1 well inside ball 2
+    huge = svm.intersection_test(terms, C, reference, s=np.zeros(len(terms)), feasible=reference.w)
     assert not (first.in_R & ~huge.in_R).any() and not (first.in_L & ~huge.in_L).any()
     below = 0.5 * svm.c_min(terms)  # all in L; the reference is exact and the ball a point
     assert svm.intersection_test(terms, below, svm.solution_below_c_min(terms, below)).in_L.all()
@@ -223,9 +222,8 @@ def test_a_single_sample_and_copies_of_it():
     single = both.select(np.array([True, False]))
     start = svm.solution_below_c_min(single, svm.c_min(single))
     assert svm.c_min(single) == pytest.approx(0.2)
-    assert not svm.intersection_test(
-        single, 0.3, start
-    ).in_L.any()  # w(C) stays: the sample is on the kink
+    # w(C) stays: the sample is on the kink
+    assert not svm.intersection_test(single, 0.3, start).in_L.any()
     copies = ss.Samples([[1.0, 2.0]] * 4 + [[-1.0, -2.0]], [1] * 4 + [-1])
     found = svm.intersection_test(copies, 0.039, svm.solution_below_c_min(copies, 0.03))
     assert found.in_L.all()

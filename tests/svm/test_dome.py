@@ -49,9 +49,8 @@ def test_no_smaller_slack_would_do():
     """
     c, eps, R = np.array([2.0, 0.0]), 0.5, 5.0
     lowest = np.inf
-    for angle in np.linspace(
-        0.0, 2.0 * np.pi, 20_001
-    ):  # all u at distance eps; the w of norm R with <u, w> = ||u||^2
+    # all u at distance eps; the w of norm R with <u, w> = ||u||^2
+    for angle in np.linspace(0.0, 2.0 * np.pi, 20_001):
         u = c + eps * np.array([np.cos(angle), np.sin(angle)])
         across = np.array([-u[1], u[0]]) / np.linalg.norm(u)
         for sign in (-1.0, 1.0):
@@ -74,9 +73,8 @@ def test_corrected_bounds_are_the_extremes_and_decide_alike(seed):
     a, b = solved(prob, C, 1e-13), solved(prob, 1.5 * C, 1e-13)
     angles = np.linspace(0.0, 2.0 * np.pi, 100_001)
     circle = np.linalg.norm(b.x) * np.array([np.cos(angles), np.sin(angles)])
-    circle = circle[
-        :, a.x @ circle >= a.x @ a.x
-    ]  # linear functions have their extremes on the arc of the dome, or at its ends
+    # linear functions have their extremes on the arc of the dome, or at its ends
+    circle = circle[:, a.x @ circle >= a.x @ a.x]
     bounds = np.array([naive_svm.dome_bounds(z, a.x, b.x @ b.x) for z in Z])
     np.testing.assert_allclose(bounds[:, 0], (Z @ circle).min(axis=1), atol=1e-3)
     np.testing.assert_allclose(bounds[:, 1], (Z @ circle).max(axis=1), atol=1e-3)

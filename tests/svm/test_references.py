@@ -52,9 +52,8 @@ def test_intercept_is_one_more_feature(wrap):
         dense = larger.toarray() if sparse.issparse(larger) else larger
         np.testing.assert_array_equal(dense[:, 1], scale)
     w = ss.solve(ss.Problem(ss.Samples(larger, y), ss.Hinge()), 1e-3, tol=0.0, rtol=1e-8).x
-    assert -10.0 * w[1] / w[0] == pytest.approx(
-        3.0, abs=0.1
-    )  # the middle, as the intercept is hardly penalised
+    # the middle, as the intercept is hardly penalised
+    assert -10.0 * w[1] / w[0] == pytest.approx(3.0, abs=0.1)
     with pytest.raises(ValueError, match="scale must be greater than 0"):
         svm.add_intercept(X, 0.0)
 

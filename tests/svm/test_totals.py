@@ -51,9 +51,8 @@ def test_s_is_bracketed(kind, gamma):
     assert low <= s + width and s - width <= high
     assert float(high) - float(low) < 1e-4 * float(s)
     low, _ = svm.s_bounds(prob.terms, C, [found[0.9, 1e-12], found[1.3, 1e-12]])
-    assert low > svm.s_bounds(prob.terms, 1.3 * C, found[1.3, 1e-12])[0] - 1e-9 * float(
-        s
-    )  # what the larger C says at least
+    # what the larger C says at least
+    assert low > svm.s_bounds(prob.terms, 1.3 * C, found[1.3, 1e-12])[0] - 1e-9 * float(s)
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.3])
@@ -195,11 +194,8 @@ def test_line_search_keeps_its_budget():
             w = pathwise.feasible_between(terms, a, T, s)
             assert svm.total_loss(terms, w)[1] <= s
             assert svm.total_loss(terms, w)[0] >= s - 1e-4 * s_a
-        for v in (
-            0.25,
-            0.5,
-            0.75,
-        ):  # points the bisection meets, where the sum as computed is s, and not certain to be
+        # points the bisection meets, where the sum as computed is s, and not certain to be
+        for v in (0.25, 0.5, 0.75):
             margins = terms.margins(a.w) + v * (terms.margins(T.w) - terms.margins(a.w))
             s = float(np.sum(weights * ss.Hinge().value(margins, terms.threshold)))
             assert svm.total_loss(terms, pathwise.feasible_between(terms, a, T, s))[1] <= s

@@ -206,9 +206,8 @@ def test_an_early_look_does_not_ask_for_more(small, monkeypatch):
     solution = ss.solve(
         ss.Problem(pair()[1], ss.Hinge()), 0.05, tol=0.0, rtol=1e-5, screening="MGB"
     )
-    assert (
-        solution.converged and len(goals) > 1 and goals[0][0] > goals[-1][0]
-    )  # there was an early look
+    # there was an early look
+    assert solution.converged and len(goals) > 1 and goals[0][0] > goals[-1][0]
     assert all(part == 0.5e-5 for _, part in goals) and goals[-1][0] >= 0.4e-5 * solution.primal
 
 

@@ -359,9 +359,8 @@ def test_slack_of_one_triplet_far_from_the_others_keeps_its_digits():
 
 
 def test_many_triplets_inside_the_band_of_a_wide_range():
-    X = np.r_[np.linspace(0, 1e-3, 60), 3e2, np.linspace(1.0, 1.001, 60)][
-        :, None
-    ]  # squares that cancel
+    # squares that cancel
+    X = np.r_[np.linspace(0, 1e-3, 60), 3e2, np.linspace(1.0, 1.001, 60)][:, None]
     y = np.r_[np.zeros(61, dtype=int), np.ones(60, dtype=int)]
     for width in (2e-3, 1e-2, 1.0):
         a, b = (

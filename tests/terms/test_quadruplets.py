@@ -108,9 +108,8 @@ def test_a_triplet_is_a_quadruplet_that_starts_twice_from_one_point(diagonal):
 def test_rounding_bounds_hold(data, diagonal):
     P, y = points("normal" if data == "parallel" else data)
     index = random_index(y, 25)
-    if (
-        data == "parallel"
-    ):  # two pairs that are nearly the same vector, or opposite ones, far from each other
+    # two pairs that are nearly the same vector, or opposite ones, far from each other
+    if data == "parallel":
         P = np.vstack((P, P + 100.0 + 1e-9 * np.random.default_rng(5).standard_normal(P.shape)))
         index = np.array(
             [
@@ -163,9 +162,8 @@ def test_outside_solver(gamma, diagonal, assert_optimal):
 def test_screening_is_safe(gamma, diagonal, assert_safe):
     P, y = points()
     index = random_index(y, 40)
-    index = np.vstack(
-        (index, index[:4], index[:8, [2, 3, 0, 1]])
-    )  # some of them twice, and some the other way round
+    # some of them twice, and some the other way round
+    index = np.vstack((index, index[:4], index[:8, [2, 3, 0, 1]]))
     problem = ss.Problem(ss.Quadruplets(P, index, diagonal=diagonal), ss.SmoothedHinge(gamma))
     n_L, n_R = assert_safe(
         problem, Exact(exact_elements(P, index, diagonal), cones[diagonal], gamma), 20.0

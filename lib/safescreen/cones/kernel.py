@@ -137,9 +137,8 @@ class Expansion(Element):
                 math.ldexp(high, exponent), 2
             )
         square = self.space.inner(self, self)
-        error = self.space.inner_error(
-            self, self
-        )  # at least TINY: more than what underflows, however small the element
+        # at least TINY: more than what underflows, however small the element
+        error = self.space.inner_error(self, self)
         low = math.sqrt(max(square - error, 0.0)) * (1.0 - 4.0 * UNIT)
         return low, min(sqrt_upper(upper(square + error, 4)), self.scale)
 

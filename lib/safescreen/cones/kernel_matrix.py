@@ -388,9 +388,8 @@ def _gaussians(tile, rows, columns, g, constant):
         row, square = tile[i], rows[i]
         for j in range(row.size):
             x = max(-g * max((square + columns[j]) - 2.0 * row[j], 0.0), -700.0)
-            shifted = (
-                x * 1.4426950408889634 + 6755399441055744.0
-            )  # 1.5 * 2^52: the last bits are those of k
+            # 1.5 * 2^52: the last bits are those of k
+            shifted = x * 1.4426950408889634 + 6755399441055744.0
             k = shifted - 6755399441055744.0
             r = (x - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
             r2 = r * r

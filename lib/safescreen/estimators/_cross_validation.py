@@ -323,9 +323,8 @@ def collect(tasks, keep, n_jobs=None):
             if not whole:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
-        with warnings.catch_warnings(
-            action="ignore", category=UserWarning
-        ):  # joblib's, of tasks that are not worked on any more
+        # joblib's, of tasks that are not worked on any more
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
             results.close()
         return False
     return True

@@ -341,9 +341,8 @@ class _Machine:
         loss = float(np.sum(c * np.maximum(1.0 - margins, 0.0)))
         height = float(np.abs(self.coef).sum()) / C0
         unsure = float(c @ self.errors)
-        length = sqrt_upper(
-            2.0 * C * (loss + unsure) + square + rounding
-        )  # at least that of the optimal w
+        # at least that of the optimal w
+        length = sqrt_upper(2.0 * C * (loss + unsure) + square + rounding)
         largest = 1.0 + length * float(self.norms.max())  # at least |b| for any optimal b
         allowance = unsure + (0.5 / C + 0.5 * C / C0**2) * rounding
         allowance += abs(math.fsum(self.coef)) / C0 * largest

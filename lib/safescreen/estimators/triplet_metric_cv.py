@@ -170,9 +170,8 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
             trials.append(Trial(value, solved - ended[-2], ended[-1] - solved))
 
         with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", "path interrupted", RuntimeWarning
-            )  # fit says what became of it
+            # fit says what became of it
+            warnings.filterwarnings("ignore", "path interrupted", RuntimeWarning)
             solutions = path(
                 prob, grid.of(prob), keep_masks=False, callback=score, **model._options()
             )

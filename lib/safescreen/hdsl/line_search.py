@@ -94,13 +94,11 @@ def _newton(margins, direction, weights, top, kind, smoothing):
         return 0.0
     for k in range(200):
         new = step - first / second if second > 0.0 else low
-        if (
-            second > 0.0 and abs(new - step) <= 1e-15 * top
-        ):  # the root, though it may round to an end of the bracket
+        # the root, though it may round to an end of the bracket
+        if second > 0.0 and abs(new - step) <= 1e-15 * top:
             return new
-        if (
-            not low < new < high or k % 16 == 15
-        ):  # now and then a half: along an exponential Newton's steps are short
+        # now and then a half: along an exponential Newton's steps are short
+        if not low < new < high or k % 16 == 15:
             new = low + 0.5 * (high - low)
         if new == step or high - low <= 1e-15 * top:
             return new

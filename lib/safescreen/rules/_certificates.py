@@ -98,9 +98,8 @@ def certify_semidefinite(region, claims, max_iter):
     bracket, vectors = _Bracket.start(region, claims), None
     y = np.maximum(claims.C - claims.q, claims.C - claims.product) / claims.n**2
     for _ in range(max_iter):
-        keep = (y >= 0.0) & (
-            y * claims.n < LARGEST
-        )  # rounding may bring y below 0, where nothing is certified
+        # rounding may bring y below 0, where nothing is certified
+        keep = (y >= 0.0) & (y * claims.n < LARGEST)
         where, claims, bracket, y, vectors = _take(keep, where, claims, bracket, y, vectors)
         if not where.size:
             break

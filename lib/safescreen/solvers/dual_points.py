@@ -33,9 +33,8 @@ def dual_point(
     if prob.loss.smoothing > 0.0:
         return best
     terms.require("rows", by="dual_point")
-    from scipy.optimize import (
-        lsq_linear,
-    )  # a fifth of what importing this package would take, for a function few call
+    # a fifth of what importing this package would take, for a function few call
+    from scipy.optimize import lsq_linear
 
     slack, gap = terms.threshold - terms.margins(w), prob.evaluate(w, lam, best).gap
     for width in widths:

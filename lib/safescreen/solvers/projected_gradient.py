@@ -91,10 +91,8 @@ def minimize(
                 e, x, guarded, since_best, recent, origin = best, best.x, True, 0, [], ()
             if active_set:
                 working = _active(reduction.problem, x)
-                e, recent = (
-                    working.evaluate(x, lam),
-                    [],
-                )  # the step's memory stays: the gradient at x is the same
+                # the step's memory stays: the gradient at x is the same
+                e, recent = working.evaluate(x, lam), []
         state.n_iter, k = state.n_iter + 1, k + 1
         gradient = e.gradient
         state.step = step = _step(reduction.problem.cone, state.step, origin, x, gradient, lam)

@@ -52,9 +52,8 @@ def run(
         schedule.count(reduction.problem, state.n_iter - counted)
         counted = state.n_iter
         evaluation, eps = state.evaluation, reference_accuracy(state.evaluation)
-        if (
-            eps < reduction.enlargement
-        ):  # every screened term is in its region at x: nothing is left out
+        # every screened term is in its region at x: nothing is left out
+        if eps < reduction.enlargement:
             sums = reduction.problem, evaluation.sums
             break
         found = (
@@ -67,9 +66,8 @@ def run(
             break
         # screened terms cost something at x: ask for more accuracy of the reduced problem
         target = Limits(0.1 * target.tol, 0.1 * target.rtol, limits.max_iter)
-    loss = evaluation.primal - 0.5 * lam * whole.cone.inner(
-        state.x, state.x
-    )  # linear parts of screened terms included
+    # linear parts of screened terms included
+    loss = evaluation.primal - 0.5 * lam * whole.cone.inner(state.x, state.x)
     if whole.linear is not None:
         loss += whole.cone.inner(whole.linear, state.x)
     solution = Solution(

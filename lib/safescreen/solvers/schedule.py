@@ -113,9 +113,8 @@ class Schedule:
         """
         if self.tests is not None:
             schedule, x = reduction.seen
-            if (
-                schedule is self and x is evaluation.x and evaluation.gap > AGAIN * reduction.tried
-            ):  # nearly the same balls once more
+            # nearly the same balls once more
+            if schedule is self and x is evaluation.x and evaluation.gap > AGAIN * reduction.tried:
                 return False
             reduction.tried, reduction.seen = (
                 evaluation.gap if self.tests else np.inf,

@@ -43,10 +43,8 @@ class NewtonSteps:
     def __init__(self, limits: Limits):
         self.limits, self.wait, self.next = limits, 1, FIRST
         self.origin: Evaluation | None = None  # where the last Newton step began
-        self.first, self.products = (
-            math.inf,
-            USUAL,
-        )  # the first gap, and how many products the last step took
+        # the first gap, and how many products the last step took
+        self.first, self.products = math.inf, USUAL
 
     def judge(self, problem: Problem, e: Evaluation, best: float, k: int) -> Evaluation:
         """Return the evaluation to go on from at iteration k, given that of the last step and
@@ -79,9 +77,8 @@ class NewtonSteps:
             return None
         slack = problem.terms.threshold - problem.terms.margins(e.x)
         curved = np.flatnonzero((slack > 0.0) & (slack < problem.loss.width))
-        cost = 0.25 + 0.25 * curved.size / max(
-            1, len(problem)
-        )  # of a product, over that of a gradient step
+        # of a product, over that of a gradient step
+        cost = 0.25 + 0.25 * curved.size / max(1, len(problem))
         if k * left <= STEPS * (2.0 + cost * self.products) * fallen:
             self.next = k + FIRST
             return None

@@ -171,9 +171,8 @@ def sweep_gram(
             move, gain = _step(slope, alpha[t], w[t * w_step], norms[t], lam, g, cap)
             if gain > best:
                 best, pick, step = gain, t, move
-        if (
-            done == 0
-        ):  # of this set, not of all: the widest slope may be of one that has no way to go
+        # of this set, not of all: the widest slope may be of one that has no way to go
+        if done == 0:
             tolerance = max(tolerance, INNER * (most - least))
         if most - least <= tolerance or step == 0.0 or done >= updates:
             return done

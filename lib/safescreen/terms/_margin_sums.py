@@ -62,9 +62,8 @@ def _add_sums(
             mean = 0.5 * g * (best + a)
             phi = max((best - a) * (slack - mean), 0.0)
             phi += abs(best - a) * (2.0 * delta + 32.0 * UNIT * (size + mean))
-            error += (
-                phi if g == 0.0 else phi + error
-            )  # away from the kink the hinge's slack is of one sign, and phi has its rounding
+            # away from the kink the hinge's slack is of one sign, and phi has its rounding
+            error += phi if g == 0.0 else phi + error
         else:
             alpha[t] = best
         loss += weight * best * (slack - 0.5 * g * best)

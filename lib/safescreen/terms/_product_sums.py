@@ -183,12 +183,10 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
             loss += p * (((tau + center) - t[c]) - 0.5 * gamma)
     for m in range(n_middle):  # short loops, of which the processor works at several rounds at once
         Ts[m] = np.int64(np.rint(((t[middle[m]] - tau) - center) * scale))
-        firsts[m] = count_below(
-            S, starts, least, fine, rounds, Ts[m] + 1
-        )  # the first entry with a slack above 0
-        lasts[m] = count_below(
-            S, starts, least, fine, rounds, Ts[m] + step
-        )  # the first one with a slack of at least gamma
+        # the first entry with a slack above 0
+        firsts[m] = count_below(S, starts, least, fine, rounds, Ts[m] + 1)
+        # the first one with a slack of at least gamma
+        lasts[m] = count_below(S, starts, least, fine, rounds, Ts[m] + step)
     for m in range(n_middle):
         c = middle[m]
         T, first, last = Ts[m], firsts[m], lasts[m]

@@ -153,18 +153,16 @@ class PairDifferences(Terms):
         """Return sums over all terms; O(n d^2 + pairs d + T), no array of length T where the
         loss is smooth and alpha is its own.
         """
-        roundings = (
-            34 * self.points.d + 10
-        )  # that of a feasible x included: terms of scale g move by at most g times ||dx||
+        # that of a feasible x included: terms of scale g move by at most g times ||dx||
+        roundings = 34 * self.points.d + 10
         if alpha is not None or loss.smoothing == 0.0:
             return margin_sums(self, self._products(x, roundings), loss, alpha)
         tau = np.atleast_1d(np.asarray(self.threshold, dtype=float))
         farthest = float(np.abs(tau).max(initial=0.0))
         x_norm, scale = norm_upper(x), self.same_pairs.largest + self.other_pairs.largest
         relative = gamma(roundings) * x_norm
-        reach = (
-            loss.width if loss.has_linear_region else farthest + x_norm * scale
-        )  # of slacks where the loss is quadratic
+        # of slacks where the loss is quadratic
+        reach = loss.width if loss.has_linear_region else farthest + x_norm * scale
         delta = relative * scale + gamma(8) * (reach + farthest)
         # loss(m) + loss*(-a) + a m when m is off by at most delta: Lipschitz, and quadratic
         bound = delta * delta / (2.0 * loss.smoothing)
@@ -317,10 +315,8 @@ class PairDifferences(Terms):
         if same_pairs is not self.same_pairs or other_pairs is not self.other_pairs:
             points, same_pairs, other_pairs = _compact_points(points, same_pairs, other_pairs)
         part._assign(points, same_pairs, other_pairs, same, other, weights, norms)
-        part._length, part._square = (
-            self._length,
-            self._square,
-        )  # bounds of the whole stay bounds of a part
+        # bounds of the whole stay bounds of a part
+        part._length, part._square = self._length, self._square
         return part
 
     def _gram(self, same_weights, other_weights):

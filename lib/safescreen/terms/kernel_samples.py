@@ -183,9 +183,8 @@ class KernelSamples(Terms):
     def _set(self, space, ids=None, view=None, threshold=1.0, weights=None):
         self.cone = space
         self._ids = ids  # numbers of the terms among the samples of the space; None stands for all
-        self._view = (
-            view  # at which samples images are wanted: those, and the ones of the linear term
-        )
+        # at which samples images are wanted: those, and the ones of the linear term
+        self._view = view
         self.costly = space.matrix.costly
         self._norms = space.norms if ids is None else space.norms[ids]
         self.threshold = threshold

@@ -77,9 +77,8 @@ class Pairs(PairDifferences):
         D, S = (len(rows) for rows in lists)
         if D + S == 0:
             raise ValueError("similar and dissimilar must hold at least one pair, got none")
-        middle = np.argmin(
-            Points(X, diagonal=True).norms
-        )  # twice it stands for the pair that a term has not: the smallest of errors
+        # twice it stands for the pair that a term has not: the smallest of errors
+        middle = np.argmin(Points(X, diagonal=True).norms)
         same, other = np.full((2, D + S, 2), middle)
         other[:D], same[D:] = lists
         self._build(X, same, other, diagonal, check_weights(weights, D + S))

@@ -17,13 +17,11 @@ class Dataset:
     name: str  # of the set
     split: str  # of the part
     X: np.ndarray | sp.csr_array = field(repr=False)  # float64 of shape (n, d), C-contiguous or CSR
-    y: np.ndarray | None = field(
-        repr=False
-    )  # int64, -1 and +1 when there are two classes; None where they were never published
+    # int64, -1 and +1 when there are two classes; None where they were never published
+    y: np.ndarray | None = field(repr=False)
     info: Info = field(repr=False)
-    feature_names: tuple[str, ...] = field(
-        default=(), repr=False
-    )  # empty when the source names none
+    # empty when the source names none
+    feature_names: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -20,12 +20,10 @@ class FileSpec:
     sha256: str  # of the unpacked content
     packed: str | None = None  # name of the packed form in use
     packed_sha256: str | None = None
-    url: str | None = (
-        None  # of the original, packed or not; None for converted files that have none
-    )
-    public: str | None = (
-        None  # name of the original of a converted file, LIBSVM text, which is taken in its place
-    )
+    # of the original, packed or not; None for converted files that have none
+    url: str | None = None
+    # name of the original of a converted file, LIBSVM text, which is taken in its place
+    public: str | None = None
     values: str | None = None  # sha256 of the numbers in that: X, float64, and y, int64
 
 
@@ -38,13 +36,11 @@ class Part:
     data: tuple[str, ...] = ()  # files, stacked in this order
     labels: str | None = None  # their file when they are apart
     suffix: str = ""  # what follows X, y, ... in the keys of an .npz file
-    rows: str = (
-        ""  # key of the index array in the .npz file that picks the rows; ~key picks all others
-    )
+    # key of the index array in the .npz file that picks the rows; ~key picks all others
+    rows: str = ""
     delimiter: str | None = None  # of a table; None is white space
-    codes: MappingProxyType | None = (
-        None  # words used as labels in a table, and the integers they stand for
-    )
+    # words used as labels in a table, and the integers they stand for
+    codes: MappingProxyType | None = None
     dense: bool = False  # whether a sparse text holds a dense matrix
 
     @property
@@ -69,12 +65,10 @@ class Info:
     licence: str
     parts: MappingProxyType  # by name; the range of the scaling is that of the first
     note: str = ""  # what to mind
-    labels: MappingProxyType = field(
-        default_factory=lambda: MappingProxyType({})
-    )  # those that are re-coded: two classes are -1 and +1
-    files: MappingProxyType = field(
-        default_factory=lambda: MappingProxyType({})
-    )  # by name; none for the sets that scikit-learn carries
+    # those that are re-coded: two classes are -1 and +1
+    labels: MappingProxyType = field(default_factory=lambda: MappingProxyType({}))
+    # by name; none for the sets that scikit-learn carries
+    files: MappingProxyType = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def shape(self) -> tuple[int, int]:

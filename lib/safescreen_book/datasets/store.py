@@ -20,10 +20,8 @@ from safescreen_book.datasets.readers import UNPACKERS, read_libsvm, unpack
 from safescreen_book.datasets.registry import FileSpec, Info, info
 
 ENVIRONMENT = "SAFESCREEN_DATA"
-TIMEOUT, DEADLINE = (
-    30.0,
-    3600.0,
-)  # seconds without an answer, and in all, before a download is given up
+# seconds without an answer, and in all, before a download is given up
+TIMEOUT, DEADLINE = 30.0, 3600.0
 _DOWNLOADS = threading.Lock()
 
 

@@ -49,9 +49,8 @@ def sparsity(similarity, *, ax=None, title="", size=3.0):
     with canvas(ax, (3.6, 3.8)) as ax:
         for sign, colour in SIGNS.items():
             some = sign * M.data > 0.0
-            ax.scatter(
-                j[some], i[some], s=areas[some], color=colour, linewidths=0, rasterized=True
-            )  # a path for each size otherwise
+            # a path for each size otherwise
+            ax.scatter(j[some], i[some], s=areas[some], color=colour, linewidths=0, rasterized=True)
         ax.set(xlim=(-0.5, d - 0.5), ylim=(d - 0.5, -0.5), aspect="equal")
         ax.locator_params(nbins=5)
         ax.set_title(f"{title}: {M.count_nonzero()} entries")

@@ -69,9 +69,8 @@ def cone_scene(spheres, points, *, ax, normal=None, title=""):
             markersize=10 if star else 4,
             zorder=10,
         )
-        shift, side = (
-            (0.06 * half, "left") if star else (-0.04 * half, "right")
-        )  # near points keep their names apart
+        # near points keep their names apart
+        shift, side = (0.06 * half, "left") if star else (-0.04 * half, "right")
         ax.text(*(place + shift), label, fontsize=10, ha=side, zorder=11)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     ax.set_box_aspect(high - low, zoom=1.15)

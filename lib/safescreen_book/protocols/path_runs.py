@@ -260,9 +260,8 @@ def same_optimum(frame, rtol, tol):
     """
     objective, short = frame.groupby(["draw", "lam"])["primal"], int((~frame["converged"]).sum())
     spread = float((objective.max() / objective.min() - 1.0).max())
-    holds = (
-        not short and spread <= 2.0 * max(rtol, tol / frame["primal"].min()) + 1e-10
-    )  # the rounding of long sums
+    # the rounding of long sums
+    holds = not short and spread <= 2.0 * max(rtol, tol / frame["primal"].min()) + 1e-10
     return (
         holds,
         f"largest relative difference {spread:.1e}, short of the gap in {short} of "
@@ -280,9 +279,8 @@ def dynamic_rates(path, removable, freq=10):
     columns = []
     for solution, most in zip(path, removable, strict=True):
         rounds = {0: solution.history[0].n_L + solution.history[0].n_R}
-        for state in solution.history[
-            1:
-        ]:  # a state is recorded before the screening of its iteration
+        # a state is recorded before the screening of its iteration
+        for state in solution.history[1:]:
             rounds[1 + (state.iteration - 1) // freq] = state.n_L + state.n_R
         column = np.full(max(rounds) + 1, np.nan)
         for number, screened in sorted(rounds.items()):

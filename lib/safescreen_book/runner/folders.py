@@ -181,10 +181,8 @@ def scratch_folder(folder: Path) -> Path | None:
     while scratch not in _LOCKS:
         _refuse_what_is_not_ours(scratch)
         scratch.mkdir(parents=True, exist_ok=True)
-        with (
-            suppress(FileNotFoundError),
-            ExitStack() as held,
-        ):  # once more if it was released and removed in between
+        # once more if it was released and removed in between
+        with suppress(FileNotFoundError), ExitStack() as held:
             lock = held.enter_context((scratch / "lock").open("a"))
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

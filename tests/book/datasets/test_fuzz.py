@@ -273,9 +273,8 @@ def npz(arrays, rng, folder):
                     ),
                 )
         assert np.isfinite(next(iter(parts.values()))).all()
-        assert (
-            "X" in arrays or X.shape[1] > 1000 or X.toarray().shape == X.shape
-        )  # reads no memory but its own
+        # reads no memory but its own
+        assert "X" in arrays or X.shape[1] > 1000 or X.toarray().shape == X.shape
     return found is not None
 
 
@@ -289,9 +288,8 @@ PACKERS = {
 def packed(suffix, rng, folder):
     raw = broken(PACKERS[suffix][0](b"1 2 3\n" * 50), rng)
     (folder / f"tiny{suffix}").write_bytes(raw)
-    found = refused(
-        lambda _: readers.unpack(folder / f"tiny{suffix}"), raw, more=2**25
-    )  # what .xz and .bz2 work with
+    # what .xz and .bz2 work with
+    found = refused(lambda _: readers.unpack(folder / f"tiny{suffix}"), raw, more=2**25)
     assert found is None or found == PACKERS[suffix][1](raw)
     return found is not None
 

@@ -36,9 +36,8 @@ def test_a_scene_shows_every_ball_and_point():
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["GB", "DGB"]
     assert {"optimum", "x"} <= {text.get_text() for text in ax.texts}
     low, high = ax.get_zlim()
-    assert (
-        low <= np.sqrt(0.5) - 1.0 + 1e-9 and high >= np.sqrt(2.0) + 0.5 - 1e-9
-    )  # the lowest and the highest point of a ball
+    # the lowest and the highest point of a ball
+    assert low <= np.sqrt(0.5) - 1.0 + 1e-9 and high >= np.sqrt(2.0) + 0.5 - 1e-9
 
 
 def test_sliders_fall_back_to_the_defaults(monkeypatch):

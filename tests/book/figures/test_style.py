@@ -47,9 +47,8 @@ def luminance(colour):
     "colour", sorted({style["color"] for style in METHODS.values()} | set(OTHERS) | set(REGIONS))
 )
 def test_every_colour_is_readable_on_white(colour):
-    assert (
-        1.05 / (luminance(colour) + 0.05) > 2.2
-    )  # the brightest of Okabe and Ito's that are used, orange and sky blue
+    # the brightest of Okabe and Ito's that are used, orange and sky blue
+    assert 1.05 / (luminance(colour) + 0.05) > 2.2
 
 
 @pytest.mark.parametrize("folder", ["lib/safescreen_book/figures", "notebooks"])

@@ -65,9 +65,8 @@ def test_fed_with_what_a_test_leaves(solver):
     terms = ss.Samples(X, y)
     C0 = 50.0 * svm.c_min(terms)
     first = solver(terms, C0)
-    screened = svm.intersection_test(
-        terms, C0 / 0.95, first
-    )  # an outside solution is a reference like any other
+    # an outside solution is a reference like any other
+    screened = svm.intersection_test(terms, C0 / 0.95, first)
     assert screened.n_R > 50
     second = solver(terms, C0 / 0.95, screened)
     assert second.n_fed == len(terms) - screened.n_R

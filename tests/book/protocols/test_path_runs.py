@@ -85,9 +85,8 @@ def test_ratios_and_differences(runs):
         False,
         f"largest relative difference 5.0e-01, short of the gap in 0 of {len(frame)} solves",
     )
-    assert same_optimum(broken.assign(draw=broken["method"] == "PGB"), 1e-6, 0.0)[
-        0
-    ]  # of two draws, nothing to compare
+    # of two draws, nothing to compare
+    assert same_optimum(broken.assign(draw=broken["method"] == "PGB"), 1e-6, 0.0)[0]
     short = frame.assign(converged=frame.index > 0)
     assert (
         same_optimum(short, 1e-6, 0.0)[0] is False

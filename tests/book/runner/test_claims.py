@@ -138,10 +138,11 @@ def test_a_status_follows_from_committed_conclusions(tmp_path, status, missing, 
     assert list(claims.problems([], book)) == [
         "claim STS19-T1: judged by runs, and not in the ledger"
     ]
+    # its cell decides
     assert (
         list(claims.problems(ledger(book, f"{HEAD}{entry.replace('kind: F', 'kind: A')}\n"), book))
         == []
-    )  # its cell decides
+    )
 
 
 def test_markdown_cell_is_no_evidence(tmp_path):

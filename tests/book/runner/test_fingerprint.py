@@ -190,11 +190,8 @@ def test_what_has_changed_is_said(book, finished, monkeypatch, capsys):
     monkeypatch.setattr(batch, "_execute", lambda *_: (_ for _ in ()))
     main(["run", "--profile", profile, *book.options])
     assert "tiny/a: changed: n 2 -> 3\n" in capsys.readouterr().out
-    made = {
-        "library": {"a.py": "0"},
-        "parameters": {"n": "2"},
-        "data": finished().hashes["data"],
-    }  # of an older kind
+    # of an older kind
+    made = {"library": {"a.py": "0"}, "parameters": {"n": "2"}, "data": finished().hashes["data"]}
     write_json(
         finished().folder / "result.json",
         {"status": "complete", "hashes": made, "files": {}, "seconds": {}},

@@ -110,9 +110,8 @@ def test_a_run_is_one_process_at_a_time(tmp_path):
         (scratch / "spec.json").touch()
         assert folders.scratch_folder(tmp_path / "run") is None
         other.kill()
-    assert (
-        folders.scratch_folder(tmp_path / "run") == scratch
-    )  # what a dead process left is cleared
+    # what a dead process left is cleared
+    assert folders.scratch_folder(tmp_path / "run") == scratch
     assert [path.name for path in scratch.iterdir()] == ["lock"]
     assert (
         folders.scratch_folder(tmp_path / "run") is None

@@ -107,9 +107,8 @@ def test_seconds_are_the_last_results_else_the_manifests(timed_book):
     assert seconds_of(timed_book, "a")["a/x"] == spent["cpu"] != 1.0
     assert seconds_of(timed_book, "b", n=5) == {"b/x,n=5": None}
     manifest = (timed_book.folder / "experiments.yml").read_text()
-    timed_book.write(
-        manifest.replace("n: 2", "n: 9")
-    )  # a result with other parameters says nothing
+    # a result with other parameters says nothing
+    timed_book.write(manifest.replace("n: 2", "n: 9"))
     assert seconds_of(timed_book, "a") == {"a/x": 1.0}
 
 
@@ -212,9 +211,8 @@ def test_pages_are_there_while_a_run_is_under_way(book, capsys):
     source.write_text(text.replace("time.sleep(600)", "assert Path(marker).exists()"))
     pages = progress.Pages([sys.executable, "-c", f"open({str(page)!r}, 'w')"], page)
     manifest, runs, *rest = planned(book)
-    assert (
-        batch.run_all(manifest, runs[::-1], *rest, jobs=1, pages=pages) == 0
-    )  # of equal length: the last is the first
+    # of equal length: the last is the first
+    assert batch.run_all(manifest, runs[::-1], *rest, jobs=1, pages=pages) == 0
     printed = capsys.readouterr().out
     assert (
         printed.index("tiny/a: done")

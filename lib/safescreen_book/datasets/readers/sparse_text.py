@@ -19,9 +19,8 @@ def csr(data, indices, indptr, shape) -> sp.csr_array:
     LIBLINEAR asks for, where they fit.
     """
     indices, indptr = np.asarray(indices), np.asarray(indptr)
-    if (
-        indptr.ndim != 1 or indptr[-1:] != len(indices) or (indptr[1:] < indptr[:-1]).any()
-    ):  # check_format lets 0, 9, 0 pass
+    # check_format lets 0, 9, 0 pass
+    if indptr.ndim != 1 or indptr[-1:] != len(indices) or (indptr[1:] < indptr[:-1]).any():
         raise ValueError(f"its row pointers do not rise to {len(indices)}")
     X = sp.csr_array((np.asarray(data, dtype=np.float64), indices, indptr), shape=shape)
     X.check_format(full_check=True)

@@ -10,9 +10,8 @@ from contextlib import suppress
 import numpy as np
 
 _LINE = re.compile(rb"[^\r\n]*+(?:\r\n?|\n)|[^\r\n]++")
-_NUMBER = re.compile(
-    rb"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?"
-)  # `++` gives nothing back: one way to read a token
+# `++` gives nothing back: one way to read a token
+_NUMBER = re.compile(rb"[+-]?(?:\d++\.?\d*+|\.\d++)(?:[eE][+-]?\d++)?")
 _EXACT = 2**53
 """Labels are below it in size: as a double each is itself, and no other."""
 
@@ -42,9 +41,8 @@ def shown(token: bytes) -> str:
 
 def numbers(tokens: list[bytes], where: str, line: int) -> list[float]:
     """Finite numbers that the tokens of a line stand for, in decimal notation."""
-    if not b"".join(tokens).translate(
-        None, b"0123456789+-.eE"
-    ):  # no 1_0, no infinity: what float makes of these is what is meant
+    # no 1_0, no infinity: what float makes of these is what is meant
+    if not b"".join(tokens).translate(None, b"0123456789+-.eE"):
         with suppress(ValueError):
             values = [*map(float, tokens)]
             if all(map(math.isfinite, values)):

@@ -128,9 +128,8 @@ def baseline(name, fold, parameter, random_state=0):
     """
     d = fold.X.shape[1]
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # at one end of the grid the machines, and the diagonal, do not converge
+        # at one end of the grid the machines, and the diagonal, do not converge
+        warnings.simplefilter("ignore")
         if name == "dot":
             return Outcome(fold.neighbor_error()(None), d)
         if name.startswith("diag-"):
