@@ -127,8 +127,8 @@ def _parser() -> argparse.ArgumentParser:
     again = commands.add_parser(
         "replay",
         help="compare records with what the library says now, on a small part of each",
-        description="Run a small part of each record's notebook and compare all that no clock decides. What is found is written "
-        "beside the record, which is never changed itself.",
+        description="Run a small part of each record's notebook and compare all that no clock "
+        "decides. What is found is written beside the record, which is never changed itself.",
     )
     again.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
     again.add_argument(

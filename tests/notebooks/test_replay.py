@@ -19,12 +19,17 @@ CLOCK = re.compile(r"(^|[ _])(seconds|threads|ms|MB|wall|cpu|growth|timings?)([ 
 SMALLER = """
 from safescreen.spheres.base import Sphere
 made = Sphere.__init__
-Sphere.__init__ = lambda self, center, radius, *rest, **options: made(self, center, 0.98 * radius, *rest, **options)
+def smaller(self, center, radius, *rest, **options):
+    made(self, center, 0.98 * radius, *rest, **options)
+Sphere.__init__ = smaller
 """
 WORSE = """
 from safescreen.paths import Path
 told = Path.to_frame
-Path.to_frame = lambda self: told(self).assign(primal=lambda frame: frame["primal"] + 10.0 * frame["gap"])
+def worse(self):
+    frame = told(self)
+    return frame.assign(primal=frame["primal"] + 10.0 * frame["gap"])
+Path.to_frame = worse
 """
 LATER = """
 from safescreen_book.protocols import path_runs
