@@ -224,18 +224,16 @@ def test_a_gap_that_is_not_rounding_is_not_given_up(part):
 def test_the_warning_is_at_the_line_of_the_caller():
     of = instance("full")
     nothing = np.zeros(len(of.terms), dtype=bool)
+    options = {"tol": 1e-12, "max_iter": 2}
+    problem, lam = of.problem(0.05), of.lam(0.05)
+    machine = instance("dense").terms
     with pytest.warns(ss.ConvergenceWarning) as caught:
         line = inspect.currentframe().f_lineno
-        ss.solve(of.problem(0.05), of.lam(0.05), tol=1e-9, max_iter=2)
-        solve_screened(
-            of.problem(0.05), of.lam(0.05), Screened(nothing, nothing), tol=1e-9, max_iter=2
-        )
-        ss.svm.path(instance("dense").terms, [1.0], tol=1e-12, max_iter=1)
-    assert [(w.filename, w.lineno) for w in caught] == [
-        (__file__, line + 1),
-        (__file__, line + 2),
-        (__file__, line + 3),
-    ]
+        ss.solve(problem, lam, **options)
+        solve_screened(problem, lam, Screened(nothing, nothing), **options)
+        ss.svm.path(machine, [1.0], tol=1e-12, max_iter=1)
+    places = [(w.filename, w.lineno) for w in caught]
+    assert places == [(__file__, line + number) for number in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
