@@ -126,7 +126,8 @@ def test_the_mutant_is_one_of_the_list():
 
 
 def test_the_claim_and_the_experiment(tmp_path):
-    claim, _, experiment = EXAMPLES
+    claim, _, experiment, replay = EXAMPLES
+    experiment += replay
     (tmp_path / "claims.yml").write_text("ours:\n" + claim, encoding="utf-8")
     (found,) = load_claims(tmp_path)
     assert (ROOT / "notebooks" / f"{found.notebook}.py").exists()
