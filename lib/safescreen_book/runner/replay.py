@@ -14,7 +14,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -190,16 +190,14 @@ def run(
     processor seconds.
 
     `replays` is by experiment. Each runs in a process of its own, forked from one that has imported
-    what notebooks need."""
+    what notebooks need.
+    """
     context = multiprocessing.get_context(
         "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     )
     if context.get_start_method() == "forkserver":
         context.set_forkserver_preload([*PRELOADED, __name__])
-    with (
-        tempfile.TemporaryDirectory(prefix="replay-") as scratch,
-        ProcessPoolExecutor(jobs, mp_context=context, max_tasks_per_child=1) as pool,
-    ):
+    with tempfile.TemporaryDirectory(prefix="replay-") as scratch, ThreadPoolExecutor(jobs) as pool:
         tasks = {}
         for number, plan in enumerate(plans):
             replay = replays[plan.run.experiment]
@@ -211,10 +209,8 @@ def run(
                 "output_dir": str(folder),
             }
             wanted = [str(folder / name) for name in replay.tables]
-            tasks[pool.submit(execute, plan.notebook, parameters, str(notebooks), wanted)] = (
-                plan,
-                folder,
-            )
+            arguments = context, plan.notebook, parameters, str(notebooks), wanted
+            tasks[pool.submit(_alone, *arguments)] = plan, folder
         try:
             for task in as_completed(tasks):
                 plan, folder = tasks[task]
@@ -227,6 +223,12 @@ def run(
                 yield plan, found, seconds
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _alone(context, *task) -> float:
+    """Execute a notebook in a process that is nobody else's, so that its end ends no other."""
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(execute, *task).result()
 
 
 class StoppedError(RuntimeError):

@@ -2,7 +2,9 @@
 
 import json
 import math
+from dataclasses import replace
 
+import nbformat
 import pytest
 
 from safescreen_book._common import BookError
@@ -326,6 +328,25 @@ def test_a_notebook_that_stops(story, capsys):
         and status(book) == "historic"
     )
     write(book)
+
+
+def test_a_process_that_ends_ends_no_other(story):
+    """One of three replays is killed by the system, say for want of memory."""
+    book, _ = story
+    manifest = load_manifest(book.folder)
+    plan = batch.plan(manifest, manifest.select([], "paper"), "paper", book.outputs)[0]
+    killed = replace(
+        plan,
+        notebook=nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell("import os; os._exit(9)")]
+        ),
+    )
+    entry = manifest.experiments["tiny"].replay
+    found = [
+        (one is killed, result.agrees)
+        for one, result, _ in replay.run([plan, killed, plan], {"tiny": entry}, book.folder, 1)
+    ]
+    assert sorted(found) == [(False, True), (False, True), (True, False)]
 
 
 def test_a_notebook_that_does_not_write_its_table(story, capsys):
