@@ -8,6 +8,7 @@ from sklearn.datasets import make_classification
 from sklearn.model_selection import StratifiedKFold
 
 from safescreen import SafeSVC
+from safescreen.estimators import _folds
 from safescreen.estimators._cross_validation import Scores
 from safescreen.estimators._folds import Decisions, Fold, may_win
 
@@ -103,3 +104,65 @@ def test_values_that_may_be_chosen(low, high, wins):
     assert may_win(scores).all()
     scores.low[:], scores.high[:] = low, high
     assert may_win(scores).tolist() == wins
+
+
+def test_bounds_between_solutions_leave_room_for_what_is_near(monkeypatch):
+    """A score counts values that are near each other by a rule, which bounds for another C do not
+    know: what is near is undecided there.
+    """
+    X, y = made(2)
+    fold = fold_of(SafeSVC(kernel="rbf", gamma=0.3, tol=1e-10), X, y)
+    fold.solve(1.0)
+    fold.solve(1.001)
+    low, high = fold.bounds(1.0005)
+    assert high - low < 0.5
+    monkeypatch.setattr(_folds, "NEAR", 10.0)
+    assert fold.bounds(1.0005) == (0.0, 1.0) and fold.bounds(1.0) != (0.0, 1.0)
+
+
+def folds_with_ties():
+    """Yield folds of integers, some of whose validation points have a decision value of 0."""
+    rng = np.random.default_rng(3)
+    X = rng.integers(-2, 3, (40, 2)).astype(float)
+    y = (X[:, 0] + rng.normal(0, 1, 40) > 0).astype(int)
+    model = SafeSVC()
+    model.classes_ = np.array([0, 1])
+    for train, test in StratifiedKFold(4, shuffle=True, random_state=0).split(X, y):
+        yield lambda train=train, test=test: Fold(model, X, y, None, train, test)
+
+
+def undecided(decisions):
+    zeros = np.zeros(len(decisions.values), dtype=int)
+    return decisions.may_be(zeros) & decisions.may_be(zeros + 1)
+
+
+def test_ties_count_for_the_first_class():
+    """Computed values of a tie are roundings, of either sign."""
+    ties = above = 0
+    for make in folds_with_ties():
+        fold = make()
+        for C in np.geomspace(1e-3, 1e3, 25):
+            fold.solve(C)
+            decisions = fold.decisions(C)
+            tied = undecided(decisions)
+            assert not decisions.predicted[tied].any()
+            ties += np.count_nonzero(tied)
+            above += np.count_nonzero(decisions.values[tied, 1] > 0.0)
+    assert ties > 50 and above > 10
+
+
+def test_what_is_undecided_is_solved_from_nothing():
+    """The same numbers to the last digit, whatever has been solved before."""
+    compared = 0
+    for make in folds_with_ties():
+        for C in np.geomspace(1e-3, 1e3, 9):
+            found = []
+            for before in ([], [C / 30.0], [20.0 * C, 3.0 * C]):
+                fold = make()
+                for value in (*before, C):
+                    fold.solve(value)
+                found.append(fold.decisions(C))
+            if undecided(found[0]).any():
+                compared += 1
+                assert all(np.array_equal(found[0].values, other.values) for other in found)
+    assert compared > 5

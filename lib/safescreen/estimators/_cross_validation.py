@@ -233,6 +233,17 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Judge(self._scorer(), score, X, y),
         )
 
+    def _fit_triplets(self, X, triplets, triplet_weight, groups):
+        """Choose the parameter by the agreement with triplets that are held out; learn from all."""
+        model = clone(self._prototype())
+        data = X, triplets, weights = model._read_triplets(X, triplets, triplet_weight)
+        scorer = self.prototype.score_triplets if self.scoring is None else self.scoring
+        if not callable(scorer):
+            raise TypeError(f"scoring must be a function or None for triplets, got {scorer!r}")
+        params = {} if weights is None else {"triplet_weight": weights}
+        splits = check_cv(self.cv).split(triplets, groups=groups)
+        return self._choose(model, data, splits, Judge(scorer, params, X, triplets))
+
     def _choose(self, model, data, splits, judge):
         """Choose the parameter of a copy of the prototype, which has read the data."""
         for known in ("classes_", "n_features_in_", "feature_names_in_"):

@@ -77,10 +77,7 @@ class Fold:
             if self.decisions(C).are_near or not np.equal(*self.bounds(C)):
                 known = self.found[C]
                 self._solve_all(C, FINEST, warm=False)
-                asked = self.options["rtol"]
-                if any(
-                    s.gap > asked * abs(s.primal) for s in self.found[C][0]
-                ):  # from nothing it stalled
+                if not self._is_solved(C):  # from nothing it stalled
                     self._keep(C, known)
 
     def _solve_all(self, C, rtol, warm=True):
@@ -93,6 +90,11 @@ class Fold:
     def _keep(self, C, found):
         self.found[C] = found
         self.decided.pop(C, None)
+
+    def _is_solved(self, C):
+        """Return whether the solutions for C are as accurate as the estimator asks."""
+        rtol = self.options["rtol"]
+        return all(s.gap <= rtol * abs(s.primal) for s in self.found[C][0])
 
     def _solve(self, prob, start, C, rtol):
         """Return a solution, its dual point and its loss sums.

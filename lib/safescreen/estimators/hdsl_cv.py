@@ -9,12 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, clone
-from sklearn.model_selection import check_cv
 
 from safescreen._threads import with_small_blas
 from safescreen.estimators._cross_validation import (
     CrossValidation,
-    Judge,
     Trial,
     delegated,
     until_interrupted,
@@ -122,14 +120,7 @@ class HDSLCV(TransformerMixin, CrossValidation):
         >>> search.scores_.shape, search.score_triplets(X, judgements)
         ((2, 2), 1.0)
         """
-        model = clone(self._prototype())
-        data = X, triplets, weights = model._read_triplets(X, triplets, triplet_weight)
-        scorer = HDSL.score_triplets if self.scoring is None else self.scoring
-        if not callable(scorer):
-            raise TypeError(f"scoring must be a function or None for triplets, got {scorer!r}")
-        given = {} if weights is None else {"triplet_weight": weights}
-        splits = check_cv(self.cv).split(triplets, groups=groups)
-        return self._choose(model, data, splits, Judge(scorer, given, X, triplets))
+        return self._fit_triplets(X, triplets, triplet_weight, groups)
 
     def _grid(self, model, data):
         grid = check_values(self.scales, "scales", (1.0 / 30.0, 30.0), "HDSL")

@@ -88,8 +88,10 @@ class SafeSVCCV(CrossValidation):
     or to what rounding allows. What is undecided after that leaves the bounds apart, and `scores_`
     count it by this rule: the class with the largest computed decision value is predicted; of
     classes whose values are within rounding of each other, as at ``f(x) = 0``, the first one in
-    `classes_` is. Such folds are solved from nothing. So neither the order of the solves nor
-    leaving some out changes the choice.
+    `classes_` is. Such a fold is solved once more from nothing, and that solution decides. So
+    neither the order of the solves nor leaving some out changes the choice. The one exception is a
+    solve from nothing that stalls above `tol`, as on badly scaled data: then the earlier solution
+    decides.
 
     Bounds of validation errors over stretches of the regularization are due to Shibagaki, Suzuki,
     Karasuyama and Takeuchi (NIPS 2015).

@@ -10,10 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin, clone
-from sklearn.model_selection import check_cv
 
 from safescreen._threads import with_small_blas
-from safescreen.estimators._cross_validation import CrossValidation, Judge, Trial, delegated
+from safescreen.estimators._cross_validation import CrossValidation, Trial, delegated
 from safescreen.estimators._data import check_values
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.paths import path
@@ -146,13 +145,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         ValueError
             As for the prototype, or triplets of weight 0 beside groups.
         """
-        model = clone(self._prototype())
-        data = X, triplets, weights = model._read_triplets(X, triplets, triplet_weight)
-        scorer = TripletMetric.score_triplets if self.scoring is None else self.scoring
-        if not callable(scorer):
-            raise TypeError(f"scoring must be a function or None for triplets, got {scorer!r}")
-        judge = Judge(scorer, {} if weights is None else {"triplet_weight": weights}, X, triplets)
-        return self._choose(model, data, check_cv(self.cv).split(triplets, groups=groups), judge)
+        return self._fit_triplets(X, triplets, triplet_weight, groups)
 
     @staticmethod
     def _fold(model, X, y, weights, train, test, grid, judge):
