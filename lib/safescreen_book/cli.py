@@ -272,42 +272,51 @@ def _replay(options) -> int:
     """Replay records; return 1 where one of them differs."""
     manifest, outputs = _load(options)
     plans = batch.plan(manifest, manifest.select(options.names, RECORDS), RECORDS, outputs)
-    todo, counts, began = [], Counter(), time.perf_counter()
+    counts = Counter()
+    todo = []
     for plan in plans:
-        replay = manifest.experiments[plan.run.experiment].replay
-        if replay is None or replay.reason(plan.run.name):
-            counts["not replayed"] += 1
-        elif not plan.state.done:
-            counts[plan.state.status] += 1
-        elif plan.missing:
-            counts["data missing"] += 1
-        elif options.embedded and not all(datasets.info(name).embedded for name in plan.data):
-            counts["left out"] += 1
+        obstacle = _obstacle(plan, manifest, options.embedded)
+        if obstacle:
+            counts[obstacle] += 1
         else:
-            asked = {**plan.run.parameters, **replay.parameters_of(plan.run.name)}
-            manifest.check_parameters(replace(plan.run, parameters=asked))
             todo.append(plan)
     replays = {name: experiment.replay for name, experiment in manifest.experiments.items()}
-    git, jobs = fingerprint.git_state(manifest.folder), options.jobs or fingerprint.cores()
+    git = fingerprint.git_state(manifest.folder)
+    jobs = options.jobs or fingerprint.cores()
+    began = time.perf_counter()
     with tqdm(total=len(todo), unit="record", disable=None) as bar:
         for plan, found, seconds in replaying.run(todo, replays, manifest.folder, jobs):
-            counts["confirmed" if found.agrees else "differ"] += 1
-            largest = (
-                f", largest difference {found.largest:.2g} of what is allowed"
-                if found.agrees
-                else ""
-            )
-            tqdm.write(f"{plan.run}: {found.rows} rows in {seconds:.0f} s{largest}")
+            if found.agrees:
+                counts["confirmed"] += 1
+                size = f"the largest difference is {found.largest:.2g} times its tolerance"
+                tqdm.write(f"{plan.run}: {found.rows} rows agree, {size} ({seconds:.0f} s)")
+            else:
+                counts["differ"] += 1
+                tqdm.write(f"{plan.run}: DIFFERS ({found.rows} rows compared, {seconds:.0f} s)")
             for line in found.differences:
-                tqdm.write(f"    DIFFERS {line}")
+                tqdm.write(f"    {line}")
             if not options.only_compare:
                 replaying.append(plan.folder, replaying.entry(found, git, seconds))
             bar.update()
-    print(
-        ", ".join(f"{number} {what}" for what, number in counts.items())
-        + f" in {time.perf_counter() - began:.0f} s"
-    )
+    summary = ", ".join(f"{number} {what}" for what, number in counts.items())
+    print(f"{summary} in {time.perf_counter() - began:.0f} s")
     return int(counts["differ"] > 0)
+
+
+def _obstacle(plan, manifest, embedded: bool) -> str:
+    """Return why a record is not replayed, empty where it is; refuse wrong parameters."""
+    replay = manifest.experiments[plan.run.experiment].replay
+    if replay is None or replay.reason(plan.run.name):
+        return "not replayed"
+    if not plan.state.done:
+        return plan.state.status
+    if plan.missing:
+        return "data missing"
+    if embedded and not all(datasets.info(name).embedded for name in plan.data):
+        return "left out"
+    asked = {**plan.run.parameters, **replay.parameters_of(plan.run.name)}
+    manifest.check_parameters(replace(plan.run, parameters=asked))
+    return ""
 
 
 def _sphinx():

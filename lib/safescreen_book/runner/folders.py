@@ -98,7 +98,7 @@ def _judged(
         return "current", ""
     replays = read_replays(folder)
     if not replays:
-        return "historic", "not replayed with another library than the one that made it"
+        return "historic", "the library has changed since, and no replay was made"
     last = replays[-1]
     made = f"{last.get('version')} on {str(last.get('date'))[:10]}"
     if last.get("agrees") is True:

@@ -90,7 +90,7 @@ def expected(finished, code):
     if not code:
         return "current" if finished.record else "complete"
     return (
-        "historic: not replayed with another library than the one that made it"
+        "historic: the library has changed since, and no replay was made"
         if finished.record
         else f"changed: {code}"
     )

@@ -290,7 +290,7 @@ def replayed(book, capsys, *options):
 def test_nothing_is_written_if_one_only_compares(story, capsys):
     book, lines = story
     code, printed = replayed(book, capsys, "--only-compare")
-    assert code == 0 and "tiny/a: 2 rows in" in printed and "1 confirmed" in printed
+    assert code == 0 and "tiny/a: 2 rows agree, " in printed and "1 confirmed" in printed
     assert not lines.exists() and status(book) == "historic"
 
 
@@ -311,7 +311,7 @@ def test_a_replay_that_differs(story, capsys):
     code, printed = replayed(book, capsys)
     assert (
         code == 1
-        and "DIFFERS results.csv, i=1: square 1.25 -> 1.5" in printed
+        and "    results.csv, i=1: square 1.25 -> 1.5" in printed
         and "1 differ" in printed
     )
     assert len(lines.read_text().splitlines()) == 2 and status(book) == "historic"
@@ -322,7 +322,7 @@ def test_a_notebook_that_stops(story, capsys):
     book, lines = story
     write(book, parameters={"n": 200})
     code, printed = replayed(book, capsys)
-    assert code == 1 and "DIFFERS stops in cell 4 with AssertionError: n too large: 200" in printed
+    assert code == 1 and "    stops in cell 4 with AssertionError: n too large: 200" in printed
     assert (
         "stops in cell 4" in folders.read_replays(lines.parent)[-1]["differences"][0]
         and status(book) == "historic"
