@@ -286,6 +286,11 @@ def _replay(options) -> int:
     began = time.perf_counter()
     with tqdm(total=len(todo), unit="record", disable=None) as bar:
         for plan, found, seconds in replaying.run(todo, replays, manifest.folder, jobs):
+            bar.update()
+            if found is None:
+                counts["ended by the system"] += 1
+                tqdm.write(f"{plan.run}: the system ended its process; nothing is recorded")
+                continue
             if found.agrees:
                 counts["confirmed"] += 1
                 size = f"the largest difference is {found.largest:.2g} times its tolerance"
@@ -297,10 +302,9 @@ def _replay(options) -> int:
                 tqdm.write(f"    {line}")
             if not options.only_compare:
                 replaying.append(plan.folder, replaying.entry(found, git, seconds))
-            bar.update()
     summary = ", ".join(f"{number} {what}" for what, number in counts.items())
     print(f"{summary} in {time.perf_counter() - began:.0f} s")
-    return int(counts["differ"] > 0)
+    return int(counts["differ"] + counts["ended by the system"] > 0)
 
 
 def _obstacle(plan, manifest, embedded: bool) -> str:

@@ -185,9 +185,9 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
 
 def run(
     plans: Sequence[Plan], replays: Mapping[str, Replay], notebooks: Path, jobs: int
-) -> Iterator[tuple[Plan, Found, float]]:
+) -> Iterator[tuple[Plan, Found | None, float]]:
     """Replay records, `jobs` at a time; yield each plan as it ends, what was found and the
-    processor seconds.
+    processor seconds. Nothing was found if the system ended the process.
 
     `replays` is by experiment. Each runs in a process of its own, forked from one that has imported
     what notebooks need.
@@ -218,8 +218,10 @@ def run(
                 try:
                     seconds = task.result()
                     found = compare(plan.folder, folder, replays[plan.run.experiment].tables)
-                except (StoppedError, BrokenProcessPool, BookError) as error:
-                    found = Found(0, math.inf, (str(error) or "the process was ended",))
+                except BrokenProcessPool:
+                    found = None
+                except (StoppedError, BookError) as error:
+                    found = Found(0, math.inf, (str(error),))
                 yield plan, found, seconds
         finally:
             pool.shutdown(cancel_futures=True)
