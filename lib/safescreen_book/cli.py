@@ -21,6 +21,7 @@ from safescreen_book._common import unknown
 from safescreen_book.datasets.cli import add_parser as add_data
 from safescreen_book.runner import batch, fingerprint, notebooks
 from safescreen_book.runner import replay as replaying
+from safescreen_book.runner import show as showing
 from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.manifest import PROFILES, RECORDS
 from safescreen_book.runner.progress import Pages
@@ -124,21 +125,37 @@ def _parser() -> argparse.ArgumentParser:
     )
     run.set_defaults(func=_run)
 
-    again = commands.add_parser(
+    replay = commands.add_parser(
         "replay",
         help="compare records with what the library says now, on a small part of each",
         description="Run a small part of each record's notebook and compare all that no clock "
         "decides. What is found is written beside the record, which is never changed itself.",
     )
-    again.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
-    again.add_argument(
+    replay.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
+    replay.add_argument(
         "--jobs", type=_positive, metavar="N", help="processes at a time (one for each core)"
     )
-    again.add_argument(
+    replay.add_argument(
         "--embedded", action="store_true", help="only records of data that come with the project"
     )
-    again.add_argument("--only-compare", action="store_true", help="write nothing")
-    again.set_defaults(func=_replay)
+    replay.add_argument("--only-compare", action="store_true", help="write nothing")
+    replay.set_defaults(func=_replay)
+
+    show = commands.add_parser(
+        "show",
+        help="judge and draw the rows of finished runs again, with the rules of now",
+        description="Run each notebook on the rows of its results, which takes seconds: "
+        "conclusions, tables and figures are made again, rows are not.",
+    )
+    show.add_argument("names", nargs="*", metavar="NAME", help="an experiment, or EXPERIMENT/RUN")
+    show.add_argument("--profile", choices=PROFILES, default=RECORDS, help="size (default: paper)")
+    show.add_argument(
+        "--jobs", type=_positive, metavar="N", help="processes at a time (one for each core)"
+    )
+    show.add_argument(
+        "--check", action="store_true", help="write nothing; fail if a table would change"
+    )
+    show.set_defaults(func=_show)
 
     report = commands.add_parser(
         "report", help="make the pages of the results of one size, outputs/PROFILE/report/"
@@ -151,9 +168,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     site.set_defaults(profile="")
 
-    show = commands.add_parser("list", help="list experiments, their runs and what is done")
-    show.add_argument("--profile", choices=PROFILES, help="only this size")
-    show.set_defaults(func=_list)
+    listing = commands.add_parser("list", help="list experiments, their runs and what is done")
+    listing.add_argument("--profile", choices=PROFILES, help="only this size")
+    listing.set_defaults(func=_list)
 
     claims = commands.add_parser("claims", help="print the ledger of claims and check its evidence")
     claims.set_defaults(func=_claims)
@@ -174,11 +191,11 @@ def _parser() -> argparse.ArgumentParser:
 
     for command in (report, site):
         command.set_defaults(func=_pages)
-    for command in (run, again, report, site, show, claims, books):
+    for command in (run, replay, show, report, site, listing, claims, books):
         command.add_argument(
             "--notebooks", metavar="DIR", help="folder of notebooks, manifest and ledger"
         )
-    for command in (run, again, report, site, show, claims):
+    for command in (run, replay, show, report, site, listing, claims):
         command.add_argument(
             "--outputs", metavar="DIR", help="where results go ($SAFESCREEN_OUTPUTS)"
         )
@@ -305,6 +322,34 @@ def _replay(options) -> int:
     summary = ", ".join(f"{number} {what}" for what, number in counts.items())
     print(f"{summary} in {time.perf_counter() - began:.0f} s")
     return int(counts["differ"] + counts["ended by the system"] > 0)
+
+
+def _show(options) -> int:
+    """Judge and draw rows again; return 1 where that fails, or a table differs and may not."""
+    manifest, outputs = _load(options)
+    chosen = manifest.select(options.names, options.profile)
+    plans = [
+        plan
+        for plan in batch.plan(manifest, chosen, options.profile, outputs)
+        if plan.state.result and "rows_dir" in plan.parameters
+    ]
+    jobs = options.jobs or fingerprint.cores()
+    counts = Counter()
+    began = time.perf_counter()
+    with tqdm(total=len(plans), unit="result", disable=None) as bar:
+        for shown in showing.run(plans, manifest.folder, jobs, write=not options.check):
+            bar.update()
+            if shown.error:
+                counts["failed"] += 1
+                tqdm.write(f"{shown.plan.run}: {shown.error}")
+            elif shown.different:
+                counts["differ"] += 1
+                tqdm.write(f"{shown.plan.run}: {', '.join(shown.different)}")
+            else:
+                counts["as they were"] += 1
+    summary = ", ".join(f"{number} {what}" for what, number in counts.items())
+    print(f"{summary or 'nothing to show'} in {time.perf_counter() - began:.0f} s")
+    return int(counts["failed"] > 0 or (options.check and counts["differ"] > 0))
 
 
 def _obstacle(plan, manifest, embedded: bool) -> str:

@@ -8,6 +8,9 @@ from typing import Any
 
 from safescreen_book._common import BookError, unknown
 
+PLACES = ("output_dir", "rows_dir")
+"""Parameters that say where files are: the runner sets them, and they change no result."""
+
 _MAY_BE_0 = ("n_lams", "seed")  # the first stands for no limit then
 
 

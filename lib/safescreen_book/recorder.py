@@ -1,5 +1,11 @@
-"""What a notebook leaves behind: tables, figures and a summary in its run folder."""
+"""What a notebook leaves behind: rows that it computed; tables and figures that show them.
 
+An experiment notebook computes rows first, then judges and draws from these rows alone. Given the
+rows of an earlier run it computes nothing.
+"""
+
+import fnmatch
+import io
 import json
 import os
 import re
@@ -10,10 +16,22 @@ from safescreen_book._common import read_json, whole, write_json
 from safescreen_book.parameters import check_injected
 
 COMPARISON = ("quantity", "paper", "ours", "note")
+SHOWN = ("conclusions.csv", "comparison.csv", "table_*.csv", "*.svg", "summary.json")
+"""Files that show rows: made again from them at any time. All others are rows."""
+
 DENSE = 500
 """A surface or a cloud of more marks than that is a picture inside of its figure; of a figure
 with four times as many, any of a tenth.
 """
+
+
+def is_shown(name: str) -> bool:
+    """Return whether a file of a run shows its rows, and is no row itself.
+
+    >>> is_shown("table_time.csv"), is_shown("results.csv")
+    (True, False)
+    """
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in SHOWN)
 
 
 class Recorder:
@@ -28,9 +46,23 @@ class Recorder:
     output_dir : str or path
         The run folder, made when missing; the empty string writes nothing, so that the same
         notebook runs interactively and in the batch job.
+    rows_dir : str or path
+        The folder of an earlier run, whose rows are shown; the empty string: they are computed.
+
+    Attributes
+    ----------
+    computes : bool
+        Whether the notebook is to compute rows. Cells that do so begin with
+        ``if record.computes:``.
 
     Examples
     --------
+    >>> import pandas as pd
+    >>> record = Recorder()
+    >>> if record.computes:
+    ...     record.rows("results", pd.DataFrame({"lam": [2.0, 1.0], "seconds": [0.1, 0.2]}))
+    >>> float(record.read("results")["seconds"].sum().round(3))
+    0.3
     >>> Recorder("").summary(n=4)
     >>> Recorder("").figure("no/such name", None)
     Traceback (most recent call last):
@@ -38,33 +70,72 @@ class Recorder:
     ValueError: name: 'no/such name' is not a plain file name (letters, digits, '-', '_' and '.')
     """
 
-    def __init__(self, output_dir: str | os.PathLike = ""):
-        if not isinstance(output_dir, str | os.PathLike):
-            raise TypeError(
-                f"output_dir: expected a string or a path, found {type(output_dir).__name__}"
-            )
+    def __init__(self, output_dir: str | os.PathLike = "", rows_dir: str | os.PathLike = ""):
+        for name, folder in (("output_dir", output_dir), ("rows_dir", rows_dir)):
+            if not isinstance(folder, str | os.PathLike):
+                raise TypeError(
+                    f"{name}: expected a string or a path, found {type(folder).__name__}"
+                )
         check_injected()
         self.folder = Path(output_dir) if os.fspath(output_dir) else None
+        self.computes = not os.fspath(rows_dir)
+        self._rows: dict[str, str] = {}
+        self._source = Path(rows_dir)
+        if not (self.computes or self._source.is_dir()):
+            raise ValueError(f"rows_dir: {os.fspath(rows_dir)!r} is not a folder")
         if self.folder is not None:
             self.folder.mkdir(parents=True, exist_ok=True)
 
-    def table(self, name: str, frame) -> Path | None:
-        """Write a tidy table, a pandas.DataFrame with one row a point, as CSV without its index;
-        return the file, if one is written.
+    def rows(self, name: str, frame, digits: int = 9) -> None:
+        """Keep what was computed, a pandas.DataFrame with one row a point: write it as CSV without
+        its index, and let :meth:`read` return it.
 
-        `name` is that of the file without its ending: `results` for the main table, `comparison`
-        for the paper's numbers beside ours (columns quantity, paper, ours, note), `table_*` for
-        what the report shows in place of `results`."""
+        `name` is that of the file without its ending: `results` for the main table. Floats are
+        written in so many significant digits.
+        """
+        if not self.computes:
+            raise ValueError(
+                f"rows_dir: {name} is computed although the rows of a folder are given"
+            )
+        if is_shown(f"{_plain(name)}.csv"):
+            raise ValueError(f"name: {name!r} is a name of what is shown, use `table`")
+        text = _frame(frame).to_csv(index=False, lineterminator="\n", float_format=f"%.{digits}g")
+        self._rows[name] = text
+        self._write(f"{name}.csv", lambda path: path.write_text(text, encoding="utf-8"))
+
+    def read(self, name: str, *, optional: bool = False):
+        """Return rows as a pandas.DataFrame: those of this run, or of the folder that was given.
+
+        They come through the same text either way, so what is shown of a run and of its record is
+        the same. A ValueError names what is not there; None is returned in its place if `optional`,
+        as for rows that older records lack.
+        """
+        import pandas as pd
+
+        if name in self._rows:
+            return pd.read_csv(io.StringIO(self._rows[name]))
+        file = self._source / f"{_plain(name)}.csv"
+        if self.computes or not file.is_file():
+            if optional:
+                return None
+            where = "this notebook has not computed" if self.computes else "the folder lacks"
+            raise ValueError(f"name: {where} the rows {name!r}")
+        return pd.read_csv(file)
+
+    def table(self, name: str, frame) -> Path | None:
+        """Write a table that shows rows, a pandas.DataFrame, as CSV without its index, floats in
+        six significant digits; return the file, if one is written.
+
+        `name` is that of the file without its ending: `conclusions`, `comparison` for the paper's
+        numbers beside ours (columns quantity, paper, ours, note), `table_*` for what the report
+        shows in place of `results`."""
         _plain(name)
-        if not hasattr(frame, "to_csv"):
-            raise TypeError(f"frame: expected a pandas.DataFrame, found {type(frame).__name__}")
-        if name == "comparison" and tuple(frame.columns) != COMPARISON:
+        if name == "comparison" and tuple(_frame(frame).columns) != COMPARISON:
             raise ValueError(
                 f"frame: a comparison has columns {COMPARISON}, found {tuple(frame.columns)}"
             )
-        return self._write(
-            f"{name}.csv", lambda path: frame.to_csv(path, index=False, lineterminator="\n")
-        )
+        text = _frame(frame).to_csv(index=False, lineterminator="\n", float_format="%.6g")
+        return self._write(f"{name}.csv", lambda path: path.write_text(text, encoding="utf-8"))
 
     def figure(self, name: str, fig, dpi: int = 150) -> Path | None:
         """Write a matplotlib figure, which stays open, as SVG under a name without its ending;
@@ -130,11 +201,20 @@ class Recorder:
         return self.folder / name
 
 
-def _plain(name: str) -> None:
+def _frame(frame):
+    """Return what is a table of pandas."""
+    if not hasattr(frame, "to_csv"):
+        raise TypeError(f"frame: expected a pandas.DataFrame, found {type(frame).__name__}")
+    return frame
+
+
+def _plain(name: str) -> str:
+    """Return what is a plain file name."""
     if not isinstance(name, str) or not re.fullmatch(r"\w[\w.-]*", name):
         raise ValueError(
             f"name: {name!r} is not a plain file name (letters, digits, '-', '_' and '.')"
         )
+    return name
 
 
 def _jsonable(value, name: str):

@@ -13,6 +13,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from safescreen_book.parameters import PLACES
 from safescreen_book.runner import imports
 
 QUESTION = ("parameters", "data")
@@ -59,7 +60,7 @@ def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[s
     code = imports.canonical(ast.Module(statements, []))
     return {
         "parameters": {
-            name: repr(value) for name, value in parameters.items() if name != "output_dir"
+            name: repr(value) for name, value in parameters.items() if name not in PLACES
         },
         "data": dict(data),
         "notebook": sha256(code),

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from safescreen_book._common import read_json, write_json
+from safescreen_book.recorder import is_shown
 from safescreen_book.runner.fingerprint import CODE, QUESTION, changed, sha256_file
 from safescreen_book.runner.manifest import Run
 
@@ -85,7 +86,9 @@ def _judged(
     folder: Path, result: Mapping[str, Any], hashes: Mapping[str, Any], record: bool
 ) -> tuple[str, str]:
     touched = [
-        name for name, checksum in result["files"].items() if not _holds(folder, name, checksum)
+        name
+        for name, checksum in result["files"].items()
+        if not is_shown(name) and not _holds(folder, name, checksum)
     ]
     if touched:
         return "damaged", f"files ({', '.join(touched)})"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safescreen_book._common import BookError, folder_name, unknown
-from safescreen_book.parameters import check
+from safescreen_book.parameters import PLACES, check
 from safescreen_book.runner import notebooks
 
 PROFILES = ("smoke", "laptop", "paper")
@@ -195,8 +195,9 @@ class Manifest:
         defaults = notebooks.parameters(notebooks.read_source(self.folder, notebook), notebook)
         if "output_dir" not in defaults:
             raise BookError(f"notebook {notebook}: its parameters cell lacks output_dir")
-        if "output_dir" in run.parameters:
-            raise BookError(f"run {run}: output_dir is set by the runner")
+        for place in PLACES:
+            if place in run.parameters:
+                raise BookError(f"run {run}: {place} is set by the runner")
         check(run.parameters, defaults, f"run {run}")
         return {**defaults, **run.parameters}
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from safescreen_book import datasets, places
+from safescreen_book.parameters import PLACES
 from safescreen_book.runner import fingerprint, folders, notebooks
 from safescreen_book.runner.manifest import RECORDS, Manifest, Run
 from safescreen_book.runner.worker import where_it_stopped
@@ -49,7 +50,7 @@ class Plan:
             "git": fingerprint.git_state(folder),
             "given": dict(self.run.parameters),
             "parameters": {
-                name: value for name, value in self.parameters.items() if name != "output_dir"
+                name: value for name, value in self.parameters.items() if name not in PLACES
             },
             "data": list(self.data),
             "hashes": dict(self.hashes),
@@ -116,9 +117,7 @@ def plan(manifest: Manifest, runs: Sequence[Run], profile: str, outputs: Path) -
         record = profile == RECORDS
         state = folders.state(folder, hashes, record=record)
         absent = [
-            name
-            for name in experiment.outputs
-            if state.result and name not in state.result["files"]
+            name for name in experiment.outputs if state.result and not (folder / name).is_file()
         ]
         if absent and state.failure is None:
             state = replace(state, status="changed", why=f"files ({', '.join(absent)})")

@@ -5,16 +5,10 @@ A record says what one version of the library answered. A replay asks a part of 
 tolerances that the manifest states. What it finds goes into `replays.jsonl` beside the record.
 """
 
-import contextlib
-import io
 import json
 import math
-import multiprocessing
-import os
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,22 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from safescreen_book._common import BookError, whole
-from safescreen_book.runner import fingerprint, folders
+from safescreen_book.runner import fingerprint, folders, inside
 from safescreen_book.runner.manifest import Replay, Table
 from safescreen_book.runner.plans import Plan
 
 DIGITS = 6
 """Numbers of key columns are equal if so many significant digits are."""
-
-PRELOADED = (
-    "IPython.core.interactiveshell",
-    "matplotlib.pyplot",
-    "pandas",
-    "sklearn.svm",
-    "sklearn.neighbors",
-    "numba",
-)
-"""What notebooks import, and takes seconds."""
 
 ROUNDING = 1e-12
 """Relative rounding of an objective, a long sum."""
@@ -189,80 +173,30 @@ def run(
     """Replay records, `jobs` at a time; yield each plan as it ends, what was found and the
     processor seconds. Nothing was found if the system ended the process.
 
-    `replays` is by experiment. Each runs in a process of its own, forked from one that has imported
-    what notebooks need.
+    `replays` is by experiment. A replay ends when the tables that are compared are there: what
+    judges and draws them is not part of the question.
     """
-    context = multiprocessing.get_context(
-        "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-    )
-    if context.get_start_method() == "forkserver":
-        context.set_forkserver_preload([*PRELOADED, __name__])
-    with tempfile.TemporaryDirectory(prefix="replay-") as scratch, ThreadPoolExecutor(jobs) as pool:
-        tasks = {}
+    with tempfile.TemporaryDirectory(prefix="replay-") as scratch:
+        tasks, made = [], []
         for number, plan in enumerate(plans):
             replay = replays[plan.run.experiment]
             folder = Path(scratch, str(number))
             folder.mkdir()
-            parameters = {
-                **plan.parameters,
-                **replay.parameters_of(plan.run.name),
-                "output_dir": str(folder),
-            }
+            made.append(folder)
+            chosen = replay.parameters_of(plan.run.name)
+            parameters = {**plan.parameters, **chosen, "output_dir": str(folder)}
             wanted = [str(folder / name) for name in replay.tables]
-            arguments = context, plan.notebook, parameters, str(notebooks), wanted
-            tasks[pool.submit(_alone, *arguments)] = plan, folder
-        try:
-            for task in as_completed(tasks):
-                plan, folder = tasks[task]
-                seconds = 0.0
+            tasks.append(inside.Task(plan.notebook, parameters, str(notebooks), wanted))
+        for number, ended in inside.run(tasks, jobs):
+            plan = plans[number]
+            if isinstance(ended, BrokenProcessPool):
+                yield plan, None, 0.0
+            elif isinstance(ended, inside.StoppedError):
+                yield plan, Found(0, math.inf, (str(ended),)), 0.0
+            else:
                 try:
-                    seconds = task.result()
-                    found = compare(plan.folder, folder, replays[plan.run.experiment].tables)
-                except BrokenProcessPool:
-                    found = None
-                except (StoppedError, BookError) as error:
+                    tables = replays[plan.run.experiment].tables
+                    found = compare(plan.folder, made[number], tables)
+                except BookError as error:
                     found = Found(0, math.inf, (str(error),))
-                yield plan, found, seconds
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def _alone(context, *task) -> float:
-    """Execute a notebook in a process that is nobody else's, so that its end ends no other."""
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(execute, *task).result()
-
-
-class StoppedError(RuntimeError):
-    """A notebook stopped before its end."""
-
-
-def execute(nb, parameters: Mapping[str, Any], folder: str, wanted: Sequence[str] = ()) -> float:
-    """Run the code of a notebook in this process, with these parameters, in a folder; return the
-    processor seconds.
-
-    It ends when all files that are `wanted` are there: what judges and draws them is not part of
-    the question."""
-    os.environ.setdefault("MPLBACKEND", "Agg")
-    from IPython.core.interactiveshell import InteractiveShell
-
-    os.chdir(folder)
-    shell = InteractiveShell.instance()
-    shell.colors = "nocolor"
-    began = time.process_time()
-    with contextlib.redirect_stdout(io.StringIO()):
-        for number, cell in enumerate(nb.cells, start=1):
-            if cell.cell_type != "code":
-                continue
-            done = shell.run_cell(cell.source)
-            error = done.error_before_exec or done.error_in_exec
-            if error is not None:
-                raise StoppedError(
-                    f"stops in cell {number} with {type(error).__name__}: "
-                    f"{str(error).partition(chr(10))[0]}"
-                )
-            if "parameters" in cell.metadata.get("tags", ()):
-                shell.user_ns.update(parameters)
-            if wanted and all(map(os.path.exists, wanted)):
-                break
-    return time.process_time() - began
+                yield plan, found, ended

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from safescreen_book._common import read_json, write_json
+from safescreen_book.recorder import is_shown
 from safescreen_book.runner.fingerprint import environment, sha256_file
 from safescreen_book.runner.notebooks import write
 
@@ -105,7 +106,7 @@ def execute(spec: dict, scratch: Path) -> None:
             "files": {
                 file.relative_to(result).as_posix(): sha256_file(file)
                 for file in files
-                if file.is_file() and file.name != NOTEBOOK
+                if file.is_file() and file.name != NOTEBOOK and not is_shown(file.name)
             },
         },
     )

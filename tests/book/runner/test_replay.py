@@ -342,11 +342,10 @@ def test_a_process_that_ends_ends_no_other(story):
         ),
     )
     entry = manifest.experiments["tiny"].replay
-    plans = [plan, killed, plan]
-    for one, found, _ in replay.run(plans, {"tiny": entry}, book.folder, 1):
-        plans.remove(one)
+    ended = list(replay.run([plan, killed, plan], {"tiny": entry}, book.folder, 1))
+    assert len(ended) == 3
+    for one, found, _ in ended:
         assert found is None if one is killed else found.agrees, found
-    assert not plans
 
 
 def test_a_notebook_that_does_not_write_its_table(story, capsys):

@@ -1,0 +1,70 @@
+"""Show rows again: run each notebook on the rows of its result, without computing any, and put what
+it says of them beside them.
+
+So conclusions, tables and figures are always those of the present rules, whatever version of the
+library computed the rows.
+"""
+
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from safescreen_book._common import whole
+from safescreen_book.parameters import PLACES
+from safescreen_book.recorder import is_shown
+from safescreen_book.runner import inside
+from safescreen_book.runner.plans import Plan
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What became of a result: the files that differ from those beside its rows, and why there is
+    nothing to show, if so.
+    """
+
+    plan: Plan
+    different: tuple[str, ...] = ()
+    error: str = ""
+
+
+def run(
+    plans: Sequence[Plan], notebooks: Path, jobs: int, *, write: bool = True
+) -> Iterator[Shown]:
+    """Show results, `jobs` at a time; yield what became of each as it ends.
+
+    A file is replaced only if it differs. Figures differ with the version of matplotlib, so only
+    tables are compared unless `write`.
+    """
+    with tempfile.TemporaryDirectory(prefix="show-") as scratch:
+        tasks, made = [], []
+        for number, plan in enumerate(plans):
+            folder = Path(scratch, str(number))
+            folder.mkdir()
+            made.append(folder)
+            given = {**plan.parameters, **plan.state.result["parameters"]}
+            places = dict(zip(PLACES, (str(folder), str(plan.folder.resolve())), strict=True))
+            tasks.append(inside.Task(plan.notebook, given | places, str(notebooks)))
+        for number, ended in inside.run(tasks, jobs):
+            plan = plans[number]
+            if isinstance(ended, Exception):
+                yield Shown(plan, error=str(ended) or "the system ended its process")
+                continue
+            suffixes = (".csv", ".svg", ".json") if write else (".csv",)
+            different = tuple(
+                file.name
+                for file in sorted(made[number].iterdir())
+                if is_shown(file.name)
+                and file.suffix in suffixes
+                and not _same(file, plan.folder / file.name)
+            )
+            for name in different if write else ():
+                with whole(plan.folder / name) as partial:
+                    shutil.copyfile(made[number] / name, partial)
+            yield Shown(plan, different)
+
+
+def _same(new: Path, old: Path) -> bool:
+    """Whether two files hold the same, if there are two."""
+    return old.is_file() and new.read_bytes() == old.read_bytes()
