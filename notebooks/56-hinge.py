@@ -20,7 +20,7 @@
 # | `ratio`, `n_lams` | $\lambda_t/\lambda_{t-1}$; how many $\lambda$ at most (0: paper's rule) | 0.9 |
 # | `rtol`, `tol` | duality gap, relative to the objective and absolute; either suffices | 0, $10^{-6}$ |
 # | `methods` | balls | PGB |
-| `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
 dataset = "iris"
