@@ -127,26 +127,12 @@ def run_cell(notebook: Path, tag: str) -> int:
     return 0
 
 
-def run_test(name: str) -> int:
-    """Run a test; return pytest's exit code."""
+def run_test(names: str) -> int:
+    """Run a test, or several with a name a line; return pytest's exit code."""
     import pytest
 
-    return int(
-        pytest.main(
-            [
-                "-q",
-                "-x",
-                "-p",
-                "no:cacheprovider",
-                "-o",
-                "addopts=",
-                "--import-mode=importlib",
-                "-W",
-                "error",
-                name,
-            ]
-        )
-    )
+    options = "-q -x -p no:cacheprovider -o addopts= --import-mode=importlib -W error".split()
+    return int(pytest.main([*options, *names.splitlines()]))
 
 
 def serve() -> None:
