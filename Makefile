@@ -14,7 +14,7 @@ LAB ?=
 MUTANTS ?=
 BENCH ?=
 
-.PHONY: help install reproduce replay test mutants exhaustive lab notebooks site bench data lint clean
+.PHONY: help install reproduce replay check test nightly nojit boundscheck mutants operators exhaustive lab notebooks site bench data lint clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' "$(ROOT)/Makefile"
@@ -47,16 +47,27 @@ reproduce: install ## run every experiment on embedded data, make the pages of t
 replay: install ## ask a small part of every record again, and compare it with what the library says now (JOBS=cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen replay $(if $(JOBS),--jobs $(JOBS))
 
-test: install ## run all tests and notebooks, then the marked ones without the compiler and with checked indices
-	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup; \
-	$(PY) -m pytest -q -n 2 --dist loadscope; \
-	echo "Once more without the compiler:"; \
-	NUMBA_DISABLE_JIT=1 $(PY) -m pytest -q tests -m nojit || [ $$? -eq 5 ]; \
-	echo "Once more with checked indices:"; \
-	NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -q tests -m boundscheck || [ $$? -eq 5 ]
+check: install ## what to run while working: ruff, quick tests of every part, two replays (two minutes on two cores)
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m ruff check .; $(PY) -m ruff format --check -q lib tests benchmarks docs; \
+	$(PY) -m pytest -q -n 2 --dist worksteal tests -m check
 
-mutants: install ## change one line of the library after the other and see its guard fail (MUTANTS="-k ranges", JOBS=2)
+test: install ## run all tests and notebooks (ten minutes on two cores)
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup; $(PY) -m pytest -q -n 2 --dist loadscope
+
+nightly: exhaustive nojit boundscheck mutants operators bench ## what takes hours: these six, one after the other
+
+nojit: install ## the marked tests without the compiler
+	@$(IN) export OPENBLAS_NUM_THREADS=1; NUMBA_DISABLE_JIT=1 $(PY) -m pytest -q -n 2 tests -m nojit
+
+boundscheck: install ## the marked tests with checked indices
+	@$(IN) export OPENBLAS_NUM_THREADS=1; NUMBA_BOUNDSCHECK=1 $(PY) -m pytest -q -n 2 tests -m boundscheck
+
+mutants: install ## make one known error in the library after the other and see its guard fail (MUTANTS="-k ranges", JOBS=2)
 	@$(IN) $(PY) tests/mutants.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
+
+operators: install ## make errors by operators of cosmic-ray where safety is decided, and see tests fail (MUTANTS="-k rules", JOBS=2; hours)
+	@$(IN) $(PY) -c 'import cosmic_ray' 2>/dev/null || $(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[nightly]'; \
+	$(PY) tests/operators.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
 
 exhaustive: install ## millions of threshold cases of every rule in exact arithmetic, 100,000 broken files, 100,000 extreme data sets, 2,000 searches (an hour on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py tests/estimators/test_certain.py -m exhaustive

@@ -13,6 +13,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_info
+
 from safescreen_book.parameters import PLACES
 from safescreen_book.runner import imports
 
@@ -128,7 +130,16 @@ def environment() -> dict[str, Any]:
         "threads": int(os.environ.get("NUMBA_NUM_THREADS") or cores()),
         "cores": cores(),
         "machine": machine(),
+        "blas": blas(),
     }
+
+
+def blas() -> str:
+    """Return which kernels the BLAS of numpy uses here, empty where it does not tell. Another
+    rounds otherwise, which decides ties between neighbours.
+    """
+    libraries = (info.get("architecture", "") for info in threadpool_info())
+    return next(filter(None, libraries), "")
 
 
 def machine() -> str:

@@ -7,6 +7,7 @@ tolerances that the manifest states. What it finds goes into `replays.jsonl` bes
 
 import json
 import math
+import platform
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
@@ -28,6 +29,9 @@ ROUNDING = 1e-12
 
 TINY = 1e-300
 """Keeps two equal numbers without any tolerance from a division by zero."""
+
+AVX2 = ("Haswell", "Zen")
+"""Names by which OpenBLAS tells that it uses its kernels for AVX2."""
 
 SHOWN = 5
 """Differences that are told of each table."""
@@ -167,6 +171,22 @@ def append(folder: Path, line: Mapping[str, Any]) -> None:
         partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def kernels_of(result: Mapping[str, Any]) -> dict[str, str]:
+    """Return what has OpenBLAS use the kernels that a record was made with, where any processor
+    of its kind can: those for AVX2 (Haswell, of AMD's too). Others round otherwise, which decides
+    ties between neighbours.
+
+    >>> kernels_of({"machine": "Intel(R) Xeon(R) (x86_64), 1 cores", "blas": "SkylakeX"})
+    {}
+    """
+    machine = result.get("machine", "")
+    made_with = result.get("blas") or ("Zen" if machine.startswith("AMD") else "")
+    own = fingerprint.blas()
+    if made_with not in AVX2 or own in AVX2 or platform.machine() not in ("x86_64", "AMD64"):
+        return {}
+    return {"OPENBLAS_CORETYPE": "Haswell"}
+
+
 def run(
     plans: Sequence[Plan], replays: Mapping[str, Replay], notebooks: Path, jobs: int
 ) -> Iterator[tuple[Plan, Found | None, float]]:
@@ -186,7 +206,10 @@ def run(
             chosen = replay.parameters_of(plan.run.name)
             parameters = {**plan.parameters, **chosen, "output_dir": str(folder)}
             wanted = [str(folder / name) for name in replay.tables]
-            tasks.append(inside.Task(plan.notebook, parameters, str(notebooks), wanted))
+            environment = kernels_of(plan.state.result)
+            tasks.append(
+                inside.Task(plan.notebook, parameters, str(notebooks), wanted, environment)
+            )
         for number, ended in inside.run(tasks, jobs):
             plan = plans[number]
             if isinstance(ended, BrokenProcessPool):
