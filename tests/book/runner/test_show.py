@@ -1,0 +1,108 @@
+"""What is shown of rows follows the rules of now, and computes nothing."""
+
+import pandas as pd
+import pytest
+
+from safescreen_book import Recorder
+from safescreen_book.cli import main
+
+SOURCE = '''# %% tags=["parameters"]
+output_dir = ""
+rows_dir = ""
+n = 3
+
+# %%
+import pandas as pd
+
+from safescreen_book import Recorder
+
+record = Recorder(output_dir, rows_dir)
+if record.computes:
+    squares = [i * i / 3.0 for i in range(n)]
+    record.rows("results", pd.DataFrame({"i": range(n), "square": squares}))
+
+# %%
+results = record.read("results")
+assert list(results["i"]) == list(range(n))
+LIMIT = 1.0
+above = int((results["square"] > LIMIT).sum())
+record.table("conclusions", pd.DataFrame({"above": [above], "limit": [LIMIT]}))
+record.table("table_mean", pd.DataFrame({"mean": [results["square"].mean()]}))
+'''
+
+
+@pytest.fixture
+def made(book):
+    """A result of a notebook that computes first and shows then."""
+    (book.folder / "tiny.py").write_text(SOURCE, encoding="utf-8")
+    book.runs(a={"n": 5})
+    assert main(["run", *book.options, "--profile", "smoke"]) == 0
+    return book
+
+
+def show(book, *options):
+    return main(["show", "--profile", "smoke", "--jobs", "1", *options, *book.options])
+
+
+def test_nothing_changes_while_the_rules_stay(made, capsys):
+    folder = made.run_folder("a")
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    assert {"results.csv", "conclusions.csv", "table_mean.csv"} <= set(before)
+    assert show(made, "--check") == 0 and show(made) == 0
+    assert "1 as they were" in capsys.readouterr().out
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_another_rule_judges_the_same_rows(made, capsys):
+    folder = made.run_folder("a")
+    notebook = made.folder / "tiny.py"
+    notebook.write_text(SOURCE.replace("LIMIT = 1.0", "LIMIT = 4.0").replace("i * i", "i * i * i"))
+    rows = (folder / "results.csv").read_bytes()
+    old = (folder / "conclusions.csv").read_text()
+    assert show(made, "--check") == 1
+    assert "tiny/a: conclusions.csv" in capsys.readouterr().out
+    assert (folder / "conclusions.csv").read_text() == old
+    assert show(made) == 0
+    assert (folder / "conclusions.csv").read_text() == "above,limit\n1,4\n"
+    assert (folder / "results.csv").read_bytes() == rows
+    assert show(made, "--check") == 0
+
+
+def test_a_notebook_that_shows_what_it_computed_is_told(made, capsys):
+    text = SOURCE.replace("above = int", "above = len(squares) + int")
+    (made.folder / "tiny.py").write_text(text)
+    old = (made.run_folder("a") / "conclusions.csv").read_bytes()
+    assert show(made) == 1
+    assert "tiny/a: stops in cell 3 with NameError" in capsys.readouterr().out
+    assert (made.run_folder("a") / "conclusions.csv").read_bytes() == old
+
+
+def test_rows_are_read_as_they_were_written(tmp_path):
+    frame = pd.DataFrame({"x": [1.0 / 3.0, 2.0e-300], "name": ["a", "b"], "holds": [True, False]})
+    first = Recorder(tmp_path)
+    first.rows("results", frame)
+    without_folder = Recorder()
+    without_folder.rows("results", frame)
+    shown = Recorder(rows_dir=tmp_path)
+    assert first.computes and not shown.computes
+    for record in (first, without_folder, shown):
+        pd.testing.assert_frame_equal(record.read("results"), shown.read("results"))
+    assert shown.read("results")["x"][0] == 0.333333333
+
+
+def test_bad_rows_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="rows_dir: 'nowhere' is not a folder"):
+        Recorder(rows_dir="nowhere")
+    with pytest.raises(TypeError, match="rows_dir: expected a string or a path, found int"):
+        Recorder(rows_dir=3)
+    shown = Recorder(rows_dir=tmp_path)
+    with pytest.raises(ValueError, match="results is computed although"):
+        shown.rows("results", pd.DataFrame())
+    with pytest.raises(ValueError, match="the folder lacks the rows 'results'"):
+        shown.read("results")
+    assert shown.read("results", optional=True) is None
+    record = Recorder()
+    with pytest.raises(ValueError, match="has not computed the rows 'results'"):
+        record.read("results")
+    with pytest.raises(ValueError, match="'table_time' is a name of what is shown"):
+        record.rows("table_time", pd.DataFrame())
