@@ -83,6 +83,38 @@ def balls(reference):
             yield name, family.build(reference)
 
 
+@lru_cache
+def tiny(kind):
+    """Return a problem of eight points, what is known of its optimum, and references near and far
+    from it: alone, and as solutions of neighbouring lam.
+    """
+    of = instance(kind, n=8)
+    prob, lam = of.problem(0.05), of.lam(0.5)
+    solution, known = truth(prob, of.exact(0.05), lam)
+    rng = np.random.default_rng(0)
+    length = size(solution.x)
+    near = [solution.x + of.feasible(rng, part * length) for part in (1e-9, 1e-3, 0.3)]
+    points = [prob.cone.zeros(), solution.x, *map(prob.cone.project, near)]
+    return prob, known, list(references(prob, points, lam, (None, solution.alpha)))
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+@pytest.mark.parametrize("sphere", list(SPHERES))
+@pytest.mark.parametrize("kind", WITH_KERNEL)
+def test_each_on_a_tiny_problem(kind, sphere, rule):
+    prob, known, all_references = tiny(kind)
+    n_screened = 0
+    for reference in all_references:
+        if reference.path is None and SPHERES[sphere].uses_path:
+            continue
+        ball = SPHERES[sphere].build(reference)
+        screened = RULES[rule](prob, ball)
+        assert known.contained(ball)
+        assert known.right(screened)
+        n_screened += int(screened.in_L.sum() + screened.in_R.sum())
+    assert n_screened > 0
+
+
 CASES = [
     (kind, "normal", gamma, fraction)
     for kind in WITH_KERNEL
