@@ -23,7 +23,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 
 
-OPTIONAL = {"all", "bench"}  # `all` does not install what is in `bench`
+OPTIONAL = {"all", "bench", "nightly"}
 
 
 def requirements(without=frozenset(OPTIONAL)):
@@ -158,17 +158,18 @@ def test_changelog_says_where_names_went():
         pkgutil.resolve_name(re.sub(r"^ss\.", "safescreen.", name))
 
 
-def steps_of(workflow):
-    (job,) = workflow["jobs"].values()
-    return job["strategy"]["matrix"]["python"], [
-        step["run"] for step in job["steps"] if "run" in step
-    ]
+def workflow(name):
+    """Return the matrix of the one job of a workflow, and the commands that it runs."""
+    path = ROOT / ".github" / "workflows" / f"{name}.yml"
+    (job,) = yaml.safe_load(path.read_text(encoding="utf-8"))["jobs"].values()
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    return job["strategy"]["matrix"], commands
 
 
 def test_the_workflow_and_the_check_run_lint_and_test():
-    (path,) = (ROOT / ".github" / "workflows").glob("*.yml")
-    pythons, commands = steps_of(yaml.safe_load(path.read_text(encoding="utf-8")))
+    matrix, commands = workflow("ci")
     assert commands == ["make lint", "make test"]
+    pythons = matrix["python"]
     assert pythons and all(
         SpecifierSet(PROJECT["requires-python"]).contains(python) for python in pythons
     )
@@ -177,6 +178,19 @@ def test_the_workflow_and_the_check_run_lint_and_test():
         "rm -rf .venv",
         *commands,
     ]
+
+
+def test_the_nightly_workflow_runs_what_make_nightly_does():
+    matrix, (command,) = workflow("nightly")
+    assert command.startswith("make ${{ matrix.target }}")
+    targets = {*matrix["target"], *(one["target"] for one in matrix["include"])}
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^nightly: ([a-z ]+) ##", makefile, flags=re.M)
+    assert targets == set(line.split())
+    operators = yaml.safe_load((ROOT / "tests" / "operators.yml").read_text(encoding="utf-8"))
+    chosen = [one["modules"] for one in matrix["include"]]
+    for module in operators["modules"]:
+        assert sum(part in module for part in chosen) == 1, module
 
 
 def test_hooks_are_programs_that_are_installed():
