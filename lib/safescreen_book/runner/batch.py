@@ -5,8 +5,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -14,10 +15,17 @@ from tqdm import tqdm
 
 from safescreen_book import datasets, places
 from safescreen_book._common import BookError
-from safescreen_book.runner import cluster, fingerprint, folders, notebooks, progress
+from safescreen_book.runner import cluster, fingerprint, progress
+from safescreen_book.runner.here import Here
 from safescreen_book.runner.manifest import RECORDS, Manifest, Run
 from safescreen_book.runner.plans import Plan, plan
-from safescreen_book.runner.worker import THREAD_VARIABLES, start
+from safescreen_book.runner.worker import THREAD_VARIABLES
+
+OUTCOMES = ("done", "unchanged", "data missing", "elsewhere", "failed")
+"""What becomes of a run, in the order in which they are counted."""
+
+LOOK = 0.1
+"""Seconds between two looks at the runs that are under way."""
 
 
 def run_all(
@@ -41,179 +49,120 @@ def run_all(
     `command` is what to type to go on. With `force` also what is complete and unchanged is done.
     Records are made from a tree without uncommitted changes, or with `dirty`. `scheduler` is the
     address of a Dask scheduler whose workers do the runs, or `local` for a cluster of `jobs`
-    processes started here; the results come back to `outputs`. Of `pages`, if there are any, the
-    first are made when the shortest run is done, with which all begins then; the others follow from
-    the longest on."""
-    counts = dict.fromkeys(("done", "unchanged", "data missing", "elsewhere", "failed"), 0)
-    todo, failed = [], []
+    processes started here; the results come back to `outputs`. A ClusterError names the runs that
+    are lost when a cluster has had no worker for `cluster.PATIENCE` seconds. Of `pages`, if there
+    are any, the first are made when the shortest run is done, with which all begins then; the
+    others follow from the longest on."""
+    outcomes: dict[str, str] = {}
+    todo = []
     for item in plan(manifest, runs, profile, outputs):
-        if item.state.done and not force:
-            counts["unchanged"] += 1
-            tqdm.write(f"{item.run}: unchanged")
-        elif item.missing:
-            counts["data missing"] += 1
-            tqdm.write(
-                f"{item.run}: data missing: {' '.join(item.missing)} "
-                f"({datasets.advice(item.missing)})"
-            )
+        outcome, sentence = _without_a_run(item, force)
+        if outcome:
+            outcomes[str(item.run)] = outcome
         else:
             todo.append(item)
-            if item.state.why:
-                tqdm.write(f"{item.run}: {item.status}")
+        if sentence:
+            tqdm.write(f"{item.run}: {sentence}")
     if todo and profile == RECORDS and not dirty:
         _need_clean_tree(manifest.folder)
     seconds = {str(item.run): progress.expected(item, manifest, profile) for item in todo}
     todo.sort(key=lambda item: seconds[str(item.run)] or math.inf, reverse=True)
     if pages is not None:
         todo = todo[-1:] + todo[:-1]
-    here, interrupted = scheduler in (None, "local"), False
-    jobs = max(1, min(jobs or fingerprint.cores(), len(todo))) if here else 1
+    jobs = _at_a_time(jobs, len(todo), scheduler)
     if todo:
-        how = (
-            f"{jobs} at a time with {_threads(jobs)} of {fingerprint.cores()} cores each"
-            if here
-            else "on the workers of a cluster"
-        )
-        how += ", the longest first" * (len(todo) > 1)
-        tqdm.write(progress.announcement(seconds.values(), how, jobs if here else None))
+        _announce(seconds, jobs, scheduler)
+    interrupted = False
     with _terminated_like_interrupted(), closing(progress.Progress(seconds, jobs, pages)) as shown:
         try:
-            if jobs > 1:
-                _compile_once()
-            if scheduler is None:
-                execution = _execute(todo, manifest.folder, profile, jobs, shown)
-            else:
-                execution = _execute_on_cluster(todo, manifest.folder, profile, jobs, scheduler)
-            with closing(execution) as ended:
-                for item, what, sentence in ended:
-                    counts[what] += 1
-                    failed += [str(item.run)] * (what == "failed")
+            with closing(_executed(todo, jobs, scheduler, shown)) as ended:
+                for item, outcome, sentence in ended:
+                    outcomes[str(item.run)] = outcome
                     shown.ended(str(item.run), sentence)
         except KeyboardInterrupt:
             interrupted = True
-    summary = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
-    left = " ".join(shown.left if interrupted else failed)
-    again = (
-        f"With --force the same command does all of it again; left: {left}"
-        if force
-        else f"To go on: {command}"
-    )
+    counts = Counter(outcomes.values())
+    failed = [name for name, outcome in outcomes.items() if outcome == "failed"]
+    left = list(shown.left) if interrupted else failed
+    again = f"To go on: {command}"
+    if force:
+        again = f"With --force the same command does all of it again; left: {' '.join(left)}"
+    summary = ", ".join(f"{counts[outcome]} {outcome}" for outcome in OUTCOMES if counts[outcome])
     if interrupted:
-        print(
-            f"Interrupted: {summary or 'nothing done'}, {len(shown.left)} left; what is "
-            f"finished is kept. {again}",
-            flush=True,
-        )
+        done = f"Interrupted: {summary or 'nothing done'}, {len(left)} left"
+        print(f"{done}; what is finished is kept. {again}", flush=True)
         return 130
-    print(
-        f"{summary or 'nothing to do'}. Results: "
-        f"{places.shown(outputs / profile)}{f'. {again}' if left else ''}",
-        flush=True,
-    )
+    where = f"Results: {places.shown(outputs / profile)}"
+    print(f"{summary or 'nothing to do'}. {where}{f'. {again}' if left else ''}", flush=True)
     return int(counts["failed"] > 0 or (data_required and counts["data missing"] > 0))
 
 
-def _execute(
-    todo, folder: Path, profile: str, jobs: int, shown: progress.Progress
-) -> Iterator[tuple[Plan, str, str]]:
-    """Yield each plan when it has ended, and what became of it; stop all workers on the way out."""
-    environment = _environment(jobs)
-    waiting, running = list(reversed(todo)), {}
-    try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                item, scratch = waiting.pop(), None
-                try:
-                    scratch = _begin(item)
-                    if scratch is None:
-                        yield item, *item.elsewhere()
-                        continue
-                    running[scratch] = item, None, 0.0  # cleared away even if the start fails
-                    text, keep = notebooks.to_text(item.notebook), folders.descriptors(scratch)
-                    process = start(scratch, text, item.spec(folder, profile), environment, keep)
-                    running[scratch] = item, process, time.monotonic()
-                except OSError as error:
-                    if running.pop(scratch, None):
-                        folders.release(scratch)
-                    yield item, *item.failed(error)
-            time.sleep(0.05)
-            shown.show(
-                {str(item.run): time.monotonic() - began for item, _, began in running.values()}
-            )
-            for scratch, (item, process, _) in list(running.items()):
-                if process.poll() is not None:
-                    process.communicate()  # which closes what was open to it
-                    try:
-                        ended = item.finish(scratch, process.returncode)
-                    except OSError as error:
-                        ended = item.failed(error)
-                    del running[scratch]
-                    folders.release(scratch)
-                    yield item, *ended
-    finally:
-        processes = [process for _, process, _ in running.values() if process is not None]
-        for process in processes:
-            process.terminate()
-        for process in processes:
-            try:
-                process.communicate(timeout=15)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.communicate()
-        for scratch in running:
-            folders.release(scratch)
+def _without_a_run(item: Plan, force: bool) -> tuple[str, str]:
+    """Return what becomes of a run that need not or cannot be done, else nothing; and what to
+    say of it.
+    """
+    if item.state.done and not force:
+        return "unchanged", "unchanged"
+    if item.missing:
+        names = " ".join(item.missing)
+        return "data missing", f"data missing: {names} ({datasets.advice(item.missing)})"
+    return "", item.status if item.state.why else ""
 
 
-def _execute_on_cluster(
-    todo, folder: Path, profile: str, jobs: int, scheduler: str
+def _at_a_time(jobs: int | None, n_runs: int, scheduler: str | None) -> int:
+    """Return how many runs are done at a time on this machine; 1 where others do them."""
+    if scheduler not in (None, "local"):
+        return 1
+    return max(1, min(jobs or fingerprint.cores(), n_runs))
+
+
+def _announce(seconds: dict[str, float | None], jobs: int, scheduler: str | None) -> None:
+    how, at_a_time = "on the workers of a cluster", None
+    if scheduler in (None, "local"):
+        how = f"{jobs} at a time with {_threads(jobs)} of {fingerprint.cores()} cores each"
+        at_a_time = jobs
+    if len(seconds) > 1:
+        how += ", the longest first"
+    tqdm.write(progress.announcement(seconds.values(), how, at_a_time))
+
+
+def _executed(
+    todo: Sequence[Plan], jobs: int, scheduler: str | None, shown: progress.Progress
 ) -> Iterator[tuple[Plan, str, str]]:
-    """Yield each plan when a worker of the cluster has ended it, and what became of it."""
+    """Yield each plan when it has ended, and what became of it; end what runs on the way out."""
     if not todo:
         return
-    threads, environment = {}, _environment(jobs)
-    if scheduler == "local":
+    if jobs > 1:
+        _compile_once()
+    environment = _environment(jobs)
+    if scheduler is None:
+        place = closing(Here(jobs, environment))
+    else:
         threads = {name: environment[name] for name in THREAD_VARIABLES}
-    common = {"threads": threads, "data": os.environ.get("SAFESCREEN_DATA")}
-    tasks = [
-        {"notebook": notebooks.to_text(item.notebook), "spec": item.spec(folder, profile), **common}
-        for item in todo
-    ]
-    with (
-        cluster.connect(scheduler, jobs) as client,
-        closing(cluster.execute(client, tasks)) as ended,
-    ):
-        for rank, code, packed in ended:
-            item, scratch = todo[rank], None
+        place = cluster.connect(scheduler, jobs, threads if scheduler == "local" else {})
+    with place as workers:
+        yield from _execute(todo, workers, shown)
+
+
+def _execute(
+    todo: Sequence[Plan], workers: Here | cluster.Cluster, shown: progress.Progress
+) -> Iterator[tuple[Plan, str, str]]:
+    """Yield each plan when it has ended, and what became of it."""
+    waiting: dict[Future, Plan] = {workers.submit(item): item for item in todo}
+    while waiting:
+        ended, _ = wait(waiting, timeout=LOOK, return_when=FIRST_COMPLETED)
+        for future in ended:
+            if future.cancelled():  # which `check` will say
+                continue
+            item = waiting[future]
             try:
-                scratch = _begin(item)
-                if scratch is None:
-                    outcome = item.elsewhere()
-                elif code is None:
-                    (scratch / "error.txt").write_text(packed, encoding="utf-8")
-                    outcome = item.finish(scratch, 1)
-                else:
-                    cluster.unpack(packed, scratch)
-                    outcome = item.finish(scratch, code)
+                outcome = workers.outcome(item, future)
             except OSError as error:
                 outcome = item.failed(error)
-            finally:
-                if scratch is not None:
-                    folders.release(scratch)
+            del waiting[future]
             yield item, *outcome
-
-
-def _begin(item: Plan) -> Path | None:
-    """The folder of an attempt; None if another process has one, or has finished the run since
-    it was planned.
-    """
-    scratch, now = (
-        folders.scratch_folder(item.folder),
-        folders.state(item.folder, item.hashes, record=item.record),
-    )
-    if scratch is not None and now.done and now.result != item.state.result:
-        folders.release(scratch)
-        return None
-    return scratch
+        workers.check(waiting)
+        shown.show(workers.running())
 
 
 def _environment(jobs: int) -> dict[str, str]:
@@ -221,9 +170,8 @@ def _environment(jobs: int) -> dict[str, str]:
     threads, environment = _threads(jobs), places.environment()
     for name in THREAD_VARIABLES:
         given = environment.get(name, "")
-        environment[name] = str(
-            min(threads, int(given)) if given.isdigit() and int(given) else threads
-        )
+        most = int(given) if given.isdigit() else 0
+        environment[name] = str(min(threads, most or threads))
     return environment
 
 

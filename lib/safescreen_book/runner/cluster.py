@@ -9,34 +9,47 @@ import os
 import shutil
 import signal
 import socket
-import subprocess
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from safescreen.cluster import workers as _cluster
-from safescreen_book import datasets, places
+from safescreen_book import places
 from safescreen_book.datasets.store import ENVIRONMENT
-from safescreen_book.runner import fingerprint, plans, worker
+from safescreen_book.runner import folders, worker
+from safescreen_book.runner.plans import Plan
 
-POLL = 0.1
-"""Seconds between two looks at a notebook that runs on a worker."""
+PATIENCE = 300.0
+"""Seconds for which a cluster may be without any worker."""
 
-PATIENCE = 15.0
-"""Seconds it has to end itself when its result is no longer wanted."""
+LOOK = 1.0
+"""Seconds between two looks at whether a cluster has workers."""
 
 
 @contextmanager
-def connect(address: str, n_workers: int = 1, timeout: float = 10.0) -> Iterator[Any]:
-    """Yield a client of the scheduler at an address such as `tcp://host:8786`, or `local`: of
+def connect(
+    address: str, n_workers: int = 1, threads: Mapping[str, str] | None = None, timeout: float = 10.0
+) -> Iterator["Cluster"]:
+    """Yield the cluster of the scheduler at an address such as `tcp://host:8786`, or `local`: of
     `n_workers` processes started here.
 
     Its workers have this version of the package; a ClusterError says why not, or that nobody
-    answers within `timeout` seconds."""
+    answers within `timeout` seconds. `threads` are variables of the environment of each run."""
+    with _client(address, n_workers, timeout) as client:
+        executor = client.get_executor(pure=False)
+        try:
+            yield Cluster(client, executor, threads or {})
+        finally:
+            executor.shutdown(wait=False)
+
+
+@contextmanager
+def _client(address: str, n_workers: int, timeout: float) -> Iterator[Any]:
     distributed = _cluster.distributed()
     if address == "local":
         options = {
@@ -46,13 +59,13 @@ def connect(address: str, n_workers: int = 1, timeout: float = 10.0) -> Iterator
             "dashboard_address": ":0",
             "silence_logs": "ERROR",
         }
-        with tempfile.TemporaryDirectory(
-            prefix="safescreen-", ignore_cleanup_errors=True
-        ) as folder:
-            with distributed.LocalCluster(local_directory=folder, **options) as cluster:
-                with distributed.Client(cluster, set_as_default=False) as client:
-                    client.register_worker_callbacks(_leave_interrupts_to_the_client)
-                    yield client
+        with (
+            tempfile.TemporaryDirectory(prefix="safescreen-", ignore_cleanup_errors=True) as folder,
+            distributed.LocalCluster(local_directory=folder, **options) as cluster,
+            distributed.Client(cluster, set_as_default=False) as client,
+        ):
+            client.register_worker_callbacks(_leave_interrupts_to_the_client)
+            yield client
         return
     try:
         _knock(address, timeout)
@@ -67,132 +80,6 @@ def connect(address: str, n_workers: int = 1, timeout: float = 10.0) -> Iterator
         yield client
 
 
-def _leave_interrupts_to_the_client() -> None:
-    """Ctrl-C in a terminal reaches every process started there; the one that was typed at ends
-    the others.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def execute(
-    client, tasks: Iterable[Mapping[str, Any]]
-) -> Iterator[tuple[int, int | None, bytes | str]]:
-    """Send tasks to a cluster; yield the number of each as it ends, and what `run_task` returned.
-
-    A worker that is lost has its tasks done again by another, up to the scheduler's
-    `allowed-failures` (3) times."""
-    distributed = _cluster.distributed()
-    ranks = {}
-    for rank, task in enumerate(tasks):
-        ranks[client.submit(run_task, task, pure=False, priority=-rank)] = rank
-    try:
-        for future in distributed.as_completed(list(ranks), loop=client.loop):
-            rank = ranks.pop(future)
-            try:
-                ended = future.result()
-            except distributed.KilledWorker:
-                ended = (
-                    None,
-                    "the workers that ran it were lost, one after the other (out of memory?)",
-                )
-            except Exception as error:
-                ended = None, f"{type(error).__name__}: {error}".splitlines()[0]
-            future.release()
-            yield rank, *ended
-    finally:
-        client.cancel(list(ranks))
-
-
-def run_task(task: Mapping[str, Any]) -> tuple[int | None, bytes | str]:
-    """Execute one run on a worker, in a process of its own; return its exit code and packed folder,
-    or None and why it was not started.
-
-    A task is a `notebook` (text), its `spec` (see `Plan.spec`), `threads` (variables of the
-    environment) and `data` (a folder to look for data sets in, if it exists here, or None)."""
-    import nbformat
-    from distributed import get_worker
-
-    spec, host = dict(task["spec"]), socket.gethostname()
-    with _data_folder(task["data"]):
-        sums, missing = plans.data_checksums(spec["data"])
-        environment = {
-            **dict.fromkeys(worker.THREAD_VARIABLES, "1"),
-            **places.environment(),
-            **task["threads"],
-        }
-    if missing:
-        return (
-            None,
-            f"worker on {host} lacks data: {' '.join(missing)} (there, {datasets.advice(missing)})",
-        )
-    here = fingerprint.hashes(
-        nbformat.reads(task["notebook"], as_version=4), spec["parameters"], sums
-    )
-    if other := fingerprint.changed(spec["hashes"], here, here):
-        return None, f"worker on {host} differs: {other}; install the same on every worker"
-    dask_worker = get_worker()
-    scratch = Path(tempfile.mkdtemp(prefix="run-", dir=dask_worker.local_directory))
-    try:
-        if not Path(spec["notebooks"]).is_dir():
-            spec["notebooks"] = str(scratch)
-        process = worker.start(scratch, task["notebook"], spec, environment)
-        return _wait(process, dask_worker), pack(scratch)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-@contextmanager
-def _data_folder(folder: str | None) -> Iterator[None]:
-    """Let this process look for data sets in a folder, if it is here, and then where it did
-    before.
-    """
-    before = os.environ.get(ENVIRONMENT)
-    if folder and Path(folder).is_dir():
-        os.environ[ENVIRONMENT] = folder
-    try:
-        yield
-    finally:
-        if before is None:
-            os.environ.pop(ENVIRONMENT, None)
-        else:
-            os.environ[ENVIRONMENT] = before
-
-
-def pack(folder: Path) -> bytes:
-    """Return the files below a folder as a zip archive."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in sorted(folder.rglob("*")):
-            if file.is_file():
-                archive.write(file, file.relative_to(folder).as_posix())
-    return buffer.getvalue()
-
-
-def unpack(packed: bytes, folder: Path) -> None:
-    """Write the files of an archive below an existing folder."""
-    with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        archive.extractall(folder)
-
-
-def _wait(process: subprocess.Popen, dask_worker) -> int:
-    """Return the exit code of a process; end it when nobody waits for the task's result any
-    more.
-    """
-    key = dask_worker.get_current_task()
-    try:
-        while process.poll() is None:
-            task = dask_worker.state.tasks.get(key)
-            if task is None or task.state == "cancelled":
-                process.terminate()
-                process.wait(PATIENCE)
-            time.sleep(POLL)
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
-    return process.returncode
-
-
 def _knock(address: str, timeout: float) -> None:
     """Open and close a connection: a client that finds nobody there leaves much behind, so it is
     not made.
@@ -200,3 +87,116 @@ def _knock(address: str, timeout: float) -> None:
     from distributed.comm import get_address_host_port
 
     socket.create_connection(get_address_host_port(address), timeout).close()
+
+
+def _leave_interrupts_to_the_client() -> None:
+    """Ctrl-C in a terminal reaches every process started there; the one that was typed at ends
+    the others.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class Cluster:
+    """The workers of a Dask cluster; a run whose worker is lost is done again by another, up to
+    the scheduler's `allowed-failures` (3) times.
+    """
+
+    def __init__(self, client, executor, threads: Mapping[str, str]):
+        self._client = client
+        self._executor = executor
+        self._threads = threads
+        self._looked = self._seen = time.monotonic()
+
+    def submit(self, item: Plan) -> Future:
+        """Send a run to the cluster."""
+        spec = {**item.spec(), "elsewhere": True}
+        data = os.environ.get(ENVIRONMENT)
+        return self._executor.submit(run_task, item.text(), spec, self._threads, data)
+
+    def outcome(self, item: Plan, future: Future) -> tuple[str, str]:
+        """Return what became of a run that has ended, and a sentence."""
+        scratch = item.begin()
+        if scratch is None:
+            return item.elsewhere()
+        try:
+            error = future.exception()
+            if error is not None:
+                (scratch / "error.txt").write_text(_reason(error), encoding="utf-8")
+                return item.finish(scratch, 1)
+            code, packed = future.result()
+            with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+                archive.extractall(scratch)
+            return item.finish(scratch, code)
+        finally:
+            folders.release(scratch)
+
+    def running(self) -> dict[str, float]:
+        """Return nothing: a scheduler does not say for how long a run has been under way."""
+        return {}
+
+    def check(self, waiting: Mapping[Future, Plan]) -> None:
+        """Raise a ClusterError that names the runs that are lost, if the scheduler has forgotten
+        them or has had no worker for `PATIENCE` seconds.
+        """
+        now = time.monotonic()
+        if any(future.cancelled() for future in waiting):
+            why = "ended or was started again"
+        elif now - self._looked < LOOK:
+            return
+        else:
+            self._looked = now
+            if self._has_workers():
+                self._seen = now
+            if now - self._seen <= PATIENCE:
+                return
+            why = f"has had no worker for {PATIENCE:g} seconds"
+        names = " ".join(str(item.run) for item in waiting.values())
+        raise _cluster.ClusterError(
+            f"the scheduler at {self._client.scheduler.address} {why}: lost are {names}. What is "
+            "finished is kept; start workers with `dask worker ADDRESS`, then run again to go on"
+        )
+
+    def _has_workers(self) -> bool:
+        try:
+            return bool(self._client.nthreads())
+        except OSError:  # the scheduler does not answer
+            return False
+
+
+def _reason(error: BaseException) -> str:
+    """Return in one line why a run that was sent to a cluster came to nothing."""
+    if isinstance(error, _cluster.distributed().KilledWorker):
+        return "the workers that ran it were lost, one after the other (out of memory?)"
+    return f"{type(error).__name__}: {error}".splitlines()[0]
+
+
+def run_task(
+    notebook: str, spec: Mapping[str, Any], threads: Mapping[str, str], data: str | None
+) -> tuple[int | None, bytes]:
+    """Execute one run on a worker, in a process of its own; return its exit code and the files of
+    its folder as a zip archive.
+
+    `spec` is that of `Plan.spec`, `threads` are variables of the environment, and `data` is a
+    folder to look for data sets in, if it exists here."""
+    from distributed import get_worker
+
+    dask_worker = get_worker()
+    key = dask_worker.get_current_task()
+
+    def unwanted() -> bool:
+        task = dask_worker.state.tasks.get(key)
+        return task is None or task.state == "cancelled"
+
+    one_thread = dict.fromkeys(worker.THREAD_VARIABLES, "1")
+    environment = {**one_thread, **places.environment(), **threads}
+    if data and Path(data).is_dir():
+        environment[ENVIRONMENT] = data
+    with tempfile.TemporaryDirectory(
+        prefix="run-", dir=dask_worker.local_directory, ignore_cleanup_errors=True
+    ) as folder:
+        scratch = Path(folder, "scratch")
+        scratch.mkdir()
+        if not Path(spec["notebooks"]).is_dir():
+            spec = {**spec, "notebooks": str(scratch)}
+        code = worker.run(scratch, notebook, spec, environment, unwanted)
+        return code, Path(shutil.make_archive(f"{folder}/packed", "zip", scratch)).read_bytes()

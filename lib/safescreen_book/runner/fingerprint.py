@@ -71,6 +71,19 @@ def hashes(nb, parameters: Mapping[str, Any], data: Mapping[str, str]) -> dict[s
     }
 
 
+def data_checksums(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
+    """Return the checksums of data sets, of missing ones too, and the names of those that are
+    not there.
+    """
+    from safescreen_book import datasets
+
+    sums = {}
+    for entry in map(datasets.info, names):
+        files = [file.sha256 for file in entry.files.values()]
+        sums[entry.name] = sha256(repr((entry.parts, entry.scaling, entry.labels, files)))
+    return sums, [name for name in sums if not datasets.available(name)]
+
+
 @cache
 def library(root: Path) -> str:
     """Return one hash of all code of the library and the book, which lie below a folder."""

@@ -1,13 +1,13 @@
 """What a run needs before it is started, and what becomes of it when it has ended."""
 
 import signal
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from safescreen_book import datasets, places
+from safescreen_book import places
 from safescreen_book.parameters import PLACES
 from safescreen_book.runner import fingerprint, folders, notebooks
 from safescreen_book.runner.manifest import RECORDS, Manifest, Run
@@ -28,6 +28,8 @@ class Plan:
     data: tuple[str, ...]  # data sets it reads
     outputs: tuple[str, ...]  # files it must leave
     record: bool  # whether the result is kept whatever code would answer now
+    profile: str
+    notebooks: Path  # folder of the notebooks
 
     @property
     def status(self) -> str:
@@ -38,16 +40,18 @@ class Plan:
             return f"data missing: {', '.join(self.missing)}"
         return self.state.status + (f": {self.state.why}" if self.state.why else "")
 
-    def spec(self, folder: Path, profile: str) -> dict[str, Any]:
-        """Return what a worker is told, plain enough for JSON; `folder` is that of the
-        notebooks.
-        """
+    def text(self) -> str:
+        """Return the notebook as a worker gets it."""
+        return notebooks.to_text(self.notebook)
+
+    def spec(self) -> dict[str, Any]:
+        """Return what a worker is told, plain enough for JSON."""
         return {
             "experiment": self.run.experiment,
             "run": self.run.name,
-            "profile": profile,
-            "notebooks": str(folder),
-            "git": fingerprint.git_state(folder),
+            "profile": self.profile,
+            "notebooks": str(self.notebooks),
+            "git": fingerprint.git_state(self.notebooks),
             "given": dict(self.run.parameters),
             "parameters": {
                 name: value for name, value in self.parameters.items() if name not in PLACES
@@ -56,6 +60,17 @@ class Plan:
             "hashes": dict(self.hashes),
             "outputs": list(self.outputs),
         }
+
+    def begin(self) -> Path | None:
+        """Return the folder of an attempt; None if another process has one, or has finished the
+        run since it was planned.
+        """
+        scratch = folders.scratch_folder(self.folder)
+        now = folders.state(self.folder, self.hashes, record=self.record)
+        if scratch is not None and now.done and now.result != self.state.result:
+            folders.release(scratch)
+            return None
+        return scratch
 
     def elsewhere(self) -> tuple[str, str]:
         """Return what to say of a run that another process has taken."""
@@ -104,43 +119,37 @@ def plan(manifest: Manifest, runs: Sequence[Run], profile: str, outputs: Path) -
     for run in runs:
         experiment = manifest.experiments[run.experiment]
         values = manifest.check_parameters(run)
-        nb, data = (
-            notebooks.read_source(manifest.folder, experiment.notebook),
-            experiment.data_of(run),
-        )
+        nb = notebooks.read_source(manifest.folder, experiment.notebook)
+        data = experiment.data_of(run)
         try:
-            checksums, missing = data_checksums(data)
+            checksums, missing = fingerprint.data_checksums(data)
         except ValueError as error:
             raise ValueError(f"run {run}: {error}") from error
         hashes = fingerprint.hashes(nb, values, checksums)
         folder = folders.run_folder(outputs, profile, run)
         record = profile == RECORDS
         state = folders.state(folder, hashes, record=record)
-        absent = [
-            name for name in experiment.outputs if state.result and not (folder / name).is_file()
-        ]
-        if absent and state.failure is None:
-            state = replace(state, status="changed", why=f"files ({', '.join(absent)})")
+        if state.result and state.failure is None:
+            absent = [name for name in experiment.outputs if not (folder / name).is_file()]
+            if absent:
+                state = replace(state, status="changed", why=f"files ({', '.join(absent)})")
         plans.append(
-            Plan(run, folder, nb, values, hashes, missing, state, data, experiment.outputs, record)
+            Plan(
+                run=run,
+                folder=folder,
+                notebook=nb,
+                parameters=values,
+                hashes=hashes,
+                missing=missing,
+                state=state,
+                data=data,
+                outputs=experiment.outputs,
+                record=record,
+                profile=profile,
+                notebooks=manifest.folder,
+            )
         )
     return plans
-
-
-def data_checksums(names: Iterable[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the checksums of data sets, of missing ones too, and the names of those that are
-    not there.
-    """
-    sums = {}
-    for entry in map(datasets.info, names):
-        read = (
-            entry.parts,
-            entry.scaling,
-            entry.labels,
-            [file.sha256 for file in entry.files.values()],
-        )
-        sums[entry.name] = fingerprint.sha256(repr(read))
-    return sums, [name for name in sums if not datasets.available(name)]
 
 
 def _why(scratch: Path, code: int) -> str:

@@ -7,18 +7,21 @@ It works in the folder of SPEC.json: executes `source.ipynb`, fills `result/`, a
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from safescreen_book._common import read_json, write_json
+import nbformat
+
+from safescreen_book._common import BookError, read_json, write_json
 from safescreen_book.recorder import is_shown
-from safescreen_book.runner.fingerprint import environment, sha256_file
+from safescreen_book.runner import fingerprint
 from safescreen_book.runner.notebooks import write
 
 THREAD_VARIABLES = (
@@ -32,6 +35,12 @@ THREAD_VARIABLES = (
 
 NOTEBOOK = "notebook.ipynb"
 """A run as it was executed: to look at, and no part of the result, which stays one without it."""
+
+LOOK = 0.1
+"""Seconds between two looks at a notebook that runs."""
+
+GRACE = 15.0
+"""Seconds that a process has to end itself when its result is no longer wanted."""
 
 _OURS = {"injected-parameters", "papermill-error-cell-tag"}
 
@@ -62,6 +71,51 @@ def start(
             start_new_session=True,
             pass_fds=keep,
         )
+
+
+def run(
+    scratch: Path,
+    notebook: str,
+    spec: Mapping[str, Any],
+    environment: Mapping[str, str],
+    unwanted: Callable[[], bool],
+    keep: Sequence[int] = (),
+) -> int | None:
+    """Start this module, see `start`, and wait for its end; return its exit code, or None if it was
+    ended because `unwanted` became true.
+    """
+    process = start(scratch, notebook, spec, environment, keep)
+    try:
+        while process.poll() is None:
+            if unwanted():
+                return None
+            time.sleep(LOOK)
+        return process.returncode
+    finally:
+        process.terminate()
+        try:
+            process.communicate(timeout=GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+
+
+def check(spec: Mapping[str, Any], notebook: Path) -> None:
+    """Refuse a run that was planned on another machine, if this one lacks data or has another
+    version of anything.
+    """
+    from safescreen_book import datasets
+
+    sums, missing = fingerprint.data_checksums(spec["data"])
+    where = f"worker on {socket.gethostname()}"
+    if missing:
+        names = " ".join(missing)
+        raise BookError(f"{where} lacks data: {names} (there, {datasets.advice(missing)})")
+    nb = nbformat.read(notebook, as_version=4)
+    here = fingerprint.hashes(nb, spec["parameters"], sums)
+    different = fingerprint.changed(spec["hashes"], here, here)
+    if different:
+        raise BookError(f"{where} differs: {different}; install the same on every worker")
 
 
 def execute(spec: dict, scratch: Path) -> None:
@@ -99,12 +153,12 @@ def execute(spec: dict, scratch: Path) -> None:
                 for key in ("experiment", "run", "profile", "parameters", "data", "hashes", "git")
             },
             "seed": spec["parameters"].get("seed"),
-            **environment(),
+            **fingerprint.environment(),
             "started": started.isoformat(timespec="seconds"),
             "seconds": {**timings, "wall": round(wall, 3), "cpu": cpu},
             "peak_memory_mb": peak,
             "files": {
-                file.relative_to(result).as_posix(): sha256_file(file)
+                file.relative_to(result).as_posix(): fingerprint.sha256_file(file)
                 for file in files
                 if file.is_file() and file.name != NOTEBOOK and not is_shown(file.name)
             },
@@ -191,7 +245,13 @@ def main(argv: list[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     _end_with_parent()
     try:
-        execute(read_json(Path(path)), scratch)
+        spec = read_json(Path(path))
+        if spec.get("elsewhere"):
+            check(spec, scratch / "source.ipynb")
+        execute(spec, scratch)
+    except BookError as error:
+        (scratch / "error.txt").write_text(str(error), encoding="utf-8")
+        return 1
     except Exception as error:
         lines = [line for line in str(error).splitlines() if line.strip()] or [""]
         text = f"{type(error).__name__}: {lines[-1].strip()}"

@@ -154,6 +154,31 @@ def test_killed_worker_is_replaced(workers, book):
     assert len(workers.client.scheduler_info()["workers"]) == 1
 
 
+def test_a_cluster_that_stays_without_workers_is_given_up(workers, book, monkeypatch):
+    """All workers are killed while they execute: the runs that are lost are named."""
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
+    marker = book.folder / "started"
+    book.runs(good={"n": 2}, wait={"mode": "wait", "marker": str(marker)})
+
+    def kill():
+        while not (marker.exists() and (book.run_folder("good") / "result.json").exists()):
+            time.sleep(0.05)
+            if ended.is_set():
+                return
+        for process in workers.processes.values():
+            process.kill()
+
+    ended, killer = threading.Event(), threading.Thread(target=kill)
+    killer.start()
+    code, printed = run(book, "--scheduler", workers.address)
+    ended.set()
+    killer.join()
+    assert code == 2, printed
+    assert "has had no worker for 0.5 seconds: lost are tiny/wait. What is finished" in printed
+    assert statuses(book) == {"good": "complete", "wait": "not run"}
+    assert not left_over(book.outputs)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_local_cluster_interrupted(book):
     """`local` starts its workers; after Ctrl-C what is finished is kept, and no notebook goes
@@ -207,20 +232,6 @@ def test_local_cluster_interrupted(book):
 
 
 # ---------------------------------------------------------------------- mistakes
-
-
-def test_archive_keeps_files_and_bytes(tmp_path):
-    (tmp_path / "a/result").mkdir(parents=True)
-    (tmp_path / "a/result/x.bin").write_bytes(bytes(range(256)))
-    (tmp_path / "a/worker.log").write_text("", encoding="utf-8")
-    (tmp_path / "b").mkdir()
-    cluster.unpack(cluster.pack(tmp_path / "a"), tmp_path / "b")
-    found = {
-        path.relative_to(tmp_path / "b").as_posix(): path.read_bytes()
-        for path in (tmp_path / "b").rglob("*")
-        if path.is_file()
-    }
-    assert found == {"result/x.bin": bytes(range(256)), "worker.log": b""}
 
 
 @pytest.mark.parametrize(

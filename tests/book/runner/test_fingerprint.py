@@ -187,7 +187,7 @@ def test_what_has_changed_is_said(book, finished, monkeypatch, capsys):
         main(["list", *book.options]) == 0
         and "tiny/a  changed: n 2 -> 3\n" in capsys.readouterr().out
     )
-    monkeypatch.setattr(batch, "_execute", lambda *_: (_ for _ in ()))
+    monkeypatch.setattr(batch, "_executed", lambda *_: (_ for _ in ()))
     main(["run", "--profile", profile, *book.options])
     assert "tiny/a: changed: n 2 -> 3\n" in capsys.readouterr().out
     # of an older kind
@@ -204,7 +204,7 @@ def test_records_are_made_from_a_committed_tree(book, monkeypatch, capsys):
     monkeypatch.setattr(
         batch.fingerprint, "git_state", lambda folder: {"commit": "0" * 40, "dirty": True}
     )
-    monkeypatch.setattr(batch, "_execute", lambda *_: (_ for _ in ()))
+    monkeypatch.setattr(batch, "_executed", lambda *_: (_ for _ in ()))
     assert main(["run", "--profile", "paper", *book.options]) == 2
     assert (
         "tracked files have changes that are not committed: commit, or add --dirty"

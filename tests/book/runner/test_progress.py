@@ -53,7 +53,7 @@ def order(monkeypatch):
         return
         yield
 
-    monkeypatch.setattr(batch, "_execute", listed)
+    monkeypatch.setattr(batch, "_executed", listed)
     monkeypatch.setattr(batch, "_compile_once", lambda: None)
     return names
 

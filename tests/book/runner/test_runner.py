@@ -16,7 +16,7 @@ from safescreen_book import datasets
 from safescreen_book.cli import main
 from safescreen_book.places import notebooks_folder
 from safescreen_book.runner import batch as runner
-from safescreen_book.runner import fingerprint, folders
+from safescreen_book.runner import fingerprint, folders, worker
 from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.plans import Plan
 
@@ -182,9 +182,9 @@ def test_what_another_process_does_or_has_done_is_left_to_it(book, monkeypatch):
     assert statuses(book) == {"a": "complete", "b": "complete"}
 
 
-@pytest.mark.parametrize("step", ["_begin", "start", "finish"])
+@pytest.mark.parametrize("step", ["begin", "start", "finish"])
 def test_a_full_disk_fails_a_run_and_the_others_go_on(book, monkeypatch, step):
-    where = Plan if step == "finish" else runner
+    where = worker if step == "start" else Plan
     true, calls = getattr(where, step), []
 
     def full(*arguments):
@@ -309,7 +309,7 @@ def test_interrupted_force_names_what_is_left(book, monkeypatch):
         yield
 
     book.runs(a={"n": 2}, b={"n": 1})
-    monkeypatch.setattr(runner, "_execute", _stopped)
+    monkeypatch.setattr(runner, "_executed", _stopped)
     code, printed = run(book, "--force")
     assert (
         code == 130
