@@ -3,11 +3,8 @@
 import hashlib
 import io
 import os
-import threading
 import time
-import urllib.request
 from collections.abc import Iterable
-from http.client import HTTPException
 from pathlib import Path
 
 import numpy as np
@@ -20,9 +17,11 @@ from safescreen_book.datasets.readers import UNPACKERS, read_libsvm, unpack
 from safescreen_book.datasets.registry import FileSpec, Info, info
 
 ENVIRONMENT = "SAFESCREEN_DATA"
-# seconds without an answer, and in all, before a download is given up
-TIMEOUT, DEADLINE = 30.0, 3600.0
-_DOWNLOADS = threading.Lock()
+TIMEOUT = 30.0
+"""Seconds without an answer after which a download is given up."""
+
+DEADLINE = 3600.0
+"""Seconds in all after which it is."""
 
 
 class DataNotFoundError(FileNotFoundError):
@@ -93,14 +92,16 @@ def advice(names: Iterable[str]) -> str:
     >>> advice(["a9a", "digit1"])
     'try: safescreen data fetch a9a; no public address: digit1, see data/README.md'
     """
-    public = {name: all(spec.url for spec in info(name).files.values()) for name in names}
-    fetched, others = (
-        [name for name in public if public[name] is to_fetch] for to_fetch in (True, False)
-    )
-    parts = [f"try: safescreen data fetch {' '.join(fetched)}"] if fetched else []
-    return "; ".join(
-        parts + ([f"no public address: {', '.join(others)}, see data/README.md"] if others else [])
-    )
+    public, others = [], []
+    for name in names:
+        fetched = all(spec.url for spec in info(name).files.values())
+        (public if fetched else others).append(name)
+    parts = []
+    if public:
+        parts.append(f"try: safescreen data fetch {' '.join(public)}")
+    if others:
+        parts.append(f"no public address: {', '.join(others)}, see data/README.md")
+    return "; ".join(parts)
 
 
 def verify(name: str) -> list[Path]:
@@ -130,12 +131,16 @@ def content(path: Path, spec: FileSpec) -> bytes:
 
     The public original of a converted file is converted, and its numbers are what has the checksum:
     it may be written as it likes."""
-    raw, wanted = unpack(path), spec.sha256
+    raw = unpack(path)
+    wanted = spec.sha256
     if spec.public and path.suffix != ".npz":
-        (X, y), wanted, converted = read_libsvm(raw, path.name), spec.values, io.BytesIO()
+        X, y = read_libsvm(raw, path.name)
         X = X.toarray()
+        wanted = spec.values
+        found = hashlib.sha256(X.tobytes() + y.tobytes()).hexdigest()
+        converted = io.BytesIO()
         np.savez(converted, X=X, y=y)
-        found, raw = hashlib.sha256(X.tobytes() + y.tobytes()).hexdigest(), converted.getvalue()
+        raw = converted.getvalue()
     else:
         found = hashlib.sha256(raw).hexdigest()
     if found != wanted:
@@ -152,8 +157,7 @@ def obtain(entry: Info, spec: FileSpec, download: bool = True) -> Path:
         return path
     if not download or spec.url is None:
         raise _missing(entry, spec, "it is not here")
-    with _DOWNLOADS:  # who waited for another thread finds the file
-        return locate(spec) or _download(entry, spec)
+    return _download(entry, spec)
 
 
 def _paths(name: str, split: str | None, download: bool) -> list[Path]:
@@ -164,40 +168,45 @@ def _paths(name: str, split: str | None, download: bool) -> list[Path]:
 
 def _candidates(spec: FileSpec) -> list[str]:
     """Names under which `spec` may lie in a folder: packed or not, whoever packed it."""
-    plain = spec.public or ("" if spec.name.endswith(".npz") else spec.name)
-    packed = [plain + suffix for suffix in ("", *UNPACKERS) if plain]
-    return list(dict.fromkeys([*([spec.packed] if spec.packed else []), spec.name, *packed]))
+    names = [spec.packed, spec.name]
+    plain = spec.public or spec.name
+    if not plain.endswith(".npz"):
+        names += [plain + suffix for suffix in ("", *UNPACKERS)]
+    return list(dict.fromkeys(name for name in names if name))
 
 
 def _missing(entry: Info, spec: FileSpec, why: str) -> DataNotFoundError:
     where = " or ".join(str(folder) for folder in folders())
     chosen = os.environ.get(ENVIRONMENT) or "not set"
-    lines = [
-        f"data set {entry.name!r} needs the file {spec.name!r}: {why}. Do one of these:",
-        f"  1. put the file ({' or '.join(_candidates(spec))}) in {where};",
-        f"  2. set {ENVIRONMENT} to a folder that holds it (now: {chosen});",
-        f"  3. fetch it where there is a network: safescreen data fetch {entry.name} ({spec.url})."
-        if spec.url
-        else (
-            f"  3. choose another data set: this file was converted from {entry.source} and has "
-            "no address."
-        ),
-        f"Its unpacked content must have sha256 {spec.sha256}"
-        + (f", or the numbers of {spec.public}." if spec.public else "."),
-    ]
-    return DataNotFoundError("\n".join(lines))
+    third = (
+        f"choose another data set: this file was converted from {entry.source} and has no address."
+    )
+    if spec.url:
+        third = (
+            f"fetch it where there is a network: safescreen data fetch {entry.name} ({spec.url})."
+        )
+    original = f", or the numbers of {spec.public}" if spec.public else ""
+    return DataNotFoundError(
+        f"data set {entry.name!r} needs the file {spec.name!r}: {why}. Do one of these:\n"
+        f"  1. put the file ({' or '.join(_candidates(spec))}) in {where};\n"
+        f"  2. set {ENVIRONMENT} to a folder that holds it (now: {chosen});\n"
+        f"  3. {third}\n"
+        f"Its unpacked content must have sha256 {spec.sha256}{original}."
+    )
 
 
 def _download(entry: Info, spec: FileSpec) -> Path:
     """Fetch one file to the download folder; it gets its name only after its checksum was right."""
     suffix = Path(spec.url).suffix
-    target = _download_folder() / (
-        (spec.public or spec.name) + (suffix if suffix in UNPACKERS else "")
-    )
+    name = (spec.public or spec.name) + (suffix if suffix in UNPACKERS else "")
+    target = _download_folder() / name
+    bar = _Bar(desc=Path(spec.url).name, unit="B", unit_scale=True, disable=None)
+    headers = {"User-Agent": "safescreen", "Accept-Encoding": "identity"}
+    get = pooch.HTTPDownloader(progressbar=bar, timeout=TIMEOUT, headers=headers)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with whole(target) as partial:
-            _stream(spec.url, partial)
+            get(spec.url, partial, None)
             try:
                 content(partial, spec)
             except ValueError as error:  # often the page of a network's log-in
@@ -205,28 +214,26 @@ def _download(entry: Info, spec: FileSpec) -> Path:
                 raise ValueError(
                     f"{spec.url}: {error}. It begins with {begin!r}; the download was not kept."
                 ) from None
-    except (OSError, HTTPException) as error:
-        raise _missing(
-            entry, spec, f"it is not here and the download failed ({type(error).__name__})"
-        ) from None
+    except OSError as error:
+        why = f"it is not here and the download failed ({type(error).__name__})"
+        raise _missing(entry, spec, why) from None
+    finally:
+        bar.close()
     return target
 
 
-def _stream(url: str, target: Path) -> None:
-    """Write what an address answers to a file, with a bar on a terminal; an OSError if that
-    takes more than `DEADLINE` seconds.
-    """
-    began, request = (
-        time.monotonic(),
-        urllib.request.Request(url, headers={"User-Agent": "safescreen"}),
-    )
-    with urllib.request.urlopen(request, timeout=TIMEOUT) as answer, target.open("wb") as out:
-        with tqdm(
-            total=answer.length, desc=Path(url).name, unit="B", unit_scale=True, disable=None
-        ) as bar:
-            while piece := answer.read1(2**16):
-                bar.update(out.write(piece))
-                if time.monotonic() > began + DEADLINE:
-                    raise TimeoutError
-        if answer.length:
-            raise ConnectionError("it ended early")
+class _Bar(tqdm):
+    """A bar, on a terminal; an update later than `DEADLINE` seconds gives the download up."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self._began = time.monotonic()
+
+    def __bool__(self):  # tqdm has no truth without a total, which comes with the answer
+        return True
+
+    def update(self, n=1):
+        """Count bytes; raise TimeoutError if they are late."""
+        if time.monotonic() > self._began + DEADLINE:
+            raise TimeoutError
+        return super().update(n)

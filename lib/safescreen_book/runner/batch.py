@@ -1,7 +1,6 @@
 """Run what is asked for, skip what is unchanged, keep what is finished."""
 
 import math
-import os
 import signal
 import subprocess
 import sys

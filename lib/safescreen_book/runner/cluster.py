@@ -33,7 +33,10 @@ LOOK = 1.0
 
 @contextmanager
 def connect(
-    address: str, n_workers: int = 1, threads: Mapping[str, str] | None = None, timeout: float = 10.0
+    address: str,
+    n_workers: int = 1,
+    threads: Mapping[str, str] | None = None,
+    timeout: float = 10.0,
 ) -> Iterator["Cluster"]:
     """Yield the cluster of the scheduler at an address such as `tcp://host:8786`, or `local`: of
     `n_workers` processes started here.

@@ -238,15 +238,6 @@ def test_a_wrong_download_is_not_kept(remote, folders, body, why):
     assert list(folders[1].iterdir()) == []
 
 
-def test_threads_share_one_download(remote, folders):
-    packed = bz2.compress(TEXT)
-    remote["/tiny.bz2"] = [packed[:5], packed[5:]]
-    with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(lambda _: datasets.fetch("tiny", "train"), range(30)))
-    assert found == [[folders[1] / "tiny.bz2"]] * 30 and remote["asked"] == 1
-    assert [path.name for path in folders[1].iterdir()] == ["tiny.bz2"]
-
-
 def test_threads_write_a_file_under_names_of_their_own(tmp_path):
     at_once = threading.Barrier(6)
 
@@ -262,12 +253,12 @@ def test_threads_write_a_file_under_names_of_their_own(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-@pytest.mark.parametrize("pieces", [[b"."] * 9, [b"BZ", None]])
+@pytest.mark.parametrize("pieces", [[bytes(2048)] * 9, [b"BZ", None]])
 def test_a_slow_and_a_short_answer_are_given_up(remote, folders, monkeypatch, pieces):
     monkeypatch.setattr(store, "DEADLINE", 0.35)
     remote["/tiny.bz2"] = pieces
     with pytest.raises(
-        datasets.DataNotFoundError, match=r"download failed \((TimeoutError|ConnectionError)\)"
+        datasets.DataNotFoundError, match=r"download failed \((TimeoutError|ChunkedEncodingError)\)"
     ):
         datasets.fetch("tiny", "train")
     assert list(folders[1].iterdir()) == []
