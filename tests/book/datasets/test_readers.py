@@ -12,7 +12,6 @@ import zipfile
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_svmlight_file
 from sklearn.svm import LinearSVC
 
 from safescreen_book.datasets import readers
@@ -46,49 +45,70 @@ def test_libsvm_columns_may_be_given():
     assert readers.read_libsvm(LIBSVM, n_features=5)[0].shape == (3, 5)
 
 
+def read_csv(text, where):
+    return readers.read_table(text, where, ",")
+
+
+def read_coded(text, where):
+    return readers.read_table(text, where, ",", {"g": 1, "h": -1})
+
+
+def read_libsvm(text, where):
+    return readers.read_libsvm(text, where, n_features=4)
+
+
 @pytest.mark.parametrize(
-    "text, message",
+    "read, text, line, found",
     [
-        (b"1 1:1\n1 1:nan\n", r"tiny, line 2: 'nan' is not a finite number"),
-        (b"1 1:inf\n", r"tiny, line 1: 'inf' is not a finite number"),
-        (b"1 1:x\n", r"tiny, line 1: 'x' is not a finite number"),
-        (b"1 0:1\n", r"tiny, line 1: feature index 0 is not in 1\.\.4"),
-        (b"1 5:1\n", r"tiny, line 1: feature index 5 is not in 1\.\.4"),
-        (b"1 -2:1\n", r"tiny, line 1: '-2' is not a feature index"),
-        (b"1 2:1 1:1\n", r"tiny, line 1: feature index 1 does not come after 2"),
-        (b"1 2:1 2:1\n", r"tiny, line 1: feature index 2 does not come after 2"),
-        (b"1 2\n", r"tiny, line 1: '2' is not index:value"),
-        (b"a 1:1\n", r"tiny, line 1: 'a' is not a finite number"),
-        (b"0.5 1:1\n", r"tiny, line 1: label 0\.5 is not an integer"),
-        (b"\n \n", r"tiny: no rows"),
-        (b"", r"tiny: no rows"),
-        (b"inf 1:1\n", r"tiny, line 1: 'inf' is not a finite number"),
-        (b"1e300 1:1\n", r"tiny, line 1: label 1e\+300 is not an integer below"),
-        (
-            b"1 1:1\n9007199254740993 1:1\n",
-            r"tiny, line 2: label 9007199254740992\.0 is not an integer below",
-        ),
-        (b"1 1_0:1\n", r"tiny, line 1: '1_0' is not a feature index"),
-        (b"1 1:1_0\n", r"tiny, line 1: '1_0' is not a finite number"),
-        (b"1 +3:1\n", r"tiny, line 1: '\+3' is not a feature index"),
-        (b"1 qid:3 1:1\n", r"tiny, line 1: 'qid' is not a feature index"),
-        (b"1 " + b"9" * 4301 + b":1\n", r"tiny, line 1: '9{40}'\.\.\. is not a feature index"),
-        (
-            b"1 9223372036854775808:1\n",
-            r"tiny, line 1: '9223372036854775808' is not a feature index",
-        ),
-        (b"1 1:1 # c\r2:1\n", r"tiny, line 2: '2:1' is not a finite number"),
-        ("1 1:1 # \u00e9\n1 1:\u0661\n".encode(), r"tiny, line 2: '\u0661' is not a finite number"),
-        (
-            b"1 1:1\n1 1:1 # \xe9\n",
-            r"tiny, line 2: byte 14 is not UTF-8; the file must be saved as UTF-8 text",
-        ),
-        ("1 1:1\n".encode("utf-16"), r"tiny, line 1: byte 0 is not UTF-8"),
+        (read_libsvm, b"1 1:1\n1 1:nan\n", 2, "nan"),
+        (read_libsvm, b"1 1:inf\n", 1, "inf"),
+        (read_libsvm, b"# one\n\n1 1:1 # x\n1 1:1e400\n1 1:1\n", 4, "1:1e400.*not finite"),
+        (read_libsvm, b"1 1:x\n", 1, "x"),
+        (read_libsvm, b"1 0:1\n", 1, "Invalid index 0"),
+        (read_libsvm, b"1 1:1\n1 5:1\n", 2, "1 5:1"),
+        (read_libsvm, b"1 -2:1\n", 1, "Invalid index -2"),
+        (read_libsvm, b"1 2:1 1:1\n", 1, "sorted"),
+        (read_libsvm, b"1 2:1 2:1\n", 1, "unique"),
+        (read_libsvm, b"1 2\n", 1, "1 2"),
+        (read_libsvm, b"a 1:1\n", 1, "a"),
+        (read_libsvm, b"0.5 1:1\n", 1, "label 0.5 is not an integer"),
+        (read_libsvm, b"1e300 1:1\n", 1, r"label 1e\+300 is not an integer"),
+        (read_libsvm, b"1 1:1\n9007199254740993 1:1\n", 2, "label 9007199254740992"),
+        (read_libsvm, b"1 1_0:1\n", 1, "_0"),
+        (read_libsvm, b"1 1:1_0\n", 1, "_0"),
+        (read_libsvm, b"1 qid:3 1:1\n", 1, "qid:3"),
+        (read_libsvm, b"1 " + b"9" * 4301 + b":1\n", 1, "1 9{38}'..."),
+        (read_libsvm, b"1 9223372036854775808:1\n", 1, "9223372036854775808"),
+        (read_libsvm, b"1 1:1 # c\r2:1\n", 2, "2:1"),
+        (read_libsvm, "1 1:1 # \u00e9\n1 1:\u0661\n".encode(), 2, "\u0661"),
+        (read_libsvm, "1 1:1\n".encode("utf-16"), 1, ""),
+        (readers.read_nips_sparse, b"1 2\n3 0\n", 2, "3 0"),
+        (readers.read_nips_sparse, b"1:nan\n", 1, "nan"),
+        (readers.read_nips_sparse, b"1:\n", 1, "1:"),
+        (readers.read_nips_sparse, b"1 # no comments\n", 1, "#"),
+        (read_csv, b"1,2\n3,nan\n", 2, "nan"),
+        (read_csv, b"1,2\n3,\n", 2, "''"),
+        (read_csv, b"1,2\n3,4,5\n", 2, "from 2 to 3"),
+        (read_csv, b"a,b\n1,2\n", 1, "a,b"),
+        (read_csv, b"1,2 # c\r3\n", 2, "from 2 to 1"),
+        (read_csv, b"1,2\n1_0,3\n", 2, "_0"),
+        (read_csv, b"1,2\n\xff,3\n", 2, "\ufffd,3"),
+        (read_coded, b"1,g\n2,x\n", 2, "x"),
+        (read_coded, b"1,g\n2,gh\n", 2, "'gh'"),
+        (read_coded, b"1,g\n2,1\n", 2, "'1'"),
+        (read_coded, b"1,g\nh,g\n", 2, "'h'"),
     ],
 )
-def test_libsvm_faults_are_named(text, message):
-    with pytest.raises(ValueError, match=message):
-        readers.read_libsvm(text, "tiny", n_features=4)
+def test_faults_of_a_text_are_named(read, text, line, found):
+    with pytest.raises(ValueError, match=rf"tiny, line {line}: .*{found}"):
+        read(text, "tiny")
+
+
+@pytest.mark.parametrize("text", [b"", b"\n \n", b"# 1,2\n#\n"])
+@pytest.mark.parametrize("read", [read_libsvm, read_csv, read_coded])
+def test_a_text_without_rows(read, text):
+    with pytest.raises(ValueError, match="tiny: no rows"):
+        read(text, "tiny")
 
 
 LONG = """
@@ -100,7 +120,7 @@ for read in (readers.read_libsvm, readers.read_nips_sparse, readers.read_table):
         try:
             read(b"1:" * (read is readers.read_nips_sparse) + token)
         except ValueError as error:
-            assert "is not a" in str(error), error
+            assert "line 1: '" in str(error), error
         else:
             raise AssertionError(read)
 print("refused")
@@ -117,40 +137,11 @@ def test_a_long_token_takes_time_by_its_length():
     assert done.stdout == "refused\n", done.stderr
 
 
-def test_libsvm_agrees_with_scikit_learn():
-    rng = np.random.default_rng(0)
-    lines = []
-    for _ in range(50):
-        indices = np.sort(rng.choice(20, size=rng.integers(0, 8), replace=False)) + 1
-        lines.append(
-            " ".join([str(rng.integers(-3, 3)), *(f"{i}:{rng.normal()!r}" for i in indices)])
-        )
-    text = "\n".join(lines).replace("np.float64(", "").replace(")", "").encode()
-    X, y = readers.read_libsvm(text, n_features=20)
-    X2, y2 = load_svmlight_file(io.BytesIO(text), n_features=20, zero_based=False)
-    np.testing.assert_array_equal(X.toarray(), X2.toarray())
-    np.testing.assert_array_equal(y, y2)
-
-
 def test_nips_sparse_with_and_without_values():
     X = readers.read_nips_sparse(b"1:7 3:2 \n\n2:5\n")
     np.testing.assert_array_equal(X.toarray(), [[7, 0, 2], [0, 0, 0], [0, 5, 0]])
     X = readers.read_nips_sparse(b"1 3 \n2\n", n_features=4)
     np.testing.assert_array_equal(X.toarray(), [[1, 0, 1, 0], [0, 1, 0, 0]])
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        (b"1 2\n3 0\n", "tiny, line 2: feature index 0"),
-        (b"1:nan\n", "tiny, line 1: 'nan'"),
-        (b"1:\n", "tiny, line 1: ''"),
-        (b"", "tiny: no rows"),
-    ],
-)
-def test_nips_sparse_faults_are_named(text, message):
-    with pytest.raises(ValueError, match=message):
-        readers.read_nips_sparse(text, "tiny", n_features=3)
 
 
 def test_tables():
@@ -159,25 +150,6 @@ def test_tables():
     assert X.flags.c_contiguous
     np.testing.assert_array_equal(X, [[1, 2], [3, 4]])
     np.testing.assert_array_equal(y, [-1, 1])
-
-
-@pytest.mark.parametrize(
-    "text, message",
-    [
-        (b"1,2\n3,nan\n", "tiny, line 2: 'nan' is not a finite number"),
-        (b"1,2\n3,\n", "tiny, line 2: '' is not a finite number"),
-        (b"1,2\n3,4,5\n", "tiny, line 2: 3 fields where the first row has 2"),
-        (b"a,b\n1,2\n", "tiny, line 1: 'a' is not a finite number"),
-        (b" \n", "tiny: no rows"),
-        (b"# 1,2\n#\n", "tiny: no rows"),
-        (b"1,2 # c\r3\n", "tiny, line 2: 1 fields where the first row has 2"),
-        (b"1,2\n1_0,3\n", "tiny, line 2: '1_0' is not a finite number"),
-        (b"1,2\n\xff,3\n", "tiny, line 2: byte 4 is not UTF-8"),
-    ],
-)
-def test_table_faults_are_named(text, message):
-    with pytest.raises(ValueError, match=message):
-        readers.read_table(text, "tiny", ",")
 
 
 def test_labels_of_a_table():
@@ -189,13 +161,8 @@ def test_labels_of_a_table():
         with pytest.raises(ValueError, match="tiny, row 1: label .* is not an integer below"):
             readers.split_labels(np.array([[1.0, label]]), "tiny")
     assert readers.split_labels(np.array([[1.0, 1 - 2.0**53]]))[1] == 1 - 2**53
-    codes = {"g": 1, "h": -1}
-    np.testing.assert_array_equal(
-        readers.read_table(b"1,2,g\n3,4, h\n", "tiny", ",", codes), [[1, 2, 1], [3, 4, -1]]
-    )
-    for text in (b"1,g\n2,x\n", b"1,g\n2,1\n"):
-        with pytest.raises(ValueError, match="tiny, line 2: label '[x1]' is none of g, h"):
-            readers.read_table(text, "tiny", ",", codes)
+    table = read_coded(b"1,2,g\n3,4, h\n", "tiny")
+    np.testing.assert_array_equal(table, [[1, 2, 1], [3, 4, -1]])
 
 
 def test_idx():
@@ -241,7 +208,6 @@ def test_sparse_data_goes_into_liblinear():
     """Its indices have 32 bits: LIBLINEAR takes no others."""
     X, y = readers.read_libsvm(LIBSVM)
     assert LinearSVC().fit(X, y).coef_.shape[1] == 3
-    assert readers.read_libsvm(b"1 4294967296:1\n")[0].indices.tolist() == [2**32 - 1]
 
 
 def archive(**members):

@@ -6,9 +6,13 @@ times those bytes, 64 bytes for each number, 256 for each of the longest line, a
 
 from safescreen_book.datasets.readers.idx import read_idx
 from safescreen_book.datasets.readers.npz import load_arrays, read_npz
-from safescreen_book.datasets.readers.sparse_text import read_libsvm, read_nips_sparse
-from safescreen_book.datasets.readers.table import read_table, split_labels
-from safescreen_book.datasets.readers.tokens import whole_numbers
+from safescreen_book.datasets.readers.text import (
+    read_libsvm,
+    read_nips_sparse,
+    read_table,
+    split_labels,
+    whole_numbers,
+)
 from safescreen_book.datasets.readers.unpack import UNPACKERS, unpack
 
 __all__ = [

@@ -7,8 +7,7 @@ import zipfile
 
 import numpy as np
 
-from safescreen_book.datasets.readers.sparse_text import csr
-from safescreen_book.datasets.readers.tokens import whole_numbers
+from safescreen_book.datasets.readers.text import csr, whole_numbers
 from safescreen_book.datasets.readers.unpack import most
 
 
