@@ -84,42 +84,40 @@ class Conclusions:
         log : bool
         note : str
         """
-        return self._judge(1.0, bound, ours, conclusion, place, paper, whose, log, note)
+        numbers = _sample(ours, bound, log, conclusion)
+        mean, low, high = _interval(numbers, log)
+        return self._add(
+            conclusion=conclusion,
+            place=place,
+            whose=whose,
+            paper=paper,
+            agrees=math.isnan(paper) or bool(paper > bound),
+            ours=mean,
+            low=low,
+            high=high,
+            n=numbers.size,
+            rule=f"{LEVEL:.0%} interval above {bound:g}",
+            verdict=_verdict(stands=low > bound, fails=high < bound),
+            note=note,
+        )
 
-    def below(
-        self,
-        bound: float,
-        ours,
-        conclusion: str,
-        place: str,
-        *,
-        paper=math.nan,
-        whose: str = "paper",
-        log: bool = False,
-        note: str = "",
-    ) -> str:
+    def below(self, bound: float, ours, conclusion: str, place: str, **options) -> str:
         """Judge "the mean is below `bound`", as :meth:`above`."""
-        return self._judge(-1.0, bound, ours, conclusion, place, paper, whose, log, note)
+        self.above(bound, ours, conclusion, place, **options)
+        row = self._rows[-1]
+        row["agrees"] = math.isnan(row["paper"]) or bool(row["paper"] < bound)
+        row["rule"] = row["rule"].replace("above", "below")
+        row["verdict"] = _verdict(stands=row["high"] < bound, fails=row["low"] > bound)
+        return row["verdict"]
 
     def fact(
         self, holds: bool, conclusion: str, place: str, *, note: str, whose: str = "paper"
     ) -> str:
         """Note what neither a clock nor a draw decides; return the verdict."""
-        nan = math.nan
-        return self._add(
-            conclusion,
-            place,
-            whose,
-            nan,
-            True,
-            nan,
-            nan,
-            nan,
-            1,
-            "exact",
-            "stands" if holds else "does not",
-            note,
-        )
+        numbers = dict.fromkeys(("paper", "ours", "low", "high"), math.nan)
+        verdict = "stands" if holds else "does not"
+        told = {"conclusion": conclusion, "place": place, "whose": whose, "note": note}
+        return self._add(**told, **numbers, agrees=True, n=1, rule="exact", verdict=verdict)
 
     def frame(self):
         """Return the rows as a pandas.DataFrame with columns `COLUMNS`."""
@@ -127,57 +125,38 @@ class Conclusions:
 
         return pd.DataFrame(self._rows, columns=list(COLUMNS))
 
-    def _judge(self, sign, bound, ours, conclusion, place, paper, whose, log, note):
-        values = np.asarray(ours, dtype=float).ravel()
-        if (
-            values.size == 0
-            or not np.isfinite(values).all()
-            or (log and not (values.min() > 0.0 and bound > 0.0))
-        ):
-            raise ValueError(
-                f"ours: {conclusion}: needs {'positive' if log else 'finite'} numbers, "
-                f"found {values.tolist()}"
-            )
-        values = np.log(values) if log else values
-        half = math.nan
-        if values.size > 1:
-            half = (
-                stats.t.ppf(0.5 + 0.5 * LEVEL, values.size - 1)
-                * values.std(ddof=1)
-                / math.sqrt(values.size)
-            )
-        mean = float(values.mean())
-        mean, low, high = (
-            float(f"{math.exp(value) if log else value:.6g}")
-            for value in (mean, mean - half, mean + half)
-        )
-        ends = (low, high) if sign > 0.0 else (-high, -low)
-        verdict = (
-            "stands"
-            if ends[0] > sign * bound
-            else "does not"
-            if ends[1] < sign * bound
-            else "undecided"
-        )
-        rule = f"{LEVEL:.0%} interval {'above' if sign > 0.0 else 'below'} {bound:g}"
-        agrees = math.isnan(paper) or bool(sign * paper > sign * bound)
-        return self._add(
-            conclusion,
-            place,
-            whose,
-            paper,
-            agrees,
-            mean,
-            low,
-            high,
-            values.size,
-            rule,
-            verdict,
-            note,
-        )
+    def _add(self, **row) -> str:
+        if row["whose"] not in ("paper", "program", "own"):
+            raise ValueError(f"whose: expected 'paper', 'program' or 'own', found {row['whose']!r}")
+        self._rows.append({"claim": self.claim, "dataset": self.dataset, **row})
+        return row["verdict"]
 
-    def _add(self, conclusion, place, whose, *rest):
-        if whose not in ("paper", "program", "own"):
-            raise ValueError(f"whose: expected 'paper', 'program' or 'own', found {whose!r}")
-        self._rows.append((self.claim, self.dataset, conclusion, place, whose, *rest))
-        return rest[-2]
+
+def _sample(ours, bound: float, log: bool, conclusion: str) -> np.ndarray:
+    """Return the numbers of the draws, or refuse them."""
+    numbers = np.asarray(ours, dtype=float).ravel()
+    usable = numbers.size > 0 and np.isfinite(numbers).all()
+    if log:
+        usable = usable and numbers.min() > 0.0 and bound > 0.0
+    if not usable:
+        needed = "positive" if log else "finite"
+        found = numbers.tolist()
+        raise ValueError(f"ours: {conclusion}: needs {needed} numbers, found {found}")
+    return numbers
+
+
+def _interval(numbers: np.ndarray, log: bool) -> tuple[float, float, float]:
+    """Return mean and Student's interval to six digits; NaN for the ends if there is one number."""
+    values = np.log(numbers) if log else numbers
+    half = math.nan
+    if values.size > 1:
+        half = stats.t.interval(LEVEL, values.size - 1)[1] * stats.sem(values)
+    ends = values.mean() + np.array([0.0, -half, half])
+    mean, low, high = (float(f"{end:.6g}") for end in (np.exp(ends) if log else ends))
+    return mean, low, high
+
+
+def _verdict(stands: bool, fails: bool) -> str:
+    if stands:
+        return "stands"
+    return "does not" if fails else "undecided"

@@ -1,4 +1,4 @@
-"""Text formats: LIBSVM, the sparse and dense matrices of the NIPS 2003 challenge, tables of numbers.
+"""Text formats: LIBSVM, the matrices of the NIPS 2003 challenge, tables of numbers.
 
 scikit-learn and numpy parse them. What they would read generously (NaN, 1_0, qid) is refused
 before, and of what they refuse the first line that is wrong is named.
