@@ -94,7 +94,8 @@ class _Loader(yaml.SafeLoader):
         self.sizes = {}  # of what has an anchor
 
     def compose_node(self, parent, index):
-        event, before = self.peek_event(), self.size
+        event = self.peek_event()
+        before = self.size
         if isinstance(event, yaml.AliasEvent):
             self.size += self.sizes.get(event.anchor, 1)
         elif isinstance(event, yaml.ScalarEvent):

@@ -83,7 +83,8 @@ def _claim(paper: str, entry) -> Claim:
     entry = mapping(entry, f"claims.yml, {paper}")
     if not entry.get("id"):
         raise BookError(f"claims.yml, {paper}: expected a mapping with an id, found {entry!r}")
-    where, elsewhere = f"claim {entry['id']}", entry.pop("sts18", None)
+    where = f"claim {entry['id']}"
+    elsewhere = entry.pop("sts18", None)
     claim = record(Claim, entry, where, paper=paper)
     folder_name(claim.id, where)
     for key, known in (("kind", KINDS), ("status", STATUSES)):
@@ -115,7 +116,9 @@ def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
     ended well and asserts something; a status that does not follow from committed conclusions;
     conclusions on what is no claim, unless they are said to be on none, ``-``.
     """
-    claims, rows, read = tuple(claims), judged(folder), {}
+    claims = tuple(claims)
+    rows = judged(folder)
+    read = {}
     unknown = sorted({*rows["claim"]} - {"-"} - {claim.id for claim in claims})
     yield from (f"claim {name}: judged by runs, and not in the ledger" for name in unknown)
     for claim in claims:

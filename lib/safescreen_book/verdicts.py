@@ -16,7 +16,8 @@ def committed(folder: Path):
 
     from safescreen_book.protocols.conclusions import COLUMNS
 
-    numbers, rows = ("paper", "ours", "low", "high"), []
+    numbers = ("paper", "ours", "low", "high")
+    rows = []
     types = dict.fromkeys(COLUMNS, str) | dict.fromkeys(numbers, float) | {"agrees": bool, "n": int}
     for path in sorted(folder.glob("[!.]*/[!.]*/conclusions.csv")):
         try:
@@ -48,23 +49,17 @@ def summarize(frame):
         ["claim", "conclusion", "whose"], sort=False
     ):
         said = group["agrees"].map({True: "stands", False: "does not"})
-        agree, decided = (
-            int((group["verdict"] == said).sum()),
-            int((group["verdict"] != "undecided").sum()),
-        )
-        verdict = (
-            "stands"
-            if 2 * agree > len(group)
-            else "does not"
-            if 2 * (decided - agree) > len(group)
-            else "undecided"
-        )
-        rows.append(
-            (claim, conclusion, group["place"].iloc[0], whose, agree, decided, len(group), verdict)
-        )
-    return pd.DataFrame(
-        rows, columns=["claim", "conclusion", "place", "whose", "agree", "decided", "of", "verdict"]
-    )
+        agree = int((group["verdict"] == said).sum())
+        decided = int((group["verdict"] != "undecided").sum())
+        verdict = "undecided"
+        if 2 * agree > len(group):
+            verdict = "stands"
+        elif 2 * (decided - agree) > len(group):
+            verdict = "does not"
+        place, of = group["place"].iloc[0], len(group)
+        rows.append((claim, conclusion, place, whose, agree, decided, of, verdict))
+    names = ["claim", "conclusion", "place", "whose", "agree", "decided", "of", "verdict"]
+    return pd.DataFrame(rows, columns=names)
 
 
 def status(frame, missing: str = "") -> str:
@@ -82,10 +77,6 @@ def status(frame, missing: str = "") -> str:
     ('reproduced', 'partial')
     """
     verdicts = set(summarize(frame[frame["whose"] == "paper"])["verdict"])
-    return (
-        "differs"
-        if "does not" in verdicts
-        else "reproduced"
-        if verdicts == {"stands"} and not missing
-        else "partial"
-    )
+    if "does not" in verdicts:
+        return "differs"
+    return "reproduced" if verdicts == {"stands"} and not missing else "partial"

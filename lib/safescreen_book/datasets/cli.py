@@ -39,7 +39,8 @@ def _list(options) -> int:
     )
     for name in names():
         entry = info(name)
-        papers, where = " ".join(entry.papers) or "-", _where(name)
+        papers = " ".join(entry.papers) or "-"
+        where = _where(name)
         print(
             columns.format(
                 name, *entry.shape, entry.classes, entry.scaling, papers, where, entry.title
@@ -54,7 +55,9 @@ def _where(name: str) -> str:
     if entry.embedded:
         return "scikit-learn"
     missing = [spec for spec in entry.files.values() if store.locate(spec) is None]
-    return "here" if not missing else "to fetch" if all(spec.url for spec in missing) else "missing"
+    if not missing:
+        return "here"
+    return "to fetch" if all(spec.url for spec in missing) else "missing"
 
 
 def _fetch(options) -> int:
@@ -77,7 +80,8 @@ def _each(chosen: Iterable[str], action: Callable[[str], list[Path]], done: str)
     """Do something with each set, once all their names are known, and say what became of it;
     return 1 if any failed.
     """
-    failed, _ = 0, [info(name) for name in chosen]
+    failed = 0
+    chosen = [info(name).name for name in chosen]
     for name in chosen:
         try:
             paths = action(name)

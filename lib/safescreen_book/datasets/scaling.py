@@ -28,7 +28,8 @@ def unit(X, reference):
     """Divide each feature, dense or CSR, by its maximum in the non-negative `reference`; one
     that is 0 throughout there becomes 0.
     """
-    low, top = reference.min(), reference.max(axis=0)
+    low = reference.min()
+    top = reference.max(axis=0)
     if low < 0:
         raise ValueError(f"reference: unit scaling needs non-negative values, found {low}")
     top = np.asarray(top.toarray() if sp.issparse(top) else top, dtype=np.float64).ravel()

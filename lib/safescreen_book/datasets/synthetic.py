@@ -50,7 +50,8 @@ def sparse_classification(
     >>> X.shape, X.nnz <= 10_000, sorted(set(y.tolist()))
     ((1000, 5000), True, [-1, 1])
     """
-    n, d = check_count(n, "n"), check_count(d, "d")
+    n = check_count(n, "n")
+    d = check_count(d, "d")
     density = check_scalar(density, "density", low=0.0, high=1.0, open_low=True)
     informative = check_scalar(informative, "informative", low=0.0, high=1.0, open_low=True)
     noise = check_scalar(noise, "noise", low=0.0)

@@ -55,10 +55,8 @@ def sparse_topics(
             f"n_classes must be at least 2 and n_classes * n_words at most d = {d}, got "
             f"{n_classes} and {n_words}"
         )
-    length, share = (
-        check_scalar(length, "length", low=0.0, open_low=True),
-        check_scalar(share, "share", low=0.0, high=1.0),
-    )
+    length = check_scalar(length, "length", low=0.0, open_low=True)
+    share = check_scalar(share, "share", low=0.0, high=1.0)
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n) % n_classes)
     topics = rng.permutation(d)[: n_classes * n_words].reshape(n_classes, n_words)

@@ -175,13 +175,9 @@ def _mark(ax, points):
             linestyle="none",
             zorder=4,
         )
-        shift, side = (
-            ((8, 3), "left")
-            if star
-            else ((0, 7), "center")
-            if place[1] > level
-            else ((0, -15), "center")
-        )
+        shift, side = (0, 7 if place[1] > level else -15), "center"
+        if star:
+            shift, side = (8, 3), "left"
         ax.annotate(label, place, xytext=shift, textcoords="offset points", ha=side, zorder=5)
 
 

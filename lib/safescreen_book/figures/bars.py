@@ -17,7 +17,8 @@ def bars(values, *, ax=None, title="", xlabel="", number="{:.2f}"):
     number : str
         Format of the numbers.
     """
-    names, lengths = list(values), np.array([float(v) for v in values.values()])
+    names = list(values)
+    lengths = np.array([float(v) for v in values.values()])
     with canvas(ax, (4.6, 0.5 + 0.32 * len(names))) as ax:
         drawn = ax.barh(
             names, np.nan_to_num(lengths), height=0.68, color=[_colour(name) for name in names]
@@ -44,7 +45,8 @@ def dots(ours, paper=None, *, cut=(), ax=None, title=""):
         Methods whose run was ended early.
     ax, title : matplotlib axes and str, optional
     """
-    names, paper = list(ours), paper or {}
+    names = list(ours)
+    paper = paper or {}
     with canvas(ax, (4.2, 0.8 + 0.26 * len(names))) as ax:
         for row, name in enumerate(names):
             for seconds, face in ((ours[name], _colour(name)), (paper.get(name, np.nan), "white")):

@@ -43,7 +43,8 @@ def sparsity(similarity, *, ax=None, title="", size=3.0):
     size : float
         Area of the largest mark in square points; none is smaller than a twentieth of it.
     """
-    M, d = similarity.to_sparse(), similarity.d
+    M = similarity.to_sparse()
+    d = similarity.d
     i, j = M.coords
     areas = size * np.maximum(np.abs(M.data) / np.abs(M.data).max(), 0.05)
     with canvas(ax, (3.6, 3.8)) as ax:

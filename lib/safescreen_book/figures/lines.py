@@ -47,18 +47,18 @@ def lines(
     """
     dots = dots or {}
     chosen = iter(styles([*curves, *dots]))
-    log = log + "x" * path + "y" * ratio
+    if path:
+        log += "x"
+    if ratio:
+        log += "y"
     with canvas(ax, (5.2, 3.2)) as ax:
-        for (label, curve), width in zip(
-            curves.items(),
-            np.linspace(min(0.7 + 0.7 * len(curves), 4.2), 1.4, len(curves)),
-            strict=True,
-        ):
-            at, values = (
-                curve
-                if isinstance(curve, tuple)
-                else (np.arange(len(curve)) if x is None else x, curve)
-            )
+        widths = np.linspace(min(0.7 + 0.7 * len(curves), 4.2), 1.4, len(curves))
+        for (label, curve), width in zip(curves.items(), widths, strict=True):
+            if isinstance(curve, tuple):
+                at, values = curve
+            else:
+                values = curve
+                at = np.arange(len(curve)) if x is None else x
             ax.plot(
                 at,
                 values,
@@ -109,7 +109,8 @@ def logarithmic(ax, name):
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     getattr(ax, f"set_{name}scale")("log")
-    axis, (low, high) = getattr(ax, f"{name}axis"), sorted(getattr(ax, f"get_{name}lim")())
+    axis = getattr(ax, f"{name}axis")
+    low, high = sorted(getattr(ax, f"get_{name}lim")())
     if high < 50.0 * low:
         axis.set_major_locator(
             LogLocator(subs=(1.0, 2.0, 5.0) if high < 12.0 * low else (1.0, 3.0))

@@ -51,7 +51,8 @@ def samples(X, y, boundary=None, screened=None, *, ax=None, title="", rest="unde
         What the legend calls samples in neither mask.
     """
     X, y = np.asarray(X, dtype=float), np.asarray(y)
-    keys, names = categories(screened, len(X)), NAMES | {"C": rest}
+    keys = categories(screened, len(X))
+    names = NAMES | {"C": rest}
     low, high = X.min(axis=0), X.max(axis=0)
     pad = 0.06 * np.max(high - low)
     with canvas(ax, (4.4, 3.8)) as ax:
@@ -110,7 +111,8 @@ def categories(screened, n):
     """Return letters L, R and C (undecided), shape (n,)."""
     keys = np.full(n, "C")
     if screened is not None:
-        keys[screened.in_L], keys[screened.in_R] = "L", "R"
+        keys[screened.in_L] = "L"
+        keys[screened.in_R] = "R"
     return keys
 
 
@@ -120,7 +122,8 @@ def half_plane(ax, normal, level, **style):
     size = np.linalg.norm(normal)
     if size == 0.0:
         return
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    left, right = ax.get_xlim()
+    low, high = ax.get_ylim()
     reach = np.hypot(right - left, high - low)
     middle = np.array([left + right, low + high]) / 2.0
     foot = middle + (level - normal @ middle) / size * normal / size

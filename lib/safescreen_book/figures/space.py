@@ -54,14 +54,16 @@ def cone_scene(spheres, points, *, ax, normal=None, title=""):
     title : str
     """
     height, low, high = _box(spheres, points)
-    middle, half = 0.5 * (low + high), 0.5 * float(np.max(high - low))
+    middle = 0.5 * (low + high)
+    half = 0.5 * float(np.max(high - low))
     _cone(ax, height)
     if normal is not None:
         _plane(ax, coordinates(normal), middle, half)
     for (label, ball), style in zip(spheres.items(), styles(spheres), strict=True):
         _ball(ax, coordinates(ball.center), ball.radius, style, label)
     for label, M in points.items():
-        place, star = coordinates(M), label == "optimum"
+        place = coordinates(M)
+        star = label == "optimum"
         ax.plot(
             *place[:, None],
             "*" if star else "o",
@@ -137,7 +139,8 @@ def _box(spheres, points):
 def _cone(ax, height):
     """The surface z = sqrt(x^2 + y^2)."""
     z, turn = np.meshgrid(np.linspace(0.0, height, 13), np.linspace(0.0, 2.0 * np.pi, 49))
-    x, y = z * np.cos(turn), z * np.sin(turn)
+    x = z * np.cos(turn)
+    y = z * np.sin(turn)
     ax.plot_surface(x, y, z, color=COLOURS["edge"], alpha=0.22, linewidth=0, shade=False)
     ax.plot_wireframe(x, y, z, color=COLOURS["edge"], linewidth=0.4, rcount=17, ccount=4)
 
@@ -160,8 +163,9 @@ def _plane(ax, normal, middle, half):
     n = normal / np.linalg.norm(normal)
     u = np.cross(n, [0.0, 0.0, 1.0] if abs(n[2]) < 0.9 else [1.0, 0.0, 0.0])
     u /= np.linalg.norm(u)
-    v, foot = np.cross(n, u), middle - (middle @ n) * n
-    a, b = np.meshgrid(*2 * [np.linspace(-0.8 * half, 0.8 * half, 2)])
+    v = np.cross(n, u)
+    foot = middle - (middle @ n) * n
+    a, b = np.meshgrid(*([-0.8 * half, 0.8 * half] for _ in range(2)))
     square = foot[:, None, None] + a * u[:, None, None] + b * v[:, None, None]
     ax.plot_surface(*square, color="#333333", alpha=0.12, linewidth=0, shade=False)
     ax.plot_wireframe(*square, color="#333333", linewidth=0.8)

@@ -86,13 +86,11 @@ def styles(labels):
     """
     heads = [label if label in METHODS else re.split(r",|:| =| and ", label)[0] for label in labels]
     unknown = [label for label, head in zip(labels, heads, strict=True) if head not in METHODS]
-    places = [
-        round(k * (len(OTHERS) - 1) / max(1, len(unknown) - 1))
-        if len(unknown) <= len(OTHERS)
-        else k
-        for k in range(len(unknown))
-    ]
-    out, seen = [], dict.fromkeys(heads, 0)
+    places = list(range(len(unknown)))
+    if len(unknown) <= len(OTHERS):  # as far apart as there is room
+        places = [round(k * (len(OTHERS) - 1) / max(1, len(unknown) - 1)) for k in places]
+    out = []
+    seen = dict.fromkeys(heads, 0)
     for label, head in zip(labels, heads, strict=True):
         if head not in METHODS:
             turn, place = divmod(places.pop(0), len(OTHERS))
@@ -101,10 +99,11 @@ def styles(labels):
             out.append(METHODS[head])
         else:
             own = METHODS[head]["linestyle"]
-            left = [own] * (head not in labels) + [
-                dash for dash in (*DASHES[1:], DASHES[0]) if dash != own
-            ]
-            out.append({"color": METHODS[head]["color"], "linestyle": left[seen[head] % len(left)]})
+            dashes = [dash for dash in (*DASHES[1:], DASHES[0]) if dash != own]
+            if head not in labels:
+                dashes.insert(0, own)
+            dash = dashes[seen[head] % len(dashes)]
+            out.append({"color": METHODS[head]["color"], "linestyle": dash})
             seen[head] += 1
     return out
 

@@ -62,7 +62,8 @@ def shares(path, *, ax=None, title=""):
     path : Path
     ax, title : matplotlib axes and str, optional
     """
-    lams, n_terms = np.array([s.lam for s in path]), len(path[0].problem)
+    lams = np.array([s.lam for s in path])
+    n_terms = len(path[0].problem)
     left, right = (np.array([getattr(s, name) for s in path]) / n_terms for name in ("n_L", "n_R"))
     with canvas(ax, (5.2, 3.2)) as ax:
         colours = COLOURS["L"], "#E4E4E4", COLOURS["R"]
@@ -101,8 +102,10 @@ def range_chart(ranges, lam0, span, *, truth=(), ax=None, title=""):
     """
     low, high = span
     several = ranges if isinstance(ranges, dict) else {"": ranges}
-    n_terms, order = len(next(iter(several.values()))), _funnel(several.values())
-    rows, thickness = np.arange(n_terms), 1.0 if n_terms > 40 else 0.72
+    n_terms = len(next(iter(several.values())))
+    order = _funnel(several.values())
+    rows = np.arange(n_terms)
+    thickness = 1.0 if n_terms > 40 else 0.72
     with canvas(ax, (5.2, 4.0)) as ax:
         _cells(ax, truth, low, high, order)
         for name, found in reversed(several.items()):
@@ -111,7 +114,9 @@ def range_chart(ranges, lam0, span, *, truth=(), ax=None, title=""):
                 decided = (left < high) & (right > low)
                 left, right = np.clip(left[decided], low, high), np.clip(right[decided], low, high)
                 colour = METHODS[name]["color"] if name else COLOURS[side]
-                label = name if name and side == "L" else "" if name else NAMES[side]
+                label = NAMES[side]
+                if name:
+                    label = name if side == "L" else ""
                 ax.barh(
                     rows[decided],
                     right - left,

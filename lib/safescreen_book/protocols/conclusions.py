@@ -51,7 +51,9 @@ class Conclusions:
     """
 
     def __init__(self, claim: str, dataset: str):
-        self.claim, self.dataset, self._rows = claim, dataset, []
+        self.claim = claim
+        self.dataset = dataset
+        self._rows = []
 
     def above(
         self,

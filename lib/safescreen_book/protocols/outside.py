@@ -58,7 +58,8 @@ def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000
     """
     from sklearn.svm import LinearSVC
 
-    prob, C = problem_of(terms, loss), check_lam(C, "C")
+    prob = problem_of(terms, loss)
+    C = check_lam(C, "C")
     fed = _fed(prob, screened)
     squared = isinstance(prob.loss, SquaredHinge)
     if prob.loss.smoothing > 0.0 and not squared:
@@ -71,10 +72,8 @@ def linear_svc(terms, C, screened=None, loss=None, *, tol=1e-6, max_iter=100_000
         return _judged(prob, C, prob.cone.zeros(), 0, 0)
     weights = np.ones(fed.size) if terms.weights is None else terms.weights[fed]
     if fed.size == 1:  # two halves of it
-        rows, weights = (
-            (sparse.vstack([rows, rows]) if sparse.issparse(rows) else np.vstack([rows, rows])),
-            np.full(2, 0.5 * weights[0]),
-        )
+        rows = sparse.vstack([rows, rows]) if sparse.issparse(rows) else np.vstack([rows, rows])
+        weights = np.full(2, 0.5 * weights[0])
     signs = 1.0 - 2.0 * (np.arange(rows.shape[0]) % 2)
     X = (
         sparse.csr_matrix(rows.multiply(signs[:, None]))

@@ -76,7 +76,8 @@ def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
         X = X - X.mean(axis=0)
         _, vectors = np.linalg.eigh(X.T @ X)
         X = np.ascontiguousarray(X @ vectors[:, : -n_components - 1 : -1])
-    n, fraction = len(y), check_scalar(fraction, "fraction", low=0.0, high=1.0, open_low=True)
+    n = len(y)
+    fraction = check_scalar(fraction, "fraction", low=0.0, high=1.0, open_low=True)
     rows = n if fraction == 1.0 else math.floor(fraction * n) + 1
     rows = min(rows, n_max or n, n)
     return datasets.subsample(X, y, rows / n, seed)
@@ -133,7 +134,9 @@ def paper_grid(prob, ratio=0.9, n_lams=0, **options):
     **options
         For :func:`safescreen.path`: accuracy, and screening, which changes nothing but the time.
     """
-    width, counts, zero = prob.loss.gamma, [], []
+    width = prob.loss.gamma
+    counts = []
+    zero = []
 
     def count(solution):
         margins = prob.terms.margins(solution.x)
@@ -208,7 +211,8 @@ def measure(prob, methods, grid, *, repeats=1, warm=8, **options):
 
     for name in methods if warm else ():
         solve(name, grid.lams[:: max(1, len(grid.lams) // warm)])
-    frames, paths = [], {}
+    frames = []
+    paths = {}
     for repeat in range(check_count(repeats, "repeats")):
         for name in methods:
             path, seconds = solve(name, grid.lams)
@@ -258,7 +262,8 @@ def same_optimum(frame, rtol, tol):
     """Return whether the rows of each draw and lam reached the gap asked for and agree as two
     such solutions must, and a note on it.
     """
-    objective, short = frame.groupby(["draw", "lam"])["primal"], int((~frame["converged"]).sum())
+    objective = frame.groupby(["draw", "lam"])["primal"]
+    short = int((~frame["converged"]).sum())
     spread = float((objective.max() / objective.min() - 1.0).max())
     # the rounding of long sums
     holds = not short and spread <= 2.0 * max(rtol, tol / frame["primal"].min()) + 1e-10

@@ -29,9 +29,12 @@ def feasible_between(terms, reference_a, reference_T, s, loss=None):
         None where not even ``w_T`` is certain to have a total loss of at most s.
     """
     a, T = as_reference(reference_a, "reference_a"), as_reference(reference_T, "reference_T")
-    prob, s = problem_of(terms, loss, a, T), check_scalar(s, "s", low=0.0)
-    start, step = terms.margins(a.w), terms.margins(T.w) - terms.margins(a.w)
-    weights, tau = 1.0 if terms.weights is None else terms.weights, terms.threshold
+    prob = problem_of(terms, loss, a, T)
+    s = check_scalar(s, "s", low=0.0)
+    start = terms.margins(a.w)
+    step = terms.margins(T.w) - terms.margins(a.w)
+    weights = 1.0 if terms.weights is None else terms.weights
+    tau = terms.threshold
     low, high = 0.0, 1.0
     if total_loss(terms, T.w, prob.loss)[1] > s:
         return None
@@ -76,7 +79,9 @@ def safe_screening_path(terms, Cs, loss=None, *, M=5, tol=None, rtol=None, scree
         ``path_rates`` are the rates of the rules, 0 for the first and the last C. Solutions are in
         the order of C.
     """
-    Cs, prob, M = check_grid(Cs, "Cs"), problem_of(terms, loss), check_count(M, "M")
+    Cs = check_grid(Cs, "Cs")
+    prob = problem_of(terms, loss)
+    M = check_count(M, "M")
     if Cs.size < 2:
         raise ValueError(f"Cs must hold at least two values, got {Cs.size}")
 
@@ -156,7 +161,8 @@ def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
     ValueError
         No C with this s: s is not below ``H(0)``, or not reached in `max_solves`.
     """
-    prob, s = problem_of(terms, loss), check_scalar(s, "s", low=0.0)
+    prob = problem_of(terms, loss)
+    s = check_scalar(s, "s", low=0.0)
     at_zero = total_loss(terms, prob.cone.zeros(), prob.loss)[1]
     if s >= at_zero:
         raise ValueError(f"s must be below the total loss {at_zero:g} of w = 0, got {s:g}")
@@ -166,7 +172,10 @@ def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
             f"every C; got {s:g}"
         )
     start = c_min(terms, prob.loss)
-    C, x, below, above = start if start > 0.0 else 1.0, None, None, None
+    C = start if start > 0.0 else 1.0
+    x = None
+    below = None
+    above = None
     for k in range(max_solves):
         solution = solve(prob, 1.0 / C, tol=0.0, rtol=max(rtol * rtol, 1e-12), x0=x, **options)
         x, found = solution.x, solution.loss
@@ -181,7 +190,8 @@ def C_of_s(terms, s, loss=None, *, rtol=1e-6, max_solves=60, **options):
         elif above is None:
             C *= 10.0
         else:
-            (t0, s0), (t1, s1) = below, above
+            t0, s0 = below
+            t1, s1 = above
             part = 0.5 if k % 2 else min(max((s0 - s) / max(s0 - s1, TINY), 0.05), 0.95)
             C = float(np.exp(t0 + (t1 - t0) * part))
     raise ValueError(

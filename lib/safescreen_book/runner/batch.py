@@ -116,7 +116,8 @@ def _at_a_time(jobs: int | None, n_runs: int, scheduler: str | None) -> int:
 
 
 def _announce(seconds: dict[str, float | None], jobs: int, scheduler: str | None) -> None:
-    how, at_a_time = "on the workers of a cluster", None
+    how = "on the workers of a cluster"
+    at_a_time = None
     if scheduler in (None, "local"):
         how = f"{jobs} at a time with {_threads(jobs)} of {fingerprint.cores()} cores each"
         at_a_time = jobs
@@ -166,7 +167,8 @@ def _execute(
 
 def _environment(jobs: int) -> dict[str, str]:
     """The worker's environment: this package, and its share of the cores."""
-    threads, environment = _threads(jobs), places.environment()
+    threads = _threads(jobs)
+    environment = places.environment()
     for name in THREAD_VARIABLES:
         given = environment.get(name, "")
         most = int(given) if given.isdigit() else 0

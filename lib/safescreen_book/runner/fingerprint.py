@@ -106,22 +106,20 @@ def changed(before: Mapping[str, Any], after: Mapping[str, Any], parts: Iterable
     >>> changed(before, after, ["library", "versions"])
     'library, numpy 2.4.6 -> 2.5'
     """
-    found = []
-    for part in parts:
-        old, new = before.get(part), after.get(part)
-        if old == new:
-            continue
-        if not (isinstance(old, dict) and isinstance(new, dict)):
-            found.append(part)
-            continue
-        names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
-        if part == "data":
-            found.append(f"data ({', '.join(names)})")
-        else:
-            found += [
-                f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}" for name in names
-            ]
-    return ", ".join(found)
+    differences = [_difference(part, before.get(part), after.get(part)) for part in parts]
+    return ", ".join(filter(None, differences))
+
+
+def _difference(part: str, old: Any, new: Any) -> str:
+    """Return in words how a part of two `hashes` differs, nothing where it does not."""
+    if old == new:
+        return ""
+    if not (isinstance(old, dict) and isinstance(new, dict)):
+        return part
+    names = sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name))
+    if part == "data":
+        return f"data ({', '.join(names)})"
+    return ", ".join(f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}" for name in names)
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:

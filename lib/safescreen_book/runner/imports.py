@@ -28,7 +28,9 @@ def uses(tree: ast.AST) -> set[str]:
     >>> sorted(uses(ast.parse("import numpy as np; from a import b, c; np.linalg.norm(b.d, c)")))
     ['a.b.d', 'a.c', 'numpy.linalg.norm']
     """
-    nodes, imported, found = list(ast.walk(tree)), {}, set()
+    nodes = list(ast.walk(tree))
+    imported = {}
+    found = set()
     for node in nodes:
         for alias in node.names if isinstance(node, ast.Import | ast.ImportFrom) else ():
             if isinstance(node, ast.ImportFrom):
@@ -37,7 +39,8 @@ def uses(tree: ast.AST) -> set[str]:
                 path = alias.name if alias.asname else alias.name.partition(".")[0]
                 found |= {alias.name} if path != alias.name else set()
             imported.setdefault(alias.asname or path.rpartition(".")[2], set()).add(path)
-    inner, used = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}, set()
+    inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    used = set()
     for node in (
         node
         for node in nodes

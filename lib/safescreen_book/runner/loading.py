@@ -36,7 +36,8 @@ def load_manifest(folder: Path, claim_ids: Iterable[str] | None = None) -> Manif
 
     Every notebook is there then, and of `claim_ids`, ids of the ledger if given, are the claims.
     Parameters are checked by `Manifest.check_parameters`, which must read the notebooks."""
-    folder, known = Path(folder), None if claim_ids is None else set(claim_ids)
+    folder = Path(folder)
+    known = None if claim_ids is None else set(claim_ids)
     experiments = {
         name: _experiment(name, entry, folder)
         for name, entry in read_yaml(folder / "experiments.yml").items()
@@ -51,7 +52,8 @@ def load_manifest(folder: Path, claim_ids: Iterable[str] | None = None) -> Manif
 def _experiment(name, entry, folder: Path) -> Experiment:
     where = f"experiment {name}"
     folder_name(name, where)
-    entry, profiles = mapping(entry, where), {}
+    entry = mapping(entry, where)
+    profiles = {}
     for profile, body in mapping(entry.pop("profiles", None), f"{where}: profiles").items():
         if profile not in PROFILES:
             raise BookError(f"{where}: " + unknown("profile", profile, PROFILES))
@@ -134,7 +136,8 @@ def _table(body, where: str) -> Table:
 
 def _of(kind: type, body, where: str) -> dict:
     """Return a mapping whose keys are fields of a dataclass."""
-    body, known = mapping(body, where), [field.name for field in fields(kind)]
+    body = mapping(body, where)
+    known = [field.name for field in fields(kind)]
     for key in body:
         if key not in known:
             raise BookError(f"{where}: " + unknown("key", key, known))
@@ -158,7 +161,8 @@ def _parameters(given, where: str) -> dict:
 
 
 def _profile(experiment: str, body, where: str) -> Profile:
-    body, runs = mapping(body, where), []
+    body = mapping(body, where)
+    runs = []
     for name, parameters in mapping(body.pop("runs", None), f"{where}: runs").items():
         folder_name(name, f"{where}: run {name!r}")
         given = mapping(parameters or {}, f"{where}: run {name}")

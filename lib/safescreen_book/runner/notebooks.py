@@ -189,7 +189,8 @@ def small_png(raw: bytes) -> bytes:
     import numpy as np
     from PIL import Image
 
-    image, made = Image.open(io.BytesIO(raw)).convert("RGBA"), io.BytesIO()
+    image = Image.open(io.BytesIO(raw)).convert("RGBA")
+    made = io.BytesIO()
     pixels = np.asarray(image).astype(np.int64) @ (1 << 16, 1 << 8, 1, 1 << 24)
     colours, places, counts = np.unique(pixels, return_inverse=True, return_counts=True)
     colours = colours[:, None] >> (16, 8, 0, 24) & 255

@@ -40,8 +40,11 @@ def duration(seconds: float) -> str:
     >>> duration(40), duration(700), duration(11 * 3600)
     ('40 s', '12 min', '11 h')
     """
-    size, unit = (1, "s") if seconds < 90 else (60, "min") if seconds < 5400 else (3600, "h")
-    return f"{seconds / size:.0f} {unit}"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.0f} h"
 
 
 def announcement(seconds: Collection[float | None], how: str, jobs: int | None) -> str:
@@ -56,15 +59,13 @@ def announcement(seconds: Collection[float | None], how: str, jobs: int | None) 
     'about 10 min in all; 1 of unknown length.'
     """
     known = [value for value in seconds if value is not None]
-    parts = (
-        [f"{duration(sum(known))} of one core by the manifest and earlier results"] if known else []
-    )
-    parts += [f"about {duration(makespan(known, jobs))} in all"] if known and jobs else []
-    unknown = f"{len(seconds) - len(known)} of unknown length" if len(known) < len(seconds) else ""
-    return (
-        f"Runs to do: {len(seconds)}, {how}: "
-        f"{'; '.join(filter(None, (', '.join(parts), unknown)))}."
-    )
+    parts = []
+    if known:
+        length = f"{duration(sum(known))} of one core by the manifest and earlier results"
+        parts.append(length + (f", about {duration(makespan(known, jobs))} in all" if jobs else ""))
+    if len(known) < len(seconds):
+        parts.append(f"{len(seconds) - len(known)} of unknown length")
+    return f"Runs to do: {len(seconds)}, {how}: {'; '.join(parts)}."
 
 
 class Pages:
@@ -73,8 +74,12 @@ class Pages:
     """
 
     def __init__(self, command: Sequence[str], first: Path):
-        self._command, self._first, self._told = command, first, False
-        self._process, self._began, self._next = None, 0.0, 0.0
+        self._command = command
+        self._first = first
+        self._told = False
+        self._process = None
+        self._began = 0.0
+        self._next = 0.0
         self.outdated = False
 
     def look(self) -> None:
@@ -89,14 +94,16 @@ class Pages:
                     f"The first results can be read: open {places.shown(self._first)}, and "
                     "reload it now and then"
                 )
-            self._process, self._next = None, now + 19.0 * (now - self._began)
+            self._process = None
+            self._next = now + 19.0 * (now - self._began)
         if self.outdated and self._process is None and now >= self._next:
             environment = {**places.environment(), **dict.fromkeys(THREAD_VARIABLES, "1")}
             quiet = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
             self._process = subprocess.Popen(
                 self._command, env=environment, start_new_session=True, **quiet
             )
-            self._began, self.outdated = now, False
+            self._began = now
+            self.outdated = False
 
     def close(self) -> None:
         """Stop making them."""
@@ -114,17 +121,15 @@ class Progress:
 
     def __init__(self, seconds: Mapping[str, float | None], jobs: int, pages: Pages | None = None):
         known = [value for value in seconds.values() if value is not None]
-        self.left = {
-            name: (fmean(known) if known else 1.0) if value is None else value
-            for name, value in seconds.items()
-        }
-        self._n, self._total, self._jobs, self._pages = (
-            len(seconds),
-            sum(self.left.values()),
-            jobs,
-            pages,
-        )
-        self._began, self._known, self._running = None, bool(known), {}
+        usual = fmean(known) if known else 1.0
+        self.left = {name: usual if value is None else value for name, value in seconds.items()}
+        self._n = len(seconds)
+        self._total = sum(self.left.values())
+        self._jobs = jobs
+        self._pages = pages
+        self._began = None
+        self._known = bool(known)
+        self._running = {}
         self._bar = tqdm(
             total=self._total,
             bar_format="{percentage:3.0f}%|{bar:24}| {desc}",
@@ -138,10 +143,8 @@ class Progress:
         """
         self._running = running
         left = {name: max(0.0, value - running.get(name, 0.0)) for name, value in self.left.items()}
-        reached, self._began = (
-            self._total - math.fsum(left.values()),
-            self._began or time.monotonic(),
-        )
+        reached = self._total - math.fsum(left.values())
+        self._began = self._began or time.monotonic()
         before = (0.2 if self._known else 1e-9) * self._total
         pace = ((time.monotonic() - self._began) * self._jobs + before) / (reached + before)
         rest = (

@@ -124,9 +124,11 @@ def execute(spec: dict, scratch: Path) -> None:
     """
     import papermill
 
-    result, notebooks = scratch / "result", Path(spec["notebooks"])
+    result = scratch / "result"
+    notebooks = Path(spec["notebooks"])
     result.mkdir()
-    started, clock = datetime.now(UTC), time.perf_counter()
+    started = datetime.now(UTC)
+    clock = time.perf_counter()
     os.chdir(scratch)
     nb = papermill.execute_notebook(
         "source.ipynb",
@@ -143,7 +145,8 @@ def execute(spec: dict, scratch: Path) -> None:
     if absent:
         raise RuntimeError(f"the notebook did not write {', '.join(absent)}")
     timings = (read_json(result / "summary.json") or {}).get("timings", {})
-    (cpu, peak), files = _used_by_kernel(), sorted(result.rglob("*"))
+    (cpu, peak) = _used_by_kernel()
+    files = sorted(result.rglob("*"))
     write_json(
         result / "result.json",
         {
@@ -171,7 +174,8 @@ def where_it_stopped(nb) -> dict:
 
     That is `cell` (counted from 1 in the source notebook), `line` (its first, or the one that
     raised) and `error`, what it raised."""
-    index, last = 0, {}
+    index = 0
+    last = {}
     for cell in nb.cells:
         ours = _OURS & set(cell.metadata.get("tags", ()))
         index += not ours

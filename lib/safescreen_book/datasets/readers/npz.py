@@ -57,10 +57,8 @@ def load_arrays(raw: bytes, where: str = "data", limit: int | None = None) -> di
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             files = archive.infolist()
-            size, limit = (
-                sum(file.file_size for file in files),
-                most(len(raw)) if limit is None else limit,
-            )
+            size = sum(file.file_size for file in files)
+            limit = most(len(raw)) if limit is None else limit
             if size > limit:
                 raise ValueError(f"it promises {size} bytes, more than `limit` = {limit}")
             for file in files:

@@ -113,7 +113,8 @@ def csr(data, indices, indptr, shape) -> sp.csr_array:
     X = sp.csr_array((np.asarray(data, dtype=np.float64), indices, indptr), shape=shape)
     X.check_format(full_check=True)
     if max(X.nnz, *X.shape) < 2**31:
-        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        X.indices = X.indices.astype(np.int32)
+        X.indptr = X.indptr.astype(np.int32)
     return X
 
 

@@ -25,7 +25,8 @@ def unpack(path, limit: int | None = None) -> bytes:
     raw = path.read_bytes()
     if path.suffix not in UNPACKERS:
         return raw
-    limit, unpacked = most(len(raw)) if limit is None else limit, bytearray()
+    limit = most(len(raw)) if limit is None else limit
+    unpacked = bytearray()
     try:
         with UNPACKERS[path.suffix](io.BytesIO(raw)) as stream:
             while len(unpacked) <= limit and (piece := stream.read(2**18)):

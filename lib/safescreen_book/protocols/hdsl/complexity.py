@@ -169,7 +169,9 @@ def largest_at_atoms(X, y, sigma, scale, loss=None):
     >>> largest_at_atoms(X, [0, 0, 1], [1.0], scale=1.0)
     2.0
     """
-    X, scale, y = check_points(X), check_lam(scale, "scale"), np.asarray(y)
+    X = check_points(X)
+    scale = check_lam(scale, "scale")
+    y = np.asarray(y)
     n, d = X.shape
     _check_size(n, "the number of points", 3)
     _check_size(d, "the dimension of X", 2)
@@ -180,7 +182,9 @@ def largest_at_atoms(X, y, sigma, scale, loss=None):
     admissible = np.flatnonzero((y[:m] == y[m : 2 * m]) & (y[:m] != y[2 * m : 3 * m]))
     if admissible.size == 0:
         return 0.0
-    x, step, sigma = X[admissible], X[admissible + m] - X[admissible + 2 * m], sigma[admissible]
+    x = X[admissible]
+    step = X[admissible + m] - X[admissible + 2 * m]
+    sigma = sigma[admissible]
     if loss is None:
         G = x.T @ (sigma[:, None] * step)
         values = np.diag(G)[:, None] + np.diag(G) + np.abs(G + G.T)
@@ -227,7 +231,8 @@ def rademacher(sample, n, scale, *, loss=None, repeats=200, seed=0):
     """
     _check_size(n, "n", 3)
     _check_size(repeats, "repeats", 2)
-    rng, draws = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    draws = []
     for _ in range(repeats):
         X, y = sample(n, rng)
         sigma = rng.choice([-1.0, 1.0], n // 3)

@@ -66,30 +66,37 @@ def fit_diagonal(X, triplets, lam, penalty="l2", *, tol=1e-6, max_iter=5000):
     """
     X = check_sparse_points(X)
     triplets = check_triplets(triplets, X.shape[0])
-    lam, tol, max_iter = (
-        check_lam(lam),
-        check_scalar(tol, "tol", low=0.0),
-        check_count(max_iter, "max_iter"),
-    )
+    lam = check_lam(lam)
+    tol = check_scalar(tol, "tol", low=0.0)
+    max_iter = check_count(max_iter, "max_iter")
     if penalty not in ("l2", "l1"):
         raise ValueError(f"penalty must be one of l2, l1; got {penalty!r}")
     problem = _Diagonal(X, triplets, lam, penalty, SmoothedHinge(1.0))
     w = momentum = np.zeros(X.shape[1])
     u = ahead = np.zeros(len(triplets))
-    t, last, converged, iteration = 1.0, problem.value(w, u), False, 0
+    t = 1.0
+    last = problem.value(w, u)
+    converged = False
+    iteration = 0
     while iteration < max_iter and not converged:
         iteration += 1
         new = problem.proximal_step(momentum, ahead)
         new_u = problem.margins(new)
         objective = problem.value(new, new_u)
         if objective > last and t > 1.0:
-            t, momentum, ahead = 1.0, w, u  # restart from the best point
+            t = 1.0
+            momentum = w
+            ahead = u
             continue
         converged = np.linalg.norm(new - momentum) <= tol * np.linalg.norm(new)
         after = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * t * t))
         factor = (t - 1.0) / after
-        momentum, ahead = new + factor * (new - w), new_u + factor * (new_u - u)
-        w, u, t, last = new, new_u, after, objective
+        momentum = new + factor * (new - w)
+        ahead = new_u + factor * (new_u - u)
+        w = new
+        u = new_u
+        t = after
+        last = objective
     if not converged:
         warnings.warn(
             f"diagonal similarity: tol={tol:g} not reached in {max_iter} iterations",
@@ -111,7 +118,9 @@ class _Diagonal:
         )
         self.shared = sparse.csr_array(X[pairs[:, 0]].multiply(X[pairs[:, 1]]))
         self.same, self.other = numbers[:T], numbers[T:]
-        self.lam, self.penalty, self.loss = lam, penalty, loss
+        self.lam = lam
+        self.penalty = penalty
+        self.loss = loss
         curvature = _largest_eigenvalue(lambda w: self.adjoint(self.margins(w)), X.shape[1]) / (
             loss.smoothing * T
         )
@@ -150,10 +159,12 @@ def _largest_eigenvalue(product, d, iterations=100):
     """Largest eigenvalue of a positive semi-definite operator by the power method, from a fixed
     start.
     """
-    v, size = np.random.default_rng(0).standard_normal(d), 0.0
+    v = np.random.default_rng(0).standard_normal(d)
+    size = 0.0
     for _ in range(iterations):
         v = product(v / np.linalg.norm(v))
-        before, size = size, float(np.linalg.norm(v))
+        before = size
+        size = float(np.linalg.norm(v))
         if size == 0.0 or abs(size - before) <= 1e-6 * size:
             break
     return size

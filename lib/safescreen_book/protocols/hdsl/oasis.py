@@ -104,7 +104,8 @@ def _passive_aggressive(G, triplets, order, limit, C, GC):
         margin = G[x, y] - G[x, z]
         for a in range(len(G)):
             margin += G[x, a] * (GC[y, a] - GC[z, a])
-        hinge, norm = 1.0 - margin, G[x, x] * (G[y, y] - 2.0 * G[y, z] + G[z, z])
+        hinge = 1.0 - margin
+        norm = G[x, x] * (G[y, y] - 2.0 * G[y, z] + G[z, z])
         if hinge > 0.0 and norm > 0.0:
             tau = min(limit, hinge / norm)
             C[x, y] += tau

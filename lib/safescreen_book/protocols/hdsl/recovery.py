@@ -67,7 +67,8 @@ def _auc(scores, active, total):
     """
     inside = np.array([scores.get(key, 0.0) for key in active])
     outside = np.sort([score for key, score in scores.items() if key not in active])
-    zeros, n_outside = total - inside.size - outside.size, total - inside.size
+    zeros = total - inside.size - outside.size
+    n_outside = total - inside.size
     below, upto = (
         np.searchsorted(outside, inside, "left"),
         np.searchsorted(outside, inside, "right"),

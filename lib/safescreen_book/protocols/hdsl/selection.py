@@ -83,7 +83,8 @@ def iterates(fold, scale, max_iter, every, random_state=0):
     >>> [checkpoint.iteration for checkpoint in checkpoints]
     [10, 20]
     """
-    judge, found = fold.neighbor_error(), []
+    judge = fold.neighbor_error()
+    found = []
 
     def monitor(similarity):
         """Every check counts as better: nothing stops early, and the last similarity is kept."""

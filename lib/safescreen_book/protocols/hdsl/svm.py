@@ -34,7 +34,8 @@ def fit_svm(X, y, kind="linear-l2", C=1.0, *, random_state=0, max_iter=100_000):
     from sklearn.multiclass import OneVsOneClassifier
     from sklearn.svm import SVC, LinearSVC
 
-    X, C = _short(X), check_scalar(C, "C", low=0.0, open_low=True)
+    X = _short(X)
+    C = check_scalar(C, "C", low=0.0, open_low=True)
     match kind:
         case "linear-l2" | "linear-l1":
             single = LinearSVC(

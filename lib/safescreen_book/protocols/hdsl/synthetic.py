@@ -37,11 +37,9 @@ def random_similarity(d, n_bases=100, scale=100.0, *, features=None, n_blocks=1,
     >>> bool(((truth.atoms[:, 0] < 10) == (truth.atoms[:, 1] < 10)).all())
     True
     """
-    d, n_bases, n_blocks = (
-        check_count(d, "d"),
-        check_count(n_bases, "n_bases"),
-        check_count(n_blocks, "n_blocks"),
-    )
+    d = check_count(d, "d")
+    n_bases = check_count(n_bases, "n_bases")
+    n_blocks = check_count(n_blocks, "n_blocks")
     features = np.arange(d) if features is None else np.unique(features)
     size = features.size // n_blocks
     if size < 2:
@@ -121,7 +119,8 @@ def graded_triplets(products, n_triplets, share, *, random_state=0):
     >>> sorted({tuple(t) for t in graded_triplets(similarities, 50, 0.5).tolist()})
     [(0, 1, 2), (1, 0, 2), (2, 0, 1)]
     """
-    rng, n_triplets = np.random.default_rng(random_state), check_count(n_triplets, "n_triplets")
+    rng = np.random.default_rng(random_state)
+    n_triplets = check_count(n_triplets, "n_triplets")
     low, high = _extremes(products, share, rng)
     x, y, z = (
         rng.integers(size, size=n_triplets) for size in (len(low), high.shape[1], low.shape[1])
@@ -153,13 +152,16 @@ def graded_links(products, n_links, share, *, random_state=0):
     >>> sorted(tuple(sorted(l[:2])) + (l[2],) for l in links.tolist()), signs[0].tolist()
     ([(0, 1, 1), (0, 3, -1), (1, 2, -1), (2, 3, 1)], [0, 1, 0, -1])
     """
-    rng, n_links = np.random.default_rng(random_state), check_count(n_links, "n_links")
-    n, ends = len(products), _extremes(products, share, rng)
+    rng = np.random.default_rng(random_state)
+    n_links = check_count(n_links, "n_links")
+    n = len(products)
+    ends = _extremes(products, share, rng)
     low, high = np.zeros((2, n, n), dtype=bool)
     for chosen, partners in zip((low, high), ends, strict=True):
         chosen[np.arange(n)[:, None], partners] = True
         chosen |= chosen.T
-    signs, drawn = high.astype(np.int8) - low, []
+    signs = high.astype(np.int8) - low
+    drawn = []
     for sign in (1, -1):
         pairs = np.argwhere(np.triu(signs == sign, 1))
         if 2 * len(pairs) < n_links:
@@ -195,11 +197,9 @@ def link_triplets(links, signs, n_per_link=1, *, random_state=0):
     >>> link_triplets([[0, 1, 1], [1, 0, 1]], signs, 2).tolist()
     [[0, 1, 2], [0, 1, 2]]
     """
-    rng, n_per_link, found = (
-        np.random.default_rng(random_state),
-        check_count(n_per_link, "n_per_link"),
-        [],
-    )
+    rng = np.random.default_rng(random_state)
+    n_per_link = check_count(n_per_link, "n_per_link")
+    found = []
     for a, b, sign in np.asarray(links):
         others = np.flatnonzero(signs[a] == -sign)
         for c in rng.choice(others, n_per_link) if others.size else ():
