@@ -11,9 +11,9 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import yaml
 
@@ -145,9 +145,16 @@ def folder_name(name: str, where: str) -> str:
     return name
 
 
+def plain(value, where: str):
+    """Return what a notebook may be given as a parameter."""
+    if not isinstance(value, bool | int | float | str):
+        raise BookError(f"{where}: expected a number, boolean or string, found {value!r}")
+    return value
+
+
 def record(kind: type, raw, where: str, **given):
-    """Make a dataclass of a mapping and what is `given`: a string, positive number or list of
-    strings for each field, as annotated.
+    """Make a dataclass of a mapping and what is `given`, with each field as annotated; a BookError
+    that the class raises of itself gets `where` before it.
     """
     raw = mapping(raw, where)
     wanted = {field.name: field for field in fields(kind) if field.name not in given}
@@ -155,12 +162,13 @@ def record(kind: type, raw, where: str, **given):
         if key not in wanted:
             raise BookError(f"{where}: " + unknown("key", key, wanted))
     for name, field in wanted.items():
-        if name not in raw and field.default is MISSING:
+        if name not in raw and field.default is MISSING and field.default_factory is MISSING:
             raise BookError(f"{where}: key {name!r} is missing")
-    return kind(
-        **given,
-        **{key: _typed(value, wanted[key].type, f"{where}: {key}") for key, value in raw.items()},
-    )
+    found = {key: _typed(value, wanted[key].type, f"{where}: {key}") for key, value in raw.items()}
+    try:
+        return kind(**given, **found)
+    except BookError as error:
+        raise BookError(f"{where}: {error}") from None
 
 
 def _typed(value, kind, where: str):
@@ -168,16 +176,23 @@ def _typed(value, kind, where: str):
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise BookError(f"{where}: expected a list of strings, found {value!r}")
         return tuple(value)
-    if kind is float:
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not 0 < value < math.inf
-        ):
-            raise BookError(f"{where} must be a positive number, found {value!r}")
-        return float(value)
+    if get_origin(kind) is Mapping:
+        inner = get_args(kind)[1]
+        items = mapping(value, where).items()
+        return {name: _typed(item, inner, f"{where}: {name}") for name, item in items}
+    if kind is Any:
+        return plain(value, where)
+    if is_dataclass(kind):
+        return record(kind, value, where)
+    if kind in (int, float):
+        number = isinstance(value, int if kind is int else int | float)
+        if not number or isinstance(value, bool) or not 0 < value < math.inf:
+            wanted = ": expected a positive whole" if kind is int else " must be a positive"
+            raise BookError(f"{where}{wanted} number, found {value!r}")
+        return kind(value)
     if not isinstance(value, kind):
-        raise BookError(f"{where}: expected a string, found {value!r}")
+        expected = "true or false" if kind is bool else "a string"
+        raise BookError(f"{where}: expected {expected}, found {value!r}")
     return value
 
 

@@ -6,19 +6,12 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from safescreen_book._common import BookError, unknown
+from safescreen_book._common import BookError, plain, unknown
 
 PLACES = ("output_dir", "rows_dir")
 """Parameters that say where files are: the runner sets them, and they change no result."""
 
 _MAY_BE_0 = ("n_lams", "seed")  # the first stands for no limit then
-
-
-def plain(value, where: str):
-    """Return what a notebook may be given as a parameter."""
-    if not isinstance(value, bool | int | float | str):
-        raise BookError(f"{where}: expected a number, boolean or string, found {value!r}")
-    return value
 
 
 def assigned(source: str, where: str) -> dict[str, Any]:

@@ -12,13 +12,19 @@
 A run whose parameters have a `dataset` (several: separated by commas) needs those data sets; any
 other run needs all that `data` lists."""
 
-import math
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
-from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record, unknown
-from safescreen_book.parameters import plain
+from safescreen_book._common import (
+    BookError,
+    folder_name,
+    mapping,
+    plain,
+    read_yaml,
+    record,
+    unknown,
+)
 from safescreen_book.runner.manifest import (
     PROFILES,
     RECORDS,
@@ -27,7 +33,6 @@ from safescreen_book.runner.manifest import (
     Profile,
     Replay,
     Run,
-    Table,
 )
 
 
@@ -83,81 +88,11 @@ def _replay(body, records: set[str], where: str) -> Replay:
     """Return how records are replayed: parameters of a small part, and how its tables are
     compared; or why a clock decides all.
     """
-    body = _of(Replay, body, where)
-    tables = {
-        name: _table(entry, f"{where}: {name}")
-        for name, entry in mapping(body.pop("tables", {}), where).items()
-    }
-    parameters = _parameters(body.pop("parameters", {}), where)
-    runs = {
-        name: _parameters(given, f"{where}: {name}")
-        for name, given in mapping(body.pop("runs", {}), where).items()
-    }
-    without = mapping(body.pop("without", {}), where)
-    for name in (*runs, *without):
+    replay = record(Replay, body, where)
+    for name in (*replay.runs, *replay.without):
         if name not in records:
             raise BookError(f"{where}: " + unknown("run", name, records))
-    replay = record(
-        Replay, body, where, parameters=parameters, runs=runs, tables=tables, without=without
-    )
-    if bool(replay.clock) == bool(tables):
-        raise BookError(
-            f"{where}: needs either tables to compare, or `clock`: why there is nothing to compare"
-        )
     return replay
-
-
-def _table(body, where: str) -> Table:
-    body = _of(Table, body, where)
-    within = {
-        name: _tolerance(size, f"{where}: {name}")
-        for name, size in mapping(body.pop("within", {}), where).items()
-    }
-    gaps = mapping(body.pop("gaps", {}), where)
-    relative = mapping(body.pop("relative", {}), where)
-    counts = {
-        name: _count(body.pop(name), f"{where}: {name}")
-        for name in ("first", "digits")
-        if name in body
-    }
-    begins = body.pop("begins", False)
-    if not isinstance(begins, bool):
-        raise BookError(f"{where}: begins: expected true or false, found {begins!r}")
-    table = record(
-        Table, body, where, within=within, gaps=gaps, relative=relative, begins=begins, **counts
-    )
-    if not (table.keys and table.columns):
-        raise BookError(
-            f"{where}: needs `keys`, and columns that are compared: `exact`, `within`, "
-            "`gaps` or `relative`"
-        )
-    return table
-
-
-def _of(kind: type, body, where: str) -> dict:
-    """Return a mapping whose keys are fields of a dataclass."""
-    body = mapping(body, where)
-    known = [field.name for field in fields(kind)]
-    for key in body:
-        if key not in known:
-            raise BookError(f"{where}: " + unknown("key", key, known))
-    return body
-
-
-def _count(number, where: str) -> int:
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise BookError(f"{where}: expected a positive whole number, found {number!r}")
-    return number
-
-
-def _tolerance(size, where: str) -> float:
-    if isinstance(size, bool) or not isinstance(size, int | float) or not 0.0 <= size < math.inf:
-        raise BookError(f"{where}: expected the largest difference that is allowed, found {size!r}")
-    return float(size)
-
-
-def _parameters(given, where: str) -> dict:
-    return {name: plain(value, f"{where}: {name}") for name, value in mapping(given, where).items()}
 
 
 def _profile(experiment: str, body, where: str) -> Profile:
@@ -166,11 +101,7 @@ def _profile(experiment: str, body, where: str) -> Profile:
     for name, parameters in mapping(body.pop("runs", None), f"{where}: runs").items():
         folder_name(name, f"{where}: run {name!r}")
         given = mapping(parameters or {}, f"{where}: run {name}")
-        runs.append(
-            Run(
-                experiment,
-                name,
-                {key: plain(value, f"{where}: run {name}: {key}") for key, value in given.items()},
-            )
-        )
+        for key, value in given.items():
+            plain(value, f"{where}: run {name}: {key}")
+        runs.append(Run(experiment, name, given))
     return record(Profile, body, where, runs=tuple(runs))

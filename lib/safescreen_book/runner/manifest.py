@@ -1,5 +1,6 @@
 """The manifest of experiments: what is run, with what, at which size."""
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -82,12 +83,22 @@ class Table:
 
     keys: tuple[str, ...]
     exact: tuple[str, ...] = ()
-    within: Mapping[str, float] = field(default_factory=dict)
+    within: Mapping[str, Any] = field(default_factory=dict)
     gaps: Mapping[str, str] = field(default_factory=dict)
     relative: Mapping[str, str] = field(default_factory=dict)
     first: int = 0
     digits: int = 0
     begins: bool = False
+
+    def __post_init__(self):
+        for column, size in self.within.items():
+            if isinstance(size, bool | str) or not 0.0 <= size < math.inf:
+                raise BookError(f"{column}: expected the largest difference, found {size!r}")
+        if not (self.keys and self.columns):
+            raise BookError(
+                "needs `keys`, and columns that are compared: `exact`, `within`, `gaps` or "
+                "`relative`"
+            )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -112,6 +123,11 @@ class Replay:
     tables: Mapping[str, Table] = field(default_factory=dict)
     clock: str = ""
     without: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if bool(self.clock) == bool(self.tables):
+            why = "why there is nothing to compare"
+            raise BookError(f"needs either tables to compare, or `clock`: {why}")
 
     def reason(self, run: str) -> str:
         """Return why a run is not replayed; nothing if it is."""
