@@ -1,9 +1,16 @@
 """A book of one tiny notebook that does what its parameters tell it."""
 
+import contextlib
+import io
+import re
 from pathlib import Path
 
 import pytest
 import yaml
+
+from safescreen_book.cli import main
+from safescreen_book.runner import batch
+from safescreen_book.runner.loading import load_manifest
 
 SOURCE = """# %% [markdown]
 # # Tiny
@@ -21,6 +28,7 @@ import time
 from pathlib import Path
 
 # %% tags=["STS19-T1"]
+m = n
 assert n <= 100, f"n too large: {n}"
 
 # %%
@@ -67,8 +75,34 @@ class Book:
         """What tells the command line to use this book."""
         return ["--notebooks", str(self.folder), "--outputs", str(self.outputs)]
 
+    def run(self, *arguments):
+        """Run the command line in this process; its exit code and what it printed."""
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            code = main(["run", *arguments, "--profile", "smoke", *self.options])
+        return code, printed.getvalue()
+
+    def statuses(self):
+        """The state of every run, by its name."""
+        manifest = load_manifest(self.folder)
+        items = batch.plan(manifest, manifest.select([], "smoke"), "smoke", self.outputs)
+        return {item.run.name: item.state.status for item in items}
+
+    def left_over(self):
+        """Names of hidden folders of work in progress, and of runs on workers."""
+        found = (path.name for path in self.outputs.parent.rglob("*"))
+        return [name for name in found if re.match(r"\.\w+\.(work|old)|run-", name)]
+
     def run_folder(self, name):
         return self.outputs / "smoke" / "tiny" / name
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compiled():
+    """Tiny notebooks need no kernels: nothing is compiled before them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "_compile_once", lambda: None)
+        yield
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """The batch job on a Dask cluster: the folders, messages and exit codes of the one without."""
 
-import contextlib
-import io
 import json
 import os
 import signal
@@ -9,39 +7,32 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
 from safescreen.cluster import workers as _cluster
-from safescreen_book.cli import main
-from safescreen_book.runner import batch as runner
 from safescreen_book.runner import cluster, fingerprint
-from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.plans import Plan
 from small_cluster import small_cluster
 
 
-def run(book, *arguments):
-    """Run the command line in this process; its exit code and what it printed."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        code = main(["run", *arguments, "--profile", "smoke", *book.options])
-    return code, printed.getvalue()
+@contextmanager
+def once(condition, action):
+    """Within, do something as soon as a condition holds."""
+    ended = threading.Event()
 
+    def watch():
+        while not ended.wait(0.05):
+            if condition():
+                action()
+                return
 
-def statuses(book):
-    manifest = load_manifest(book.folder)
-    items = runner.plan(manifest, manifest.select([], "smoke"), "smoke", book.outputs)
-    return {item.run.name: item.state.status for item in items}
-
-
-def left_over(folder):
-    """Hidden folders of work in progress, and those of runs on workers."""
-    return [
-        path.name
-        for path in folder.rglob("*")
-        if path.name.startswith((".good", ".bad", ".wait", "run-"))
-    ]
+    thread = threading.Thread(target=watch)
+    thread.start()
+    yield
+    ended.set()
+    thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +46,7 @@ def workers(tmp_path_factory):
 def first(workers, shared_book):
     """Two runs: one is right, one fails."""
     shared_book.runs(good={"n": 2}, bad={"n": 200})
-    return shared_book, *run(shared_book, "--scheduler", workers.address)
+    return shared_book, *shared_book.run("--scheduler", workers.address)
 
 
 def test_results_come_back_and_failures_are_named(first):
@@ -68,7 +59,7 @@ def test_results_come_back_and_failures_are_named(first):
     )
     assert "1 done, 1 failed" in printed
     assert (book.run_folder("bad") / "notebook.failed.ipynb").is_file()
-    assert statuses(book) == {"good": "complete", "bad": "failed"}
+    assert book.statuses() == {"good": "complete", "bad": "failed"}
     folder = book.run_folder("good")
     assert sorted(path.name for path in folder.iterdir()) == [
         "notebook.ipynb",
@@ -79,7 +70,7 @@ def test_results_come_back_and_failures_are_named(first):
     assert made["parameters"] == {"n": 2, "mode": "ok", "marker": ""} and made["threads"] == 1
     assert made["seconds"]["wall"] > 0 and made["peak_memory_mb"] > 10
     assert made["git"] == fingerprint.git_state(book.folder)
-    assert not left_over(book.outputs.parent)
+    assert not book.left_over()
 
 
 def test_failed_is_done_again_where_the_folder_of_notebooks_is_not_known(
@@ -91,12 +82,12 @@ def test_failed_is_done_again_where_the_folder_of_notebooks_is_not_known(
         Plan, "spec", lambda *arguments: {**true(*arguments), "notebooks": elsewhere}
     )
     book.runs(good={"n": 2}, bad={"mode": "silent"})
-    code, printed = run(book, "--scheduler", workers.address)
+    code, printed = book.run("--scheduler", workers.address)
     assert code == 1, printed
     assert "tiny/bad: FAILED: RuntimeError: the notebook did not write results.csv" in printed
     assert "1 unchanged, 1 failed" in printed
     book.runs(good={"n": 2})
-    assert run(book, "--scheduler", "tcp://127.0.0.1:1")[0] == 0  # nothing to do: nobody is asked
+    assert book.run("--scheduler", "tcp://127.0.0.1:1")[0] == 0  # nothing to do: nobody is asked
 
 
 def test_another_version_on_a_worker_is_refused(workers, book, monkeypatch):
@@ -105,7 +96,7 @@ def test_another_version_on_a_worker_is_refused(workers, book, monkeypatch):
     monkeypatch.setattr(
         fingerprint, "versions", lambda packages: {**true(packages), "numpy": "2.0"}
     )
-    code, printed = run(book, "--scheduler", workers.address)
+    code, printed = book.run("--scheduler", workers.address)
     assert code == 1, printed
     assert "tiny/good: FAILED: worker on" in printed
     assert " differs: numpy 2.0 -> " in printed and "; install the same on every worker" in printed
@@ -119,7 +110,7 @@ def test_data_that_a_worker_lacks(workers, book, monkeypatch):
     entry = {"title": "t", "data": ["usps"], "profiles": {}}
     entry["profiles"]["smoke"] = {"seconds": 1, "memory_mb": 1, "runs": {"good": {}}}
     book.write({"tiny": entry})
-    code, printed = run(book, "--scheduler", workers.address)
+    code, printed = book.run("--scheduler", workers.address)
     assert code == 1, printed
     assert "lacks data: usps (there, no public address: usps, see data/README.md)" in printed
 
@@ -135,22 +126,15 @@ def test_killed_worker_is_replaced(workers, book):
     source.write_text(text.replace('if mode == "wait":', 'if mode == "wait" and not again:'))
 
     def kill():
-        while not marker.exists():
-            time.sleep(0.05)
-            if ended.is_set():
-                return
         (address,) = [address for address, tasks in workers.client.processing().items() if tasks]
         process = workers.processes.pop(address)
         process.kill()
         process.wait()
 
-    ended, killer = threading.Event(), threading.Thread(target=kill)
-    killer.start()
-    code, printed = run(book, "--scheduler", workers.address)
-    ended.set()
-    killer.join()
+    with once(marker.exists, kill):
+        code, printed = book.run("--scheduler", workers.address)
     assert code == 0, printed
-    assert "tiny/wait: done in" in printed and statuses(book) == {"wait": "complete"}
+    assert "tiny/wait: done in" in printed and book.statuses() == {"wait": "complete"}
     assert len(workers.client.scheduler_info()["workers"]) == 1
 
 
@@ -160,23 +144,19 @@ def test_a_cluster_that_stays_without_workers_is_given_up(workers, book, monkeyp
     marker = book.folder / "started"
     book.runs(good={"n": 2}, wait={"mode": "wait", "marker": str(marker)})
 
+    def ready():
+        return marker.exists() and (book.run_folder("good") / "result.json").exists()
+
     def kill():
-        while not (marker.exists() and (book.run_folder("good") / "result.json").exists()):
-            time.sleep(0.05)
-            if ended.is_set():
-                return
         for process in workers.processes.values():
             process.kill()
 
-    ended, killer = threading.Event(), threading.Thread(target=kill)
-    killer.start()
-    code, printed = run(book, "--scheduler", workers.address)
-    ended.set()
-    killer.join()
+    with once(ready, kill):
+        code, printed = book.run("--scheduler", workers.address)
     assert code == 2, printed
     assert "has had no worker for 0.5 seconds: lost are tiny/wait. What is finished" in printed
-    assert statuses(book) == {"good": "complete", "wait": "not run"}
-    assert not left_over(book.outputs)
+    assert book.statuses() == {"good": "complete", "wait": "not run"}
+    assert not book.left_over()
 
 
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
@@ -219,8 +199,8 @@ def test_local_cluster_interrupted(book):
         "Interrupted: 1 done, 1 left; what is finished is kept. To go on: safescreen run" in printed
     )
     assert "Traceback" not in errors
-    assert statuses(book) == {"good": "complete", "wait": "not run"}
-    assert not left_over(book.outputs)
+    assert book.statuses() == {"good": "complete", "wait": "not run"}
+    assert not book.left_over()
     kernel, patience = int(marker.read_text()), time.monotonic() + 20.0
     while time.monotonic() < patience:
         try:
@@ -239,19 +219,19 @@ def test_local_cluster_interrupted(book):
 )
 def test_address_without_a_scheduler(book, address):
     book.runs(good={"n": 2})
-    code, printed = run(book, "--scheduler", address)
+    code, printed = book.run("--scheduler", address)
     assert code == 2
     assert (
         f"safescreen: no Dask scheduler answers at {address} (" in printed
         and "start one with: dask scheduler" in printed
     )
-    assert "Traceback" not in printed and statuses(book) == {"good": "not run"}
+    assert "Traceback" not in printed and book.statuses() == {"good": "not run"}
 
 
 def test_missing_extra(book, monkeypatch):
     book.runs(good={"n": 2})
     monkeypatch.setitem(sys.modules, "distributed", None)
-    code, printed = run(book, "--scheduler", "local")
+    code, printed = book.run("--scheduler", "local")
     assert code == 2
     assert (
         "\nsafescreen: distributed is not installed; the book is used from a checkout: make "

@@ -199,6 +199,13 @@ def test_what_has_changed_is_said(book, finished, monkeypatch, capsys):
     assert finished().status.startswith("changed: ")
 
 
+def test_a_result_stands_without_its_data(book, finished, monkeypatch, capsys):
+    monkeypatch.setattr(datasets, "available", lambda name: False)
+    profile = "paper" if finished.record else "smoke"
+    assert main(["run", "--profile", profile, *book.options]) == 0
+    assert "tiny/a: unchanged" in capsys.readouterr().out
+
+
 def test_records_are_made_from_a_committed_tree(book, monkeypatch, capsys):
     write(book, n=2)
     monkeypatch.setattr(

@@ -1,7 +1,5 @@
 """The batch job on a tiny notebook, each in processes of its own."""
 
-import contextlib
-import io
 import json
 import os
 import shlex
@@ -13,8 +11,6 @@ import time
 import pytest
 
 from safescreen_book import datasets
-from safescreen_book.cli import main
-from safescreen_book.places import notebooks_folder
 from safescreen_book.runner import batch as runner
 from safescreen_book.runner import fingerprint, folders, worker
 from safescreen_book.runner.loading import load_manifest
@@ -26,29 +22,15 @@ def typed(book, *arguments):
     return ["run", *arguments, "--profile", "smoke", *book.options]
 
 
-def run(book, *arguments):
-    """Run the command line in this process; its exit code and what it printed."""
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        code = main(typed(book, *arguments))
-    return code, printed.getvalue()
-
-
 def result(book, name):
     return json.loads((book.run_folder(name) / "result.json").read_text())
-
-
-def statuses(book):
-    manifest = load_manifest(book.folder)
-    items = runner.plan(manifest, manifest.select([], "smoke"), "smoke", book.outputs)
-    return {item.run.name: item.state.status for item in items}
 
 
 @pytest.fixture(scope="module")
 def first(shared_book):
     """Three runs by two processes: one is right, one fails, one does not write what it must."""
     shared_book.runs(good={"n": 2}, bad={"n": 200}, silent={"mode": "silent"})
-    return shared_book, *run(shared_book, "--jobs", "2")
+    return shared_book, *shared_book.run("--jobs", "2")
 
 
 def test_failure_is_named_and_others_go_on(first):
@@ -65,7 +47,7 @@ def test_failure_is_named_and_others_go_on(first):
     )
     assert (book.run_folder("bad") / "notebook.failed.ipynb").is_file()
     assert not (book.run_folder("bad") / "result.json").exists()
-    assert statuses(book) == {"good": "complete", "bad": "failed", "silent": "failed"}
+    assert book.statuses() == {"good": "complete", "bad": "failed", "silent": "failed"}
 
 
 def test_result_says_what_it_was_made_with(first):
@@ -88,48 +70,28 @@ def test_executed_notebook_is_clean(first):
     text = (book.run_folder("good") / "notebook.ipynb").read_text()
     assert "jupytext" not in json.loads(text)["metadata"]
     assert str(book.outputs.parent) not in text
-    assert not [
-        path for path in (book.outputs / "smoke" / "tiny").iterdir() if path.name.startswith(".")
-    ]
-
-
-def test_a_result_stands_without_the_executed_notebook(first):
-    book, _, _ = first
-    (book.run_folder("good") / "notebook.ipynb").rename(book.run_folder("good") / "kept")
-    assert statuses(book)["good"] == "complete"
-    (book.run_folder("good") / "kept").rename(book.run_folder("good") / "notebook.ipynb")
+    assert not book.left_over()
 
 
 def test_unchanged_is_skipped_changed_and_failed_are_done_again(first):
     book, _, _ = first
     before = result(book, "good")
-    code, printed = run(book, "tiny/good")
+    code, printed = book.run("tiny/good")
     assert (code, result(book, "good")) == (0, before)
     assert "tiny/good: unchanged" in printed and "1 unchanged" in printed
-    code, printed = run(book, "tiny/good", "--force")
+    code, printed = book.run("tiny/good", "--force")
     assert code == 0 and "1 done" in printed
     assert result(book, "good")["hashes"] == before["hashes"]
+    (book.run_folder("good") / "notebook.ipynb").unlink()  # which is no part of the result
+    assert book.statuses()["good"] == "complete"
 
     book.runs(good={"n": 3}, bad={"n": 4})
-    assert statuses(book) == {"good": "changed", "bad": "failed"}
-    code, printed = run(book)
+    assert book.statuses() == {"good": "changed", "bad": "failed"}
+    code, printed = book.run()
     assert code == 0 and "2 done" in printed
     assert result(book, "good")["parameters"]["n"] == 3
     assert not (book.run_folder("bad") / "notebook.failed.ipynb").exists()
-    assert statuses(book) == {"good": "complete", "bad": "complete"}
-
-
-def test_the_line_that_failed_is_named(book):
-    source = book.folder / "tiny.py"
-    source.write_text(
-        source.read_text().replace(
-            "assert n <= 100,", "m = n\n\n\ndef check(m):\n    assert m < 2\n\n\ncheck(m)\nassert"
-        )
-    )
-    book.runs(a={"n": 2})
-    assert "tiny/a: FAILED in cell 4 (check(m)): AssertionError; see" in run(book)[1]
-    source.write_text(source.read_text().replace("check(m)\n", "check(m\n"))
-    assert "tiny/a: FAILED in cell 4 (check(m): SyntaxError" in run(book)[1]
+    assert book.statuses() == {"good": "complete", "bad": "complete"}
 
 
 def test_killed_worker_leaves_the_older_result(first):
@@ -137,31 +99,31 @@ def test_killed_worker_leaves_the_older_result(first):
     book.runs(good={"n": 3})
     before = result(book, "good")
     book.runs(good={"mode": "kill"})
-    code, printed = run(book)
+    code, printed = book.run()
     assert code == 1
     assert "tiny/good: FAILED in cell 5 (if marker:): the process was ended by SIGKILL" in printed
     assert result(book, "good") == before
-    assert statuses(book) == {"good": "failed"}
+    assert book.statuses() == {"good": "failed"}
 
 
 def test_touched_result_and_touched_notebook_are_told_apart(first):
     book, _, _ = first
     book.runs(bad={"n": 4})
-    assert statuses(book) == {"bad": "complete"}
+    assert book.statuses() == {"bad": "complete"}
     source = book.folder / "tiny.py"
     text = source.read_text()
     source.write_text(text.replace("too large", "too big"))
-    assert statuses(book) == {"bad": "changed"}
+    assert book.statuses() == {"bad": "changed"}
     source.write_text(text)
-    assert statuses(book) == {"bad": "complete"}
+    assert book.statuses() == {"bad": "complete"}
     (book.run_folder("bad") / "results.csv").write_text("i,square\n")
-    assert statuses(book) == {"bad": "damaged"}
+    assert book.statuses() == {"bad": "damaged"}
 
 
 def test_what_another_process_does_or_has_done_is_left_to_it(book, monkeypatch):
     book.runs(a={"n": 2}, b={"n": 3})
     scratch = folders.scratch_folder(book.run_folder("a"))
-    code, printed = run(book)
+    code, printed = book.run()
     assert (
         code == 0
         and "tiny/a: done or under way in another process" in printed
@@ -173,47 +135,48 @@ def test_what_another_process_does_or_has_done_is_left_to_it(book, monkeypatch):
     def plan_and_be_overtaken(*arguments):
         found = planned(*arguments)
         monkeypatch.setattr(runner, "plan", planned)
-        assert run(book)[0] == 0
+        assert book.run()[0] == 0
         return found
 
     monkeypatch.setattr(runner, "plan", plan_and_be_overtaken)
-    code, printed = run(book)
+    code, printed = book.run()
     assert "tiny/a: done or under way" in printed and "1 unchanged, 1 elsewhere" in printed
-    assert statuses(book) == {"a": "complete", "b": "complete"}
+    assert book.statuses() == {"a": "complete", "b": "complete"}
 
 
-@pytest.mark.parametrize("step", ["begin", "start", "finish"])
-def test_a_full_disk_fails_a_run_and_the_others_go_on(book, monkeypatch, step):
-    where = worker if step == "start" else Plan
-    true, calls = getattr(where, step), []
+def test_a_full_disk_fails_a_run_and_the_others_go_on(book, monkeypatch):
+    """It is full when the folder is made, when the worker is started, or at the end."""
 
-    def full(*arguments):
-        calls.append(arguments)
-        if len(calls) == 1:
-            raise OSError(28, "No space left on device")
-        return true(*arguments)
+    def full(first, where, step):
+        true, calls = getattr(where, step), []
 
-    monkeypatch.setattr(where, step, full)
-    book.runs(a={"n": 2}, b={"n": 3})
-    code, printed = run(book, "--jobs", "1")
-    assert (
-        code == 1
-        and "tiny/a: FAILED: [Errno 28] No space left on device" in printed
-        and "1 done, 1 failed. Results:" in printed
-    )
-    assert statuses(book) == {"a": "not run", "b": "complete"}
-    assert not [
-        path.name for path in (book.outputs / "smoke/tiny").iterdir() if path.name.startswith(".")
-    ]
+        def replaced(*arguments):
+            calls.append(arguments)
+            if len(calls) == first:
+                raise OSError(28, "No space left on device")
+            return true(*arguments)
+
+        monkeypatch.setattr(where, step, replaced)
+
+    full(1, Plan, "begin")
+    full(1, worker, "start")
+    full(1, Plan, "finish")
+    book.runs(a={"n": 2}, b={"n": 3}, c={"n": 4}, d={"n": 5})
+    code, printed = book.run("--jobs", "1")
+    assert code == 1 and "1 done, 3 failed. Results:" in printed
+    for name in "abc":
+        assert f"tiny/{name}: FAILED: [Errno 28] No space left on device" in printed
+    assert book.statuses() == dict.fromkeys("abc", "not run") | {"d": "complete"}
+    assert not book.left_over()
 
 
 def test_unknown_parameter_is_refused_before_anything_runs(book):
     book.runs(a={"n": 2}, b={"m": 2})
-    code, printed = run(book)
+    code, printed = book.run()
     assert code == 2
     assert "run tiny/b: unknown parameter 'm'" in printed
     assert not book.outputs.exists()
-    code, printed = run(book, "tiny/a", "-p", "mod", "x")
+    code, printed = book.run("tiny/a", "-p", "mod", "x")
     assert code == 2 and "did you mean mode?" in printed
 
 
@@ -222,7 +185,7 @@ def test_missing_data_is_said_and_fails_only_by_name(book, monkeypatch):
     entry = {"title": "t", "data": ["mnist", "digit1"], "profiles": {}}
     entry["profiles"]["smoke"] = {"seconds": 1, "memory_mb": 1, "runs": {"a": {}}}
     book.write({"tiny": entry})
-    code, printed = run(book)
+    code, printed = book.run()
     assert (
         code == 0
         and (
@@ -231,21 +194,11 @@ def test_missing_data_is_said_and_fails_only_by_name(book, monkeypatch):
         )
         in printed
     )
-    assert run(book, "tiny")[0] == 1
+    assert book.run("tiny")[0] == 1
     assert not book.run_folder("a").exists()
     manifest = load_manifest(book.folder)
     (item,) = runner.plan(manifest, manifest.select([], "smoke"), "smoke", book.outputs)
     assert item.status == "data missing: mnist, digit1"
-
-
-def test_finished_result_stands_without_its_data(book, monkeypatch):
-    entry = {"title": "t", "data": ["iris"], "profiles": {}}
-    entry["profiles"]["smoke"] = {"seconds": 1, "memory_mb": 1, "runs": {"a": {}}}
-    book.write({"tiny": entry})
-    assert run(book, "tiny")[0] == 0
-    monkeypatch.setattr(datasets, "available", lambda name: False)
-    code, printed = run(book, "tiny")
-    assert code == 0 and "tiny/a: unchanged" in printed
 
 
 def test_threads_are_shared_out(monkeypatch):
@@ -295,11 +248,11 @@ def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book):
     assert (
         "Interrupted: 1 done, 1 left; what is finished is kept. To go on: safescreen run" in printed
     )
-    assert statuses(book) == {"a": "complete", "b": "not run"}
+    assert book.statuses() == {"a": "complete", "b": "not run"}
     assert sorted(path.name for path in (book.outputs / "smoke" / "tiny").iterdir()) == ["a"]
 
     book.runs(a={"n": 2}, b={"n": 1})
-    code, printed = run(book)
+    code, printed = book.run()
     assert code == 0 and "1 done, 1 unchanged" in printed
 
 
@@ -310,12 +263,8 @@ def test_interrupted_force_names_what_is_left(book, monkeypatch):
 
     book.runs(a={"n": 2}, b={"n": 1})
     monkeypatch.setattr(runner, "_executed", _stopped)
-    code, printed = run(book, "--force")
+    code, printed = book.run("--force")
     assert (
         code == 130
         and "With --force the same command does all of it again; left: tiny/a tiny/b" in printed
     )
-
-
-def test_default_folder_is_the_checkout():
-    assert (notebooks_folder() / "experiments.yml").is_file()
