@@ -2,6 +2,7 @@
 it over alone.
 """
 
+import contextlib
 import math
 
 import nbformat
@@ -69,9 +70,7 @@ def test_values_in_brackets_and_with_types():
     ("given", "message"),
     [
         ({"n": 2}, None),
-        ({"m": 2}, "papermill: unknown parameter 'm'"),
         ({"n": 0}, "papermill: n must be at least 1, found 0"),
-        ({"n": "wine"}, "papermill: n = 'wine' is of another type"),
     ],
 )
 def test_papermill_alone(tmp_path, monkeypatch, given, message):
@@ -82,9 +81,14 @@ def test_papermill_alone(tmp_path, monkeypatch, given, message):
     nbformat.write(
         nbformat.v4.new_notebook(cells=[tagged, record], metadata=kernel), tmp_path / "a.ipynb"
     )
-    execute = {"parameters": given, "progress_bar": False, "kernel_name": "python3"}
-    if message is None:
-        papermill.execute_notebook(tmp_path / "a.ipynb", tmp_path / "b.ipynb", **execute)
-        return
-    with pytest.raises(papermill.PapermillExecutionError, match=message):
-        papermill.execute_notebook(tmp_path / "a.ipynb", tmp_path / "b.ipynb", **execute)
+    ends = contextlib.nullcontext()
+    if message:
+        ends = pytest.raises(papermill.PapermillExecutionError, match=message)
+    with ends:
+        papermill.execute_notebook(
+            tmp_path / "a.ipynb",
+            tmp_path / "b.ipynb",
+            parameters=given,
+            progress_bar=False,
+            kernel_name="python3",
+        )

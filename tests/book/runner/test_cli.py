@@ -146,7 +146,7 @@ def test_module_and_light_import():
     assert done.stdout.startswith("usage: safescreen")
 
 
-@pytest.mark.parametrize("module", ["yaml", "tqdm", "pooch"])
+@pytest.mark.parametrize("module", ["yaml", "pooch"])
 def test_without_what_the_book_needs(module):
     code = (
         f"import sys; sys.modules[{module!r}] = None; from safescreen.__main__ import main; "
@@ -165,7 +165,7 @@ def test_without_what_the_book_needs(module):
 
 @pytest.mark.parametrize(
     ("arguments", "unbuffered"),
-    [("data list", ""), ("data list", "1"), ("claims", ""), ("--help", "")],
+    [("data list", ""), ("data list", "1"), ("--help", "")],
 )
 def test_a_reader_that_leaves_early(arguments, unbuffered):
     environment = {
