@@ -23,26 +23,10 @@ from safescreen_book.datasets import readers
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 TOKENS = (
     b"inf -nan 1e300 1e400 -9223372036854775808 9223372036854775808 9007199254740993 "
-    b"1_0 +6 -1 0 0.5 0x1p3 5e-324 . 1."
+    b"1_0 +6 -1 0 0.5 0x1p3 5e-324 . 1. 4294967296:1"
 ).split()
-TOKENS += [
-    b"1" * 4500,
-    b"",
-    b" ",
-    b"#",
-    b":",
-    b",",
-    b"qid:3 ",
-    b"4294967296:1",
-    b"\r",
-    b"\r\n",
-    b"\n",
-    b"\n\n",
-    b"\x0c",
-    b"\0",
-    b"\xff",
-]
-TOKENS += [b"\xef\xbb\xbf", "\u0661".encode(), "# \u00e9".encode(), b"\xff" * 4, bytes(4), b"\x7f"]
+TOKENS += b"| |#|:|,|qid:3 |\r|\r\n|\n|\n\n|\x0c|\0|\xff|\xff\xff\xff|\0\0\0\0|\x7f".split(b"|")
+TOKENS += [b"1" * 4500, b"\xef\xbb\xbf", "\u0661".encode(), "# \u00e9".encode()]
 
 
 def rows_of(raw, comments=True):
@@ -250,24 +234,11 @@ def npz(arrays, rng, folder):
     found = refused(readers.read_npz, raw, "tiny")
     if found is not None:
         X, y = found
-        parts = (
-            {"X": X}
-            if "X" in arrays
-            else {
-                "data": X.data,
-                "indices": X.indices,
-                "indptr": X.indptr,
-                "shape": np.array(X.shape),
-            }
-        )
-        with zipfile.ZipFile(io.BytesIO(raw)) as other:
-            for key, part in {**parts, "y": y}.items():
-                assert np.array_equal(
-                    part,
-                    np.lib.format.read_array(
-                        io.BytesIO(other.read(f"{key}.npy")), allow_pickle=False
-                    ),
-                )
+        parts = {"X": X}
+        if "X" not in arrays:
+            parts = {key: getattr(X, key) for key in ("data", "indices", "indptr", "shape")}
+        with np.load(io.BytesIO(raw)) as other:
+            assert all(np.array_equal(part, other[key]) for key, part in {**parts, "y": y}.items())
         assert np.isfinite(next(iter(parts.values()))).all()
         # reads no memory but its own
         assert "X" in arrays or X.shape[1] > 1000 or X.toarray().shape == X.shape
@@ -308,7 +279,7 @@ def accepted(name, rounds, seed, folder):
 
 @pytest.mark.parametrize("name", list(FUZZ))
 def test_a_broken_file_is_read_rightly_or_refused_by_name(name, tmp_path):
-    assert 0 < accepted(name, 60, 1, tmp_path) < 60
+    assert 0 < accepted(name, 60, 5, tmp_path) < 60
 
 
 @pytest.mark.exhaustive

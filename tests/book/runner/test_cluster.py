@@ -172,19 +172,8 @@ def test_local_cluster_interrupted(book):
             "Path(marker).touch()", "Path(marker).write_text(str(os.getpid()))"
         )
     )
-    command = [
-        sys.executable,
-        "-m",
-        "safescreen",
-        "run",
-        "--profile",
-        "smoke",
-        "--scheduler",
-        "local",
-        "--jobs",
-        "1",
-        *book.options,
-    ]
+    words = ["run", "--profile", "smoke", "--scheduler", "local", "--jobs", "1", *book.options]
+    command = [sys.executable, "-m", "safescreen", *words]
     library = os.pathsep.join(path for path in sys.path if path)
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(

@@ -83,19 +83,13 @@ def test_with_pages_the_shortest_is_first_so_that_there_is_one_soon(timed_book, 
     assert order == ["a/x", "b/x", "c/x", "c/y"]
 
 
-def test_as_many_at_a_time_as_cores_but_no_more_than_runs(timed_book, order, monkeypatch, capsys):
-    monkeypatch.setattr(batch.fingerprint, "cores", lambda: 9)
+@pytest.mark.parametrize(("cores", "said"), [(9, "4 at a time with 2 of 9"), (2, "2 at a time")])
+def test_as_many_at_a_time_as_cores_but_no_more_than_runs(
+    timed_book, order, monkeypatch, capsys, cores, said
+):
+    monkeypatch.setattr(batch.fingerprint, "cores", lambda: cores)
     batch.run_all(*planned(timed_book))
-    assert "4 at a time with 2 of 9 cores each" in capsys.readouterr().out
-    monkeypatch.setattr(batch.fingerprint, "cores", lambda: 2)
-    batch.run_all(*planned(timed_book))
-    assert "2 at a time with 1 of 2 cores each" in capsys.readouterr().out
-
-
-def test_nothing_to_do_is_not_announced(timed_book, order, capsys):
-    manifest, _, *rest = planned(timed_book)
-    assert batch.run_all(manifest, [], *rest) == 0
-    assert "Runs to do" not in capsys.readouterr().out
+    assert said in capsys.readouterr().out
 
 
 def test_seconds_are_the_last_results_else_the_manifests(timed_book):
@@ -111,14 +105,6 @@ def test_seconds_are_the_last_results_else_the_manifests(timed_book):
     # a result with other parameters says nothing
     timed_book.write(manifest.replace("n: 2", "n: 9"))
     assert seconds_of(timed_book, "a") == {"a/x": 1.0}
-
-
-@pytest.mark.parametrize(
-    ("seconds", "jobs", "whole"),
-    [([3.0, 2.0, 1.0], 1, 6.0), ([3.0, 2.0, 1.0], 2, 3.0), ([9.0, 1.0], 2, 9.0), ([], 2, 0.0)],
-)
-def test_no_schedule_is_shorter_than_its_longest_run(seconds, jobs, whole):
-    assert progress.makespan(seconds, jobs) == whole
 
 
 def test_unknown_is_said(capsys):
@@ -188,15 +174,6 @@ def test_pages_are_made_when_runs_have_ended_and_not_all_the_time(tmp_path, cloc
     pages.look()
     assert made.read_text() == "xx" and capsys.readouterr().out == ""
     pages.close()
-
-
-def test_pages_that_fail_are_not_announced(tmp_path, capsys):
-    pages = progress.Pages([sys.executable, "-c", "raise SystemExit(2)"], tmp_path / "index.html")
-    pages.outdated = True
-    pages.look()
-    pages._process.wait()
-    pages.look()
-    assert capsys.readouterr().out == ""
 
 
 def test_pages_are_there_while_a_run_is_under_way(book, capsys):

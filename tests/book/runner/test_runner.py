@@ -203,16 +203,12 @@ def test_missing_data_is_said_and_fails_only_by_name(book, monkeypatch):
 
 def test_threads_are_shared_out(monkeypatch):
     monkeypatch.setattr(fingerprint, "cores", lambda: 8)
-    for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    names = ("NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    for name in names:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     environment = runner._environment(3)
-    assert (
-        environment["NUMBA_NUM_THREADS"]
-        == environment["OPENBLAS_NUM_THREADS"]
-        == environment["MKL_NUM_THREADS"]
-        == "2"
-    )
+    assert {environment[name] for name in names} == {"2"}
     assert environment["OMP_NUM_THREADS"] == "1"
     assert runner._environment(100)["NUMBA_NUM_THREADS"] == "1"
 
@@ -221,17 +217,7 @@ def test_threads_are_shared_out(monkeypatch):
 def test_interrupted_batch_keeps_what_is_finished_and_goes_on(book):
     marker = book.folder / "started"
     book.runs(a={"n": 2}, b={"mode": "wait", "marker": str(marker)})
-    command = [
-        sys.executable,
-        "-m",
-        "safescreen",
-        "run",
-        "--profile",
-        "smoke",
-        "--jobs",
-        "1",
-        *book.options,
-    ]
+    command = [sys.executable, "-m", "safescreen", *typed(book, "--jobs", "1")]
     library = os.pathsep.join(path for path in sys.path if path)
     process = subprocess.Popen(
         command,
