@@ -103,8 +103,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--scheduler",
         metavar="ADDRESS",
-        help="run on the workers of a Dask cluster, given up after 300 seconds without any; 'local' "
-        "starts one of N processes",
+        help="run on the workers of a Dask cluster, given up after 300 seconds without any; "
+        "'local' starts one of N processes",
     )
     run.add_argument("--force", action="store_true", help="also redo what is unchanged")
     run.add_argument(
