@@ -26,7 +26,11 @@ import mutants
 from replacement import definitions, find, places_in, same
 
 LIST = Path(__file__).with_name("operators.yml")
-OPERATORS = ("NumberReplacer", "ReplaceUnaryOperator_Delete_USub", "ReplaceUnaryOperator_Delete_Not")
+OPERATORS = (
+    "NumberReplacer",
+    "ReplaceUnaryOperator_Delete_USub",
+    "ReplaceUnaryOperator_Delete_Not",
+)
 OPERATORS += tuple(
     f"ReplaceBinaryOperator_{before}_{after}"
     for before, after in (("Add", "Sub"), ("Sub", "Add"), ("Mul", "Div"), ("Div", "Mul"))
@@ -62,7 +66,7 @@ def changes(source: str) -> Iterator[str]:
 
 def entry(tree: ast.Module, changed: ast.Module) -> dict | None:
     """Return how one tree differs from another, as `from`, `to`, `in` and `nth` of an entry; None
-    where no expression does: in docstrings, annotations, raise statements and the text of f-strings.
+    where no expression does, or one inside of an f-string.
     """
     pair = difference(tree, changed)
     if pair is None:

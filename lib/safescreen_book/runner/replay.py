@@ -74,26 +74,16 @@ def _read(path: Path):
 
 
 def _compare(name: str, table: Table, old, new) -> Found:
-    for frame, whose in ((old, "record"), (new, "replay")):
-        lacking = [column for column in table.needed if column not in frame.columns]
-        if lacking:
-            return Found(0, 0.0, (f"{name}: the {whose} has no column {', '.join(lacking)}",))
-    known: dict[tuple, Any] = {}
-    for row in old.to_dict("records"):
-        key = _key(row, table.keys)
-        if key in known:
-            return Found(0, 0.0, (f"{name}: two rows of the record have {_said(table.keys, key)}",))
-        known[key] = row
-    if not len(new):
-        return Found(0, 0.0, (f"{name}: no rows to compare",))
+    """Compare two tables; what makes them not comparable is a difference too."""
+    try:
+        known = _rows_by_key(table, old, new)
+    except NotComparableError as error:
+        return Found(0, 0.0, (f"{name}: {error}",))
     largest, differences = 0.0, []
     if table.begins:
-        start, begin = (_key(frame.iloc[0].to_dict(), table.keys) for frame in (old, new))
+        begin, start = (_said(table.keys, _key(frame.iloc[0], table.keys)) for frame in (new, old))
         if begin != start:
-            differences.append(
-                f"{name}: begins with {_said(table.keys, begin)}, the record with "
-                f"{_said(table.keys, start)}"
-            )
+            differences.append(f"{name}: begins with {begin}, the record with {start}")
     new = new.head(table.first) if table.first else new
     for row in new.to_dict("records"):
         key = _key(row, table.keys)
@@ -109,6 +99,27 @@ def _compare(name: str, table: Table, old, new) -> Found:
     if len(differences) > SHOWN:
         differences[SHOWN:] = [f"{name}: {len(differences) - SHOWN} more"]
     return Found(len(new), largest, tuple(differences))
+
+
+class NotComparableError(ValueError):
+    """Two tables have no rows that could be compared."""
+
+
+def _rows_by_key(table: Table, old, new) -> dict[tuple, Mapping[str, Any]]:
+    """Return the rows of the record; raise if it or the replay lacks what is compared."""
+    for frame, whose in ((old, "record"), (new, "replay")):
+        lacking = [column for column in table.needed if column not in frame.columns]
+        if lacking:
+            raise NotComparableError(f"the {whose} has no column {', '.join(lacking)}")
+    known = {}
+    for row in old.to_dict("records"):
+        key = _key(row, table.keys)
+        if key in known:
+            raise NotComparableError(f"two rows of the record have {_said(table.keys, key)}")
+        known[key] = row
+    if not len(new):
+        raise NotComparableError("no rows to compare")
+    return known
 
 
 def _difference(table: Table, column: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> float:

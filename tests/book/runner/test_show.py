@@ -6,7 +6,7 @@ import pytest
 from safescreen_book import Recorder
 from safescreen_book.cli import main
 
-SOURCE = '''# %% tags=["parameters"]
+SOURCE = """# %% tags=["parameters"]
 output_dir = ""
 rows_dir = ""
 n = 3
@@ -28,7 +28,7 @@ LIMIT = 1.0
 above = int((results["square"] > LIMIT).sum())
 record.table("conclusions", pd.DataFrame({"above": [above], "limit": [LIMIT]}))
 record.table("table_mean", pd.DataFrame({"mean": [results["square"].mean()]}))
-'''
+"""
 
 
 @pytest.fixture
