@@ -49,7 +49,7 @@ replay: install ## ask a small part of every record again, and compare it with w
 
 check: install ## what to run while working: ruff, quick tests of every part, two replays (two minutes on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m ruff check .; $(PY) -m ruff format --check -q lib tests benchmarks docs; \
-	$(PY) -m pytest -q -n 2 --dist worksteal tests -m check
+	$(PY) -m pytest -q -n 2 --dist worksteal tests -m "not slow and not exhaustive"
 
 test: install ## run all tests and notebooks (ten minutes on two cores)
 	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m safescreen.warmup; $(PY) -m pytest -q -n 2 --dist loadscope

@@ -117,6 +117,7 @@ def test_every_file_that_computes_has_one():
     assert not sorted(str(path) for path in files if path not in changed)
 
 
+@pytest.mark.slow
 def test_a_few_are_caught(tmp_path):
     quick = [mutant for mutant in LIST if mutant.quick]
     assert len(quick) > 2
@@ -124,6 +125,7 @@ def test_a_few_are_caught(tmp_path):
     assert not [outcome for outcome in outcomes if outcome[2] not in mutants.CAUGHT]
 
 
+@pytest.mark.slow
 def test_survivors_are_told(tmp_path, capsys):
     """A change that its guard cannot see, and a guard that fails by itself."""
     here = "tests/test_layers.py::test_every_folder_and_module_has_a_floor"

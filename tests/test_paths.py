@@ -22,6 +22,7 @@ def grid(of, n=6):
     return of.lam(1.0) * 0.6 ** np.arange(n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.0, 0.05, 0.5])
 @every
 def test_every_setting(kind, gamma):

@@ -22,6 +22,8 @@ import safescreen as ss
 from safescreen_book.runner.notebooks import read_source
 from small_cluster import small_cluster
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -12,6 +12,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SECRET = "kept-to-ourselves"
 EXECUTES = {

@@ -12,6 +12,8 @@ from myst_parser.parsers.mdit import create_md_parser
 import conf
 from _ext.mathml import typeset
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[2] / "notebooks"
 
 

@@ -9,6 +9,8 @@ import pytest
 from _ext.results import _verdict, caption, short
 from safescreen_book.runner.loading import load_manifest
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def report(book):

@@ -7,6 +7,8 @@ import pytest
 
 from _ext import clean, reference
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def site(book):

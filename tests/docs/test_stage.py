@@ -12,6 +12,8 @@ from sphinx.errors import ExtensionError
 from _ext import stage
 from safescreen_book._common import BookError
 
+pytestmark = pytest.mark.slow
+
 
 def application(folder: Path, source: Path):
     """What `stage` needs of Sphinx, for a book in a folder."""

@@ -42,6 +42,7 @@ def made(seed, n_classes=2, n=240):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [{}, {"kernel": "rbf", "gamma": 0.2}, {"smoothing": 0.5}, {"class_weight": {0: 1.0, 1: 3.0}}],

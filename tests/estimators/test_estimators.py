@@ -41,6 +41,7 @@ CHECKED = [
 ]
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     CHECKED,
     expected_failed_checks=lambda estimator: EXEMPT if isinstance(estimator, METRICS) else {},
@@ -211,6 +212,7 @@ def test_metric_is_the_problem_of_the_library():
     assert model.get_feature_names_out().size == len(model.components_)
 
 
+@pytest.mark.slow
 def test_metric_ways_to_the_same_optimum():
     X, y = datasets.load("iris", return_X_y=True)
     full = TripletMetric(k=4, tol=1e-8).fit(X, y)

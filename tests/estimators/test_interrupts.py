@@ -12,6 +12,8 @@ from safescreen.estimators._cross_validation import choose
 from safescreen.estimators._folds import Fold
 from safescreen_book import datasets
 
+pytestmark = pytest.mark.slow
+
 CS = np.geomspace(1e-3, 1e2, 5)
 LAMS = [100.0, 30.0, 10.0, 3.0]
 

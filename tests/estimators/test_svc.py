@@ -81,6 +81,7 @@ def test_empty_columns_change_nothing():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 def test_wide_points_are_never_written_out(kernel):
     X, y = load_wine(return_X_y=True)

@@ -21,6 +21,7 @@ def wide(n=24, d=60, seed=0):
     return rng.standard_normal((n, d)) + 100.0 + 0.5 * (y[:, None] == np.arange(d) % 4), y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("product", [False, True])
 @pytest.mark.parametrize("k", [2, None])
 def test_the_span_of_the_points_holds_the_optimum(product, k):
@@ -45,6 +46,7 @@ def test_the_span_of_the_points_holds_the_optimum(product, k):
     )
 
 
+@pytest.mark.slow
 def test_triplets_weights_paths_and_choices_of_lam_in_the_span():
     X, y = wide()
     triplets, weights = ss.Triplets.from_labels(X, y, k=2).index, 1.0 + np.arange(24) % 2
@@ -101,6 +103,7 @@ def test_very_many_features():
     np.testing.assert_array_equal(many.predict(sparse.csr_array(X)), model.predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("container", [sparse.csr_array, sparse.csc_matrix])
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_sparse_points_are_dense_ones(container, diagonal):
@@ -180,6 +183,7 @@ def test_products_where_there_are_many(monkeypatch):
             TripletMetric(product=product).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [{}, {"with_path": True}, {"product": True}, {"product": True, "with_path": True}]
 )

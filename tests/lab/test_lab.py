@@ -23,6 +23,8 @@ from safescreen_book.runner.notebooks import METADATA
 
 from .chromium import NAMES, Browser, executable, until
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("Makefile", ".jupyter", "notebooks")
 """What `make lab` needs of the checkout, its .venv apart."""

@@ -27,6 +27,7 @@ def outputs(tmp_path_factory):
     return tmp_path_factory.mktemp("outputs")
 
 
+@pytest.mark.slow
 def test_every_run_of_every_profile_is_possible(manifest, tmp_path):
     for experiment in manifest:
         assert "smoke" in experiment.profiles, f"{experiment.name} has no smoke profile"
@@ -43,6 +44,7 @@ def test_embedded_data_are_all_that_the_smaller_profiles_need(manifest, profile)
             assert all(datasets.info(name).embedded for name in experiment.data_of(run)), run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_smoke(name, manifest, outputs, capsys):
     code = main(["run", name, "--profile", "smoke", "--outputs", str(outputs)])

@@ -104,6 +104,7 @@ def test_weighted_sums(kind, data):
             assert error <= 1e-11 * float(np.abs(weights) @ terms.norms)
 
 
+@pytest.mark.slow
 @hostile
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 @every

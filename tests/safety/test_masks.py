@@ -56,6 +56,7 @@ def check(solution, known, prob, goal):
     assert not solution.converged or whole <= goal * abs(solution.primal) * (1.0 + 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ranges", [False, True])
 @pytest.mark.parametrize("gamma", [0.0, 0.05, 0.5])
 @pytest.mark.parametrize("kind", WITH_KERNEL)
@@ -80,6 +81,7 @@ def test_paths_at_any_tolerance(kind, gamma, ranges):
     assert counted > 0.2 * len(prob) * len(lams) * len(TOLERANCES) * len(SCREENINGS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gamma", [0.0, 0.05, 0.5])
 @pytest.mark.parametrize("kind", WITH_KERNEL)
 def test_solves_at_any_tolerance(kind, gamma):
@@ -313,6 +315,7 @@ def families():
 FAMILIES = dict(families())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "loss",
     [ss.Hinge(), ss.SmoothedHinge(0.05), ss.SquaredHinge()],

@@ -129,6 +129,7 @@ CASES += [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "data", "gamma", "fraction"), CASES)
 def test_contained_and_right(kind, data, gamma, fraction):
     of, prob, lam, solution, known = solved(kind, data, gamma, fraction)
@@ -205,6 +206,7 @@ class Watch:
         monkeypatch.setattr(Reduction, "apply", apply)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", list(RULES))
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 @pytest.mark.parametrize("kind", WITH_KERNEL)
@@ -232,6 +234,7 @@ def test_inside_a_solve(kind, gamma, rule, monkeypatch):
             assert known.right(got.screened)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ranges", "screening"),
     [(False, ("RRPB", "PGB")), (True, ("RRPB", "PGB")), (False, "auto"), (True, "auto")],

@@ -56,6 +56,7 @@ def outside(X, y, loss, lam, weights, tau, c):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", FREE)
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("kind", SAMPLES)

@@ -54,6 +54,7 @@ CASES += [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "data", "gamma"), CASES)
 def test_contained_and_right(kind, data, gamma):
     of, prob, C, known = solved(kind, data, gamma)

@@ -137,6 +137,7 @@ def test_outside_solver(gamma, diagonal, assert_optimal):
     assert_optimal(problem, 3.0, A, cones[diagonal], tau=tau)
 
 
+@pytest.mark.slow
 @metrics
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 def test_screening_is_safe(gamma, diagonal, assert_safe):
@@ -203,6 +204,7 @@ def test_pull(diagonal):
     assert np.allclose(c, expected, rtol=1e-12, atol=1e-12) and np.array_equal(c, c.T)
 
 
+@pytest.mark.slow
 @metrics
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 def test_large_margin_nearest_neighbours(gamma, diagonal, assert_optimal, assert_safe):

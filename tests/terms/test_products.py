@@ -64,6 +64,7 @@ def assert_same_sums(a, b):
     assert a.fenchel >= 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("diagonal", [False, True])
 @pytest.mark.parametrize("k", [None, 4])
 @pytest.mark.parametrize(
@@ -212,6 +213,7 @@ def test_equal_anchors_are_worked_once():
     assert np.array_equal(part.index, terms.index) and terms.work == part.work
 
 
+@pytest.mark.slow
 def test_more_pairs_than_are_listed_are_not_screened(monkeypatch):
     products, _ = blobs()
     ball = SimpleNamespace(center=metric(3, 0.4), radius=0.01)
@@ -252,6 +254,7 @@ def test_blocks_of_any_size_and_listed_anchors(kind, k, monkeypatch):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [None, 7])
 def test_counted_operations_and_samples(k):
     """A sample is of some anchors and has their triplets; operations are counted, and screening
@@ -371,6 +374,7 @@ def test_many_triplets_inside_the_band_of_a_wide_range():
         assert a.alpha_square < a.alpha_sum  # the band is not empty
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [None, 100])
 @pytest.mark.parametrize("diagonal", [False, True])
 def test_same_bits_for_any_number_of_threads(diagonal, k):

@@ -157,6 +157,7 @@ def test_outside_solver(gamma, diagonal, assert_optimal):
     assert_optimal(problem, 20.0, elements(P, index, diagonal), cones[diagonal])
 
 
+@pytest.mark.slow
 @metrics
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 def test_screening_is_safe(gamma, diagonal, assert_safe):

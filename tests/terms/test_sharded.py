@@ -22,6 +22,8 @@ from safescreen.cluster import workers as _cluster
 from safescreen.cluster.workers import ClusterError
 from small_cluster import small_cluster
 
+pytestmark = pytest.mark.slow
+
 metrics = pytest.mark.parametrize("diagonal", [False, True])
 RNG = np.random.default_rng(0)
 Y = np.arange(60) % 3
@@ -192,8 +194,6 @@ def test_adding_is_covered_where_it_cancels():
 
 
 # ---------------------------------------------------------------------- the same answers
-
-
 @metrics
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 def test_same_optimum(here, diagonal, gamma):
@@ -328,8 +328,6 @@ def test_products_on_one_worker_and_several(here, four, k):
 
 
 # ---------------------------------------------------------------------- nobody left
-
-
 def test_a_solve_without_any_worker_ends_with_an_error_that_says_what_is_lost(tmp_path):
     """All workers are killed in the middle of it, and none comes back."""
     with small_cluster(tmp_path, 2) as cluster:

@@ -229,6 +229,7 @@ def test_outside_solver(kind, gamma, assert_optimal):
         assert np.linalg.norm(found.x - solution.x) <= found.eps + solution.eps
 
 
+@pytest.mark.slow
 @kinds
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 def test_screening_is_safe(kind, gamma, assert_safe):

@@ -162,6 +162,7 @@ LABELS = {"satimage": range(1, 7), "mnist": range(10), "segment": range(1, 8)}
 RANGES = {"minmax": (-1, 1), "shipped": (-1, 1), "unit": (0, 1), "div255": (0, 1)}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not os.environ.get("SAFESCREEN_DATA"), reason="no benchmark files: SAFESCREEN_DATA is not set"
 )

@@ -9,6 +9,8 @@ import pytest
 from safescreen_book import cli
 from safescreen_book.cli import _value, main
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def said(capsys):

@@ -16,6 +16,8 @@ from safescreen_book.runner import cluster, fingerprint
 from safescreen_book.runner.plans import Plan
 from small_cluster import small_cluster
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def once(condition, action):

@@ -16,6 +16,8 @@ from safescreen_book.runner import fingerprint, folders, worker
 from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.plans import Plan
 
+pytestmark = pytest.mark.slow
+
 
 def typed(book, *arguments):
     """What is typed to run."""
