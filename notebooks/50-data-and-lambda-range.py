@@ -176,7 +176,8 @@ print(shown.to_string(float_format="{:.3g}".format))
 # paper's, and the part of gisette that is at hand have rows of our own.
 
 # %%
-comparison, conclusions = [], []
+comparison = []
+conclusions = []
 
 
 def distance(values, printed_draws):
@@ -189,7 +190,8 @@ for name in chosen:
     known = name.removesuffix("_valid")
     if known not in PAPER.index:
         continue
-    ours, paper = grouped.get_group(name), PAPER.loc[known]
+    ours = grouped.get_group(name)
+    paper = PAPER.loc[known]
     found = Conclusions("STS19-B2", name)
     place = "Table 4" if name in DIAGONAL else "Table 2"
     count = paper["k"] ** 2 * (np.floor(fraction * mean.loc[name, "n"]) + 1.0) if name != known else paper["triplets"]
@@ -238,10 +240,13 @@ print(conclusions[shown].to_string(index=False, float_format="{:.3g}".format, na
 # %%
 figure, ax = figures.panels(1, width=7.0, height=1.6 + 0.4 * len(chosen))
 for height, name in enumerate(chosen):
-    ax.plot(mean.loc[name, ["lam_min", "lam_max"]], [height, height], color="black", linewidth=4, label="ours" * (height == 0))
+    ends = mean.loc[name, ["lam_min", "lam_max"]]
+    label = "ours" if height == 0 else None
+    ax.plot(ends, [height, height], color="black", linewidth=4, label=label)
     if name in PAPER.index:
         ends = PAPER.loc[name, ["lam_min", "lam_max"]].to_numpy(dtype=float)
-        ax.plot(ends, [height + 0.22] * 2, color="#999999", linewidth=2, label="paper" * (height == 0))
+        label = "paper" if height == 0 else None
+        ax.plot(ends, [height + 0.22] * 2, color="#999999", linewidth=2, label=label)
 ax.set(xscale="log", xlabel=r"$\lambda$", title="range of the path", ylim=(-0.6, len(chosen) - 0.3))
 ax.set_yticks(range(len(chosen)), chosen)
 ax.invert_xaxis()

@@ -367,7 +367,9 @@ printed = dataset in PAPER_COLUMNS and (k, fraction, gamma, ratio, n_lams) == (0
 whose = path_runs.whose(printed, rtol, tol)
 balls = [name for name in BALLS if name in names]
 if "none" in names and len(balls) == len(BALLS):
-    others, mean = balls[:-1], np.log(seconds).mean()  # one rival for all draws: the extreme of each is extreme by chance
+    # one rival for all draws: the extreme of each is extreme by chance
+    others = balls[:-1]
+    mean = np.log(seconds).mean()
     for sentence, slow, fast, theirs in (
         ("even the ball that saves least makes the path faster", "none", mean[balls].idxmax(), paper["none"] / paper[balls].max()),
         ("GB saves least", "GB", mean[balls[1:]].idxmax(), paper["GB"] / paper[balls[1:]].max()),
@@ -381,10 +383,12 @@ if "none" in names and len(balls) == len(BALLS):
         0.0, better, "RRPB and PGB together screen more than RRPB", "section 7.2", whose=whose, note="mean over the path, in the end"
     )
     part = results.pivot_table(index="draw", columns="method", values="screening", aggfunc="median")
-    sentence, theirs = "and need more time for it", paper_part["RRPB+PGB"] / paper_part["RRPB"]
+    sentence = "and need more time for it"
+    theirs = paper_part["RRPB+PGB"] / paper_part["RRPB"]
     dearer = part["RRPB+PGB"] / part["RRPB"]
     found.above(1.0, dearer, sentence, "section 7.2, Figure 9", paper=theirs, whose=whose, log=True, note="seconds of screening")
-    best, bound = mean[balls].idxmin(), float(paper["none"] / paper[balls].min())
+    best = mean[balls].idxmin()
+    bound = float(paper["none"] / paper[balls].min())
     if np.isfinite(bound):
         ratio_of = seconds["none"] / seconds[best]
         found.above(bound, ratio_of, "the fastest ball saves as large a factor", "Figure 9", whose="own", log=True, note=best)
@@ -410,9 +414,9 @@ passes = costs["passes a lam without screening"]
 one_screening = costs["passes in the time of a screening"]
 expected = costs["factor that one screening a lam should save"]
 explanation = (
-    f"Without screening a lam takes the time of {passes:.1f} passes here, and one screening that of "
-    f"{one_screening:.1f}. Screening once for each lam should then save a factor of about {expected:.1f}: the "
-    "cheaper the passes that screening avoids, the more its own pass weighs."
+    f"Without screening a lam takes the time of {passes:.1f} passes here, and one screening that "
+    f"of {one_screening:.1f}. Screening once for each lam should then save a factor of about "
+    f"{expected:.1f}: the cheaper the passes that screening avoids, the more its own pass weighs."
 )
 print(explanation)
 

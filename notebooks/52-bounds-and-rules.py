@@ -128,7 +128,7 @@ def inside(smaller, larger):
 
 
 def is_chain(found):
-    """Return whether each rule screens what the one before it does, and a ball what one that holds it does."""
+    """Return whether a region that lies inside of another screens all that the other does."""
     pairs = [("PGB", "sphere"), ("GB", "halfspace")], [("DGB", "sphere"), ("MGB", "sphere")]
     holds = all(inside(found[a], found[b]) for a, b in pairs)
     for name in BALLS:
@@ -153,9 +153,11 @@ if record.computes:
         of_lam = {f"{ball} {rule}": mask.sum() / removable for (ball, rule), mask in masks.items()}
         shares.append({"lam": lam, **of_lam})
     shares = pd.DataFrame(shares)
-    print(shares.T.to_string(header=False, float_format=lambda v: f"{v:.3g}" if v > 1 else f"{v:.3f}"))
+    lams = shares["lam"].map("{:.3g}".format)
+    print(shares.drop(columns="lam").set_index(lams).T.to_string(float_format="{:.3f}".format))
     assert chain
-    print("each rule screens what the one before it does, GB+halfspace what PGB does, MGB what DGB does:", chain)
+    sentence = "each rule screens what the one before it does, GB+halfspace what PGB does, MGB what DGB does:"
+    print(sentence, chain)
 
 # %% [markdown]
 # GB's share collapses as $\lambda$ falls, and a half-space mends it: its center has left the cone, and the
@@ -211,7 +213,8 @@ def curves(chosen):
 def figure_6(chosen):
     """Rate, enlargement of what is not far below the best, ratio of times."""
     figure, axes = figures.panels(3, width=11.0, height=3.4)
-    whole, labels = curves(chosen), {"title": f"{dataset}: before the first iteration", "ylabel": "screening rate"}
+    whole = curves(chosen)
+    labels = {"title": f"{dataset}: before the first iteration", "ylabel": "screening rate"}
     figures.lines(whole, ax=axes[0], path=True, share=True, **labels)
     parts = {name: (lams[part], v[part]) for name, (lams, v) in whole.items() if (part := (lams >= zoom[0]) & (lams <= zoom[1])).any()}
     best = max((v.max() for _, v in parts.values()), default=0.0)
@@ -239,14 +242,17 @@ plt.show()
 # ## Not in the paper: the midpoint ball, and two balls at once
 
 # %%
-record.figure("midpoint", figure_6([name for name in names if name.startswith(("MGB", "BT2"))] + ["PGB"] * ("PGB" in names)))
+middle = [name for name in names if name.startswith(("MGB", "BT2"))]
+rival = [name for name in names if name == "PGB"]
+record.figure("midpoint", figure_6(middle + rival))
 plt.show()
 
 # %% [markdown]
 # ## What holds without a clock
 
 # %% tags=["STS19-F6b"]
-rate, final = mean["path_rate"].to_dict(), mean["final_rate"].to_dict()
+rate = mean["path_rate"].to_dict()
+final = mean["final_rate"].to_dict()
 for ball in ("GB", "PGB", "DGB", "MGB"):
     have = [name for name in (ball, f"{ball}+halfspace", f"{ball}+semidefinite") if name in rate]
     gains = [rate[b] - rate[a] for a, b in zip(have, have[1:], strict=False)]
@@ -298,9 +304,11 @@ def fastest(chosen):
 
 
 of = dataset if fraction == 0.9 else f"{dataset}, {fraction:g} of its instances"
-found, gap = Conclusions("STS19-F6a", of), Conclusions("STS19-F6b", of)
+found = Conclusions("STS19-F6a", of)
+gap = Conclusions("STS19-F6b", of)
 whose = path_runs.whose((dataset, k, fraction, gamma, ratio, n_lams) == ("segment", 0, 0.9, 0.05, 0.9, 0), rtol, tol)
-place, rest = "section 7.1.1, Figure 6a", [name for name in gradient if name not in ("GB", "PGB")]
+place = "section 7.1.1, Figure 6a"
+rest = [name for name in gradient if name not in ("GB", "PGB")]
 if {"GB", "PGB"} <= set(names):
     falling = halves("GB") - halves("PGB")
     sentence = "GB's rate falls in the second half of the path, by 0.1 more than PGB's"
@@ -330,7 +338,8 @@ if "GB+semidefinite" in names:
     found.above(0.0, higher, "GB with the semidefinite rule has the highest rate", place, whose=whose, note=f"next: {rival}")
 for name in [name for name in names if name.endswith("+semidefinite") and name.partition("+")[0] in names]:
     ball = name.partition("+")[0]
-    target, mine = gap if ball == "DGB" else found, "own" if ball == "MGB" else whose
+    target = gap if ball == "DGB" else found
+    mine = "own" if ball == "MGB" else whose
     sentence = f"the semidefinite rule costs more than it saves ({ball})"
     target.above(1.0, total[name] / total[ball], sentence, "section 7.1", whose=mine, log=True)
 place = "section 7.1.2, Figure 6b"

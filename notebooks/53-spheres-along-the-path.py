@@ -159,8 +159,9 @@ if dynamic is None:
 else:
     maps = {}
     for name in names:
-        rounds = dynamic[dynamic["method"] == name].pivot(index="round", columns="lam", values="rate")
-        maps[name] = rounds.sort_index(axis=1, ascending=False)
+        rounds = dynamic[dynamic["method"] == name]
+        rates = rounds.pivot(index="round", columns="lam", values="rate")
+        maps[name] = rates.sort_index(axis=1, ascending=False)
     record.figure("dynamic", draw_maps(maps))
 plt.show()
 
@@ -169,9 +170,11 @@ plt.show()
 
 # %%
 one = frames[0]
-curves = {name: one[one["method"] == name].iloc[1:] for name in names}  # the first lam has no solution before it
+lines = {}
+for name in names:
+    curve = one[one["method"] == name].iloc[1:]  # the first lam has no solution before it
+    lines[name] = curve["lam"].to_numpy(), curve["path_rate"].to_numpy()
 ratios = path_runs.cpu_ratios(one)
-lines = {name: (curve["lam"].to_numpy(), curve["path_rate"].to_numpy()) for name, curve in curves.items()}
 figure, axes = figures.panels(2, width=10.0, height=3.7)
 labels = {"title": f"{dataset}: before the first iteration", "ylabel": "screening rate"}
 figures.lines(lines, ax=axes[0], path=True, share=True, **labels)

@@ -139,7 +139,7 @@ for row in means.to_dict("records"):
 
 maps_of_gap = record.read("maps", optional=True)
 if maps_of_gap is None:
-    print("These rows come from a version that kept every third lam of the maps: the figure stays as it was.")
+    print("These rows are of a version that kept every third lam: the figure stays as it was.")
 else:
     figure, axes = figures.panels(len(gaps), width=4.6 * len(gaps), height=3.9)
     shown = [rates.drop(columns="gap") for _, rates in maps_of_gap.groupby("gap", sort=False)]
@@ -181,7 +181,8 @@ if record.computes:
 def draw_reach(curves):
     """Return the figure of the reach of each reference, a line a gap and share."""
     colours = {0.5: figures.OTHERS[0], 0.9: figures.OTHERS[4]}
-    widths = dict(zip(gaps, np.linspace(5.0, 1.4, len(gaps)), strict=True))  # thinner ones on top: they may coincide
+    # thinner ones on top: they may coincide
+    widths = dict(zip(gaps, np.linspace(5.0, 1.4, len(gaps)), strict=True))
     figure, ax = figures.panels(1, width=5.6, height=3.3)
     for (gap, share), curve in curves.groupby(["gap", "share"], sort=False):
         style = {"color": colours[share], "linewidth": widths[gap]}
@@ -202,7 +203,7 @@ def draw_reach(curves):
 
 curves = record.read("reach", optional=True)
 if curves is None:
-    print("These rows come from a version that kept no reach: the figure stays as it was.")
+    print("These rows are of a version that kept no reach: the figure stays as it was.")
 else:
     record.figure("reach", draw_reach(curves))
 plt.show()
@@ -274,7 +275,7 @@ if record.computes:
 # %%
 balls = record.read("other_balls", optional=True)
 if balls is None:
-    print("These rows come from a version that kept none of these maps: the figure stays as it was.")
+    print("These rows are of a version that kept none of these maps: the figure stays as it was.")
 else:
     figure, axes = figures.panels(3, width=11.0, height=3.6)
     for ax, (name, rates) in zip(axes, balls.groupby("ball", sort=False), strict=True):

@@ -215,12 +215,12 @@ figure, axes = figures.panels(2, width=10.5, height=3.6)
 figures.bars(
     seconds.to_dict(),
     ax=axes[0],
-    title=f"{dataset}{', diagonal' * diagonal}",
+    title=f"{dataset}, diagonal" if diagonal else dataset,
     xlabel="CPU seconds of the path",
 )
 curves = record.read("curves", optional=True)
 if curves is None:
-    print("These rows come from a version that kept every tenth lam of the second panel: the figure stays as it was.")
+    print("These rows are of a version that kept every tenth lam: the figure stays as it was.")
 else:
     listed = [name for name in names if not name.startswith("product")]
     screening = [name for name in listed if OPTIONS[name]["screening"]]
@@ -256,7 +256,8 @@ for name in ("ActiveSet+RRPB", "ActiveSet+RRPB+PGB"):
 if np.isfinite(paper.iloc[1:]).all() and set(paper.index) <= set(names):
     bold = paper.idxmin()
     other = next(name for name in paper.index[1:] if name != bold)
-    sentence, factor = f"{bold} is the faster of the two, as printed in bold", float(paper[other] / paper[bold])
+    sentence = f"{bold} is the faster of the two, as printed in bold"
+    factor = float(paper[other] / paper[bold])
     found.above(1.0, total[other] / total[bold], sentence, place, paper=factor, whose=whose, log=True)
 if {"none", "ActiveSet"} <= set(names):
     found.above(1.0, total["ActiveSet"] / total["none"], "no active set at all is faster", "-", whose="own", log=True)
@@ -264,7 +265,8 @@ if {"product", "ActiveSet+RRPB"} <= set(names):
     rival = np.log(total[[name for name in names if not name.startswith("product")]]).mean().idxmin()
     sentence = "products without screening are faster than any row on lists"
     found.above(1.0, total[rival] / total["product"], sentence, "-", whose="own", log=True, note=rival)
-found.fact(optimum["holds"], "all rows give the same optimum", place, whose=whose, note=optimum["note"])
+sentence = "all rows give the same optimum"
+found.fact(optimum["holds"], sentence, place, whose=whose, note=optimum["note"])
 conclusions = found.frame()
 record.table("conclusions", conclusions)
 print(

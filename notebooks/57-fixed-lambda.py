@@ -122,7 +122,8 @@ if record.computes:
                 which = {"dataset": dataset, "method": name, "active_set": active}
                 which |= {"draw": draw, "repeat": repeat, "seconds": seconds}
                 rows.append(which | row_of(solution) | labels)
-    record.rows("results", pd.DataFrame(rows), digits=15)  # objectives are compared up to their gaps
+    # objectives are compared up to their gaps
+    record.rows("results", pd.DataFrame(rows), digits=15)
     print("rows:", len(rows))
 
 # %% [markdown]
@@ -232,7 +233,8 @@ balls = [name for name in names if name != "none" and not name.startswith("produ
 shown = "PGB" if "PGB" in balls else balls[0]
 each = frame.pivot_table(index="draw", columns=["method", "active_set"], values="seconds", aggfunc="median")
 found = Conclusions("STS19-F11", dataset)
-place, theirs = "section 7.4.3, Figure 11", dataset in ("iris", "wine", "segment", "satimage", "phishing")
+place = "section 7.4.3, Figure 11"
+theirs = dataset in ("iris", "wine", "segment", "satimage", "phishing")
 whose = path_runs.whose(theirs and (k, fraction, gamma, lam) == (0, 0.9, 0.05, 0.0), rtol, tol)
 alone = each["none", False]
 screened = each[shown, False]

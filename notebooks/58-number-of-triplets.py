@@ -250,11 +250,13 @@ print(mean.loc[k_list, list(METHODS)].to_string(float_format="{:.2f}".format, na
 K_OF_PAPER = {10: 6, 20: 12, 30: 15}  # the k of its smallest test error, and below that it takes as long without screening with 4, 8 and 9
 best = {n: int(mean.loc[k_list, f"error_{n}"].idxmin()) for n in nn_list}
 by_k = results[results["k"] > 0].pivot(index="draw", columns="k")
-small, large = k_list[0], k_list[-1]
+small = k_list[0]
+large = k_list[-1]
 clocked = by_k.iloc[: timed or draws]
 saving = clocked["ActiveSet"] / clocked["ActiveSet+RRPB"]
 found = Conclusions("STS19-F12", dataset)
-place, theirs = "section 7.5, Figure 12", dataset == "phishing" and not n_max
+place = "section 7.5, Figure 12"
+theirs = dataset == "phishing" and not n_max
 whose = path_runs.whose(theirs and gamma == 0.05, rtol, tol)
 growing = clocked["ActiveSet", large] / clocked["ActiveSet", small]
 found.above(1.0, growing, "the time grows with k", place, whose=whose, log=True)

@@ -372,10 +372,12 @@ if mine:
     note = f"largest relative gap {table.loc[mine, 'relative_gap'].max():.0e}; the others state none"
     found.fact(certified, "each metric chosen is proved to be within a relative gap of 1e-4 of its optimum", "-", whose="own", note=note)
 if mine and others:
-    best, rival = table.loc[mine, "validation"].idxmin(), table.loc[others, "validation"].idxmin()
+    best = table.loc[mine, "validation"].idxmin()
+    rival = table.loc[others, "validation"].idxmin()
     sentence = "less than a point worse than the best of the others"
     found.below(1.0, errors[best] - errors[rival], sentence, "-", whose="own", note=f"{best}, {rival}")
-    best, rival = table.loc[mine, "seconds"].idxmin(), table.loc[others, "seconds"].idxmin()
+    best = table.loc[mine, "seconds"].idxmin()
+    rival = table.loc[others, "seconds"].idxmin()
     sentence = "six metrics of a path take less time than six of any of the others"
     found.above(1.0, seconds[rival] / seconds[best], sentence, "-", whose="own", log=True, note=f"{rival} over {best}")
 if "Euclid" in names and len(names) > 1:
