@@ -19,6 +19,7 @@
 # | `gamma`, `ratio` | width of the smoothed hinge; $\lambda_t/\lambda_{t-1}$ | 0.05, 0.9 |
 # | `rtol`, `tol` | duality gap, relative to the objective and absolute; either suffices | 0, $10^{-6}$ |
 # | `n_components` | principal components kept, 0: all features | 16 (a9a), 32 (mnist), by an autoencoder |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
 dataset = "iris"
@@ -31,6 +32,7 @@ rtol = 0.0
 tol = 1e-6
 n_components = 0
 output_dir = ""
+rows_dir = ""
 
 # %%
 import time
@@ -46,7 +48,7 @@ from safescreen_book import Recorder, datasets, figures
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 chosen = [name.strip() for name in dataset.split(",")]
@@ -108,33 +110,58 @@ assert abs(even - PAPER.loc["iris", "triplets"]) < 20
 # $\lambda$ for which all triplets are known to be on the linear piece; the paper's start is "sufficiently large", so that the
 # two may differ by a step of 0.9.
 
+
+
 # %%
-rows, making = [], []
-for name in chosen:
-    info = datasets.info(name)
-    k = path_runs.K_OF_PAPER.get(name, 15 if name in ("breast-cancer", "digits") else None)
-    for draw in range(draws):
-        X, y = path_runs.draw(name, fraction, seed + draw, n_components=n_components)
-        started = time.process_time()
-        problem = ss.Problem(ss.Triplets.from_labels(X, y, k, diagonal=name in DIAGONAL), ss.SmoothedHinge(gamma))
-        made = time.process_time() - started
-        grid = path_runs.paper_grid(problem, ratio, rtol=rtol, tol=tol, screening=("RRPB", "PGB"))
-        assert all(solution.converged for solution in grid.path)
-        rows.append(
-            {
-                "dataset": name, "draw": draw, "d": X.shape[1], "n": next(iter(info.parts.values())).shape[0], "drawn": len(y),
-                "classes": len(np.unique(y)), "k": k or 0, "triplets": len(problem), "all_linear_from": grid.path.lams[0],
-                "lam_max": grid.lams[0], "lam_min": grid.lams[-1], "lams": len(grid.lams),
-                "removable": float(np.mean(grid.removable / len(problem))), "seed": seed + draw,
-            }
-        )  # fmt: skip
-        making.append((name, draw, made, time.process_time() - started))
-results = pd.DataFrame(rows)
-record.table("results", results)
+def neighbours_of(name):
+    """Return k of a data set, None for all neighbours."""
+    return 15 if name in ("breast-cancer", "digits") else path_runs.K_OF_PAPER.get(name)
+
+
+def ends_of_path(name, draw):
+    """Return the row of a draw of a data set, and the processor seconds it took."""
+    X, y = path_runs.draw(name, fraction, seed + draw, n_components=n_components)
+    k = neighbours_of(name)
+    started = time.process_time()
+    triplets = ss.Triplets.from_labels(X, y, k, diagonal=name in DIAGONAL)
+    problem = ss.Problem(triplets, ss.SmoothedHinge(gamma))
+    made = time.process_time() - started
+    screening = ("RRPB", "PGB")
+    grid = path_runs.paper_grid(problem, ratio, rtol=rtol, tol=tol, screening=screening)
+    seconds = {"making triplets": made, "run": time.process_time() - started}
+    assert all(solution.converged for solution in grid.path)
+    row = {
+        "dataset": name,
+        "draw": draw,
+        "d": X.shape[1],
+        "n": next(iter(datasets.info(name).parts.values())).shape[0],
+        "drawn": len(y),
+        "classes": len(np.unique(y)),
+        "k": k or 0,
+        "triplets": len(problem),
+        "all_linear_from": grid.path.lams[0],
+        "lam_max": grid.lams[0],
+        "lam_min": grid.lams[-1],
+        "lams": len(grid.lams),
+        "removable": float(np.mean(grid.removable / len(problem))),
+        "seed": seed + draw,
+    }
+    return row, seconds
+
+
+if record.computes:
+    found = [ends_of_path(name, draw) for name in chosen for draw in range(draws)]
+    record.rows("results", pd.DataFrame([row for row, _ in found]))
+    seconds = pd.DataFrame([seconds for _, seconds in found]).sum()
+    record.rows("timings", seconds.rename_axis("part").reset_index(name="seconds"))
+
+# %%
+results = record.read("results")
 grouped = results.groupby("dataset", sort=False)
 mean = grouped.mean(numeric_only=True)
 shown = mean[["d", "n", "drawn", "classes", "k", "triplets", "lam_max", "lam_min", "lams", "removable"]]
-record.table("table_data", shown.reset_index())
+counts = shown["triplets"].map("{:.9g}".format)  # all digits of counts of seven
+record.table("table_data", shown.assign(triplets=counts).reset_index())
 print(shown.to_string(float_format="{:.3g}".format))
 
 # %% [markdown]
@@ -149,7 +176,8 @@ print(shown.to_string(float_format="{:.3g}".format))
 # paper's, and the part of gisette that is at hand have rows of our own.
 
 # %%
-comparison, conclusions = [], []
+comparison = []
+conclusions = []
 
 
 def distance(values, printed_draws):
@@ -162,7 +190,8 @@ for name in chosen:
     known = name.removesuffix("_valid")
     if known not in PAPER.index:
         continue
-    ours, paper = grouped.get_group(name), PAPER.loc[known]
+    ours = grouped.get_group(name)
+    paper = PAPER.loc[known]
     found = Conclusions("STS19-B2", name)
     place = "Table 4" if name in DIAGONAL else "Table 2"
     count = paper["k"] ** 2 * (np.floor(fraction * mean.loc[name, "n"]) + 1.0) if name != known else paper["triplets"]
@@ -175,14 +204,15 @@ for name in chosen:
         share = np.log(ours["triplets"] / count)
         found.below(1.01, np.exp(distance(share, 5)), "as many triplets as printed", place, log=True, note="ratio or its inverse", **of)
         assert abs(share.mean()) < 0.03 or fraction != 0.9, name
+    of = {"whose": "own"}
+    if not n_components and fraction == 0.9:
+        of = {"whose": "paper" if rtol == 0.0 else "program"}
     for end in ("lam_max", "lam_min") if name == known else ():
         steps = np.log(ours[end] / paper[end]) / np.log(1.0 / ratio)
         half_a_digit = np.log1p(0.05 / float(f"{paper[end]:e}"[:3])) / np.log(1.0 / ratio)
-        of = {"whose": "own" if n_components or fraction != 0.9 else "paper" if rtol == 0.0 else "program"}
-        note = (
-            f"steps {'above' if steps.mean() > 0.0 else 'below'} {paper[end]:.1e}"
-            + ", principal components in place of an autoencoder" * (n_components > 0)
-        )
+        note = f"steps {'above' if steps.mean() > 0.0 else 'below'} {paper[end]:.1e}"
+        if n_components:
+            note += ", principal components in place of an autoencoder"
         of_two = distance(steps, 5 if end == "lam_min" else 1)
         found.below(1.0 + round(half_a_digit, 3), of_two, f"{end} is the printed one, up to a step of the grid", place, note=note, **of)
     conclusions.append(found.frame())
@@ -190,8 +220,8 @@ for name in chosen:
     comparison += [
         {
             "quantity": f"{name}: {end}",
-            "paper": float(paper[end]),
-            "ours": float(f"{ours[end].mean():.6g}"),
+            "paper": f"{paper[end]:.9g}",
+            "ours": f"{ours[end].mean():.{9 if end == 'triplets' else 6}g}",
             "note": f"ratio {ours[end].mean() / paper[end]:.3f}, draws from {ours[end].min():.6g} to {ours[end].max():.6g}",
         }
         for end in ("triplets", "lam_max", "lam_min")
@@ -199,7 +229,8 @@ for name in chosen:
 conclusions = pd.concat(conclusions, ignore_index=True) if conclusions else Conclusions("STS19-B2", dataset).frame()
 record.table("conclusions", conclusions)
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
-record.summary(timings={"run": round(sum(total for *_, total in making), 3)})
+timings = record.read("timings").set_index("part")["seconds"]
+record.summary(timings={"run": round(float(timings["run"]), 3)})
 shown = ["dataset", "conclusion", "whose", "rule", "ours", "low", "high", "n", "verdict"]
 print(conclusions[shown].to_string(index=False, float_format="{:.3g}".format, na_rep="-"))
 
@@ -209,10 +240,13 @@ print(conclusions[shown].to_string(index=False, float_format="{:.3g}".format, na
 # %%
 figure, ax = figures.panels(1, width=7.0, height=1.6 + 0.4 * len(chosen))
 for height, name in enumerate(chosen):
-    ax.plot(mean.loc[name, ["lam_min", "lam_max"]], [height, height], color="black", linewidth=4, label="ours" * (height == 0))
+    ends = mean.loc[name, ["lam_min", "lam_max"]]
+    label = "ours" if height == 0 else None
+    ax.plot(ends, [height, height], color="black", linewidth=4, label=label)
     if name in PAPER.index:
         ends = PAPER.loc[name, ["lam_min", "lam_max"]].to_numpy(dtype=float)
-        ax.plot(ends, [height + 0.22] * 2, color="#999999", linewidth=2, label="paper" * (height == 0))
+        label = "paper" if height == 0 else None
+        ax.plot(ends, [height + 0.22] * 2, color="#999999", linewidth=2, label=label)
 ax.set(xscale="log", xlabel=r"$\lambda$", title="range of the path", ylim=(-0.6, len(chosen) - 0.3))
 ax.set_yticks(range(len(chosen)), chosen)
 ax.invert_xaxis()
@@ -221,8 +255,7 @@ record.figure("lambda", figure)
 plt.show()
 
 # %% tags=["nbval-ignore-output"]
-for name, draw, made, total in making:
-    print(f"{name}, draw {draw}: triplets made in {made:.2f} CPU seconds, grid found in {total - made:.2f}")
+print("CPU seconds:", timings.round(2).to_dict())
 limits.unregister()
 
 # %% [markdown]

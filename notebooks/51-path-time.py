@@ -27,6 +27,7 @@
 # | `rtol`, `tol` | duality gap, relative to the objective and absolute; either suffices | 0, $10^{-6}$ |
 # | `repeats` | how often each path is timed | |
 # | `methods` | which rows | |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
 dataset = "iris"
@@ -42,6 +43,7 @@ tol = 1e-6
 repeats = 1
 methods = "none,GB,PGB,DGB,RRPB,RRPB+PGB,MGB,auto,product"
 output_dir = ""
+rows_dir = ""
 
 # %%
 import time
@@ -57,7 +59,7 @@ from safescreen_book import Recorder, figures
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 
@@ -85,17 +87,19 @@ def make_problem(X, y, name="none"):
     return ss.Problem(family(X, y, neighbours), ss.SmoothedHinge(gamma))
 
 
-samples = [path_runs.draw(dataset, fraction, seed + draw) for draw in range(draws)]
-problems = [make_problem(*sample) for sample in samples]
-grids = []
-for problem in problems:
-    grid = path_runs.paper_grid(problem, ratio, n_lams, rtol=rtol, tol=tol, screening=("RRPB", "PGB"))
-    grids.append((grid.lams, grid.removable / len(problem)))
-
-for draw, (problem, (lams, removable)) in enumerate(zip(problems, grids, strict=True)):
-    print(f"draw {draw}: {problem.terms}")
-    print(f"        {len(lams)} lams from {lams[0]:.1e} to {lams[-1]:.1e}")
-    print(f"        outside the quadratic piece at the solutions: {removable.mean():.1%} on average")
+accuracy = {"rtol": rtol, "tol": tol}
+if record.computes:
+    samples = [path_runs.draw(dataset, fraction, seed + draw) for draw in range(draws)]
+    problems = [make_problem(*sample) for sample in samples]
+    grids = []
+    for draw, problem in enumerate(problems):
+        screening = ("RRPB", "PGB")
+        grid = path_runs.paper_grid(problem, ratio, n_lams, screening=screening, **accuracy)
+        grids.append(grid)
+        share = np.mean(grid.removable / len(problem))
+        print(f"draw {draw}: {problem.terms}")
+        print(f"        {len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
+        print(f"        outside the quadratic piece at the solutions: {share:.1%} on average")
 
 # %% [markdown]
 # ## Run
@@ -107,54 +111,127 @@ for draw, (problem, (lams, removable)) in enumerate(zip(problems, grids, strict=
 
 
 # %%
+def screening_of(name):
+    """Return what is asked of `screening=` in a row."""
+    if name in ("none", "product"):
+        return ()
+    return name if name == "auto" else tuple(name.split("+"))
+
+
 def timed(problem, name, lams):
-    asked = {"none": (), "product": ()}.get(name, name if name == "auto" else tuple(name.split("+")))
-    screening = path_runs.TimedSchedule.of(asked, problem)
+    """Return a path, its processor seconds, and those of them that went into screening."""
+    schedule = path_runs.TimedSchedule.of(screening_of(name), problem)
+    options = {"keep_masks": False, "extrapolate": False, **accuracy}
     started = time.process_time()
-    path = ss.path(problem, lams, rtol=rtol, tol=tol, keep_masks=False, screening=screening, extrapolate=False)
-    return path, time.process_time() - started, screening.seconds
+    path = ss.path(problem, lams, screening=schedule, **options)
+    return path, time.process_time() - started, schedule.seconds
 
 
-started = time.process_time()
-for name in names:
-    timed(make_problem(*samples[0], name), name, grids[0][0][:12])
-warm_up = time.process_time() - started
+if record.computes:
+    started = time.process_time()
+    for name in names:
+        timed(make_problem(*samples[0], name), name, grids[0].lams[:12])
+    warm_up = time.process_time() - started
 
-rows, curves = [], []
-for draw, (sample, problem, (lams, removable)) in enumerate(zip(samples, problems, grids, strict=True)):
-    built = {"none": problem, "product": make_problem(*sample, "product")}
-    for repeat in range(repeats):
-        for name in names:
-            target = built["product" if name == "product" else "none"]
-            path, seconds, screening = timed(target, name, lams)
-            frame = path.to_frame()
-            rows.append(
-                {
-                    "dataset": dataset,
-                    "method": name,
-                    "draw": draw,
-                    "repeat": repeat,
-                    "seconds": seconds,
-                    "screening": screening,
-                    "lams": len(frame),
-                    "iterations": int(frame["n_iter"].sum()),
-                    "path_rate": float((frame["path_rate"] / removable)[1:].mean()),
-                    "final_rate": float((frame["screening_rate"] / removable).mean()),
-                    "relative_gap": float((frame["gap"] / frame["primal"]).max()),
-                    "converged": bool(frame["converged"].all()),
-                    "n_triplets": len(target),
-                    "threads": 1,
-                    "seed": seed + draw,
-                }
-            )
-            if repeat == 0:
-                frame = frame.drop(columns=["seconds"]).assign(removable=removable)
-                curves.append(frame.assign(dataset=dataset, method=name, draw=draw))
+    rows = []
+    curves = []
+    for draw, (sample, problem, grid) in enumerate(zip(samples, problems, grids, strict=True)):
+        products = make_problem(*sample, "product")
+        removable = grid.removable / len(problem)
+        for repeat in range(repeats):
+            for name in names:
+                target = products if name == "product" else problem
+                path, seconds, screening = timed(target, name, grid.lams)
+                frame = path.to_frame()
+                rows.append(
+                    {
+                        "dataset": dataset,
+                        "method": name,
+                        "draw": draw,
+                        "repeat": repeat,
+                        "seconds": seconds,
+                        "screening": screening,
+                        "lams": len(frame),
+                        "iterations": int(frame["n_iter"].sum()),
+                        "path_rate": float((frame["path_rate"] / removable)[1:].mean()),
+                        "final_rate": float((frame["screening_rate"] / removable).mean()),
+                        "relative_gap": float((frame["gap"] / frame["primal"]).max()),
+                        "converged": bool(frame["converged"].all()),
+                        "n_triplets": len(target),
+                        "threads": 1,
+                        "seed": seed + draw,
+                    }
+                )
+                if repeat == 0:
+                    frame = frame.drop(columns=["seconds"]).assign(removable=removable)
+                    curves.append(frame.assign(dataset=dataset, method=name, draw=draw))
 
-results, per_lam = pd.DataFrame(rows), pd.concat(curves, ignore_index=True)
-record.table("results", results)
-record.table("per_lam", per_lam)
-print("paths:", len(results), " all converged:", bool(results["converged"].all()))
+    measured = pd.DataFrame(rows)
+    record.rows("results", measured)
+    # objectives are compared up to their gaps
+    record.rows("per_lam", pd.concat(curves, ignore_index=True), digits=15)
+    print("paths:", len(measured), " all converged:", bool(measured["converged"].all()))
+
+# %% [markdown]
+# ## Where the time goes
+#
+# How much time screening *can* save depends on what it is compared with: one screening looks at every triplet once and
+# then removes what it found. So we measure one pass (objective and gradient over all triplets) and one screening (the
+# rule for all triplets and the reduced problem), at six places of a path, and count passes.
+
+
+# %% tags=["nbval-ignore-output"]
+def seconds_of(function, times=5):
+    """Return the median processor seconds of some calls, and what the last one returned."""
+    spans = []
+    for _ in range(times):
+        started = time.process_time()
+        result = function()
+        spans.append(time.process_time() - started)
+    return float(np.median(spans)), result
+
+
+def costs_at(problem, before, after):
+    """Return what a pass and a screening cost on the way from one solution to the next."""
+
+    def screen():
+        ball = ss.spheres.relaxed_path_bound(before.x, before.eps, before.lam, after.lam)
+        found = ss.rules.sphere(problem, ball)
+        return problem.reduce(found.in_L, found.in_R)
+
+    full, _ = seconds_of(lambda: problem.evaluate(before.x, after.lam))
+    screening, left = seconds_of(screen)
+    small, _ = seconds_of(lambda: left.evaluate(before.x, after.lam))
+    return {
+        "lam": after.lam,
+        "left": len(left),
+        "pass": 1e3 * full,
+        "screening": 1e3 * screening,
+        "pass on the rest": 1e3 * small,
+        "iterations": after.n_iter,
+    }
+
+
+if record.computes:
+    options = {"screening": (), "keep_masks": False, "extrapolate": False, **accuracy}
+    path = ss.path(problems[0], grids[0].lams, **options)
+    places = np.unique(np.linspace(0, len(path) - 2, 6).astype(int))
+    costs = pd.DataFrame([costs_at(problems[0], path[i], path[i + 1]) for i in places])
+    print("milliseconds, at six places of the path, RRPB with the sphere rule:")
+    print(costs.to_string(index=False, float_format="{:.3g}".format))
+    print(f"a pass takes {1e6 * costs['pass'].mean() / len(problems[0]):.1f} ns a triplet")
+
+    mean = costs.mean()
+    plain = measured[measured["method"] == "none"]
+    passes = 1e3 * plain["seconds"].mean() / plain["lams"].mean() / mean["pass"]
+    reduced = mean["screening"] + passes * mean["pass on the rest"]
+    quantities = {
+        "seconds of compilation and warm-up": warm_up,
+        "passes a lam without screening": passes,
+        "passes in the time of a screening": mean["screening"] / mean["pass"],
+        "factor that one screening a lam should save": passes * mean["pass"] / reduced,
+    }
+    record.rows("costs", pd.DataFrame(quantities.items(), columns=["quantity", "value"]))
 
 # %% [markdown]
 # ## Table
@@ -188,6 +265,11 @@ PAPER_SCREENING = pd.DataFrame(
     },
     index=PAPER_COLUMNS,
 ).T
+
+results = record.read("results")
+per_lam = record.read("per_lam")
+costs = record.read("costs").set_index("quantity")["value"]
+warm_up = costs["seconds of compilation and warm-up"]
 
 paper = PAPER.get(dataset, pd.Series(dtype=float)).reindex(names)
 paper_part = PAPER_SCREENING.get(dataset, pd.Series(dtype=float)).reindex(names)
@@ -230,7 +312,6 @@ plt.show()
 # %%
 first = per_lam[per_lam["draw"] == 0]
 shown = [name for name in names if name not in ("none", "product")]
-lams, removable = grids[0]
 figure, axes = figures.panels(2, width=9.5, height=3.6, sharey=True)
 for ax, column, title in (
     (axes[0], "path_rate", "screened before the first iteration"),
@@ -239,8 +320,8 @@ for ax, column, title in (
     start = int(column == "path_rate")  # the first lam has no solution before it
     lines = {}
     for name in shown:
-        values = first.loc[first["method"] == name, column].to_numpy() / removable
-        lines[name] = lams[start:], values[start:]
+        curve = first[first["method"] == name].iloc[start:]
+        lines[name] = curve["lam"].to_numpy(), (curve[column] / curve["removable"]).to_numpy()
     first_axis = {"ylabel": "rate"} if ax is axes[0] else {"legend": None}
     figures.lines(lines, ax=ax, title=f"{dataset}: {title}", path=True, share=True, **first_axis)
 record.figure("rates", figure)
@@ -272,45 +353,6 @@ if best and {"GB", "DGB"} <= rate.keys():
     print("GB, whose center leaves the cone, screens less than DGB:", ranked, "  the others differ by", round(apart, 2))
 
 # %% [markdown]
-# ## Where the time goes
-#
-# How much time screening *can* save depends on what it is compared with: one screening looks at every triplet once and
-# then removes what it found. So we measure one pass (objective and gradient over all triplets) and one screening (the
-# rule for all triplets and the reduced problem), at six places of a path, and count passes.
-
-# %% tags=["nbval-ignore-output"]
-problem, (lams, removable) = problems[0], grids[0]
-path = ss.path(problem, lams, rtol=rtol, tol=tol, screening=(), keep_masks=False, extrapolate=False)
-
-
-def seconds_of(function, times=5):
-    spans = []
-    for _ in range(times):
-        started = time.process_time()
-        result = function()
-        spans.append(time.process_time() - started)
-    return float(np.median(spans)), result
-
-
-def screen(before, lam):
-    ball = ss.spheres.relaxed_path_bound(before.x, before.eps, before.lam, lam)
-    found = ss.rules.sphere(problem, ball)
-    return problem.reduce(found.in_L, found.in_R)
-
-
-costs = []
-for i in np.unique(np.linspace(0, len(path) - 2, 6).astype(int)):
-    before, after = path[i], path[i + 1]
-    full, _ = seconds_of(lambda here=before, lam=after.lam: problem.evaluate(here.x, lam))
-    screening, left = seconds_of(lambda here=before, lam=after.lam: screen(here, lam))
-    small, _ = seconds_of(lambda here=before, lam=after.lam, part=left: part.evaluate(here.x, lam))
-    costs.append((after.lam, len(left), 1e3 * full, 1e3 * screening, 1e3 * small, after.n_iter))
-costs = pd.DataFrame(costs, columns=["lam", "left", "pass", "screening", "pass on the rest", "iterations"])
-print("milliseconds, at six places of the path, RRPB with the sphere rule:")
-print(costs.to_string(index=False, float_format="{:.3g}".format))
-print(f"a pass takes {1e6 * costs['pass'].mean() / len(problem):.1f} ns a triplet")
-
-# %% [markdown]
 # ## Conclusions
 #
 # The rules were written before the runs: ratios are those within a draw, the interval is Student's for the mean of
@@ -325,7 +367,9 @@ printed = dataset in PAPER_COLUMNS and (k, fraction, gamma, ratio, n_lams) == (0
 whose = path_runs.whose(printed, rtol, tol)
 balls = [name for name in BALLS if name in names]
 if "none" in names and len(balls) == len(BALLS):
-    others, mean = balls[:-1], np.log(seconds).mean()  # one rival for all draws: the extreme of each is extreme by chance
+    # one rival for all draws: the extreme of each is extreme by chance
+    others = balls[:-1]
+    mean = np.log(seconds).mean()
     for sentence, slow, fast, theirs in (
         ("even the ball that saves least makes the path faster", "none", mean[balls].idxmax(), paper["none"] / paper[balls].max()),
         ("GB saves least", "GB", mean[balls[1:]].idxmax(), paper["GB"] / paper[balls[1:]].max()),
@@ -339,10 +383,12 @@ if "none" in names and len(balls) == len(BALLS):
         0.0, better, "RRPB and PGB together screen more than RRPB", "section 7.2", whose=whose, note="mean over the path, in the end"
     )
     part = results.pivot_table(index="draw", columns="method", values="screening", aggfunc="median")
-    sentence, theirs = "and need more time for it", paper_part["RRPB+PGB"] / paper_part["RRPB"]
+    sentence = "and need more time for it"
+    theirs = paper_part["RRPB+PGB"] / paper_part["RRPB"]
     dearer = part["RRPB+PGB"] / part["RRPB"]
     found.above(1.0, dearer, sentence, "section 7.2, Figure 9", paper=theirs, whose=whose, log=True, note="seconds of screening")
-    best, bound = mean[balls].idxmin(), float(paper["none"] / paper[balls].min())
+    best = mean[balls].idxmin()
+    bound = float(paper["none"] / paper[balls].min())
     if np.isfinite(bound):
         ratio_of = seconds["none"] / seconds[best]
         found.above(bound, ratio_of, "the fastest ball saves as large a factor", "Figure 9", whose="own", log=True, note=best)
@@ -364,15 +410,15 @@ print(
 )
 
 # %% tags=["nbval-ignore-output"]
-mean = costs.mean()
-passes = 1e3 * float(seconds["none"].mean()) / np.mean([len(lams) for lams, _ in grids]) / mean["pass"]
-expected = passes * mean["pass"] / (mean["screening"] + passes * mean["pass on the rest"])
-lines = [
-    f"Without screening a lam takes the time of {passes:.1f} passes here, and one screening that of "
-    f"{mean['screening'] / mean['pass']:.1f}. Screening once for each lam should then save a factor of about {expected:.1f}: the "
-    "cheaper the passes that screening avoids, the more its own pass weighs."
-]
-print(lines[0])
+passes = costs["passes a lam without screening"]
+one_screening = costs["passes in the time of a screening"]
+expected = costs["factor that one screening a lam should save"]
+explanation = (
+    f"Without screening a lam takes the time of {passes:.1f} passes here, and one screening that "
+    f"of {one_screening:.1f}. Screening once for each lam should then save a factor of about "
+    f"{expected:.1f}: the cheaper the passes that screening avoids, the more its own pass weighs."
+)
+print(explanation)
 
 # %%
 comparison = [
@@ -391,6 +437,7 @@ comparison = [
     )
 ]
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
-record.summary(timings={"compile": round(warm_up, 3), "run": round(float(results["seconds"].sum()), 3)}, explanation=lines)
+timings = {"compile": round(float(warm_up), 3), "run": round(float(results["seconds"].sum()), 3)}
+record.summary(timings=timings, explanation=[explanation])
 limits.unregister()
 print("rows in the comparison:", len(comparison))

@@ -24,6 +24,7 @@
 # | `zoom` | the enlarged part of the path, in $-\log_{10}\lambda$ | -1 to -0.6 |
 # | `sample` | triplets of the comparison from one reference | |
 # | `methods` | ball, or ball and rule | |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
 dataset = "iris"
@@ -43,6 +44,7 @@ methods = (
 )
 sample = 10_000
 output_dir = ""
+rows_dir = ""
 
 # %%
 import matplotlib.pyplot as plt
@@ -56,21 +58,25 @@ from safescreen_book import Recorder, figures
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 accuracy = {"rtol": rtol, "tol": tol}
 names = [name.strip() for name in methods.split(",")]
 
-problems, grids = [], []
-for draw in reversed(range(draws)):  # the first draw is the one that is drawn below
-    X, y = path_runs.draw(dataset, fraction, seed + draw)
-    terms = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
-    problem = ss.Problem(terms, ss.SmoothedHinge(gamma))
-    grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB", "PGB"), **accuracy)
-    problems.insert(0, problem)
-    grids.insert(0, grid)
-    print(f"draw {draw}: {terms}, {len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
+if record.computes:
+    problems = []
+    grids = []
+    for draw in range(draws):
+        X, y = path_runs.draw(dataset, fraction, seed + draw)
+        terms = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
+        problem = ss.Problem(terms, ss.SmoothedHinge(gamma))
+        screening = ("RRPB", "PGB")
+        grid = path_runs.paper_grid(problem, ratio, n_lams, screening=screening, **accuracy)
+        problems.append(problem)
+        grids.append(grid)
+        ends = f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}"
+        print(f"draw {draw}: {terms}, {ends}")
 
 # %% [markdown]
 # ## From one reference, every rule in turn
@@ -95,12 +101,16 @@ RULES = {
 }
 
 
-some = np.sort(np.random.default_rng(seed).permutation(len(problem))[:sample])
-drawn = ss.Problem(ss.Triplets(X, problem.terms.index[some]), problem.loss)
+def sample_of(problem):
+    """Return the problem of some triplets, drawn at random."""
+    some = np.sort(np.random.default_rng(seed).permutation(len(problem))[:sample])
+    keep = np.zeros(len(problem), dtype=bool)
+    keep[some] = True
+    return ss.Problem(problem.terms.select(keep), problem.loss)
 
 
-def screened(reference, lam):
-    """Masks of what each ball and rule screens for lam, from one reference."""
+def screened(problem, drawn, reference, lam):
+    """Return masks of what each ball and rule screens of the drawn triplets, from one reference."""
     found = {}
     for name, ball_of in BALLS.items():
         ball = ball_of(problem, reference.x, lam)
@@ -113,27 +123,41 @@ def screened(reference, lam):
 
 
 def inside(smaller, larger):
-    """Whether everything in one mask is in the other."""
+    """Return whether everything in one mask is in the other."""
     return bool(np.all(larger[smaller]))
 
 
-chain, shown = True, []
-offset = len(grid.path) - len(grid.lams)
-for place in np.linspace(0, len(grid.lams) - 2, 7).astype(int):
-    reference, lam = grid.path[offset + place], grid.lams[place + 1]
-    found = screened(reference, lam)
+def is_chain(found):
+    """Return whether a region that lies inside of another screens all that the other does."""
+    pairs = [("PGB", "sphere"), ("GB", "halfspace")], [("DGB", "sphere"), ("MGB", "sphere")]
+    holds = all(inside(found[a], found[b]) for a, b in pairs)
     for name in BALLS:
         steps = [found[name, rule] for rule in RULES if (name, rule) in found]
-        chain &= all(inside(a, b) for a, b in zip(steps, steps[1:], strict=False))
-    chain &= inside(found["PGB", "sphere"], found["GB", "halfspace"])
-    chain &= inside(found["DGB", "sphere"], found["MGB", "sphere"])
-    margins = drawn.terms.margins(grid.path[offset + place + 1].x)
-    shares = {f"{a} {b}": m.sum() / np.sum((margins > 1.0) | (margins < 1.0 - gamma)) for (a, b), m in found.items()}
-    shown.append({"lam": lam, **shares})
-shown = pd.DataFrame(shown)
-print(shown.T.to_string(header=False, float_format=lambda v: f"{v:.3g}" if v > 1 else f"{v:.3f}"))
-assert chain
-print("each rule screens what the one before it does, GB+halfspace what PGB does, MGB what DGB does:", chain)
+        holds &= all(inside(a, b) for a, b in zip(steps, steps[1:], strict=False))
+    return holds
+
+
+if record.computes:
+    problem = problems[0]
+    grid = grids[0]
+    drawn = sample_of(problem)
+    path = grid.path[len(grid.path) - len(grid.lams) :]
+    shares = []
+    chain = True
+    for place in np.linspace(0, len(grid.lams) - 2, 7).astype(int):
+        lam = grid.lams[place + 1]
+        masks = screened(problem, drawn, path[place], lam)
+        chain &= is_chain(masks)
+        margins = drawn.terms.margins(path[place + 1].x)
+        removable = np.count_nonzero((margins > 1.0) | (margins < 1.0 - gamma))
+        of_lam = {f"{ball} {rule}": mask.sum() / removable for (ball, rule), mask in masks.items()}
+        shares.append({"lam": lam, **of_lam})
+    shares = pd.DataFrame(shares)
+    lams = shares["lam"].map("{:.3g}".format)
+    print(shares.drop(columns="lam").set_index(lams).T.to_string(float_format="{:.3f}".format))
+    assert chain
+    sentence = "each rule screens what the one before it does, GB+halfspace what PGB does, MGB what DGB does:"
+    print(sentence, chain)
 
 # %% [markdown]
 # GB's share collapses as $\lambda$ falls, and a half-space mends it: its center has left the cone, and the
@@ -146,17 +170,29 @@ print("each rule screens what the one before it does, GB+halfspace what PGB does
 # again every 10 iterations, so that its errors and its savings accumulate. Seconds are processor seconds of
 # one thread, everything included; nothing is compiled while they are counted.
 
+# %%
+if record.computes:
+    options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
+    frames = []
+    for draw, (problem, grid) in enumerate(zip(problems, grids, strict=True)):
+        measured = path_runs.measure(problem, options, grid, warm=0 if draw else 3, **accuracy)
+        frames.append(measured.frame.assign(draw=draw, n_triplets=len(problem)))
+    frame = pd.concat(frames, ignore_index=True)
+    record.rows("results", frame.drop(columns="repeat"))
+    same, agreement = path_runs.same_optimum(frame, rtol, tol)
+    higher = shares["GB halfspace"] - shares["PGB sphere"]
+    note = f"at seven lam, by {higher.mean():.4f} in the mean"
+    facts = [
+        {"fact": "optimum", "holds": same, "note": agreement},
+        {"fact": "linear rule on GB", "holds": bool((higher >= 0.0).all()), "note": note},
+    ]
+    record.rows("facts", pd.DataFrame(facts))
+
 # %% tags=["nbval-ignore-output"]
-options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
-frames = []
-for draw, (of, on) in enumerate(zip(problems, grids, strict=True)):
-    measured = path_runs.measure(of, options, on, warm=0 if draw else 3, **accuracy)
-    frames.append(measured.frame.assign(draw=draw, n_triplets=len(of)))
-frame = pd.concat(frames, ignore_index=True).assign(dataset=dataset, threads=1, seed=seed)
-short = frame.drop(columns=["repeat", "dataset", "threads", "seed"])
-record.table("results", short.map(lambda value: float(f"{value:.9g}") if isinstance(value, float) else value))
-same, agreement = path_runs.same_optimum(frame, rtol, tol)
-print("all methods reach the same objectives:", same)
+frame = record.read("results")
+frames = [one for _, one in frame.groupby("draw")]
+facts = record.read("facts").set_index("fact")
+print("all methods reach the same objectives:", bool(facts.loc["optimum", "holds"]))
 mean = frame.groupby("method")[["path_rate", "final_rate"]].mean().loc[names]
 print(mean.to_string(float_format="{:.3f}".format))
 
@@ -177,7 +213,8 @@ def curves(chosen):
 def figure_6(chosen):
     """Rate, enlargement of what is not far below the best, ratio of times."""
     figure, axes = figures.panels(3, width=11.0, height=3.4)
-    whole, labels = curves(chosen), {"title": f"{dataset}: before the first iteration", "ylabel": "screening rate"}
+    whole = curves(chosen)
+    labels = {"title": f"{dataset}: before the first iteration", "ylabel": "screening rate"}
     figures.lines(whole, ax=axes[0], path=True, share=True, **labels)
     parts = {name: (lams[part], v[part]) for name, (lams, v) in whole.items() if (part := (lams >= zoom[0]) & (lams <= zoom[1])).any()}
     best = max((v.max() for _, v in parts.values()), default=0.0)
@@ -205,14 +242,17 @@ plt.show()
 # ## Not in the paper: the midpoint ball, and two balls at once
 
 # %%
-record.figure("midpoint", figure_6([name for name in names if name.startswith(("MGB", "BT2"))] + ["PGB"] * ("PGB" in names)))
+middle = [name for name in names if name.startswith(("MGB", "BT2"))]
+rival = [name for name in names if name == "PGB"]
+record.figure("midpoint", figure_6(middle + rival))
 plt.show()
 
 # %% [markdown]
 # ## What holds without a clock
 
 # %% tags=["STS19-F6b"]
-rate, final = mean["path_rate"].to_dict(), mean["final_rate"].to_dict()
+rate = mean["path_rate"].to_dict()
+final = mean["final_rate"].to_dict()
 for ball in ("GB", "PGB", "DGB", "MGB"):
     have = [name for name in (ball, f"{ball}+halfspace", f"{ball}+semidefinite") if name in rate]
     gains = [rate[b] - rate[a] for a, b in zip(have, have[1:], strict=False)]
@@ -264,9 +304,11 @@ def fastest(chosen):
 
 
 of = dataset if fraction == 0.9 else f"{dataset}, {fraction:g} of its instances"
-found, gap = Conclusions("STS19-F6a", of), Conclusions("STS19-F6b", of)
+found = Conclusions("STS19-F6a", of)
+gap = Conclusions("STS19-F6b", of)
 whose = path_runs.whose((dataset, k, fraction, gamma, ratio, n_lams) == ("segment", 0, 0.9, 0.05, 0.9, 0), rtol, tol)
-place, rest = "section 7.1.1, Figure 6a", [name for name in gradient if name not in ("GB", "PGB")]
+place = "section 7.1.1, Figure 6a"
+rest = [name for name in gradient if name not in ("GB", "PGB")]
 if {"GB", "PGB"} <= set(names):
     falling = halves("GB") - halves("PGB")
     sentence = "GB's rate falls in the second half of the path, by 0.1 more than PGB's"
@@ -276,11 +318,10 @@ if {"GB", "PGB"} <= set(names):
 if {"GB", "PGB", "GB+halfspace"} <= set(names):
     found.above(2.0, median["PGB"], "PGB is at least twice as fast as no screening at most lam", place, whose=whose, log=True)
     found.above(2.0, median["GB+halfspace"], "so is GB with the linear rule", place, whose=whose, log=True)
-    slower, rival = (
-        np.log(total[["PGB", "GB+halfspace"]]).mean().idxmax(),
-        fastest([n for n in gradient if n not in ("PGB", "GB+halfspace")]),
-    )
-    sentence, note = "PGB and GB with the linear rule are the fastest on the gradient bounds", f"{rival} over {slower}"
+    slower = np.log(total[["PGB", "GB+halfspace"]]).mean().idxmax()
+    rival = fastest([name for name in gradient if name not in ("PGB", "GB+halfspace")])
+    sentence = "PGB and GB with the linear rule are the fastest on the gradient bounds"
+    note = f"{rival} over {slower}"
     found.above(1.0, total[rival] / total[slower], sentence, place, whose=whose, log=True, note=note)
     rival = fastest(["GB", *rest])
     sentence = "no other rule on the gradient bounds is faster than PGB with the sphere rule"
@@ -288,17 +329,17 @@ if {"GB", "PGB", "GB+halfspace"} <= set(names):
     if frame["lam"].between(*zoom).any():
         higher = enlarged("GB+halfspace") - enlarged("PGB")
         found.above(0.0, higher, "enlarged, GB with the linear rule screens slightly more than PGB", place, whose=whose)
-    higher = shown["GB halfspace"] - shown["PGB sphere"]
-    note = f"at seven lam, by {higher.mean():.4f} in the mean"
     sentence = "from one reference GB with the linear rule screens what PGB does, and more"
-    found.fact(bool((higher >= 0.0).all()), sentence, "section 7.1.1", whose=whose, note=note)
+    holds, note = facts.loc["linear rule on GB", ["holds", "note"]]
+    found.fact(holds, sentence, "section 7.1.1", whose=whose, note=note)
 if "GB+semidefinite" in names:
     rival = rates[[name for name in gradient if name != "GB+semidefinite"]].mean().idxmax()
     higher = rates["GB+semidefinite"] - rates[rival]
     found.above(0.0, higher, "GB with the semidefinite rule has the highest rate", place, whose=whose, note=f"next: {rival}")
 for name in [name for name in names if name.endswith("+semidefinite") and name.partition("+")[0] in names]:
     ball = name.partition("+")[0]
-    target, mine = gap if ball == "DGB" else found, "own" if ball == "MGB" else whose
+    target = gap if ball == "DGB" else found
+    mine = "own" if ball == "MGB" else whose
     sentence = f"the semidefinite rule costs more than it saves ({ball})"
     target.above(1.0, total[name] / total[ball], sentence, "section 7.1", whose=mine, log=True)
 place = "section 7.1.2, Figure 6b"
@@ -313,7 +354,8 @@ if {"MGB", "PGB"} <= set(names):
 if {"MGB&BT2", "PGB"} <= set(names):
     others = rates[rates[[name for name in names if name != "MGB&BT2"]].mean().idxmax()]
     found.above(0.0, rates["MGB&BT2"] - others, "the points of two balls are screened best before the first iteration", "-", whose="own")
-gap.fact(same, "all rules give the same optimum", place, whose=whose, note=agreement)
+holds, note = facts.loc["optimum", ["holds", "note"]]
+gap.fact(holds, "all rules give the same optimum", place, whose=whose, note=note)
 conclusions = pd.concat([found.frame(), gap.frame()], ignore_index=True)
 record.table("conclusions", conclusions)
 print(

@@ -22,6 +22,7 @@
 # | `rtol`, `tol` | duality gap, relative to the objective and absolute; either suffices | 0, $10^{-6}$ |
 # | `freq` | iterations from one round of dynamic screening to the next | 10 |
 # | `methods` | balls | |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
 dataset = "iris"
@@ -37,6 +38,7 @@ tol = 1e-6
 freq = 10
 methods = "GB,PGB,DGB,RRPB,MGB,BT2,MGB&BT2"
 output_dir = ""
+rows_dir = ""
 
 # %%
 import matplotlib.pyplot as plt
@@ -50,21 +52,25 @@ from safescreen_book import Recorder, figures
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 accuracy = {"rtol": rtol, "tol": tol}
 names = [name.strip() for name in methods.split(",")]
 
-problems, grids = [], []
-for draw in range(draws):
-    X, y = path_runs.draw(dataset, fraction, seed + draw)
-    terms = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
-    problems.append(ss.Problem(terms, ss.SmoothedHinge(gamma)))
-    grids.append(path_runs.paper_grid(problems[-1], ratio, n_lams, screening=("RRPB", "PGB"), **accuracy))
-    print(terms)
-    print(f"{len(grids[-1].lams)} lams from {grids[-1].lams[0]:.1e} to {grids[-1].lams[-1]:.1e}")
-problem, grid = problems[0], grids[0]
+if record.computes:
+    problems = []
+    grids = []
+    for draw in range(draws):
+        X, y = path_runs.draw(dataset, fraction, seed + draw)
+        terms = ss.Triplets.from_labels(X, y, k or path_runs.K_OF_PAPER.get(dataset))
+        problem = ss.Problem(terms, ss.SmoothedHinge(gamma))
+        screening = ("RRPB", "PGB")
+        grid = path_runs.paper_grid(problem, ratio, n_lams, screening=screening, **accuracy)
+        problems.append(problem)
+        grids.append(grid)
+        print(terms)
+        print(f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}")
 
 # %% [markdown]
 # ## Run
@@ -74,25 +80,49 @@ problem, grid = problems[0], grids[0]
 # $\lambda$. The rate is that of STS19 section 7.1: screened triplets over those outside the quadratic piece
 # of the loss at the solution. Seconds are processor seconds of one thread.
 
+
+# %%
+def rounds_of(path, grid):
+    """Return the screening rate after each round of screening, a row a round and lam."""
+    rates = pd.DataFrame(path_runs.dynamic_rates(path, grid.removable, freq), columns=grid.lams)
+    rates = rates.rename_axis("round").reset_index()
+    return rates.melt("round", var_name="lam", value_name="rate").dropna()
+
+
+def half_way_of(rounds):
+    """Return the mean over lam of the rate half-way through the rounds of its solve."""
+    solves = [rates.to_numpy() for _, rates in rounds.groupby("lam")["rate"]]
+    return float(np.mean([rates[(len(rates) - 1) // 2] for rates in solves]))
+
+
+if record.computes:
+    options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
+    frames = []
+    half_way = []
+    dynamic = []
+    for draw, (problem, grid) in enumerate(zip(problems, grids, strict=True)):
+        warm = 0 if draw else 8
+        measured = path_runs.measure(problem, options, grid, freq=freq, warm=warm, **accuracy)
+        frames.append(measured.frame.assign(draw=draw, n_triplets=len(problem)))
+        for name in names:
+            rounds = rounds_of(measured.paths[name], grid)
+            half_way.append({"draw": draw, "method": name, "half_way": half_way_of(rounds)})
+            if draw == 0:
+                dynamic.append(rounds.assign(method=name))
+    frame = pd.concat(frames, ignore_index=True).assign(dataset=dataset, threads=1, seed=seed)
+    record.rows("results", frame, digits=15)  # objectives are compared up to their gaps
+    record.rows("half_way", pd.DataFrame(half_way))
+    record.rows("dynamic", pd.concat(dynamic), digits=6)
+
 # %% tags=["nbval-ignore-output"]
-options = {"none": {"screening": ()}} | {name: {"screening": (name,)} for name in names}
-frames, rows = [], []
-for draw, (of, on) in enumerate(zip(problems, grids, strict=True)):
-    measured = path_runs.measure(of, options, on, freq=freq, warm=0 if draw else 8, **accuracy)
-    frames.append(measured.frame.assign(draw=draw, n_triplets=len(of)))
-    for name in names:
-        rates = path_runs.dynamic_rates(measured.paths[name], on.removable, freq)
-        ends = [np.flatnonzero(~np.isnan(column))[-1] for column in rates.T]
-        half_way = np.mean([column[end // 2] for column, end in zip(rates.T, ends, strict=True)])
-        rows.append({"draw": draw, "method": name, "half_way": float(half_way)})
-    if draw == 0:
-        runs = measured
-frame = pd.concat(frames, ignore_index=True).assign(dataset=dataset, threads=1, seed=seed)
-record.table("results", frame)
+frame = record.read("results")
+frames = [one for _, one in frame.groupby("draw")]
 same, agreement = path_runs.same_optimum(frame, rtol, tol)
 print("all methods reach the same objectives:", same)
 rate = frame.groupby(["draw", "method"])["path_rate"].mean().unstack()[names]
-during = pd.DataFrame(rows).pivot_table(index="draw", columns="method", values="half_way")[names]
+# older rows have no draws here: the means, and the deviation of the difference that is judged
+half_way = record.read("half_way")
+during = half_way.pivot(index="draw", columns="method", values="half_way")[names]
 final = frame.groupby(["draw", "method"])["final_rate"].mean().unstack()[names]
 mean = pd.DataFrame({"before": rate.mean(), "half-way": during.mean(), "in the end": final.mean()})
 print(mean.to_string(float_format="{:.2f}".format))
@@ -104,20 +134,35 @@ print(mean.to_string(float_format="{:.2f}".format))
 # had ended. The few longest solves (3 %) reach beyond the top.
 
 # %%
-maps = {name: path_runs.dynamic_rates(runs.paths[name], grid.removable, freq) for name in names}
-ends = [np.count_nonzero(~np.isnan(rates), axis=0) for rates in maps.values()]
-rounds = int(np.quantile(ends, 0.97)) + 1
-rows = -(-len(names) // 4)
-with plt.rc_context(figures.STYLE):
-    figure, axes = plt.subplots(rows, 4, figsize=(11.0, 2.6 * rows), layout="constrained", sharey=True, squeeze=False)
-for place, (ax, name) in enumerate(zip(axes.flat, names, strict=False)):
-    figures.rate_map(maps[name], grid.lams, ax=ax, title=name, rounds=rounds)
-    if place % 4:
-        ax.set_ylabel("")
-for ax in axes.flat[len(names) :]:
-    ax.set_axis_off()
-figure.colorbar(axes[0, 0].collections[0], ax=axes, label="screening rate", fraction=0.02)
-record.figure("dynamic", figure)
+def draw_maps(maps):
+    """Return the figure of the maps, a panel a ball."""
+    ends = [rates.notna().sum().to_numpy() for rates in maps.values()]
+    rounds = int(np.quantile(ends, 0.97)) + 1
+    rows = -(-len(maps) // 4)
+    options = {"layout": "constrained", "sharey": True, "squeeze": False}
+    with plt.rc_context(figures.STYLE):
+        figure, axes = plt.subplots(rows, 4, figsize=(11.0, 2.6 * rows), **options)
+    for place, (ax, (name, rates)) in enumerate(zip(axes.flat, maps.items(), strict=False)):
+        lams = rates.columns.to_numpy()
+        figures.rate_map(rates.to_numpy(), lams, ax=ax, title=name, rounds=rounds)
+        if place % 4:
+            ax.set_ylabel("")
+    for ax in axes.flat[len(maps) :]:
+        ax.set_axis_off()
+    figure.colorbar(axes[0, 0].collections[0], ax=axes, label="screening rate", fraction=0.02)
+    return figure
+
+
+dynamic = record.read("dynamic", optional=True)
+if dynamic is None:
+    print("These rows come from a version that kept none of the maps: the figure stays as it was.")
+else:
+    maps = {}
+    for name in names:
+        rounds = dynamic[dynamic["method"] == name]
+        rates = rounds.pivot(index="round", columns="lam", values="rate")
+        maps[name] = rates.sort_index(axis=1, ascending=False)
+    record.figure("dynamic", draw_maps(maps))
 plt.show()
 
 # %% [markdown]
@@ -125,8 +170,11 @@ plt.show()
 
 # %%
 one = frames[0]
+lines = {}
+for name in names:
+    curve = one[one["method"] == name].iloc[1:]  # the first lam has no solution before it
+    lines[name] = curve["lam"].to_numpy(), curve["path_rate"].to_numpy()
 ratios = path_runs.cpu_ratios(one)
-lines = {name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T) for name in names}
 figure, axes = figures.panels(2, width=10.0, height=3.7)
 labels = {"title": f"{dataset}: before the first iteration", "ylabel": "screening rate"}
 figures.lines(lines, ax=axes[0], path=True, share=True, **labels)
@@ -148,8 +196,9 @@ plt.show()
 assert same, agreement
 for name in names:
     assert (rate[name] <= final[name] + 1e-12).all() and final[name].max() <= 1.0 + 1e-12
-    columns = maps[name].T  # nothing is ever taken back
-    assert all((np.diff(column[~np.isnan(column)]) >= 0.0).all() for column in columns), name
+if dynamic is not None:
+    later = dynamic.groupby(["method", "lam"])["rate"].diff().dropna()
+    assert (later >= 0.0).all()  # nothing is ever taken back
 if {"PGB", "RRPB"} <= set(names):
     assert (rate["PGB"] - rate["RRPB"]).abs().max() < 0.03 and during["PGB"].mean() >= during["RRPB"].mean() - 1e-3
     print("PGB and RRPB before the first iteration differ by less than 0.03, half-way PGB screens as much or more, in the mean")

@@ -23,6 +23,7 @@
 # | `gamma`, `ratio`, `n_lams` | smoothing; $\lambda_t/\lambda_{t-1}$; how many $\lambda$ at most (0: paper's rule) | 0.05, 0.99 |
 # | `rtol`, `tol` | duality gap, relative to the objective and absolute; either suffices | 0, $10^{-6}$ |
 # | `methods` | rows | |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
 dataset = "iris"
@@ -43,6 +44,7 @@ methods = (
     "ActiveSet+MGB,RRPB+PGB (no active set),product,product+RRPB"
 )
 output_dir = ""
+rows_dir = ""
 
 # %%
 import matplotlib.pyplot as plt
@@ -56,19 +58,25 @@ from safescreen_book import Recorder, figures
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 accuracy = {"rtol": rtol, "tol": tol}
 names = [name.strip() for name in methods.split(",")]
 
-k_used, loss = k or path_runs.K_OF_PAPER.get(dataset), ss.SmoothedHinge(gamma)
+k_used = k or path_runs.K_OF_PAPER.get(dataset)
+
+
+def points(draw):
+    """Return the points of a draw and their labels."""
+    options = {"n_components": n_components, "n_max": n_max}
+    return path_runs.draw(dataset, fraction, seed + draw, **options)
 
 
 def make_problem(family, draw):
     """Return the problem of a draw, triplets listed or as products."""
-    X, y = path_runs.draw(dataset, fraction, seed + draw, n_components=n_components, n_max=n_max)
-    return ss.Problem(family(X, y, k_used, diagonal=diagonal), loss)
+    X, y = points(draw)
+    return ss.Problem(family(X, y, k_used, diagonal=diagonal), ss.SmoothedHinge(gamma))
 
 
 OPTIONS = {
@@ -85,51 +93,87 @@ OPTIONS = {
 unknown = sorted(set(names) - set(OPTIONS))
 if unknown:
     raise ValueError(f"methods: unknown {unknown}, the known ones are {', '.join(OPTIONS)}")
-problems, grids = [make_problem(ss.Triplets.from_labels, draw) for draw in range(draws)], []
-for problem in problems:
-    grid = path_runs.paper_grid(problem, ratio, n_lams, screening=("RRPB",), ranges=True, **accuracy)
-    grids.append(grid)
-    print(problem.terms)
-    print(f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}, ended by:", grid.path.stop_reason)
+if record.computes:
+    problems = [make_problem(ss.Triplets.from_labels, draw) for draw in range(draws)]
+    grids = []
+    for problem in problems:
+        options = {"screening": ("RRPB",), "ranges": True, **accuracy}
+        grid = path_runs.paper_grid(problem, ratio, n_lams, **options)
+        grids.append(grid)
+        ends = f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}"
+        print(problem.terms)
+        print(f"{ends}, ended by:", grid.path.stop_reason)
 
 # %% [markdown]
 # ## Run
 #
 # All rows of a draw solve the same grid in turns. Seconds are processor seconds of one thread, everything but making the triplets.
 
+
+
 # %%
-frames = []
-for draw, (problem, grid) in enumerate(zip(problems, grids, strict=True)):
+def chosen_options(draw):
+    """Return the options of the rows of a draw, by name."""
     chosen = {name: OPTIONS[name] for name in names}
-    if any(name.startswith("product") for name in names):
+    on_products = [name for name in names if name.startswith("product")]
+    if on_products:
         products = make_problem(ss.ProductTriplets, draw)
-        chosen = {name: {**o, "prob": products} if name.startswith("product") else o for name, o in chosen.items()}
-    measured = path_runs.measure(problem, chosen, grid, warm=0 if draw else 4, **accuracy)
-    frames.append(measured.frame.assign(draw=draw, n_triplets=len(problem)))
-frame = pd.concat(frames, ignore_index=True)
-columns = {"lams": ("lam", "size"), "seconds": ("seconds", "sum"), "n_iter": ("n_iter", "sum"), "converged": ("converged", "all")}
-columns |= {name: (name, "mean") for name in ("n_triplets", "path_rate", "final_rate")}
-results = frame.groupby(["draw", "method"], sort=False).agg(**columns).reset_index()
-record.table("results", results.assign(dataset=dataset, diagonal=diagonal, threads=1, seed=seed))
-one = frame[frame["draw"] == 0].drop(columns=["draw", "repeat", "n_triplets"]).groupby("method").nth(slice(None, None, 10))
-record.table("per_lam", one.map(lambda value: float(f"{value:.9g}") if isinstance(value, float) else value))
+        chosen |= {name: {**OPTIONS[name], "prob": products} for name in on_products}
+    return chosen
+
+
+def each_draw(frame):
+    """Return a row for each draw and method."""
+    sums = {name: (name, "sum") for name in ("seconds", "n_iter")}
+    means = {name: (name, "mean") for name in ("n_triplets", "path_rate", "final_rate")}
+    columns = {"lams": ("lam", "size"), **sums, "converged": ("converged", "all"), **means}
+    return frame.groupby(["draw", "method"], sort=False).agg(**columns).reset_index()
+
+
+if record.computes:
+    frames = []
+    for draw, (problem, grid) in enumerate(zip(problems, grids, strict=True)):
+        warm = 0 if draw else 4
+        measured = path_runs.measure(problem, chosen_options(draw), grid, warm=warm, **accuracy)
+        frames.append(measured.frame.assign(draw=draw, n_triplets=len(problem)))
+    frame = pd.concat(frames, ignore_index=True)
+    labels = {"dataset": dataset, "diagonal": diagonal, "threads": 1, "seed": seed}
+    record.rows("results", each_draw(frame).assign(**labels))
+
+    first = frame[frame["draw"] == 0]
+    record.rows("curves", first[["method", "lam", "path_rate"]], digits=6)
+    first = first.drop(columns=["draw", "repeat", "n_triplets"])
+    record.rows("per_lam", first.groupby("method").nth(slice(None, None, 10)))
+    same, agreement = path_runs.same_optimum(frame, rtol, tol)
+    record.rows("facts", pd.DataFrame([{"fact": "optimum", "holds": same, "note": agreement}]))
+
+# %% [markdown]
+# A diagonal metric is the full problem with all other entries kept at zero: on one triplet both give one margin.
+
+# %% tags=["STS19-B4"]
+if record.computes:
+    X, _ = points(0)
+    few = problems[0].terms.index[:3]
+    m = np.linspace(0.1, 1.0, X.shape[1])
+    as_vector = ss.Triplets(X, few, diagonal=True).margins(m)
+    as_matrix = ss.Triplets(X, few).margins(np.diag(m))
+    equal = np.allclose(as_vector, as_matrix)
+    assert equal
+    print("margins of a diagonal metric are those of the matrix with that diagonal:", equal)
 
 # %% tags=["STS19-B3", "STS19-B4"]
-same, agreement = path_runs.same_optimum(frame, rtol, tol)
-print("all rows reach the gap, and the same objectives:", same)
-mean = frame.groupby("method")[["path_rate", "final_rate"]].mean().loc[names]
+results = record.read("results")
+optimum = record.read("facts").set_index("fact").loc["optimum"]
+print("all rows reach the gap, and the same objectives:", bool(optimum["holds"]))
+lams = results.groupby("method")["lams"].sum()
+rates = results[["path_rate", "final_rate"]].mul(results["lams"], axis=0).groupby(results["method"])
+mean = rates.sum().div(lams, axis=0).loc[names]
 for name in names:
-    assert mean.loc[name, "path_rate"] <= mean.loc[name, "final_rate"] + 1e-12 <= 1.0 + 2e-12
-    if mean.loc[name, "final_rate"] > 0.0:
-        print(f"{name:28} rate before {mean.loc[name, 'path_rate']:.2f}, in the end {mean.loc[name, 'final_rate']:.2f}")
-screening = [name for name in names if OPTIONS[name]["screening"] and not name.startswith("product")]
-
-# A diagonal metric is the full problem with all other entries kept at zero: on one triplet both give one margin.
-X, few = path_runs.draw(dataset, fraction, seed, n_components=n_components, n_max=n_max)[0], problems[0].terms.index[:3]
-m = np.linspace(0.1, 1.0, X.shape[1])
-as_vector, as_matrix = (ss.Triplets(X, few, diagonal=d).margins(m if d else np.diag(m)) for d in (True, False))
-assert np.allclose(as_vector, as_matrix)
-print("margins of a diagonal metric are those of the matrix with that diagonal:", np.allclose(as_vector, as_matrix))
+    before = mean.loc[name, "path_rate"]
+    final = mean.loc[name, "final_rate"]
+    assert before <= final + 1e-12 <= 1.0 + 2e-12
+    if final > 0.0:
+        print(f"{name:28} rate before {before:.2f}, in the end {final:.2f}")
 
 # %% [markdown]
 # ## Tables 3 and 4: active sets, full and diagonal metrics
@@ -155,9 +199,9 @@ TABLE_4 = pd.DataFrame(
 )
 printed = TABLE_4 if diagonal else TABLE_3
 paper = printed.loc[dataset] if dataset in printed.index else pd.Series(np.nan, index=printed.columns)
-total = frame.groupby(["draw", "method"])["seconds"].sum().unstack()[names]
+total = results.pivot(index="draw", columns="method", values="seconds")[names]
 seconds = total.median()
-iterations = frame.groupby(["draw", "method"])["n_iter"].sum().groupby("method").median().loc[names]
+iterations = results.groupby("method")["n_iter"].median().loc[names]
 ratio_of = total.div(total["ActiveSet"], axis=0) if "ActiveSet" in names else total * np.nan
 table = pd.DataFrame({"seconds": seconds, "ratio": np.exp(np.log(ratio_of).mean()), "iterations": iterations})
 table["paper s"] = paper.reindex(names)
@@ -171,13 +215,22 @@ figure, axes = figures.panels(2, width=10.5, height=3.6)
 figures.bars(
     seconds.to_dict(),
     ax=axes[0],
-    title=f"{dataset}{', diagonal' * diagonal}",
+    title=f"{dataset}, diagonal" if diagonal else dataset,
     xlabel="CPU seconds of the path",
 )
-one = frames[0]
-lines = {name: tuple(one[one["method"] == name][["lam", "path_rate"]].to_numpy()[1:].T) for name in screening}
-figures.lines(lines, ax=axes[1], title="before the first iteration", ylabel="screening rate", path=True, share=True)
-record.figure("active", figure)
+curves = record.read("curves", optional=True)
+if curves is None:
+    print("These rows are of a version that kept every tenth lam: the figure stays as it was.")
+else:
+    listed = [name for name in names if not name.startswith("product")]
+    screening = [name for name in listed if OPTIONS[name]["screening"]]
+    lines = {}
+    for name in screening:
+        curve = curves[curves["method"] == name].iloc[1:]  # the first lam has no solution before it
+        lines[name] = curve["lam"].to_numpy(), curve["path_rate"].to_numpy()
+    labels = {"title": "before the first iteration", "ylabel": "screening rate"}
+    figures.lines(lines, ax=axes[1], path=True, share=True, **labels)
+    record.figure("active", figure)
 plt.show()
 
 # %% [markdown]
@@ -203,7 +256,8 @@ for name in ("ActiveSet+RRPB", "ActiveSet+RRPB+PGB"):
 if np.isfinite(paper.iloc[1:]).all() and set(paper.index) <= set(names):
     bold = paper.idxmin()
     other = next(name for name in paper.index[1:] if name != bold)
-    sentence, factor = f"{bold} is the faster of the two, as printed in bold", float(paper[other] / paper[bold])
+    sentence = f"{bold} is the faster of the two, as printed in bold"
+    factor = float(paper[other] / paper[bold])
     found.above(1.0, total[other] / total[bold], sentence, place, paper=factor, whose=whose, log=True)
 if {"none", "ActiveSet"} <= set(names):
     found.above(1.0, total["ActiveSet"] / total["none"], "no active set at all is faster", "-", whose="own", log=True)
@@ -211,7 +265,8 @@ if {"product", "ActiveSet+RRPB"} <= set(names):
     rival = np.log(total[[name for name in names if not name.startswith("product")]]).mean().idxmin()
     sentence = "products without screening are faster than any row on lists"
     found.above(1.0, total[rival] / total["product"], sentence, "-", whose="own", log=True, note=rival)
-found.fact(same, "all rows give the same optimum", place, whose=whose, note=agreement)
+sentence = "all rows give the same optimum"
+found.fact(optimum["holds"], sentence, place, whose=whose, note=optimum["note"])
 conclusions = found.frame()
 record.table("conclusions", conclusions)
 print(
@@ -231,7 +286,7 @@ comparison = [
     for name in names
 ]
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
-record.summary(timings={"run": round(float(frame["seconds"].sum()), 3)})
+record.summary(timings={"run": round(float(results["seconds"].sum()), 3)})
 limits.unregister()
 print("rows in the comparison:", len(comparison))
 

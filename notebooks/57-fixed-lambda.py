@@ -20,6 +20,7 @@
 # | `gamma`, `lam` | width of the smoothed hinge; $\lambda$, 0: the last of the paper's path | 0.05, $\lambda_{\min}$ |
 # | `rtol`, `tol` | duality gap, relative to the objective and absolute; either suffices | 0, $10^{-6}$ |
 # | `methods`, `repeats` | rows; how often each is timed | |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
 dataset = "iris"
@@ -34,6 +35,7 @@ tol = 1e-6
 methods = "none,GB,PGB,DGB,RRPB+PGB,MGB,MGB&BT2,product,product+MGB"
 repeats = 1
 output_dir = ""
+rows_dir = ""
 
 # %% tags=["nbval-ignore-output"]
 import time
@@ -49,21 +51,31 @@ from safescreen_book import Recorder, figures
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 names = [name.strip() for name in methods.split(",")]
 SCREENING = {"none": (), "RRPB+PGB": ("RRPB", "PGB"), "product": (), "product+MGB": ("MGB",)}
 
-problems, products, lams = [], [], []
-for draw in range(draws):
-    X, y = path_runs.draw(dataset, fraction, seed + draw)
-    k_used, loss = k or path_runs.K_OF_PAPER.get(dataset), ss.SmoothedHinge(gamma)
-    problems.append(ss.Problem(ss.Triplets.from_labels(X, y, k_used), loss))
-    products.append(ss.Problem(ss.ProductTriplets(X, y, k_used), loss))
-    grid = None if lam else path_runs.paper_grid(problems[-1], rtol=1e-5, tol=0.0, screening=("RRPB", "PGB"))
-    lams.append(lam or float(grid.lams[-1]))
-    print(f"{problems[-1].terms}, lam = {lams[-1]:.2e}")
+
+def last_lam(problem):
+    """Return the last lam of the paper's path."""
+    grid = path_runs.paper_grid(problem, rtol=1e-5, tol=0.0, screening=("RRPB", "PGB"))
+    return float(grid.lams[-1])
+
+
+if record.computes:
+    k_used = k or path_runs.K_OF_PAPER.get(dataset)
+    loss = ss.SmoothedHinge(gamma)
+    problems = []
+    products = []
+    lams = []
+    for draw in range(draws):
+        X, y = path_runs.draw(dataset, fraction, seed + draw)
+        problems.append(ss.Problem(ss.Triplets.from_labels(X, y, k_used), loss))
+        products.append(ss.Problem(ss.ProductTriplets(X, y, k_used), loss))
+        lams.append(lam or last_lam(problems[-1]))
+        print(f"{problems[-1].terms}, lam = {lams[-1]:.2e}")
 
 # %% [markdown]
 # ## Run
@@ -76,31 +88,63 @@ for draw in range(draws):
 def solve(draw, name, active):
     """Return the solution of a row and the processor seconds it took."""
     target = (products if name.startswith("product") else problems)[draw]
-    screening = SCREENING.get(name, (name,))
+    options = {"screening": SCREENING.get(name, (name,)), "active_set": active}
     started = time.process_time()
-    solution = ss.solve(target, lams[draw], rtol=rtol, tol=tol, screening=screening, active_set=active, max_iter=100_000)
+    solution = ss.solve(target, lams[draw], rtol=rtol, tol=tol, max_iter=100_000, **options)
     return solution, time.process_time() - started
 
 
-rows, solutions = [], {}
-pairs = [(name, active) for active in (False, True) for name in names if not (active and name.startswith("product"))]
-for name, active in pairs:
-    solve(0, name, active)  # compiles
-for draw in range(draws):
-    for repeat in range(repeats):
-        for name, active in pairs:
-            solution, seconds = solve(draw, name, active)
-            solutions.setdefault((name, active), solution)
-            rows.append(
-                {
-                    "dataset": dataset, "method": name, "active_set": active, "draw": draw, "repeat": repeat, "lam": lams[draw],
-                    "seconds": seconds, "n_iter": solution.n_iter, "screened": solution.n_L + solution.n_R, "primal": solution.primal,
-                    "gap": solution.gap, "converged": solution.converged, "n_triplets": len(problems[draw]), "threads": 1, "seed": seed,
-                }
-            )  # fmt: skip
-frame = pd.DataFrame(rows)
-record.table("results", frame)
-print("rows:", len(frame))
+def row_of(solution):
+    """Return the columns of a solution."""
+    return {
+        "n_iter": solution.n_iter,
+        "screened": solution.n_L + solution.n_R,
+        "primal": solution.primal,
+        "gap": solution.gap,
+        "converged": solution.converged,
+    }
+
+
+if record.computes:
+    listed = [name for name in names if not name.startswith("product")]
+    pairs = [(name, False) for name in names] + [(name, True) for name in listed]
+    for name, active in pairs:
+        solve(0, name, active)  # compiles
+    rows = []
+    solutions = {}  # of the first draw, without active set
+    for draw in range(draws):
+        labels = {"lam": lams[draw], "n_triplets": len(problems[draw]), "threads": 1, "seed": seed}
+        for repeat in range(repeats):
+            for name, active in pairs:
+                solution, seconds = solve(draw, name, active)
+                if not active:
+                    solutions.setdefault(name, solution)
+                which = {"dataset": dataset, "method": name, "active_set": active}
+                which |= {"draw": draw, "repeat": repeat, "seconds": seconds}
+                rows.append(which | row_of(solution) | labels)
+    # objectives are compared up to their gaps
+    record.rows("results", pd.DataFrame(rows), digits=15)
+    print("rows:", len(rows))
+
+# %% [markdown]
+# How screening proceeds in the first draw, and what can be screened there: triplets outside the quadratic piece of the loss at the optimum.
+
+# %% tags=["STS19-F11"]
+if record.computes:
+    margins = problems[0].terms.margins(solutions[names[0]].x)
+    removable = np.count_nonzero((margins > 1.0) | (margins < 1.0 - gamma))
+    record.rows("removable", pd.DataFrame([{"draw": 0, "removable": removable}]))
+    states = [
+        {"method": name, "iteration": state.iteration, "screened": state.n_L + state.n_R}
+        for name, solution in solutions.items()
+        for state in solution.history
+    ]
+    record.rows("progress", pd.DataFrame(states))
+    if "MGB" in names:
+        kept = solutions["MGB"].screened
+        assert not np.any(kept.in_R & (margins <= 1.0))
+        assert not np.any(kept.in_L & (margins >= 1.0 - gamma))
+        print("every triplet screened with MGB has the category of the optimum:", True)
 
 # %% [markdown]
 # ## What holds without a clock
@@ -109,20 +153,17 @@ print("rows:", len(frame))
 # a check of all triplets, so that it ends with the same optimum too.
 
 # %% tags=["STS19-F11", "nbval-ignore-output"]
-margins = problems[0].terms.margins(solutions[names[0], False].x)
-removable = int(np.sum((margins > 1.0) | (margins < 1.0 - gamma)))
+frame = record.read("results")
+removable = int(record.read("removable")["removable"].iloc[0])
 same, agreement = path_runs.same_optimum(frame, rtol, tol)
 assert same, agreement
 print("same objective for all rows:", same)
-share = {name: (solutions[name, False].n_L + solutions[name, False].n_R) / removable for name in names}
+in_figure = frame[(frame["draw"] == 0) & (frame["repeat"] == 0) & ~frame["active_set"]]
+share = (in_figure.set_index("method")["screened"] / removable).to_dict()
 for name in names:
     if share[name]:
         print(f"{name:12} screened in the end, of what can be: {share[name]:.2f}")
     assert share[name] <= 1.0 + 1e-12
-kept = solutions["MGB", False].screened if "MGB" in names else None
-if kept is not None:
-    assert not np.any(kept.in_R & (margins <= 1.0)) and not np.any(kept.in_L & (margins >= 1.0 - gamma))
-    print("every triplet screened with MGB has the category of the optimum:", True)
 if {"GB", "PGB"} <= share.keys():
     assert share["GB"] <= share["PGB"] and share["PGB"] > 0.5
 
@@ -130,17 +171,25 @@ if {"GB", "PGB"} <= share.keys():
 # ## Figure 11: how screening proceeds
 
 # %%
-figure, ax = figures.panels(1, width=6.0, height=3.3)
-for name in names:
-    if name in ("none", "product"):
-        continue
-    states = solutions[name, False].history
-    decided = [(s.n_L + s.n_R) / removable for s in states]
-    ax.step([s.iteration for s in states], decided, where="post", label=name, **figures.style_of(name))
-with plt.rc_context(figures.STYLE):
-    ax.set(xlabel="iteration", ylabel="screened, of what can be", title=f"{dataset}, $\\lambda$ = {lams[0]:.1e}")
-    ax.legend()
-record.figure("progress", figure)
+def draw_progress(progress):
+    """Return the figure of what is screened after each iteration, a line a row."""
+    figure, ax = figures.panels(1, width=6.0, height=3.3)
+    for name in [name for name in names if name not in ("none", "product")]:
+        states = progress[progress["method"] == name]
+        style = {"where": "post", "label": name, **figures.style_of(name)}
+        ax.step(states["iteration"], states["screened"] / removable, **style)
+    title = f"{dataset}, $\\lambda$ = {in_figure['lam'].iloc[0]:.1e}"
+    with plt.rc_context(figures.STYLE):
+        ax.set(xlabel="iteration", ylabel="screened, of what can be", title=title)
+        ax.legend()
+    return figure
+
+
+progress = record.read("progress", optional=True)
+if progress is None:
+    print("These rows come from a version that kept no iterations: the figure stays as it was.")
+else:
+    record.figure("progress", draw_progress(progress))
 plt.show()
 
 # %% [markdown]
@@ -184,9 +233,13 @@ balls = [name for name in names if name != "none" and not name.startswith("produ
 shown = "PGB" if "PGB" in balls else balls[0]
 each = frame.pivot_table(index="draw", columns=["method", "active_set"], values="seconds", aggfunc="median")
 found = Conclusions("STS19-F11", dataset)
-place, theirs = "section 7.4.3, Figure 11", dataset in ("iris", "wine", "segment", "satimage", "phishing")
+place = "section 7.4.3, Figure 11"
+theirs = dataset in ("iris", "wine", "segment", "satimage", "phishing")
 whose = path_runs.whose(theirs and (k, fraction, gamma, lam) == (0, 0.9, 0.05, 0.0), rtol, tol)
-alone, screened, with_set, both = each["none", False], each[shown, False], each["none", True], each[shown, True]
+alone = each["none", False]
+screened = each[shown, False]
+with_set = each["none", True]
+both = each[shown, True]
 for sentence, slow, fast, panel in (
     ("dynamic screening makes a single solve faster", alone, screened, "a"),
     ("with the active set too", with_set, both, "b"),

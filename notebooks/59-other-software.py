@@ -21,6 +21,7 @@
 # | `targets` | neighbours of the same class that the methods pull (LMNN, SCML, PyLMNN) or build triplets from (ours) |
 # | `max_iter` | of LMNN and PyLMNN, and the largest of NCA |
 # | `methods` | rows |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any |
 
 # %% tags=["parameters"]
 dataset = "iris"
@@ -35,6 +36,7 @@ methods = (
     "TripletMetric,TripletMetric all triplets"
 )
 output_dir = ""
+rows_dir = ""
 
 # %%
 import functools
@@ -47,8 +49,6 @@ import matplotlib.pyplot as plt
 import numba
 import numpy as np
 import pandas as pd
-from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
@@ -56,10 +56,13 @@ from safescreen_book import Recorder, figures
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
-names = [name.strip() for name in methods.split(",")]
+
+if record.computes:
+    from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+    from sklearn.preprocessing import StandardScaler
 
 # %% [markdown]
 # ## The other packages
@@ -99,7 +102,8 @@ def load_metric_learn():
     import metric_learn
     from metric_learn import _util
 
-    _util.check_X_y, _util.check_array = renamed(_util.check_X_y), renamed(_util.check_array)
+    _util.check_X_y = renamed(_util.check_X_y)
+    _util.check_array = renamed(_util.check_array)
     return metric_learn
 
 
@@ -123,7 +127,13 @@ def attempt(name, load):
         return None
 
 
-metric_learn, pylmnn = attempt("metric-learn", load_metric_learn), attempt("PyLMNN", load_pylmnn)
+metric_learn = None
+pylmnn = None
+if record.computes:
+    metric_learn = attempt("metric-learn", load_metric_learn)
+    pylmnn = attempt("PyLMNN", load_pylmnn)
+    packages = {name: missing.get(name, "") for name in ("metric-learn", "PyLMNN")}
+    record.rows("packages", pd.DataFrame(packages.items(), columns=["package", "missing"]))
 
 # %% [markdown]
 # ## Methods and what is tuned
@@ -203,15 +213,16 @@ CERTIFIES = {
     "TripletMetric": "a bound of the distance to the optimum, and which triplets do not matter",
     "TripletMetric all triplets": "a bound of the distance to the optimum",
 }
-unknown = sorted(set(names) - set(LEARN))
+asked = [name.strip() for name in methods.split(",")]
+unknown = sorted(set(asked) - set(LEARN))
 if unknown:
     raise ValueError(f"methods: unknown {unknown}, the known ones are {', '.join(LEARN)}")
 
 # %% tags=["nbval-ignore-output"]
-names = [name for name in names if LEARN[name] is not None]
-for package, reason in missing.items():
-    print(f"without {package} ({reason})")
-print("rows:", ", ".join(names))
+if record.computes:
+    for package, reason in missing.items():
+        print(f"without {package} ({reason})")
+    print("rows:", ", ".join(name for name in asked if LEARN[name] is not None))
 
 # %% [markdown]
 # ## Run
@@ -220,11 +231,8 @@ print("rows:", ", ".join(names))
 # error is kept, the first in its list if there are several (the most regularised, where that is known), and only its test error counts.
 # Neighbours are always those of the training part. Seconds are processor seconds of one thread for all six candidates, compilation apart.
 
+
 # %%
-X_all, y_all = path_runs.draw(dataset, seed=seed, n_max=n_max)
-_, y_all = np.unique(y_all, return_inverse=True)
-
-
 def split(number):
     """Training, validation and test part, standardised by the first."""
     order = np.random.default_rng(seed + number).permutation(len(y_all))
@@ -241,30 +249,44 @@ def error(M, train, other):
     return float(np.mean(nearest.predict(other[0] @ L) != other[1]))
 
 
-for name in names:
-    LEARN[name](*path_runs.draw("iris"))  # compiles
+def learned(name, train, validation, test):
+    """Return the columns of a method: its time, the candidate that is chosen, and its errors."""
+    started = time.process_time()
+    candidates = LEARN[name](*train)
+    seconds = time.process_time() - started
+    judged = [error(M, train, validation) for _, M, _, _ in candidates]
+    label, M, gap, screened = candidates[int(np.argmin(judged))]
+    return {
+        "seconds": seconds,
+        "candidates": len(candidates),
+        "chosen": label,
+        "validation_error": min(judged),
+        "test_error": error(M, train, test),
+        "train_error": error(M, train, train),
+        "relative_gap": gap,
+        "screened": screened,
+        "rank": int(np.linalg.matrix_rank(M, tol=1e-8 * np.linalg.norm(M))),
+        "n_train": len(train[1]),
+        "n_test": len(test[1]),
+    }
 
-rows = []
-for number in range(draws):
-    train, validation, test = split(number)
-    for name in names:
-        started = time.process_time()
-        candidates = LEARN[name](*train)
-        seconds = time.process_time() - started
-        judged = [error(M, train, validation) for _, M, _, _ in candidates]
-        label, M, gap, screened = candidates[int(np.argmin(judged))]
-        rows.append(
-            {
-                "dataset": dataset, "method": name, "draw": number, "seconds": seconds, "candidates": len(candidates), "chosen": label,
-                "validation_error": min(judged), "test_error": error(M, train, test), "train_error": error(M, train, train),
-                "relative_gap": gap, "screened": screened, "rank": int(np.linalg.matrix_rank(M, tol=1e-8 * np.linalg.norm(M))),
-                "n_train": len(train[1]), "n_test": len(test[1]), "d": X_all.shape[1], "threads": 1, "seed": seed + number,
-            }
-        )  # fmt: skip
-results = pd.DataFrame(rows)
-record.table("results", results)
-parts = results.loc[0, ["n_train", "n_test"]].tolist()
-print(f"{len(y_all)} instances, {X_all.shape[1]} features, {y_all.max() + 1} classes; train, test: {parts}")
+
+if record.computes:
+    X_all, y_all = path_runs.draw(dataset, seed=seed, n_max=n_max)
+    _, y_all = np.unique(y_all, return_inverse=True)
+    runnable = [name for name in asked if LEARN[name] is not None]
+    for name in runnable:
+        LEARN[name](*path_runs.draw("iris"))  # compiles
+    rows = []
+    for number in range(draws):
+        parts = split(number)
+        labels = {"d": X_all.shape[1], "threads": 1, "seed": seed + number}
+        for name in runnable:
+            which = {"dataset": dataset, "method": name, "draw": number}
+            rows.append(which | learned(name, *parts) | labels)
+    record.rows("results", pd.DataFrame(rows), digits=15)  # a replay finds equal errors
+    sizes = f"train, validation, test: {[len(labels) for _, labels in parts]}"
+    print(f"{len(y_all)} instances, {X_all.shape[1]} features, {y_all.max() + 1} classes; {sizes}")
 
 # %% [markdown]
 # ## Error, time, certificate
@@ -272,6 +294,8 @@ print(f"{len(y_all)} instances, {X_all.shape[1]} features, {y_all.max() + 1} cla
 # `error` is the mean over the splits, `se` its standard error from the number of test instances altogether.
 
 # %% tags=["nbval-ignore-output"]
+results = record.read("results")
+names = results["method"].unique().tolist()
 grouped = results.groupby("method", sort=False)
 table = grouped.agg(
     error=("test_error", "mean"),
@@ -348,10 +372,12 @@ if mine:
     note = f"largest relative gap {table.loc[mine, 'relative_gap'].max():.0e}; the others state none"
     found.fact(certified, "each metric chosen is proved to be within a relative gap of 1e-4 of its optimum", "-", whose="own", note=note)
 if mine and others:
-    best, rival = table.loc[mine, "validation"].idxmin(), table.loc[others, "validation"].idxmin()
+    best = table.loc[mine, "validation"].idxmin()
+    rival = table.loc[others, "validation"].idxmin()
     sentence = "less than a point worse than the best of the others"
     found.below(1.0, errors[best] - errors[rival], sentence, "-", whose="own", note=f"{best}, {rival}")
-    best, rival = table.loc[mine, "seconds"].idxmin(), table.loc[others, "seconds"].idxmin()
+    best = table.loc[mine, "seconds"].idxmin()
+    rival = table.loc[others, "seconds"].idxmin()
     sentence = "six metrics of a path take less time than six of any of the others"
     found.above(1.0, seconds[rival] / seconds[best], sentence, "-", whose="own", log=True, note=f"{rival} over {best}")
 if "Euclid" in names and len(names) > 1:
@@ -372,7 +398,9 @@ comparison = [
     for name in names
 ]
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
-record.summary(timings={"run": round(float(results["seconds"].sum()), 3)}, missing=missing)
+packages = record.read("packages").dropna().set_index("package")["missing"]
+timings = {"run": round(float(results["seconds"].sum()), 3)}
+record.summary(timings=timings, missing=packages.to_dict())
 limits.unregister()
 print("rows in the comparison:", len(comparison) == len(names))
 
