@@ -31,6 +31,7 @@
 # | `repeats` | how often each path is timed, in turns; a column that the first time was stopped early is not run again | 1 |
 # | `max_seconds` | a column whose path takes longer is stopped, the grid at three times that; one number, or one a kernel; 0: never | never |
 # | `n_rates` | at how many places of the path the rates of the tests are computed | all |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 #
 # **The stop.** LIBLINEAR and LIBSVM end where the optimality conditions are violated by at most 0.1 and 0.001. As a relative gap that
 # depends on $C$. LIBLINEAR on breast-cancer: $10^{-4}$ at $C = 0.01$, $2 \cdot 10^{-3}$ at 1, above 1 from 10 on; on dna and mushrooms it
@@ -57,8 +58,10 @@ repeats = 2
 max_seconds = "10"
 n_rates = 40
 output_dir = ""
+rows_dir = ""
 
 # %%
+import itertools
 import signal
 import time
 import warnings
@@ -73,9 +76,10 @@ from threadpoolctl import threadpool_limits
 import safescreen as ss
 from safescreen import svm
 from safescreen_book import Recorder, datasets, figures
+from safescreen_book.protocols import ratios
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 
@@ -115,11 +119,6 @@ limit = dict(zip(widths, most * (len(widths) // len(most)), strict=True))
 
 
 # %%
-X, y = datasets.load(dataset, part, return_X_y=True)
-y = datasets.two_classes(y)
-d, points = X.shape[1], sparse.csr_array(X)
-
-
 def label(width):
     """Name of a kernel in tables."""
     return "linear" if width == "linear" else f"RBF {width}/d"
@@ -128,7 +127,10 @@ def label(width):
 def make(width):
     """The samples, and the seconds that the kernel matrix takes."""
     started = time.process_time()
-    terms = ss.Samples(X, y) if width == "linear" else ss.KernelSamples.from_points(points, y, "rbf", float(width) / d)
+    if width == "linear":
+        terms = ss.Samples(X, y)
+    else:
+        terms = ss.KernelSamples.from_points(points, y, "rbf", float(width) / d)
     return terms, time.process_time() - started
 
 
@@ -143,20 +145,195 @@ def grid_of(terms, most):
     return path
 
 
-print(f"{dataset}: {X.shape[0]} samples, {d} features, {np.mean(y > 0):.0%} of them positive")
-data, grids, setup = {}, {}, []
-for width in widths:
-    data[width], seconds = make(width)
-    started = time.process_time()
-    grids[width] = grid_of(data[width], 3.0 * limit[width])
-    setup.append((label(width), seconds, time.process_time() - started))
-    first, last = 1.0 / grids[width][0].lam, 1.0 / grids[width][-1].lam
-    why = {"grid": "the end of the path", "no L": "no sample left in L", "callback": "out of time"}[grids[width].stop_reason]
-    print(f"{label(width):11} {len(grids[width]):4d} values of C from {first:.1e} to {last:.1e}: {why}")
+ENDS = {"grid": "the end of the path", "no L": "no sample left in L", "callback": "out of time"}
+if record.computes:
+    X, y = datasets.load(dataset, part, return_X_y=True)
+    y = datasets.two_classes(y)
+    d = X.shape[1]
+    points = sparse.csr_array(X)
+    print(f"{dataset}: {X.shape[0]} samples, {d} features, {np.mean(y > 0):.0%} of them positive")
+    data, grids, setup = {}, {}, []
+    for width in widths:
+        data[width], seconds = make(width)
+        started = time.process_time()
+        grids[width] = grid_of(data[width], 3.0 * limit[width])
+        setup.append((label(width), seconds, time.process_time() - started))
+        first, last = 1.0 / grids[width][0].lam, 1.0 / grids[width][-1].lam
+        why = ENDS[grids[width].stop_reason]
+        print(f"{label(width):11} {len(grids[width]):4d} values of C from {first:.1e} to {last:.1e}: {why}")
 
 # %% tags=["nbval-ignore-output"]
-setup = pd.DataFrame(setup, columns=["kernel", "matrix s", "accurate grid s"])
-print(setup.to_string(index=False, float_format="{:.2f}".format))
+if record.computes:
+    setup = pd.DataFrame(setup, columns=["kernel", "matrix s", "accurate grid s"])
+    print(setup.to_string(index=False, float_format="{:.2f}".format))
+
+# %% [markdown]
+# ## Run
+#
+# Every column first runs over six values of $C$ from the first third of the path, to compile, and the objectives must agree there. Then
+# its path is timed: CPU seconds of this process, without the data and the kernel matrix, which are the same for all. Two columns are
+# compared over the whole path, or up to the first $C$ that either has missed, where it was stopped (`max_seconds`, a stop that the paper
+# does not have, in the middle of a solve) or ran out of sweeps: what comes after a missed solve starts from what that left behind.
+
+
+# %%
+signal.signal(signal.SIGPROF, signal.default_int_handler)  # a path that is interrupted returns the solutions so far
+
+
+def timed(prob, lams, options, most=np.inf):
+    """Solutions and the seconds each took; interrupted when this process has computed so long."""
+    options = {"tol": 0.0, "rtol": rtol, "max_iter": max_sweeps, "keep_masks": False} | options
+    ticks = [time.process_time()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ss.ConvergenceWarning)  # counted instead
+        warnings.filterwarnings("ignore", "path interrupted")
+        signal.setitimer(signal.ITIMER_PROF, most if most < np.inf else 0.0)
+        try:
+            path = ss.path(prob, lams, callback=lambda _: ticks.append(time.process_time()), **options)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0.0)
+    return path[: len(ticks) - 1], np.array(path.path_rates[: len(ticks) - 1]), np.diff(ticks)[: len(path)]
+
+
+def off(path, exact):
+    """Largest relative difference of objectives."""
+    return max(abs(s.primal / e.primal - 1.0) for s, e in zip(path, exact, strict=True))
+
+
+def reached(each):
+    """Up to how many C a column met the accuracy in each of its repeats."""
+    met = np.isfinite(np.atleast_2d(each)).all(axis=0)
+    return met.size if met.all() else int(np.argmin(met))
+
+
+WHOLE = 0.95  # of the values of C of a path that is called whole
+
+# %% tags=["SSS14-B4"]
+if record.computes:
+    problems = {width: ss.Problem(terms, ss.Hinge()) for width, terms in data.items()}
+    started = time.process_time()
+    for width in widths[:1] + widths[-1:]:
+        chosen = [grids[width][k] for k in np.unique(np.linspace(0, len(grids[width]) // 3, 6).astype(int))]
+        for name in names:
+            path, _, _ = timed(problems[width], [s.lam for s in chosen], OPTIONS[name])
+            assert all(s.converged for s in path) and off(path, chosen) <= 1.1 * rtol
+    record.rows("timings", pd.DataFrame([{"compile": time.process_time() - started}]), digits=4)
+    print("objectives agree at six values of C:", bool(names))
+
+# %%
+if record.computes:
+    rows, spans, taken, differs = [], {}, {}, {}
+    for width, repeat, name in itertools.product(widths, range(repeats), names):
+        prob, reference = problems[width], grids[width]
+        if repeat and reached(spans[width, name]) < WHOLE * len(reference):
+            continue
+        path, rates, seconds = timed(prob, reference.lams, OPTIONS[name], limit[width])
+        converged = np.array([s.converged for s in path])
+        each = np.full(len(reference), np.nan)
+        each[: len(path)] = np.where(converged, seconds, np.nan)
+        spans[width, name] = np.vstack([spans[width, name], each]) if repeat else each[None]
+        taken[width, name] = rates
+        differs[width, name] = off(path, reference[: len(path)])
+        rows.append(
+            {
+                "dataset": dataset,
+                "kernel": label(width),
+                "method": name,
+                "repeat": repeat,
+                "seconds": float(seconds.sum()),
+                "solved": len(path),
+                "of": len(reference),
+                "C_reached": 1.0 / path[-1].lam,
+                "not_converged": int((~converged).sum()),
+                "relative_gap": max(s.gap / s.primal for s in path),
+                "path_rate": float(np.mean(rates[1:])),
+                "iterations": sum(s.n_iter for s in path),
+                "n": len(prob),
+                "d": d,
+                "threads": 1,
+            }
+        )
+    record.rows("results", pd.DataFrame(rows))
+    print("paths:", len(rows))
+
+# %% [markdown]
+# Kept beside the seconds of whole paths: up to how many $C$ each column met the accuracy; and for two columns the ratio of their seconds
+# up to the first $C$ that either has missed, one a repeat: the mean and the standard deviation of its logarithm.
+
+
+# %%
+PAIRS = [
+    ("shrink", "shrink+BT1"),
+    ("shrink", "shrink+IT"),
+    ("full", "shrink"),
+    ("BT1", "shrink"),
+    ("IT", "shrink"),
+    ("full", "BT1"),
+    ("full", "IT"),
+    ("shrink+BT1", "shrink+IT"),
+    ("hybrid", "hybrid+IT"),
+    ("hybrid+IT", "ours"),
+    ("shrink+IT", "ours"),
+]
+GAIN = "large gamma over small"
+"""In place of a kernel: how much more a column gains with the two large gamma than with the others."""
+
+
+def over(width, a, b):
+    """Seconds of a over those of b, one ratio a repeat that both have, up to the first C that either has missed."""
+    a, b = spans[width, a], spans[width, b]
+    k = min(reached(a), reached(b))
+    n = min(len(a), len(b))
+    return a[:n, :k].sum(axis=1) / b[:n, :k].sum(axis=1)
+
+
+def gain(large, larger, linear, small):
+    """How much larger ratios are with the two large gamma than with the linear kernel and the small one."""
+    return np.sqrt(large * larger / (linear * small))
+
+
+def better(width, a, b):
+    """The column with the smaller mean of logarithms."""
+    if not {a, b} <= set(names):
+        return ""
+    return a if np.log(over(width, a, b)).mean() <= 0.0 else b
+
+
+def largest_difference(width):
+    """Largest relative difference of objectives of the columns that met the accuracy, from the accurate grid."""
+    results = pd.DataFrame(rows)
+    missed = results[results["kernel"] == label(width)].groupby("method")["not_converged"].median()
+    return max([differs[width, name] for name in names if missed[name] == 0], default=np.nan)
+
+
+if record.computes:
+    ratio_rows, grid_rows = [], []
+    for width in widths:
+        for slow, fast in PAIRS:
+            if {slow, fast} <= set(names):
+                pair = {"kernel": label(width), "slow": slow, "fast": fast}
+                ratio_rows.append(pair | ratios.kept(over(width, slow, fast)))
+        grid_rows.append(
+            {
+                "kernel": label(width),
+                "of": len(grids[width]),
+                "last": 1.0 / grids[width][-1].lam,
+                "end": grids[width].stop_reason,
+                "difference": largest_difference(width),
+                "better test": better(width, "BT1", "IT"),
+                "better beside shrinking": better(width, "shrink+BT1", "shrink+IT"),
+            }
+        )
+    pair = "shrink+BT1", "shrink+IT"
+    if {"linear", "0.1", "1", "10"} <= set(widths) and set(pair) <= set(names):
+        each = [over(width, *pair) for width in ("1", "10", "linear", "0.1")]
+        rounds = min(len(values) for values in each)
+        values = gain(*[values[:rounds] for values in each])
+        ratio_rows.append({"kernel": GAIN, "slow": pair[0], "fast": pair[1]} | ratios.kept(values))
+    met = [{"kernel": label(width), "method": name, "reached": reached(each)} for (width, name), each in spans.items()]
+    record.rows("grids", pd.DataFrame(grid_rows))
+    record.rows("reached", pd.DataFrame(met))
+    record.rows("ratios", pd.DataFrame(ratio_rows, columns=["kernel", "slow", "fast", "n", "ratio", "deviation"]))
 
 # %% [markdown]
 # ## Rates along the path
@@ -166,30 +343,53 @@ print(setup.to_string(index=False, float_format="{:.2f}".format))
 # support vectors on the margin, here those that the solution itself certifies to be in L or R.
 # The two facts to check hold at every place: the intersection test screens everything that ball test 1
 # does, and nothing is screened that is not so in the accurate solution, or, where `grid_rtol` is fine enough to tell, that is on the
-# margin there.
+# margin there. Beside them stand the
+# rates that the timed columns `BT1` and `IT` had at the same places, each with its own last solution.
+
+
+# %% tags=["nbval-ignore-output"]
+def timed_share(width, test, k, removable):
+    """Rate of a timed column at a place of the path, NaN where it was stopped before, or not asked for."""
+    rates = taken.get((width, test), ())
+    return len(y) * rates[k] / max(removable, 1) if k < len(rates) else np.nan
+
+
+def at_place(width, k):
+    """Rates of both tests at a place of the path, and the seconds each took."""
+    prob, before, here = problems[width], grids[width][k - 1], grids[width][k]
+    C = 1.0 / here.lam
+    known = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, here.x, here.lam, here.alpha))
+    reference = svm.reference(before)
+    started = time.process_time()
+    first = svm.ball_test_1(prob.terms, C, reference)
+    between = time.process_time()
+    both = svm.intersection_test(prob.terms, C, reference)
+    seconds = {"kernel": label(width), "BT1": between - started, "IT": time.process_time() - between}
+    assert not (first.in_L & ~both.in_L).any() and not (first.in_R & ~both.in_R).any()
+    assert not (both.in_L & known.in_R).any() and not (both.in_R & known.in_L).any()
+    on_margin = (both.in_R & ~known.in_R & (here.alpha > 1e-3)) | (both.in_L & ~known.in_L & (here.alpha < 1.0 - 1e-3))
+    assert grid_rtol > 1e-6 or not on_margin.any()
+    removable = int(np.count_nonzero(known.in_L | known.in_R | both.in_L | both.in_R))
+    shares = {"BT1": (first.n_L + first.n_R) / max(removable, 1), "IT": (both.n_L + both.n_R) / max(removable, 1)}
+    shares |= {f"{test}, timed": timed_share(width, test, k, removable) for test in ("BT1", "IT")}
+    return {"kernel": label(width), "C": C, "removable": removable, **shares}, seconds
+
+
+if record.computes:
+    curves, rule_seconds = [], []
+    for width in widths:
+        last = len(grids[width]) - 1
+        for k in np.unique(np.linspace(1, last, min(n_rates, last)).astype(int)):
+            rates, seconds = at_place(width, k)
+            curves.append(rates)
+            rule_seconds.append(seconds)
+    record.rows("rates", pd.DataFrame(curves))
+    milliseconds = pd.DataFrame(rule_seconds).groupby("kernel", sort=False).median() * 1e3
+    print("milliseconds of one test of all samples, median")
+    print(milliseconds.to_string(float_format="{:.3f}".format))
 
 # %% tags=["SSS14-F5", "nbval-ignore-output"]
-curves, rule_seconds = [], []
-for width in widths:
-    terms, path = data[width], grids[width]
-    prob = ss.Problem(terms, ss.Hinge())
-    for k in np.unique(np.linspace(1, len(path) - 1, min(n_rates, len(path) - 1)).astype(int)):
-        before, here, C = path[k - 1], path[k], 1.0 / path[k].lam
-        known = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, here.x, here.lam, here.alpha))
-        reference = svm.reference(before)
-        started = time.process_time()
-        first = svm.ball_test_1(terms, C, reference)
-        between = time.process_time()
-        both = svm.intersection_test(terms, C, reference)
-        rule_seconds.append((label(width), between - started, time.process_time() - between))
-        assert not (first.in_L & ~both.in_L).any() and not (first.in_R & ~both.in_R).any()
-        assert not (both.in_L & known.in_R).any() and not (both.in_R & known.in_L).any()
-        on_margin = (both.in_R & ~known.in_R & (here.alpha > 1e-3)) | (both.in_L & ~known.in_L & (here.alpha < 1.0 - 1e-3))
-        assert grid_rtol > 1e-6 or not on_margin.any()
-        removable = int(np.count_nonzero(known.in_L | known.in_R | both.in_L | both.in_R))
-        shares = {"BT1": (first.n_L + first.n_R) / max(removable, 1), "IT": (both.n_L + both.n_R) / max(removable, 1)}
-        curves.append({"kernel": label(width), "place": k, "C": C, "removable": removable, **shares})
-curves = pd.DataFrame(curves)
+curves = record.read("rates")
 assert (curves["IT"] >= curves["BT1"]).all() and (curves["IT"] <= 1.0).all()
 mean = curves.groupby("kernel", sort=False)[["BT1", "IT"]].mean()
 print("mean rates over the path; the intersection test is never below ball test 1")
@@ -219,93 +419,6 @@ for width, ax in axes.items():
     figures.lines(rates, ax=ax, title=f"{dataset}: {label(width)}", log="x", share=True, **labels)
 record.figure("rates", figure)
 plt.show()
-
-# %% [markdown]
-# ## Run
-#
-# Every column first runs over six values of $C$ from the first third of the path, to compile, and the objectives must agree there. Then
-# its path is timed: CPU seconds of this process, without the data and the kernel matrix, which are the same for all. Two columns are
-# compared over the whole path, or up to the first $C$ that either has missed, where it was stopped (`max_seconds`, a stop that the paper
-# does not have, in the middle of a solve) or ran out of sweeps: what comes after a missed solve starts from what that left behind.
-
-
-# %% tags=["SSS14-B4"]
-signal.signal(signal.SIGPROF, signal.default_int_handler)  # a path that is interrupted returns the solutions so far
-
-
-def timed(prob, lams, options, most=np.inf):
-    """Solutions and the seconds each took; interrupted when this process has computed so long."""
-    options = {"tol": 0.0, "rtol": rtol, "max_iter": max_sweeps, "keep_masks": False} | options
-    ticks = [time.process_time()]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ss.ConvergenceWarning)  # counted instead
-        warnings.filterwarnings("ignore", "path interrupted")
-        signal.setitimer(signal.ITIMER_PROF, most if most < np.inf else 0.0)
-        try:
-            path = ss.path(prob, lams, callback=lambda _: ticks.append(time.process_time()), **options)
-        finally:
-            signal.setitimer(signal.ITIMER_PROF, 0.0)
-    return path[: len(ticks) - 1], np.array(path.path_rates[: len(ticks) - 1]), np.diff(ticks)[: len(path)]
-
-
-def off(path, exact):
-    """Largest relative difference of objectives."""
-    return max(abs(s.primal / e.primal - 1.0) for s, e in zip(path, exact, strict=True))
-
-
-started = time.process_time()
-for width in widths[:1] + widths[-1:]:
-    prob = ss.Problem(data[width], ss.Hinge())
-    chosen = [grids[width][k] for k in np.unique(np.linspace(0, len(grids[width]) // 3, 6).astype(int))]
-    for name in names:
-        path, _, _ = timed(prob, [s.lam for s in chosen], OPTIONS[name])
-        assert all(s.converged for s in path) and off(path, chosen) <= 1.1 * rtol
-warm_up = time.process_time() - started
-print("objectives agree at six values of C:", bool(names))
-
-
-def reached(each):
-    """Up to how many C a column met the accuracy in each of its repeats."""
-    met = np.isfinite(np.atleast_2d(each)).all(axis=0)
-    return met.size if met.all() else int(np.argmin(met))
-
-
-WHOLE = 0.95  # of the values of C of a path that is called whole
-rows, spans, taken, differs = [], {}, {}, {}
-for width in widths:
-    prob, reference = ss.Problem(data[width], ss.Hinge()), grids[width]
-    for repeat in range(repeats):
-        for name in names:
-            if repeat and reached(spans[width, name]) < WHOLE * len(reference):
-                continue
-            path, rates, seconds = timed(prob, reference.lams, OPTIONS[name], limit[width])
-            converged = np.array([s.converged for s in path])
-            each = np.full(len(reference), np.nan)
-            each[: len(path)] = np.where(converged, seconds, np.nan)
-            spans[width, name] = np.vstack([spans[width, name], each]) if repeat else each[None]
-            taken[width, name], differs[width, name] = rates, off(path, reference[: len(path)])
-            rows.append(
-                {
-                    "dataset": dataset,
-                    "kernel": label(width),
-                    "method": name,
-                    "repeat": repeat,
-                    "seconds": float(seconds.sum()),
-                    "solved": len(path),
-                    "of": len(reference),
-                    "C_reached": 1.0 / path[-1].lam,
-                    "not_converged": int((~converged).sum()),
-                    "relative_gap": max(s.gap / s.primal for s in path),
-                    "path_rate": float(np.mean(rates[1:])),
-                    "iterations": sum(s.n_iter for s in path),
-                    "n": len(prob),
-                    "d": d,
-                    "threads": 1,
-                }
-            )
-results = pd.DataFrame(rows)
-record.table("results", results)
-print("paths:", len(results))
 
 # %% [markdown]
 # ## Table IV
@@ -363,6 +476,7 @@ def text(row):
     return f"{row.seconds:.2f}{'*' if row.solved < row.of else ''}{'!' if row.not_converged else ''}"
 
 
+results = record.read("results")
 columns = ["seconds", "solved", "of", "not_converged", "relative_gap"]
 where = results.groupby(["kernel", "method"], sort=False)[columns].median()
 shown = where.reset_index().assign(text=[text(row) for row in where.itertuples()])
@@ -375,7 +489,6 @@ for width in widths:
 table = pd.DataFrame(table).replace("nan", "-")
 record.table("table_time", table)
 print(table.to_string(index=False))
-print(f"\ncompilation and first runs: {warm_up:.1f} s")
 
 
 # %%
@@ -388,24 +501,17 @@ record.figure("seconds", figure)
 plt.show()
 
 # %% [markdown]
-# ## The same solutions, and the rates of the timed columns
+# ## The same solutions
 #
 # Screening must not change what is solved. At every $C$ the objectives of all columns that reached the
-# accuracy agree with those of the accurate grid, up to that accuracy. Beside the rates of the tests with an accurate reference are written
-# those that the timed columns `BT1` and `IT` had at the same places, each with its own last solution.
+# accuracy agree with those of the accurate grid, up to that accuracy.
 
 # %% tags=["nbval-ignore-output"]
-worst = {
-    width: max([differs[width, name] for name in names if where.loc[(label(width), name), "not_converged"] == 0], default=np.nan)
-    for width in widths
-}
-for test in ("BT1", "IT"):
-    for row in curves.itertuples():
-        rates = taken.get((next(width for width in widths if label(width) == row.kernel), test), ())
-        share = len(y) * rates[row.place] / max(row.removable, 1) if row.place < len(rates) else np.nan
-        curves.loc[row.Index, f"{test}, timed"] = share
-record.table("rates", curves.drop(columns="place"))
-print("largest relative difference of objectives:", {label(width): f"{value:.1e}" for width, value in worst.items()})
+grid_of_kernel = record.read("grids").set_index("kernel")
+reached_by = record.read("reached").set_index(["kernel", "method"])["reached"]
+ratios_of = record.read("ratios").set_index(["kernel", "slow", "fast"])
+print("largest relative difference of objectives:")
+print(grid_of_kernel["difference"].to_string(float_format="{:.1e}".format))
 
 # %% [markdown]
 # ## Conclusions
@@ -424,38 +530,39 @@ print("largest relative difference of objectives:", {label(width): f"{value:.1e}
 # %%
 def common(width, *columns):
     """Up to how many C all columns met the accuracy every time."""
-    return min(reached(spans[width, name]) for name in columns)
+    return int(min(reached_by[label(width), name] for name in columns))
 
 
-def over(width, a, b):
-    """Seconds of a over those of b, one ratio a repeat that both have, up to the first C that either has missed."""
-    k, a, b = common(width, a, b), spans[width, a], spans[width, b]
-    n = min(len(a), len(b))
-    return a[:n, :k].sum(axis=1) / b[:n, :k].sum(axis=1)
+def of_path(width):
+    """How many C the path of a kernel has."""
+    return int(grid_of_kernel.loc[label(width), "of"])
 
 
 def owner(width, *columns):
     """Whose a row on these columns is: the paper's where the path is."""
-    whole = grids[width].stop_reason in ("grid", "no L") and common(width, *columns) >= WHOLE * len(grids[width])
+    ended = grid_of_kernel.loc[label(width), "end"] in ("grid", "no L")
+    whole = ended and common(width, *columns) >= WHOLE * of_path(width)
     return whose if whole else "own"
-
-
-def better(width, a, b):
-    """The column with the smaller mean of logarithms."""
-    return a if np.log(over(width, a, b)).mean() <= 0.0 else b
 
 
 def judge(found, sentence, width, slow, fast, place="section V-C2, Table IV"):
     """Judge that a column is faster than another."""
-    k, of, theirs = common(width, slow, fast), len(grids[width]), paper.get(width, {})
+    k, of, theirs = common(width, slow, fast), of_path(width), paper.get(width, {})
     known = {slow, fast} <= set(PAPER_METHODS)
-    whose, said = owner(width, slow, fast) if known else "own", theirs[slow] / theirs[fast] if known and theirs else np.nan
-    note = f"{slow} over {fast}" + (f", up to {k} of {of} C, {k / of:.0%}" if k < of else "")
-    note += f", the grid ended at C = {1.0 / grids[width][-1].lam:.2g}" if grids[width].stop_reason == "callback" else ""
-    note += f", at {rtol:g}" if rtol != STOP else ""
-    note += f"; {said:.2f} in the paper's table" if whose == "own" and np.isfinite(said) else ""
+    whose = owner(width, slow, fast) if known else "own"
+    said = theirs[slow] / theirs[fast] if known and theirs else np.nan
+    note = f"{slow} over {fast}"
+    if k < of:
+        note += f", up to {k} of {of} C, {k / of:.0%}"
+    if grid_of_kernel.loc[label(width), "end"] == "callback":
+        note += f", the grid ended at C = {grid_of_kernel.loc[label(width), 'last']:.2g}"
+    if rtol != STOP:
+        note += f", at {rtol:g}"
+    if whose == "own" and np.isfinite(said):
+        note += f"; {said:.2f} in the paper's table"
     paper_value = said if whose == "paper" else np.nan
-    found.above(1.0, over(width, slow, fast), sentence, place, paper=paper_value, whose=whose, log=True, note=note)
+    values = ratios.again(ratios_of.loc[label(width), slow, fast])
+    found.above(1.0, values, sentence, place, paper=paper_value, whose=whose, log=True, note=note)
 
 
 STOP = 1e-4  # the gap that stands for the programs' own stops
@@ -465,7 +572,8 @@ frames = []
 for width in widths:
     found = Conclusions("SSS14-B4", f"{dataset}, {label(width)}")
     if set(PAPER_METHODS) <= set(names):
-        alone, both = better(width, "BT1", "IT"), better(width, "shrink+BT1", "shrink+IT")
+        alone = grid_of_kernel.loc[label(width), "better test"]
+        both = grid_of_kernel.loc[label(width), "better beside shrinking"]
         for sentence, slow, fast in (
             ("shrinking and a test together are faster than shrinking alone", "shrink", both),
             ("shrinking makes the solver faster", "full", "shrink"),
@@ -474,8 +582,9 @@ for width in widths:
             ("beside shrinking the intersection test is faster than ball test 1", "shrink+BT1", "shrink+IT"),
         ):
             judge(found, sentence, width, slow, fast)
-    note = f"largest relative difference {worst[width]:.1e}"
-    found.fact(worst[width] <= 1.1 * rtol, "all columns solve the same problems", "section V-C", note=note, whose=owner(width, *names))
+    worst = grid_of_kernel.loc[label(width), "difference"]
+    note = f"largest relative difference {worst:.1e}"
+    found.fact(worst <= 1.1 * rtol, "all columns solve the same problems", "section V-C", note=note, whose=owner(width, *names))
     missed = int(sum(where.loc[(label(width), name), "not_converged"] for name in ("hybrid", "hybrid+IT", "ours") if name in names))
     found.fact(missed == 0, "the default solver reaches the accuracy everywhere", "-", note=f"missed at {missed} C", whose="own")
     for sentence, slow, fast in (
@@ -492,7 +601,7 @@ for width in widths:
     if len(timed_rates):
         medium = owner(width, "BT1", "IT") if dataset in ("mushrooms", "shuttle") else "own"
         lost = float(np.max(timed_rates[:, 0] - timed_rates[:, 1]))
-        note = f"timed columns, {len(timed_rates)} of {len(grids[width]) - 1} places, at most {max(lost, 0.0):.4f} less, 0.01 allowed"
+        note = f"timed columns, {len(timed_rates)} of {of_path(width) - 1} places, at most {max(lost, 0.0):.4f} less, 0.01 allowed"
         sentence = "the rate of the intersection test is never worse than that of ball test 1"
         found.fact(lost <= 0.01, sentence, place, note=note, whose=medium)
     largest = float((rate["IT"] - rate["BT1"]).max())
@@ -506,20 +615,15 @@ for width in widths:
     found.fact(early >= 0.9, "at small C nearly all that can be screened is", place, note=f"{note}; 0.90 asked for", whose="own")
     frames.append(found.frame())
 if {"linear", "0.1", "1", "10"} <= set(widths) and {"shrink+BT1", "shrink+IT"} <= set(names):
-
-    def gain(ratio_of):
-        """How much more IT gains over BT1 with the two large gamma than with the others."""
-        return np.sqrt(ratio_of("1") * ratio_of("10") / (ratio_of("linear") * ratio_of("0.1")))
-
     found, sentence = Conclusions("SSS14-B4", dataset), "the intersection test gains more over ball test 1 with large gamma"
     pair = "shrink+BT1", "shrink+IT"
     owners = {owner(width, *pair) for width in widths}
     mine = owners.pop() if len(owners) == 1 else "own"
-    theirs = gain(lambda width: paper[width][pair[0]] / paper[width][pair[1]]) if mine == "paper" else np.nan
-    ratios = {width: over(width, *pair) for width in widths}
-    rounds = min(len(ratio) for ratio in ratios.values())
-    values = gain(lambda width: ratios[width][:rounds])
-    share = min(common(width, *pair) / len(grids[width]) for width in widths)
+    theirs = np.nan
+    if mine == "paper":
+        theirs = gain(*[paper[width][pair[0]] / paper[width][pair[1]] for width in ("1", "10", "linear", "0.1")])
+    values = ratios.again(ratios_of.loc[GAIN, *pair])
+    share = min(common(width, *pair) / of_path(width) for width in widths)
     note = "1/d and 10/d over linear and 0.1/d" + (f", of one path only {share:.0%} of its C" if share < 1.0 else "")
     found.above(1.0, values, sentence, "section V-C2", paper=theirs, whose=mine, log=True, note=note)
     frames.append(found.frame())
@@ -533,7 +637,7 @@ def note(width, name):
     remarks = ["paper on its machine"] + ([] if exact_grid else [f"ours up to C = {C_max:g} with eps = {eps:g}"])
     remarks += ["ours 1000 of 6000 rows"] if dataset == "gisette_valid" else []
     remarks += [f"ours to a gap of {rtol:g}"] if rtol != STOP else []
-    remarks += [f"stopped after {row.solved:.0f} of {len(grids[width])} C"] if row.solved < len(grids[width]) else []
+    remarks += [f"stopped after {row.solved:.0f} of {row.of:.0f} C"] if row.solved < row.of else []
     remarks += [f"short of the accuracy at {row.not_converged:.0f} C"] if row.not_converged else []
     return "; ".join(remarks)
 
@@ -551,7 +655,7 @@ comparison = [
     if name in paper[width]
 ]
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
-timings = {"compile": round(warm_up, 3), "run": round(float(results["seconds"].sum()), 3)}
+timings = {"compile": round(float(record.read("timings").loc[0, "compile"]), 3), "run": round(float(results["seconds"].sum()), 3)}
 record.summary(timings=timings)
 limits.unregister()
 print("conclusions:", len(conclusions), " rows in the comparison:", len(comparison))
@@ -559,9 +663,6 @@ print("conclusions:", len(conclusions), " rows in the comparison:", len(comparis
 # %% tags=["nbval-ignore-output"]
 shown = conclusions[["dataset", "conclusion", "paper", "ours", "low", "high", "n", "verdict"]]
 print(shown.to_string(index=False, float_format="{:.2f}".format, na_rep="-"))
-tests = pd.DataFrame(rule_seconds, columns=["kernel", "BT1", "IT"]).groupby("kernel", sort=False).median() * 1e3
-print("\nmilliseconds of one test of all samples, median")
-print(tests.to_string(float_format="{:.3f}".format))
 
 # %% [markdown]
 # ## Reading the result

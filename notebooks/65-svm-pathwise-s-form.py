@@ -51,6 +51,7 @@
 # | `violation` | with `coordinate`: by how much projected slopes may differ at the end | 0.1 (LIBLINEAR) |
 # | `max_sweeps` | largest number of sweeps a solution | 1000 (LIBLINEAR) |
 # | `repeats` | how often each way is timed, in turns; conclusions are drawn from ratios within one | |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
 dataset = "breast-cancer"
@@ -68,9 +69,11 @@ violation = 0.1
 max_sweeps = 5000
 repeats = 1
 output_dir = ""
+rows_dir = ""
 
 # %%
 import functools
+import itertools
 import time
 import warnings
 from dataclasses import dataclass
@@ -80,48 +83,51 @@ import matplotlib.pyplot as plt
 import numba
 import numpy as np
 import pandas as pd
-from sklearn import preprocessing
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
 from safescreen import svm
 from safescreen.solvers import solve_screened
 from safescreen_book import Recorder, datasets, figures
-from safescreen_book.protocols import pathwise
+from safescreen_book.protocols import pathwise, ratios
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 warnings.simplefilter("ignore", ss.ConvergenceWarning)  # counted below
 
-SCALINGS = {"": np.asarray, "unit": preprocessing.normalize, "standard": preprocessing.scale}
-if scaling not in SCALINGS:
-    raise ValueError(f"scaling: must be one of {list(SCALINGS)}, found {scaling!r}")
+if scaling not in ("", "unit", "standard"):
+    raise ValueError(f"scaling: must be '', unit or standard, found {scaling!r}")
 if method not in ("hybrid", "coordinate"):
     raise ValueError(f"method: must be hybrid or coordinate, found {method!r}")
-X_all, y_all = datasets.load(dataset, part, return_X_y=True)
-y_all = datasets.two_classes(y_all)
+Cs = np.geomspace(C_low, C_high, n_C)
+OPTIONS = {"rtol": rtol, "max_iter": max_sweeps, "method": "hybrid"}
+remarks = [dataset, scaling, f"{rows} rows" if rows else "", "as LIBLINEAR" if method == "coordinate" else ""]
+label = ", ".join(filter(None, remarks))
 
 
-def draw(number, X_all=X_all):
-    """Rows of a repeat."""
-    return datasets.subsample(X_all, y_all, rows / len(y_all), seed + number) if rows else (X_all, y_all)
+def draw(number, points):
+    """Rows of a repeat, of some points."""
+    return datasets.subsample(points, y_all, rows / len(y_all), seed + number) if rows else (points, y_all)
 
 
 def problem_of(number):
     """Rows of a repeat, scaled, and their problem."""
-    X, y = draw(number)
+    X, y = draw(number, X_all)
     X = SCALINGS[scaling](X) if scaling else X
     samples = ss.Samples(X, y)
     return X, y, samples, ss.Problem(samples, ss.Hinge())
 
 
-X, y, samples, prob = problem_of(0)
-Cs = np.geomspace(C_low, C_high, n_C)
-OPTIONS = {"rtol": rtol, "max_iter": max_sweeps, "method": "hybrid"}
-label = ", ".join(filter(None, (dataset, scaling, f"{rows} rows" if rows else "", "" if method == "hybrid" else "as LIBLINEAR")))
-print(f"{label}: {X.shape[0]} samples, {X.shape[1]} features; {n_C} values of C")
+if record.computes:
+    from sklearn import preprocessing
+
+    SCALINGS = {"": np.asarray, "unit": preprocessing.normalize, "standard": preprocessing.scale}
+    X_all, y_all = datasets.load(dataset, part, return_X_y=True)
+    y_all = datasets.two_classes(y_all)
+    X, y, samples, prob = problem_of(0)
+    print(f"{label}: {X.shape[0]} samples, {X.shape[1]} features; {n_C} values of C")
 
 # %% [markdown]
 # ## As LIBLINEAR solves, and the heuristic, in a few lines
@@ -339,31 +345,33 @@ def against(runs, ours):
     return {"good": good, "off": off, "cut": cut, "refuted": refuted, "wrong": wrong, "at": at}
 
 
-if method == "hybrid":
-    pathwise.safe_screening_path(samples, Cs[[0, n_C // 2, -1]], M=M, **OPTIONS)  # compiles
-as_liblinear(float(Cs[0]), nothing())
-svm.path(samples, Cs[:3], rtol=rtol)
-dome_between(*svm.path(samples, Cs[[0, -1]], rtol=rtol))
+# %%
+if record.computes:
+    if method == "hybrid":
+        pathwise.safe_screening_path(samples, Cs[[0, n_C // 2, -1]], M=M, **OPTIONS)  # compiles
+    as_liblinear(float(Cs[0]), nothing())
+    svm.path(samples, Cs[:3], rtol=rtol)
+    dome_between(*svm.path(samples, Cs[[0, -1]], rtol=rtol))
 
-spans, of_rules, checks = {}, {}, []  # seconds: a row a repeat, a column a C
-for repeat in range(repeats):
-    if rows and repeat:
-        X, y, samples, prob = problem_of(repeat)
-    runs, spent, shares, ours = all_ways()
-    for name, (_, seconds) in runs.items():
-        spans.setdefault(name, []).append(seconds)
-    for name, seconds in spent.items():
-        of_rules.setdefault(name, []).append(seconds)
-    if rows or repeat == repeats - 1:  # the same samples give the same solutions
-        checks.append(against(runs, ours))
-spans, of_rules = ({name: np.array(each) for name, each in table.items()} for table in (spans, of_rules))
+    spans, of_rules, checks = {}, {}, []  # seconds: a row a repeat, a column a C
+    for repeat in range(repeats):
+        if rows and repeat:
+            X, y, samples, prob = problem_of(repeat)
+        runs, spent, shares, ours = all_ways()
+        for name, (_, seconds) in runs.items():
+            spans.setdefault(name, []).append(seconds)
+        for name, seconds in spent.items():
+            of_rules.setdefault(name, []).append(seconds)
+        if rows or repeat == repeats - 1:  # the same samples give the same solutions
+            checks.append(against(runs, ours))
+    spans = {name: np.array(each) for name, each in spans.items()}
+    of_rules = {name: np.array(each) for name, each in of_rules.items()}
 
-removable = np.array([np.mean((s.alpha == 0.0) | (s.alpha == 1.0)) for s in ours])
-share = {**shares, "what is off the margin": removable}  # of the last repeat
-seconds = {f"seconds {name}": np.median(each, axis=0) for name, each in spans.items()}
-per_C = pd.DataFrame({"C": Cs, **share, **seconds})
-record.table("per_C", per_C)
-print("ways:", len(runs), " rules:", -(-(n_C - 2) // M))
+    removable = np.array([np.mean((s.alpha == 0.0) | (s.alpha == 1.0)) for s in ours])
+    seconds = {f"seconds {name}": np.median(each, axis=0) for name, each in spans.items()}
+    per_C = {"C": Cs, **shares, "what is off the margin": removable, **seconds}  # shares: of the last repeat
+    record.rows("per_C", pd.DataFrame(per_C))
+    print("ways:", len(runs), " rules:", -(-(n_C - 2) // M))
 
 # %% [markdown]
 # ## Safe, and the same solutions
@@ -373,27 +381,53 @@ print("ways:", len(runs), " rules:", -(-(n_C - 2) // M))
 # nothing promises that the trusted ones make none.
 
 # %% tags=["SSS13-B1"]
-good = {name: np.array([check["good"][name] for check in checks]) for name in runs}  # a row a draw
-same_gap = np.all(list(good.values()), axis=(0, 1))
-missed = {name: int((~each).sum(axis=1).max()) for name, each in good.items()}  # in the worst draw
-cut = {name: max(check["cut"][name] for check in checks) for name in runs}
-assert all(off <= 2.1 * rtol for check in checks for off in check["off"].values())  # two certified intervals of one optimum overlap
-print(f"objectives of all ways agree to {2.1 * rtol:.1e} where they reached the gap")
+if record.computes:
+    good = {name: np.array([check["good"][name] for check in checks]) for name in runs}  # a row a draw
+    same_gap = np.all(list(good.values()), axis=(0, 1))
+    missed = {name: int((~each).sum(axis=1).max()) for name, each in good.items()}  # in the worst draw
+    cut = {name: max(check["cut"][name] for check in checks) for name in runs}
+    assert all(off <= 2.1 * rtol for check in checks for off in check["off"].values())  # two certified intervals of one optimum overlap
+    print(f"objectives of all ways agree to {2.1 * rtol:.1e} where they reached the gap")
+    lost = bool((good["naive, cold"] & ~good["trusted, cold"]).any())  # coordinate descent runs out of sweeps, screened or not
+    record.rows("facts", pd.DataFrame([{"fact": "whole problem", "holds": not lost, "note": ""}]))
 
-# %% tags=["SSS13-F5"]
-refuted, wrong, at = ({name: int(sum(check[of][name] for check in checks)) for name in shares} for of in ("refuted", "wrong", "at"))
-inner = slice(1, -1)
-groups = [slice(i, min(i + M, n_C - 1)) for i in range(1, n_C - 1, M)]
-assert all(np.ptp(each[g][:-1]) == 0.0 for each in shares.values() for g in groups if g.stop - g.start > 1)  # a segment for each rule
-assert refuted.get("certified", 0) == 0
-print("no certified decision is refuted")
+    refuted = sum(int(check["refuted"].get("certified", 0)) for check in checks)
+    assert refuted == 0
+    print("no certified decision is refuted")
+
+# %% [markdown]
+# Of every rule: how many unsafe decisions, and at how many $C$; over all draws.
 
 # %% tags=["nbval-ignore-output"]
-again_counts = {warm: sum(solves - 1 for solves, _ in counts) for warm, counts in tally.items()}
-for name, count in wrong.items():
-    print(f"{name}: mean rate {share[name][inner].mean():.2f}, unsafe decisions {count}, at {at[name]} C")
-for name, each in missed.items():
-    print(f"{name}: short of the gap at {each} C" + (f", out of sweeps at {cut[name]}" if method == "coordinate" else ""))
+if record.computes:
+    decisions = [
+        {
+            "rule": name,
+            "wrong": int(sum(check["wrong"][name] for check in checks)),
+            "at": int(sum(check["at"][name] for check in checks)),
+            "draws": len(checks),
+            "seconds": float(of_rules[name].sum()),
+        }
+        for name in shares
+    ]
+    record.rows("rules", pd.DataFrame(decisions))
+    for name, each in missed.items():
+        print(f"{name}: short of the gap at {each} C" + (f", out of sweeps at {cut[name]}" if method == "coordinate" else ""))
+
+# %%
+per_C = record.read("per_C")
+rules = record.read("rules").set_index("rule")
+share = {name: per_C[name] for name in [*rules.index, "what is off the margin"]}
+mean_rate = {name: float(share[name].iloc[1:-1].mean()) for name in rules.index}
+groups = [slice(i, min(i + M, n_C - 1)) for i in range(1, n_C - 1, M)]
+for name, group in itertools.product(rules.index, groups):
+    assert group.stop - group.start == 1 or np.ptp(share[name][group][:-1]) == 0.0  # a segment for each rule
+print("all C between the ends of a rule have its rate")
+
+# %% tags=["SSS13-F5", "nbval-ignore-output"]
+assert (rules["wrong"].reindex(["certified"]).fillna(0) == 0).all()
+for name, rule in rules.iterrows():
+    print(f"{name}: mean rate {mean_rate[name]:.2f}, unsafe decisions {rule['wrong']:.0f}, at {rule['at']:.0f} C")
 
 # %% [markdown]
 # ### As Figures 5 to 8 of the paper, one a data set: the share of samples screened, and the time of each solve
@@ -402,10 +436,10 @@ for name, each in missed.items():
 with plt.rc_context(figures.STYLE):
     figure, axes = plt.subplots(2, 1, figsize=(6.6, 6.4), layout="constrained", sharex=True)
 labels = {"xlabel": "$C$", "marks": True}
-figures.lines(share, Cs, ax=axes[0], title=f"{label}: screened", ylabel="share", log="x", share=True, **labels)
-cold = [way.partition(",")[0] for way in runs if way.endswith("cold")]
-lines = {name: np.median(spans[f"{name}, cold"], axis=0) * 1e3 for name in cold}
-figures.lines(lines, Cs, ax=axes[1], log="xy", ylabel="CPU milliseconds", title="time of each solve, cold", **labels)
+figures.lines(share, per_C["C"], ax=axes[0], title=f"{label}: screened", ylabel="share", log="x", share=True, **labels)
+cold = [name for name in ("naive", "heuristic", "trusted", "certified") if f"seconds {name}, cold" in per_C]
+lines = {name: per_C[f"seconds {name}, cold"] * 1e3 for name in cold}
+figures.lines(lines, per_C["C"], ax=axes[1], log="xy", ylabel="CPU milliseconds", title="time of each solve, cold", **labels)
 record.figure("along", figure)
 plt.show()
 
@@ -433,22 +467,26 @@ def exact_rules(A, accuracy=1e-9):
     return float(np.mean(found)), float(np.median(norms[1:] / norms[:-1]))
 
 
-scaled = [("as used", *exact_rules(X))] if method == "hybrid" else []
-if scaled and not hasattr(X, "nnz") and X.shape[0] <= 5000:
-    raw = draw(repeats - 1 if rows else 0, datasets.load(dataset, part, scale=None, return_X_y=True)[0])[0]
-    for how, scaler in (
-        ("none", np.asarray),
-        ("each feature in [-1, 1]", lambda X: preprocessing.minmax_scale(X, (-1, 1))),
-        *SCALINGS.items(),
-    ):
-        if how:
-            scaled.append((how, *exact_rules(scaler(raw))))
-if scaled:
-    scaled = pd.DataFrame(scaled, columns=["scaling", "mean rate", "norm grows by"])
-    record.table("scalings", scaled)
+def scalings():
+    """The name of each other scaling, and the points of the last repeat in it; none of large or sparse ones."""
+    if hasattr(X, "nnz") or X.shape[0] > 5000:
+        return {}
+    raw, _ = draw(repeats - 1 if rows else 0, datasets.load(dataset, part, scale=None, return_X_y=True)[0])
+    return {
+        "none": raw,
+        "each feature in [-1, 1]": preprocessing.minmax_scale(raw, (-1, 1)),
+        "unit": preprocessing.normalize(raw),
+        "standard": preprocessing.scale(raw),
+    }
+
+
+if record.computes and method == "hybrid":
+    scaled = {"as used": X} | scalings()
+    scaled = pd.DataFrame([(how, *exact_rules(A)) for how, A in scaled.items()], columns=["scaling", "mean rate", "norm grows by"])
+    record.rows("scalings", scaled)
     print(scaled.to_string(index=False, float_format="{:.2f}".format))
     by_gap = pd.DataFrame([(gap, exact_rules(X, gap)[0]) for gap in (1e-5, 1e-7, 1e-9, 1e-11)], columns=["relative gap", "mean rate"])
-    record.table("accuracy", by_gap)
+    record.rows("accuracy", by_gap)
     print("\n" + by_gap.to_string(index=False, formatters={"relative gap": "{:.0e}".format}, float_format="{:.2f}".format))
 
 # %% [markdown]
@@ -461,25 +499,46 @@ if scaled:
 # %% tags=["nbval-ignore-output"]
 PAPER = {"breast-cancer": 65, "pcmac_asu": 36, "pcmac_20news": 36, "magic": 32, "ijcnn1": 41}
 READING = {"breast-cancer": ("standard", 0), "magic": ("standard", 0), "ijcnn1": ("", 19990)}  # PCMAC is another tokenisation
-path = pd.DataFrame({name: each.sum(axis=1) for name, each in spans.items()})
-common = pd.DataFrame({name: each[:, same_gap].sum(axis=1) for name, each in spans.items()})
-totals = path if method == "coordinate" or not same_gap.any() else common
-table = pd.DataFrame({"seconds": path.median(), "same gap": common.median(), "not converged": missed, "out of sweeps": cut})
-for start in ("cold", "warm"):
-    if f"naive, {start}" in totals:
-        table[f"saved of naive, {start}"] = 1.0 - (totals.div(totals[f"naive, {start}"], axis=0)).median()
-results = table.reset_index(names="way").assign(dataset=dataset, n=len(prob), d=X.shape[1], method=method, threads=1)
-record.table("results", results)
-record.table("repeats", totals.rename_axis("repeat").reset_index())
-print(table.to_string(float_format="{:.3f}".format))
-in_rules = {name: each.sum(axis=1) for name, each in of_rules.items()}
-wasted = {warm: sum(seconds for _, seconds in counts) for warm, counts in tally.items()}
-print(f"every way reached the gap at {same_gap.sum()} of {n_C} values of C")
-print("\nof the path, rules: " + "; ".join(f"{name} {each.mean():.4f} s" for name, each in in_rules.items()))
-for warm, counts in tally.items():
-    if counts:
-        how = "warm" if warm else "cold"
-        print(f"heuristic, {how}: solved again {again_counts[warm]} times, wasting {wasted[warm]:.3f} s")
+if record.computes:
+    path = pd.DataFrame({name: each.sum(axis=1) for name, each in spans.items()})
+    common = pd.DataFrame({name: each[:, same_gap].sum(axis=1) for name, each in spans.items()})
+    totals = path if method == "coordinate" or not same_gap.any() else common
+    table = pd.DataFrame({"seconds": path.median(), "same gap": common.median(), "not converged": missed, "out of sweeps": cut})
+    for start in ("cold", "warm"):
+        if f"naive, {start}" in totals:
+            table[f"saved of naive, {start}"] = 1.0 - (totals.div(totals[f"naive, {start}"], axis=0)).median()
+    record.rows("results", table.reset_index(names="way").assign(dataset=dataset, n=len(prob), d=X.shape[1], method=method, threads=1))
+    record.rows("repeats", totals.rename_axis("repeat").reset_index())
+    record.rows("totals", pd.DataFrame([{"same gap": same_gap.sum(), "run": path.sum().sum(), "rules": rules["seconds"].sum()}]))
+    print(f"every way reached the gap at {same_gap.sum()} of {n_C} values of C")
+    for name, each in of_rules.items():
+        print(f"of the path, rules: {name} {each.sum(axis=1).mean():.4f} s")
+    for warm, counts in tally.items():
+        if counts:
+            again, wasted = sum(solves - 1 for solves, _ in counts), sum(seconds for _, seconds in counts)
+            print(f"heuristic, {'warm' if warm else 'cold'}: solved again {again} times, wasting {wasted:.3f} s")
+
+# %% [markdown]
+# What is not the seconds of a whole path, and is judged below all the same: ratios, one a repeat, of which the mean and the standard
+# deviation of the logarithm are kept.
+
+# %%
+LAST, RULES, COMMON = "last C of a rule over those beside it", "rules over the path", "where every way reached the gap"
+last = [group.stop - 1 for group in groups if group.stop < n_C - 1]
+if record.computes:
+    measured = {RULES: of_rules["trusted"].sum(axis=1) / path["trusted, cold"]}
+    if last and M > 1:
+        spent = spans["trusted, cold"] - of_rules["trusted"]
+        beside = 0.5 * sum(spent[:, [k + step for k in last]].sum(axis=1) for step in (-1, 1))
+        measured[LAST] = spent[:, last].sum(axis=1) / beside
+    if same_gap.any():
+        for way in ("naive", "heuristic"):
+            measured[f"{way}, {COMMON}"] = common[f"{way}, cold"] / common["trusted, cold"]
+    record.rows("ratios", pd.DataFrame([{"of": name} | ratios.kept(values) for name, values in measured.items()]))
+
+# %% tags=["nbval-ignore-output"]
+results = record.read("results").set_index("way")
+print(results[[name for name in results if name not in ("dataset", "n", "d", "method", "threads")]].to_string(float_format="{:.3f}".format))
 
 # %% [markdown]
 # ## Conclusions
@@ -498,21 +557,25 @@ for warm, counts in tally.items():
 
 # %% tags=["nbval-ignore-output"]
 paper = 1.0 / (1.0 - PAPER[dataset] / 100.0) if dataset in PAPER else np.nan
+totals, seconds = record.read("repeats").set_index("repeat"), record.read("totals").loc[0]
+missed, cut = results["not converged"], results["out of sweeps"]
+ratios_of = {row["of"]: ratios.again(row) for _, row in record.read("ratios").iterrows()}
 usual = n_C == 100 and (C_low, C_high, M) == (1e-2, 1e2, 5) and READING.get(dataset) == (scaling, rows)
 timed = "paper" if usual and method == "coordinate" and (violation, max_sweeps) == (0.1, 1000) else "own"
 safe = "own" if not usual else "paper" if method == "hybrid" else "program"
 found, place = Conclusions("SSS13-B1", label), "section 5, Table 1"
 
 
-def judge(sentence, slow, fast, place="-", seconds=totals, **options):
+def judge(sentence, slow, fast, place="-", only="", **options):
     """Judge that a way is faster than another."""
     note = f"{slow} over {fast}"
-    if method == "coordinate" and seconds is totals:
+    if method == "coordinate" and not only:
         note += f"; out of sweeps at {cut[slow]} and {cut[fast]} C, short of a gap of {rtol:g} at {missed[slow]} and {missed[fast]}"
-    elif not same_gap.all():
-        note += f"; over {same_gap.sum() or n_C} C"
+    elif seconds["same gap"] < n_C:
+        note += f"; over {int(seconds['same gap']) or n_C} C"
     options = {"bound": 1.0, "whose": "own"} | options
-    found.above(options.pop("bound"), seconds[slow] / seconds[fast], sentence, place, log=True, note=note, **options)
+    values = ratios_of[only] if only else totals[slow] / totals[fast]
+    found.above(options.pop("bound"), values, sentence, place, log=True, note=note, **options)
 
 
 shorter, slower = "safe screening shortens the path", "the heuristic is slower than safe screening"
@@ -520,36 +583,37 @@ judge(shorter, "naive, cold", "trusted, cold", place, whose=timed, paper=np.nan 
 judge(slower, "heuristic, cold", "trusted, cold", place, whose=timed)
 if dataset.startswith("pcmac"):
     judge("the heuristic is slower than the naive way", "heuristic, cold", "naive, cold", place, whose=timed)
-part_of = in_rules["trusted"] / path["trusted, cold"]
-found.below(0.05, part_of, "the cost of rules is negligible", place, whose=timed, log=True, note="share of the whole path")
+found.below(0.05, ratios_of[RULES], "the cost of rules is negligible", place, whose=timed, log=True, note="share of the whole path")
 if dataset in PAPER:
     judge("safe screening saves as much as in the paper", "naive, cold", "trusted, cold", place, bound=paper)
 gaps = f"short of a gap of {rtol:g} on all samples at {missed['trusted, cold']} C, naive at {missed['naive, cold']}"
 if method == "coordinate":
-    if same_gap.any():
-        judge(f"{shorter}, where every way reached the gap", "naive, cold", "trusted, cold", seconds=common)
-        judge(f"{slower}, where every way reached the gap", "heuristic, cold", "trusted, cold", seconds=common)
+    if f"naive, {COMMON}" in ratios_of:
+        judge(f"{shorter}, {COMMON}", "naive, cold", "trusted, cold", only=f"naive, {COMMON}")
+        judge(f"{slower}, {COMMON}", "heuristic, cold", "trusted, cold", only=f"heuristic, {COMMON}")
 else:
-    lost = bool((good["naive, cold"] & ~good["trusted, cold"]).any())  # coordinate descent runs out of sweeps, screened or not
-    found.fact(not lost, "every solution after screening solves the whole problem", place, note=gaps, whose=safe)
+    whole = record.read("facts").set_index("fact").loc["whole problem", "holds"]
+    found.fact(whole, "every solution after screening solves the whole problem", place, note=gaps, whose=safe)
     judge("certified rules shorten the path, every solve from nothing", "naive, cold", "certified, cold")
     judge("certified rules shorten the path, warm starts", "naive, warm", "certified, warm")
     others = np.log(totals.drop(columns="ours")).mean()
     judge("the library's own path is the fastest", others.idxmin(), "ours")
-    count = f"{wrong['certified']} decisions against a more accurate solution"
-    found.fact(wrong["certified"] == 0, "no sample that a certified rule screens is a support vector", "-", note=count, whose="own")
+    wrong = int(rules.loc["certified", "wrong"])
+    count = f"{wrong} decisions against a more accurate solution"
+    found.fact(wrong == 0, "no sample that a certified rule screens is a support vector", "-", note=count, whose="own")
 frames, found = [found.frame()], Conclusions("SSS13-F5", found.dataset)
-place, spent = "section 5, Figures 5 to 8", spans["trusted, cold"] - of_rules["trusted"]
-last, others = [g.stop - 1 for g in groups if g.stop < n_C - 1], [k for g in groups for k in range(g.start, g.stop - 1)]
-if last and M > 1:
-    beside = 0.5 * sum(spent[:, [k + step for k in last]].sum(axis=1) for step in (-1, 1))
+place = "section 5, Figures 5 to 8"
+if LAST in ratios_of:
     sentence, note = "the solve at the last C of a rule costs more than those beside it", "solved whole; screened by less in the paper"
-    found.above(1.0, spent[:, last].sum(axis=1) / beside, sentence, place, whose=timed, log=True, note=note)
-note = f"{wrong['trusted']} wrong decisions, at {at['trusted']} C"
-note += f", over {len(checks)} draws" if len(checks) > 1 else ""
-rate = f"mean share at the C that rules serve {share['trusted'][others].mean():.2f}" if others else "no C is served"
+    found.above(1.0, ratios_of[LAST], sentence, place, whose=timed, log=True, note=note)
+trusted = rules.loc["trusted"]
+note = f"{trusted['wrong']:.0f} wrong decisions, at {trusted['at']:.0f} C"
+if trusted["draws"] > 1:
+    note += f", over {trusted['draws']:.0f} draws"
+served = [k for group in groups for k in range(group.start, group.stop - 1)]
+rate = f"mean share at the C that rules serve {share['trusted'][served].mean():.2f}" if served else "no C is served"
 sentence = "no sample that is screened is a support vector"
-found.fact(wrong["trusted"] == 0, sentence, place, note=f"{note}; {rate}; {gaps}", whose=safe)
+found.fact(trusted["wrong"] == 0, sentence, place, note=f"{note}; {rate}; {gaps}", whose=safe)
 conclusions = pd.concat([*frames, found.frame()], ignore_index=True)
 record.table("conclusions", conclusions)
 print(
@@ -563,14 +627,14 @@ comparison = [
     {
         "quantity": f"saved of the time of naive, {way}, %",
         "paper": PAPER.get(dataset, "-") if way == "trusted, cold" else "-",
-        "ours": round(100.0 * float(table.loc[way, f"saved of naive, {way.split(', ')[1]}"]), 1),
-        "note": f"{label}: mean rate {share[way.split(',')[0]][inner].mean():.2f}; paper: LIBLINEAR on its machine",
+        "ours": round(100.0 * float(results.loc[way, f"saved of naive, {way.split(', ')[1]}"]), 1),
+        "note": f"{label}: mean rate {mean_rate[way.split(',')[0]]:.2f}; paper: LIBLINEAR on its machine",
     }
     for way in ("trusted, cold", "certified, cold", "certified, warm")
-    if way in runs
+    if way in results.index
 ]
 record.table("comparison", pd.DataFrame(comparison))
-record.summary(timings={"run": round(float(path.sum().sum()), 3), "rules": round(float(sum(each.sum() for each in in_rules.values())), 3)})
+record.summary(timings={name: round(float(seconds[name]), 3) for name in ("run", "rules")})
 limits.unregister()
 print("rows in the comparison:", len(comparison))
 
