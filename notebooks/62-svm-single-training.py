@@ -25,6 +25,7 @@
 # | `rtol`, `reference_rtol` | relative duality gap of what is timed and of the reference | the solvers' defaults |
 # | `max_sweeps` | largest number of sweeps over the samples | 1000 (LIBLINEAR) |
 # | `repeats` | how often each test and each column is timed; medians are shown, conclusions are drawn from ratios within one | 5, means |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
 dataset = ""
@@ -41,6 +42,7 @@ reference_rtol = 1e-8
 max_sweeps = 1000
 repeats = 3
 output_dir = ""
+rows_dir = ""
 
 # %%
 import time
@@ -58,27 +60,25 @@ from safescreen.solvers import solve_screened
 from safescreen_book import Recorder, datasets, figures
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(1)
 limits = threadpool_limits(1)
 
 # %%
-started = time.process_time()
-if dataset:
-    X, y = datasets.load(dataset, part, return_X_y=True)
-    y = datasets.two_classes(y)
-else:
-    X, y = datasets.sparse_classification(n, d, entries / d, seed, noise=noise)
-samples = ss.Samples(X, y)
-prob = ss.Problem(samples, ss.Hinge())
-C_min = svm.c_min(samples)
-C_ref = multiple * C_min
-C = C_ref / factor
-reading = time.process_time() - started
-name = dataset or f"made up, {X.shape[0]:g} x {X.shape[1]:g}" + (f", {multiple:g} C_min" if multiple != 500.0 else "")
-stored = f", {X.nnz / X.shape[0]:.1f} entries a row" if hasattr(X, "nnz") else ""
-print(f"{name}: {X.shape[0]} samples, {X.shape[1]} features{stored}")
-print(f"C_min = {C_min:.2e}, C_ref = {C_ref:.2e}, C = {C:.2e}")
+if record.computes:
+    if dataset:
+        X, y = datasets.load(dataset, part, return_X_y=True)
+        y = datasets.two_classes(y)
+    else:
+        X, y = datasets.sparse_classification(n, d, entries / d, seed, noise=noise)
+    samples = ss.Samples(X, y)
+    prob = ss.Problem(samples, ss.Hinge())
+    C_min = svm.c_min(samples)
+    C_ref = multiple * C_min
+    C = C_ref / factor
+    stored = f", {X.nnz / X.shape[0]:.1f} entries a row" if hasattr(X, "nnz") else ""
+    print(f"{dataset or 'made up'}: {X.shape[0]} samples, {X.shape[1]} features{stored}")
+    print(f"C_min = {C_min:.2e}, C_ref = {C_ref:.2e}, C = {C:.2e}")
 
 # %% [markdown]
 # ## Reference and tests
@@ -100,27 +100,29 @@ def solve(C, rtol, screened=None, start=None, method="hybrid", screening=()):
     return solution, time.process_time() - began
 
 
-nothing = ss.Screened(np.zeros(len(prob), dtype=bool), np.zeros(len(prob), dtype=bool))
-started = time.process_time()
-solve(C_min, 1e-2)  # compiles
-solve(0.5 * C_min, 1e-2, method="unshrunk", screening=("MGB",))
-warm_up = time.process_time() - started
-before, reference_seconds = solve(C_ref, reference_rtol, screening=("MGB",))
-reference = svm.reference(before)
-exact, _ = solve(C, reference_rtol, start=reference, screening=("MGB",))
-
 RULES = {"BT1": svm.ball_test_1, "IT": svm.intersection_test}
-tests = {test: rule(samples, C, reference) for test, rule in RULES.items()}  # compiles, and computes the norms of the samples
 
-known = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, exact.x, exact.lam, exact.alpha))
-removable = int(np.count_nonzero(known.in_L | known.in_R | tests["IT"].in_L | tests["IT"].in_R))
-rate = {test: (found.n_L + found.n_R) / max(removable, 1) for test, found in tests.items()}
-print(f"in L or R: {removable / len(prob):.3f} of the samples")
-for test, found in tests.items():
-    print(f"{test}: rate {rate[test]:.3f} ({found.n_L} in L, {found.n_R} in R)")
-reach = svm.ball_1(samples, C, reference).radius * float(np.median(samples.norms))
-spread = float(np.std(samples.margins(exact.x)))
-print(f"reach of ball test 1 for a sample of median length {reach:.2f}, standard deviation of the margins {spread:.2f}")
+# %%
+if record.computes:
+    nothing = ss.Screened(np.zeros(len(prob), dtype=bool), np.zeros(len(prob), dtype=bool))
+    started = time.process_time()
+    solve(C_min, 1e-2)  # compiles
+    solve(0.5 * C_min, 1e-2, method="unshrunk", screening=("MGB",))
+    warm_up = time.process_time() - started
+    before, reference_seconds = solve(C_ref, reference_rtol, screening=("MGB",))
+    reference = svm.reference(before)
+    exact, _ = solve(C, reference_rtol, start=reference, screening=("MGB",))
+    tests = {test: rule(samples, C, reference) for test, rule in RULES.items()}  # compiles, and computes the norms of the samples
+
+    known = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, exact.x, exact.lam, exact.alpha))
+    removable = int(np.count_nonzero(known.in_L | known.in_R | tests["IT"].in_L | tests["IT"].in_R))
+    rate_of = {test: (found.n_L + found.n_R) / max(removable, 1) for test, found in tests.items()}
+    print(f"in L or R: {removable / len(prob):.3f} of the samples")
+    for test, found in tests.items():
+        print(f"{test}: rate {rate_of[test]:.3f} ({found.n_L} in L, {found.n_R} in R)")
+    reach = svm.ball_1(samples, C, reference).radius * float(np.median(samples.norms))
+    spread = float(np.std(samples.margins(exact.x)))
+    print(f"reach of ball test 1 for a sample of median length {reach:.2f}, standard deviation of the margins {spread:.2f}")
 
 # %% [markdown]
 # ## Run
@@ -129,47 +131,51 @@ print(f"reach of ball test 1 for a sample of median length {reach:.2f}, standard
 # a first call that compiles it and computes the norms of the samples. The columns take turns.
 
 # %%
-BT1, IT = tests["BT1"], tests["IT"]
-COLUMNS = {
-    "full": ({"method": "unshrunk"}, ""),
-    "shrink": ({"method": "coordinate"}, ""),
-    "BT1": ({"method": "unshrunk", "screened": BT1}, "BT1"),
-    "shrink+BT1": ({"method": "coordinate", "screened": BT1}, "BT1"),
-    "IT": ({"method": "unshrunk", "screened": IT}, "IT"),
-    "shrink+IT": ({"method": "coordinate", "screened": IT}, "IT"),
-    "warm": ({"start": reference}, ""),
-    "warm+IT": ({"start": reference, "screened": IT}, "IT"),
-    "ours": ({"start": reference, "screened": IT, "screening": ("MGB",)}, "IT"),
-}
-rows = []
-for repeat in range(repeats):
-    rule_seconds = {"": 0.0}
-    for test, rule in RULES.items():
-        began = time.process_time()
-        rule(samples, C, reference)
-        rule_seconds[test] = time.process_time() - began
-    for column, (options, test) in COLUMNS.items():
-        solution, seconds = solve(C, rtol, **options)
-        rows.append(
-            {
-                "dataset": dataset or "made up",
-                "n": len(prob),
-                "d": X.shape[1],
-                "method": column,
-                "repeat": repeat,
-                "seconds": seconds + rule_seconds[test],
-                "rule_seconds": rule_seconds[test],
-                "rate": rate.get(test, 0.0),
-                "sweeps": solution.n_iter,
-                "relative_gap": solution.gap / solution.primal,
-                "primal": solution.primal,
-                "converged": solution.converged,
-                "threads": 1,
-            }
-        )
-results = pd.DataFrame(rows)
-record.table("results", results)
-print("solves:", len(results))
+def timed_columns():
+    """The columns: options of their solver, and the test that comes first, if any."""
+    BT1, IT = tests["BT1"], tests["IT"]
+    return {
+        "full": ({"method": "unshrunk"}, ""),
+        "shrink": ({"method": "coordinate"}, ""),
+        "BT1": ({"method": "unshrunk", "screened": BT1}, "BT1"),
+        "shrink+BT1": ({"method": "coordinate", "screened": BT1}, "BT1"),
+        "IT": ({"method": "unshrunk", "screened": IT}, "IT"),
+        "shrink+IT": ({"method": "coordinate", "screened": IT}, "IT"),
+        "warm": ({"start": reference}, ""),
+        "warm+IT": ({"start": reference, "screened": IT}, "IT"),
+        "ours": ({"start": reference, "screened": IT, "screening": ("MGB",)}, "IT"),
+    }
+
+
+if record.computes:
+    solves = []
+    for repeat in range(repeats):
+        rule_seconds = {"": 0.0}
+        for test, rule in RULES.items():
+            began = time.process_time()
+            rule(samples, C, reference)
+            rule_seconds[test] = time.process_time() - began
+        for column, (options, test) in timed_columns().items():
+            solution, seconds = solve(C, rtol, **options)
+            solves.append(
+                {
+                    "dataset": dataset or "made up",
+                    "n": len(prob),
+                    "d": X.shape[1],
+                    "method": column,
+                    "repeat": repeat,
+                    "seconds": seconds + rule_seconds[test],
+                    "rule_seconds": rule_seconds[test],
+                    "rate": rate_of.get(test, 0.0),
+                    "sweeps": solution.n_iter,
+                    "relative_gap": solution.gap / solution.primal,
+                    "primal": solution.primal,
+                    "converged": solution.converged,
+                    "threads": 1,
+                }
+            )
+    record.rows("results", pd.DataFrame(solves))
+    print("solves:", len(solves))
 
 # %% [markdown]
 # ## Safe, and the same solution
@@ -178,17 +184,29 @@ print("solves:", len(results))
 # everything that ball test 1 has; every column that converged has the same objective.
 
 # %% tags=["SSS14-B3"]
-for found in (BT1, IT):
-    assert not (found.in_L & known.in_R).any() and not (found.in_R & known.in_L).any()
-    on_margin = (found.in_R & ~known.in_R & (exact.alpha > 1e-3)) | (found.in_L & ~known.in_L & (exact.alpha < 1.0 - 1e-3))
-    assert not on_margin.any()
-assert not (BT1.in_L & ~IT.in_L).any() and not (BT1.in_R & ~IT.in_R).any()
+if record.computes:
+    BT1, IT = tests["BT1"], tests["IT"]
+    for found in (BT1, IT):
+        assert not (found.in_L & known.in_R).any() and not (found.in_R & known.in_L).any()
+        margin_in_R = found.in_R & ~known.in_R & (exact.alpha > 1e-3)
+        margin_in_L = found.in_L & ~known.in_L & (exact.alpha < 1.0 - 1e-3)
+        assert not (margin_in_R | margin_in_L).any()
+    assert not (BT1.in_L & ~IT.in_L).any() and not (BT1.in_R & ~IT.in_R).any()
+    assert exact.converged
+    off = max(abs(solve["primal"] / exact.primal - 1.0) for solve in solves if solve["converged"])
+    record.rows("reference", pd.DataFrame([{"compile": warm_up, "seconds": reference_seconds, "difference": off}]))
+    print("safe, and nested")
+
+# %%
+results, of_reference = record.read("results"), record.read("reference").loc[0]
+rate = results.groupby("method")["rate"].first()[["BT1", "IT"]]
 assert rate["BT1"] <= rate["IT"] <= 1.0
-done = results[results["converged"]]
-off = float((done["primal"] / exact.primal - 1.0).abs().max())
-assert exact.converged and off <= 1.1 * rtol
+off = float(of_reference["difference"])
+assert off <= 1.1 * rtol
 assert results.loc[results["method"].isin(["warm", "warm+IT", "ours"]), "converged"].all()
-print("safe, nested, and the same objective:", off <= 1.1 * rtol)
+shape = results.loc[0, "n"], results.loc[0, "d"]
+name = dataset or f"made up, {shape[0]:g} x {shape[1]:g}" + (f", {multiple:g} C_min" if multiple != 500.0 else "")
+print(f"{name}: the same objective in every column that converged:", off <= 1.1 * rtol)
 
 # %% [markdown]
 # ## Table III
@@ -214,7 +232,7 @@ record.table("table_time", table.reset_index(names="data set"))
 print(table.T.to_string(float_format="{:.3g}".format, na_rep="-"))
 if stuck:
     print("not converged within the sweeps allowed:", ", ".join(sorted(stuck)))
-print(f"\nreading or making the data {reading:.1f} s, compilation {warm_up:.1f} s, reference {reference_seconds:.2f} s")
+print(f"\ncompilation {of_reference['compile']:.1f} s, reference {of_reference['seconds']:.2f} s")
 
 # %%
 figure, axes = figures.panels(1, width=5.2, height=3.4)
@@ -296,8 +314,8 @@ for quantity, value, a, b in quantities:
         {"quantity": quantity, "paper": ", ".join(f"{one:.2f}" for one in theirs), "ours": round(float(value), 3), "note": note}
     )
 record.table("comparison", pd.DataFrame(comparison))
-timings = {"compile": round(warm_up, 3), "reference": round(reference_seconds, 3), "run": round(float(results["seconds"].sum()), 3)}
-record.summary(timings=timings)
+timings = {"compile": of_reference["compile"], "reference": of_reference["seconds"], "run": results["seconds"].sum()}
+record.summary(timings={what: round(float(seconds), 3) for what, seconds in timings.items()})
 limits.unregister()
 print("rows in the comparison:", len(comparison))
 
