@@ -23,6 +23,7 @@
 # | `nca_max`, `nca_iter` | NCA is trained on so many points at most, for so many iterations at most | 2000 |
 # | `cluster`, `n_shards` | whether to evaluate on a Dask cluster on this machine too, and in how many parts | |
 # | `threads` | of the evaluation; the results do not depend on them | |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
 dataset = "digits"
@@ -41,6 +42,7 @@ cluster = False
 n_shards = 8
 threads = 1
 output_dir = ""
+rows_dir = ""
 
 # %%
 import time
@@ -50,22 +52,18 @@ import matplotlib.pyplot as plt
 import numba
 import numpy as np
 import pandas as pd
-from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen_book import Recorder, figures
+from safescreen_book import Recorder, datasets, figures
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 numba.set_num_threads(threads)
 limits = threadpool_limits(threads)
 loss = ss.SmoothedHinge(gamma)
 parts = [float(text) for text in fractions.split(",")]
-
-everything, y = path_runs.draw(dataset, seed=seed, n_max=n_max)
-_, y = np.unique(y, return_inverse=True)
 
 
 def split(draw):
@@ -78,9 +76,14 @@ def split(draw):
     return centred @ np.linalg.eigh(centred[train].T @ centred[train])[1][:, : -n_components - 1 : -1], test, train
 
 
-X, test, train = split(0)
-n, d = X.shape
-print(f"{n} points, {len(train)} of them for training, {d} features, {y.max() + 1} classes")
+if record.computes:
+    from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+
+    everything, y = path_runs.draw(dataset, seed=seed, n_max=n_max)
+    _, y = np.unique(y, return_inverse=True)
+    X, test, train = split(0)
+    n, d = X.shape
+    print(f"{n} points, {len(train)} of them for training, {d} features, {y.max() + 1} classes")
 
 # %% [markdown]
 # ## How many, and what they weigh
@@ -97,11 +100,12 @@ def count(labels):
     return int(np.sum(sizes * (sizes - 1) * (len(labels) - sizes)))
 
 
-products = ss.ProductTriplets(X, y)
-sizes = {"list": 12 * count(y), "product": X.nbytes + products.n_bytes}
-print(f"{len(products):,} triplets, {count(y[train]):,} of the training part")
-print(f"bytes of a list: {sizes['list']:,}; of the points: {X.nbytes:,}; stored a pair: {products.n_bytes}")
-assert len(products) == count(y) and products.n_bytes == 0
+if record.computes:
+    products = ss.ProductTriplets(X, y)
+    sizes = {"list": 12 * count(y), "product": X.nbytes + products.n_bytes}
+    print(f"{len(products):,} triplets, {count(y[train]):,} of the training part")
+    print(f"bytes of a list: {sizes['list']:,}; of the points: {X.nbytes:,}; stored a pair: {products.n_bytes}")
+    assert len(products) == count(y) and products.n_bytes == 0
 
 # %% [markdown]
 # ## The same sums
@@ -110,13 +114,15 @@ assert len(products) == count(y) and products.n_bytes == 0
 # rounding errors that both state.
 
 # %%
-few = np.sort(np.random.default_rng(seed).permutation(n)[:300])
-M = np.eye(d) / np.mean(np.sum((X[few] - X[few].mean(axis=0)) ** 2, axis=1))
-listed, product = (terms.loss_sums(M, loss) for terms in (ss.Triplets.from_labels(X[few], y[few]), ss.ProductTriplets(X[few], y[few])))
-close = bool(np.isclose(product.loss, listed.loss, rtol=1e-10))
-within = np.linalg.norm(product.adjoint - listed.adjoint) <= product.adjoint_error + listed.adjoint_error
-print(f"{count(y[few]):,} triplets, loss equal to ten digits: {close}, gradients within the bounds: {within}")
-assert close and within
+if record.computes:
+    few = np.sort(np.random.default_rng(seed).permutation(n)[:300])
+    M = np.eye(d) / np.mean(np.sum((X[few] - X[few].mean(axis=0)) ** 2, axis=1))
+    listed = ss.Triplets.from_labels(X[few], y[few]).loss_sums(M, loss)
+    product = ss.ProductTriplets(X[few], y[few]).loss_sums(M, loss)
+    close = bool(np.isclose(product.loss, listed.loss, rtol=1e-10))
+    within = np.linalg.norm(product.adjoint - listed.adjoint) <= product.adjoint_error + listed.adjoint_error
+    print(f"{count(y[few]):,} triplets, loss equal to ten digits: {close}, gradients within the bounds: {within}")
+    assert close and within
 
 # %% [markdown]
 # ## One evaluation
@@ -143,18 +149,32 @@ def measured(work):
     return result, time.perf_counter() - wall, time.process_time() - cpu, resident("VmHWM") - before
 
 
-problem = ss.Problem(products, loss)
-lam = 1e-3 * len(products)
-here, wall, cpu, growth = measured(lambda: problem.evaluate(M, lam))
-assert 0.0 <= here.gap and np.isclose(here.primal - here.dual, here.gap, rtol=1e-6)
-print("primal - dual = gap:", True)
+if record.computes:
+    problem = ss.Problem(products, loss)
+    lam = 1e-3 * len(products)
+    here, wall, cpu, growth = measured(lambda: problem.evaluate(M, lam))
+    assert 0.0 <= here.gap and np.isclose(here.primal - here.dual, here.gap, rtol=1e-6)
+    print("primal - dual = gap:", True)
 
 # %% tags=["nbval-ignore-output"]
-evaluation = {"dataset": dataset, "n": n, "d": d, "triplets": len(products), "list_bytes": sizes["list"], "stored_bytes": sizes["product"],
-              "wall": wall, "cpu": cpu, "growth_bytes": growth, "threads": threads}  # fmt: skip
-record.table("evaluation", pd.DataFrame([evaluation]))
-print(f"{wall:.2f} s, {cpu:.2f} s of the processor on {threads} thread(s); {len(products) / wall:.1e} triplets a second")
-print(f"memory grew by {growth / 1e6:.0f} MB at its peak; a list: {sizes['list'] / 1e6:,.0f} MB")
+if record.computes:
+    evaluation = {
+        "dataset": dataset,
+        "n": n,
+        "d": d,
+        "triplets": len(products),
+        "list_bytes": sizes["list"],
+        "stored_bytes": sizes["product"],
+        "wall": wall,
+        "cpu": cpu,
+        "growth_bytes": growth,
+        "threads": threads,
+    }
+    record.rows("evaluation", pd.DataFrame([evaluation]))
+evaluation = record.read("evaluation").loc[0]
+wall, cpu, growth = evaluation["wall"], evaluation["cpu"], evaluation["growth_bytes"]
+print(f"{wall:.2f} s, {cpu:.2f} s of the processor on {threads} thread(s); {evaluation['triplets'] / wall:.1e} triplets a second")
+print(f"memory grew by {growth / 1e6:.0f} MB at its peak; a list: {evaluation['list_bytes'] / 1e6:,.0f} MB")
 
 # %% [markdown]
 # ### On a cluster
@@ -163,7 +183,7 @@ print(f"memory grew by {growth / 1e6:.0f} MB at its peak; a list: {sizes['list']
 # cut into `n_shards` runs, whose sums are added in their order: the answer does not depend on who has computed them, to the last digit.
 
 # %%
-if cluster:
+if record.computes and cluster:
     from distributed import Client, LocalCluster
 
     found = []
@@ -231,17 +251,22 @@ def error(M, X, test, train):
     return float(np.mean(voters.predict(X[test] @ L) != y[test]))
 
 
-rows = []
-for draw in range(draws):
-    X, test, train = split(draw)
-    for name, (M, took) in learn(X, train).items():
-        rank = int(np.linalg.matrix_rank(M, tol=1e-8 * np.linalg.norm(M)))
-        rows.append({"draw": draw, "method": name, "error": error(M, X, test, train), "rank": rank} | took)
-results = pd.DataFrame(rows).assign(dataset=dataset, n_train=len(train), n_test=len(test), d=d, k=k, seed=seed, threads=threads)
-record.table("results", results)
+if record.computes:
+    learned = []
+    for draw in range(draws):
+        X, test, train = split(draw)
+        for name, (M, took) in learn(X, train).items():
+            rank = int(np.linalg.matrix_rank(M, tol=1e-8 * np.linalg.norm(M)))
+            learned.append({"draw": draw, "method": name, "error": error(M, X, test, train), "rank": rank} | took)
+    sizes = {"n_train": len(train), "n_test": len(test), "d": d, "k": k}
+    record.rows("results", pd.DataFrame(learned).assign(dataset=dataset, **sizes, seed=seed, threads=threads))
+    print(f"{count(y[train]):,} triplets in the last training part")
+
+# %%
+results = record.read("results")
 worst = float(results["relative_gap"].max())
 certified = worst <= rtol
-print(f"{count(y[train]):,} triplets in the last training part, relative gap of all metrics but NCA at most {rtol:g}: {certified}")
+print(f"relative gap of all metrics but NCA at most {rtol:g}: {certified}")
 assert certified
 
 # %% [markdown]
@@ -271,10 +296,10 @@ figures.dots(mean.to_dict(), ax=axes[0], title=f"{dataset}: {k}-NN error, {draws
 for name, values in errors.items():
     axes[0].plot(values, np.full(draws, list(errors).index(name)), "|", color="#555555", markersize=9, zorder=1)
 axes[0].set(xscale="linear", xlabel="per cent", xlim=(0.0, None))
-many, c = np.geomspace(1e2, 1e5, 30), y.max() + 1
+many, c, d = np.geomspace(1e2, 1e5, 30), datasets.info(dataset).classes, evaluation["d"]
 forms = {"list": 12.0 * many * (many / c - 1.0) * (many - many / c), "product": 8.0 * many * d}
 labels = {"xlabel": f"points, in {c} classes", "ylabel": "bytes", "title": "what is stored, counted"}
-figures.lines(forms, many, ax=axes[1], dots={dataset: ([n, n], list(sizes.values()))}, log="xy", **labels)
+figures.lines(forms, many, ax=axes[1], dots={dataset: ([evaluation["n"]] * 2, [evaluation["list_bytes"], evaluation["stored_bytes"]])}, log="xy", **labels)
 record.figure("errors", figure)
 plt.show()
 
@@ -310,7 +335,7 @@ comparison = [
     for name, row in table.iterrows()
 ]
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
-record.summary(timings={"run": round(float(results["seconds"].sum()), 3), "evaluation": round(wall, 3)})
+record.summary(timings={"run": round(float(results["seconds"].sum()), 3), "evaluation": round(float(wall), 3)})
 limits.unregister()
 print("rows in the comparison:", len(comparison) == len(table))
 
