@@ -76,7 +76,7 @@ from threadpoolctl import threadpool_limits
 import safescreen as ss
 from safescreen import svm
 from safescreen_book import Recorder, datasets, figures
-from safescreen_book.protocols import ratios
+from safescreen_book.protocols import spread
 from safescreen_book.protocols.conclusions import Conclusions
 
 record = Recorder(output_dir, rows_dir)
@@ -312,7 +312,7 @@ if record.computes:
         for slow, fast in PAIRS:
             if {slow, fast} <= set(names):
                 pair = {"kernel": label(width), "slow": slow, "fast": fast}
-                ratio_rows.append(pair | ratios.kept(over(width, slow, fast)))
+                ratio_rows.append(pair | spread.kept_ratios(over(width, slow, fast)))
         grid_rows.append(
             {
                 "kernel": label(width),
@@ -329,7 +329,7 @@ if record.computes:
         each = [over(width, *pair) for width in ("1", "10", "linear", "0.1")]
         rounds = min(len(values) for values in each)
         values = gain(*[values[:rounds] for values in each])
-        ratio_rows.append({"kernel": GAIN, "slow": pair[0], "fast": pair[1]} | ratios.kept(values))
+        ratio_rows.append({"kernel": GAIN, "slow": pair[0], "fast": pair[1]} | spread.kept_ratios(values))
     met = [{"kernel": label(width), "method": name, "reached": reached(each)} for (width, name), each in spans.items()]
     record.rows("grids", pd.DataFrame(grid_rows))
     record.rows("reached", pd.DataFrame(met))
@@ -561,7 +561,7 @@ def judge(found, sentence, width, slow, fast, place="section V-C2, Table IV"):
     if whose == "own" and np.isfinite(said):
         note += f"; {said:.2f} in the paper's table"
     paper_value = said if whose == "paper" else np.nan
-    values = ratios.again(ratios_of.loc[label(width), slow, fast])
+    values = spread.again_ratios(ratios_of.loc[label(width), slow, fast])
     found.above(1.0, values, sentence, place, paper=paper_value, whose=whose, log=True, note=note)
 
 
@@ -622,7 +622,7 @@ if {"linear", "0.1", "1", "10"} <= set(widths) and {"shrink+BT1", "shrink+IT"} <
     theirs = np.nan
     if mine == "paper":
         theirs = gain(*[paper[width][pair[0]] / paper[width][pair[1]] for width in ("1", "10", "linear", "0.1")])
-    values = ratios.again(ratios_of.loc[GAIN, *pair])
+    values = spread.again_ratios(ratios_of.loc[GAIN, *pair])
     share = min(common(width, *pair) / of_path(width) for width in widths)
     note = "1/d and 10/d over linear and 0.1/d" + (f", of one path only {share:.0%} of its C" if share < 1.0 else "")
     found.above(1.0, values, sentence, "section V-C2", paper=theirs, whose=mine, log=True, note=note)

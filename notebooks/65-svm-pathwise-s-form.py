@@ -89,7 +89,7 @@ import safescreen as ss
 from safescreen import svm
 from safescreen.solvers import solve_screened
 from safescreen_book import Recorder, datasets, figures
-from safescreen_book.protocols import pathwise, ratios
+from safescreen_book.protocols import pathwise, spread
 from safescreen_book.protocols.conclusions import Conclusions
 
 record = Recorder(output_dir, rows_dir)
@@ -177,11 +177,11 @@ def as_liblinear(C, masks):
     smaller = prob if left.all() else prob.reduce(masks.in_L, masks.in_R)
     alpha, inner = masks.in_L.astype(float), np.zeros(int(left.sum()))
     H = np.zeros(X.shape[1]) if smaller.linear is None else np.array(smaller.linear)
-    spread = 0.0
+    difference = 0.0
     if inner.size:
-        H, spread, _, _ = smaller.terms.sweep(inner, H, 1.0 / C, prob.loss, violation, max_sweeps, 1)
+        H, difference, _, _ = smaller.terms.sweep(inner, H, 1.0 / C, prob.loss, violation, max_sweeps, 1)
         alpha[left] = inner
-    return Found(C * H, alpha, 1.0 / C, masks, cut=spread > violation)
+    return Found(C * H, alpha, 1.0 / C, masks, cut=difference > violation)
 
 
 def to_the_gap(C, masks, *start):
@@ -534,7 +534,7 @@ if record.computes:
     if same_gap.any():
         for way in ("naive", "heuristic"):
             measured[f"{way}, {COMMON}"] = common[f"{way}, cold"] / common["trusted, cold"]
-    record.rows("ratios", pd.DataFrame([{"of": name} | ratios.kept(values) for name, values in measured.items()]))
+    record.rows("ratios", pd.DataFrame([{"of": name} | spread.kept_ratios(values) for name, values in measured.items()]))
 
 # %% tags=["nbval-ignore-output"]
 results = record.read("results").set_index("way")
@@ -559,7 +559,7 @@ print(results[[name for name in results if name not in ("dataset", "n", "d", "me
 paper = 1.0 / (1.0 - PAPER[dataset] / 100.0) if dataset in PAPER else np.nan
 totals, seconds = record.read("repeats").set_index("repeat"), record.read("totals").loc[0]
 missed, cut = results["not converged"], results["out of sweeps"]
-ratios_of = {row["of"]: ratios.again(row) for _, row in record.read("ratios").iterrows()}
+ratios_of = {row["of"]: spread.again_ratios(row) for _, row in record.read("ratios").iterrows()}
 usual = n_C == 100 and (C_low, C_high, M) == (1e-2, 1e2, 5) and READING.get(dataset) == (scaling, rows)
 timed = "paper" if usual and method == "coordinate" and (violation, max_sweeps) == (0.1, 1000) else "own"
 safe = "own" if not usual else "paper" if method == "hybrid" else "program"

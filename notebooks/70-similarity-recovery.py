@@ -21,6 +21,7 @@
 # | `scale` | $\lambda$, of the truth and of the learner | 100 |
 # | `max_iter`, `every` | iterations; how often recovery is measured | |
 # | `draws`, `seed` | independent draws of everything | 1 |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
 d = 400
@@ -37,6 +38,7 @@ every = 50
 draws = 2
 seed = 0
 output_dir = ""
+rows_dir = ""
 
 # %%
 import time
@@ -51,7 +53,7 @@ from safescreen_book import Recorder, figures
 from safescreen_book.protocols import hdsl as lab
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 limits = threadpool_limits(1)
 shares = [float(text) for text in alphas.split(",")]
 
@@ -76,11 +78,13 @@ def draw(number):
     return truth, points, truth(points), rng
 
 
-truth, points, judged, _ = draw(0)
-others = ~np.eye(n, dtype=bool)
-positive, negative = (float((sign * judged[others] > 0.0).mean()) for sign in (1, -1))
-print(f"features that matter: {truth.features.size} of {d}, atoms {len(truth)}, entries {truth.to_sparse().nnz}")
-print(f"similarities of two points: {positive:.1%} positive, {negative:.1%} negative, the rest zero")
+if record.computes:
+    truth, points, judged, _ = draw(0)
+    others = ~np.eye(n, dtype=bool)
+    positive, negative = (float((sign * judged[others] > 0.0).mean()) for sign in (1, -1))
+    record.rows("judged", pd.DataFrame([{"positive": positive, "negative": negative}]))
+    print(f"features that matter: {truth.features.size} of {d}, atoms {len(truth)}, entries {truth.to_sparse().nnz}")
+    print(f"similarities of two points: {positive:.1%} positive, {negative:.1%} negative, the rest zero")
 
 # %% [markdown]
 # That decides what `alphas` means. As long as $\alpha$ is below the share of positive similarities, y is
@@ -89,11 +93,12 @@ print(f"similarities of two points: {positive:.1%} positive, {negative:.1%} nega
 # part that is not zero:
 
 # %%
-for share in shares:
-    triplets = lab.graded_triplets(judged, 4 * n, share / 100, random_state=0)
-    x, y, z = triplets.T
-    silent = np.mean((judged[x, y] == 0.0) & (judged[x, z] == 0.0))
-    print(f"alpha {share:.0f} %: {silent:.0%} of the triplets compare zero with zero")
+if record.computes:
+    for share in shares:
+        triplets = lab.graded_triplets(judged, 4 * n, share / 100, random_state=0)
+        x, y, z = triplets.T
+        silent = np.mean((judged[x, y] == 0.0) & (judged[x, z] == 0.0))
+        print(f"alpha {share:.0f} %: {silent:.0%} of the triplets compare zero with zero")
 
 # %% [markdown]
 # ## Run
@@ -105,41 +110,50 @@ for share in shares:
 # 0.7 with it). The forward direction is the fast heuristic.
 
 # %%
-rows, learned, seconds = [], {}, 0.0
-for number in range(draws):
-    truth, points, judged, rng = draw(number)
-    for share in shares:
-        triplets = lab.graded_triplets(judged, n_triplets, share / 100, random_state=rng)
-        curve = []
+def learn(points, truth, triplets, random_state):
+    """The learner after its iterations, and the recovery at each check: of features and entries, and how many of them and of atoms."""
+    curve = []
 
-        def monitor(similarity, curve=curve, truth=truth):
-            """Note the recovery; every call counts as better, so that nothing stops early."""
-            curve.append((lab.recovery_auc(similarity, truth), similarity.features.size, len(similarity)))
-            return -len(curve)
+    def monitor(similarity):
+        """Note the recovery; every call counts as better, so that nothing stops early."""
+        curve.append((lab.recovery_auc(similarity, truth), similarity.features.size, len(similarity)))
+        return -len(curve)
 
-        started = time.process_time()
-        solver = hdsl.FrankWolfe(scale, max_iter=max_iter, check_every=every, random_state=seed + number)
-        solver.fit(points, triplets, monitor)
-        seconds += time.process_time() - started
-        learned[number, share] = truth, solver.similarity_
-        last = solver.n_iter_
-        for k, (found, n_features, n_atoms) in enumerate(curve, 1):
-            rows.append(
-                {
-                    "alpha": share,
-                    "draw": number,
-                    "iteration": min(k * every, last),
-                    "features": found.features,
-                    "entries": found.entries,
-                    "n_features": n_features,
-                    "n_atoms": n_atoms,
-                    "objective": solver.history_[min(k * every, last) - 1].objective,
-                    "threads": 1,
-                    "seed": seed,
-                }
-            )
-results = pd.DataFrame(rows)
-record.table("results", results)
+    solver = hdsl.FrankWolfe(scale, max_iter=max_iter, check_every=every, random_state=random_state)
+    return solver.fit(points, triplets, monitor), curve
+
+
+if record.computes:
+    checks, learned, seconds = [], {}, 0.0
+    for number in range(draws):
+        truth, points, judged, rng = draw(number)
+        for share in shares:
+            triplets = lab.graded_triplets(judged, n_triplets, share / 100, random_state=rng)
+            started = time.process_time()
+            solver, curve = learn(points, truth, triplets, seed + number)
+            seconds += time.process_time() - started
+            learned[number, share] = truth, solver.similarity_
+            last = solver.n_iter_
+            for k, (found, n_features, n_atoms) in enumerate(curve, 1):
+                checks.append(
+                    {
+                        "alpha": share,
+                        "draw": number,
+                        "iteration": min(k * every, last),
+                        "features": found.features,
+                        "entries": found.entries,
+                        "n_features": n_features,
+                        "n_atoms": n_atoms,
+                        "objective": solver.history_[min(k * every, last) - 1].objective,
+                        "threads": 1,
+                        "seed": seed,
+                    }
+                )
+    record.rows("results", pd.DataFrame(checks))
+    record.rows("timings", pd.DataFrame([{"run": seconds}]))
+
+# %%
+results = record.read("results")
 final = results.groupby(["draw", "alpha"]).last().groupby("alpha")
 table = final[["features", "entries", "n_features", "n_atoms", "objective"]].mean()
 table.insert(2, "lowest", final[["features", "entries"]].min().min(axis=1))
@@ -172,12 +186,20 @@ plt.show()
 
 # %%
 shown = [20.0 if 20.0 in shares else shares[0], shares[-1]]
-figure, axes = figures.panels(3, width=7.6, height=3.0)
-figures.sparsity(learned[0, shown[0]][0], ax=axes[0], title="(a) true", size=6.0)
-for ax, share in zip(axes[1:], shown, strict=True):
-    figures.sparsity(learned[0, share][1], ax=ax, title=rf"$\alpha$ = {share:.0f} %", size=6.0)
-record.figure("matrices", figure)
-plt.show()
+titles = {"true": "(a) true"} | {f"alpha {share:.0f}": rf"$\alpha$ = {share:.0f} %" for share in shown}
+if record.computes:
+    matrices = {"true": learned[0, shown[0]][0]} | {f"alpha {share:.0f}": learned[0, share][1] for share in shown}
+    record.rows("atoms", pd.concat([lab.table_of(M).assign(matrix=name) for name, M in matrices.items()]))
+atoms = record.read("atoms", optional=True)
+if atoms is None:
+    print("These rows come from a version that kept no matrix: the figure stays as it was.")
+else:
+    figure, axes = figures.panels(3, width=7.6, height=3.0)
+    for ax, (name, title) in zip(axes, titles.items(), strict=False):
+        similarity = lab.similarity_of(atoms[atoms["matrix"] == name], scale, d)
+        figures.sparsity(similarity, ax=ax, title=title, size=6.0)
+    record.figure("matrices", figure)
+    plt.show()
 
 # %% [markdown]
 # Counted, not looked at: how many of the learned entries are right, how many of the true ones were found,
@@ -185,7 +207,7 @@ plt.show()
 # threshold, because the method never sets a weight to exactly zero unless a drop step does it.
 
 
-# %% tags=["HDSL19-F2"]
+# %%
 def compared(learned_similarity, true_similarity):
     """Shares of entries: right among learned, found among true, sign agrees, inside a block."""
     L, T = (s.to_sparse().toarray() for s in (learned_similarity, true_similarity))
@@ -200,9 +222,12 @@ def compared(learned_similarity, true_similarity):
 
 
 columns = ["right", "found", "sign agrees", "inside the blocks"]
-counts = pd.DataFrame([(number, share, *compared(*pair[::-1])) for (number, share), pair in learned.items()])
-counts.columns = ["draw", "alpha", *columns]
-record.table("entries", counts)
+if record.computes:
+    counted = [(number, share, *compared(*pair[::-1])) for (number, share), pair in learned.items()]
+    record.rows("entries", pd.DataFrame(counted, columns=["draw", "alpha", *columns]))
+
+# %% tags=["HDSL19-F2"]
+counts = record.read("entries")
 print(counts.groupby("alpha")[columns].mean().round(2).to_string())
 good = counts[counts["alpha"] == min(shares)].min()
 assert good["right"] > 0.8 and good["found"] > 0.9 and good["sign agrees"] > 0.99
@@ -232,12 +257,13 @@ print("with the best triplets nearly everything is found, with the worst far mor
 # alone gives some of them away.)
 
 # %%
-truth, points, judged, rng = draw(0)
-nothing = np.array([rng.choice(n, 3, replace=False) for _ in range(n_triplets // 4)])
-solver = hdsl.FrankWolfe(scale, max_iter=min(max_iter, 400), random_state=seed).fit(points, nothing)
-blind = lab.recovery_auc(solver.similarity_, truth)
-print("random triplets: better than chance by a tenth?", bool(max(blind) > 0.6))
-assert max(blind) < 0.62 < auc[min(shares)]
+if record.computes:
+    truth, points, judged, rng = draw(0)
+    nothing = np.array([rng.choice(n, 3, replace=False) for _ in range(n_triplets // 4)])
+    solver = hdsl.FrankWolfe(scale, max_iter=min(max_iter, 400), random_state=seed).fit(points, nothing)
+    blind = lab.recovery_auc(solver.similarity_, truth)
+    print("random triplets: better than chance by a tenth?", bool(max(blind) > 0.6))
+    assert max(blind) < 0.62 < auc[min(shares)]
 
 # %% [markdown]
 # ## Conclusions
@@ -278,10 +304,11 @@ comparison = [
     for share in shares for what in ("features", "entries")
 ]  # fmt: skip
 record.table("comparison", pd.DataFrame(comparison))
+signs = record.read("judged").loc[0]
 record.summary(
-    timings={"run": round(seconds, 3)},
+    timings={"run": round(float(record.read("timings").loc[0, "run"]), 3)},
     explanation=[
-        f"{positive:.1%} of the similarities are positive and {negative:.1%} negative; an alpha beyond that "
+        f"{signs['positive']:.1%} of the similarities are positive and {signs['negative']:.1%} negative; an alpha beyond that "
         "fills the triplets up with points of similarity zero."
     ],
 )

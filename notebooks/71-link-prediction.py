@@ -26,6 +26,7 @@
 # | `scales` | $\lambda$, chosen on the validation links together with the iteration | |
 # | `max_iter`, `every`, `patience` | iterations, checks, and checks without progress before stopping | |
 # | `draws`, `seed` | independent draws of everything | 5 |
+# | `output_dir`, `rows_dir` | where files go; the folder of an earlier run, to show its rows without computing any | |
 
 # %% tags=["parameters"]
 ds = "2000,20000,200000"
@@ -43,23 +44,25 @@ patience = 6
 draws = 2
 seed = 0
 output_dir = ""
+rows_dir = ""
 
 # %%
+import itertools
 import time
 import tracemalloc
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from sklearn.metrics import roc_auc_score
 from threadpoolctl import threadpool_limits
 
 from safescreen import hdsl
 from safescreen_book import Recorder, figures
 from safescreen_book.protocols import hdsl as lab
+from safescreen_book.protocols import spread
 from safescreen_book.protocols.conclusions import Conclusions
 
-record = Recorder(output_dir)
+record = Recorder(output_dir, rows_dir)
 limits = threadpool_limits(1)
 dims = [int(text) for text in ds.split(",")]
 counts = [int(text) for text in per_link.split(",")]
@@ -143,9 +146,11 @@ def learn(points, triplets, validation, number):
     return best
 
 
-rows, seconds = [], 0.0
-for d in dims:
-    for number in range(draws):
+if record.computes:
+    from sklearn.metrics import roc_auc_score
+
+    learned, seconds = [], 0.0
+    for d, number in itertools.product(dims, range(draws)):
         truth, points, (training, validation, test), signs, rng = draw(d, number)
         common = {"d": d, "draw": number, "threads": 1, "seed": seed, "nnz": points.nnz}
         common |= {"dot": auc(None, points, test), "truth": auc(truth, points, test)}
@@ -155,7 +160,7 @@ for d in dims:
             found, scale, solver = learn(points, triplets, validation, number)
             seconds += time.process_time() - started
             similarity = solver.similarity_
-            rows.append(
+            learned.append(
                 {
                     **common,
                     "per_link": count,
@@ -168,8 +173,11 @@ for d in dims:
                     "right_features": float(np.isin(similarity.features, truth.features).mean()),
                 }
             )
-results = pd.DataFrame(rows)
-record.table("results", results)
+    record.rows("results", pd.DataFrame(learned))
+    record.rows("timings", pd.DataFrame([{"run": seconds}]))
+
+# %%
+results = record.read("results")
 grouped = results.groupby(["per_link", "d"])
 columns = ["dot", "validation", "test", "truth", "n_features", "right_features", "scale"]
 table = grouped[columns].mean()
@@ -199,8 +207,8 @@ plt.show()
 # of each dimension, apart from the points themselves.
 
 # %% tags=["nbval-ignore-output"]
-costs = []
-for d in dims:
+def cost_of(d):
+    """What a training of the first draw costs."""
     _, points, (training, _, _), signs, rng = draw(d, 0)
     triplets = lab.link_triplets(training, signs, counts[-1], random_state=rng)
     solver = hdsl.FrankWolfe(grid[-1], max_iter=100)
@@ -211,19 +219,20 @@ for d in dims:
     hdsl.FrankWolfe(grid[-1], max_iter=3).fit(points, triplets)
     peak = tracemalloc.get_traced_memory()[1] / 2**20
     tracemalloc.stop()
-    costs.append(
-        {
-            "d": d,
-            "nnz": points.nnz,
-            "triplets": len(triplets),
-            "ms an iteration": 10.0 * total,
-            "peak MB": peak,
-            "MB of d x d": 8.0 * d * d / 2**20,
-            "bytes per stored number": peak * 2**20 / (points.nnz + 3 * len(triplets)),
-        }
-    )
-costs = pd.DataFrame(costs)
-record.table("costs", costs)
+    return {
+        "d": d,
+        "nnz": points.nnz,
+        "triplets": len(triplets),
+        "ms an iteration": 10.0 * total,
+        "peak MB": peak,
+        "MB of d x d": 8.0 * d * d / 2**20,
+        "bytes per stored number": peak * 2**20 / (points.nnz + 3 * len(triplets)),
+    }
+
+
+if record.computes:
+    record.rows("costs", pd.DataFrame([cost_of(d) for d in dims]))
+costs = record.read("costs")
 print(costs.to_string(index=False, float_format="{:.3g}".format))
 
 # %% [markdown]
@@ -232,22 +241,24 @@ print(costs.to_string(index=False, float_format="{:.3g}".format))
 # five pairs of trainings, one after the other.
 
 # %% tags=["nbval-ignore-output"]
-equal = {}
-for d in (10**4, 10**6):
-    points = lab.sparse_points(500, np.full(d, 30 / d), random_state=seed)
-    order = np.random.default_rng(seed)
-    equal[d] = points, np.array([order.choice(500, 3, replace=False) for _ in range(5000)])
-times = {d: [] for d in equal}
-for repeat in range(6):
-    for d, (points, triplets) in equal.items():
-        started = time.process_time()
-        hdsl.FrankWolfe(30.0, max_iter=150, random_state=repeat).fit(points, triplets)
-        times[d].append((time.process_time() - started) / 150)
-ratio = float(np.median(np.divide(times[10**6], times[10**4])[1:]))
-for d, (points, _) in equal.items():
-    m = np.unique(points.indices).size
-    print(f"d = {d:7d}: {points.nnz} entries of {m} features, {1e6 * np.median(times[d][1:]):.0f} microseconds an iteration")
-print(f"an iteration at d = 10^6 / at d = 10^4: {ratio:.2f}")
+if record.computes:
+    equal, times = {}, {}
+    for d in (10**4, 10**6):
+        points = lab.sparse_points(500, np.full(d, 30 / d), random_state=seed)
+        order = np.random.default_rng(seed)
+        equal[d] = points, np.array([order.choice(500, 3, replace=False) for _ in range(5000)])
+        times[d] = []
+    for repeat in range(6):
+        for d, (points, triplets) in equal.items():
+            started = time.process_time()
+            hdsl.FrankWolfe(30.0, max_iter=150, random_state=repeat).fit(points, triplets)
+            times[d].append((time.process_time() - started) / 150)
+    for d, (points, _) in equal.items():
+        m = np.unique(points.indices).size
+        print(f"d = {d:7d}: {points.nnz} entries of {m} features, {1e6 * np.median(times[d][1:]):.0f} microseconds an iteration")
+    pairs = np.divide(times[10**6], times[10**4])[1:]
+    record.rows("ratios", pd.DataFrame([{"of": "an iteration at d = 10^6 over one at d = 10^4"} | spread.kept_ratios(pairs)]))
+    print(f"an iteration at d = 10^6 / at d = 10^4: {np.median(pairs):.2f}")
 
 # %% [markdown]
 # ## What holds at every size
@@ -268,21 +279,20 @@ print("above the dot product in every dimension, in less than a hundredth of the
 # a test link would be told to the learner beforehand. How often would that happen?
 
 # %%
-truth, points, (training, validation, test), signs, rng = draw(dims[0], 0)
-_, told = lab.graded_links(truth(points), 2, share / 100)
-leaky = lab.link_triplets(training, told, counts[-1], random_state=rng)
-hidden = {frozenset(pair) for pair in np.concatenate((validation, test))[:, :2].tolist()}
-
-
-def seen(triplets):
+def seen(triplets, hidden):
     """Share of the triplets that name a hidden link."""
-    x, y, z = triplets.T.tolist()
-    return np.mean([frozenset(p) in hidden or frozenset(q) in hidden for p, q in zip(zip(x, y), zip(x, z))])  # noqa: B905
+    named = [frozenset((x, y)) in hidden or frozenset((x, z)) in hidden for x, y, z in triplets.tolist()]
+    return np.mean(named)
 
 
-honest = lab.link_triplets(training, signs, counts[-1], random_state=rng)
-print(f"triplets that tell a hidden link: {seen(honest):.0%}, without the precaution {seen(leaky):.0%}")
-assert seen(honest) == 0.0 < seen(leaky)
+if record.computes:
+    truth, points, (training, validation, test), signs, rng = draw(dims[0], 0)
+    _, told = lab.graded_links(truth(points), 2, share / 100)
+    leaky = lab.link_triplets(training, told, counts[-1], random_state=rng)
+    hidden = {frozenset(pair) for pair in np.concatenate((validation, test))[:, :2].tolist()}
+    honest = lab.link_triplets(training, signs, counts[-1], random_state=rng)
+    print(f"triplets that tell a hidden link: {seen(honest, hidden):.0%}, without the precaution {seen(leaky, hidden):.0%}")
+    assert seen(honest, hidden) == 0.0 < seen(leaky, hidden)
 
 # %% [markdown]
 # ## Conclusions
@@ -316,9 +326,9 @@ if len(counts) > 1:
     more = (by[counts[-1]] - by[counts[0]]).mean(axis=1)
     found.above(0.0, more, "more triplets a link improve the prediction", place, note=f"{counts[-1]} against {counts[0]}")
 found.above(0.0, (best - dot).min(axis=1), "it predicts better than the dot product in every dimension", "-", whose="own")
-ratios = np.divide(times[10**6], times[10**4])[1:]
+pairs = spread.again_ratios(record.read("ratios").loc[0])
 same = "an iteration at a million features costs at most half as much again as at ten thousand, for equal entries and triplets"
-found.below(1.5, ratios, same, "abstract, Table 1: no d", whose="own", log=True, note="trainings, processor time")
+found.below(1.5, pairs, same, "abstract, Table 1: no d", whose="own", log=True, note="trainings, processor time")
 conclusions = found.frame()
 record.table("conclusions", conclusions)
 print(conclusions[["conclusion", "whose", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.3f}".format))
@@ -331,7 +341,7 @@ comparison = [
 ]  # fmt: skip
 record.table("comparison", pd.DataFrame(comparison))
 record.summary(
-    timings={"run": round(seconds, 3)},
+    timings={"run": round(float(record.read("timings").loc[0, "run"]), 3)},
     explanation=[
         f"An iteration takes {costs['ms an iteration'].iloc[0]:.1f} ms at d = {dims[0]} and "
         f"{costs['ms an iteration'].iloc[-1]:.1f} ms at d = {dims[-1]}, where {costs['nnz'].iloc[-1]} numbers are "

@@ -1,5 +1,6 @@
 """What HDSL19 compares its method with, and the made-up data it tests it on."""
 
+from safescreen_book.protocols.hdsl.atoms import similarity_of, table_of
 from safescreen_book.protocols.hdsl.recovery import recovery_auc
 from safescreen_book.protocols.hdsl.synthetic import (
     graded_links,
@@ -17,5 +18,7 @@ __all__ = [
     "power_law",
     "random_similarity",
     "recovery_auc",
+    "similarity_of",
     "sparse_points",
+    "table_of",
 ]
