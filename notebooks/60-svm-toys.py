@@ -91,7 +91,7 @@ def mistakes(samples, found, solution):
 
 # %%
 def overlapping(draw):
-    """Points of the first toy, the reference, the solution, the intersection test, and what is counted."""
+    """Points of the first toy, its solutions, the intersection test, and what is counted."""
     X, y = two_classes(overlap, overlap_sd, overlap_n, draw)
     samples = ss.Samples(X, y)
     reference, best = solved(samples, C_ref, C)
@@ -103,7 +103,11 @@ def overlapping(draw):
     mistaken = sum(mistakes(samples, masks, best) for masks in found.values())
     margins = samples.margins(best.x)
     counts = {"toy": "overlapping", "draw": draw, "n": len(y)}
-    counts |= {f"{name}: {part}": getattr(masks, f"n_{part}") for name, masks in found.items() for part in "RL"}
+    counts |= {
+        f"{name}: {part}": getattr(masks, f"n_{part}")
+        for name, masks in found.items()
+        for part in "RL"
+    }
     counts["solution: R"] = int((margins > 1.0 + 1e-6).sum())
     counts["solution: L"] = int((margins < 1.0 - 1e-6).sum())
     for name in ("IT", "BT1", "BT2", "solution"):
@@ -125,7 +129,7 @@ def closer_than_kept(samples, solution, found):
 
 
 def touching(draw, sd):
-    """Points of the second toy, its two solutions, the dome test, the ranges, and what is counted."""
+    """Points of the second toy, its solutions, the dome test, the ranges, and what is counted."""
     X, y = two_classes(apart, sd, apart_n, draw)
     samples = ss.Samples(X, y)
     low, high = solved(samples, C_low, C_high)
@@ -133,7 +137,12 @@ def touching(draw, sd):
     up, down = (ss.ranges.midpoint_gap(s.problem, s.x, s.lam, alpha=s.alpha) for s in (low, high))
     ranges = ss.Screened(met(up.L_low, down.L_high), met(up.R_low, down.R_high))
     counts = {"toy": "touching", "draw": draw, "n": len(y)}
-    counts |= {"dome: R": dome.n_R, "dome: L": dome.n_L, "ranges: R": ranges.n_R, "ranges: L": ranges.n_L}
+    counts |= {
+        "dome: R": dome.n_R,
+        "dome: L": dome.n_L,
+        "ranges: R": ranges.n_R,
+        "ranges: L": ranges.n_L,
+    }
     counts["closer"] = closer_than_kept(samples, low, dome)
     counts["dome: both"] = dome.n_R + dome.n_L
     counts["ranges: both"] = ranges.n_R + ranges.n_L
@@ -149,8 +158,15 @@ if record.computes:
         _, counts, mistaken = overlapping(draw)
         first.append(counts)
         wrong += mistaken
-    second = [{"reading": name} | touching(draw, sd)[1] for name, sd in READINGS.items() for draw in range(n_draws)]
-    record.rows("results", pd.concat([pd.DataFrame(first), pd.DataFrame(second)], ignore_index=True).convert_dtypes())
+    second = [
+        {"reading": name} | touching(draw, sd)[1]
+        for name, sd in READINGS.items()
+        for draw in range(n_draws)
+    ]
+    record.rows(
+        "results",
+        pd.concat([pd.DataFrame(first), pd.DataFrame(second)], ignore_index=True).convert_dtypes(),
+    )
 
 # %% [markdown]
 # Is everything decided for the whole interval $[1, 10]$? For three draws of either reading of the second toy, we solve at 25 values of
@@ -170,7 +186,10 @@ if record.computes:
     notes = f"{wrong} wrong decisions in {n_draws} draws", f"{lost} of {kept} decisions wrong"
     facts = [("safe", wrong == 0, notes[0]), ("safe between", lost == 0, notes[1])]
     record.rows("facts", pd.DataFrame(facts, columns=["fact", "holds", "note"]))
-    print(f"decisions that the solution contradicts, samples on the margin among them: {wrong} (bound 0)")
+    print(
+        "decisions that the solution contradicts, samples on the margin among them: "
+        f"{wrong} (bound 0)"
+    )
     print(f"{kept} decisions at 25 values of C, contradicted by a solution there: {lost} (bound 0)")
 
 # %% [markdown]
@@ -233,7 +252,10 @@ def spread(frame, columns, digits):
 
 
 results, facts = record.read("results"), record.read("facts").set_index("fact")
-first, second = (results[results["toy"] == toy].dropna(axis="columns", how="all") for toy in ("overlapping", "touching"))
+first, second = (
+    results[results["toy"] == toy].dropna(axis="columns", how="all")
+    for toy in ("overlapping", "touching")
+)
 print(f"{n_draws} draws of {2 * overlap_n} points")
 print(spread(first, [f"{name}: {part}" for name in ("solution", "IT", "BT1", "BT2") for part in "RL"], 0))
 print(spread(first, [f"{name}: share" for name in ("solution", "IT", "BT1", "BT2")], 2))
@@ -244,7 +266,10 @@ above = float((share > 0.8).mean())
 print(f"screened by IT: {share.mean():.1%} on average, {share.min():.1%} to {share.max():.1%}; more than 80 % in {above:.0%} of the draws")
 most = {name: first[f"{name}: R"].max() / (2 * overlap_n) for name in ("IT", "solution")}
 print(f"R alone: at most {most['IT']:.0%} by IT, at most {most['solution']:.0%} at the solution")
-print("decisions that the solution contradicts, samples on the margin among them:", facts.loc["safe", "note"])
+print(
+    "decisions that the solution contradicts, samples on the margin among them:",
+    facts.loc["safe", "note"],
+)
 assert facts.loc["safe", "holds"]
 if (overlap, overlap_sd, C, C_ref) == (0.5, 1.5, 10.0, 5.0) and n_draws >= 20 and overlap_n == 500:
     assert share.min() < 0.8 < share.max() and share.mean() > 0.75
@@ -266,7 +291,7 @@ if (overlap, overlap_sd, C, C_ref) == (0.5, 1.5, 10.0, 5.0) and n_draws >= 20 an
 
 # %%
 points_of, shapes_of = record.read("points", optional=True), record.read("shapes", optional=True)
-older = "These rows come from a version that kept no points for the pictures: the figures of points stay as they were."
+older = "These rows come from a version that kept no points: their figures stay as they were."
 
 
 def picture(name, ax, title):
@@ -275,13 +300,22 @@ def picture(name, ax, title):
     shapes = shapes_of[shapes_of["figure"] == name].set_index("shape")
     masks = ss.Screened((points["part"] == "L").to_numpy(), (points["part"] == "R").to_numpy())
     boundary = shapes.loc["boundary", ["x1", "x2"]].to_numpy(dtype=float)
-    figures.samples(points[["x1", "x2"]].to_numpy(), points["y"].to_numpy(), boundary, masks, ax=ax, title=title(masks))
+    figures.samples(
+        points[["x1", "x2"]].to_numpy(),
+        points["y"].to_numpy(),
+        boundary,
+        masks,
+        ax=ax,
+        title=title(masks),
+    )
     return shapes
 
 
 def ball(shapes, name):
     """A ball of a picture."""
-    return ss.Sphere(shapes.loc[name, ["x1", "x2"]].to_numpy(dtype=float), float(shapes.loc[name, "size"]))
+    return ss.Sphere(
+        shapes.loc[name, ["x1", "x2"]].to_numpy(dtype=float), float(shapes.loc[name, "size"])
+    )
 
 
 def shade(ax, decide, size=161):
@@ -343,7 +377,10 @@ if (apart, apart_variance, C_low, C_high) == (1.5, 0.75, 1.0, 10.0) and n_draws 
 # they are. Everything is decided for the whole interval:
 
 # %%
-print("at 25 values of C in the interval, for three draws of either reading:", facts.loc["safe between", "note"])
+print(
+    "at 25 values of C in the interval, for three draws of either reading:",
+    facts.loc["safe between", "note"],
+)
 assert facts.loc["safe between", "holds"]
 
 # %% [markdown]
@@ -354,7 +391,10 @@ assert facts.loc["safe between", "holds"]
 # %%
 of_reading = second[second["reading"] == "variance 0.75"]
 typical = of_reading.loc[(of_reading["dome: both"] - 530).abs().idxmin()]
-print(f"of {typical['dome: R']:.0f} points in R {typical['closer']:.0f} are closer than the farthest one kept")
+print(
+    f"of {typical['dome: R']:.0f} points in R {typical['closer']:.0f} are closer than the "
+    "farthest one kept"
+)
 assert typical["closer"] > 0
 
 # %%
@@ -364,11 +404,22 @@ else:
     with plt.rc_context(figures.STYLE):
         figure, axes = plt.subplots(2, 1, figsize=(6.4, 7.6), layout="constrained")
     of_C = f"as SSS13 Figure 4: C in [{C_low:g}, {C_high:g}]"
-    shapes = picture("dome", axes[0], lambda masks: f"{of_C}: {masks.n_R + masks.n_L} of {len(masks.in_R)}")
+    shapes = picture(
+        "dome", axes[0], lambda masks: f"{of_C}: {masks.n_R + masks.n_L} of {len(masks.in_R)}"
+    )
     region, half = ball(shapes, "ball"), shapes.loc["half-space"]
     normal = half[["x1", "x2"]].to_numpy(dtype=float)
-    shade(axes[0], lambda points: ss.rules.halfspace(ss.Problem(points, ss.Hinge()), region, normal, float(half["size"])))
-    picture("ranges", axes[1], lambda masks: f"ranges of the same solutions: {masks.n_R + masks.n_L} of {len(masks.in_R)}")
+    shade(
+        axes[0],
+        lambda points: ss.rules.halfspace(
+            ss.Problem(points, ss.Hinge()), region, normal, float(half["size"])
+        ),
+    )
+    picture(
+        "ranges",
+        axes[1],
+        lambda masks: f"ranges of the same solutions: {masks.n_R + masks.n_L} of {len(masks.in_R)}",
+    )
     for points in [*axes[0].collections, *axes[1].collections]:
         points.set_rasterized(True)
     record.figure("touching", figure)
@@ -411,7 +462,9 @@ percent = 100.0 * share
 note = f"{percent.mean():.1f} % on average, {percent.min():.1f} to {percent.max():.1f}; above 80 % in {above:.0%} of {n_draws} draws"
 figure_1.fact(above >= 0.025, "more than 80 % of the samples are screened, as in the paper's draw", place, note=note)
 safe = facts.loc["safe"]
-figure_1.fact(safe["holds"], "no sample that is screened is a support vector", place, note=safe["note"])
+figure_1.fact(
+    safe["holds"], "no sample that is screened is a support vector", place, note=safe["note"]
+)
 figure_1.above(80.0, percent, "more than 80 % of the samples are screened, on average over draws", "-", whose="own")
 figure_1.above(0.0, 100.0 * (share - first["BT1: share"]), "the second ball adds to BT1, in per cent of the samples", "-", whose="own")
 frames = [figure_1.frame()]
@@ -426,7 +479,12 @@ for reading, frame in second.groupby("reading", sort=False):
     seen = (frame["closer"] > 0).astype(float)
     figure_4.above(0.5, seen, "in most draws points near the border are screened while farther ones are kept", place)
     safe = facts.loc["safe between"]
-    figure_4.fact(safe["holds"], "no sample that is screened is a support vector anywhere in [1, 10]", place, note=safe["note"])
+    figure_4.fact(
+        safe["holds"],
+        "no sample that is screened is a support vector anywhere in [1, 10]",
+        place,
+        note=safe["note"],
+    )
     gain = frame["ranges: both"] - frame["dome: both"]
     figure_4.above(0.0, gain, "ranges of the same two solutions decide more samples than the dome", "-", whose="own")
     frames.append(figure_4.frame())

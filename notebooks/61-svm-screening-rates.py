@@ -136,8 +136,10 @@ def tests_of(terms, before):
 
 
 def check(screened, truth, both, solution):
-    """Assert that a test decides nothing wrongly, and nothing that the intersection test does not."""
-    assert not (screened.in_L & truth.in_R).any() and not (screened.in_R & truth.in_L).any(), "not safe"
+    """Assert that a test decides nothing wrongly, nor what the intersection test does not."""
+    assert not (screened.in_L & truth.in_R).any() and not (screened.in_R & truth.in_L).any(), (
+        "not safe"
+    )
     margin_in_R = screened.in_R & ~truth.in_R & (solution.alpha > 1e-3)
     margin_in_L = screened.in_L & ~truth.in_L & (solution.alpha < 1 - 1e-3)
     assert not (margin_in_R | margin_in_L).any(), "on the margin"
@@ -151,7 +153,11 @@ if record.computes:
     computed, started = [], time.process_time()
     for width in widths:
         name = "linear" if width == "linear" else f"RBF {width}/d"
-        terms = ss.Samples(X, y) if width == "linear" else ss.KernelSamples.from_points(X, y, "rbf", float(width) / d)
+        terms = (
+            ss.Samples(X, y)
+            if width == "linear"
+            else ss.KernelSamples.from_points(X, y, "rbf", float(width) / d)
+        )
         prob = ss.Problem(terms, ss.Hinge())
         path = accurate_path(prob)
         solution = path[-1]
@@ -164,12 +170,28 @@ if record.computes:
                 check(screened, truth, found["IT"], solution)
                 counts = {"n_L": screened.n_L, "n_R": screened.n_R, "removable": removable}
                 rate = (screened.n_L + screened.n_R) / max(removable, 1)
-                computed.append({"dataset": dataset, "kernel": name, "C_ref/C": fraction, "test": test, "rate": rate, **counts})
+                computed.append(
+                    {
+                        "dataset": dataset,
+                        "kernel": name,
+                        "C_ref/C": fraction,
+                        "test": test,
+                        "rate": rate,
+                        **counts,
+                    }
+                )
     seconds = time.process_time() - started
     record.rows("results", pd.DataFrame(computed))
     record.rows("set", pd.DataFrame([{"dataset": dataset, "n": n, "d": d, "seconds": seconds}]))
-    record.rows("facts", pd.DataFrame([{"fact": "safe", "holds": True, "note": "asserted of every test"}]))
-    print("tests:", len(computed), " unsafe decisions: 0, none of a sample on the margin, and IT contains BT1 and BT2 everywhere")
+    record.rows(
+        "facts", pd.DataFrame([{"fact": "safe", "holds": True, "note": "asserted of every test"}])
+    )
+    print(
+        "tests:",
+        len(computed),
+        " unsafe decisions: 0, none of a sample on the margin, and IT contains BT1 and "
+        "BT2 everywhere",
+    )
 
 # %%
 results, of_set = record.read("results"), record.read("set").loc[0]
@@ -234,7 +256,9 @@ for name, rate in wide.groupby("kernel", sort=False):
     note = f"{falls} of {steps.size} steps fall, the largest by {max(0.0, -float(steps.min().min())):.2f}"
     found.fact(falls <= 0.1 * steps.size, "the rates rise as the reference comes nearer", place, note=note, whose=whose)
     note = f"{len(rate)} references, three tests, samples on the margin included"
-    found.fact(safe, "no sample that is screened is a support vector", place, note=note, whose=whose)
+    found.fact(
+        safe, "no sample that is screened is a support vector", place, note=note, whose=whose
+    )
     second = int((rate["BT2"] > rate["BT1"]).sum())
     found.fact(
         second < len(rate), "ball test 2 alone is no better than ball test 1 everywhere", "-", note=f"better at {second}", whose="own"

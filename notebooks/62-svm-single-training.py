@@ -112,9 +112,12 @@ if record.computes:
     before, reference_seconds = solve(C_ref, reference_rtol, screening=("MGB",))
     reference = svm.reference(before)
     exact, _ = solve(C, reference_rtol, start=reference, screening=("MGB",))
-    tests = {test: rule(samples, C, reference) for test, rule in RULES.items()}  # compiles, and computes the norms of the samples
+    # the first calls compile, and compute the norms of the samples
+    tests = {test: rule(samples, C, reference) for test, rule in RULES.items()}
 
-    known = ss.rules.sphere(prob, ss.spheres.midpoint_gap_bound(prob, exact.x, exact.lam, exact.alpha))
+    known = ss.rules.sphere(
+        prob, ss.spheres.midpoint_gap_bound(prob, exact.x, exact.lam, exact.alpha)
+    )
     removable = int(np.count_nonzero(known.in_L | known.in_R | tests["IT"].in_L | tests["IT"].in_R))
     rate_of = {test: (found.n_L + found.n_R) / max(removable, 1) for test, found in tests.items()}
     print(f"in L or R: {removable / len(prob):.3f} of the samples")
@@ -122,7 +125,10 @@ if record.computes:
         print(f"{test}: rate {rate_of[test]:.3f} ({found.n_L} in L, {found.n_R} in R)")
     reach = svm.ball_1(samples, C, reference).radius * float(np.median(samples.norms))
     spread = float(np.std(samples.margins(exact.x)))
-    print(f"reach of ball test 1 for a sample of median length {reach:.2f}, standard deviation of the margins {spread:.2f}")
+    print(
+        f"reach of ball test 1 for a sample of median length {reach:.2f}, standard "
+        f"deviation of the margins {spread:.2f}"
+    )
 
 # %% [markdown]
 # ## Run
@@ -193,8 +199,11 @@ if record.computes:
         assert not (margin_in_R | margin_in_L).any()
     assert not (BT1.in_L & ~IT.in_L).any() and not (BT1.in_R & ~IT.in_R).any()
     assert exact.converged
-    off = max(abs(solve["primal"] / exact.primal - 1.0) for solve in solves if solve["converged"])
-    record.rows("reference", pd.DataFrame([{"compile": warm_up, "seconds": reference_seconds, "difference": off}]))
+    off = max(abs(row["primal"] / exact.primal - 1.0) for row in solves if row["converged"])
+    record.rows(
+        "reference",
+        pd.DataFrame([{"compile": warm_up, "seconds": reference_seconds, "difference": off}]),
+    )
     print("safe, and nested")
 
 # %%
@@ -205,7 +214,9 @@ off = float(of_reference["difference"])
 assert off <= 1.1 * rtol
 assert results.loc[results["method"].isin(["warm", "warm+IT", "ours"]), "converged"].all()
 shape = results.loc[0, "n"], results.loc[0, "d"]
-name = dataset or f"made up, {shape[0]:g} x {shape[1]:g}" + (f", {multiple:g} C_min" if multiple != 500.0 else "")
+name = dataset or f"made up, {shape[0]:g} x {shape[1]:g}"
+if not dataset and multiple != 500.0:
+    name += f", {multiple:g} C_min"
 print(f"{name}: the same objective in every column that converged:", off <= 1.1 * rtol)
 
 # %% [markdown]
@@ -314,7 +325,11 @@ for quantity, value, a, b in quantities:
         {"quantity": quantity, "paper": ", ".join(f"{one:.2f}" for one in theirs), "ours": round(float(value), 3), "note": note}
     )
 record.table("comparison", pd.DataFrame(comparison))
-timings = {"compile": of_reference["compile"], "reference": of_reference["seconds"], "run": results["seconds"].sum()}
+timings = {
+    "compile": of_reference["compile"],
+    "reference": of_reference["seconds"],
+    "run": results["seconds"].sum(),
+}
 record.summary(timings={what: round(float(seconds), 3) for what, seconds in timings.items()})
 limits.unregister()
 print("rows in the comparison:", len(comparison))

@@ -160,7 +160,10 @@ if record.computes:
         setup.append((label(width), seconds, time.process_time() - started))
         first, last = 1.0 / grids[width][0].lam, 1.0 / grids[width][-1].lam
         why = ENDS[grids[width].stop_reason]
-        print(f"{label(width):11} {len(grids[width]):4d} values of C from {first:.1e} to {last:.1e}: {why}")
+        print(
+            f"{label(width):11} {len(grids[width]):4d} values of C from {first:.1e} to "
+            f"{last:.1e}: {why}"
+        )
 
 # %% tags=["nbval-ignore-output"]
 if record.computes:
@@ -213,7 +216,10 @@ if record.computes:
     problems = {width: ss.Problem(terms, ss.Hinge()) for width, terms in data.items()}
     started = time.process_time()
     for width in widths[:1] + widths[-1:]:
-        chosen = [grids[width][k] for k in np.unique(np.linspace(0, len(grids[width]) // 3, 6).astype(int))]
+        chosen = [
+            grids[width][k]
+            for k in np.unique(np.linspace(0, len(grids[width]) // 3, 6).astype(int))
+        ]
         for name in names:
             path, _, _ = timed(problems[width], [s.lam for s in chosen], OPTIONS[name])
             assert all(s.converged for s in path) and off(path, chosen) <= 1.1 * rtol
@@ -276,11 +282,11 @@ PAIRS = [
     ("shrink+IT", "ours"),
 ]
 GAIN = "large gamma over small"
-"""In place of a kernel: how much more a column gains with the two large gamma than with the others."""
+"""In place of a kernel: how much more a column gains with the two large gamma."""
 
 
 def over(width, a, b):
-    """Seconds of a over those of b, one ratio a repeat that both have, up to the first C that either has missed."""
+    """Seconds of a over those of b, a ratio a repeat, up to the first C that either has missed."""
     a, b = spans[width, a], spans[width, b]
     k = min(reached(a), reached(b))
     n = min(len(a), len(b))
@@ -288,7 +294,7 @@ def over(width, a, b):
 
 
 def gain(large, larger, linear, small):
-    """How much larger ratios are with the two large gamma than with the linear kernel and the small one."""
+    """How much larger ratios are with the two large gamma than with the others."""
     return np.sqrt(large * larger / (linear * small))
 
 
@@ -300,7 +306,7 @@ def better(width, a, b):
 
 
 def largest_difference(width):
-    """Largest relative difference of objectives of the columns that met the accuracy, from the accurate grid."""
+    """Largest relative difference of the objectives of columns from the accurate grid."""
     results = pd.DataFrame(rows)
     missed = results[results["kernel"] == label(width)].groupby("method")["not_converged"].median()
     return max([differs[width, name] for name in names if missed[name] == 0], default=np.nan)
@@ -329,11 +335,19 @@ if record.computes:
         each = [over(width, *pair) for width in ("1", "10", "linear", "0.1")]
         rounds = min(len(values) for values in each)
         values = gain(*[values[:rounds] for values in each])
-        ratio_rows.append({"kernel": GAIN, "slow": pair[0], "fast": pair[1]} | spread.kept_ratios(values))
-    met = [{"kernel": label(width), "method": name, "reached": reached(each)} for (width, name), each in spans.items()]
+        ratio_rows.append(
+            {"kernel": GAIN, "slow": pair[0], "fast": pair[1]} | spread.kept_ratios(values)
+        )
+    met = [
+        {"kernel": label(width), "method": name, "reached": reached(each)}
+        for (width, name), each in spans.items()
+    ]
     record.rows("grids", pd.DataFrame(grid_rows))
     record.rows("reached", pd.DataFrame(met))
-    record.rows("ratios", pd.DataFrame(ratio_rows, columns=["kernel", "slow", "fast", "n", "ratio", "deviation"]))
+    record.rows(
+        "ratios",
+        pd.DataFrame(ratio_rows, columns=["kernel", "slow", "fast", "n", "ratio", "deviation"]),
+    )
 
 # %% [markdown]
 # ## Rates along the path
@@ -349,7 +363,7 @@ if record.computes:
 
 # %% tags=["nbval-ignore-output"]
 def timed_share(width, test, k, removable):
-    """Rate of a timed column at a place of the path, NaN where it was stopped before, or not asked for."""
+    """Rate of a timed column at a place of the path, NaN where it was stopped before."""
     rates = taken.get((width, test), ())
     return len(y) * rates[k] / max(removable, 1) if k < len(rates) else np.nan
 
@@ -364,13 +378,22 @@ def at_place(width, k):
     first = svm.ball_test_1(prob.terms, C, reference)
     between = time.process_time()
     both = svm.intersection_test(prob.terms, C, reference)
-    seconds = {"kernel": label(width), "BT1": between - started, "IT": time.process_time() - between}
+    seconds = {
+        "kernel": label(width),
+        "BT1": between - started,
+        "IT": time.process_time() - between,
+    }
     assert not (first.in_L & ~both.in_L).any() and not (first.in_R & ~both.in_R).any()
     assert not (both.in_L & known.in_R).any() and not (both.in_R & known.in_L).any()
-    on_margin = (both.in_R & ~known.in_R & (here.alpha > 1e-3)) | (both.in_L & ~known.in_L & (here.alpha < 1.0 - 1e-3))
+    on_margin = (both.in_R & ~known.in_R & (here.alpha > 1e-3)) | (
+        both.in_L & ~known.in_L & (here.alpha < 1.0 - 1e-3)
+    )
     assert grid_rtol > 1e-6 or not on_margin.any()
     removable = int(np.count_nonzero(known.in_L | known.in_R | both.in_L | both.in_R))
-    shares = {"BT1": (first.n_L + first.n_R) / max(removable, 1), "IT": (both.n_L + both.n_R) / max(removable, 1)}
+    shares = {
+        "BT1": (first.n_L + first.n_R) / max(removable, 1),
+        "IT": (both.n_L + both.n_R) / max(removable, 1),
+    }
     shares |= {f"{test}, timed": timed_share(width, test, k, removable) for test in ("BT1", "IT")}
     return {"kernel": label(width), "C": C, "removable": removable, **shares}, seconds
 
@@ -584,7 +607,13 @@ for width in widths:
             judge(found, sentence, width, slow, fast)
     worst = grid_of_kernel.loc[label(width), "difference"]
     note = f"largest relative difference {worst:.1e}"
-    found.fact(worst <= 1.1 * rtol, "all columns solve the same problems", "section V-C", note=note, whose=owner(width, *names))
+    found.fact(
+        worst <= 1.1 * rtol,
+        "all columns solve the same problems",
+        "section V-C",
+        note=note,
+        whose=owner(width, *names),
+    )
     missed = int(sum(where.loc[(label(width), name), "not_converged"] for name in ("hybrid", "hybrid+IT", "ours") if name in names))
     found.fact(missed == 0, "the default solver reaches the accuracy everywhere", "-", note=f"missed at {missed} C", whose="own")
     for sentence, slow, fast in (
@@ -621,7 +650,12 @@ if {"linear", "0.1", "1", "10"} <= set(widths) and {"shrink+BT1", "shrink+IT"} <
     mine = owners.pop() if len(owners) == 1 else "own"
     theirs = np.nan
     if mine == "paper":
-        theirs = gain(*[paper[width][pair[0]] / paper[width][pair[1]] for width in ("1", "10", "linear", "0.1")])
+        theirs = gain(
+            *[
+                paper[width][pair[0]] / paper[width][pair[1]]
+                for width in ("1", "10", "linear", "0.1")
+            ]
+        )
     values = spread.again_ratios(ratios_of.loc[GAIN, *pair])
     share = min(common(width, *pair) / of_path(width) for width in widths)
     note = "1/d and 10/d over linear and 0.1/d" + (f", of one path only {share:.0%} of its C" if share < 1.0 else "")
@@ -655,7 +689,10 @@ comparison = [
     if name in paper[width]
 ]
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
-timings = {"compile": round(float(record.read("timings").loc[0, "compile"]), 3), "run": round(float(results["seconds"].sum()), 3)}
+timings = {
+    "compile": round(float(record.read("timings").loc[0, "compile"]), 3),
+    "run": round(float(results["seconds"].sum()), 3),
+}
 record.summary(timings=timings)
 limits.unregister()
 print("conclusions:", len(conclusions), " rows in the comparison:", len(comparison))

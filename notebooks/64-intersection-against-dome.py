@@ -114,7 +114,10 @@ if record.computes:
     X_all, y_all = load_parts()
     drawn = [Draw(number) for number in range(draws if rows else 1)]
     for draw in drawn:
-        print(f"{label}: {draw.X.shape[0]} samples, {draw.X.shape[1]} features, {np.mean(draw.y > 0):.0%} positive")
+        print(
+            f"{label}: {draw.X.shape[0]} samples, {draw.X.shape[1]} features, "
+            f"{np.mean(draw.y > 0):.0%} positive"
+        )
         print(f"C_min = {draw.C_ref / reference:.2e}, C_ref = {draw.C_ref:.2e}")
 
 # %% [markdown]
@@ -183,15 +186,33 @@ if record.computes:
             screening, found = timed(test)
             if name != "DT, trusted":
                 n_wrong += wrong(draw.samples, found, at_C)
-            entry = {"dataset": dataset, "draw": number, "n": len(draw.y), "C": C, "ratio": ratio, "test": name}
-            entry |= {"n_R": found.n_R, "n_L": found.n_L, "non_margin": int(total), "rate": (found.n_R + found.n_L) / total}
+            entry = {
+                "dataset": dataset,
+                "draw": number,
+                "n": len(draw.y),
+                "C": C,
+                "ratio": ratio,
+                "test": name,
+            }
+            entry |= {
+                "n_R": found.n_R,
+                "n_L": found.n_L,
+                "non_margin": int(total),
+                "rate": (found.n_R + found.n_L) / total,
+            }
             rates_found.append(entry)
             if name in ("IT", "DT"):
                 smaller = draw.problem.reduce(found.in_L, found.in_R)
-                rest, _ = timed(lambda smaller=smaller, lam=1.0 / C: ss.solve(smaller, lam, **options) if len(smaller) else None)
+                rest, _ = timed(
+                    lambda smaller=smaller, lam=1.0 / C: (
+                        ss.solve(smaller, lam, **options) if len(smaller) else None
+                    )
+                )
                 for repeat, seconds in enumerate(zip(full, screening, rest, strict=True)):
                     row = {"draw": number, "repeat": repeat, "ratio": ratio, "test": name}
-                    spans_found.append(row | dict(zip(("full", "screening", "rest"), seconds, strict=True)))
+                    spans_found.append(
+                        row | dict(zip(("full", "screening", "rest"), seconds, strict=True))
+                    )
     record.rows("results", pd.DataFrame(rates_found))
     record.rows("trainings", pd.DataFrame(spans_found))
 
@@ -201,7 +222,10 @@ results, trainings = record.read("results"), record.read("trainings")
 rates_of = results.pivot(index=["draw", "ratio"], columns="test", values="rate")[TESTS]
 rates = rates_of.groupby("ratio").mean()
 record.table("table_rates", rates.reset_index())
-print("share of the samples in R or L that is screened, by C_ref/C" + (", means over draws:" if results["draw"].nunique() > 1 else ":"))
+print(
+    "share of the samples in R or L that is screened, by C_ref/C"
+    + (", means over draws:" if results["draw"].nunique() > 1 else ":")
+)
 print(rates.to_string(float_format="{:.2f}".format))
 
 # %% [markdown]
@@ -211,7 +235,18 @@ print(rates.to_string(float_format="{:.2f}".format))
 # %%
 if record.computes:
     assert n_wrong == 0
-    record.rows("facts", pd.DataFrame([{"fact": "safe", "holds": n_wrong == 0, "note": f"{n_wrong} decisions contradict the solutions"}]))
+    record.rows(
+        "facts",
+        pd.DataFrame(
+            [
+                {
+                    "fact": "safe",
+                    "holds": n_wrong == 0,
+                    "note": f"{n_wrong} decisions contradict the solutions",
+                }
+            ]
+        ),
+    )
     print(f"decisions of certified tests that contradict the solutions: {n_wrong}")
 nested = bool((rates_of["IT"] >= rates_of[["BT1", "BT2"]].max(axis=1)).all())
 assert nested and (rates_of["DT, best"] >= rates_of["DT"]).all()
@@ -258,7 +293,10 @@ if record.computes:
         if goal < rtol:
             continue
         rough, far = draw.solve(draw.C_ref, rtol=goal), draw.solve(beyond * C, rtol=goal)
-        it, dt = ss.svm.intersection_test(draw.samples, C, rough), ss.svm.dome_test(draw.samples, rough, far)
+        it, dt = (
+            ss.svm.intersection_test(draw.samples, C, rough),
+            ss.svm.dome_test(draw.samples, rough, far),
+        )
         found.append({"relative gap": goal, "IT": it.rate, "DT": dt.rate})
     record.rows("accuracy", pd.DataFrame(found))
 accuracy = record.read("accuracy")

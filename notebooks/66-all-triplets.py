@@ -104,7 +104,10 @@ if record.computes:
     products = ss.ProductTriplets(X, y)
     sizes = {"list": 12 * count(y), "product": X.nbytes + products.n_bytes}
     print(f"{len(products):,} triplets, {count(y[train]):,} of the training part")
-    print(f"bytes of a list: {sizes['list']:,}; of the points: {X.nbytes:,}; stored a pair: {products.n_bytes}")
+    print(
+        f"bytes of a list: {sizes['list']:,}; of the points: {X.nbytes:,}; stored a pair: "
+        f"{products.n_bytes}"
+    )
     assert len(products) == count(y) and products.n_bytes == 0
 
 # %% [markdown]
@@ -120,8 +123,14 @@ if record.computes:
     listed = ss.Triplets.from_labels(X[few], y[few]).loss_sums(M, loss)
     product = ss.ProductTriplets(X[few], y[few]).loss_sums(M, loss)
     close = bool(np.isclose(product.loss, listed.loss, rtol=1e-10))
-    within = np.linalg.norm(product.adjoint - listed.adjoint) <= product.adjoint_error + listed.adjoint_error
-    print(f"{count(y[few]):,} triplets, loss equal to ten digits: {close}, gradients within the bounds: {within}")
+    within = (
+        np.linalg.norm(product.adjoint - listed.adjoint)
+        <= product.adjoint_error + listed.adjoint_error
+    )
+    print(
+        f"{count(y[few]):,} triplets, loss equal to ten digits: {close}, gradients within "
+        f"the bounds: {within}"
+    )
     assert close and within
 
 # %% [markdown]
@@ -173,8 +182,14 @@ if record.computes:
     record.rows("evaluation", pd.DataFrame([evaluation]))
 evaluation = record.read("evaluation").loc[0]
 wall, cpu, growth = evaluation["wall"], evaluation["cpu"], evaluation["growth_bytes"]
-print(f"{wall:.2f} s, {cpu:.2f} s of the processor on {threads} thread(s); {evaluation['triplets'] / wall:.1e} triplets a second")
-print(f"memory grew by {growth / 1e6:.0f} MB at its peak; a list: {evaluation['list_bytes'] / 1e6:,.0f} MB")
+print(
+    f"{wall:.2f} s, {cpu:.2f} s of the processor on {threads} thread(s); "
+    f"{evaluation['triplets'] / wall:.1e} triplets a second"
+)
+print(
+    f"memory grew by {growth / 1e6:.0f} MB at its peak; a list: "
+    f"{evaluation['list_bytes'] / 1e6:,.0f} MB"
+)
 
 # %% [markdown]
 # ### On a cluster
@@ -257,9 +272,15 @@ if record.computes:
         X, test, train = split(draw)
         for name, (M, took) in learn(X, train).items():
             rank = int(np.linalg.matrix_rank(M, tol=1e-8 * np.linalg.norm(M)))
-            learned.append({"draw": draw, "method": name, "error": error(M, X, test, train), "rank": rank} | took)
+            learned.append(
+                {"draw": draw, "method": name, "error": error(M, X, test, train), "rank": rank}
+                | took
+            )
     sizes = {"n_train": len(train), "n_test": len(test), "d": d, "k": k}
-    record.rows("results", pd.DataFrame(learned).assign(dataset=dataset, **sizes, seed=seed, threads=threads))
+    record.rows(
+        "results",
+        pd.DataFrame(learned).assign(dataset=dataset, **sizes, seed=seed, threads=threads),
+    )
     print(f"{count(y[train]):,} triplets in the last training part")
 
 # %%
@@ -299,7 +320,14 @@ axes[0].set(xscale="linear", xlabel="per cent", xlim=(0.0, None))
 many, c, d = np.geomspace(1e2, 1e5, 30), datasets.info(dataset).classes, evaluation["d"]
 forms = {"list": 12.0 * many * (many / c - 1.0) * (many - many / c), "product": 8.0 * many * d}
 labels = {"xlabel": f"points, in {c} classes", "ylabel": "bytes", "title": "what is stored, counted"}
-figures.lines(forms, many, ax=axes[1], dots={dataset: ([evaluation["n"]] * 2, [evaluation["list_bytes"], evaluation["stored_bytes"]])}, log="xy", **labels)
+figures.lines(
+    forms,
+    many,
+    ax=axes[1],
+    dots={dataset: ([evaluation["n"]] * 2, [evaluation["list_bytes"], evaluation["stored_bytes"]])},
+    log="xy",
+    **labels,
+)
 record.figure("errors", figure)
 plt.show()
 
@@ -335,7 +363,9 @@ comparison = [
     for name, row in table.iterrows()
 ]
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
-record.summary(timings={"run": round(float(results["seconds"].sum()), 3), "evaluation": round(float(wall), 3)})
+record.summary(
+    timings={"run": round(float(results["seconds"].sum()), 3), "evaluation": round(float(wall), 3)}
+)
 limits.unregister()
 print("rows in the comparison:", len(comparison) == len(table))
 

@@ -83,8 +83,14 @@ if record.computes:
     others = ~np.eye(n, dtype=bool)
     positive, negative = (float((sign * judged[others] > 0.0).mean()) for sign in (1, -1))
     record.rows("judged", pd.DataFrame([{"positive": positive, "negative": negative}]))
-    print(f"features that matter: {truth.features.size} of {d}, atoms {len(truth)}, entries {truth.to_sparse().nnz}")
-    print(f"similarities of two points: {positive:.1%} positive, {negative:.1%} negative, the rest zero")
+    print(
+        f"features that matter: {truth.features.size} of {d}, atoms {len(truth)}, entries "
+        f"{truth.to_sparse().nnz}"
+    )
+    print(
+        f"similarities of two points: {positive:.1%} positive, {negative:.1%} negative, "
+        "the rest zero"
+    )
 
 # %% [markdown]
 # That decides what `alphas` means. As long as $\alpha$ is below the share of positive similarities, y is
@@ -111,12 +117,14 @@ if record.computes:
 
 # %%
 def learn(points, truth, triplets, random_state):
-    """The learner after its iterations, and the recovery at each check: of features and entries, and how many of them and of atoms."""
+    """The learner, and at each check the recovery, how many features and how many atoms."""
     curve = []
 
     def monitor(similarity):
         """Note the recovery; every call counts as better, so that nothing stops early."""
-        curve.append((lab.recovery_auc(similarity, truth), similarity.features.size, len(similarity)))
+        curve.append(
+            (lab.recovery_auc(similarity, truth), similarity.features.size, len(similarity))
+        )
         return -len(curve)
 
     solver = hdsl.FrankWolfe(scale, max_iter=max_iter, check_every=every, random_state=random_state)
@@ -186,10 +194,16 @@ plt.show()
 
 # %%
 shown = [20.0 if 20.0 in shares else shares[0], shares[-1]]
-titles = {"true": "(a) true"} | {f"alpha {share:.0f}": rf"$\alpha$ = {share:.0f} %" for share in shown}
+titles = {"true": "(a) true"} | {
+    f"alpha {share:.0f}": rf"$\alpha$ = {share:.0f} %" for share in shown
+}
 if record.computes:
-    matrices = {"true": learned[0, shown[0]][0]} | {f"alpha {share:.0f}": learned[0, share][1] for share in shown}
-    record.rows("atoms", pd.concat([lab.table_of(M).assign(matrix=name) for name, M in matrices.items()]))
+    matrices = {"true": learned[0, shown[0]][0]} | {
+        f"alpha {share:.0f}": learned[0, share][1] for share in shown
+    }
+    record.rows(
+        "atoms", pd.concat([lab.table_of(M).assign(matrix=name) for name, M in matrices.items()])
+    )
 atoms = record.read("atoms", optional=True)
 if atoms is None:
     print("These rows come from a version that kept no matrix: the figure stays as it was.")
@@ -260,7 +274,9 @@ print("with the best triplets nearly everything is found, with the worst far mor
 if record.computes:
     truth, points, judged, rng = draw(0)
     nothing = np.array([rng.choice(n, 3, replace=False) for _ in range(n_triplets // 4)])
-    solver = hdsl.FrankWolfe(scale, max_iter=min(max_iter, 400), random_state=seed).fit(points, nothing)
+    solver = hdsl.FrankWolfe(scale, max_iter=min(max_iter, 400), random_state=seed).fit(
+        points, nothing
+    )
     blind = lab.recovery_auc(solver.similarity_, truth)
     print("random triplets: better than chance by a tenth?", bool(max(blind) > 0.6))
     assert max(blind) < 0.62 < auc[min(shares)]
@@ -308,7 +324,8 @@ signs = record.read("judged").loc[0]
 record.summary(
     timings={"run": round(float(record.read("timings").loc[0, "run"]), 3)},
     explanation=[
-        f"{signs['positive']:.1%} of the similarities are positive and {signs['negative']:.1%} negative; an alpha beyond that "
+        f"{signs['positive']:.1%} of the similarities are positive and "
+        f"{signs['negative']:.1%} negative; an alpha beyond that "
         "fills the triplets up with points of similarity zero."
     ],
 )

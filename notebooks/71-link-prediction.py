@@ -255,9 +255,17 @@ if record.computes:
             times[d].append((time.process_time() - started) / 150)
     for d, (points, _) in equal.items():
         m = np.unique(points.indices).size
-        print(f"d = {d:7d}: {points.nnz} entries of {m} features, {1e6 * np.median(times[d][1:]):.0f} microseconds an iteration")
+        print(
+            f"d = {d:7d}: {points.nnz} entries of {m} features, "
+            f"{1e6 * np.median(times[d][1:]):.0f} microseconds an iteration"
+        )
     pairs = np.divide(times[10**6], times[10**4])[1:]
-    record.rows("ratios", pd.DataFrame([{"of": "an iteration at d = 10^6 over one at d = 10^4"} | spread.kept_ratios(pairs)]))
+    record.rows(
+        "ratios",
+        pd.DataFrame(
+            [{"of": "an iteration at d = 10^6 over one at d = 10^4"} | spread.kept_ratios(pairs)]
+        ),
+    )
     print(f"an iteration at d = 10^6 / at d = 10^4: {np.median(pairs):.2f}")
 
 # %% [markdown]
@@ -281,7 +289,9 @@ print("above the dot product in every dimension, in less than a hundredth of the
 # %%
 def seen(triplets, hidden):
     """Share of the triplets that name a hidden link."""
-    named = [frozenset((x, y)) in hidden or frozenset((x, z)) in hidden for x, y, z in triplets.tolist()]
+    named = [
+        frozenset((x, y)) in hidden or frozenset((x, z)) in hidden for x, y, z in triplets.tolist()
+    ]
     return np.mean(named)
 
 
@@ -291,7 +301,10 @@ if record.computes:
     leaky = lab.link_triplets(training, told, counts[-1], random_state=rng)
     hidden = {frozenset(pair) for pair in np.concatenate((validation, test))[:, :2].tolist()}
     honest = lab.link_triplets(training, signs, counts[-1], random_state=rng)
-    print(f"triplets that tell a hidden link: {seen(honest, hidden):.0%}, without the precaution {seen(leaky, hidden):.0%}")
+    print(
+        f"triplets that tell a hidden link: {seen(honest, hidden):.0%}, without the "
+        f"precaution {seen(leaky, hidden):.0%}"
+    )
     assert seen(honest, hidden) == 0.0 < seen(leaky, hidden)
 
 # %% [markdown]
@@ -328,7 +341,15 @@ if len(counts) > 1:
 found.above(0.0, (best - dot).min(axis=1), "it predicts better than the dot product in every dimension", "-", whose="own")
 pairs = spread.again_ratios(record.read("ratios").loc[0])
 same = "an iteration at a million features costs at most half as much again as at ten thousand, for equal entries and triplets"
-found.below(1.5, pairs, same, "abstract, Table 1: no d", whose="own", log=True, note="trainings, processor time")
+found.below(
+    1.5,
+    pairs,
+    same,
+    "abstract, Table 1: no d",
+    whose="own",
+    log=True,
+    note="trainings, processor time",
+)
 conclusions = found.frame()
 record.table("conclusions", conclusions)
 print(conclusions[["conclusion", "whose", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.3f}".format))
@@ -344,8 +365,10 @@ record.summary(
     timings={"run": round(float(record.read("timings").loc[0, "run"]), 3)},
     explanation=[
         f"An iteration takes {costs['ms an iteration'].iloc[0]:.1f} ms at d = {dims[0]} and "
-        f"{costs['ms an iteration'].iloc[-1]:.1f} ms at d = {dims[-1]}, where {costs['nnz'].iloc[-1]} numbers are "
-        f"stored instead of {costs['nnz'].iloc[0]}; peak memory {costs['peak MB'].iloc[-1]:.0f} MB, a matrix of d x d "
+        f"{costs['ms an iteration'].iloc[-1]:.1f} ms at d = {dims[-1]}, where "
+        f"{costs['nnz'].iloc[-1]} numbers are "
+        f"stored instead of {costs['nnz'].iloc[0]}; peak memory "
+        f"{costs['peak MB'].iloc[-1]:.0f} MB, a matrix of d x d "
         f"would take {costs['MB of d x d'].iloc[-1] / 1024:.0f} GB."
     ],
 )

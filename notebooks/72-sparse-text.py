@@ -102,13 +102,16 @@ published = {"dexter": 300, "dorothea": 800}.get(dataset)
 def load_published():
     """All points, of which the first have a label, and these labels."""
     parts = [datasets.load(dataset, part, scale=None) for part in ("train", "valid", "test")]
-    return sparse.vstack([part.X for part in parts]).tocsr(), np.concatenate([part.y for part in parts[:2]])
+    labels = np.concatenate([part.y for part in parts[:2]])
+    return sparse.vstack([part.X for part in parts]).tocsr(), labels
 
 
 def load_other():
     """All points, of the largest classes if so many are asked for, and their labels."""
     if dataset == "topics":
-        points, labels = datasets.sparse_topics(1200, 5000, 60, seed, n_classes=4, n_words=60, share=0.15)
+        points, labels = datasets.sparse_topics(
+            1200, 5000, 60, seed, n_classes=4, n_words=60, share=0.15
+        )
     else:
         points, labels = datasets.load(dataset, scale=None, return_X_y=True)
     if n_classes:
@@ -149,17 +152,28 @@ if record.computes:
     n, d = first.X.shape
     ours = (d, round(100 * stored.nnz / y.size / d, 2), n, first.y_new.size)
     names = ["features", "sparsity %", "training", "held out"]
-    sizes = pd.DataFrame({"ours": ours, "paper": PAPER_SETS.get(standard, (np.nan,) * 4)}, index=names)
+    sizes = pd.DataFrame(
+        {"ours": ours, "paper": PAPER_SETS.get(standard, (np.nan,) * 4)}, index=names
+    )
     record.rows("sets", sizes.rename_axis("quantity").reset_index())
-    print(f"{dataset}: {np.unique(y).size} classes, shares {np.round(np.bincount(np.unique(first.y, return_inverse=True)[1]) / n, 2)}")
+    print(
+        f"{dataset}: {np.unique(y).size} classes, shares "
+        f"{np.round(np.bincount(np.unique(first.y, return_inverse=True)[1]) / n, 2)}"
+    )
     print(f"triplets: {len(first.triplets)}")
     for fold in folds:
-        assert fold.X.min() >= 0.0 and fold.X.max() <= 1.0 and (fold.X_new.max() <= 1.0 or reference != "all")
+        assert (
+            fold.X.min() >= 0.0
+            and fold.X.max() <= 1.0
+            and (fold.X_new.max() <= 1.0 or reference != "all")
+        )
         assert len(fold.triplets) == (random_triplets or 15) * n and fold.X.shape == (n, d)
 sets = record.read("sets").set_index("quantity")
 print(sets.to_string(float_format="{:g}".format, na_rep="-"))
 d, n, held_out = (int(sets.loc[name, "ours"]) for name in ("features", "training", "held out"))
-as_printed = standard == dataset and (d, n, held_out) == tuple(PAPER_SETS[dataset][k] for k in (0, 2, 3))
+as_printed = standard == dataset and (d, n, held_out) == tuple(
+    PAPER_SETS[dataset][k] for k in (0, 2, 3)
+)
 as_printed = as_printed and abs(sets.loc["sparsity %", "ours"] - PAPER_SETS[dataset][1]) < 0.02
 
 # %% [markdown]
@@ -256,7 +270,9 @@ if record.computes:
     seconds = time.process_time() - started
     runs = [seen for _, seen in ended]
     errors = pd.DataFrame([row for rows, _ in ended for row in rows])
-    record.rows("results", errors.assign(dataset=dataset, reference=reference, threads=1, seed=seed))
+    record.rows(
+        "results", errors.assign(dataset=dataset, reference=reference, threads=1, seed=seed)
+    )
 
 # %%
 results = record.read("results")
@@ -272,8 +288,11 @@ print(f"hdsl: {capped}, iteration {max_iter}")
 
 # %%
 def excess(*ways):
-    """Percentage points by which the last step is worse than the one that was chosen: by the first half, and by the second."""
-    pairs = [[selection.choose(part)[1][way] for part in (errors[-1], errors)] for way, errors in enumerate(ways)]
+    """Percentage points by which the last step is worse than those that the halves chose."""
+    pairs = [
+        [selection.choose(part)[1][way] for part in (errors[-1], errors)]
+        for way, errors in enumerate(ways)
+    ]
     return 100 * float(np.mean([last - best for last, best in pairs]))
 
 
@@ -282,7 +301,10 @@ def at_dimension(r):
     found = []
     for both, atoms_of_both in zip(courses, atoms, strict=True):
         ends = [np.flatnonzero(a <= max(r, a[0]))[-1] for a in atoms_of_both]
-        found.append(50 * sum(course[end, 1 - way] for way, (course, end) in enumerate(zip(both, ends, strict=True))))
+        errors = [
+            course[end, 1 - way] for way, (course, end) in enumerate(zip(both, ends, strict=True))
+        ]
+        found.append(50 * sum(errors))
     return np.array(found)
 
 
@@ -292,7 +314,7 @@ def tuned(name):
 
 
 def entries_of(one):
-    """Of the learned M of a draw: the share of its entries in percent, pairs of either sign, and the share of pairs in use."""
+    """Of M: the share of its entries in percent, pairs of either sign, and their share."""
     similarity = one["similarity"]
     M, used = similarity.to_sparse(), similarity.features
     i, j = M.coords
@@ -300,18 +322,27 @@ def entries_of(one):
     signs = [int(np.count_nonzero(sign * M.data[off] > 0) // 2) for sign in (1, -1)]
     block = M.tocsr()[used][:, used]
     assert M.count_nonzero() <= 4 * len(similarity) and used.size <= 2 * len(similarity)
-    assert (M.data[i == j] >= 0.0).all() and np.linalg.eigvalsh(block.toarray()).min() > -1e-9 * one["scale"]
-    return 100 * M.count_nonzero() / d**2, signs, sum(signs) / max(1.0, 0.5 * used.size * (used.size - 1))
+    assert (M.data[i == j] >= 0.0).all()
+    assert np.linalg.eigvalsh(block.toarray()).min() > -1e-9 * one["scale"]
+    in_use = 0.5 * used.size * (used.size - 1)
+    return 100 * M.count_nonzero() / d**2, signs, sum(signs) / max(1.0, in_use)
 
 
 NEAR = 100  # dimensions: "quickly"
 PROJECTIONS = ("rp", "rp+oasis", "pca", "pca+oasis")
 if record.computes:
-    courses = [[np.array([point.error for point in course]) for course in one["courses"]] for one in runs]
-    atoms = [[np.array([point.n_atoms for point in course]) for course in one["courses"]] for one in runs]
-    assert all(point.n_atoms <= point.iteration + 1 for one in runs for course in one["courses"] for point in course), (
-        "the rank is at most k + 1"
-    )
+    courses = [
+        [np.array([point.error for point in course]) for course in one["courses"]] for one in runs
+    ]
+    atoms = [
+        [np.array([point.n_atoms for point in course]) for course in one["courses"]] for one in runs
+    ]
+    assert all(
+        point.n_atoms <= point.iteration + 1
+        for one in runs
+        for course in one["courses"]
+        for point in course
+    ), "the rank is at most k + 1"
     grown = [one["counts"] for one in runs]
     for count in grown:
         assert (np.diff(count) <= 2).all() and (count <= 2 * (np.arange(count.size) + 1)).all()
@@ -342,10 +373,20 @@ if record.computes:
     judged_ratios = {
         "seconds of a training": [one["slower"] for one in runs],
         "percent of the entries": shares,
-        "atoms at the end over half way": [a[-1] / a[len(a) - 1 - (max_iter // every) // 2] for a, _ in atoms],
+        "atoms at the end over half way": [
+            a[-1] / a[len(a) - 1 - (max_iter // every) // 2] for a, _ in atoms
+        ],
     }
-    record.rows("values", pd.DataFrame([{"of": name} | spread.kept(values) for name, values in judged.items()]))
-    record.rows("ratios", pd.DataFrame([{"of": name} | spread.kept_ratios(values) for name, values in judged_ratios.items()]))
+    record.rows(
+        "values",
+        pd.DataFrame([{"of": name} | spread.kept(values) for name, values in judged.items()]),
+    )
+    record.rows(
+        "ratios",
+        pd.DataFrame(
+            [{"of": name} | spread.kept_ratios(values) for name, values in judged_ratios.items()]
+        ),
+    )
     quarters = [int(q * (grown[0].size - 1)) for q in (0.25, 0.5, 0.75, 1.0)]
     print("features at a quarter, a half, three quarters and the end:", grown[0][quarters].tolist())
     print("iterations after which no loss was left, or all:", [one["ended"] for one in runs])
@@ -355,10 +396,16 @@ if record.computes:
 # %%
 if record.computes:
     one, chosen = runs[0], runs[0]["chosen"]
-    course = [(scale, point) for scale, points in zip(grid, one["checks"], strict=True) for point in points]
+    course = [
+        (scale, point)
+        for scale, points in zip(grid, one["checks"], strict=True)
+        for point in points
+    ]
     columns = ["lam", "iteration", "atoms", "error"]
-    checks = [(scale, point.iteration, point.n_atoms, 100 * point.error.mean()) for scale, point in course]
-    record.rows("checks", pd.DataFrame(checks, columns=columns), digits=6)
+    checks = [
+        (scale, point.iteration, point.n_atoms, 100 * point.error.mean()) for scale, point in course
+    ]
+    record.rows("checks", pd.DataFrame(checks, columns=columns))
     places = np.unique(np.linspace(0, max_iter - 1, 401).astype(int))
     counts = pd.DataFrame({f"draw {k + 1}": count[places] for k, count in enumerate(grown)})
     record.rows("grown", counts.assign(iteration=places))
@@ -369,10 +416,20 @@ if record.computes:
     ]
     record.rows("dimensions", pd.DataFrame(of_dimension), digits=6)
     record.rows("atoms", lab.table_of(one["similarity"]))
-    first_chosen = {"lam": one["scale"], "iteration": chosen.iteration, "features": chosen.n_features}
-    first_chosen |= {"features in the end": grown[0][-1], "entries": one["similarity"].to_sparse().count_nonzero()}
+    first_chosen = {
+        "lam": one["scale"],
+        "iteration": chosen.iteration,
+        "features": chosen.n_features,
+    }
+    first_chosen |= {
+        "features in the end": grown[0][-1],
+        "entries": one["similarity"].to_sparse().count_nonzero(),
+    }
     record.rows("chosen", pd.DataFrame([first_chosen]))
-    print(f"first draw: pairs {signs[0][0]} positive and {signs[0][1]} negative; share of all entries {shares[0]:.1g} %")
+    print(
+        f"first draw: pairs {signs[0][0]} positive and {signs[0][1]} negative; share of "
+        f"all entries {shares[0]:.1g} %"
+    )
     print(f"of the pairs of the features in use {100 * linked[0]:.1f} %")
 
 # %%
@@ -381,9 +438,16 @@ older = "These rows come from a version that kept none of this figure: it stays 
 if checks is None:
     print(older)
 else:
-    lines = {rf"$\lambda$ = {scale:g}": (points["iteration"], points["error"]) for scale, points in checks.groupby("lam")}
+    lines = {
+        rf"$\lambda$ = {scale:g}": (points["iteration"], points["error"])
+        for scale, points in checks.groupby("lam")
+    }
     figure, axes = figures.panels(1, width=5.4, height=3.4)
-    labels = {"title": f"{dataset}, first draw: held out", "xlabel": "iteration", "ylabel": "error %"}
+    labels = {
+        "title": f"{dataset}, first draw: held out",
+        "xlabel": "iteration",
+        "ylabel": "error %",
+    }
     figures.lines(lines, ax=axes, legend="right" if len(grid) > 5 else "best", **labels)
     record.figure("choice", figure)
     plt.show()
@@ -428,7 +492,9 @@ print("hdsl is better than the dot product, by more than a standard error of one
 # %% tags=["HDSL19-B4"]
 machines = ["poly-2", "poly-3", "linear-l2", "linear-l1"]
 if record.computes:
-    assert standard or np.allclose(polynomial(first, 3)[-1], selection.baseline("poly-3", first, costs[-1]).error), "the kernel is the same"
+    assert standard or np.allclose(
+        polynomial(first, 3)[-1], selection.baseline("poly-3", first, costs[-1]).error
+    ), "the kernel is the same"
     guess = max(np.mean(first.y_new == c) for c in np.unique(y))
     assert mean[machines].min() < 100 * (1 - guess) or standard
 competitive = bool(mean["hdsl"] < mean[machines].min() + max(5.0, 3.0 * bar))
@@ -451,7 +517,14 @@ else:
     figure, axes = figures.panels(1, width=5.2, height=3.3)
     lines = {name: (grown["iteration"], grown[name]) for name in grown if name != "iteration"}
     dots = {"stopped, first draw": ([iteration], [chosen["features"]])}
-    figures.lines(lines, dots=dots, ax=axes, title=f"{dataset}: active features, as Figure 4", xlabel="iteration", ylabel="features")
+    figures.lines(
+        lines,
+        dots=dots,
+        ax=axes,
+        title=f"{dataset}: active features, as Figure 4",
+        xlabel="iteration",
+        ylabel="features",
+    )
     record.figure("features", figure)
     plt.show()
 print(f"first draw: {chosen['features in the end']:.0f} features in the end")
@@ -480,18 +553,40 @@ if record.computes:
     spent = {"long": runs[0]["long"], "chosen": runs[0]["short"]}
     for r in (spaces["rp"][0], spaces["rp"][-1]):
         spent[f"oasis {r}"] = pass_of_oasis(r)
-        print(f"a pass of OASIS over {len(first.triplets)} triplets in {r} dimensions: {spent[f'oasis {r}']:.2f} s")
-    print(f"{per_number:.0f} bytes for each number of X and the triplets; d x d {8e-9 * d * d:.0f} GB")
+        print(
+            f"a pass of OASIS over {len(first.triplets)} triplets in {r} dimensions: "
+            f"{spent[f'oasis {r}']:.2f} s"
+        )
+    print(
+        f"{per_number:.0f} bytes for each number of X and the triplets; d x d {8e-9 * d * d:.0f} GB"
+    )
     record.rows("seconds", pd.DataFrame([{"run": seconds, **spent}]))
     tuned_on = runs[0]["pca+oasis"].mean(axis=2).min(axis=1).argmin()
     r_pca = spaces["pca"][tuned_on]
     more = selection.projected("pca", first, [r_pca], aggressive, 2 * passes, seed)[:, 1:]
-    once, twice = (100 * float(selection.choose(errors)[1].mean()) for errors in (runs[0]["pca+oasis"][tuned_on], more))
-    record.rows("costs", pd.DataFrame([{"peak MB": peak, "dimension": r_pca, "error": once, "with twice the passes": twice}]))
+    once, twice = (
+        100 * float(selection.choose(errors)[1].mean())
+        for errors in (runs[0]["pca+oasis"][tuned_on], more)
+    )
+    record.rows(
+        "costs",
+        pd.DataFrame(
+            [{"peak MB": peak, "dimension": r_pca, "error": once, "with twice the passes": twice}]
+        ),
+    )
 spent, costs_of = record.read("seconds").loc[0], record.read("costs").loc[0]
-r_pca, once, twice = int(costs_of["dimension"]), costs_of["error"], costs_of["with twice the passes"]
-print(f"pca+oasis in {r_pca} dimensions: {once:.1f} % with {passes} passes, {twice:.1f} % with {2 * passes}")
-print(f"{max_iter} iterations: {spent['long']:.1f} s; {iteration} iterations: {spent['chosen']:.1f} s")
+r_pca, once, twice = (
+    int(costs_of["dimension"]),
+    costs_of["error"],
+    costs_of["with twice the passes"],
+)
+print(
+    f"pca+oasis in {r_pca} dimensions: {once:.1f} % with {passes} passes, {twice:.1f} % "
+    f"with {2 * passes}"
+)
+print(
+    f"{max_iter} iterations: {spent['long']:.1f} s; {iteration} iterations: {spent['chosen']:.1f} s"
+)
 print(f"peak memory {costs_of['peak MB']:.0f} MB")
 
 # %% [markdown]
@@ -525,11 +620,26 @@ else:
     figure, axes = figures.panels(1, width=5.8, height=3.9)
     course = checks[checks["lam"] == chosen["lam"]]
     lines = {"hdsl": (course["atoms"], course["error"])}
-    lines |= {name: (points["dimension"], points["error"]) for name, points in dimensions.groupby("method", sort=False)}
-    labels = {"title": f"{dataset}, first draw, as Figure 6", "xlabel": "dimension", "ylabel": "error %", "legend": "right"}
+    lines |= {
+        name: (points["dimension"], points["error"])
+        for name, points in dimensions.groupby("method", sort=False)
+    }
+    labels = {
+        "title": f"{dataset}, first draw, as Figure 6",
+        "xlabel": "dimension",
+        "ylabel": "error %",
+        "legend": "right",
+    }
     figures.lines(lines, ax=axes, log="x", marks=True, **labels)
     axes.axhline(error.loc[0, "dot"], linewidth=0.8, **figures.METHODS["dot"])
-    axes.annotate("dot", (0.99, error.loc[0, "dot"]), xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=9)
+    axes.annotate(
+        "dot",
+        (0.99, error.loc[0, "dot"]),
+        xycoords=("axes fraction", "data"),
+        ha="right",
+        va="bottom",
+        fontsize=9,
+    )
     record.figure("dimension", figure)
     plt.show()
 values_of = {row["of"]: spread.again(row) for _, row in record.read("values").iterrows()}
@@ -551,7 +661,9 @@ if record.computes:
     ends, _ = selection.iterates(blind, runs[0]["scale"], min(max_iter, 4 * every), every, seed)
     binomial_of_guess = 100 * np.sqrt(guess * (1 - guess) / first.y_new.size)
     honest = 100 * ends[-1].error.mean() > 100 * (1 - guess) - 4 * binomial_of_guess
-    print("random labels: at least the error of guessing, up to four standard errors:", bool(honest))
+    print(
+        "random labels: at least the error of guessing, up to four standard errors:", bool(honest)
+    )
     assert honest or standard
 
 # %% [markdown]
@@ -609,17 +721,40 @@ else:
 
 place = "section 5.2.2, Figure 4"
 share = {"dexter": 250 / 20000}.get(dataset, np.nan) if theirs else np.nan
-F4.below(0.5, values_of["new features late over early"], "hdsl incorporates many features early", place, whose=whose)
+F4.below(
+    0.5,
+    values_of["new features late over early"],
+    "hdsl incorporates many features early",
+    place,
+    whose=whose,
+)
 if 2 * max_iter >= 0.2 * d:
     modest = "and converges to a modest fraction of them: below a tenth"
-    F4.below(0.1, values_of["features at the end over all"], modest, place, paper=share, whose=whose, note=f"{2 * max_iter / d:.0%} possible")
+    F4.below(
+        0.1,
+        values_of["features at the end over all"],
+        modest,
+        place,
+        paper=share,
+        whose=whose,
+        note=f"{2 * max_iter / d:.0%} possible",
+    )
 
 place = "section 5.2.2, Figure 5"
 share = {"dexter": 712 / 20000**2 * 100}.get(dataset, np.nan) if theirs else np.nan
 few = "the share of entries of M is of the order of 0.0001 %: below 0.001 %"
 most = 400 * (max_iter + 1) / d**2
 if most >= 2e-3:
-    F5.below(1e-3, ratios_of["percent of the entries"], few, place, paper=share, whose=whose, log=True, note=f"in percent; {most:.2g} possible")
+    F5.below(
+        1e-3,
+        ratios_of["percent of the entries"],
+        few,
+        place,
+        paper=share,
+        whose=whose,
+        log=True,
+        note=f"in percent; {most:.2g} possible",
+    )
 share = (712 - 183) / (183 * 182) if theirs and dataset == "dexter" else np.nan
 few = "M relies on a few pairwise interactions: a tenth of the pairs of its features, or fewer"
 F5.below(0.1, values_of["pairs linked of those in use"], few, place, paper=share, whose=whose)
@@ -640,14 +775,32 @@ else:
     r = spaces["pca"][0]
     ahead = values_of["hdsl over pca+oasis in the smallest dimension"]
     F6.above(0.0, ahead, "without noise PCA with OASIS is better than hdsl in very few dimensions", place, whose=whose, note=f"r = {r}")
-    F6.below(0.5, values_of["hdsl over pca+oasis in the end"], "but hdsl catches up, to half a point", place, whose=whose)
+    F6.below(
+        0.5,
+        values_of["hdsl over pca+oasis in the end"],
+        "but hdsl catches up, to half a point",
+        place,
+        whose=whose,
+    )
 near = f"by {NEAR} dimensions hdsl is better than the dot product in all"
 F6.below(0.0, values_of[f"hdsl over dot by {NEAR} dimensions"], near, place, whose=whose)
 grew = ratios_of["atoms at the end over half way"]
 F6.below(1.25, grew, "hdsl converges to a stationary dimension", place, whose=whose, log=True)
-F6.below(1.0, values_of[END["hdsl"]], "hdsl does not overfit: the end is at most a point worse than the best", place, whose=whose)
+F6.below(
+    1.0,
+    values_of[END["hdsl"]],
+    "hdsl does not overfit: the end is at most a point worse than the best",
+    place,
+    whose=whose,
+)
 stated = whose if dataset == "dexter" else "own"  # the paper says so of dexter and rcv1_4
-F6.above(0.0, values_of[END["pca+oasis"]], "principal components with OASIS show signs of overfitting", place, whose=stated)
+F6.above(
+    0.0,
+    values_of[END["pca+oasis"]],
+    "principal components with OASIS show signs of overfitting",
+    place,
+    whose=stated,
+)
 F6.below(0.0, values_of[END["hdsl over pca+oasis"]], "and more so than hdsl", place, whose=stated)
 
 conclusions = pd.concat([found.frame() for found in ledger if len(found.frame())], ignore_index=True)
@@ -688,7 +841,12 @@ if standard and standard != dataset:
     explanation += [f"{dataset} stands in for {standard}: another collection of news, its {n_classes} largest classes."]
 timings = {"run": round(float(spent["run"]), 3)}
 seconds = {name: float(value) for name, value in spent.items() if name != "run"}
-record.summary(timings=timings, seconds=seconds, peak_mb=round(float(costs_of["peak MB"]), 1), explanation=explanation)
+record.summary(
+    timings=timings,
+    seconds=seconds,
+    peak_mb=round(float(costs_of["peak MB"]), 1),
+    explanation=explanation,
+)
 limits.unregister()
 print("rows in the comparison:", len(errors_of + times))
 
