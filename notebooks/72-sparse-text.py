@@ -617,6 +617,7 @@ dimensions = record.read("dimensions", optional=True)
 if dimensions is None:
     print(older)
 else:
+    assert (checks["atoms"] <= checks["iteration"] + 1).all(), "the rank is at most k + 1"
     figure, axes = figures.panels(1, width=5.8, height=3.9)
     course = checks[checks["lam"] == chosen["lam"]]
     lines = {"hdsl": (course["atoms"], course["error"])}
