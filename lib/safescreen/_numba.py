@@ -93,8 +93,10 @@ class Shared:
     def __init__(self, function):
         copy = types.FunctionType(function.__code__, function.__globals__, function.__name__)
         # numba's cache goes by that name
-        copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}_alone"
-        self.together, self.alone = njit(parallel=True)(function), njit(copy)
+        copy.__module__ = function.__module__
+        copy.__qualname__ = f"{function.__qualname__}_alone"
+        self.together = njit(parallel=True)(function)
+        self.alone = njit(copy)
 
     def __call__(self, *args):
         """Run the kernel."""

@@ -90,7 +90,8 @@ def matmul(A: NDArray, B: NDArray) -> NDArray:
     """Return ``A @ B``; a large product in tiles of rows of A, as many at a time as BLAS has
     threads outside of the solve.
     """
-    n, work = A.shape[0], A.shape[0] * B.size
+    n = A.shape[0]
+    work = A.shape[0] * B.size
     if work < LARGE_PRODUCT or A.ndim < 2 or B.ndim < 2:
         return A @ B
     out = np.empty((n, B.shape[1]))

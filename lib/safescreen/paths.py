@@ -73,7 +73,8 @@ class Path(Sequence):
         """
         if not self.solutions:
             return ["0 solutions"]
-        first, last = self.solutions[0].lam, self.solutions[-1].lam
+        first = self.solutions[0].lam
+        last = self.solutions[-1].lam
         converged = sum(solution.converged for solution in self.solutions)
         return [
             f"{len(self)} solutions",
@@ -288,13 +289,11 @@ class _Walk:
     """One path: what is carried from lam to lam."""
 
     def __init__(self, prob, settings, method, schedule, ranges, extrapolate):
-        self.prob, self.settings, self.method, self.schedule, self.extrapolate = (
-            prob,
-            settings,
-            method,
-            schedule,
-            extrapolate,
-        )
+        self.prob = prob
+        self.settings = settings
+        self.method = method
+        self.schedule = schedule
+        self.extrapolate = extrapolate
         self.last = self.before = self.sums = None
         self.ranges = _Ahead(prob) if ranges else None
 
@@ -304,7 +303,8 @@ class _Walk:
         """
         prob = self.prob
         if self.last is None:
-            reduction, state = Reduction(prob), Descent(prob.cone.zeros(), lam)
+            reduction = Reduction(prob)
+            state = Descent(prob.cone.zeros(), lam)
         else:
             problem, sums = self.sums
             # the last solution, judged for the new lam
@@ -314,19 +314,19 @@ class _Walk:
             state = (
                 Descent(self.last.x, lam, self.last.step) if known else self._start(here, reduction)
             )
-            state.alpha, state.expected = (
-                self.last.dual_point if prob.terms.explicit else None,
-                self.last.n_iter,
-            )
+            state.alpha = self.last.dual_point if prob.terms.explicit else None
+            state.expected = self.last.n_iter
         rate = (reduction.n_L + reduction.n_R) / len(prob)
         solution, self.sums = run(
             reduction, state, replace(self.settings, callback=None), self.method
         )
-        self.before, self.last = self.last, solution
+        self.before = self.last
+        self.last = solution
         return solution, rate
 
     def _screened_before(self, here):
-        last, lam = self.last, here.lam
+        last = self.last
+        lam = here.lam
         near = PathReference(x0=last.x, eps=last.eps, lam0=last.lam)
         enlargement = self.settings.limits.enlargement(here)
         reduction = (
@@ -341,7 +341,9 @@ class _Walk:
         """Return where to start: the line through the last two solutions, or the last one if
         that is no better.
         """
-        last, before, lam = self.last, self.before, here.lam
+        last = self.last
+        before = self.before
+        lam = here.lam
         if self.extrapolate and before is not None:
             factor = (lam - last.lam) / (last.lam - before.lam)
             ahead = self.prob.cone.project(last.x + factor * (last.x - before.x))
@@ -362,14 +364,19 @@ class _Ahead:
     falls."""
 
     def __init__(self, prob):
-        self.prob, self.base, self.start, self.end, self.reach = prob, None, np.inf, np.inf, REACH
+        self.prob = prob
+        self.base = None
+        self.start = np.inf
+        self.end = np.inf
+        self.reach = REACH
 
     def reduction(self, last, lam, limits):
         """Return the reduction for lam from what is certain on the stretch; a new stretch begins
         where the last one ends.
         """
         if lam < self.end:
-            enlargement, self.start = limits.accuracy(last.primal, last.lam), last.lam
+            enlargement = limits.accuracy(last.primal, last.lam)
+            self.start = last.lam
             self.end = self.reach * lam
             self.base = Reduction(self.prob)
             if last.eps + enlargement < np.inf:

@@ -145,7 +145,8 @@ class Problem:
             raise TypeError(f"loss must be a Loss such as SmoothedHinge(0.05), got {name}")
         if not loss.has_linear_region:
             terms.require("singles", by=f"{loss!r}, which has no linear region,")
-        self.terms, self.loss = terms, loss
+        self.terms = terms
+        self.loss = loss
         self.cone = terms.cone
         self.linear = None if linear is None else self.cone.check(linear, "linear")
         self.constant = float(constant)
@@ -169,7 +170,8 @@ class Problem:
 
         n terms by weight, of norms up to r, and c sum to an H of at most ``n r + ||c||``, an x to
         ``H/lam``, and margins to r times that."""
-        weights, r = self.terms.weights, self.terms.longest
+        weights = self.terms.weights
+        r = self.terms.longest
         n = float(len(self) if weights is None else weights.sum())
         x = (n * r + (0.0 if self.linear is None else self.cone.norm_upper(self.linear))) / lam
         if not max(n, r, x, n * r * x) <= REACH:
@@ -250,7 +252,8 @@ class Problem:
         plus, minus = cone.split(H)
         x_alpha = plus / lam
         x_norm, minus_norm = cone.norm_upper(x), cone.norm_upper(minus)
-        H_error, plus_size = sums.adjoint_error + self.linear_error, cone.magnitude(plus)
+        H_error = sums.adjoint_error + self.linear_error
+        plus_size = cone.magnitude(plus)
         if self.linear is not None:  # the sum: each number of it is rounded once
             H_error += 2.0 * UNIT * (plus_size if plus is H else cone.magnitude(H))
         split_error = cone.split_error(H)
@@ -274,7 +277,8 @@ class Problem:
         dual -= 0.5 * cone.inner(plus, plus) / lam
         distance = upper(D + difference_error + x_error, 4)
         x_alpha_error = upper((H_error + split_error) / lam + difference_error, 4)
-        points, errors = (H, plus, minus, x_alpha), (x_error, H_error, x_alpha_error)
+        points = (H, plus, minus, x_alpha)
+        errors = (x_error, H_error, x_alpha_error)
         return Evaluation(
             x, lam, primal, dual, loss, gap, sums.fenchel, *points, distance, excess, *errors, sums
         )
@@ -322,7 +326,9 @@ class Problem:
     def _copy(self, terms, loss):
         """Return this problem with other terms and another loss, all of which have been checked."""
         problem = copy.copy(self)
-        problem.terms, problem.loss, problem.cone = terms, loss, terms.cone
+        problem.terms = terms
+        problem.loss = loss
+        problem.cone = terms.cone
         return problem
 
     def with_linear_part(
@@ -358,7 +364,8 @@ class Problem:
         ``max_t <a_t, [c + sum_t w_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no
         inner product is positive, ``inf`` if a term with ``tau_t <= gamma`` can never become
         linear, as no term can with the squared hinge."""
-        x, largest = self.all_linear(), 0.0
+        x = self.all_linear()
+        largest = 0.0
         if np.ndim(self.terms.threshold) == 0:
             return _linear_from(
                 self.terms.max_inner_product(x), self.terms.threshold - self.loss.width

@@ -109,7 +109,8 @@ def screen(
     >>> found.in_R.tolist(), found.balls[0].name
     ([False, True], 'MGB')
     """
-    prob, lam = check_problem(prob), check_lam(lam)
+    prob = check_problem(prob)
+    lam = check_lam(lam)
     prob.terms.require("singles", by="screen")
     x = prob.cone.check_feasible(x)
     tests = parse_screening(screening, prob)
@@ -120,7 +121,8 @@ def screen(
         path = PathReference(x0=x, lam0=there.lam, eps=reference_accuracy(there))
     reduction = _Recording(prob)
     reduction.screen(tests, lambda problem: Reference(problem, here, path))
-    masks, rounding = reduction.screened(), max(here.gap - max(here.primal - here.dual, 0.0), 0.0)
+    masks = reduction.screened()
+    rounding = max(here.gap - max(here.primal - here.dual, 0.0), 0.0)
     return Certificate(masks.in_L, masks.in_R, lam, here.gap, rounding, tuple(reduction.balls))
 
 
@@ -186,14 +188,18 @@ def screen_samples(
     [False, True]
     """
     X = check_points(X, allow_sparse=True)
-    y, C, w = check_labels(y, X.shape[0]), check_lam(C, "C"), np.asarray(w)
-    C0, classes = C if C0 is None else check_lam(C0, "C0"), np.unique(y)
+    y = check_labels(y, X.shape[0])
+    C = check_lam(C, "C")
+    w = np.asarray(w)
+    C0 = C if C0 is None else check_lam(C0, "C0")
+    classes = np.unique(y)
     if classes.size != 2:
         raise ValueError(
             f"y must hold two classes, found {classes.size}: screen each against the others"
         )
     if intercept is not None:
-        X, b = add_intercept(X, intercept_scaling), check_scalar(intercept, "intercept")
+        X = add_intercept(X, intercept_scaling)
+        b = check_scalar(intercept, "intercept")
         w = np.append(w, b / intercept_scaling)
     samples = Samples(X, np.where(y == classes[1], 1.0, -1.0), weights=sample_weight)
     prob = Problem(samples, Hinge() if loss is None else loss)

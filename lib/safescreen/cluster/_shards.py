@@ -71,12 +71,11 @@ def center(X, diagonal):
 
 def from_index(index, shared):
     """Return the shard of a part of an index array, which has been checked."""
-    points, index = shared.points, _aligned(index)
+    points = shared.points
+    index = _aligned(index)
     n = points.n
-    (same_pairs, same), (other_pairs, other) = (
-        number_pairs(index[:, :2], n),
-        number_pairs(index[:, ::2], n),
-    )
+    same_pairs, same = number_pairs(index[:, :2], n)
+    other_pairs, other = number_pairs(index[:, ::2], n)
     return Shard(
         Triplets.of(
             points, PairTable(points, same_pairs), PairTable(points, other_pairs), same, other
@@ -88,7 +87,8 @@ def from_lists(part, shared, products):
     """Return the shard of ``(first anchor, number of anchors, lists)``, as products or listed;
     the lists of all pairs are class numbers.
     """
-    (first, size, lists), points = part, shared.points
+    first, size, lists = part
+    points = shared.points
     if isinstance(lists, AnchorLists):
         lists = AnchorLists(*(_aligned(getattr(lists, field.name)) for field in fields(lists)))
     terms = ProductTriplets.of(
@@ -120,7 +120,8 @@ def screen(shard, ball, loss):
 
     Listed triplets are screened by the sphere rule, products of lists pair by pair.
     """
-    terms, ball = shard.terms, replace(ball, center=_aligned(ball.center))
+    terms = shard.terms
+    ball = replace(ball, center=_aligned(ball.center))
     if not terms.explicit:
         remaining, *found = terms.screen_blocks(ball, loss)
         return Shard(remaining), *found

@@ -105,7 +105,8 @@ class ShardedTriplets(Terms):
         diagonal: bool = False,
         patience: float = PATIENCE,
     ):
-        client, X = check_client(client), check_points(X)
+        client = check_client(client)
+        X = check_points(X)
         index = check_triplets(index, X.shape[0], COLUMNS, "index")
         bounds = np.linspace(0, len(index), _number(n_shards, len(index), len(index)) + 1).astype(
             np.int64
@@ -149,7 +150,8 @@ class ShardedTriplets(Terms):
         patience : float
             Seconds for which the cluster may be without any worker, as above.
         """
-        client, X = check_client(client), check_points(X)
+        client = check_client(client)
+        X = check_points(X)
         lists = labelled_codes(X, y) if k is None else labelled_lists(X, y, k)
         sizes = np.multiply(
             *(lists.sizes if isinstance(lists, AnchorLists) else class_sizes(lists))
@@ -175,7 +177,9 @@ class ShardedTriplets(Terms):
         return self
 
     def _start(self, client, X, diagonal, patience, build, parts, **options):
-        self._client, self._size, self._diagonal = client, X.shape, diagonal
+        self._client = client
+        self._size = X.shape
+        self._diagonal = diagonal
         self._patience = check_scalar(patience, "patience", low=0.0, open_low=True)
         self.cone = NonNegativeCone(X.shape[1]) if diagonal else PSDCone(X.shape[1])
         points = self._submit(_shards.center, [X], diagonal=diagonal)[0]
@@ -235,15 +239,14 @@ class ShardedTriplets(Terms):
 
         A shard gives up its screened triplets once they are a twentieth of it; until then they
         count as undecided."""
-        center, radius = self.cone.check(ball.center, "ball.center"), float(ball.radius)
+        center = self.cone.check(ball.center, "ball.center")
+        radius = float(ball.radius)
         if len(self) == 0 or not 0.0 <= radius < math.inf:
             return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
         ball = type(ball)(center, radius)  # without its normal, half as much to send
         found = self._submit(_shards.screen, self._shards, ball=ball, loss=loss)
-        shards, facts = (
-            self._submit(itemgetter(0), found),
-            self._submit(itemgetter(slice(1, None)), found),
-        )
+        shards = self._submit(itemgetter(0), found)
+        facts = self._submit(itemgetter(slice(1, None)), found)
         totals, errors, *counts = zip(*self._gather(facts), strict=True)
         decided = np.sum(counts, axis=0)
         if not decided.any():
@@ -393,7 +396,9 @@ def add(parts: list[LossSums], cone: Any) -> LossSums:
 
 
 def _add_elements(parts, cone):
-    total, error, size = cone.zeros(), 0.0, 0.0
+    total = cone.zeros()
+    error = 0.0
+    size = 0.0
     for element, bound in parts:
         total = total + element
         error += bound

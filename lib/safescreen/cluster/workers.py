@@ -121,7 +121,8 @@ async def _gather(client, futures, patience, lost):
 
 async def _patiently(client, work, futures, patience, lost):
     """Await what a client does with futures; cancel them where it has no workers for too long."""
-    task, seen = asyncio.ensure_future(work), time.monotonic()
+    task = asyncio.ensure_future(work)
+    seen = time.monotonic()
     while not task.done():
         await asyncio.wait([task], timeout=min(POLL, patience))
         if task.done() or await _has_workers(client):

@@ -226,7 +226,9 @@ class KernelSpace(Cone):
     of a fresh one."""
 
     def __init__(self, K: NDArray | KernelRows, signs: NDArray, relative_error: float):
-        self.K, self.signs, self.relative_error = K, signs, relative_error
+        self.K = K
+        self.signs = signs
+        self.relative_error = relative_error
         self.matrix = GivenMatrix(K) if isinstance(K, np.ndarray) else K
         self.norms = np.sqrt(self.matrix.diagonal() / (1.0 - relative_error)) * (1.0 + gamma(8))
         positive = self.norms[self.norms > 0.0]
@@ -272,11 +274,13 @@ class KernelSpace(Cone):
         Cost: O(n) times the number of coefficients that are not 0, or of those that differ; of a
         matrix that is not in memory the image is computed at the samples `at` only."""
         coef = np.array(coef, dtype=np.float64)
-        n_used, scale = int(np.count_nonzero(coef)), self.scale(coef)
+        n_used = int(np.count_nonzero(coef))
+        scale = self.scale(coef)
         if n_used == 0:
             return self.zeros()
         changes = [int(np.count_nonzero(coef != known.coef)) for known in self._recent]
-        where, found = int(np.argmin(changes)) if changes else 0, None
+        where = int(np.argmin(changes)) if changes else 0
+        found = None
         if changes and 2 * changes[where] <= n_used:
             found = self._updated(self._recent[where], coef, scale, n_used, at)
         if found is not None:
@@ -346,11 +350,14 @@ class KernelSpace(Cone):
         that are 0 no image is wanted.
         """
         one, other = self._ordered(x, y)
-        coef, image, error = one.coef, other.image, other.error
+        coef = one.coef
+        image = other.image
+        error = other.error
         total = float(coef @ image)
         if math.isnan(total):
             used = np.flatnonzero(coef)
-            coef, image = coef[used], other.at(used)
+            coef = coef[used]
+            image = other.at(used)
             if other.error > error:  # which one is known better may have changed
                 return self._paired(x, y)
             total = float(coef @ image)
@@ -372,7 +379,8 @@ class KernelSpace(Cone):
 
     def ldexp(self, x: Expansion, exponent: int) -> Expansion:
         """Return ``2**exponent x``, exactly unless it underflows."""
-        coef, image = np.ldexp(x.coef, exponent), np.ldexp(x.image, exponent)
+        coef = np.ldexp(x.coef, exponent)
+        image = np.ldexp(x.image, exponent)
         error = upper(math.ldexp(x.error, exponent) + self.underflow, 2)
         return Expansion(self, coef, image, error, self.scale(coef))
 

@@ -167,7 +167,8 @@ class KernelRows:
 
     def __init__(self, X: PointsLike, kernel: Kernel, gigabytes: float):
         n, d = X.shape
-        self.squares, length = squares(X), row_length(X)
+        self.squares = squares(X)
+        length = row_length(X)
         self.X = X = _dense_if_full(X)
         self.kernel = kernel
         self._whole = 8e-9 * n * n <= gigabytes
@@ -177,7 +178,9 @@ class KernelRows:
             and not sparse.issparse(X)
         )
         self._light = X.astype(np.float32) if single else X
-        item, copy, least = 4 if single else 8, n * d if single else 0, min(LEAST_ROWS, n) * n
+        item = 4 if single else 8
+        copy = n * d if single else 0
+        least = min(LEAST_ROWS, n) * n
         numbers = int(1e9 * gigabytes / item) - copy
         if numbers < least:
             text = (
@@ -189,10 +192,8 @@ class KernelRows:
                 "free memory, or take fewer points"
             )
         self.entry_work = 0.5 if self._whole else 1.0 + length / 16.0
-        self.shape, self._cache = (
-            (n, n),
-            _Cache(n, min(numbers, n * n), np.float32 if single else np.float64),
-        )
+        self.shape = (n, n)
+        self._cache = _Cache(n, min(numbers, n * n), np.float32 if single else np.float64)
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
@@ -207,7 +208,8 @@ class KernelRows:
         `at`, all if left out, and NaN elsewhere.
         """
         at = np.arange(self.squares.size) if at is None else at
-        sums, out = np.zeros(at.size), np.full(self.squares.size, np.nan)
+        sums = np.zeros(at.size)
+        out = np.full(self.squares.size, np.nan)
 
         def work(part):
             points = self.X[at[part]]
@@ -270,16 +272,12 @@ class _Cache(threading.local):
 
     def __init__(self, n, numbers, dtype):
         self._made = n, numbers, dtype
-        self._store, self._columns = (
-            np.empty(numbers, dtype),
-            np.arange(n if numbers == n * n else 0),
-        )
-        self._slot, self._owner, self._used, self._time = (
-            np.full(n, -1),
-            np.empty(0, dtype=np.intp),
-            np.empty(0, dtype=np.int64),
-            0,
-        )
+        self._store = np.empty(numbers, dtype)
+        self._columns = np.arange(n if numbers == n * n else 0)
+        self._slot = np.full(n, -1)
+        self._owner = np.empty(0, dtype=np.intp)
+        self._used = np.empty(0, dtype=np.int64)
+        self._time = 0
 
     def __reduce__(self):
         return _Cache, self._made
@@ -307,7 +305,9 @@ class _Cache(threading.local):
             )
             slots = np.append(fresh, oldest)
             fill(self._matrix(), slots, missing, self._columns)
-            self._slot[missing], self._owner[slots], self._used[slots] = slots, missing, self._time
+            self._slot[missing] = slots
+            self._owner[slots] = missing
+            self._used[slots] = self._time
         return self._matrix(), self._slot[numbers], places
 
     def _matrix(self):
@@ -320,7 +320,9 @@ class _Cache(threading.local):
         place[self._columns] = np.arange(self._columns.size)
         take = place[columns]
         if take.min() < 0:
-            self._slot[:], self._owner, self._used = -1, self._owner[:0], self._used[:0]
+            self._slot[:] = -1
+            self._owner = self._owner[:0]
+            self._used = self._used[:0]
         _keep_columns(self._store, self._owner.size, self._columns.size, take)
         self._columns = columns
 
@@ -353,12 +355,19 @@ def _add_rows(K, used, values, at, out):
     m = used.size
     whole = m - m % 4
     for k in range(0, whole, 4):
-        a, b, c, d = K[used[k]][at], K[used[k + 1]][at], K[used[k + 2]][at], K[used[k + 3]][at]
-        p, q, r, s = values[k], values[k + 1], values[k + 2], values[k + 3]
+        a = K[used[k]][at]
+        b = K[used[k + 1]][at]
+        c = K[used[k + 2]][at]
+        d = K[used[k + 3]][at]
+        p = values[k]
+        q = values[k + 1]
+        r = values[k + 2]
+        s = values[k + 3]
         for i in range(out.size):
             out[i] += (p * a[i] + q * b[i]) + (r * c[i] + s * d[i])
     for k in range(whole, m):
-        a, p = K[used[k]][at], values[k]
+        a = K[used[k]][at]
+        p = values[k]
         for i in range(out.size):
             out[i] += p * a[i]
 
@@ -385,7 +394,8 @@ def _gaussians(tile, rows, columns, g, constant):
     at least 0.706, the sums are rounded by 1.42 and 0.42 units of 1 at most, ``r^2 q`` by less than
     0.4."""
     for i in range(tile.shape[0]):
-        row, square = tile[i], rows[i]
+        row = tile[i]
+        square = rows[i]
         for j in range(row.size):
             x = max(-g * max((square + columns[j]) - 2.0 * row[j], 0.0), -700.0)
             # 1.5 * 2^52: the last bits are those of k
@@ -412,9 +422,12 @@ def _light_gaussians(tile, rows, columns, g, constant):
     """Do the same in single precision, with a sum of degree 6: for a solver, which takes no
     decisions.
     """
-    one, g, constant = np.float32(1.0), np.float32(g), np.float32(constant)
+    one = np.float32(1.0)
+    g = np.float32(g)
+    constant = np.float32(constant)
     for i in range(tile.shape[0]):
-        row, square = tile[i], np.float32(rows[i])
+        row = tile[i]
+        square = np.float32(rows[i])
         for j in range(row.size):
             x = max(
                 -g * max((square + columns[j]) - (row[j] + row[j]), np.float32(0.0)),

@@ -110,10 +110,8 @@ class Scores:
             "params": [{name: float(value)} for value in values],
         }
         for what, seconds in (("fit", self.fit_seconds), ("score", self.score_seconds)):
-            found[f"mean_{what}_time"], found[f"std_{what}_time"] = (
-                seconds.mean(axis=0),
-                seconds.std(axis=0),
-            )
+            found[f"mean_{what}_time"] = seconds.mean(axis=0)
+            found[f"std_{what}_time"] = seconds.std(axis=0)
         found |= {f"split{fold}_test_score": row.copy() for fold, row in enumerate(self.score)}
         found |= {"mean_test_score": mean, "std_test_score": self.score.std(axis=0)}
         worst = np.nanmin(mean) - 1.0 if not missing.all() else 0.0
@@ -143,10 +141,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return who takes what else is passed to :meth:`fit`: weights this estimator, groups
         the splitter, both and more the scorer.
         """
-        router, mapping = (
-            metadata_routing.MetadataRouter(owner=self).add_self_request(self),
-            metadata_routing.MethodMapping,
-        )
+        router = metadata_routing.MetadataRouter(owner=self).add_self_request(self)
+        mapping = metadata_routing.MethodMapping
         router.add(splitter=self.cv, method_mapping=mapping().add(caller="fit", callee="split"))
         return router.add(
             scorer=self._scorer(), method_mapping=mapping().add(caller="fit", callee="score")
@@ -164,7 +160,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.estimator is None:
             return self.prototype()
         if not isinstance(self.estimator, self.prototype):
-            name, kind = self.prototype.__name__, type(self.estimator).__name__
+            name = self.prototype.__name__
+            kind = type(self.estimator).__name__
             raise TypeError(
                 f"estimator must be a {name} or None, got {kind}: values of {self.chosen} "
                 f"go into {self.chosen}s"
@@ -213,19 +210,19 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         RuntimeWarning
             After Ctrl-C in the cross-validation.
         """
-        model, given = (
-            clone(self._prototype()),
-            {"sample_weight": sample_weight, "groups": groups, **params},
-        )
+        model = clone(self._prototype())
+        given = {"sample_weight": sample_weight, "groups": groups, **params}
         data = X, y, weights = model._read(X, y, sample_weight)
         if metadata_routing._routing_enabled():
             routed = metadata_routing.process_routing(
                 self, "fit", **{name: it for name, it in given.items() if it is not None}
             )
-            split, score = routed["splitter"]["split"], routed["scorer"]["score"]
+            split = routed["splitter"]["split"]
+            score = routed["scorer"]["score"]
         else:
             metadata_routing._raise_for_params(params, self, "fit")
-            split, score = {"groups": groups}, {} if weights is None else {"sample_weight": weights}
+            split = {"groups": groups}
+            score = {} if weights is None else {"sample_weight": weights}
         return self._choose(
             model,
             data,
@@ -250,18 +247,19 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self.__dict__.pop(known, None)
             if hasattr(model, known):
                 setattr(self, known, getattr(model, known))
-        grid, name, splits = self._grid(model, data), f"{self.chosen}_", list(splits)
+        grid = self._grid(model, data)
+        name = f"{self.chosen}_"
+        splits = list(splits)
         scores = Scores(len(splits), len(grid))
         whole = self._validate(model, data, splits, grid, judge, scores)
-        self.scores_, self.n_splits_ = scores.score, len(splits)
+        self.scores_ = scores.score
+        self.n_splits_ = len(splits)
         self.best_index_, self.best_score_, part = choose(self.scores_, whole)
         values, refit = self._settle(model, data, grid, self.best_index_)
         value = float(values[self.best_index_])
         setattr(self, name, value)
-        self.best_params_, self.cv_results_ = (
-            {self.chosen: value},
-            scores.results(self.chosen, values),
-        )
+        self.best_params_ = {self.chosen: value}
+        self.cv_results_ = scores.results(self.chosen, values)
         if part is not None:
             text = f"cross-validation interrupted: {self.chosen}={value:.6g} is the best of {part}"
             warnings.warn(text, RuntimeWarning, stacklevel=3)
@@ -354,7 +352,9 @@ def choose(scores, whole=True):
     (1, 0.75, '3 of 3 values in 1 of 2 folds')
     """
     known = ~np.isnan(scores)
-    (n_folds, n_values), folds, columns = scores.shape, known.all(axis=1), known.all(axis=0)
+    n_folds, n_values = scores.shape
+    folds = known.all(axis=1)
+    columns = known.all(axis=0)
     if not whole and folds.sum() * n_values > columns.sum() * n_folds:
         columns[:] = True
     else:

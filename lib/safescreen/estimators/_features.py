@@ -47,7 +47,8 @@ class Features:
             check_lam(model.intercept_scaling, "intercept_scaling") if model.fit_intercept else 0.0
         )
         self.points = None if self.kernel == "precomputed" else points
-        self.origin, self.columns = 0.0, slice(None)
+        self.origin = 0.0
+        self.columns = slice(None)
         if self.kernel in ("rbf", "polynomial"):
             parameters = (
                 self._coefficient(model.gamma, points),
@@ -136,7 +137,8 @@ class Features:
     def of_support(self, used):
         """Return what classifies new points by those training points alone."""
         part = copy.copy(self)
-        part.data, part.points = None, None if self.points is None else self.points[used]
+        part.data = None
+        part.points = None if self.points is None else self.points[used]
         return part
 
     def _moved(self, X):

@@ -47,7 +47,8 @@ class Fold:
             )
         features = self.setup.features
         if features.kernel == "precomputed":
-            rows, points = X[np.ix_(test, self.setup.numbers)], X[test, test]
+            rows = X[np.ix_(test, self.setup.numbers)]
+            points = X[test, test]
         else:
             rows = points = X[test]
         self.rows = features.rows(rows)
@@ -128,7 +129,8 @@ class Fold:
     def fitted(self, model, C):
         """Return a copy of the model, which knows its classes, with the solutions for C."""
         part = clone(model).set_params(C=float(C))
-        part.classes_, part.n_features_in_ = model.classes_, model.n_features_in_
+        part.classes_ = model.classes_
+        part.n_features_in_ = model.n_features_in_
         part._keep(self.setup, self.found[C][0])
         return part
 
@@ -161,15 +163,18 @@ class Fold:
         Between them w and ``C alpha`` are taken to be linear in C, which is exact as long as no
         sample changes its region; the dual point is feasible because ``C alpha <= C`` holds at both
         ends, and clipped because that may be rounded."""
-        below, above = [c for c in self.found if c <= C], [c for c in self.found if c > C]
+        below = [c for c in self.found if c <= C]
+        above = [c for c in self.found if c > C]
         if C in self.found or not below or not above:
             if not below and not above:
                 return None
             solutions, alphas, sums = self.found[max(below) if below else min(above)]
             return prob.assemble(sums[number], solutions[number].x, 1.0 / C), alphas[number]
-        a, b = max(below), min(above)
+        a = max(below)
+        b = min(above)
         t = (C - a) / (b - a)
-        (one, alpha_one, _), (two, alpha_two, _) = self.found[a], self.found[b]
+        one, alpha_one, _ = self.found[a]
+        two, alpha_two, _ = self.found[b]
         x = (1.0 - t) * one[number].x + t * two[number].x
         alpha = ((1.0 - t) * a * alpha_one[number] + t * b * alpha_two[number]) / C
         alpha = np.clip(alpha, 0.0, prob.loss.cap)
@@ -206,7 +211,8 @@ class Decisions(NamedTuple):
         """
         if values.shape[1] == 1:
             values = np.hstack([-values, values])
-            reach, near = np.hstack([reach, reach]), np.hstack([near, near])
+            reach = np.hstack([reach, reach])
+            near = np.hstack([near, near])
         return cls(values, values - reach, values + reach, near)
 
     def must_be(self, codes):
@@ -259,9 +265,11 @@ def advance(fold, model, Cs, judge):
         fold.solve(C, judge is None)
         solved = perf_counter()
         if judge is None:
-            score, bounds = fold.score(C), fold.bounds(C)
+            score = fold.score(C)
+            bounds = fold.bounds(C)
         else:
-            score, bounds = judge(fold.fitted(model, C), fold.test), ()
+            score = judge(fold.fitted(model, C), fold.test)
+            bounds = ()
         return Trial(score, solved - start, perf_counter() - solved, *bounds)
 
     trials, whole = until_interrupted(trial, map(float, Cs))
@@ -283,7 +291,8 @@ def is_best(low, high, number):
 
     `low` and `high` are bounds of the scores, of shape (n_folds, n_values).
     """
-    least, most = low.mean(axis=0)[number], high.mean(axis=0)
+    least = low.mean(axis=0)[number]
+    most = high.mean(axis=0)
     return bool((least > most[:number]).all() and (least >= most[number + 1 :]).all())
 
 

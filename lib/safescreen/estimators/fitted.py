@@ -166,7 +166,8 @@ def screen_fitted(
             "sample_weight and class_weight must be positive: leave samples of weight 0 out"
         )
     own = model.C_ if isinstance(model, SafeSVC) else model.C
-    C, signs = check_lam(own if C is None else C, "C"), np.where(y == model.classes_[1], 1.0, -1.0)
+    C = check_lam(own if C is None else C, "C")
+    signs = np.where(y == model.classes_[1], 1.0, -1.0)
     weights = None if (weights == 1.0).all() else weights
     if isinstance(model, LinearSVC):
         return _linear(model, X, signs, C, weights)
@@ -320,7 +321,8 @@ class _Machine:
 
     def square(self):
         """Return ``||w||^2`` and a bound of its error."""
-        values, sizes = self.values[self.support], np.abs(self.coef)
+        values = self.values[self.support]
+        sizes = np.abs(self.coef)
         rounding = float(sizes @ self.errors[self.support])
         rounding += gamma(self.signs.size + 16) * float(sizes @ np.abs(values))
         return float(self.coef @ values), rounding
@@ -335,7 +337,9 @@ class _Machine:
         optimum, which is at most ``P(w)``, and part of ``gamma_{n + 64} P(w)``. Where its sum
         ``sum_i c_i alpha_i y_i`` is not 0, that costs ``|b|`` times the sum; no optimal b is
         outside the range of ``y_i - f_i``."""
-        n, C0, c = self.signs.size, self.C0, self.weights
+        n = self.signs.size
+        C0 = self.C0
+        c = self.weights
         square, rounding = self.square()
         margins = self.signs * (self.values + self.b)
         loss = float(np.sum(c * np.maximum(1.0 - margins, 0.0)))
@@ -368,7 +372,8 @@ class _Machine:
 def _machine(model, X, signs, weights, numbers):
     """Return the :class:`_Machine` of an SVC that was fitted to the numbered samples."""
     c = np.ones(signs.size) if weights is None else weights
-    b, support = float(model.intercept_[0]), numbers[model.support_]
+    b = float(model.intercept_[0])
+    support = numbers[model.support_]
     coef = sparse.csr_array(model.dual_coef_).toarray()[0]
     if not (np.abs(coef) <= model.C * c[support] * (1.0 + 8.0 * UNIT)).all():
         text = "found a coefficient above C times the weight"
@@ -380,7 +385,8 @@ def _machine(model, X, signs, weights, numbers):
     f = model.decision_function(X) - b
     kernel = Kernel(KERNELS[model.kernel], model._gamma, model.degree, model.coef0)
     values = squares(X)
-    error, values = kernel.error(row_length(X), float(values.max())), kernel.diagonal(values)
+    error = kernel.error(row_length(X), float(values.max()))
+    values = kernel.diagonal(values)
     norms = upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + error)
     size = upper(float(np.abs(coef) @ norms[support]), signs.size)  # at least ||w||
     errors = norms * upper(size * (error + gamma(coef.size + 16)), 8)

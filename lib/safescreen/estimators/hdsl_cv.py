@@ -75,8 +75,13 @@ class HDSLCV(TransformerMixin, CrossValidation):
         n_jobs: int | None = None,
         verbose: bool = False,
     ):
-        self.estimator, self.scales, self.cv, self.scoring = estimator, scales, cv, scoring
-        self.refit, self.n_jobs, self.verbose = refit, n_jobs, verbose
+        self.estimator = estimator
+        self.scales = scales
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     predict, transform = delegated(HDSL.predict), delegated(HDSL.transform)
     pair_distance, pair_score = delegated(HDSL.pair_distance), delegated(HDSL.pair_score)

@@ -156,26 +156,28 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         n_jobs: int | None = None,
         keep_problem: bool = False,
     ):
-        self.C, self.kernel, self.gamma, self.degree, self.coef0 = C, kernel, gamma, degree, coef0
-        self.loss, self.smoothing, self.n_jobs, self.keep_problem = (
-            loss,
-            smoothing,
-            n_jobs,
-            keep_problem,
-        )
-        self.fit_intercept, self.intercept_scaling, self.class_weight = (
-            fit_intercept,
-            intercept_scaling,
-            class_weight,
-        )
-        self.tol, self.with_path, self.path_ratio, self.screening = (
-            tol,
-            with_path,
-            path_ratio,
-            screening,
-        )
-        self.method, self.max_iter, self.max_gigabytes = method, max_iter, max_gigabytes
-        self.warm_start, self.callback, self.verbose = warm_start, callback, verbose
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.loss = loss
+        self.smoothing = smoothing
+        self.n_jobs = n_jobs
+        self.keep_problem = keep_problem
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.tol = tol
+        self.with_path = with_path
+        self.path_ratio = path_ratio
+        self.screening = screening
+        self.method = method
+        self.max_iter = max_iter
+        self.max_gigabytes = max_gigabytes
+        self.warm_start = warm_start
+        self.callback = callback
+        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -255,11 +257,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             if self.with_path
             else None
         )
-        last, solutions, self.path_ = (
-            self.__dict__.get("solutions_", ()),
-            [],
-            [] if self.with_path else None,
-        )
+        last = self.__dict__.get("solutions_", ())
+        solutions = []
+        self.path_ = [] if self.with_path else None
         starts = [*last, *[None] * len(setup.problems)][: len(setup.problems)]
 
         def keep(number, found):
@@ -326,7 +326,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return SquaredHinge(0.5)
 
     def _keep(self, setup, solutions):
-        features, numbers, signs = setup.features, setup.numbers, setup.signs
+        features = setup.features
+        numbers = setup.numbers
+        signs = setup.signs
         self.solutions_ = solutions
         self.n_iter_ = max(s.n_iter for s in solutions)
         self.dual_gap_ = max(s.gap for s in solutions)
@@ -341,12 +343,14 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             ]
         )
         used = setup.used(signed)
-        self.support_, self.dual_coef_ = numbers[used], signed[:, used]
+        self.support_ = numbers[used]
+        self.dual_coef_ = signed[:, used]
         self.n_support_ = np.bincount(setup.codes[used], minlength=self.classes_.size)
         self.support_vectors_ = (
             np.empty((0, 0)) if features.points is None else features.points[used]
         )
-        constant, elements = features.constant, np.array([np.asarray(s.x) for s in solutions])
+        constant = features.constant
+        elements = np.array([np.asarray(s.x) for s in solutions])
         if features.kernel == "linear":
             self.coef_ = np.zeros((len(solutions), self.n_features_in_))
             self.coef_[:, features.columns] = elements[:, :-1] if constant else elements
@@ -354,11 +358,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             return
         coefs = elements * np.array(signs)
         others = setup.used(coefs)  # those of the dual point, as a rule
-        self._weights, self._numbers, self._features = (
-            coefs[:, others],
-            numbers[others],
-            features.of_support(others),
-        )
+        self._weights = coefs[:, others]
+        self._numbers = numbers[others]
+        self._features = features.of_support(others)
         if np.array_equal(used, others):
             self._features.points = self.support_vectors_
         self.intercept_ = constant**2 * coefs.sum(axis=1)

@@ -132,14 +132,14 @@ class SafeSVCCV(CrossValidation):
         certify: bool = True,
         verbose: bool = False,
     ):
-        self.estimator, self.Cs, self.cv, self.scoring, self.refit = (
-            estimator,
-            Cs,
-            cv,
-            scoring,
-            refit,
-        )
-        self.n_jobs, self.certify, self.verbose = n_jobs, certify, verbose
+        self.estimator = estimator
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.certify = certify
+        self.verbose = verbose
 
     predict = delegated(SafeSVC.predict)
     decision_function = delegated(SafeSVC.decision_function)
@@ -149,7 +149,8 @@ class SafeSVCCV(CrossValidation):
 
     def _validate(self, model, data, splits, grid, judge, scores):
         if self.scoring in (None, "accuracy"):
-            weights, judge = judge.params.get("sample_weight"), None
+            weights = judge.params.get("sample_weight")
+            judge = None
         else:
             weights = None
         folds = [Fold(model, *data, *split, weights) for split in splits]

@@ -159,28 +159,22 @@ class TripletMetric(Metric):
         verbose: bool = False,
         keep_problem: bool = False,
     ):
-        self.lam, self.lam_ratio, self.k, self.diagonal, self.product, self.smoothing = (
-            lam,
-            lam_ratio,
-            k,
-            diagonal,
-            product,
-            smoothing,
-        )
-        self.tol, self.with_path, self.path_ratio, self.screening, self.active_set = (
-            tol,
-            with_path,
-            path_ratio,
-            screening,
-            active_set,
-        )
-        self.max_iter, self.n_neighbors, self.warm_start, self.callback, self.verbose = (
-            max_iter,
-            n_neighbors,
-            warm_start,
-            callback,
-            verbose,
-        )
+        self.lam = lam
+        self.lam_ratio = lam_ratio
+        self.k = k
+        self.diagonal = diagonal
+        self.product = product
+        self.smoothing = smoothing
+        self.tol = tol
+        self.with_path = with_path
+        self.path_ratio = path_ratio
+        self.screening = screening
+        self.active_set = active_set
+        self.max_iter = max_iter
+        self.n_neighbors = n_neighbors
+        self.warm_start = warm_start
+        self.callback = callback
+        self.verbose = verbose
         self.keep_problem = keep_problem
 
     def get_mahalanobis_matrix(self) -> np.ndarray:
@@ -233,7 +227,8 @@ class TripletMetric(Metric):
         out, and what completes its solution.
         """
         numbers, weights = kept(weights, np.arange(len(y)) if numbers is None else numbers)
-        X, y = _dense(X[numbers]), y[numbers]
+        X = _dense(X[numbers])
+        y = y[numbers]
         self.classes_, codes, counts = need_partners(y)
         need_points(self.n_neighbors, "n_neighbors", codes)
         if self.k is not None:
@@ -249,7 +244,8 @@ class TripletMetric(Metric):
                     "triplets"
                 )
                 warn(f"{text}; take a smaller k or join small classes", UserWarning)
-        product, coordinates = self._product(codes, weights), self._coordinates(X)
+        product = self._product(codes, weights)
+        coordinates = self._coordinates(X)
         options = {"k": self.k, "diagonal": self.diagonal, "coordinates": coordinates}
         terms = (
             ProductTriplets(X, codes, **options)
@@ -349,12 +345,11 @@ class TripletMetric(Metric):
         return solver_options(self, "active_set")
 
     def _keep(self, solution):
-        self.solution_, self.lam_ = solution, solution.lam
-        self.n_iter_, self.dual_gap_, self.screening_ = (
-            solution.n_iter,
-            solution.gap,
-            solution.screened,
-        )
+        self.solution_ = solution
+        self.lam_ = solution.lam
+        self.n_iter_ = solution.n_iter
+        self.dual_gap_ = solution.gap
+        self.screening_ = solution.screened
         factor = _factor(solution.x)
         self.components_ = factor if self._basis is None else factor @ self._basis.T
         return self
@@ -379,7 +374,8 @@ def _factor(x):
         used = np.flatnonzero(x > 0.0) if (x > 0.0).any() else np.zeros(1, dtype=int)
         return np.sqrt(np.maximum(x[used], 0.0))[:, None] * np.eye(x.size)[used]
     values, vectors = np.linalg.eigh(x)
-    values, vectors = values[::-1], vectors[:, ::-1]
+    values = values[::-1]
+    vectors = vectors[:, ::-1]
     rank = max(1, int(np.count_nonzero(values > 1e-12 * max(values[0], 0.0))))
     vectors = vectors * np.where(
         vectors[np.abs(vectors).argmax(axis=0), np.arange(values.size)] < 0.0, -1.0, 1.0

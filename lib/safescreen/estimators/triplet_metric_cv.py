@@ -93,8 +93,13 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         n_jobs: int | None = None,
         verbose: bool = False,
     ):
-        self.estimator, self.lams, self.cv, self.scoring = estimator, lams, cv, scoring
-        self.refit, self.n_jobs, self.verbose = refit, n_jobs, verbose
+        self.estimator = estimator
+        self.lams = lams
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
     predict, predict_proba = (
         delegated(TripletMetric.predict),
@@ -187,10 +192,8 @@ class Lams:
     """
 
     def __init__(self, lams):
-        self.values, self.relative = (
-            check_values(lams, "lams", (1.0, 1e-4), "TripletMetric", falling=True),
-            not np.ndim(lams),
-        )
+        self.values = check_values(lams, "lams", (1.0, 1e-4), "TripletMetric", falling=True)
+        self.relative = not np.ndim(lams)
 
     def __len__(self):
         return len(self.values)

@@ -127,7 +127,8 @@ class Constraints:
         rows = sparse.csr_array(
             (X.data, indices, X.indptr.astype(np.int64)), shape=(self.n, self.features.size)
         )
-        self.X, columns = rows, rows.tocsc()
+        self.X = rows
+        columns = rows.tocsc()
         self._rows = X.indptr.astype(np.int64), indices, X.data
         self._columns = (
             columns.indptr.astype(np.int64),
@@ -144,10 +145,8 @@ class Constraints:
         self._anchor_ptr = _pointers(x, self.n)
         pairs, numbers = number_pairs(np.concatenate((index[:, :2], index[:, ::2])), self.n)
         self._same, self._other = np.split(numbers, 2)
-        self._pair_ptr, self._partner = (
-            _pointers(pairs[:, 0], self.n),
-            np.ascontiguousarray(pairs[:, 1]),
-        )
+        self._pair_ptr = _pointers(pairs[:, 0], self.n)
+        self._partner = np.ascontiguousarray(pairs[:, 1])
         ends, near = np.concatenate((pairs, pairs[:, ::-1])).T
         by_end = np.argsort(ends, kind="stable")
         self._near_pair = (by_end % len(pairs)).astype(np.int32)
@@ -156,10 +155,8 @@ class Constraints:
 
     def _add_overlaps(self, weights, room):
         self._row[:] = self._diagonal[:] = 0.0
-        starts, lists = (
-            np.zeros(weights.size + 1, np.int64),
-            (np.empty(room, np.int32), np.empty(room)),
-        )
+        starts = np.zeros(weights.size + 1, np.int64)
+        lists = (np.empty(room, np.int32), np.empty(room))
         kernels._overlaps(
             weights,
             self._diagonal,

@@ -47,11 +47,10 @@ def nearest_triplets(
     X = take_columns(X, np.unique(X.indices)) if sparse.issparse(X) else X
     n = X.shape[0]
     codes = np.unique(check_labels(y, n), return_inverse=True)[1]
-    n_targets, n_impostors = (
-        check_count(n_targets, "n_targets"),
-        check_count(n_impostors, "n_impostors"),
-    )
-    step, found = max(1, block_bytes // (8 * n)), []
+    n_targets = check_count(n_targets, "n_targets")
+    n_impostors = check_count(n_impostors, "n_impostors")
+    step = max(1, block_bytes // (8 * n))
+    found = []
     for start in range(0, n, step):
         products = X[start : start + step] @ X.T
         products = products.toarray() if sparse.issparse(products) else products

@@ -70,8 +70,10 @@ def passes(region, claims, y, plus, minus):
         y * claims.a_error
         + (region.split_error + 4.0 * UNIT + gamma(region.center.size + 4)) * reach
     )
-    minus, plus = np.maximum(minus - error, 0.0), plus + error
-    linear, square = 2.0 * y * (claims.C - claims.q), (y * claims.n) ** 2
+    minus = np.maximum(minus - error, 0.0)
+    plus = plus + error
+    linear = 2.0 * y * (claims.C - claims.q)
+    square = (y * claims.n) ** 2
     allowance = (
         2.0
         * y
@@ -95,7 +97,8 @@ def certify_semidefinite(region, claims, max_iter):
     where = np.arange(claims.q.size)
     inside = region.minus_norm <= region.split_error * region.norm
     split = split_one if inside and len(region.center) >= PAIR_FROM else split_all
-    bracket, vectors = _Bracket.start(region, claims), None
+    bracket = _Bracket.start(region, claims)
+    vectors = None
     y = np.maximum(claims.C - claims.q, claims.C - claims.product) / claims.n**2
     for _ in range(max_iter):
         # rounding may bring y below 0, where nothing is certified
@@ -133,8 +136,10 @@ def certify_orthant(region, claims):
 
     ``<a, Z_+>`` is piecewise linear and does not fall in y; the piece on which it reaches C follows
     from prefix sums, O(d log d) a claim."""
-    Q, a = region.center, claims.a
-    enters, leaves = (a > 0.0) & (Q < 0.0), (a < 0.0) & (Q > 0.0)
+    Q = region.center
+    a = claims.a
+    enters = (a > 0.0) & (Q < 0.0)
+    leaves = (a < 0.0) & (Q > 0.0)
     change = np.where(enters, 1.0, 0.0) - np.where(leaves, 1.0, 0.0)
     active = (Q > 0.0) | ((Q == 0.0) & (a > 0.0))
     breaks = np.where(change != 0.0, -Q / a, np.inf)
@@ -149,7 +154,8 @@ def certify_orthant(region, claims):
     reached = level[:, :-1] + breaks * slope[:, :-1]
     piece = np.count_nonzero(np.isfinite(breaks) & (reached < claims.C[:, None]), axis=1)
     rows = np.arange(piece.size)
-    level, slope = level[rows, piece], slope[rows, piece]
+    level = level[rows, piece]
+    slope = slope[rows, piece]
     last = np.where(piece > 0, breaks[rows, np.maximum(piece - 1, 0)], 0.0)
     y = np.maximum((claims.C - level) / slope, last)
     # nothing left to rise: no point of the cone reaches C, and g grows by 2 (C - level) for ever
@@ -210,7 +216,8 @@ class _Bracket:
         other = np.where(use_high, self.high, self.low)
         other_slope = np.where(use_high, self.high_slope, self.low_slope)
         self.guess[:] = y + slope * (y - other) / (other_slope - slope)
-        up, down = np.maximum(self.same_side, 0) + 1, np.minimum(self.same_side, 0) - 1
+        up = np.maximum(self.same_side, 0) + 1
+        down = np.minimum(self.same_side, 0) - 1
         self.same_side[:] = np.where(rising, up, down)
         for end, new in (("low", rising), ("high", ~rising)):
             for name, found in ((end, y), (f"{end}_value", value), (f"{end}_slope", slope)):
@@ -218,7 +225,8 @@ class _Bracket:
 
     def highest_value(self):
         """Return an upper bound of the maximum of g: where the tangents at both ends meet."""
-        a, b = 2.0 * self.low_slope, 2.0 * self.high_slope
+        a = 2.0 * self.low_slope
+        b = 2.0 * self.high_slope
         step = (self.high_value - self.low_value - b * (self.high - self.low)) / (a - b)
         top = self.low_value + a * np.clip(step, 0.0, self.high - self.low)
         return np.where(np.isfinite(self.high), top, np.inf)

@@ -65,7 +65,8 @@ def halfspace_kernel(
     for t in range(q.size):
         if in_L[t] or in_R[t]:
             continue
-        sp, error = s[t] / scale, s_errors[t] / scale * (1.0 + 8.0 * UNIT) + FLOOR
+        sp = s[t] / scale
+        error = s_errors[t] / scale * (1.0 + 8.0 * UNIT) + FLOOR
         a, b = low[t * step], high[t * step]
         in_R[t] = _over_halfspace(q[t], q_errors[t], sp, error, norms[t], r, delta, root) > b
         below = -_over_halfspace(-q[t], q_errors[t], -sp, error, norms[t], r, delta, root)
@@ -80,7 +81,9 @@ def intersection_kernel(
     for t in range(q1.size):
         if in_L[t] or in_R[t]:
             continue
-        n, a, b = norms[t], low[t * step], high[t * step]
+        n = norms[t]
+        a = low[t * step]
+        b = high[t * step]
         in_R[t] = (
             _over_two_balls(q1[t], e1[t], q2[t], e2[t], n, square1, square2, D, D_square, t0, h) > b
         )

@@ -41,7 +41,8 @@ def split_all(Z, a, start=None):
     """Return ``(Parts, None)`` by full eigendecompositions; shapes (B, d, d)."""
     values, vectors = np.linalg.eigh(Z)
     weights = np.einsum("bik,bik->bk", vectors, a @ vectors)
-    positive, negative = np.maximum(values, 0.0), np.maximum(-values, 0.0)
+    positive = np.maximum(values, 0.0)
+    negative = np.maximum(-values, 0.0)
     norms = np.linalg.norm(positive, axis=1), np.linalg.norm(negative, axis=1)
     return Parts(
         *norms, np.sum(positive * weights, axis=1), np.sum(negative * weights, axis=1)

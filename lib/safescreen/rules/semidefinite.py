@@ -78,19 +78,20 @@ def semidefinite(
     ([False], [True])
     """
     first = cone_halfspace(prob, ball)
-    cone, radius = prob.cone, float(ball.radius)
-    steps, undecided = check_count(max_iter, "max_iter"), ~(first.in_L | first.in_R)
+    cone = prob.cone
+    radius = float(ball.radius)
+    steps = check_count(max_iter, "max_iter")
+    undecided = ~(first.in_L | first.in_R)
     if skip is not None:
         undecided &= ~check_mask(skip, len(prob), "skip")
     if not isinstance(cone, PSDCone | NonNegativeCone) or not 0.0 <= radius < math.inf:
         return first
     if isinstance(cone, PSDCone):
-        size, certify = (
-            max(1, BATCH // cone.d**2),
-            lambda region, claims: certify_semidefinite(region, claims, steps),
-        )
+        size = max(1, BATCH // cone.d**2)
+        certify = lambda region, claims: certify_semidefinite(region, claims, steps)
     else:
-        size, certify = max(1, BATCH // cone.d), certify_orthant
+        size = max(1, BATCH // cone.d)
+        certify = certify_orthant
     prob.terms.require("elements", by="the semidefinite rule")
     region, plus = _region(cone, cone.check(ball.center, "ball.center"), radius)
     views = [prob.terms.inner_products(element) for element in (ball.center, plus)]
@@ -127,7 +128,8 @@ def _region(cone, center, radius):
     if center.ndim == 2:
         center = 0.5 * (center + center.T)
     plus, minus = cone.split(center)
-    norm, unit = cone.norm_upper(center), cone.zeros()
+    norm = cone.norm_upper(center)
+    unit = cone.zeros()
     unit.flat[0] = 1.0  # the error of a split is proportional to the norm of what is split
     region = Region(
         center=center,

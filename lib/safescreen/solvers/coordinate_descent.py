@@ -40,14 +40,20 @@ def minimize_dual(
     margin, have fallen far enough, and screening is tried there; an iteration is a sweep. With
     `patience` it gives up where so many sweeps are not enough for that; `shrinking` leaves
     variables out for a while."""
-    problem, limits, lam = reduction.problem, settings.limits, state.lam
+    problem = reduction.problem
+    limits = settings.limits
+    lam = state.lam
     smooth = problem.loss.smoothing > 0.0
     alpha = (
         _start(problem, state.x, lam)
         if state.alpha is None
         else np.array(reduction.restrict(state.alpha.unpack()))
     )
-    tolerance, best, kept, seed, given_up = 1.0, None, alpha, 1, False
+    tolerance = 1.0
+    best = None
+    kept = alpha
+    seed = 1
+    given_up = False
     if smooth and not (problem.terms.costly and problem.cone.magnitude(state.x) == 0.0):
         e = problem.evaluate(state.x, lam)
     else:
@@ -56,13 +62,16 @@ def minimize_dual(
     while True:
         state.record(reduction, e, settings.callback)
         if best is None or e.gap < best.gap:
-            best, kept = e, alpha.copy()
+            best = e
+            kept = alpha.copy()
         if limits.reached(best) or state.stopped or given_up or state.n_iter >= limits.max_iter:
             break
         if screen is not None and best.gap < 0.3 * reduction.tried:
             full = reduction.expand(alpha)
             if screen(best):
-                alpha, problem, best = np.array(reduction.restrict(full)), reduction.problem, None
+                alpha = np.array(reduction.restrict(full))
+                problem = reduction.problem
+                best = None
                 H = _dual_sum(problem, alpha)
         sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
         hope = screen is not None and not (
@@ -87,7 +96,8 @@ def minimize_dual(
         given_up = tolerance < 1e-16 or (patience is not None and done == sweeps)
         e = problem.evaluate((1.0 / lam) * H, lam, None if smooth else alpha)
         H = H if smooth else e.H
-    state.evaluation, state.x = best, best.x
+    state.evaluation = best
+    state.x = best.x
     state.alpha = None if smooth else DualPoint(reduction.expand(kept))
     return limits.reached(best)
 
@@ -118,9 +128,12 @@ def _start(problem, x, lam):
         return np.zeros(len(problem))
     if problem.loss.smoothing > 0.0 or problem.cone.norm(x) > 0.0:
         return problem.terms.alpha(x, problem.loss)
-    ones, loss, cone = np.ones(len(problem)), problem.loss, problem.cone
+    ones = np.ones(len(problem))
+    loss = problem.loss
+    cone = problem.cone
     total = problem.terms.total()[0]
-    height, square = problem.terms.conjugates(loss, ones), cone.inner(total, total) / lam
+    height = problem.terms.conjugates(loss, ones)
+    square = cone.inner(total, total) / lam
     weight = len(problem) if problem.terms.weights is None else float(problem.terms.weights.sum())
     height += 0.5 * loss.smoothing * weight - (
         0.0 if problem.linear is None else cone.inner(problem.linear, total) / lam

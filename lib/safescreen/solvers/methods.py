@@ -68,7 +68,8 @@ def _patience(terms):
     """
     if not terms.stored:
         return min(max(PATIENCE, len(terms) // 10), MOST_PATIENCE) if terms.costly else PATIENCE
-    factorization, sweep = min(len(terms), *terms.cone.shape) ** 3 / 3.0, 4.0 * terms.stored
+    factorization = min(len(terms), *terms.cone.shape) ** 3 / 3.0
+    sweep = 4.0 * terms.stored
     return int(min(PATIENCE * max(1.0, factorization / sweep), MOST_PATIENCE))
 
 

@@ -54,14 +54,18 @@ def minimize_hinge(
     one that is left. The narrower they are and the smaller lam, the nearer a start has to be: over
     a cone the width grows with 1/lam, and from x = 0 smoothed hinges of falling width lead to it.
     """
-    explicit, limits, lam = reduction.explicit, settings.limits, state.lam
+    explicit = reduction.explicit
+    limits = settings.limits
+    lam = state.lam
     if "sweeps" not in reduction.whole.terms.offers:
         largest = WIDEST * reduction.problem.lam_max() / lam
         if width < largest < np.inf:
             width = max(width, NEAR * largest)
             if state.alpha is None and reduction.whole.cone.norm(state.x) == 0.0:
                 _come_near(reduction, state, settings, inner, width, largest)
-    alpha, best, stalled = None, None, 0
+    alpha = None
+    best = None
+    stalled = 0
     if explicit:
         alpha = reduction.restrict(
             np.full(len(reduction.whole), 0.5) if state.alpha is None else state.alpha.unpack()
@@ -77,15 +81,19 @@ def minimize_hinge(
         )
         target = Limits(tol, 1e-3 if best is None else 0.0, limits.max_iter)
         inner(Reduction(smoothed), descent, replace(settings, limits=target, callback=None))
-        state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter
-        alpha, smoothed = smoothed.alpha(descent.x) if explicit else None, None
+        state.x = descent.x
+        state.step = descent.step
+        state.n_iter = descent.n_iter
+        alpha = smoothed.alpha(descent.x) if explicit else None
+        smoothed = None
         here = DualPoint(width=width) if alpha is None else DualPoint(reduction.expand(alpha))
         e = _at(reduction, descent.x, lam, alpha, width)
         state.record(reduction, e, settings.callback)
         slow = best is not None and not e.gap < SLOW * best.gap  # so is one that is not finite
         stalled = stalled + 1 if best is not None and not e.gap < 0.99 * best.gap else 0
         if best is None or e.gap < best.gap:
-            best, state.alpha = e, here
+            best = e
+            state.alpha = here
         if (
             limits.reached(best)
             or state.stopped
@@ -99,7 +107,8 @@ def minimize_hinge(
             best = _at(reduction, descent.x, lam, alpha, width)
         if slow or not explicit:
             width = max(width * NARROWER, NARROWEST if explicit else 1e-3 * NARROWEST)
-    state.evaluation, state.x = best, best.x
+    state.evaluation = best
+    state.x = best.x
     return limits.reached(best)
 
 
@@ -113,7 +122,9 @@ def _come_near(reduction, state, settings, inner, width, largest):
         smoothed = _around(reduction.problem, None, width * NARROWER**-k)
         descent = Descent(state.x, state.lam, state.step, state.n_iter)
         inner(Reduction(smoothed), descent, replace(settings, limits=limits, callback=None))
-        state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter
+        state.x = descent.x
+        state.step = descent.step
+        state.n_iter = descent.n_iter
     if reduction.explicit:
         state.alpha = DualPoint(reduction.expand(smoothed.alpha(state.x)))
 

@@ -76,7 +76,8 @@ class Schedule:
     """
 
     def __init__(self, tests: tuple[Test, ...] | None = None):
-        self.tests, self.decisions = tests, []
+        self.tests = tests
+        self.decisions = []
         self.done = self.spent = self.missed = self.to_come = 0.0
         # what a pass saved over what the sample had promised: terms that share work leave less of
         # it behind there
@@ -116,12 +117,11 @@ class Schedule:
             # nearly the same balls once more
             if schedule is self and x is evaluation.x and evaluation.gap > AGAIN * reduction.tried:
                 return False
-            reduction.tried, reduction.seen = (
-                evaluation.gap if self.tests else np.inf,
-                (self, evaluation.x),
-            )
+            reduction.tried = evaluation.gap if self.tests else np.inf
+            reduction.seen = (self, evaluation.x)
             return reduction.screen(self.tests, reference(evaluation, near), enlargement)
-        problem, gap = reduction.problem, evaluation.gap
+        problem = reduction.problem
+        gap = evaluation.gap
         if not gap < AGAIN * reduction.tried:
             return False
         reduction.tried = gap
@@ -133,7 +133,8 @@ class Schedule:
             saved = self._kept * promised
         if test is None:
             return False
-        profit, once = left * work * saved - PROFIT * cost, problem.terms.preparation_work
+        profit = left * work * saved - PROFIT * cost
+        once = problem.terms.preparation_work
         screens = profit > 0.0 and self.missed + (1.0 + self.to_come) * profit >= once
         self.missed += max(profit, 0.0) if not screens else 0.0
         changed = screens and reduction.screen((test,), reference(evaluation), enlargement)
@@ -166,7 +167,8 @@ class Schedule:
             return None, 0.0
         if self._sampled[0] is not problem:
             self._sampled = problem, problem.with_terms(problem.terms.sample(), problem.loss)
-        sample, found = self._sampled[1], []
+        sample = self._sampled[1]
+        found = []
         for test in (
             CANDIDATES
             if "sweeps" not in problem.terms.offers and problem.terms.explicit

@@ -98,7 +98,8 @@ class Settings:
         keep_masks=True,
     ) -> Self:
         """Return the settings a user asks for, for a problem."""
-        limits, schedule = Limits.checked(tol, rtol, max_iter), schedule_of(screening, prob)
+        limits = Limits.checked(tol, rtol, max_iter)
+        schedule = schedule_of(screening, prob)
         freq = check_count(freq, "freq")  # by itself it looks at every iterate
         freq = freq if active_set or not schedule.automatic else 1
         return cls(

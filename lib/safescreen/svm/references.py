@@ -129,7 +129,8 @@ def solution_below_c_min(terms: Terms, C: float, loss: Loss | None = None) -> Re
     >>> solution_below_c_min(ss.Samples([[1.0], [-2.0]], [1, -1]), 0.125).w.tolist()
     [0.375]
     """
-    prob, C = problem_of(terms, loss), check_lam(C, "C")
+    prob = problem_of(terms, loss)
+    C = check_lam(C, "C")
     largest = c_min(terms, prob.loss)
     if C > largest:
         raise ValueError(f"C must be at most C_min = {largest:g} for the closed form, got {C:g}")

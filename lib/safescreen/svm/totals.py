@@ -34,7 +34,9 @@ def total_loss(terms: Terms, w: ElementLike, loss: Loss | None = None) -> tuple[
     (True, True)
     """
     prob = problem_of(terms, loss)
-    w, low, high = prob.cone.check(w, "w"), 0.0, 0.0
+    w = prob.cone.check(w, "w")
+    low = 0.0
+    high = 0.0
     products = terms.inner_products(w)
     for start, stop in terms.chunks():
         margins, errors = products.chunk(start, stop)
@@ -101,14 +103,13 @@ def _optimum(prob, C, reference):
     """Return bounds ``(P_low, P_high, norm_low, norm_high)`` of the optimal value and of the
     norm of the optimum for C.
     """
-    cone, lam = prob.cone, 1.0 / C
+    cone = prob.cone
+    lam = 1.0 / C
     w = cone.check_feasible(reference.w, "reference.w")
     e = prob.evaluate(w, lam, reference.alpha)
     low, high = total_loss(prob.terms, w, prob.loss)
-    square_low, square_high = (
-        0.5 * lam * cone.norm_lower(w) ** 2,
-        0.5 * lam * cone.norm_upper(w) ** 2,
-    )
+    square_low = 0.5 * lam * cone.norm_lower(w) ** 2
+    square_high = 0.5 * lam * cone.norm_upper(w) ** 2
     allowance = 8.0 * UNIT * (high + square_high + e.gap)
     return (
         low + square_low - e.gap - allowance,

@@ -24,15 +24,23 @@ class ClassProducts:
 
     def __init__(self, points, anchors, codes):
         order = np.argsort(codes, kind="stable")
-        starts, place = np.searchsorted(codes[order], np.arange(codes.max() + 2)), np.argsort(order)
+        starts = np.searchsorted(codes[order], np.arange(codes.max() + 2))
+        place = np.argsort(order)
         own = np.diff(starts)[codes[anchors]]
         self.anchors = anchors[(own > 1) & (own < codes.size)]
-        own, rows = codes[self.anchors], place[self.anchors]
-        self._place, n = (rows, starts[own], starts[own + 1]), points.n
-        self.p, self.q = starts[own + 1] - starts[own] - 1, n - (starts[own + 1] - starts[own])
+        own = codes[self.anchors]
+        rows = place[self.anchors]
+        self._place = (rows, starts[own], starts[own + 1])
+        n = points.n
+        self.p = starts[own + 1] - starts[own] - 1
+        self.q = n - (starts[own + 1] - starts[own])
         self.sizes = self.p * self.q
-        self.points, self._codes, self._order, self._listed = points, codes, order, None
-        self._XT, self._norms = np.ascontiguousarray(points.X[order].T), points.norms[order]
+        self.points = points
+        self._codes = codes
+        self._order = order
+        self._listed = None
+        self._XT = np.ascontiguousarray(points.X[order].T)
+        self._norms = points.norms[order]
         most = np.maximum.reduceat(self._norms, starts[:-1])
         beyond = np.array([np.delete(most, c).max(initial=0.0) for c in range(most.size)])
         self._farthest = (self._norms[rows] + most[own]) ** 2 + (
@@ -48,7 +56,8 @@ class ClassProducts:
         """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that
         needs first.
         """
-        n_pairs, d = float(self.p.sum() + self.q.sum()), self.points.d
+        n_pairs = float(self.p.sum() + self.q.sum())
+        d = self.points.d
         listing = np.inf if n_pairs > LISTED_PAIRS else 10.0 * n_pairs * (self._listed is None)
         return n_pairs * (0.2 * d + 14.0), n_pairs * (1.5 * d + 42.0), listing
 
@@ -70,11 +79,9 @@ class ClassProducts:
 
     def sums(self, x, tau, width, near, bits):
         """Return the adjoint at x, the scale of its error and the sums of :func:`product_sums`."""
-        Y, sums, n = (
-            np.zeros((self.points.d + 1, self.points.n)),
-            np.zeros((self.anchors.size, 6)),
-            0,
-        )
+        Y = np.zeros((self.points.d + 1, self.points.n))
+        sums = np.zeros((self.anchors.size, 6))
+        n = 0
         for W, place in self._values(x):
             part = slice(n, n := n + len(W))
             fixed = W, place, self._norms, tau, width, near[part], bits
@@ -95,7 +102,8 @@ class ClassProducts:
         for W, place in self._values(x):
             for row, i, low, high in zip(W, *place, strict=True):
                 row[i] = np.inf
-                nearest, row[low:high] = row[low:high].min(), -np.inf
+                nearest = row[low:high].min()
+                row[low:high] = -np.inf
                 widest = max(widest, float(row.max() - nearest))
         return widest
 
@@ -115,7 +123,8 @@ class ClassProducts:
         """Yield arrays W of values of the pairs of blocks of anchors, not set if x is None, and
         the places of the anchors.
         """
-        XT, W = self._XT, np.empty((min(self._step, self.anchors.size), self.points.n))
+        XT = self._XT
+        W = np.empty((min(self._step, self.anchors.size), self.points.n))
         if x is not None:
             ZT = x[:, None] * XT if self.points.diagonal else (0.5 * (x + x.T)) @ XT
             own = np.einsum("kj,kj->j", XT, ZT)

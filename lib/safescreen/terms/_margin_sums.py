@@ -12,7 +12,9 @@ def margin_sums(terms, products, loss, alpha=None):
     """Return the :class:`LossSums` of terms from their :class:`InnerProducts`, whose errors
     count; one ``weighted_sum`` beside O(T).
     """
-    n, given, sums = len(terms), alpha is not None, np.zeros(4)
+    n = len(terms)
+    given = alpha is not None
+    sums = np.zeros(4)
     alpha = check_vector(alpha, n, "alpha", low=0.0, high=loss.cap) if given else np.empty(n)
     tau, tau_step, w, w_step = levels(terms)
     shape = (loss.smoothing, loss.width, loss.cap, loss.has_linear_region)
@@ -44,7 +46,8 @@ def _add_sums(
     the caller's."""
     loss, fenchel, height, square = sums
     for t in range(margins.size):
-        level, weight = tau[t * tau_step], w[t * w_step]
+        level = tau[t * tau_step]
+        weight = w[t * w_step]
         slack = level - margins[t]
         size = abs(slack)
         delta = errors[t] + 16.0 * UNIT * (abs(level) + min(width, size))

@@ -45,22 +45,22 @@ def extremes(values, size):
     waits for the one before.
     """
     a, b, c, d = values[0], values[0], values[0], values[0]
-    e, f, g, h = a, a, a, a
+    e = a
+    f = a
+    g = a
+    h = a
     for r in range(0, size - size % 4, 4):
-        a, b, c, d = (
-            min(a, values[r]),
-            min(b, values[r + 1]),
-            min(c, values[r + 2]),
-            min(d, values[r + 3]),
-        )
-        e, f, g, h = (
-            max(e, values[r]),
-            max(f, values[r + 1]),
-            max(g, values[r + 2]),
-            max(h, values[r + 3]),
-        )
+        a = min(a, values[r])
+        b = min(b, values[r + 1])
+        c = min(c, values[r + 2])
+        d = min(d, values[r + 3])
+        e = max(e, values[r])
+        f = max(f, values[r + 1])
+        g = max(g, values[r + 2])
+        h = max(h, values[r + 3])
     for r in range(size - size % 4, size):
-        a, e = min(a, values[r]), max(e, values[r])
+        a = min(a, values[r])
+        e = max(e, values[r])
     return min(min(a, b), min(c, d)), max(max(e, f), max(g, h))
 
 
@@ -126,22 +126,22 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
 
     ints, S, starts, found, squares = space
     middle, Ts, firsts, lasts = found[0], found[1], found[2], found[3]
-    keys, prefix, wrapped, counts, linear, moved = (
-        ints[0],
-        ints[1],
-        ints[2],
-        ints[3],
-        ints[4],
-        ints[5],
-    )
-    shift, rounds = np.int64(1), 1
+    keys = ints[0]
+    prefix = ints[1]
+    wrapped = ints[2]
+    counts = ints[3]
+    linear = ints[4]
+    moved = ints[5]
+    shift = np.int64(1)
+    rounds = 1
     while (np.int64(1) << shift) < p:
         shift += 1
     n_buckets = np.int64(FINER) << shift
     starts = starts[: n_buckets + 2]
     starts[:] = 0
     least = np.int64(np.rint((low - center) * scale))
-    fine, extent = np.int64(0), np.int64(np.rint((high - center) * scale)) - least
+    fine = np.int64(0)
+    extent = np.int64(np.rint((high - center) * scale)) - least
     while (extent >> fine) >= n_buckets:
         fine += 1
     for r in range(p):
@@ -160,17 +160,25 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
                 rounds += 1
     S[p : p + (1 << rounds)] = FAR
     mask = (np.int64(1) << shift) - 1
-    prefix[0], wrapped[0], squares[0] = 0, 0, 0.0
+    prefix[0] = 0
+    wrapped[0] = 0
+    squares[0] = 0.0
     for r in range(p):
         S[r] = keys[r] >> shift
         prefix[r + 1] = prefix[r] + S[r]
         wrapped[r + 1] = wrapped[r] + S[r] * S[r]
         squares[r + 1] = squares[r] + float(S[r]) * float(S[r])
     for r in range(p + 1):
-        counts[r], linear[r], moved[r] = 0, 0, 0
+        counts[r] = 0
+        linear[r] = 0
+        moved[r] = 0
 
     n_middle, all_linear = 0, 0
-    loss, alpha_sum, alpha_square, curved, close = 0.0, 0.0, 0.0, 0.0, 0.0
+    loss = 0.0
+    alpha_sum = 0.0
+    alpha_square = 0.0
+    curved = 0.0
+    close = 0.0
     for c in range(q):
         is_zero = (tau + high) - t[c] <= -near  # no cost against any s
         is_linear = (tau + low) - t[c] >= gamma + near  # linear against every s
@@ -189,7 +197,9 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
         lasts[m] = count_below(S, starts, least, fine, rounds, Ts[m] + step)
     for m in range(n_middle):
         c = middle[m]
-        T, first, last = Ts[m], firsts[m], lasts[m]
+        T = Ts[m]
+        first = firsts[m]
+        last = lasts[m]
         n_linear = p - last
         n_band = last - first
         loss += ((prefix[p] - prefix[last]) - n_linear * T) * unit - n_linear * (0.5 * gamma)
@@ -223,7 +233,9 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
                 close += 1.0
                 r -= 1
 
-    n_band, n_linear, offset = np.int64(0), np.int64(all_linear), np.int64(0)
+    n_band = np.int64(0)
+    n_linear = np.int64(all_linear)
+    offset = np.int64(0)
     for r in range(p):
         n_band += counts[r]
         offset += moved[r]

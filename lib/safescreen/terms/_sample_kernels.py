@@ -62,12 +62,18 @@ def sweep(
     violation seen in the last sweep, the number of sweeps and the state of the generator."""
     n = alpha.size
     order = np.arange(n)
-    size, high, low, done, spread = n, np.inf, -np.inf, 0, np.inf
+    size = n
+    high = np.inf
+    low = -np.inf
+    done = 0
+    spread = np.inf
     while done < epochs:
         done += 1
         state = _shuffle(order, size, state)
         whole = size == n and high == np.inf and low == -np.inf
-        most, least, k = -np.inf, np.inf, 0
+        most = -np.inf
+        least = np.inf
+        k = 0
         while k < size:
             t = order[k]
             slope = 0.0
@@ -84,7 +90,8 @@ def sweep(
                 order[k], order[size] = order[size], order[k]
                 continue
             k += 1
-            most, least = max(most, projected), min(least, projected)
+            most = max(most, projected)
+            least = min(least, projected)
             if projected != 0.0:
                 weight = w[t * w_step]
                 curvature = weight * norms[t] * norms[t] / lam + g
@@ -102,7 +109,10 @@ def sweep(
         if spread <= tolerance:
             if whole:
                 break
-            size, high, low = n, np.inf, -np.inf
+            size = n
+            high = np.inf
+            low = -np.inf
         else:
-            high, low = (most if most > 0.0 else np.inf), (least if least < 0.0 else -np.inf)
+            high = most if most > 0.0 else np.inf
+            low = least if least < 0.0 else -np.inf
     return spread, done, state

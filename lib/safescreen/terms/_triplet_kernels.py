@@ -50,7 +50,8 @@ def pair_values_diagonal(X, m, pairs, out):
         i, j = pairs[p, 0], pairs[p, 1]
         a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
         for k in range(0, whole, 4):
-            u0, u1 = X[i, k] - X[j, k], X[i, k + 1] - X[j, k + 1]
+            u0 = X[i, k] - X[j, k]
+            u1 = X[i, k + 1] - X[j, k + 1]
             u2, u3 = X[i, k + 2] - X[j, k + 2], X[i, k + 3] - X[j, k + 3]
             a0 += m[k] * (u0 * u0)
             a1 += m[k + 1] * (u1 * u1)
@@ -101,7 +102,8 @@ def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, o
         a, b = (j, m) if i == k else (k, i)
         pp, ss, ps, hh = 0.0, 0.0, 0.0, 0.0
         for c in range(d):
-            u, v = X[k, c] - X[m, c], X[i, c] - X[j, c]
+            u = X[k, c] - X[m, c]
+            v = X[i, c] - X[j, c]
             p = X[a, c] - X[b, c] if shared else u - v
             s = u + v
             pp += p * p
@@ -136,7 +138,8 @@ def chunk_products(
 ):
     """Margins of a run of terms and bounds of their rounding errors."""
     for t in range(same.size):
-        s, o = same[t], other[t]
+        s = same[t]
+        o = other[t]
         q = other_values[o] - same_values[s]
         values[t] = q
         errors[t] = (other_errors[o] + same_errors[s]) * (1.0 + 4 * UNIT) + 2.0 * UNIT * abs(q)
@@ -166,7 +169,8 @@ def loss_sums(
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     sums[:] = 0.0
-    inverse, half = 1.0 / gamma, 0.5 * gamma
+    inverse = 1.0 / gamma
+    half = 0.5 * gamma
     start = 0
     while start < same.size:
         s = same[start]

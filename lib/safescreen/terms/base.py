@@ -212,10 +212,8 @@ class Terms(ABC):
         ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the Fenchel terms of the smoothed hinge, so
         nothing of length T is needed.
         """
-        kinked, smooth = (
-            self.loss_sums(x, SmoothedHinge(0.0)),
-            self.loss_sums(x, SmoothedHinge(width)),
-        )
+        kinked = self.loss_sums(x, SmoothedHinge(0.0))
+        smooth = self.loss_sums(x, SmoothedHinge(width))
         difference = kinked.loss - smooth.loss - 0.5 * width * smooth.alpha_square
         rounding = gamma(len(self) + 100) * (
             kinked.loss + smooth.loss + width * smooth.alpha_square
@@ -333,7 +331,8 @@ class Terms(ABC):
         """Return ``sum_t w_t (tau_t - gamma/2)`` over the mask `in_L`: the constant those terms
         leave (STS19 Lemma 1).
         """
-        n, tau = int(np.count_nonzero(in_L)), self.threshold
+        n = int(np.count_nonzero(in_L))
+        tau = self.threshold
         if n == 0:
             return 0.0
         if self.weights is not None:

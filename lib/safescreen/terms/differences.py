@@ -99,14 +99,13 @@ class PairDifferences(Terms):
             self._square += 2.0 * upper(float(np.dot(c, table.scales**2)), len(table) + most + 4)
 
     def _assign(self, points, same_pairs, other_pairs, same, other, weights, norms=None):
-        self.points, self.same_pairs, self.other_pairs, self.same, self.other = (
-            points,
-            same_pairs,
-            other_pairs,
-            same,
-            other,
-        )
-        self._norms, self.weights = norms, weights
+        self.points = points
+        self.same_pairs = same_pairs
+        self.other_pairs = other_pairs
+        self.same = same
+        self.other = other
+        self._norms = norms
+        self.weights = weights
         self._total_weight = (
             float(len(self)) if weights is None else upper(float(weights.sum()), len(self) + 2)
         )
@@ -159,7 +158,8 @@ class PairDifferences(Terms):
             return margin_sums(self, self._products(x, roundings), loss, alpha)
         tau = np.atleast_1d(np.asarray(self.threshold, dtype=float))
         farthest = float(np.abs(tau).max(initial=0.0))
-        x_norm, scale = norm_upper(x), self.same_pairs.largest + self.other_pairs.largest
+        x_norm = norm_upper(x)
+        scale = self.same_pairs.largest + self.other_pairs.largest
         relative = gamma(roundings) * x_norm
         # of slacks where the loss is quadratic
         reach = loss.width if loss.has_linear_region else farthest + x_norm * scale
@@ -175,10 +175,8 @@ class PairDifferences(Terms):
         square = (
             2.0 * relative * relative * self._square + self._total_weight * 1.28e-30 * reach * reach
         )
-        sums, weights = (
-            np.empty(3),
-            (np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs))),
-        )
+        sums = np.empty(3)
+        weights = (np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs)))
         arrays = (
             self.same,
             self.other,
@@ -207,10 +205,8 @@ class PairDifferences(Terms):
         """Return ``(sum_t w_t weights_t a_t, error bound)``; O(T + pairs d + n d^2)."""
         if self.weights is not None:
             weights = self.weights * weights
-        same_weights, other_weights = (
-            np.empty(len(self.same_pairs)),
-            np.empty(len(self.other_pairs)),
-        )
+        same_weights = np.empty(len(self.same_pairs))
+        other_weights = np.empty(len(self.other_pairs))
         kernels.pair_weights(self.same, self.other, weights, same_weights, other_weights)
         adjoint, error = self._gram(same_weights, other_weights)
         if weights.dtype.kind == "f" and weights.size and weights.min() < 0.0:
@@ -316,11 +312,13 @@ class PairDifferences(Terms):
             points, same_pairs, other_pairs = _compact_points(points, same_pairs, other_pairs)
         part._assign(points, same_pairs, other_pairs, same, other, weights, norms)
         # bounds of the whole stay bounds of a part
-        part._length, part._square = self._length, self._square
+        part._length = self._length
+        part._square = self._square
         return part
 
     def _gram(self, same_weights, other_weights):
-        p, Y = self.points, self.points.zero_rows()
+        p = self.points
+        Y = self.points.zero_rows()
         kernels.add_pairs(p.X, self.other_pairs.rows, other_weights, 1.0, p.diagonal, Y)
         kernels.add_pairs(p.X, self.same_pairs.rows, same_weights, -1.0, p.diagonal, Y)
         return p.close(Y), self._gram_error(same_weights, other_weights)

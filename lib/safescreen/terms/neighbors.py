@@ -84,15 +84,19 @@ def anchor_lists(
         ),
         strict=True,
     )
-    same, other, empty = [], [], np.empty(0, dtype=np.int32)
-    squares, step = np.einsum("ij,ij->i", X, X), max(1, block_bytes // (8 * n))
+    same = []
+    other = []
+    empty = np.empty(0, dtype=np.int32)
+    squares = np.einsum("ij,ij->i", X, X)
+    step = max(1, block_bytes // (8 * n))
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
         distances = (
             None if k is None else squares[rows, None] + squares[None, :] - 2.0 * (X[rows] @ X.T)
         )
         for i in range(rows.start, rows.stop):
-            own, far = members[codes[i]], outside[codes[i]]
+            own = members[codes[i]]
+            far = outside[codes[i]]
             own = own[own != i]
             if distances is not None:
                 own, far = (_nearest(distances[i - start], points, k) for points in (own, far))

@@ -53,7 +53,8 @@ class Points:
         """Return points whose X holds equal points once, or these very ones if fewer than a
         tenth are repetitions; O(n d).
         """
-        first, rows = {}, np.empty(self.n, dtype=np.int32)
+        first = {}
+        rows = np.empty(self.n, dtype=np.int32)
         for i, x in enumerate(self.X):
             same = first.setdefault(hash(x.tobytes()), i)
             rows[i] = same if same < i and np.array_equal(self.X[same], x) else i
@@ -68,7 +69,8 @@ class Points:
         overrides where each point is.
         """
         part = copy.copy(self)
-        part.X, part.norms = self.X[kept], self.norms[kept]
+        part.X = self.X[kept]
+        part.norms = self.norms[kept]
         place = np.full(len(self.X), -1, dtype=np.int32)
         place[kept] = np.arange(len(kept), dtype=np.int32)
         rows = self.rows if rows is None else rows

@@ -56,7 +56,9 @@ class Samples(Terms):
         self._set(Z, weights=check_weights(weights, X.shape[0]))
 
     def _set(self, Z: Any, norms=None, threshold=1.0, weights=None):
-        self._Z, self._transposed, self._length = Z, None, row_length(Z)
+        self._Z = Z
+        self._transposed = None
+        self._length = row_length(Z)
         self.cone = FreeSpace(Z.shape[1])
         self._norms = norms
         self.threshold = threshold
