@@ -88,7 +88,9 @@ class Shared:
     a fork of a process that has shared some: the threads are not there, and the most common library
     of them (OpenMP of GCC) ends such a process. A kernel must have the same result either way."""
 
-    lock, used, forked = threading.Lock(), False, False
+    lock = threading.Lock()
+    used = False
+    forked = False
 
     def __init__(self, function):
         copy = types.FunctionType(function.__code__, function.__globals__, function.__name__)
@@ -111,7 +113,8 @@ class Shared:
 
 
 def _after_fork():
-    Shared.lock, Shared.forked = threading.Lock(), Shared.used
+    Shared.lock = threading.Lock()
+    Shared.forked = Shared.used
 
 
 if hasattr(os, "register_at_fork"):

@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-LARGE_PRODUCT, TILE = 2e8, 5e7
-"""Multiplications from which a product is shared among threads, and those of a tile."""
+LARGE_PRODUCT = 2e8
+"""Multiplications from which a product is shared among threads."""
+
+TILE = 5e7
+"""Multiplications of a tile of such a product."""
 
 LARGE_ORDER = 512
 """Order of the matrices whose factorizations keep the threads of BLAS."""

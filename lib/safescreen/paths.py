@@ -32,11 +32,16 @@ __all__ = ["Path", "path"]
 KEEP_BELOW = 100_000
 """Paths over at most so many terms keep the screened masks of every solution."""
 
-REACH, ENOUGH, PLENTY = 0.8, 0.8, 0.92
-"""With ranges: how far below its first lam the first stretch ends over which terms are certified
-together; a stretch that certifies less than ``ENOUGH`` of the terms makes the next one shorter,
-one that certifies more than ``PLENTY`` makes it longer.
+FIRST_STRETCH = 0.8
+"""With ranges: where the first stretch of lam ends for which terms are certified together, over the
+lam it begins at.
 """
+
+ENOUGH = 0.8
+"""A stretch that certifies less than this fraction of the terms makes the next one shorter."""
+
+PLENTY = 0.92
+"""A stretch that certifies more than this fraction of the terms makes the next one longer."""
 
 
 @dataclass(frozen=True)
@@ -368,7 +373,7 @@ class _Ahead:
         self.base = None
         self.start = np.inf
         self.end = np.inf
-        self.reach = REACH
+        self.reach = FIRST_STRETCH
 
     def reduction(self, last, lam, limits):
         """Return the reduction for lam from what is certain on the stretch; a new stretch begins

@@ -25,10 +25,11 @@ from safescreen.terms.neighbors import AnchorLists, class_sizes
 from safescreen.terms.products import EXPLICIT_LIMIT, BlockScreening
 from safescreen.terms.triplets import COLUMNS, labelled_codes, labelled_lists
 
-SHARDS, SHARD_SIZE = 8, 16_000_000
-"""Least number of shards, and most triplets in one, where the number is left open: neither
-depends on the cluster.
-"""
+SHARDS = 8
+"""Least number of shards where the number is left open; it does not depend on the cluster."""
+
+SHARD_SIZE = 16_000_000
+"""Most triplets in a shard where the number of shards is left open."""
 
 PATIENCE = 300.0
 """Seconds without any worker: a cluster that replaces lost machines has new ones by then."""

@@ -27,10 +27,11 @@ from safescreen.rounding import TINY, UNIT, Element, gamma, sqrt_upper, upper
 REMEMBERED = 4
 """How many expansions a space remembers to compute new ones from."""
 
-DRIFT, WORN = 8.0, 32.0
-"""How much larger than that of a fresh product the error of an image may be that is updated, and
-of one that takes part in a step.
-"""
+DRIFT = 8.0
+"""How much larger than that of a fresh product the error of an updated image may be."""
+
+WORN = 32.0
+"""The same of an image that takes part in a step."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

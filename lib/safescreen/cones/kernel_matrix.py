@@ -21,10 +21,11 @@ from safescreen._numba import njit
 from safescreen._threads import share
 from safescreen.rounding import UNIT, gamma, upper
 
-TILE, WIDE = 256, 2048
-"""Rows and columns of a tile; what is computed for an entry does not depend on the tiles that
-threads share.
-"""
+TILE = 256
+"""Rows of a tile; what is computed for an entry does not depend on the tiles that threads share."""
+
+WIDE = 2048
+"""Columns of a tile."""
 
 LEAST_ROWS = 512
 """Rows the cache has to hold at least: those of a step of the solver."""

@@ -62,7 +62,8 @@ class HDSLCV(TransformerMixin, CrossValidation):
     ((3, 3), True, True)
     """
 
-    prototype, chosen = HDSL, "scale"
+    prototype = HDSL
+    chosen = "scale"
 
     def __init__(
         self,
@@ -83,9 +84,12 @@ class HDSLCV(TransformerMixin, CrossValidation):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    predict, transform = delegated(HDSL.predict), delegated(HDSL.transform)
-    pair_distance, pair_score = delegated(HDSL.pair_distance), delegated(HDSL.pair_score)
-    score_triplets, get_metric = delegated(HDSL.score_triplets), delegated(HDSL.get_metric)
+    predict = delegated(HDSL.predict)
+    transform = delegated(HDSL.transform)
+    pair_distance = delegated(HDSL.pair_distance)
+    pair_score = delegated(HDSL.pair_score)
+    score_triplets = delegated(HDSL.score_triplets)
+    get_metric = delegated(HDSL.get_metric)
     get_mahalanobis_matrix = delegated(HDSL.get_mahalanobis_matrix)
     get_feature_names_out = delegated(HDSL.get_feature_names_out)
 

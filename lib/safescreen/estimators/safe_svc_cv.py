@@ -118,7 +118,8 @@ class SafeSVCCV(CrossValidation):
     (1.0, True, (3, 3))
     """
 
-    prototype, chosen = SafeSVC, "C"
+    prototype = SafeSVC
+    chosen = "C"
 
     def __init__(
         self,

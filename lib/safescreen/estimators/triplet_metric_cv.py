@@ -80,7 +80,8 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     ((3, 5), True, True)
     """
 
-    prototype, chosen = TripletMetric, "lam"
+    prototype = TripletMetric
+    chosen = "lam"
 
     def __init__(
         self,
@@ -101,19 +102,13 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    predict, predict_proba = (
-        delegated(TripletMetric.predict),
-        delegated(TripletMetric.predict_proba),
-    )
+    predict = delegated(TripletMetric.predict)
+    predict_proba = delegated(TripletMetric.predict_proba)
     transform = delegated(TripletMetric.transform)
-    pair_distance, pair_score = (
-        delegated(TripletMetric.pair_distance),
-        delegated(TripletMetric.pair_score),
-    )
-    score_triplets, get_metric = (
-        delegated(TripletMetric.score_triplets),
-        delegated(TripletMetric.get_metric),
-    )
+    pair_distance = delegated(TripletMetric.pair_distance)
+    pair_score = delegated(TripletMetric.pair_score)
+    score_triplets = delegated(TripletMetric.score_triplets)
+    get_metric = delegated(TripletMetric.get_metric)
     get_mahalanobis_matrix = delegated(TripletMetric.get_mahalanobis_matrix)
     get_feature_names_out = delegated(TripletMetric.get_feature_names_out)
 

@@ -19,10 +19,11 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse.linalg import ArpackError, eigsh
 
-PAIR_FROM, LANCZOS_FROM = 16, 90
-"""From which d one pair is worth a call of its own, and from which Lanczos steps find it
-soonest.
-"""
+PAIR_FROM = 16
+"""From which d one pair of eigenvalue and vector is worth a call of its own."""
+
+LANCZOS_FROM = 90
+"""From which d Lanczos steps find that pair soonest."""
 
 
 @dataclass(frozen=True)

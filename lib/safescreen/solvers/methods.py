@@ -11,10 +11,13 @@ from safescreen.solvers.multipliers import minimize_hinge
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.settings import Descent, Screen, Settings
 
-PATIENCE, MOST_PATIENCE = 60, 1000
-"""Sweeps of coordinate descent without a tenfold gain after which Newton's method takes over:
-where its steps are cheap, and anywhere.
+PATIENCE = 60
+"""Sweeps of coordinate descent without a tenfold gain after which Newton's method takes over where
+its steps are cheap.
 """
+
+MOST_PATIENCE = 1000
+"""Sweeps without a tenfold gain after which it takes over anywhere."""
 
 
 @dataclass(frozen=True)

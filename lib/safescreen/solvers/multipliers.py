@@ -22,18 +22,32 @@ from safescreen.solvers.solution import DualPoint
 
 __all__ = ["minimize_hinge"]
 
-WIDTH, NARROWER, NARROWEST = 0.1, 0.3, 1e-6
-"""First width g, the factor it shrinks by when the gap falls too slowly, and the smallest one."""
+WIDTH = 0.1
+"""First width g of the smoothed hinge."""
 
-WIDEST, NEAR, ROUGH = 1e-4, 0.1, 1e-2
-"""On the way from x = 0: first width over lam_max/lam, the last one over the first, and the
-relative gap to which those are solved.
-"""
+NARROWER = 0.3
+"""The factor by which the width shrinks when the gap falls too slowly."""
 
-ACCURACY, SLOW, STALLED = 0.02, 0.95, 30
-"""Inner gap relative to the outer one; what counts as slow; rounds without progress before
-giving up.
-"""
+NARROWEST = 1e-6
+"""The smallest width."""
+
+WIDEST = 1e-4
+"""On the way from x = 0: the first width over lam_max/lam."""
+
+NEAR = 0.1
+"""On the way from x = 0: the last width over the first."""
+
+ROUGH = 1e-2
+"""On the way from x = 0: the relative gap to which those problems are solved."""
+
+ACCURACY = 0.02
+"""Inner gap relative to the outer one."""
+
+SLOW = 0.95
+"""A round is slow where the gap does not fall by this factor."""
+
+STALLED = 30
+"""Rounds without progress before the solver gives up."""
 
 
 def minimize_hinge(

@@ -88,7 +88,7 @@ def minimize(
         if step is None:
             break
         x = reduction.problem.cone.project(x + step)
-        state.n_iter = state.n_iter + 1
+        state.n_iter += 1
         e = reduction.problem.evaluate(x, lam)
     state.evaluation = best
     state.x = best.x

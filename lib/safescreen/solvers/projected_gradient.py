@@ -73,8 +73,8 @@ def minimize(
         known = None
         if guarded and recent and halvings < 30 and e.primal > max(recent) * (1.0 + 1e-14):
             x = origin[0] + 0.5 * (x - origin[0])
-            halvings = halvings + 1
-            state.n_iter = state.n_iter + 1
+            halvings += 1
+            state.n_iter += 1
             if state.n_iter < limits.max_iter:
                 continue
         halvings = 0
@@ -115,8 +115,8 @@ def minimize(
                 # the step's memory stays: the gradient at x is the same
                 e = working.evaluate(x, lam)
                 recent = []
-        state.n_iter = state.n_iter + 1
-        k = k + 1
+        state.n_iter += 1
+        k += 1
         gradient = e.gradient
         state.step = step = _step(reduction.problem.cone, state.step, origin, x, gradient, lam)
         ahead = None if steps is None else steps.step(reduction.problem, e, step, k - 1)

@@ -148,8 +148,8 @@ class Reduction:
         )
         here = self.status if self._ids is None else self.status[self._ids]
         new_L, new_R, n_decided = _merge(here, found.in_L, found.in_R)
-        self.n_L = self.n_L + new_L
-        self.n_R = self.n_R + new_R
+        self.n_L += new_L
+        self.n_R += new_R
         if self._ids is not None:
             self.status[self._ids] = here
         if n_decided < max(1.0, SHRINK * here.size):
@@ -162,8 +162,8 @@ class Reduction:
         left, total, error, n_L, n_R = self.problem.terms.screen_blocks(ball, self.problem.loss)
         if n_L + n_R == 0:
             return False
-        self.n_L = self.n_L + n_L
-        self.n_R = self.n_R + n_R
+        self.n_L += n_L
+        self.n_R += n_R
         constant = n_L * (float(left.threshold) - 0.5 * self.problem.loss.smoothing)
         self.problem = self.problem.with_linear_part(left, total, error, constant)
         return True

@@ -17,20 +17,23 @@ from safescreen.rounding import TINY, ElementLike
 from safescreen.solvers.newton import line_search
 from safescreen.solvers.settings import Limits
 
-FIRST, SHORT = 3, 0.01
-"""Gradient steps before the first Newton step, and a step that has failed: one of which the line
-search leaves less.
-"""
+FIRST = 3
+"""Gradient steps before the first Newton step."""
 
-STEPS, USUAL = 3, 20
-"""How many Newton steps are expected, and products for the first: they are tried where the
-gradient steps expected cost more.
-"""
+SHORT = 0.01
+"""A Newton step has failed where the line search leaves less of it."""
 
-ACCURACY, PRODUCTS = 0.03, 60
-"""The residual of conjugate gradients relative to the first one, and how many products they may
-take.
-"""
+STEPS = 3
+"""How many Newton steps are expected; they are tried where the expected gradient steps cost more."""
+
+USUAL = 20
+"""How many products are expected for the first Newton step."""
+
+ACCURACY = 0.03
+"""The residual of conjugate gradients relative to the first one."""
+
+PRODUCTS = 60
+"""How many products conjugate gradients may take."""
 
 
 class NewtonSteps:
@@ -63,7 +66,8 @@ class NewtonSteps:
         slack = problem.terms.threshold - problem.terms.margins(origin.x)
         t = line_search(problem, origin, slack, way)
         if t < SHORT:
-            self.wait, self.next = 2 * self.wait, k + self.wait
+            self.next = k + self.wait
+            self.wait *= 2
         else:
             self.wait = 1
         return problem.evaluate(origin.x + min(t, 1.0) * way, e.lam)
@@ -123,5 +127,5 @@ def newton_point(
         before = square
         square = float(np.vdot(residual, conditioned))
         towards = conditioned + (square / before) * towards
-        n = n + 1
+        n += 1
     return y + back(w - s * (F + lam * w + into(product(back(w))))), n

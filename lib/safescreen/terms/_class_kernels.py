@@ -11,8 +11,14 @@ from safescreen._numba import Shared, njit, prange
 from safescreen.terms._product_kernels import anchor_sums
 from safescreen.terms._product_sums import room
 
-TILE, SPAN, GROUP = 256, 2048, 4
-"""Columns that are worked at together, and columns and anchors that a thread takes at once."""
+TILE = 256
+"""Columns that are worked at together."""
+
+SPAN = 2048
+"""Columns that a thread takes at once."""
+
+GROUP = 4
+"""Anchors that a thread takes at once."""
 
 
 @njit

@@ -19,10 +19,11 @@ KEPT = 0.75
 the others moved without them.
 """
 
-INNER, INNER_UPDATES = 0.1, 20
-"""A working set is solved until its slopes differ by this part of what they did, or for so many
-updates a coordinate.
-"""
+INNER = 0.1
+"""A working set is solved until its slopes differ by this part of what they did."""
+
+INNER_UPDATES = 20
+"""A working set is left after so many updates a coordinate."""
 
 SHRINK = 0.5
 """Coordinates firmly at a bound are left out once they are this part of those looked at."""

@@ -27,8 +27,11 @@ vectors are fewer than all.
 SHARE = 0.7
 """Part of the memory that is free which a kernel matrix or its cache may take."""
 
-EIGENVALUES_UP_TO, LANCZOS_STEPS = 500, 12
-"""Up to which n all eigenvalues are looked at; beyond, how many steps look for a negative one."""
+EIGENVALUES_UP_TO = 500
+"""Up to which n all eigenvalues are looked at."""
+
+LANCZOS_STEPS = 12
+"""Beyond that, how many steps look for a negative eigenvalue."""
 
 
 def default_error(K):

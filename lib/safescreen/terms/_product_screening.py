@@ -104,15 +104,15 @@ def screen_anchor(same, other, p, q, low, high, counts):
         first, linear = take_out(
             same, p, (other[0], other[1], other[2], q), n_other, from_other, low, high, counts
         )
-        n_same = n_same - first
-        from_same = from_same + linear
+        n_same -= first
+        from_same += linear
         if n_same == 0:
             break
         second, linear = take_out(
             other, q, (same[0], same[1], same[2], p), n_same, from_same, low, high, counts
         )
-        n_other = n_other - second
-        from_other = from_other + linear
+        n_other -= second
+        from_other += linear
         if n_other == 0 or first + second == 0:
             break
     for r in range(p):

@@ -36,8 +36,11 @@ CHUNK = 1 << 15
 processor's cache.
 """
 
-SAMPLE, RUN = 2048, 32
-"""Size of a sample of terms, and the length of its runs: neighbouring terms share pairs."""
+SAMPLE = 2048
+"""Size of a sample of terms."""
+
+RUN = 32
+"""Length of the runs of a sample: neighbouring terms share pairs."""
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,9 @@ class ProductTriplets(Terms):
         return self
 
     def _set(self, products):
-        self._products, self.points, self.cone = products, products.points, products.points.cone
+        self._products = products
+        self.points = products.points
+        self.cone = products.points.cone
         self._size = int(products.sizes.sum())
         self._norms = self._scales = None
         widest = int(max(products.p.max(initial=1), products.q.max(initial=1)))
