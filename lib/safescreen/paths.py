@@ -238,7 +238,12 @@ def path(
         )
     )
     walk = _Walk(
-        prob, settings, check_method(method, prob), before, bool(ranges), bool(extrapolate)
+        prob=prob,
+        settings=settings,
+        method=check_method(method, prob),
+        schedule=before,
+        ranges=bool(ranges),
+        extrapolate=bool(extrapolate),
     )
     try:
         with progress_bar(

@@ -152,8 +152,15 @@ class Problem:
         self.constant = float(constant)
         self.linear_error = 0.0
         kinked = loss.smoothing == 0.0
-        elements = 10.0 if "sweeps" in terms.offers else 30.0 if kinked else 17.0
-        singles = (24.0 if kinked else 2.0) * len(terms) if terms.explicit else 0.0
+        if "sweeps" in terms.offers:
+            elements = 10.0
+        elif kinked:
+            elements = 30.0
+        else:
+            elements = 17.0
+        singles = 0.0
+        if terms.explicit:
+            singles = (24.0 if kinked else 2.0) * len(terms)
         way = (
             "take fewer features (PCA, diagonal=True) or fewer terms (a smaller k, ProductTriplets)"
         )
@@ -277,10 +284,24 @@ class Problem:
         dual -= 0.5 * cone.inner(plus, plus) / lam
         distance = upper(D + difference_error + x_error, 4)
         x_alpha_error = upper((H_error + split_error) / lam + difference_error, 4)
-        points = (H, plus, minus, x_alpha)
-        errors = (x_error, H_error, x_alpha_error)
         return Evaluation(
-            x, lam, primal, dual, loss, gap, sums.fenchel, *points, distance, excess, *errors, sums
+            x=x,
+            lam=lam,
+            primal=primal,
+            dual=dual,
+            loss=loss,
+            gap=gap,
+            fenchel=sums.fenchel,
+            H=H,
+            plus=plus,
+            minus=minus,
+            x_alpha=x_alpha,
+            distance=distance,
+            excess=excess,
+            x_error=x_error,
+            H_error=H_error,
+            x_alpha_error=x_alpha_error,
+            sums=sums,
         )
 
     # ------------------------------------------------------------------ reduction and range of lam
@@ -312,10 +333,9 @@ class Problem:
         """Return ``(reduced problem, numbers of its terms)`` from a status array: 0 undecided, 1
         linear, 2 zero; not checked.
         """
-        left, total, error, ids = self.terms.partition(status)
-        return self._with(
-            left, total, error, self.terms.linear_constant(self.loss, status == 1)
-        ), ids
+        undecided, total, error, numbers = self.terms.partition(status)
+        constant = self.terms.linear_constant(self.loss, status == 1)
+        return self._with(undecided, total, error, constant), numbers
 
     def with_terms(self, terms: Terms, loss: Loss) -> Problem:
         """Return the problem of other terms, such as the same with other thresholds, and another
@@ -365,11 +385,11 @@ class Problem:
         inner product is positive, ``inf`` if a term with ``tau_t <= gamma`` can never become
         linear, as no term can with the squared hinge."""
         x = self.all_linear()
-        largest = 0.0
         if np.ndim(self.terms.threshold) == 0:
             return _linear_from(
                 self.terms.max_inner_product(x), self.terms.threshold - self.loss.width
             )
+        largest = 0.0
         products = self.terms.inner_products(x)
         for start, stop in self.terms.chunks():
             limits = self.terms.thresholds(start, stop) - self.loss.width

@@ -40,7 +40,7 @@ def warm_up():
     for terms in (
         ss.Triplets(X, rows, weights=weights),
         ss.Quadruplets(X, [[0, 1, 2, 3]]),
-        ss.Pairs(X, [[0, 1]], [[2, 3]], 1.0, 2.0),
+        ss.Pairs(X=X, similar=[[0, 1]], dissimilar=[[2, 3]], upper=1.0, lower=2.0),
     ):
         for loss in (ss.SmoothedHinge(0.05), ss.SquaredHinge(), ss.Hinge()):
             prob = ss.Problem(terms, loss)

@@ -243,7 +243,7 @@ class ShardedTriplets(Terms):
         center = self.cone.check(ball.center, "ball.center")
         radius = float(ball.radius)
         if len(self) == 0 or not 0.0 <= radius < math.inf:
-            return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
+            return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
         ball = type(ball)(center, radius)  # without its normal, half as much to send
         found = self._submit(_shards.screen, self._shards, ball=ball, loss=loss)
         shards = self._submit(itemgetter(0), found)
@@ -251,7 +251,7 @@ class ShardedTriplets(Terms):
         totals, errors, *counts = zip(*self._gather(facts), strict=True)
         decided = np.sum(counts, axis=0)
         if not decided.any():
-            return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
+            return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
         total, error = _add_elements(list(zip(totals, errors, strict=True)), self.cone)
         left = self._with(shards, np.diff(self._offsets) - decided)
         return BlockScreening(left, total, error, *(int(sum(n)) for n in counts))
@@ -393,7 +393,14 @@ def add(parts: list[LossSums], cone: Any) -> LossSums:
     loss, fenchel, alpha_sum, alpha_square = (
         float(sum(getattr(part, name) for part in parts)) for name in names
     )
-    return LossSums(loss, adjoint, error, upper(fenchel, len(parts) + 2), alpha_sum, alpha_square)
+    return LossSums(
+        loss=loss,
+        adjoint=adjoint,
+        adjoint_error=error,
+        fenchel=upper(fenchel, len(parts) + 2),
+        alpha_sum=alpha_sum,
+        alpha_square=alpha_square,
+    )
 
 
 def _add_elements(parts, cone):

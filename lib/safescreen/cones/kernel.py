@@ -154,13 +154,25 @@ class Expansion(Element):
         coef = operation(self.coef, other.coef)
         scale = self.space.scale(coef)
         error = upper(self.error + other.error + 2.0 * UNIT * scale, 8)
-        return Expansion(self.space, coef, operation(self.image, other.image), error, scale)
+        return Expansion(
+            space=self.space,
+            coef=coef,
+            image=operation(self.image, other.image),
+            error=error,
+            scale=scale,
+        )
 
     def _multiple(self, operation, number, factor):
         coef = operation(self.coef, number)
         scale = self.space.scale(coef)
         error = upper(factor * self.error + 2.0 * UNIT * scale + self.space.underflow, 8)
-        return Expansion(self.space, coef, operation(self.image, number), error, scale)
+        return Expansion(
+            space=self.space,
+            coef=coef,
+            image=operation(self.image, number),
+            error=error,
+            scale=scale,
+        )
 
     def __add__(self, other):
         return self._combine(np.add, other)
@@ -169,7 +181,9 @@ class Expansion(Element):
         return self._combine(np.subtract, other)
 
     def __neg__(self):
-        return Expansion(self.space, -self.coef, -self.image, self.error, self.scale)
+        return Expansion(
+            space=self.space, coef=-self.coef, image=-self.image, error=self.error, scale=self.scale
+        )
 
     def __mul__(self, number):
         return (
@@ -266,7 +280,9 @@ class KernelSpace(Cone):
 
     def zeros(self) -> Expansion:
         """Return the zero element."""
-        return Expansion(self, np.zeros(self.shape), np.zeros(self.shape), 0.0, 0.0)
+        return Expansion(
+            space=self, coef=np.zeros(self.shape), image=np.zeros(self.shape), error=0.0, scale=0.0
+        )
 
     def expansion(self, coef: ArrayLike, at: NDArray | None = None) -> Expansion:
         """Return ``sum_j coef_j z_j``, from a remembered expansion if that differs in few
@@ -289,11 +305,11 @@ class KernelSpace(Cone):
         else:
             used = np.flatnonzero(coef)
             found = Expansion(
-                self,
-                coef,
-                self.product(used, coef[used], at),
-                self._product_error(n_used, scale),
-                scale,
+                space=self,
+                coef=coef,
+                image=self.product(used, coef[used], at),
+                error=self._product_error(n_used, scale),
+                scale=scale,
             )
         self._recent = [*self._recent[1 - REMEMBERED :], found]
         return found
@@ -316,7 +332,13 @@ class KernelSpace(Cone):
         )
         if not error <= DRIFT * self._product_error(n_used, scale):
             return None
-        return Expansion(self, coef, known.image + self.product(changed, steps, at), error, scale)
+        return Expansion(
+            space=self,
+            coef=coef,
+            image=known.image + self.product(changed, steps, at),
+            error=error,
+            scale=scale,
+        )
 
     def complete(self, x: Expansion, missing: NDArray) -> None:
         """Compute the image of `x` at the samples `missing`."""
@@ -383,7 +405,7 @@ class KernelSpace(Cone):
         coef = np.ldexp(x.coef, exponent)
         image = np.ldexp(x.image, exponent)
         error = upper(math.ldexp(x.error, exponent) + self.underflow, 2)
-        return Expansion(self, coef, image, error, self.scale(coef))
+        return Expansion(space=self, coef=coef, image=image, error=error, scale=self.scale(coef))
 
     def check(self, x: Any, name: str = "x") -> Expansion:
         """Return `x` if it is an expansion of this space; a vector of coefficients is expanded,

@@ -391,7 +391,17 @@ def _machine(model, X, signs, weights, numbers):
     size = upper(float(np.abs(coef) @ norms[support]), signs.size)  # at least ||w||
     errors = norms * upper(size * (error + gamma(coef.size + 16)), 8)
     errors += 4.0 * UNIT * (np.abs(f) + abs(b))  # f + b was rounded, and b taken off again
-    return _Machine(signs, c, float(model.C), b, coef, support, f, errors, norms)
+    return _Machine(
+        signs=signs,
+        weights=c,
+        C0=float(model.C),
+        b=b,
+        coef=coef,
+        support=support,
+        values=f,
+        errors=errors,
+        norms=norms,
+    )
 
 
 def _intercepts(signs, weights, low, high):

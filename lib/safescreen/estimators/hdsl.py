@@ -196,7 +196,12 @@ class HDSL(Metric):
                 ) from None
             shares = None if weights is None else weights[held]
             monitor = NeighborError(
-                X[train], codes[train], X[held], codes[held], self.n_neighbors, weights=shares
+                X=X[train],
+                y=codes[train],
+                X_new=X[held],
+                y_new=codes[held],
+                k=self.n_neighbors,
+                weights=shares,
             )
         index = self._constraints(X[train], codes[train], seed)
         self._fit_triplets(

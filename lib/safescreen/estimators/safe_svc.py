@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -252,31 +253,23 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         """Fit the model to what :meth:`_read` returns."""
         C = check_lam(self.C, "C")
         setup = self._setup(X, y, *kept(weights, np.arange(y.size)))
-        factor = (
-            1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
-            if self.with_path
-            else None
-        )
+        factor = None
+        if self.with_path:
+            factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
         last = self.__dict__.get("solutions_", ())
-        solutions = []
-        self.path_ = [] if self.with_path else None
-        starts = [*last, *[None] * len(setup.problems)][: len(setup.problems)]
-
-        def keep(number, found):
-            solutions.append(found[0])
-            if found[1] is not None:
-                self.path_.append(found[1])
-
         tasks = (
-            delayed(_train)(self, prob, C, factor, start)
-            for prob, start in zip(setup.problems, starts, strict=True)
+            delayed(_train)(self, prob, C, factor, last[k] if k < len(last) else None)
+            for k, prob in enumerate(setup.problems)
         )
+        trained = {}
         with quiet():
-            whole = collect(tasks, keep, self.n_jobs)
-        if not whole:
+            is_complete = collect(tasks, trained.__setitem__, self.n_jobs)
+        if not is_complete:
             raise KeyboardInterrupt
+        solutions = [solution for solution, _ in trained.values()]
+        self.path_ = [path for _, path in trained.values()] if self.with_path else None
         self._keep(setup, solutions)
-        warn_of(self, [s for part in self.path_ or [solutions] for s in part], X)
+        warn_of(self, solutions if self.path_ is None else list(chain.from_iterable(self.path_)), X)
         self.C_ = C if solutions[0].lam == 1.0 / C else 1.0 / solutions[0].lam
         return self
 
@@ -301,16 +294,11 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             )[codes]
             weights = factors if weights is None else factors * weights
         loss = self._loss()
-        signs = [
-            np.where(codes == k, 1.0, -1.0)
-            for k in ([1] if self.classes_.size == 2 else range(self.classes_.size))
-        ]
+        positive = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        signs = [np.where(codes == k, 1.0, -1.0) for k in positive]
+        problems = [Problem(features.terms(sign, weights), loss) for sign in signs]
         return Setup(
-            features,
-            numbers,
-            codes,
-            signs,
-            [Problem(features.terms(sign, weights), loss) for sign in signs],
+            features=features, numbers=numbers, codes=codes, signs=signs, problems=problems
         )
 
     def _loss(self) -> Loss:

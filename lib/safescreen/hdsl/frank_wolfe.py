@@ -194,7 +194,13 @@ class FrankWolfe:
         constraints = Constraints(X, triplets, weights, () if start is None else start.features)
         if start is not None and start.d != constraints.d:
             raise ValueError(f"start must have the {constraints.d} features of X, got {start.d}")
-        run = Training(self, constraints, monitor, start, check_callback(callback))
+        run = Training(
+            settings=self,
+            constraints=constraints,
+            monitor=monitor,
+            start=start,
+            callback=check_callback(callback),
+        )
         interrupted = False
         try:
             run.loop()

@@ -146,7 +146,14 @@ class Schedule:
             self._ahead = (test, saved) if near is not None else self._ahead
         self.decisions.append(
             Decision(
-                evaluation.lam, gap, left, work, cost + once, test.spheres[0].title, saved, screens
+                lam=evaluation.lam,
+                gap=gap,
+                left=left,
+                work=work,
+                cost=cost + once,
+                ball=test.spheres[0].title,
+                saved=saved,
+                screens=screens,
             )
         )
         return changed

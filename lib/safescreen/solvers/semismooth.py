@@ -24,7 +24,7 @@ SHORT = 0.01
 """A Newton step has failed where the line search leaves less of it."""
 
 STEPS = 3
-"""How many Newton steps are expected; they are tried where the expected gradient steps cost more."""
+"""How many Newton steps are expected: they are tried where expected gradient steps cost more."""
 
 USUAL = 20
 """How many products are expected for the first Newton step."""

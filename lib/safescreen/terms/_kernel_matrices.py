@@ -55,7 +55,13 @@ def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
     c = check_scalar(coef0, "coef0", low=0.0)
     if p != int(p):
         raise ValueError(f"degree must be an integer, got {degree}")
-    return Kernel(kernel, g, int(p), c, check_scalar(constant, "constant", low=0.0))
+    return Kernel(
+        name=kernel,
+        gamma=g,
+        degree=int(p),
+        coef0=c,
+        constant=check_scalar(constant, "constant", low=0.0),
+    )
 
 
 def centred(X, kernel):

@@ -23,7 +23,14 @@ def margin_sums(terms, products, loss, alpha=None):
         _add_sums(*products.chunk(start, stop), *part, *shape, alpha[start:stop], given, sums)
     adjoint, error = terms.weighted_sum(alpha)
     total, fenchel, height, square = map(float, sums)
-    return LossSums(total, adjoint, error, upper(fenchel, n + 16), height, square)
+    return LossSums(
+        loss=total,
+        adjoint=adjoint,
+        adjoint_error=error,
+        fenchel=upper(fenchel, n + 16),
+        alpha_sum=height,
+        alpha_square=square,
+    )
 
 
 def levels(terms):

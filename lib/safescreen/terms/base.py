@@ -223,12 +223,12 @@ class Terms(ABC):
         )
         fenchel = upper(max(difference, 0.0) + rounding + kinked.fenchel + smooth.fenchel, 8)
         return LossSums(
-            kinked.loss,
-            smooth.adjoint,
-            smooth.adjoint_error,
-            fenchel,
-            smooth.alpha_sum,
-            smooth.alpha_square,
+            loss=kinked.loss,
+            adjoint=smooth.adjoint,
+            adjoint_error=smooth.adjoint_error,
+            fenchel=fenchel,
+            alpha_sum=smooth.alpha_sum,
+            alpha_square=smooth.alpha_square,
         )
 
     @abstractmethod

@@ -128,6 +128,11 @@ class PairTable:
         kernel(self.points.X, transformed, self.rows, out)
         return out
 
+    def differences(self, numbers: NDArray) -> NDArray:
+        """Return ``x_i - x_j`` of the pairs of those numbers, shape (B, d)."""
+        i, j = self.rows[numbers].T
+        return self.points.X[i] - self.points.X[j]
+
     def errors(self, x: ElementLike, roundings: int) -> NDArray:
         """Return bounds of the errors of :meth:`values` of an x by so many roundings, shape
         (P,).
