@@ -123,7 +123,14 @@ def screen(
     reduction.screen(tests, lambda problem: Reference(problem, here, path))
     masks = reduction.screened()
     rounding = max(here.gap - max(here.primal - here.dual, 0.0), 0.0)
-    return Certificate(masks.in_L, masks.in_R, lam, here.gap, rounding, tuple(reduction.balls))
+    return Certificate(
+        in_L=masks.in_L,
+        in_R=masks.in_R,
+        lam=lam,
+        gap=here.gap,
+        gap_rounding=rounding,
+        balls=tuple(reduction.balls),
+    )
 
 
 class _Recording(Reduction):

@@ -253,8 +253,9 @@ class ShardedTriplets(Terms):
         if not decided.any():
             return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
         total, error = _add_elements(list(zip(totals, errors, strict=True)), self.cone)
-        left = self._with(shards, np.diff(self._offsets) - decided)
-        return BlockScreening(left, total, error, *(int(sum(n)) for n in counts))
+        n_L, n_R = (int(sum(numbers)) for numbers in counts)
+        undecided = self._with(shards, np.diff(self._offsets) - decided)
+        return BlockScreening(remaining=undecided, total=total, error=error, n_L=n_L, n_R=n_R)
 
     def sample(self) -> Self:
         """Return the first shard."""
@@ -326,9 +327,9 @@ class ShardedTriplets(Terms):
 
         Left to itself the scheduler may put all of them where the points are first.
         """
-        places = [
-            address for address, threads in self._client.nthreads().items() for _ in range(threads)
-        ]
+        places = []
+        for address, threads in self._client.nthreads().items():
+            places.extend([address] * threads)
         with _data_in_recipes():
             return [
                 self._client.submit(

@@ -105,11 +105,10 @@ class Kernel:
         if self.name == "rbf":
             evaluate = _light_gaussians if tile.dtype == np.float32 else _gaussians
             evaluate(tile, rows, columns.astype(tile.dtype), self.gamma, self.constant)
+        elif self.name == "linear":
+            _powers(tile, 1.0, 0.0, 1, self.constant)
         else:
-            g, c, p = (
-                (1.0, 0.0, 1) if self.name == "linear" else (self.gamma, self.coef0, self.degree)
-            )
-            _powers(tile, g, c, p, self.constant)
+            _powers(tile, self.gamma, self.coef0, self.degree, self.constant)
         return tile
 
 

@@ -142,9 +142,9 @@ class Features:
         return part
 
     def _moved(self, X):
-        return (
-            (X.toarray() if sparse.issparse(X) else X) - self.origin if np.ndim(self.origin) else X
-        )
+        if not np.ndim(self.origin):
+            return X
+        return (X.toarray() if sparse.issparse(X) else X) - self.origin
 
     def _coefficient(self, value, points):
         if isinstance(value, str):

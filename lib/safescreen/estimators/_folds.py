@@ -168,7 +168,8 @@ class Fold:
         if C in self.found or not below or not above:
             if not below and not above:
                 return None
-            solutions, alphas, sums = self.found[max(below) if below else min(above)]
+            nearest = max(below) if below else min(above)
+            solutions, alphas, sums = self.found[nearest]
             return prob.assemble(sums[number], solutions[number].x, 1.0 / C), alphas[number]
         a = max(below)
         b = min(above)

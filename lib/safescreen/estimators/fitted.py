@@ -282,9 +282,10 @@ def _free(model, X, signs, C, weights, numbers):
     inside = model.support_[model.support_ < numbers.size]
     _check_support(X[numbers[inside]], model.support_vectors_)
     machine = _machine(model, X, signs, weights, numbers)
-    norms, moved = (
-        _around_mean(X, machine.norms) if model.kernel == "linear" else (machine.norms, 0.0)
-    )
+    norms = machine.norms
+    moved = 0.0
+    if model.kernel == "linear":
+        norms, moved = _around_mean(X, norms)
     gap, allowance = machine.gap(C)
     radius = machine.radius(C, gap)
     low, high, scale = machine.reach(C, radius * norms)

@@ -178,9 +178,10 @@ class SafeSVCCV(CrossValidation):
                 search(grid, scores, solve, bounds if certify else None)
             except KeyboardInterrupt:
                 whole = False
-        solutions = [
-            solution for fold in folds for found in fold.found.values() for solution in found[0]
-        ]
+        solutions = []
+        for fold in folds:
+            for solved in fold.found.values():
+                solutions.extend(solved[0])
         warn_of(model, solutions, data[0])
         self.Cs_ = grid
         self.score_bounds_ = np.array([scores.low, scores.high])

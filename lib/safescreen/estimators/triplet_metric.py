@@ -226,7 +226,9 @@ class TripletMetric(Metric):
         """Return the problem of the numbered points that have a positive weight, all if left
         out, and what completes its solution.
         """
-        numbers, weights = kept(weights, np.arange(len(y)) if numbers is None else numbers)
+        if numbers is None:
+            numbers = np.arange(len(y))
+        numbers, weights = kept(weights, numbers)
         X = _dense(X[numbers])
         y = y[numbers]
         self.classes_, codes, counts = need_partners(y)

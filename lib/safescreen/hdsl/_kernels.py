@@ -128,7 +128,11 @@ def _atom_values(
     """
     for k in range(atoms.shape[0]):
         i, j = atoms[k, 0], atoms[k, 1]
-        small, big = (i, j) if colptr[i + 1] - colptr[i] <= colptr[j + 1] - colptr[j] else (j, i)
+        small = i
+        big = j
+        if colptr[i + 1] - colptr[i] > colptr[j + 1] - colptr[j]:
+            small = j
+            big = i
         first = colptr[big]
         last = colptr[big + 1]
         total = 0.0

@@ -95,12 +95,15 @@ class Training:
         begun = time.perf_counter()
         gap = math.inf
         last_exact = -settings.check_every
-        goal = settings.tol if settings.tol is not None else -math.inf if self.is_exact else 0.0
+        if settings.tol is not None:
+            goal = settings.tol
+        else:
+            goal = -math.inf if self.is_exact else 0.0
         with progress_bar(settings.progress, "Frank-Wolfe", total=settings.max_iter) as bar:
             for k in range(settings.max_iter):
-                error = (
-                    self.check(k, gap, begun) if k and k % settings.check_every == 0 else math.nan
-                )
+                error = math.nan
+                if k and k % settings.check_every == 0:
+                    error = self.check(k, gap, begun)
                 if self.stale >= settings.patience or self.stopped:
                     return
                 objective = self.objective()
@@ -110,13 +113,24 @@ class Training:
                     self.converged = (gap if self.is_exact else self.exact_gap()) <= goal
                 elif self.is_exact and max(gap, away_gap) <= 0.0:
                     self.converged = True
-                counts = len(self.active), self.active.n_features
-                name, size = (
-                    ("none", 0.0) if self.converged else self.step(direction, gap, place, away_gap)
-                )
+                n_atoms = len(self.active)
+                n_features = self.active.n_features
+                if self.converged:
+                    name = "none"
+                    size = 0.0
+                else:
+                    name, size = self.step(direction, gap, place, away_gap)
                 self.history.append(
                     Iteration(
-                        k, objective, gap, *counts, name, size, error, time.perf_counter() - begun
+                        iteration=k,
+                        objective=objective,
+                        gap=gap,
+                        n_atoms=n_atoms,
+                        n_features=n_features,
+                        step=name,
+                        size=size,
+                        error=error,
+                        seconds=time.perf_counter() - begun,
                     )
                 )
                 bar.update()

@@ -83,8 +83,10 @@ class ActiveSet:
             self.weights[place] = 0.0 if drop else self.weights[place] - step
         if to is not None:
             self._add(to, step)
-        kept = self.weights > 0.0
-        self.atoms, self.weights = self.atoms[kept], self.weights[kept] / self.weights[kept].sum()
+        positive = self.weights > 0.0
+        self.atoms = self.atoms[positive]
+        self.weights = self.weights[positive]
+        self.weights /= self.weights.sum()
 
     def _add(self, atom, weight):
         found = (self.atoms == atom).all(axis=1)

@@ -94,9 +94,11 @@ class Constraints:
                 f"X must have at least two features, as atoms pair two of them, got shape {X.shape}"
             )
         index = check_triplets(triplets, self.n)
-        kept, factors = (
-            (np.arange(len(index)), None) if weights is None else _factors(weights, len(index))
-        )
+        if weights is None:
+            kept = np.arange(len(index))
+            factors = None
+        else:
+            kept, factors = _factors(weights, len(index))
         self._compact(X, np.asarray(used, dtype=np.int64))
         self._number(index[kept])
         self.order = kept[self.order]

@@ -53,9 +53,10 @@ def bisection(
     high = top
     while high - low > tol * top:
         middle = low + 0.5 * (high - low)
-        low, high = (
-            (middle, high) if _slopes(*fixed, middle, *loss.code)[0] <= 0.0 else (low, middle)
-        )
+        if _slopes(*fixed, middle, *loss.code)[0] <= 0.0:
+            low = middle
+        else:
+            high = middle
     return low
 
 
@@ -112,5 +113,8 @@ def _newton(margins, direction, weights, top, kind, smoothing):
         first, second = _slopes(margins, direction, weights, step, kind, smoothing)
         if first == 0.0:
             return step
-        low, high = (step, high) if first < 0.0 else (low, step)
+        if first < 0.0:
+            low = step
+        else:
+            high = step
     return step

@@ -65,10 +65,10 @@ def passes(region, claims, y, plus, minus):
     y. The computed parts belong to an element at most `error` from Z (rounding of a, of Z and of
     the split), and projections do not expand distances; `minus` may be too small and `plus` too
     large by more."""
-    reach = region.norm + y * claims.n
+    norm = region.norm + y * claims.n
     error = (
         y * claims.a_error
-        + (region.split_error + 4.0 * UNIT + gamma(region.center.size + 4)) * reach
+        + (region.split_error + 4.0 * UNIT + gamma(region.center.size + 4)) * norm
     )
     minus = np.maximum(minus - error, 0.0)
     plus = plus + error
@@ -193,14 +193,15 @@ class _Bracket:
     @classmethod
     def start(cls, region, claims):
         size = claims.q.size
-        value = np.full(size, region.minus_norm * region.minus_norm)
-        unknown = (np.full(size, v) for v in (np.inf, np.nan, np.nan, np.nan))
         return cls(
-            np.zeros(size),
-            value,
-            claims.C - claims.product,
-            *unknown,
-            np.zeros(size, dtype=np.int64),
+            low=np.zeros(size),
+            low_value=np.full(size, region.minus_norm * region.minus_norm),
+            low_slope=claims.C - claims.product,
+            high=np.full(size, np.inf),
+            high_value=np.full(size, np.nan),
+            high_slope=np.full(size, np.nan),
+            guess=np.full(size, np.nan),
+            same_side=np.zeros(size, dtype=np.int64),
         )
 
     def take(self, mask):

@@ -44,10 +44,13 @@ def split_all(Z, a, start=None):
     weights = np.einsum("bik,bik->bk", vectors, a @ vectors)
     positive = np.maximum(values, 0.0)
     negative = np.maximum(-values, 0.0)
-    norms = np.linalg.norm(positive, axis=1), np.linalg.norm(negative, axis=1)
-    return Parts(
-        *norms, np.sum(positive * weights, axis=1), np.sum(negative * weights, axis=1)
-    ), None
+    parts = Parts(
+        plus=np.linalg.norm(positive, axis=1),
+        minus=np.linalg.norm(negative, axis=1),
+        plus_product=np.sum(positive * weights, axis=1),
+        minus_product=np.sum(negative * weights, axis=1),
+    )
+    return parts, None
 
 
 def split_one(Z, a, start=None):

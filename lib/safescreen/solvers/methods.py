@@ -95,16 +95,12 @@ def check_method(method: str, prob: Problem) -> Method:
     ValueError for an unknown name, TypeError where the terms lack what the method needs.
     """
     if method == "auto":
-        offers = (
-            prob.terms.offers if prob.loss.smoothing == 0.0 else prob.terms.offers - {"curvature"}
-        )
-        return METHODS[
-            "hybrid"
-            if "sweeps" in offers
-            else "semismooth"
-            if "curvature" in offers
-            else "gradient"
-        ]
+        offers = prob.terms.offers
+        if prob.loss.smoothing > 0.0:
+            offers = offers - {"curvature"}
+        if "sweeps" in offers:
+            return METHODS["hybrid"]
+        return METHODS["semismooth" if "curvature" in offers else "gradient"]
     if method not in METHODS:
         raise ValueError(f"method must be 'auto' or one of {', '.join(METHODS)}, got {method!r}")
     prob.terms.require(*METHODS[method].needs, by=f"method={method!r}")

@@ -126,7 +126,10 @@ class Schedule:
             return False
         reduction.tried = gap
         work, cost = self._operations(problem)
-        test, saved = self._ahead if near is not None else (None, 0.0)
+        test = None
+        saved = 0.0
+        if near is not None:
+            test, saved = self._ahead
         promised = 0.0
         if test is None or left * work * saved < PROFIT * cost:
             test, promised = self._look(problem, evaluation, enlargement, left * work)

@@ -136,7 +136,10 @@ def scan(products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, active, 
         slack = tau[t * tau_step] - products[t] / lam
         weight = w[t * w_step]
         slope = g * alpha[t] - slack
-        best = min(max(slack / g, 0.0), cap) if g > 0.0 else (1.0 if slack > 0.0 else 0.0)
+        if g > 0.0:
+            best = min(max(slack / g, 0.0), cap)
+        else:
+            best = 1.0 if slack > 0.0 else 0.0
         cost += weight * best * (slack - 0.5 * g * best)
         gap += weight * max((best - alpha[t]) * (slack - 0.5 * g * (best + alpha[t])), 0.0)
         gains[t] = _step(slope, alpha[t], weight, norms[t], lam, g, cap)[1]

@@ -99,7 +99,8 @@ def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, o
         i, j = same_pairs[same[t], 0], same_pairs[same[t], 1]
         k, m = other_pairs[other[t], 0], other_pairs[other[t], 1]
         shared = i == k or j == m
-        a, b = (j, m) if i == k else (k, i)
+        a = j if i == k else k
+        b = m if i == k else i
         pp, ss, ps, hh = 0.0, 0.0, 0.0, 0.0
         for c in range(d):
             u = X[k, c] - X[m, c]
