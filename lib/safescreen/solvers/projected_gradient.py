@@ -60,12 +60,8 @@ def minimize(
     origin: tuple = ()  # the last x and its gradient
     steps = NewtonSteps(limits) if newton and not active_set else None
     working = reduction.problem
-    best = None
-    mark = np.inf
-    since_best = 0
+    watch = _Watch()
     k = 0
-    lowest = np.inf
-    lowest_at = 0
     known = state.evaluation if state.evaluation is not None and state.evaluation.x is x else None
     while True:
         on_all = not active_set or k % freq == 0
@@ -79,7 +75,7 @@ def minimize(
                 continue
         halvings = 0
         if steps is not None:
-            e = steps.judge(reduction.problem, e, np.inf if best is None else best.gap, k)
+            e = steps.judge(reduction.problem, e, watch.best_gap, k)
             x = e.x
         if not on_all and limits.reached(e):
             e = reduction.problem.evaluate(x, lam)
@@ -88,26 +84,19 @@ def minimize(
             state.record(reduction, e, settings.callback)
             if screen is not None and k % freq == 0 and not limits.reached(e) and screen(e):
                 e = reduction.problem.evaluate(x, lam)
-                best = None
+                watch.best = None
                 recent = []
                 origin = ()
-            since_best += freq if active_set else 1
-            if best is None or e.gap < best.gap:
-                if best is None or e.gap < 0.5 * mark:
-                    mark = e.gap
-                    since_best = 0
-                best = e
-            if e.gap < 0.99 * lowest:
-                lowest = e.gap
-                lowest_at = k
-            stalled = k - lowest_at >= STALLED and _is_rounding(best)
-            if limits.reached(best) or state.stopped or state.n_iter >= limits.max_iter or stalled:
+            watch.see(e, k, freq if active_set else 1)
+            best = watch.best
+            is_over = state.stopped or state.n_iter >= limits.max_iter
+            if limits.reached(best) or is_over or watch.is_stalled(k):
                 break
-            if since_best >= PATIENCE * (1 + 4 * guarded):
+            if watch.since_halved >= PATIENCE * (1 + 4 * guarded):
                 e = best
                 x = best.x
                 guarded = True
-                since_best = 0
+                watch.since_halved = 0
                 recent = []
                 origin = ()
             if active_set:
@@ -128,6 +117,43 @@ def minimize(
     state.evaluation = best
     state.x = best.x
     return limits.reached(best)
+
+
+class _Watch:
+    """The best evaluation so far, None before the first one, and how long its gap has not fallen:
+    `since_halved` counts iterations.
+    """
+
+    def __init__(self):
+        self.best = None
+        self.since_halved = 0
+        self._to_halve = np.inf
+        self._lowest = np.inf
+        self._lowest_at = 0
+
+    @property
+    def best_gap(self):
+        """The lowest gap."""
+        return np.inf if self.best is None else self.best.gap
+
+    def see(self, e, k, n_iter):
+        """Take the evaluation at iteration k into account, which comes `n_iter` after the last."""
+        self.since_halved += n_iter
+        is_better = self.best is None or e.gap < self.best.gap
+        if is_better and (self.best is None or e.gap < 0.5 * self._to_halve):
+            self._to_halve = e.gap
+            self.since_halved = 0
+        if is_better:
+            self.best = e
+        if e.gap < 0.99 * self._lowest:
+            self._lowest = e.gap
+            self._lowest_at = k
+
+    def is_stalled(self, k):
+        """Return whether more iterations bring nothing: the gap has not fallen for long, and is
+        rounding.
+        """
+        return k - self._lowest_at >= STALLED and _is_rounding(self.best)
 
 
 def _is_rounding(e):

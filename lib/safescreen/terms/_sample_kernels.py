@@ -32,6 +32,30 @@ def _judge(slope, a, cap, high, low):
     return slope, False
 
 
+@njit(inline="always")
+def _inner_product(Z, values, columns, starts, t, H):
+    """Return ``<z_t, H>`` of a row in either form, see :func:`sweep`."""
+    product = 0.0
+    if starts is None:
+        for j in range(H.size):
+            product += Z[t, j] * H[j]
+    else:
+        for j in range(starts[t], starts[t + 1]):
+            product += values[j] * H[columns[j]]
+    return product
+
+
+@njit(inline="always")
+def _add_row(Z, values, columns, starts, t, factor, H):
+    """Add ``factor z_t`` to H."""
+    if starts is None:
+        for j in range(H.size):
+            H[j] += factor * Z[t, j]
+    else:
+        for j in range(starts[t], starts[t + 1]):
+            H[columns[j]] += factor * values[j]
+
+
 @njit
 def sweep(
     Z,
@@ -70,19 +94,13 @@ def sweep(
     while done < epochs:
         done += 1
         state = _shuffle(order, size, state)
-        whole = size == n and high == np.inf and low == -np.inf
+        is_whole = size == n and high == np.inf and low == -np.inf
         most = -np.inf
         least = np.inf
         k = 0
         while k < size:
             t = order[k]
-            slope = 0.0
-            if starts is None:
-                for j in range(H.size):
-                    slope += Z[t, j] * H[j]
-            else:
-                for j in range(starts[t], starts[t + 1]):
-                    slope += values[j] * H[columns[j]]
+            slope = _inner_product(Z, values, columns, starts, t, H)
             slope = slope / lam - tau[t * tau_step] + g * alpha[t]
             projected, leave = _judge(slope, alpha[t], cap, high, low)
             if leave and shrinking:
@@ -99,15 +117,10 @@ def sweep(
                     new = min(max(alpha[t] - slope / curvature, 0.0), cap)
                     change = weight * (new - alpha[t])
                     alpha[t] = new
-                    if starts is None:
-                        for j in range(H.size):
-                            H[j] += change * Z[t, j]
-                    else:
-                        for j in range(starts[t], starts[t + 1]):
-                            H[columns[j]] += change * values[j]
+                    _add_row(Z, values, columns, starts, t, change, H)
         spread = max(most, 0.0) - min(least, 0.0)
         if spread <= tolerance:
-            if whole:
+            if is_whole:
                 break
             size = n
             high = np.inf
