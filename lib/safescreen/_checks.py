@@ -190,11 +190,10 @@ def need_memory(n_bytes: float, what: str, instead: str) -> None:
     """Raise a MemoryError that says what to do instead where something needs more memory than is
     free.
     """
-    there = free_memory()
-    if n_bytes > there:
+    free = free_memory()
+    if n_bytes > free:
         raise MemoryError(
-            f"{what} would take {n_bytes / 1e9:.3g} GB, of {there / 1e9:.3g} GB there are: "
-            f"{instead}"
+            f"{what} would take {n_bytes / 1e9:.3g} GB, of {free / 1e9:.3g} GB there are: {instead}"
         )
 
 

@@ -54,13 +54,13 @@ def small_blas() -> Iterator[None]:
     there was.
     """
     with _lock:
-        found = _Libraries.found
-        if found is None:
-            found = _Libraries.found = (
+        libraries = _Libraries.found
+        if libraries is None:
+            libraries = _Libraries.found = (
                 ThreadpoolController().select(user_api="blas").lib_controllers
             )
         if _Libraries.running == 0:
-            _Libraries.before = tuple(library.get_num_threads() for library in found)
+            _Libraries.before = tuple(library.get_num_threads() for library in libraries)
             _Libraries.set((1,) * len(_Libraries.before))
         _Libraries.running += 1
     try:
@@ -98,7 +98,7 @@ def matmul(A: NDArray, B: NDArray) -> NDArray:
     if work < LARGE_PRODUCT or A.ndim < 2 or B.ndim < 2:
         return A @ B
     out = np.empty((n, B.shape[1]))
-    share(lambda part: np.matmul(A[part], B, out=out[part]), n, max(32, int(TILE / B.size)))
+    share(lambda rows: np.matmul(A[rows], B, out=out[rows]), n, max(32, int(TILE / B.size)))
     return out
 
 
@@ -106,12 +106,12 @@ def share(work: Callable[[slice], Any], size: int, width: int) -> None:
     """Call ``work(slice)`` for the slices of that width of ``range(size)``, as many at a time as
     BLAS has threads outside of the solve.
     """
-    parts = [slice(start, min(start + width, size)) for start in range(0, size, width)]
+    pieces = [slice(start, min(start + width, size)) for start in range(0, size, width)]
     with small_blas():
-        threads = min(max(1, *_Libraries.before), len(parts))
+        threads = min(max(1, *_Libraries.before), len(pieces))
         if threads <= 1:
-            for part in parts:
-                work(part)
+            for piece in pieces:
+                work(piece)
             return
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(work, parts))
+            list(pool.map(work, pieces))

@@ -117,8 +117,8 @@ def screen(
     here = prob.evaluate(x, lam, alpha)
     path = None
     if lam0 is not None:
-        there = prob.assemble(here.sums, x, check_lam(lam0, "lam0"))
-        path = PathReference(x0=x, lam0=there.lam, eps=reference_accuracy(there))
+        at_lam0 = prob.assemble(here.sums, x, check_lam(lam0, "lam0"))
+        path = PathReference(x0=x, lam0=at_lam0.lam, eps=reference_accuracy(at_lam0))
     reduction = _Recording(prob)
     reduction.screen(tests, lambda problem: Reference(problem, here, path))
     masks = reduction.screened()
@@ -255,12 +255,12 @@ def screen_triplets(
     """
     X = check_points(X)
     triplets, weights = check_judgements(triplets, triplet_weight, len(X))
-    kept = np.arange(len(triplets)) if weights is None else np.flatnonzero(weights)
-    weights = None if weights is None else weights[kept]
-    terms = Triplets(X, triplets[kept], diagonal=np.ndim(M) == 1, weights=weights)
+    used = np.arange(len(triplets)) if weights is None else np.flatnonzero(weights)
+    weights = None if weights is None else weights[used]
+    terms = Triplets(X, triplets[used], diagonal=np.ndim(M) == 1, weights=weights)
     prob = Problem(terms, SmoothedHinge(0.05) if loss is None else loss)
-    alpha = None if alpha is None else check_vector(alpha, len(triplets), "alpha")[kept]
-    found = screen(prob, M, lam, alpha, lam0=lam0, screening=screening)
+    alpha = None if alpha is None else check_vector(alpha, len(triplets), "alpha")[used]
+    certificate = screen(prob, M, lam, alpha, lam0=lam0, screening=screening)
     masks = np.zeros((2, len(triplets)), dtype=bool)
-    masks[:, kept] = found.in_L, found.in_R
-    return replace(found, in_L=masks[0], in_R=masks[1])
+    masks[:, used] = certificate.in_L, certificate.in_R
+    return replace(certificate, in_L=masks[0], in_R=masks[1])

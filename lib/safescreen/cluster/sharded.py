@@ -245,9 +245,9 @@ class ShardedTriplets(Terms):
         if len(self) == 0 or not 0.0 <= radius < math.inf:
             return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
         ball = type(ball)(center, radius)  # without its normal, half as much to send
-        found = self._submit(_shards.screen, self._shards, ball=ball, loss=loss)
-        shards = self._submit(itemgetter(0), found)
-        facts = self._submit(itemgetter(slice(1, None)), found)
+        results = self._submit(_shards.screen, self._shards, ball=ball, loss=loss)
+        shards = self._submit(itemgetter(0), results)
+        facts = self._submit(itemgetter(slice(1, None)), results)
         totals, errors, *counts = zip(*self._gather(facts), strict=True)
         decided = np.sum(counts, axis=0)
         if not decided.any():
@@ -381,7 +381,7 @@ def _data_in_recipes():
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
 
 
-def add(parts: list[LossSums], cone: Any) -> LossSums:
+def add(sums: list[LossSums], cone: Any) -> LossSums:
     """Return the sums of all shards, added in their order.
 
     Each part brings the bound of its own errors. Adding m elements one after the other is off by at
@@ -389,16 +389,18 @@ def add(parts: list[LossSums], cone: Any) -> LossSums:
     ``gamma_{m-1} sum_s ||A_s||`` in the norm, and that is added; Fenchel terms are upper bounds of
     non-negative numbers, and their sum is rounded upwards. So the bounds hold for this order of
     summation too."""
-    adjoint, error = _add_elements([(part.adjoint, part.adjoint_error) for part in parts], cone)
+    adjoint, error = _add_elements(
+        [(shard_sums.adjoint, shard_sums.adjoint_error) for shard_sums in sums], cone
+    )
     names = ("loss", "fenchel", "alpha_sum", "alpha_square")
     loss, fenchel, alpha_sum, alpha_square = (
-        float(sum(getattr(part, name) for part in parts)) for name in names
+        float(sum(getattr(shard_sums, name) for shard_sums in sums)) for name in names
     )
     return LossSums(
         loss=loss,
         adjoint=adjoint,
         adjoint_error=error,
-        fenchel=upper(fenchel, len(parts) + 2),
+        fenchel=upper(fenchel, len(sums) + 2),
         alpha_sum=alpha_sum,
         alpha_square=alpha_square,
     )

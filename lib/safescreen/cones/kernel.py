@@ -296,23 +296,23 @@ class KernelSpace(Cone):
         if n_used == 0:
             return self.zeros()
         changes = [int(np.count_nonzero(coef != known.coef)) for known in self._recent]
-        where = int(np.argmin(changes)) if changes else 0
-        found = None
-        if changes and 2 * changes[where] <= n_used:
-            found = self._updated(self._recent[where], coef, scale, n_used, at)
-        if found is not None:
-            del self._recent[where]  # a sequence of expansions keeps one place
+        nearest = int(np.argmin(changes)) if changes else 0
+        expansion = None
+        if changes and 2 * changes[nearest] <= n_used:
+            expansion = self._updated(self._recent[nearest], coef, scale, n_used, at)
+        if expansion is not None:
+            del self._recent[nearest]  # a sequence of expansions keeps one place
         else:
             used = np.flatnonzero(coef)
-            found = Expansion(
+            expansion = Expansion(
                 space=self,
                 coef=coef,
                 image=self.product(used, coef[used], at),
                 error=self._product_error(n_used, scale),
                 scale=scale,
             )
-        self._recent = [*self._recent[1 - REMEMBERED :], found]
-        return found
+        self._recent = [*self._recent[1 - REMEMBERED :], expansion]
+        return expansion
 
     def forget(self) -> None:
         """Forget the expansions this thread has computed: what follows depends on them in its

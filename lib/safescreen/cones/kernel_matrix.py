@@ -211,19 +211,19 @@ class KernelRows:
         sums = np.zeros(at.size)
         out = np.full(self.squares.size, np.nan)
 
-        def work(part):
-            points = self.X[at[part]]
+        def work(columns):
+            points = self.X[at[columns]]
             for start in range(0, used.size, TILE):
                 rows = used[start : start + TILE]
                 tile = self._fill(
-                    np.empty((rows.size, points.shape[0])), self.X, rows, at[part], points
+                    np.empty((rows.size, points.shape[0])), self.X, rows, at[columns], points
                 )
                 _add_rows(
                     tile,
                     np.arange(rows.size),
                     values[start : start + TILE],
-                    slice(0, part.stop - part.start),
-                    sums[part],
+                    slice(0, columns.stop - columns.start),
+                    sums[columns],
                 )
 
         if self._whole:
@@ -241,17 +241,21 @@ class KernelRows:
         most ``LEAST_ROWS`` samples.
         """
         rows, slots, places = self._cache.rows(used, at, self._light_tile)
-        share(lambda part: _add_rows(rows, slots, values, places[part], out[part]), at.size, WIDE)
+        share(
+            lambda columns: _add_rows(rows, slots, values, places[columns], out[columns]),
+            at.size,
+            WIDE,
+        )
 
     def _light_tile(self, out, slots, rows, columns):
         """Write the entries of some rows and columns into rows of `out`, in its precision."""
 
-        def work(part):
-            tile = np.empty((rows.size, part.stop - part.start), out.dtype)
+        def work(piece):
+            tile = np.empty((rows.size, piece.stop - piece.start), out.dtype)
             for slot, row in zip(
-                slots, self._fill(tile, self._light, rows, columns[part]), strict=True
+                slots, self._fill(tile, self._light, rows, columns[piece]), strict=True
             ):
-                out[slot, part] = row
+                out[slot, piece] = row
 
         share(work, columns.size, WIDE)
 
@@ -353,8 +357,8 @@ def _add_rows(K, used, values, at, out):
     an array of columns.
     """
     m = used.size
-    whole = m - m % 4
-    for k in range(0, whole, 4):
+    m_fours = m - m % 4
+    for k in range(0, m_fours, 4):
         a = K[used[k]][at]
         b = K[used[k + 1]][at]
         c = K[used[k + 2]][at]
@@ -365,7 +369,7 @@ def _add_rows(K, used, values, at, out):
         s = values[k + 3]
         for i in range(out.size):
             out[i] += (p * a[i] + q * b[i]) + (r * c[i] + s * d[i])
-    for k in range(whole, m):
+    for k in range(m_fours, m):
         a = K[used[k]][at]
         p = values[k]
         for i in range(out.size):

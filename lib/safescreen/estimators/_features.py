@@ -136,10 +136,10 @@ class Features:
 
     def of_support(self, used):
         """Return what classifies new points by those training points alone."""
-        part = copy.copy(self)
-        part.data = None
-        part.points = None if self.points is None else self.points[used]
-        return part
+        support = copy.copy(self)
+        support.data = None
+        support.points = None if self.points is None else self.points[used]
+        return support
 
     def _moved(self, X):
         if not np.ndim(self.origin):

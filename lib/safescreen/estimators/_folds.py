@@ -82,14 +82,14 @@ class Fold:
                     self._keep(C, known)
 
     def _solve_all(self, C, rtol, warm=True):
-        found = []
+        solved = []
         for number, prob in enumerate(self.setup.problems):
             start = self._evaluation(prob, number, C) if warm else None
-            found.append(self._solve(prob, start, C, rtol))
-        self._keep(C, tuple(zip(*found, strict=True)))
+            solved.append(self._solve(prob, start, C, rtol))
+        self._keep(C, tuple(zip(*solved, strict=True)))
 
-    def _keep(self, C, found):
-        self.found[C] = found
+    def _keep(self, C, solved):
+        self.found[C] = solved
         self.decided.pop(C, None)
 
     def _is_solved(self, C):
@@ -128,11 +128,11 @@ class Fold:
 
     def fitted(self, model, C):
         """Return a copy of the model, which knows its classes, with the solutions for C."""
-        part = clone(model).set_params(C=float(C))
-        part.classes_ = model.classes_
-        part.n_features_in_ = model.n_features_in_
-        part._keep(self.setup, self.found[C][0])
-        return part
+        machine = clone(model).set_params(C=float(C))
+        machine.classes_ = model.classes_
+        machine.n_features_in_ = model.n_features_in_
+        machine._keep(self.setup, self.found[C][0])
+        return machine
 
     def decisions(self, C):
         """Return what is certain of the decision values of the validation points for C.
@@ -142,18 +142,18 @@ class Fold:
         made larger by what is near, so that it holds for :meth:`score` too."""
         if C in self.decided:
             return self.decided[C]
-        values, reach, near = np.empty((3, self.codes.size, len(self.setup.problems)))
+        values, half_widths, near = np.empty((3, self.codes.size, len(self.setup.problems)))
         for number, prob in enumerate(self.setup.problems):
             evaluation, _ = self._evaluation(prob, number, C)
             ball = from_evaluation_mgb(prob.cone, evaluation)
             features = self.setup.features
             rounding = features.rounding(self.rows, self.error, prob, ball, 1.0 / C)
             values[:, number] = features.products(self.rows, ball.center, self.setup.signs[number])
-            reach[:, number] = self.norms * upper(ball.radius + rounding, 8)
+            half_widths[:, number] = self.norms * upper(ball.radius + rounding, 8)
             near[:, number] = NEAR * np.sqrt(2.0 * C * max(evaluation.primal, 0.0)) * self.norms
         if C not in self.found:
-            return Decisions.of(values, upper(reach + near, 2), near)
-        self.decided[C] = Decisions.of(values, reach, near)
+            return Decisions.of(values, upper(half_widths + near, 2), near)
+        self.decided[C] = Decisions.of(values, half_widths, near)
         return self.decided[C]
 
     def _evaluation(self, prob, number, C):
@@ -171,13 +171,15 @@ class Fold:
             nearest = max(below) if below else min(above)
             solutions, alphas, sums = self.found[nearest]
             return prob.assemble(sums[number], solutions[number].x, 1.0 / C), alphas[number]
-        a = max(below)
-        b = min(above)
-        t = (C - a) / (b - a)
-        one, alpha_one, _ = self.found[a]
-        two, alpha_two, _ = self.found[b]
-        x = (1.0 - t) * one[number].x + t * two[number].x
-        alpha = ((1.0 - t) * a * alpha_one[number] + t * b * alpha_two[number]) / C
+        C_below = max(below)
+        C_above = min(above)
+        t = (C - C_below) / (C_above - C_below)
+        solutions_below, alphas_below, _ = self.found[C_below]
+        solutions_above, alphas_above, _ = self.found[C_above]
+        x = (1.0 - t) * solutions_below[number].x + t * solutions_above[number].x
+        alpha = (
+            (1.0 - t) * C_below * alphas_below[number] + t * C_above * alphas_above[number]
+        ) / C
         alpha = np.clip(alpha, 0.0, prob.loss.cap)
         return prob.evaluate(x, 1.0 / C, alpha), alpha
 
@@ -206,15 +208,15 @@ class Decisions(NamedTuple):
     near: np.ndarray
 
     @classmethod
-    def of(cls, values, reach, near):
+    def of(cls, values, half_widths, near):
         """Return those of all classes; of two classes the first has the values of the second
         with the other sign.
         """
         if values.shape[1] == 1:
             values = np.hstack([-values, values])
-            reach = np.hstack([reach, reach])
+            half_widths = np.hstack([half_widths, half_widths])
             near = np.hstack([near, near])
-        return cls(values, values - reach, values + reach, near)
+        return cls(values, values - half_widths, values + half_widths, near)
 
     def must_be(self, codes):
         """Return where it is certain that the class of that number is predicted, one a point."""
@@ -273,8 +275,8 @@ def advance(fold, model, Cs, judge):
             bounds = ()
         return Trial(score, solved - start, perf_counter() - solved, *bounds)
 
-    trials, whole = until_interrupted(trial, map(float, Cs))
-    return (fold, trials), whole
+    trials, is_complete = until_interrupted(trial, map(float, Cs))
+    return (fold, trials), is_complete
 
 
 def may_win(scores):

@@ -150,11 +150,11 @@ def come_down(model, prob, lams, **options):
     """Return the last solution of the path over a decreasing grid, and the path; Ctrl-C ends it,
     and is passed on if there is none yet.
     """
-    found = path(prob, lams, callback=model.callback, progress=model.verbose, **options)
-    if not len(found):
+    solutions = path(prob, lams, callback=model.callback, progress=model.verbose, **options)
+    if not len(solutions):
         raise KeyboardInterrupt
-    found = found if model.keep_problem else found.without_problem()
-    return found[-1], found
+    solutions = solutions if model.keep_problem else solutions.without_problem()
+    return solutions[-1], solutions
 
 
 @contextmanager

@@ -195,8 +195,8 @@ def _of_metric(model):
     if isinstance(model, HDSL | HDSLCV):
         return f"{name}: Frank-Wolfe screens nothing, its certificate is dual_gap_"
     triplets = "screen_triplets(X, triplets, metric.get_mahalanobis_matrix(), lam)"
-    kept = "screen(metric.solution_.problem, metric.solution_.x, lam)"
-    return f"{name}, which has triplets: use {triplets}, or after keep_problem=True {kept}"
+    with_problem = "screen(metric.solution_.problem, metric.solution_.x, lam)"
+    return f"{name}, which has triplets: use {triplets}, or after keep_problem=True {with_problem}"
 
 
 @with_small_blas
@@ -223,8 +223,10 @@ def _safe(model, X, signs, C, weights, numbers):
     if model.kernel != "precomputed":
         _check_support(X[by_class], model.support_vectors_)
     if not np.allclose(coef[by_class], model.dual_coef_[0], rtol=1e-9, atol=0.0):
-        found = "found other coefficients of support vectors"
-        raise ValueError(f"y and sample_weight must be what the model was fitted with, {found}")
+        difference = "found other coefficients of support vectors"
+        raise ValueError(
+            f"y and sample_weight must be what the model was fitted with, {difference}"
+        )
     features = Features(model, X)
     if features.kernel == "linear":
         x = model.coef_[0][features.columns]
@@ -250,8 +252,8 @@ def _check_support(points, support_vectors):
     if same:
         same = (sparse.csr_array(points) != sparse.csr_array(support_vectors)).nnz == 0
     if not same:
-        found = "found other support vectors"
-        raise ValueError(f"X must be what the model was fitted to, {found}; {USE_KEPT}")
+        difference = "found other support vectors"
+        raise ValueError(f"X must be what the model was fitted to, {difference}; {USE_KEPT}")
 
 
 def _linear(model, X, signs, C, weights):

@@ -186,7 +186,7 @@ class HDSL(Metric):
         monitor = None
         if self.early_stopping:
             try:
-                train, held = train_test_split(
+                train, validation = train_test_split(
                     train, test_size=self.validation_fraction, random_state=seed, stratify=codes
                 )
             except ValueError as error:
@@ -194,12 +194,12 @@ class HDSL(Metric):
                     f"validation_fraction={self.validation_fraction} sets no part of y "
                     f"aside: {error}"
                 ) from None
-            shares = None if weights is None else weights[held]
+            shares = None if weights is None else weights[validation]
             monitor = NeighborError(
                 X=X[train],
                 y=codes[train],
-                X_new=X[held],
-                y_new=codes[held],
+                X_new=X[validation],
+                y_new=codes[validation],
                 k=self.n_neighbors,
                 weights=shares,
             )
@@ -286,8 +286,8 @@ class HDSL(Metric):
     def _map(self, X):
         return self.similarity_.transform(X).toarray()
 
-    def _score(self, one, two):
-        return np.sum(one * two, axis=1)
+    def _score(self, first, second):
+        return np.sum(first * second, axis=1)
 
     def _vote(self, X):
         points, codes = self._neighbors

@@ -357,11 +357,13 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 def _train(model, prob, C, factor, start):
     """Return ``(solution, path or None)``, and whether that came to its end or was interrupted."""
     with quiet():
-        solution, found = train(
+        solution, solutions = train(
             model, prob, 1.0 / C, factor, start, **solver_options(model, "method")
         )
-    whole = found is None or found.stop_reason != "interrupted" or model.classes_.size == 2
-    return (solution, found), whole
+    is_complete = (
+        solutions is None or solutions.stop_reason != "interrupted" or model.classes_.size == 2
+    )
+    return (solution, solutions), is_complete
 
 
 class Setup(NamedTuple):

@@ -156,7 +156,7 @@ class SafeSVCCV(CrossValidation):
             weights = None
         folds = [Fold(model, *data, *split, weights) for split in splits]
         certify = bool(self.certify and judge is None)
-        whole = True
+        is_complete = True
         with quiet(), self._bar(scores.score.size, "solve") as bar:
 
             def solve(asked):
@@ -177,7 +177,7 @@ class SafeSVCCV(CrossValidation):
             try:
                 search(grid, scores, solve, bounds if certify else None)
             except KeyboardInterrupt:
-                whole = False
+                is_complete = False
         solutions = []
         for fold in folds:
             for solved in fold.found.values():
@@ -190,7 +190,7 @@ class SafeSVCCV(CrossValidation):
         self.certified_out_ = (
             left_out & ~may_win(scores) if certify else np.zeros(grid.size, dtype=bool)
         )
-        return whole
+        return is_complete
 
     def _settle(self, model, data, grid, best):
         self.certified_ = is_best(*self.score_bounds_, best)

@@ -121,7 +121,7 @@ def _atom_scores(
 
 @njit
 def _atom_values(
-    atoms, diagonal, near_ptr, near, near_weights, colptr, rows, values, column, found
+    atoms, diagonal, near_ptr, near, near_weights, colptr, rows, values, column, scores
 ):
     """Fill ``found_k = diag_i + diag_j + sign x_i'(B + B')x_j`` for the active atoms; `column`
     (n,) is zero before and after.
@@ -143,7 +143,7 @@ def _atom_values(
             for p in range(near_ptr[b], near_ptr[b + 1]):
                 inner += near_weights[p] * column[near[p]]
             total += values[q] * inner
-        found[k] = diagonal[i] + diagonal[j] + atoms[k, 2] * total
+        scores[k] = diagonal[i] + diagonal[j] + atoms[k, 2] * total
         column[rows[first:last]] = 0.0
 
 

@@ -89,9 +89,9 @@ class ActiveSet:
         self.weights /= self.weights.sum()
 
     def _add(self, atom, weight):
-        found = (self.atoms == atom).all(axis=1)
-        if found.any():
-            self.weights[found] += weight
+        same = (self.atoms == atom).all(axis=1)
+        if same.any():
+            self.weights[same] += weight
         else:
             self.atoms = np.vstack((self.atoms, atom))
             self.weights = np.append(self.weights, weight)

@@ -38,9 +38,9 @@ def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
     if not features.size:
         return sparse.csr_array((X.shape[0], 0))
     places = np.minimum(np.searchsorted(features, X.indices), features.size - 1)
-    kept = features[places] == X.indices
-    indptr = np.concatenate(([0], np.cumsum(kept)))[X.indptr]
-    return sparse.csr_array((X.data[kept], places[kept], indptr), shape=(X.shape[0], features.size))
+    used = features[places] == X.indices
+    indptr = np.concatenate(([0], np.cumsum(used)))[X.indptr]
+    return sparse.csr_array((X.data[used], places[used], indptr), shape=(X.shape[0], features.size))
 
 
 class Constraints:
@@ -95,13 +95,13 @@ class Constraints:
             )
         index = check_triplets(triplets, self.n)
         if weights is None:
-            kept = np.arange(len(index))
+            rows = np.arange(len(index))
             factors = None
         else:
-            kept, factors = _factors(weights, len(index))
+            rows, factors = _factors(weights, len(index))
         self._compact(X, np.asarray(used, dtype=np.int64))
-        self._number(index[kept])
-        self.order = kept[self.order]
+        self._number(index[rows])
+        self.order = rows[self.order]
         self.factors = None if factors is None else factors[self.order]
         self.column_norms = np.sqrt(
             np.bincount(self._rows[1], X.data**2, minlength=self.features.size)
@@ -176,8 +176,8 @@ class Constraints:
         that stands for it.
         """
         place = int(np.searchsorted(self.features, feature))
-        found = place < self.features.size and self.features[place] == feature
-        return place if found else self._absent
+        is_used = place < self.features.size and self.features[place] == feature
+        return place if is_used else self._absent
 
     def set_slopes(self, slopes: np.ndarray) -> None:
         """Set the weights of the pairs from ``g_t``, shape (T,); what follows refers to them."""

@@ -215,9 +215,9 @@ def _form(cone, e, kappa, w, w_error, linear, accuracy):
     )
     up2, down2 = upper(kappa * w_norm * w_norm, 4), upper(kappa * x_norm * x_norm, 4)
     if accuracy > 0.0:  # solutions to come lie in the cone up to rounding, as large as they can be
-        part = 2.0 * cone.projection_error
+        error = 2.0 * cone.projection_error
         root = 0.5 * (sqrt_upper(linear) + f)
-        steady += part * (2.0 * x_norm + root)
-        rising += part * (2.0 * w_norm + root)
+        steady += error * (2.0 * x_norm + root)
+        rising += error * (2.0 * w_norm + root)
     form = tuple(map(float, (q0, up1, up2, down1, down2, f)))
     return form, upper(steady, 8), upper(rising, 8), math.ldexp(1.0, exponent)

@@ -127,8 +127,8 @@ def _least_t(g0, g1, n, q0, q1, q2, f):
     d4 = s4 - nn * r4 - (8.0 * UNIT * (s4 + nn * abs(r4)) + FLOOR)
     if not d0 > 0.0:
         return np.nan
-    left = 1.0 - first_root(d0, d1, d2, d3, d4)
-    return left if f == 0.0 else left * left
+    complement = 1.0 - first_root(d0, d1, d2, d3, d4)
+    return complement if f == 0.0 else complement * complement
 
 
 @njit

@@ -221,8 +221,8 @@ class _Bracket:
         down = np.minimum(self.same_side, 0) - 1
         self.same_side[:] = np.where(rising, up, down)
         for end, new in (("low", rising), ("high", ~rising)):
-            for name, found in ((end, y), (f"{end}_value", value), (f"{end}_slope", slope)):
-                np.copyto(getattr(self, name), found, where=new)
+            for name, value_at_y in ((end, y), (f"{end}_value", value), (f"{end}_slope", slope)):
+                np.copyto(getattr(self, name), value_at_y, where=new)
 
     def highest_value(self):
         """Return an upper bound of the maximum of g: where the tangents at both ends meet."""

@@ -154,7 +154,7 @@ def eps_path(
             return max(1.0 / eps_next_C(terms, last, eps, prob.loss), 1.0 / C_max)
         return None
 
-    found = paths.path(
+    solved = paths.path(
         prob,
         following,
         screening=_screening(test),
@@ -163,7 +163,7 @@ def eps_path(
         rtol=rtol,
         **options,
     )
-    return replace(found, reason=reason[0]) if found.reason == "grid" else found
+    return replace(solved, reason=reason[0]) if solved.reason == "grid" else solved
 
 
 def eps_next_C(

@@ -83,9 +83,9 @@ class ClassProducts:
         sums = np.zeros((self.anchors.size, 6))
         n = 0
         for W, place in self._values(x):
-            part = slice(n, n := n + len(W))
-            fixed = W, place, self._norms, tau, width, near[part], bits
-            self._run(kernels.sum_rows)(*fixed, sums[part])
+            rows = slice(n, n := n + len(W))
+            fixed = W, place, self._norms, tau, width, near[rows], bits
+            self._run(kernels.sum_rows)(*fixed, sums[rows])
             A = np.ones((len(Y), len(W)))
             A[:-1] = self._XT[:, place[0]]
             self._run(kernels.multiply_add)(A, W, Y)

@@ -78,7 +78,12 @@ def improve(
         rows = ids[chosen]
         moved = products[chosen]
         new = alpha[chosen]
-        part = (tau[chosen] if tau_step else tau, tau_step, w[chosen] if w_step else w, w_step)
+        chosen_levels = (
+            tau[chosen] if tau_step else tau,
+            tau_step,
+            w[chosen] if w_step else w,
+            w_step,
+        )
         most = min(INNER_UPDATES * chosen.size, updates - done)
         limits = 0.5 * tolerance, most
         steps = sweep_gram(
@@ -87,11 +92,11 @@ def improve(
             moved,
             norms[chosen],
             new,
-            *part,
+            *chosen_levels,
             *fixed[4:],
             *limits,
         )
-        change = (new - alpha[chosen]) * part[2]
+        change = (new - alpha[chosen]) * chosen_levels[2]
         if not change.any():
             return spread, done
         alpha[chosen] = new
@@ -108,9 +113,9 @@ def _choose(active, gains, last, free, rng):
     """
     if active.size <= WORKING_SET:
         return active
-    kept = last[np.argsort(~free[last], kind="stable")][: int(KEPT * WORKING_SET)]
+    from_last = last[np.argsort(~free[last], kind="stable")][: int(KEPT * WORKING_SET)]
     score = (gains[active] + 1e-9 * gains[active].max()) * rng.random(active.size)
-    score[np.searchsorted(active, kept)] = np.inf
+    score[np.searchsorted(active, from_last)] = np.inf
     return np.sort(active[np.argpartition(-score, WORKING_SET)[:WORKING_SET]])
 
 

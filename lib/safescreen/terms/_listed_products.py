@@ -119,8 +119,8 @@ class ListedProducts:
         fixed = (*fixed, p.diagonal)
         run = kernels.loss_sums.alone if self.serial else kernels.loss_sums
         run(points, self._arrays, self._bounds, *fixed, Y, sums)
-        for part in Y[1:]:
-            Y[0] += part
+        for chunk_rows in Y[1:]:
+            Y[0] += chunk_rows
         *sums, scale = sums.sum(axis=0).tolist()
         return p.close(Y[0]), scale, sums
 
@@ -162,8 +162,8 @@ class ListedProducts:
         parts = []
         for (ptr, members), where, out in zip(self.lists.sides, self._where, outs, strict=True):
             out = out[where]
-            left = np.concatenate(([0], np.cumsum(~out)))
-            parts += left[ptr], members[~out]
+            remaining_before = np.concatenate(([0], np.cumsum(~out)))
+            parts += remaining_before[ptr], members[~out]
         return ListedProducts(self.points, self.anchors, AnchorLists(*parts))
 
     @property

@@ -19,8 +19,10 @@ def margin_sums(terms, products, loss, alpha=None):
     tau, tau_step, w, w_step = levels(terms)
     shape = (loss.smoothing, loss.width, loss.cap, loss.has_linear_region)
     for start, stop in terms.chunks():
-        part = tau[start * tau_step :], tau_step, w[start * w_step :], w_step
-        _add_sums(*products.chunk(start, stop), *part, *shape, alpha[start:stop], given, sums)
+        chunk_levels = tau[start * tau_step :], tau_step, w[start * w_step :], w_step
+        _add_sums(
+            *products.chunk(start, stop), *chunk_levels, *shape, alpha[start:stop], given, sums
+        )
     adjoint, error = terms.weighted_sum(alpha)
     total, fenchel, height, square = map(float, sums)
     return LossSums(

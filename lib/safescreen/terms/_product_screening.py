@@ -127,12 +127,14 @@ def screen_anchor(same, other, p, q, low, high, counts):
 
 
 @njit
-def screen_chunk(points, lists, first, last, radius, relative, low, high, diagonal, found, counts):
+def screen_chunk(
+    points, lists, first, last, radius, relative, low, high, diagonal, flags_and_weights, counts
+):
     """Run :func:`screen_anchor` over the anchors ``first:last``; `points` are ``(X, Z, norms)``,
-    `found` is zero on entry.
+    `flags_and_weights` is zero on entry.
     """
     anchors, copies, same_ptr, same, other_ptr, other = lists
-    same_out, other_out, same_weights, other_weights = found
+    same_out, other_out, same_weights, other_weights = flags_and_weights
     p_max, q_max = longest(same_ptr, other_ptr, first, last)
     a = np.empty(p_max)
     b = np.empty(p_max)
@@ -152,14 +154,14 @@ def screen_chunk(points, lists, first, last, radius, relative, low, high, diagon
         )
         if finite:
             once[:] = 0
-            left = (a, b, same_out[s0:s1], same_weights[s0:s1])
-            right = (c, d, other_out[o0:o1], other_weights[o0:o1])
-            screen_anchor(left, right, s1 - s0, o1 - o0, low, high, once)
+            same_side = (a, b, same_out[s0:s1], same_weights[s0:s1])
+            other_side = (c, d, other_out[o0:o1], other_weights[o0:o1])
+            screen_anchor(same_side, other_side, s1 - s0, o1 - o0, low, high, once)
             counts += copies[m] * once
 
 
 @Shared
-def screen(points, lists, bounds, radius, relative, low, high, diagonal, found, counts):
+def screen(points, lists, bounds, radius, relative, low, high, diagonal, flags_and_weights, counts):
     """Run :func:`screen_chunk` over chunks of anchors, chunk c counting in ``counts[c]``; the
     same bits for any number of threads.
     """
@@ -174,6 +176,6 @@ def screen(points, lists, bounds, radius, relative, low, high, diagonal, found, 
             low,
             high,
             diagonal,
-            found,
+            flags_and_weights,
             counts[c],
         )

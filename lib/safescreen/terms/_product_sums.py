@@ -137,17 +137,17 @@ def add_up(S, keys, p, shift, prefix, wrapped, squares):
 
 
 @njit(inline="always")
-def count_near(S, p, T, first, reach):
-    """Return how many of the sorted ``S[:p]`` are within `reach` of T; those above T begin at the
-    place `first`.
+def count_near(S, p, T, first, farthest):
+    """Return how many of the sorted ``S[:p]`` are at most `farthest` from T; those above T begin
+    at the place `first`.
     """
     count = 0.0
     r = first
-    while r < p and S[r] - T <= reach:
+    while r < p and S[r] - T <= farthest:
         count += 1.0
         r += 1
     r = first - 1
-    while r >= 0 and T - S[r] <= reach:
+    while r >= 0 and T - S[r] <= farthest:
         count += 1.0
         r -= 1
     return count
@@ -217,7 +217,7 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
     width = gamma * scale
     inverse = 1.0 / width if width > 0.0 else 0.0
     step = np.int64(min(max(np.ceil(width), 1.0), 2.0**60))  # alpha = 1 from here on
-    reach = np.int64(min(near * scale, 2.0**60)) + 2  # `near`, and two roundings
+    farthest = np.int64(min(near * scale, 2.0**60)) + 2  # `near`, and two roundings
 
     ints, S, starts, longer_ints, squares = space
     keys = ints[0]
@@ -295,7 +295,7 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
         alpha_sum += weight
         if near > 0.0:
             close += n_band
-            close += count_near(S, p, T, first, reach)
+            close += count_near(S, p, T, first, farthest)
 
     spread_weights(S, keys, p, shift, all_linear, counts, moved, linear, inverse, s_weights)
     sums[0] += loss + all_linear * (prefix[p] * unit)

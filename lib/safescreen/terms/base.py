@@ -309,17 +309,17 @@ class Terms(ABC):
 
     def with_threshold(self, threshold: ArrayLike) -> Self:
         """Return the same terms with other thresholds, a number or an array of shape (T,)."""
-        part = copy.copy(self)
+        terms = copy.copy(self)
         if np.ndim(threshold) == 0:
-            part.threshold = check_scalar(threshold, "threshold")
+            terms.threshold = check_scalar(threshold, "threshold")
         elif self.explicit:
-            part.threshold = check_vector(threshold, len(self), "threshold")
+            terms.threshold = check_vector(threshold, len(self), "threshold")
         else:
             raise TypeError(
                 f"threshold must be one number for {type(self).__name__}, got an array of "
                 f"shape {np.shape(threshold)}"
             )
-        return part
+        return terms
 
     def conjugates(self, loss: Loss, alpha: NDArray) -> float:
         """Return ``sum_t w_t (tau_t alpha_t - smoothing/2 alpha_t^2)``, what alpha adds to the

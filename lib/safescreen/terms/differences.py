@@ -218,19 +218,19 @@ class PairDifferences(Terms):
         """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those
         numbers, in O(B + pairs d + n d^2).
         """
-        part = self._part(self.same[numbers], self.other[numbers], None, numbers)
-        scales = 1.0 / width if part.weights is None else part.weights / width
-        weights = np.empty(len(part.same_pairs)), np.empty(len(part.other_pairs))
+        terms = self._part(self.same[numbers], self.other[numbers], None, numbers)
+        scales = 1.0 / width if terms.weights is None else terms.weights / width
+        weights = np.empty(len(terms.same_pairs)), np.empty(len(terms.other_pairs))
 
         def product(v):
-            same_values, other_values = part._pair_values(v)
+            same_values, other_values = terms._pair_values(v)
             kernels.pair_weights(
-                part.same,
-                part.other,
-                scales * (other_values[part.other] - same_values[part.same]),
+                terms.same,
+                terms.other,
+                scales * (other_values[terms.other] - same_values[terms.same]),
                 *weights,
             )
-            return part._gram(*weights)[0]
+            return terms._gram(*weights)[0]
 
         return product
 

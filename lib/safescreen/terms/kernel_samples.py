@@ -252,21 +252,21 @@ class KernelSamples(Terms):
         """Return the samples of the mask `keep`, in the same space."""
         keep = check_mask(keep, len(self), "keep")
         ids = self._where(np.flatnonzero(keep))
-        part = KernelSamples.__new__(KernelSamples)
-        part._set(self.cone, ids, ids, *self.levels_of(keep))
-        return part
+        selected = KernelSamples.__new__(KernelSamples)
+        selected._set(self.cone, ids, ids, *self.levels_of(keep))
+        return selected
 
     def partition(self, status: NDArray) -> tuple[KernelSamples, Expansion, float, NDArray]:
         """Return what :meth:`Terms.partition` does; images are no longer wanted at samples of
         status 2.
         """
-        left = self.select(status == 0)
+        undecided = self.select(status == 0)
         numbers = np.flatnonzero(status == 0).astype(np.int32)
         view = np.arange(self.cone.signs.size) if self._view is None else self._view
-        left._view = np.setdiff1d(
+        undecided._view = np.setdiff1d(
             view, self._where(np.flatnonzero(status == 2)), assume_unique=True
         )
-        return left, *self._sum(status == 1, left._view), numbers
+        return undecided, *self._sum(status == 1, undecided._view), numbers
 
     def gram(self, numbers: NDArray) -> NDArray:
         """Return the inner products of the samples of those numbers, shape (B, B)."""

@@ -64,15 +64,15 @@ class Points:
             else self
         )
 
-    def part(self, kept: NDArray, rows: NDArray | None = None) -> Self:
-        """Return points whose X holds the rows `kept` (increasing numbers) of this X; `rows`
+    def part(self, numbers: NDArray, rows: NDArray | None = None) -> Self:
+        """Return points whose X holds the rows `numbers` (increasing numbers) of this X; `rows`
         overrides where each point is.
         """
         part = copy.copy(self)
-        part.X = self.X[kept]
-        part.norms = self.norms[kept]
+        part.X = self.X[numbers]
+        part.norms = self.norms[numbers]
         place = np.full(len(self.X), -1, dtype=np.int32)
-        place[kept] = np.arange(len(kept), dtype=np.int32)
+        place[numbers] = np.arange(len(numbers), dtype=np.int32)
         rows = self.rows if rows is None else rows
         part.rows = place if rows is None else place[rows]
         return part

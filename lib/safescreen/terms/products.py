@@ -131,13 +131,13 @@ class ProductTriplets(Terms):
 
     def sample(self) -> ProductTriplets:
         """Return the triplets of a hundred of the anchors."""
-        part = ProductTriplets.of(
+        sample = ProductTriplets.of(
             self._products.part(
                 np.unique(np.linspace(0, self.anchors.size - 1, 100).astype(np.int64))
             )
         )
-        part.threshold = self.threshold
-        return part
+        sample.threshold = self.threshold
+        return sample
 
     @property
     def n_bytes(self) -> int:
@@ -229,13 +229,13 @@ class ProductTriplets(Terms):
         relative = upper(gamma(3 * self.points.d + 12) * norm_upper(center), 4)
         tau = float(self.threshold)
         limits = np.nextafter(tau - loss.smoothing, -np.inf), tau
-        left, total, scale, n_L, n_R = self._products.screen(center, radius, relative, *limits)
+        products, total, scale, n_L, n_R = self._products.screen(center, radius, relative, *limits)
         if n_L + n_R == 0:
             return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
-        part = ProductTriplets.of(left)
-        part.threshold = self.threshold
+        undecided = ProductTriplets.of(products)
+        undecided.threshold = self.threshold
         return BlockScreening(
-            remaining=part, total=total, error=self._error(scale), n_L=n_L, n_R=n_R
+            remaining=undecided, total=total, error=self._error(scale), n_L=n_L, n_R=n_R
         )
 
     # --------------------------------------------------------- what needs a number for each triplet

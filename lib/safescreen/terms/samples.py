@@ -175,6 +175,6 @@ class Samples(Terms):
     def select(self, keep: NDArray) -> Samples:
         """Return the samples of the mask `keep`; their rows are copied."""
         keep = check_mask(keep, len(self), "keep")
-        part = Samples.__new__(Samples)
-        part._set(self._Z[keep], self.norms[keep], *self.levels_of(keep))
-        return part
+        selected = Samples.__new__(Samples)
+        selected._set(self._Z[keep], self.norms[keep], *self.levels_of(keep))
+        return selected
