@@ -207,9 +207,9 @@ def _reals(value, name) -> NDArray:
 def _check_finite(values, name) -> NDArray:
     bad = ~np.isfinite(values)
     if bad.any():
-        where = np.argwhere(bad)[0].tolist()
+        position = np.argwhere(bad)[0].tolist()
         raise ValueError(
-            f"{name} must be finite, got {values[*where]} at index "
-            f"{tuple(where) if len(where) > 1 else where[0]}"
+            f"{name} must be finite, got {values[*position]} at index "
+            f"{tuple(position) if len(position) > 1 else position[0]}"
         )
     return values

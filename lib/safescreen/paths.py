@@ -319,12 +319,12 @@ class _Walk:
         else:
             problem, sums = self.sums
             # the last solution, judged for the new lam
-            here = problem.assemble(sums, self.last.x, lam)
-            reduction = self._screened_before(here)
+            at_last = problem.assemble(sums, self.last.x, lam)
+            reduction = self._screened_before(at_last)
             if self.last.dual_point is not None and self.method.dual:
                 state = Descent(self.last.x, lam, self.last.step)
             else:
-                state = self._start(here, reduction)
+                state = self._start(at_last, reduction)
             state.alpha = self.last.dual_point if prob.terms.explicit else None
             state.expected = self.last.n_iter
         rate = (reduction.n_L + reduction.n_R) / len(prob)
@@ -334,30 +334,30 @@ class _Walk:
         self.last = solution
         return solution, rate
 
-    def _screened_before(self, here):
+    def _screened_before(self, at_last):
         last = self.last
-        lam = here.lam
+        lam = at_last.lam
         near = PathReference(x0=last.x, eps=last.eps, lam0=last.lam)
-        enlargement = self.settings.limits.enlargement(here)
+        enlargement = self.settings.limits.enlargement(at_last)
         if self.ranges:
             reduction = self.ranges.reduction(last, lam, self.settings.limits)
         else:
             reduction = Reduction(self.prob)
-        self.schedule.screen(reduction, here, enlargement, last.n_iter + 2, near)
+        self.schedule.screen(reduction, at_last, enlargement, last.n_iter + 2, near)
         return reduction
 
-    def _start(self, here, reduction):
+    def _start(self, at_last, reduction):
         """Return where to start: the line through the last two solutions, or the last one if
         that is no better.
         """
         last = self.last
         before = self.before
-        lam = here.lam
+        lam = at_last.lam
         if self.extrapolate and before is not None:
             factor = (lam - last.lam) / (last.lam - before.lam)
             ahead = self.prob.cone.project(last.x + factor * (last.x - before.x))
             evaluation = reduction.problem.evaluate(ahead, lam)
-            if evaluation.gap < here.gap:
+            if evaluation.gap < at_last.gap:
                 return Descent(ahead, lam, last.step, evaluation=evaluation)
         return Descent(last.x, lam, last.step)
 

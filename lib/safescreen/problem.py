@@ -161,10 +161,12 @@ class Problem:
         singles = 0.0
         if terms.explicit:
             singles = (24.0 if kinked else 2.0) * len(terms)
-        way = (
+        advice = (
             "take fewer features (PCA, diagonal=True) or fewer terms (a smaller k, ProductTriplets)"
         )
-        need_memory(8.0 * elements * math.prod(self.cone.shape) + singles, f"solving {self!r}", way)
+        need_memory(
+            8.0 * elements * math.prod(self.cone.shape) + singles, f"solving {self!r}", advice
+        )
 
     def __len__(self):
         return len(self.terms)

@@ -114,20 +114,20 @@ def screen(
     prob.terms.require("singles", by="screen")
     x = prob.cone.check_feasible(x)
     tests = parse_screening(screening, prob)
-    here = prob.evaluate(x, lam, alpha)
+    e = prob.evaluate(x, lam, alpha)
     path = None
     if lam0 is not None:
-        at_lam0 = prob.assemble(here.sums, x, check_lam(lam0, "lam0"))
+        at_lam0 = prob.assemble(e.sums, x, check_lam(lam0, "lam0"))
         path = PathReference(x0=x, lam0=at_lam0.lam, eps=reference_accuracy(at_lam0))
     reduction = _Recording(prob)
-    reduction.screen(tests, lambda problem: Reference(problem, here, path))
+    reduction.screen(tests, lambda problem: Reference(problem, e, path))
     masks = reduction.screened()
-    rounding = max(here.gap - max(here.primal - here.dual, 0.0), 0.0)
+    rounding = max(e.gap - max(e.primal - e.dual, 0.0), 0.0)
     return Certificate(
         in_L=masks.in_L,
         in_R=masks.in_R,
         lam=lam,
-        gap=here.gap,
+        gap=e.gap,
         gap_rounding=rounding,
         balls=tuple(reduction.balls),
     )

@@ -211,12 +211,12 @@ def _safe(model, X, signs, C, weights, numbers):
     if model.kernel not in ("linear", "precomputed"):
         _need_number(model.gamma, model._features.function.gamma)
     solution = model.solutions_[0]
-    known = np.asarray(solution.alpha)
-    if known.size != numbers.size:
-        sizes = f"{known.size} samples, found {numbers.size}"
+    fitted_alpha = np.asarray(solution.alpha)
+    if fitted_alpha.size != numbers.size:
+        sizes = f"{fitted_alpha.size} samples, found {numbers.size}"
         raise ValueError(f"X must be what the model was fitted to, {sizes}; {USE_KEPT}")
     alpha = np.zeros(n)
-    alpha[numbers] = known
+    alpha[numbers] = fitted_alpha
     coef = signs * alpha / solution.lam * (1.0 if weights is None else weights)
     used = np.flatnonzero(coef)
     by_class = used[np.argsort(signs[used], kind="stable")]

@@ -301,11 +301,11 @@ class TripletMetric(Metric):
             self.product == "auto" and weights is None and n > LISTED
         )
         if not product:
-            way = "leave sample_weight out" if weights is not None else "use product=True"
+            advice = "leave sample_weight out" if weights is not None else "use product=True"
             need_memory(
                 TRIPLET_BYTES * n,
                 f"k={self.k} makes {n:.3g} triplets, which",
-                f"{way}, or take a smaller k",
+                f"{advice}, or take a smaller k",
             )
         return product
 

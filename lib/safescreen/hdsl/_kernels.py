@@ -88,14 +88,14 @@ def _best_partner(i, diagonal, row):
     ties to the lower j.
     """
     best = -np.inf
-    where = -1
+    partner = -1
     for j in range(diagonal.size):
         value = diagonal[j] + abs(row[j])
         if value > best and j != i:
             best = value
-            where = j
-    sign = 1 if row[where] >= 0.0 else -1
-    return where, sign, best + diagonal[i]
+            partner = j
+    sign = 1 if row[partner] >= 0.0 else -1
+    return partner, sign, best + diagonal[i]
 
 
 @njit

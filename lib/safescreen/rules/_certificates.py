@@ -94,7 +94,7 @@ def certify_semidefinite(region, claims, max_iter):
     tangents of g at both ends of the bracket keep its maximum below ``r^2``, or after `max_iter`
     steps."""
     certified = np.zeros(claims.q.size, dtype=np.bool_)
-    where = np.arange(claims.q.size)
+    numbers = np.arange(claims.q.size)
     inside = region.minus_norm <= region.split_error * region.norm
     split = split_one if inside and len(region.center) >= PAIR_FROM else split_all
     bracket = _Bracket.start(region, claims)
@@ -103,26 +103,26 @@ def certify_semidefinite(region, claims, max_iter):
     for _ in range(max_iter):
         # rounding may bring y below 0, where nothing is certified
         keep = (y >= 0.0) & (y * claims.n < LARGEST)
-        where, claims, bracket, y, vectors = _take(keep, where, claims, bracket, y, vectors)
-        if not where.size:
+        numbers, claims, bracket, y, vectors = _take(keep, numbers, claims, bracket, y, vectors)
+        if not numbers.size:
             break
         parts, vectors = split(region.center + y[:, None, None] * claims.a, claims.a, vectors)
         passed = passes(region, claims, y, parts.plus, parts.minus)
-        certified[where[passed]] = True
+        certified[numbers[passed]] = True
         square = (y * claims.n) ** 2 + 2.0 * y * parts.minus_product + parts.minus**2
         counter = (parts.plus_product >= claims.C) & (square <= region.square)
         value = 2.0 * y * (claims.C - claims.q) - (y * claims.n) ** 2 + parts.minus**2
         bracket.update(y, value, claims.C - parts.plus_product)
         keep = ~passed & ~counter & (bracket.highest_value() > region.square)
         y = bracket.next(claims.n)
-        where, claims, bracket, y, vectors = _take(keep, where, claims, bracket, y, vectors)
+        numbers, claims, bracket, y, vectors = _take(keep, numbers, claims, bracket, y, vectors)
     return certified
 
 
-def _take(mask, where, claims, bracket, y, vectors):
+def _take(mask, numbers, claims, bracket, y, vectors):
     """Return all of a batch's state for the claims of a mask."""
     return (
-        where[mask],
+        numbers[mask],
         claims.take(mask),
         bracket.take(mask),
         y[mask],

@@ -240,8 +240,8 @@ def is_eps_good(prob: Problem, e: Evaluation, C: float, eps: float) -> bool:
     """Return whether, for C, the gap at an evaluated point is at most `eps` of the dual value;
     the gap includes rounding.
     """
-    here = prob.assemble(e.sums, e.x, 1.0 / check_lam(C, "C"))
-    return here.gap <= eps * here.dual
+    at_C = prob.assemble(e.sums, e.x, 1.0 / check_lam(C, "C"))
+    return at_C.gap <= eps * at_C.dual
 
 
 def _screening(test):

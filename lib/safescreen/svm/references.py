@@ -92,8 +92,10 @@ def problem_of(terms: Terms, loss: Loss | None = None, *references: Reference) -
     """Return the problem of `terms` with a loss: the one given, else the first that a reference
     brings, else the hinge.
     """
-    given = (known for known in (loss, *(r.loss for r in references)) if known is not None)
-    return Problem(terms, next(given, Hinge()))
+    for candidate in (loss, *(r.loss for r in references)):
+        if candidate is not None:
+            return Problem(terms, candidate)
+    return Problem(terms, Hinge())
 
 
 def c_min(terms: Terms, loss: Loss | None = None) -> float:

@@ -26,14 +26,16 @@ class ClassProducts:
         order = np.argsort(codes, kind="stable")
         starts = np.searchsorted(codes[order], np.arange(codes.max() + 2))
         place = np.argsort(order)
-        own = np.diff(starts)[codes[anchors]]
-        self.anchors = anchors[(own > 1) & (own < codes.size)]
-        own = codes[self.anchors]
+        class_sizes = np.diff(starts)[codes[anchors]]
+        self.anchors = anchors[(class_sizes > 1) & (class_sizes < codes.size)]
+        classes = codes[self.anchors]
+        first = starts[classes]
+        last = starts[classes + 1]
         rows = place[self.anchors]
-        self._place = (rows, starts[own], starts[own + 1])
+        self._place = (rows, first, last)
         n = points.n
-        self.p = starts[own + 1] - starts[own] - 1
-        self.q = n - (starts[own + 1] - starts[own])
+        self.p = last - first - 1
+        self.q = n - (last - first)
         self.sizes = self.p * self.q
         self.points = points
         self._codes = codes
@@ -41,11 +43,13 @@ class ClassProducts:
         self._listed = None
         self._XT = np.ascontiguousarray(points.X[order].T)
         self._norms = points.norms[order]
-        most = np.maximum.reduceat(self._norms, starts[:-1])
-        beyond = np.array([np.delete(most, c).max(initial=0.0) for c in range(most.size)])
-        self._farthest = (self._norms[rows] + most[own]) ** 2 + (
-            self._norms[rows] + beyond[own]
-        ) ** 2
+        longest = np.maximum.reduceat(self._norms, starts[:-1])
+        longest_of_others = np.array(
+            [np.delete(longest, c).max(initial=0.0) for c in range(longest.size)]
+        )
+        same = self._norms[rows] + longest[classes]
+        other = self._norms[rows] + longest_of_others[classes]
+        self._farthest = same**2 + other**2
         self.serial = rows.size * n * (points.d + 20) < SERIAL_WORK
         self._step = int(np.clip(BLOCK_BYTES // (8 * n), 64, 256))
         # an entry of X'W and a degree sum the anchors; the closing product is of length n

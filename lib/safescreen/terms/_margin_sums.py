@@ -13,15 +13,15 @@ def margin_sums(terms, products, loss, alpha=None):
     count; one ``weighted_sum`` beside O(T).
     """
     n = len(terms)
-    given = alpha is not None
+    has_alpha = alpha is not None
     sums = np.zeros(4)
-    alpha = check_vector(alpha, n, "alpha", low=0.0, high=loss.cap) if given else np.empty(n)
+    alpha = check_vector(alpha, n, "alpha", low=0.0, high=loss.cap) if has_alpha else np.empty(n)
     tau, tau_step, w, w_step = levels(terms)
     shape = (loss.smoothing, loss.width, loss.cap, loss.has_linear_region)
     for start, stop in terms.chunks():
         chunk_levels = tau[start * tau_step :], tau_step, w[start * w_step :], w_step
         _add_sums(
-            *products.chunk(start, stop), *chunk_levels, *shape, alpha[start:stop], given, sums
+            *products.chunk(start, stop), *chunk_levels, *shape, alpha[start:stop], has_alpha, sums
         )
     adjoint, error = terms.weighted_sum(alpha)
     total, fenchel, height, square = map(float, sums)
@@ -46,13 +46,25 @@ def levels(terms):
 
 @njit
 def _add_sums(
-    margins, errors, tau, tau_step, w, w_step, g, width, cap, has_linear_region, alpha, given, sums
+    margins,
+    errors,
+    tau,
+    tau_step,
+    w,
+    w_step,
+    g,
+    width,
+    cap,
+    has_linear_region,
+    alpha,
+    has_alpha,
+    sums,
 ):
     """Add to `sums` the loss, the Fenchel terms with their roundings, ``sum w tau alpha`` and
     ``sum w alpha^2``.
 
-    Writes the dual point into `alpha` unless it is `given`; the rounding of the sums themselves is
-    the caller's."""
+    Writes the dual point into `alpha` unless `has_alpha` says that it is one; the rounding of the
+    sums themselves is the caller's."""
     loss, fenchel, height, square = sums
     for t in range(margins.size):
         level = tau[t * tau_step]
@@ -69,7 +81,7 @@ def _add_sums(
             best = 1.0 if slack > 0.0 else 0.0
             error = 2.0 * delta if size <= 2.0 * delta else 0.0
         a = best
-        if given:
+        if has_alpha:
             a = alpha[t]
             mean = 0.5 * g * (best + a)
             phi = max((best - a) * (slack - mean), 0.0)

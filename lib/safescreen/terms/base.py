@@ -302,10 +302,10 @@ class Terms(ABC):
             high = np.atleast_1d(np.asarray(self.thresholds(start, stop), dtype=float))
             yield start, stop, high - width, high
 
-    def levels_of(self, where: NDArray) -> tuple[Any, NDArray | None]:
+    def levels_of(self, numbers: NDArray) -> tuple[Any, NDArray | None]:
         """Return the thresholds and the weights of the terms of a mask, or of those numbers."""
-        threshold = self.threshold[where] if np.ndim(self.threshold) else self.threshold
-        return threshold, None if self.weights is None else self.weights[where]
+        threshold = self.threshold[numbers] if np.ndim(self.threshold) else self.threshold
+        return threshold, None if self.weights is None else self.weights[numbers]
 
     def with_threshold(self, threshold: ArrayLike) -> Self:
         """Return the same terms with other thresholds, a number or an array of shape (T,)."""

@@ -280,14 +280,14 @@ class PairDifferences(Terms):
 
     def sample(self) -> Self:
         """Return a part of the terms, see :meth:`Terms.sample`; norms of its own only."""
-        where = self._spread()
-        return self._part(self.same[where], self.other[where], None, where)
+        numbers = self._spread()
+        return self._part(self.same[numbers], self.other[numbers], None, numbers)
 
-    def _part(self, same, other, norms, where):
+    def _part(self, same, other, norms, numbers):
         same_pairs, same = self.same_pairs.compact(same)
         other_pairs, other = self.other_pairs.compact(other)
         part = type(self).__new__(type(self))
-        part.threshold, weights = self.levels_of(where)
+        part.threshold, weights = self.levels_of(numbers)
         points = self.points
         if same_pairs is not self.same_pairs or other_pairs is not self.other_pairs:
             points, same_pairs, other_pairs = _compact_points(points, same_pairs, other_pairs)

@@ -270,9 +270,9 @@ class KernelSamples(Terms):
 
     def gram(self, numbers: NDArray) -> NDArray:
         """Return the inner products of the samples of those numbers, shape (B, B)."""
-        where = self._where(numbers)
-        signs = self.cone.signs[where]
-        block = self.cone.matrix.block(where, where)
+        ids = self._where(numbers)
+        signs = self.cone.signs[ids]
+        block = self.cone.matrix.block(ids, ids)
         block *= signs
         block *= signs[:, None]
         return block
@@ -281,8 +281,8 @@ class KernelSamples(Terms):
         """Return the function ``v -> Q_BB v`` for the samples of those numbers; nothing of size
         B^2 is stored.
         """
-        where = self._where(numbers)
-        return lambda v: self.cone.product(where, v, where)[where]
+        ids = self._where(numbers)
+        return lambda v: self.cone.product(ids, v, ids)[ids]
 
     def sweep(
         self,
