@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from safescreen.problem import Evaluation
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.semismooth import NewtonSteps
 from safescreen.solvers.settings import Descent, Screen, Settings
@@ -87,8 +88,7 @@ def minimize(
                 watch.best = None
                 recent = []
                 origin = ()
-            watch.see(e, k, freq if active_set else 1)
-            best = watch.best
+            best = watch.see(e, k, freq if active_set else 1)
             is_over = state.stopped or state.n_iter >= limits.max_iter
             if limits.reached(best) or is_over or watch.is_stalled(k):
                 break
@@ -125,7 +125,7 @@ class _Watch:
     """
 
     def __init__(self):
-        self.best = None
+        self.best: Evaluation | None = None
         self.since_halved = 0
         self._to_halve = np.inf
         self._lowest = np.inf
@@ -136,18 +136,22 @@ class _Watch:
         """The lowest gap."""
         return np.inf if self.best is None else self.best.gap
 
-    def see(self, e, k, n_iter):
-        """Take the evaluation at iteration k into account, which comes `n_iter` after the last."""
+    def see(self, e: Evaluation, k: int, n_iter: int) -> Evaluation:
+        """Take the evaluation at iteration k into account, which comes `n_iter` after the last;
+        return the best one.
+        """
         self.since_halved += n_iter
-        is_better = self.best is None or e.gap < self.best.gap
-        if is_better and (self.best is None or e.gap < 0.5 * self._to_halve):
-            self._to_halve = e.gap
-            self.since_halved = 0
-        if is_better:
-            self.best = e
+        best = self.best
+        if best is None or e.gap < best.gap:
+            if best is None or e.gap < 0.5 * self._to_halve:
+                self._to_halve = e.gap
+                self.since_halved = 0
+            best = e
+        self.best = best
         if e.gap < 0.99 * self._lowest:
             self._lowest = e.gap
             self._lowest_at = k
+        return best
 
     def is_stalled(self, k):
         """Return whether more iterations bring nothing: the gap has not fallen for long, and is
