@@ -208,11 +208,10 @@ class ShardedTriplets(Terms):
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all triplets; one round trip, and with `alpha` T numbers in it."""
-        own = (
-            ()
-            if alpha is None
-            else (self._cut(check_vector(alpha, len(self), "alpha", low=0.0, high=loss.cap)),)
-        )
+        if alpha is None:
+            own = ()
+        else:
+            own = (self._cut(check_vector(alpha, len(self), "alpha", low=0.0, high=loss.cap)),)
         return add(self._ask("loss_sums", x, loss, own=own), self.cone)
 
     def hinge_sums(self, x: ElementLike, width: float) -> LossSums:

@@ -186,20 +186,16 @@ class Expansion(Element):
         )
 
     def __mul__(self, number):
-        return (
-            self._multiple(np.multiply, number, abs(float(number)))
-            if isinstance(number, numbers.Real)
-            else NotImplemented
-        )
+        if isinstance(number, numbers.Real):
+            return self._multiple(np.multiply, number, abs(float(number)))
+        return NotImplemented
 
     __rmul__ = __mul__
 
     def __truediv__(self, number):
-        return (
-            self._multiple(np.divide, number, 1.0 / abs(float(number)))
-            if isinstance(number, numbers.Real)
-            else NotImplemented
-        )
+        if isinstance(number, numbers.Real):
+            return self._multiple(np.divide, number, 1.0 / abs(float(number)))
+        return NotImplemented
 
 
 class _Memory(threading.local):

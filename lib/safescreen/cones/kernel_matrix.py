@@ -344,11 +344,9 @@ def _dense_if_full(X):
 
 def squares(X: PointsLike) -> NDArray:
     """Return the squared norms of points, dense or sparse."""
-    return (
-        np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        if sparse.issparse(X)
-        else np.einsum("ij,ij->i", X, X)
-    )
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
 
 
 @njit(nogil=True)

@@ -161,11 +161,10 @@ class Features:
                     f"{largest:g} as the largest: scale X"
                 )
             mean = points.mean()
-            variance = (
-                (points.multiply(points)).mean() - mean**2
-                if sparse.issparse(points)
-                else points.var()
-            )
+            if sparse.issparse(points):
+                variance = (points.multiply(points)).mean() - mean**2
+            else:
+                variance = points.var()
             return 1.0 / (points.shape[1] * variance) if variance > 0.0 else 1.0
         return check_lam(value, "gamma")
 

@@ -127,11 +127,10 @@ def train(model, prob, lam, factor=None, last=None, **options):
     `warm_start` and the shape is the same."""
     if factor is not None:
         top = prob.lam_max()
-        steps = (
-            int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor)))
-            if lam < top < np.inf and factor < 1.0
-            else 0
-        )
+        if lam < top < np.inf and factor < 1.0:
+            steps = int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor)))
+        else:
+            steps = 0
         return come_down(
             model,
             prob,

@@ -249,11 +249,10 @@ class TripletMetric(Metric):
         product = self._product(codes, weights)
         coordinates = self._coordinates(X)
         options = {"k": self.k, "diagonal": self.diagonal, "coordinates": coordinates}
-        terms = (
-            ProductTriplets(X, codes, **options)
-            if product
-            else Triplets.from_labels(X, codes, **options)
-        )
+        if product:
+            terms = ProductTriplets(X, codes, **options)
+        else:
+            terms = Triplets.from_labels(X, codes, **options)
         if weights is not None:
             terms = Triplets(
                 coordinates, terms.index, diagonal=self.diagonal, weights=weights[terms.index[:, 0]]
@@ -320,11 +319,10 @@ class TripletMetric(Metric):
         else:
             ratio = LAM_RATIO if self.lam_ratio is None else check_lam(self.lam_ratio, "lam_ratio")
             lam = ratio * (top if 0.0 < top < np.inf else 1.0)
-        factor = (
-            check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True)
-            if self.with_path
-            else None
-        )
+        if self.with_path:
+            factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True)
+        else:
+            factor = None
         return self._finish(*train(self, prob, lam, factor, self._last(), **self._options()))
 
     def _last(self):

@@ -110,11 +110,10 @@ class Constraints:
         self._row, self._diagonal = np.zeros((2, self.features.size))
         starts = self._add_overlaps(np.ones(self.weights.size), 0)
         room = starts[-1] + 1
-        self._overlaps = (
-            (starts, *self._add_overlaps(self.weights, room))
-            if room <= 8 * (len(self) + X.nnz)
-            else None
-        )
+        if room <= 8 * (len(self) + X.nnz):
+            self._overlaps = (starts, *self._add_overlaps(self.weights, room))
+        else:
+            self._overlaps = None
         self._known = False
 
     def __len__(self) -> int:

@@ -92,11 +92,10 @@ class NeighborError:
             raise ValueError(
                 f"y_new must have shape ({np.shape(X_new)[0]},), got {self.y_new.shape}"
             )
-        self.weights = (
-            np.ones(self.y_new.size)
-            if weights is None
-            else check_vector(weights, self.y_new.size, "weights", low=0.0)
-        )
+        if weights is None:
+            self.weights = np.ones(self.y_new.size)
+        else:
+            self.weights = check_vector(weights, self.y_new.size, "weights", low=0.0)
         if not self.weights.any():
             raise ValueError("weights must hold a positive weight, all are 0")
 

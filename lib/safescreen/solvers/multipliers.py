@@ -88,11 +88,10 @@ def minimize_hinge(
         smoothed = _around(reduction.problem, alpha, width)
         alpha = None  # one array of length T less while the inner problem is solved
         descent = Descent(state.x, lam, state.step, state.n_iter)
-        tol = (
-            limits.tol
-            if best is None
-            else accuracy * max(best.gap, 10.0 * limits.tol, 10.0 * limits.rtol * abs(best.primal))
-        )
+        if best is None:
+            tol = limits.tol
+        else:
+            tol = accuracy * max(best.gap, 10.0 * limits.tol, 10.0 * limits.rtol * abs(best.primal))
         target = Limits(tol, 1e-3 if best is None else 0.0, limits.max_iter)
         inner(Reduction(smoothed), descent, replace(settings, limits=target, callback=None))
         state.x = descent.x

@@ -59,11 +59,10 @@ def minimize(
     stalled = 0
     lowest = np.inf
     state.alpha = None
-    e = (
-        state.evaluation
-        if state.evaluation is not None and state.evaluation.x is x
-        else reduction.problem.evaluate(x, lam)
-    )
+    if state.evaluation is not None and state.evaluation.x is x:
+        e = state.evaluation
+    else:
+        e = reduction.problem.evaluate(x, lam)
     best = e
     while True:
         state.record(reduction, e, settings.callback)
@@ -162,11 +161,10 @@ def _direction(terms, gradient, curved, width, lam):
     if rows is None or curved.size <= min(rows.shape[1], LARGEST):
         return _dual_direction(terms, gradient, curved, rows, ridge, lam)
     if rows.shape[1] <= LARGEST:
-        scaled = (
-            rows.multiply(1.0 / ridge[:, None]).tocsr()
-            if sparse.issparse(rows)
-            else rows / ridge[:, None]
-        )
+        if sparse.issparse(rows):
+            scaled = rows.multiply(1.0 / ridge[:, None]).tocsr()
+        else:
+            scaled = rows / ridge[:, None]
         slope = rows.T @ scaled
         slope = slope.toarray() if sparse.issparse(slope) else slope
         return -_solve(slope, lam, gradient)

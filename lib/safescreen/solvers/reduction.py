@@ -141,11 +141,10 @@ class Reduction:
         if not self.explicit:
             (ball,) = balls
             return self._apply_blocks(ball)
-        found = (
-            RULES[rule](self.problem, *balls)
-            if len(balls) == 1
-            else intersection(self.problem, *balls)
-        )
+        if len(balls) == 1:
+            found = RULES[rule](self.problem, *balls)
+        else:
+            found = intersection(self.problem, *balls)
         here = self.status if self._ids is None else self.status[self._ids]
         new_L, new_R, n_decided = _merge(here, found.in_L, found.in_R)
         self.n_L += new_L

@@ -60,11 +60,10 @@ def run(
         if eps < reduction.enlargement:
             sums = reduction.problem, evaluation.sums
             break
-        found = (
-            whole.terms.loss_sums(state.x, whole.loss)
-            if state.alpha is None
-            else state.alpha.hinge_sums(whole.terms, state.x)
-        )
+        if state.alpha is None:
+            found = whole.terms.loss_sums(state.x, whole.loss)
+        else:
+            found = state.alpha.hinge_sums(whole.terms, state.x)
         sums = (whole, found)
         evaluation = whole.assemble(found, state.x, lam)
         if not reached or state.stopped or limits.reached(evaluation):

@@ -204,11 +204,9 @@ def schedule_of(screening: str | Iterable[str] | Schedule, prob: Problem) -> Sch
     """
     if isinstance(screening, Schedule):
         return screening
-    return (
-        Schedule()
-        if isinstance(screening, str) and screening == "auto"
-        else Schedule(parse_screening(screening, prob))
-    )
+    if isinstance(screening, str) and screening == "auto":
+        return Schedule()
+    return Schedule(parse_screening(screening, prob))
 
 
 def iterations_left(history: list, expected: float, evaluation: Evaluation, goal: float) -> float:

@@ -117,11 +117,9 @@ class ClassProducts:
         """
         if self._listed is None and self.p.sum() + self.q.sum() <= LISTED_PAIRS:
             self._listed = ListedProducts(self.points, *self.explicit())
-        return (
-            self._listed.screen(*ball)
-            if self._listed
-            else (self, self.points.cone.zeros(), 0.0, 0, 0)
-        )
+        if self._listed:
+            return self._listed.screen(*ball)
+        return (self, self.points.cone.zeros(), 0.0, 0, 0)
 
     def _values(self, x):
         """Yield arrays W of values of the pairs of blocks of anchors, not set if x is None, and

@@ -58,11 +58,9 @@ class Points:
         for i, x in enumerate(self.X):
             same = first.setdefault(hash(x.tobytes()), i)
             rows[i] = same if same < i and np.array_equal(self.X[same], x) else i
-        return (
-            self.part(np.unique(rows), rows)
-            if np.count_nonzero(rows != np.arange(self.n)) >= 0.1 * self.n
-            else self
-        )
+        if np.count_nonzero(rows != np.arange(self.n)) >= 0.1 * self.n:
+            return self.part(np.unique(rows), rows)
+        return self
 
     def part(self, numbers: NDArray, rows: NDArray | None = None) -> Self:
         """Return points whose X holds the rows `numbers` (increasing numbers) of this X; `rows`

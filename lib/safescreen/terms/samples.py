@@ -48,11 +48,10 @@ class Samples(Terms):
     def __init__(self, X: PointsLike, y: ArrayLike, *, weights: ArrayLike | None = None):
         X = check_points(X, allow_sparse=True)
         signs = check_signs(y, X.shape[0])
-        Z = (
-            X * signs[:, None]
-            if not sparse.issparse(X)
-            else sparse.csr_array(X.multiply(signs[:, None]))
-        )
+        if not sparse.issparse(X):
+            Z = X * signs[:, None]
+        else:
+            Z = sparse.csr_array(X.multiply(signs[:, None]))
         self._set(Z, weights=check_weights(weights, X.shape[0]))
 
     def _set(self, Z: Any, norms=None, threshold=1.0, weights=None):
@@ -165,11 +164,10 @@ class Samples(Terms):
         H = np.array(H)
         fixed = (*levels(self), loss.smoothing, loss.cap, lam, tolerance, epochs, state, shrinking)
         Z = self._Z
-        rows = (
-            (np.empty((0, 0)), Z.data, Z.indices, Z.indptr)
-            if sparse.issparse(Z)
-            else (Z, None, None, None)
-        )
+        if sparse.issparse(Z):
+            rows = (np.empty((0, 0)), Z.data, Z.indices, Z.indptr)
+        else:
+            rows = (Z, None, None, None)
         return H, *sweep(*rows, self.norms, alpha, H, *fixed)
 
     def select(self, keep: NDArray) -> Samples:
