@@ -232,12 +232,12 @@ def path(
     reason = "length" if lams is None else "grid"
     if callable(lams):
         grid = _called(lams, solutions)
-        longest = None
+        n_grid = None
     else:
         ratio = check_scalar(ratio, "ratio", low=0.0, high=1.0, open_low=True)
         grid = _grid(prob, lams, ratio, max_lams)
-        longest = len(grid)
-    given = None if lams is None else longest
+        n_grid = len(grid)
+    n_given = None if lams is None else n_grid
     walk = _Walk(
         prob=prob,
         settings=settings,
@@ -247,9 +247,9 @@ def path(
         extrapolate=bool(extrapolate),
     )
     try:
-        with progress_bar(progress, "path", total=longest, unit="lam") as bar:
+        with progress_bar(progress, "path", total=n_grid, unit="lam") as bar:
             for lam in grid:
-                before.to_come = _lams_to_come(given, solutions)
+                before.to_come = _lams_to_come(n_given, solutions)
                 solution, rate = walk.step(float(lam))
                 solutions.append(solution)
                 rates.append(rate)
@@ -272,11 +272,11 @@ def path(
     return solved
 
 
-def _lams_to_come(given, solutions):
-    """Return how many lams follow the one to be solved next: what is left of as many as are
-    given; where the length of a path is not known, as many as are solved.
+def _lams_to_come(n_given, solutions):
+    """Return how many lams follow the one to be solved next: the rest of the `n_given` ones. Where
+    the length of a path is not known, that is as many as are solved.
     """
-    return float(len(solutions) if given is None else given - len(solutions) - 1)
+    return float(len(solutions) if n_given is None else n_given - len(solutions) - 1)
 
 
 def _warn_if_not_converged(solved, limits):
