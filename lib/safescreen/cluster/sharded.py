@@ -388,20 +388,14 @@ def add(sums: list[LossSums], cone: Any) -> LossSums:
     ``gamma_{m-1} sum_s ||A_s||`` in the norm, and that is added; Fenchel terms are upper bounds of
     non-negative numbers, and their sum is rounded upwards. So the bounds hold for this order of
     summation too."""
-    adjoint, error = _add_elements(
-        [(shard_sums.adjoint, shard_sums.adjoint_error) for shard_sums in sums], cone
-    )
-    names = ("loss", "fenchel", "alpha_sum", "alpha_square")
-    loss, fenchel, alpha_sum, alpha_square = (
-        float(sum(getattr(shard_sums, name) for shard_sums in sums)) for name in names
-    )
+    adjoint, error = _add_elements([(s.adjoint, s.adjoint_error) for s in sums], cone)
     return LossSums(
-        loss=loss,
+        loss=float(sum(s.loss for s in sums)),
         adjoint=adjoint,
         adjoint_error=error,
-        fenchel=upper(fenchel, len(sums) + 2),
-        alpha_sum=alpha_sum,
-        alpha_square=alpha_square,
+        fenchel=upper(float(sum(s.fenchel for s in sums)), len(sums) + 2),
+        alpha_sum=float(sum(s.alpha_sum for s in sums)),
+        alpha_square=float(sum(s.alpha_square for s in sums)),
     )
 
 

@@ -304,9 +304,8 @@ class _Cache(threading.local):
             fresh = np.arange(self._owner.size, self._owner.size + min(free, missing.size))
             oldest = np.argsort(self._used, kind="stable")[: missing.size - fresh.size]
             self._slot[self._owner[oldest]] = -1
-            self._owner, self._used = (
-                np.append(v, np.zeros(fresh.size, v.dtype)) for v in (self._owner, self._used)
-            )
+            self._owner = np.append(self._owner, np.zeros(fresh.size, self._owner.dtype))
+            self._used = np.append(self._used, np.zeros(fresh.size, self._used.dtype))
             slots = np.append(fresh, oldest)
             fill(self._matrix(), slots, missing, self._columns)
             self._slot[missing] = slots

@@ -220,7 +220,9 @@ class TripletMetric(Metric):
 
     def _pose(self, X, y, *others):
         """Return the problem of labels or triplets y, and what completes its solution."""
-        return (self._judged if y.ndim == 2 else self._labelled)(X, y, *others)
+        if y.ndim == 2:
+            return self._judged(X, y, *others)
+        return self._labelled(X, y, *others)
 
     def _labelled(self, X, y, weights, numbers=None):
         """Return the problem of the numbered points that have a positive weight, all if left

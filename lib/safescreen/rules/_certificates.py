@@ -145,12 +145,8 @@ def certify_orthant(region, claims):
     breaks = np.where(change != 0.0, -Q / a, np.inf)
     order = np.argsort(breaks, axis=1)
     breaks = np.take_along_axis(breaks, order, axis=1)
-    starts = (np.where(active, a * Q, 0.0).sum(axis=1), np.where(active, a * a, 0.0).sum(axis=1))
-    deltas = (np.take_along_axis(change * v, order, axis=1) for v in (a * Q, a * a))
-    level, slope = (
-        np.column_stack((s, s[:, None] + np.cumsum(d, axis=1)))
-        for s, d in zip(starts, deltas, strict=True)
-    )
+    level = _on_pieces(a * Q, active, change, order)
+    slope = _on_pieces(a * a, active, change, order)
     reached = level[:, :-1] + breaks * slope[:, :-1]
     piece = np.count_nonzero(np.isfinite(breaks) & (reached < claims.C[:, None]), axis=1)
     rows = np.arange(piece.size)
@@ -173,6 +169,15 @@ def certify_orthant(region, claims):
         parts = (np.linalg.norm(np.maximum(sign * Z, 0.0), axis=1) for sign in (1.0, -1.0))
         out |= usable & passes(region, claims, candidate, *parts)
     return out
+
+
+def _on_pieces(values, active, change, order):
+    """Return the sum of the values of the coordinates that are positive on each piece, shape
+    (n, pieces): those `active` on the first one, and what enters or leaves from piece to piece.
+    """
+    first = np.where(active, values, 0.0).sum(axis=1)
+    changes = np.take_along_axis(change * values, order, axis=1)
+    return np.column_stack((first, first[:, None] + np.cumsum(changes, axis=1)))
 
 
 @dataclass(frozen=True)

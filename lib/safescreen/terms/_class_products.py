@@ -62,7 +62,9 @@ class ClassProducts:
         """
         n_pairs = float(self.p.sum() + self.q.sum())
         d = self.points.d
-        listing = np.inf if n_pairs > LISTED_PAIRS else 10.0 * n_pairs * (self._listed is None)
+        listing = 10.0 * n_pairs if self._listed is None else 0.0
+        if n_pairs > LISTED_PAIRS:
+            listing = np.inf
         return n_pairs * (0.2 * d + 14.0), n_pairs * (1.5 * d + 42.0), listing
 
     def part(self, numbers):
@@ -85,9 +87,10 @@ class ClassProducts:
         """Return the adjoint at x, the scale of its error and the sums of :func:`product_sums`."""
         Y = np.zeros((self.points.d + 1, self.points.n))
         sums = np.zeros((self.anchors.size, 6))
-        n = 0
+        start = 0
         for W, place in self._values(x):
-            rows = slice(n, n := n + len(W))
+            rows = slice(start, start + len(W))
+            start += len(W)
             fixed = W, place, self._norms, tau, width, near[rows], bits
             self._run(kernels.sum_rows)(*fixed, sums[rows])
             A = np.ones((len(Y), len(W)))
