@@ -7,7 +7,10 @@ lies beyond is summed by differences of prefix sums.
 
 The numbers are rounded once to multiples of a power of two, so that counts and sums are sums of
 *integers*: they do not cancel, their order does not matter, and the weights of both lists belong to
-one and the same set of dual variables ``clip(slack/gamma, 0, 1)``, exactly."""
+one and the same set of dual variables ``clip(slack/gamma, 0, 1)``, exactly.
+
+The steps of :func:`product_sums` are compiled into it: called, they would cost 3 to 13 % for lists
+of up to 100 numbers."""
 
 import math
 

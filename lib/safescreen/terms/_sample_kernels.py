@@ -5,7 +5,8 @@ The dual is ``sum_t w_t (tau_t alpha_t - g/2 alpha_t^2) - ||H||^2/(2 lam)`` with
 ``<z_t, H>/lam - tau_t + g alpha_t``, its curvature ``w_t ||z_t||^2/lam + g``.
 
 Rows of either kind are compiled apart: one loop for both takes one and a half to two times as long
-for dense rows."""
+for dense rows. What is done with a row is compiled into the sweep: called, it would cost 20 % for
+sparse rows of 14 entries."""
 
 import numpy as np
 
