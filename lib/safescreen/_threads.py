@@ -38,13 +38,13 @@ class _Libraries:
     running.
     """
 
-    found: list[Any] | None = None
+    controllers: list[Any] | None = None
     before: tuple[int, ...] = ()
     running = 0
 
     @classmethod
     def set(cls, threads: tuple[int, ...]) -> None:
-        for library, n in zip(cls.found or (), threads, strict=True):
+        for library, n in zip(cls.controllers or (), threads, strict=True):
             library.set_num_threads(n)
 
 
@@ -54,11 +54,10 @@ def small_blas() -> Iterator[None]:
     there was.
     """
     with _lock:
-        libraries = _Libraries.found
+        libraries = _Libraries.controllers
         if libraries is None:
-            libraries = _Libraries.found = (
-                ThreadpoolController().select(user_api="blas").lib_controllers
-            )
+            libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            _Libraries.controllers = libraries
         if _Libraries.running == 0:
             _Libraries.before = tuple(library.get_num_threads() for library in libraries)
             _Libraries.set((1,) * len(_Libraries.before))

@@ -54,7 +54,7 @@ class Fold:
         self.rows = features.rows(rows)
         self.norms = features.norms(points)
         self.error = features.error(points)
-        self.found = {}  # C: (solutions, dual points, loss sums), one a problem
+        self.solved = {}  # C: (solutions, dual points, loss sums), one a problem
         self.decided = {}  # C: Decisions at these solutions
 
     def solve(self, C, sure=True):
@@ -73,10 +73,10 @@ class Fold:
             while rtol > FINEST and not np.equal(*self.bounds(C)):
                 rtol = max(1e-2 * rtol, FINEST)
                 self._solve_all(C, rtol)
-                if not all(solution.converged for solution in self.found[C][0]):
+                if not all(solution.converged for solution in self.solved[C][0]):
                     break
             if self.decisions(C).are_near or not np.equal(*self.bounds(C)):
-                known = self.found[C]
+                known = self.solved[C]
                 self._solve_all(C, FINEST, warm=False)
                 if not self._is_solved(C):  # from nothing it stalled
                     self._keep(C, known)
@@ -89,13 +89,13 @@ class Fold:
         self._keep(C, tuple(zip(*solved, strict=True)))
 
     def _keep(self, C, solved):
-        self.found[C] = solved
+        self.solved[C] = solved
         self.decided.pop(C, None)
 
     def _is_solved(self, C):
         """Return whether the solutions for C are as accurate as the estimator asks."""
         rtol = self.options["rtol"]
-        return all(s.gap <= rtol * abs(s.primal) for s in self.found[C][0])
+        return all(s.gap <= rtol * abs(s.primal) for s in self.solved[C][0])
 
     def _solve(self, prob, start, C, rtol):
         """Return a solution, its dual point and its loss sums.
@@ -131,7 +131,7 @@ class Fold:
         machine = clone(model).set_params(C=float(C))
         machine.classes_ = model.classes_
         machine.n_features_in_ = model.n_features_in_
-        machine._keep(self.setup, self.found[C][0])
+        machine._keep(self.setup, self.solved[C][0])
         return machine
 
     def decisions(self, C):
@@ -151,7 +151,7 @@ class Fold:
             values[:, number] = features.products(self.rows, ball.center, self.setup.signs[number])
             half_widths[:, number] = self.norms * upper(ball.radius + rounding, 8)
             near[:, number] = NEAR * np.sqrt(2.0 * C * max(evaluation.primal, 0.0)) * self.norms
-        if C not in self.found:
+        if C not in self.solved:
             return Decisions.of(values, upper(half_widths + near, 2), near)
         self.decided[C] = Decisions.of(values, half_widths, near)
         return self.decided[C]
@@ -163,19 +163,19 @@ class Fold:
         Between them w and ``C alpha`` are taken to be linear in C, which is exact as long as no
         sample changes its region; the dual point is feasible because ``C alpha <= C`` holds at both
         ends, and clipped because that may be rounded."""
-        below = [c for c in self.found if c <= C]
-        above = [c for c in self.found if c > C]
-        if C in self.found or not below or not above:
+        below = [c for c in self.solved if c <= C]
+        above = [c for c in self.solved if c > C]
+        if C in self.solved or not below or not above:
             if not below and not above:
                 return None
             nearest = max(below) if below else min(above)
-            solutions, alphas, sums = self.found[nearest]
+            solutions, alphas, sums = self.solved[nearest]
             return prob.assemble(sums[number], solutions[number].x, 1.0 / C), alphas[number]
         C_below = max(below)
         C_above = min(above)
         t = (C - C_below) / (C_above - C_below)
-        solutions_below, alphas_below, _ = self.found[C_below]
-        solutions_above, alphas_above, _ = self.found[C_above]
+        solutions_below, alphas_below, _ = self.solved[C_below]
+        solutions_above, alphas_above, _ = self.solved[C_above]
         x = (1.0 - t) * solutions_below[number].x + t * solutions_above[number].x
         alpha = (
             (1.0 - t) * C_below * alphas_below[number] + t * C_above * alphas_above[number]

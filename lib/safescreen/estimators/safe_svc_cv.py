@@ -180,8 +180,8 @@ class SafeSVCCV(CrossValidation):
                 is_complete = False
         solutions = []
         for fold in folds:
-            for solved in fold.found.values():
-                solutions.extend(solved[0])
+            for of_machines, _, _ in fold.solved.values():
+                solutions.extend(of_machines)
         warn_of(model, solutions, data[0])
         self.Cs_ = grid
         self.score_bounds_ = np.array([scores.low, scores.high])
