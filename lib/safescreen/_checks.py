@@ -190,11 +190,10 @@ def need_memory(n_bytes: float, what: str, instead: str) -> None:
     """Raise a MemoryError that says what to do instead where something needs more memory than is
     free.
     """
-    there = free_memory()
-    if n_bytes > there:
+    free = free_memory()
+    if n_bytes > free:
         raise MemoryError(
-            f"{what} would take {n_bytes / 1e9:.3g} GB, of {there / 1e9:.3g} GB there are: "
-            f"{instead}"
+            f"{what} would take {n_bytes / 1e9:.3g} GB, of {free / 1e9:.3g} GB there are: {instead}"
         )
 
 
@@ -208,9 +207,9 @@ def _reals(value, name) -> NDArray:
 def _check_finite(values, name) -> NDArray:
     bad = ~np.isfinite(values)
     if bad.any():
-        where = np.argwhere(bad)[0].tolist()
+        position = np.argwhere(bad)[0].tolist()
         raise ValueError(
-            f"{name} must be finite, got {values[*where]} at index "
-            f"{tuple(where) if len(where) > 1 else where[0]}"
+            f"{name} must be finite, got {values[*position]} at index "
+            f"{tuple(position) if len(position) > 1 else position[0]}"
         )
     return values

@@ -88,13 +88,17 @@ class Shared:
     a fork of a process that has shared some: the threads are not there, and the most common library
     of them (OpenMP of GCC) ends such a process. A kernel must have the same result either way."""
 
-    lock, used, forked = threading.Lock(), False, False
+    lock = threading.Lock()
+    used = False
+    forked = False
 
     def __init__(self, function):
         copy = types.FunctionType(function.__code__, function.__globals__, function.__name__)
         # numba's cache goes by that name
-        copy.__module__, copy.__qualname__ = function.__module__, f"{function.__qualname__}_alone"
-        self.together, self.alone = njit(parallel=True)(function), njit(copy)
+        copy.__module__ = function.__module__
+        copy.__qualname__ = f"{function.__qualname__}_alone"
+        self.together = njit(parallel=True)(function)
+        self.alone = njit(copy)
 
     def __call__(self, *args):
         """Run the kernel."""
@@ -109,7 +113,8 @@ class Shared:
 
 
 def _after_fork():
-    Shared.lock, Shared.forked = threading.Lock(), Shared.used
+    Shared.lock = threading.Lock()
+    Shared.forked = Shared.used
 
 
 if hasattr(os, "register_at_fork"):

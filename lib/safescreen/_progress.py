@@ -31,7 +31,8 @@ class Lines:
     """
 
     def __init__(self, desc: str, total: int | None, unit: str):
-        self.desc, self.unit = desc, unit
+        self.desc = desc
+        self.unit = unit
         self.of = "" if total is None else f" of {total}"
         self.n = 0
         self.facts = ""

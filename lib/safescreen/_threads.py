@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-LARGE_PRODUCT, TILE = 2e8, 5e7
-"""Multiplications from which a product is shared among threads, and those of a tile."""
+LARGE_PRODUCT = 2e8
+"""Multiplications from which a product is shared among threads."""
+
+TILE = 5e7
+"""Multiplications of a tile of such a product."""
 
 LARGE_ORDER = 512
 """Order of the matrices whose factorizations keep the threads of BLAS."""
@@ -35,13 +38,13 @@ class _Libraries:
     running.
     """
 
-    found: list[Any] | None = None
+    controllers: list[Any] | None = None
     before: tuple[int, ...] = ()
     running = 0
 
     @classmethod
     def set(cls, threads: tuple[int, ...]) -> None:
-        for library, n in zip(cls.found or (), threads, strict=True):
+        for library, n in zip(cls.controllers or (), threads, strict=True):
             library.set_num_threads(n)
 
 
@@ -51,13 +54,12 @@ def small_blas() -> Iterator[None]:
     there was.
     """
     with _lock:
-        found = _Libraries.found
-        if found is None:
-            found = _Libraries.found = (
-                ThreadpoolController().select(user_api="blas").lib_controllers
-            )
+        libraries = _Libraries.controllers
+        if libraries is None:
+            libraries = ThreadpoolController().select(user_api="blas").lib_controllers
+            _Libraries.controllers = libraries
         if _Libraries.running == 0:
-            _Libraries.before = tuple(library.get_num_threads() for library in found)
+            _Libraries.before = tuple(library.get_num_threads() for library in libraries)
             _Libraries.set((1,) * len(_Libraries.before))
         _Libraries.running += 1
     try:
@@ -90,11 +92,12 @@ def matmul(A: NDArray, B: NDArray) -> NDArray:
     """Return ``A @ B``; a large product in tiles of rows of A, as many at a time as BLAS has
     threads outside of the solve.
     """
-    n, work = A.shape[0], A.shape[0] * B.size
+    n = A.shape[0]
+    work = A.shape[0] * B.size
     if work < LARGE_PRODUCT or A.ndim < 2 or B.ndim < 2:
         return A @ B
     out = np.empty((n, B.shape[1]))
-    share(lambda part: np.matmul(A[part], B, out=out[part]), n, max(32, int(TILE / B.size)))
+    share(lambda rows: np.matmul(A[rows], B, out=out[rows]), n, max(32, int(TILE / B.size)))
     return out
 
 
@@ -102,12 +105,12 @@ def share(work: Callable[[slice], Any], size: int, width: int) -> None:
     """Call ``work(slice)`` for the slices of that width of ``range(size)``, as many at a time as
     BLAS has threads outside of the solve.
     """
-    parts = [slice(start, min(start + width, size)) for start in range(0, size, width)]
+    pieces = [slice(start, min(start + width, size)) for start in range(0, size, width)]
     with small_blas():
-        threads = min(max(1, *_Libraries.before), len(parts))
+        threads = min(max(1, *_Libraries.before), len(pieces))
         if threads <= 1:
-            for part in parts:
-                work(part)
+            for piece in pieces:
+                work(piece)
             return
         with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(work, parts))
+            list(pool.map(work, pieces))

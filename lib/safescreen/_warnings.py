@@ -11,7 +11,8 @@ _OWN = (os.path.dirname(__file__) + os.sep, contextlib.__file__)
 
 def warn(text: str, category: type[Warning]) -> None:
     """Warn at the nearest line that is outside of the library."""
-    frame, level = sys._getframe(), 1
+    frame = sys._getframe()
+    level = 1
     while frame is not None and frame.f_code.co_filename.startswith(_OWN):
         frame = frame.f_back
         level += 1

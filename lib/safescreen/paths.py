@@ -32,11 +32,16 @@ __all__ = ["Path", "path"]
 KEEP_BELOW = 100_000
 """Paths over at most so many terms keep the screened masks of every solution."""
 
-REACH, ENOUGH, PLENTY = 0.8, 0.8, 0.92
-"""With ranges: how far below its first lam the first stretch ends over which terms are certified
-together; a stretch that certifies less than ``ENOUGH`` of the terms makes the next one shorter,
-one that certifies more than ``PLENTY`` makes it longer.
+FIRST_RATIO = 0.8
+"""With ranges: where the first stretch of lam ends for which terms are certified together, over the
+lam it begins at.
 """
+
+ENOUGH = 0.8
+"""A stretch that certifies less than this fraction of the terms makes the next one shorter."""
+
+PLENTY = 0.92
+"""A stretch that certifies more than this fraction of the terms makes the next one longer."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,8 @@ class Path(Sequence):
         """
         if not self.solutions:
             return ["0 solutions"]
-        first, last = self.solutions[0].lam, self.solutions[-1].lam
+        first = self.solutions[0].lam
+        last = self.solutions[-1].lam
         converged = sum(solution.converged for solution in self.solutions)
         return [
             f"{len(self)} solutions",
@@ -224,33 +230,32 @@ def path(
         prob.terms.require("singles", by="ranges=True")
     solutions, rates = [], []
     reason = "length" if lams is None else "grid"
-    grid = (
-        _called(lams, solutions)
-        if callable(lams)
-        else _grid(
-            prob, lams, check_scalar(ratio, "ratio", low=0.0, high=1.0, open_low=True), max_lams
-        )
-    )
+    if callable(lams):
+        grid = _called(lams, solutions)
+        n_grid = None
+    else:
+        ratio = check_scalar(ratio, "ratio", low=0.0, high=1.0, open_low=True)
+        grid = _grid(prob, lams, ratio, max_lams)
+        n_grid = len(grid)
+    n_given = None if lams is None else n_grid
     walk = _Walk(
-        prob, settings, check_method(method, prob), before, bool(ranges), bool(extrapolate)
+        prob=prob,
+        settings=settings,
+        method=check_method(method, prob),
+        schedule=before,
+        ranges=bool(ranges),
+        extrapolate=bool(extrapolate),
     )
     try:
-        with progress_bar(
-            progress, "path", total=len(grid) if isinstance(grid, np.ndarray) else None, unit="lam"
-        ) as bar:
+        with progress_bar(progress, "path", total=n_grid, unit="lam") as bar:
             for lam in grid:
-                before.to_come = float(
-                    len(grid) - len(solutions) - 1
-                    if lams is not None and not callable(lams)
-                    else len(solutions)
-                )
+                before.to_come = _lams_to_come(n_given, solutions)
                 solution, rate = walk.step(float(lam))
                 solutions.append(solution)
                 rates.append(rate)
                 bar.update()
-                if callback is not None and callback(
-                    _progress(solutions, time.perf_counter() - started)
-                ):
+                seconds = time.perf_counter() - started
+                if callback is not None and callback(_progress(solutions, seconds)):
                     reason = "callback"
                     break
                 if lams is None and not solution.converged:
@@ -262,23 +267,30 @@ def path(
     except KeyboardInterrupt:
         reason = "interrupted"
         warn(f"path interrupted: {len(solutions)} of its solutions are returned", RuntimeWarning)
-    found = Path(solutions, rates, reason)
-    _warn_if_not_converged(found, settings.limits)
-    return found
+    solved = Path(solutions, rates, reason)
+    _warn_if_not_converged(solved, settings.limits)
+    return solved
 
 
-def _warn_if_not_converged(found, limits):
+def _lams_to_come(n_given, solutions):
+    """Return how many lams follow the one to be solved next: the rest of the `n_given` ones. Where
+    the length of a path is not known, that is as many as are solved.
+    """
+    return float(len(solutions) if n_given is None else n_given - len(solutions) - 1)
+
+
+def _warn_if_not_converged(solved, limits):
     """Warn once of all solutions of a path that have not reached the tolerance."""
-    short = [solution for solution in found if not solution.converged]
+    short = [solution for solution in solved if not solution.converged]
     if not short:
         return
     text = (
-        f"{len(short)} of {len(found)} solves of the path did not converge, the first at "
+        f"{len(short)} of {len(solved)} solves of the path did not converge, the first at "
         f"{shortfall(short[0], limits)}"
     )
-    if found.reason == "not converged":
+    if solved.reason == "not converged":
         text = (
-            f"the path ends with solve {len(found)}, which did not converge at "
+            f"the path ends with solve {len(solved)}, which did not converge at "
             f"{shortfall(short[0], limits)}"
         )
     warn(f"{text}; a larger tol or rtol, or a larger max_iter, goes further", ConvergenceWarning)
@@ -288,13 +300,11 @@ class _Walk:
     """One path: what is carried from lam to lam."""
 
     def __init__(self, prob, settings, method, schedule, ranges, extrapolate):
-        self.prob, self.settings, self.method, self.schedule, self.extrapolate = (
-            prob,
-            settings,
-            method,
-            schedule,
-            extrapolate,
-        )
+        self.prob = prob
+        self.settings = settings
+        self.method = method
+        self.schedule = schedule
+        self.extrapolate = extrapolate
         self.last = self.before = self.sums = None
         self.ranges = _Ahead(prob) if ranges else None
 
@@ -304,49 +314,50 @@ class _Walk:
         """
         prob = self.prob
         if self.last is None:
-            reduction, state = Reduction(prob), Descent(prob.cone.zeros(), lam)
+            reduction = Reduction(prob)
+            state = Descent(prob.cone.zeros(), lam)
         else:
             problem, sums = self.sums
             # the last solution, judged for the new lam
-            here = problem.assemble(sums, self.last.x, lam)
-            reduction = self._screened_before(here)
-            known = self.last.dual_point is not None and self.method.dual
-            state = (
-                Descent(self.last.x, lam, self.last.step) if known else self._start(here, reduction)
-            )
-            state.alpha, state.expected = (
-                self.last.dual_point if prob.terms.explicit else None,
-                self.last.n_iter,
-            )
+            at_last = problem.assemble(sums, self.last.x, lam)
+            reduction = self._screened_before(at_last)
+            if self.last.dual_point is not None and self.method.dual:
+                state = Descent(self.last.x, lam, self.last.step)
+            else:
+                state = self._start(at_last, reduction)
+            state.alpha = self.last.dual_point if prob.terms.explicit else None
+            state.expected = self.last.n_iter
         rate = (reduction.n_L + reduction.n_R) / len(prob)
-        solution, self.sums = run(
-            reduction, state, replace(self.settings, callback=None), self.method
-        )
-        self.before, self.last = self.last, solution
+        settings = replace(self.settings, callback=None)
+        solution, self.sums = run(reduction, state, settings, self.method)
+        self.before = self.last
+        self.last = solution
         return solution, rate
 
-    def _screened_before(self, here):
-        last, lam = self.last, here.lam
+    def _screened_before(self, at_last):
+        last = self.last
+        lam = at_last.lam
         near = PathReference(x0=last.x, eps=last.eps, lam0=last.lam)
-        enlargement = self.settings.limits.enlargement(here)
-        reduction = (
-            self.ranges.reduction(last, lam, self.settings.limits)
-            if self.ranges
-            else Reduction(self.prob)
-        )
-        self.schedule.screen(reduction, here, enlargement, last.n_iter + 2, near)
+        enlargement = self.settings.limits.enlargement(at_last)
+        if self.ranges:
+            reduction = self.ranges.reduction(last, lam, self.settings.limits)
+        else:
+            reduction = Reduction(self.prob)
+        self.schedule.screen(reduction, at_last, enlargement, last.n_iter + 2, near)
         return reduction
 
-    def _start(self, here, reduction):
+    def _start(self, at_last, reduction):
         """Return where to start: the line through the last two solutions, or the last one if
         that is no better.
         """
-        last, before, lam = self.last, self.before, here.lam
+        last = self.last
+        before = self.before
+        lam = at_last.lam
         if self.extrapolate and before is not None:
             factor = (lam - last.lam) / (last.lam - before.lam)
             ahead = self.prob.cone.project(last.x + factor * (last.x - before.x))
             evaluation = reduction.problem.evaluate(ahead, lam)
-            if evaluation.gap < here.gap:
+            if evaluation.gap < at_last.gap:
                 return Descent(ahead, lam, last.step, evaluation=evaluation)
         return Descent(last.x, lam, last.step)
 
@@ -362,29 +373,33 @@ class _Ahead:
     falls."""
 
     def __init__(self, prob):
-        self.prob, self.base, self.start, self.end, self.reach = prob, None, np.inf, np.inf, REACH
+        self.prob = prob
+        self.base = None
+        self.start = np.inf
+        self.end = np.inf
+        self.ratio = FIRST_RATIO
 
     def reduction(self, last, lam, limits):
         """Return the reduction for lam from what is certain on the stretch; a new stretch begins
         where the last one ends.
         """
         if lam < self.end:
-            enlargement, self.start = limits.accuracy(last.primal, last.lam), last.lam
-            self.end = self.reach * lam
+            enlargement = limits.accuracy(last.primal, last.lam)
+            self.start = last.lam
+            self.end = self.ratio * lam
             self.base = Reduction(self.prob)
             if last.eps + enlargement < np.inf:
-                self.base.apply(
-                    relaxed_path_bound(last.x, last.eps + enlargement, last.lam, self.end)
-                )
+                ball = relaxed_path_bound(last.x, last.eps + enlargement, last.lam, self.end)
+                self.base.apply(ball)
             self.base.enlargement = enlargement
             rate = (self.base.n_L + self.base.n_R) / len(self.prob)
             if rate < ENOUGH:
-                self.reach = min(self.reach**0.5, 0.97)
+                self.ratio = min(self.ratio**0.5, 0.97)
             elif rate > PLENTY:
-                self.reach = max(self.reach**1.5, 0.3)
-        found = self.base.copy()
-        found.enlargement *= self.start / lam
-        return found
+                self.ratio = max(self.ratio**1.5, 0.3)
+        reduction = self.base.copy()
+        reduction.enlargement *= self.start / lam
+        return reduction
 
 
 def _called(following, solutions):
@@ -426,6 +441,15 @@ def _settled(solutions):
 
 def _progress(solutions, seconds):
     last = solutions[-1]
-    counts = {"n_terms": len(last.problem) - last.n_L - last.n_R, "n_L": last.n_L, "n_R": last.n_R}
-    what = {"x": last.x, "primal": last.primal, "gap": last.gap, "lam": last.lam}
-    return Progress(iteration=len(solutions), solution=last, seconds=seconds, **what, **counts)
+    return Progress(
+        iteration=len(solutions),
+        x=last.x,
+        primal=last.primal,
+        gap=last.gap,
+        n_terms=len(last.problem) - last.n_L - last.n_R,
+        n_L=last.n_L,
+        n_R=last.n_R,
+        seconds=seconds,
+        lam=last.lam,
+        solution=last,
+    )

@@ -145,18 +145,28 @@ class Problem:
             raise TypeError(f"loss must be a Loss such as SmoothedHinge(0.05), got {name}")
         if not loss.has_linear_region:
             terms.require("singles", by=f"{loss!r}, which has no linear region,")
-        self.terms, self.loss = terms, loss
+        self.terms = terms
+        self.loss = loss
         self.cone = terms.cone
         self.linear = None if linear is None else self.cone.check(linear, "linear")
         self.constant = float(constant)
         self.linear_error = 0.0
         kinked = loss.smoothing == 0.0
-        elements = 10.0 if "sweeps" in terms.offers else 30.0 if kinked else 17.0
-        singles = (24.0 if kinked else 2.0) * len(terms) if terms.explicit else 0.0
-        way = (
+        if "sweeps" in terms.offers:
+            elements = 10.0
+        elif kinked:
+            elements = 30.0
+        else:
+            elements = 17.0
+        singles = 0.0
+        if terms.explicit:
+            singles = (24.0 if kinked else 2.0) * len(terms)
+        advice = (
             "take fewer features (PCA, diagonal=True) or fewer terms (a smaller k, ProductTriplets)"
         )
-        need_memory(8.0 * elements * math.prod(self.cone.shape) + singles, f"solving {self!r}", way)
+        need_memory(
+            8.0 * elements * math.prod(self.cone.shape) + singles, f"solving {self!r}", advice
+        )
 
     def __len__(self):
         return len(self.terms)
@@ -169,7 +179,8 @@ class Problem:
 
         n terms by weight, of norms up to r, and c sum to an H of at most ``n r + ||c||``, an x to
         ``H/lam``, and margins to r times that."""
-        weights, r = self.terms.weights, self.terms.longest
+        weights = self.terms.weights
+        r = self.terms.longest
         n = float(len(self) if weights is None else weights.sum())
         x = (n * r + (0.0 if self.linear is None else self.cone.norm_upper(self.linear))) / lam
         if not max(n, r, x, n * r * x) <= REACH:
@@ -250,7 +261,8 @@ class Problem:
         plus, minus = cone.split(H)
         x_alpha = plus / lam
         x_norm, minus_norm = cone.norm_upper(x), cone.norm_upper(minus)
-        H_error, plus_size = sums.adjoint_error + self.linear_error, cone.magnitude(plus)
+        H_error = sums.adjoint_error + self.linear_error
+        plus_size = cone.magnitude(plus)
         if self.linear is not None:  # the sum: each number of it is rounded once
             H_error += 2.0 * UNIT * (plus_size if plus is H else cone.magnitude(H))
         split_error = cone.split_error(H)
@@ -274,9 +286,24 @@ class Problem:
         dual -= 0.5 * cone.inner(plus, plus) / lam
         distance = upper(D + difference_error + x_error, 4)
         x_alpha_error = upper((H_error + split_error) / lam + difference_error, 4)
-        points, errors = (H, plus, minus, x_alpha), (x_error, H_error, x_alpha_error)
         return Evaluation(
-            x, lam, primal, dual, loss, gap, sums.fenchel, *points, distance, excess, *errors, sums
+            x=x,
+            lam=lam,
+            primal=primal,
+            dual=dual,
+            loss=loss,
+            gap=gap,
+            fenchel=sums.fenchel,
+            H=H,
+            plus=plus,
+            minus=minus,
+            x_alpha=x_alpha,
+            distance=distance,
+            excess=excess,
+            x_error=x_error,
+            H_error=H_error,
+            x_alpha_error=x_alpha_error,
+            sums=sums,
         )
 
     # ------------------------------------------------------------------ reduction and range of lam
@@ -308,10 +335,9 @@ class Problem:
         """Return ``(reduced problem, numbers of its terms)`` from a status array: 0 undecided, 1
         linear, 2 zero; not checked.
         """
-        left, total, error, ids = self.terms.partition(status)
-        return self._with(
-            left, total, error, self.terms.linear_constant(self.loss, status == 1)
-        ), ids
+        undecided, total, error, numbers = self.terms.partition(status)
+        constant = self.terms.linear_constant(self.loss, status == 1)
+        return self._with(undecided, total, error, constant), numbers
 
     def with_terms(self, terms: Terms, loss: Loss) -> Problem:
         """Return the problem of other terms, such as the same with other thresholds, and another
@@ -322,7 +348,9 @@ class Problem:
     def _copy(self, terms, loss):
         """Return this problem with other terms and another loss, all of which have been checked."""
         problem = copy.copy(self)
-        problem.terms, problem.loss, problem.cone = terms, loss, terms.cone
+        problem.terms = terms
+        problem.loss = loss
+        problem.cone = terms.cone
         return problem
 
     def with_linear_part(
@@ -358,11 +386,12 @@ class Problem:
         ``max_t <a_t, [c + sum_t w_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no
         inner product is positive, ``inf`` if a term with ``tau_t <= gamma`` can never become
         linear, as no term can with the squared hinge."""
-        x, largest = self.all_linear(), 0.0
+        x = self.all_linear()
         if np.ndim(self.terms.threshold) == 0:
             return _linear_from(
                 self.terms.max_inner_product(x), self.terms.threshold - self.loss.width
             )
+        largest = 0.0
         products = self.terms.inner_products(x)
         for start, stop in self.terms.chunks():
             limits = self.terms.thresholds(start, stop) - self.loss.width

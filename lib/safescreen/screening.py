@@ -109,19 +109,28 @@ def screen(
     >>> found.in_R.tolist(), found.balls[0].name
     ([False, True], 'MGB')
     """
-    prob, lam = check_problem(prob), check_lam(lam)
+    prob = check_problem(prob)
+    lam = check_lam(lam)
     prob.terms.require("singles", by="screen")
     x = prob.cone.check_feasible(x)
     tests = parse_screening(screening, prob)
-    here = prob.evaluate(x, lam, alpha)
+    e = prob.evaluate(x, lam, alpha)
     path = None
     if lam0 is not None:
-        there = prob.assemble(here.sums, x, check_lam(lam0, "lam0"))
-        path = PathReference(x0=x, lam0=there.lam, eps=reference_accuracy(there))
+        at_lam0 = prob.assemble(e.sums, x, check_lam(lam0, "lam0"))
+        path = PathReference(x0=x, lam0=at_lam0.lam, eps=reference_accuracy(at_lam0))
     reduction = _Recording(prob)
-    reduction.screen(tests, lambda problem: Reference(problem, here, path))
-    masks, rounding = reduction.screened(), max(here.gap - max(here.primal - here.dual, 0.0), 0.0)
-    return Certificate(masks.in_L, masks.in_R, lam, here.gap, rounding, tuple(reduction.balls))
+    reduction.screen(tests, lambda problem: Reference(problem, e, path))
+    masks = reduction.screened()
+    rounding = max(e.gap - max(e.primal - e.dual, 0.0), 0.0)
+    return Certificate(
+        in_L=masks.in_L,
+        in_R=masks.in_R,
+        lam=lam,
+        gap=e.gap,
+        gap_rounding=rounding,
+        balls=tuple(reduction.balls),
+    )
 
 
 class _Recording(Reduction):
@@ -186,14 +195,18 @@ def screen_samples(
     [False, True]
     """
     X = check_points(X, allow_sparse=True)
-    y, C, w = check_labels(y, X.shape[0]), check_lam(C, "C"), np.asarray(w)
-    C0, classes = C if C0 is None else check_lam(C0, "C0"), np.unique(y)
+    y = check_labels(y, X.shape[0])
+    C = check_lam(C, "C")
+    w = np.asarray(w)
+    C0 = C if C0 is None else check_lam(C0, "C0")
+    classes = np.unique(y)
     if classes.size != 2:
         raise ValueError(
             f"y must hold two classes, found {classes.size}: screen each against the others"
         )
     if intercept is not None:
-        X, b = add_intercept(X, intercept_scaling), check_scalar(intercept, "intercept")
+        X = add_intercept(X, intercept_scaling)
+        b = check_scalar(intercept, "intercept")
         w = np.append(w, b / intercept_scaling)
     samples = Samples(X, np.where(y == classes[1], 1.0, -1.0), weights=sample_weight)
     prob = Problem(samples, Hinge() if loss is None else loss)
@@ -242,12 +255,12 @@ def screen_triplets(
     """
     X = check_points(X)
     triplets, weights = check_judgements(triplets, triplet_weight, len(X))
-    kept = np.arange(len(triplets)) if weights is None else np.flatnonzero(weights)
-    weights = None if weights is None else weights[kept]
-    terms = Triplets(X, triplets[kept], diagonal=np.ndim(M) == 1, weights=weights)
+    used = np.arange(len(triplets)) if weights is None else np.flatnonzero(weights)
+    weights = None if weights is None else weights[used]
+    terms = Triplets(X, triplets[used], diagonal=np.ndim(M) == 1, weights=weights)
     prob = Problem(terms, SmoothedHinge(0.05) if loss is None else loss)
-    alpha = None if alpha is None else check_vector(alpha, len(triplets), "alpha")[kept]
-    found = screen(prob, M, lam, alpha, lam0=lam0, screening=screening)
+    alpha = None if alpha is None else check_vector(alpha, len(triplets), "alpha")[used]
+    certificate = screen(prob, M, lam, alpha, lam0=lam0, screening=screening)
     masks = np.zeros((2, len(triplets)), dtype=bool)
-    masks[:, kept] = found.in_L, found.in_R
-    return replace(found, in_L=masks[0], in_R=masks[1])
+    masks[:, used] = certificate.in_L, certificate.in_R
+    return replace(certificate, in_L=masks[0], in_R=masks[1])

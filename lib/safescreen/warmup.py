@@ -14,7 +14,8 @@ def warm_up():
     import safescreen as ss
 
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((12, 3)), np.arange(12) % 2
+    X = rng.standard_normal((12, 3))
+    y = np.arange(12) % 2
     balls = list(ss.SPHERES)
     families = [
         ss.Triplets.from_labels(X, y),
@@ -34,11 +35,12 @@ def warm_up():
             for ranges in (ss.ranges.gradient, ss.ranges.duality_gap, ss.ranges.midpoint_gap):
                 ranges(prob, last.x, last.lam)
             ss.ranges.relaxed_path(prob, last.x, last.eps, last.lam)
-    rows, weights = [[0, 1, 2], [3, 4, 5]], [1.0, 2.0]
+    rows = [[0, 1, 2], [3, 4, 5]]
+    weights = [1.0, 2.0]
     for terms in (
         ss.Triplets(X, rows, weights=weights),
         ss.Quadruplets(X, [[0, 1, 2, 3]]),
-        ss.Pairs(X, [[0, 1]], [[2, 3]], 1.0, 2.0),
+        ss.Pairs(X=X, similar=[[0, 1]], dissimilar=[[2, 3]], upper=1.0, lower=2.0),
     ):
         for loss in (ss.SmoothedHinge(0.05), ss.SquaredHinge(), ss.Hinge()):
             prob = ss.Problem(terms, loss)

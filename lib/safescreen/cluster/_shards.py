@@ -33,9 +33,9 @@ class _Packed:
 
 
 def _unpack(kind, packed):
-    found = kind.__new__(kind)
-    found.__dict__.update(pickle.loads(packed))
-    return found
+    record = kind.__new__(kind)
+    record.__dict__.update(pickle.loads(packed))
+    return record
 
 
 def _aligned(value):
@@ -71,12 +71,11 @@ def center(X, diagonal):
 
 def from_index(index, shared):
     """Return the shard of a part of an index array, which has been checked."""
-    points, index = shared.points, _aligned(index)
+    points = shared.points
+    index = _aligned(index)
     n = points.n
-    (same_pairs, same), (other_pairs, other) = (
-        number_pairs(index[:, :2], n),
-        number_pairs(index[:, ::2], n),
-    )
+    same_pairs, same = number_pairs(index[:, :2], n)
+    other_pairs, other = number_pairs(index[:, ::2], n)
     return Shard(
         Triplets.of(
             points, PairTable(points, same_pairs), PairTable(points, other_pairs), same, other
@@ -84,11 +83,12 @@ def from_index(index, shared):
     )
 
 
-def from_lists(part, shared, products):
+def from_lists(anchors, shared, products):
     """Return the shard of ``(first anchor, number of anchors, lists)``, as products or listed;
     the lists of all pairs are class numbers.
     """
-    (first, size, lists), points = part, shared.points
+    first, size, lists = anchors
+    points = shared.points
     if isinstance(lists, AnchorLists):
         lists = AnchorLists(*(_aligned(getattr(lists, field.name)) for field in fields(lists)))
     terms = ProductTriplets.of(
@@ -120,14 +120,15 @@ def screen(shard, ball, loss):
 
     Listed triplets are screened by the sphere rule, products of lists pair by pair.
     """
-    terms, ball = shard.terms, replace(ball, center=_aligned(ball.center))
+    terms = shard.terms
+    ball = replace(ball, center=_aligned(ball.center))
     if not terms.explicit:
-        remaining, *found = terms.screen_blocks(ball, loss)
-        return Shard(remaining), *found
-    found = sphere(Problem(terms, loss), ball)
-    if found.n_L + found.n_R < max(1.0, SHRINK * len(terms)):
+        remaining, *screened = terms.screen_blocks(ball, loss)
+        return Shard(remaining), *screened
+    screened = sphere(Problem(terms, loss), ball)
+    if screened.n_L + screened.n_R < max(1.0, SHRINK * len(terms)):
         return shard, terms.cone.zeros(), 0.0, 0, 0
     remaining, total, error, _ = terms.partition(
-        found.in_L.view(np.int8) + 2 * found.in_R.view(np.int8)
+        screened.in_L.view(np.int8) + 2 * screened.in_R.view(np.int8)
     )
-    return Shard(remaining), total, error, found.n_L, found.n_R
+    return Shard(remaining), total, error, screened.n_L, screened.n_R

@@ -25,10 +25,11 @@ from safescreen.terms.neighbors import AnchorLists, class_sizes
 from safescreen.terms.products import EXPLICIT_LIMIT, BlockScreening
 from safescreen.terms.triplets import COLUMNS, labelled_codes, labelled_lists
 
-SHARDS, SHARD_SIZE = 8, 16_000_000
-"""Least number of shards, and most triplets in one, where the number is left open: neither
-depends on the cluster.
-"""
+SHARDS = 8
+"""Least number of shards where the number is left open; it does not depend on the cluster."""
+
+SHARD_SIZE = 16_000_000
+"""Most triplets in a shard where the number of shards is left open."""
 
 PATIENCE = 300.0
 """Seconds without any worker: a cluster that replaces lost machines has new ones by then."""
@@ -105,7 +106,8 @@ class ShardedTriplets(Terms):
         diagonal: bool = False,
         patience: float = PATIENCE,
     ):
-        client, X = check_client(client), check_points(X)
+        client = check_client(client)
+        X = check_points(X)
         index = check_triplets(index, X.shape[0], COLUMNS, "index")
         bounds = np.linspace(0, len(index), _number(n_shards, len(index), len(index)) + 1).astype(
             np.int64
@@ -149,7 +151,8 @@ class ShardedTriplets(Terms):
         patience : float
             Seconds for which the cluster may be without any worker, as above.
         """
-        client, X = check_client(client), check_points(X)
+        client = check_client(client)
+        X = check_points(X)
         lists = labelled_codes(X, y) if k is None else labelled_lists(X, y, k)
         sizes = np.multiply(
             *(lists.sizes if isinstance(lists, AnchorLists) else class_sizes(lists))
@@ -175,7 +178,9 @@ class ShardedTriplets(Terms):
         return self
 
     def _start(self, client, X, diagonal, patience, build, parts, **options):
-        self._client, self._size, self._diagonal = client, X.shape, diagonal
+        self._client = client
+        self._size = X.shape
+        self._diagonal = diagonal
         self._patience = check_scalar(patience, "patience", low=0.0, open_low=True)
         self.cone = NonNegativeCone(X.shape[1]) if diagonal else PSDCone(X.shape[1])
         points = self._submit(_shards.center, [X], diagonal=diagonal)[0]
@@ -203,11 +208,10 @@ class ShardedTriplets(Terms):
 
     def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
         """Return sums over all triplets; one round trip, and with `alpha` T numbers in it."""
-        own = (
-            ()
-            if alpha is None
-            else (self._cut(check_vector(alpha, len(self), "alpha", low=0.0, high=loss.cap)),)
-        )
+        if alpha is None:
+            own = ()
+        else:
+            own = (self._cut(check_vector(alpha, len(self), "alpha", low=0.0, high=loss.cap)),)
         return add(self._ask("loss_sums", x, loss, own=own), self.cone)
 
     def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
@@ -235,22 +239,22 @@ class ShardedTriplets(Terms):
 
         A shard gives up its screened triplets once they are a twentieth of it; until then they
         count as undecided."""
-        center, radius = self.cone.check(ball.center, "ball.center"), float(ball.radius)
+        center = self.cone.check(ball.center, "ball.center")
+        radius = float(ball.radius)
         if len(self) == 0 or not 0.0 <= radius < math.inf:
-            return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
+            return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
         ball = type(ball)(center, radius)  # without its normal, half as much to send
-        found = self._submit(_shards.screen, self._shards, ball=ball, loss=loss)
-        shards, facts = (
-            self._submit(itemgetter(0), found),
-            self._submit(itemgetter(slice(1, None)), found),
-        )
+        results = self._submit(_shards.screen, self._shards, ball=ball, loss=loss)
+        shards = self._submit(itemgetter(0), results)
+        facts = self._submit(itemgetter(slice(1, None)), results)
         totals, errors, *counts = zip(*self._gather(facts), strict=True)
         decided = np.sum(counts, axis=0)
         if not decided.any():
-            return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
+            return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
         total, error = _add_elements(list(zip(totals, errors, strict=True)), self.cone)
-        left = self._with(shards, np.diff(self._offsets) - decided)
-        return BlockScreening(left, total, error, *(int(sum(n)) for n in counts))
+        n_L, n_R = (int(sum(numbers)) for numbers in counts)
+        undecided = self._with(shards, np.diff(self._offsets) - decided)
+        return BlockScreening(remaining=undecided, total=total, error=error, n_L=n_L, n_R=n_R)
 
     def sample(self) -> Self:
         """Return the first shard."""
@@ -322,9 +326,9 @@ class ShardedTriplets(Terms):
 
         Left to itself the scheduler may put all of them where the points are first.
         """
-        places = [
-            address for address, threads in self._client.nthreads().items() for _ in range(threads)
-        ]
+        places = []
+        for address, threads in self._client.nthreads().items():
+            places.extend([address] * threads)
         with _data_in_recipes():
             return [
                 self._client.submit(
@@ -376,7 +380,7 @@ def _data_in_recipes():
     return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TB"})
 
 
-def add(parts: list[LossSums], cone: Any) -> LossSums:
+def add(sums: list[LossSums], cone: Any) -> LossSums:
     """Return the sums of all shards, added in their order.
 
     Each part brings the bound of its own errors. Adding m elements one after the other is off by at
@@ -384,16 +388,21 @@ def add(parts: list[LossSums], cone: Any) -> LossSums:
     ``gamma_{m-1} sum_s ||A_s||`` in the norm, and that is added; Fenchel terms are upper bounds of
     non-negative numbers, and their sum is rounded upwards. So the bounds hold for this order of
     summation too."""
-    adjoint, error = _add_elements([(part.adjoint, part.adjoint_error) for part in parts], cone)
-    names = ("loss", "fenchel", "alpha_sum", "alpha_square")
-    loss, fenchel, alpha_sum, alpha_square = (
-        float(sum(getattr(part, name) for part in parts)) for name in names
+    adjoint, error = _add_elements([(s.adjoint, s.adjoint_error) for s in sums], cone)
+    return LossSums(
+        loss=float(sum(s.loss for s in sums)),
+        adjoint=adjoint,
+        adjoint_error=error,
+        fenchel=upper(float(sum(s.fenchel for s in sums)), len(sums) + 2),
+        alpha_sum=float(sum(s.alpha_sum for s in sums)),
+        alpha_square=float(sum(s.alpha_square for s in sums)),
     )
-    return LossSums(loss, adjoint, error, upper(fenchel, len(parts) + 2), alpha_sum, alpha_square)
 
 
 def _add_elements(parts, cone):
-    total, error, size = cone.zeros(), 0.0, 0.0
+    total = cone.zeros()
+    error = 0.0
+    size = 0.0
     for element, bound in parts:
         total = total + element
         error += bound

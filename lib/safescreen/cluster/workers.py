@@ -71,18 +71,18 @@ def check_workers(client: Any) -> None:
             f"the scheduler at {client.scheduler.address} has no workers; start some with: "
             "dask worker ADDRESS"
         )
-    for address, there in sorted(answers.items()):
-        if isinstance(there, Exception):
+    for address, stamped in sorted(answers.items()):
+        if isinstance(stamped, Exception):
             raise ClusterError(
-                f"worker {address} needs safescreen as it is here, and cannot import it ({there})"
+                f"worker {address} needs safescreen as it is here, and cannot import it ({stamped})"
             )
-        different = [name for name in here if there[name] != here[name]]
-        found = ", ".join(f"{name} {there[name]} (here {here[name]})" for name in different)
+        different = [name for name in here if stamped[name] != here[name]]
+        versions = ", ".join(f"{name} {stamped[name]} (here {here[name]})" for name in different)
         if set(different) - set(NUMERICAL):
-            raise ClusterError(f"worker {address} has {found}; install the same on every worker")
+            raise ClusterError(f"worker {address} has {versions}; install the same on every worker")
         if different:
             warnings.warn(
-                f"worker {address} has {found}: results may differ in their last digits",
+                f"worker {address} has {versions}: results may differ in their last digits",
                 stacklevel=3,
             )
 
@@ -121,7 +121,8 @@ async def _gather(client, futures, patience, lost):
 
 async def _patiently(client, work, futures, patience, lost):
     """Await what a client does with futures; cancel them where it has no workers for too long."""
-    task, seen = asyncio.ensure_future(work), time.monotonic()
+    task = asyncio.ensure_future(work)
+    seen = time.monotonic()
     while not task.done():
         await asyncio.wait([task], timeout=min(POLL, patience))
         if task.done() or await _has_workers(client):

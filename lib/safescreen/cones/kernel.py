@@ -27,10 +27,11 @@ from safescreen.rounding import TINY, UNIT, Element, gamma, sqrt_upper, upper
 REMEMBERED = 4
 """How many expansions a space remembers to compute new ones from."""
 
-DRIFT, WORN = 8.0, 32.0
-"""How much larger than that of a fresh product the error of an image may be that is updated, and
-of one that takes part in a step.
-"""
+DRIFT = 8.0
+"""How much larger than that of a fresh product the error of an updated image may be."""
+
+WORN = 32.0
+"""The same of an image that takes part in a step."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -153,13 +154,25 @@ class Expansion(Element):
         coef = operation(self.coef, other.coef)
         scale = self.space.scale(coef)
         error = upper(self.error + other.error + 2.0 * UNIT * scale, 8)
-        return Expansion(self.space, coef, operation(self.image, other.image), error, scale)
+        return Expansion(
+            space=self.space,
+            coef=coef,
+            image=operation(self.image, other.image),
+            error=error,
+            scale=scale,
+        )
 
     def _multiple(self, operation, number, factor):
         coef = operation(self.coef, number)
         scale = self.space.scale(coef)
         error = upper(factor * self.error + 2.0 * UNIT * scale + self.space.underflow, 8)
-        return Expansion(self.space, coef, operation(self.image, number), error, scale)
+        return Expansion(
+            space=self.space,
+            coef=coef,
+            image=operation(self.image, number),
+            error=error,
+            scale=scale,
+        )
 
     def __add__(self, other):
         return self._combine(np.add, other)
@@ -168,23 +181,21 @@ class Expansion(Element):
         return self._combine(np.subtract, other)
 
     def __neg__(self):
-        return Expansion(self.space, -self.coef, -self.image, self.error, self.scale)
+        return Expansion(
+            space=self.space, coef=-self.coef, image=-self.image, error=self.error, scale=self.scale
+        )
 
     def __mul__(self, number):
-        return (
-            self._multiple(np.multiply, number, abs(float(number)))
-            if isinstance(number, numbers.Real)
-            else NotImplemented
-        )
+        if isinstance(number, numbers.Real):
+            return self._multiple(np.multiply, number, abs(float(number)))
+        return NotImplemented
 
     __rmul__ = __mul__
 
     def __truediv__(self, number):
-        return (
-            self._multiple(np.divide, number, 1.0 / abs(float(number)))
-            if isinstance(number, numbers.Real)
-            else NotImplemented
-        )
+        if isinstance(number, numbers.Real):
+            return self._multiple(np.divide, number, 1.0 / abs(float(number)))
+        return NotImplemented
 
 
 class _Memory(threading.local):
@@ -226,7 +237,9 @@ class KernelSpace(Cone):
     of a fresh one."""
 
     def __init__(self, K: NDArray | KernelRows, signs: NDArray, relative_error: float):
-        self.K, self.signs, self.relative_error = K, signs, relative_error
+        self.K = K
+        self.signs = signs
+        self.relative_error = relative_error
         self.matrix = GivenMatrix(K) if isinstance(K, np.ndarray) else K
         self.norms = np.sqrt(self.matrix.diagonal() / (1.0 - relative_error)) * (1.0 + gamma(8))
         positive = self.norms[self.norms > 0.0]
@@ -263,7 +276,9 @@ class KernelSpace(Cone):
 
     def zeros(self) -> Expansion:
         """Return the zero element."""
-        return Expansion(self, np.zeros(self.shape), np.zeros(self.shape), 0.0, 0.0)
+        return Expansion(
+            space=self, coef=np.zeros(self.shape), image=np.zeros(self.shape), error=0.0, scale=0.0
+        )
 
     def expansion(self, coef: ArrayLike, at: NDArray | None = None) -> Expansion:
         """Return ``sum_j coef_j z_j``, from a remembered expansion if that differs in few
@@ -272,26 +287,28 @@ class KernelSpace(Cone):
         Cost: O(n) times the number of coefficients that are not 0, or of those that differ; of a
         matrix that is not in memory the image is computed at the samples `at` only."""
         coef = np.array(coef, dtype=np.float64)
-        n_used, scale = int(np.count_nonzero(coef)), self.scale(coef)
+        n_used = int(np.count_nonzero(coef))
+        scale = self.scale(coef)
         if n_used == 0:
             return self.zeros()
         changes = [int(np.count_nonzero(coef != known.coef)) for known in self._recent]
-        where, found = int(np.argmin(changes)) if changes else 0, None
-        if changes and 2 * changes[where] <= n_used:
-            found = self._updated(self._recent[where], coef, scale, n_used, at)
-        if found is not None:
-            del self._recent[where]  # a sequence of expansions keeps one place
+        nearest = int(np.argmin(changes)) if changes else 0
+        expansion = None
+        if changes and 2 * changes[nearest] <= n_used:
+            expansion = self._updated(self._recent[nearest], coef, scale, n_used, at)
+        if expansion is not None:
+            del self._recent[nearest]  # a sequence of expansions keeps one place
         else:
             used = np.flatnonzero(coef)
-            found = Expansion(
-                self,
-                coef,
-                self.product(used, coef[used], at),
-                self._product_error(n_used, scale),
-                scale,
+            expansion = Expansion(
+                space=self,
+                coef=coef,
+                image=self.product(used, coef[used], at),
+                error=self._product_error(n_used, scale),
+                scale=scale,
             )
-        self._recent = [*self._recent[1 - REMEMBERED :], found]
-        return found
+        self._recent = [*self._recent[1 - REMEMBERED :], expansion]
+        return expansion
 
     def forget(self) -> None:
         """Forget the expansions this thread has computed: what follows depends on them in its
@@ -311,7 +328,13 @@ class KernelSpace(Cone):
         )
         if not error <= DRIFT * self._product_error(n_used, scale):
             return None
-        return Expansion(self, coef, known.image + self.product(changed, steps, at), error, scale)
+        return Expansion(
+            space=self,
+            coef=coef,
+            image=known.image + self.product(changed, steps, at),
+            error=error,
+            scale=scale,
+        )
 
     def complete(self, x: Expansion, missing: NDArray) -> None:
         """Compute the image of `x` at the samples `missing`."""
@@ -346,11 +369,14 @@ class KernelSpace(Cone):
         that are 0 no image is wanted.
         """
         one, other = self._ordered(x, y)
-        coef, image, error = one.coef, other.image, other.error
+        coef = one.coef
+        image = other.image
+        error = other.error
         total = float(coef @ image)
         if math.isnan(total):
             used = np.flatnonzero(coef)
-            coef, image = coef[used], other.at(used)
+            coef = coef[used]
+            image = other.at(used)
             if other.error > error:  # which one is known better may have changed
                 return self._paired(x, y)
             total = float(coef @ image)
@@ -372,9 +398,10 @@ class KernelSpace(Cone):
 
     def ldexp(self, x: Expansion, exponent: int) -> Expansion:
         """Return ``2**exponent x``, exactly unless it underflows."""
-        coef, image = np.ldexp(x.coef, exponent), np.ldexp(x.image, exponent)
+        coef = np.ldexp(x.coef, exponent)
+        image = np.ldexp(x.image, exponent)
         error = upper(math.ldexp(x.error, exponent) + self.underflow, 2)
-        return Expansion(self, coef, image, error, self.scale(coef))
+        return Expansion(space=self, coef=coef, image=image, error=error, scale=self.scale(coef))
 
     def check(self, x: Any, name: str = "x") -> Expansion:
         """Return `x` if it is an expansion of this space; a vector of coefficients is expanded,

@@ -21,10 +21,11 @@ from safescreen._numba import njit
 from safescreen._threads import share
 from safescreen.rounding import UNIT, gamma, upper
 
-TILE, WIDE = 256, 2048
-"""Rows and columns of a tile; what is computed for an entry does not depend on the tiles that
-threads share.
-"""
+TILE = 256
+"""Rows of a tile; what is computed for an entry does not depend on the tiles that threads share."""
+
+WIDE = 2048
+"""Columns of a tile."""
 
 LEAST_ROWS = 512
 """Rows the cache has to hold at least: those of a step of the solver."""
@@ -104,11 +105,10 @@ class Kernel:
         if self.name == "rbf":
             evaluate = _light_gaussians if tile.dtype == np.float32 else _gaussians
             evaluate(tile, rows, columns.astype(tile.dtype), self.gamma, self.constant)
+        elif self.name == "linear":
+            _powers(tile, 1.0, 0.0, 1, self.constant)
         else:
-            g, c, p = (
-                (1.0, 0.0, 1) if self.name == "linear" else (self.gamma, self.coef0, self.degree)
-            )
-            _powers(tile, g, c, p, self.constant)
+            _powers(tile, self.gamma, self.coef0, self.degree, self.constant)
         return tile
 
 
@@ -167,7 +167,8 @@ class KernelRows:
 
     def __init__(self, X: PointsLike, kernel: Kernel, gigabytes: float):
         n, d = X.shape
-        self.squares, length = squares(X), row_length(X)
+        self.squares = squares(X)
+        length = row_length(X)
         self.X = X = _dense_if_full(X)
         self.kernel = kernel
         self._whole = 8e-9 * n * n <= gigabytes
@@ -177,7 +178,9 @@ class KernelRows:
             and not sparse.issparse(X)
         )
         self._light = X.astype(np.float32) if single else X
-        item, copy, least = 4 if single else 8, n * d if single else 0, min(LEAST_ROWS, n) * n
+        item = 4 if single else 8
+        copy = n * d if single else 0
+        least = min(LEAST_ROWS, n) * n
         numbers = int(1e9 * gigabytes / item) - copy
         if numbers < least:
             text = (
@@ -189,10 +192,8 @@ class KernelRows:
                 "free memory, or take fewer points"
             )
         self.entry_work = 0.5 if self._whole else 1.0 + length / 16.0
-        self.shape, self._cache = (
-            (n, n),
-            _Cache(n, min(numbers, n * n), np.float32 if single else np.float64),
-        )
+        self.shape = (n, n)
+        self._cache = _Cache(n, min(numbers, n * n), np.float32 if single else np.float64)
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
@@ -207,21 +208,22 @@ class KernelRows:
         `at`, all if left out, and NaN elsewhere.
         """
         at = np.arange(self.squares.size) if at is None else at
-        sums, out = np.zeros(at.size), np.full(self.squares.size, np.nan)
+        sums = np.zeros(at.size)
+        out = np.full(self.squares.size, np.nan)
 
-        def work(part):
-            points = self.X[at[part]]
+        def work(columns):
+            points = self.X[at[columns]]
             for start in range(0, used.size, TILE):
                 rows = used[start : start + TILE]
                 tile = self._fill(
-                    np.empty((rows.size, points.shape[0])), self.X, rows, at[part], points
+                    np.empty((rows.size, points.shape[0])), self.X, rows, at[columns], points
                 )
                 _add_rows(
                     tile,
                     np.arange(rows.size),
                     values[start : start + TILE],
-                    slice(0, part.stop - part.start),
-                    sums[part],
+                    slice(0, columns.stop - columns.start),
+                    sums[columns],
                 )
 
         if self._whole:
@@ -239,17 +241,21 @@ class KernelRows:
         most ``LEAST_ROWS`` samples.
         """
         rows, slots, places = self._cache.rows(used, at, self._light_tile)
-        share(lambda part: _add_rows(rows, slots, values, places[part], out[part]), at.size, WIDE)
+        share(
+            lambda columns: _add_rows(rows, slots, values, places[columns], out[columns]),
+            at.size,
+            WIDE,
+        )
 
     def _light_tile(self, out, slots, rows, columns):
         """Write the entries of some rows and columns into rows of `out`, in its precision."""
 
-        def work(part):
-            tile = np.empty((rows.size, part.stop - part.start), out.dtype)
+        def work(piece):
+            tile = np.empty((rows.size, piece.stop - piece.start), out.dtype)
             for slot, row in zip(
-                slots, self._fill(tile, self._light, rows, columns[part]), strict=True
+                slots, self._fill(tile, self._light, rows, columns[piece]), strict=True
             ):
-                out[slot, part] = row
+                out[slot, piece] = row
 
         share(work, columns.size, WIDE)
 
@@ -270,16 +276,12 @@ class _Cache(threading.local):
 
     def __init__(self, n, numbers, dtype):
         self._made = n, numbers, dtype
-        self._store, self._columns = (
-            np.empty(numbers, dtype),
-            np.arange(n if numbers == n * n else 0),
-        )
-        self._slot, self._owner, self._used, self._time = (
-            np.full(n, -1),
-            np.empty(0, dtype=np.intp),
-            np.empty(0, dtype=np.int64),
-            0,
-        )
+        self._store = np.empty(numbers, dtype)
+        self._columns = np.arange(n if numbers == n * n else 0)
+        self._slot = np.full(n, -1)
+        self._owner = np.empty(0, dtype=np.intp)
+        self._used = np.empty(0, dtype=np.int64)
+        self._time = 0
 
     def __reduce__(self):
         return _Cache, self._made
@@ -302,12 +304,13 @@ class _Cache(threading.local):
             fresh = np.arange(self._owner.size, self._owner.size + min(free, missing.size))
             oldest = np.argsort(self._used, kind="stable")[: missing.size - fresh.size]
             self._slot[self._owner[oldest]] = -1
-            self._owner, self._used = (
-                np.append(v, np.zeros(fresh.size, v.dtype)) for v in (self._owner, self._used)
-            )
+            self._owner = np.append(self._owner, np.zeros(fresh.size, self._owner.dtype))
+            self._used = np.append(self._used, np.zeros(fresh.size, self._used.dtype))
             slots = np.append(fresh, oldest)
             fill(self._matrix(), slots, missing, self._columns)
-            self._slot[missing], self._owner[slots], self._used[slots] = slots, missing, self._time
+            self._slot[missing] = slots
+            self._owner[slots] = missing
+            self._used[slots] = self._time
         return self._matrix(), self._slot[numbers], places
 
     def _matrix(self):
@@ -320,7 +323,9 @@ class _Cache(threading.local):
         place[self._columns] = np.arange(self._columns.size)
         take = place[columns]
         if take.min() < 0:
-            self._slot[:], self._owner, self._used = -1, self._owner[:0], self._used[:0]
+            self._slot[:] = -1
+            self._owner = self._owner[:0]
+            self._used = self._used[:0]
         _keep_columns(self._store, self._owner.size, self._columns.size, take)
         self._columns = columns
 
@@ -338,11 +343,9 @@ def _dense_if_full(X):
 
 def squares(X: PointsLike) -> NDArray:
     """Return the squared norms of points, dense or sparse."""
-    return (
-        np.asarray(X.multiply(X).sum(axis=1)).ravel()
-        if sparse.issparse(X)
-        else np.einsum("ij,ij->i", X, X)
-    )
+    if sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
 
 
 @njit(nogil=True)
@@ -351,14 +354,21 @@ def _add_rows(K, used, values, at, out):
     an array of columns.
     """
     m = used.size
-    whole = m - m % 4
-    for k in range(0, whole, 4):
-        a, b, c, d = K[used[k]][at], K[used[k + 1]][at], K[used[k + 2]][at], K[used[k + 3]][at]
-        p, q, r, s = values[k], values[k + 1], values[k + 2], values[k + 3]
+    m_fours = m - m % 4
+    for k in range(0, m_fours, 4):
+        a = K[used[k]][at]
+        b = K[used[k + 1]][at]
+        c = K[used[k + 2]][at]
+        d = K[used[k + 3]][at]
+        p = values[k]
+        q = values[k + 1]
+        r = values[k + 2]
+        s = values[k + 3]
         for i in range(out.size):
             out[i] += (p * a[i] + q * b[i]) + (r * c[i] + s * d[i])
-    for k in range(whole, m):
-        a, p = K[used[k]][at], values[k]
+    for k in range(m_fours, m):
+        a = K[used[k]][at]
+        p = values[k]
         for i in range(out.size):
             out[i] += p * a[i]
 
@@ -385,7 +395,8 @@ def _gaussians(tile, rows, columns, g, constant):
     at least 0.706, the sums are rounded by 1.42 and 0.42 units of 1 at most, ``r^2 q`` by less than
     0.4."""
     for i in range(tile.shape[0]):
-        row, square = tile[i], rows[i]
+        row = tile[i]
+        square = rows[i]
         for j in range(row.size):
             x = max(-g * max((square + columns[j]) - 2.0 * row[j], 0.0), -700.0)
             # 1.5 * 2^52: the last bits are those of k
@@ -412,9 +423,12 @@ def _light_gaussians(tile, rows, columns, g, constant):
     """Do the same in single precision, with a sum of degree 6: for a solver, which takes no
     decisions.
     """
-    one, g, constant = np.float32(1.0), np.float32(g), np.float32(constant)
+    one = np.float32(1.0)
+    g = np.float32(g)
+    constant = np.float32(constant)
     for i in range(tile.shape[0]):
-        row, square = tile[i], np.float32(rows[i])
+        row = tile[i]
+        square = np.float32(rows[i])
         for j in range(row.size):
             x = max(
                 -g * max((square + columns[j]) - (row[j] + row[j]), np.float32(0.0)),

@@ -80,13 +80,13 @@ class PSDCone(Cone):
         ``Z_ij`` is 1 for two positive eigenvalues, 0 for two others, and ``p/(p + n)`` for p > 0
         and -n <= 0 (Sun & Sun 2002)."""
         values, vectors = eigh(y)
-        plus, minus = (
-            np.maximum.outer(v, v) for v in (np.maximum(values, 0.0), np.maximum(-values, 0.0))
-        )
+        positive = np.maximum(values, 0.0)
+        negative = np.maximum(-values, 0.0)
+        plus = np.maximum.outer(positive, positive)
+        minus = np.maximum.outer(negative, negative)
+        both = np.logical_and.outer(values > 0.0, values > 0.0)
         mixed = np.logical_xor.outer(values > 0.0, values > 0.0)
-        Z = np.where(
-            mixed, plus / (plus + minus + TINY), np.logical_and.outer(values > 0.0, values > 0.0)
-        )
+        Z = np.where(mixed, plus / (plus + minus + TINY), both)
         return lambda v: vectors.T @ v @ vectors, lambda v: _symmetric(vectors @ v @ vectors.T), Z
 
     def violation(self, x: NDArray) -> float:

@@ -105,22 +105,19 @@ class Scores:
         """
         mean = self.score.mean(axis=0)
         missing = np.isnan(mean)
-        found = {
+        results = {
             f"param_{name}": np.ma.array(values, mask=False),
             "params": [{name: float(value)} for value in values],
         }
         for what, seconds in (("fit", self.fit_seconds), ("score", self.score_seconds)):
-            found[f"mean_{what}_time"], found[f"std_{what}_time"] = (
-                seconds.mean(axis=0),
-                seconds.std(axis=0),
-            )
-        found |= {f"split{fold}_test_score": row.copy() for fold, row in enumerate(self.score)}
-        found |= {"mean_test_score": mean, "std_test_score": self.score.std(axis=0)}
+            results[f"mean_{what}_time"] = seconds.mean(axis=0)
+            results[f"std_{what}_time"] = seconds.std(axis=0)
+        results |= {f"split{fold}_test_score": row.copy() for fold, row in enumerate(self.score)}
+        results |= {"mean_test_score": mean, "std_test_score": self.score.std(axis=0)}
         worst = np.nanmin(mean) - 1.0 if not missing.all() else 0.0
-        found["rank_test_score"] = rankdata(-np.where(missing, worst, mean), method="min").astype(
-            np.int32
-        )
-        return found
+        ranks = rankdata(-np.where(missing, worst, mean), method="min")
+        results["rank_test_score"] = ranks.astype(np.int32)
+        return results
 
 
 class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
@@ -143,10 +140,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Return who takes what else is passed to :meth:`fit`: weights this estimator, groups
         the splitter, both and more the scorer.
         """
-        router, mapping = (
-            metadata_routing.MetadataRouter(owner=self).add_self_request(self),
-            metadata_routing.MethodMapping,
-        )
+        router = metadata_routing.MetadataRouter(owner=self).add_self_request(self)
+        mapping = metadata_routing.MethodMapping
         router.add(splitter=self.cv, method_mapping=mapping().add(caller="fit", callee="split"))
         return router.add(
             scorer=self._scorer(), method_mapping=mapping().add(caller="fit", callee="score")
@@ -164,7 +159,8 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if self.estimator is None:
             return self.prototype()
         if not isinstance(self.estimator, self.prototype):
-            name, kind = self.prototype.__name__, type(self.estimator).__name__
+            name = self.prototype.__name__
+            kind = type(self.estimator).__name__
             raise TypeError(
                 f"estimator must be a {name} or None, got {kind}: values of {self.chosen} "
                 f"go into {self.chosen}s"
@@ -213,19 +209,19 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         RuntimeWarning
             After Ctrl-C in the cross-validation.
         """
-        model, given = (
-            clone(self._prototype()),
-            {"sample_weight": sample_weight, "groups": groups, **params},
-        )
+        model = clone(self._prototype())
+        given = {"sample_weight": sample_weight, "groups": groups, **params}
         data = X, y, weights = model._read(X, y, sample_weight)
         if metadata_routing._routing_enabled():
             routed = metadata_routing.process_routing(
                 self, "fit", **{name: it for name, it in given.items() if it is not None}
             )
-            split, score = routed["splitter"]["split"], routed["scorer"]["score"]
+            split = routed["splitter"]["split"]
+            score = routed["scorer"]["score"]
         else:
             metadata_routing._raise_for_params(params, self, "fit")
-            split, score = {"groups": groups}, {} if weights is None else {"sample_weight": weights}
+            split = {"groups": groups}
+            score = {} if weights is None else {"sample_weight": weights}
         return self._choose(
             model,
             data,
@@ -250,20 +246,23 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self.__dict__.pop(known, None)
             if hasattr(model, known):
                 setattr(self, known, getattr(model, known))
-        grid, name, splits = self._grid(model, data), f"{self.chosen}_", list(splits)
+        grid = self._grid(model, data)
+        name = f"{self.chosen}_"
+        splits = list(splits)
         scores = Scores(len(splits), len(grid))
-        whole = self._validate(model, data, splits, grid, judge, scores)
-        self.scores_, self.n_splits_ = scores.score, len(splits)
-        self.best_index_, self.best_score_, part = choose(self.scores_, whole)
+        is_complete = self._validate(model, data, splits, grid, judge, scores)
+        self.scores_ = scores.score
+        self.n_splits_ = len(splits)
+        self.best_index_, self.best_score_, compared = choose(self.scores_, is_complete)
         values, refit = self._settle(model, data, grid, self.best_index_)
         value = float(values[self.best_index_])
         setattr(self, name, value)
-        self.best_params_, self.cv_results_ = (
-            {self.chosen: value},
-            scores.results(self.chosen, values),
-        )
-        if part is not None:
-            text = f"cross-validation interrupted: {self.chosen}={value:.6g} is the best of {part}"
+        self.best_params_ = {self.chosen: value}
+        self.cv_results_ = scores.results(self.chosen, values)
+        if compared is not None:
+            text = (
+                f"cross-validation interrupted: {self.chosen}={value:.6g} is the best of {compared}"
+            )
             warnings.warn(text, RuntimeWarning, stacklevel=3)
         if self.refit:
             self.best_estimator_ = refit()
@@ -313,13 +312,13 @@ def until_interrupted(trial, values):
     """Return trials of values, one after the other, and whether that came to its end, or Ctrl-C
     was pressed.
     """
-    found = []
+    trials = []
     try:
         for value in values:
-            found.append(trial(value))
+            trials.append(trial(value))
     except KeyboardInterrupt:
-        return found, False
-    return found, True
+        return trials, False
+    return trials, True
 
 
 def collect(tasks, keep, n_jobs=None):
@@ -329,9 +328,9 @@ def collect(tasks, keep, n_jobs=None):
     its end."""
     results = Parallel(n_jobs=n_jobs, return_as="generator", prefer="threads")(tasks)
     try:
-        for number, (found, whole) in enumerate(results):
-            keep(number, found)
-            if not whole:
+        for number, (result, is_complete) in enumerate(results):
+            keep(number, result)
+            if not is_complete:
                 raise KeyboardInterrupt
     except KeyboardInterrupt:
         # joblib's, of tasks that are not worked on any more
@@ -341,34 +340,34 @@ def collect(tasks, keep, n_jobs=None):
     return True
 
 
-def choose(scores, whole=True):
+def choose(scores, is_complete=True):
     """Return the number of the value with the largest mean score, of equal ones the first, that
     score, and what it was compared with.
 
-    Scores, of shape (n_folds, n_values), are NaN where they are missing: not needed if they are
-    `whole`, and that value is none to choose. After Ctrl-C values are compared by the same folds:
-    those with a score in each by all folds, or all values by the folds that are finished, whichever
-    are more scores; without either Ctrl-C is passed on.
+    Scores, of shape (n_folds, n_values), are NaN where they are missing. If the search
+    `is_complete` they are not needed, and that value is none to choose. After Ctrl-C values are
+    compared by the same folds: those with a score in each by all folds, or all values by the folds
+    that are finished, whichever are more scores; without either Ctrl-C is passed on.
 
     >>> choose(np.array([[0.5, 0.75, 0.625], [0.5, np.nan, np.nan]]), False)
     (1, 0.75, '3 of 3 values in 1 of 2 folds')
     """
     known = ~np.isnan(scores)
-    (n_folds, n_values), folds, columns = scores.shape, known.all(axis=1), known.all(axis=0)
-    if not whole and folds.sum() * n_values > columns.sum() * n_folds:
+    n_folds, n_values = scores.shape
+    folds = known.all(axis=1)
+    columns = known.all(axis=0)
+    if not is_complete and folds.sum() * n_values > columns.sum() * n_folds:
         columns[:] = True
     else:
         folds[:] = True
-    if not (whole or columns.any()):
+    if not (is_complete or columns.any()):
         raise KeyboardInterrupt
     mean = np.where(columns, scores[folds].mean(axis=0), -np.inf)
     best = int(np.argmax(mean))
-    part = (
-        None
-        if whole
-        else f"{columns.sum()} of {n_values} values in {folds.sum()} of {n_folds} folds"
-    )
-    return best, float(mean[best]), part
+    compared = None
+    if not is_complete:
+        compared = f"{columns.sum()} of {n_values} values in {folds.sum()} of {n_folds} folds"
+    return best, float(mean[best]), compared
 
 
 def _refitted(search):

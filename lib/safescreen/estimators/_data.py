@@ -131,7 +131,8 @@ def uneven_columns(model, X):
     used = np.flatnonzero(spans > 0.0)
     if used.size == 0:
         return ""
-    wide, narrow = int(np.argmax(spans)), int(used[np.argmin(spans[used])])
+    wide = int(np.argmax(spans))
+    narrow = int(used[np.argmin(spans[used])])
     if not UNSCALED * spans[narrow] < spans[wide] < np.inf:
         return ""
     most = f"column {column_name(model, wide)} spans {spans[wide]:.3g}"

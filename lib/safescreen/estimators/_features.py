@@ -47,7 +47,8 @@ class Features:
             check_lam(model.intercept_scaling, "intercept_scaling") if model.fit_intercept else 0.0
         )
         self.points = None if self.kernel == "precomputed" else points
-        self.origin, self.columns = 0.0, slice(None)
+        self.origin = 0.0
+        self.columns = slice(None)
         if self.kernel in ("rbf", "polynomial"):
             parameters = (
                 self._coefficient(model.gamma, points),
@@ -135,14 +136,15 @@ class Features:
 
     def of_support(self, used):
         """Return what classifies new points by those training points alone."""
-        part = copy.copy(self)
-        part.data, part.points = None, None if self.points is None else self.points[used]
-        return part
+        support = copy.copy(self)
+        support.data = None
+        support.points = None if self.points is None else self.points[used]
+        return support
 
     def _moved(self, X):
-        return (
-            (X.toarray() if sparse.issparse(X) else X) - self.origin if np.ndim(self.origin) else X
-        )
+        if not np.ndim(self.origin):
+            return X
+        return (X.toarray() if sparse.issparse(X) else X) - self.origin
 
     def _coefficient(self, value, points):
         if isinstance(value, str):
@@ -159,11 +161,10 @@ class Features:
                     f"{largest:g} as the largest: scale X"
                 )
             mean = points.mean()
-            variance = (
-                (points.multiply(points)).mean() - mean**2
-                if sparse.issparse(points)
-                else points.var()
-            )
+            if sparse.issparse(points):
+                variance = (points.multiply(points)).mean() - mean**2
+            else:
+                variance = points.var()
             return 1.0 / (points.shape[1] * variance) if variance > 0.0 else 1.0
         return check_lam(value, "gamma")
 

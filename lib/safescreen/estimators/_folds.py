@@ -47,13 +47,14 @@ class Fold:
             )
         features = self.setup.features
         if features.kernel == "precomputed":
-            rows, points = X[np.ix_(test, self.setup.numbers)], X[test, test]
+            rows = X[np.ix_(test, self.setup.numbers)]
+            points = X[test, test]
         else:
             rows = points = X[test]
         self.rows = features.rows(rows)
         self.norms = features.norms(points)
         self.error = features.error(points)
-        self.found = {}  # C: (solutions, dual points, loss sums), one a problem
+        self.solved = {}  # C: (solutions, dual points, loss sums), one a problem
         self.decided = {}  # C: Decisions at these solutions
 
     def solve(self, C, sure=True):
@@ -72,29 +73,29 @@ class Fold:
             while rtol > FINEST and not np.equal(*self.bounds(C)):
                 rtol = max(1e-2 * rtol, FINEST)
                 self._solve_all(C, rtol)
-                if not all(solution.converged for solution in self.found[C][0]):
+                if not all(solution.converged for solution in self.solved[C][0]):
                     break
             if self.decisions(C).are_near or not np.equal(*self.bounds(C)):
-                known = self.found[C]
+                known = self.solved[C]
                 self._solve_all(C, FINEST, warm=False)
                 if not self._is_solved(C):  # from nothing it stalled
                     self._keep(C, known)
 
     def _solve_all(self, C, rtol, warm=True):
-        found = []
+        solved = []
         for number, prob in enumerate(self.setup.problems):
             start = self._evaluation(prob, number, C) if warm else None
-            found.append(self._solve(prob, start, C, rtol))
-        self._keep(C, tuple(zip(*found, strict=True)))
+            solved.append(self._solve(prob, start, C, rtol))
+        self._keep(C, tuple(zip(*solved, strict=True)))
 
-    def _keep(self, C, found):
-        self.found[C] = found
+    def _keep(self, C, solved):
+        self.solved[C] = solved
         self.decided.pop(C, None)
 
     def _is_solved(self, C):
         """Return whether the solutions for C are as accurate as the estimator asks."""
         rtol = self.options["rtol"]
-        return all(s.gap <= rtol * abs(s.primal) for s in self.found[C][0])
+        return all(s.gap <= rtol * abs(s.primal) for s in self.solved[C][0])
 
     def _solve(self, prob, start, C, rtol):
         """Return a solution, its dual point and its loss sums.
@@ -127,10 +128,11 @@ class Fold:
 
     def fitted(self, model, C):
         """Return a copy of the model, which knows its classes, with the solutions for C."""
-        part = clone(model).set_params(C=float(C))
-        part.classes_, part.n_features_in_ = model.classes_, model.n_features_in_
-        part._keep(self.setup, self.found[C][0])
-        return part
+        machine = clone(model).set_params(C=float(C))
+        machine.classes_ = model.classes_
+        machine.n_features_in_ = model.n_features_in_
+        machine._keep(self.setup, self.solved[C][0])
+        return machine
 
     def decisions(self, C):
         """Return what is certain of the decision values of the validation points for C.
@@ -140,18 +142,18 @@ class Fold:
         made larger by what is near, so that it holds for :meth:`score` too."""
         if C in self.decided:
             return self.decided[C]
-        values, reach, near = np.empty((3, self.codes.size, len(self.setup.problems)))
+        values, half_widths, near = np.empty((3, self.codes.size, len(self.setup.problems)))
         for number, prob in enumerate(self.setup.problems):
             evaluation, _ = self._evaluation(prob, number, C)
             ball = from_evaluation_mgb(prob.cone, evaluation)
             features = self.setup.features
             rounding = features.rounding(self.rows, self.error, prob, ball, 1.0 / C)
             values[:, number] = features.products(self.rows, ball.center, self.setup.signs[number])
-            reach[:, number] = self.norms * upper(ball.radius + rounding, 8)
+            half_widths[:, number] = self.norms * upper(ball.radius + rounding, 8)
             near[:, number] = NEAR * np.sqrt(2.0 * C * max(evaluation.primal, 0.0)) * self.norms
-        if C not in self.found:
-            return Decisions.of(values, upper(reach + near, 2), near)
-        self.decided[C] = Decisions.of(values, reach, near)
+        if C not in self.solved:
+            return Decisions.of(values, upper(half_widths + near, 2), near)
+        self.decided[C] = Decisions.of(values, half_widths, near)
         return self.decided[C]
 
     def _evaluation(self, prob, number, C):
@@ -161,17 +163,23 @@ class Fold:
         Between them w and ``C alpha`` are taken to be linear in C, which is exact as long as no
         sample changes its region; the dual point is feasible because ``C alpha <= C`` holds at both
         ends, and clipped because that may be rounded."""
-        below, above = [c for c in self.found if c <= C], [c for c in self.found if c > C]
-        if C in self.found or not below or not above:
+        below = [c for c in self.solved if c <= C]
+        above = [c for c in self.solved if c > C]
+        if C in self.solved or not below or not above:
             if not below and not above:
                 return None
-            solutions, alphas, sums = self.found[max(below) if below else min(above)]
+            nearest = max(below) if below else min(above)
+            solutions, alphas, sums = self.solved[nearest]
             return prob.assemble(sums[number], solutions[number].x, 1.0 / C), alphas[number]
-        a, b = max(below), min(above)
-        t = (C - a) / (b - a)
-        (one, alpha_one, _), (two, alpha_two, _) = self.found[a], self.found[b]
-        x = (1.0 - t) * one[number].x + t * two[number].x
-        alpha = ((1.0 - t) * a * alpha_one[number] + t * b * alpha_two[number]) / C
+        C_below = max(below)
+        C_above = min(above)
+        t = (C - C_below) / (C_above - C_below)
+        solutions_below, alphas_below, _ = self.solved[C_below]
+        solutions_above, alphas_above, _ = self.solved[C_above]
+        x = (1.0 - t) * solutions_below[number].x + t * solutions_above[number].x
+        alpha = (
+            (1.0 - t) * C_below * alphas_below[number] + t * C_above * alphas_above[number]
+        ) / C
         alpha = np.clip(alpha, 0.0, prob.loss.cap)
         return prob.evaluate(x, 1.0 / C, alpha), alpha
 
@@ -200,14 +208,15 @@ class Decisions(NamedTuple):
     near: np.ndarray
 
     @classmethod
-    def of(cls, values, reach, near):
+    def of(cls, values, half_widths, near):
         """Return those of all classes; of two classes the first has the values of the second
         with the other sign.
         """
         if values.shape[1] == 1:
             values = np.hstack([-values, values])
-            reach, near = np.hstack([reach, reach]), np.hstack([near, near])
-        return cls(values, values - reach, values + reach, near)
+            half_widths = np.hstack([half_widths, half_widths])
+            near = np.hstack([near, near])
+        return cls(values, values - half_widths, values + half_widths, near)
 
     def must_be(self, codes):
         """Return where it is certain that the class of that number is predicted, one a point."""
@@ -259,13 +268,15 @@ def advance(fold, model, Cs, judge):
         fold.solve(C, judge is None)
         solved = perf_counter()
         if judge is None:
-            score, bounds = fold.score(C), fold.bounds(C)
+            score = fold.score(C)
+            bounds = fold.bounds(C)
         else:
-            score, bounds = judge(fold.fitted(model, C), fold.test), ()
+            score = judge(fold.fitted(model, C), fold.test)
+            bounds = ()
         return Trial(score, solved - start, perf_counter() - solved, *bounds)
 
-    trials, whole = until_interrupted(trial, map(float, Cs))
-    return (fold, trials), whole
+    trials, is_complete = until_interrupted(trial, map(float, Cs))
+    return (fold, trials), is_complete
 
 
 def may_win(scores):
@@ -283,7 +294,8 @@ def is_best(low, high, number):
 
     `low` and `high` are bounds of the scores, of shape (n_folds, n_values).
     """
-    least, most = low.mean(axis=0)[number], high.mean(axis=0)
+    least = low.mean(axis=0)[number]
+    most = high.mean(axis=0)
     return bool((least > most[:number]).all() and (least >= most[number + 1 :]).all())
 
 

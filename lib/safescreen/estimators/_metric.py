@@ -149,8 +149,8 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         """Return the learned distances ``sqrt((x - y)'M(x - y))`` of pairs of points, given as
         an array of shape (n_pairs, 2, d).
         """
-        one, two = self._pairs(pairs)
-        return np.linalg.norm(self._map(one - two), axis=1)
+        first, second = self._pairs(pairs)
+        return np.linalg.norm(self._map(first - second), axis=1)
 
     def pair_score(self, pairs: ArrayLike) -> np.ndarray:
         """Return how close pairs of points are, larger for closer ones: minus their distance, or
@@ -219,10 +219,10 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
         largest = np.abs(X.data if sparse.issparse(X) else X).max(initial=0.0)
         apart = largest if sparse.issparse(X) or largest > LARGEST else np.ptp(X, axis=0).max()
         if largest > LARGEST or 0.0 < apart < 1.0 / LARGEST:
-            found = largest if largest > LARGEST else apart
+            size = largest if largest > LARGEST else apart
             raise ValueError(
                 f"X must have entries up to {LARGEST:g}, and differences from "
-                f"{1.0 / LARGEST:g} on, found {found:.3g}: scale it"
+                f"{1.0 / LARGEST:g} on, found {size:.3g}: scale it"
             )
 
     def _pairs(self, pairs):
@@ -260,9 +260,9 @@ class Metric(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin,
     def _vote(self, X):
         raise NotImplementedError
 
-    def _score(self, one, two):
+    def _score(self, first, second):
         """Return how close pairs of points are, after :meth:`transform`."""
-        return -np.linalg.norm(one - two, axis=1)
+        return -np.linalg.norm(first - second, axis=1)
 
     def _map(self, X):
         """Return points as :meth:`transform` does, after its checks."""

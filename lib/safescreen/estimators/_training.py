@@ -127,11 +127,10 @@ def train(model, prob, lam, factor=None, last=None, **options):
     `warm_start` and the shape is the same."""
     if factor is not None:
         top = prob.lam_max()
-        steps = (
-            int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor)))
-            if lam < top < np.inf and factor < 1.0
-            else 0
-        )
+        if lam < top < np.inf and factor < 1.0:
+            steps = int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor)))
+        else:
+            steps = 0
         return come_down(
             model,
             prob,
@@ -150,11 +149,11 @@ def come_down(model, prob, lams, **options):
     """Return the last solution of the path over a decreasing grid, and the path; Ctrl-C ends it,
     and is passed on if there is none yet.
     """
-    found = path(prob, lams, callback=model.callback, progress=model.verbose, **options)
-    if not len(found):
+    solutions = path(prob, lams, callback=model.callback, progress=model.verbose, **options)
+    if not len(solutions):
         raise KeyboardInterrupt
-    found = found if model.keep_problem else found.without_problem()
-    return found[-1], found
+    solutions = solutions if model.keep_problem else solutions.without_problem()
+    return solutions[-1], solutions
 
 
 @contextmanager

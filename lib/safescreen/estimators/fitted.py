@@ -166,7 +166,8 @@ def screen_fitted(
             "sample_weight and class_weight must be positive: leave samples of weight 0 out"
         )
     own = model.C_ if isinstance(model, SafeSVC) else model.C
-    C, signs = check_lam(own if C is None else C, "C"), np.where(y == model.classes_[1], 1.0, -1.0)
+    C = check_lam(own if C is None else C, "C")
+    signs = np.where(y == model.classes_[1], 1.0, -1.0)
     weights = None if (weights == 1.0).all() else weights
     if isinstance(model, LinearSVC):
         return _linear(model, X, signs, C, weights)
@@ -194,8 +195,8 @@ def _of_metric(model):
     if isinstance(model, HDSL | HDSLCV):
         return f"{name}: Frank-Wolfe screens nothing, its certificate is dual_gap_"
     triplets = "screen_triplets(X, triplets, metric.get_mahalanobis_matrix(), lam)"
-    kept = "screen(metric.solution_.problem, metric.solution_.x, lam)"
-    return f"{name}, which has triplets: use {triplets}, or after keep_problem=True {kept}"
+    with_problem = "screen(metric.solution_.problem, metric.solution_.x, lam)"
+    return f"{name}, which has triplets: use {triplets}, or after keep_problem=True {with_problem}"
 
 
 @with_small_blas
@@ -210,20 +211,22 @@ def _safe(model, X, signs, C, weights, numbers):
     if model.kernel not in ("linear", "precomputed"):
         _need_number(model.gamma, model._features.function.gamma)
     solution = model.solutions_[0]
-    known = np.asarray(solution.alpha)
-    if known.size != numbers.size:
-        sizes = f"{known.size} samples, found {numbers.size}"
+    fitted_alpha = np.asarray(solution.alpha)
+    if fitted_alpha.size != numbers.size:
+        sizes = f"{fitted_alpha.size} samples, found {numbers.size}"
         raise ValueError(f"X must be what the model was fitted to, {sizes}; {USE_KEPT}")
     alpha = np.zeros(n)
-    alpha[numbers] = known
+    alpha[numbers] = fitted_alpha
     coef = signs * alpha / solution.lam * (1.0 if weights is None else weights)
     used = np.flatnonzero(coef)
     by_class = used[np.argsort(signs[used], kind="stable")]
     if model.kernel != "precomputed":
         _check_support(X[by_class], model.support_vectors_)
     if not np.allclose(coef[by_class], model.dual_coef_[0], rtol=1e-9, atol=0.0):
-        found = "found other coefficients of support vectors"
-        raise ValueError(f"y and sample_weight must be what the model was fitted with, {found}")
+        difference = "found other coefficients of support vectors"
+        raise ValueError(
+            f"y and sample_weight must be what the model was fitted with, {difference}"
+        )
     features = Features(model, X)
     if features.kernel == "linear":
         x = model.coef_[0][features.columns]
@@ -249,8 +252,8 @@ def _check_support(points, support_vectors):
     if same:
         same = (sparse.csr_array(points) != sparse.csr_array(support_vectors)).nnz == 0
     if not same:
-        found = "found other support vectors"
-        raise ValueError(f"X must be what the model was fitted to, {found}; {USE_KEPT}")
+        difference = "found other support vectors"
+        raise ValueError(f"X must be what the model was fitted to, {difference}; {USE_KEPT}")
 
 
 def _linear(model, X, signs, C, weights):
@@ -281,9 +284,10 @@ def _free(model, X, signs, C, weights, numbers):
     inside = model.support_[model.support_ < numbers.size]
     _check_support(X[numbers[inside]], model.support_vectors_)
     machine = _machine(model, X, signs, weights, numbers)
-    norms, moved = (
-        _around_mean(X, machine.norms) if model.kernel == "linear" else (machine.norms, 0.0)
-    )
+    norms = machine.norms
+    moved = 0.0
+    if model.kernel == "linear":
+        norms, moved = _around_mean(X, norms)
     gap, allowance = machine.gap(C)
     radius = machine.radius(C, gap)
     low, high, scale = machine.reach(C, radius * norms)
@@ -320,7 +324,8 @@ class _Machine:
 
     def square(self):
         """Return ``||w||^2`` and a bound of its error."""
-        values, sizes = self.values[self.support], np.abs(self.coef)
+        values = self.values[self.support]
+        sizes = np.abs(self.coef)
         rounding = float(sizes @ self.errors[self.support])
         rounding += gamma(self.signs.size + 16) * float(sizes @ np.abs(values))
         return float(self.coef @ values), rounding
@@ -335,7 +340,9 @@ class _Machine:
         optimum, which is at most ``P(w)``, and part of ``gamma_{n + 64} P(w)``. Where its sum
         ``sum_i c_i alpha_i y_i`` is not 0, that costs ``|b|`` times the sum; no optimal b is
         outside the range of ``y_i - f_i``."""
-        n, C0, c = self.signs.size, self.C0, self.weights
+        n = self.signs.size
+        C0 = self.C0
+        c = self.weights
         square, rounding = self.square()
         margins = self.signs * (self.values + self.b)
         loss = float(np.sum(c * np.maximum(1.0 - margins, 0.0)))
@@ -368,7 +375,8 @@ class _Machine:
 def _machine(model, X, signs, weights, numbers):
     """Return the :class:`_Machine` of an SVC that was fitted to the numbered samples."""
     c = np.ones(signs.size) if weights is None else weights
-    b, support = float(model.intercept_[0]), numbers[model.support_]
+    b = float(model.intercept_[0])
+    support = numbers[model.support_]
     coef = sparse.csr_array(model.dual_coef_).toarray()[0]
     if not (np.abs(coef) <= model.C * c[support] * (1.0 + 8.0 * UNIT)).all():
         text = "found a coefficient above C times the weight"
@@ -380,12 +388,23 @@ def _machine(model, X, signs, weights, numbers):
     f = model.decision_function(X) - b
     kernel = Kernel(KERNELS[model.kernel], model._gamma, model.degree, model.coef0)
     values = squares(X)
-    error, values = kernel.error(row_length(X), float(values.max())), kernel.diagonal(values)
+    error = kernel.error(row_length(X), float(values.max()))
+    values = kernel.diagonal(values)
     norms = upper(np.sqrt(np.maximum(values, 0.0)), 8) * (1.0 + error)
     size = upper(float(np.abs(coef) @ norms[support]), signs.size)  # at least ||w||
     errors = norms * upper(size * (error + gamma(coef.size + 16)), 8)
     errors += 4.0 * UNIT * (np.abs(f) + abs(b))  # f + b was rounded, and b taken off again
-    return _Machine(signs, c, float(model.C), b, coef, support, f, errors, norms)
+    return _Machine(
+        signs=signs,
+        weights=c,
+        C0=float(model.C),
+        b=b,
+        coef=coef,
+        support=support,
+        values=f,
+        errors=errors,
+        norms=norms,
+    )
 
 
 def _intercepts(signs, weights, low, high):

@@ -121,30 +121,24 @@ class HDSL(Metric):
         callback: Callable[[Progress], Any] | None = None,
         verbose: bool = False,
     ):
-        self.scale, self.n_targets, self.n_impostors, self.triplets = (
-            scale,
-            n_targets,
-            n_impostors,
-            triplets,
-        )
-        self.loss, self.forward, self.variant, self.max_iter, self.tol = (
-            loss,
-            forward,
-            variant,
-            max_iter,
-            tol,
-        )
-        self.early_stopping, self.validation_fraction, self.patience = (
-            early_stopping,
-            validation_fraction,
-            patience,
-        )
-        self.check_every, self.n_neighbors, self.random_state = (
-            check_every,
-            n_neighbors,
-            random_state,
-        )
-        self.warm_start, self.callback, self.verbose = warm_start, callback, verbose
+        self.scale = scale
+        self.n_targets = n_targets
+        self.n_impostors = n_impostors
+        self.triplets = triplets
+        self.loss = loss
+        self.forward = forward
+        self.variant = variant
+        self.max_iter = max_iter
+        self.tol = tol
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.check_every = check_every
+        self.n_neighbors = n_neighbors
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.callback = callback
+        self.verbose = verbose
 
     @property
     def components_(self) -> Any:
@@ -184,12 +178,15 @@ class HDSL(Metric):
 
     def _fit_labels(self, X, y, weights):
         numbers, weights = kept(weights, np.arange(y.size))
-        X, codes = X[numbers], need_partners(y[numbers])[1]
+        X = X[numbers]
+        codes = need_partners(y[numbers])[1]
         need_points(self.n_neighbors, "n_neighbors", codes)
-        train, seed, monitor = np.arange(numbers.size), self._seed(), None
+        train = np.arange(numbers.size)
+        seed = self._seed()
+        monitor = None
         if self.early_stopping:
             try:
-                train, held = train_test_split(
+                train, validation = train_test_split(
                     train, test_size=self.validation_fraction, random_state=seed, stratify=codes
                 )
             except ValueError as error:
@@ -197,9 +194,14 @@ class HDSL(Metric):
                     f"validation_fraction={self.validation_fraction} sets no part of y "
                     f"aside: {error}"
                 ) from None
-            shares = None if weights is None else weights[held]
+            shares = None if weights is None else weights[validation]
             monitor = NeighborError(
-                X[train], codes[train], X[held], codes[held], self.n_neighbors, weights=shares
+                X=X[train],
+                y=codes[train],
+                X_new=X[validation],
+                y_new=codes[validation],
+                k=self.n_neighbors,
+                weights=shares,
             )
         index = self._constraints(X[train], codes[train], seed)
         self._fit_triplets(
@@ -235,13 +237,13 @@ class HDSL(Metric):
         )
         with quiet():
             solver.fit(X, index, monitor, weights=weights, start=start, callback=self.callback)
-        self.scale_, self.similarity_, self.history_ = (
-            solver.scale,
-            solver.similarity_,
-            solver.history_,
-        )
-        self.features_, self._sparse = self.similarity_.features, sparse.issparse(X)
-        self.n_iter_, self.dual_gap_ = solver.n_iter_, solver.gap_
+        self.scale_ = solver.scale
+        self.similarity_ = solver.similarity_
+        self.history_ = solver.history_
+        self.features_ = self.similarity_.features
+        self._sparse = sparse.issparse(X)
+        self.n_iter_ = solver.n_iter_
+        self.dual_gap_ = solver.gap_
         interrupted = np.isnan(solver.gap_)
         if solver.tol is not None and not solver.converged_ and not interrupted:
             self._warn_of_gap(X, monitor)
@@ -284,8 +286,8 @@ class HDSL(Metric):
     def _map(self, X):
         return self.similarity_.transform(X).toarray()
 
-    def _score(self, one, two):
-        return np.sum(one * two, axis=1)
+    def _score(self, first, second):
+        return np.sum(first * second, axis=1)
 
     def _vote(self, X):
         points, codes = self._neighbors

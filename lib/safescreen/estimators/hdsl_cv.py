@@ -62,7 +62,8 @@ class HDSLCV(TransformerMixin, CrossValidation):
     ((3, 3), True, True)
     """
 
-    prototype, chosen = HDSL, "scale"
+    prototype = HDSL
+    chosen = "scale"
 
     def __init__(
         self,
@@ -75,12 +76,20 @@ class HDSLCV(TransformerMixin, CrossValidation):
         n_jobs: int | None = None,
         verbose: bool = False,
     ):
-        self.estimator, self.scales, self.cv, self.scoring = estimator, scales, cv, scoring
-        self.refit, self.n_jobs, self.verbose = refit, n_jobs, verbose
+        self.estimator = estimator
+        self.scales = scales
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    predict, transform = delegated(HDSL.predict), delegated(HDSL.transform)
-    pair_distance, pair_score = delegated(HDSL.pair_distance), delegated(HDSL.pair_score)
-    score_triplets, get_metric = delegated(HDSL.score_triplets), delegated(HDSL.get_metric)
+    predict = delegated(HDSL.predict)
+    transform = delegated(HDSL.transform)
+    pair_distance = delegated(HDSL.pair_distance)
+    pair_score = delegated(HDSL.pair_score)
+    score_triplets = delegated(HDSL.score_triplets)
+    get_metric = delegated(HDSL.get_metric)
     get_mahalanobis_matrix = delegated(HDSL.get_mahalanobis_matrix)
     get_feature_names_out = delegated(HDSL.get_feature_names_out)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -156,26 +157,28 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         n_jobs: int | None = None,
         keep_problem: bool = False,
     ):
-        self.C, self.kernel, self.gamma, self.degree, self.coef0 = C, kernel, gamma, degree, coef0
-        self.loss, self.smoothing, self.n_jobs, self.keep_problem = (
-            loss,
-            smoothing,
-            n_jobs,
-            keep_problem,
-        )
-        self.fit_intercept, self.intercept_scaling, self.class_weight = (
-            fit_intercept,
-            intercept_scaling,
-            class_weight,
-        )
-        self.tol, self.with_path, self.path_ratio, self.screening = (
-            tol,
-            with_path,
-            path_ratio,
-            screening,
-        )
-        self.method, self.max_iter, self.max_gigabytes = method, max_iter, max_gigabytes
-        self.warm_start, self.callback, self.verbose = warm_start, callback, verbose
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.loss = loss
+        self.smoothing = smoothing
+        self.n_jobs = n_jobs
+        self.keep_problem = keep_problem
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.tol = tol
+        self.with_path = with_path
+        self.path_ratio = path_ratio
+        self.screening = screening
+        self.method = method
+        self.max_iter = max_iter
+        self.max_gigabytes = max_gigabytes
+        self.warm_start = warm_start
+        self.callback = callback
+        self.verbose = verbose
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -250,33 +253,23 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         """Fit the model to what :meth:`_read` returns."""
         C = check_lam(self.C, "C")
         setup = self._setup(X, y, *kept(weights, np.arange(y.size)))
-        factor = (
-            1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
-            if self.with_path
-            else None
-        )
-        last, solutions, self.path_ = (
-            self.__dict__.get("solutions_", ()),
-            [],
-            [] if self.with_path else None,
-        )
-        starts = [*last, *[None] * len(setup.problems)][: len(setup.problems)]
-
-        def keep(number, found):
-            solutions.append(found[0])
-            if found[1] is not None:
-                self.path_.append(found[1])
-
+        factor = None
+        if self.with_path:
+            factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
+        last = self.__dict__.get("solutions_", ())
         tasks = (
-            delayed(_train)(self, prob, C, factor, start)
-            for prob, start in zip(setup.problems, starts, strict=True)
+            delayed(_train)(self, prob, C, factor, last[k] if k < len(last) else None)
+            for k, prob in enumerate(setup.problems)
         )
+        trained = {}
         with quiet():
-            whole = collect(tasks, keep, self.n_jobs)
-        if not whole:
+            is_complete = collect(tasks, trained.__setitem__, self.n_jobs)
+        if not is_complete:
             raise KeyboardInterrupt
+        solutions = [solution for solution, _ in trained.values()]
+        self.path_ = [path for _, path in trained.values()] if self.with_path else None
         self._keep(setup, solutions)
-        warn_of(self, [s for part in self.path_ or [solutions] for s in part], X)
+        warn_of(self, solutions if self.path_ is None else list(chain.from_iterable(self.path_)), X)
         self.C_ = C if solutions[0].lam == 1.0 / C else 1.0 / solutions[0].lam
         return self
 
@@ -301,16 +294,11 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             )[codes]
             weights = factors if weights is None else factors * weights
         loss = self._loss()
-        signs = [
-            np.where(codes == k, 1.0, -1.0)
-            for k in ([1] if self.classes_.size == 2 else range(self.classes_.size))
-        ]
+        positive = [1] if self.classes_.size == 2 else range(self.classes_.size)
+        signs = [np.where(codes == k, 1.0, -1.0) for k in positive]
+        problems = [Problem(features.terms(sign, weights), loss) for sign in signs]
         return Setup(
-            features,
-            numbers,
-            codes,
-            signs,
-            [Problem(features.terms(sign, weights), loss) for sign in signs],
+            features=features, numbers=numbers, codes=codes, signs=signs, problems=problems
         )
 
     def _loss(self) -> Loss:
@@ -326,7 +314,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         return SquaredHinge(0.5)
 
     def _keep(self, setup, solutions):
-        features, numbers, signs = setup.features, setup.numbers, setup.signs
+        features = setup.features
+        numbers = setup.numbers
+        signs = setup.signs
         self.solutions_ = solutions
         self.n_iter_ = max(s.n_iter for s in solutions)
         self.dual_gap_ = max(s.gap for s in solutions)
@@ -341,12 +331,14 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             ]
         )
         used = setup.used(signed)
-        self.support_, self.dual_coef_ = numbers[used], signed[:, used]
+        self.support_ = numbers[used]
+        self.dual_coef_ = signed[:, used]
         self.n_support_ = np.bincount(setup.codes[used], minlength=self.classes_.size)
         self.support_vectors_ = (
             np.empty((0, 0)) if features.points is None else features.points[used]
         )
-        constant, elements = features.constant, np.array([np.asarray(s.x) for s in solutions])
+        constant = features.constant
+        elements = np.array([np.asarray(s.x) for s in solutions])
         if features.kernel == "linear":
             self.coef_ = np.zeros((len(solutions), self.n_features_in_))
             self.coef_[:, features.columns] = elements[:, :-1] if constant else elements
@@ -354,11 +346,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             return
         coefs = elements * np.array(signs)
         others = setup.used(coefs)  # those of the dual point, as a rule
-        self._weights, self._numbers, self._features = (
-            coefs[:, others],
-            numbers[others],
-            features.of_support(others),
-        )
+        self._weights = coefs[:, others]
+        self._numbers = numbers[others]
+        self._features = features.of_support(others)
         if np.array_equal(used, others):
             self._features.points = self.support_vectors_
         self.intercept_ = constant**2 * coefs.sum(axis=1)
@@ -367,11 +357,13 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
 def _train(model, prob, C, factor, start):
     """Return ``(solution, path or None)``, and whether that came to its end or was interrupted."""
     with quiet():
-        solution, found = train(
+        solution, solutions = train(
             model, prob, 1.0 / C, factor, start, **solver_options(model, "method")
         )
-    whole = found is None or found.stop_reason != "interrupted" or model.classes_.size == 2
-    return (solution, found), whole
+    is_complete = (
+        solutions is None or solutions.stop_reason != "interrupted" or model.classes_.size == 2
+    )
+    return (solution, solutions), is_complete
 
 
 class Setup(NamedTuple):

@@ -118,7 +118,8 @@ class SafeSVCCV(CrossValidation):
     (1.0, True, (3, 3))
     """
 
-    prototype, chosen = SafeSVC, "C"
+    prototype = SafeSVC
+    chosen = "C"
 
     def __init__(
         self,
@@ -132,14 +133,14 @@ class SafeSVCCV(CrossValidation):
         certify: bool = True,
         verbose: bool = False,
     ):
-        self.estimator, self.Cs, self.cv, self.scoring, self.refit = (
-            estimator,
-            Cs,
-            cv,
-            scoring,
-            refit,
-        )
-        self.n_jobs, self.certify, self.verbose = n_jobs, certify, verbose
+        self.estimator = estimator
+        self.Cs = Cs
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.certify = certify
+        self.verbose = verbose
 
     predict = delegated(SafeSVC.predict)
     decision_function = delegated(SafeSVC.decision_function)
@@ -149,12 +150,13 @@ class SafeSVCCV(CrossValidation):
 
     def _validate(self, model, data, splits, grid, judge, scores):
         if self.scoring in (None, "accuracy"):
-            weights, judge = judge.params.get("sample_weight"), None
+            weights = judge.params.get("sample_weight")
+            judge = None
         else:
             weights = None
         folds = [Fold(model, *data, *split, weights) for split in splits]
         certify = bool(self.certify and judge is None)
-        whole = True
+        is_complete = True
         with quiet(), self._bar(scores.score.size, "solve") as bar:
 
             def solve(asked):
@@ -175,10 +177,11 @@ class SafeSVCCV(CrossValidation):
             try:
                 search(grid, scores, solve, bounds if certify else None)
             except KeyboardInterrupt:
-                whole = False
-        solutions = [
-            solution for fold in folds for found in fold.found.values() for solution in found[0]
-        ]
+                is_complete = False
+        solutions = []
+        for fold in folds:
+            for of_machines, _, _ in fold.solved.values():
+                solutions.extend(of_machines)
         warn_of(model, solutions, data[0])
         self.Cs_ = grid
         self.score_bounds_ = np.array([scores.low, scores.high])
@@ -187,7 +190,7 @@ class SafeSVCCV(CrossValidation):
         self.certified_out_ = (
             left_out & ~may_win(scores) if certify else np.zeros(grid.size, dtype=bool)
         )
-        return whole
+        return is_complete
 
     def _settle(self, model, data, grid, best):
         self.certified_ = is_best(*self.score_bounds_, best)

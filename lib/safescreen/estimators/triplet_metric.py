@@ -159,28 +159,22 @@ class TripletMetric(Metric):
         verbose: bool = False,
         keep_problem: bool = False,
     ):
-        self.lam, self.lam_ratio, self.k, self.diagonal, self.product, self.smoothing = (
-            lam,
-            lam_ratio,
-            k,
-            diagonal,
-            product,
-            smoothing,
-        )
-        self.tol, self.with_path, self.path_ratio, self.screening, self.active_set = (
-            tol,
-            with_path,
-            path_ratio,
-            screening,
-            active_set,
-        )
-        self.max_iter, self.n_neighbors, self.warm_start, self.callback, self.verbose = (
-            max_iter,
-            n_neighbors,
-            warm_start,
-            callback,
-            verbose,
-        )
+        self.lam = lam
+        self.lam_ratio = lam_ratio
+        self.k = k
+        self.diagonal = diagonal
+        self.product = product
+        self.smoothing = smoothing
+        self.tol = tol
+        self.with_path = with_path
+        self.path_ratio = path_ratio
+        self.screening = screening
+        self.active_set = active_set
+        self.max_iter = max_iter
+        self.n_neighbors = n_neighbors
+        self.warm_start = warm_start
+        self.callback = callback
+        self.verbose = verbose
         self.keep_problem = keep_problem
 
     def get_mahalanobis_matrix(self) -> np.ndarray:
@@ -226,14 +220,19 @@ class TripletMetric(Metric):
 
     def _pose(self, X, y, *others):
         """Return the problem of labels or triplets y, and what completes its solution."""
-        return (self._judged if y.ndim == 2 else self._labelled)(X, y, *others)
+        if y.ndim == 2:
+            return self._judged(X, y, *others)
+        return self._labelled(X, y, *others)
 
     def _labelled(self, X, y, weights, numbers=None):
         """Return the problem of the numbered points that have a positive weight, all if left
         out, and what completes its solution.
         """
-        numbers, weights = kept(weights, np.arange(len(y)) if numbers is None else numbers)
-        X, y = _dense(X[numbers]), y[numbers]
+        if numbers is None:
+            numbers = np.arange(len(y))
+        numbers, weights = kept(weights, numbers)
+        X = _dense(X[numbers])
+        y = y[numbers]
         self.classes_, codes, counts = need_partners(y)
         need_points(self.n_neighbors, "n_neighbors", codes)
         if self.k is not None:
@@ -249,13 +248,13 @@ class TripletMetric(Metric):
                     "triplets"
                 )
                 warn(f"{text}; take a smaller k or join small classes", UserWarning)
-        product, coordinates = self._product(codes, weights), self._coordinates(X)
+        product = self._product(codes, weights)
+        coordinates = self._coordinates(X)
         options = {"k": self.k, "diagonal": self.diagonal, "coordinates": coordinates}
-        terms = (
-            ProductTriplets(X, codes, **options)
-            if product
-            else Triplets.from_labels(X, codes, **options)
-        )
+        if product:
+            terms = ProductTriplets(X, codes, **options)
+        else:
+            terms = Triplets.from_labels(X, codes, **options)
         if weights is not None:
             terms = Triplets(
                 coordinates, terms.index, diagonal=self.diagonal, weights=weights[terms.index[:, 0]]
@@ -303,11 +302,11 @@ class TripletMetric(Metric):
             self.product == "auto" and weights is None and n > LISTED
         )
         if not product:
-            way = "leave sample_weight out" if weights is not None else "use product=True"
+            advice = "leave sample_weight out" if weights is not None else "use product=True"
             need_memory(
                 TRIPLET_BYTES * n,
                 f"k={self.k} makes {n:.3g} triplets, which",
-                f"{way}, or take a smaller k",
+                f"{advice}, or take a smaller k",
             )
         return product
 
@@ -322,11 +321,10 @@ class TripletMetric(Metric):
         else:
             ratio = LAM_RATIO if self.lam_ratio is None else check_lam(self.lam_ratio, "lam_ratio")
             lam = ratio * (top if 0.0 < top < np.inf else 1.0)
-        factor = (
-            check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True)
-            if self.with_path
-            else None
-        )
+        if self.with_path:
+            factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True)
+        else:
+            factor = None
         return self._finish(*train(self, prob, lam, factor, self._last(), **self._options()))
 
     def _last(self):
@@ -349,12 +347,11 @@ class TripletMetric(Metric):
         return solver_options(self, "active_set")
 
     def _keep(self, solution):
-        self.solution_, self.lam_ = solution, solution.lam
-        self.n_iter_, self.dual_gap_, self.screening_ = (
-            solution.n_iter,
-            solution.gap,
-            solution.screened,
-        )
+        self.solution_ = solution
+        self.lam_ = solution.lam
+        self.n_iter_ = solution.n_iter
+        self.dual_gap_ = solution.gap
+        self.screening_ = solution.screened
         factor = _factor(solution.x)
         self.components_ = factor if self._basis is None else factor @ self._basis.T
         return self
@@ -379,7 +376,8 @@ def _factor(x):
         used = np.flatnonzero(x > 0.0) if (x > 0.0).any() else np.zeros(1, dtype=int)
         return np.sqrt(np.maximum(x[used], 0.0))[:, None] * np.eye(x.size)[used]
     values, vectors = np.linalg.eigh(x)
-    values, vectors = values[::-1], vectors[:, ::-1]
+    values = values[::-1]
+    vectors = vectors[:, ::-1]
     rank = max(1, int(np.count_nonzero(values > 1e-12 * max(values[0], 0.0))))
     vectors = vectors * np.where(
         vectors[np.abs(vectors).argmax(axis=0), np.arange(values.size)] < 0.0, -1.0, 1.0

@@ -80,7 +80,8 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     ((3, 5), True, True)
     """
 
-    prototype, chosen = TripletMetric, "lam"
+    prototype = TripletMetric
+    chosen = "lam"
 
     def __init__(
         self,
@@ -93,22 +94,21 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
         n_jobs: int | None = None,
         verbose: bool = False,
     ):
-        self.estimator, self.lams, self.cv, self.scoring = estimator, lams, cv, scoring
-        self.refit, self.n_jobs, self.verbose = refit, n_jobs, verbose
+        self.estimator = estimator
+        self.lams = lams
+        self.cv = cv
+        self.scoring = scoring
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
 
-    predict, predict_proba = (
-        delegated(TripletMetric.predict),
-        delegated(TripletMetric.predict_proba),
-    )
+    predict = delegated(TripletMetric.predict)
+    predict_proba = delegated(TripletMetric.predict_proba)
     transform = delegated(TripletMetric.transform)
-    pair_distance, pair_score = (
-        delegated(TripletMetric.pair_distance),
-        delegated(TripletMetric.pair_score),
-    )
-    score_triplets, get_metric = (
-        delegated(TripletMetric.score_triplets),
-        delegated(TripletMetric.get_metric),
-    )
+    pair_distance = delegated(TripletMetric.pair_distance)
+    pair_score = delegated(TripletMetric.pair_score)
+    score_triplets = delegated(TripletMetric.score_triplets)
+    get_metric = delegated(TripletMetric.get_metric)
     get_mahalanobis_matrix = delegated(TripletMetric.get_mahalanobis_matrix)
     get_feature_names_out = delegated(TripletMetric.get_feature_names_out)
 
@@ -187,10 +187,8 @@ class Lams:
     """
 
     def __init__(self, lams):
-        self.values, self.relative = (
-            check_values(lams, "lams", (1.0, 1e-4), "TripletMetric", falling=True),
-            not np.ndim(lams),
-        )
+        self.values = check_values(lams, "lams", (1.0, 1e-4), "TripletMetric", falling=True)
+        self.relative = not np.ndim(lams)
 
     def __len__(self):
         return len(self.values)

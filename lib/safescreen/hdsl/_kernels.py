@@ -29,7 +29,8 @@ def _overlaps(
     out. `row` (d,) is zero before and after."""
     place = 0
     for a in range(ptr.size - 1):
-        first, last = indptr[a], indptr[a + 1] if ptr[a] < ptr[a + 1] else indptr[a]
+        first = indptr[a]
+        last = indptr[a + 1] if ptr[a] < ptr[a + 1] else indptr[a]
         row[indices[first:last]] = data[first:last]
         for p in range(ptr[a], ptr[a + 1]):
             b = partner[p]
@@ -39,7 +40,8 @@ def _overlaps(
                 value = row[indices[q]] * data[q]
                 if value != 0.0:
                     if features.size > 0:
-                        features[place], products[place] = indices[q], value
+                        features[place] = indices[q]
+                        products[place] = value
                     diagonal[indices[q]] += weights[p] * value
                     place += 1
             starts[p + 1] = place
@@ -85,13 +87,15 @@ def _best_partner(i, diagonal, row):
     """Return ``(j, sign, value)`` that maximise ``diag_i + diag_j + sign row_j`` over j != i,
     ties to the lower j.
     """
-    best, where = -np.inf, -1
+    best = -np.inf
+    partner = -1
     for j in range(diagonal.size):
         value = diagonal[j] + abs(row[j])
         if value > best and j != i:
-            best, where = value, j
-    sign = 1 if row[where] >= 0.0 else -1
-    return where, sign, best + diagonal[i]
+            best = value
+            partner = j
+    sign = 1 if row[partner] >= 0.0 else -1
+    return partner, sign, best + diagonal[i]
 
 
 @njit
@@ -117,15 +121,21 @@ def _atom_scores(
 
 @njit
 def _atom_values(
-    atoms, diagonal, near_ptr, near, near_weights, colptr, rows, values, column, found
+    atoms, diagonal, near_ptr, near, near_weights, colptr, rows, values, column, scores
 ):
     """Fill ``found_k = diag_i + diag_j + sign x_i'(B + B')x_j`` for the active atoms; `column`
     (n,) is zero before and after.
     """
     for k in range(atoms.shape[0]):
         i, j = atoms[k, 0], atoms[k, 1]
-        small, big = (i, j) if colptr[i + 1] - colptr[i] <= colptr[j + 1] - colptr[j] else (j, i)
-        first, last, total = colptr[big], colptr[big + 1], 0.0
+        small = i
+        big = j
+        if colptr[i + 1] - colptr[i] > colptr[j + 1] - colptr[j]:
+            small = j
+            big = i
+        first = colptr[big]
+        last = colptr[big + 1]
+        total = 0.0
         column[rows[first:last]] = values[first:last]
         for q in range(colptr[small], colptr[small + 1]):
             b = rows[q]
@@ -133,7 +143,7 @@ def _atom_values(
             for p in range(near_ptr[b], near_ptr[b + 1]):
                 inner += near_weights[p] * column[near[p]]
             total += values[q] * inner
-        found[k] = diagonal[i] + diagonal[j] + atoms[k, 2] * total
+        scores[k] = diagonal[i] + diagonal[j] + atoms[k, 2] * total
         column[rows[first:last]] = 0.0
 
 
@@ -183,8 +193,12 @@ def _search_rows(
             i, near_ptr, near, near_weights, colptr, rows, values, indptr, indices, data, sums, row
         )
         j, sign, value = _best_partner(i, diagonal, row)
-        low, high = min(i, j), max(i, j)
+        low = min(i, j)
+        high = max(i, j)
         if value > best[3] or (
             value == best[3] and (low < best[0] or (low == best[0] and high < best[1]))
         ):
-            best[0], best[1], best[2], best[3] = low, high, sign, value
+            best[0] = low
+            best[1] = high
+            best[2] = sign
+            best[3] = value

@@ -46,17 +46,13 @@ class Training:
         start: SparseSimilarity | None = None,
         callback=None,
     ):
-        self.settings, self.constraints, self.monitor, self.callback = (
-            settings,
-            constraints,
-            monitor,
-            callback,
-        )
-        self.T, self.factors, self.loss = (
-            len(constraints),
-            constraints.factors,
-            MarginLoss(settings.loss, settings.smoothing),
-        )
+        self.settings = settings
+        self.constraints = constraints
+        self.monitor = monitor
+        self.callback = callback
+        self.T = len(constraints)
+        self.factors = constraints.factors
+        self.loss = MarginLoss(settings.loss, settings.smoothing)
         if settings.batch is not None and settings.batch > self.T:
             raise ValueError(
                 f"batch must be at most the number of triplets {self.T} (of positive "
@@ -69,15 +65,16 @@ class Training:
                 "squares overflow: lower scale"
             )
         self.rng = np.random.default_rng(settings.random_state)
-        self.forward, self.search = FORWARD[settings.forward], LINE_SEARCHES[settings.line_search]
+        self.forward = FORWARD[settings.forward]
+        self.search = LINE_SEARCHES[settings.line_search]
         self.history: list[Iteration] = []
-        self.best, self.best_error, self.stale = None, math.inf, 0
+        self.best = None
+        self.best_error = math.inf
+        self.stale = 0
         self.converged = self.stopped = False
-        self.scores, self.away_scores, self.values = (
-            np.empty(self.T),
-            np.empty(self.T),
-            np.empty(16),
-        )
+        self.scores = np.empty(self.T)
+        self.away_scores = np.empty(self.T)
+        self.values = np.empty(16)
         if start is None:
             first, second = sorted(
                 self.rng.choice(constraints.features.size, 2, replace=False).tolist()
@@ -94,14 +91,19 @@ class Training:
             )
 
     def loop(self):
-        settings, begun, gap = self.settings, time.perf_counter(), math.inf
+        settings = self.settings
+        begun = time.perf_counter()
+        gap = math.inf
         last_exact = -settings.check_every
-        goal = settings.tol if settings.tol is not None else -math.inf if self.is_exact else 0.0
+        if settings.tol is not None:
+            goal = settings.tol
+        else:
+            goal = -math.inf if self.is_exact else 0.0
         with progress_bar(settings.progress, "Frank-Wolfe", total=settings.max_iter) as bar:
             for k in range(settings.max_iter):
-                error = (
-                    self.check(k, gap, begun) if k and k % settings.check_every == 0 else math.nan
-                )
+                error = math.nan
+                if k and k % settings.check_every == 0:
+                    error = self.check(k, gap, begun)
                 if self.stale >= settings.patience or self.stopped:
                     return
                 objective = self.objective()
@@ -111,13 +113,24 @@ class Training:
                     self.converged = (gap if self.is_exact else self.exact_gap()) <= goal
                 elif self.is_exact and max(gap, away_gap) <= 0.0:
                     self.converged = True
-                counts = len(self.active), self.active.n_features
-                name, size = (
-                    ("none", 0.0) if self.converged else self.step(direction, gap, place, away_gap)
-                )
+                n_atoms = len(self.active)
+                n_features = self.active.n_features
+                if self.converged:
+                    name = "none"
+                    size = 0.0
+                else:
+                    name, size = self.step(direction, gap, place, away_gap)
                 self.history.append(
                     Iteration(
-                        k, objective, gap, *counts, name, size, error, time.perf_counter() - begun
+                        iteration=k,
+                        objective=objective,
+                        gap=gap,
+                        n_atoms=n_atoms,
+                        n_features=n_features,
+                        step=name,
+                        size=size,
+                        error=error,
+                        seconds=time.perf_counter() - begun,
                     )
                 )
                 bar.update()
@@ -146,7 +159,8 @@ class Training:
         """Return the forward atom and its slope, the place of the away atom and its slope, of
         all constraints or of a batch.
         """
-        slopes, batch = self.slopes(), self.settings.batch
+        slopes = self.slopes()
+        batch = self.settings.batch
         if batch is not None:
             drawn = np.zeros(self.T)
             drawn[self.rng.choice(self.T, batch, replace=False, shuffle=False)] = 1.0
@@ -158,7 +172,8 @@ class Training:
         values = self.constraints.atom_values(self.active.atoms, self.values)
         place = int(np.argmin(values))
         direction = self.forward(self.constraints, self.rng)
-        here, factor = float(slopes @ self.u) / count, self.settings.scale / count
+        here = float(slopes @ self.u) / count
+        factor = self.settings.scale / count
         return (
             direction,
             factor * direction.value - here,
@@ -179,21 +194,26 @@ class Training:
 
     def step(self, direction, gap, place, away_gap):
         """Take the step; return its kind and size."""
-        variant, active = self.settings.variant, self.active
-        atom, worst, weight = (
-            tuple(direction[:3]),
-            tuple(active.atoms[place].tolist()),
-            float(active.weights[place]),
-        )
+        variant = self.settings.variant
+        active = self.active
+        atom = tuple(direction[:3])
+        worst = tuple(active.atoms[place].tolist())
+        weight = float(active.weights[place])
         if variant == "plain" or (variant == "away" and (gap >= away_gap or len(active) == 1)):
-            name, to_the_end, top = "forward", "forward", 1.0
+            name = "forward"
+            to_the_end = "forward"
+            top = 1.0
             change = self.atom_scores(atom, self.scores)
             change -= self.u
         elif variant == "away":
-            name, to_the_end, top = "away", "drop", weight / (1.0 - weight)
+            name = "away"
+            to_the_end = "drop"
+            top = weight / (1.0 - weight)
             change = np.subtract(self.u, self.atom_scores(worst, self.scores), out=self.scores)
         else:
-            name, to_the_end, top = "pairwise", "swap", 0.0 if atom == worst else weight
+            name = "pairwise"
+            to_the_end = "swap"
+            top = 0.0 if atom == worst else weight
             change = self.atom_scores(atom, self.scores)
             change -= self.atom_scores(worst, self.away_scores)
         size = self.search(self.u, change, top, self.loss, weights=self.factors)
@@ -224,11 +244,14 @@ class Training:
         """Ask the monitor, and keep the best similarity; tell the callback."""
         if self.monitor is None and self.callback is None:
             return math.nan
-        similarity, error = self.similarity(), math.nan
+        similarity = self.similarity()
+        error = math.nan
         if self.monitor is not None:
             error = float(self.monitor(similarity))
             if error < self.best_error:
-                self.best, self.best_error, self.stale = similarity, error, 0
+                self.best = similarity
+                self.best_error = error
+                self.stale = 0
             else:
                 self.stale += 1
         if self.callback is not None:
@@ -248,7 +271,8 @@ class Training:
 
     def similarity(self):
         """Return the iterate, in the features of X, sorted by them."""
-        atoms, weights = self.active.atoms.copy(), self.active.weights / self.active.weights.sum()
+        atoms = self.active.atoms.copy()
+        weights = self.active.weights / self.active.weights.sum()
         atoms[:, :2] = self.constraints.features[atoms[:, :2]]
         order = np.lexsort(atoms.T[::-1])
         return SparseSimilarity(

@@ -16,7 +16,8 @@ def check_start(start: SparseSimilarity, scale: float) -> SparseSimilarity:
             f"start must have the scale {scale:g}, got {start.scale:g}: "
             f"dataclasses.replace(start, scale={scale:g}) has it"
         )
-    atoms, weights = np.asarray(start.atoms), np.asarray(start.weights)
+    atoms = np.asarray(start.atoms)
+    weights = np.asarray(start.weights)
     if (
         atoms.ndim != 2
         or atoms.shape[1] != 3
@@ -57,7 +58,8 @@ class ActiveSet:
     """
 
     def __init__(self, atoms, weights):
-        self.atoms, self.weights = np.empty((0, 3), dtype=np.int64), np.empty(0)
+        self.atoms = np.empty((0, 3), dtype=np.int64)
+        self.weights = np.empty(0)
         for atom, weight in zip(atoms, weights, strict=True):
             self._add(atom, weight)
         self.weights /= self.weights.sum()
@@ -81,15 +83,15 @@ class ActiveSet:
             self.weights[place] = 0.0 if drop else self.weights[place] - step
         if to is not None:
             self._add(to, step)
-        kept = self.weights > 0.0
-        self.atoms, self.weights = self.atoms[kept], self.weights[kept] / self.weights[kept].sum()
+        positive = self.weights > 0.0
+        self.atoms = self.atoms[positive]
+        self.weights = self.weights[positive]
+        self.weights /= self.weights.sum()
 
     def _add(self, atom, weight):
-        found = (self.atoms == atom).all(axis=1)
-        if found.any():
-            self.weights[found] += weight
+        same = (self.atoms == atom).all(axis=1)
+        if same.any():
+            self.weights[same] += weight
         else:
-            self.atoms, self.weights = (
-                np.vstack((self.atoms, atom)),
-                np.append(self.weights, weight),
-            )
+            self.atoms = np.vstack((self.atoms, atom))
+            self.weights = np.append(self.weights, weight)

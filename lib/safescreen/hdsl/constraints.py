@@ -38,9 +38,9 @@ def take_columns(X: sparse.csr_array, features: np.ndarray) -> sparse.csr_array:
     if not features.size:
         return sparse.csr_array((X.shape[0], 0))
     places = np.minimum(np.searchsorted(features, X.indices), features.size - 1)
-    kept = features[places] == X.indices
-    indptr = np.concatenate(([0], np.cumsum(kept)))[X.indptr]
-    return sparse.csr_array((X.data[kept], places[kept], indptr), shape=(X.shape[0], features.size))
+    used = features[places] == X.indices
+    indptr = np.concatenate(([0], np.cumsum(used)))[X.indptr]
+    return sparse.csr_array((X.data[used], places[used], indptr), shape=(X.shape[0], features.size))
 
 
 class Constraints:
@@ -94,12 +94,14 @@ class Constraints:
                 f"X must have at least two features, as atoms pair two of them, got shape {X.shape}"
             )
         index = check_triplets(triplets, self.n)
-        kept, factors = (
-            (np.arange(len(index)), None) if weights is None else _factors(weights, len(index))
-        )
+        if weights is None:
+            rows = np.arange(len(index))
+            factors = None
+        else:
+            rows, factors = _factors(weights, len(index))
         self._compact(X, np.asarray(used, dtype=np.int64))
-        self._number(index[kept])
-        self.order = kept[self.order]
+        self._number(index[rows])
+        self.order = rows[self.order]
         self.factors = None if factors is None else factors[self.order]
         self.column_norms = np.sqrt(
             np.bincount(self._rows[1], X.data**2, minlength=self.features.size)
@@ -108,11 +110,10 @@ class Constraints:
         self._row, self._diagonal = np.zeros((2, self.features.size))
         starts = self._add_overlaps(np.ones(self.weights.size), 0)
         room = starts[-1] + 1
-        self._overlaps = (
-            (starts, *self._add_overlaps(self.weights, room))
-            if room <= 8 * (len(self) + X.nnz)
-            else None
-        )
+        if room <= 8 * (len(self) + X.nnz):
+            self._overlaps = (starts, *self._add_overlaps(self.weights, room))
+        else:
+            self._overlaps = None
         self._known = False
 
     def __len__(self) -> int:
@@ -127,7 +128,8 @@ class Constraints:
         rows = sparse.csr_array(
             (X.data, indices, X.indptr.astype(np.int64)), shape=(self.n, self.features.size)
         )
-        self.X, columns = rows, rows.tocsc()
+        self.X = rows
+        columns = rows.tocsc()
         self._rows = X.indptr.astype(np.int64), indices, X.data
         self._columns = (
             columns.indptr.astype(np.int64),
@@ -144,10 +146,8 @@ class Constraints:
         self._anchor_ptr = _pointers(x, self.n)
         pairs, numbers = number_pairs(np.concatenate((index[:, :2], index[:, ::2])), self.n)
         self._same, self._other = np.split(numbers, 2)
-        self._pair_ptr, self._partner = (
-            _pointers(pairs[:, 0], self.n),
-            np.ascontiguousarray(pairs[:, 1]),
-        )
+        self._pair_ptr = _pointers(pairs[:, 0], self.n)
+        self._partner = np.ascontiguousarray(pairs[:, 1])
         ends, near = np.concatenate((pairs, pairs[:, ::-1])).T
         by_end = np.argsort(ends, kind="stable")
         self._near_pair = (by_end % len(pairs)).astype(np.int32)
@@ -156,10 +156,8 @@ class Constraints:
 
     def _add_overlaps(self, weights, room):
         self._row[:] = self._diagonal[:] = 0.0
-        starts, lists = (
-            np.zeros(weights.size + 1, np.int64),
-            (np.empty(room, np.int32), np.empty(room)),
-        )
+        starts = np.zeros(weights.size + 1, np.int64)
+        lists = (np.empty(room, np.int32), np.empty(room))
         kernels._overlaps(
             weights,
             self._diagonal,
@@ -177,8 +175,8 @@ class Constraints:
         that stands for it.
         """
         place = int(np.searchsorted(self.features, feature))
-        found = place < self.features.size and self.features[place] == feature
-        return place if found else self._absent
+        is_used = place < self.features.size and self.features[place] == feature
+        return place if is_used else self._absent
 
     def set_slopes(self, slopes: np.ndarray) -> None:
         """Set the weights of the pairs from ``g_t``, shape (T,); what follows refers to them."""

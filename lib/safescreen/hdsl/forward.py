@@ -32,7 +32,8 @@ def exact(constraints: Constraints, rng: np.random.Generator | None = None) -> D
     by decreasing h until the sum of the next two is below the best value found: no pair of the rest
     can be better. Bounds cost O(P s + m log m) for P pairs of points with s features each, a
     searched row O(nnz(X)) at most."""
-    diagonal, norms = constraints.diagonal(), np.empty(constraints.features.size)
+    diagonal = constraints.diagonal()
+    norms = np.empty(constraints.features.size)
     kernels._sum_norms(*constraints._near, *constraints._columns, constraints._sums, norms)
     halves = diagonal + 0.5 * norms * constraints.column_norms
     order = np.argsort(-halves, kind="stable")

@@ -124,12 +124,11 @@ class FrankWolfe:
         self.line_search = _check_choice(line_search, "line_search", LINE_SEARCHES)
         self.batch = None if batch is None else check_count(batch, "batch")
         self.tol = None if tol is None else check_scalar(tol, "tol", low=0.0)
-        self.max_iter, self.check_every = (
-            check_count(max_iter, "max_iter"),
-            check_count(check_every, "check_every"),
-        )
+        self.max_iter = check_count(max_iter, "max_iter")
+        self.check_every = check_count(check_every, "check_every")
         self.patience = check_count(patience, "patience")
-        self.random_state, self.progress = random_state, progress
+        self.random_state = random_state
+        self.progress = progress
 
     @with_small_blas
     def fit(
@@ -195,16 +194,21 @@ class FrankWolfe:
         constraints = Constraints(X, triplets, weights, () if start is None else start.features)
         if start is not None and start.d != constraints.d:
             raise ValueError(f"start must have the {constraints.d} features of X, got {start.d}")
-        run, interrupted = (
-            Training(self, constraints, monitor, start, check_callback(callback)),
-            False,
+        run = Training(
+            settings=self,
+            constraints=constraints,
+            monitor=monitor,
+            start=start,
+            callback=check_callback(callback),
         )
+        interrupted = False
         try:
             run.loop()
         except KeyboardInterrupt:
             interrupted = True
         self.history_: list[Iteration] = run.history
-        self.n_iter_, self.converged_ = len(run.history), run.converged
+        self.n_iter_ = len(run.history)
+        self.converged_ = run.converged
         self.similarity_ = run.similarity() if run.best is None else run.best
         self.gap_ = math.nan if interrupted else run.exact_gap()
         if interrupted:

@@ -49,12 +49,14 @@ def bisection(
     fixed = margins, direction, weights
     if _slopes(*fixed, top, *loss.code)[0] <= 0.0:
         return top
-    low, high = 0.0, top
+    low = 0.0
+    high = top
     while high - low > tol * top:
         middle = low + 0.5 * (high - low)
-        low, high = (
-            (middle, high) if _slopes(*fixed, middle, *loss.code)[0] <= 0.0 else (low, middle)
-        )
+        if _slopes(*fixed, middle, *loss.code)[0] <= 0.0:
+            low = middle
+        else:
+            high = middle
     return low
 
 
@@ -66,9 +68,12 @@ def _slopes(margins, direction, weights, step, kind, smoothing):
     """Return first and second derivative of the summed loss at `step`; weights None are 1,
     `kind` counts the losses.
     """
-    first, second, cap = 0.0, 0.0, smoothing if kind == 0 else np.inf
+    first = 0.0
+    second = 0.0
+    cap = smoothing if kind == 0 else np.inf
     for t in range(margins.size):
-        v, weight = direction[t], 1.0 if weights is None else weights[t]
+        v = direction[t]
+        weight = 1.0 if weights is None else weights[t]
         slack = 1.0 - margins[t] - step * v
         if kind >= 2:
             e = np.exp(-(margins[t] + step * v)) if kind == 3 else np.exp(margins[t] + step * v)
@@ -86,7 +91,9 @@ def _slopes(margins, direction, weights, step, kind, smoothing):
 
 @njit
 def _newton(margins, direction, weights, top, kind, smoothing):
-    low, high, step = 0.0, top, 0.0
+    low = 0.0
+    high = top
+    step = 0.0
     if _slopes(margins, direction, weights, top, kind, smoothing)[0] <= 0.0:
         return top
     first, second = _slopes(margins, direction, weights, 0.0, kind, smoothing)
@@ -106,5 +113,8 @@ def _newton(margins, direction, weights, top, kind, smoothing):
         first, second = _slopes(margins, direction, weights, step, kind, smoothing)
         if first == 0.0:
             return step
-        low, high = (step, high) if first < 0.0 else (low, step)
+        if first < 0.0:
+            low = step
+        else:
+            high = step
     return step

@@ -47,21 +47,17 @@ class MarginLoss:
         if self.name == "log_loss":
             return np.logaddexp(0.0, -u)
         with np.errstate(over="ignore"):
-            return (
-                np.exp(-u)
-                if self.name == "exponential"
-                else LOSSES[self.name](self.smoothing).value(u)
-            )
+            if self.name == "exponential":
+                return np.exp(-u)
+            return LOSSES[self.name](self.smoothing).value(u)
 
     def alpha(self, u):
         """Return ``-loss'(u)``, elementwise."""
         if self.name == "log_loss":
             return expit(-u)
-        return (
-            self.value(u)
-            if self.name == "exponential"
-            else LOSSES[self.name](self.smoothing).alpha(u)
-        )
+        if self.name == "exponential":
+            return self.value(u)
+        return LOSSES[self.name](self.smoothing).alpha(u)
 
     def curvature(self, low):
         """Return the largest ``loss''`` of margins from `low` on: with it ``L`` is that of

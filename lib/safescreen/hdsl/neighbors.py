@@ -41,11 +41,13 @@ def predict_neighbors(products: ArrayLike, y: ArrayLike, k: int = 3) -> np.ndarr
     k = min(check_count(k, "k"), products.shape[1])
     members = np.eye(classes.size)[codes]
     kth = np.partition(products, -k, axis=1)[:, -k][:, None]
-    above, tied = products > kth, products == kth
+    above = products > kth
+    tied = products == kth
     votes = above + tied * (
         (k - above.sum(axis=1, keepdims=True)) / tied.sum(axis=1, keepdims=True)
     )
-    counts, sums = np.round(votes @ members, 9), (votes * products) @ members
+    counts = np.round(votes @ members, 9)
+    sums = (votes * products) @ members
     leading = counts == counts.max(axis=1, keepdims=True)
     return classes[np.argmax(np.where(leading, sums, -np.inf), axis=1)]
 
@@ -80,27 +82,32 @@ class NeighborError:
         block_bytes: int = 1 << 26,
         weights: ArrayLike | None = None,
     ):
-        self.X, self.X_new, self.block_bytes = X, X_new, block_bytes
+        self.X = X
+        self.X_new = X_new
+        self.block_bytes = block_bytes
         self.y = check_labels(y, np.shape(X)[0])
-        self.y_new, self.k = np.asarray(y_new), check_count(k, "k")
+        self.y_new = np.asarray(y_new)
+        self.k = check_count(k, "k")
         if self.y_new.shape != (np.shape(X_new)[0],):
             raise ValueError(
                 f"y_new must have shape ({np.shape(X_new)[0]},), got {self.y_new.shape}"
             )
-        self.weights = (
-            np.ones(self.y_new.size)
-            if weights is None
-            else check_vector(weights, self.y_new.size, "weights", low=0.0)
-        )
+        if weights is None:
+            self.weights = np.ones(self.y_new.size)
+        else:
+            self.weights = check_vector(weights, self.y_new.size, "weights", low=0.0)
         if not self.weights.any():
             raise ValueError("weights must hold a positive weight, all are 0")
 
     def __call__(self, similarity: Callable[..., np.ndarray] | None) -> float:
         """Return the error, in [0, 1], of a similarity; None is the dot product."""
         step = max(1, self.block_bytes // (8 * np.shape(self.X)[0]))
-        left, right = self.X_new, self.X
+        left = self.X_new
+        right = self.X
         if isinstance(similarity, SparseSimilarity):
-            left, right, similarity = similarity.transform(left), similarity.transform(right), None
+            left = similarity.transform(left)
+            right = similarity.transform(right)
+            similarity = None
         similarity = similarity or _dot
         wrong = np.empty(self.y_new.size, dtype=bool)
         for start in range(0, self.y_new.size, step):

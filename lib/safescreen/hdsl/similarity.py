@@ -99,6 +99,7 @@ class SparseSimilarity:
         """Return ``<A_t, M> = S(x_t, y_t) - S(x_t, z_t)``, shape (T,); cost O(T) products of
         projected rows.
         """
-        projected, triplets = self.transform(X), np.asarray(triplets)
+        projected = self.transform(X)
+        triplets = np.asarray(triplets)
         x, y, z = (projected[triplets[:, c]] for c in range(3))
         return np.asarray(x.multiply(y - z).sum(axis=1)).ravel()

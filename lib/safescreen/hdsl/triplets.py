@@ -47,11 +47,10 @@ def nearest_triplets(
     X = take_columns(X, np.unique(X.indices)) if sparse.issparse(X) else X
     n = X.shape[0]
     codes = np.unique(check_labels(y, n), return_inverse=True)[1]
-    n_targets, n_impostors = (
-        check_count(n_targets, "n_targets"),
-        check_count(n_impostors, "n_impostors"),
-    )
-    step, found = max(1, block_bytes // (8 * n)), []
+    n_targets = check_count(n_targets, "n_targets")
+    n_impostors = check_count(n_impostors, "n_impostors")
+    step = max(1, block_bytes // (8 * n))
+    triplets = []
     for start in range(0, n, step):
         products = X[start : start + step] @ X.T
         products = products.toarray() if sparse.issparse(products) else products
@@ -61,8 +60,8 @@ def nearest_triplets(
             targets = _largest(row, np.flatnonzero(same), n_targets)
             impostors = _largest(row, np.flatnonzero(codes != codes[i]), n_impostors)
             pairs = np.repeat(targets, impostors.size), np.tile(impostors, targets.size)
-            found.append(np.column_stack((np.full(pairs[0].size, i), *pairs)))
-    return _stack(found)
+            triplets.append(np.column_stack((np.full(pairs[0].size, i), *pairs)))
+    return _stack(triplets)
 
 
 def random_triplets(
@@ -93,13 +92,15 @@ def random_triplets(
     rng = np.random.default_rng(random_state)
     members = [np.flatnonzero(codes == c) for c in range(codes.max() + 1)]
     outside = [np.flatnonzero(codes != c) for c in range(codes.max() + 1)]
-    found = []
+    triplets = []
     for i, c in enumerate(codes):
         own = members[c]
         if own.size > 1:
             draw = own[(np.searchsorted(own, i) + rng.integers(1, own.size, count)) % own.size]
-            found.append(np.column_stack((np.full(count, i), draw, rng.choice(outside[c], count))))
-    return _stack(found)
+            triplets.append(
+                np.column_stack((np.full(count, i), draw, rng.choice(outside[c], count)))
+            )
+    return _stack(triplets)
 
 
 def default_scale(X: Any, triplets: ArrayLike) -> float:
@@ -132,8 +133,7 @@ def _largest(row, candidates, k):
     return candidates[np.argsort(-row[candidates], kind="stable")[:k]]
 
 
-def _stack(found):
-    found = np.concatenate(found).astype(np.int32) if found else np.empty((0, 3), dtype=np.int32)
-    if found.shape[0] == 0:
+def _stack(triplets):
+    if not any(map(len, triplets)):
         raise ValueError("y must hold a class of at least two points, found none")
-    return found
+    return np.concatenate(triplets).astype(np.int32)

@@ -157,12 +157,11 @@ def _ranges(prob, e, kappa, w, w_error, linear, accuracy):
     accuracy = check_scalar(accuracy, "accuracy", low=0.0)
     form, steady, rising, scale = _form(prob.cone, e, kappa, w, w_error, linear, accuracy)
     shares = (1.0, 0.0) if kappa == 1.0 else (0.5, 0.5)
-    terms, norms = prob.terms, prob.terms.norms
+    terms = prob.terms
+    norms = prob.terms.norms
     ends = np.empty((4, len(terms)))
-    x_products, w_products = (
-        terms.inner_products(e.x),
-        terms.inner_products(w) if shares[1] else None,
-    )
+    x_products = terms.inner_products(e.x)
+    w_products = terms.inner_products(w) if shares[1] else None
     for start, stop, low, high in terms.regions(prob.loss):
         products = x_products.chunk(start, stop)
         others = w_products.chunk(start, stop) if w_products else products
@@ -187,22 +186,21 @@ def _form(cone, e, kappa, w, w_error, linear, accuracy):
         enlargement,
     )
     exponent = math.frexp(max(lengths))[1] if all(map(math.isfinite, lengths)) else 0
-    x, w = cone.ldexp(e.x, -exponent), cone.ldexp(w, -exponent)
-    x_error, w_error = math.ldexp(e.x_error, -exponent), math.ldexp(w_error, -exponent)
-    linear, f = (
-        math.ldexp(math.ldexp(linear, -exponent), -exponent),
-        math.ldexp(enlargement, -exponent),
-    )
+    x = cone.ldexp(e.x, -exponent)
+    w = cone.ldexp(w, -exponent)
+    x_error = math.ldexp(e.x_error, -exponent)
+    w_error = math.ldexp(w_error, -exponent)
+    linear = math.ldexp(math.ldexp(linear, -exponent), -exponent)
+    f = math.ldexp(enlargement, -exponent)
     steady, rising = 2.0 * x_error, 2.0 * w_error
     D = x - w
     lost = 4.0 * UNIT * cone.magnitude(D)  # by the subtraction
-    x_norm, w_norm, D_norm = (
-        upper(cone.norm_upper(x), 4),
-        upper(cone.norm_upper(w), 4),
-        upper(cone.norm_upper(D) + lost, 4),
-    )
+    x_norm = upper(cone.norm_upper(x), 4)
+    w_norm = upper(cone.norm_upper(w), 4)
+    D_norm = upper(cone.norm_upper(D) + lost, 4)
     q0 = upper(kappa * D_norm * D_norm + linear, 4)
-    up, down = 2.0 * kappa * cone.inner(D, w), -2.0 * kappa * cone.inner(D, x)
+    up = 2.0 * kappa * cone.inner(D, w)
+    down = -2.0 * kappa * cone.inner(D, x)
     up1 = (
         up
         - linear
@@ -217,10 +215,9 @@ def _form(cone, e, kappa, w, w_error, linear, accuracy):
     )
     up2, down2 = upper(kappa * w_norm * w_norm, 4), upper(kappa * x_norm * x_norm, 4)
     if accuracy > 0.0:  # solutions to come lie in the cone up to rounding, as large as they can be
-        part, root = 2.0 * cone.projection_error, 0.5 * (sqrt_upper(linear) + f)
-        steady, rising = (
-            steady + part * (2.0 * x_norm + root),
-            rising + part * (2.0 * w_norm + root),
-        )
+        error = 2.0 * cone.projection_error
+        root = 0.5 * (sqrt_upper(linear) + f)
+        steady += error * (2.0 * x_norm + root)
+        rising += error * (2.0 * w_norm + root)
     form = tuple(map(float, (q0, up1, up2, down1, down2, f)))
     return form, upper(steady, 8), upper(rising, 8), math.ldexp(1.0, exponent)

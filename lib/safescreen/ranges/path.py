@@ -96,16 +96,20 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
     ['nan nan', '0.000000 2.000000']
     """
     x0 = prob.cone.check(x0, "x0")
-    eps, lam0 = check_scalar(eps, "eps", low=0.0), check_lam(lam0, "lam0")
-    terms, m = prob.terms, norm_upper(x0)
+    eps = check_scalar(eps, "eps", low=0.0)
+    lam0 = check_lam(lam0, "lam0")
+    terms = prob.terms
+    m = norm_upper(x0)
     ends = [np.empty(len(terms)) for _ in range(4)]
-    products, norms = terms.inner_products(x0), terms.norms
+    products = terms.inner_products(x0)
+    norms = terms.norms
     for start, stop, low, high in terms.regions(prob.loss):
         fixed = (m, eps, lam0, low, high, int(high.size > 1))
         chunk = products.chunk(start, stop)
         interval_kernel(*chunk, norms[start:stop], *fixed, *(end[start:stop] for end in ends))
     if not prob.loss.has_linear_region:  # no term is ever linear
-        ends[0][:], ends[1][:] = np.nan, np.nan
+        ends[0][:] = np.nan
+        ends[1][:] = np.nan
     return Ranges(*ends)
 
 
@@ -119,9 +123,11 @@ def _interval(h, nm, en, tau, lam0):
     allowance = 16.0 * UNIT * (nm + abs(h) + 2.0 * en + 2.0 * abs(tau)) + FLOOR
     if not h - en - tau > allowance:
         return np.nan, np.nan
-    top, bottom = max(nm - h + 2.0 * en, 0.0) + allowance, nm + h - 2.0 * tau - allowance
+    top = max(nm - h + 2.0 * en, 0.0) + allowance
+    bottom = nm + h - 2.0 * tau - allowance
     low = lam0 * (top / bottom) * (1.0 + 8.0 * UNIT) + FLOOR if bottom > 0.0 else np.inf
-    top, bottom = nm + h - allowance, nm - h + 2.0 * (en + tau) + allowance
+    top = nm + h - allowance
+    bottom = nm - h + 2.0 * (en + tau) + allowance
     if bottom > 0.0:
         high = lam0 * (max(top, 0.0) / bottom) * (1.0 - 8.0 * UNIT)
     else:
@@ -147,9 +153,7 @@ def interval_kernel(q, errors, norms, m, eps, lam0, low, high, step, L_low, L_hi
     (``step = 1``)."""
     for t in range(q.size):
         a, b = low[t * step], high[t * step]
-        nm, en = (
-            norms[t] * m * (1.0 + 4.0 * UNIT) + FLOOR,
-            eps * norms[t] * (1.0 + 4.0 * UNIT) + FLOOR,
-        )
+        nm = norms[t] * m * (1.0 + 4.0 * UNIT) + FLOOR
+        en = eps * norms[t] * (1.0 + 4.0 * UNIT) + FLOOR
         L_low[t], L_high[t] = _interval(_safe_h(-q[t], errors[t], a, b), nm, en, -a, lam0)
         R_low[t], R_high[t] = _interval(_safe_h(q[t], errors[t], a, b), nm, en, b, lam0)

@@ -95,14 +95,31 @@ def _least_t(g0, g1, n, q0, q1, q2, f):
     most; 8 are taken."""
     nn = n * n + FLOOR
     if f == 0.0:
-        a0, a1, a2, r0, r1, r2, r3, r4 = g0, g1, 0.0, q0, q1, q2, 0.0, 0.0
+        a0 = g0
+        a1 = g1
+        a2 = 0.0
+        r0 = q0
+        r1 = q1
+        r2 = q2
+        r3 = 0.0
+        r4 = 0.0
     else:
         nf = n * f * (1.0 + 4.0 * UNIT) + FLOOR
-        a0, a1, a2 = g0 - nf, 2.0 * g1 + nf, -g1
-        r0, r1, r2, r3, r4 = q0, 2.0 * q1, 4.0 * q2 - q1, -4.0 * q2, q2
+        a0 = g0 - nf
+        a1 = 2.0 * g1 + nf
+        a2 = -g1
+        r0 = q0
+        r1 = 2.0 * q1
+        r2 = 4.0 * q2 - q1
+        r3 = -4.0 * q2
+        r4 = q2
     if not a0 > 0.0:
         return np.nan
-    s0, s1, s2, s3, s4 = a0 * a0, 2.0 * a0 * a1, a1 * a1 + 2.0 * a0 * a2, 2.0 * a1 * a2, a2 * a2
+    s0 = a0 * a0
+    s1 = 2.0 * a0 * a1
+    s2 = a1 * a1 + 2.0 * a0 * a2
+    s3 = 2.0 * a1 * a2
+    s4 = a2 * a2
     d0 = s0 - nn * r0 - (8.0 * UNIT * (s0 + nn * abs(r0)) + FLOOR)
     d1 = s1 - nn * r1 - (8.0 * UNIT * (abs(s1) + nn * abs(r1)) + FLOOR)
     d2 = s2 - nn * r2 - (8.0 * UNIT * (a1 * a1 + 2.0 * a0 * abs(a2) + nn * abs(r2)) + FLOOR)
@@ -110,8 +127,8 @@ def _least_t(g0, g1, n, q0, q1, q2, f):
     d4 = s4 - nn * r4 - (8.0 * UNIT * (s4 + nn * abs(r4)) + FLOOR)
     if not d0 > 0.0:
         return np.nan
-    left = 1.0 - first_root(d0, d1, d2, d3, d4)
-    return left if f == 0.0 else left * left
+    complement = 1.0 - first_root(d0, d1, d2, d3, d4)
+    return complement if f == 0.0 else complement * complement
 
 
 @njit
@@ -166,10 +183,13 @@ def ball_interval_kernel(
     for t in range(h.size):
         a, b = low[t * step], high[t * step]
         n = norms[t] * scale
-        A, A_error = share_A * h[t], share_A * h_errors[t] + n * steady
-        B, B_error = 0.0, n * rising
+        A = share_A * h[t]
+        A_error = share_A * h_errors[t] + n * steady
+        B = 0.0
+        B_error = n * rising
         if share_B > 0.0:
-            B, B_error = share_B * k[t], share_B * k_errors[t] + n * rising
+            B = share_B * k[t]
+            B_error = share_B * k_errors[t] + n * rising
         A_error += 8.0 * UNIT * (abs(A) + A_error + abs(a) + abs(b)) + FLOOR
         B_error += 8.0 * UNIT * (abs(B) + B_error) + FLOOR
         ends[0, t], ends[1, t] = _interval(a - A - A_error, -B - B_error, n, form, lam0)

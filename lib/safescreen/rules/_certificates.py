@@ -65,13 +65,15 @@ def passes(region, claims, y, plus, minus):
     y. The computed parts belong to an element at most `error` from Z (rounding of a, of Z and of
     the split), and projections do not expand distances; `minus` may be too small and `plus` too
     large by more."""
-    reach = region.norm + y * claims.n
+    norm = region.norm + y * claims.n
     error = (
         y * claims.a_error
-        + (region.split_error + 4.0 * UNIT + gamma(region.center.size + 4)) * reach
+        + (region.split_error + 4.0 * UNIT + gamma(region.center.size + 4)) * norm
     )
-    minus, plus = np.maximum(minus - error, 0.0), plus + error
-    linear, square = 2.0 * y * (claims.C - claims.q), (y * claims.n) ** 2
+    minus = np.maximum(minus - error, 0.0)
+    plus = plus + error
+    linear = 2.0 * y * (claims.C - claims.q)
+    square = (y * claims.n) ** 2
     allowance = (
         2.0
         * y
@@ -92,34 +94,35 @@ def certify_semidefinite(region, claims, max_iter):
     tangents of g at both ends of the bracket keep its maximum below ``r^2``, or after `max_iter`
     steps."""
     certified = np.zeros(claims.q.size, dtype=np.bool_)
-    where = np.arange(claims.q.size)
+    numbers = np.arange(claims.q.size)
     inside = region.minus_norm <= region.split_error * region.norm
     split = split_one if inside and len(region.center) >= PAIR_FROM else split_all
-    bracket, vectors = _Bracket.start(region, claims), None
+    bracket = _Bracket.start(region, claims)
+    vectors = None
     y = np.maximum(claims.C - claims.q, claims.C - claims.product) / claims.n**2
     for _ in range(max_iter):
         # rounding may bring y below 0, where nothing is certified
         keep = (y >= 0.0) & (y * claims.n < LARGEST)
-        where, claims, bracket, y, vectors = _take(keep, where, claims, bracket, y, vectors)
-        if not where.size:
+        numbers, claims, bracket, y, vectors = _take(keep, numbers, claims, bracket, y, vectors)
+        if not numbers.size:
             break
         parts, vectors = split(region.center + y[:, None, None] * claims.a, claims.a, vectors)
         passed = passes(region, claims, y, parts.plus, parts.minus)
-        certified[where[passed]] = True
+        certified[numbers[passed]] = True
         square = (y * claims.n) ** 2 + 2.0 * y * parts.minus_product + parts.minus**2
         counter = (parts.plus_product >= claims.C) & (square <= region.square)
         value = 2.0 * y * (claims.C - claims.q) - (y * claims.n) ** 2 + parts.minus**2
         bracket.update(y, value, claims.C - parts.plus_product)
         keep = ~passed & ~counter & (bracket.highest_value() > region.square)
         y = bracket.next(claims.n)
-        where, claims, bracket, y, vectors = _take(keep, where, claims, bracket, y, vectors)
+        numbers, claims, bracket, y, vectors = _take(keep, numbers, claims, bracket, y, vectors)
     return certified
 
 
-def _take(mask, where, claims, bracket, y, vectors):
+def _take(mask, numbers, claims, bracket, y, vectors):
     """Return all of a batch's state for the claims of a mask."""
     return (
-        where[mask],
+        numbers[mask],
         claims.take(mask),
         bracket.take(mask),
         y[mask],
@@ -133,23 +136,22 @@ def certify_orthant(region, claims):
 
     ``<a, Z_+>`` is piecewise linear and does not fall in y; the piece on which it reaches C follows
     from prefix sums, O(d log d) a claim."""
-    Q, a = region.center, claims.a
-    enters, leaves = (a > 0.0) & (Q < 0.0), (a < 0.0) & (Q > 0.0)
+    Q = region.center
+    a = claims.a
+    enters = (a > 0.0) & (Q < 0.0)
+    leaves = (a < 0.0) & (Q > 0.0)
     change = np.where(enters, 1.0, 0.0) - np.where(leaves, 1.0, 0.0)
     active = (Q > 0.0) | ((Q == 0.0) & (a > 0.0))
     breaks = np.where(change != 0.0, -Q / a, np.inf)
     order = np.argsort(breaks, axis=1)
     breaks = np.take_along_axis(breaks, order, axis=1)
-    starts = (np.where(active, a * Q, 0.0).sum(axis=1), np.where(active, a * a, 0.0).sum(axis=1))
-    deltas = (np.take_along_axis(change * v, order, axis=1) for v in (a * Q, a * a))
-    level, slope = (
-        np.column_stack((s, s[:, None] + np.cumsum(d, axis=1)))
-        for s, d in zip(starts, deltas, strict=True)
-    )
+    level = _on_pieces(a * Q, active, change, order)
+    slope = _on_pieces(a * a, active, change, order)
     reached = level[:, :-1] + breaks * slope[:, :-1]
     piece = np.count_nonzero(np.isfinite(breaks) & (reached < claims.C[:, None]), axis=1)
     rows = np.arange(piece.size)
-    level, slope = level[rows, piece], slope[rows, piece]
+    level = level[rows, piece]
+    slope = slope[rows, piece]
     last = np.where(piece > 0, breaks[rows, np.maximum(piece - 1, 0)], 0.0)
     y = np.maximum((claims.C - level) / slope, last)
     # nothing left to rise: no point of the cone reaches C, and g grows by 2 (C - level) for ever
@@ -167,6 +169,15 @@ def certify_orthant(region, claims):
         parts = (np.linalg.norm(np.maximum(sign * Z, 0.0), axis=1) for sign in (1.0, -1.0))
         out |= usable & passes(region, claims, candidate, *parts)
     return out
+
+
+def _on_pieces(values, active, change, order):
+    """Return the sum of the values of the coordinates that are positive on each piece, shape
+    (n, pieces): those `active` on the first one, and what enters or leaves from piece to piece.
+    """
+    first = np.where(active, values, 0.0).sum(axis=1)
+    changes = np.take_along_axis(change * values, order, axis=1)
+    return np.column_stack((first, first[:, None] + np.cumsum(changes, axis=1)))
 
 
 @dataclass(frozen=True)
@@ -187,14 +198,15 @@ class _Bracket:
     @classmethod
     def start(cls, region, claims):
         size = claims.q.size
-        value = np.full(size, region.minus_norm * region.minus_norm)
-        unknown = (np.full(size, v) for v in (np.inf, np.nan, np.nan, np.nan))
         return cls(
-            np.zeros(size),
-            value,
-            claims.C - claims.product,
-            *unknown,
-            np.zeros(size, dtype=np.int64),
+            low=np.zeros(size),
+            low_value=np.full(size, region.minus_norm * region.minus_norm),
+            low_slope=claims.C - claims.product,
+            high=np.full(size, np.inf),
+            high_value=np.full(size, np.nan),
+            high_slope=np.full(size, np.nan),
+            guess=np.full(size, np.nan),
+            same_side=np.zeros(size, dtype=np.int64),
         )
 
     def take(self, mask):
@@ -210,15 +222,17 @@ class _Bracket:
         other = np.where(use_high, self.high, self.low)
         other_slope = np.where(use_high, self.high_slope, self.low_slope)
         self.guess[:] = y + slope * (y - other) / (other_slope - slope)
-        up, down = np.maximum(self.same_side, 0) + 1, np.minimum(self.same_side, 0) - 1
+        up = np.maximum(self.same_side, 0) + 1
+        down = np.minimum(self.same_side, 0) - 1
         self.same_side[:] = np.where(rising, up, down)
         for end, new in (("low", rising), ("high", ~rising)):
-            for name, found in ((end, y), (f"{end}_value", value), (f"{end}_slope", slope)):
-                np.copyto(getattr(self, name), found, where=new)
+            for name, value_at_y in ((end, y), (f"{end}_value", value), (f"{end}_slope", slope)):
+                np.copyto(getattr(self, name), value_at_y, where=new)
 
     def highest_value(self):
         """Return an upper bound of the maximum of g: where the tangents at both ends meet."""
-        a, b = 2.0 * self.low_slope, 2.0 * self.high_slope
+        a = 2.0 * self.low_slope
+        b = 2.0 * self.high_slope
         step = (self.high_value - self.low_value - b * (self.high - self.low)) / (a - b)
         top = self.low_value + a * np.clip(step, 0.0, self.high - self.low)
         return np.where(np.isfinite(self.high), top, np.inf)

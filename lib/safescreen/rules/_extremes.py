@@ -25,9 +25,9 @@ def _over_halfspace(q, e, s, s_error, n, r, delta, root):
         return -np.inf
     square = n * n - 2.0 * k * s + k * k
     square += 2.0 * k * s_error + 16.0 * UNIT * (n * n + 2.0 * k * abs(s) + k * k) + FLOOR
-    reach = r * np.sqrt(max(square, 0.0))
-    allowance = e + 8.0 * UNIT * (abs(q) + k * abs(delta) + reach + e) + FLOOR
-    return q + k * delta - reach - allowance
+    spread = r * np.sqrt(max(square, 0.0))
+    allowance = e + 8.0 * UNIT * (abs(q) + k * abs(delta) + spread + e) + FLOOR
+    return q + k * delta - spread - allowance
 
 
 @njit
@@ -49,10 +49,10 @@ def _over_two_balls(q1, e1, q2, e2, n, square1, square2, distance, distance_squa
     square += 16.0 * UNIT * (square1 + square2 + distance_square) + FLOOR
     if not square >= 0.0:
         return -np.inf
-    reach = n * np.sqrt(square)
+    spread = n * np.sqrt(square)
     allowance = s * e1 + t * e2
-    allowance += 8.0 * UNIT * (s * abs(q1) + t * abs(q2) + reach + allowance) + FLOOR
-    return s * q1 + t * q2 - reach - allowance
+    allowance += 8.0 * UNIT * (s * abs(q1) + t * abs(q2) + spread + allowance) + FLOOR
+    return s * q1 + t * q2 - spread - allowance
 
 
 @njit
@@ -65,7 +65,8 @@ def halfspace_kernel(
     for t in range(q.size):
         if in_L[t] or in_R[t]:
             continue
-        sp, error = s[t] / scale, s_errors[t] / scale * (1.0 + 8.0 * UNIT) + FLOOR
+        sp = s[t] / scale
+        error = s_errors[t] / scale * (1.0 + 8.0 * UNIT) + FLOOR
         a, b = low[t * step], high[t * step]
         in_R[t] = _over_halfspace(q[t], q_errors[t], sp, error, norms[t], r, delta, root) > b
         below = -_over_halfspace(-q[t], q_errors[t], -sp, error, norms[t], r, delta, root)
@@ -80,7 +81,9 @@ def intersection_kernel(
     for t in range(q1.size):
         if in_L[t] or in_R[t]:
             continue
-        n, a, b = norms[t], low[t * step], high[t * step]
+        n = norms[t]
+        a = low[t * step]
+        b = high[t * step]
         in_R[t] = (
             _over_two_balls(q1[t], e1[t], q2[t], e2[t], n, square1, square2, D, D_square, t0, h) > b
         )

@@ -19,10 +19,11 @@ import numpy as np
 from scipy.linalg import lapack
 from scipy.sparse.linalg import ArpackError, eigsh
 
-PAIR_FROM, LANCZOS_FROM = 16, 90
-"""From which d one pair is worth a call of its own, and from which Lanczos steps find it
-soonest.
-"""
+PAIR_FROM = 16
+"""From which d one pair of eigenvalue and vector is worth a call of its own."""
+
+LANCZOS_FROM = 90
+"""From which d Lanczos steps find that pair soonest."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +42,15 @@ def split_all(Z, a, start=None):
     """Return ``(Parts, None)`` by full eigendecompositions; shapes (B, d, d)."""
     values, vectors = np.linalg.eigh(Z)
     weights = np.einsum("bik,bik->bk", vectors, a @ vectors)
-    positive, negative = np.maximum(values, 0.0), np.maximum(-values, 0.0)
-    norms = np.linalg.norm(positive, axis=1), np.linalg.norm(negative, axis=1)
-    return Parts(
-        *norms, np.sum(positive * weights, axis=1), np.sum(negative * weights, axis=1)
-    ), None
+    positive = np.maximum(values, 0.0)
+    negative = np.maximum(-values, 0.0)
+    parts = Parts(
+        plus=np.linalg.norm(positive, axis=1),
+        minus=np.linalg.norm(negative, axis=1),
+        plus_product=np.sum(positive * weights, axis=1),
+        minus_product=np.sum(negative * weights, axis=1),
+    )
+    return parts, None
 
 
 def split_one(Z, a, start=None):

@@ -60,7 +60,9 @@ def ball_kernel(values, errors, norms, radius, low, high, step, in_L, in_R):
             in_L[t] = q + allowance < a
     else:
         for t in range(values.size):
-            q, a, b = values[t], low[t], high[t]
+            q = values[t]
+            a = low[t]
+            b = high[t]
             allowance = errors[t] + radius * norms[t]
             allowance += 8.0 * UNIT * (abs(q) + allowance + abs(b) + abs(b - a))
             in_R[t] = q - allowance > b

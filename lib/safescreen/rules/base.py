@@ -57,7 +57,8 @@ def apply(prob: Problem, elements: Sequence[ElementLike], decide: Callable) -> S
     dropped."""
     terms = prob.terms
     in_L, in_R = np.zeros(len(terms), dtype=np.bool_), np.zeros(len(terms), dtype=np.bool_)
-    views, norms = [terms.inner_products(element) for element in elements], terms.norms
+    views = [terms.inner_products(element) for element in elements]
+    norms = terms.norms
     for start, stop, low, high in terms.regions(prob.loss):
         products = [view.chunk(start, stop) for view in views]
         decide(products, norms[start:stop], low, high, in_L[start:stop], in_R[start:stop])

@@ -63,13 +63,16 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
     ([False, False], [True, False])
     """
     cone = prob.cone
-    center, normal = cone.check(ball.center, "ball.center"), cone.check(normal, "normal")
-    offset, radius = check_scalar(offset, "offset"), float(ball.radius)
+    center = cone.check(ball.center, "ball.center")
+    normal = cone.check(normal, "normal")
+    offset = check_scalar(offset, "offset")
+    radius = float(ball.radius)
     largest = cone.largest(normal)
     if largest == 0.0:
         return sphere(prob, ball)
     exponent = -math.frexp(largest)[1]  # a power of two is exact, and keeps every product in range
-    normal, offset = cone.ldexp(normal, exponent), float(np.ldexp(offset, exponent))
+    normal = cone.ldexp(normal, exponent)
+    offset = float(np.ldexp(offset, exponent))
     scale = cone.norm_upper(normal)
     delta = _level(cone, normal, offset, center, radius) / scale
     if not abs(delta) < radius < math.inf:
@@ -103,10 +106,8 @@ def cone_halfspace(prob: Problem, ball: Sphere) -> Screened:
     """
     if ball.normal is None or not ball.decides:
         return sphere(prob, ball)
-    center, normal = (
-        prob.cone.check(ball.center, "ball.center"),
-        prob.cone.check(ball.normal, "ball.normal"),
-    )
+    center = prob.cone.check(ball.center, "ball.center")
+    normal = prob.cone.check(ball.normal, "ball.normal")
     farthest = upper(prob.cone.norm_upper(center) + float(ball.radius), 2)
     return halfspace(prob, ball, normal, -upper(prob.cone.feasible_error(normal) * farthest, 2))
 

@@ -63,7 +63,8 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
         second_L, second_R = in_L.copy(), in_R.copy()
         ball_kernel(*products[1], norms, r2, low, high, step, second_L, second_R)
         both = _either(Screened(in_L, in_R), Screened(second_L, second_R))
-        in_L[:], in_R[:] = both.in_L, both.in_R
+        in_L[:] = both.in_L
+        in_R[:] = both.in_R
         fixed = (r1 * r1, r2 * r2, distance, D_square, t0, h)
         intersection_kernel(*products[0], *products[1], norms, *fixed, low, high, step, in_L, in_R)
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_count, check_mask
 from safescreen.cones import NonNegativeCone, PSDCone
@@ -78,48 +80,79 @@ def semidefinite(
     ([False], [True])
     """
     first = cone_halfspace(prob, ball)
-    cone, radius = prob.cone, float(ball.radius)
-    steps, undecided = check_count(max_iter, "max_iter"), ~(first.in_L | first.in_R)
+    cone = prob.cone
+    radius = float(ball.radius)
+    steps = check_count(max_iter, "max_iter")
+    undecided = ~(first.in_L | first.in_R)
     if skip is not None:
         undecided &= ~check_mask(skip, len(prob), "skip")
     if not isinstance(cone, PSDCone | NonNegativeCone) or not 0.0 <= radius < math.inf:
         return first
     if isinstance(cone, PSDCone):
-        size, certify = (
-            max(1, BATCH // cone.d**2),
-            lambda region, claims: certify_semidefinite(region, claims, steps),
-        )
+        entries = cone.d**2
+        certify = partial(certify_semidefinite, max_iter=steps)
     else:
-        size, certify = max(1, BATCH // cone.d), certify_orthant
+        entries = cone.d
+        certify = certify_orthant
     prob.terms.require("elements", by="the semidefinite rule")
     region, plus = _region(cone, cone.check(ball.center, "ball.center"), radius)
-    views = [prob.terms.inner_products(element) for element in (ball.center, plus)]
-    masks = {-1.0: first.in_R, 1.0: first.in_L}
-    linear = prob.loss.has_linear_region
+    certify = partial(certify, region)
+    batch_size = max(1, BATCH // entries)
+    at_center, at_plus = (prob.terms.inner_products(element) for element in (ball.center, plus))
     for start, stop, low, high in prob.terms.regions(prob.loss):
-        open_terms = start + np.flatnonzero(undecided[start:stop])
-        if not open_terms.size:
+        numbers = start + np.flatnonzero(undecided[start:stop])
+        if not numbers.size:
             continue
-        (q, q_errors), (products, _) = (view.chunk(start, stop) for view in views)
-        low, high = np.broadcast_to(low, q.shape), np.broadcast_to(high, q.shape)
-        for sign, limit in ((-1.0, -high), (1.0, low))[: 1 + linear]:
-            numbers = open_terms[sign * products[open_terms - start] < limit[open_terms - start]]
-            for batch in np.split(numbers, range(size, numbers.size, size)):
-                k = batch - start
-                a, a_errors = prob.terms.elements(batch)
-                claims = Claims(
-                    a=sign * a,
-                    a_error=a_errors,
-                    q=sign * q[k],
-                    q_error=q_errors[k],
-                    n=prob.terms.norms[batch],
-                    C=limit[k],
-                    C_error=4.0 * UNIT * (np.abs(low[k]) + np.abs(high[k])),
-                    product=sign * products[k],
-                )
-                with np.errstate(all="ignore"):  # what overflows or is NaN certifies nothing
-                    masks[sign][batch] = certify(region, claims)
+        places = numbers - start
+        q, q_errors = at_center.chunk(start, stop)
+        products, _ = at_plus.chunk(start, stop)
+        low = np.broadcast_to(low, q.shape)[places]
+        high = np.broadcast_to(high, q.shape)[places]
+        candidates = _Candidates(
+            numbers=numbers,
+            q=q[places],
+            q_errors=q_errors[places],
+            products=products[places],
+            C_errors=4.0 * UNIT * (np.abs(low) + np.abs(high)),
+        )
+        _certify_side(first.in_R, -1.0, -high, candidates, prob, certify, batch_size)
+        if prob.loss.has_linear_region:
+            _certify_side(first.in_L, 1.0, low, candidates, prob, certify, batch_size)
     return first
+
+
+class _Candidates(NamedTuple):
+    """Undecided terms: their numbers, their margins at the center of the ball with error bounds,
+    those at the center's projection, and error bounds of their thresholds.
+    """
+
+    numbers: NDArray
+    q: NDArray
+    q_errors: NDArray
+    products: NDArray
+    C_errors: NDArray
+
+
+def _certify_side(mask, sign, C, candidates, prob, certify, batch_size):
+    """Set `mask` for the candidates of which ``sign <a, x> < C`` is certified all over the region.
+
+    Nothing is tried where the projection of the center is a counter-example."""
+    tried = np.flatnonzero(sign * candidates.products < C)
+    for places in np.split(tried, range(batch_size, tried.size, batch_size)):
+        numbers = candidates.numbers[places]
+        a, a_errors = prob.terms.elements(numbers)
+        claims = Claims(
+            a=sign * a,
+            a_error=a_errors,
+            q=sign * candidates.q[places],
+            q_error=candidates.q_errors[places],
+            n=prob.terms.norms[numbers],
+            C=C[places],
+            C_error=candidates.C_errors[places],
+            product=sign * candidates.products[places],
+        )
+        with np.errstate(all="ignore"):  # what overflows or is NaN certifies nothing
+            mask[numbers] = certify(claims)
 
 
 def _region(cone, center, radius):
@@ -127,7 +160,8 @@ def _region(cone, center, radius):
     if center.ndim == 2:
         center = 0.5 * (center + center.T)
     plus, minus = cone.split(center)
-    norm, unit = cone.norm_upper(center), cone.zeros()
+    norm = cone.norm_upper(center)
+    unit = cone.zeros()
     unit.flat[0] = 1.0  # the error of a split is proportional to the norm of what is split
     region = Region(
         center=center,

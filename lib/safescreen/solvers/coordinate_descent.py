@@ -5,6 +5,8 @@ One dual variable at a time is set to its best value (Hsieh et al. 2008), whatev
 weights, thresholds and linear term. Leaving variables out for a while is a heuristic that the
 solver itself takes back; screening is not, and both are used together."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from safescreen.solvers.reduction import Reduction
@@ -40,14 +42,19 @@ def minimize_dual(
     margin, have fallen far enough, and screening is tried there; an iteration is a sweep. With
     `patience` it gives up where so many sweeps are not enough for that; `shrinking` leaves
     variables out for a while."""
-    problem, limits, lam = reduction.problem, settings.limits, state.lam
+    problem = reduction.problem
+    limits = settings.limits
+    lam = state.lam
     smooth = problem.loss.smoothing > 0.0
-    alpha = (
-        _start(problem, state.x, lam)
-        if state.alpha is None
-        else np.array(reduction.restrict(state.alpha.unpack()))
-    )
-    tolerance, best, kept, seed, given_up = 1.0, None, alpha, 1, False
+    if state.alpha is None:
+        alpha = _start(problem, state.x, lam)
+    else:
+        alpha = np.array(reduction.restrict(state.alpha.unpack()))
+    tolerance = 1.0
+    best = None
+    best_alpha = alpha
+    seed = 1
+    given_up = False
     if smooth and not (problem.terms.costly and problem.cone.magnitude(state.x) == 0.0):
         e = problem.evaluate(state.x, lam)
     else:
@@ -56,53 +63,66 @@ def minimize_dual(
     while True:
         state.record(reduction, e, settings.callback)
         if best is None or e.gap < best.gap:
-            best, kept = e, alpha.copy()
+            best = e
+            best_alpha = alpha.copy()
         if limits.reached(best) or state.stopped or given_up or state.n_iter >= limits.max_iter:
             break
         if screen is not None and best.gap < 0.3 * reduction.tried:
             full = reduction.expand(alpha)
             if screen(best):
-                alpha, problem, best = np.array(reduction.restrict(full)), reduction.problem, None
+                alpha = np.array(reduction.restrict(full))
+                problem = reduction.problem
+                best = None
                 H = _dual_sum(problem, alpha)
         sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
-        hope = screen is not None and not (
-            settings.schedule.automatic and 0.0 < state.expected < FEW
-        )
-        early, goal = (
-            _goal(problem, limits, best or e, hope, 0.5 * tolerance)
-            if problem.terms.costly
-            else (False, {})
-        )
-        least = LEAST * tolerance if goal else tolerance
+        soon_solved = settings.schedule.automatic and 0.0 < state.expected < FEW
+        screens = screen is not None and not soon_solved
+        stop = _next_stop(problem, limits, best or e, screens, tolerance)
+        options = {} if stop.gap is None else {"goal": stop.gap}
         H, spread, done, seed = problem.terms.sweep(
-            alpha, H, lam, problem.loss, least, sweeps, seed, shrinking, **goal
+            alpha, H, lam, problem.loss, stop.spread, sweeps, seed, shrinking, **options
         )
         state.n_iter += done
-        if done < sweeps and not (goal and spread > least):
+        by_gap = stop.gap is not None and spread > stop.spread
+        if done < sweeps and not by_gap:
             tolerance = 0.1 * min(tolerance, spread)
-        elif done < sweeps and not (
-            early and done
-        ):  # the end: sweeps saw the gap less well than it is seen now
-            tolerance *= 0.1
+        elif done < sweeps and not (stop.is_early and done):
+            tolerance *= 0.1  # the end: sweeps saw the gap less well than it is seen now
         given_up = tolerance < 1e-16 or (patience is not None and done == sweeps)
         e = problem.evaluate((1.0 / lam) * H, lam, None if smooth else alpha)
         H = H if smooth else e.H
-    state.evaluation, state.x = best, best.x
-    state.alpha = None if smooth else DualPoint(reduction.expand(kept))
+    state.evaluation = best
+    state.x = best.x
+    state.alpha = None if smooth else DualPoint(reduction.expand(best_alpha))
     return limits.reached(best)
 
 
-def _goal(problem, limits, e, screens, factor):
-    """Return whether to look before the end, where screening may decide, and the gap at which to,
-    absolute and as a part of the loss.
+class _Stop(NamedTuple):
+    """Where sweeps end: where the projected slopes spread by at most `spread`, or, if that is not
+    None, where the duality gap is estimated to be at most `gap`, absolute and as a part of the
+    loss. `is_early` says that screening is to look at this gap before the limits are reached.
+    """
 
-    The end is the part `factor` of the limits. Balls have the radius ``sqrt(gap/lam)``, up to a
-    factor, and decide little before that is smaller than a width of margins, 1."""
+    spread: float
+    gap: tuple[float, float] | None
+    is_early: bool
+
+
+def _next_stop(problem, limits, e, screens, tolerance):
+    """Return the :class:`_Stop` that follows the evaluation e.
+
+    Only sweeps that are costly end by the gap: at half of `tolerance` times the limits, or before
+    that, where screening may decide. Balls have the radius ``sqrt(gap/lam)``, up to a factor, and
+    decide little before that is smaller than a width of margins, 1."""
+    if not problem.terms.costly:
+        return _Stop(tolerance, None, False)
+    factor = 0.5 * tolerance
     longest = float(problem.terms.norms.max(initial=0.0)) if screens else 0.0
-    first = 0.5 * factor * e.lam / (longest * longest) if longest > 1e-100 else 0.0
+    decides = 0.5 * factor * e.lam / (longest * longest) if longest > 1e-100 else 0.0
     last = factor * max(limits.tol, limits.rtol * e.dual)
-    early = first > last and e.gap > 2.0 * first
-    return early, {"goal": (first if early else last, factor * limits.rtol)}
+    is_early = decides > last and e.gap > 2.0 * decides
+    gap = (decides if is_early else last, factor * limits.rtol)
+    return _Stop(LEAST * tolerance, gap, is_early)
 
 
 def _dual_sum(problem, alpha):
@@ -118,12 +138,15 @@ def _start(problem, x, lam):
         return np.zeros(len(problem))
     if problem.loss.smoothing > 0.0 or problem.cone.norm(x) > 0.0:
         return problem.terms.alpha(x, problem.loss)
-    ones, loss, cone = np.ones(len(problem)), problem.loss, problem.cone
+    ones = np.ones(len(problem))
+    loss = problem.loss
+    cone = problem.cone
     total = problem.terms.total()[0]
-    height, square = problem.terms.conjugates(loss, ones), cone.inner(total, total) / lam
+    height = problem.terms.conjugates(loss, ones)
+    square = cone.inner(total, total) / lam
     weight = len(problem) if problem.terms.weights is None else float(problem.terms.weights.sum())
-    height += 0.5 * loss.smoothing * weight - (
-        0.0 if problem.linear is None else cone.inner(problem.linear, total) / lam
-    )
+    pull = 0.0 if problem.linear is None else cone.inner(problem.linear, total) / lam
+    height += 0.5 * loss.smoothing * weight - pull
     square += loss.smoothing * weight
-    return ones * (min(max(height / square, 0.0), loss.cap) if square > 0.0 else 0.0)
+    entry = min(max(height / square, 0.0), loss.cap) if square > 0.0 else 0.0
+    return ones * entry

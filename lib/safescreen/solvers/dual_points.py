@@ -28,7 +28,8 @@ def dual_point(
     samples by coordinate descent: their rows are short and many, and nearly orthogonal. Of the
     given widths the one with the smallest gap is taken. With a smoothed or squared hinge it is
     ``alpha(w)``."""
-    terms, lam = prob.terms, 1.0 / check_lam(C, "C")
+    terms = prob.terms
+    lam = 1.0 / check_lam(C, "C")
     best = prob.alpha(w)
     if prob.loss.smoothing > 0.0:
         return best
@@ -36,13 +37,15 @@ def dual_point(
     # a fifth of what importing this package would take, for a function few call
     from scipy.optimize import lsq_linear
 
-    slack, gap = terms.threshold - terms.margins(w), prob.evaluate(w, lam, best).gap
+    slack = terms.threshold - terms.margins(w)
+    gap = prob.evaluate(w, lam, best).gap
     for width in widths:
         near = np.abs(slack) <= width
         if not near.any():
             continue
         trial = np.where(near, 0.5, slack > width)
-        part, found = terms.select(near).with_threshold(0.0), np.full(np.count_nonzero(near), 0.5)
+        part = terms.select(near).with_threshold(0.0)
+        found = np.full(np.count_nonzero(near), 0.5)
         rest = terms.weighted_sum(trial)[0] - lam * w
         rows = part.rows(np.arange(found.size))
         if sparse.issparse(rows):  # with thresholds 0 the dual is the square norm alone
@@ -53,5 +56,6 @@ def dual_point(
         trial[near] = np.clip(found, 0.0, 1.0)
         reached = prob.evaluate(w, lam, trial).gap
         if reached < gap:
-            best, gap = trial, reached
+            best = trial
+            gap = reached
     return best

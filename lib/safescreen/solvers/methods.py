@@ -11,10 +11,13 @@ from safescreen.solvers.multipliers import minimize_hinge
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.settings import Descent, Screen, Settings
 
-PATIENCE, MOST_PATIENCE = 60, 1000
-"""Sweeps of coordinate descent without a tenfold gain after which Newton's method takes over:
-where its steps are cheap, and anywhere.
+PATIENCE = 60
+"""Sweeps of coordinate descent without a tenfold gain after which Newton's method takes over where
+its steps are cheap.
 """
+
+MOST_PATIENCE = 1000
+"""Sweeps without a tenfold gain after which it takes over anywhere."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,8 @@ def _patience(terms):
     """
     if not terms.stored:
         return min(max(PATIENCE, len(terms) // 10), MOST_PATIENCE) if terms.costly else PATIENCE
-    factorization, sweep = min(len(terms), *terms.cone.shape) ** 3 / 3.0, 4.0 * terms.stored
+    factorization = min(len(terms), *terms.cone.shape) ** 3 / 3.0
+    sweep = 4.0 * terms.stored
     return int(min(PATIENCE * max(1.0, factorization / sweep), MOST_PATIENCE))
 
 
@@ -91,16 +95,12 @@ def check_method(method: str, prob: Problem) -> Method:
     ValueError for an unknown name, TypeError where the terms lack what the method needs.
     """
     if method == "auto":
-        offers = (
-            prob.terms.offers if prob.loss.smoothing == 0.0 else prob.terms.offers - {"curvature"}
-        )
-        return METHODS[
-            "hybrid"
-            if "sweeps" in offers
-            else "semismooth"
-            if "curvature" in offers
-            else "gradient"
-        ]
+        offers = prob.terms.offers
+        if prob.loss.smoothing > 0.0:
+            offers = offers - {"curvature"}
+        if "sweeps" in offers:
+            return METHODS["hybrid"]
+        return METHODS["semismooth" if "curvature" in offers else "gradient"]
     if method not in METHODS:
         raise ValueError(f"method must be 'auto' or one of {', '.join(METHODS)}, got {method!r}")
     prob.terms.require(*METHODS[method].needs, by=f"method={method!r}")

@@ -22,18 +22,32 @@ from safescreen.solvers.solution import DualPoint
 
 __all__ = ["minimize_hinge"]
 
-WIDTH, NARROWER, NARROWEST = 0.1, 0.3, 1e-6
-"""First width g, the factor it shrinks by when the gap falls too slowly, and the smallest one."""
+WIDTH = 0.1
+"""First width g of the smoothed hinge."""
 
-WIDEST, NEAR, ROUGH = 1e-4, 0.1, 1e-2
-"""On the way from x = 0: first width over lam_max/lam, the last one over the first, and the
-relative gap to which those are solved.
-"""
+NARROWER = 0.3
+"""The factor by which the width shrinks when the gap falls too slowly."""
 
-ACCURACY, SLOW, STALLED = 0.02, 0.95, 30
-"""Inner gap relative to the outer one; what counts as slow; rounds without progress before
-giving up.
-"""
+NARROWEST = 1e-6
+"""The smallest width."""
+
+WIDEST = 1e-4
+"""On the way from x = 0: the first width over lam_max/lam."""
+
+NEAR = 0.1
+"""On the way from x = 0: the last width over the first."""
+
+ROUGH = 1e-2
+"""On the way from x = 0: the relative gap to which those problems are solved."""
+
+ACCURACY = 0.02
+"""Inner gap relative to the outer one."""
+
+SLOW = 0.95
+"""A round is slow where the gap does not fall by this factor."""
+
+STALLED = 30
+"""Rounds without progress before the solver gives up."""
 
 
 def minimize_hinge(
@@ -54,14 +68,18 @@ def minimize_hinge(
     one that is left. The narrower they are and the smaller lam, the nearer a start has to be: over
     a cone the width grows with 1/lam, and from x = 0 smoothed hinges of falling width lead to it.
     """
-    explicit, limits, lam = reduction.explicit, settings.limits, state.lam
+    explicit = reduction.explicit
+    limits = settings.limits
+    lam = state.lam
     if "sweeps" not in reduction.whole.terms.offers:
         largest = WIDEST * reduction.problem.lam_max() / lam
         if width < largest < np.inf:
             width = max(width, NEAR * largest)
             if state.alpha is None and reduction.whole.cone.norm(state.x) == 0.0:
                 _come_near(reduction, state, settings, inner, width, largest)
-    alpha, best, stalled = None, None, 0
+    alpha = None
+    best = None
+    stalled = 0
     if explicit:
         alpha = reduction.restrict(
             np.full(len(reduction.whole), 0.5) if state.alpha is None else state.alpha.unpack()
@@ -70,22 +88,25 @@ def minimize_hinge(
         smoothed = _around(reduction.problem, alpha, width)
         alpha = None  # one array of length T less while the inner problem is solved
         descent = Descent(state.x, lam, state.step, state.n_iter)
-        tol = (
-            limits.tol
-            if best is None
-            else accuracy * max(best.gap, 10.0 * limits.tol, 10.0 * limits.rtol * abs(best.primal))
-        )
+        if best is None:
+            tol = limits.tol
+        else:
+            tol = accuracy * max(best.gap, 10.0 * limits.tol, 10.0 * limits.rtol * abs(best.primal))
         target = Limits(tol, 1e-3 if best is None else 0.0, limits.max_iter)
         inner(Reduction(smoothed), descent, replace(settings, limits=target, callback=None))
-        state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter
-        alpha, smoothed = smoothed.alpha(descent.x) if explicit else None, None
+        state.x = descent.x
+        state.step = descent.step
+        state.n_iter = descent.n_iter
+        alpha = smoothed.alpha(descent.x) if explicit else None
+        smoothed = None
         here = DualPoint(width=width) if alpha is None else DualPoint(reduction.expand(alpha))
         e = _at(reduction, descent.x, lam, alpha, width)
         state.record(reduction, e, settings.callback)
         slow = best is not None and not e.gap < SLOW * best.gap  # so is one that is not finite
         stalled = stalled + 1 if best is not None and not e.gap < 0.99 * best.gap else 0
         if best is None or e.gap < best.gap:
-            best, state.alpha = e, here
+            best = e
+            state.alpha = here
         if (
             limits.reached(best)
             or state.stopped
@@ -99,7 +120,8 @@ def minimize_hinge(
             best = _at(reduction, descent.x, lam, alpha, width)
         if slow or not explicit:
             width = max(width * NARROWER, NARROWEST if explicit else 1e-3 * NARROWEST)
-    state.evaluation, state.x = best, best.x
+    state.evaluation = best
+    state.x = best.x
     return limits.reached(best)
 
 
@@ -113,7 +135,9 @@ def _come_near(reduction, state, settings, inner, width, largest):
         smoothed = _around(reduction.problem, None, width * NARROWER**-k)
         descent = Descent(state.x, state.lam, state.step, state.n_iter)
         inner(Reduction(smoothed), descent, replace(settings, limits=limits, callback=None))
-        state.x, state.step, state.n_iter = descent.x, descent.step, descent.n_iter
+        state.x = descent.x
+        state.step = descent.step
+        state.n_iter = descent.n_iter
     if reduction.explicit:
         state.alpha = DualPoint(reduction.expand(smoothed.alpha(state.x)))
 

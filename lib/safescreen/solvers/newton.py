@@ -53,13 +53,16 @@ def minimize(
     for a Newton step only looks at the terms in C anyway, and screening is tried before each step
     in which the gap has fallen tenfold. Cost of a step: three products with the data beside the
     system, ``|C| d min(|C|, d)`` to build it and a third power to solve it."""
-    limits, lam = settings.limits, state.lam
-    x, stalled, lowest, state.alpha = state.x, 0, np.inf, None
-    e = (
-        state.evaluation
-        if state.evaluation is not None and state.evaluation.x is x
-        else reduction.problem.evaluate(x, lam)
-    )
+    limits = settings.limits
+    lam = state.lam
+    x = state.x
+    stalled = 0
+    lowest = np.inf
+    state.alpha = None
+    if state.evaluation is not None and state.evaluation.x is x:
+        e = state.evaluation
+    else:
+        e = reduction.problem.evaluate(x, lam)
     best = e
     while True:
         state.record(reduction, e, settings.callback)
@@ -75,16 +78,20 @@ def minimize(
         ):
             break
         if screen is not None and e.gap < 0.1 * reduction.tried and screen(e):
-            e, lowest = reduction.problem.evaluate(x, lam), np.inf
+            e = reduction.problem.evaluate(x, lam)
+            lowest = np.inf
             best = e
             if limits.reached(best):
                 break
         step = _step(reduction.problem, e)
         if step is None:
             break
-        x, state.n_iter = reduction.problem.cone.project(x + step), state.n_iter + 1
+        x = reduction.problem.cone.project(x + step)
+        state.n_iter += 1
         e = reduction.problem.evaluate(x, lam)
-    state.evaluation, state.x, state.step = best, best.x, None
+    state.evaluation = best
+    state.x = best.x
+    state.step = None
     return limits.reached(best)
 
 
@@ -92,8 +99,11 @@ def _step(problem, e):
     """Return the Newton step at an evaluated point, cut by an exact line search; None where no
     step descends.
     """
-    terms, loss, lam = problem.terms, problem.loss, e.lam
-    margins, gradient = terms.margins(e.x), e.gradient
+    terms = problem.terms
+    loss = problem.loss
+    lam = e.lam
+    margins = terms.margins(e.x)
+    gradient = e.gradient
     slack = terms.threshold - margins
     curved = np.flatnonzero((slack > 0.0) & (slack < loss.smoothing * loss.cap))
     with large_blas(min(curved.size, problem.cone.shape[0])):
@@ -106,12 +116,13 @@ def line_search(problem: Problem, e: Evaluation, slack: NDArray, direction: Elem
     """Return the t > 0 that minimizes the objective at ``x + t direction``, x evaluated, with
     ``slack = tau - margins(x)``; O(T).
     """
-    terms, loss, inner = problem.terms, problem.loss, problem.cone.inner
-    down, square = inner(e.gradient, direction), e.lam * inner(direction, direction)
-    weights, slopes = (
-        np.ones(1) if terms.weights is None else terms.weights,
-        terms.margins(direction),
-    )
+    terms = problem.terms
+    loss = problem.loss
+    inner = problem.cone.inner
+    down = inner(e.gradient, direction)
+    square = e.lam * inner(direction, direction)
+    weights = np.ones(1) if terms.weights is None else terms.weights
+    slopes = terms.margins(direction)
     return _line_search(
         slack,
         slopes,
@@ -128,8 +139,10 @@ def best_multiple(problem: Problem, x: ElementLike, lam: float) -> ElementLike:
     """Return the multiple of x, zero or a positive one, with the lowest objective of the hinge;
     O(T) beside the margins of x.
     """
-    terms, inner = problem.terms, problem.cone.inner
-    weights, margins = np.ones(1) if terms.weights is None else terms.weights, terms.margins(x)
+    terms = problem.terms
+    inner = problem.cone.inner
+    weights = np.ones(1) if terms.weights is None else terms.weights
+    margins = terms.margins(x)
     slack = np.broadcast_to(terms.threshold, margins.shape)
     down = -float(np.sum(weights * margins, where=slack > 0.0)) - (
         0.0 if problem.linear is None else inner(problem.linear, x)
@@ -148,11 +161,10 @@ def _direction(terms, gradient, curved, width, lam):
     if rows is None or curved.size <= min(rows.shape[1], LARGEST):
         return _dual_direction(terms, gradient, curved, rows, ridge, lam)
     if rows.shape[1] <= LARGEST:
-        scaled = (
-            rows.multiply(1.0 / ridge[:, None]).tocsr()
-            if sparse.issparse(rows)
-            else rows / ridge[:, None]
-        )
+        if sparse.issparse(rows):
+            scaled = rows.multiply(1.0 / ridge[:, None]).tocsr()
+        else:
+            scaled = rows / ridge[:, None]
         slope = rows.T @ scaled
         slope = slope.toarray() if sparse.issparse(slope) else slope
         return -_solve(slope, lam, gradient)
@@ -204,11 +216,15 @@ def _line_search(slack, slopes, weights, step, width, cap, down, square):
     ``slope(t) = down + t square - sum_t w_t (alpha_t(slack - t slopes) - alpha_t(slack)) slopes``
     is increasing and piecewise linear; written with differences it does not cancel near the
     solution."""
-    low, high, t = 0.0, np.inf, 1.0
+    low = 0.0
+    high = np.inf
+    t = 1.0
     for _ in range(100):
-        value, curvature = down + t * square, square
+        value = down + t * square
+        curvature = square
         for i in range(slack.size):
-            before, moved = min(max(slack[i], 0.0), width * cap), slack[i] - t * slopes[i]
+            before = min(max(slack[i], 0.0), width * cap)
+            moved = slack[i] - t * slopes[i]
             after = min(max(moved, 0.0), width * cap)
             w = weights[i * step] * slopes[i] / width
             if after == moved and before == slack[i]:

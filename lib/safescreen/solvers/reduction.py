@@ -96,7 +96,9 @@ class Reduction:
     def known(self, screened: Screened) -> Self:
         """Begin with the masks of a test, whose ball was not enlarged; return this reduction."""
         self.status[:] = screened.in_L + 2 * (screened.in_R & ~screened.in_L)
-        self.n_L, self.n_R, self.enlargement = screened.n_L, screened.n_R, 0.0
+        self.n_L = screened.n_L
+        self.n_R = screened.n_R
+        self.enlargement = 0.0
         if self.n_L + self.n_R:
             self.problem, self._ids = self.whole.reduce_by(self.status)
         return self
@@ -139,14 +141,14 @@ class Reduction:
         if not self.explicit:
             (ball,) = balls
             return self._apply_blocks(ball)
-        found = (
-            RULES[rule](self.problem, *balls)
-            if len(balls) == 1
-            else intersection(self.problem, *balls)
-        )
+        if len(balls) == 1:
+            found = RULES[rule](self.problem, *balls)
+        else:
+            found = intersection(self.problem, *balls)
         here = self.status if self._ids is None else self.status[self._ids]
         new_L, new_R, n_decided = _merge(here, found.in_L, found.in_R)
-        self.n_L, self.n_R = self.n_L + new_L, self.n_R + new_R
+        self.n_L += new_L
+        self.n_R += new_R
         if self._ids is not None:
             self.status[self._ids] = here
         if n_decided < max(1.0, SHRINK * here.size):
@@ -159,7 +161,8 @@ class Reduction:
         left, total, error, n_L, n_R = self.problem.terms.screen_blocks(ball, self.problem.loss)
         if n_L + n_R == 0:
             return False
-        self.n_L, self.n_R = self.n_L + n_L, self.n_R + n_R
+        self.n_L += n_L
+        self.n_R += n_R
         constant = n_L * (float(left.threshold) - 0.5 * self.problem.loss.smoothing)
         self.problem = self.problem.with_linear_part(left, total, error, constant)
         return True

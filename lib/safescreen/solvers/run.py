@@ -31,7 +31,9 @@ def run(
 
     Returns also a problem and its sums at the solution, the reference of a neighbouring lam:
     evaluated there for any lam they give what the whole problem would."""
-    limits, schedule, whole = settings.limits, settings.schedule, reduction.whole
+    limits = settings.limits
+    schedule = settings.schedule
+    whole = reduction.whole
     lam = whole.check_reach(state.lam)
 
     def screen(evaluation):
@@ -44,24 +46,26 @@ def run(
         counted = state.n_iter
         return schedule.screen(reduction, evaluation, limits.enlargement(evaluation), left)
 
-    target, counted = limits, state.n_iter
+    target = limits
+    counted = state.n_iter
     for _ in range(ROUNDS):
         reached = method.run(
             reduction, state, replace(settings, limits=target), screen if schedule else None
         )
         schedule.count(reduction.problem, state.n_iter - counted)
         counted = state.n_iter
-        evaluation, eps = state.evaluation, reference_accuracy(state.evaluation)
+        evaluation = state.evaluation
+        eps = reference_accuracy(state.evaluation)
         # every screened term is in its region at x: nothing is left out
         if eps < reduction.enlargement:
             sums = reduction.problem, evaluation.sums
             break
-        found = (
-            whole.terms.loss_sums(state.x, whole.loss)
-            if state.alpha is None
-            else state.alpha.hinge_sums(whole.terms, state.x)
-        )
-        sums, evaluation = (whole, found), whole.assemble(found, state.x, lam)
+        if state.alpha is None:
+            found = whole.terms.loss_sums(state.x, whole.loss)
+        else:
+            found = state.alpha.hinge_sums(whole.terms, state.x)
+        sums = (whole, found)
+        evaluation = whole.assemble(found, state.x, lam)
         if not reached or state.stopped or limits.reached(evaluation):
             break
         # screened terms cost something at x: ask for more accuracy of the reduced problem

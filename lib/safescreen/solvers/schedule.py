@@ -76,7 +76,8 @@ class Schedule:
     """
 
     def __init__(self, tests: tuple[Test, ...] | None = None):
-        self.tests, self.decisions = tests, []
+        self.tests = tests
+        self.decisions = []
         self.done = self.spent = self.missed = self.to_come = 0.0
         # what a pass saved over what the sample had promised: terms that share work leave less of
         # it behind there
@@ -116,24 +117,27 @@ class Schedule:
             # nearly the same balls once more
             if schedule is self and x is evaluation.x and evaluation.gap > AGAIN * reduction.tried:
                 return False
-            reduction.tried, reduction.seen = (
-                evaluation.gap if self.tests else np.inf,
-                (self, evaluation.x),
-            )
+            reduction.tried = evaluation.gap if self.tests else np.inf
+            reduction.seen = (self, evaluation.x)
             return reduction.screen(self.tests, reference(evaluation, near), enlargement)
-        problem, gap = reduction.problem, evaluation.gap
+        problem = reduction.problem
+        gap = evaluation.gap
         if not gap < AGAIN * reduction.tried:
             return False
         reduction.tried = gap
         work, cost = self._operations(problem)
-        test, saved = self._ahead if near is not None else (None, 0.0)
+        test = None
+        saved = 0.0
+        if near is not None:
+            test, saved = self._ahead
         promised = 0.0
         if test is None or left * work * saved < PROFIT * cost:
             test, promised = self._look(problem, evaluation, enlargement, left * work)
             saved = self._kept * promised
         if test is None:
             return False
-        profit, once = left * work * saved - PROFIT * cost, problem.terms.preparation_work
+        profit = left * work * saved - PROFIT * cost
+        once = problem.terms.preparation_work
         screens = profit > 0.0 and self.missed + (1.0 + self.to_come) * profit >= once
         self.missed += max(profit, 0.0) if not screens else 0.0
         changed = screens and reduction.screen((test,), reference(evaluation), enlargement)
@@ -145,7 +149,14 @@ class Schedule:
             self._ahead = (test, saved) if near is not None else self._ahead
         self.decisions.append(
             Decision(
-                evaluation.lam, gap, left, work, cost + once, test.spheres[0].title, saved, screens
+                lam=evaluation.lam,
+                gap=gap,
+                left=left,
+                work=work,
+                cost=cost + once,
+                ball=test.spheres[0].title,
+                saved=saved,
+                screens=screens,
             )
         )
         return changed
@@ -166,7 +177,8 @@ class Schedule:
             return None, 0.0
         if self._sampled[0] is not problem:
             self._sampled = problem, problem.with_terms(problem.terms.sample(), problem.loss)
-        sample, found = self._sampled[1], []
+        sample = self._sampled[1]
+        found = []
         for test in (
             CANDIDATES
             if "sweeps" not in problem.terms.offers and problem.terms.explicit
@@ -192,11 +204,9 @@ def schedule_of(screening: str | Iterable[str] | Schedule, prob: Problem) -> Sch
     """
     if isinstance(screening, Schedule):
         return screening
-    return (
-        Schedule()
-        if isinstance(screening, str) and screening == "auto"
-        else Schedule(parse_screening(screening, prob))
-    )
+    if isinstance(screening, str) and screening == "auto":
+        return Schedule()
+    return Schedule(parse_screening(screening, prob))
 
 
 def iterations_left(history: list, expected: float, evaluation: Evaluation, goal: float) -> float:

@@ -17,20 +17,23 @@ from safescreen.rounding import TINY, ElementLike
 from safescreen.solvers.newton import line_search
 from safescreen.solvers.settings import Limits
 
-FIRST, SHORT = 3, 0.01
-"""Gradient steps before the first Newton step, and a step that has failed: one of which the line
-search leaves less.
-"""
+FIRST = 3
+"""Gradient steps before the first Newton step."""
 
-STEPS, USUAL = 3, 20
-"""How many Newton steps are expected, and products for the first: they are tried where the
-gradient steps expected cost more.
-"""
+SHORT = 0.01
+"""A Newton step has failed where the line search leaves less of it."""
 
-ACCURACY, PRODUCTS = 0.03, 60
-"""The residual of conjugate gradients relative to the first one, and how many products they may
-take.
-"""
+STEPS = 3
+"""How many Newton steps are expected: they are tried where expected gradient steps cost more."""
+
+USUAL = 20
+"""How many products are expected for the first Newton step."""
+
+ACCURACY = 0.03
+"""The residual of conjugate gradients relative to the first one."""
+
+PRODUCTS = 60
+"""How many products conjugate gradients may take."""
 
 
 class NewtonSteps:
@@ -41,24 +44,30 @@ class NewtonSteps:
     as the last time."""
 
     def __init__(self, limits: Limits):
-        self.limits, self.wait, self.next = limits, 1, FIRST
+        self.limits = limits
+        self.wait = 1
+        self.next = FIRST
         self.origin: Evaluation | None = None  # where the last Newton step began
         # the first gap, and how many products the last step took
-        self.first, self.products = math.inf, USUAL
+        self.first = math.inf
+        self.products = USUAL
 
     def judge(self, problem: Problem, e: Evaluation, best: float, k: int) -> Evaluation:
         """Return the evaluation to go on from at iteration k, given that of the last step and
         the lowest gap so far.
         """
-        origin, self.origin = self.origin, None
+        origin = self.origin
+        self.origin = None
         if k == 0:
             self.first = e.gap
         if origin is None or e.primal < origin.primal or e.gap < 0.5 * best:
             return e
-        way, slack = e.x - origin.x, problem.terms.threshold - problem.terms.margins(origin.x)
+        way = e.x - origin.x
+        slack = problem.terms.threshold - problem.terms.margins(origin.x)
         t = line_search(problem, origin, slack, way)
         if t < SHORT:
-            self.wait, self.next = 2 * self.wait, k + self.wait
+            self.next = k + self.wait
+            self.wait *= 2
         else:
             self.wait = 1
         return problem.evaluate(origin.x + min(t, 1.0) * way, e.lam)
@@ -69,10 +78,8 @@ class NewtonSteps:
         """
         if k < self.next or not e.gap < math.inf:
             return None
-        fallen, left = (
-            math.log(self.first / e.gap),
-            math.log(e.gap / max(self.limits.goal(e.primal), TINY)),
-        )
+        fallen = math.log(self.first / e.gap)
+        left = math.log(e.gap / max(self.limits.goal(e.primal), TINY))
         if k * left <= 2 * STEPS * fallen:  # that many gradient steps will do
             return None
         slack = problem.terms.threshold - problem.terms.margins(e.x)
@@ -97,20 +104,28 @@ def newton_point(
     """Return y + dy for the y of the gradient step of length s, and how many products with J
     that took.
     """
-    lam, y = e.lam, e.x - s * e.gradient
+    lam = e.lam
+    y = e.x - s * e.gradient
     into, back, Z = problem.cone.slope(y)
     way = into(problem.cone.project(y) - e.x)
-    F, inside, n = lam * way + into(product(back(way))) - way / s, Z > 0.0, 2
+    F = lam * way + into(product(back(way))) - way / s
+    inside = Z > 0.0
+    n = 2
     bend = np.where(inside, (1.0 / np.where(inside, Z, 1.0) - 1.0) / s + lam, 0.0)
-    w, residual = np.zeros_like(F), np.where(inside, -F, 0.0)
+    w = np.zeros_like(F)
+    residual = np.where(inside, -F, 0.0)
     conditioned = Z * residual
-    towards, square = conditioned, float(np.vdot(residual, conditioned))
+    towards = conditioned
+    square = float(np.vdot(residual, conditioned))
     goal = ACCURACY * ACCURACY * square
     while square > goal and n < PRODUCTS:
         applied = np.where(inside, bend * towards + into(product(back(towards))), 0.0)
         length = square / float(np.vdot(towards, applied))
-        w, residual = w + length * towards, residual - length * applied
-        conditioned, before = Z * residual, square
+        w = w + length * towards
+        residual = residual - length * applied
+        conditioned = Z * residual
+        before = square
         square = float(np.vdot(residual, conditioned))
-        towards, n = conditioned + (square / before) * towards, n + 1
+        towards = conditioned + (square / before) * towards
+        n += 1
     return y + back(w - s * (F + lam * w + into(product(back(w))))), n

@@ -98,11 +98,17 @@ class Settings:
         keep_masks=True,
     ) -> Self:
         """Return the settings a user asks for, for a problem."""
-        limits, schedule = Limits.checked(tol, rtol, max_iter), schedule_of(screening, prob)
+        limits = Limits.checked(tol, rtol, max_iter)
+        schedule = schedule_of(screening, prob)
         freq = check_count(freq, "freq")  # by itself it looks at every iterate
         freq = freq if active_set or not schedule.automatic else 1
         return cls(
-            limits, schedule, freq, bool(active_set), check_callback(callback), bool(keep_masks)
+            limits=limits,
+            schedule=schedule,
+            freq=freq,
+            active_set=bool(active_set),
+            callback=check_callback(callback),
+            keep_masks=bool(keep_masks),
         )
 
 
@@ -133,13 +139,14 @@ class Descent:
         callback: Callable[[Progress], Any] | None,
     ) -> None:
         """Append the state to the history, and show it to the callback."""
-        counts = len(reduction.problem), reduction.n_L, reduction.n_R
         now = Iteration(
-            self.n_iter,
-            evaluation.primal,
-            evaluation.gap,
-            *counts,
-            time.perf_counter() - self.started,
+            iteration=self.n_iter,
+            primal=evaluation.primal,
+            gap=evaluation.gap,
+            n_terms=len(reduction.problem),
+            n_L=reduction.n_L,
+            n_R=reduction.n_R,
+            seconds=time.perf_counter() - self.started,
         )
         self.history.append(now)
         if callback is not None and callback(

@@ -85,7 +85,8 @@ def solve(
     >>> bool(solution.gap <= 1e-6 * solution.primal)
     True
     """
-    prob, lam = check_problem(prob), check_lam(lam)
+    prob = check_problem(prob)
+    lam = check_lam(lam)
     settings = Settings.checked(prob, tol, rtol, max_iter, screening, freq, active_set, callback)
     prob.cone.forget()
     x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
@@ -135,7 +136,8 @@ def solve_screened(
     >>> solve_screened(problem, 0.5, ss.screen(problem, np.array([0.7]), 0.5)).x.round(3).tolist()
     [0.8]
     """
-    prob, lam = check_problem(prob), check_lam(lam)
+    prob = check_problem(prob)
+    lam = check_lam(lam)
     prob.terms.require("singles", by="solve_screened")
     settings = Settings.checked(prob, tol, rtol, max_iter, screening, freq)
     state = Descent(prob.cone.zeros() if x0 is None else x0, lam)

@@ -38,7 +38,8 @@ def _cdgb(reference):
 
 
 def _bt2(reference):
-    e, prob = reference.evaluation, reference.problem
+    e = reference.evaluation
+    prob = reference.problem
     s = prob.alpha(from_evaluation_mgb(prob.cone, e).center)
     sphere = from_evaluation_mgb(
         prob.cone, prob.assemble(prob.terms.loss_sums(e.x, prob.loss, s), e.x, e.lam)

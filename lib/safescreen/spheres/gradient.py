@@ -68,7 +68,8 @@ def from_evaluation_pgb(cone: Cone, e: Evaluation) -> Sphere:
         error + split_error + e.x_error + 4.0 * UNIT * (cone.magnitude(plus) + cone.magnitude(e.x))
     )
     apart = cone.norm_upper(plus - e.x) + moved
-    x_norm, minus_norm = cone.norm_upper(e.x), cone.norm_upper(minus)
+    x_norm = cone.norm_upper(e.x)
+    minus_norm = cone.norm_upper(minus)
     product = max(cone.inner(e.x, minus), 0.0) + cone.inner_error(e.x, minus)
     product += x_norm * split_error + e.x_error * (minus_norm + split_error)
     square = apart * apart + 2.0 * product + e.fenchel / e.lam

@@ -79,7 +79,8 @@ def dome(
     """
     a = as_reference(reference_a, "reference_a")
     prob = problem_of(terms, loss, a)
-    cone, near = prob.cone, ball_of(prob, a.w, a.C, a.alpha, "MGB")
+    cone = prob.cone
+    near = ball_of(prob, a.w, a.C, a.alpha, "MGB")
     if isinstance(bound, numbers.Real):
         R = check_scalar(bound, "bound", low=0.0)
     else:

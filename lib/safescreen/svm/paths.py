@@ -121,7 +121,9 @@ def eps_path(
     >>> len(eps_path(ss.Samples([[1.0], [-2.0], [0.5]], [1, -1, -1]), 1.0, eps=0.1)) > 2
     True
     """
-    prob, C_max, start = problem_of(terms, loss), check_lam(C_max, "C_max"), c_min(terms, loss)
+    prob = problem_of(terms, loss)
+    C_max = check_lam(C_max, "C_max")
+    start = c_min(terms, loss)
     eps = check_scalar(eps, "eps", low=0.0, open_low=True)
     if tol is None and rtol is None:
         rtol = 1e-3 * eps
@@ -152,7 +154,7 @@ def eps_path(
             return max(1.0 / eps_next_C(terms, last, eps, prob.loss), 1.0 / C_max)
         return None
 
-    found = paths.path(
+    solved = paths.path(
         prob,
         following,
         screening=_screening(test),
@@ -161,7 +163,7 @@ def eps_path(
         rtol=rtol,
         **options,
     )
-    return replace(found, reason=reason[0]) if found.reason == "grid" else found
+    return replace(solved, reason=reason[0]) if solved.reason == "grid" else solved
 
 
 def eps_next_C(
@@ -203,9 +205,11 @@ def eps_next_C(
     >>> round(eps_next_C(samples, ss.svm.solution_below_c_min(samples, 0.125), 0.1), 6)
     0.194733
     """
-    reference, eps = as_reference(reference), check_scalar(eps, "eps", low=0.0, open_low=True)
+    reference = as_reference(reference)
+    eps = check_scalar(eps, "eps", low=0.0, open_low=True)
     prob = problem_of(terms, loss, reference)
-    cone, C0 = prob.cone, reference.C
+    cone = prob.cone
+    C0 = reference.C
     w = cone.check_feasible(reference.w, "reference.w")
     e = prob.evaluate(w, 1.0 / C0, reference.alpha)
     if not is_eps_good(prob, e, C0, eps):
@@ -213,7 +217,8 @@ def eps_next_C(
             f"reference must have a gap of at most {eps:g} of its dual value {e.dual:.3g}, "
             f"found {e.gap:.3g}"
         )
-    v, square = e.x_alpha, cone.inner(w, w)
+    v = e.x_alpha
+    square = cone.inner(w, w)
     conjugate = e.dual + 0.5 / C0 * cone.inner(v, v)
     a = 0.5 * (1.0 + eps) * cone.inner(v, v)
     b = (
@@ -235,8 +240,8 @@ def is_eps_good(prob: Problem, e: Evaluation, C: float, eps: float) -> bool:
     """Return whether, for C, the gap at an evaluated point is at most `eps` of the dual value;
     the gap includes rounding.
     """
-    here = prob.assemble(e.sums, e.x, 1.0 / check_lam(C, "C"))
-    return here.gap <= eps * here.dual
+    at_C = prob.assemble(e.sums, e.x, 1.0 / check_lam(C, "C"))
+    return at_C.gap <= eps * at_C.dual
 
 
 def _screening(test):

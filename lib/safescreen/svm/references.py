@@ -92,8 +92,10 @@ def problem_of(terms: Terms, loss: Loss | None = None, *references: Reference) -
     """Return the problem of `terms` with a loss: the one given, else the first that a reference
     brings, else the hinge.
     """
-    given = (known for known in (loss, *(r.loss for r in references)) if known is not None)
-    return Problem(terms, next(given, Hinge()))
+    for candidate in (loss, *(r.loss for r in references)):
+        if candidate is not None:
+            return Problem(terms, candidate)
+    return Problem(terms, Hinge())
 
 
 def c_min(terms: Terms, loss: Loss | None = None) -> float:
@@ -129,7 +131,8 @@ def solution_below_c_min(terms: Terms, C: float, loss: Loss | None = None) -> Re
     >>> solution_below_c_min(ss.Samples([[1.0], [-2.0]], [1, -1]), 0.125).w.tolist()
     [0.375]
     """
-    prob, C = problem_of(terms, loss), check_lam(C, "C")
+    prob = problem_of(terms, loss)
+    C = check_lam(C, "C")
     largest = c_min(terms, prob.loss)
     if C > largest:
         raise ValueError(f"C must be at most C_min = {largest:g} for the closed form, got {C:g}")

@@ -34,15 +34,17 @@ def total_loss(terms: Terms, w: ElementLike, loss: Loss | None = None) -> tuple[
     (True, True)
     """
     prob = problem_of(terms, loss)
-    w, low, high = prob.cone.check(w, "w"), 0.0, 0.0
+    w = prob.cone.check(w, "w")
+    low = 0.0
+    high = 0.0
     products = terms.inner_products(w)
     for start, stop in terms.chunks():
         margins, errors = products.chunk(start, stop)
         tau = terms.thresholds(start, stop)
         weights = 1.0 if terms.weights is None else terms.weights[start:stop]
-        reach = errors + 4.0 * UNIT * (np.abs(margins) + np.abs(tau))
-        low += float(np.sum(weights * prob.loss.value(margins + reach, tau)))
-        high += float(np.sum(weights * prob.loss.value(margins - reach, tau)))
+        margin_errors = errors + 4.0 * UNIT * (np.abs(margins) + np.abs(tau))
+        low += float(np.sum(weights * prob.loss.value(margins + margin_errors, tau)))
+        high += float(np.sum(weights * prob.loss.value(margins - margin_errors, tau)))
     rounding = gamma(len(terms) + 64)
     return max(low * (1.0 - rounding) - TINY, 0.0), high * (1.0 + rounding) + TINY
 
@@ -82,18 +84,19 @@ def s_bounds(
     (True, True)
     """
     C = check_lam(C, "C")
-    several = [
-        as_reference(r, "references")
-        for r in (references if isinstance(references, list | tuple) else [references])
-    ]
+    given = references if isinstance(references, list | tuple) else [references]
+    several = [as_reference(r, "references") for r in given]
     if not several:
         raise ValueError("references must hold at least one, got none")
     prob = problem_of(terms, loss, *several)
     low, high = _total(C, [_optimum(prob, C, r) for r in several])
     for r in several:
         if r.C != C:
-            there = _total(r.C, [_optimum(prob, r.C, r)])
-            low, high = (max(low, there[0]), high) if r.C > C else (low, min(high, there[1]))
+            low_at_r, high_at_r = _total(r.C, [_optimum(prob, r.C, r)])
+            if r.C > C:
+                low = max(low, low_at_r)
+            else:
+                high = min(high, high_at_r)
     return low, high
 
 
@@ -101,34 +104,38 @@ def _optimum(prob, C, reference):
     """Return bounds ``(P_low, P_high, norm_low, norm_high)`` of the optimal value and of the
     norm of the optimum for C.
     """
-    cone, lam = prob.cone, 1.0 / C
+    cone = prob.cone
+    lam = 1.0 / C
     w = cone.check_feasible(reference.w, "reference.w")
     e = prob.evaluate(w, lam, reference.alpha)
     low, high = total_loss(prob.terms, w, prob.loss)
-    square_low, square_high = (
-        0.5 * lam * cone.norm_lower(w) ** 2,
-        0.5 * lam * cone.norm_upper(w) ** 2,
-    )
+    square_low = 0.5 * lam * cone.norm_lower(w) ** 2
+    square_high = 0.5 * lam * cone.norm_upper(w) ** 2
     allowance = 8.0 * UNIT * (high + square_high + e.gap)
-    return (
-        low + square_low - e.gap - allowance,
-        high + square_high + allowance,
-        *norm_of_ball(cone, from_evaluation_mgb(cone, e)),
-    )
+    P_low = low + square_low - e.gap - allowance
+    P_high = high + square_high + allowance
+    norm_low, norm_high = norm_of_ball(cone, from_evaluation_mgb(cone, e))
+    return P_low, P_high, norm_low, norm_high
 
 
 def _total(C, bounds):
-    P_low, P_high, norm_low, norm_high = (
-        f(values) for f, values in zip((max, min, max, min), zip(*bounds, strict=True), strict=True)
-    )
-    most, least = 0.5 * norm_high**2 / C, 0.5 * norm_low**2 / C
-    low = P_low - most - 8.0 * UNIT * (abs(P_low) + most)
-    return max(low, 0.0), P_high - least + 8.0 * UNIT * (P_high + least)
+    """Return bounds of ``s(C) = P* - ||w(C)||^2/(2 C)`` from what :func:`_optimum` says of each
+    reference, of which the best bounds count.
+    """
+    P_lows, P_highs, norm_lows, norm_highs = zip(*bounds, strict=True)
+    P_low = max(P_lows)
+    P_high = min(P_highs)
+    norm_low = max(norm_lows)
+    norm_high = min(norm_highs)
+    square_low = 0.5 * norm_low**2 / C
+    square_high = 0.5 * norm_high**2 / C
+    low = P_low - square_high - 8.0 * UNIT * (abs(P_low) + square_high)
+    high = P_high - square_low + 8.0 * UNIT * (P_high + square_low)
+    return max(low, 0.0), high
 
 
 def norm_of_ball(cone: Cone, ball: Sphere) -> tuple[float, float]:
     """Return bounds ``(low, high)`` of the norm of every point of a ball."""
     low = cone.norm_lower(ball.center) - ball.radius
-    return max(low - 4.0 * UNIT * abs(low), 0.0), upper(
-        cone.norm_upper(ball.center) + ball.radius, 2
-    )
+    high = upper(cone.norm_upper(ball.center) + ball.radius, 2)
+    return max(low - 4.0 * UNIT * abs(low), 0.0), high

@@ -11,8 +11,14 @@ from safescreen._numba import Shared, njit, prange
 from safescreen.terms._product_kernels import anchor_sums
 from safescreen.terms._product_sums import room
 
-TILE, SPAN, GROUP = 256, 2048, 4
-"""Columns that are worked at together, and columns and anchors that a thread takes at once."""
+TILE = 256
+"""Columns that are worked at together."""
+
+SPAN = 2048
+"""Columns that a thread takes at once."""
+
+GROUP = 4
+"""Anchors that a thread takes at once."""
 
 
 @njit
@@ -27,14 +33,18 @@ def multiply_columns(A, B, C, start, stop):
             b = min(m + 1, n - 1)
             c, e = C[m, left:right], C[b, left:right]
             for k in range(0, d - d % 4, 4):
-                u, v, w, z = (
-                    B[k, left:right],
-                    B[k + 1, left:right],
-                    B[k + 2, left:right],
-                    B[k + 3, left:right],
-                )
-                p0, p1, p2, p3 = A[m, k], A[m, k + 1], A[m, k + 2], A[m, k + 3]
-                q0, q1, q2, q3 = A[b, k], A[b, k + 1], A[b, k + 2], A[b, k + 3]
+                u = B[k, left:right]
+                v = B[k + 1, left:right]
+                w = B[k + 2, left:right]
+                z = B[k + 3, left:right]
+                p0 = A[m, k]
+                p1 = A[m, k + 1]
+                p2 = A[m, k + 2]
+                p3 = A[m, k + 3]
+                q0 = A[b, k]
+                q1 = A[b, k + 1]
+                q2 = A[b, k + 2]
+                q3 = A[b, k + 3]
                 for j in range(c.size):
                     c[j] += (p0 * u[j] + p1 * v[j]) + (p2 * w[j] + p3 * z[j])
                     if b > m:
@@ -61,7 +71,9 @@ def join_row(row, i, low, high, same_weights, other_weights, norms):
     row[:low], row[high:] = other_weights[:low], other_weights[low : low + row.size - high]
     for j in range(low, high):
         row[j] = -same_weights[j - low - (j > i)] if j != i else 0.0
-    s, t, odd = 0.0, 0.0, row.size % 2
+    s = 0.0
+    t = 0.0
+    odd = row.size % 2
     for j in range(0, row.size - odd, 2):
         s += abs(row[j]) * ((norms[i] + norms[j]) * (norms[i] + norms[j]))
         t += abs(row[j + 1]) * ((norms[i] + norms[j + 1]) * (norms[i] + norms[j + 1]))
@@ -72,24 +84,29 @@ def join_row(row, i, low, high, same_weights, other_weights, norms):
 def sum_some(W, place, norms, tau, gamma, near, bits, first, last, sums):
     """Do what :func:`sum_rows` does in the rows ``first:last``."""
     n = W.shape[1]
-    a, b, same_weights, other_weights, space = (
-        np.empty(n),
-        np.empty(n),
-        np.empty(n),
-        np.empty(n),
-        room(n // 2 + 1, n),
-    )
+    a = np.empty(n)
+    b = np.empty(n)
+    same_weights = np.empty(n)
+    other_weights = np.empty(n)
+    space = room(n // 2 + 1, n)
     for m in range(first, last):
-        row, i, low, high = W[m], place[0][m], place[1][m], place[2][m]
-        p, q = high - low - 1, n - (high - low)
+        row = W[m]
+        i = place[0][m]
+        low = place[1][m]
+        high = place[2][m]
+        p = high - low - 1
+        q = n - (high - low)
         if bits > 0:
-            a[: i - low], a[i - low : p] = row[low:i], row[i + 1 : high]
-            b[:low], b[low:q] = row[:low], row[high:]
+            a[: i - low] = row[low:i]
+            a[i - low : p] = row[i + 1 : high]
+            b[:low] = row[:low]
+            b[low:q] = row[high:]
             anchor_sums(
                 a, b, p, q, tau, gamma, near[m], bits, same_weights, other_weights, space, sums[m]
             )
         else:
-            same_weights[:p], other_weights[:q] = q, p
+            same_weights[:p] = q
+            other_weights[:q] = p
         sums[m, 5] = join_row(row, i, low, high, same_weights, other_weights, norms)
 
 

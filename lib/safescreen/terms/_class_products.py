@@ -24,20 +24,32 @@ class ClassProducts:
 
     def __init__(self, points, anchors, codes):
         order = np.argsort(codes, kind="stable")
-        starts, place = np.searchsorted(codes[order], np.arange(codes.max() + 2)), np.argsort(order)
-        own = np.diff(starts)[codes[anchors]]
-        self.anchors = anchors[(own > 1) & (own < codes.size)]
-        own, rows = codes[self.anchors], place[self.anchors]
-        self._place, n = (rows, starts[own], starts[own + 1]), points.n
-        self.p, self.q = starts[own + 1] - starts[own] - 1, n - (starts[own + 1] - starts[own])
+        starts = np.searchsorted(codes[order], np.arange(codes.max() + 2))
+        place = np.argsort(order)
+        class_sizes = np.diff(starts)[codes[anchors]]
+        self.anchors = anchors[(class_sizes > 1) & (class_sizes < codes.size)]
+        classes = codes[self.anchors]
+        first = starts[classes]
+        last = starts[classes + 1]
+        rows = place[self.anchors]
+        self._place = (rows, first, last)
+        n = points.n
+        self.p = last - first - 1
+        self.q = n - (last - first)
         self.sizes = self.p * self.q
-        self.points, self._codes, self._order, self._listed = points, codes, order, None
-        self._XT, self._norms = np.ascontiguousarray(points.X[order].T), points.norms[order]
-        most = np.maximum.reduceat(self._norms, starts[:-1])
-        beyond = np.array([np.delete(most, c).max(initial=0.0) for c in range(most.size)])
-        self._farthest = (self._norms[rows] + most[own]) ** 2 + (
-            self._norms[rows] + beyond[own]
-        ) ** 2
+        self.points = points
+        self._codes = codes
+        self._order = order
+        self._listed = None
+        self._XT = np.ascontiguousarray(points.X[order].T)
+        self._norms = points.norms[order]
+        longest = np.maximum.reduceat(self._norms, starts[:-1])
+        longest_of_others = np.array(
+            [np.delete(longest, c).max(initial=0.0) for c in range(longest.size)]
+        )
+        same = self._norms[rows] + longest[classes]
+        other = self._norms[rows] + longest_of_others[classes]
+        self._farthest = same**2 + other**2
         self.serial = rows.size * n * (points.d + 20) < SERIAL_WORK
         self._step = int(np.clip(BLOCK_BYTES // (8 * n), 64, 256))
         # an entry of X'W and a degree sum the anchors; the closing product is of length n
@@ -48,8 +60,11 @@ class ClassProducts:
         """Operations, of about a nanosecond, of an evaluation, of a screening, and of what that
         needs first.
         """
-        n_pairs, d = float(self.p.sum() + self.q.sum()), self.points.d
-        listing = np.inf if n_pairs > LISTED_PAIRS else 10.0 * n_pairs * (self._listed is None)
+        n_pairs = float(self.p.sum() + self.q.sum())
+        d = self.points.d
+        listing = 10.0 * n_pairs if self._listed is None else 0.0
+        if n_pairs > LISTED_PAIRS:
+            listing = np.inf
         return n_pairs * (0.2 * d + 14.0), n_pairs * (1.5 * d + 42.0), listing
 
     def part(self, numbers):
@@ -70,15 +85,14 @@ class ClassProducts:
 
     def sums(self, x, tau, width, near, bits):
         """Return the adjoint at x, the scale of its error and the sums of :func:`product_sums`."""
-        Y, sums, n = (
-            np.zeros((self.points.d + 1, self.points.n)),
-            np.zeros((self.anchors.size, 6)),
-            0,
-        )
+        Y = np.zeros((self.points.d + 1, self.points.n))
+        sums = np.zeros((self.anchors.size, 6))
+        start = 0
         for W, place in self._values(x):
-            part = slice(n, n := n + len(W))
-            fixed = W, place, self._norms, tau, width, near[part], bits
-            self._run(kernels.sum_rows)(*fixed, sums[part])
+            rows = slice(start, start + len(W))
+            start += len(W)
+            fixed = W, place, self._norms, tau, width, near[rows], bits
+            self._run(kernels.sum_rows)(*fixed, sums[rows])
             A = np.ones((len(Y), len(W)))
             A[:-1] = self._XT[:, place[0]]
             self._run(kernels.multiply_add)(A, W, Y)
@@ -95,7 +109,8 @@ class ClassProducts:
         for W, place in self._values(x):
             for row, i, low, high in zip(W, *place, strict=True):
                 row[i] = np.inf
-                nearest, row[low:high] = row[low:high].min(), -np.inf
+                nearest = row[low:high].min()
+                row[low:high] = -np.inf
                 widest = max(widest, float(row.max() - nearest))
         return widest
 
@@ -105,17 +120,16 @@ class ClassProducts:
         """
         if self._listed is None and self.p.sum() + self.q.sum() <= LISTED_PAIRS:
             self._listed = ListedProducts(self.points, *self.explicit())
-        return (
-            self._listed.screen(*ball)
-            if self._listed
-            else (self, self.points.cone.zeros(), 0.0, 0, 0)
-        )
+        if self._listed:
+            return self._listed.screen(*ball)
+        return (self, self.points.cone.zeros(), 0.0, 0, 0)
 
     def _values(self, x):
         """Yield arrays W of values of the pairs of blocks of anchors, not set if x is None, and
         the places of the anchors.
         """
-        XT, W = self._XT, np.empty((min(self._step, self.anchors.size), self.points.n))
+        XT = self._XT
+        W = np.empty((min(self._step, self.anchors.size), self.points.n))
         if x is not None:
             ZT = x[:, None] * XT if self.points.diagonal else (0.5 * (x + x.T)) @ XT
             own = np.einsum("kj,kj->j", XT, ZT)

@@ -19,10 +19,11 @@ KEPT = 0.75
 the others moved without them.
 """
 
-INNER, INNER_UPDATES = 0.1, 20
-"""A working set is solved until its slopes differ by this part of what they did, or for so many
-updates a coordinate.
-"""
+INNER = 0.1
+"""A working set is solved until its slopes differ by this part of what they did."""
+
+INNER_UPDATES = 20
+"""A working set is left after so many updates a coordinate."""
 
 SHRINK = 0.5
 """Coordinates firmly at a bound are left out once they are this part of those looked at."""
@@ -49,18 +50,14 @@ def improve(
     Mutates alpha and `products`, the inner products ``<z_t, H>``; those of coordinates left out are
     out of date at the end. A goal is a number and a part of the loss. Returns the violation as seen
     among the coordinates looked at last, and the number of updates."""
-    fixed, done, rest, chosen = (
-        (*levels, loss.smoothing, loss.cap, lam),
-        0,
-        0.0,
-        np.empty(0, dtype=np.intp),
-    )
-    active, gains, firm, rng = (
-        np.arange(ids.size),
-        np.zeros(ids.size),
-        np.zeros(ids.size, dtype=np.bool_),
-        np.random.default_rng(0),
-    )
+    fixed = (*levels, loss.smoothing, loss.cap, lam)
+    done = 0
+    rest = 0.0
+    chosen = np.empty(0, dtype=np.intp)
+    active = np.arange(ids.size)
+    gains = np.zeros(ids.size)
+    firm = np.zeros(ids.size, dtype=np.bool_)
+    rng = np.random.default_rng(0)
     tau, tau_step, w, w_step = levels
     while True:
         spread, gap, cost = scan(products, norms, alpha, *fixed, active, gains, firm)
@@ -71,15 +68,22 @@ def improve(
             and done >= ids.size // 4
             and np.count_nonzero(firm[active]) > SHRINK * active.size
         ):
-            out, active = active[firm[active]], active[~firm[active]]
+            out = active[firm[active]]
+            active = active[~firm[active]]
             rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
             firm[out] = True
         chosen = _choose(
             active, gains, chosen[~firm[chosen]], (alpha > 0.0) & (alpha < loss.cap), rng
         )
         rows = ids[chosen]
-        moved, new = products[chosen], alpha[chosen]
-        part = (tau[chosen] if tau_step else tau, tau_step, w[chosen] if w_step else w, w_step)
+        moved = products[chosen]
+        new = alpha[chosen]
+        chosen_levels = (
+            tau[chosen] if tau_step else tau,
+            tau_step,
+            w[chosen] if w_step else w,
+            w_step,
+        )
         most = min(INNER_UPDATES * chosen.size, updates - done)
         limits = 0.5 * tolerance, most
         steps = sweep_gram(
@@ -88,14 +92,15 @@ def improve(
             moved,
             norms[chosen],
             new,
-            *part,
+            *chosen_levels,
             *fixed[4:],
             *limits,
         )
-        change = (new - alpha[chosen]) * part[2]
+        change = (new - alpha[chosen]) * chosen_levels[2]
         if not change.any():
             return spread, done
-        alpha[chosen], used = new, np.flatnonzero(change)
+        alpha[chosen] = new
+        used = np.flatnonzero(change)
         sums = np.zeros(active.size)
         matrix.add(rows[used], signs[rows[used]] * change[used], ids[active], sums)
         products[active] += signs[ids[active]] * sums
@@ -108,9 +113,9 @@ def _choose(active, gains, last, free, rng):
     """
     if active.size <= WORKING_SET:
         return active
-    kept = last[np.argsort(~free[last], kind="stable")][: int(KEPT * WORKING_SET)]
+    from_last = last[np.argsort(~free[last], kind="stable")][: int(KEPT * WORKING_SET)]
     score = (gains[active] + 1e-9 * gains[active].max()) * rng.random(active.size)
-    score[np.searchsorted(active, kept)] = np.inf
+    score[np.searchsorted(active, from_last)] = np.inf
     return np.sort(active[np.argpartition(-score, WORKING_SET)[:WORKING_SET]])
 
 
@@ -133,14 +138,19 @@ def scan(products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, active, 
     """
     most, least, gap, cost = 0.0, 0.0, 0.0, 0.0
     for t in active:
-        slack, weight = tau[t * tau_step] - products[t] / lam, w[t * w_step]
+        slack = tau[t * tau_step] - products[t] / lam
+        weight = w[t * w_step]
         slope = g * alpha[t] - slack
-        best = min(max(slack / g, 0.0), cap) if g > 0.0 else (1.0 if slack > 0.0 else 0.0)
+        if g > 0.0:
+            best = min(max(slack / g, 0.0), cap)
+        else:
+            best = 1.0 if slack > 0.0 else 0.0
         cost += weight * best * (slack - 0.5 * g * best)
         gap += weight * max((best - alpha[t]) * (slack - 0.5 * g * (best + alpha[t])), 0.0)
         gains[t] = _step(slope, alpha[t], weight, norms[t], lam, g, cap)[1]
         if not ((alpha[t] <= 0.0 and slope > 0.0) or (alpha[t] >= cap and slope < 0.0)):
-            most, least = max(most, slope), min(least, slope)
+            most = max(most, slope)
+            least = min(least, slope)
     for t in active:
         slope = products[t] / lam - tau[t * tau_step] + g * alpha[t]
         firm[t] = (alpha[t] <= 0.0 and slope > most) or (alpha[t] >= cap and slope < least)
@@ -158,7 +168,11 @@ def sweep_gram(
     """
     done = 0
     while True:
-        most, least, best, pick, step = 0.0, 0.0, -1.0, -1, 0.0
+        most = 0.0
+        least = 0.0
+        best = -1.0
+        pick = -1
+        step = 0.0
         for t in range(signs.size):
             slope = products[t] / lam - tau[t * tau_step] + g * alpha[t]
             if (
@@ -167,10 +181,13 @@ def sweep_gram(
                 or slope == 0.0
             ):
                 continue
-            most, least = max(most, slope), min(least, slope)
+            most = max(most, slope)
+            least = min(least, slope)
             move, gain = _step(slope, alpha[t], w[t * w_step], norms[t], lam, g, cap)
             if gain > best:
-                best, pick, step = gain, t, move
+                best = gain
+                pick = t
+                step = move
         # of this set, not of all: the widest slope may be of one that has no way to go
         if done == 0:
             tolerance = max(tolerance, INNER * (most - least))

@@ -27,8 +27,11 @@ vectors are fewer than all.
 SHARE = 0.7
 """Part of the memory that is free which a kernel matrix or its cache may take."""
 
-EIGENVALUES_UP_TO, LANCZOS_STEPS = 500, 12
-"""Up to which n all eigenvalues are looked at; beyond, how many steps look for a negative one."""
+EIGENVALUES_UP_TO = 500
+"""Up to which n all eigenvalues are looked at."""
+
+LANCZOS_STEPS = 12
+"""Beyond that, how many steps look for a negative eigenvalue."""
 
 
 def default_error(K):
@@ -48,10 +51,17 @@ def kernel_of(d, kernel, gamma_, degree, coef0, constant=0.0):
     if kernel not in KERNELS:
         raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {kernel!r}")
     g = 1.0 / d if gamma_ is None else check_scalar(gamma_, "gamma", low=0.0, open_low=True)
-    p, c = check_scalar(degree, "degree", low=1), check_scalar(coef0, "coef0", low=0.0)
+    p = check_scalar(degree, "degree", low=1)
+    c = check_scalar(coef0, "coef0", low=0.0)
     if p != int(p):
         raise ValueError(f"degree must be an integer, got {degree}")
-    return Kernel(kernel, g, int(p), c, check_scalar(constant, "constant", low=0.0))
+    return Kernel(
+        name=kernel,
+        gamma=g,
+        degree=int(p),
+        coef0=c,
+        constant=check_scalar(constant, "constant", low=0.0),
+    )
 
 
 def centred(X, kernel):
@@ -70,11 +80,9 @@ def kernel_matrix(X, kernel, max_gigabytes):
 
     So it is of more than `WHOLE` dense points. No more is taken than `SHARE` of the memory that is
     free."""
-    limit, n, norms = (
-        check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True),
-        X.shape[0],
-        squares(X),
-    )
+    limit = check_scalar(max_gigabytes, "max_gigabytes", low=0.0, open_low=True)
+    n = X.shape[0]
+    norms = squares(X)
     limit = min(limit, 1e-9 * SHARE * free_memory())
     error = kernel.error(row_length(X), float(norms.max()))
     if not error <= LARGEST_ERROR:
@@ -98,7 +106,8 @@ def kernel_matrix(X, kernel, max_gigabytes):
 def _products(X):
     if not sparse.issparse(X):
         return X @ X.T
-    K, transposed = np.empty((X.shape[0], X.shape[0])), sparse.csr_array(X.T)
+    K = np.empty((X.shape[0], X.shape[0]))
+    transposed = sparse.csr_array(X.T)
     for start in range(0, X.shape[0], BLOCK):
         K[start : start + BLOCK] = (X[start : start + BLOCK] @ transposed).toarray()
     return K
@@ -158,9 +167,12 @@ def _lanczos(product, n):
     """Return the smallest Ritz value of a dozen Lanczos steps: an upper bound, up to rounding,
     of the smallest eigenvalue.
     """
-    v, before, beta = np.random.default_rng(0).standard_normal(n), np.zeros(n), 0.0
+    v = np.random.default_rng(0).standard_normal(n)
+    before = np.zeros(n)
+    beta = 0.0
     v /= np.linalg.norm(v)
-    diagonal, off = [], []
+    diagonal = []
+    off = []
     for _ in range(LANCZOS_STEPS):
         w = product(v) - beta * before
         diagonal.append(float(v @ w))
@@ -169,7 +181,8 @@ def _lanczos(product, n):
         if beta <= 1e-8 * (abs(diagonal[-1]) + sum(off)):
             break
         off.append(beta)
-        before, v = v, w / beta
+        before = v
+        v = w / beta
     return float(eigvalsh_tridiagonal(np.array(diagonal), np.array(off[: len(diagonal) - 1])).min())
 
 
@@ -183,7 +196,9 @@ def _inspect(K, roots, allowance):
         for left in range(0, top + 1, 64):
             for i in range(top, min(top + 64, n)):
                 for j in range(left, min(left + 64, i + 1)):
-                    a, b, bound = K[i, j], K[j, i], roots[i] * roots[j]
+                    a = K[i, j]
+                    b = K[j, i]
+                    bound = roots[i] * roots[j]
                     if not (np.isfinite(a) and np.isfinite(b)):
                         return 1, (i if not np.isfinite(a) else j), (j if not np.isfinite(a) else i)
                     if abs(a - b) > allowance * bound:

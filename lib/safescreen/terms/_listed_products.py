@@ -19,7 +19,8 @@ class ListedProducts:
     def __init__(self, points, anchors, lists):
         p, q = lists.sizes
         used = (p > 0) & (q > 0)  # the lists of any other anchor are empty
-        self.points, self.anchors = points, np.ascontiguousarray(anchors[used])
+        self.points = points
+        self.anchors = np.ascontiguousarray(anchors[used])
         same_ptr, other_ptr = (
             np.append(ptr[:-1][used], members.size) for ptr, members in lists.sides
         )
@@ -33,7 +34,8 @@ class ListedProducts:
         self._bounds = np.searchsorted(
             np.cumsum(rows), np.linspace(0, n_pairs, n_chunks + 1)
         ).astype(np.int64)
-        self._bounds[0], self._bounds[-1] = 0, rows.size
+        self._bounds[0] = 0
+        self._bounds[-1] = rows.size
         self.serial = n_pairs * (points.d + 20) < SERIAL_WORK
         # a row of Y sums a row of pairs, once an anchor, and the chunks; X'Y is a dot product of
         # length n
@@ -43,11 +45,9 @@ class ListedProducts:
         """Set the rows of distinct anchors, how often they come, their lists of rows, and where
         the pairs of all anchors are in those.
         """
-        self._rows, self._distinct, self._where = (
-            self.anchors,
-            self.lists,
-            (slice(None), slice(None)),
-        )
+        self._rows = self.anchors
+        self._distinct = self.lists
+        self._where = (slice(None), slice(None))
         self.copies = np.ones(self.anchors.size, dtype=np.int64)
         if self.points.rows is None or self.anchors.size == 0:
             return
@@ -58,14 +58,16 @@ class ListedProducts:
             np.split(row[order], ptr[1:-1])
             for row, order, (ptr, _) in zip(members, orders, self.lists.sides, strict=True)
         ]
-        numbers, rows = {}, self.points.rows[self.anchors]
+        numbers = {}
+        rows = self.points.rows[self.anchors]
         keys = (
             (row, same.tobytes(), other.tobytes())
             for row, same, other in zip(rows.tolist(), *lists, strict=True)
         )
         group = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
         first = np.unique(group, return_index=True)[1]
-        self.copies, self._rows = np.bincount(group), rows[first]
+        self.copies = np.bincount(group)
+        self._rows = rows[first]
         self._distinct = AnchorLists.of(*([side[m] for m in first] for side in lists))
         self._where = tuple(np.empty(owner.size, dtype=np.int64) for owner in owners)
         for where, owner, order, (ptr, _), (to, _) in zip(
@@ -101,20 +103,24 @@ class ListedProducts:
         """Return upper bounds, an anchor, of ``(|x_i| + |x_j|)^2`` over its two lists, added."""
         if self.anchors.size == 0:
             return np.zeros(0)
-        norms, total = self.points.norms, 0.0
+        norms = self.points.norms
+        total = 0.0
         for ptr, members in self._distinct.sides:
             total = total + (norms[self._rows] + np.maximum.reduceat(norms[members], ptr[:-1])) ** 2
         return total
 
     def sums(self, x, *fixed):
         """Return the adjoint at x, the scale of its error and the sums of :func:`product_sums`."""
-        p, n_chunks = self.points, self._bounds.size - 1
-        Y, sums = np.zeros((n_chunks, *p.zero_rows().shape)), np.zeros((n_chunks, 6))
-        points, fixed = (p.X, self._transformed(x), p.norms), (*fixed, p.diagonal)
+        p = self.points
+        n_chunks = self._bounds.size - 1
+        Y = np.zeros((n_chunks, *p.zero_rows().shape))
+        sums = np.zeros((n_chunks, 6))
+        points = (p.X, self._transformed(x), p.norms)
+        fixed = (*fixed, p.diagonal)
         run = kernels.loss_sums.alone if self.serial else kernels.loss_sums
         run(points, self._arrays, self._bounds, *fixed, Y, sums)
-        for part in Y[1:]:
-            Y[0] += part
+        for chunk_rows in Y[1:]:
+            Y[0] += chunk_rows
         *sums, scale = sums.sum(axis=0).tolist()
         return p.close(Y[0]), scale, sums
 
@@ -126,7 +132,8 @@ class ListedProducts:
 
     def widest_margin(self, x):
         """Return ``max_t <a_t, x>``."""
-        Z, values = self._transformed(x), []
+        Z = self._transformed(x)
+        values = []
         for ptr, members in self._distinct.sides:
             values.append(np.empty(members.size))
             kernels.pair_values(self.points.X, Z, self._rows, ptr, members, values[-1])
@@ -139,14 +146,13 @@ class ListedProducts:
         """Return the products that are left, the sum of the linear triplets, the scale of its
         error, their number and that of zero ones.
         """
-        p, lists = self.points, self._distinct
+        p = self.points
+        lists = self._distinct
         outs = np.zeros(lists.same.size, dtype=np.bool_), np.zeros(lists.other.size, dtype=np.bool_)
         weights = np.zeros(lists.same.size), np.zeros(lists.other.size)
         counts = np.zeros((self._bounds.size - 1, 2), dtype=np.int64)
-        points, fixed = (
-            (p.X, self._transformed(center), p.norms),
-            (*fixed, p.diagonal, (*outs, *weights)),
-        )
+        points = (p.X, self._transformed(center), p.norms)
+        fixed = (*fixed, p.diagonal, (*outs, *weights))
         run = screening.screen.alone if self.serial else screening.screen
         run(points, self._arrays, self._bounds, *fixed, counts)
         n_L, n_R = (int(c) for c in counts.sum(axis=0))
@@ -156,8 +162,8 @@ class ListedProducts:
         parts = []
         for (ptr, members), where, out in zip(self.lists.sides, self._where, outs, strict=True):
             out = out[where]
-            left = np.concatenate(([0], np.cumsum(~out)))
-            parts += left[ptr], members[~out]
+            remaining_before = np.concatenate(([0], np.cumsum(~out)))
+            parts += remaining_before[ptr], members[~out]
         return ListedProducts(self.points, self.anchors, AnchorLists(*parts))
 
     @property
@@ -169,6 +175,7 @@ class ListedProducts:
         return self.points.X * x if self.points.diagonal else self.points.X @ x
 
     def _gram(self, *weights):
-        points, Y = self.points, self.points.zero_rows()
+        points = self.points
+        Y = self.points.zero_rows()
         scale = kernels.gram(points.X, points.norms, *self._arrays, *weights, points.diagonal, Y)
         return points.close(Y), scale

@@ -12,16 +12,27 @@ def margin_sums(terms, products, loss, alpha=None):
     """Return the :class:`LossSums` of terms from their :class:`InnerProducts`, whose errors
     count; one ``weighted_sum`` beside O(T).
     """
-    n, given, sums = len(terms), alpha is not None, np.zeros(4)
-    alpha = check_vector(alpha, n, "alpha", low=0.0, high=loss.cap) if given else np.empty(n)
+    n = len(terms)
+    has_alpha = alpha is not None
+    sums = np.zeros(4)
+    alpha = check_vector(alpha, n, "alpha", low=0.0, high=loss.cap) if has_alpha else np.empty(n)
     tau, tau_step, w, w_step = levels(terms)
     shape = (loss.smoothing, loss.width, loss.cap, loss.has_linear_region)
     for start, stop in terms.chunks():
-        part = tau[start * tau_step :], tau_step, w[start * w_step :], w_step
-        _add_sums(*products.chunk(start, stop), *part, *shape, alpha[start:stop], given, sums)
+        chunk_levels = tau[start * tau_step :], tau_step, w[start * w_step :], w_step
+        _add_sums(
+            *products.chunk(start, stop), *chunk_levels, *shape, alpha[start:stop], has_alpha, sums
+        )
     adjoint, error = terms.weighted_sum(alpha)
     total, fenchel, height, square = map(float, sums)
-    return LossSums(total, adjoint, error, upper(fenchel, n + 16), height, square)
+    return LossSums(
+        loss=total,
+        adjoint=adjoint,
+        adjoint_error=error,
+        fenchel=upper(fenchel, n + 16),
+        alpha_sum=height,
+        alpha_square=square,
+    )
 
 
 def levels(terms):
@@ -35,16 +46,29 @@ def levels(terms):
 
 @njit
 def _add_sums(
-    margins, errors, tau, tau_step, w, w_step, g, width, cap, has_linear_region, alpha, given, sums
+    margins,
+    errors,
+    tau,
+    tau_step,
+    w,
+    w_step,
+    g,
+    width,
+    cap,
+    has_linear_region,
+    alpha,
+    has_alpha,
+    sums,
 ):
     """Add to `sums` the loss, the Fenchel terms with their roundings, ``sum w tau alpha`` and
     ``sum w alpha^2``.
 
-    Writes the dual point into `alpha` unless it is `given`; the rounding of the sums themselves is
-    the caller's."""
+    Writes the dual point into `alpha` unless `has_alpha` says that it is one; the rounding of the
+    sums themselves is the caller's."""
     loss, fenchel, height, square = sums
     for t in range(margins.size):
-        level, weight = tau[t * tau_step], w[t * w_step]
+        level = tau[t * tau_step]
+        weight = w[t * w_step]
         slack = level - margins[t]
         size = abs(slack)
         delta = errors[t] + 16.0 * UNIT * (abs(level) + min(width, size))
@@ -57,7 +81,7 @@ def _add_sums(
             best = 1.0 if slack > 0.0 else 0.0
             error = 2.0 * delta if size <= 2.0 * delta else 0.0
         a = best
-        if given:
+        if has_alpha:
             a = alpha[t]
             mean = 0.5 * g * (best + a)
             phi = max((best - a) * (slack - mean), 0.0)

@@ -94,12 +94,18 @@ def chunk_loss_sums(points, lists, first, last, tau, gamma, near, bits, diagonal
     X, Z, norms = points
     anchors, copies, same_ptr, same, other_ptr, other = lists
     p_max, q_max = longest(same_ptr, other_ptr, first, last)
-    a, b, row, once = np.empty(p_max), np.empty(q_max), np.empty(X.shape[1]), np.empty(5)
+    a = np.empty(p_max)
+    b = np.empty(q_max)
+    row = np.empty(X.shape[1])
+    once = np.empty(5)
     same_weights, other_weights = np.empty(p_max), np.empty(q_max)
     space = room(min(p_max, q_max), max(p_max, q_max))
     for m in range(first, last):
         i = anchors[m]
-        s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
+        s0 = same_ptr[m]
+        s1 = same_ptr[m + 1]
+        o0 = other_ptr[m]
+        o1 = other_ptr[m + 1]
         row_values(X, Z, i, same, s0, s1, a)
         row_values(X, Z, i, other, o0, o1, b)
         once[:] = 0.0
@@ -178,7 +184,10 @@ def gram(
     row = np.empty(X.shape[1])
     scale = 0.0
     for m in range(anchors.size):
-        s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
+        s0 = same_ptr[m]
+        s1 = same_ptr[m + 1]
+        o0 = other_ptr[m]
+        o1 = other_ptr[m + 1]
         weights = same_weights[s0:s1], other_weights[o0:o1]
         scale += add_anchor(
             X,

@@ -19,10 +19,12 @@ def row_intervals(points, i, members, start, stop, sign, radius, relative, diago
     return whether they are all finite.
     """
     X, Z, norms = points
-    d, finite = X.shape[1], True
+    d = X.shape[1]
+    finite = True
     row_values(X, Z, i, members, start, stop, low)
     for p in range(start, stop):
-        j, size = members[p], 0.0
+        j = members[p]
+        size = 0.0
         for k in range(d):
             u = X[i, k] - X[j, k]
             size += (u * u) * (u * u) if diagonal else u * u
@@ -48,10 +50,12 @@ def row_intervals(points, i, members, start, stop, sign, radius, relative, diago
 @njit
 def extremes(low, high, out, size):
     """Return the smallest of `low` and the largest of `high` whose flags in `out` are not set."""
-    least, greatest = np.inf, -np.inf
+    least = np.inf
+    greatest = -np.inf
     for r in range(size):
         if not out[r]:
-            least, greatest = min(least, low[r]), max(greatest, high[r])
+            least = min(least, low[r])
+            greatest = max(greatest, high[r])
     return least, greatest
 
 
@@ -100,13 +104,15 @@ def screen_anchor(same, other, p, q, low, high, counts):
         first, linear = take_out(
             same, p, (other[0], other[1], other[2], q), n_other, from_other, low, high, counts
         )
-        n_same, from_same = n_same - first, from_same + linear
+        n_same -= first
+        from_same += linear
         if n_same == 0:
             break
         second, linear = take_out(
             other, q, (same[0], same[1], same[2], p), n_same, from_same, low, high, counts
         )
-        n_other, from_other = n_other - second, from_other + linear
+        n_other -= second
+        from_other += linear
         if n_other == 0 or first + second == 0:
             break
     for r in range(p):
@@ -121,17 +127,25 @@ def screen_anchor(same, other, p, q, low, high, counts):
 
 
 @njit
-def screen_chunk(points, lists, first, last, radius, relative, low, high, diagonal, found, counts):
+def screen_chunk(
+    points, lists, first, last, radius, relative, low, high, diagonal, flags_and_weights, counts
+):
     """Run :func:`screen_anchor` over the anchors ``first:last``; `points` are ``(X, Z, norms)``,
-    `found` is zero on entry.
+    `flags_and_weights` is zero on entry.
     """
     anchors, copies, same_ptr, same, other_ptr, other = lists
-    same_out, other_out, same_weights, other_weights = found
+    same_out, other_out, same_weights, other_weights = flags_and_weights
     p_max, q_max = longest(same_ptr, other_ptr, first, last)
-    a, b, c, d = np.empty(p_max), np.empty(p_max), np.empty(q_max), np.empty(q_max)
+    a = np.empty(p_max)
+    b = np.empty(p_max)
+    c = np.empty(q_max)
+    d = np.empty(q_max)
     once = np.empty(2, dtype=np.int64)
     for m in range(first, last):
-        s0, s1, o0, o1 = same_ptr[m], same_ptr[m + 1], other_ptr[m], other_ptr[m + 1]
+        s0 = same_ptr[m]
+        s1 = same_ptr[m + 1]
+        o0 = other_ptr[m]
+        o1 = other_ptr[m + 1]
         finite = row_intervals(
             points, anchors[m], same, s0, s1, -1.0, radius, relative, diagonal, a, b
         )
@@ -140,16 +154,14 @@ def screen_chunk(points, lists, first, last, radius, relative, low, high, diagon
         )
         if finite:
             once[:] = 0
-            left, right = (
-                (a, b, same_out[s0:s1], same_weights[s0:s1]),
-                (c, d, other_out[o0:o1], other_weights[o0:o1]),
-            )
-            screen_anchor(left, right, s1 - s0, o1 - o0, low, high, once)
+            same_side = (a, b, same_out[s0:s1], same_weights[s0:s1])
+            other_side = (c, d, other_out[o0:o1], other_weights[o0:o1])
+            screen_anchor(same_side, other_side, s1 - s0, o1 - o0, low, high, once)
             counts += copies[m] * once
 
 
 @Shared
-def screen(points, lists, bounds, radius, relative, low, high, diagonal, found, counts):
+def screen(points, lists, bounds, radius, relative, low, high, diagonal, flags_and_weights, counts):
     """Run :func:`screen_chunk` over chunks of anchors, chunk c counting in ``counts[c]``; the
     same bits for any number of threads.
     """
@@ -164,6 +176,6 @@ def screen(points, lists, bounds, radius, relative, low, high, diagonal, found, 
             low,
             high,
             diagonal,
-            found,
+            flags_and_weights,
             counts[c],
         )

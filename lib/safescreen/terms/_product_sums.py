@@ -7,7 +7,10 @@ lies beyond is summed by differences of prefix sums.
 
 The numbers are rounded once to multiples of a power of two, so that counts and sums are sums of
 *integers*: they do not cancel, their order does not matter, and the weights of both lists belong to
-one and the same set of dual variables ``clip(slack/gamma, 0, 1)``, exactly."""
+one and the same set of dual variables ``clip(slack/gamma, 0, 1)``, exactly.
+
+The steps of :func:`product_sums` are compiled into it: called, they would cost 3 to 13 % for lists
+of up to 100 numbers."""
 
 import math
 
@@ -45,22 +48,22 @@ def extremes(values, size):
     waits for the one before.
     """
     a, b, c, d = values[0], values[0], values[0], values[0]
-    e, f, g, h = a, a, a, a
+    e = a
+    f = a
+    g = a
+    h = a
     for r in range(0, size - size % 4, 4):
-        a, b, c, d = (
-            min(a, values[r]),
-            min(b, values[r + 1]),
-            min(c, values[r + 2]),
-            min(d, values[r + 3]),
-        )
-        e, f, g, h = (
-            max(e, values[r]),
-            max(f, values[r + 1]),
-            max(g, values[r + 2]),
-            max(h, values[r + 3]),
-        )
+        a = min(a, values[r])
+        b = min(b, values[r + 1])
+        c = min(c, values[r + 2])
+        d = min(d, values[r + 3])
+        e = max(e, values[r])
+        f = max(f, values[r + 1])
+        g = max(g, values[r + 2])
+        h = max(h, values[r + 3])
     for r in range(size - size % 4, size):
-        a, e = min(a, values[r]), max(e, values[r])
+        a = min(a, values[r])
+        e = max(e, values[r])
     return min(min(a, b), min(c, d)), max(max(e, f), max(g, h))
 
 
@@ -76,6 +79,101 @@ def count_below(S, starts, least, fine, rounds, limit):
         half = np.int64(1) << (rounds - 1 - r)
         at += half if S[at + half - 1] < limit else 0
     return at
+
+
+@njit(inline="always")
+def bits_of(p):
+    """Return the number of bits, at least 1, of the numbers below p."""
+    bits = np.int64(1)
+    while (np.int64(1) << bits) < p:
+        bits += 1
+    return bits
+
+
+@njit(inline="always")
+def bits_to_drop(extent, n_buckets):
+    """Return how many bits to drop for all of ``0..extent`` to be below `n_buckets`."""
+    fine = np.int64(0)
+    while (extent >> fine) >= n_buckets:
+        fine += 1
+    return fine
+
+
+@njit(inline="always")
+def sort_by_buckets(s, p, center, scale, shift, least, fine, n_buckets, S, starts, keys):
+    """Round ``(s - center) scale`` to ``S[:p]``; fill ``keys[:p]`` with the sorted
+    ``(S << shift) | place``, and `starts` with where the buckets ``(S - least) >> fine`` begin;
+    return how many bits their sizes have, at least 1.
+    """
+    starts[:] = 0
+    for r in range(p):
+        S[r] = np.int64(np.rint((s[r] - center) * scale))
+        starts[((S[r] - least) >> fine) + 2] += 1
+    for b in range(2, n_buckets + 2):
+        starts[b] += starts[b - 1]
+    for r in range(p):
+        b = ((S[r] - least) >> fine) + 1
+        keys[starts[b]] = (S[r] << shift) | r
+        starts[b] += 1
+    rounds = 1
+    for b in range(n_buckets):
+        if starts[b + 1] - starts[b] > 1:
+            sort_keys(keys, starts[b], starts[b + 1])
+            while (starts[b + 1] - starts[b]) >> rounds > 0:
+                rounds += 1
+    return rounds
+
+
+@njit(inline="always")
+def add_up(S, keys, p, shift, prefix, wrapped, squares):
+    """Put the sorted numbers into ``S[:p]``, and their prefix sums, those of their squares modulo
+    2^64 and in floating point, into the other arrays.
+    """
+    prefix[0] = 0
+    wrapped[0] = 0
+    squares[0] = 0.0
+    for r in range(p):
+        S[r] = keys[r] >> shift
+        prefix[r + 1] = prefix[r] + S[r]
+        wrapped[r + 1] = wrapped[r] + S[r] * S[r]
+        squares[r + 1] = squares[r] + float(S[r]) * float(S[r])
+
+
+@njit(inline="always")
+def count_near(S, p, T, first, farthest):
+    """Return how many of the sorted ``S[:p]`` are at most `farthest` from T; those above T begin
+    at the place `first`.
+    """
+    count = 0.0
+    r = first
+    while r < p and S[r] - T <= farthest:
+        count += 1.0
+        r += 1
+    r = first - 1
+    while r >= 0 and T - S[r] <= farthest:
+        count += 1.0
+        r -= 1
+    return count
+
+
+@njit(inline="always")
+def spread_weights(S, keys, p, shift, all_linear, counts, moved, linear, inverse, s_weights):
+    """Fill ``s_weights[:p]`` from the differences of what each place of the sorted list adds:
+    how many slacks begin or end to be in the quadratic region, the sum of their T, and how many
+    begin to be linear.
+    """
+    mask = (np.int64(1) << shift) - 1
+    n_band = np.int64(0)
+    n_linear = np.int64(all_linear)
+    offset = np.int64(0)
+    for r in range(p):
+        n_band += counts[r]
+        offset += moved[r]
+        n_linear += linear[r]
+        weight = float(n_linear)
+        if n_band > 0:
+            weight += (n_band * S[r] - offset) * inverse
+        s_weights[keys[r] & mask] = weight
 
 
 @njit
@@ -122,55 +220,39 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
     width = gamma * scale
     inverse = 1.0 / width if width > 0.0 else 0.0
     step = np.int64(min(max(np.ceil(width), 1.0), 2.0**60))  # alpha = 1 from here on
-    reach = np.int64(min(near * scale, 2.0**60)) + 2
+    farthest = np.int64(min(near * scale, 2.0**60)) + 2  # `near`, and two roundings
 
-    ints, S, starts, found, squares = space
-    middle, Ts, firsts, lasts = found[0], found[1], found[2], found[3]
-    keys, prefix, wrapped, counts, linear, moved = (
-        ints[0],
-        ints[1],
-        ints[2],
-        ints[3],
-        ints[4],
-        ints[5],
-    )
-    shift, rounds = np.int64(1), 1
-    while (np.int64(1) << shift) < p:
-        shift += 1
+    ints, S, starts, longer_ints, squares = space
+    keys = ints[0]
+    prefix = ints[1]
+    wrapped = ints[2]
+    counts = ints[3]
+    linear = ints[4]
+    moved = ints[5]
+    middle = longer_ints[0]
+    Ts = longer_ints[1]
+    firsts = longer_ints[2]
+    lasts = longer_ints[3]
+    shift = bits_of(p)
     n_buckets = np.int64(FINER) << shift
     starts = starts[: n_buckets + 2]
-    starts[:] = 0
     least = np.int64(np.rint((low - center) * scale))
-    fine, extent = np.int64(0), np.int64(np.rint((high - center) * scale)) - least
-    while (extent >> fine) >= n_buckets:
-        fine += 1
-    for r in range(p):
-        S[r] = np.int64(np.rint((s[r] - center) * scale))
-        starts[((S[r] - least) >> fine) + 2] += 1
-    for b in range(2, n_buckets + 2):
-        starts[b] += starts[b - 1]
-    for r in range(p):
-        b = ((S[r] - least) >> fine) + 1
-        keys[starts[b]] = (S[r] << shift) | r
-        starts[b] += 1
-    for b in range(n_buckets):
-        if starts[b + 1] - starts[b] > 1:
-            sort_keys(keys, starts[b], starts[b + 1])
-            while (starts[b + 1] - starts[b]) >> rounds > 0:
-                rounds += 1
+    extent = np.int64(np.rint((high - center) * scale)) - least
+    fine = bits_to_drop(extent, n_buckets)
+    rounds = sort_by_buckets(s, p, center, scale, shift, least, fine, n_buckets, S, starts, keys)
     S[p : p + (1 << rounds)] = FAR
-    mask = (np.int64(1) << shift) - 1
-    prefix[0], wrapped[0], squares[0] = 0, 0, 0.0
-    for r in range(p):
-        S[r] = keys[r] >> shift
-        prefix[r + 1] = prefix[r] + S[r]
-        wrapped[r + 1] = wrapped[r] + S[r] * S[r]
-        squares[r + 1] = squares[r] + float(S[r]) * float(S[r])
+    add_up(S, keys, p, shift, prefix, wrapped, squares)
     for r in range(p + 1):
-        counts[r], linear[r], moved[r] = 0, 0, 0
+        counts[r] = 0
+        linear[r] = 0
+        moved[r] = 0
 
     n_middle, all_linear = 0, 0
-    loss, alpha_sum, alpha_square, curved, close = 0.0, 0.0, 0.0, 0.0, 0.0
+    loss = 0.0
+    alpha_sum = 0.0
+    alpha_square = 0.0
+    curved = 0.0
+    close = 0.0
     for c in range(q):
         is_zero = (tau + high) - t[c] <= -near  # no cost against any s
         is_linear = (tau + low) - t[c] >= gamma + near  # linear against every s
@@ -189,17 +271,19 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
         lasts[m] = count_below(S, starts, least, fine, rounds, Ts[m] + step)
     for m in range(n_middle):
         c = middle[m]
-        T, first, last = Ts[m], firsts[m], lasts[m]
+        T = Ts[m]
+        first = firsts[m]
+        last = lasts[m]
         n_linear = p - last
         n_band = last - first
         loss += ((prefix[p] - prefix[last]) - n_linear * T) * unit - n_linear * (0.5 * gamma)
         alpha_square += n_linear
         between = prefix[last] - prefix[first]
         band = between - n_band * T
-        part = wrapped[last] - wrapped[first] - T * (2 * between - n_band * T)
+        modulo = wrapped[last] - wrapped[first] - T * (2 * between - n_band * T)
         square = squares[last] - squares[first]
         square -= float(T) * (2.0 * float(between) - float(n_band) * float(T))
-        square = float(part) + np.rint((square - float(part)) * 2.0**-64) * 2.0**64
+        square = float(modulo) + np.rint((square - float(modulo)) * 2.0**-64) * 2.0**64
         weight = float(n_linear) + band * inverse
         ratio = square * inverse
         loss += ratio * (0.5 * unit)
@@ -214,24 +298,9 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
         alpha_sum += weight
         if near > 0.0:
             close += n_band
-            r = first
-            while r < p and S[r] - T <= reach:
-                close += 1.0
-                r += 1
-            r = first - 1
-            while r >= 0 and T - S[r] <= reach:
-                close += 1.0
-                r -= 1
+            close += count_near(S, p, T, first, farthest)
 
-    n_band, n_linear, offset = np.int64(0), np.int64(all_linear), np.int64(0)
-    for r in range(p):
-        n_band += counts[r]
-        offset += moved[r]
-        n_linear += linear[r]
-        weight = float(n_linear)
-        if n_band > 0:
-            weight += (n_band * S[r] - offset) * inverse
-        s_weights[keys[r] & mask] = weight
+    spread_weights(S, keys, p, shift, all_linear, counts, moved, linear, inverse, s_weights)
     sums[0] += loss + all_linear * (prefix[p] * unit)
     sums[1] += alpha_sum + all_linear * float(p)
     sums[2] += alpha_square + all_linear * float(p)

@@ -5,7 +5,8 @@ The dual is ``sum_t w_t (tau_t alpha_t - g/2 alpha_t^2) - ||H||^2/(2 lam)`` with
 ``<z_t, H>/lam - tau_t + g alpha_t``, its curvature ``w_t ||z_t||^2/lam + g``.
 
 Rows of either kind are compiled apart: one loop for both takes one and a half to two times as long
-for dense rows."""
+for dense rows. What is done with a row is compiled into the sweep: called, it would cost 20 % for
+sparse rows of 14 entries."""
 
 import numpy as np
 
@@ -30,6 +31,30 @@ def _judge(slope, a, cap, high, low):
     if a >= cap:
         return max(slope, 0.0), slope < low
     return slope, False
+
+
+@njit(inline="always")
+def _inner_product(Z, values, columns, starts, t, H):
+    """Return ``<z_t, H>`` of a row in either form, see :func:`sweep`."""
+    product = 0.0
+    if starts is None:
+        for j in range(H.size):
+            product += Z[t, j] * H[j]
+    else:
+        for j in range(starts[t], starts[t + 1]):
+            product += values[j] * H[columns[j]]
+    return product
+
+
+@njit(inline="always")
+def _add_row(Z, values, columns, starts, t, factor, H):
+    """Add ``factor z_t`` to H."""
+    if starts is None:
+        for j in range(H.size):
+            H[j] += factor * Z[t, j]
+    else:
+        for j in range(starts[t], starts[t + 1]):
+            H[columns[j]] += factor * values[j]
 
 
 @njit
@@ -62,21 +87,21 @@ def sweep(
     violation seen in the last sweep, the number of sweeps and the state of the generator."""
     n = alpha.size
     order = np.arange(n)
-    size, high, low, done, spread = n, np.inf, -np.inf, 0, np.inf
+    size = n
+    high = np.inf
+    low = -np.inf
+    done = 0
+    spread = np.inf
     while done < epochs:
         done += 1
         state = _shuffle(order, size, state)
-        whole = size == n and high == np.inf and low == -np.inf
-        most, least, k = -np.inf, np.inf, 0
+        is_whole = size == n and high == np.inf and low == -np.inf
+        most = -np.inf
+        least = np.inf
+        k = 0
         while k < size:
             t = order[k]
-            slope = 0.0
-            if starts is None:
-                for j in range(H.size):
-                    slope += Z[t, j] * H[j]
-            else:
-                for j in range(starts[t], starts[t + 1]):
-                    slope += values[j] * H[columns[j]]
+            slope = _inner_product(Z, values, columns, starts, t, H)
             slope = slope / lam - tau[t * tau_step] + g * alpha[t]
             projected, leave = _judge(slope, alpha[t], cap, high, low)
             if leave and shrinking:
@@ -84,7 +109,8 @@ def sweep(
                 order[k], order[size] = order[size], order[k]
                 continue
             k += 1
-            most, least = max(most, projected), min(least, projected)
+            most = max(most, projected)
+            least = min(least, projected)
             if projected != 0.0:
                 weight = w[t * w_step]
                 curvature = weight * norms[t] * norms[t] / lam + g
@@ -92,17 +118,15 @@ def sweep(
                     new = min(max(alpha[t] - slope / curvature, 0.0), cap)
                     change = weight * (new - alpha[t])
                     alpha[t] = new
-                    if starts is None:
-                        for j in range(H.size):
-                            H[j] += change * Z[t, j]
-                    else:
-                        for j in range(starts[t], starts[t + 1]):
-                            H[columns[j]] += change * values[j]
+                    _add_row(Z, values, columns, starts, t, change, H)
         spread = max(most, 0.0) - min(least, 0.0)
         if spread <= tolerance:
-            if whole:
+            if is_whole:
                 break
-            size, high, low = n, np.inf, -np.inf
+            size = n
+            high = np.inf
+            low = -np.inf
         else:
-            high, low = (most if most > 0.0 else np.inf), (least if least < 0.0 else -np.inf)
+            high = most if most > 0.0 else np.inf
+            low = least if least < 0.0 else -np.inf
     return spread, done, state

@@ -18,16 +18,16 @@ def pair_value(x, y, u, v, products):
     Called as a function of its own it would cost more than the arithmetic of twenty dimensions.
     """
     d = x.size
-    whole = d - d % 4
+    d_fours = d - d % 4
     for k in range(d):
         products[k] = (x[k] - y[k]) * (u[k] - v[k])
     a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
-    for k in range(0, whole, 4):
+    for k in range(0, d_fours, 4):
         a0 += products[k]
         a1 += products[k + 1]
         a2 += products[k + 2]
         a3 += products[k + 3]
-    for k in range(whole, d):
+    for k in range(d_fours, d):
         a0 += products[k]
     return (a0 + a1) + (a2 + a3)
 
@@ -45,18 +45,19 @@ def pair_values_full(X, Z, pairs, out):
 def pair_values_diagonal(X, m, pairs, out):
     """``out[p] = sum_k m_k (x_ik - x_jk)^2``, in four partial sums."""
     d = X.shape[1]
-    whole = d - d % 4
+    d_fours = d - d % 4
     for p in range(pairs.shape[0]):
         i, j = pairs[p, 0], pairs[p, 1]
         a0, a1, a2, a3 = 0.0, 0.0, 0.0, 0.0
-        for k in range(0, whole, 4):
-            u0, u1 = X[i, k] - X[j, k], X[i, k + 1] - X[j, k + 1]
+        for k in range(0, d_fours, 4):
+            u0 = X[i, k] - X[j, k]
+            u1 = X[i, k + 1] - X[j, k + 1]
             u2, u3 = X[i, k + 2] - X[j, k + 2], X[i, k + 3] - X[j, k + 3]
             a0 += m[k] * (u0 * u0)
             a1 += m[k + 1] * (u1 * u1)
             a2 += m[k + 2] * (u2 * u2)
             a3 += m[k + 3] * (u3 * u3)
-        for k in range(whole, d):
+        for k in range(d_fours, d):
             u0 = X[i, k] - X[j, k]
             a0 += m[k] * (u0 * u0)
         out[p] = (a0 + a1) + (a2 + a3)
@@ -98,10 +99,12 @@ def term_norms(X, point_norms, same_pairs, other_pairs, same, other, diagonal, o
         i, j = same_pairs[same[t], 0], same_pairs[same[t], 1]
         k, m = other_pairs[other[t], 0], other_pairs[other[t], 1]
         shared = i == k or j == m
-        a, b = (j, m) if i == k else (k, i)
+        a = j if i == k else k
+        b = m if i == k else i
         pp, ss, ps, hh = 0.0, 0.0, 0.0, 0.0
         for c in range(d):
-            u, v = X[k, c] - X[m, c], X[i, c] - X[j, c]
+            u = X[k, c] - X[m, c]
+            v = X[i, c] - X[j, c]
             p = X[a, c] - X[b, c] if shared else u - v
             s = u + v
             pp += p * p
@@ -136,7 +139,8 @@ def chunk_products(
 ):
     """Margins of a run of terms and bounds of their rounding errors."""
     for t in range(same.size):
-        s, o = same[t], other[t]
+        s = same[t]
+        o = other[t]
         q = other_values[o] - same_values[s]
         values[t] = q
         errors[t] = (other_errors[o] + same_errors[s]) * (1.0 + 4 * UNIT) + 2.0 * UNIT * abs(q)
@@ -166,7 +170,8 @@ def loss_sums(
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     sums[:] = 0.0
-    inverse, half = 1.0 / gamma, 0.5 * gamma
+    inverse = 1.0 / gamma
+    half = 0.5 * gamma
     start = 0
     while start < same.size:
         s = same[start]
@@ -256,7 +261,16 @@ def fill_products(same_ptr, other_ptr, same, other):
 
 @njit
 def partition(
-    same, other, norms, status, same_weights, other_weights, left_same, left_other, left_norms, left
+    same,
+    other,
+    norms,
+    status,
+    same_weights,
+    other_weights,
+    left_same,
+    left_other,
+    left_norms,
+    left_numbers,
 ):
     """Count the terms of status 1 on their pairs (exact integers), and gather those of status 0."""
     same_weights[:] = 0.0
@@ -268,7 +282,7 @@ def partition(
             left_same[n] = same[t]
             left_other[n] = other[t]
             left_norms[n] = norms[t]
-            left[n] = t
+            left_numbers[n] = t
             n += 1
         elif code == 1:
             same_weights[same[t]] += 1.0

@@ -36,8 +36,11 @@ CHUNK = 1 << 15
 processor's cache.
 """
 
-SAMPLE, RUN = 2048, 32
-"""Size of a sample of terms, and the length of its runs: neighbouring terms share pairs."""
+SAMPLE = 2048
+"""Size of a sample of terms."""
+
+RUN = 32
+"""Length of the runs of a sample: neighbouring terms share pairs."""
 
 
 @dataclass(frozen=True)
@@ -212,22 +215,20 @@ class Terms(ABC):
         ``sum loss_0 - sum loss_g - g/2 ||a||^2`` beside the Fenchel terms of the smoothed hinge, so
         nothing of length T is needed.
         """
-        kinked, smooth = (
-            self.loss_sums(x, SmoothedHinge(0.0)),
-            self.loss_sums(x, SmoothedHinge(width)),
-        )
+        kinked = self.loss_sums(x, SmoothedHinge(0.0))
+        smooth = self.loss_sums(x, SmoothedHinge(width))
         difference = kinked.loss - smooth.loss - 0.5 * width * smooth.alpha_square
         rounding = gamma(len(self) + 100) * (
             kinked.loss + smooth.loss + width * smooth.alpha_square
         )
         fenchel = upper(max(difference, 0.0) + rounding + kinked.fenchel + smooth.fenchel, 8)
         return LossSums(
-            kinked.loss,
-            smooth.adjoint,
-            smooth.adjoint_error,
-            fenchel,
-            smooth.alpha_sum,
-            smooth.alpha_square,
+            loss=kinked.loss,
+            adjoint=smooth.adjoint,
+            adjoint_error=smooth.adjoint_error,
+            fenchel=fenchel,
+            alpha_sum=smooth.alpha_sum,
+            alpha_square=smooth.alpha_square,
         )
 
     @abstractmethod
@@ -301,24 +302,24 @@ class Terms(ABC):
             high = np.atleast_1d(np.asarray(self.thresholds(start, stop), dtype=float))
             yield start, stop, high - width, high
 
-    def levels_of(self, where: NDArray) -> tuple[Any, NDArray | None]:
+    def levels_of(self, numbers: NDArray) -> tuple[Any, NDArray | None]:
         """Return the thresholds and the weights of the terms of a mask, or of those numbers."""
-        threshold = self.threshold[where] if np.ndim(self.threshold) else self.threshold
-        return threshold, None if self.weights is None else self.weights[where]
+        threshold = self.threshold[numbers] if np.ndim(self.threshold) else self.threshold
+        return threshold, None if self.weights is None else self.weights[numbers]
 
     def with_threshold(self, threshold: ArrayLike) -> Self:
         """Return the same terms with other thresholds, a number or an array of shape (T,)."""
-        part = copy.copy(self)
+        terms = copy.copy(self)
         if np.ndim(threshold) == 0:
-            part.threshold = check_scalar(threshold, "threshold")
+            terms.threshold = check_scalar(threshold, "threshold")
         elif self.explicit:
-            part.threshold = check_vector(threshold, len(self), "threshold")
+            terms.threshold = check_vector(threshold, len(self), "threshold")
         else:
             raise TypeError(
                 f"threshold must be one number for {type(self).__name__}, got an array of "
                 f"shape {np.shape(threshold)}"
             )
-        return part
+        return terms
 
     def conjugates(self, loss: Loss, alpha: NDArray) -> float:
         """Return ``sum_t w_t (tau_t alpha_t - smoothing/2 alpha_t^2)``, what alpha adds to the
@@ -333,7 +334,8 @@ class Terms(ABC):
         """Return ``sum_t w_t (tau_t - gamma/2)`` over the mask `in_L`: the constant those terms
         leave (STS19 Lemma 1).
         """
-        n, tau = int(np.count_nonzero(in_L)), self.threshold
+        n = int(np.count_nonzero(in_L))
+        tau = self.threshold
         if n == 0:
             return 0.0
         if self.weights is not None:

@@ -6,7 +6,7 @@ term."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,48 +65,28 @@ class PairDifferences(Terms):
     def _build(self, X, same_index, other_index, diagonal, weights):
         """Set up from two arrays of pairs, shape (T, 2), one row a term."""
         points = Points(X, diagonal=bool(diagonal)).merged()
-        (same_pairs, same), (other_pairs, other) = (
-            number_pairs(rows, X.shape[0]) for rows in (same_index, other_index)
-        )
-        self._set(
-            points,
-            PairTable(points, same_pairs),
-            PairTable(points, other_pairs),
-            same,
-            other,
-            weights,
-        )
+        same_rows, same = number_pairs(same_index, X.shape[0])
+        other_rows, other = number_pairs(other_index, X.shape[0])
+        same_pairs = PairTable(points, same_rows)
+        other_pairs = PairTable(points, other_rows)
+        self._set(points, same_pairs, other_pairs, same, other, weights)
 
     def _set(self, points, same_pairs, other_pairs, same, other, weights=None):
         self._assign(points, same_pairs, other_pairs, same, other, weights)
-        counts = [
-            np.bincount(ids, minlength=len(table))
-            for ids, table in ((same, same_pairs), (other, other_pairs))
-        ]
-        degrees = sum(table.max_degree() for table in (same_pairs, other_pairs))
-        most = max(
-            int((c * table.proper()).max(initial=0))
-            for c, table in zip(counts, (same_pairs, other_pairs), strict=True)
-        )
+        sides = (_Side(same_pairs, same), _Side(other_pairs, other))
+        degrees = sum(side.table.max_degree() for side in sides)
+        most = max(side.most_terms() for side in sides)
         self._length = points.n + degrees + most + 20
-        self._square = 0.0
-        if weights is not None:
-            counts = [
-                np.bincount(ids, weights, minlength=len(c))
-                for ids, c in zip((same, other), counts, strict=True)
-            ]
-        for c, table in zip(counts, (same_pairs, other_pairs), strict=True):
-            self._square += 2.0 * upper(float(np.dot(c, table.scales**2)), len(table) + most + 4)
+        self._square = sum(side.square(weights, most) for side in sides)
 
     def _assign(self, points, same_pairs, other_pairs, same, other, weights, norms=None):
-        self.points, self.same_pairs, self.other_pairs, self.same, self.other = (
-            points,
-            same_pairs,
-            other_pairs,
-            same,
-            other,
-        )
-        self._norms, self.weights = norms, weights
+        self.points = points
+        self.same_pairs = same_pairs
+        self.other_pairs = other_pairs
+        self.same = same
+        self.other = other
+        self._norms = norms
+        self.weights = weights
         self._total_weight = (
             float(len(self)) if weights is None else upper(float(weights.sum()), len(self) + 2)
         )
@@ -143,9 +123,10 @@ class PairDifferences(Terms):
 
         def chunk(start, stop):
             same, other = self.same[start:stop], self.other[start:stop]
-            found = np.empty(same.size), np.empty(same.size)
-            kernels.chunk_products(same, other, *values, *bounds, *found)
-            return found
+            margins = np.empty(same.size)
+            errors = np.empty(same.size)
+            kernels.chunk_products(same, other, *values, *bounds, margins, errors)
+            return margins, errors
 
         return InnerProducts(chunk)
 
@@ -159,26 +140,23 @@ class PairDifferences(Terms):
             return margin_sums(self, self._products(x, roundings), loss, alpha)
         tau = np.atleast_1d(np.asarray(self.threshold, dtype=float))
         farthest = float(np.abs(tau).max(initial=0.0))
-        x_norm, scale = norm_upper(x), self.same_pairs.largest + self.other_pairs.largest
+        x_norm = norm_upper(x)
+        scale = self.same_pairs.largest + self.other_pairs.largest
         relative = gamma(roundings) * x_norm
-        # of slacks where the loss is quadratic
-        reach = loss.width if loss.has_linear_region else farthest + x_norm * scale
-        delta = relative * scale + gamma(8) * (reach + farthest)
-        # loss(m) + loss*(-a) + a m when m is off by at most delta: Lipschitz, and quadratic
+        # the largest slack where the loss is quadratic
+        slack = loss.width if loss.has_linear_region else farthest + x_norm * scale
+        delta = relative * scale + gamma(8) * (slack + farthest)
+        # loss(m) + loss*(-a) + a m when m is off by at most delta: quadratic, and Lipschitz
         bound = delta * delta / (2.0 * loss.smoothing)
-        fenchel = upper(
-            self._total_weight
-            * (min(loss.cap * delta, bound) if loss.has_linear_region else bound),
-            8,
-        )
+        if loss.has_linear_region:
+            bound = min(loss.cap * delta, bound)
+        fenchel = upper(self._total_weight * bound, 8)
         # sum of squares over pairs instead of the largest one
         square = (
-            2.0 * relative * relative * self._square + self._total_weight * 1.28e-30 * reach * reach
+            2.0 * relative * relative * self._square + self._total_weight * 1.28e-30 * slack * slack
         )
-        sums, weights = (
-            np.empty(3),
-            (np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs))),
-        )
+        sums = np.empty(3)
+        weights = (np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs)))
         arrays = (
             self.same,
             self.other,
@@ -191,12 +169,12 @@ class PairDifferences(Terms):
         kernels.loss_sums(*arrays, self.weights, *weights, sums)
         adjoint, error = self._gram(*weights)
         return LossSums(
-            sums[0],
-            adjoint,
-            error,
-            min(fenchel, upper(square / loss.smoothing, 8)),
-            sums[1],
-            sums[2],
+            loss=sums[0],
+            adjoint=adjoint,
+            adjoint_error=error,
+            fenchel=min(fenchel, upper(square / loss.smoothing, 8)),
+            alpha_sum=sums[1],
+            alpha_square=sums[2],
         )
 
     def _pair_values(self, x):
@@ -207,10 +185,8 @@ class PairDifferences(Terms):
         """Return ``(sum_t w_t weights_t a_t, error bound)``; O(T + pairs d + n d^2)."""
         if self.weights is not None:
             weights = self.weights * weights
-        same_weights, other_weights = (
-            np.empty(len(self.same_pairs)),
-            np.empty(len(self.other_pairs)),
-        )
+        same_weights = np.empty(len(self.same_pairs))
+        other_weights = np.empty(len(self.other_pairs))
         kernels.pair_weights(self.same, self.other, weights, same_weights, other_weights)
         adjoint, error = self._gram(same_weights, other_weights)
         if weights.dtype.kind == "f" and weights.size and weights.min() < 0.0:
@@ -228,11 +204,8 @@ class PairDifferences(Terms):
         (B,), bounds the norm of the rounding error: differences are off by ``2 u s``, see
         :class:`safescreen.terms.pairs.PairTable`, their squares by ``4 u s w + u w^2``."""
         same, other = self.same[numbers], self.other[numbers]
-        X = self.points.X
-        u, v = (
-            X[p.T[0]] - X[p.T[1]]
-            for p in (self.other_pairs.rows[other], self.same_pairs.rows[same])
-        )
+        u = self.other_pairs.differences(other)
+        v = self.same_pairs.differences(same)
         errors = (
             upper(gamma(12) * (self.other_pairs.scales[other] + self.same_pairs.scales[same]))
             + 1e-300
@@ -245,19 +218,19 @@ class PairDifferences(Terms):
         """Return the function ``v -> sum_t w_t/width <a_t, v> a_t`` over the terms of those
         numbers, in O(B + pairs d + n d^2).
         """
-        part = self._part(self.same[numbers], self.other[numbers], None, numbers)
-        scales = 1.0 / width if part.weights is None else part.weights / width
-        weights = np.empty(len(part.same_pairs)), np.empty(len(part.other_pairs))
+        terms = self._part(self.same[numbers], self.other[numbers], None, numbers)
+        scales = 1.0 / width if terms.weights is None else terms.weights / width
+        weights = np.empty(len(terms.same_pairs)), np.empty(len(terms.other_pairs))
 
         def product(v):
-            same_values, other_values = part._pair_values(v)
+            same_values, other_values = terms._pair_values(v)
             kernels.pair_weights(
-                part.same,
-                part.other,
-                scales * (other_values[part.other] - same_values[part.same]),
+                terms.same,
+                terms.other,
+                scales * (other_values[terms.other] - same_values[terms.same]),
                 *weights,
             )
-            return part._gram(*weights)[0]
+            return terms._gram(*weights)[0]
 
         return product
 
@@ -273,15 +246,19 @@ class PairDifferences(Terms):
         those left; one pass.
         """
         n = int(np.count_nonzero(status == 0))
-        same, other, left = (np.empty(n, dtype=np.int32) for _ in range(3))
+        same = np.empty(n, dtype=np.int32)
+        other = np.empty(n, dtype=np.int32)
+        numbers = np.empty(n, dtype=np.int32)
         norms = np.empty(n)
         weights = np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs))
         kernels.partition(
-            self.same, self.other, self.norms, status, *weights, same, other, norms, left
+            self.same, self.other, self.norms, status, *weights, same, other, norms, numbers
         )
         if self.weights is not None:
             kernels.pair_weights(self.same, self.other, self.weights * (status == 1), *weights)
-        return self._part(same, other, norms, left), *self._gram(*weights), left
+        undecided = self._part(same, other, norms, numbers)
+        total, error = self._gram(*weights)
+        return undecided, total, error, numbers
 
     @property
     def work(self) -> float:
@@ -303,24 +280,26 @@ class PairDifferences(Terms):
 
     def sample(self) -> Self:
         """Return a part of the terms, see :meth:`Terms.sample`; norms of its own only."""
-        where = self._spread()
-        return self._part(self.same[where], self.other[where], None, where)
+        numbers = self._spread()
+        return self._part(self.same[numbers], self.other[numbers], None, numbers)
 
-    def _part(self, same, other, norms, where):
+    def _part(self, same, other, norms, numbers):
         same_pairs, same = self.same_pairs.compact(same)
         other_pairs, other = self.other_pairs.compact(other)
         part = type(self).__new__(type(self))
-        part.threshold, weights = self.levels_of(where)
+        part.threshold, weights = self.levels_of(numbers)
         points = self.points
         if same_pairs is not self.same_pairs or other_pairs is not self.other_pairs:
             points, same_pairs, other_pairs = _compact_points(points, same_pairs, other_pairs)
         part._assign(points, same_pairs, other_pairs, same, other, weights, norms)
         # bounds of the whole stay bounds of a part
-        part._length, part._square = self._length, self._square
+        part._length = self._length
+        part._square = self._square
         return part
 
     def _gram(self, same_weights, other_weights):
-        p, Y = self.points, self.points.zero_rows()
+        p = self.points
+        Y = self.points.zero_rows()
         kernels.add_pairs(p.X, self.other_pairs.rows, other_weights, 1.0, p.diagonal, Y)
         kernels.add_pairs(p.X, self.same_pairs.rows, same_weights, -1.0, p.diagonal, Y)
         return p.close(Y), self._gram_error(same_weights, other_weights)
@@ -336,6 +315,30 @@ class PairDifferences(Terms):
             other_weights, self.other_pairs.scales
         )
         return upper(gamma(length) * float(scale), len(self.same_pairs) + len(self.other_pairs) + 4)
+
+
+class _Side(NamedTuple):
+    """One of the two pairs that each term has: the table of distinct pairs, and the number in it
+    that each term's pair has.
+    """
+
+    table: PairTable
+    numbers: NDArray
+
+    def counts(self, weights=None):
+        """Return how many terms have each pair, or the sum of their weights."""
+        return np.bincount(self.numbers, weights, minlength=len(self.table))
+
+    def most_terms(self):
+        """Return the largest number of terms that a pair of two different points has."""
+        return int((self.counts() * self.table.proper()).max(initial=0))
+
+    def square(self, weights, most):
+        """Return an upper bound of twice the sum of the terms' squared scales, each pair having
+        at most `most` terms.
+        """
+        total = float(np.dot(self.counts(weights), self.table.scales**2))
+        return 2.0 * upper(total, len(self.table) + most + 4)
 
 
 def _compact_points(points, *tables):

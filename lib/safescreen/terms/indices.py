@@ -50,10 +50,10 @@ def check_different(
     for a, b in pairs:
         bad = np.flatnonzero(index[:, a] == index[:, b])
         if bad.size:
-            found = index[bad[0]].tolist()
+            points = index[bad[0]].tolist()
             raise ValueError(
                 f"{name}: {columns[a]} and {columns[b]} must be different points, row "
-                f"{bad[0]} is {found}"
+                f"{bad[0]} is {points}"
             )
 
 

@@ -29,8 +29,6 @@ def add_intercept(X: PointsLike, scale: float = 1.0) -> NDArray | sparse.csr_arr
     """
     X = check_points(X, allow_sparse=True)
     column = np.full((X.shape[0], 1), check_scalar(scale, "scale", low=0.0, open_low=True))
-    return (
-        sparse.csr_array(sparse.hstack([X, column]))
-        if sparse.issparse(X)
-        else np.hstack([X, column])
-    )
+    if sparse.issparse(X):
+        return sparse.csr_array(sparse.hstack([X, column]))
+    return np.hstack([X, column])

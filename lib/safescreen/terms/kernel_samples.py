@@ -164,7 +164,8 @@ class KernelSamples(Terms):
                [ -1., 100.]])
         """
         X = check_points(X, allow_sparse=True)
-        signs, weights = check_signs(y, X.shape[0]), check_weights(weights, X.shape[0])
+        signs = check_signs(y, X.shape[0])
+        weights = check_weights(weights, X.shape[0])
         function = kernel_of(X.shape[1], kernel, gamma, degree, coef0, constant)
         K, error = kernel_matrix(centred(X, kernel)[0], function, max_gigabytes)
         return cls.of_matrix(K, error, signs, weights)
@@ -251,26 +252,27 @@ class KernelSamples(Terms):
         """Return the samples of the mask `keep`, in the same space."""
         keep = check_mask(keep, len(self), "keep")
         ids = self._where(np.flatnonzero(keep))
-        part = KernelSamples.__new__(KernelSamples)
-        part._set(self.cone, ids, ids, *self.levels_of(keep))
-        return part
+        selected = KernelSamples.__new__(KernelSamples)
+        selected._set(self.cone, ids, ids, *self.levels_of(keep))
+        return selected
 
     def partition(self, status: NDArray) -> tuple[KernelSamples, Expansion, float, NDArray]:
         """Return what :meth:`Terms.partition` does; images are no longer wanted at samples of
         status 2.
         """
-        left, numbers = self.select(status == 0), np.flatnonzero(status == 0).astype(np.int32)
+        undecided = self.select(status == 0)
+        numbers = np.flatnonzero(status == 0).astype(np.int32)
         view = np.arange(self.cone.signs.size) if self._view is None else self._view
-        left._view = np.setdiff1d(
+        undecided._view = np.setdiff1d(
             view, self._where(np.flatnonzero(status == 2)), assume_unique=True
         )
-        return left, *self._sum(status == 1, left._view), numbers
+        return undecided, *self._sum(status == 1, undecided._view), numbers
 
     def gram(self, numbers: NDArray) -> NDArray:
         """Return the inner products of the samples of those numbers, shape (B, B)."""
-        where = self._where(numbers)
-        signs = self.cone.signs[where]
-        block = self.cone.matrix.block(where, where)
+        ids = self._where(numbers)
+        signs = self.cone.signs[ids]
+        block = self.cone.matrix.block(ids, ids)
         block *= signs
         block *= signs[:, None]
         return block
@@ -279,8 +281,8 @@ class KernelSamples(Terms):
         """Return the function ``v -> Q_BB v`` for the samples of those numbers; nothing of size
         B^2 is stored.
         """
-        where = self._where(numbers)
-        return lambda v: self.cone.product(where, v, where)[where]
+        ids = self._where(numbers)
+        return lambda v: self.cone.product(ids, v, ids)[ids]
 
     def sweep(
         self,
@@ -299,12 +301,10 @@ class KernelSamples(Terms):
 
         Parameters and result as in :meth:`Terms.sweep`; `state` is without effect.
         """
-        ids, weights, done, spread = (
-            self._where(np.arange(len(self))),
-            1.0 if self.weights is None else self.weights,
-            0,
-            np.inf,
-        )
+        ids = self._where(np.arange(len(self)))
+        weights = 1.0 if self.weights is None else self.weights
+        done = 0
+        spread = np.inf
         rest = H.coef.copy()
         rest[ids] -= weights * alpha
         for _ in range(ROUNDS):  # with products computed anew

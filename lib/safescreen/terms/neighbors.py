@@ -76,29 +76,29 @@ def anchor_lists(
     of at most `block_bytes`."""
     n = X.shape[0]
     codes = np.unique(y, return_inverse=True)[1]
-    masks = (codes == c for c in range(codes.max() + 1))
-    members, outside = zip(
-        *(
-            (np.flatnonzero(own).astype(np.int32), np.flatnonzero(~own).astype(np.int32))
-            for own in masks
-        ),
-        strict=True,
-    )
-    same, other, empty = [], [], np.empty(0, dtype=np.int32)
-    squares, step = np.einsum("ij,ij->i", X, X), max(1, block_bytes // (8 * n))
+    classes = range(codes.max() + 1)
+    members = [np.flatnonzero(codes == c).astype(np.int32) for c in classes]
+    outside = [np.flatnonzero(codes != c).astype(np.int32) for c in classes]
+    same = []
+    other = []
+    empty = np.empty(0, dtype=np.int32)
+    squares = np.einsum("ij,ij->i", X, X)
+    step = max(1, block_bytes // (8 * n))
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
         distances = (
             None if k is None else squares[rows, None] + squares[None, :] - 2.0 * (X[rows] @ X.T)
         )
         for i in range(rows.start, rows.stop):
-            own, far = members[codes[i]], outside[codes[i]]
-            own = own[own != i]
+            same_class = members[codes[i]]
+            other_classes = outside[codes[i]]
+            same_class = same_class[same_class != i]
             if distances is not None:
-                own, far = (_nearest(distances[i - start], points, k) for points in (own, far))
-            alone = own.size == 0 or far.size == 0
-            same.append(empty if alone else own)
-            other.append(empty if alone else far)
+                same_class = _nearest(distances[i - start], same_class, k)
+                other_classes = _nearest(distances[i - start], other_classes, k)
+            alone = same_class.size == 0 or other_classes.size == 0
+            same.append(empty if alone else same_class)
+            other.append(empty if alone else other_classes)
     return AnchorLists.of(same, other)
 
 
@@ -106,9 +106,9 @@ def class_sizes(codes: NDArray) -> tuple[NDArray, NDArray]:
     """Return how many other points every point's class has, and how many there are of other
     classes; 0 and 0 if one of them is none.
     """
-    own = np.bincount(codes)[codes]
-    used = (own > 1) & (own < codes.size)
-    return (own - 1) * used, (codes.size - own) * used
+    sizes = np.bincount(codes)[codes]
+    used = (sizes > 1) & (sizes < codes.size)
+    return (sizes - 1) * used, (codes.size - sizes) * used
 
 
 def _nearest(row, candidates, k):

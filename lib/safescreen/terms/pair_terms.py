@@ -68,7 +68,8 @@ class Pairs(PairDifferences):
         weights: ArrayLike | None = None,
     ):
         X = check_points(X)
-        upper, lower = check_scalar(upper, "upper", low=0.0), check_scalar(lower, "lower", low=0.0)
+        upper = check_scalar(upper, "upper", low=0.0)
+        lower = check_scalar(lower, "lower", low=0.0)
         lists = []
         for rows, name in ((dissimilar, "dissimilar"), (similar, "similar")):
             rows = check_index(rows, X.shape[0], COLUMNS, name)

@@ -53,24 +53,24 @@ class Points:
         """Return points whose X holds equal points once, or these very ones if fewer than a
         tenth are repetitions; O(n d).
         """
-        first, rows = {}, np.empty(self.n, dtype=np.int32)
+        first = {}
+        rows = np.empty(self.n, dtype=np.int32)
         for i, x in enumerate(self.X):
             same = first.setdefault(hash(x.tobytes()), i)
             rows[i] = same if same < i and np.array_equal(self.X[same], x) else i
-        return (
-            self.part(np.unique(rows), rows)
-            if np.count_nonzero(rows != np.arange(self.n)) >= 0.1 * self.n
-            else self
-        )
+        if np.count_nonzero(rows != np.arange(self.n)) >= 0.1 * self.n:
+            return self.part(np.unique(rows), rows)
+        return self
 
-    def part(self, kept: NDArray, rows: NDArray | None = None) -> Self:
-        """Return points whose X holds the rows `kept` (increasing numbers) of this X; `rows`
+    def part(self, numbers: NDArray, rows: NDArray | None = None) -> Self:
+        """Return points whose X holds the rows `numbers` (increasing numbers) of this X; `rows`
         overrides where each point is.
         """
         part = copy.copy(self)
-        part.X, part.norms = self.X[kept], self.norms[kept]
+        part.X = self.X[numbers]
+        part.norms = self.norms[numbers]
         place = np.full(len(self.X), -1, dtype=np.int32)
-        place[kept] = np.arange(len(kept), dtype=np.int32)
+        place[numbers] = np.arange(len(numbers), dtype=np.int32)
         rows = self.rows if rows is None else rows
         part.rows = place if rows is None else place[rows]
         return part
@@ -125,6 +125,11 @@ class PairTable:
         kernel = kernels.pair_values_diagonal if self.points.diagonal else kernels.pair_values_full
         kernel(self.points.X, transformed, self.rows, out)
         return out
+
+    def differences(self, numbers: NDArray) -> NDArray:
+        """Return ``x_i - x_j`` of the pairs of those numbers, shape (B, d)."""
+        i, j = self.rows[numbers].T
+        return self.points.X[i] - self.points.X[j]
 
     def errors(self, x: ElementLike, roundings: int) -> NDArray:
         """Return bounds of the errors of :meth:`values` of an x by so many roundings, shape

@@ -93,7 +93,9 @@ class ProductTriplets(Terms):
         return self
 
     def _set(self, products):
-        self._products, self.points, self.cone = products, products.points, products.points.cone
+        self._products = products
+        self.points = products.points
+        self.cone = products.points.cone
         self._size = int(products.sizes.sum())
         self._norms = self._scales = None
         widest = int(max(products.p.max(initial=1), products.q.max(initial=1)))
@@ -129,13 +131,13 @@ class ProductTriplets(Terms):
 
     def sample(self) -> ProductTriplets:
         """Return the triplets of a hundred of the anchors."""
-        part = ProductTriplets.of(
+        sample = ProductTriplets.of(
             self._products.part(
                 np.unique(np.linspace(0, self.anchors.size - 1, 100).astype(np.int64))
             )
         )
-        part.threshold = self.threshold
-        return part
+        sample.threshold = self.threshold
+        return sample
 
     @property
     def n_bytes(self) -> int:
@@ -156,7 +158,12 @@ class ProductTriplets(Terms):
         fenchel = sums[3] if loss.smoothing == 0.0 else self._fenchel_bound(errors, loss.smoothing)
         alpha_sum = float(self.threshold) * sums[1]
         return LossSums(
-            sums[0], adjoint, error, upper(fenchel, self._products.length), alpha_sum, sums[2]
+            loss=sums[0],
+            adjoint=adjoint,
+            adjoint_error=error,
+            fenchel=upper(fenchel, self._products.length),
+            alpha_sum=alpha_sum,
+            alpha_square=sums[2],
         )
 
     def hinge_sums(self, x: ElementLike, width: float) -> LossSums:
@@ -176,7 +183,12 @@ class ProductTriplets(Terms):
         loss = sums[0] + 0.5 * width * sums[2] + sums[4]
         alpha_sum = float(self.threshold) * sums[1]
         return LossSums(
-            loss, adjoint, error, upper(fenchel, self._products.length), alpha_sum, sums[2]
+            loss=loss,
+            adjoint=adjoint,
+            adjoint_error=error,
+            fenchel=upper(fenchel, self._products.length),
+            alpha_sum=alpha_sum,
+            alpha_square=sums[2],
         )
 
     def _run(self, x, gamma_, near):
@@ -213,16 +225,18 @@ class ProductTriplets(Terms):
         center = self.cone.check(ball.center, "ball.center")
         radius = float(ball.radius)
         if len(self) == 0 or not (0.0 <= radius < np.inf):
-            return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
+            return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
         relative = upper(gamma(3 * self.points.d + 12) * norm_upper(center), 4)
         tau = float(self.threshold)
         limits = np.nextafter(tau - loss.smoothing, -np.inf), tau
-        left, total, scale, n_L, n_R = self._products.screen(center, radius, relative, *limits)
+        products, total, scale, n_L, n_R = self._products.screen(center, radius, relative, *limits)
         if n_L + n_R == 0:
-            return BlockScreening(self, self.cone.zeros(), 0.0, 0, 0)
-        part = ProductTriplets.of(left)
-        part.threshold = self.threshold
-        return BlockScreening(part, total, self._error(scale), n_L, n_R)
+            return BlockScreening(remaining=self, total=self.cone.zeros(), error=0.0, n_L=0, n_R=0)
+        undecided = ProductTriplets.of(products)
+        undecided.threshold = self.threshold
+        return BlockScreening(
+            remaining=undecided, total=total, error=self._error(scale), n_L=n_L, n_R=n_R
+        )
 
     # --------------------------------------------------------- what needs a number for each triplet
 

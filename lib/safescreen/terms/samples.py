@@ -48,15 +48,16 @@ class Samples(Terms):
     def __init__(self, X: PointsLike, y: ArrayLike, *, weights: ArrayLike | None = None):
         X = check_points(X, allow_sparse=True)
         signs = check_signs(y, X.shape[0])
-        Z = (
-            X * signs[:, None]
-            if not sparse.issparse(X)
-            else sparse.csr_array(X.multiply(signs[:, None]))
-        )
+        if not sparse.issparse(X):
+            Z = X * signs[:, None]
+        else:
+            Z = sparse.csr_array(X.multiply(signs[:, None]))
         self._set(Z, weights=check_weights(weights, X.shape[0]))
 
     def _set(self, Z: Any, norms=None, threshold=1.0, weights=None):
-        self._Z, self._transposed, self._length = Z, None, row_length(Z)
+        self._Z = Z
+        self._transposed = None
+        self._length = row_length(Z)
         self.cone = FreeSpace(Z.shape[1])
         self._norms = norms
         self.threshold = threshold
@@ -163,16 +164,15 @@ class Samples(Terms):
         H = np.array(H)
         fixed = (*levels(self), loss.smoothing, loss.cap, lam, tolerance, epochs, state, shrinking)
         Z = self._Z
-        rows = (
-            (np.empty((0, 0)), Z.data, Z.indices, Z.indptr)
-            if sparse.issparse(Z)
-            else (Z, None, None, None)
-        )
+        if sparse.issparse(Z):
+            rows = (np.empty((0, 0)), Z.data, Z.indices, Z.indptr)
+        else:
+            rows = (Z, None, None, None)
         return H, *sweep(*rows, self.norms, alpha, H, *fixed)
 
     def select(self, keep: NDArray) -> Samples:
         """Return the samples of the mask `keep`; their rows are copied."""
         keep = check_mask(keep, len(self), "keep")
-        part = Samples.__new__(Samples)
-        part._set(self._Z[keep], self.norms[keep], *self.levels_of(keep))
-        return part
+        selected = Samples.__new__(Samples)
+        selected._set(self._Z[keep], self.norms[keep], *self.levels_of(keep))
+        return selected
