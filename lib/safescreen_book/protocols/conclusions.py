@@ -86,31 +86,48 @@ class Conclusions:
         log : bool
         note : str
         """
+        return self._judge("above", bound, ours, conclusion, place, paper, whose, log, note)
+
+    def below(
+        self,
+        bound: float,
+        ours,
+        conclusion: str,
+        place: str,
+        *,
+        paper=math.nan,
+        whose: str = "paper",
+        log: bool = False,
+        note: str = "",
+    ) -> str:
+        """Judge "the mean is below `bound`", as :meth:`above`."""
+        return self._judge("below", bound, ours, conclusion, place, paper, whose, log, note)
+
+    def _judge(self, side, bound, ours, conclusion, place, paper, whose, log, note) -> str:
         numbers = _sample(ours, bound, log, conclusion)
         mean, low, high = _interval(numbers, log)
+        if side == "above":
+            stands = low > bound
+            fails = high < bound
+            agrees = paper > bound
+        else:
+            stands = high < bound
+            fails = low > bound
+            agrees = paper < bound
         return self._add(
             conclusion=conclusion,
             place=place,
             whose=whose,
             paper=paper,
-            agrees=math.isnan(paper) or bool(paper > bound),
+            agrees=math.isnan(paper) or bool(agrees),
             ours=mean,
             low=low,
             high=high,
             n=numbers.size,
-            rule=f"{LEVEL:.0%} interval above {bound:g}",
-            verdict=_verdict(stands=low > bound, fails=high < bound),
+            rule=f"{LEVEL:.0%} interval {side} {bound:g}",
+            verdict=_verdict(stands, fails),
             note=note,
         )
-
-    def below(self, bound: float, ours, conclusion: str, place: str, **options) -> str:
-        """Judge "the mean is below `bound`", as :meth:`above`."""
-        self.above(bound, ours, conclusion, place, **options)
-        row = self._rows[-1]
-        row["agrees"] = math.isnan(row["paper"]) or bool(row["paper"] < bound)
-        row["rule"] = row["rule"].replace("above", "below")
-        row["verdict"] = _verdict(stands=row["high"] < bound, fails=row["low"] > bound)
-        return row["verdict"]
 
     def fact(
         self, holds: bool, conclusion: str, place: str, *, note: str, whose: str = "paper"
