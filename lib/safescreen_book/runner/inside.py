@@ -21,6 +21,10 @@ PRELOADED = (
     "sklearn.svm",
     "sklearn.neighbors",
     "numba",
+    "safescreen.hdsl",
+    "safescreen.svm",
+    "safescreen_book.protocols.conclusions",
+    "safescreen_book.protocols.path_runs",
 )
 """What notebooks import, and takes seconds."""
 
