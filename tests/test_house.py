@@ -2,7 +2,6 @@
 on.
 """
 
-import pkgutil
 import re
 import subprocess
 import tomllib
@@ -145,19 +144,6 @@ def test_changelog_dates_every_version():
     assert sorted(day for _, day in versions)[::-1] == [day for _, day in versions]
 
 
-def test_changelog_says_where_names_went():
-    """Every name in the right column of the table can be imported."""
-    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    found = [
-        name
-        for row in re.findall(r"^  \| `.*\| (.*) \|$", text, flags=re.M)
-        for name in re.findall(r"`((?:ss|safescreen\w*)\.[\w.]+)", row)
-    ]
-    assert len(found) > 5
-    for name in found:
-        pkgutil.resolve_name(re.sub(r"^ss\.", "safescreen.", name))
-
-
 def workflow(name):
     """Return the matrix of the one job of a workflow, and the commands that it runs."""
     path = ROOT / ".github" / "workflows" / f"{name}.yml"
@@ -202,26 +188,6 @@ def test_hooks_are_programs_that_are_installed():
         program, flag, module, *_ = hook["entry"].split()
         assert (hook["language"], program, flag) == ("system", ".venv/bin/python", "-m")
         assert find_spec(module) is not None
-
-
-@pytest.mark.parametrize(
-    ("name", "asked"),
-    [
-        ("bug", {"Code", "Data", "Versions"}),
-        ("claim", {"Paper and place", "The charitable reading"}),
-        ("idea", set()),
-    ],
-)
-def test_templates_ask_for_what_is_needed(name, asked):
-    form = yaml.safe_load(
-        (ROOT / ".github" / "ISSUE_TEMPLATE" / f"{name}.yml").read_text(encoding="utf-8")
-    )
-    required = {
-        field["attributes"]["label"]
-        for field in form["body"]
-        if field.get("validations", {}).get("required")
-    }
-    assert form["name"] and form["description"] and required >= asked
 
 
 def test_every_make_target_is_described_and_in_the_readme():

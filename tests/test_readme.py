@@ -115,25 +115,6 @@ def test_a_plain_install_has_four_packages_and_theirs():
     assert REFUSED.isdisjoint({"numpy", "scipy", "numba", "sklearn", "joblib", "safescreen"})
 
 
-def test_what_a_block_needs_is_said_before_it():
-    needing = [(paragraph, *needs(block)) for paragraph, block in BLOCKS if any(needs(block))]
-    assert [modules for _, modules, _ in needing] == [{"pandas"}, {"distributed"}]
-    for paragraph, modules, own in needing:
-        words = " ".join(paragraph.split())
-        for module in modules:
-            extras = [
-                name
-                for name, lines in EXTRAS.items()
-                if module in {Requirement(line).name for line in lines}
-            ]
-            commands = [
-                f"`pip install {module}`",
-                *(f"`pip install '.[{name}]'`" for name in extras),
-            ]
-            assert any(command in words for command in commands), words
-        assert own and all(f"`{text}`" in words for text in own), words
-
-
 def test_all_other_blocks_run_in_their_order_in_a_plain_install(tmp_path):
     blocks = [block for _, block in BLOCKS if not any(needs(block))]
     assert len(blocks) >= 5

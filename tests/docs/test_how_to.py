@@ -38,8 +38,3 @@ def test_each_page_is_in_the_table_of_contents():
         r"^how-to/([\w-]+)$", (ROOT / "docs" / "how-to.md").read_text(encoding="utf-8"), flags=re.M
     )
     assert sorted(listed) == [page.stem for page in PAGES]
-
-
-def test_smaller_numbers_are_of_the_pages():
-    together = "".join(page.read_text(encoding="utf-8") for page in PAGES)
-    assert all(together.count(large) == 1 for large in SMALLER)

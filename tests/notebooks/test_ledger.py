@@ -103,10 +103,3 @@ def test_every_claim_of_an_experiment_is_judged_by_a_run(manifest, folder):
         for claim in experiment.claims
     }
     assert run_at_size - set(claims.judged(folder)["claim"]) == set()
-
-
-def test_the_kept_results_stay_small():
-    files = [
-        file for path in COMMITTED for file in path.parent.iterdir() if file.suffix != ".ipynb"
-    ]
-    assert sum(file.stat().st_size for file in files) < 25e6
