@@ -85,7 +85,7 @@ class Library:
 @pytest.fixture
 def blas(monkeypatch):
     library = Library()
-    monkeypatch.setattr(_Libraries, "found", [library])
+    monkeypatch.setattr(_Libraries, "controllers", [library])
     return library
 
 

@@ -264,10 +264,10 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         trained = {}
         with quiet():
             is_complete = collect(tasks, trained.__setitem__, self.n_jobs)
+        self.path_ = [path for _, path in trained.values()] if self.with_path else None
         if not is_complete:
             raise KeyboardInterrupt
         solutions = [solution for solution, _ in trained.values()]
-        self.path_ = [path for _, path in trained.values()] if self.with_path else None
         self._keep(setup, solutions)
         warn_of(self, solutions if self.path_ is None else list(chain.from_iterable(self.path_)), X)
         self.C_ = C if solutions[0].lam == 1.0 / C else 1.0 / solutions[0].lam
