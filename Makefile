@@ -70,7 +70,7 @@ operators: install ## make errors by operators of cosmic-ray where safety is dec
 	$(PY) tests/operators.py $(if $(JOBS),--jobs $(JOBS)) $(MUTANTS)
 
 exhaustive: install ## millions of threshold cases of every rule in exact arithmetic, 100,000 broken files, 100,000 extreme data sets, 2,000 searches (an hour on two cores)
-	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py tests/estimators/test_certain.py tests/notebooks/test_show.py -m exhaustive
+	@$(IN) export OPENBLAS_NUM_THREADS=1; $(PY) -m pytest -q -n 2 --dist load tests/safety/test_exact.py tests/book/datasets/test_fuzz.py tests/estimators/test_any_data.py tests/estimators/test_certain.py tests/notebooks/test_show.py tests/notebooks/test_smoke.py tests/test_benchmarks.py -m exhaustive
 
 # notebooks/jupytext.toml has a notebook saved as its .py too. The address that is printed leads to notebook 00.
 lab: install ## open the book in JupyterLab (LAB="--no-browser --port 8889", or whatever else it understands)

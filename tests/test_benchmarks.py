@@ -120,6 +120,7 @@ def printed(tmp_path_factory):
     return done.stdout
 
 
+@pytest.mark.exhaustive
 def test_every_benchmark_runs_or_says_what_is_missing(printed):
     passed, skipped = map(int, re.search(r"(\d+) passed, (\d+) skipped", printed).groups())
     assert passed >= 40
@@ -128,6 +129,7 @@ def test_every_benchmark_runs_or_says_what_is_missing(printed):
     )
 
 
+@pytest.mark.exhaustive
 def test_tables_give_ratios_to_the_reference(printed):
     tables = re.split(r"^-+ (.*) -+$", printed, flags=re.M)
     found = {

@@ -134,6 +134,7 @@ def contradictions(seed):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", range(0, 20, 5))
 def test_nothing_certain_is_wrong(start):
     assert {
@@ -141,7 +142,11 @@ def test_nothing_certain_is_wrong(start):
     } == {}
 
 
-@pytest.mark.parametrize("seed", [181, 1049, 1150, 1239, 1781, 1873])
+LONG = [pytest.param(seed, marks=pytest.mark.exhaustive) for seed in (1049, 1150, 1873)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [181, 1239, 1781, *LONG])
 def test_what_rounding_leaves_open_is_scored_in_one_way(seed):
     """Kernel values that are equal up to 1e-10, and three classes: no gap that can be reached
     decides.

@@ -19,6 +19,10 @@ TIMED = {f"5{digit}" for digit in (1, 2, 3, 5, 6, 7, 8)}
 """Experiments that solve the same problems with and without screening, and say whether the
 optimum is the same.
 """
+QUICK = ("53", "61", "72")
+"""Those that `make test` runs, one of each group of papers; `make nightly` runs all. The notebooks
+themselves are executed by nbval at their smallest size.
+"""
 NAMES = list(yaml.safe_load((NOTEBOOKS / "experiments.yml").read_text(encoding="utf-8")))
 
 
@@ -45,7 +49,13 @@ def test_embedded_data_are_all_that_the_smaller_profiles_need(manifest, profile)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name.startswith(QUICK) else pytest.mark.exhaustive)
+        for name in NAMES
+    ],
+)
 def test_smoke(name, manifest, outputs, capsys):
     code = main(["run", name, "--profile", "smoke", "--outputs", str(outputs)])
     assert code == 0, capsys.readouterr().out
