@@ -17,6 +17,8 @@ import pytest
 import safescreen as ss
 from safescreen import _numba
 
+pytestmark = pytest.mark.slow
+
 rng = np.random.default_rng(0)
 Y = rng.integers(0, 3, 900)
 X = rng.standard_normal((900, 6)) + np.eye(6)[Y]

@@ -9,6 +9,8 @@ from scipy import sparse
 from safescreen import hdsl
 from safescreen.hdsl.constraints import take_columns
 
+pytestmark = pytest.mark.slow
+
 N, D, S, T = 2500, 1_000_000, 4, 10_000
 PER_NUMBER = 13  # numbers stored for each entry of a triplet or of X, see notebook 42
 LIMIT = 8 * PER_NUMBER * (N * S + 3 * T)

@@ -11,6 +11,8 @@ import pytest
 
 from safescreen_book.runner.notebooks import read_source
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 GOOD = pd.DataFrame(RNG.normal(size=(80, 4)), columns=list("abcd")).assign(
     kind=np.repeat(["x", "y"], 40)

@@ -133,10 +133,12 @@ def found(manifest):
     return {named[id(plan.notebook)]: result for plan, result, _ in ended}
 
 
+@pytest.mark.slow
 def test_the_library_as_it_is(found):
     assert found["as it is"].agrees and found["as it is"].rows == 20
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "where"),
     [

@@ -12,6 +12,8 @@ from PIL import Image
 from safescreen_book.figures.style import METHODS, OTHERS
 from safescreen_book.runner import notebooks
 
+pytestmark = pytest.mark.slow
+
 TEXT = (
     '# %% [markdown]\n# # Title\n\n# %% tags=["STS19-T1"]\nx = 2\nprint(x)\n\n# %%\nassert x == 2\n'
 )

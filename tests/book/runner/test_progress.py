@@ -12,6 +12,8 @@ from safescreen_book._common import write_json
 from safescreen_book.runner import batch, progress
 from safescreen_book.runner.loading import load_manifest
 
+pytestmark = pytest.mark.slow
+
 
 def planned(book, *names):
     manifest = load_manifest(book.folder)

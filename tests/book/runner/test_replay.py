@@ -13,6 +13,8 @@ from safescreen_book.runner import batch, folders, replay
 from safescreen_book.runner.loading import load_manifest
 from safescreen_book.runner.manifest import Replay, Table
 
+pytestmark = pytest.mark.slow
+
 PATH = Table(
     keys=("method", "lam"),
     exact=("converged",),

@@ -6,6 +6,8 @@ import pytest
 from safescreen_book import Recorder
 from safescreen_book.cli import main
 
+pytestmark = pytest.mark.slow
+
 SOURCE = """# %% tags=["parameters"]
 output_dir = ""
 rows_dir = ""

@@ -13,6 +13,8 @@ from safescreen_book.places import environment
 from safescreen_book.runner import folders, worker
 from safescreen_book.runner.notebooks import METADATA, to_text
 
+pytestmark = pytest.mark.slow
+
 RUNNER = """
 import os, sys, time
 from pathlib import Path
