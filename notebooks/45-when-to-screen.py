@@ -25,7 +25,8 @@ import numpy as np
 from sklearn.datasets import load_iris
 
 import safescreen as ss
-from safescreen.solvers.schedule import PROFIT, Schedule, iterations_left
+from safescreen.solvers.counted import Counted
+from safescreen.solvers.trace import iterations_left
 from safescreen_book import figures
 
 # %% [markdown]
@@ -59,7 +60,7 @@ print(f"norms, once: {terms.preparation_work / 1e6:.1f} million")
 
 # %%
 left = np.array([2, 5, 10, 20, 50, 100])
-needed = PROFIT * terms.screening_work / (left * terms.work)
+needed = Counted.profit * terms.screening_work / (left * terms.work)
 for n, s in zip(left, needed, strict=True):
     print(f"{n:4d} iterations left: s > {s:.2f}" if s < 1.0 else f"{n:4d} iterations left: never")
 assert needed[0] > 1.0 > needed[2]
@@ -74,16 +75,7 @@ assert needed[0] > 1.0 > needed[2]
 solution = ss.solve(problem, 1e-3 * problem.lam_max(), tol=1e-6, screening=())
 history, gaps = solution.history, np.array([h.gap for h in solution.history])
 seen = range(6, len(history), 3)
-
-
-class At:
-    """An iterate whose gap is all that is asked for."""
-
-    def __init__(self, gap):
-        self.gap = gap
-
-
-guesses = [iterations_left(history[: k + 1], 0.0, At(gaps[k]), 1e-6) for k in seen]
+guesses = [iterations_left(history[: k + 1], 0.0, gaps[k], 1e-6) for k in seen]
 fig, axes = figures.panels(2)
 axes[0].semilogy(gaps, color="C0")
 axes[0].set(xlabel="iteration", ylabel="duality gap", title="one solve")
@@ -99,13 +91,13 @@ plt.show()
 #
 # ## A path where screening pays
 #
-# To an absolute gap of $10^{-6}$, as in the papers, every $\lambda$ takes several iterations. A `Schedule` of one's own keeps its
-# decisions.
+# To an absolute gap of $10^{-6}$, as in the papers, every $\lambda$ takes several iterations. A policy of one's own, `Counted()`,
+# keeps its decisions.
 
 # %%
 lams = problem.lam_max() * 0.9 ** np.arange(60)
-schedule = Schedule()
-path = ss.path(problem, lams, tol=1e-6, screening=schedule)
+policy = Counted()
+path = ss.path(problem, lams, tol=1e-6, screening=policy)
 plain = ss.path(problem, lams, tol=1e-6, screening=())
 always = ss.path(problem, lams, tol=1e-6, screening=("MGB",))
 
@@ -116,7 +108,7 @@ def visited(solutions):
 
 
 print("lam / lam_max   iterations left   part saved   screens")
-for decision in schedule.decisions[:14]:
+for decision in policy.decisions[:14]:
     print(f"{decision.lam / lams[0]:13.4f} {decision.left:17.1f} {decision.saved:12.2f}   {decision.screens}")
 
 # %% [markdown]
@@ -125,7 +117,7 @@ for decision in schedule.decisions[:14]:
 # later passes of the same $\lambda$ are rarely worth it.
 
 # %%
-passes = sum(decision.screens for decision in schedule.decisions)
+passes = sum(decision.screens for decision in policy.decisions)
 for name, found in (("never", plain), ("auto", path), ("always", always)):
     print(f"{name:7s}{visited(found) / len(terms):8.0f} times all triplets in iterations")
 print(f"passes of auto: {passes} over {len(lams)} lam")
@@ -134,7 +126,7 @@ for one, two in zip(path, plain, strict=True):
     assert np.linalg.norm(one.x - two.x) <= one.eps + two.eps
 
 # %%
-starts = {d.lam: d.screens for d in schedule.decisions[::-1]}
+starts = {d.lam: d.screens for d in policy.decisions[::-1]}
 fig, axes = figures.panels(2)
 axes[0].semilogx(lams, [s.screening_rate for s in always], color="C1", label="always")
 axes[0].semilogx(lams, [s.screening_rate for s in path], "o", ms=3, color="C0", label="auto")
@@ -155,10 +147,10 @@ plt.show()
 
 # %%
 small = ss.Problem(ss.Triplets.from_labels(X, y, k=3), ss.SmoothedHinge(0.05))
-schedule = Schedule()
-ss.path(small, small.lam_max() * 0.9 ** np.arange(60), tol=1e-6, screening=schedule)
-print(f"{len(small)} triplets, W = {small.terms.work / 1e3:.0f} thousand operations: {len(schedule.decisions)} looks")
-assert not any(decision.screens for decision in schedule.decisions)
+policy = Counted()
+ss.path(small, small.lam_max() * 0.9 ** np.arange(60), tol=1e-6, screening=policy)
+print(f"{len(small)} triplets, W = {small.terms.work / 1e3:.0f} thousand operations: {len(policy.decisions)} looks")
+assert not any(decision.screens for decision in policy.decisions)
 
 # %% [markdown]
 # ## Samples, and the same decisions again
@@ -172,9 +164,9 @@ Z = rng.standard_normal((40_000, 20)) + 0.5 * (np.arange(40_000) % 2)[:, None]
 svm = ss.Problem(ss.Samples(Z, 2 * (np.arange(40_000) % 2) - 1), ss.SmoothedHinge(0.05))
 taken = []
 for _ in range(2):
-    schedule = Schedule()
-    ss.path(svm, svm.lam_max() * 0.5 ** np.arange(1, 15), tol=0.0, rtol=1e-9, screening=schedule)
-    taken.append(schedule.decisions)
+    policy = Counted()
+    ss.path(svm, svm.lam_max() * 0.5 ** np.arange(1, 15), tol=0.0, rtol=1e-9, screening=policy)
+    taken.append(policy.decisions)
 for decision in taken[0]:
     print(f"C = {1 / decision.lam:.5f}: {decision.left:4.1f} sweeps left, saves {decision.saved:.2f}, screens: {decision.screens}")
 assert taken[0] == taken[1] and any(decision.screens for decision in taken[0])
@@ -188,7 +180,7 @@ assert taken[0] == taken[1] and any(decision.screens for decision in taken[0])
 # <details><summary>Solution</summary>
 #
 # $(n-m)\,s' W > n\,s W$, thus $s'/s > n/(n-m)$. With $s$ near 1, as after a warm start, never; with a cold start, where $s$ is near 0 until
-# the ball is small, always. The schedule looks again each time the gap has halved.
+# the ball is small, always. The policy looks again each time the gap has halved.
 #
 # </details>
 #

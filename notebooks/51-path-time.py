@@ -120,11 +120,11 @@ def screening_of(name):
 
 def timed(problem, name, lams):
     """Return a path, its processor seconds, and those of them that went into screening."""
-    schedule = path_runs.TimedSchedule.of(screening_of(name), problem)
+    policy = path_runs.TimedPolicy.of(screening_of(name), problem)
     options = {"keep_masks": False, "extrapolate": False, **accuracy}
     started = time.process_time()
-    path = ss.path(problem, lams, screening=schedule, **options)
-    return path, time.process_time() - started, schedule.seconds
+    path = ss.path(problem, lams, screening=policy, **options)
+    return path, time.process_time() - started, policy.seconds
 
 
 if record.computes:

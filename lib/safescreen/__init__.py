@@ -9,9 +9,10 @@ from safescreen.cones import FreeSpace, NonNegativeCone, PSDCone
 from safescreen.losses import Hinge, Loss, SmoothedHinge, SquaredHinge
 from safescreen.paths import Path, path
 from safescreen.problem import Problem
+from safescreen.records import ConvergenceWarning, Progress
 from safescreen.rules import Screened
 from safescreen.screening import Certificate, screen, screen_samples, screen_triplets
-from safescreen.solvers import ConvergenceWarning, Progress, Solution, solve
+from safescreen.solvers import Solution, solve
 from safescreen.spheres import SPHERES, Sphere
 from safescreen.terms import (
     KernelSamples,

@@ -12,18 +12,19 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from safescreen._checks import check_grid, check_scalar
+from safescreen._checks import check_callback, check_count, check_grid, check_scalar
 from safescreen._progress import progress_bar
 from safescreen._threads import with_small_blas
 from safescreen._warnings import warn
 from safescreen.problem import Problem
-from safescreen.solvers.methods import check_method
+from safescreen.records import ConvergenceWarning, Progress
+from safescreen.solvers.drive import Moment, Policy, drive, screen
+from safescreen.solvers.limits import Limits
+from safescreen.solvers.methods import DUAL, check_method, policy_of, solver_of
 from safescreen.solvers.reduction import Reduction
-from safescreen.solvers.run import ConvergenceWarning, run, shortfall
-from safescreen.solvers.schedule import schedule_of
-from safescreen.solvers.settings import Descent, Settings
-from safescreen.solvers.solution import Progress, Solution
-from safescreen.solvers.solve import check_problem
+from safescreen.solvers.solution import Solution
+from safescreen.solvers.solve import check_problem, shortfall, solution_of
+from safescreen.solvers.trace import Start
 from safescreen.spheres import relaxed_path_bound
 from safescreen.spheres.base import PathReference
 
@@ -57,7 +58,8 @@ class Path(Sequence):
     reason : str
         Why the path ends: ``"grid"`` (all given lam are solved), ``"paper"`` (the stopping rule),
         ``"length"`` (`max_lams`), ``"not converged"`` (the last solve did not reach the tolerance),
-        ``"callback"`` or ``"interrupted"``.
+        ``"time"`` (`max_seconds`; the last solution is the best point so far), ``"callback"`` or
+        ``"interrupted"``.
     """
 
     solutions: list[Solution]
@@ -133,8 +135,8 @@ def path(
     ratio: float = 0.9,
     tol: float | None = None,
     rtol: float | None = None,
-    screening: str | Iterable[str] = "auto",
-    dynamic: str | Iterable[str] | None = None,
+    screening: str | Iterable[str] | Policy = "auto",
+    dynamic: str | Iterable[str] | Policy | None = None,
     ranges: bool = False,
     active_set: bool = False,
     stop: str | None = "paper",
@@ -146,6 +148,7 @@ def path(
     callback: Callable[[Progress], Any] | None = None,
     progress: bool = False,
     method: str = "auto",
+    max_seconds: float | None = None,
 ) -> Path:
     """Solve a problem for a decreasing sequence of lam with warm starts and screening (STS19
     Algorithm 2).
@@ -193,6 +196,8 @@ def path(
         Show a progress bar where there is a terminal.
     method : str
         As in :func:`safescreen.solve`.
+    max_seconds : float, optional
+        End the path with the first iteration after so many seconds.
 
     Returns
     -------
@@ -216,14 +221,12 @@ def path(
     """
     prob = check_problem(prob)
     started = time.perf_counter()
-    during = screening if dynamic is None else dynamic
-    if keep_masks is None:
-        keep_masks = len(prob) <= KEEP_BELOW
-    settings = Settings.checked(
-        prob, tol, rtol, max_iter, during, freq, active_set, callback, keep_masks
-    )
-    prob.cone.forget()
-    before = settings.schedule if dynamic is None else schedule_of(screening, prob)
+    limits = Limits.checked(tol, rtol, max_iter, max_seconds)
+    method = check_method(method, prob)
+    solver = solver_of(method, prob, active_set, check_count(freq, "freq"))
+    before = policy_of(screening, prob, solver, freq)
+    during = before if dynamic is None else policy_of(dynamic, prob, solver, freq)
+    callback = check_callback(callback)
     if stop not in ("paper", None):
         raise ValueError(f"stop must be 'paper' or None, got {stop!r}")
     if ranges:
@@ -240,23 +243,32 @@ def path(
     n_given = None if lams is None else n_grid
     walk = _Walk(
         prob=prob,
-        settings=settings,
-        method=check_method(method, prob),
-        schedule=before,
+        limits=limits,
+        solver=solver,
+        before=before,
+        during=during,
+        from_dual=method in DUAL,
         ranges=bool(ranges),
         extrapolate=bool(extrapolate),
+        keep_masks=len(prob) <= KEEP_BELOW if keep_masks is None else bool(keep_masks),
     )
     try:
         with progress_bar(progress, "path", total=n_grid, unit="lam") as bar:
             for lam in grid:
-                before.to_come = _lams_to_come(n_given, solutions)
-                solution, rate = walk.step(float(lam))
+                seconds_left = limits.max_seconds - (time.perf_counter() - started)
+                to_come = _lams_to_come(n_given, solutions)
+                solution, rate = walk.step(float(lam), to_come, seconds_left)
+                if solution.reason == "interrupted":
+                    raise KeyboardInterrupt
                 solutions.append(solution)
                 rates.append(rate)
                 bar.update()
                 seconds = time.perf_counter() - started
                 if callback is not None and callback(_progress(solutions, seconds)):
                     reason = "callback"
+                    break
+                if solution.reason == "time":
+                    reason = "time"
                     break
                 if lams is None and not solution.converged:
                     reason = "not converged"
@@ -268,7 +280,7 @@ def path(
         reason = "interrupted"
         warn(f"path interrupted: {len(solutions)} of its solutions are returned", RuntimeWarning)
     solved = Path(solutions, rates, reason)
-    _warn_if_not_converged(solved, settings.limits)
+    _warn_if_not_converged(solved, limits)
     return solved
 
 
@@ -296,70 +308,99 @@ def _warn_if_not_converged(solved, limits):
     warn(f"{text}; a larger tol or rtol, or a larger max_iter, goes further", ConvergenceWarning)
 
 
+@dataclass
 class _Walk:
-    """One path: what is carried from lam to lam."""
+    """One path: how it is solved, and what is carried from lam to lam: the last two solutions, and
+    a problem with its sums at the last one.
+    """
 
-    def __init__(self, prob, settings, method, schedule, ranges, extrapolate):
-        self.prob = prob
-        self.settings = settings
-        self.method = method
-        self.schedule = schedule
-        self.extrapolate = extrapolate
-        self.last = self.before = self.sums = None
-        self.ranges = _Ahead(prob) if ranges else None
+    prob: Problem
+    limits: Limits
+    solver: Any
+    before: Policy | None
+    during: Policy | None
+    from_dual: bool = False
+    ranges: bool = False
+    extrapolate: bool = True
+    keep_masks: bool = True
 
-    def step(self, lam):
+    def __post_init__(self):
+        self.last = None
+        self.last_but_one = None
+        self.reference = None
+        self.ahead = _Ahead(self.prob) if self.ranges else None
+
+    def step(self, lam, lams_to_come=0.0, seconds_left=np.inf):
         """Solve for the next lam; return its solution and the rate of screening before the first
         iteration.
         """
-        prob = self.prob
         if self.last is None:
-            reduction = Reduction(prob)
-            state = Descent(prob.cone.zeros(), lam)
+            reduction = Reduction(self.prob)
+            start = Start(self.prob.cone.zeros(), lam, lams_to_come=lams_to_come)
         else:
-            problem, sums = self.sums
             # the last solution, judged for the new lam
+            problem, sums = self.reference
             at_last = problem.assemble(sums, self.last.x, lam)
-            reduction = self._screened_before(at_last)
-            if self.last.dual_point is not None and self.method.dual:
-                state = Descent(self.last.x, lam, self.last.step)
-            else:
-                state = self._start(at_last, reduction)
-            state.alpha = self.last.dual_point if prob.terms.explicit else None
-            state.expected = self.last.n_iter
-        rate = (reduction.n_L + reduction.n_R) / len(prob)
-        settings = replace(self.settings, callback=None)
-        solution, self.sums = run(reduction, state, settings, self.method)
-        self.before = self.last
+            reduction = self.screened_before(at_last, lams_to_come)
+            start = self._start(at_last, reduction, lams_to_come)
+        rate = (reduction.n_L + reduction.n_R) / len(self.prob)
+        limits = replace(self.limits, max_seconds=seconds_left)
+        outcome = drive(reduction, self.solver, self.during, start, limits)
+        solution = solution_of(reduction, outcome, self.keep_masks)
+        self.reference = (outcome.problem, outcome.sums)
+        self.last_but_one = self.last
         self.last = solution
         return solution, rate
 
-    def _screened_before(self, at_last):
+    def screened_before(self, at_last, lams_to_come=0.0):
+        """Return what screening with the last solution as reference leaves of the problem."""
         last = self.last
-        lam = at_last.lam
-        near = PathReference(x0=last.x, eps=last.eps, lam0=last.lam)
-        enlargement = self.settings.limits.enlargement(at_last)
-        if self.ranges:
-            reduction = self.ranges.reduction(last, lam, self.settings.limits)
-        else:
+        if self.ahead is None:
             reduction = Reduction(self.prob)
-        self.schedule.screen(reduction, at_last, enlargement, last.n_iter + 2, near)
+        else:
+            reduction = self.ahead.reduction(last, at_last.lam, self.limits)
+        if self.before is not None:
+            moment = Moment(
+                problem=reduction.problem,
+                evaluation=at_last,
+                enlargement=self.limits.enlargement(at_last),
+                left=last.n_iter + 2,
+                lams_to_come=lams_to_come,
+                near=PathReference(x0=last.x, eps=last.eps, lam0=last.lam),
+            )
+            screen(reduction, self.before, moment)
         return reduction
 
-    def _start(self, at_last, reduction):
+    def _start(self, at_last, reduction, lams_to_come):
         """Return where to start: the line through the last two solutions, or the last one if
         that is no better.
         """
         last = self.last
-        before = self.before
-        lam = at_last.lam
-        if self.extrapolate and before is not None:
-            factor = (lam - last.lam) / (last.lam - before.lam)
-            ahead = self.prob.cone.project(last.x + factor * (last.x - before.x))
-            evaluation = reduction.problem.evaluate(ahead, lam)
-            if evaluation.gap < at_last.gap:
-                return Descent(ahead, lam, last.step, evaluation=evaluation)
-        return Descent(last.x, lam, last.step)
+        alpha = None
+        if last.dual_point is not None and self.prob.terms.explicit:
+            alpha = reduction.restrict(last.dual_point.unpack())
+        x = last.x
+        evaluation = None
+        starts_from_alpha = self.from_dual and last.dual_point is not None
+        if self.extrapolate and self.last_but_one is not None and not starts_from_alpha:
+            before = self.last_but_one
+            factor = (at_last.lam - last.lam) / (last.lam - before.lam)
+            x_ahead = self.prob.cone.project(last.x + factor * (last.x - before.x))
+            ahead = reduction.problem.evaluate(x_ahead, at_last.lam)
+            if ahead.gap < at_last.gap:
+                x = x_ahead
+                evaluation = ahead
+        is_same = self.before is not None and self.before is self.during
+        return Start(
+            x=x,
+            lam=at_last.lam,
+            alpha=alpha,
+            step=last.step,
+            evaluation=evaluation,
+            tried=at_last.gap if is_same else np.inf,
+            expected=last.n_iter,
+            lams_to_come=lams_to_come,
+        )
 
 
 class _Ahead:

@@ -13,11 +13,12 @@ from instances import WITH_KERNEL, instance, points
 from naive.features import size
 from naive.harness import Truth, at_the_kink, truth
 from safescreen.paths import _Ahead, _Walk
-from safescreen.solvers.methods import check_method
+from safescreen.solvers.drive import drive
+from safescreen.solvers.limits import Limits
+from safescreen.solvers.methods import SMOOTH, policy_of
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
-from safescreen.solvers.run import run
-from safescreen.solvers.schedule import schedule_of
-from safescreen.solvers.settings import Descent, Limits, Settings
+from safescreen.solvers.solve import solution_of
+from safescreen.solvers.trace import Start
 from safescreen.solvers.solve import solve_screened
 from safescreen.spheres.base import PathReference
 from safescreen.spheres.path import reference_accuracy
@@ -138,10 +139,8 @@ def test_an_enlargement_that_was_not_enough_is_noticed(kind):
         )
         for rtol in (0.3, 0.1):
             check(solve_screened(prob, lam, found, tol=0.0, rtol=rtol), known, prob, rtol)
-        settings, method = (
-            Settings.checked(prob, 1e-12, 0.0, 1, (), 10),
-            check_method("gradient", prob),
-        )
+        limits = Limits.checked(1e-12, 0.0, 1)
+        gradient = SMOOTH["gradient"]
         for scale in (0.5, 3.0):
             far = prob.cone.project(
                 before.x + of.feasible(np.random.default_rng(0), scale * size(before.x))
@@ -153,7 +152,8 @@ def test_an_enlargement_that_was_not_enough_is_noticed(kind):
                 1e-9,
             )
             assert reduction.n_L + reduction.n_R > 0
-            solution, _ = run(reduction, Descent(far, lam), settings, method)
+            outcome = drive(reduction, gradient, None, Start(far, lam), limits)
+            solution = solution_of(reduction, outcome)
             check(solution, known, prob, 1.0)
             apart += prob.gap(solution.x, lam) > reduction.problem.gap(solution.x, lam) * (
                 1.0 + 1e-6
@@ -171,16 +171,15 @@ def test_what_is_screened_before_a_lam_is_so_in_the_enlarged_ball(kind, ranges):
     lams, norms, between = prob.lam_max() * 0.97 ** np.arange(80), prob.terms.norms, 0
     for rtol in (1e-1, 1e-3):
         limits = Limits.checked(0.0, rtol, 10_000)
-        ahead, walk = (
-            _Ahead(prob),
-            _Walk(prob, None, None, schedule_of(("RRPB",), prob), False, False),
-        )
-        walk.settings = Settings.checked(prob, 0.0, rtol, 10_000, (), 10)
+        ahead = _Ahead(prob)
+        gradient = SMOOTH["gradient"]
+        policy = policy_of(("RRPB",), prob, gradient)
+        walk = _Walk(prob, limits, gradient, before=policy, during=None)
         for lam in lams[30:]:
             last = ss.solve(prob, lam / 0.97, tol=0.0, rtol=rtol, screening=())
             walk.last, here = last, prob.evaluate(last.x, lam)
             found = (
-                ahead.reduction(last, lam, limits) if ranges else walk._screened_before(here)
+                ahead.reduction(last, lam, limits) if ranges else walk.screened_before(here)
             ).screened()
             spread = (last.lam - lam) / (2 * lam) * prob.cone.norm(
                 last.x

@@ -13,7 +13,7 @@ from instances import ADVERSARIAL, WITH_KERNEL, instance
 from naive.features import size
 from naive.harness import truth
 from safescreen.rules import RULES
-from safescreen.solvers import schedule
+from safescreen.solvers.counted import Counted
 from safescreen.solvers.reduction import Reduction
 from safescreen.spheres import SPHERES
 from safescreen.spheres.base import PathReference, Reference
@@ -241,10 +241,9 @@ def test_inside_a_solve(kind, gamma, rule, monkeypatch):
 )
 @pytest.mark.parametrize("gamma", [0.0, 0.05])
 @pytest.mark.parametrize("kind", WITH_KERNEL)
-def test_along_a_path(kind, gamma, ranges, screening, monkeypatch):
-    for name, value in {"CALL": 0.0, "PROFIT": 0.0, "BUDGET": np.inf}.items():
-        # as if screening cost nothing, for problems as small as these
-        monkeypatch.setattr(schedule, name, value)
+def test_along_a_path(kind, gamma, ranges, screening):
+    if screening == "auto":  # as if it cost nothing, for problems as small as these
+        screening = Counted(call=0.0, profit=0.0, budget=np.inf)
     of = instance(kind)
     prob, lams = of.problem(gamma), of.lam(1.0) * 0.8 ** np.arange(8)
     path = ss.path(prob, lams, tol=0.0, rtol=1e-7, ranges=ranges, screening=screening)

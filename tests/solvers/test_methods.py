@@ -12,14 +12,16 @@ from scipy import optimize, sparse
 import safescreen as ss
 from instances import instance
 from safescreen.rules import Screened
-from safescreen.solvers import methods, newton, solve_screened
-from safescreen.solvers.methods import METHODS
-from safescreen.solvers.newton import _direction, _line_search, _solve
+from safescreen.solvers import solve_screened
+from safescreen.solvers.coordinate_descent import CoordinateDescent
+from safescreen.solvers.line_search import _line_search, best_multiple
+from safescreen.solvers.methods import SMOOTH
+from safescreen.solvers.newton import Newton
 from safescreen_book import datasets
 
 LOSSES = {"hinge": ss.Hinge(), "smoothed": ss.SmoothedHinge(0.3), "squared": ss.SquaredHinge(0.5)}
 SAMPLES = ("dense", "csr", "kernel", "tiles")
-FREE = [name for name in METHODS if name not in ("gradient", "semismooth")]
+FREE = [name for name in SMOOTH if name not in ("gradient", "semismooth")]
 
 
 def exact_points(kind="dense", n=30, d=3, weighted=False, seed=3):
@@ -199,7 +201,7 @@ def test_newton_direction_solves_its_system(kind):
     gradient = terms.adjoint(rng.uniform(-1.0, 1.0, len(terms)))
     for size in (1, 2, 12):  # fewer and more than the dimension
         curved = np.sort(rng.choice(len(terms), size, replace=False))
-        direction = _direction(terms, gradient, curved, width, lam)
+        direction = Newton()._direction(terms, gradient, curved, width, lam)
         g, v = (
             Z.T @ np.asarray(e) if kind in ("kernel", "tiles") else e for e in (gradient, direction)
         )
@@ -245,13 +247,15 @@ def test_the_best_multiple_for_the_hinge(weighted):
             method="bounded",
             options={"xatol": 1e-10},
         )
-        assert of.primal(newton.best_multiple(of, x, lam), lam) <= best.fun + 1e-9 * abs(best.fun)
+        assert of.primal(best_multiple(of, x, lam), lam) <= best.fun + 1e-9 * abs(best.fun)
 
 
 def test_newton_waits_longer_where_entries_of_the_kernel_matrix_are_dear():
-    kept, made = (methods._patience(exact_points(kind, n=2000)[0]) for kind in ("kernel", "tiles"))
+    kept, made = (
+        CoordinateDescent()._patience(exact_points(kind, n=2000)[0]) for kind in ("kernel", "tiles")
+    )
     assert made > 3 * kept
-    assert methods._patience(exact_points("tiles")[0]) == kept  # few rows are soon made
+    assert CoordinateDescent()._patience(exact_points("tiles")[0]) == kept  # few rows are soon made
 
 
 def test_methods_are_named_in_errors():
@@ -311,7 +315,7 @@ def test_paths_ask_for_the_next_lam():
 def test_newton_keeps_its_point_where_no_step_descends_after_screening(monkeypatch):
     prob = ss.Problem(exact_points()[0], LOSSES["smoothed"])
     near = ss.solve(prob, 0.5, tol=1e-4, method="newton", screening=("RRPB", "PGB")).x
-    monkeypatch.setattr(newton, "_step", lambda problem, e: None)
+    monkeypatch.setattr(Newton, "_step", lambda self, problem, e: None)
     with pytest.warns(ss.ConvergenceWarning):
         found = ss.solve(prob, 0.5, tol=1e-15, x0=near + 1e-4, method="newton", screening=("MGB",))
     assert (
@@ -344,7 +348,7 @@ def test_singular_systems_give_steps_of_descent():
         (np.zeros((5, 5)), np.ones(5)),
         (ones + 1e-3 * np.eye(5), -np.ones(5)),
     ):
-        solution = _solve(matrix.copy(), 1e-4, b)
+        solution = Newton()._solve(matrix.copy(), 1e-4, b)
         assert np.isfinite(solution).all() and solution @ b > 0.0
         assert np.linalg.norm(
             matrix @ solution - (matrix.any() and b.mean())

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, load_wine
 
 import safescreen as ss
 from safescreen.cones import NonNegativeCone, PSDCone
-from safescreen.solvers import semismooth
+from safescreen.solvers.semismooth import Semismooth
 
 
 def labelled(load=load_wine, every=1):
@@ -51,16 +51,15 @@ def test_products_with_the_curvature(diagonal, weighted):
 
 
 @pytest.mark.parametrize("diagonal", [False, True])
-def test_a_newton_step_solves_its_equation(diagonal, monkeypatch):
-    monkeypatch.setattr(semismooth, "ACCURACY", 1e-12)
-    monkeypatch.setattr(semismooth, "PRODUCTS", 1000)
+def test_a_newton_step_solves_its_equation(diagonal):
+    solver = Semismooth(accuracy=1e-12, products=1000)
     terms = ss.Triplets.from_labels(*labelled(every=3), k=3, diagonal=diagonal)
     problem, lam = ss.Problem(terms, ss.SmoothedHinge(0.5)), 0.5
     x, cone = ss.solve(problem, lam, rtol=1e-2, tol=0.0).x, problem.cone
     e, s = problem.evaluate(x, lam), 0.1 / lam
     margins = terms.margins(x)
     product = terms.curvature(np.flatnonzero((margins > 0.5) & (margins < 1.0)), 0.5)
-    y, _ = semismooth.newton_point(problem, e, s, product)
+    y, _ = solver.newton_point(problem, e, s, product)
     start = x - s * e.gradient
     ahead, (into, back, Z) = cone.project(start), cone.slope(start)
     assert 0.0 < Z.mean() < 1.0
@@ -72,9 +71,9 @@ def test_a_newton_step_solves_its_equation(diagonal, monkeypatch):
 
 def test_a_newton_step_that_has_overflowed_is_not_taken(monkeypatch):
     problem = ss.Problem(ss.Triplets.from_labels(*labelled(), k=5), ss.SmoothedHinge(0.05))
-    found = semismooth.newton_point
+    newton_point = Semismooth.newton_point
     monkeypatch.setattr(
-        semismooth, "newton_point", lambda *args: (1e300 * (1e300 * found(*args)[0]), 3)
+        Semismooth, "newton_point", lambda *args: (1e300 * (1e300 * newton_point(*args)[0]), 3)
     )
     with np.errstate(over="ignore", invalid="ignore"):
         assert ss.solve(problem, 10.0, tol=1e-6, method="semismooth", max_iter=3000).converged

@@ -9,7 +9,7 @@ import safescreen as ss
 from instances import instance
 from safescreen.rules import Screened
 from safescreen.solvers import solve_screened
-from safescreen.solvers.settings import Limits
+from safescreen.solvers.limits import Limits
 
 
 @pytest.mark.parametrize(

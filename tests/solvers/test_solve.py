@@ -4,7 +4,6 @@ record is consistent; bad input.
 
 import inspect
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,10 +13,8 @@ import safescreen as ss
 from instances import ADVERSARIAL, KINDS, instance, points
 from safescreen.rules import Screened
 from safescreen.solvers import solve_screened
-from safescreen.solvers.projected_gradient import _step
+from safescreen.solvers.projected_gradient import Walk, _length
 from safescreen.solvers.reduction import Reduction
-from safescreen.solvers.run import ROUNDS, run
-from safescreen.solvers.settings import Descent, Settings
 
 SCREENINGS = ((), ("RRPB", "PGB"), ("DGB", "MGB"), ("GB+halfspace", "CDGB"), ("GB+semidefinite",))
 every = pytest.mark.parametrize("kind", KINDS)
@@ -130,13 +127,13 @@ def test_the_step_is_the_mean_of_two_lengths():
         np.array([3.0, 1.0, -1.0]),
         (np.zeros(3), np.zeros(3)),
     )
-    assert _step(cone, None, origin, x, gradient, 1.0) == pytest.approx(
+    assert _length(cone, Walk(None, origin), x, gradient, 1.0) == pytest.approx(
         (5.0 / 11.0 + 5.0 / 5.0) / 2.0, rel=1e-14
     )
-    assert _step(cone, 0.25, (), x, gradient, 1.0) == 0.25
+    assert _length(cone, Walk(0.25), x, gradient, 1.0) == 0.25
     assert (
-        _step(cone, None, (), x, gradient, 4.0)
-        == _step(cone, None, origin, x, -gradient, 4.0)
+        _length(cone, Walk(None), x, gradient, 4.0)
+        == _length(cone, Walk(None, origin), x, -gradient, 4.0)
         == 0.25
     )
 
@@ -304,38 +301,8 @@ def test_blocks_are_counted_as_they_leave():
     x, reduction = ss.solve(problem, lam, tol=0.0, rtol=1e-8, screening=()).x, Reduction(problem)
     margins, counts = problem.terms.margins(x), []
     for radius in (0.02, 0.001):
-        assert reduction.apply(ss.Sphere(x, radius * float(np.linalg.norm(x))))
+        assert reduction.apply(ss.Sphere(x, radius * float(np.linalg.norm(x)))) is not None
         counts.append((reduction.n_L, reduction.n_R))
         assert sum(counts[-1]) + len(reduction.problem) == len(problem)
         assert reduction.n_L <= (margins < 0.95).sum() and reduction.n_R <= (margins > 1.0).sum()
     assert 0 < counts[0][0] < counts[1][0] != counts[1][1] > counts[0][1] > 0
-
-
-@pytest.mark.parametrize(
-    ("reached", "stopped", "gap", "rounds"),
-    [
-        (True, False, 1e-12, ROUNDS),
-        (False, False, 1e-12, 1),
-        (True, True, 1e-12, 1),
-        (True, False, 1e12, 1),
-    ],
-)
-def test_more_accuracy_is_asked_for_where_it_helps(reached, stopped, gap, rounds):
-    """Not after the last iteration that is allowed, nor once a callback has ended the solve, nor
-    where the whole problem is solved.
-    """
-    problem, lam = instance("dense").problem(0.05), instance("dense").lam(0.3)
-    x, asked = ss.solve(problem, lam, tol=0.0, rtol=1e-2, screening=()).x, []
-    found = ss.rules.sphere(problem, ss.spheres.duality_gap_bound(problem, x, lam))
-
-    def solve(reduction, state, settings, screen):
-        asked.append(settings.limits.tol)
-        state.evaluation, state.stopped = reduction.problem.evaluate(state.x, lam), stopped
-        return reached
-
-    settings = Settings.checked(problem, gap, 0.0, 5, (), 10)
-    solution, (judged, _) = run(
-        Reduction(problem).known(found), Descent(x, lam), settings, SimpleNamespace(run=solve)
-    )
-    assert len(asked) == rounds and np.allclose(asked, gap * 0.1 ** np.arange(rounds), rtol=1e-9)
-    assert judged is problem and solution.converged == (gap > 1.0)

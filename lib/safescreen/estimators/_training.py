@@ -16,7 +16,8 @@ from safescreen._progress import progress_bar
 from safescreen._warnings import warn
 from safescreen.estimators._data import column_name, uneven_columns
 from safescreen.paths import path
-from safescreen.solvers import ConvergenceWarning, solve
+from safescreen.records import ConvergenceWarning
+from safescreen.solvers import solve
 
 FAR = 100.0
 """So many standard deviations from 0 a column is worth a word."""

@@ -22,7 +22,7 @@ from safescreen.hdsl import (
     predict_neighbors,
     random_triplets,
 )
-from safescreen.solvers import Progress
+from safescreen.records import Progress
 
 
 class HDSL(Metric):

@@ -21,7 +21,7 @@ from safescreen.estimators._features import KERNELS, Features
 from safescreen.estimators._training import quiet, solver_options, train, warn_of
 from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
 from safescreen.problem import Problem
-from safescreen.solvers import Progress
+from safescreen.records import Progress
 
 ROWS = 1024
 """How many points are classified together with a kernel."""

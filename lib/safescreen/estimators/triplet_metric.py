@@ -20,7 +20,7 @@ from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import come_down, quiet, solver_options, train, warn_of_metric
 from safescreen.losses import SmoothedHinge
 from safescreen.problem import Problem
-from safescreen.solvers import Progress
+from safescreen.records import Progress
 from safescreen.terms import ProductTriplets, Triplets
 from safescreen.terms.neighbors import class_sizes
 

@@ -13,7 +13,7 @@ from safescreen.hdsl.forward import FORWARD, exact
 from safescreen.hdsl.line_search import LINE_SEARCHES
 from safescreen.hdsl.losses import MarginLoss
 from safescreen.hdsl.similarity import SparseSimilarity
-from safescreen.solvers import Progress
+from safescreen.records import Progress
 
 LARGEST_MARGIN = 1e120
 """Largest product of the scale and the square of an entry of X."""

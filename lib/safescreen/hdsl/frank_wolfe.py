@@ -19,7 +19,7 @@ from safescreen.hdsl.forward import FORWARD
 from safescreen.hdsl.line_search import LINE_SEARCHES
 from safescreen.hdsl.losses import LOSSES
 from safescreen.hdsl.similarity import SparseSimilarity
-from safescreen.solvers import ConvergenceWarning, Progress
+from safescreen.records import ConvergenceWarning, Progress
 
 VARIANTS = ("away", "pairwise", "plain")
 

@@ -1,10 +1,8 @@
-"""Solvers: projected gradient, dual coordinate descent, Newton's method and a method of
-multipliers, all with dynamic screening.
-"""
+"""One loop (:mod:`safescreen.solvers.drive`), solvers and screening policies, one a file."""
 
+from safescreen.records import ConvergenceWarning, Iteration, Progress
 from safescreen.solvers.dual_points import dual_point
-from safescreen.solvers.run import ConvergenceWarning
-from safescreen.solvers.solution import Iteration, Progress, Solution
+from safescreen.solvers.solution import Solution
 from safescreen.solvers.solve import solve, solve_screened
 
 __all__ = [

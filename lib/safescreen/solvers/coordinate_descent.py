@@ -1,103 +1,35 @@
-"""Dual coordinate descent with shrinking on the problem that screening leaves, for terms over the
-whole space.
+"""Dual coordinate descent for terms over the whole space."""
 
-One dual variable at a time is set to its best value (Hsieh et al. 2008), whatever the loss,
-weights, thresholds and linear term. Leaving variables out for a while is a heuristic that the
-solver itself takes back; screening is not, and both are used together."""
+from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from safescreen.solvers.reduction import Reduction
-from safescreen.solvers.settings import Descent, Screen, Settings
-from safescreen.solvers.solution import DualPoint
-
-SWEEPS = 1000
-"""Largest number of sweeps between two looks at the duality gap."""
-
-LEAST = 1e-6
-"""Where sweeps have a gap as their goal: what part of the tolerance ends them all the same."""
-
-FEW = 10
-"""With ``screening="auto"`` a look before the end is worth its evaluation if the neighbouring
-lam took so many sweeps, or is not known.
-"""
+from safescreen.problem import Problem
+from safescreen.rounding import ElementLike
+from safescreen.solvers.trace import Point, Start, Trace
 
 
-def minimize_dual(
-    reduction: Reduction,
-    state: Descent,
-    settings: Settings,
-    screen: Screen = None,
-    *,
-    patience: int | None = None,
-    shrinking: bool = True,
-) -> bool:
-    """Run dual coordinate descent until the gap of the problem that is left reaches the limits;
-    `state` is updated.
+@dataclass
+class Sweeps:
+    """The dual point, ``H(alpha)`` unless that of the evaluation serves, how far slopes may spread
+    at the next end, in units of the margin, the state of the generator of orders; after how many
+    sweeps to give up, and whether to do so.
+    """
 
-    As :func:`safescreen.solvers.projected_gradient.minimize`, but it starts from the dual point of
-    `state` where there is one. The gap is looked at when the projected slopes, in units of the
-    margin, have fallen far enough, and screening is tried there; an iteration is a sweep. With
-    `patience` it gives up where so many sweeps are not enough for that; `shrinking` leaves
-    variables out for a while."""
-    problem = reduction.problem
-    limits = settings.limits
-    lam = state.lam
-    smooth = problem.loss.smoothing > 0.0
-    if state.alpha is None:
-        alpha = _start(problem, state.x, lam)
-    else:
-        alpha = np.array(reduction.restrict(state.alpha.unpack()))
-    tolerance = 1.0
-    best = None
-    best_alpha = alpha
-    seed = 1
-    given_up = False
-    if smooth and not (problem.terms.costly and problem.cone.magnitude(state.x) == 0.0):
-        e = problem.evaluate(state.x, lam)
-    else:
-        e = problem.evaluate((1.0 / lam) * _dual_sum(problem, alpha), lam, alpha)
-    H = e.H
-    while True:
-        state.record(reduction, e, settings.callback)
-        if best is None or e.gap < best.gap:
-            best = e
-            best_alpha = alpha.copy()
-        if limits.reached(best) or state.stopped or given_up or state.n_iter >= limits.max_iter:
-            break
-        if screen is not None and best.gap < 0.3 * reduction.tried:
-            full = reduction.expand(alpha)
-            if screen(best):
-                alpha = np.array(reduction.restrict(full))
-                problem = reduction.problem
-                best = None
-                H = _dual_sum(problem, alpha)
-        sweeps = min(patience or SWEEPS, limits.max_iter - state.n_iter)
-        soon_solved = settings.schedule.automatic and 0.0 < state.expected < FEW
-        screens = screen is not None and not soon_solved
-        stop = _next_stop(problem, limits, best or e, screens, tolerance)
-        options = {} if stop.gap is None else {"goal": stop.gap}
-        H, spread, done, seed = problem.terms.sweep(
-            alpha, H, lam, problem.loss, stop.spread, sweeps, seed, shrinking, **options
-        )
-        state.n_iter += done
-        by_gap = stop.gap is not None and spread > stop.spread
-        if done < sweeps and not by_gap:
-            tolerance = 0.1 * min(tolerance, spread)
-        elif done < sweeps and not (stop.is_early and done):
-            tolerance *= 0.1  # the end: sweeps saw the gap less well than it is seen now
-        given_up = tolerance < 1e-16 or (patience is not None and done == sweeps)
-        e = problem.evaluate((1.0 / lam) * H, lam, None if smooth else alpha)
-        H = H if smooth else e.H
-    state.evaluation = best
-    state.x = best.x
-    state.alpha = None if smooth else DualPoint(reduction.expand(best_alpha))
-    return limits.reached(best)
+    alpha: NDArray
+    patience: int | None = None
+    H: ElementLike | None = None
+    tolerance: float = 1.0
+    seed: int = 1
+    has_given_up: bool = False
 
 
-class _Stop(NamedTuple):
+class Stop(NamedTuple):
     """Where sweeps end: where the projected slopes spread by at most `spread`, or, if that is not
     None, where the duality gap is estimated to be at most `gap`, absolute and as a part of the
     loss. `is_early` says that screening is to look at this gap before the limits are reached.
@@ -108,29 +40,145 @@ class _Stop(NamedTuple):
     is_early: bool
 
 
-def _next_stop(problem, limits, e, screens, tolerance):
-    """Return the :class:`_Stop` that follows the evaluation e.
+@dataclass(frozen=True)
+class CoordinateDescent:
+    """Dual coordinate descent with shrinking (Hsieh et al. 2008).
 
-    Only sweeps that are costly end by the gap: at half of `tolerance` times the limits, or before
-    that, where screening may decide. Balls have the radius ``sqrt(gap/lam)``, up to a factor, and
-    decide little before that is smaller than a width of margins, 1."""
-    if not problem.terms.costly:
-        return _Stop(tolerance, None, False)
-    factor = 0.5 * tolerance
-    longest = float(problem.terms.norms.max(initial=0.0)) if screens else 0.0
-    decides = 0.5 * factor * e.lam / (longest * longest) if longest > 1e-100 else 0.0
-    last = factor * max(limits.tol, limits.rtol * e.dual)
-    is_early = decides > last and e.gap > 2.0 * decides
-    gap = (decides if is_early else last, factor * limits.rtol)
-    return _Stop(LEAST * tolerance, gap, is_early)
+    One dual variable at a time is set to its best value, whatever the loss, weights, thresholds and
+    linear term. An iteration is a sweep, O(nnz). The gap is looked at when the projected slopes
+    have fallen far enough. Leaving variables out for a while is a heuristic that the solver itself
+    takes back; screening is not, and both are used together.
+
+    Attributes
+    ----------
+    shrinking : bool
+        Leave variables out for a while.
+    sweeps : int
+        Largest number of sweeps between two looks at the gap.
+    gives_up : bool
+        Give up where Newton's method is the cheaper way on: see `patience`.
+    patience : int
+        So many sweeps without a look are too many where a Newton step is as cheap as one sweep.
+    most_patience : int
+        So many are too many anywhere.
+    least : float
+        Where sweeps have a gap as their goal: what part of the tolerance ends them all the same.
+    few : int
+        A look before the end, for screening, is worth its evaluation if the neighbouring lam took
+        so many sweeps, or is not known.
+    """
+
+    shrinking: bool = True
+    sweeps: int = 1000
+    gives_up: bool = False
+    patience: int = 60
+    most_patience: int = 1000
+    least: float = 1e-6
+    few: int = 10
+
+    needs: ClassVar[tuple[str, ...]] = ("singles", "sweeps")
+    pace: ClassVar[float | None] = 0.3
+
+    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Sweeps]:
+        """Begin at the dual point of the start if it has one, or else at one made from x."""
+        lam = start.lam
+        if start.alpha is None:
+            alpha = first_alpha(problem, start.x, lam)
+        else:
+            alpha = np.array(start.alpha)
+        state = Sweeps(alpha, self._patience(problem.terms) if self.gives_up else None)
+        is_costly = problem.terms.costly and problem.cone.magnitude(start.x) == 0.0
+        if problem.loss.smoothing > 0.0 and not is_costly:
+            return Point(start.x, evaluation=start.evaluation), state
+        return Point((1.0 / lam) * dual_sum(problem, alpha), alpha=alpha), state
+
+    def step(self, problem: Problem, trace: Trace, state: Sweeps) -> tuple[Point, Sweeps] | None:
+        """Sweep until the next look; None where the last one has given up."""
+        if state.has_given_up:
+            return None
+        H = trace.evaluation.H if state.H is None else state.H
+        stop = self._next_stop(problem, trace, state.tolerance)
+        most = self._most_sweeps(trace, state)
+        options = {} if stop.gap is None else {"goal": stop.gap}
+        H, spread, n_sweeps, state.seed = problem.terms.sweep(
+            state.alpha,
+            H,
+            trace.lam,
+            problem.loss,
+            stop.spread,
+            most,
+            state.seed,
+            self.shrinking,
+            **options,
+        )
+        ends_by_gap = stop.gap is not None and spread > stop.spread
+        if n_sweeps < most and not ends_by_gap:
+            state.tolerance = 0.1 * min(state.tolerance, spread)
+        elif n_sweeps < most and not (stop.is_early and n_sweeps):
+            state.tolerance *= 0.1  # the end: sweeps saw the gap less well than it is seen now
+        is_slow = state.patience is not None and n_sweeps == most
+        state.has_given_up = state.tolerance < 1e-16 or is_slow
+        x = (1.0 / trace.lam) * H
+        if problem.loss.smoothing > 0.0:
+            state.H = H
+            return Point(x, iterations=n_sweeps), state
+        state.H = None  # the evaluation sums it anew, without what rounding has added up
+        return Point(x, iterations=n_sweeps, alpha=state.alpha), state
+
+    def reduce(self, problem: Problem, state: Sweeps, kept: Any) -> Sweeps:
+        """Go on with the entries of the terms that are kept."""
+        state.alpha = np.array(state.alpha[kept])
+        state.H = dual_sum(problem, state.alpha)
+        return state
+
+    def _patience(self, terms):
+        """Return after how many sweeps a Newton step, which factorizes a matrix, is the cheaper way
+        on: late where its entries are dear.
+        """
+        if not terms.stored:
+            if not terms.costly:
+                return self.patience
+            return min(max(self.patience, len(terms) // 10), self.most_patience)
+        factorization = min(len(terms), *terms.cone.shape) ** 3 / 3.0
+        sweep = 4.0 * terms.stored
+        return int(min(self.patience * max(1.0, factorization / sweep), self.most_patience))
+
+    def _most_sweeps(self, trace, state):
+        """Return how many sweeps there may be before the next look; with a limit of time as many as
+        there have been, so that it is not missed by far.
+        """
+        most = min(state.patience or self.sweeps, trace.limits.max_iter - trace.n_iter)
+        if trace.limits.max_seconds < math.inf:
+            most = min(most, max(1, trace.n_iter))
+        return most
+
+    def _next_stop(self, problem, trace, tolerance):
+        """Return the :class:`Stop` that follows the last evaluation.
+
+        Only sweeps that are costly end by the gap: at half of `tolerance` times the limits, or
+        before that, where screening may decide. Balls have the radius ``sqrt(gap/lam)``, up to a
+        factor, and decide little before that is smaller than a width of margins, 1."""
+        if not problem.terms.costly:
+            return Stop(tolerance, None, False)
+        e = trace.latest
+        limits = trace.limits
+        factor = 0.5 * tolerance
+        screens = trace.screens and not 0.0 < trace.expected < self.few
+        longest = float(problem.terms.norms.max(initial=0.0)) if screens else 0.0
+        decides = 0.5 * factor * e.lam / (longest * longest) if longest > 1e-100 else 0.0
+        last = factor * max(limits.tol, limits.rtol * e.dual)
+        is_early = decides > last and e.gap > 2.0 * decides
+        gap = (decides if is_early else last, factor * limits.rtol)
+        return Stop(self.least * tolerance, gap, is_early)
 
 
-def _dual_sum(problem, alpha):
+def dual_sum(problem: Problem, alpha: NDArray) -> ElementLike:
+    """Return ``H(alpha)``."""
     total = problem.terms.weighted_sum(alpha)[0]
     return total if problem.linear is None else problem.linear + total
 
 
-def _start(problem, x, lam):
+def first_alpha(problem: Problem, x: ElementLike, lam: float) -> NDArray:
     """Return a dual point to start from: ``alpha(x)``, or for the hinge and x = 0 the best one
     with equal entries.
     """

@@ -1,193 +1,141 @@
-"""Projected gradient with Barzilai-Borwein steps on the problem that screening leaves."""
+"""Projected gradient with Barzilai-Borwein steps."""
 
-import numpy as np
+from __future__ import annotations
 
-from safescreen.problem import Evaluation
-from safescreen.solvers.reduction import Reduction
-from safescreen.solvers.semismooth import NewtonSteps
-from safescreen.solvers.settings import Descent, Screen, Settings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
-MEMORY = 10
-"""How many recent objective values a guarded step may not exceed (nonmonotone line search)."""
+from safescreen.problem import Evaluation, Problem
+from safescreen.rounding import ElementLike
+from safescreen.solvers.trace import Point, Start, Trace
 
-BUFFER = 0.1
-"""Terms whose margin exceeds the threshold by less than this stay in the active set, so that it
-does not change at every step.
-"""
-
-PATIENCE = 40
-"""After so many iterations that did not halve the gap, restart from the best point with guarded
-steps.
-"""
-
-STALLED = 1000
-"""After so many iterations that did not lower the gap by a hundredth a solve is given up, if
-most of the gap is rounding.
-"""
+Jump = Callable[[Evaluation, float], "ElementLike | None"]
 
 
-def minimize(
-    reduction: Reduction,
-    state: Descent,
-    settings: Settings,
-    screen: Screen = None,
-    *,
-    newton: bool = False,
-) -> bool:
-    """Run projected gradient until the gap of the problem that is left reaches the limits; return
-    whether it did.
+@dataclass
+class Walk:
+    """What the steps remember: the last x and its gradient, recent objective values, the length of
+    the last step; how many steps and how many halvings of the last one there were; and, without
+    the halvings, how many iterations have not halved the gap: `waited`, counted at iteration
+    `counted_at` since the gap was halved at iteration `halved_at`.
+    """
 
-    `state` is updated: its evaluation and x are those of the best point found. `screen` is called
-    each ``settings.freq`` iterations. With ``settings.active_set`` only the terms with non-zero
-    loss are used between two such rounds (Weinberger & Saul); optimality is always judged on all
-    terms that are left.
+    length: float | None
+    origin: tuple[ElementLike, ElementLike] | None = None
+    recent: list[float] = field(default_factory=list)
+    n_steps: int = 0
+    n_halvings: int = 0
+    is_guarded: bool = False
+    waited: int = 0
+    counted_at: int = 0
+    halved_at: int = 0
 
-    The step is the mean of the two Barzilai-Borwein lengths,
-    ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2`` (STS19 section 7), taken freely as long as the gap
-    keeps falling; after :data:`PATIENCE` iterations without progress it is halved along the
-    feasible direction while the objective exceeds its recent maximum, which makes the method
-    converge from anywhere. With `newton` semismooth Newton steps come between where they are worth
-    their cost (not with an active set)."""
-    limits = settings.limits
-    lam = state.lam
-    freq = settings.freq
-    active_set = settings.active_set
-    project = reduction.problem.cone.project
-    state.alpha = None
-    x = state.x
-    recent = []
-    guarded = False
-    halvings = 0
-    origin: tuple = ()  # the last x and its gradient
-    steps = NewtonSteps(limits) if newton and not active_set else None
-    working = reduction.problem
-    watch = _Watch()
-    k = 0
-    known = state.evaluation if state.evaluation is not None and state.evaluation.x is x else None
-    while True:
-        on_all = not active_set or k % freq == 0
-        e = known or (reduction.problem if on_all else working).evaluate(x, lam)
-        known = None
-        if guarded and recent and halvings < 30 and e.primal > max(recent) * (1.0 + 1e-14):
-            x = origin[0] + 0.5 * (x - origin[0])
-            halvings += 1
-            state.n_iter += 1
-            if state.n_iter < limits.max_iter:
-                continue
-        halvings = 0
-        if steps is not None:
-            e = steps.judge(reduction.problem, e, watch.best_gap, k)
-            x = e.x
-        if not on_all and limits.reached(e):
-            e = reduction.problem.evaluate(x, lam)
-            on_all = True
-        if on_all:
-            state.record(reduction, e, settings.callback)
-            if screen is not None and k % freq == 0 and not limits.reached(e) and screen(e):
-                e = reduction.problem.evaluate(x, lam)
-                watch.best = None
-                recent = []
-                origin = ()
-            best = watch.see(e, k, freq if active_set else 1)
-            is_over = state.stopped or state.n_iter >= limits.max_iter
-            if limits.reached(best) or is_over or watch.is_stalled(k):
-                break
-            if watch.since_halved >= PATIENCE * (1 + 4 * guarded):
-                e = best
-                x = best.x
-                guarded = True
-                watch.since_halved = 0
-                recent = []
-                origin = ()
-            if active_set:
-                working = _active(reduction.problem, x)
-                # the step's memory stays: the gradient at x is the same
-                e = working.evaluate(x, lam)
-                recent = []
-        state.n_iter += 1
-        k += 1
+    def wait(self, trace: Trace) -> int:
+        """Return how many iterations have not halved the gap."""
+        if trace.halved_at != self.halved_at:
+            self.halved_at = trace.halved_at
+            self.waited = 0
+        else:
+            self.waited += trace.n_iter - self.counted_at
+        self.counted_at = trace.n_iter
+        return self.waited
+
+    def forget(self) -> None:
+        """Forget what holds for the last problem, or before a restart, only."""
+        self.origin = None
+        self.recent = []
+
+
+@dataclass(frozen=True)
+class ProjectedGradient:
+    """Projected gradient: ``x <- [x - s gradient]_K`` (STS19 section 7).
+
+    The length s of a step is the mean of the two Barzilai-Borwein lengths,
+    ``|<dx,dg>/<dg,dg> + <dx,dx>/<dx,dg>|/2``, taken freely as long as the gap keeps falling. After
+    `patience` iterations that did not halve it the method restarts from the best point, and a step
+    is halved while the objective exceeds its recent maximum: then it converges from anywhere.
+
+    Cost of a step: one projection, O(d^3) over the semidefinite cone.
+
+    Attributes
+    ----------
+    memory : int
+        How many recent objective values a guarded step may not exceed (nonmonotone line search).
+    halvings : int
+        How often such a step is halved at most.
+    patience : int
+        In iterations; five times as long once steps are guarded.
+    hopeless : int
+        After so many iterations that did not lower the gap by a hundredth a solve is given up, if
+        most of the gap is rounding.
+    """
+
+    memory: int = 10
+    halvings: int = 30
+    patience: int = 40
+    hopeless: int = 1000
+
+    needs: ClassVar[tuple[str, ...]] = ()
+    pace: ClassVar[float | None] = None
+
+    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Walk]:
+        """Begin at the start."""
+        return Point(start.x, evaluation=start.evaluation, step=start.step), Walk(start.step)
+
+    def step(
+        self, problem: Problem, trace: Trace, state: Walk, jump: Jump | None = None
+    ) -> tuple[Point, Walk] | None:
+        """Take one step; ``jump(evaluation, s)`` may return another point to go on to."""
+        e = trace.evaluation
+        if self._is_too_high(e, state):
+            state.n_halvings += 1
+            state.counted_at = trace.n_iter + 1
+            back = state.origin[0]
+            halfway = back + 0.5 * (e.x - back)
+            return Point(halfway, iterations=1, step=state.length), state
+        state.n_halvings = 0
+        if trace.n_iter - trace.fell_at >= self.hopeless and trace.is_rounding:
+            return None
+        patience = self.patience * (5 if state.is_guarded else 1)
+        if state.wait(trace) >= patience:
+            e = trace.best
+            state.forget()
+            state.is_guarded = True
+            state.waited = 0
         gradient = e.gradient
-        state.step = step = _step(reduction.problem.cone, state.step, origin, x, gradient, lam)
-        ahead = None if steps is None else steps.step(reduction.problem, e, step, k - 1)
-        if ahead is None:
-            ahead = e.x_alpha if step == 1.0 / lam else project(x - step * gradient)
-        origin = (x, gradient)
-        recent = [*recent[1 - MEMORY :], e.primal]
-        x = ahead
-    state.evaluation = best
-    state.x = best.x
-    return limits.reached(best)
+        length = _length(problem.cone, state, e.x, gradient, e.lam)
+        ahead = None if jump is None else jump(e, length)
+        if ahead is None and length == 1.0 / e.lam:
+            ahead = e.x_alpha
+        elif ahead is None:
+            ahead = problem.cone.project(e.x - length * gradient)
+        state.length = length
+        state.origin = (e.x, gradient)
+        state.recent = [*state.recent[1 - self.memory :], e.primal]
+        state.n_steps += 1
+        return Point(ahead, iterations=1, step=length), state
+
+    def reduce(self, problem: Problem, state: Walk, kept: Any) -> Walk:
+        """Go on without what holds for the larger problem only."""
+        state.forget()
+        return state
+
+    def _is_too_high(self, e, state):
+        if not (state.is_guarded and state.recent) or state.n_halvings >= self.halvings:
+            return False
+        return e.primal > max(state.recent) * (1.0 + 1e-14)
 
 
-class _Watch:
-    """The best evaluation so far, None before the first one, and how long its gap has not fallen:
-    `since_halved` counts iterations.
-    """
-
-    def __init__(self):
-        self.best: Evaluation | None = None
-        self.since_halved = 0
-        self._to_halve = np.inf
-        self._lowest = np.inf
-        self._lowest_at = 0
-
-    @property
-    def best_gap(self):
-        """The lowest gap."""
-        return np.inf if self.best is None else self.best.gap
-
-    def see(self, e: Evaluation, k: int, n_iter: int) -> Evaluation:
-        """Take the evaluation at iteration k into account, which comes `n_iter` after the last;
-        return the best one.
-        """
-        self.since_halved += n_iter
-        best = self.best
-        if best is None or e.gap < best.gap:
-            if best is None or e.gap < 0.5 * self._to_halve:
-                self._to_halve = e.gap
-                self.since_halved = 0
-            best = e
-        self.best = best
-        if e.gap < 0.99 * self._lowest:
-            self._lowest = e.gap
-            self._lowest_at = k
-        return best
-
-    def is_stalled(self, k):
-        """Return whether more iterations bring nothing: the gap has not fallen for long, and is
-        rounding.
-        """
-        return k - self._lowest_at >= STALLED and _is_rounding(self.best)
-
-
-def _is_rounding(e):
-    """Return whether most of the gap at an evaluated point is allowance for rounding, so that
-    more steps bring nothing.
-    """
-    return max(e.primal - e.dual, 0.0) < 0.5 * e.gap
-
-
-def _step(cone, last, origin, x, gradient, lam):
-    if not origin:
-        return 1.0 / lam if last is None else last
-    dx = x - origin[0]
-    dg = gradient - origin[1]
+def _length(cone, state, x, gradient, lam):
+    """Return the length of the next step."""
+    if state.origin is None:
+        return 1.0 / lam if state.length is None else state.length
+    dx = x - state.origin[0]
+    dg = gradient - state.origin[1]
     xx = cone.inner(dx, dx)
     xg = cone.inner(dx, dg)
     gg = cone.inner(dg, dg)
     if xg <= 0.0 or gg == 0.0:
         return 1.0 / lam
     return 0.5 * (xg / gg + xx / xg)
-
-
-def _active(problem, x):
-    """Return the problem of the terms whose loss at x, or near it, is not zero; the others count
-    as zero until the next check.
-    """
-    keep = np.zeros(len(problem), dtype=np.bool_)
-    products = problem.terms.inner_products(x)
-    for start, stop in problem.terms.chunks():
-        keep[start:stop] = (
-            products.chunk(start, stop)[0] < problem.terms.thresholds(start, stop) + BUFFER
-        )
-    return problem.reduce(np.zeros_like(keep), ~keep)

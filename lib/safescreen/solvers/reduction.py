@@ -78,8 +78,6 @@ class Reduction:
         0 undecided, 1 certainly linear, 2 certainly zero; empty when terms are screened in blocks.
     enlargement : float
         Least enlargement of all balls used so far.
-    tried, seen : float, tuple
-        Duality gap at which screening was tried last, and by which schedule and where.
     n_L, n_R : int
         How many terms are certain.
     """
@@ -88,8 +86,7 @@ class Reduction:
         self.whole = self.problem = whole
         self.explicit = whole.terms.explicit
         self.n_L = self.n_R = 0
-        self.enlargement = self.tried = np.inf
-        self.seen: tuple[Any, Any] = (None, None)
+        self.enlargement = np.inf
         self._ids = None
         self.status = np.zeros(len(whole) if self.explicit else 0, dtype=np.int8)
 
@@ -114,11 +111,11 @@ class Reduction:
         tests: Iterable[Test],
         reference_of: Callable[[Problem], Reference],
         enlargement: float = 0.0,
-    ) -> bool:
+    ) -> Any:
         """Screen with each test in turn, with balls enlarged, from a reference of the problem
-        that is left; return whether that changed.
+        that is left; return what :meth:`apply` does.
         """
-        changed = False
+        kept = None
         for test in tests:
             if len(self.problem) == 0:
                 break
@@ -126,46 +123,49 @@ class Reduction:
             balls = [
                 ball for ball in (sphere.build(known) for sphere in test.spheres) if ball.decides
             ]
-            if balls:
-                changed |= self.apply(
-                    *(replace(ball, radius=upper(ball.radius + enlargement, 2)) for ball in balls),
-                    rule=test.rule,
-                )
-                self.enlargement = min(self.enlargement, enlargement)
-        return changed
+            if not balls:
+                continue
+            self.enlargement = min(self.enlargement, enlargement)
+            enlarged = [replace(ball, radius=upper(ball.radius + enlargement, 2)) for ball in balls]
+            following = self.apply(*enlarged, rule=test.rule)
+            if following is not None:
+                kept = following if kept is None or not self.explicit else kept[following]
+        return kept
 
-    def apply(self, *balls: Sphere, rule: str = "sphere") -> bool:
-        """Screen the terms that are left with one ball, or with the points of two; return
-        whether the problem changed.
+    def apply(self, *balls: Sphere, rule: str = "sphere") -> Any:
+        """Screen the terms that are left with one ball, or with the points of two; return the
+        numbers, among those that were left, of the terms that are kept, or None where the problem
+        has not changed. Of terms in blocks all are kept, with smaller blocks: ``slice(None)``.
         """
         if not self.explicit:
             (ball,) = balls
             return self._apply_blocks(ball)
         if len(balls) == 1:
-            found = RULES[rule](self.problem, *balls)
+            masks = RULES[rule](self.problem, *balls)
         else:
-            found = intersection(self.problem, *balls)
-        here = self.status if self._ids is None else self.status[self._ids]
-        new_L, new_R, n_decided = _merge(here, found.in_L, found.in_R)
+            masks = intersection(self.problem, *balls)
+        status = self.status if self._ids is None else self.status[self._ids]
+        new_L, new_R, n_decided = _merge(status, masks.in_L, masks.in_R)
         self.n_L += new_L
         self.n_R += new_R
         if self._ids is not None:
-            self.status[self._ids] = here
-        if n_decided < max(1.0, SHRINK * here.size):
-            return False
-        self.problem, left = self.problem.reduce_by(here)
-        self._ids = left if self._ids is None else self._ids[left]
-        return True
+            self.status[self._ids] = status
+        if n_decided < max(1.0, SHRINK * status.size):
+            return None
+        problem, kept = self.problem.reduce_by(status)
+        ids = kept if self._ids is None else self._ids[kept]
+        self.problem, self._ids = problem, ids  # together: Ctrl-C may come between statements
+        return kept
 
     def _apply_blocks(self, ball):
-        left, total, error, n_L, n_R = self.problem.terms.screen_blocks(ball, self.problem.loss)
+        terms, total, error, n_L, n_R = self.problem.terms.screen_blocks(ball, self.problem.loss)
         if n_L + n_R == 0:
-            return False
+            return None
         self.n_L += n_L
         self.n_R += n_R
-        constant = n_L * (float(left.threshold) - 0.5 * self.problem.loss.smoothing)
-        self.problem = self.problem.with_linear_part(left, total, error, constant)
-        return True
+        constant = n_L * (float(terms.threshold) - 0.5 * self.problem.loss.smoothing)
+        self.problem = self.problem.with_linear_part(terms, total, error, constant)
+        return slice(None)
 
     def screened(self) -> Screened:
         """Return the masks over all terms."""

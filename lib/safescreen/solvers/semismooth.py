@@ -1,131 +1,178 @@
-"""Semismooth Newton steps between the steps of projected gradient, for terms over a cone.
+"""Semismooth Newton steps between the steps of projected gradient, for terms over a cone."""
 
-With a step length s, x solves the problem where ``x = [y]_K`` and
-``F(y) = (y - x)/s + lam x - H(alpha(x)) = 0`` (Robinson 1992). F is piecewise smooth: with Z, the
-derivative of the projection (Sun & Sun 2002), and J, the slope of ``-H(alpha(x))`` at x, the Newton
-equation for the change ``w = Z dy`` of x is ``((Z^-1 - I)/s + lam I + J) w = -F`` where Z does not
-vanish, symmetric and positive definite. Conjugate gradients solve it with products over the terms
-in C only (as Zhao, Sun & Toh 2010)."""
+from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import TINY, ElementLike
-from safescreen.solvers.newton import line_search
-from safescreen.solvers.settings import Limits
-
-FIRST = 3
-"""Gradient steps before the first Newton step."""
-
-SHORT = 0.01
-"""A Newton step has failed where the line search leaves less of it."""
-
-STEPS = 3
-"""How many Newton steps are expected: they are tried where expected gradient steps cost more."""
-
-USUAL = 20
-"""How many products are expected for the first Newton step."""
-
-ACCURACY = 0.03
-"""The residual of conjugate gradients relative to the first one."""
-
-PRODUCTS = 60
-"""How many products conjugate gradients may take."""
+from safescreen.solvers.line_search import line_search
+from safescreen.solvers.projected_gradient import ProjectedGradient, Walk
+from safescreen.solvers.trace import Point, Start, Trace
 
 
-class NewtonSteps:
-    """The Newton steps of one solve: when to take one, and what to do where it fails.
+@dataclass
+class NewtonWalk:
+    """The walk of the gradient steps; where the last Newton step began, and the lowest gap before
+    it; the number of the step from which on the next one is tried, and how long to wait after one
+    that fails; the first gap, and how many products the last step took.
+    """
 
-    Where a step lowers neither the objective nor the gap enough the best point on the way there is
+    walk: Walk
+    products: int
+    next: int
+    wait: int = 1
+    origin: Evaluation | None = None
+    gap_before: float = math.inf
+    first_gap: float | None = None
+
+
+@dataclass(frozen=True)
+class Semismooth:
+    """Projected gradient with semismooth Newton steps between, where they are worth their cost.
+
+    With a step length s, x solves the problem where ``x = [y]_K`` and
+    ``F(y) = (y - x)/s + lam x - H(alpha(x)) = 0`` (Robinson 1992). F is piecewise smooth: with Z,
+    the derivative of the projection (Sun & Sun 2002), and J, the slope of ``-H(alpha(x))`` at x,
+    the Newton equation for the change ``w = Z dy`` of x is
+    ``((Z^-1 - I)/s + lam I + J) w = -F`` where Z does not vanish, symmetric and positive definite.
+    Conjugate gradients solve it with products over the terms in C only (as Zhao, Sun & Toh 2010).
+
+    Where a step lowers neither the objective nor the gap enough, the best point on the way there is
     next; where that is next to nothing, gradient steps follow before the next trial, twice as many
-    as the last time."""
+    as the last time. Cost of a step: two projections, and two sums over the terms in C a product.
 
-    def __init__(self, limits: Limits):
-        self.limits = limits
-        self.wait = 1
-        self.next = FIRST
-        self.origin: Evaluation | None = None  # where the last Newton step began
-        # the first gap, and how many products the last step took
-        self.first = math.inf
-        self.products = USUAL
+    Attributes
+    ----------
+    gradient : ProjectedGradient
+    first : int
+        Gradient steps before the first Newton step.
+    short : float
+        A Newton step has failed where the line search leaves less of it.
+    steps : int
+        How many Newton steps are expected: they are tried where expected gradient steps cost more.
+    usual : int
+        How many products are expected for the first Newton step.
+    accuracy : float
+        The residual of conjugate gradients relative to the first one.
+    products : int
+        How many products conjugate gradients may take.
+    """
 
-    def judge(self, problem: Problem, e: Evaluation, best: float, k: int) -> Evaluation:
-        """Return the evaluation to go on from at iteration k, given that of the last step and
-        the lowest gap so far.
-        """
-        origin = self.origin
-        self.origin = None
-        if k == 0:
-            self.first = e.gap
-        if origin is None or e.primal < origin.primal or e.gap < 0.5 * best:
-            return e
+    gradient: ProjectedGradient = ProjectedGradient()
+    first: int = 3
+    short: float = 0.01
+    steps: int = 3
+    usual: int = 20
+    accuracy: float = 0.03
+    products: int = 60
+
+    needs: ClassVar[tuple[str, ...]] = ("curvature",)
+    pace: ClassVar[float | None] = None
+
+    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, NewtonWalk]:
+        """Begin with gradient steps."""
+        point, walk = self.gradient.init(problem, start, trace)
+        return point, NewtonWalk(walk, products=self.usual, next=self.first)
+
+    def step(
+        self, problem: Problem, trace: Trace, state: NewtonWalk
+    ) -> tuple[Point, NewtonWalk] | None:
+        """Go on with a Newton step, a gradient step, or part of the last Newton step."""
+        e = trace.evaluation
+        if state.first_gap is None:
+            state.first_gap = e.gap
+        origin = state.origin
+        state.origin = None
+        if origin is not None and not self._is_good(e, origin, state):
+            return self._part(problem, e, origin, state)
+
+        def jump(e, length):
+            return self._jump(problem, trace, state, e, length)
+
+        following = self.gradient.step(problem, trace, state.walk, jump)
+        return None if following is None else (following[0], state)
+
+    def reduce(self, problem: Problem, state: NewtonWalk, kept: Any) -> NewtonWalk:
+        """Go on from the last point, wherever it came from."""
+        self.gradient.reduce(problem, state.walk, kept)
+        state.origin = None
+        return state
+
+    def _is_good(self, e, origin, state):
+        return e.primal < origin.primal or e.gap < 0.5 * state.gap_before
+
+    def _part(self, problem, e, origin, state):
+        """Go back to the best point on the way of the last Newton step."""
         way = e.x - origin.x
         slack = problem.terms.threshold - problem.terms.margins(origin.x)
         t = line_search(problem, origin, slack, way)
-        if t < SHORT:
-            self.next = k + self.wait
-            self.wait *= 2
+        if t < self.short:
+            state.next = state.walk.n_steps + state.wait
+            state.wait *= 2
         else:
-            self.wait = 1
-        return problem.evaluate(origin.x + min(t, 1.0) * way, e.lam)
+            state.wait = 1
+        return Point(origin.x + min(t, 1.0) * way, step=state.walk.length), state
 
-    def step(self, problem: Problem, e: Evaluation, s: float, k: int) -> ElementLike | None:
+    def _jump(self, problem, trace, state, e, length):
         """Return the point a Newton step leads to from an evaluated one, or None where gradient
         steps are as good.
         """
-        if k < self.next or not e.gap < math.inf:
+        n_steps = state.walk.n_steps
+        if n_steps < state.next or not e.gap < math.inf:
             return None
-        fallen = math.log(self.first / e.gap)
-        left = math.log(e.gap / max(self.limits.goal(e.primal), TINY))
-        if k * left <= 2 * STEPS * fallen:  # that many gradient steps will do
+        fallen = math.log(state.first_gap / e.gap)
+        left = math.log(e.gap / max(trace.limits.goal(e.primal), TINY))
+        if n_steps * left <= 2 * self.steps * fallen:  # that many gradient steps will do
             return None
         slack = problem.terms.threshold - problem.terms.margins(e.x)
         curved = np.flatnonzero((slack > 0.0) & (slack < problem.loss.width))
         # of a product, over that of a gradient step
         cost = 0.25 + 0.25 * curved.size / max(1, len(problem))
-        if k * left <= STEPS * (2.0 + cost * self.products) * fallen:
-            self.next = k + FIRST
+        if n_steps * left <= self.steps * (2.0 + cost * state.products) * fallen:
+            state.next = n_steps + self.first
             return None
-        y, self.products = newton_point(
-            problem, e, s, problem.terms.curvature(curved, problem.loss.smoothing)
-        )
+        product = problem.terms.curvature(curved, problem.loss.smoothing)
+        y, state.products = self.newton_point(problem, e, length, product)
         if not problem.cone.norm(y) < math.inf:  # products of lam and squares have overflowed
             return None
-        self.origin = e
+        state.origin = e
+        state.gap_before = trace.best.gap
         return problem.cone.project(y)
 
-
-def newton_point(
-    problem: Problem, e: Evaluation, s: float, product: Callable
-) -> tuple[ElementLike, int]:
-    """Return y + dy for the y of the gradient step of length s, and how many products with J
-    that took.
-    """
-    lam = e.lam
-    y = e.x - s * e.gradient
-    into, back, Z = problem.cone.slope(y)
-    way = into(problem.cone.project(y) - e.x)
-    F = lam * way + into(product(back(way))) - way / s
-    inside = Z > 0.0
-    n = 2
-    bend = np.where(inside, (1.0 / np.where(inside, Z, 1.0) - 1.0) / s + lam, 0.0)
-    w = np.zeros_like(F)
-    residual = np.where(inside, -F, 0.0)
-    conditioned = Z * residual
-    towards = conditioned
-    square = float(np.vdot(residual, conditioned))
-    goal = ACCURACY * ACCURACY * square
-    while square > goal and n < PRODUCTS:
-        applied = np.where(inside, bend * towards + into(product(back(towards))), 0.0)
-        length = square / float(np.vdot(towards, applied))
-        w = w + length * towards
-        residual = residual - length * applied
+    def newton_point(
+        self, problem: Problem, e: Evaluation, s: float, product: Callable
+    ) -> tuple[ElementLike, int]:
+        """Return y + dy for the y of the gradient step of length s, and how many products with J
+        that took.
+        """
+        lam = e.lam
+        y = e.x - s * e.gradient
+        into, back, Z = problem.cone.slope(y)
+        way = into(problem.cone.project(y) - e.x)
+        F = lam * way + into(product(back(way))) - way / s
+        inside = Z > 0.0
+        n = 2
+        bend = np.where(inside, (1.0 / np.where(inside, Z, 1.0) - 1.0) / s + lam, 0.0)
+        w = np.zeros_like(F)
+        residual = np.where(inside, -F, 0.0)
         conditioned = Z * residual
-        before = square
+        towards = conditioned
         square = float(np.vdot(residual, conditioned))
-        towards = conditioned + (square / before) * towards
-        n += 1
-    return y + back(w - s * (F + lam * w + into(product(back(w))))), n
+        goal = self.accuracy * self.accuracy * square
+        while square > goal and n < self.products:
+            applied = np.where(inside, bend * towards + into(product(back(towards))), 0.0)
+            length = square / float(np.vdot(towards, applied))
+            w = w + length * towards
+            residual = residual - length * applied
+            conditioned = Z * residual
+            before = square
+            square = float(np.vdot(residual, conditioned))
+            towards = conditioned + (square / before) * towards
+            n += 1
+        return y + back(w - s * (F + lam * w + into(product(back(w))))), n

@@ -7,16 +7,19 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from safescreen._checks import check_lam
+from safescreen._checks import check_callback, check_count, check_lam
 from safescreen._threads import with_small_blas
+from safescreen._warnings import warn
 from safescreen.problem import Problem
+from safescreen.records import ConvergenceWarning, Progress
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
-from safescreen.solvers.methods import check_method
+from safescreen.solvers.drive import Observe, Outcome, Policy, drive
+from safescreen.solvers.limits import Limits
+from safescreen.solvers.methods import check_method, policy_of, solver_of
 from safescreen.solvers.reduction import Reduction
-from safescreen.solvers.run import run, warn_if_not_converged
-from safescreen.solvers.settings import Descent, Settings
-from safescreen.solvers.solution import DualPoint, Progress, Solution
+from safescreen.solvers.solution import Solution, pack
+from safescreen.solvers.trace import Start
 
 
 @with_small_blas
@@ -26,12 +29,13 @@ def solve(
     tol: float | None = None,
     rtol: float | None = None,
     x0: ElementLike | None = None,
-    screening: str | Iterable[str] = "auto",
+    screening: str | Iterable[str] | Policy = "auto",
     freq: int = 10,
     active_set: bool = False,
     callback: Callable[[Progress], Any] | None = None,
     max_iter: int = 10_000,
     method: str = "auto",
+    max_seconds: float | None = None,
 ) -> Solution:
     """Solve a problem for one lam, screening as it goes.
 
@@ -52,9 +56,9 @@ def solve(
         Where to start; zero if left out.
     screening : "auto" or tuple of str
         When and with which ball follows from counted operations, see
-        :mod:`safescreen.solvers.schedule`. Or spheres by name from ``SPHERES``, each with the
-        sphere rule, or with another rule: ``"GB+halfspace"``; or two spheres and the points that
-        lie in both: ``"MGB&BT2"``. ``()`` screens nothing.
+        :class:`safescreen.solvers.counted.Counted`, which may be passed too. Or spheres by name
+        from ``SPHERES``, each with the sphere rule, or with another rule: ``"GB+halfspace"``; or
+        two spheres and the points that lie in both: ``"MGB&BT2"``. ``()`` screens nothing.
     freq : int
         Screen each `freq` iterations, if spheres are named.
     active_set : bool
@@ -69,11 +73,22 @@ def solve(
         samples: Newton's method, coordinate descent with and without shrinking, and coordinate
         descent that hands over to Newton's method where it is slow, which is what "auto" means
         there.
+    max_seconds : float, optional
+        End with the first iteration after so many seconds. Without it no clock is read, and the
+        same input gives the same solution.
+
+    Returns
+    -------
+    Solution
+        Its gap is certified however the solve ended; `reason` says how. Ctrl-C ends a solve too,
+        after its first iteration: the best point so far is returned.
 
     Warns
     -----
     ConvergenceWarning
         If the tolerance was not reached, at the line of the caller; the message gives the gap.
+    RuntimeWarning
+        The solve was interrupted.
 
     Examples
     --------
@@ -87,11 +102,17 @@ def solve(
     """
     prob = check_problem(prob)
     lam = check_lam(lam)
-    settings = Settings.checked(prob, tol, rtol, max_iter, screening, freq, active_set, callback)
-    prob.cone.forget()
+    limits = Limits.checked(tol, rtol, max_iter, max_seconds)
+    solver = solver_of(check_method(method, prob), prob, active_set, check_count(freq, "freq"))
+    policy = policy_of(screening, prob, solver, freq)
     x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
-    solution, _ = run(Reduction(prob), Descent(x, lam), settings, check_method(method, prob))
-    warn_if_not_converged(solution, settings.limits)
+    reduction = Reduction(prob)
+    observe = observer(check_callback(callback))
+    outcome = drive(reduction, solver, policy, Start(x, lam), limits, observe)
+    solution = solution_of(reduction, outcome)
+    if solution.reason == "interrupted":
+        warn("the solve was interrupted: the best point so far is returned", RuntimeWarning)
+    warn_if_not_converged(solution, limits)
     return solution
 
 
@@ -139,13 +160,74 @@ def solve_screened(
     prob = check_problem(prob)
     lam = check_lam(lam)
     prob.terms.require("singles", by="solve_screened")
-    settings = Settings.checked(prob, tol, rtol, max_iter, screening, freq)
-    state = Descent(prob.cone.zeros() if x0 is None else x0, lam)
+    limits = Limits.checked(tol, rtol, max_iter)
+    solver = solver_of(check_method(method, prob), prob)
+    policy = policy_of(screening, prob, solver, check_count(freq, "freq"))
+    reduction = Reduction(prob).known(screened)
+    alpha = None
     if alpha0 is not None and prob.loss.smoothing == 0.0:
-        state.alpha = DualPoint(alpha0)
-    solution, _ = run(Reduction(prob).known(screened), state, settings, check_method(method, prob))
-    warn_if_not_converged(solution, settings.limits)
+        alpha = reduction.restrict(alpha0)
+    start = Start(prob.cone.zeros() if x0 is None else x0, lam, alpha)
+    solution = solution_of(reduction, drive(reduction, solver, policy, start, limits))
+    warn_if_not_converged(solution, limits)
     return solution
+
+
+def observer(callback: Callable[[Progress], Any] | None) -> Observe | None:
+    """Return what shows a trace to a user's callback."""
+    if callback is None:
+        return None
+
+    def observe(reduction, trace):
+        now = trace.history[-1]
+        return callback(Progress(x=trace.evaluation.x, lam=trace.lam, **now._asdict()))
+
+    return observe
+
+
+def solution_of(reduction: Reduction, outcome: Outcome, keep_masks: bool = True) -> Solution:
+    """Return the solution that a solve has ended with; with `keep_masks` those of screening."""
+    whole = reduction.whole
+    cone = whole.cone
+    evaluation = outcome.evaluation
+    x = evaluation.x
+    # linear parts of screened terms included
+    loss = evaluation.primal - 0.5 * evaluation.lam * cone.inner(x, x)
+    if whole.linear is not None:
+        loss += cone.inner(whole.linear, x)
+    return Solution(
+        x=x,
+        lam=evaluation.lam,
+        gap=evaluation.gap,
+        primal=evaluation.primal,
+        loss=loss,
+        n_iter=outcome.n_iter,
+        reason=outcome.reason,
+        history=outcome.history,
+        n_terms=len(whole),
+        n_L=reduction.n_L,
+        n_R=reduction.n_R,
+        eps=outcome.eps,
+        step=outcome.step,
+        problem=whole,
+        packed=pack(reduction.status) if keep_masks and reduction.explicit else None,
+        dual_point=outcome.dual_point,
+    )
+
+
+def warn_if_not_converged(solution: Solution, limits: Limits) -> None:
+    """Warn with the gap reached."""
+    if not solution.converged:
+        warn(shortfall(solution, limits), ConvergenceWarning)
+
+
+def shortfall(solution: Solution, limits: Limits) -> str:
+    """Return how far a solution is from the gap that it was to reach."""
+    goal = limits.goal(solution.primal)
+    return (
+        f"lam = {solution.lam:g}: duality gap {solution.gap:.3g} after {solution.n_iter} "
+        f"iterations, asked for {goal:.3g}"
+    )
 
 
 def check_problem(prob: Problem) -> Problem:

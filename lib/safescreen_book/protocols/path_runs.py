@@ -20,7 +20,7 @@ import numpy as np
 
 import safescreen as ss
 from safescreen._checks import check_count, check_scalar
-from safescreen.solvers.schedule import Schedule, schedule_of
+from safescreen.solvers.methods import check_method, policy_of, solver_of
 from safescreen_book import datasets
 
 K_OF_PAPER = {
@@ -83,26 +83,42 @@ def draw(name, fraction=1.0, seed=0, *, n_components=0, n_max=0):
     return datasets.subsample(X, y, rows / n, seed)
 
 
-class TimedSchedule(Schedule):
-    """A schedule for ``screening=`` that adds up the processor `seconds` spent in rules and in
-    reducing the problem.
+class TimedPolicy:
+    """A policy for ``screening=`` that adds up the processor `seconds` spent in rules and in
+    reducing the problem; everything else another policy does.
     """
 
-    def __init__(self, tests=None):
-        super().__init__(tests)
+    def __init__(self, policy):
+        self.policy = policy
         self.seconds = 0.0
+        self._started = 0.0
 
     @classmethod
     def of(cls, screening, prob):
-        """Return the schedule of what a user may ask for by ``screening=``."""
-        return cls(schedule_of(screening, prob).tests)
+        """Return the timed policy of what a user may ask for by ``screening=``."""
+        return cls(policy_of(screening, prob, solver_of(check_method("auto", prob), prob)))
 
-    def screen(self, *args):
-        """Screen, and look at the clock."""
-        started = time.process_time()
-        changed = super().screen(*args)
-        self.seconds += time.process_time() - started
-        return changed
+    def is_due(self, trace):
+        """Ask the policy."""
+        return self.policy is not None and self.policy.is_due(trace)
+
+    def tests(self, moment):
+        """Ask the policy, and look at the clock."""
+        self._started = time.process_time()
+        tests = () if self.policy is None else self.policy.tests(moment)
+        if not tests:
+            self.seconds += time.process_time() - self._started
+        return tests
+
+    def learn(self, moment, problem):
+        """Look at the clock: the tests are done."""
+        self.policy.learn(moment, problem)
+        self.seconds += time.process_time() - self._started
+
+    def count(self, problem, iterations):
+        """Tell the policy."""
+        if self.policy is not None:
+            self.policy.count(problem, iterations)
 
 
 @dataclass(frozen=True)

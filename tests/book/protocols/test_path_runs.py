@@ -5,7 +5,7 @@ import pytest
 
 import safescreen as ss
 from safescreen_book.protocols.path_runs import (
-    TimedSchedule,
+    TimedPolicy,
     cpu_ratios,
     draw,
     dynamic_rates,
@@ -94,17 +94,17 @@ def test_ratios_and_differences(runs):
     )
 
 
-def test_a_timed_schedule_screens_as_asked_and_counts_its_seconds(problem, grid):
+def test_a_timed_policy_screens_as_asked_and_counts_its_seconds(problem, grid):
     for asked in (("RRPB", "PGB"), ("RRPB",), "auto"):
-        schedule = TimedSchedule.of(asked, problem)
+        policy = TimedPolicy.of(asked, problem)
         timed, plain = (
             ss.path(problem, grid.lams, tol=0.0, rtol=1e-6, screening=how)
-            for how in (schedule, asked)
+            for how in (policy, asked)
         )
         assert [s.n_iter for s in timed] == [
             s.n_iter for s in plain
         ] and timed.path_rates == plain.path_rates
-        assert schedule.seconds > 0.0
+        assert policy.seconds > 0.0
 
 
 def test_dynamic_rates_rise_from_the_path_rate_to_the_final_one(grid, runs):

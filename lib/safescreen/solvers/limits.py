@@ -1,0 +1,77 @@
+"""When a solve ends: a duality gap, a number of iterations, a time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+from safescreen._checks import check_count, check_scalar
+from safescreen.problem import Evaluation
+from safescreen.rounding import FLOOR, sqrt_upper, upper
+
+RTOL = 1e-6
+"""Relative gap to reach where neither `tol` nor `rtol` is given."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop: gap at most ``max(tol, rtol |P|)``, after ``max_iter`` iterations, or at the
+    first iteration that ends after ``max_seconds``.
+    """
+
+    tol: float
+    rtol: float
+    max_iter: int
+    max_seconds: float = math.inf
+
+    @classmethod
+    def checked(
+        cls,
+        tol: float | None,
+        rtol: float | None,
+        max_iter: int,
+        max_seconds: float | None = None,
+    ) -> Self:
+        """Return the limits a user asks for: a tolerance that is left out counts as 0, without
+        either ``rtol`` is 1e-6, and without `max_seconds` no clock is read.
+        """
+        if tol is None and rtol is None:
+            rtol = RTOL
+        absolute = 0.0 if tol is None else check_scalar(tol, "tol", low=0.0)
+        relative = 0.0 if rtol is None else check_scalar(rtol, "rtol", low=0.0)
+        if absolute == 0.0 and relative == 0.0:
+            raise ValueError(
+                f"tol and rtol must not both be 0, got tol={tol} and rtol={rtol}; one left "
+                "out counts as 0"
+            )
+        seconds = math.inf
+        if max_seconds is not None:
+            seconds = check_scalar(max_seconds, "max_seconds", low=0.0)
+        return cls(
+            tol=max(absolute, FLOOR),  # an objective of 0 has a gap of what underflow may lose
+            rtol=relative,
+            max_iter=check_count(max_iter, "max_iter"),
+            max_seconds=seconds,
+        )
+
+    def goal(self, primal: float) -> float:
+        """Return the gap to reach."""
+        return max(self.tol, self.rtol * abs(primal))
+
+    def reached(self, evaluation: Evaluation) -> bool:
+        """Return whether the gap at an evaluated point is small enough."""
+        return bool(evaluation.gap <= self.goal(evaluation.primal))
+
+    def accuracy(self, primal: float, lam: float) -> float:
+        """Return an upper bound of ``||x - x*||`` for any x whose gap they accept, when its
+        objective is at most `primal`.
+        """
+        gap = max(self.tol, self.rtol * (1.0 + 4.0 * self.rtol) * abs(primal))
+        return upper(sqrt_upper(2.0 * gap / lam), 8)
+
+    def enlargement(self, evaluation: Evaluation) -> float:
+        """Return by how much balls are enlarged so that any x the limits will accept lies in
+        them too.
+        """
+        return upper(self.accuracy(evaluation.primal, evaluation.lam) + 2.0 * evaluation.x_error, 4)

@@ -1,0 +1,196 @@
+"""The hinge: a proximal method over smoothed problems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safescreen.losses import SmoothedHinge
+from safescreen.problem import Problem
+from safescreen.rounding import ElementLike
+from safescreen.solvers.drive import Solver, drive
+from safescreen.solvers.limits import Limits
+from safescreen.solvers.line_search import best_multiple
+from safescreen.solvers.projected_gradient import ProjectedGradient
+from safescreen.solvers.reduction import Reduction
+from safescreen.solvers.trace import Point, Start, Trace
+
+
+@dataclass
+class Rounds:
+    """The solution of the last smoothed problem, the dual point (None where terms have no numbers),
+    the width of the next problem, the lowest gap, and how many rounds have not lowered it.
+    """
+
+    x: ElementLike
+    alpha: NDArray | None
+    width: float
+    step: float | None
+    lowest: float | None = None
+    n_stalled: int = 0
+    iterations: int = 0
+
+
+@dataclass(frozen=True)
+class ProximalHinge:
+    """Proximal method of multipliers for the hinge, whose primal gradients alone do not bring the
+    gap to zero.
+
+    The dual is made strongly concave around the current dual point:
+    ``max D(alpha) - g/2 ||alpha - alpha_k||^2`` is, term by term, the smoothed hinge of width g
+    with the threshold moved to ``tau_t + g alpha_k,t``. Its solution is the next dual point. The
+    iteration converges for any g (Rockafellar 1976), and every pair (x, alpha) on the way has a
+    gap of the hinge problem itself. Terms whose dual variables are never stored one by one get
+    narrower and narrower g instead. At small lam, where the terms are nearly fulfilled, a small
+    violation costs much more than a slightly larger x: the gap is that of the best multiple of x.
+
+    A step solves one smoothed problem. The narrower they are and the smaller lam, the nearer a
+    start has to be: over a cone the width grows with 1/lam, and from x = 0 smoothed hinges of
+    falling width lead to it.
+
+    Attributes
+    ----------
+    inner : Solver
+        Solves the smoothed problems.
+    width : float
+        First width g.
+    accuracy : float
+        Gap of a smoothed problem relative to that of the hinge.
+    pace : float or None
+        Named spheres are used again when the gap has fallen to this part.
+    narrower : float
+        The factor by which the width shrinks when the gap falls too slowly.
+    slow : float
+        A round is slow where the gap does not fall by this factor.
+    narrowest : float
+        The smallest width.
+    stalled : int
+        So many rounds without progress end a solve.
+    widest, near, rough : float
+        On the way from x = 0: the first width over lam_max/lam, the last width over the first, and
+        the relative gap to which those problems are solved.
+    """
+
+    inner: Solver = ProjectedGradient()
+    width: float = 0.1
+    accuracy: float = 0.02
+    pace: float | None = 1.0
+    narrower: float = 0.3
+    slow: float = 0.95
+    narrowest: float = 1e-6
+    stalled: int = 30
+    widest: float = 1e-4
+    near: float = 0.1
+    rough: float = 1e-2
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What the inner solver needs."""
+        return self.inner.needs
+
+    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Rounds]:
+        """Solve the first smoothed problem."""
+        state = Rounds(x=start.x, alpha=start.alpha, width=self.width, step=start.step)
+        if "sweeps" not in problem.terms.offers:
+            largest = self.widest * problem.lam_max() / start.lam
+            if self.width < largest < np.inf:
+                state.width = max(self.width, self.near * largest)
+                if state.alpha is None and problem.cone.norm(start.x) == 0.0:
+                    self._come_near(problem, trace, state, largest)
+        if not problem.terms.explicit:
+            state.alpha = None
+        elif state.alpha is None:
+            state.alpha = np.full(len(problem), 0.5)
+        return self._solve(problem, trace, state, trace.limits.tol, rtol=1e-3)
+
+    def step(self, problem: Problem, trace: Trace, state: Rounds) -> tuple[Point, Rounds] | None:
+        """Solve the next smoothed problem; None after many that brought nothing."""
+        gap = trace.evaluation.gap
+        is_slow = state.lowest is not None and not gap < self.slow * state.lowest
+        has_stalled = state.lowest is not None and not gap < 0.99 * state.lowest
+        state.n_stalled = state.n_stalled + 1 if has_stalled else 0
+        state.lowest = gap if state.lowest is None else min(gap, state.lowest)
+        if state.n_stalled >= self.stalled:
+            return None
+        explicit = problem.terms.explicit
+        if is_slow or not explicit:
+            least = self.narrowest if explicit else 1e-3 * self.narrowest
+            state.width = max(state.width * self.narrower, least)
+        best = trace.best
+        limits = trace.limits
+        least_gap = 10.0 * max(limits.tol, limits.rtol * abs(best.primal))
+        return self._solve(problem, trace, state, self.accuracy * max(best.gap, least_gap))
+
+    def reduce(self, problem: Problem, state: Rounds, kept: Any) -> Rounds:
+        """Go on with the entries of the terms that are kept."""
+        if state.alpha is not None:
+            state.alpha = state.alpha[kept]
+        return state
+
+    def _solve(self, problem, trace, state, tol, rtol=0.0):
+        """Solve the smoothed problem around the dual point, and take its dual point."""
+        width = state.width
+        smoothed = around(problem, state.alpha, width)
+        state.alpha = None  # one array of length T less meanwhile
+        self._solve_smoothed(smoothed, trace, state, tol, rtol)
+        alpha = smoothed.alpha(state.x) if problem.terms.explicit else None
+        state.alpha = alpha
+        evaluation = evaluate_hinge(problem, state.x, trace.lam, alpha, width)
+        point = Point(
+            evaluation.x,
+            iterations=state.iterations,
+            alpha=alpha,
+            width=0.0 if problem.terms.explicit else width,
+            evaluation=evaluation,
+            step=state.step,
+        )
+        state.iterations = 0
+        return point, state
+
+    def _solve_smoothed(self, smoothed, trace, state, tol, rtol):
+        """Solve one smoothed problem from the last solution on."""
+        left = trace.limits_left
+        limits = Limits(tol, rtol, left.max_iter - state.iterations, left.max_seconds)
+        start = Start(x=state.x, lam=trace.lam, step=state.step)
+        outcome = drive(Reduction(smoothed), self.inner, None, start, limits)
+        state.x = outcome.evaluation.x
+        state.step = outcome.step
+        state.iterations += outcome.n_iter
+
+    def _come_near(self, problem, trace, state, largest):
+        """Move a start near the solution, by smoothed hinges from the largest width down, and give
+        it the dual point of the last one.
+        """
+        n_problems = int(np.ceil(np.log(largest / state.width) / -np.log(self.narrower)))
+        rtol = max(self.rough, trace.limits.rtol)
+        for k in range(n_problems, -1, -1):
+            smoothed = around(problem, None, state.width * self.narrower**-k)
+            self._solve_smoothed(smoothed, trace, state, trace.limits.tol, rtol)
+        if problem.terms.explicit:
+            state.alpha = smoothed.alpha(state.x)
+
+
+def evaluate_hinge(problem, x, lam, alpha, width):
+    """Return the evaluation at x and ``alpha(x)`` of the smoothed hinge of that width, or at x
+    or its best multiple and an array alpha.
+    """
+    if alpha is None:
+        return problem.assemble(problem.terms.hinge_sums(x, width), x, lam)
+    at_x = problem.evaluate(x, lam, alpha)
+    at_multiple = problem.evaluate(best_multiple(problem, x, lam), lam, alpha)
+    return at_multiple if at_multiple.primal < at_x.primal else at_x
+
+
+def around(problem: Problem, alpha: NDArray | None, width: float) -> Problem:
+    """Return the smoothed problem whose dual is the hinge's with a proximal term around alpha
+    (None: around zero).
+    """
+    terms = problem.terms
+    if alpha is not None:
+        threshold = alpha * width
+        threshold += terms.threshold
+        terms = terms.with_threshold(threshold)
+    return problem.with_terms(terms, SmoothedHinge(width))

@@ -1,0 +1,258 @@
+"""The one loop: every iterate of every solver under every policy is safe; why it stops; Ctrl-C."""
+
+import math
+import time
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+import safescreen as ss
+from instances import WITH_KERNEL, instance
+from naive.harness import truth
+from safescreen.records import ConvergenceWarning
+from safescreen.rules import Screened
+from safescreen.solvers import solve_screened
+from safescreen.solvers.active_set import ActiveSet
+from safescreen.solvers.counted import Counted
+from safescreen.solvers.drive import ROUNDS, drive
+from safescreen.solvers.every import Every
+from safescreen.solvers.limits import Limits
+from safescreen.solvers.methods import HINGE, SMOOTH
+from safescreen.solvers.proximal_hinge import ProximalHinge
+from safescreen.solvers.reduction import Reduction, parse_screening
+from safescreen.solvers.trace import Point, Start
+from safescreen.solvers.when_fallen import WhenFallen
+
+MGB = parse_screening(("MGB",), instance("full").problem(0.05))
+FREE_POLICY = {"call": 0.0, "profit": 0.0, "budget": np.inf}
+POLICIES = {
+    "every": lambda: Every(MGB, 1),
+    "when-fallen": lambda: WhenFallen(MGB, 0.7),
+    # as if screening cost nothing
+    "counted": lambda: Counted(fallen=0.9, **FREE_POLICY),
+}
+
+
+def solvers(prob):
+    """Return every solver that the terms of a problem allow, by name."""
+    is_kinked = prob.loss.smoothing == 0.0
+    able = dict(HINGE if is_kinked else SMOOTH)
+    able["active"] = ProximalHinge(ActiveSet(freq=3)) if is_kinked else ActiveSet(freq=3)
+    return {name: s for name, s in able.items() if set(s.needs) <= set(prob.terms.offers)}
+
+
+@lru_cache
+def scene(kind, gamma):
+    """Return a problem, lam, and the truth about its optimum."""
+    of = instance(kind)
+    prob = of.problem(gamma)
+    lam = of.lam(0.2)
+    return prob, lam, truth(prob, of.exact(gamma), lam)[1]
+
+
+class Watch:
+    """An observer that checks all that a trace claims about the optimum."""
+
+    def __init__(self, prob, known):
+        self.prob = prob
+        self.known = known
+        self.x = np.array([float(v) for v in known.x])
+        self.n_seen = 0
+        self.n_screened = 0
+
+    def __call__(self, reduction, trace):
+        self.n_seen += 1
+        self.n_screened = max(self.n_screened, reduction.n_L + reduction.n_R)
+        assert self.known.right(reduction.screened())
+        assert len(reduction.problem) + reduction.n_L + reduction.n_R >= len(self.prob)
+        e = trace.evaluation
+        assert e is trace.latest and trace.best.gap <= e.gap
+        radius = math.sqrt(2.0 * e.gap / trace.lam)
+        assert self.known.contained(ss.Sphere(e.x, radius * (1.0 + 1e-9) + 1e-300))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", WITH_KERNEL)
+def test_every_iterate_of_every_solver_is_safe(kind, gamma, policy):
+    prob, lam, known = scene(kind, gamma)
+    limits = Limits(0.0, 1e-9, 300)
+    for name, solver in solvers(prob).items():
+        watch = Watch(prob, known)
+        start = Start(prob.cone.zeros(), lam)
+        outcome = drive(Reduction(prob), solver, POLICIES[policy](), start, limits, watch)
+        assert watch.n_seen == len(outcome.history) > 1, name
+        assert outcome.reason == "converged" or outcome.n_iter >= 300, name
+        assert outcome.reason != "converged" or watch.n_screened > 0, name
+        whole = prob.gap(outcome.evaluation.x, lam, alpha_of(outcome))
+        assert whole <= outcome.evaluation.gap * (1.0 + 1e-9) + 1e-12, name
+
+
+def alpha_of(outcome):
+    return None if outcome.dual_point is None else outcome.dual_point.unpack()
+
+
+@dataclass(frozen=True)
+class Careless:
+    """A policy that screens with a ball that is too small, and is due at once."""
+
+    use: tuple
+    shrunk: float
+
+    def is_due(self, trace):
+        return True
+
+    def tests(self, moment):
+        family = replace(self.use[0].spheres[0], build=self._build)
+        return (replace(self.use[0], spheres=(family,)),)
+
+    def _build(self, known):
+        ball = self.use[0].spheres[0].build(known)
+        return replace(ball, radius=self.shrunk * ball.radius)
+
+    def learn(self, moment, problem):
+        pass
+
+    def count(self, problem, iterations):
+        pass
+
+
+@pytest.mark.parametrize("kind", WITH_KERNEL)
+def test_the_observer_sees_a_ball_that_is_too_small(kind):
+    """What it would not see proves nothing."""
+    prob, lam, known = scene(kind, 0.05)
+    start = Start(prob.cone.zeros(), lam)
+    with pytest.raises(AssertionError):
+        drive(
+            Reduction(prob),
+            solvers(prob)["gradient"],
+            Careless(MGB, 0.02),
+            start,
+            Limits(0.0, 1e-9, 300),
+            Watch(prob, known),
+        )
+
+
+# ------------------------------------------------------------------ why a solve ends
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+@pytest.mark.parametrize("kind", ["full", "dense"])
+def test_what_stopped_it(kind, gamma):
+    prob, lam, _ = scene(kind, gamma)
+    assert ss.solve(prob, lam).reason == "converged"
+    with pytest.warns(ConvergenceWarning):
+        assert ss.solve(prob, lam, rtol=1e-14, max_iter=1).reason == "iterations"
+    with pytest.warns(ConvergenceWarning):
+        solution = ss.solve(prob, lam, rtol=1e-12, callback=lambda progress: True)
+    assert solution.reason == "callback" and not solution.converged
+    with pytest.warns(ConvergenceWarning):
+        solution = ss.solve(prob, lam, rtol=1e-12, max_seconds=0.0)
+    assert solution.reason == "time" and len(solution.history) == 1
+    alpha = solution.alpha if gamma == 0.0 else None
+    assert prob.gap(solution.x, lam, alpha) <= solution.gap * (1.0 + 1e-9)
+    with pytest.warns(ConvergenceWarning):
+        assert ss.solve(prob, lam, tol=1e-300).reason in ("stalled", "iterations")
+
+
+@pytest.mark.parametrize("kind", ["full", "dense", "kernel"])
+def test_ctrl_c_returns_the_best_point_so_far(kind):
+    prob, lam, known = scene(kind, 0.05)
+
+    def interrupt(progress):
+        if progress.iteration >= 2:
+            raise KeyboardInterrupt
+
+    with pytest.warns(RuntimeWarning, match="interrupted"), pytest.warns(ConvergenceWarning):
+        solution = ss.solve(prob, lam, rtol=1e-12, callback=interrupt, screening=("MGB",))
+    assert solution.reason == "interrupted" and not solution.converged
+    assert known.contained(ss.Sphere(solution.x, solution.eps)) and known.right(solution.screened)
+
+
+def test_ctrl_c_before_the_first_point_is_passed_on(monkeypatch):
+    prob, lam, _ = scene("full", 0.05)
+
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ss.Problem, "evaluate", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        ss.solve(prob, lam)
+
+
+def test_a_path_ends_in_time_and_keeps_what_it_has(monkeypatch):
+    prob, lam, _ = scene("full", 0.05)
+    ticks = iter(range(10**6))
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
+    with pytest.warns(ConvergenceWarning):
+        path = ss.path(prob, lam * 0.9 ** np.arange(200), rtol=1e-9, max_seconds=300)
+    assert path.reason == path[-1].reason == "time" and 1 < len(path) < 200
+    assert all(solution.converged for solution in path[:-1])
+    assert math.isfinite(path[-1].gap)
+
+
+@pytest.mark.parametrize("value", [-1.0, math.nan, "x"])
+def test_max_seconds_is_checked(value):
+    prob, lam, _ = scene("full", 0.05)
+    with pytest.raises((ValueError, TypeError), match="max_seconds must be"):
+        ss.solve(prob, lam, max_seconds=value)
+
+
+# ------------------------------------------------------------------ screened terms that cost
+
+
+@dataclass(frozen=True)
+class Still:
+    """A solver that stays where it is, and notes what it is asked for."""
+
+    asked: list
+    needs = ()
+    pace = None
+
+    def init(self, problem, start, trace):
+        return Point(start.x), None
+
+    def step(self, problem, trace, state):
+        self.asked.append(trace.limits.tol)
+        return Point(trace.point.x, iterations=1), None
+
+    def reduce(self, problem, state, kept):
+        return None
+
+
+@pytest.mark.parametrize(
+    ("goal", "max_iter", "stops", "n_steps"),
+    [(1e-3, 99, False, ROUNDS - 1), (1e-3, 3, False, 3), (1e-3, 99, True, 0), (1e12, 99, False, 0)],
+)
+def test_more_accuracy_is_asked_for_where_screened_terms_cost(goal, max_iter, stops, n_steps):
+    """A tenth each time; not after the last iteration that is allowed, nor once a callback has
+    ended the solve, nor where the whole problem is solved.
+    """
+    prob = ss.Problem(ss.Samples([[1.0], [1.0]], [1, -1]), ss.SmoothedHinge(0.05))
+    # at x the first term alone is at its optimum; the second, said to be in R, costs much
+    only = Screened(np.array([False, False]), np.array([False, True]))
+    left = Reduction(prob).known(only)
+    x = ss.solve(left.problem, 1.0, tol=1e-15, rtol=0.0, screening=()).x
+    asked = []
+    outcome = drive(
+        left,
+        Still(asked),
+        None,
+        Start(x, 1.0),
+        Limits(goal, 0.0, max_iter),
+        lambda reduction, trace: stops,
+    )
+    assert outcome.problem is prob and outcome.evaluation.gap > 0.1
+    assert (outcome.reason == "converged") == (goal > 1.0)
+    assert len(asked) == n_steps
+    np.testing.assert_allclose(asked, goal * 0.1 ** np.arange(1, n_steps + 1))
+
+
+def test_a_screened_term_that_costs_is_solved_for():
+    prob, lam, known = scene("dense", 0.05)
+    rough = ss.solve(prob, lam, rtol=1e-2, screening=())
+    masks = ss.screen(prob, rough.x, lam)
+    solution = solve_screened(prob, lam, Screened(masks.in_L, masks.in_R), rtol=1e-9)
+    assert solution.converged and known.contained(ss.Sphere(solution.x, solution.eps))
