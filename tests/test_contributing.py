@@ -10,7 +10,7 @@ import yaml
 import safescreen as ss
 from naive.exact import Exact, exact
 from safescreen import _checks, rounding, rules, spheres, terms
-from safescreen.cones import FreeSpace, NonNegativeCone
+from safescreen.cones import FreeSpace
 from safescreen.terms import _margin_sums, base
 from safescreen_book.ledger import load_claims
 from safescreen_book.runner.loading import load_manifest
@@ -37,7 +37,6 @@ def sketch(number, *modules):
         "check_mask": _checks.check_mask,
         "check_points": _checks.check_points,
         "FreeSpace": FreeSpace,
-        "NonNegativeCone": NonNegativeCone,
     }
     for module in modules:
         names.update(vars(module))

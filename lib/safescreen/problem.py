@@ -152,7 +152,7 @@ class Problem:
         self.constant = float(constant)
         self.linear_error = 0.0
         kinked = loss.smoothing == 0.0
-        if "sweeps" in terms.offers:
+        if self.cone.is_whole_space:
             elements = 10.0
         elif kinked:
             elements = 30.0

@@ -98,7 +98,7 @@ def test_from_any_reference_and_any_dual_point():
         )
         lams = np.sort(np.append(lam0 * np.geomspace(0.1, 10.0, 200), lam0))
         for name, e_of in (
-            ("DGB", ss.spheres.gap.from_evaluation_dgb),
+            ("DGB", lambda _, e: ss.spheres.gap.from_evaluation_dgb(e)),
             ("MGB", ss.spheres.gap.from_evaluation_mgb),
         ):
 

@@ -257,7 +257,7 @@ def test_declared_errors_are_in_the_radius():
                     <= ball.radius * up
                 )
         with_gap = evaluation(x, H, lam, gap=0.3, x_error=off)
-        ball, radius = from_evaluation_dgb(cone, with_gap), np.sqrt(2 * 0.3 / lam)
+        ball, radius = from_evaluation_dgb(with_gap), np.sqrt(2 * 0.3 / lam)
         assert (
             radius + off <= ball.radius * up and radius + off <= reference_accuracy(with_gap) * up
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,9 +22,16 @@ class Cone(ABC):
     ----------
     projection_error : float
         Bound of :meth:`feasible_error` for elements of norm 1.
+    is_whole_space : bool
+        Whether the cone constrains nothing.
+    nonnegative : {"entries", "eigenvalues", None}
+        Which numbers of an element must not be negative for it to lie in the cone; None where the
+        cone constrains nothing, or something else. Rules that look at single terms go by it.
     """
 
     d: int
+    is_whole_space: ClassVar[bool] = False
+    nonnegative: ClassVar[str | None] = None
     projection_error: float = 0.0
 
     @property

@@ -19,6 +19,7 @@ class FreeSpace(Cone):
     """
 
     d: int
+    is_whole_space = True
 
     def split(self, H: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(H, 0)``; nothing is computed."""

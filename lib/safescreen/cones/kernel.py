@@ -236,6 +236,8 @@ class KernelSpace(Cone):
     the error of the one it comes from, so it is computed anew once the sum exceeds eight times that
     of a fresh one."""
 
+    is_whole_space = True
+
     def __init__(self, K: NDArray | KernelRows, signs: NDArray, relative_error: float):
         self.K = K
         self.signs = signs

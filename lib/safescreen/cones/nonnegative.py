@@ -20,6 +20,7 @@ class NonNegativeCone(Cone):
     """
 
     d: int
+    nonnegative = "entries"
 
     def split(self, H: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(max(H, 0), max(-H, 0))``; O(d)."""

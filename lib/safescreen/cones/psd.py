@@ -29,6 +29,7 @@ class PSDCone(Cone):
     """
 
     d: int
+    nonnegative = "eigenvalues"
 
     @property
     def shape(self) -> tuple[int, int]:

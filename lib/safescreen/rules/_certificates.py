@@ -130,9 +130,9 @@ def _take(mask, numbers, claims, bracket, y, vectors):
     )
 
 
-def certify_orthant(region, claims):
-    """Return which claims were certified; y exactly, from the points where a coordinate of Z
-    changes sign.
+def certify_orthant(region, claims, max_iter=1):
+    """Return which claims were certified; y exactly, in one step, from the points where a
+    coordinate of Z changes sign.
 
     ``<a, Z_+>`` is piecewise linear and does not fall in y; the piece on which it reaches C follows
     from prefix sums, O(d log d) a claim."""
@@ -169,6 +169,10 @@ def certify_orthant(region, claims):
         parts = (np.linalg.norm(np.maximum(sign * Z, 0.0), axis=1) for sign in (1.0, -1.0))
         out |= usable & passes(region, claims, candidate, *parts)
     return out
+
+
+CERTIFICATES = {"eigenvalues": certify_semidefinite, "entries": certify_orthant}
+"""By what must not be negative in the cone, see :attr:`safescreen.cones.Cone.nonnegative`."""
 
 
 def _on_pieces(values, active, change, order):

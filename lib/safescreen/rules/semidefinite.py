@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from safescreen._checks import check_count, check_mask
-from safescreen.cones import NonNegativeCone, PSDCone
 from safescreen.problem import Problem
 from safescreen.rounding import UNIT, upper
-from safescreen.rules._certificates import Claims, Region, certify_orthant, certify_semidefinite
+from safescreen.rules._certificates import CERTIFICATES, Claims, Region
 from safescreen.rules.base import Screened
 from safescreen.rules.halfspace import cone_halfspace
 from safescreen.spheres import Sphere
@@ -86,18 +85,13 @@ def semidefinite(
     undecided = ~(first.in_L | first.in_R)
     if skip is not None:
         undecided &= ~check_mask(skip, len(prob), "skip")
-    if not isinstance(cone, PSDCone | NonNegativeCone) or not 0.0 <= radius < math.inf:
+    certificate = CERTIFICATES.get(cone.nonnegative)
+    if certificate is None or not 0.0 <= radius < math.inf:
         return first
-    if isinstance(cone, PSDCone):
-        entries = cone.d**2
-        certify = partial(certify_semidefinite, max_iter=steps)
-    else:
-        entries = cone.d
-        certify = certify_orthant
     prob.terms.require("elements", by="the semidefinite rule")
     region, plus = _region(cone, cone.check(ball.center, "ball.center"), radius)
-    certify = partial(certify, region)
-    batch_size = max(1, BATCH // entries)
+    certify = partial(certificate, region, max_iter=steps)
+    batch_size = max(1, BATCH // math.prod(cone.shape))
     at_center, at_plus = (prob.terms.inner_products(element) for element in (ball.center, plus))
     for start, stop, low, high in prob.terms.regions(prob.loss):
         numbers = start + np.flatnonzero(undecided[start:stop])

@@ -49,7 +49,7 @@ def _bt2(reference):
 
 def _rrpb(reference):
     if reference.path is None:
-        sphere = from_evaluation_dgb(reference.problem.cone, reference.evaluation)
+        sphere = from_evaluation_dgb(reference.evaluation)
         return Sphere(sphere.center, sphere.radius, sphere.normal, "RRPB")
     path = reference.path
     return relaxed_path_bound(path.x0, path.eps, path.lam0, reference.evaluation.lam)
@@ -62,9 +62,7 @@ SPHERES: dict[str, SphereFamily] = {
     "PGB": SphereFamily(
         lambda r: from_evaluation_pgb(r.problem.cone, r.evaluation), "projected gradient bound"
     ),
-    "DGB": SphereFamily(
-        lambda r: from_evaluation_dgb(r.problem.cone, r.evaluation), "duality gap bound"
-    ),
+    "DGB": SphereFamily(lambda r: from_evaluation_dgb(r.evaluation), "duality gap bound"),
     "CDGB": SphereFamily(_cdgb, "constrained duality gap bound"),
     "MGB": SphereFamily(
         lambda r: from_evaluation_mgb(r.problem.cone, r.evaluation), "midpoint gap bound"

@@ -33,9 +33,7 @@ def duality_gap_bound(
     >>> duality_gap_bound(problem, np.array([0.25]), 12.0).radius < 1e-7
     True
     """
-    return from_evaluation_dgb(
-        prob.cone, prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha)
-    )
+    return from_evaluation_dgb(prob.evaluate(prob.cone.check_feasible(x), check_lam(lam), alpha))
 
 
 def constrained_duality_gap_bound(prob: Problem, alpha: ArrayLike, lam: float) -> Sphere:
@@ -86,7 +84,7 @@ def midpoint_gap_bound(
     )
 
 
-def from_evaluation_dgb(cone: Cone, e: Evaluation) -> Sphere:
+def from_evaluation_dgb(e: Evaluation) -> Sphere:
     """Return DGB from an evaluation; nothing more is computed."""
     return Sphere(e.x, upper(gap_radius(e) + e.x_error, 4), e.minus, "DGB")
 
