@@ -320,8 +320,8 @@ assert max(value for (name, C), value in shares.items() if name != "linear" and 
 # the table needs three counts along a path, in units of $n$: of $\alpha$, of $s$, and of the changes of $s$.
 #
 # The library's columns are counted by putting a counter around its one product with $Q$: cold (nothing remembered,
-# $w_0$ made from $a$) and warm (in the order of a path, the solver having just been there). It remembers a few expansions and
-# makes a new one from the nearest of them, which for $\hat s$ may be $\alpha_0$ itself: they differ in the samples with a fractional
+# $w_0$ made from $a$) and warm (in the order of a path, the solver having just been there). The samples remember a few sums and
+# make a new one from the nearest of them, which for $\hat s$ may be $\alpha_0$ itself: they differ in the samples with a fractional
 # weight and in those that change sides.
 
 
@@ -353,14 +353,13 @@ def path_costs(terms, Cs):
     """For each step of a path: |alpha|_0, |s|_0, changes of s; columns read by the library, BT1 and IT cold, BT1 and IT warm."""
     prob, count, last, rows = ss.Problem(terms, ss.Hinge()), Counter(terms.cone), None, []
     for C0, C in zip(Cs[:-1], Cs[1:], strict=True):
-        old = svm.reference(ss.solve(prob, 1 / C0, tol=1e-6, rtol=1e-10))
-        warm = [count.of(test, terms, C, old) for test in (svm.ball_test_1, svm.intersection_test)]
+        solution = ss.solve(prob, 1 / C0, tol=1e-6, rtol=1e-10)
+        old, known = svm.reference(solution), solution.problem.terms  # these samples remember what the solver computed
+        warm = [count.of(test, known, C, old) for test in (svm.ball_test_1, svm.intersection_test)]
         s = svm.choose_s(terms, C, old)
         cold = []
         for test in (svm.ball_test_1, svm.intersection_test):
-            terms.cone._recent, kept = [], terms.cone._recent
-            cold.append(count.of(from_nothing, test, terms, C, old))
-            terms.cone._recent = kept
+            cold.append(count.of(from_nothing, test, terms.afresh(), C, old))
         changes = np.nan if last is None else np.count_nonzero(s != last)
         near = np.count_nonzero(s != old.alpha)
         rows.append((np.count_nonzero(old.alpha), np.count_nonzero(s), changes, *cold, *warm, near))
@@ -613,7 +612,7 @@ assert abs(svm.c_min(alone) - 1) < 1e-9
 #   derived in `36-dome-test-and-s-form`, and put into kernel form here. Which Gaussian widths and data its remark is
 #   about is not said; its "Interpretation", which bounds a change of margin by $\sqrt{(B - A)/A}$ times a factor that is
 #   largest across $w_a$, is the rim, for samples with $q_i \ge 0$.
-# * **The library's cache.** A kernel space remembers the last few expansions and makes a new one from the one that
+# * **The library's cache.** Samples with a kernel remember their last few sums and make a new one from the one that
 #   differs in the fewest coefficients, be it the last $\hat s$ or the reference itself; the error of an image grows
 #   with every update, and beyond eight times that of a fresh product it is computed anew.
 # * **Without caches on both sides** the papers' $O(n^2)$ is $n(\|\alpha\|_0 + \|s\|_0)$.

@@ -221,6 +221,7 @@ def path(
     """
     prob = check_problem(prob)
     started = time.perf_counter()
+    prob = prob.afresh()
     limits = Limits.checked(tol, rtol, max_iter, max_seconds)
     method = check_method(method, prob)
     solver = solver_of(method, prob, active_set, check_count(freq, "freq"))

@@ -339,6 +339,13 @@ class Problem:
         constant = self.terms.linear_constant(self.loss, status == 1)
         return self._with(undecided, total, error, constant), numbers
 
+    def afresh(self) -> Problem:
+        """Return the same problem for a solve of its own, whose last digits do not depend on what
+        was computed before; see :meth:`Terms.afresh`.
+        """
+        terms = self.terms.afresh()
+        return self if terms is self.terms else self._copy(terms, self.loss)
+
     def with_terms(self, terms: Terms, loss: Loss) -> Problem:
         """Return the problem of other terms, such as the same with other thresholds, and another
         loss, with the same linear term.

@@ -103,11 +103,6 @@ class Cone(ABC):
         vanishes."""
         return np.asarray, np.asarray, (self.project(y) != 0.0).astype(float)
 
-    def forget(self) -> None:  # noqa: B027
-        """Forget what has been computed before, where that changes the last digits of what is
-        computed next.
-        """
-
     def violation(self, x: ElementLike) -> float:
         """Return ``||x - [x]_K||``, up to rounding; 0 over the whole space."""
         return 0.0

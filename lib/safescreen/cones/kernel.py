@@ -5,14 +5,13 @@ With ``Q = diag(y) K diag(y)`` the inner products of the elements ``z_i = y_i ph
 about ``w = sum_j c_j z_j`` follows from its coefficients c and its image ``Q c``:
 ``<z_i, w> = (Q c)_i`` and ``<w, w> = c'Q c`` (SSS14 section IV-D). Sums and multiples of expansions
 have sums and multiples of images, so that only a new c costs a product with Q, and one that differs
-from a known c in k entries costs k columns of it. Of a matrix that is not in memory an image is
-computed where it is wanted, and is NaN elsewhere until then."""
+from a known c in k entries costs k columns of it (:meth:`KernelSpace.updated`; what is known is for
+others to remember). Of a matrix that is not in memory an image is computed where it is wanted."""
 
 from __future__ import annotations
 
 import math
 import numbers
-import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,14 +23,29 @@ from safescreen.cones.base import Cone
 from safescreen.cones.kernel_matrix import GivenMatrix, KernelRows
 from safescreen.rounding import TINY, UNIT, Element, gamma, sqrt_upper, upper
 
-REMEMBERED = 4
-"""How many expansions a space remembers to compute new ones from."""
-
 DRIFT = 8.0
 """How much larger than that of a fresh product the error of an updated image may be."""
 
 WORN = 32.0
 """The same of an image that takes part in a step."""
+
+
+@dataclass(eq=False)
+class Image:
+    """What has been computed of the inner products of an element with all samples.
+
+    Looking at an element may complete it (:meth:`Expansion.at`); nothing else changes it.
+
+    Attributes
+    ----------
+    values : array of shape (n,)
+        As computed; NaN where they have not been wanted yet.
+    error : float
+        ``|values_i - <z_i, w>| <= ||z_i|| error`` for those that are there.
+    """
+
+    values: np.ndarray
+    error: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,11 +60,8 @@ class Expansion(Element):
     space : KernelSpace
     coef : array of shape (n,)
         Coefficients c.
-    image : array of shape (n,)
-        Inner products ``<z_i, w>``, as computed; NaN where they have not been wanted yet: see
-        :meth:`at`.
-    error : float
-        ``|image_i - <z_i, w>| <= ||z_i|| error``.
+    known : Image
+        What has been computed of the inner products ``<z_i, w>``.
     scale : float
         At least ``sum_j ||z_j|| |c_j|``, and so at least ``||w||``.
 
@@ -72,8 +83,7 @@ class Expansion(Element):
 
     space: KernelSpace
     coef: np.ndarray
-    image: np.ndarray
-    error: float
+    known: Image
     scale: float
 
     __array_ufunc__ = None  # so that numpy's numbers leave the arithmetic to this class
@@ -97,9 +107,19 @@ class Expansion(Element):
         """Shape of the coefficients."""
         return self.coef.shape
 
+    @property
+    def image(self) -> NDArray:
+        """Inner products ``<z_i, w>``, shape (n,); NaN where they are not known: see :meth:`at`."""
+        return self.known.values
+
+    @property
+    def error(self) -> float:
+        """Bound of the error of what is known: ``|image_i - <z_i, w>| <= ||z_i|| error``."""
+        return self.known.error
+
     def at(self, ids: NDArray | None = None) -> NDArray:
-        """Return the image at the samples of those numbers, or at all; what is missing is
-        computed, which may raise `error`.
+        """Return the image at the samples of those numbers, or at all; what is not known yet is
+        computed, with an error of its own.
         """
         values = self.image if ids is None else self.image[ids]
         missing = np.flatnonzero(np.isnan(values))
@@ -154,25 +174,15 @@ class Expansion(Element):
         coef = operation(self.coef, other.coef)
         scale = self.space.scale(coef)
         error = upper(self.error + other.error + 2.0 * UNIT * scale, 8)
-        return Expansion(
-            space=self.space,
-            coef=coef,
-            image=operation(self.image, other.image),
-            error=error,
-            scale=scale,
-        )
+        known = Image(operation(self.image, other.image), error)
+        return Expansion(self.space, coef, known, scale)
 
     def _multiple(self, operation, number, factor):
         coef = operation(self.coef, number)
         scale = self.space.scale(coef)
         error = upper(factor * self.error + 2.0 * UNIT * scale + self.space.underflow, 8)
-        return Expansion(
-            space=self.space,
-            coef=coef,
-            image=operation(self.image, number),
-            error=error,
-            scale=scale,
-        )
+        known = Image(operation(self.image, number), error)
+        return Expansion(self.space, coef, known, scale)
 
     def __add__(self, other):
         return self._combine(np.add, other)
@@ -181,9 +191,7 @@ class Expansion(Element):
         return self._combine(np.subtract, other)
 
     def __neg__(self):
-        return Expansion(
-            space=self.space, coef=-self.coef, image=-self.image, error=self.error, scale=self.scale
-        )
+        return Expansion(self.space, -self.coef, Image(-self.image, self.error), self.scale)
 
     def __mul__(self, number):
         if isinstance(number, numbers.Real):
@@ -196,18 +204,6 @@ class Expansion(Element):
         if isinstance(number, numbers.Real):
             return self._multiple(np.divide, number, 1.0 / abs(float(number)))
         return NotImplemented
-
-
-class _Memory(threading.local):
-    """The last expansions of a space that a thread has computed; each thread has its own, and a
-    copy has none.
-    """
-
-    def __init__(self):
-        self.expansions = []
-
-    def __reduce__(self):
-        return _Memory, ()
 
 
 class KernelSpace(Cone):
@@ -249,15 +245,6 @@ class KernelSpace(Cone):
         self.underflow = TINY * (
             total + (positive.size / float(positive.min()) if positive.size else 0.0)
         )
-        self._memory = _Memory()
-
-    @property
-    def _recent(self):
-        return self._memory.expansions
-
-    @_recent.setter
-    def _recent(self, expansions):
-        self._memory.expansions = expansions
 
     @property
     def shape(self) -> tuple[int]:
@@ -278,71 +265,48 @@ class KernelSpace(Cone):
 
     def zeros(self) -> Expansion:
         """Return the zero element."""
-        return Expansion(
-            space=self, coef=np.zeros(self.shape), image=np.zeros(self.shape), error=0.0, scale=0.0
-        )
+        return Expansion(self, np.zeros(self.shape), Image(np.zeros(self.shape), 0.0), 0.0)
 
     def expansion(self, coef: ArrayLike, at: NDArray | None = None) -> Expansion:
-        """Return ``sum_j coef_j z_j``, from a remembered expansion if that differs in few
-        coefficients; `coef` is copied.
+        """Return ``sum_j coef_j z_j``; `coef` is copied.
 
-        Cost: O(n) times the number of coefficients that are not 0, or of those that differ; of a
-        matrix that is not in memory the image is computed at the samples `at` only."""
+        Cost: O(n) times the number of coefficients that are not 0; of a matrix that is not in
+        memory the image is computed at the samples `at` only."""
         coef = np.array(coef, dtype=np.float64)
-        n_used = int(np.count_nonzero(coef))
-        scale = self.scale(coef)
-        if n_used == 0:
+        used = np.flatnonzero(coef)
+        if used.size == 0:
             return self.zeros()
-        changes = [int(np.count_nonzero(coef != known.coef)) for known in self._recent]
-        nearest = int(np.argmin(changes)) if changes else 0
-        expansion = None
-        if changes and 2 * changes[nearest] <= n_used:
-            expansion = self._updated(self._recent[nearest], coef, scale, n_used, at)
-        if expansion is not None:
-            del self._recent[nearest]  # a sequence of expansions keeps one place
-        else:
-            used = np.flatnonzero(coef)
-            expansion = Expansion(
-                space=self,
-                coef=coef,
-                image=self.product(used, coef[used], at),
-                error=self._product_error(n_used, scale),
-                scale=scale,
-            )
-        self._recent = [*self._recent[1 - REMEMBERED :], expansion]
-        return expansion
+        scale = self.scale(coef)
+        image = self.product(used, coef[used], at)
+        return Expansion(self, coef, Image(image, self._product_error(used.size, scale)), scale)
 
-    def forget(self) -> None:
-        """Forget the expansions this thread has computed: what follows depends on them in its
-        last digits.
-        """
-        self._recent = []
+    def updated(
+        self, known: Expansion, coef: ArrayLike, at: NDArray | None = None
+    ) -> Expansion | None:
+        """Return the same, computed from a known expansion; None if its error would be too large.
 
-    def _updated(self, known, coef, scale, n_used, at):
-        """Return the expansion computed from a known one; None if its error would be too large."""
+        Cost: O(n) times the number of coefficients that differ."""
+        coef = np.array(coef, dtype=np.float64)
         changed = np.flatnonzero(coef != known.coef)
         if changed.size == 0:
             return known
+        scale = self.scale(coef)
         steps = coef[changed] - known.coef[changed]
         moved = self.scale(steps, changed)
         error = upper(
             known.error + self._product_error(changed.size + 2, moved) + 2.0 * UNIT * scale, 8
         )
-        if not error <= DRIFT * self._product_error(n_used, scale):
+        if not error <= DRIFT * self._product_error(np.count_nonzero(coef), scale):
             return None
         return Expansion(
-            space=self,
-            coef=coef,
-            image=known.image + self.product(changed, steps, at),
-            error=error,
-            scale=scale,
+            self, coef, Image(known.image + self.product(changed, steps, at), error), scale
         )
 
     def complete(self, x: Expansion, missing: NDArray) -> None:
         """Compute the image of `x` at the samples `missing`."""
         used = np.flatnonzero(x.coef)
-        x.image[missing] = self.product(used, x.coef[used], missing)[missing]
-        object.__setattr__(x, "error", max(x.error, self._product_error(used.size, x.scale)))
+        x.known.values[missing] = self.product(used, x.coef[used], missing)[missing]
+        x.known.error = max(x.error, self._product_error(used.size, x.scale))
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
         """Return ``Q c`` for the coefficients `values` of the samples `used`; elsewhere than
@@ -403,7 +367,7 @@ class KernelSpace(Cone):
         coef = np.ldexp(x.coef, exponent)
         image = np.ldexp(x.image, exponent)
         error = upper(math.ldexp(x.error, exponent) + self.underflow, 2)
-        return Expansion(space=self, coef=coef, image=image, error=error, scale=self.scale(coef))
+        return Expansion(self, coef, Image(image, error), self.scale(coef))
 
     def check(self, x: Any, name: str = "x") -> Expansion:
         """Return `x` if it is an expansion of this space; a vector of coefficients is expanded,

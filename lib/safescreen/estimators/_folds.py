@@ -112,7 +112,7 @@ class Fold:
                 masks = sphere(prob, from_evaluation_mgb(prob.cone, evaluation))
             solution = solve_screened(prob, 1.0 / C, masks, evaluation.x, alpha, **options)
         alpha = solution.alpha
-        return solution, alpha, prob.terms.loss_sums(solution.x, prob.loss, alpha)
+        return solution, alpha, solution.problem.terms.loss_sums(solution.x, prob.loss, alpha)
 
     def score(self, C):
         """Return the accuracy at the solutions for C, see :meth:`Decisions.predicted`."""

@@ -102,6 +102,7 @@ def solve(
     """
     prob = check_problem(prob)
     lam = check_lam(lam)
+    prob = prob.afresh()
     limits = Limits.checked(tol, rtol, max_iter, max_seconds)
     solver = solver_of(check_method(method, prob), prob, active_set, check_count(freq, "freq"))
     policy = policy_of(screening, prob, solver, freq)

@@ -147,11 +147,12 @@ def eps_path(
         elif not (last.alpha >= 1.0).any():
             reason[0] = "no L"
         elif not last.converged and not is_eps_good(
-            prob, prob.evaluate(last.x, last.lam, last.alpha), 1.0 / last.lam, eps
+            last.problem, last.problem.evaluate(last.x, last.lam, last.alpha), 1.0 / last.lam, eps
         ):
             reason[0] = "not converged"
         else:
-            return max(1.0 / eps_next_C(terms, last, eps, prob.loss), 1.0 / C_max)
+            C = eps_next_C(last.problem.terms, last, eps, prob.loss)
+            return max(1.0 / C, 1.0 / C_max)
         return None
 
     solved = paths.path(

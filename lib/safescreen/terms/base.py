@@ -243,6 +243,12 @@ class Terms(ABC):
         object.
         """
 
+    def afresh(self) -> Self:
+        """Return the same terms without what they remember of earlier sums, where that changes the
+        last digits of later ones; these very terms if they remember nothing of the kind.
+        """
+        return self
+
     def partition(self, status: NDArray) -> tuple[Terms, ElementLike, float, NDArray]:
         """Return the terms of status 0, the sum of those of status 1, its error bound, and the
         numbers of the first.

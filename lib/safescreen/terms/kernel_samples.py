@@ -4,6 +4,7 @@ intercept.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from typing import Self
 
@@ -26,6 +27,7 @@ from safescreen.terms._kernel_matrices import (
     kernel_of,
 )
 from safescreen.terms._margin_sums import levels, margin_sums
+from safescreen.terms._recent_sums import RecentSums
 from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs, check_weights
 
 ROUNDS = 20
@@ -181,8 +183,10 @@ class KernelSamples(Terms):
         samples._set(KernelSpace(K, signs, error), weights=weights)
         return samples
 
-    def _set(self, space, ids=None, view=None, threshold=1.0, weights=None):
+    def _set(self, space, ids=None, view=None, threshold=1.0, weights=None, recent=None):
         self.cone = space
+        # shared with all parts of the family
+        self._recent = RecentSums() if recent is None else recent
         self._ids = ids  # numbers of the terms among the samples of the space; None stands for all
         # at which samples images are wanted: those, and the ones of the linear term
         self._view = view
@@ -245,15 +249,21 @@ class KernelSamples(Terms):
             coef = np.zeros(self.cone.shape)
             coef[self._ids] = weights
             weights = coef
-        total = self.cone.expansion(weights, view)
+        total = self._recent.expansion(self.cone, weights, view)
         return total, 0.0 if self.weights is None else upper(UNIT * total.scale, 4)
+
+    def afresh(self) -> Self:
+        """Return the same samples, which remember no sums."""
+        terms = copy.copy(self)
+        terms._recent = RecentSums()
+        return terms
 
     def select(self, keep: NDArray) -> KernelSamples:
         """Return the samples of the mask `keep`, in the same space."""
         keep = check_mask(keep, len(self), "keep")
         ids = self._where(np.flatnonzero(keep))
         selected = KernelSamples.__new__(KernelSamples)
-        selected._set(self.cone, ids, ids, *self.levels_of(keep))
+        selected._set(self.cone, ids, ids, *self.levels_of(keep), self._recent)
         return selected
 
     def partition(self, status: NDArray) -> tuple[KernelSamples, Expansion, float, NDArray]:
@@ -318,7 +328,7 @@ class KernelSamples(Terms):
             done += steps
             coef = rest.copy()
             coef[ids] += weights * alpha
-            H = self.cone.expansion(coef, self._view)
+            H = self._recent.expansion(self.cone, coef, self._view)
         return H, spread, -(-done // max(1, len(self))), state
 
     def _where(self, numbers):

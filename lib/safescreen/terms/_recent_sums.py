@@ -1,0 +1,42 @@
+"""What samples with a kernel remember: their last sums, from which the next ones are computed."""
+
+import threading
+
+import numpy as np
+
+REMEMBERED = 4
+"""How many sums are remembered: two numbers a sample for each, 64 bytes a sample in all."""
+
+
+class RecentSums(threading.local):
+    """The last expansions that were computed here.
+
+    A sum that is computed from them depends on them in its last digits. So each thread remembers
+    its own, a copy remembers nothing, and a solve begins with an empty memory
+    (:meth:`Terms.afresh`)."""
+
+    def __init__(self):
+        self.expansions = []
+
+    def __reduce__(self):
+        return RecentSums, ()
+
+    def expansion(self, space, coef, at=None):
+        """Return ``sum_j coef_j z_j``, from the nearest of the last ones if that differs in few
+        coefficients, and remember it.
+
+        See :meth:`KernelSpace.expansion` for `at`, and for the cost that is saved."""
+        n_used = int(np.count_nonzero(coef))
+        if n_used == 0:
+            return space.zeros()
+        changes = [int(np.count_nonzero(coef != known.coef)) for known in self.expansions]
+        nearest = int(np.argmin(changes)) if changes else 0
+        expansion = None
+        if changes and 2 * changes[nearest] <= n_used:
+            expansion = space.updated(self.expansions[nearest], coef, at)
+        if expansion is None:
+            expansion = space.expansion(coef, at)
+        else:
+            del self.expansions[nearest]  # a sequence of expansions keeps one place
+        self.expansions = [*self.expansions[1 - REMEMBERED :], expansion]
+        return expansion

@@ -1,0 +1,93 @@
+"""What samples with a kernel remember: it saves columns of the matrix, and no solve sees what
+others left behind.
+"""
+
+import pickle
+
+import numpy as np
+
+import safescreen as ss
+from safescreen.terms._recent_sums import REMEMBERED, RecentSums
+
+N = 200
+
+
+def integer_samples():
+    """Samples of integer points, whose images are exact, and their matrix Q."""
+    rng = np.random.default_rng(5)
+    X = rng.integers(-4, 5, (N, 3)).astype(float)
+    y = np.where(np.arange(N) % 2, 1.0, -1.0)
+    return ss.KernelSamples.from_points(X, y, "linear"), np.outer(y, y) * (X @ X.T)
+
+
+class Counting:
+    """A space that counts the columns of its matrix that products look at."""
+
+    def __init__(self, space):
+        self.columns = 0
+        self._product = space.product
+        space.product = self.product
+
+    def product(self, used, values, at=None):
+        self.columns += used.size
+        return self._product(used, values, at)
+
+
+def test_few_changes_cost_few_columns():
+    samples, Q = integer_samples()
+    rng = np.random.default_rng(6)
+    count = Counting(samples.cone)
+    s = (rng.uniform(size=N) < 0.5).astype(float)
+    alpha = rng.integers(0, 2**20, N) * 2.0**-20
+    samples.adjoint(s)
+    samples.adjoint(alpha)
+    start = count.columns
+    for _ in range(30):  # two sequences that take turns
+        s[rng.integers(N)] = rng.integers(2)
+        alpha[rng.integers(N, size=3)] = 2.0 ** -rng.integers(1, 20, 3)
+        pair = samples.adjoint(s), samples.adjoint(alpha)
+        for x, coef in zip(pair, (s, alpha), strict=True):
+            assert np.array_equal(x.coef, coef) and np.array_equal(x.image, Q @ coef)
+    assert count.columns - start <= 30 * 4
+    assert samples.adjoint(s) is pair[0]
+
+
+def test_what_differs_in_many_coefficients_is_computed_anew():
+    samples, _ = integer_samples()
+    count = Counting(samples.cone)
+    samples.adjoint(np.ones(N))
+    start = count.columns
+    samples.adjoint(np.r_[np.zeros(N // 2 + 1), np.ones(N - N // 2 - 1)])
+    assert count.columns - start == N - N // 2 - 1
+
+
+def test_a_few_are_remembered_by_all_parts_of_the_samples():
+    samples, _ = integer_samples()
+    half = samples.select(np.arange(N) % 2 == 0)
+    for k in range(3 * REMEMBERED):
+        half.adjoint(np.roll(np.arange(N // 2) < 20 + k, 7 * k).astype(float))
+        assert len(samples._recent.expansions) == min(k + 1, REMEMBERED)
+    bytes_of = sum(x.coef.nbytes + x.image.nbytes for x in samples._recent.expansions)
+    assert bytes_of == 64 * N
+    assert RecentSums().expansion(samples.cone, np.zeros(N)).scale == 0.0
+
+
+def test_what_begins_afresh_remembers_nothing_and_leaves_nothing():
+    samples, _ = integer_samples()
+    samples.adjoint(np.ones(N))
+    known = samples._recent.expansions
+    for others in (samples.afresh(), pickle.loads(pickle.dumps(samples))):
+        assert others._recent.expansions == [] and len(others) == N
+        others.adjoint(np.ones(N))
+    assert samples.afresh().cone is samples.cone
+    problem = ss.Problem(samples, ss.Hinge())
+    solution = ss.solve(problem, 0.5 * problem.lam_max())
+    path = ss.path(problem, problem.lam_max() * np.array([0.5, 0.25]))
+    assert samples._recent.expansions[: len(known)] == known
+    assert solution.problem.terms._recent.expansions and path[-1].problem.terms is not samples
+    assert len(samples._recent.expansions) == 1, "of lam_max() alone"
+
+
+def test_what_remembers_nothing_stays_what_it_is():
+    problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.Hinge())
+    assert problem.afresh() is problem and problem.terms.afresh() is problem.terms
