@@ -17,9 +17,8 @@ from safescreen.solvers.drive import drive
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import SMOOTH, policy_of
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
-from safescreen.solvers.solve import solution_of
+from safescreen.solvers.solve import solution_of, solve_screened
 from safescreen.solvers.trace import Start
-from safescreen.solvers.solve import solve_screened
 from safescreen.spheres.base import PathReference
 from safescreen.spheres.path import reference_accuracy
 

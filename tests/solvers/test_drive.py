@@ -15,9 +15,11 @@ from safescreen.records import ConvergenceWarning
 from safescreen.rules import Screened
 from safescreen.solvers import solve_screened
 from safescreen.solvers.active_set import ActiveSet
+from safescreen.solvers.coordinate_descent import CoordinateDescent
 from safescreen.solvers.counted import Counted
 from safescreen.solvers.drive import ROUNDS, drive
 from safescreen.solvers.every import Every
+from safescreen.solvers.hybrid import Hybrid
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import HINGE, SMOOTH
 from safescreen.solvers.proximal_hinge import ProximalHinge
@@ -256,3 +258,20 @@ def test_a_screened_term_that_costs_is_solved_for():
     masks = ss.screen(prob, rough.x, lam)
     solution = solve_screened(prob, lam, Screened(masks.in_L, masks.in_R), rtol=1e-9)
     assert solution.converged and known.contained(ss.Sphere(solution.x, solution.eps))
+
+
+@pytest.mark.parametrize("gamma", [0.0, 0.05])
+def test_a_hybrid_hands_over_its_best_point(gamma):
+    """The second solver begins where the first has given up, after two sweeps, and ends there."""
+    prob, lam, known = scene("dense", gamma)
+    first = CoordinateDescent(gives_up=True, patience=2, most_patience=2)
+    second = (SMOOTH if gamma > 0.0 else HINGE)["newton"]
+    start = Start(prob.cone.zeros(), lam)
+    limits = Limits(0.0, 1e-9, 300)
+    alone = drive(Reduction(prob), first, None, start, limits)
+    assert alone.reason == "stalled" and alone.n_iter == 2
+    watch = Watch(prob, known)
+    both = drive(Reduction(prob), Hybrid(first, second), None, start, limits, watch)
+    assert both.reason == "converged" and 2 < both.n_iter < 300
+    gaps = [now.gap for now in both.history if now.iteration == 2]
+    assert len(gaps) == 2 and min(gaps) == gaps[1] or gamma == 0.0

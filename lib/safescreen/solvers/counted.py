@@ -190,5 +190,5 @@ class Counted:
 
 def candidates(problem: Problem) -> tuple[Test, ...]:
     """Return the tests that may pay for a problem."""
-    is_cone = "sweeps" not in problem.terms.offers
-    return CANDIDATES if is_cone and problem.terms.explicit else CANDIDATES[:1]
+    has_one = problem.cone.is_whole_space or not problem.terms.explicit
+    return CANDIDATES[:1] if has_one else CANDIDATES

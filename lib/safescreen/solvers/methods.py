@@ -57,11 +57,11 @@ def check_method(method: str, prob: Problem) -> str:
     ValueError for an unknown name, TypeError where the terms lack what the method needs.
     """
     if method == "auto":
-        offers = prob.terms.offers
-        if "sweeps" in offers:
+        if prob.cone.is_whole_space:
             return "hybrid"
         is_kinked = prob.loss.smoothing == 0.0
-        return "semismooth" if is_kinked and "curvature" in offers else "gradient"
+        has_curvature = "curvature" in prob.terms.offers
+        return "semismooth" if is_kinked and has_curvature else "gradient"
     if method not in SMOOTH:
         raise ValueError(f"method must be 'auto' or one of {', '.join(SMOOTH)}, got {method!r}")
     prob.terms.require(*SMOOTH[method].needs, by=f"method={method!r}")

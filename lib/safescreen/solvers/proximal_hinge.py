@@ -94,7 +94,7 @@ class ProximalHinge:
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Rounds]:
         """Solve the first smoothed problem."""
         state = Rounds(x=start.x, alpha=start.alpha, width=self.width, step=start.step)
-        if "sweeps" not in problem.terms.offers:
+        if not problem.cone.is_whole_space:
             largest = self.widest * problem.lam_max() / start.lam
             if self.width < largest < np.inf:
                 state.width = max(self.width, self.near * largest)
