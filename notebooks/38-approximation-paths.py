@@ -371,7 +371,7 @@ for name, prob in problems.items():
         counts[name, eps] = len(found["IT"])
         predicted = integral / np.sqrt(2.0 * eps)
         for path in found.values():
-            assert len(path) == counts[name, eps] and path.stop_reason == "grid"
+            assert len(path) == counts[name, eps] and path.reason == "grid"
             assert all(s.converged and s.gap <= 1e-4 * eps * s.primal + 1e-12 for s in path)
         for one, other in zip(found["IT"], found[None], strict=True):
             assert (
@@ -425,9 +425,9 @@ ended = svm.eps_path(apart.terms, 1e6, 0.01, rtol=1e-9)
 C_end = 1.0 / ended[-1].lam
 later = solve(apart, 100.0 * C_end)
 moved = np.linalg.norm(later.x - ended[-1].x) / np.linalg.norm(later.x)
-print(f"stopped: {ended.stop_reason}, at C = {C_end:.2f} (C_T 1e6); largest dual variable {ended[-1].alpha.max():.2f} C")
+print(f"stopped: {ended.reason}, at C = {C_end:.2f} (C_T 1e6); largest dual variable {ended[-1].alpha.max():.2f} C")
 print(f"w for 100 times that C differs by {moved:.4f} of its length (bound 0.001)")
-assert ended.stop_reason == "no L" and C_end < 1e3 and ended[-1].alpha.max() < 1.0 and moved < 1e-3
+assert ended.reason == "no L" and C_end < 1e3 and ended[-1].alpha.max() < 1.0 and moved < 1e-3
 
 # %% [markdown]
 # ### A grid is a guess

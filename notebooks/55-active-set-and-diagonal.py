@@ -102,7 +102,7 @@ if record.computes:
         grids.append(grid)
         ends = f"{len(grid.lams)} lams from {grid.lams[0]:.1e} to {grid.lams[-1]:.1e}"
         print(problem.terms)
-        print(f"{ends}, ended by:", grid.path.stop_reason)
+        print(f"{ends}, ended by:", grid.path.reason)
 
 # %% [markdown]
 # ## Run

@@ -159,7 +159,7 @@ if record.computes:
         grids[width] = grid_of(data[width], 3.0 * limit[width])
         setup.append((label(width), seconds, time.process_time() - started))
         first, last = 1.0 / grids[width][0].lam, 1.0 / grids[width][-1].lam
-        why = ENDS[grids[width].stop_reason]
+        why = ENDS[grids[width].reason]
         print(
             f"{label(width):11} {len(grids[width]):4d} values of C from {first:.1e} to "
             f"{last:.1e}: {why}"
@@ -324,7 +324,7 @@ if record.computes:
                 "kernel": label(width),
                 "of": len(grids[width]),
                 "last": 1.0 / grids[width][-1].lam,
-                "end": grids[width].stop_reason,
+                "end": grids[width].reason,
                 "difference": largest_difference(width),
                 "better test": better(width, "BT1", "IT"),
                 "better beside shrinking": better(width, "shrink+BT1", "shrink+IT"),

@@ -1,7 +1,10 @@
 """The recipes of CONTRIBUTING.md are true: the files they name exist, and what they sketch runs."""
 
+import math
 import re
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,6 +14,8 @@ import safescreen as ss
 from naive.exact import Exact, exact
 from safescreen import _checks, rounding, rules, spheres, terms
 from safescreen.cones import FreeSpace
+from safescreen.solvers.methods import SMOOTH
+from safescreen.solvers.trace import Point
 from safescreen.terms import _margin_sums, base
 from safescreen_book.ledger import load_claims
 from safescreen_book.runner.loading import load_manifest
@@ -21,6 +26,7 @@ SKETCHES = re.findall(r"```python\n(.*?)```", TEXT, flags=re.S)
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.S)
 ADDED = {
     "lib/safescreen/rules/nonpositive.py",
+    "lib/safescreen/solvers/accelerated.py",
     "lib/safescreen/terms/rows.py",
     "notebooks/66-toy.ipynb",
     "notebooks/66-toy.py",
@@ -34,6 +40,10 @@ def sketch(number, *modules):
     """Run a sketch where the names of some modules are known; return what it defines."""
     names = {
         "np": np,
+        "math": math,
+        "dataclass": dataclass,
+        "ClassVar": ClassVar,
+        "Point": Point,
         "check_mask": _checks.check_mask,
         "check_points": _checks.check_points,
         "FreeSpace": FreeSpace,
@@ -118,6 +128,23 @@ def test_the_family(gamma):
         ss.solve(problem, 5.0, method="coordinate")
 
 
+@pytest.mark.parametrize("diagonal", [False, True])
+def test_the_solver(monkeypatch, diagonal):
+    Accelerated = sketch(3)["Accelerated"]
+    monkeypatch.setitem(SMOOTH, "accelerated", Accelerated())
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 4))
+    terms_ = ss.Triplets.from_labels(X, (X[:, 0] > 0).astype(int), k=3, diagonal=diagonal)
+    problem = ss.Problem(terms_, ss.SmoothedHinge(0.05))
+    lam = 0.01 * problem.lam_max()
+    one, other = (
+        ss.solve(problem, lam, rtol=1e-8, method=method, screening=("MGB",), freq=3)
+        for method in ("accelerated", "gradient")
+    )
+    assert one.converged and one.n_L + one.n_R > 0
+    assert np.linalg.norm(one.x - other.x) <= one.eps + other.eps
+
+
 def test_the_mutant_is_one_of_the_list():
     (mutant,) = yaml.safe_load(EXAMPLES[1])
     assert mutant in yaml.safe_load((ROOT / "tests" / "mutants.yml").read_text(encoding="utf-8"))
@@ -132,10 +159,10 @@ def test_the_claim_and_the_experiment(tmp_path):
     assert (ROOT / "notebooks" / f"{found.notebook}.py").exists()
     name, entry = next(iter(yaml.safe_load(experiment).items()))
     (tmp_path / "experiments.yml").write_text(experiment, encoding="utf-8")
-    (tmp_path / f"{name}.py").write_text(SKETCHES[3], encoding="utf-8")
+    (tmp_path / f"{name}.py").write_text(SKETCHES[4], encoding="utf-8")
     manifest = load_manifest(tmp_path, [found.id])
     (run,) = manifest.select([], "smoke")
     folder = tmp_path / "run"
-    source = re.sub(r'output_dir = ""', f"output_dir = {str(folder)!r}", SKETCHES[3])
+    source = re.sub(r'output_dir = ""', f"output_dir = {str(folder)!r}", SKETCHES[4])
     exec(compile(source, "CONTRIBUTING.md", "exec"), {**manifest.check_parameters(run)})
     assert all((folder / file).exists() for file in entry["outputs"])

@@ -259,8 +259,6 @@ def path(
                 seconds_left = limits.max_seconds - (time.perf_counter() - started)
                 to_come = _lams_to_come(n_given, solutions)
                 solution, rate = walk.step(float(lam), to_come, seconds_left)
-                if solution.reason == "interrupted":
-                    raise KeyboardInterrupt
                 solutions.append(solution)
                 rates.append(rate)
                 bar.update()

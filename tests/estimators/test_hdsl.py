@@ -101,7 +101,7 @@ def test_dense_points_make_dense_matrices_and_sparse_ones_sparse(digits):
     assert isinstance(L, np.ndarray) and isinstance(M, np.ndarray) and M.shape == (64, 64)
     assert np.linalg.eigvalsh(M)[0] > -1e-10 * np.linalg.norm(M)
     np.testing.assert_allclose(L.T @ L, M, atol=1e-12)
-    np.testing.assert_allclose(dense.transform(X[:5]), X[:5] @ L.T)
+    np.testing.assert_allclose(dense.transform(X[:5]), X[:5] @ L.T, atol=1e-12)
     assert sparse.issparse(csr.components_) and sparse.issparse(csr.get_mahalanobis_matrix())
     np.testing.assert_array_equal(csr.components_.toarray(), L)
     np.testing.assert_array_equal(csr.get_mahalanobis_matrix().toarray(), M)

@@ -1,13 +1,14 @@
 """What users do wrong, and how they stop: each message says what was found and what to do next."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn import exceptions
 from sklearn.base import clone
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_iris, load_wine
 from sklearn.model_selection import GridSearchCV
 
 from safescreen import HDSL, ConvergenceWarning, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
@@ -133,7 +134,7 @@ def test_what_stopped_a_metric_and_which_column_made_it_hard():
     )
     assert re.search(f"^{reached}; {columns}: put a StandardScaler before it$", found[1])
     with pytest.warns(
-        ConvergenceWarning, match="after 2 iterations, .*: the callback ended it, or it stalled"
+        ConvergenceWarning, match="after 2 iterations, .*: the callback ended it$"
     ) as caught:
         TripletMetric(k=2, lam_ratio=1e-4, callback=lambda now: now.iteration == 2).fit(X, y)
     assert len(caught) == 1 and issubclass(caught[0].category, exceptions.ConvergenceWarning)
@@ -381,3 +382,15 @@ def test_names_out():
             and names[0].endswith("0")
         )
         model.set_output(transform="default")
+
+
+@pytest.mark.parametrize("make", [SafeSVC, TripletMetric, partial(HDSL, tol=1e-12)])
+def test_a_limit_of_time_returns_what_there_is_and_says_so(make):
+    X, y = load_iris(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="max_seconds=0 is reached"):
+        model = make(max_seconds=0).fit(X, y)
+    assert model.reason_ == "time" and np.isfinite(model.dual_gap_)
+    assert model.predict(X).shape == y.shape
+    assert make(max_seconds=600, max_iter=5000).fit(X, y).reason_ in ("converged", "iterations")
+    with pytest.raises(ValueError, match="max_seconds must be at least 0, got -1"):
+        make(max_seconds=-1).fit(X, y)

@@ -24,7 +24,7 @@ from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import HINGE, SMOOTH
 from safescreen.solvers.proximal_hinge import ProximalHinge
 from safescreen.solvers.reduction import Reduction, parse_screening
-from safescreen.solvers.trace import Point, Start
+from safescreen.solvers.trace import Point, Start, Trace
 from safescreen.solvers.when_fallen import WhenFallen
 
 MGB = parse_screening(("MGB",), instance("full").problem(0.05))
@@ -102,6 +102,7 @@ class Careless:
 
     use: tuple
     shrunk: float
+    is_automatic = False
 
     def is_due(self, trace):
         return True
@@ -275,3 +276,21 @@ def test_a_hybrid_hands_over_its_best_point(gamma):
     assert both.reason == "converged" and 2 < both.n_iter < 300
     gaps = [now.gap for now in both.history if now.iteration == 2]
     assert len(gaps) == 2 and min(gaps) == gaps[1] or gamma == 0.0
+
+
+def test_what_is_known_of_the_larger_problem_is_dropped():
+    """After a screening the best evaluation, and the dual point, are those of what is left."""
+    prob, lam, _ = scene("dense", 0.0)
+    optimum = ss.solve(prob, lam, rtol=1e-9, screening=())
+    masks = ss.screen(prob, optimum.x, lam, optimum.alpha)
+    smaller, kept = prob.reduce_by(masks.in_L + 2 * masks.in_R.astype(np.int8))
+    assert 0 < len(smaller) < len(prob)
+    trace = Trace(Start(optimum.x, lam), Limits(0.0, 1e-9, 9))
+    trace.move(prob, Point(optimum.x, alpha=optimum.alpha))
+    before = trace.best
+    trace.reduce(smaller, kept)
+    expected = smaller.evaluate(optimum.x, lam, optimum.alpha[kept])
+    assert trace.best is not before and trace.best.gap == expected.gap
+    assert np.array_equal(trace.best_dual_point.unpack(), optimum.alpha[kept])
+    trace.move(smaller, Point(np.zeros_like(optimum.x), iterations=1, alpha=optimum.alpha[kept]))
+    assert trace.evaluation.gap > trace.best.gap == expected.gap

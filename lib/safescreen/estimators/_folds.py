@@ -104,7 +104,7 @@ class Fold:
         """
         options = {**self.options, "tol": 0.0, "rtol": rtol}
         if start is None:
-            solution = solve(prob, 1.0 / C, **options)
+            solution = solve(prob, 1.0 / C, keep_interrupted=False, **options)
         else:
             evaluation, alpha = start
             masks = Screened(*np.zeros((2, len(prob)), dtype=bool))

@@ -3,6 +3,7 @@ the duality gap.
 """
 
 import threading
+import time
 import warnings
 from contextlib import contextmanager
 
@@ -11,7 +12,7 @@ from scipy import sparse
 from sklearn import exceptions
 from sklearn.preprocessing import StandardScaler
 
-from safescreen._checks import check_callback, check_lam
+from safescreen._checks import check_callback, check_lam, check_scalar
 from safescreen._progress import progress_bar
 from safescreen._warnings import warn
 from safescreen.estimators._data import column_name, uneven_columns
@@ -81,14 +82,28 @@ def _outcome(model, solution):
     """Return how far a solution has come, and why no further."""
     gap = solution.gap / max(abs(solution.primal), 1e-300)
     text = f"relative duality gap {gap:.3g} after {solution.n_iter} iterations"
-    if solution.n_iter >= model.max_iter:
-        reason = f"max_iter={model.max_iter} is reached"
-    else:
-        cause = "for roundings or a badly conditioned problem"
-        reason = f"it stalled: further iterations hardly lowered it, {cause}"
-        if model.callback is not None:
-            reason = f"the callback ended it, or {reason}"
-    return f"{text}, asked for tol={model.tol:g}: {reason}"
+    cause = "for roundings or a badly conditioned problem"
+    reasons = {
+        "iterations": f"max_iter={model.max_iter} is reached",
+        "time": f"max_seconds={model.max_seconds} is reached",
+        "callback": "the callback ended it",
+        "stalled": f"it stalled: further iterations hardly lowered it, {cause}",
+    }
+    return f"{text}, asked for tol={model.tol:g}: {reasons[solution.reason]}"
+
+
+def seconds_until(deadline):
+    """Return the seconds until a deadline of ``time.monotonic``, at least 0; None without one."""
+    return None if deadline is None else max(deadline - time.monotonic(), 0.0)
+
+
+def deadline_of(model):
+    """Return when the `max_seconds` of an estimator are over, by ``time.monotonic``; None if it has
+    none.
+    """
+    if model.max_seconds is None:
+        return None
+    return time.monotonic() + check_scalar(model.max_seconds, "max_seconds", low=0.0)
 
 
 def _far_column(model, X):
@@ -106,10 +121,10 @@ def _far_column(model, X):
 
 
 def solver_options(model, *names):
-    """Return what an estimator tells the solvers: its `tol`, `screening`, `max_iter` and the
-    parameters of those names.
+    """Return what an estimator tells the solvers: its `tol`, `screening`, `max_iter`, `max_seconds`
+    and the parameters of those names.
     """
-    options = {name: getattr(model, name) for name in ("max_iter", *names)}
+    options = {name: getattr(model, name) for name in ("max_iter", "max_seconds", *names)}
     return {
         "tol": 0.0,
         "rtol": check_lam(model.tol, "tol"),
@@ -142,7 +157,7 @@ def train(model, prob, lam, factor=None, last=None, **options):
     if model.warm_start and last is not None and last.x.shape == prob.cone.shape:
         start = np.array(last.x)  # of an expansion its coefficients
     with _watched(model) as callback:
-        solution = solve(prob, lam, x0=start, callback=callback, **options)
+        solution = solve(prob, lam, x0=start, callback=callback, keep_interrupted=False, **options)
     return solution if model.keep_problem else solution.without_problem(), None
 
 

@@ -50,6 +50,8 @@ class HDSL(Metric):
     forward : {"heuristic", "exact"}
     variant : {"away", "pairwise", "plain"}
     max_iter : int
+    max_seconds : float, optional
+        Stop with the first iteration after so many seconds; `reason_` is "time" then.
     tol : float, optional
         Frank-Wolfe gap to stop at, in units of the mean loss, not relative to it; left out, 0:
         nothing is left to gain.
@@ -81,6 +83,8 @@ class HDSL(Metric):
     features_ : array of int
         Features that M uses.
     n_iter_ : int
+    reason_ : str
+        Why training ended, as :class:`~safescreen.hdsl.FrankWolfe` tells it.
     dual_gap_ : float
         Exact Frank-Wolfe gap of the last iterate, an upper bound of how far its objective is from
         the optimum; nan if Ctrl-C ended the training there, which leaves a model.
@@ -110,6 +114,7 @@ class HDSL(Metric):
         forward: str = "heuristic",
         variant: str = "away",
         max_iter: int = 1000,
+        max_seconds: float | None = None,
         tol: float | None = None,
         early_stopping: bool = False,
         validation_fraction: float = 0.2,
@@ -129,6 +134,7 @@ class HDSL(Metric):
         self.forward = forward
         self.variant = variant
         self.max_iter = max_iter
+        self.max_seconds = max_seconds
         self.tol = tol
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
@@ -221,10 +227,8 @@ class HDSL(Metric):
 
     def _fit_triplets(self, X, index, weights, seed=None, monitor=None):
         scale = default_scale(X, index) if self.scale is None else self.scale
-        options = {
-            name: getattr(self, name)
-            for name in ("loss", "forward", "variant", "max_iter", "tol", "check_every", "patience")
-        }
+        names = ("loss", "forward", "variant", "max_iter", "max_seconds", "tol", "check_every")
+        options = {name: getattr(self, name) for name in (*names, "patience")}
         solver = FrankWolfe(
             scale,
             random_state=self._seed() if seed is None else seed,
@@ -244,24 +248,21 @@ class HDSL(Metric):
         self._sparse = sparse.issparse(X)
         self.n_iter_ = solver.n_iter_
         self.dual_gap_ = solver.gap_
-        interrupted = np.isnan(solver.gap_)
-        if solver.tol is not None and not solver.converged_ and not interrupted:
-            self._warn_of_gap(X, monitor)
+        self.reason_ = solver.reason_
+        if solver.tol is not None and self.reason_ not in ("converged", "interrupted"):
+            self._warn_of_gap(X)
         return self
 
-    def _warn_of_gap(self, X, monitor):
+    def _warn_of_gap(self, X):
         """Warn that the gap asked for was not reached, and say why."""
-        if self.n_iter_ >= self.max_iter:
-            reason = f"max_iter={self.max_iter} is reached"
-        else:
-            ends = []
-            if monitor is not None:
-                ends.append(f"early_stopping with patience={self.patience}")
-            if self.callback is not None:
-                ends.append("the callback")
-            reason = f"{' or '.join(ends)} ended it"
+        reasons = {
+            "iterations": f"max_iter={self.max_iter} is reached",
+            "time": f"max_seconds={self.max_seconds} is reached",
+            "callback": "the callback ended it",
+            "stalled": f"early_stopping with patience={self.patience} ended it",
+        }
         text = f"gap {self.dual_gap_:.3g} after {self.n_iter_} iterations"
-        reason += scaling_hint(self, X)
+        reason = reasons[self.reason_] + scaling_hint(self, X)
         warn(f"{text}, asked for tol={self.tol:g}: {reason}", NotConverged)
 
     def _written(self, matrix):

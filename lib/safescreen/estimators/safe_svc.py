@@ -18,7 +18,14 @@ from safescreen._threads import with_small_blas
 from safescreen.estimators._cross_validation import collect
 from safescreen.estimators._data import kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
-from safescreen.estimators._training import quiet, solver_options, train, warn_of
+from safescreen.estimators._training import (
+    deadline_of,
+    quiet,
+    seconds_until,
+    solver_options,
+    train,
+    warn_of,
+)
 from safescreen.losses import Loss, SmoothedHinge, SquaredHinge
 from safescreen.problem import Problem
 from safescreen.records import Progress
@@ -71,6 +78,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     method : str
         Solver, as in :func:`safescreen.solve`.
     max_iter : int
+    max_seconds : float, optional
+        End the training of all machines with the first iteration after so many seconds: each has
+        the best coefficients so far, with their certified gap, and `reason_` is "time".
     max_gigabytes : float
         Largest kernel matrix that is kept, or less where less is free; of a larger one, or that of
         more than 4,000 dense points, rows are computed when they are wanted, with a cache of this
@@ -104,6 +114,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     n_support_ : array of shape (n_classes,)
         How many there are of each class.
     n_iter_ : int
+    reason_ : str
+        Why training ended, as :class:`safescreen.Solution` tells it; "converged", or the reason of
+        the first machine that has not.
         Largest number of iterations of the problems.
     dual_gap_ : float
         Largest certified duality gap of the problems, in units of the objective divided by C.
@@ -150,6 +163,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         screening: str | tuple[str, ...] = "auto",
         method: str = "auto",
         max_iter: int = 10_000,
+        max_seconds: float | None = None,
         max_gigabytes: float = 4.0,
         warm_start: bool = False,
         callback: Callable[[Progress], Any] | None = None,
@@ -175,6 +189,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         self.screening = screening
         self.method = method
         self.max_iter = max_iter
+        self.max_seconds = max_seconds
         self.max_gigabytes = max_gigabytes
         self.warm_start = warm_start
         self.callback = callback
@@ -257,8 +272,9 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         if self.with_path:
             factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
         last = self.__dict__.get("solutions_", ())
+        deadline = deadline_of(self)
         tasks = (
-            delayed(_train)(self, prob, C, factor, last[k] if k < len(last) else None)
+            delayed(_train)(self, prob, C, factor, last[k] if k < len(last) else None, deadline)
             for k, prob in enumerate(setup.problems)
         )
         trained = {}
@@ -319,6 +335,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         signs = setup.signs
         self.solutions_ = solutions
         self.n_iter_ = max(s.n_iter for s in solutions)
+        self.reason_ = _reason(solutions)
         self.dual_gap_ = max(s.gap for s in solutions)
         self.screening_ = [s.screened for s in solutions]
         weights = [
@@ -354,16 +371,19 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         self.intercept_ = constant**2 * coefs.sum(axis=1)
 
 
-def _train(model, prob, C, factor, start):
+def _train(model, prob, C, factor, start, deadline):
     """Return ``(solution, path or None)``, and whether that came to its end or was interrupted."""
+    options = solver_options(model, "method")
+    options["max_seconds"] = seconds_until(deadline)
     with quiet():
-        solution, solutions = train(
-            model, prob, 1.0 / C, factor, start, **solver_options(model, "method")
-        )
-    is_complete = (
-        solutions is None or solutions.stop_reason != "interrupted" or model.classes_.size == 2
-    )
+        solution, solutions = train(model, prob, 1.0 / C, factor, start, **options)
+    is_complete = solutions is None or solutions.reason != "interrupted" or model.classes_.size == 2
     return (solution, solutions), is_complete
+
+
+def _reason(solutions):
+    """Return why training ended: "converged", or the reason of the first machine that has not."""
+    return next((s.reason for s in solutions if not s.converged), "converged")
 
 
 class Setup(NamedTuple):

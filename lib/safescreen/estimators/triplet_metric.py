@@ -86,6 +86,9 @@ class TripletMetric(Metric):
         When and with which spheres, as in :func:`safescreen.solve`.
     active_set : bool
     max_iter : int
+    max_seconds : float, optional
+        End the training with the first iteration after so many seconds: the metric is the best one
+        so far, with its certified gap, and `reason_` is "time".
     n_neighbors : int
         Of the classifier; ValueError if :meth:`fit` gets fewer points of positive weight.
         :meth:`fit_triplets` does not use it.
@@ -106,6 +109,8 @@ class TripletMetric(Metric):
         ``transform(X)[:, :2]`` is for a picture.
     lam_ : float
     n_iter_ : int
+    reason_ : str
+        Why training ended, as :class:`safescreen.Solution` tells it.
     dual_gap_ : float
         Certified duality gap; with more features than points for their coordinates in the span,
         which are rounded as the points are.
@@ -153,6 +158,7 @@ class TripletMetric(Metric):
         screening: str | tuple[str, ...] = "auto",
         active_set: bool = False,
         max_iter: int = 10_000,
+        max_seconds: float | None = None,
         n_neighbors: int = 5,
         warm_start: bool = False,
         callback: Callable[[Progress], Any] | None = None,
@@ -171,6 +177,7 @@ class TripletMetric(Metric):
         self.screening = screening
         self.active_set = active_set
         self.max_iter = max_iter
+        self.max_seconds = max_seconds
         self.n_neighbors = n_neighbors
         self.warm_start = warm_start
         self.callback = callback
@@ -350,6 +357,7 @@ class TripletMetric(Metric):
         self.solution_ = solution
         self.lam_ = solution.lam
         self.n_iter_ = solution.n_iter
+        self.reason_ = solution.reason
         self.dual_gap_ = solution.gap
         self.screening_ = solution.screened
         factor = _factor(solution.x)

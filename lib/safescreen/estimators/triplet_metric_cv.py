@@ -168,7 +168,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
             solutions = path(
                 prob, grid.of(prob), keep_masks=False, callback=score, **model._options()
             )
-        return trials, solutions.stop_reason != "interrupted"
+        return trials, solutions.reason != "interrupted"
 
     def _settle(self, model, data, grid, best):
         prob, complete = model._pose(*data)

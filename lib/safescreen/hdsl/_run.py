@@ -71,7 +71,7 @@ class Training:
         self.best = None
         self.best_error = math.inf
         self.stale = 0
-        self.converged = self.stopped = False
+        self.reason = ""
         self.scores = np.empty(self.T)
         self.away_scores = np.empty(self.T)
         self.values = np.empty(16)
@@ -104,18 +104,21 @@ class Training:
                 error = math.nan
                 if k and k % settings.check_every == 0:
                     error = self.check(k, gap, begun)
-                if self.stale >= settings.patience or self.stopped:
+                if not self.reason and k and time.perf_counter() - begun >= settings.max_seconds:
+                    self.reason = "time"
+                if self.reason:
                     return
                 objective = self.objective()
                 direction, gap, place, away_gap = self.directions()
                 if gap <= goal and k - last_exact >= settings.check_every:
                     last_exact = k
-                    self.converged = (gap if self.is_exact else self.exact_gap()) <= goal
+                    is_reached = (gap if self.is_exact else self.exact_gap()) <= goal
+                    self.reason = "converged" if is_reached else ""
                 elif self.is_exact and max(gap, away_gap) <= 0.0:
-                    self.converged = True
+                    self.reason = "converged"
                 n_atoms = len(self.active)
                 n_features = self.active.n_features
-                if self.converged:
+                if self.reason:
                     name = "none"
                     size = 0.0
                 else:
@@ -134,11 +137,12 @@ class Training:
                     )
                 )
                 bar.update()
-                if self.converged:
+                if self.reason:
                     return
                 if k % 500 == 499:
                     self.u = self.margins()  # what rounding has added up is taken away
             self.check(settings.max_iter, gap, begun)
+            self.reason = "iterations"
 
     @property
     def is_exact(self):
@@ -254,6 +258,8 @@ class Training:
                 self.stale = 0
             else:
                 self.stale += 1
+                if self.stale >= self.settings.patience:
+                    self.reason = "stalled"
         if self.callback is not None:
             now = {
                 "iteration": k,
@@ -262,11 +268,9 @@ class Training:
                 "n_terms": self.T,
                 "seconds": time.perf_counter() - begun,
             }
-            self.stopped = bool(
-                self.callback(
-                    Progress(x=similarity, error=None if self.monitor is None else error, **now)
-                )
-            )
+            now["error"] = None if self.monitor is None else error
+            if self.callback(Progress(x=similarity, **now)):
+                self.reason = "callback"
         return error
 
     def similarity(self):

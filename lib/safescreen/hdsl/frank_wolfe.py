@@ -56,6 +56,8 @@ class FrankWolfe:
         searches use all. Weights do not change how they are drawn: with them as factors the mean of
         the batch is an unbiased estimate of the gradient.
     max_iter : int
+    max_seconds : float, optional
+        Stop with the first iteration after so many seconds.
     tol : float, optional
         Stop when the exact gap is at most this, in units of the mean loss; left out, 0. With an
         approximate direction the exact gap is computed when the approximate one is below that, at
@@ -79,6 +81,9 @@ class FrankWolfe:
     n_iter_ : int
     converged_ : bool
         Whether `tol` was reached.
+    reason_ : str
+        Why it ended: "converged", "iterations", "time", "callback", "interrupted", or "stalled",
+        which means that `patience` calls of the monitor found no smaller error.
 
     Notes
     -----
@@ -110,6 +115,7 @@ class FrankWolfe:
         smoothing: float = 1.0,
         batch: int | None = None,
         max_iter: int = 10_000,
+        max_seconds: float | None = None,
         tol: float | None = None,
         check_every: int = 50,
         patience: int = 20,
@@ -125,6 +131,11 @@ class FrankWolfe:
         self.batch = None if batch is None else check_count(batch, "batch")
         self.tol = None if tol is None else check_scalar(tol, "tol", low=0.0)
         self.max_iter = check_count(max_iter, "max_iter")
+        if max_seconds is None:
+            max_seconds = math.inf
+        else:
+            max_seconds = check_scalar(max_seconds, "max_seconds", low=0.0)
+        self.max_seconds = max_seconds
         self.check_every = check_count(check_every, "check_every")
         self.patience = check_count(patience, "patience")
         self.random_state = random_state
@@ -201,14 +212,15 @@ class FrankWolfe:
             start=start,
             callback=check_callback(callback),
         )
-        interrupted = False
         try:
             run.loop()
         except KeyboardInterrupt:
-            interrupted = True
+            run.reason = "interrupted"
+        interrupted = run.reason == "interrupted"
         self.history_: list[Iteration] = run.history
         self.n_iter_ = len(run.history)
-        self.converged_ = run.converged
+        self.reason_ = run.reason
+        self.converged_ = run.reason == "converged"
         self.similarity_ = run.similarity() if run.best is None else run.best
         self.gap_ = math.nan if interrupted else run.exact_gap()
         if interrupted:

@@ -32,7 +32,7 @@ class ActiveSet:
     freq: int = 10
     buffer: float = 0.1
 
-    needs: ClassVar[tuple[str, ...]] = ("singles",)
+    needs: ClassVar[tuple[str, ...]] = ()
     pace: ClassVar[float | None] = None
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Walk]:

@@ -152,6 +152,12 @@ class CoordinateDescent:
             most = min(most, max(1, trace.n_iter))
         return most
 
+    def _looks_early(self, trace):
+        """Return whether screening makes a look at the gap before the end worth its cost."""
+        if trace.policy is None or not trace.policy.is_automatic:
+            return trace.policy is not None
+        return not 0.0 < trace.expected < self.few
+
     def _next_stop(self, problem, trace, tolerance):
         """Return the :class:`Stop` that follows the last evaluation.
 
@@ -163,8 +169,7 @@ class CoordinateDescent:
         e = trace.latest
         limits = trace.limits
         factor = 0.5 * tolerance
-        screens = trace.screens and not 0.0 < trace.expected < self.few
-        longest = float(problem.terms.norms.max(initial=0.0)) if screens else 0.0
+        longest = float(problem.terms.norms.max(initial=0.0)) if self._looks_early(trace) else 0.0
         decides = 0.5 * factor * e.lam / (longest * longest) if longest > 1e-100 else 0.0
         last = factor * max(limits.tol, limits.rtol * e.dual)
         is_early = decides > last and e.gap > 2.0 * decides

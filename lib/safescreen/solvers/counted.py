@@ -8,7 +8,7 @@ same input makes the same decisions on any machine."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from safescreen.problem import Problem
 from safescreen.solvers.drive import Moment
@@ -73,6 +73,9 @@ class Counted:
     call: float = 3e5
     budget: float = 0.02
     profit: float = 1.25
+
+    is_automatic: ClassVar[bool] = True
+
     decisions: list[Decision] = field(default_factory=list, init=False)
 
     def __post_init__(self):

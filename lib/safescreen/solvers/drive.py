@@ -90,7 +90,15 @@ class Moment:
 
 @runtime_checkable
 class Policy(Protocol):
-    """When to screen, and with which tests."""
+    """When to screen, and with which tests.
+
+    Attributes
+    ----------
+    is_automatic : bool
+        Whether it may choose not to screen.
+    """
+
+    is_automatic: ClassVar[bool]
 
     def is_due(self, trace: Trace) -> bool:
         """Return whether to ask for tests at the last point."""
@@ -151,9 +159,9 @@ def drive(
     problem.
 
     Where screened terms cost something at a point that is good enough for the reduced problem, a
-    tenth of the gap is asked of that."""
+    tenth of the gap is asked of that. Ctrl-C after the first point raises :class:`Interrupted`."""
     reduction.whole.check_reach(start.lam)
-    trace = Trace(start, limits, screens=policy is not None)
+    trace = Trace(start, limits, policy)
     point, state = solver.init(reduction.problem, start, trace)
     judged = None
     reason = ""
@@ -183,11 +191,24 @@ def drive(
     except KeyboardInterrupt:
         if not trace.history:
             raise
-        reason = "interrupted"
-    if reason != "converged":
+        raise Interrupted(
+            _outcome(reduction, trace, judge(reduction, trace), "interrupted")
+        ) from None
+    if judged is None or reason != "converged":
         judged = judge(reduction, trace)
-    if reason != "interrupted":
         reason = "converged" if limits.reached(judged.evaluation) else reason
+    return _outcome(reduction, trace, judged, reason)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C has ended a solve; `outcome` is how far it was."""
+
+    def __init__(self, outcome: Outcome):
+        super().__init__("a solve was interrupted")
+        self.outcome = outcome
+
+
+def _outcome(reduction, trace, judged, reason):
     return Outcome(
         evaluation=judged.evaluation,
         problem=judged.problem,
@@ -284,4 +305,7 @@ def _expanded(reduction, trace):
         return None
     if not dual_point.packed:
         return dual_point
-    return DualPoint(reduction.expand(dual_point.unpack()))
+    alpha = dual_point.unpack()
+    if alpha.size != len(reduction.problem):  # Ctrl-C came while terms were leaving
+        return None
+    return DualPoint(reduction.expand(alpha))

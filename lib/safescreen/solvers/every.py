@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from safescreen.problem import Problem
 from safescreen.solvers.drive import Moment
@@ -20,6 +21,8 @@ class Every:
     use: tuple[Test, ...]
     freq: int = 10
     fallen: float = 0.5
+
+    is_automatic: ClassVar[bool] = False
 
     def is_due(self, trace: Trace) -> bool:
         """Return whether `freq` iterations have passed."""

@@ -57,11 +57,12 @@ def check_method(method: str, prob: Problem) -> str:
     ValueError for an unknown name, TypeError where the terms lack what the method needs.
     """
     if method == "auto":
-        if prob.cone.is_whole_space:
+        offers = prob.terms.offers
+        if offers.issuperset(SMOOTH["hybrid"].needs):
             return "hybrid"
         is_kinked = prob.loss.smoothing == 0.0
-        has_curvature = "curvature" in prob.terms.offers
-        return "semismooth" if is_kinked and has_curvature else "gradient"
+        can_bend = offers.issuperset(SMOOTH["semismooth"].needs)
+        return "semismooth" if is_kinked and can_bend else "gradient"
     if method not in SMOOTH:
         raise ValueError(f"method must be 'auto' or one of {', '.join(SMOOTH)}, got {method!r}")
     prob.terms.require(*SMOOTH[method].needs, by=f"method={method!r}")
@@ -75,7 +76,6 @@ def solver_of(method: str, prob: Problem, active_set: bool = False, freq: int = 
     is_kinked = prob.loss.smoothing == 0.0
     if active_set and method in ITERATIVE:
         solver = ActiveSet(freq=freq)
-        prob.terms.require(*solver.needs, by="active_set=True")
         return ProximalHinge(solver) if is_kinked else solver
     return HINGE[method] if is_kinked else SMOOTH[method]
 

@@ -14,7 +14,7 @@ from safescreen.problem import Problem
 from safescreen.records import ConvergenceWarning, Progress
 from safescreen.rounding import ElementLike
 from safescreen.rules import Screened
-from safescreen.solvers.drive import Observe, Outcome, Policy, drive
+from safescreen.solvers.drive import Interrupted, Observe, Outcome, Policy, drive
 from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import check_method, policy_of, solver_of
 from safescreen.solvers.reduction import Reduction
@@ -36,6 +36,7 @@ def solve(
     max_iter: int = 10_000,
     method: str = "auto",
     max_seconds: float | None = None,
+    keep_interrupted: bool = True,
 ) -> Solution:
     """Solve a problem for one lam, screening as it goes.
 
@@ -76,12 +77,14 @@ def solve(
     max_seconds : float, optional
         End with the first iteration after so many seconds. Without it no clock is read, and the
         same input gives the same solution.
+    keep_interrupted : bool
+        Return the best point so far on Ctrl-C, if there is one, with a warning. Otherwise
+        KeyboardInterrupt is raised: for a caller that has more to solve.
 
     Returns
     -------
     Solution
-        Its gap is certified however the solve ended; `reason` says how. Ctrl-C ends a solve too,
-        after its first iteration: the best point so far is returned.
+        Its gap is certified however the solve ended; `reason` says how.
 
     Warns
     -----
@@ -109,10 +112,14 @@ def solve(
     x = prob.cone.zeros() if x0 is None else prob.cone.check_feasible(x0, "x0")
     reduction = Reduction(prob)
     observe = observer(check_callback(callback))
-    outcome = drive(reduction, solver, policy, Start(x, lam), limits, observe)
-    solution = solution_of(reduction, outcome)
-    if solution.reason == "interrupted":
+    try:
+        outcome = drive(reduction, solver, policy, Start(x, lam), limits, observe)
+    except Interrupted as pressed:
+        if not keep_interrupted:
+            raise
+        outcome = pressed.outcome
         warn("the solve was interrupted: the best point so far is returned", RuntimeWarning)
+    solution = solution_of(reduction, outcome)
     warn_if_not_converged(solution, limits)
     return solution
 
@@ -131,6 +138,7 @@ def solve_screened(
     freq: int = 10,
     max_iter: int = 10_000,
     method: str = "auto",
+    max_seconds: float | None = None,
 ) -> Solution:
     """Solve what a test leaves of a problem, and judge the result on all of it.
 
@@ -148,7 +156,7 @@ def solve_screened(
         Where to start.
     alpha0 : array of shape (T,), optional
         The dual point that goes with it; used for the hinge.
-    tol, rtol, screening, freq, max_iter, method
+    tol, rtol, screening, freq, max_iter, method, max_seconds
         As in :func:`solve`.
 
     Examples
@@ -161,7 +169,7 @@ def solve_screened(
     prob = check_problem(prob)
     lam = check_lam(lam)
     prob.terms.require("singles", by="solve_screened")
-    limits = Limits.checked(tol, rtol, max_iter)
+    limits = Limits.checked(tol, rtol, max_iter, max_seconds)
     solver = solver_of(check_method(method, prob), prob)
     policy = policy_of(screening, prob, solver, check_count(freq, "freq"))
     reduction = Reduction(prob).known(screened)

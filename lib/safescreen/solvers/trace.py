@@ -106,16 +106,16 @@ class Trace:
         As in :class:`Start`.
     rounds : int
         How often `limits` have been set.
-    screens : bool
-        Whether there is a policy that may screen.
+    policy : Policy or None
+        Which policy of screening there is.
     """
 
-    def __init__(self, start: Start, limits: Limits, screens: bool = False):
+    def __init__(self, start: Start, limits: Limits, policy: Any = None):
         self.lam = start.lam
         self.limits = limits
         self.expected = start.expected
         self.lams_to_come = start.lams_to_come
-        self.screens = screens
+        self.policy = policy
         self.history: list[Iteration] = []
         self.n_iter = 0
         self.tried = start.tried

@@ -90,6 +90,7 @@ class TimedPolicy:
 
     def __init__(self, policy):
         self.policy = policy
+        self.is_automatic = policy is not None and policy.is_automatic
         self.seconds = 0.0
         self._started = 0.0
 
