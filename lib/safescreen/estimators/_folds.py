@@ -36,7 +36,7 @@ class Fold:
 
     def __init__(self, model, X, y, weights, train, test, scored=None):
         self.test = test
-        self.setup = model._setup(X, y, *kept(weights, np.unique(train)))
+        self.setup = model.pose(X, y, *kept(weights, np.unique(train)))
         self.options = solver_options(model, "method")
         self.codes = np.searchsorted(model.classes_, y[test])
         self.weights = np.ones(len(test)) if scored is None else np.asarray(scored)[test]
@@ -131,7 +131,7 @@ class Fold:
         machine = clone(model).set_params(C=float(C))
         machine.classes_ = model.classes_
         machine.n_features_in_ = model.n_features_in_
-        machine._keep(self.setup, self.solved[C][0])
+        machine.keep(self.setup, self.solved[C][0])
         return machine
 
     def decisions(self, C):

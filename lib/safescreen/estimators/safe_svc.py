@@ -267,7 +267,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     def _fit(self, X, y, weights):
         """Fit the model to what :meth:`_read` returns."""
         C = check_lam(self.C, "C")
-        setup = self._setup(X, y, *kept(weights, np.arange(y.size)))
+        setup = self.pose(X, y, *kept(weights, np.arange(y.size)))
         factor = None
         if self.with_path:
             factor = 1.0 / check_scalar(self.path_ratio, "path_ratio", low=1.0, open_low=True)
@@ -284,12 +284,12 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         if not is_complete:
             raise KeyboardInterrupt
         solutions = [solution for solution, _ in trained.values()]
-        self._keep(setup, solutions)
+        self.keep(setup, solutions)
         warn_of(self, solutions if self.path_ is None else list(chain.from_iterable(self.path_)), X)
         self.C_ = C if solutions[0].lam == 1.0 / C else 1.0 / solutions[0].lam
         return self
 
-    def _setup(self, X, y, numbers, weights):
+    def pose(self, X, y, numbers, weights) -> Setup:
         """Return the :class:`Setup` of the training points of those numbers and their weights,
         None standing for 1; classes are known.
         """
@@ -329,7 +329,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             )
         return SquaredHinge(0.5)
 
-    def _keep(self, setup, solutions):
+    def keep(self, setup: Setup, solutions: list) -> None:
+        """Take coefficients and all that is told of a fit from the solutions of a setup."""
         features = setup.features
         numbers = setup.numbers
         signs = setup.signs

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +20,10 @@ from safescreen.estimators._data import kept, label, need_partners, need_points,
 from safescreen.estimators._metric import Metric
 from safescreen.estimators._training import come_down, quiet, solver_options, train, warn_of_metric
 from safescreen.losses import SmoothedHinge
+from safescreen.paths import Path
 from safescreen.problem import Problem
 from safescreen.records import Progress
+from safescreen.solvers import Solution
 from safescreen.terms import ProductTriplets, Triplets
 from safescreen.terms.neighbors import class_sizes
 
@@ -46,6 +49,17 @@ def _dense(X):
         "use TruncatedSVD before, or HDSL",
     )
     return X.toarray()
+
+
+@dataclass(frozen=True)
+class Posed:
+    """A problem of metric learning; a basis of the space of its metric, (d, n), None for that of
+    the features; and a function that completes an estimator once it has the metric, and returns it.
+    """
+
+    problem: Problem
+    basis: np.ndarray | None
+    complete: Callable[[], Any]
 
 
 class TripletMetric(Metric):
@@ -216,24 +230,24 @@ class TripletMetric(Metric):
         if self.lam is not None and self.lam_ratio is not None:
             given = f"got lam={self.lam!r} and lam_ratio={self.lam_ratio!r}"
             raise ValueError(f"lam and lam_ratio must not both be given, {given}: leave one out")
-        prob, complete = self._pose(X, y, weights)
+        posed = self.pose(X, y, weights)
         with quiet():
-            self._fit(prob)
+            self._fit(posed)
         warn_of_metric(self, [self.solution_] if self.path_ is None else self.path_, X)
-        return complete()
+        return posed.complete()
 
     def _fit_triplets(self, X, triplets, weights):
         return self._fit_labels(X, triplets, weights)
 
-    def _pose(self, X, y, *others):
-        """Return the problem of labels or triplets y, and what completes its solution."""
+    def pose(self, X, y, *others) -> Posed:
+        """Return the :class:`Posed` problem of labels or triplets y, of points that are read."""
         if y.ndim == 2:
             return self._judged(X, y, *others)
         return self._labelled(X, y, *others)
 
     def _labelled(self, X, y, weights, numbers=None):
-        """Return the problem of the numbered points that have a positive weight, all if left
-        out, and what completes its solution.
+        """Return the posed problem of the numbered points that have a positive weight, all if left
+        out.
         """
         if numbers is None:
             numbers = np.arange(len(y))
@@ -256,7 +270,7 @@ class TripletMetric(Metric):
                 )
                 warn(f"{text}; take a smaller k or join small classes", UserWarning)
         product = self._product(codes, weights)
-        coordinates = self._coordinates(X)
+        coordinates, basis = self._coordinates(X)
         options = {"k": self.k, "diagonal": self.diagonal, "coordinates": coordinates}
         if product:
             terms = ProductTriplets(X, codes, **options)
@@ -266,32 +280,29 @@ class TripletMetric(Metric):
             terms = Triplets(
                 coordinates, terms.index, diagonal=self.diagonal, weights=weights[terms.index[:, 0]]
             )
-        return self._problem(terms), partial(self._remember, X, y)
+        return Posed(self._problem(terms), basis, partial(self._remember, X, y))
 
     def _judged(self, X, triplets, weights, numbers=slice(None)):
-        """Return the problem of the numbered triplets, all if left out, and what completes its
-        solution: nothing.
-        """
+        """Return the posed problem of the numbered triplets, all if left out."""
         if self.product is True:
             raise ValueError("product=True needs labels: use fit, or product=False")
         weights = None if weights is None else weights[numbers]
         used, triplets = np.unique(triplets[numbers], return_inverse=True)
-        coordinates = self._coordinates(_dense(X[used]))
-        return self._problem(
-            Triplets(coordinates, triplets.reshape(-1, 3), diagonal=self.diagonal, weights=weights)
-        ), lambda: self
+        coordinates, basis = self._coordinates(_dense(X[used]))
+        triplets = triplets.reshape(-1, 3)
+        terms = Triplets(coordinates, triplets, diagonal=self.diagonal, weights=weights)
+        return Posed(self._problem(terms), basis, lambda: self)
 
     def _coordinates(self, X):
-        """Return the points in the space of the metric, and remember its `_basis`, (d, n), None for
-        that of X itself.
+        """Return the points in the space of the metric, and a basis of it, (d, n); None for that of
+        X itself.
 
         With more features than points ``(X - mean)' = Q R``: the rows of R' have the differences of
         the points in the basis Q."""
-        self._basis = None
         if self.diagonal or X.shape[0] >= X.shape[1]:
-            return X
-        self._basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
-        return coordinates.T
+            return X, None
+        basis, coordinates = np.linalg.qr((X - X.mean(axis=0)).T)
+        return coordinates.T, basis
 
     def _product(self, codes, weights):
         """Return whether triplets stay products of lists; MemoryError if they are listed, and
@@ -320,9 +331,9 @@ class TripletMetric(Metric):
     def _problem(self, terms):
         return Problem(terms, SmoothedHinge(check_lam(self.smoothing, "smoothing")))
 
-    def _fit(self, prob):
+    def _fit(self, posed):
         """Solve for the lam asked for."""
-        top = prob.lam_max()
+        top = posed.problem.lam_max()
         if self.lam is not None:
             lam = check_lam(self.lam, "lam")
         else:
@@ -332,28 +343,33 @@ class TripletMetric(Metric):
             factor = check_scalar(self.path_ratio, "path_ratio", low=0.0, high=1.0, open_low=True)
         else:
             factor = None
-        return self._finish(*train(self, prob, lam, factor, self._last(), **self._options()))
+        last = self._last(posed.basis)
+        solution, path = train(
+            self, posed.problem, lam, factor, last, **solver_options(self, "active_set")
+        )
+        return self.keep(posed, solution, path)
 
-    def _last(self):
+    def _last(self, basis):
         """Return where a warm start begins, the metric of the last fit if that had as many
         features, or None.
         """
         factor = self.__dict__.get("components_")
         if factor is None or factor.shape[1] != self.n_features_in_:
             return None
-        factor = factor if self._basis is None else factor @ self._basis
+        factor = factor if basis is None else factor @ basis
         return SimpleNamespace(
             x=np.sum(factor * factor, axis=0) if self.diagonal else factor.T @ factor
         )
 
-    def _fit_path(self, prob, lams):
-        """Solve for a decreasing grid."""
-        return self._finish(*come_down(self, prob, lams, **self._options()))
+    def fit_path(self, posed: Posed, lams: np.ndarray) -> Self:
+        """Solve a posed problem for a decreasing grid, and keep its last solution."""
+        return self.keep(
+            posed, *come_down(self, posed.problem, lams, **solver_options(self, "active_set"))
+        )
 
-    def _options(self):
-        return solver_options(self, "active_set")
-
-    def _keep(self, solution):
+    def keep(self, posed: Posed, solution: Solution, path: Path | None = None) -> Self:
+        """Take the metric from a solution of a posed problem."""
+        self.path_ = path
         self.solution_ = solution
         self.lam_ = solution.lam
         self.n_iter_ = solution.n_iter
@@ -361,13 +377,7 @@ class TripletMetric(Metric):
         self.dual_gap_ = solution.gap
         self.screening_ = solution.screened
         factor = _factor(solution.x)
-        self.components_ = factor if self._basis is None else factor @ self._basis.T
-        return self
-
-    def _finish(self, solution, path):
-        self._keep(solution)
-        self.path_ = path
-        del self._basis
+        self.components_ = factor if posed.basis is None else factor @ posed.basis.T
         return self
 
     def _remember(self, X, y):

@@ -14,6 +14,7 @@ from sklearn.base import TransformerMixin, clone
 from safescreen._threads import with_small_blas
 from safescreen.estimators._cross_validation import CrossValidation, Trial, delegated
 from safescreen.estimators._data import check_values
+from safescreen.estimators._training import solver_options
 from safescreen.estimators.triplet_metric import TripletMetric
 from safescreen.paths import path
 
@@ -150,33 +151,38 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
     @staticmethod
     def _fold(model, X, y, weights, train, test, grid, judge):
         model = clone(model)  # folds may be worked on by threads
-        prob, complete = model._pose(X, y, weights, train)
+        posed = model.pose(X, y, weights, train)
         model.n_features_in_ = X.shape[1]
         trials = []
         ended = [perf_counter()]  # of the trials before
 
         def score(progress):
             solved = perf_counter()
-            model._keep(progress.solution)
-            value = judge(complete(), test)
+            model.keep(posed, progress.solution)
+            value = judge(posed.complete(), test)
             ended.append(perf_counter())
             trials.append(Trial(value, solved - ended[-2], ended[-1] - solved))
 
         with warnings.catch_warnings():
             # fit says what became of it
             warnings.filterwarnings("ignore", "path interrupted", RuntimeWarning)
+            lams = grid.of(posed.problem)
             solutions = path(
-                prob, grid.of(prob), keep_masks=False, callback=score, **model._options()
+                posed.problem,
+                lams,
+                keep_masks=False,
+                callback=score,
+                **solver_options(model, "active_set"),
             )
         return trials, solutions.reason != "interrupted"
 
     def _settle(self, model, data, grid, best):
-        prob, complete = model._pose(*data)
-        self.lams_ = grid.of(prob)
+        posed = model.pose(*data)
+        self.lams_ = grid.of(posed.problem)
 
         def refit():
-            model._fit_path(prob, self.lams_[: best + 1])
-            return complete()
+            model.fit_path(posed, self.lams_[: best + 1])
+            return posed.complete()
 
         return self.lams_, refit
 
