@@ -1,9 +1,10 @@
 """Sums of the loss over one product of two lists, without visiting its pairs.
 
 The slack of a triplet is ``tau + s - t`` with one number `s` from the shorter and one `t` from the
-longer of an anchor's two lists. The shorter list is sorted into buckets of equal width; where an
-entry of the longer one starts to cost, and where its cost becomes linear, is looked up there; what
-lies beyond is summed by differences of prefix sums.
+longer of an anchor's two lists. The shorter list is sorted into buckets of equal width. Where an
+entry of the longer one starts to cost, and where its cost becomes linear, is looked up there:
+slacks between are in the *band*, where the cost is quadratic, and slacks beyond are linear. Both
+are summed by differences of prefix sums.
 
 The numbers are rounded once to multiples of a power of two, so that counts and sums are sums of
 *integers*: they do not cancel, their order does not matter, and the weights of both lists belong to
@@ -13,32 +14,90 @@ The steps of :func:`product_sums` are compiled into it: called, they would cost 
 of up to 100 numbers."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from safescreen._numba import njit
 
-FINER = 2
-"""Buckets an entry, or twice as many; the list is looked up faster in more of them."""
+FINER = 1
+"""From ``2**FINER`` buckets an entry to twice as many; a list is looked up faster in more."""
 
 FAR = 2**62
-"""Above every entry."""
+"""Above every number."""
+
+KEYS, SORTED, STARTS, SUMS, WRAPPED, JOINED, MOVED, LINEAR = range(8)
+"""Rows of the array of :func:`room` that belong to the shorter list.
+
+Its sorted numbers with and without their places; the places where buckets begin; sums of the
+numbers in front of a place, and of their squares modulo 2^64; and how many more slacks are in the
+band from a place on, by how much the sum of their T is larger, and how many more slacks are linear.
+"""
+
+ENTRIES, NUMBERS, FIRSTS, LASTS = range(8, 12)
+"""Rows that belong to the longer list: its entries that are neither zero nor linear against all of
+the shorter one, the numbers T that they stand for, and where their bands begin and end.
+"""
+
+
+class Grid(NamedTuple):
+    """Multiples of `unit`, a power of two, from `center`; `scale` is ``1/unit``."""
+
+    center: float
+    unit: float
+    scale: float
+
+
+class Buckets(NamedTuple):
+    """Where a sorted number S is: in bucket ``(S - least) >> fine``, of fewer than ``2**rounds``
+    numbers. A key is ``(S << shift) | place``.
+    """
+
+    least: int
+    fine: int
+    rounds: int
+    shift: int
+
+
+class Band(NamedTuple):
+    """Slacks from 0 to `gamma`, in units of a grid below `step`: the dual variable is the slack in
+    units times `inverse`. Slacks count as near 0 up to `near`, in units up to `farthest`.
+    """
+
+    gamma: float
+    inverse: float
+    step: int
+    near: float
+    farthest: int
 
 
 @njit
-def sort_keys(keys, start, stop):
-    """Sort ``keys[start:stop]`` in place (shell sort)."""
+def room(p, q):
+    """Return an array of integers with named rows, and one for sums of squares, in which
+    :func:`product_sums` works on lists of up to p and q numbers, the shorter one named first.
+
+    One array for all integers: with one each, counting references takes half of the time that two
+    lists of three numbers take."""
+    return np.empty((12, max(4 * p + 2, q)), dtype=np.int64), np.empty(p + 1)
+
+
+# ------------------------------------------------------------------------------- the shorter list
+
+
+@njit
+def sort_keys(work, start, stop):
+    """Sort ``work[KEYS, start:stop]`` in place (shell sort)."""
     gap = 1
     while gap < (stop - start) // 3:
         gap = 3 * gap + 1
     while gap >= 1:
         for r in range(start + gap, stop):
-            key = keys[r]
+            key = work[KEYS, r]
             at = r
-            while at >= start + gap and keys[at - gap] > key:
-                keys[at] = keys[at - gap]
+            while at >= start + gap and work[KEYS, at - gap] > key:
+                work[KEYS, at] = work[KEYS, at - gap]
                 at -= gap
-            keys[at] = key
+            work[KEYS, at] = key
         gap //= 3
 
 
@@ -48,10 +107,7 @@ def extremes(values, size):
     waits for the one before.
     """
     a, b, c, d = values[0], values[0], values[0], values[0]
-    e = a
-    f = a
-    g = a
-    h = a
+    e, f, g, h = values[0], values[0], values[0], values[0]
     for r in range(0, size - size % 4, 4):
         a = min(a, values[r])
         b = min(b, values[r + 1])
@@ -68,125 +124,229 @@ def extremes(values, size):
 
 
 @njit(inline="always")
-def count_below(S, starts, least, fine, rounds, limit):
-    """Return how many of the sorted S are below `limit`; those with ``(S - least) >> fine == b``
-    are at ``starts[b]:starts[b + 1]``.
-
-    None of these runs is as long as ``2**rounds``, and as many large numbers follow the last one:
-    bisection without branches."""
-    at = starts[min(max((limit - least) >> fine, 0), starts.size - 2)]
-    for r in range(rounds):
-        half = np.int64(1) << (rounds - 1 - r)
-        at += half if S[at + half - 1] < limit else 0
-    return at
-
-
-@njit(inline="always")
-def bits_of(p):
-    """Return the number of bits, at least 1, of the numbers below p."""
-    bits = np.int64(1)
-    while (np.int64(1) << bits) < p:
+def bits_above(n, least):
+    """Return the number of bits of n, but at least `least`."""
+    bits = np.int64(least)
+    while (n >> bits) > 0:
         bits += 1
     return bits
 
 
 @njit(inline="always")
-def bits_to_drop(extent, n_buckets):
-    """Return how many bits to drop for all of ``0..extent`` to be below `n_buckets`."""
-    fine = np.int64(0)
-    while (extent >> fine) >= n_buckets:
-        fine += 1
-    return fine
+def buckets_for(p, low, high, grid):
+    """Return the :class:`Buckets` of p numbers from `low` to `high`, before they are sorted."""
+    shift = bits_above(p - 1, 1)
+    least = np.int64(np.rint((low - grid.center) * grid.scale))
+    extent = np.int64(np.rint((high - grid.center) * grid.scale)) - least
+    fine = bits_above(extent >> (shift + FINER - 1), 1) - 1
+    return Buckets(least, fine, np.int64(1), shift)
 
 
 @njit(inline="always")
-def sort_by_buckets(s, p, center, scale, shift, least, fine, n_buckets, S, starts, keys):
-    """Round ``(s - center) scale`` to ``S[:p]``; fill ``keys[:p]`` with the sorted
-    ``(S << shift) | place``, and `starts` with where the buckets ``(S - least) >> fine`` begin;
-    return how many bits their sizes have, at least 1.
+def sort_by_buckets(s, p, grid, buckets, work):
+    """Fill `STARTS` and `KEYS` with the sorted numbers ``S = (s - center) scale``, rounded; return
+    the buckets with the number of bits of their sizes.
     """
-    starts[:] = 0
+    least, fine, rounds, shift = buckets
+    n_buckets = np.int64(1) << (shift + FINER)
+    for b in range(n_buckets + 2):
+        work[STARTS, b] = 0
     for r in range(p):
-        S[r] = np.int64(np.rint((s[r] - center) * scale))
-        starts[((S[r] - least) >> fine) + 2] += 1
+        work[SORTED, r] = np.int64(np.rint((s[r] - grid.center) * grid.scale))
+        work[STARTS, ((work[SORTED, r] - least) >> fine) + 2] += 1
     for b in range(2, n_buckets + 2):
-        starts[b] += starts[b - 1]
+        work[STARTS, b] += work[STARTS, b - 1]
     for r in range(p):
-        b = ((S[r] - least) >> fine) + 1
-        keys[starts[b]] = (S[r] << shift) | r
-        starts[b] += 1
-    rounds = 1
+        b = ((work[SORTED, r] - least) >> fine) + 1
+        work[KEYS, work[STARTS, b]] = (work[SORTED, r] << shift) | r
+        work[STARTS, b] += 1
     for b in range(n_buckets):
-        if starts[b + 1] - starts[b] > 1:
-            sort_keys(keys, starts[b], starts[b + 1])
-            while (starts[b + 1] - starts[b]) >> rounds > 0:
-                rounds += 1
-    return rounds
+        if work[STARTS, b + 1] - work[STARTS, b] > 1:
+            sort_keys(work, work[STARTS, b], work[STARTS, b + 1])
+            rounds = bits_above(work[STARTS, b + 1] - work[STARTS, b], rounds)
+    return Buckets(least, fine, rounds, shift)
 
 
 @njit(inline="always")
-def add_up(S, keys, p, shift, prefix, wrapped, squares):
-    """Put the sorted numbers into ``S[:p]``, and their prefix sums, those of their squares modulo
-    2^64 and in floating point, into the other arrays.
+def add_up(p, buckets, work, squares):
+    """Put the numbers without their places behind each other, and large ones behind them; fill the
+    sums of what is in front of a place, and set the changes at all places to 0.
     """
-    prefix[0] = 0
-    wrapped[0] = 0
+    work[SUMS, 0] = 0
+    work[WRAPPED, 0] = 0
     squares[0] = 0.0
     for r in range(p):
-        S[r] = keys[r] >> shift
-        prefix[r + 1] = prefix[r] + S[r]
-        wrapped[r + 1] = wrapped[r] + S[r] * S[r]
-        squares[r + 1] = squares[r] + float(S[r]) * float(S[r])
+        work[SORTED, r] = work[KEYS, r] >> buckets.shift
+        work[SUMS, r + 1] = work[SUMS, r] + work[SORTED, r]
+        work[WRAPPED, r + 1] = work[WRAPPED, r] + work[SORTED, r] * work[SORTED, r]
+        squares[r + 1] = squares[r] + float(work[SORTED, r]) * float(work[SORTED, r])
+    for r in range(p, p + (1 << buckets.rounds)):
+        work[SORTED, r] = FAR
+    for r in range(p + 1):
+        work[JOINED, r] = 0
+        work[MOVED, r] = 0
+        work[LINEAR, r] = 0
 
 
 @njit(inline="always")
-def count_near(S, p, T, first, farthest):
+def spread_weights(p, shift, n_linear, inverse, work, s_weights):
+    """Fill ``s_weights[:p]``: the weight of a number S of the shorter list is ``n_linear`` and the
+    sum of ``(S - T)/width`` over the T of which it is in the band.
+    """
+    mask = (np.int64(1) << shift) - 1
+    n_band = np.int64(0)
+    offset = np.int64(0)
+    n_linear = np.int64(n_linear)
+    for r in range(p):
+        n_band += work[JOINED, r]
+        offset += work[MOVED, r]
+        n_linear += work[LINEAR, r]
+        weight = float(n_linear)
+        if n_band > 0:
+            weight += (n_band * work[SORTED, r] - offset) * inverse
+        s_weights[work[KEYS, r] & mask] = weight
+
+
+# -------------------------------------------------------------------------------- the longer list
+
+
+@njit(inline="always")
+def set_apart(t, q, p, lowest, highest, center, band, work, t_weights):
+    """List the entries of the longer list that are neither zero nor linear against all p numbers of
+    the shorter one, slacks being ``lowest - t`` to ``highest - t``; set the weights of the others.
+
+    Returns how many are listed, how many are linear, and the loss of these up to the sum of the
+    shorter list: ``sum p (tau + center - t - gamma/2)``."""
+    n_listed = 0
+    n_linear = 0
+    loss = 0.0
+    for c in range(q):
+        is_zero = highest - t[c] <= -band.near
+        is_linear = lowest - t[c] >= band.gamma + band.near
+        work[ENTRIES, n_listed] = c
+        n_listed += 0 if is_zero or is_linear else 1
+        t_weights[c] = 0.0
+        if is_linear and not is_zero:
+            t_weights[c] = p
+            n_linear += 1
+            loss += p * ((center - t[c]) - 0.5 * band.gamma)
+    return n_listed, n_linear, loss
+
+
+@njit(inline="always")
+def count_below(limit, buckets, work):
+    """Return how many of the sorted S are below `limit`: bisection without branches in its bucket,
+    behind which as many large numbers follow.
+    """
+    last = np.int64(1) << (buckets.shift + FINER)
+    at = work[STARTS, min(max((limit - buckets.least) >> buckets.fine, 0), last)]
+    for r in range(buckets.rounds):
+        half = np.int64(1) << (buckets.rounds - 1 - r)
+        at += half if work[SORTED, at + half - 1] < limit else 0
+    return at
+
+
+@njit(inline="always")
+def find_bands(t, n_listed, tau, grid, step, buckets, work):
+    """Write the number T of each entry listed, and the ends of its band: of the places where
+    ``0 < S - T < step``.
+    """
+    for m in range(n_listed):  # short loops, of which the processor works at several rounds at once
+        T = np.int64(np.rint(((t[work[ENTRIES, m]] - tau) - grid.center) * grid.scale))
+        work[NUMBERS, m] = T
+        work[FIRSTS, m] = count_below(T + 1, buckets, work)
+        work[LASTS, m] = count_below(T + step, buckets, work)
+
+
+@njit(inline="always")
+def sums_of_band(first, last, T, work, squares):
+    """Return ``sum_r (S_r - T)`` and ``sum_r (S_r - T)^2`` over the places ``first:last``, exactly:
+    of the second one integers that wrap around know the last 64 bits, and floating-point numbers
+    the first ones.
+    """
+    n = last - first
+    total = work[SUMS, last] - work[SUMS, first]
+    modulo = work[WRAPPED, last] - work[WRAPPED, first] - T * (2 * total - n * T)
+    square = squares[last] - squares[first]
+    square -= float(T) * (2.0 * float(total) - float(n) * float(T))
+    square = float(modulo) + np.rint((square - float(modulo)) * 2.0**-64) * 2.0**64
+    return total - n * T, square
+
+
+@njit(inline="always")
+def count_near(work, p, T, first, farthest):
     """Return how many of the sorted ``S[:p]`` are at most `farthest` from T; those above T begin
     at the place `first`.
     """
     count = 0.0
     r = first
-    while r < p and S[r] - T <= farthest:
+    while r < p and work[SORTED, r] - T <= farthest:
         count += 1.0
         r += 1
     r = first - 1
-    while r >= 0 and T - S[r] <= farthest:
+    while r >= 0 and T - work[SORTED, r] <= farthest:
         count += 1.0
         r -= 1
     return count
 
 
 @njit(inline="always")
-def spread_weights(S, keys, p, shift, all_linear, counts, moved, linear, inverse, s_weights):
-    """Fill ``s_weights[:p]`` from the differences of what each place of the sorted list adds:
-    how many slacks begin or end to be in the quadratic region, the sum of their T, and how many
-    begin to be linear.
-    """
-    mask = (np.int64(1) << shift) - 1
-    n_band = np.int64(0)
-    n_linear = np.int64(all_linear)
-    offset = np.int64(0)
-    for r in range(p):
-        n_band += counts[r]
-        offset += moved[r]
-        n_linear += linear[r]
-        weight = float(n_linear)
-        if n_band > 0:
-            weight += (n_band * S[r] - offset) * inverse
-        s_weights[keys[r] & mask] = weight
+def sum_bands(n_listed, p, band, unit, loss, work, squares, t_weights):
+    """Return sums over the entries listed, `loss` added to the first: loss, dual variables, their
+    squares, ``slack - slack^2/gamma`` over the bands in units, and how many slacks count as near 0.
+
+    Where n slacks of an entry are linear, and the slacks in its band sum to A and their squares to
+    B, the dual variables sum to ``n + A/gamma``, their squares to ``n + B/gamma^2``, and the loss
+    is ``(sum of the linear slacks) - n gamma/2 + B/(2 gamma)``. Writes the weights of the entries,
+    and the changes that :func:`spread_weights` adds up."""
+    alpha_sum = 0.0
+    alpha_square = 0.0
+    curved = 0.0
+    close = 0.0
+    for m in range(n_listed):
+        T = work[NUMBERS, m]
+        first = work[FIRSTS, m]
+        last = work[LASTS, m]
+        n = p - last
+        total, square = sums_of_band(first, last, T, work, squares)
+        ratio = square * band.inverse
+        beyond = work[SUMS, p] - work[SUMS, last]
+        loss += (beyond - n * T) * unit - n * (0.5 * band.gamma)
+        loss += ratio * (0.5 * unit)
+        alpha_square += n
+        alpha_square += ratio * band.inverse
+        curved += max(total - ratio, 0.0)
+        weight = float(n) + total * band.inverse
+        t_weights[work[ENTRIES, m]] = weight
+        alpha_sum += weight
+        work[JOINED, first] += 1
+        work[MOVED, first] += T
+        work[JOINED, last] -= 1
+        work[MOVED, last] -= T
+        work[LINEAR, last] += 1
+        if band.near > 0.0:
+            close += last - first
+            close += count_near(work, p, T, first, band.farthest)
+    return loss, alpha_sum, alpha_square, curved, close
 
 
-@njit
-def room(p, q):
-    """Return arrays for :func:`product_sums` to work in, lists of up to p and q numbers, the
-    shorter one named first.
-    """
-    ints = (
-        np.empty((6, p + 1), dtype=np.int64),
-        np.empty(3 * p + 2, dtype=np.int64),
-        np.empty(4 * p + 2, dtype=np.int64),
-    )
-    return *ints, np.empty((4, q), dtype=np.int64), np.empty(p + 1)
+# ------------------------------------------------------------------------------------ the product
+
+
+@njit(inline="always")
+def grid_for(bottom, top, bits):
+    """Return the :class:`Grid` on which numbers from `bottom` to `top` have so many bits."""
+    exponent = min(bits - math.frexp(top - bottom)[1], 1000)
+    return Grid(0.5 * bottom + 0.5 * top, math.ldexp(1.0, -exponent), math.ldexp(1.0, exponent))
+
+
+@njit(inline="always")
+def band_on(grid, gamma, near):
+    """Return the :class:`Band` of a loss on a grid; `near` is two roundings wider there."""
+    width = gamma * grid.scale
+    inverse = 1.0 / width if width > 0.0 else 0.0
+    step = np.int64(min(max(np.ceil(width), 1.0), 2.0**60))
+    return Band(gamma, inverse, step, near, np.int64(min(near * grid.scale, 2.0**60)) + 2)
 
 
 @njit
@@ -207,102 +367,26 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
     t_low, t_high = extremes(t, q)
     bottom = min(low, max(t_low - tau, low - gamma - near))
     top = max(high, min(t_high - tau, high + near))
-    extent = top - bottom
-    if not extent < 1e300:
+    if not top - bottom < 1e300:
         s_weights[:p] = np.nan
         t_weights[:q] = np.nan
         sums[:] = np.nan
         return
-    exponent = min(bits - math.frexp(extent)[1], 1000)
-    scale = math.ldexp(1.0, exponent)
-    unit = math.ldexp(1.0, -exponent)
-    center = 0.5 * bottom + 0.5 * top
-    width = gamma * scale
-    inverse = 1.0 / width if width > 0.0 else 0.0
-    step = np.int64(min(max(np.ceil(width), 1.0), 2.0**60))  # alpha = 1 from here on
-    farthest = np.int64(min(near * scale, 2.0**60)) + 2  # `near`, and two roundings
-
-    ints, S, starts, longer_ints, squares = space
-    keys = ints[0]
-    prefix = ints[1]
-    wrapped = ints[2]
-    counts = ints[3]
-    linear = ints[4]
-    moved = ints[5]
-    middle = longer_ints[0]
-    Ts = longer_ints[1]
-    firsts = longer_ints[2]
-    lasts = longer_ints[3]
-    shift = bits_of(p)
-    n_buckets = np.int64(FINER) << shift
-    starts = starts[: n_buckets + 2]
-    least = np.int64(np.rint((low - center) * scale))
-    extent = np.int64(np.rint((high - center) * scale)) - least
-    fine = bits_to_drop(extent, n_buckets)
-    rounds = sort_by_buckets(s, p, center, scale, shift, least, fine, n_buckets, S, starts, keys)
-    S[p : p + (1 << rounds)] = FAR
-    add_up(S, keys, p, shift, prefix, wrapped, squares)
-    for r in range(p + 1):
-        counts[r] = 0
-        linear[r] = 0
-        moved[r] = 0
-
-    n_middle, all_linear = 0, 0
-    loss = 0.0
-    alpha_sum = 0.0
-    alpha_square = 0.0
-    curved = 0.0
-    close = 0.0
-    for c in range(q):
-        is_zero = (tau + high) - t[c] <= -near  # no cost against any s
-        is_linear = (tau + low) - t[c] >= gamma + near  # linear against every s
-        middle[n_middle] = c
-        n_middle += 0 if is_zero or is_linear else 1
-        t_weights[c] = 0.0
-        if is_linear and not is_zero:
-            t_weights[c] = p
-            all_linear += 1
-            loss += p * (((tau + center) - t[c]) - 0.5 * gamma)
-    for m in range(n_middle):  # short loops, of which the processor works at several rounds at once
-        Ts[m] = np.int64(np.rint(((t[middle[m]] - tau) - center) * scale))
-        # the first entry with a slack above 0
-        firsts[m] = count_below(S, starts, least, fine, rounds, Ts[m] + 1)
-        # the first one with a slack of at least gamma
-        lasts[m] = count_below(S, starts, least, fine, rounds, Ts[m] + step)
-    for m in range(n_middle):
-        c = middle[m]
-        T = Ts[m]
-        first = firsts[m]
-        last = lasts[m]
-        n_linear = p - last
-        n_band = last - first
-        loss += ((prefix[p] - prefix[last]) - n_linear * T) * unit - n_linear * (0.5 * gamma)
-        alpha_square += n_linear
-        between = prefix[last] - prefix[first]
-        band = between - n_band * T
-        modulo = wrapped[last] - wrapped[first] - T * (2 * between - n_band * T)
-        square = squares[last] - squares[first]
-        square -= float(T) * (2.0 * float(between) - float(n_band) * float(T))
-        square = float(modulo) + np.rint((square - float(modulo)) * 2.0**-64) * 2.0**64
-        weight = float(n_linear) + band * inverse
-        ratio = square * inverse
-        loss += ratio * (0.5 * unit)
-        alpha_square += ratio * inverse
-        curved += max(band - ratio, 0.0)
-        counts[first] += 1
-        moved[first] += T
-        counts[last] -= 1
-        moved[last] -= T
-        linear[last] += 1
-        t_weights[c] = weight
-        alpha_sum += weight
-        if near > 0.0:
-            close += n_band
-            close += count_near(S, p, T, first, farthest)
-
-    spread_weights(S, keys, p, shift, all_linear, counts, moved, linear, inverse, s_weights)
-    sums[0] += loss + all_linear * (prefix[p] * unit)
-    sums[1] += alpha_sum + all_linear * float(p)
-    sums[2] += alpha_square + all_linear * float(p)
+    work, squares = space
+    grid = grid_for(bottom, top, bits)
+    band = band_on(grid, gamma, near)
+    buckets = sort_by_buckets(s, p, grid, buckets_for(p, low, high, grid), work)
+    add_up(p, buckets, work, squares)
+    n_listed, n_linear, loss = set_apart(
+        t, q, p, tau + low, tau + high, tau + grid.center, band, work, t_weights
+    )
+    find_bands(t, n_listed, tau, grid, band.step, buckets, work)
+    loss, alpha_sum, alpha_square, curved, close = sum_bands(
+        n_listed, p, band, grid.unit, loss, work, squares, t_weights
+    )
+    spread_weights(p, buckets.shift, n_linear, band.inverse, work, s_weights)
+    sums[0] += loss + n_linear * (work[SUMS, p] * grid.unit)
+    sums[1] += alpha_sum + n_linear * float(p)
+    sums[2] += alpha_square + n_linear * float(p)
     sums[3] += near * close
-    sums[4] += curved * unit
+    sums[4] += curved * grid.unit
