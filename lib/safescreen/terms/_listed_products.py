@@ -26,7 +26,16 @@ class ListedProducts:
         )
         self.lists = AnchorLists(same_ptr, lists.same, other_ptr, lists.other)
         self._merge()
-        self.p, self.q = self._distinct.sizes
+        lists = self._distinct
+        self._arrays = kernels.Lists(
+            anchors=self._rows,
+            copies=self.copies,
+            same_ptr=lists.same_ptr,
+            same=lists.same,
+            other_ptr=lists.other_ptr,
+            other=lists.other,
+        )
+        self.p, self.q = lists.sizes
         self.sizes = self.p * self.q * self.copies
         rows = self.p + self.q
         n_pairs = int(rows.sum())
@@ -115,10 +124,8 @@ class ListedProducts:
         n_chunks = self._bounds.size - 1
         Y = np.zeros((n_chunks, *p.zero_rows().shape))
         sums = np.zeros((n_chunks, 6))
-        points = (p.X, self._transformed(x), p.norms)
-        fixed = (*fixed, p.diagonal)
         run = kernels.loss_sums.alone if self.serial else kernels.loss_sums
-        run(points, self._arrays, self._bounds, *fixed, Y, sums)
+        run(self._rows_at(x), self._arrays, self._bounds, *fixed, Y, sums)
         for chunk_rows in Y[1:]:
             Y[0] += chunk_rows
         *sums, scale = sums.sum(axis=0).tolist()
@@ -132,11 +139,11 @@ class ListedProducts:
 
     def widest_margin(self, x):
         """Return ``max_t <a_t, x>``."""
-        Z = self._transformed(x)
+        X, Z, *_ = self._rows_at(x)
         values = []
         for ptr, members in self._distinct.sides:
             values.append(np.empty(members.size))
-            kernels.pair_values(self.points.X, Z, self._rows, ptr, members, values[-1])
+            kernels.pair_values(X, Z, self._rows, ptr, members, values[-1])
         nearest = np.minimum.reduceat(values[0], self._distinct.same_ptr[:-1])
         return float(
             np.max(np.maximum.reduceat(values[1], self._distinct.other_ptr[:-1]) - nearest)
@@ -146,15 +153,19 @@ class ListedProducts:
         """Return the products that are left, the sum of the linear triplets, the scale of its
         error, their number and that of zero ones.
         """
-        p = self.points
         lists = self._distinct
         outs = np.zeros(lists.same.size, dtype=np.bool_), np.zeros(lists.other.size, dtype=np.bool_)
         weights = np.zeros(lists.same.size), np.zeros(lists.other.size)
         counts = np.zeros((self._bounds.size - 1, 2), dtype=np.int64)
-        points = (p.X, self._transformed(center), p.norms)
-        fixed = (*fixed, p.diagonal, (*outs, *weights))
         run = screening.screen.alone if self.serial else screening.screen
-        run(points, self._arrays, self._bounds, *fixed, counts)
+        run(
+            self._rows_at(center),
+            self._arrays,
+            self._bounds,
+            *fixed,
+            (*outs, *weights),
+            counts,
+        )
         n_L, n_R = (int(c) for c in counts.sum(axis=0))
         return (self._without(*outs) if n_L + n_R else self), *self._gram(*weights), n_L, n_R
 
@@ -166,16 +177,14 @@ class ListedProducts:
             parts += remaining_before[ptr], members[~out]
         return ListedProducts(self.points, self.anchors, AnchorLists(*parts))
 
-    @property
-    def _arrays(self):
-        lists = self._distinct
-        return self._rows, self.copies, lists.same_ptr, lists.same, lists.other_ptr, lists.other
-
-    def _transformed(self, x):
-        return self.points.X * x if self.points.diagonal else self.points.X @ x
+    def _rows_at(self, x):
+        points = self.points
+        Z = points.X * x if points.diagonal else points.X @ x
+        return kernels.Rows(points.X, Z, points.norms, points.diagonal)
 
     def _gram(self, *weights):
         points = self.points
-        Y = self.points.zero_rows()
-        scale = kernels.gram(points.X, points.norms, *self._arrays, *weights, points.diagonal, Y)
+        Y = points.zero_rows()
+        rows = kernels.Rows(points.X, points.X, points.norms, points.diagonal)
+        scale = kernels.gram(rows, self._arrays, *weights, Y)
         return points.close(Y), scale

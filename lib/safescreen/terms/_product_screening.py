@@ -13,35 +13,39 @@ from safescreen.terms._product_kernels import longest, row_values
 ROUNDS = 4
 
 
+@njit(inline="always")
+def pair_size(x, y, s, diagonal):
+    """Return an upper bound of the norm of ``(x - y)(x - y)'``, or (diagonal) of ``(x - y)^2``;
+    s is ``|x| + |y|``.
+    """
+    size = 0.0
+    for k in range(x.size):
+        u = x[k] - y[k]
+        size += (u * u) * (u * u) if diagonal else u * u
+    size = np.sqrt(size) if diagonal else size
+    return size * (1.0 + (x.size + 12) * UNIT) + 8.0 * UNIT * (s * s) + 1e-150
+
+
 @njit
-def row_intervals(points, i, members, start, stop, sign, radius, relative, diagonal, low, high):
+def row_intervals(rows, i, members, sign, radius, relative, low, high):
     """Write the ends of the intervals, times `sign`, of the pairs (i, j), ``j = members[p]``;
     return whether they are all finite.
     """
-    X, Z, norms = points
-    d = X.shape[1]
+    X, Z, norms, diagonal = rows
     finite = True
-    row_values(X, Z, i, members, start, stop, low)
-    for p in range(start, stop):
+    row_values(X, Z, i, members, low)
+    for p in range(members.size):
         j = members[p]
-        size = 0.0
-        for k in range(d):
-            u = X[i, k] - X[j, k]
-            size += (u * u) * (u * u) if diagonal else u * u
         s = norms[i] + norms[j]
-        size = (
-            (np.sqrt(size) if diagonal else size) * (1.0 + (d + 12) * UNIT)
-            + 8.0 * UNIT * (s * s)
-            + 1e-150
-        )
-        value = sign * low[p - start]
+        size = pair_size(X[i], X[j], s, diagonal)
+        value = sign * low[p]
         half = (
             (relative * (s * s) + radius * size) * (1.0 + 8.0 * UNIT)
             + 8.0 * UNIT * abs(value)
             + 1e-300
         )
-        low[p - start] = value - half
-        high[p - start] = value + half
+        low[p] = value - half
+        high[p] = value + half
         if not half < np.inf:
             finite = False
     return finite
@@ -127,15 +131,13 @@ def screen_anchor(same, other, p, q, low, high, counts):
 
 
 @njit
-def screen_chunk(
-    points, lists, first, last, radius, relative, low, high, diagonal, flags_and_weights, counts
-):
-    """Run :func:`screen_anchor` over the anchors ``first:last``; `points` are ``(X, Z, norms)``,
-    `flags_and_weights` is zero on entry.
+def screen_chunk(rows, lists, first, last, radius, relative, low, high, flags_and_weights, counts):
+    """Run :func:`screen_anchor` over the anchors ``first:last``; `flags_and_weights` is zero on
+    entry.
     """
     anchors, copies, same_ptr, same, other_ptr, other = lists
     same_out, other_out, same_weights, other_weights = flags_and_weights
-    p_max, q_max = longest(same_ptr, other_ptr, first, last)
+    p_max, q_max = longest(lists, first, last)
     a = np.empty(p_max)
     b = np.empty(p_max)
     c = np.empty(q_max)
@@ -146,12 +148,8 @@ def screen_chunk(
         s1 = same_ptr[m + 1]
         o0 = other_ptr[m]
         o1 = other_ptr[m + 1]
-        finite = row_intervals(
-            points, anchors[m], same, s0, s1, -1.0, radius, relative, diagonal, a, b
-        )
-        finite &= row_intervals(
-            points, anchors[m], other, o0, o1, 1.0, radius, relative, diagonal, c, d
-        )
+        finite = row_intervals(rows, anchors[m], same[s0:s1], -1.0, radius, relative, a, b)
+        finite &= row_intervals(rows, anchors[m], other[o0:o1], 1.0, radius, relative, c, d)
         if finite:
             once[:] = 0
             same_side = (a, b, same_out[s0:s1], same_weights[s0:s1])
@@ -161,13 +159,13 @@ def screen_chunk(
 
 
 @Shared
-def screen(points, lists, bounds, radius, relative, low, high, diagonal, flags_and_weights, counts):
+def screen(rows, lists, bounds, radius, relative, low, high, flags_and_weights, counts):
     """Run :func:`screen_chunk` over chunks of anchors, chunk c counting in ``counts[c]``; the
     same bits for any number of threads.
     """
     for c in prange(bounds.size - 1):
         screen_chunk(
-            points,
+            rows,
             lists,
             bounds[c],
             bounds[c + 1],
@@ -175,7 +173,6 @@ def screen(points, lists, bounds, radius, relative, low, high, diagonal, flags_a
             relative,
             low,
             high,
-            diagonal,
             flags_and_weights,
             counts[c],
         )

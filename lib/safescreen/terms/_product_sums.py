@@ -103,9 +103,14 @@ def sort_keys(work, start, stop):
 
 @njit
 def extremes(values, size):
-    """Return the smallest and the largest of ``values[:size]``; four of either, so that none
-    waits for the one before.
+    """Return the smallest and the largest of ``values[:size]``, NaN if one of them is NaN: four of
+    either, so that none waits for the one before.
     """
+    n_numbers = 0
+    for r in range(size):
+        n_numbers += values[r] == values[r]  # a NaN differs from itself
+    if n_numbers < size:
+        return np.nan, np.nan
     a, b, c, d = values[0], values[0], values[0], values[0]
     e, f, g, h = values[0], values[0], values[0], values[0]
     for r in range(0, size - size % 4, 4):
@@ -367,7 +372,7 @@ def product_sums(s, t, p, q, tau, gamma, near, bits, s_weights, t_weights, space
     t_low, t_high = extremes(t, q)
     bottom = min(low, max(t_low - tau, low - gamma - near))
     top = max(high, min(t_high - tau, high + near))
-    if not top - bottom < 1e300:
+    if not (low <= high and t_low <= t_high and top - bottom < 1e300):  # or one is NaN
         s_weights[:p] = np.nan
         t_weights[:q] = np.nan
         sums[:] = np.nan

@@ -222,6 +222,22 @@ def pair_weights(same, other, weights, same_weights, other_weights):
             other_weights[other[t]] += w
 
 
+@njit(inline="always")
+def add_pair(x, y, w, diagonal, row, other_row):
+    """Add ``w (x - y)`` to a row and take it from another one; or (diagonal) add ``w (x - y)^2``
+    to the first.
+    """
+    if diagonal:
+        for k in range(x.size):
+            u = x[k] - y[k]
+            row[k] += w * (u * u)
+    else:
+        for k in range(x.size):
+            u = w * (x[k] - y[k])
+            row[k] += u
+            other_row[k] -= u
+
+
 @njit
 def add_pairs(X, pairs, weights, sign, diagonal, Y):
     """Add ``w (x_i - x_j)``, ``w = sign weights[p]``, to row i of Y and take it from row j: ``X'Y``
@@ -229,20 +245,11 @@ def add_pairs(X, pairs, weights, sign, diagonal, Y):
 
     For a diagonal metric Y has one row, to which ``w (x_i - x_j)^2`` is added.
     """
-    d = X.shape[1]
     for p in range(pairs.shape[0]):
         w = sign * weights[p]
         if w != 0.0:
             i, j = pairs[p, 0], pairs[p, 1]
-            if diagonal:
-                for k in range(d):
-                    u = X[i, k] - X[j, k]
-                    Y[0, k] += w * (u * u)
-            else:
-                for k in range(d):
-                    u = w * (X[i, k] - X[j, k])
-                    Y[i, k] += u
-                    Y[j, k] -= u
+            add_pair(X[i], X[j], w, diagonal, Y[0 if diagonal else i], Y[0 if diagonal else j])
 
 
 @njit
