@@ -58,7 +58,7 @@ def improve(
     gains = np.zeros(ids.size)
     firm = np.zeros(ids.size, dtype=np.bool_)
     rng = np.random.default_rng(0)
-    tau, tau_step, w, w_step = levels
+    tau, w = levels
     while True:
         spread, gap, cost = scan(products, norms, alpha, *fixed, active, gains, firm)
         if spread <= tolerance or gap <= max(goal[0], goal[1] * (rest + cost)) or done >= updates:
@@ -78,25 +78,21 @@ def improve(
         rows = ids[chosen]
         moved = products[chosen]
         new = alpha[chosen]
-        chosen_levels = (
-            tau[chosen] if tau_step else tau,
-            tau_step,
-            w[chosen] if w_step else w,
-            w_step,
-        )
+        weights = w[chosen]
         most = min(INNER_UPDATES * chosen.size, updates - done)
-        limits = 0.5 * tolerance, most
         steps = sweep_gram(
             matrix.block(rows, rows),
             signs[rows],
             moved,
             norms[chosen],
             new,
-            *chosen_levels,
-            *fixed[4:],
-            *limits,
+            tau[chosen],
+            weights,
+            *fixed[2:],
+            0.5 * tolerance,
+            most,
         )
-        change = (new - alpha[chosen]) * chosen_levels[2]
+        change = (new - alpha[chosen]) * weights
         if not change.any():
             return spread, done
         alpha[chosen] = new
@@ -132,14 +128,14 @@ def _step(slope, a, weight, norm, lam, g, cap):
 
 
 @njit
-def scan(products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, active, gains, firm):
+def scan(products, norms, alpha, tau, w, g, cap, lam, active, gains, firm):
     """Write what a step in each coordinate alone would gain, and whether it is firmly at a
     bound; return violation, gap and loss.
     """
     most, least, gap, cost = 0.0, 0.0, 0.0, 0.0
     for t in active:
-        slack = tau[t * tau_step] - products[t] / lam
-        weight = w[t * w_step]
+        slack = tau[t] - products[t] / lam
+        weight = w[t]
         slope = g * alpha[t] - slack
         if g > 0.0:
             best = min(max(slack / g, 0.0), cap)
@@ -152,15 +148,13 @@ def scan(products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, active, 
             most = max(most, slope)
             least = min(least, slope)
     for t in active:
-        slope = products[t] / lam - tau[t * tau_step] + g * alpha[t]
+        slope = products[t] / lam - tau[t] + g * alpha[t]
         firm[t] = (alpha[t] <= 0.0 and slope > most) or (alpha[t] >= cap and slope < least)
     return most - least, gap, cost
 
 
 @njit
-def sweep_gram(
-    K, signs, products, norms, alpha, tau, tau_step, w, w_step, g, cap, lam, tolerance, updates
-):
+def sweep_gram(K, signs, products, norms, alpha, tau, w, g, cap, lam, tolerance, updates):
     """Update coordinates until the slopes differ by `tolerance` or the part :data:`INNER` of what
     they do; return the number of updates.
 
@@ -174,7 +168,7 @@ def sweep_gram(
         pick = -1
         step = 0.0
         for t in range(signs.size):
-            slope = products[t] / lam - tau[t * tau_step] + g * alpha[t]
+            slope = products[t] / lam - tau[t] + g * alpha[t]
             if (
                 (alpha[t] <= 0.0 and slope > 0.0)
                 or (alpha[t] >= cap and slope < 0.0)
@@ -183,7 +177,7 @@ def sweep_gram(
                 continue
             most = max(most, slope)
             least = min(least, slope)
-            move, gain = _step(slope, alpha[t], w[t * w_step], norms[t], lam, g, cap)
+            move, gain = _step(slope, alpha[t], w[t], norms[t], lam, g, cap)
             if gain > best:
                 best = gain
                 pick = t
@@ -194,7 +188,7 @@ def sweep_gram(
         if most - least <= tolerance or step == 0.0 or done >= updates:
             return done
         new = min(max(alpha[pick] + step, 0.0), cap)
-        factor = w[pick * w_step] * (new - alpha[pick]) * signs[pick]
+        factor = w[pick] * (new - alpha[pick]) * signs[pick]
         alpha[pick] = new
         row = K[pick]
         for t in range(signs.size):

@@ -67,9 +67,7 @@ def sweep(
     alpha,
     H,
     tau,
-    tau_step,
     w,
-    w_step,
     g,
     cap,
     lam,
@@ -102,7 +100,7 @@ def sweep(
         while k < size:
             t = order[k]
             slope = _inner_product(Z, values, columns, starts, t, H)
-            slope = slope / lam - tau[t * tau_step] + g * alpha[t]
+            slope = slope / lam - tau[t] + g * alpha[t]
             projected, leave = _judge(slope, alpha[t], cap, high, low)
             if leave and shrinking:
                 size -= 1
@@ -112,7 +110,7 @@ def sweep(
             most = max(most, projected)
             least = min(least, projected)
             if projected != 0.0:
-                weight = w[t * w_step]
+                weight = w[t]
                 curvature = weight * norms[t] * norms[t] / lam + g
                 if curvature > 0.0:
                     new = min(max(alpha[t] - slope / curvature, 0.0), cap)

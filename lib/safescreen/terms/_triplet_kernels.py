@@ -146,32 +146,59 @@ def chunk_products(
         errors[t] = (other_errors[o] + same_errors[s]) * (1.0 + 4 * UNIT) + 2.0 * UNIT * abs(q)
 
 
+@njit(inline="always")
+def _run_alike(start, stop, value, other, other_values, tau, smooth, other_weights):
+    """Add up a run of terms that share their same pair, threshold and weight 1, see
+    :func:`loss_sums`; return its weight, loss, ``tau'alpha`` and ``alpha'alpha``.
+    """
+    inverse, half, cap = smooth
+    loss, weight, square = 0.0, 0.0, 0.0
+    for t in range(start, stop):
+        o = other[t]
+        slack = tau - (other_values[o] - value)
+        a = min(max(slack * inverse, 0.0), cap)
+        other_weights[o] += a
+        weight += a
+        loss += a * (slack - half * a)
+        square += a * a
+    return weight, loss, tau * weight, square
+
+
+@njit(inline="always")
+def _run(start, stop, value, other, other_values, tau, weights, smooth, other_weights):
+    """Do the same for terms that share their same pair."""
+    inverse, half, cap = smooth
+    loss, weight, alpha_sum, square = 0.0, 0.0, 0.0, 0.0
+    for t in range(start, stop):
+        o = other[t]
+        slack = tau[t] - (other_values[o] - value)
+        a = min(max(slack * inverse, 0.0), cap)
+        wa = a if weights is None else weights[t] * a
+        other_weights[o] += wa
+        weight += wa
+        loss += wa * (slack - half * a)
+        alpha_sum += tau[t] * wa
+        square += wa * a
+    return weight, loss, alpha_sum, square
+
+
 @njit
-def loss_sums(
-    same,
-    other,
-    same_values,
-    other_values,
-    tau,
-    tau_step,
-    gamma,
-    cap,
-    weights,
-    same_weights,
-    other_weights,
-    sums,
-):
+def loss_sums(terms, values, tau, weights, gamma, cap, pair_weights, sums):
     """Weighted loss, its slope per pair, and the sums of the dual:
     ``sums = (loss, tau'alpha, alpha'alpha)``.
 
-    Weights that are None are 1. `gamma` is the smoothing of the loss, which is positive, `cap` its
-    largest slope. Terms with the same same pair follow each other: their sums stay in registers
-    until the pair changes."""
+    `terms`, `values` and `pair_weights` are those of same pairs, then of other ones; a weight or
+    None, for 1, a term. `gamma` is the smoothing of the loss, which is positive, `cap` its largest
+    slope. Terms with the same same pair follow each other: their sums stay in registers until the
+    pair changes."""
+    same, other = terms
+    same_values, other_values = values
+    same_weights, other_weights = pair_weights
     same_weights[:] = 0.0
     other_weights[:] = 0.0
     sums[:] = 0.0
-    inverse = 1.0 / gamma
-    half = 0.5 * gamma
+    smooth = 1.0 / gamma, 0.5 * gamma, cap
+    alike = weights is None and tau.strides[0] == 0
     start = 0
     while start < same.size:
         s = same[start]
@@ -179,34 +206,18 @@ def loss_sums(
         while stop < same.size and same[stop] == s:
             stop += 1
         value = same_values[s]
-        loss, weight, alpha_sum, alpha_square = 0.0, 0.0, 0.0, 0.0
-        if weights is None and tau_step == 0:
-            base = tau[0]
-            for t in range(start, stop):
-                o = other[t]
-                slack = base - (other_values[o] - value)
-                a = min(max(slack * inverse, 0.0), cap)
-                other_weights[o] += a
-                weight += a
-                loss += a * (slack - half * a)
-                alpha_square += a * a
-            alpha_sum = base * weight
+        if alike:
+            found = _run_alike(
+                start, stop, value, other, other_values, tau[0], smooth, other_weights
+            )
         else:
-            for t in range(start, stop):
-                o = other[t]
-                threshold = tau[t * tau_step]
-                slack = threshold - (other_values[o] - value)
-                a = min(max(slack * inverse, 0.0), cap)
-                wa = a if weights is None else weights[t] * a
-                other_weights[o] += wa
-                weight += wa
-                loss += wa * (slack - half * a)
-                alpha_sum += threshold * wa
-                alpha_square += wa * a
-        same_weights[s] += weight
-        sums[0] += loss
-        sums[1] += alpha_sum
-        sums[2] += alpha_square
+            found = _run(
+                start, stop, value, other, other_values, tau, weights, smooth, other_weights
+            )
+        same_weights[s] += found[0]
+        sums[0] += found[1]
+        sums[1] += found[2]
+        sums[2] += found[3]
         start = stop
 
 

@@ -15,7 +15,7 @@ from safescreen._checks import check_mask
 from safescreen.losses import Loss
 from safescreen.rounding import ElementLike, gamma, norm_upper, upper
 from safescreen.terms import _triplet_kernels as kernels
-from safescreen.terms._margin_sums import margin_sums
+from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import number_pairs
 from safescreen.terms.pairs import PairTable, Points
@@ -138,7 +138,7 @@ class PairDifferences(Terms):
         roundings = 34 * self.points.d + 10
         if alpha is not None or loss.smoothing == 0.0:
             return margin_sums(self, self._products(x, roundings), loss, alpha)
-        tau = np.atleast_1d(np.asarray(self.threshold, dtype=float))
+        tau, _ = levels(self)
         farthest = float(np.abs(tau).max(initial=0.0))
         x_norm = norm_upper(x)
         scale = self.same_pairs.largest + self.other_pairs.largest
@@ -157,16 +157,10 @@ class PairDifferences(Terms):
         )
         sums = np.empty(3)
         weights = (np.empty(len(self.same_pairs)), np.empty(len(self.other_pairs)))
-        arrays = (
-            self.same,
-            self.other,
-            *self._pair_values(x),
-            tau,
-            int(tau.size > 1),
-            loss.smoothing,
-            loss.cap,
-        )
-        kernels.loss_sums(*arrays, self.weights, *weights, sums)
+        terms = (self.same, self.other)
+        values = tuple(self._pair_values(x))
+        shape = (loss.smoothing, loss.cap)
+        kernels.loss_sums(terms, values, tau, self.weights, *shape, weights, sums)
         adjoint, error = self._gram(*weights)
         return LossSums(
             loss=sums[0],

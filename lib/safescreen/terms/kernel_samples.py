@@ -313,12 +313,13 @@ class KernelSamples(Terms):
         """
         ids = self._where(np.arange(len(self)))
         weights = 1.0 if self.weights is None else self.weights
+        tau_w = [np.array(values) for values in levels(self)]
         done = 0
         spread = np.inf
         rest = H.coef.copy()
         rest[ids] -= weights * alpha
         for _ in range(ROUNDS):  # with products computed anew
-            fixed = (levels(self), loss, lam, tolerance, epochs * len(self) - done, shrinking, goal)
+            fixed = (tau_w, loss, lam, tolerance, epochs * len(self) - done, shrinking, goal)
             products = self._margins(H)[0].copy()
             spread, steps = improve(
                 self.cone.matrix, ids, self.cone.signs, products, self._norms, alpha, *fixed

@@ -162,7 +162,8 @@ class Samples(Terms):
         :mod:`safescreen.terms._sample_kernels`); O(n d) a sweep.
         """
         H = np.array(H)
-        fixed = (*levels(self), loss.smoothing, loss.cap, lam, tolerance, epochs, state, shrinking)
+        tau, w = map(np.array, levels(self))
+        fixed = (tau, w, loss.smoothing, loss.cap, lam, tolerance, epochs, state, shrinking)
         Z = self._Z
         if sparse.issparse(Z):
             rows = (np.empty((0, 0)), Z.data, Z.indices, Z.indptr)
