@@ -7,9 +7,13 @@ and only rows of coordinates that move are ever asked for. Slopes as in
 :mod:`safescreen.terms._sample_kernels`.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from safescreen._numba import njit
+from safescreen.terms._sample_kernels import best_value
 
 WORKING_SET = 512
 """How many coordinates a step is for; all of them where there are no more."""
@@ -51,6 +55,7 @@ def improve(
     out of date at the end. A goal is a number and a part of the loss. Returns the violation as seen
     among the coordinates looked at last, and the number of updates."""
     fixed = (*levels, loss.smoothing, loss.cap, lam)
+    point = _Point(matrix, ids, signs, products, norms, alpha, fixed)
     done = 0
     rest = 0.0
     chosen = np.empty(0, dtype=np.intp)
@@ -58,49 +63,68 @@ def improve(
     gains = np.zeros(ids.size)
     firm = np.zeros(ids.size, dtype=np.bool_)
     rng = np.random.default_rng(0)
-    tau, w = levels
     while True:
         spread, gap, cost = scan(products, norms, alpha, *fixed, active, gains, firm)
         if spread <= tolerance or gap <= max(goal[0], goal[1] * (rest + cost)) or done >= updates:
             return spread, done
-        if (
-            shrinking
-            and done >= ids.size // 4
-            and np.count_nonzero(firm[active]) > SHRINK * active.size
-        ):
+        may_leave = shrinking and done >= ids.size // 4
+        if may_leave and np.count_nonzero(firm[active]) > SHRINK * active.size:
             out = active[firm[active]]
             active = active[~firm[active]]
             rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
             firm[out] = True
-        chosen = _choose(
-            active, gains, chosen[~firm[chosen]], (alpha > 0.0) & (alpha < loss.cap), rng
-        )
-        rows = ids[chosen]
-        moved = products[chosen]
-        new = alpha[chosen]
-        weights = w[chosen]
+        free = (alpha > 0.0) & (alpha < loss.cap)
+        chosen = _choose(active, gains, chosen[~firm[chosen]], free, rng)
         most = min(INNER_UPDATES * chosen.size, updates - done)
-        steps = sweep_gram(
-            matrix.block(rows, rows),
-            signs[rows],
-            moved,
-            norms[chosen],
-            new,
-            tau[chosen],
-            weights,
-            *fixed[2:],
-            0.5 * tolerance,
-            most,
-        )
-        change = (new - alpha[chosen]) * weights
-        if not change.any():
+        steps = point.solve_for(chosen, active, 0.5 * tolerance, most)
+        if steps == 0:
             return spread, done
-        alpha[chosen] = new
-        used = np.flatnonzero(change)
-        sums = np.zeros(active.size)
-        matrix.add(rows[used], signs[rows[used]] * change[used], ids[active], sums)
-        products[active] += signs[ids[active]] * sums
         done += steps
+
+
+class _Point(NamedTuple):
+    """A dual point and what belongs to it, see :func:`improve`; `fixed` are thresholds, weights,
+    smoothing and cap of the loss, and lam.
+    """
+
+    matrix: Any
+    ids: NDArray
+    signs: NDArray
+    products: NDArray
+    norms: NDArray
+    alpha: NDArray
+    fixed: tuple
+
+    def solve_for(self, chosen, active, tolerance, updates):
+        """Solve for the coordinates `chosen`, and keep the products of the `active` ones up to
+        date; return the number of updates, 0 where none of them has moved.
+        """
+        tau, w, *shape = self.fixed
+        rows = self.ids[chosen]
+        signs = self.signs
+        alpha = self.alpha[chosen]
+        steps = sweep_gram(
+            self.matrix.block(rows, rows),
+            signs[rows],
+            self.products[chosen],
+            self.norms[chosen],
+            alpha,
+            tau[chosen],
+            w[chosen],
+            *shape,
+            tolerance,
+            updates,
+        )
+        change = (alpha - self.alpha[chosen]) * w[chosen]
+        used = np.flatnonzero(change)
+        if used.size == 0:
+            return 0
+        self.alpha[chosen] = alpha
+        sums = np.zeros(active.size)
+        at = self.ids[active]
+        self.matrix.add(rows[used], signs[rows[used]] * change[used], at, sums)
+        self.products[active] += signs[at] * sums
+        return steps
 
 
 def _choose(active, gains, last, free, rng):
@@ -123,7 +147,7 @@ def _step(slope, a, weight, norm, lam, g, cap):
     curvature = weight * norm * norm / lam + g
     if curvature <= 0.0 or (a <= 0.0 and slope > 0.0) or (a >= cap and slope < 0.0):
         return 0.0, 0.0
-    move = min(max(a - slope / curvature, 0.0), cap) - a
+    move = best_value(slope, a, curvature, cap) - a
     return move, -weight * move * (slope + 0.5 * curvature * move)
 
 

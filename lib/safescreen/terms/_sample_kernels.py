@@ -57,6 +57,12 @@ def _add_row(Z, values, columns, starts, t, factor, H):
             H[columns[j]] += factor * values[j]
 
 
+@njit(inline="always")
+def best_value(slope, a, curvature, cap):
+    """Return the best value of a coordinate alone; as it is where it has no curvature."""
+    return min(max(a - slope / curvature, 0.0), cap) if curvature > 0.0 else a
+
+
 @njit
 def sweep(
     Z,
@@ -83,19 +89,16 @@ def sweep(
     dense ones, and Z is not looked at. Mutates alpha and H. Coordinates that sit at a bound with a
     slope beyond those of the last sweep are left out (Hsieh et al. 2008). Returns the largest
     violation seen in the last sweep, the number of sweeps and the state of the generator."""
-    n = alpha.size
-    order = np.arange(n)
-    size = n
-    high = np.inf
-    low = -np.inf
-    done = 0
+    order = np.arange(alpha.size)
+    size = alpha.size
+    high, low = np.inf, -np.inf
     spread = np.inf
+    done = 0
     while done < epochs:
         done += 1
         state = _shuffle(order, size, state)
-        is_whole = size == n and high == np.inf and low == -np.inf
-        most = -np.inf
-        least = np.inf
+        is_whole = size == alpha.size and high == np.inf and low == -np.inf
+        most, least = -np.inf, np.inf
         k = 0
         while k < size:
             t = order[k]
@@ -110,21 +113,15 @@ def sweep(
             most = max(most, projected)
             least = min(least, projected)
             if projected != 0.0:
-                weight = w[t]
-                curvature = weight * norms[t] * norms[t] / lam + g
-                if curvature > 0.0:
-                    new = min(max(alpha[t] - slope / curvature, 0.0), cap)
-                    change = weight * (new - alpha[t])
-                    alpha[t] = new
-                    _add_row(Z, values, columns, starts, t, change, H)
+                new = best_value(slope, alpha[t], w[t] * norms[t] * norms[t] / lam + g, cap)
+                _add_row(Z, values, columns, starts, t, w[t] * (new - alpha[t]), H)
+                alpha[t] = new
         spread = max(most, 0.0) - min(least, 0.0)
-        if spread <= tolerance:
-            if is_whole:
-                break
-            size = n
-            high = np.inf
-            low = -np.inf
-        else:
-            high = most if most > 0.0 else np.inf
-            low = least if least < 0.0 else -np.inf
+        if spread <= tolerance and is_whole:
+            break
+        if spread <= tolerance:  # of a part: look at all again
+            size = alpha.size
+            most, least = 0.0, 0.0
+        high = most if most > 0.0 else np.inf
+        low = least if least < 0.0 else -np.inf
     return spread, done, state
