@@ -67,11 +67,13 @@ class Family:
 
     def element(self, values):
         """Return an element of the library: floats of the shape of the cone, made symmetric, or
-        an expansion.
+        an expansion, which the samples may compute from one that they remember.
         """
         values = np.asarray(values, dtype=float)
         if values.ndim == 2:
             values = 0.5 * (values + values.T)
+        if self.G is not None:
+            return self.terms.adjoint(values)
         return self.terms.cone.check(values)
 
 
