@@ -521,7 +521,7 @@ assert abs(np.sqrt(square) / dgb.radius - 1.0) < 1e-8
 # * **Equation 34 of SSS14** has $C - C_0$ where DVI above has its modulus. Section IV works with $C_0 < C$, where
 #   the two are the same.
 # * **Theorem 11 of SSS14** is the dome above with $\gamma = \frac12\|w\|^2$; which of its factors need that and which
-#   $\gamma = \|w\|^2$ as printed is worked out in `36-dome-test-and-s-form`.
+#   $\gamma = \|w\|^2$ as printed is worked out in `36c-dome-test-as-printed`.
 # * **Figures 1 and 4 of STS19** are drawings of ideas that notebooks compute: figure 1, the blue and green triplets on
 #   the two straight parts of the loss, is the first picture of `00-start-here`; figure 4, the half-space behind which
 #   the cone lies, is the normal of `18-linear-rule` (and figure 3, the sphere rule, that of `16-sphere-rule`).

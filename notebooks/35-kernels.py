@@ -223,7 +223,7 @@ assert abs(np.sqrt(a @ K @ a) - np.linalg.norm(w0)) > 0.01
 #
 # ## The dome, from Q alone
 #
-# $w_a = \sum_i a_i z_i$ for $C_a$ and $w_b = \sum_i b_i z_i$ for $C_b$. The bounds of `36-dome-test-and-s-form` need $A = a^\top Q a$,
+# $w_a = \sum_i a_i z_i$ for $C_a$ and $w_b = \sum_i b_i z_i$ for $C_b$. The bounds of `36b-dome-test` need $A = a^\top Q a$,
 # $B = b^\top Q b$, $(Qa)_i$ and $Q_{ii}$; the feasible point on the segment from $w_a$ to $w_T$ has coefficients on the segment from
 # $a$ to $a_T$, and margins likewise. The toy data of SSS13, two clouds of 300 points in the plane, once more by features
 # and by $Q$, and with Gaussian kernels.
@@ -609,7 +609,7 @@ assert abs(svm.c_min(alone) - 1) < 1e-9
 #   each cold column costs $n$ kernel evaluations, $O(n d)$.
 # * **Taken literally** $O(n\|\Delta s\|_0)$ is 0 where nothing changes, and $n$ bounds are still computed.
 # * **SSS13's formulas (15) to (18) and its kernel forms** are lost in the text we work from: the theorem's bounds are
-#   derived in `36-dome-test-and-s-form`, and put into kernel form here. Which Gaussian widths and data its remark is
+#   derived in `36b-dome-test`, and put into kernel form here. Which Gaussian widths and data its remark is
 #   about is not said; its "Interpretation", which bounds a change of margin by $\sqrt{(B - A)/A}$ times a factor that is
 #   largest across $w_a$, is the rim, for samples with $q_i \ge 0$.
 # * **The library's cache.** Samples with a kernel remember their last few sums and make a new one from the one that

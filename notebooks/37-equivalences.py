@@ -325,7 +325,7 @@ print(f"1/C_min = {1.0 / svm.c_min(terms):.1f}, the all-linear lambda {prob.lam_
 #
 # Equal is not all. For the pair $(\tilde w, \alpha)$ MGB lies in DGB; BT1 and BT2 are such MGBs, for
 # different $\alpha$, and neither contains the other; the ball of $w_0$ holds for the whole interval from $C_0$ to $C$,
-# and lies inside the dome (`36-dome-test-and-s-form`). Shares that each name screens, along $C/C_0$:
+# and lies inside the dome (`36c-dome-test-as-printed`). Shares that each name screens, along $C/C_0$:
 
 # %%
 steps = np.geomspace(1.02, 2.5, 12)

@@ -69,10 +69,25 @@ def bare(text: str) -> str:
         if cell.cell_type == "markdown":
             cells.append(kept)
         elif cell.cell_type == "code":
-            outputs = [_output(output) for output in cell.outputs if output.output_type in _FIELDS]
+            shown = [output for output in cell.outputs if output.output_type in _FIELDS]
+            texts = [_alternative(output) for output in shown if _alternative(output)]
+            if texts:
+                kept["metadata"] |= {"mystnb": {"image": {"alt": " ".join(texts)}}}
+            outputs = [_output(output) for output in shown if not _is_caption(output)]
             cells.append(kept | {"execution_count": cell.execution_count, "outputs": outputs})
     nb = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 4}
     return nbformat.writes(nbformat.from_dict(nb))
+
+
+def _alternative(output) -> str:
+    """Return the text that stands for a picture, see `safescreen_book.figures.show`, or ""."""
+    text = output.get("metadata", {}).get("image/png", {}).get("alt", "")
+    return text if isinstance(text, str) else ""
+
+
+def _is_caption(output) -> bool:
+    """Whether an output only repeats the text of a picture, which a page has with the picture."""
+    return output.get("metadata", {}).get("caption", False) is True
 
 
 def _output(old) -> dict:

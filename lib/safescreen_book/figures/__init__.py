@@ -12,7 +12,16 @@ from safescreen_book.figures.lines import lines
 from safescreen_book.figures.maps import rate_map
 from safescreen_book.figures.points import points_and_metric, samples
 from safescreen_book.figures.space import cone_scene, coordinates, scenes, sliders
-from safescreen_book.figures.style import COLOURS, METHODS, OTHERS, STYLE, panels, style_of, styles
+from safescreen_book.figures.style import (
+    COLOURS,
+    METHODS,
+    OTHERS,
+    STYLE,
+    panels,
+    show,
+    style_of,
+    styles,
+)
 from safescreen_book.figures.terms import range_chart, shares, terms_on_loss
 
 __all__ = [
@@ -37,6 +46,7 @@ __all__ = [
     "samples",
     "scenes",
     "shares",
+    "show",
     "sliders",
     "sparsity",
     "style_of",

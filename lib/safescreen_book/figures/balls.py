@@ -134,19 +134,14 @@ def domes(normal, radius, spheres, points, *, ax=None, title=""):
                 zorder=2,
                 **style,
             )
-        grid = np.meshgrid(*(np.linspace(low[k], high[k], 401) for k in range(2)))
-        away = [
-            np.hypot(grid[0] - b.center[0], grid[1] - b.center[1]) - b.radius
-            for b in spheres.values()
-        ]
-        ax.contourf(
-            *grid,
-            np.max(away, axis=0),
-            levels=[-np.inf, 0.0],
-            colors=["#555555"],
-            alpha=0.25,
-            zorder=1,
-        )
+        if spheres:
+            grid = np.meshgrid(*(np.linspace(low[k], high[k], 401) for k in range(2)))
+            outside = [
+                np.hypot(grid[0] - b.center[0], grid[1] - b.center[1]) - b.radius
+                for b in spheres.values()
+            ]
+            shade = {"levels": [-np.inf, 0.0], "colors": ["#555555"], "alpha": 0.25, "zorder": 1}
+            ax.contourf(*grid, np.max(outside, axis=0), **shade)
         _mark(ax, points)
         ax.set(
             xlim=(low[0], high[0]),

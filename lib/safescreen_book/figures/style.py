@@ -130,3 +130,28 @@ def panels(ncols=2, width=9.0, height=3.2, **options):
 
     with plt.rc_context(STYLE):
         return plt.subplots(1, ncols, figsize=(width, height), layout="constrained", **options)
+
+
+def show(text):
+    """Show the current figure, with a sentence that says what it shows.
+
+    The sentence is the picture's alternative text: of web pages made from the notebook, and, as
+    JupyterLab gives pictures none, a line below the picture there. End a cell with this in place of
+    ``plt.show()``.
+
+    Parameters
+    ----------
+    text : str
+        Plain text, for readers who do not see the picture: what is drawn, and what one sees in it.
+    """
+    import matplotlib.pyplot as plt
+    from IPython.display import display
+
+    figure = plt.gcf()
+    display(figure, metadata={"image/png": {"alt": text}})
+    plt.close(figure)
+    display({"text/plain": text, "text/markdown": f"*{text}*"}, metadata=CAPTION, raw=True)
+
+
+CAPTION = {"caption": True}
+"""Metadata of an output that repeats the alternative text of the picture above it."""
