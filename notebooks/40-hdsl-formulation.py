@@ -406,7 +406,7 @@ assert not is_mixture(M, 0.65) and answer.status == 0
 # * **Scale.** $\lambda$ regularises: a small one cannot reach the margin 1. In the paper it is chosen by
 #   validation, as is the number of iterations.
 # * **Where it leads.** How the atoms are found: `41-frank-wolfe-and-away-steps`. What that costs:
-#   `42-hdsl-cost`. Approximations: `43-hdsl-forward-directions`. New points: `44-hdsl-generalization`.
+#   `42-hdsl-cost`. Approximations: `43-hdsl-forward-directions`. New points: `44c-risk-of-a-learned-similarity`.
 #
 # ## References
 #

@@ -100,7 +100,7 @@ for T, m in ((4, 2), (5, 3), (6, 4)):
 #
 # With $\varphi(v) = e^{sv}$ the sum may therefore be treated as one of $m$ independent numbers. Of mean
 # zero and range $R$, each has $\log \mathbb{E} e^{sv} \le s^2 R^2/8$ (Hoeffding's lemma, derived in
-# notebook `44-hdsl-generalization`); of variance $\sigma^2$ and $|v| \le R$, $\log \mathbb{E} e^{sv} \le
+# notebook `44a-blocks-and-bounded-differences`); of variance $\sigma^2$ and $|v| \le R$, $\log \mathbb{E} e^{sv} \le
 # \frac{s^2 \sigma^2/2}{1 - sR/3}$ (Bernstein: compare $e^v - 1 - v \le \frac{v^2/2}{1 - v/3}$ term by
 # term, $j! \ge 2 \cdot 3^{j-2}$). Markov's inequality and the best $s$:
 

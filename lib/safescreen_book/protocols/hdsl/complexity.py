@@ -4,7 +4,8 @@ by Monte Carlo, and bounds.
 The class is the convex hull of the atoms ``scale (e_a +- e_b)(e_a +- e_b)'``, ``a < b``; there are
 ``d (d - 1)`` of them. A triplet is admissible when its first two points have one label and its
 third another; the loss of any other triplet is zero. The first ``3 floor(n/3)`` points of a sample
-make ``floor(n/3)`` independent triplets. Derived in the notebook ``44-hdsl-generalization``."""
+make ``floor(n/3)`` independent triplets. Derived in the notebooks ``44b-complexity-of-atoms``
+and ``44c-risk-of-a-learned-similarity``."""
 
 import math
 from dataclasses import dataclass
