@@ -24,7 +24,12 @@ from scipy.stats import binom
 
 import safescreen as ss
 from safescreen_book import figures
-from safescreen_book.protocols.hdsl.complexity import Bounds, largest_at_atoms, largest_entry, rademacher
+from safescreen_book.protocols.hdsl.complexity import (
+    Bounds,
+    largest_at_atoms,
+    largest_entry,
+    rademacher,
+)
 
 loss = ss.SmoothedHinge(gamma=1.0)
 

@@ -40,7 +40,7 @@ labels = {"title": "excess risk: two bounds", "xlabel": "iterations k", "ylabel"
 figures.lines({"corrected": corrected, "printed": printed}, iterations, log="xy", **labels)
 figures.show(
     "Two bounds of the excess risk against the number of iterations, both axes logarithmic. The printed one falls, is smallest near two thousand "
-    "iterations, and rises. The corrected one falls all along, below the printed one from a few iterations on, and becomes flat."
+    "iterations, and rises. The corrected one lies below it everywhere, falls all along, and becomes flat."
 )
 
 # %% tags=["HDSL19-C1"]
