@@ -23,7 +23,6 @@
 
 # %%
 import cvxpy as cp
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 
@@ -335,7 +334,11 @@ axes[1].plot(u[order], alpha_star[order], "o", color="#333333", markersize=4)
 axes[1].set(xlabel=r"margin $\langle H_t, M^\star\rangle$", ylabel=r"$\alpha^\star_t$")
 axes[1].set_title("their dual variables", loc="left", fontsize=10)
 axes[1].grid(axis="y", color="#E6E6E6", linewidth=0.8)
-plt.show()
+figures.show(
+    "Left, the loss of 108 triplets against their margins at the solution, along the hinge with "
+    "a rounded corner: 98 on the falling line, L, 7 on the flat part, R, 3 in the corner. "
+    "Right, their dual variables: 1 for margins below 0.95, 0 above 1, a few between."
+)
 
 # %% [markdown]
 # ## Where the path begins

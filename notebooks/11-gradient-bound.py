@@ -23,7 +23,6 @@
 #   notebook projects it.
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 
@@ -351,7 +350,11 @@ for ax, prob, start, title in (
     points = {"x": start, "optimum": best, r"$x - g/\lambda$": 2 * b.center - start}
     plane = None if start.ndim == 1 else (best, start, b.center)
     figures.balls(prob.cone, {"GB": b}, points, plane=plane, ax=ax, title=title)
-plt.show()
+figures.show(
+    "Two planes, one through 2 by 2 matrices and one of diagonal metrics, each with the cone "
+    "shaded and a disc, the gradient bound. The reference x and the point x minus the gradient "
+    "over lambda are the two ends of a diameter; the optimum lies inside."
+)
 
 # %% [markdown]
 # Both pictures show what is wrong with this ball: a good part of it is outside the cone, on the left
@@ -373,7 +376,11 @@ assert np.all(margins[found.in_R] > 1.0) and np.all(margins[found.in_L] < 1.0 - 
 assert 0 < found.n_L + found.n_R < len(problem)
 print(f"{len(problem)} triplets, certified: {found.n_L} in L, {found.n_R} in R; rightly so")
 figures.terms_on_loss(loss, margins, found, title="margins at the solution, what GB certifies")
-plt.show()
+figures.show(
+    "The loss of the triplets against their margins at the solution, coloured by what the "
+    "gradient bound certifies: 74 of the falling line are certain, 3 of the flat part, 31 "
+    "around the corner stay undecided."
+)
 
 # %% [markdown]
 # ## The radius at the solution
@@ -401,7 +408,11 @@ for ax, (title, (prob, weight, start)) in zip(axes, cases.items(), strict=True):
         name: [bound(prob, z, weight).radius for z in visited] for name, bound in bounds.items()
     }
     figures.lines(radii[title], ax=ax, title=title, xlabel="iteration", ylabel="radius", log="y", marks=True)
-plt.show()
+figures.show(
+    "Radius of two balls against the iteration, on a logarithmic axis. Left, with an active "
+    "constraint: GB stays near 0.1 while PGB falls to below a millionth. Right, without a "
+    "constraint: both coincide and fall to a hundred-thousandth."
+)
 
 stuck = np.linalg.norm(slope_at_star) / (2 * lam)
 metric, vectors = radii.values()

@@ -23,7 +23,6 @@
 #   $\max(1, \lambda_0/\lambda_1)\,\varepsilon$, and at $\lambda_1 = \lambda_0$ becomes the duality gap bound.
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 
@@ -301,7 +300,12 @@ labels = {"xlabel": r"$\lambda_1/\lambda_0$", "ylabel": "distance of the solutio
 figures.lines({"RPB": needed}, grid, ax=axes[1], title="how much of the ball is needed", legend=None, **labels)
 axes[1].set_ylim(0, 1.05)
 axes[1].invert_xaxis()
-plt.show()
+figures.show(
+    "Left, the plane with three discs of RPB for three new lambdas. They touch each other in "
+    "the reference, their centers lie on the ray from 0 through it, and each contains the "
+    "solution for its lambda. Right, the distance of the solution from the center, between 0.7 "
+    "and 0.9 of the radius."
+)
 
 # %% [markdown]
 # ## What it screens, and what that costs
@@ -456,7 +460,11 @@ for ax, curves, label, legend in zip(axes, (radii, rates), ("radius", "share of 
     figures.lines(curves, ratios, ax=ax, xlabel=r"$\lambda_1 / \lambda_0$", ylabel=label, legend=legend)
     ax.set_ylim(0, None)
     ax.invert_xaxis()
-plt.show()
+figures.show(
+    "Against the new lambda over the old one, from 1 to 0.5. Left, radii: RPB and RRPB for a "
+    "small gap grow from 0 to 0.5, RRPB for a gap of 0.01 from 0.25 to 1.1. Right, the share of "
+    "triplets screened falls accordingly, from 1 to 0.75 and from 0.77 to 0.47."
+)
 
 # %% [markdown]
 # ## More is known than $\varepsilon$

@@ -22,7 +22,6 @@
 # * PGB may stick out of GB and out of DGB: a smaller radius is not an inclusion.
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 
@@ -68,7 +67,12 @@ for ax, x, name, title in ((axes[0], at_old, "$x_0^*$", "an exact reference"), (
         drawn |= {"RRPB": ss.spheres.relaxed_path_bound(x, eps, old, new), "RPB": ss.spheres.path_bound(at_old, old, new)}
     assert all(np.linalg.norm(ball.center - star) <= ball.radius for ball in drawn.values())
     figures.balls(plane.cone, drawn, {name: x, "optimum": star}, ax=ax, title=title)
-plt.show()
+figures.show(
+    "Two planes with the discs of GB, DGB, PGB, MGB, RPB and RRPB. Left, from an exact "
+    "reference PGB, MGB and RPB are one disc, half as wide as DGB and inside it. Right, from an "
+    "inexact one they are apart: MGB lies in DGB and RRPB, PGB partly outside of DGB, and the "
+    "small RPB misses the optimum."
+)
 
 # %% [markdown]
 # Left, one disc stands for three: PGB, MGB and RPB coincide, half as wide as DGB and touching it. Right, all six
@@ -317,7 +321,12 @@ def pictures(lam, position):
     figures.cone_scene({"DGB": dgb, "MGB": mgb}, {"optimum": optimum, "x": ref}, ax=axes[1], title="(b) any reference")
     figures.cone_scene({"DGB": exact_dgb, "PGB = RPB": rpb}, {"optimum": optimum, "$x_0^*$": x0}, ax=axes[2], title="(c) exact reference")
     figures.cone_scene({"RRPB": rrpb, "RPB": rpb}, {"optimum": optimum, "$x_0$": near}, ax=axes[3], title="(d) inexact reference")
-    plt.show()
+    figures.show(
+        "Four views of the cone of semidefinite 2 by 2 matrices with two balls each: GB, whose "
+        "center lies outside, and PGB on the plane that touches the cone; MGB inside DGB; RPB "
+        "inside DGB from an exact reference; RPB inside RRPB. The optimum is a star on the surface "
+        "of the cone, in every ball."
+    )
     return optimum, {"GB": gb, "PGB": pgb, "DGB": dgb, "MGB": mgb, "RPB": rpb, "RRPB": rrpb}
 
 # %% tags=["STS19-F2"]
@@ -496,7 +505,11 @@ radii = {name: [b[name].radius for b in of] for name in ("GB", "DGB", "PGB", "MG
 figures.lines(radii, shares, ax=axes[1], xlabel=r"$\lambda_1/\lambda_0$", ylabel="radius", title="path, exact reference")
 axes[1].set_ylim(0.0, None)
 axes[1].invert_xaxis()
-plt.show()
+figures.show(
+    "Left, radii during a solve, logarithmic: GB stays near 0.1, the others fall to a hundred- "
+    "thousandth, MGB and PGB lowest. Right, radii along a path from an exact reference: DGB "
+    "grows fastest, GB starts at 0.09, and PGB, MGB and RPB coincide at half of DGB."
+)
 
 # %% [markdown]
 # ## What the order of radii is worth

@@ -456,7 +456,12 @@ ax.text(-0.2, 0.02, "$Q$")
 ax.set(aspect="equal", xticks=[], yticks=[], xlim=(-2.1, 2.2), ylim=(-2.0, 1.7), title="a triplet in R")
 shown = {f"{name}, k = {k}": value for (name, k), value in saving.items()}
 figures.bars(shown, ax=axes[1], title="what sharing pairs saves", xlabel="multiplications: paper's count / by pairs", number="{:.0f}")
-plt.show()
+figures.show(
+    "Left, a disc with center Q and a triplet H as a direction. The lines on which the margin "
+    "is largest and smallest touch the disc on opposite sides; the line of level 1 lies beyond "
+    "the smallest, so the triplet is in R. Right, bars: sharing pairs saves a factor of 18 to "
+    "354 in multiplications."
+)
 drawn = ss.Problem(ss.Samples(np.stack([direction, -direction]), [1, -1]).with_threshold(np.full(2, -1.35)), ss.Hinge())
 levels = np.stack([np.cos(turn), np.sin(turn)], axis=1) @ direction  # of H on the ball
 assert abs(levels.min() + 1.0) < 1e-3 and abs(levels.max() - 1.0) < 1e-3  # where the lines of min and max are

@@ -377,7 +377,11 @@ for t in shown:
         axes[1].plot(ys[k], dual[k] / r**2, "o", color=colour, markersize=4)
 axes[1].axhline(1.0, color=figures.COLOURS["edge"])
 axes[1].set(xlabel="$y$", ylim=(0.0, 2.0), xlim=(0.0, 0.6), title="dual functions in units of $r^2$; above 1: in L")
-plt.show()
+figures.show(
+    "Left, a disc that lies mostly outside of the shaded cone; the optimum is in the cap that "
+    "both share. Right, concave curves of the dual functions of the triplets over y: the "
+    "coloured ones exceed 1 and are in L, the grey ones stay below and are undecided."
+)
 certified = int(np.sum(full.in_L & ~sphere.in_L))
 print(f"candidates for L that the ball leaves open: {len(shown)}, certified with the cone: {certified}")
 assert certified > 5

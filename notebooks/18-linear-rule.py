@@ -517,7 +517,12 @@ ax.axhline(0, color="#CCCCCC", linewidth=0.8)
 ax.set(xlabel=r"$\varphi$: from $H = -|a|P$ to $H = |a|P$, degrees", title="share of the slack that is left")
 ax.set_xticks([-90, -45, 0, 45, 90])
 ax.legend(loc="lower left")
-plt.show()
+figures.show(
+    "Left, a disc cut by a horizontal line through its upper half; only the cap above the line "
+    "is left, and the smallest margin moves from the lowest point of the disc, hollow, to an "
+    "end of the cut, a star. Right, the share of the slack that is left against the angle, for "
+    "five positions of the cut: all fall from 1, down to minus 0.9."
+)
 
 # %% [markdown]
 # ## What it screens

@@ -336,7 +336,12 @@ for distance in (0.25, 0.5, 1.0, 1.5):
     axes[1].plot(f, lowest - alone, color=plt.cm.viridis(distance / 1.7), label=f"distance {distance:g} r")
 axes[1].set(xlabel="$f$, cosine of $H$ and the line of centers", title="gain over the better ball, in $r\\,\\|H\\|$")
 axes[1].legend()
-plt.show()
+figures.show(
+    "Left, the discs of RRPB and of an aimed MGB overlap, and the optimum lies in the overlap. "
+    "Right, the gain of the intersection over the better ball against the cosine between the "
+    "triplet and the line of centers: largest at 0, and larger the farther the centers are "
+    "apart."
+)
 
 # %% [markdown]
 # The gain is greatest *across* the line of centers, $1 - h/r$, and it is second order in the distance:
@@ -481,7 +486,11 @@ for ax, (name, rows) in zip(axes, series.items(), strict=True):
     xlabel, ylabel = r"$\lambda/\lambda_{\max}$, from large to small", "share of terms screened"
     figures.lines(dict(zip(labels, rows.T, strict=True)), lams, ax=ax, title=name, xlabel=xlabel, ylabel=ylabel, path=True)
     ax.set_ylim(min(0.5, rows.min() - 0.02), 1.0)
-plt.show()
+figures.show(
+    "Share screened along a path of iris and of wine. The intersection is on top everywhere, "
+    "one ball after the other next; RRPB and the aimed MGB alternate below them on iris, and on "
+    "wine the aimed MGB falls behind."
+)
 
 # %% [markdown]
 # ## And in time?

@@ -97,7 +97,12 @@ axes[1].set_xticks([2, 1, 0.5], ["2", "1", "0.5"])
 axes[1].xaxis.set_minor_locator(plt.NullLocator())
 axes[1].set(xlabel=r"$\lambda/\lambda_0$, from large to small")
 axes[1].legend(loc="upper left")
-plt.show()
+figures.show(
+    "Left, discs of RRPB for five lambdas whose centers slide along the ray of the reference, "
+    "smallest at the reference. Right, the smallest and largest margin of one triplet over the "
+    "ball against lambda, as a band: the lower edge is above the threshold in a range around "
+    "the reference, which is shaded."
+)
 print(f"range of R: from {ends[0]:.3f} to {ends[1]:.3f} lam0")
 
 # %% [markdown]
@@ -233,7 +238,12 @@ bounds = {
 figure, axes = figures.panels(2, height=4.6)
 figures.range_chart(ranges, lam0, span, truth=truth, ax=axes[0], title="RRPB: category by colour")
 figures.range_chart(bounds, lam0, span, ax=axes[1], title="the first that decides: DGB, RRPB, MGB")
-plt.show()
+figures.show(
+    "For every triplet, a row, the lambdas for which it is certain, a bar around the reference. "
+    "Left, coloured by category: most rows are in L over a long range, some in R. Right, "
+    "coloured by the first ball that decides: DGB nearly everywhere, RRPB and MGB at the ends "
+    "of the bars."
+)
 
 # %% [markdown]
 # No solid bar leaves its pale background, and the funnel opens from $\lambda_0$: triplets far from their threshold

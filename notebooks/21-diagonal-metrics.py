@@ -379,7 +379,12 @@ for d in sizes:
 counted = {"Algorithm 3": touched, r"sorted walk, $d\,\log_2 d$": sizes * np.log2(sizes), "bisection, 60 passes": 60 * sizes}
 title = "coordinates touched for one triplet"
 figures.lines(counted, sizes, ax=axes[1], title=title, xlabel="features $d$", log="xy", marks=True)
-plt.show()
+figures.show(
+    "Left, the squared distance of x(y) from q against y: for h of either sign it grows without "
+    "end and crosses the level r squared, for positive h it ends on a plateau below it. Right, "
+    "coordinates touched against the number of features, on logarithmic axes: Algorithm 3 grows "
+    "fastest, the sorted walk least."
+)
 
 exponent = np.polyfit(np.log(sizes[1:]), np.log(touched[1:]), 1)[0]
 print("Algorithm 3 grows as d to the power of", round(float(exponent), 1))

@@ -24,7 +24,6 @@
 #   of it.
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_iris
 
@@ -211,7 +210,11 @@ left = {name: (at, history[:, 0]) for name, (at, history) in shown.items()}
 figures.lines(gaps, ax=axes[0], title="iris, fixed steps", xlabel="iteration", ylabel="duality gap", log="xy")
 title = "the problem shrinks"
 figures.lines(left, ax=axes[1], title=title, xlabel="iteration", ylabel="triplets left", log="x", legend=None)
-plt.show()
+figures.show(
+    "Left, the duality gap against the iteration, logarithmic: with screening the curve is the "
+    "one without, and with longer steps it falls ten times earlier. Right, the triplets left: "
+    "3750 without screening, with it 2200 at first and fewer than 100 at the end."
+)
 
 # %% [markdown]
 # The gaps of the first two runs coincide. In the third, fewer triplets allow longer steps, which bring the
@@ -342,7 +345,12 @@ axes[0].tick_params(axis="x", which="minor", labelbottom=False)
 axes[0].set_xlim(lams[1], lams[-1])
 axes[0].legend(loc="lower right", frameon=True)
 figures.shares(library_path, ax=axes[1], title="library, after solving")
-plt.show()
+figures.show(
+    "Stacked shares of the triplets along the path. Left, Algorithm 2: for most of them the "
+    "range still holds, some are looked at and certain, a few are left to the solver. Right, in "
+    "the library after solving: L from all to 0.6, R from none to 0.35, and a thin undecided "
+    "strip."
+)
 
 # %% [markdown]
 # (Without the enlargement, and from exact solutions, the shares would be a little higher; the next section

@@ -27,7 +27,6 @@ import warnings
 from fractions import Fraction
 from math import isqrt
 
-import matplotlib.pyplot as plt
 import mpmath
 import numpy as np
 import sympy as sp
@@ -132,7 +131,11 @@ grid = np.geomspace(2, 1000, 50)
 bound = {r"bound $\gamma_n$": (grid, [gamma(n) for n in grid])}
 labels = {"title": "dot products: error and its bound", "xlabel": "length n", "ylabel": r"error $/\ (\|x\|\,\|y\|)$"}
 figures.lines(bound, dots=marks, ax=axes, log="xy", **labels)
-plt.show()
+figures.show(
+    "The error of dot products over the product of the norms against the length, logarithmic: "
+    "dots between ten to the minus 19 and ten to the minus 16, for badly scaled and nearly "
+    "cancelling data, all below the line of the bound, which rises from 2e-16 to 1e-13."
+)
 
 # %% [markdown]
 # The bound cannot be read off the result: for cancelling vectors *no* digit of the computed dot product is
@@ -337,7 +340,11 @@ curves = {
 }
 figure, axes = figures.panels(1, width=6.4, height=3.4)
 figures.lines(curves, ax=axes, title="the gap along a solve", xlabel="iteration", log="y", marks=True)
-plt.show()
+figures.show(
+    "The duality gap along a solve, logarithmic. Three curves coincide down to 1e-13. Then the "
+    "subtracted gap stays there, with holes where it is negative or zero, the exact gap falls "
+    "on to 1e-28, and the library's sum with its allowance stays above it at 1e-16."
+)
 
 # %% [markdown]
 # Where the dark line is missing the subtraction gave exactly 0, and some of its last points are negative;

@@ -1,13 +1,15 @@
 # %% [markdown]
 # # Half a billion triplets, none of them visited
 #
-# The 1797 handwritten digits have 519 439 560 triplets: anchor, a point of its class, a point of another class. A list of them takes 6 gigabytes before anything is
-# computed. But the triplets of an anchor are not an arbitrary list. They are *all combinations* of two short lists. This notebook sums losses and gradients over such a product
-# by sorting the short lists, and visits no triplet at all.
+# The 1797 handwritten digits have 519 439 560 triplets: anchor, a point of its class, a point of another
+# class. A list of them takes 6 gigabytes before anything is computed. But the triplets of an anchor are not
+# an arbitrary list. They are *all combinations* of two short lists. This notebook sums losses and gradients
+# over such a product by sorting the short lists, and visits no triplet at all.
 #
 # At the end you will have seen
 #
-# * the loss of $p \times q$ triplets computed with one sort and a few prefix sums, and the gradient with it;
+# * the loss of $p \times q$ triplets computed with one sort and a few prefix sums, and the gradient with
+#   it;
 # * a proof of what that costs, and the operations and the memory counted;
 # * all triplets of the digits evaluated in about a second;
 # * prefix sums lose all their digits on awkward data, and whole numbers that lose none.
@@ -29,11 +31,14 @@ from safescreen_book import figures
 # %% [markdown]
 # ## The story in a picture
 #
-# One anchor, 14 points of its class, 18 others. Let $a_j$ be the squared distances to the former and $b_l$ to the latter, in a metric $M$. A triplet $(j, l)$ wants $b_l$ to be larger than $a_j$ by $\tau = 1$. What is missing is its *slack*,
+# One anchor, 14 points of its class, 18 others. Let $a_j$ be the squared distances to the former and $b_l$
+# to the latter, in a metric $M$. A triplet $(j, l)$ wants $b_l$ to be larger than $a_j$ by $\tau = 1$. What
+# is missing is its *slack*,
 #
 # $$\tau - (b_l - a_j) = a_j - T_l, \qquad T_l = b_l - \tau .$$
 #
-# Sort both lists. Then one $b_l$ cuts the sorted $a_j$ into three runs: up to $T_l$ there is no loss, from $T_l + \gamma$ on the loss is linear, in between it is quadratic. No triplet has to be looked at to know
+# Sort both lists. Then one $b_l$ cuts the sorted $a_j$ into three runs: up to $T_l$ there is no loss, from
+# $T_l + \gamma$ on the loss is linear, in between it is quadratic. No triplet has to be looked at to know
 # how long the runs are: two searches in the sorted list say it.
 
 # %%
@@ -42,6 +47,8 @@ a, b = np.sort(rng.gamma(4.0, 0.5, 14)), np.sort(rng.gamma(6.0, 0.6, 18))
 tau, gamma, one = 1.0, 0.8, 2
 T = b - tau
 first, last = np.searchsorted(a, T, "right"), np.searchsorted(a, T + gamma, "left")
+
+# %%
 figure, ax = figures.panels(1, width=7.0, height=3.0)
 ax.axvspan(T[one], T[one] + gamma, color="#DDDDDD", linewidth=0)
 ax.plot(b, np.ones(b.size), "o", color="#BBBBBB", markersize=5)
@@ -52,7 +59,12 @@ for name, key, start, stop in zip(("no loss", "quadratic", "linear"), "RCL", end
 ax.annotate("", (T[one], 1.0), (b[one], 1.0), arrowprops={"arrowstyle": "->"})
 for at, text in ((T[one], "$T_l$"), (T[one] + gamma, r"$T_l + \gamma$")):
     ax.text(at, 0.5, text, fontsize=9.5)
-ax.set(yticks=[0, 1], yticklabels=["$a_j$, own class", "$b_l$, others"], ylim=(-0.4, 1.5), xlabel="squared distance from the anchor")
+ax.set(
+    yticks=[0, 1],
+    yticklabels=["$a_j$, own class", "$b_l$, others"],
+    ylim=(-0.4, 1.5),
+    xlabel="squared distance from the anchor",
+)
 ax.legend(loc="lower right", ncols=3, handletextpad=0.1)
 figures.show(
     "Two rows of dots on an axis of squared distances: 18 points of other classes above, 14 of the own class below. One of the upper dots, moved to "
@@ -60,19 +72,29 @@ figures.show(
 )
 
 # %% [markdown]
-# Do the same for all $l$ at once: the table of slopes $\alpha_{jl}$ has 0, a narrow band, and 1, and two pointers walk along its edges.
+# Do the same for all $l$ at once: the table of slopes $\alpha_{jl}$ has 0, a narrow band, and 1, and two
+# pointers walk along its edges.
 
 # %%
 alpha = np.clip((a[:, None] - T) / gamma, 0.0, 1.0)
 figure, ax = figures.panels(1, width=5.0, height=3.4)
 ax.pcolormesh(np.arange(b.size + 1), np.arange(a.size + 1), alpha, cmap="Blues", vmin=0.0, vmax=1.4)
 for line, text, dash in ((last, "last: linear from here on", "-"), (first, "first: no loss below", "--")):
-    ax.stairs(line, np.arange(b.size + 1), baseline=None, color="black", linewidth=1.4, linestyle=dash, label=text)
+    ax.stairs(
+        line, np.arange(b.size + 1), baseline=None, color="black", linewidth=1.4, linestyle=dash, label=text
+    )
 ax.legend(loc="lower right")
-ax.set(xlabel="others $l$, sorted", ylabel="own class $j$, sorted", xticks=range(0, 19, 3), title=r"slopes $\alpha_{jl}$")
+ax.set(
+    xlabel="others $l$, sorted",
+    ylabel="own class $j$, sorted",
+    xticks=range(0, 19, 3),
+    title=r"slopes $\alpha_{jl}$",
+)
 n_linear, n_band = np.sum(alpha == 1), np.sum((alpha > 0) & (alpha < 1))
 print(f"{alpha.size} triplets: {n_linear} linear, {n_band} in the band, {np.sum(alpha == 0)} without loss")
-assert np.array_equal(first, np.sum(alpha == 0, axis=0)) and np.array_equal(a.size - last, np.sum(alpha == 1, axis=0))
+assert np.array_equal(first, np.sum(alpha == 0, axis=0)) and np.array_equal(
+    a.size - last, np.sum(alpha == 1, axis=0)
+)
 figures.show(
     "The table of slopes, 14 by 18. In the upper left corner, above a staircase, all slopes are 1. In the large lower right part, below a second "
     "staircase, all are 0. In the band between the two staircases they rise from 0 to 1."
@@ -81,8 +103,9 @@ figures.show(
 # %% [markdown]
 # ## The claim
 #
-# > **Product triplets.** Let anchor $i$ have $p_i$ points of its class and $q_i$ others in its two lists. With one threshold $\tau$ for all triplets, the loss, the sums of $\alpha$ and $\alpha^2$, and the gradient in $M$,
-# > over all $\sum_i p_i q_i$ triplets of $n$ points in $d$ dimensions, cost
+# > **Product triplets.** Let anchor $i$ have $p_i$ points of its class and $q_i$ others in its two lists.
+# > With one threshold $\tau$ for all triplets, the loss, the sums of $\alpha$ and $\alpha^2$, and the
+# > gradient in $M$, over all $\sum_i p_i q_i$ triplets of $n$ points in $d$ dimensions, cost
 # >
 # > $$O\Big(\sum_i (p_i + q_i)(d + \log n) + n d^2\Big)$$
 # >
@@ -115,7 +138,8 @@ figures.show(
 #
 # $$\sum (a_j - T) = s_1 - n T, \qquad \sum (a_j - T)^2 = s_2 - 2 T s_1 + n T^2 .$$
 #
-# These are all sums that the loss and $\alpha$ need. And $s_1$, $s_2$ are differences of two prefix sums, whatever the run. For a run of three:
+# These are all sums that the loss and $\alpha$ need. And $s_1$, $s_2$ are differences of two prefix sums,
+# whatever the run. For a run of three:
 
 # %%
 T_, gam, *run = sp.symbols("T gamma a1 a2 a3", real=True)
@@ -127,8 +151,11 @@ print("the sums over a run of three: two numbers and a count")
 # %% [markdown]
 # ### The weight of a point of the own class
 #
-# The gradient needs $w_l = \sum_j \alpha_{jl}$ for each $l$, which is a sum over runs as above, and $w_j = \sum_l \alpha_{jl}$ for each $j$. For the latter turn the table: entry $j$ is in the band of those $l$ with
-# $\mathrm{first}_l \le j < \mathrm{last}_l$. Add $1$ and $T_l$ at place $\mathrm{first}_l$, take them away at $\mathrm{last}_l$, and form running sums: at place $j$ they hold the number of such $l$ and the sum of their $T_l$. Again two numbers and a count:
+# The gradient needs $w_l = \sum_j \alpha_{jl}$ for each $l$, which is a sum over runs as above, and
+# $w_j = \sum_l \alpha_{jl}$ for each $j$. For the latter turn the table: entry $j$ is in the band of those
+# $l$ with $\mathrm{first}_l \le j < \mathrm{last}_l$. Add $1$ and $T_l$ at place $\mathrm{first}_l$, take
+# them away at $\mathrm{last}_l$, and form running sums: at place $j$ they hold the number of such $l$ and
+# the sum of their $T_l$. Again two numbers and a count:
 
 # %%
 thresholds = sp.symbols("T1:4", real=True)
@@ -138,20 +165,24 @@ print("the sum over the three thresholds whose band holds an entry: a number, a 
 # %% [markdown]
 # ### From weights of pairs to a matrix
 #
-# The gradient of the loss is $-\sum \alpha_{jl} H_{ijl}$, and $H_{ijl}$ is a difference of two pairs. So only the weights of pairs matter:
+# The gradient of the loss is $-\sum \alpha_{jl} H_{ijl}$, and $H_{ijl}$ is a difference of two pairs. So
+# only the weights of pairs matter:
 #
 # $$\sum_{jl} \alpha_{jl} H_{ijl} = \sum_{l} w_{il} (x_i - x_l)(x_i - x_l)^\top - \sum_{j} w_{ij} (x_i - x_j)(x_i - x_j)^\top .$$
 #
-# Put the weights of all anchors into a matrix $W$, with $w_{il}$ for the others and $-w_{ij}$ for the own class, and multiply out:
+# Put the weights of all anchors into a matrix $W$, with $w_{il}$ for the others and $-w_{ij}$ for the own
+# class, and multiply out:
 #
 # $$H(\alpha) = \sum_{ik} W_{ik} (x_i - x_k)(x_i - x_k)^\top = X^\top (\Delta - W - W^\top) X,$$
 #
-# with $\Delta$ diagonal, the row sums of $W$ plus its column sums. Row $i$ of $W$ is needed only once, so $W$ is never stored.
+# with $\Delta$ diagonal, the row sums of $W$ plus its column sums. Row $i$ of $W$ is needed only once, so
+# $W$ is never stored.
 
 # %% [markdown]
 # ## The slow version
 #
 # It is short enough to be the fast one: sort, prefix sums, searches. First from the definition, all pairs:
+
 
 # %%
 def every_pair(a, b, tau, gamma):
@@ -160,6 +191,7 @@ def every_pair(a, b, tau, gamma):
     alpha = np.clip(slack / gamma, 0.0, 1.0)
     loss = np.sum(alpha * (slack - gamma / 2 * alpha))
     return loss, np.sum(alpha**2), alpha.sum(axis=1), alpha.sum(axis=0)
+
 
 # %%
 def product_sums(a, b, tau, gamma):
@@ -182,6 +214,7 @@ def product_sums(a, b, tau, gamma):
     weights[order] = running(last, np.ones(T.size)) + of_band / gamma
     return loss, np.sum(n_linear + square / gamma**2), weights, n_linear + band / gamma
 
+
 # %%
 def all_sums(X, y, M, tau=1.0, gamma=0.05):
     """Loss, sum of alpha^2 and H over all triplets of labelled points; one row of W at a time."""
@@ -199,6 +232,7 @@ def all_sums(X, y, M, tau=1.0, gamma=0.05):
         degrees += w
         loss, alpha_square = loss + of_anchor[0], alpha_square + of_anchor[1]
     return loss, alpha_square, X.T @ (degrees[:, None] * X - WX)
+
 
 # %% [markdown]
 # ### Does it match?
@@ -219,8 +253,11 @@ print("loss, alpha^2 and all weights agree on 300 pairs of lists")
 # %% [markdown]
 # ## The library call
 #
-# `ProductTriplets(X, y, k)` stands for the triplets of `Triplets.from_labels(X, y, k)`, in the same order, and offers the same sums to problems, spheres and solvers. Compare it with the list and with `all_sums`, on clean data and on data with ties, duplicated points, a
-# tiny class, and scales of $10^{\pm 6}$; with neighbours only, and with diagonal metrics.
+# `ProductTriplets(X, y, k)` stands for the triplets of `Triplets.from_labels(X, y, k)`, in the same order,
+# and offers the same sums to problems, spheres and solvers. Compare it with the list and with `all_sums`,
+# on clean data and on data with ties, duplicated points, a tiny class, and scales of $10^{\pm 6}$; with
+# neighbours only, and with diagonal metrics.
+
 
 # %% tags=["NEW-ALL"]
 def labelled(kind, rng, n=24, d=3):
@@ -237,17 +274,21 @@ def labelled(kind, rng, n=24, d=3):
 
 def assert_same_sums(X, y, k, diagonal, M, width):
     product, listed = (
-        make(X, y, k, diagonal=diagonal).loss_sums(M, ss.SmoothedHinge(width)) for make in (ss.ProductTriplets, ss.Triplets.from_labels)
+        make(X, y, k, diagonal=diagonal).loss_sums(M, ss.SmoothedHinge(width))
+        for make in (ss.ProductTriplets, ss.Triplets.from_labels)
     )
     for name in ("loss", "alpha_sum", "alpha_square"):
         assert abs(getattr(product, name) - getattr(listed, name)) < 1e-10 * max(getattr(listed, name), 1.0)
     assert np.linalg.norm(product.adjoint - listed.adjoint) <= 1e-7 * np.linalg.norm(listed.adjoint)
     return product
 
+
 # %% tags=["NEW-ALL"]
 rng, n_compared = np.random.default_rng(1), 0
 kinds = ("clean", "ties", "duplicates", "unbalanced", "large", "small")
-for kind, width, (k, diagonal) in itertools.product(kinds, (0.0, 0.05, 1.0, 40.0), ((None, False), (4, False), (None, True))):
+for kind, width, (k, diagonal) in itertools.product(
+    kinds, (0.0, 0.05, 1.0, 40.0), ((None, False), (4, False), (None, True))
+):
     X, y = labelled(kind, rng)
     L = rng.standard_normal((3, 3)) / np.linalg.norm(X - X.mean(0), axis=0).mean() * 3.0
     M = np.diag(L @ L.T).copy() if diagonal else L @ L.T
@@ -262,7 +303,9 @@ print("sums over products, over lists and by the slow version agree in", n_compa
 # %% [markdown]
 # ## What it costs: the proof
 #
-# Follow the slow version line by line, for an anchor with lists of $p$ and $q$ entries. Let the *shorter* list be the one to be sorted; the two roles can be exchanged, because the slack is $a_j - T_l$ either way. With $m = \min(p, q)$:
+# Follow the slow version line by line, for an anchor with lists of $p$ and $q$ entries. Let the *shorter*
+# list be the one to be sorted; the two roles can be exchanged, because the slack is $a_j - T_l$ either way.
+# With $m = \min(p, q)$:
 #
 # | step | operations |
 # |---|---|
@@ -274,14 +317,19 @@ print("sums over products, over lists and by the slow version agree in", n_compa
 # | row $i$ of $W$ times $X$, and its outer product with $x_i$ | $2(p + q)\,d$ |
 # | $X^\top(\ldots)$, once | $n d^2$ |
 #
-# Add up over the anchors, with $m \lceil\log_2 m\rceil + 2\max(p, q)\lceil\log_2(m + 1)\rceil \le 2(p + q)\lceil\log_2(m + 1)\rceil$ and $m < n$. That is the claim. For *memory* count what is alive at any time: $X$, $Z$, $WX$ with $nd$ numbers each, one row of $W$, and lists of one anchor: $O(nd)$.
+# Add up over the anchors, with
+# $m \lceil\log_2 m\rceil + 2\max(p, q)\lceil\log_2(m + 1)\rceil \le 2(p + q)\lceil\log_2(m + 1)\rceil$ and
+# $m < n$. That is the claim. For *memory* count what is alive at any time: $X$, $Z$, $WX$ with $nd$ numbers
+# each, one row of $W$, and lists of one anchor: $O(nd)$.
 #
 # A list of triplets costs $\sum_i p_i q_i$ operations and at least 12 bytes a triplet.
 
 # %% [markdown]
 # ### The numbers: comparisons, counted
 #
-# Count the comparisons that a merge sort and binary searches really make, and compare with the bound $2(p + q)\lceil\log_2(m + 1)\rceil$ of the proof.
+# Count the comparisons that a merge sort and binary searches really make, and compare with the bound
+# $2(p + q)\lceil\log_2(m + 1)\rceil$ of the proof.
+
 
 # %%
 def comparisons(a, b, tau, gamma):
@@ -315,7 +363,9 @@ for p, q in ((5, 5), (10, 100), (50, 100), (180, 1617), (500, 1000)):
 # %% [markdown]
 # ### The numbers: operations against triplets
 #
-# Twice as many points make eight times as many triplets, but little more than four times as many operations.
+# Twice as many points make eight times as many triplets, but little more than four times as many
+# operations.
+
 
 # %%
 def sizes(y):
@@ -330,13 +380,24 @@ def operations(y):
     return np.sum(p * q), np.sum(2.0 * (p + q) * np.log2(np.minimum(p, q) + 1.0))
 
 
+small, double = operations(np.arange(3000) % 3), operations(np.arange(6000) % 3)
+times = [after / before for before, after in zip(small, double, strict=True)]
+print(f"from 3000 to 6000 points: triplets {times[0]:.1f} times as many, operations {times[1]:.1f} times")
+assert 7.9 < times[0] < 8.1 and 4.0 < times[1] < 4.5
+
+# %%
 n_points = np.unique(np.round(np.geomspace(30, 100_000, 15)).astype(int))
 listed, by_sorting = np.array([operations(np.arange(n) % 3) for n in n_points]).T
 counted = {"a list": listed, "products": by_sorting}
-figures.lines(counted, n_points, log="xy", marks=True, title="one evaluation of all triplets", xlabel="points, in three classes", ylabel="operations, without distances")
-small, double = operations(np.arange(3000) % 3), operations(np.arange(6000) % 3)
-print(f"from 3000 to 6000 points: triplets {double[0] / small[0]:.1f} times as many, operations {double[1] / small[1]:.1f} times")
-assert 7.9 < double[0] / small[0] < 8.1 and 4.0 < double[1] / small[1] < 4.5
+figures.lines(
+    counted,
+    n_points,
+    log="xy",
+    marks=True,
+    title="one evaluation of all triplets",
+    xlabel="points, in three classes",
+    ylabel="operations, without distances",
+)
 figures.show(
     "Operations of one evaluation against the number of points, both axes logarithmic. The line of the list is steeper: from 5 thousand operations at 30 points "
     "to 2 times 10 to the 14 at 100 thousand points. The line of products ends at 3 times 10 to the 11, seven hundred times lower."
@@ -345,7 +406,8 @@ figures.show(
 # %% [markdown]
 # ### The numbers: memory
 #
-# `all_sums` on 300, 600 and 1200 points in ten dimensions. The peak of the memory that it takes doubles with the points; a matrix $W$ would make it four times as large.
+# `all_sums` on 300, 600 and 1200 points in ten dimensions. The peak of the memory that it takes doubles
+# with the points; a matrix $W$ would make it four times as large.
 
 # %%
 peaks = []
@@ -371,12 +433,15 @@ digits = (digits[0] / 16.0, digits[1])
 DATA = {"iris": iris, "wine": wine, "digits": digits}
 for name, (_, y) in DATA.items():
     n_triplets, n_operations = operations(y)
-    print(f"{name:7} n = {y.size:5}  triplets {n_triplets:12,}  as a list {12 * n_triplets / 1e6:7.1f} MB  triplets an operation {n_triplets / n_operations:5.1f}")
+    print(
+        f"{name:7} n = {y.size:5}  triplets {n_triplets:12,}  as a list {12 * n_triplets / 1e6:7.1f} MB  triplets an operation {n_triplets / n_operations:5.1f}"
+    )
 
 # %% [markdown]
-# Seconds of one evaluation, value and gradient, on this machine. The first call compiles and is not counted.
+# Seconds of one evaluation, value and gradient, on this machine. The first call compiles and is not
+# counted.
 
-# %% tags=["nbval-ignore-output"]
+# %%
 hinge = ss.SmoothedHinge(0.05)
 
 
@@ -390,17 +455,23 @@ def seconds(run, repeat=3):
     return min(times)
 
 
+# %% tags=["nbval-ignore-output"]
 for name in ("iris", "wine"):
     X, y = DATA[name]
     M = np.eye(X.shape[1]) / X.shape[1]
-    fast, slow = (seconds(lambda t=t, M=M: t.loss_sums(M, hinge)) for t in (ss.ProductTriplets(X, y), ss.Triplets.from_labels(X, y)))
+    fast, slow = (
+        seconds(lambda t=t, M=M: t.loss_sums(M, hinge))
+        for t in (ss.ProductTriplets(X, y), ss.Triplets.from_labels(X, y))
+    )
     print(f"{name}: list {1e3 * slow:.1f} ms, product {1e3 * fast:.1f} ms")
 X, y = digits
 every, M = ss.ProductTriplets(X, y), np.diag(np.linspace(0.0, 0.1, 64))
-print(f"digits, {len(every):,} triplets: {seconds(lambda: every.loss_sums(M, hinge), repeat=2):.2f} s an evaluation")
+once = seconds(lambda: every.loss_sums(M, hinge), repeat=2)
+print(f"digits, {len(every):,} triplets: {once:.2f} s an evaluation")
 
 # %% [markdown]
-# Nobody can look at half a billion slacks, but at some: of three anchors every triplet from the definition, of all anchors the slow version.
+# Nobody can look at half a billion slacks, but at some: of three anchors every triplet from the definition,
+# of all anchors the slow version.
 
 # %%
 Z, total = X @ M, 0.0
@@ -412,14 +483,19 @@ for i in range(y.size):
     if i in (0, 500, 1700):
         assert np.isclose(of_anchor, every_pair(same, other, 1.0, 0.05)[0], rtol=1e-9)
 by_library = every.loss_sums(M, hinge).loss
-print(f"{len(every):,} triplets, loss {by_library:.6e}; the slow version agrees: {np.isclose(total, by_library, rtol=1e-9)}")
+print(
+    f"{len(every):,} triplets, loss {by_library:.6e}; the slow version agrees: {np.isclose(total, by_library, rtol=1e-9)}"
+)
 assert len(every) == 519_439_560 and np.isclose(total, by_library, rtol=1e-9)
 
 # %% [markdown]
 # ## Break it: prefix sums cancel
 #
-# A run is the difference of two prefix sums. Let the list go up to $3\cdot 10^4$, with a run in a band of $10^{-3}$ up there. The sums of squares are some $10^{10}$, a float has 16 digits, and the difference is wanted to $10^{-9}$: nothing is left of it. And there is worse. The two lists of weights
-# come from different prefix sums. Once rounded they do not belong to *any* common $\alpha$, as the weights of a dual point must.
+# A run is the difference of two prefix sums. Let the list go up to $3\cdot 10^4$, with a run in a band of
+# $10^{-3}$ up there. The sums of squares are some $10^{10}$, a float has 16 digits, and the difference is
+# wanted to $10^{-9}$: nothing is left of it. And there is worse. The two lists of weights come from
+# different prefix sums. Once rounded they do not belong to *any* common $\alpha$, as the weights of a dual
+# point must.
 
 # %%
 spread, width = np.linspace(0.0, 1e-3, 12), 2e-3
@@ -429,14 +505,19 @@ slack = [[1 + Fraction(v) - Fraction(w) for w in b.tolist()] for v in a.tolist()
 alphas = [min(max(v / Fraction(width), Fraction(0)), Fraction(1)) for row in slack for v in row]
 true = float(sum(v * v for v in alphas))
 plain, weights_a, weights_b = product_sums(a, b, 1.0, width)[1:]
-print(f"sum of alpha^2, exactly {true:.4f}; prefix sums are off by more than a tenth of it: {abs(plain - true) > 0.1 * true}")
+print(
+    f"sum of alpha^2, exactly {true:.4f}; prefix sums are off by more than a tenth of it: {abs(plain - true) > 0.1 * true}"
+)
 print("both lists of weights have the same sum:", abs(weights_a.sum() - weights_b.sum()) < 1e-9)
 assert abs(plain - true) > 0.1 * true and abs(weights_a.sum() - weights_b.sum()) > 1e-9
 
 # %% [markdown]
 # ### The cure: whole numbers
 #
-# The library rounds the numbers of an anchor, once, to whole multiples of a power of two, $2^{-49}$ of their range, and sums integers. Counts and sums are then exact, in any order, and the rounding to the grid is one more known error of a margin. With Python's own integers, which never overflow:
+# The library rounds the numbers of an anchor, once, to whole multiples of a power of two, $2^{-49}$ of
+# their range, and sums integers. Counts and sums are then exact, in any order, and the rounding to the grid
+# is one more known error of a margin. With Python's own integers, which never overflow:
+
 
 # %%
 def product_sums_on_grid(a, b, tau, gamma, bits=49):
@@ -458,7 +539,9 @@ def product_sums_on_grid(a, b, tau, gamma, bits=49):
 
 
 grid, grid_a, grid_b = product_sums_on_grid(a, b, 1.0, width)
-print(f"sum of alpha^2, exactly {true:.4f}, from integers {float(grid):.4f}; both lists of weights have the same sum: {grid_a == grid_b}")
+print(
+    f"sum of alpha^2, exactly {true:.4f}, from integers {float(grid):.4f}; both lists of weights have the same sum: {grid_a == grid_b}"
+)
 assert abs(grid - true) < 1e-5 * true and grid_a == grid_b
 
 # %% [markdown]
@@ -468,7 +551,10 @@ assert abs(grid - true) < 1e-5 * true and grid_a == grid_b
 X = np.r_[0.0, np.sqrt(a[1:]), np.sqrt(b)][:, None]
 y = np.r_[np.zeros(a.size, dtype=int), np.ones(b.size, dtype=int)]
 narrow = ss.SmoothedHinge(width)
-product, explicit = (t.loss_sums(np.eye(1), narrow).alpha_square for t in (ss.ProductTriplets(X, y), ss.Triplets.from_labels(X, y)))
+product, explicit = (
+    t.loss_sums(np.eye(1), narrow).alpha_square
+    for t in (ss.ProductTriplets(X, y), ss.Triplets.from_labels(X, y))
+)
 by_prefix_sums = all_sums(X, y, np.eye(1), gamma=width)[1]
 print(f"sum of alpha^2 over all triplets: list {explicit:.3f}, library {product:.3f}")
 print("prefix sums of floats off by more than 0.01 %:", abs(by_prefix_sums - explicit) > 1e-4 * explicit)
@@ -477,13 +563,17 @@ assert abs(product - explicit) < 1e-7 * explicit and abs(by_prefix_sums - explic
 # %% [markdown]
 # ## Break it: a hole in the product
 #
-# The claim wants *all* combinations. Take one triplet out of five times four. No choice of two sublists has the sum that is left. That is why decisions triplet by triplet cannot make a product smaller, and why `25b-screening-of-pairs` decides pairs.
+# The claim wants *all* combinations. Take one triplet out of five times four. No choice of two sublists has
+# the sum that is left. That is why decisions triplet by triplet cannot make a product smaller, and why
+# `25b-screening-of-pairs` decides pairs.
 
 # %%
 a, b = np.sqrt([2.0, 3.0, 5.0, 7.0, 11.0]), np.sqrt([1.3, 6.0, 10.0, 13.0])
 slack = np.maximum(1.0 + a[:, None] - b - 0.025, 0.0)
 hole = slack.sum() - slack[2, 1]
-sublists = [[list(chosen) for r in range(n + 1) for chosen in itertools.combinations(range(n), r)] for n in (5, 4)]
+sublists = [
+    [list(chosen) for r in range(n + 1) for chosen in itertools.combinations(range(n), r)] for n in (5, 4)
+]
 sums = [slack[np.ix_(rows, columns)].sum() for rows in sublists[0] for columns in sublists[1]]
 print("products with the same sum:", int(np.sum(np.isclose(sums, hole, rtol=1e-9))), "of", len(sums))
 assert not np.any(np.isclose(sums, hole, rtol=1e-9))
@@ -491,14 +581,17 @@ assert not np.any(np.isclose(sums, hole, rtol=1e-9))
 # %% [markdown]
 # ## Exercise
 #
-# For the hinge, $\gamma \to 0$, the band is empty. What remains of the ten lines, and which prefix sum is no longer needed?
+# For the hinge, $\gamma \to 0$, the band is empty. What remains of the ten lines, and which prefix sum is
+# no longer needed?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Only the linear run: $\mathrm{first} = \mathrm{last}$, the loss is the sum of $a_j - T_l$ over the entries above $T_l$, and every weight is a count. The sums of squares are not needed.
+# Only the linear run: $\mathrm{first} = \mathrm{last}$, the loss is the sum of $a_j - T_l$ over the entries
+# above $T_l$, and every weight is a count. The sums of squares are not needed.
 #
 # </details>
+
 
 # %%
 def hinge_sums(a, b, tau):
@@ -516,16 +609,25 @@ assert np.isclose(hinge_sums(a_, b_, 1.0), np.maximum(1.0 + a_[:, None] - b_, 0.
 # %% [markdown]
 # ## Fine print
 #
-# * **Distances of whole classes** are $a_i + a_j - 2 x_i^\top M x_j$, a product of matrices for a block of anchors, whose rounding has the same bound but for a factor $3/2$, $\gamma_{3d+12} |M| (|x_i| + |x_j|)^2$. Those of short lists are computed pair by pair.
-# * **Rounding.** Margins are charged the pair bound of `24-floating-point`, the grid of an anchor (coarser than $2^{-49}$ for lists beyond 255 points), and the accuracy of the cone.
-# * **Squares beyond 64 bits.** A sum of squares can exceed 64 bits. Integers that wrap around give it modulo $2^{64}$, and a floating-point sum tells which multiple.
-# * **Threads.** Anchors are cut into fixed chunks whose results are added in order: the same bits for any number of threads.
-# * **What is refused.** What needs one number a triplet (`norms`, `index`, masks, a given $\alpha$) is made on demand up to 50 million triplets, and refused beyond.
-# * **Memory.** With all points as lists, nothing is stored for a pair; with $k$ neighbours four bytes a pair.
+# * **Distances of whole classes** are $a_i + a_j - 2 x_i^\top M x_j$, a product of matrices for a block of
+#   anchors, whose rounding has the same bound but for a factor $3/2$,
+#   $\gamma_{3d+12} |M| (|x_i| + |x_j|)^2$. Those of short lists are computed pair by pair.
+# * **Rounding.** Margins are charged the pair bound of `24-floating-point`, the grid of an anchor (coarser
+#   than $2^{-49}$ for lists beyond 255 points), and the accuracy of the cone.
+# * **Squares beyond 64 bits.** A sum of squares can exceed 64 bits. Integers that wrap around give it
+#   modulo $2^{64}$, and a floating-point sum tells which multiple.
+# * **Threads.** Anchors are cut into fixed chunks whose results are added in order: the same bits for any
+#   number of threads.
+# * **What is refused.** What needs one number a triplet (`norms`, `index`, masks, a given $\alpha$) is made
+#   on demand up to 50 million triplets, and refused beyond.
+# * **Memory.** With all points as lists, nothing is stored for a pair; with $k$ neighbours four bytes a
+#   pair.
 #
 # Next: [`25b-screening-of-pairs`](25b-screening-of-pairs.ipynb).
 #
 # ## References
 #
-# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31, 2019: section 2.1 (triplets from labels). The summation is not in the papers.
-# * Joachims, *Training Linear SVMs in Linear Time*, KDD 2006: sums of the hinge over all pairs of two lists, for ranking, by sorting.
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
+#   Computation 31, 2019: section 2.1 (triplets from labels). The summation is not in the papers.
+# * Joachims, *Training Linear SVMs in Linear Time*, KDD 2006: sums of the hinge over all pairs of two
+#   lists, for ranking, by sorting.

@@ -1,14 +1,17 @@
 # %% [markdown]
 # # Screening pairs of points
 #
-# `25-product-triplets` sums over all triplets of an anchor without visiting one. Screening has to keep up: it must not decide triplet by triplet, and it must leave products behind. So it decides *pairs*. A ball of metrics gives each pair of points an interval of squared distances; a pair
-# whose interval is far enough from the whole other list takes all its triplets with it.
+# `25-product-triplets` sums over all triplets of an anchor without visiting one. Screening has to keep up:
+# it must not decide triplet by triplet, and it must leave products behind. So it decides *pairs*. A ball of
+# metrics gives each pair of points an interval of squared distances; a pair whose interval is far enough
+# from the whole other list takes all its triplets with it.
 #
 # At the end you will have seen
 #
 # * why the norm of a triplet may be bounded by a sum over its two pairs, and intervals come out of it;
 # * the screening in plain numpy, and the library decide the same triplets, all of them rightly;
-# * what is lost against the rule for single triplets, and why it does not pay for products of whole classes;
+# * what is lost against the rule for single triplets, and why it does not pay for products of whole
+#   classes;
 # * a bound that separates as well, loses nothing, and is false.
 
 # %%
@@ -26,8 +29,12 @@ loss = ss.SmoothedHinge(0.05)  # no loss above margin 1, linear below 0.95
 # %% [markdown]
 # ## The story in a picture
 #
-# One anchor $x_i$. Its own class $j$ and the others $l$ have squared distances $a_j$ and $b_l$ in the metric at the center of a ball. Over the ball each of them moves within an interval. A triplet $(j, l)$ has no loss when the interval of $l$ lies more than 1 to the right of the interval of $j$. The nearest $j$ here
-# are so close that even the nearest $l$ is far enough: they are done, with all their triplets. Then the list is shorter, its farthest end has not changed, and the farthest $l$ are done, because even the farthest remaining $j$ is near enough.
+# One anchor $x_i$. Its own class $j$ and the others $l$ have squared distances $a_j$ and $b_l$ in the
+# metric at the center of a ball. Over the ball each of them moves within an interval. A triplet $(j, l)$
+# has no loss when the interval of $l$ lies more than 1 to the right of the interval of $j$. The nearest $j$
+# here are so close that even the nearest $l$ is far enough: they are done, with all their triplets. Then
+# the list is shorter, its farthest end has not changed, and the farthest $l$ are done, because even the
+# farthest remaining $j$ is near enough.
 
 # %%
 same, other = np.linspace(0.3, 3.2, 12), np.linspace(2.2, 6.0, 14)
@@ -38,10 +45,17 @@ figure, ax = figures.panels(1, width=7.4, height=3.0)
 for at, half, done, level in ((same, half_same, done_same, 0.0), (other, half_other, done_other, 1.0)):
     height = level + np.linspace(-0.18, 0.18, at.size)
     for key, chosen in (("R", done), ("C", ~done)):
-        ax.errorbar(at[chosen], height[chosen], xerr=half[chosen], fmt="o", markersize=3.5, color=figures.COLOURS[key])
+        ax.errorbar(
+            at[chosen], height[chosen], xerr=half[chosen], fmt="o", markersize=3.5, color=figures.COLOURS[key]
+        )
 ax.axvline(np.min(other - half_other) - 1.0, color="#777777", linewidth=0.9, linestyle="--")
 ax.axvline(np.max(same + half_same) + 1.0, color="#777777", linewidth=0.9, linestyle=":")
-ax.set(yticks=[0, 1], yticklabels=["own class", "others"], ylim=(-0.5, 1.5), xlabel="squared distance from the anchor")
+ax.set(
+    yticks=[0, 1],
+    yticklabels=["own class", "others"],
+    ylim=(-0.5, 1.5),
+    xlabel="squared distance from the anchor",
+)
 figures.show(
     "Intervals of squared distances in two rows, own class below, others above. Below, the intervals left of a dashed line, one to the left of the "
     "nearest interval above, are coloured as decided. Above, the intervals right of a dotted line, one to the right of the farthest below, are decided too."
@@ -51,13 +65,15 @@ assert done_same.any() and done_other.any() and not done_same.all()
 # %% [markdown]
 # ## The claim
 #
-# > **Screening of pairs.** Let a ball of metrics have center $Q$ and radius $r$. The squared distance of a pair lies in
+# > **Screening of pairs.** Let a ball of metrics have center $Q$ and radius $r$. The squared distance of a
+# > pair lies in
 # >
 # > $$\big[\,d_{ij} - r |x_i - x_j|^2,\; d_{ij} + r |x_i - x_j|^2\,\big] = [\,\mathrm{low}_{ij},\, \mathrm{high}_{ij}\,],
 # > \qquad d_{ij} = (x_i - x_j)^\top Q\,(x_i - x_j) ,$$
 # >
-# > for every metric of the ball. If $\mathrm{low}_{il} - \mathrm{high}_{ij} > \tau$, triplet $(i, j, l)$ is in R; if $\mathrm{high}_{il} - \mathrm{low}_{ij} < \tau - \gamma$, it is in L. Every such decision is one that the sphere rule makes too. A round over all pairs costs
-# > $O\big(\sum_i (p_i + q_i)\, d\big)$.
+# > for every metric of the ball. If $\mathrm{low}_{il} - \mathrm{high}_{ij} > \tau$, triplet $(i, j, l)$ is
+# > in R; if $\mathrm{high}_{il} - \mathrm{low}_{ij} < \tau - \gamma$, it is in L. Every such decision is
+# > one that the sphere rule makes too. A round over all pairs costs $O\big(\sum_i (p_i + q_i)\, d\big)$.
 #
 # | assumption | used in |
 # |---|---|
@@ -82,13 +98,17 @@ assert done_same.any() and done_other.any() and not done_same.all()
 #
 # ### A norm bounded by a sum
 #
-# The sphere rule (`16-sphere-rule`) puts a triplet into R when $b^\top Q b - a^\top Q a - r\,\|H\| > \tau$. The first two terms separate into a part of $l$ and a part of $j$; the norm does not. The triangle inequality gives a bound that does:
+# The sphere rule (`16-sphere-rule`) puts a triplet into R when $b^\top Q b - a^\top Q a - r\,\|H\| > \tau$.
+# The first two terms separate into a part of $l$ and a part of $j$; the norm does not. The triangle
+# inequality gives a bound that does:
 #
 # $$\|H\| \le \|bb^\top\| + \|aa^\top\| = |b|^2 + |a|^2 .$$
 #
-# Put it into the rule, and sort by $l$ and $j$: $(b^\top Q b - r|b|^2) - (a^\top Q a + r|a|^2) > \tau$. The two brackets are $\mathrm{low}_{il}$ and $\mathrm{high}_{ij}$.
+# Put it into the rule, and sort by $l$ and $j$: $(b^\top Q b - r|b|^2) - (a^\top Q a + r|a|^2) > \tau$. The
+# two brackets are $\mathrm{low}_{il}$ and $\mathrm{high}_{ij}$.
 #
-# The interval has a meaning of its own: no metric of the ball gives the pair another squared distance, because $\|aa^\top\| = |a|^2$.
+# The interval has a meaning of its own: no metric of the ball gives the pair another squared distance,
+# because $\|aa^\top\| = |a|^2$.
 
 # %% [markdown]
 # ### What the sum loses
@@ -104,13 +124,17 @@ assert sp.expand(difference - 2 * (aa * bb + ab**2)) == 0
 # %% [markdown]
 # ### Whole pairs, and rounds
 #
-# A pair $(i, j)$ is done with *all* its triplets when it is decided against the extreme end of the other list: its $\mathrm{high}_{ij}$ against the smallest $\mathrm{low}_{il}$ for R, its $\mathrm{low}_{ij}$ against the largest $\mathrm{high}_{il}$ for L. Then it leaves, the extremes of its list may move, and pairs of the other list may follow.
-# What is left is a product of two shorter lists. Two or three rounds do nearly all there is to do. The library stops after four.
+# A pair $(i, j)$ is done with *all* its triplets when it is decided against the extreme end of the other
+# list: its $\mathrm{high}_{ij}$ against the smallest $\mathrm{low}_{il}$ for R, its $\mathrm{low}_{ij}$
+# against the largest $\mathrm{high}_{il}$ for L. Then it leaves, the extremes of its list may move, and
+# pairs of the other list may follow. What is left is a product of two shorter lists. Two or three rounds do
+# nearly all there is to do. The library stops after four.
 
 # %% [markdown]
 # ## The slow version
 #
 # One anchor, from its two lists of squared distances and half widths:
+
 
 # %%
 def screen_lists(same, other, half_same, half_other, low, high):
@@ -130,8 +154,10 @@ def screen_lists(same, other, half_same, half_other, low, high):
                 return n_L, n_R, left, right
     return n_L, n_R, left, right
 
+
 # %% [markdown]
 # All anchors:
+
 
 # %%
 def screen_plainly(X, index, ball, low=0.95, high=1.0):
@@ -146,10 +172,14 @@ def screen_plainly(X, index, ball, low=0.95, high=1.0):
         counts += n_L, n_R, left.sum() * right.sum()
     return counts.tolist()
 
+
 # %% [markdown]
 # ## The library call, and does it match?
 #
-# `ProductTriplets.screen_blocks(ball, loss)` screens pairs. Take random points of three classes, solve the problem, and make gap balls around references from poor to exact. The library puts as many triplets into L and R as plain numpy does, and those that are gone are among those of the sphere rule.
+# `ProductTriplets.screen_blocks(ball, loss)` screens pairs. Take random points of three classes, solve the
+# problem, and make gap balls around references from poor to exact. The library puts as many triplets into L
+# and R as plain numpy does, and those that are gone are among those of the sphere rule.
+
 
 # %%
 def random_problem(seed):
@@ -158,13 +188,21 @@ def random_problem(seed):
     X[:, 0] += 2 * y
     X = np.round(X) if seed % 3 == 1 else X  # ties
     k = (None, 4)[seed % 2]
-    return X, ss.Problem(ss.Triplets.from_labels(X, y, k), loss), ss.Problem(ss.ProductTriplets(X, y, k), loss)
+    return (
+        X,
+        ss.Problem(ss.Triplets.from_labels(X, y, k), loss),
+        ss.Problem(ss.ProductTriplets(X, y, k), loss),
+    )
 
 
 def balls_of(product, best, lam):
     """Gap balls around mixtures of the solution and a poor metric."""
     poor = 0.5 * float(np.linalg.norm(best.x)) * np.eye(3)
-    return [ss.spheres.duality_gap_bound(product, (1 - mix) * best.x + mix * poor, lam) for mix in (1.0, 1e-2, 1e-3, 1e-4, 0.0)]
+    return [
+        ss.spheres.duality_gap_bound(product, (1 - mix) * best.x + mix * poor, lam)
+        for mix in (1.0, 1e-2, 1e-3, 1e-4, 0.0)
+    ]
+
 
 # %% tags=["pairs"]
 seen = {"L": 0, "R": 0, "all": 0}
@@ -183,13 +221,16 @@ for seed in range(12):
         assert np.all((margins + room)[in_R] >= 1.0) and np.all((margins - room)[in_L] <= 0.95)
         for name, number in (("L", found.n_L), ("R", found.n_R), ("all", gone.size)):
             seen[name] += number
-print(f"60 balls: {seen['L']:,} triplets to L and {seen['R']:,} to R of {seen['all']:,}, as many as in plain numpy, none wrong")
+print(
+    f"60 balls: {seen['L']:,} triplets to L and {seen['R']:,} to R of {seen['all']:,}, as many as in plain numpy, none wrong"
+)
 assert seen["L"] + seen["R"] > 0.2 * seen["all"] and min(seen["L"], seen["R"]) > 1000
 
 # %% [markdown]
 # ### A whole path
 #
-# Iris and wine, twenty neighbours, twelve values of $\lambda$: once as a list with the rule for single triplets, once as products with pairs. The solutions are the same within their certified accuracies.
+# Iris and wine, twenty neighbours, twelve values of $\lambda$: once as a list with the rule for single
+# triplets, once as products with pairs. The solutions are the same within their certified accuracies.
 
 # %%
 iris, wine, digits = (f(return_X_y=True) for f in (load_iris, load_wine, load_digits))
@@ -202,13 +243,17 @@ for name, (X, y) in {"iris": iris, "wine": wine}.items():
     one, other = (ss.path(prob, lams, tol=0.0, rtol=1e-6, screening=("MGB",)) for prob in (listed, product))
     apart = max(np.linalg.norm(p.x - q.x) / (p.eps + q.eps) for p, q in zip(one, other, strict=True))
     shares = [np.mean([(p.n_L + p.n_R) / len(listed) for p in path]) for path in (one, other)]
-    print(f"{name}: {len(listed):,} triplets, solutions within their accuracies: {apart <= 1.0}; share screened, triplets {shares[0]:.2f}, pairs {shares[1]:.2f}")
+    print(
+        f"{name}: {len(listed):,} triplets, solutions within their accuracies: {apart <= 1.0}; share screened, triplets {shares[0]:.2f}, pairs {shares[1]:.2f}"
+    )
     assert apart <= 1.0 and 0.5 < shares[1] <= shares[0] + 0.02
 
 # %% [markdown]
 # ## What it decides, and what it loses
 #
-# It decides less than the rule triplet by triplet, for two reasons that can be told apart: the coarser norm, and that a pair leaves only as a whole. Take the 17 800 triplets of wine and balls of growing radius around the solution. The middle curve is the coarse norm with the rule applied triplet by triplet.
+# It decides less than the rule triplet by triplet, for two reasons that can be told apart: the coarser
+# norm, and that a pair leaves only as a whole. Take the 17 800 triplets of wine and balls of growing radius
+# around the solution. The middle curve is the coarse norm with the rule applied triplet by triplet.
 
 # %%
 X, y = wine
@@ -235,7 +280,11 @@ for k in (0, 6, 12):
     print(f"radius {radii[k]:.4f}: " + ", ".join(f"{curve[k]:.2f}" for curve in curves.values()))
 
 # %%
-labels = {"title": "wine, k = 10", "xlabel": "radius / norm of the solution", "ylabel": "share of triplets decided"}
+labels = {
+    "title": "wine, k = 10",
+    "xlabel": "radius / norm of the solution",
+    "ylabel": "share of triplets decided",
+}
 figures.lines(curves, radii, log="x", share=True, marks=True, **labels)
 figures.show(
     "Share of the triplets decided against the radius of the ball, three falling curves. The exact norm decides most at every radius. The coarse norm, triplet "
@@ -243,11 +292,15 @@ figures.show(
 )
 
 # %% [markdown]
-# For the small radii of a late iteration the coarse norm loses nothing. A pair stays for the sake of one undecided triplet, which costs seven percent of the triplets at first and more later on. At large radii the coarse norm takes over.
+# For the small radii of a late iteration the coarse norm loses nothing. A pair stays for the sake of one
+# undecided triplet, which costs seven percent of the triplets at first and more later on. At large radii
+# the coarse norm takes over.
 #
 # ## When it does not pay
 #
-# What can be saved at all? A pair can leave if *all* its triplets are certain. At the optimum itself these are the pairs whose every triplet is on one side, and no ball decides more. For all triplets of the digits and the metric of a solution for a small $\lambda$, in a sample of anchors:
+# What can be saved at all? A pair can leave if *all* its triplets are certain. At the optimum itself these
+# are the pairs whose every triplet is on one side, and no ball decides more. For all triplets of the digits
+# and the metric of a solution for a small $\lambda$, in a sample of anchors:
 
 # %%
 X, y = digits
@@ -264,7 +317,11 @@ print(f"pairs wholly in R: {shares[0]:.1f} of those of the same class, {shares[1
 assert 0.4 < shares[1] < 0.75 and shares[0] < 0.3
 
 # %% [markdown]
-# But pairs are not equally dear. An entry that is certain against the whole other list is noticed in the sums by one comparison, before anything is looked up. What it still costs is its distance. So measure it: one evaluation with all pairs, one with the pairs that a ball of nearly no radius leaves, and the screening itself.
+# But pairs are not equally dear. An entry that is certain against the whole other list is noticed in the
+# sums by one comparison, before anything is looked up. What it still costs is its distance. So measure it:
+# one evaluation with all pairs, one with the pairs that a ball of nearly no radius leaves, and the
+# screening itself.
+
 
 # %% tags=["nbval-ignore-output"]
 def seconds(run, repeat=5):
@@ -282,16 +339,26 @@ ball = ss.Sphere(M, 1e-9)
 left = every.screen_blocks(ball, loss).remaining
 all_pairs, rest = (seconds(lambda t=t: t.loss_sums(M, loss)) for t in (every, left))
 screening = seconds(lambda: every.screen_blocks(ball, loss), repeat=2)
-print(f"digits: {1 - len(left) / len(every):.0%} of {len(every):,} triplets leave with their pairs, the most that any ball decides")
-print(f"an evaluation takes {all_pairs:.2f} s, with what is left {rest:.2f} s, the screening {screening:.2f} s")
+print(
+    f"digits: {1 - len(left) / len(every):.0%} of {len(every):,} triplets leave with their pairs, the most that any ball decides"
+)
+print(
+    f"an evaluation takes {all_pairs:.2f} s, with what is left {rest:.2f} s, the screening {screening:.2f} s"
+)
 
 # %% [markdown]
-# Here the evaluations that screening saves do not pay for it: with what is left an evaluation is at best somewhat faster, and a screening costs more than an evaluation. So where all triplets are used, `screening="auto"` counts the operations and leaves pairs alone. With short lists, $k$ neighbours, it screens.
+# Here the evaluations that screening saves do not pay for it: with what is left an evaluation is at best
+# somewhat faster, and a screening costs more than an evaluation. So where all triplets are used,
+# `screening="auto"` counts the operations and leaves pairs alone. With short lists, $k$ neighbours, it
+# screens.
 #
 # ## Break it: a bound that separates and loses nothing
 #
-# $\|H\|$ is the norm of a *difference*, and for two nearly equal vectors the sum $|b|^2 + |a|^2$ is far too large. Would $\big||b|^2 - |a|^2\big|$ do? It separates as well, and it is exact for parallel vectors. But the triangle inequality only says that it is a *lower* bound: turn $b$ away from $a$ without changing its
-# length, and it stays 0. With it the rule certifies triplets that fail inside the very ball, at the metric $Q - r H/\|H\|$:
+# $\|H\|$ is the norm of a *difference*, and for two nearly equal vectors the sum $|b|^2 + |a|^2$ is far too
+# large. Would $\big||b|^2 - |a|^2\big|$ do? It separates as well, and it is exact for parallel vectors. But
+# the triangle inequality only says that it is a *lower* bound: turn $b$ away from $a$ without changing its
+# length, and it stays 0. With it the rule certifies triplets that fail inside the very ball, at the metric
+# $Q - r H/\|H\|$:
 
 # %%
 X, y = wine
@@ -306,18 +373,28 @@ for t in claimed:
     worst = center - radius * H / np.linalg.norm(H)
     n_false += b[t] @ worst @ b[t] - a[t] @ worst @ a[t] < 1.0 - 1e-6
 print(f"certified as R by the difference: {len(claimed)}, of them false at a metric of the ball: {n_false}")
-assert n_false > 100 and np.all(false_bound <= problem.terms.norms) and np.all(problem.terms.norms <= coarse * (1 + 1e-12))
+assert (
+    n_false > 100
+    and np.all(false_bound <= problem.terms.norms)
+    and np.all(problem.terms.norms <= coarse * (1 + 1e-12))
+)
 
 # %% [markdown]
 # ## Exercise
 #
-# How loose is the separated bound? Say for which $a$, $b$ it is exact, for which it is worst, and what the ratio $\|H\| / (|a|^2 + |b|^2)$ is for vectors of equal length at an angle $\theta$. Then argue why screening of pairs loses less in many dimensions than in two.
+# How loose is the separated bound? Say for which $a$, $b$ it is exact, for which it is worst, and what the
+# ratio $\|H\| / (|a|^2 + |b|^2)$ is for vectors of equal length at an angle $\theta$. Then argue why
+# screening of pairs loses less in many dimensions than in two.
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# From $(|a|^2 + |b|^2)^2 - \|H\|^2 = 2(|a|^2|b|^2 + (a^\top b)^2)$: it is exact only if $a$ or $b$ is zero, and nearly so if one is much shorter. For equal lengths $\|H\|^2 = 2|a|^4(1 - \cos^2\theta)$, so the ratio is $|\sin\theta|/\sqrt2$: zero for parallel vectors, where $H = 0$ and its margin is the same for all
-# metrics, and at best $0.71$. Differences of points in many dimensions tend to be far from parallel (for independent ones from a common anchor $\cos\theta$ is about $1/2$), so the ratio is rarely near zero. On a line it always can be.
+# From $(|a|^2 + |b|^2)^2 - \|H\|^2 = 2(|a|^2|b|^2 + (a^\top b)^2)$: it is exact only if $a$ or $b$ is zero,
+# and nearly so if one is much shorter. For equal lengths $\|H\|^2 = 2|a|^4(1 - \cos^2\theta)$, so the ratio
+# is $|\sin\theta|/\sqrt2$: zero for parallel vectors, where $H = 0$ and its margin is the same for all
+# metrics, and at best $0.71$. Differences of points in many dimensions tend to be far from parallel (for
+# independent ones from a common anchor $\cos\theta$ is about $1/2$), so the ratio is rarely near zero. On a
+# line it always can be.
 #
 # </details>
 
@@ -336,11 +413,15 @@ for d in (1, 2, 10, 64):
 # %% [markdown]
 # ## Fine print
 #
-# * **Rounding.** The intervals are widened by the bounds of the roundings of distances (`24-floating-point`). Comparisons are strict, and an interval that is not finite decides nothing.
-# * **Diagonal metrics.** A pair is $a \circ a$, the squares of its entries, and its half width is $r$ times the norm of that.
-# * **Explicit triplets** remain the choice when triplets come from elsewhere, or when deciding each one matters more than memory.
+# * **Rounding.** The intervals are widened by the bounds of the roundings of distances
+#   (`24-floating-point`). Comparisons are strict, and an interval that is not finite decides nothing.
+# * **Diagonal metrics.** A pair is $a \circ a$, the squares of its entries, and its half width is $r$ times
+#   the norm of that.
+# * **Explicit triplets** remain the choice when triplets come from elsewhere, or when deciding each one
+#   matters more than memory.
 # * **Experiment `66-all-triplets`** measures all of this on larger data.
 #
 # ## References
 #
-# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31, 2019: equation 4.1 (the sphere rule). The screening of pairs is not in the papers.
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
+#   Computation 31, 2019: equation 4.1 (the sphere rule). The screening of pairs is not in the papers.

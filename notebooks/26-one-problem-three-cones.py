@@ -25,7 +25,6 @@
 # * and what does *not* carry over: kernels.
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 
@@ -385,7 +384,11 @@ for ax, (name, problem) in zip(axes, problems.items(), strict=True):
         share["MGB"].append(ss.rules.sphere(problem, ss.spheres.midpoint_gap_bound(problem, x, lam1)).rate)
     labels = {"xlabel": r"$\lambda$ as a fraction of the all-linear one", "ylabel": "share of terms screened"}
     figures.lines(share, 0.85 * relative, ax=ax, title=name, path=True, share=True, **labels)
-plt.show()
+figures.show(
+    "Share of the terms screened along a path of lambda, for a metric, a diagonal metric and "
+    "support vectors. MGB and RRPB lie above DGB in all three panels; MGB is slightly above "
+    "RRPB at small lambda."
+)
 
 # %% [markdown]
 # ## As $\lambda \to 0$

@@ -1,18 +1,24 @@
 # %% [markdown]
 # # One gap pays for two distances: the midpoint gap bound
 #
-# A solver has a primal point $x$ and a dual point $\alpha$, and the duality gap between them. The usual gap ball (DGB) is centered at $x$ and asks only how far the solution can be from $x$. But the dual point makes a primal point of its own, $x(\alpha)$, and the
-# solution is close to both. One gap pays for both distances, so the solution lies around the *midpoint*, in a ball that is smaller by $\sqrt2$ at least and costs nothing more.
+# A solver has a primal point $x$ and a dual point $\alpha$, and the duality gap between them. The usual gap
+# ball (DGB) is centered at $x$ and asks only how far the solution can be from $x$. But the dual point makes
+# a primal point of its own, $x(\alpha)$, and the solution is close to both. One gap pays for both
+# distances, so the solution lies around the *midpoint*, in a ball that is smaller by $\sqrt2$ at least and
+# costs nothing more.
 #
 # At the end you will have seen
 #
 # * the bound derived from two inequalities and one completed square, for every cone and every dual point;
-# * its ball inside that of DGB, with at most $1/\sqrt2$ of the radius, and inside that of RRPB, the ball for another $\lambda$;
+# * its ball inside that of DGB, with at most $1/\sqrt2$ of the radius, and inside that of RRPB, the ball
+#   for another $\lambda$;
 # * CDGB, GB, RPB and ball test 2 as special cases of it;
 # * solutions that lie exactly on its surface, so that it cannot be made smaller;
 # * how it fails when the cone is forgotten.
 #
-# The bound is not new. For sparse regression a ball of this kind is very likely in the RYU framework of Tran, Elvira, Dang and Herzet (2023). What is added here is the carrying over to cones and many terms, to ranges of $\lambda$, and to rounded arithmetic.
+# The bound is not new. For sparse regression a ball of this kind is very likely in the RYU framework of
+# Tran, Elvira, Dang and Herzet (2023). What is added here is the carrying over to cones and many terms, to
+# ranges of $\lambda$, and to rounded arithmetic.
 
 # %%
 import numpy as np
@@ -27,8 +33,11 @@ loss = ss.SmoothedHinge(gamma=0.05)
 # %% [markdown]
 # ## The story in a picture
 #
-# Left, a support vector machine in the plane of weights. The ball of DGB has its center at $x$ and passes through $x(\alpha)$. The midpoint ball (MGB) has the segment from $x$ to $x(\alpha)$ for a diameter. It contains the solution, it lies inside the other, and it has half its radius. Right, a metric, in the plane through $x$,
-# $x(\alpha)$ and the solution. The cone of semidefinite matrices now has a say, and the ball is somewhat larger than the segment asks for.
+# Left, a support vector machine in the plane of weights. The ball of DGB has its center at $x$ and passes
+# through $x(\alpha)$. The midpoint ball (MGB) has the segment from $x$ to $x(\alpha)$ for a diameter. It
+# contains the solution, it lies inside the other, and it has half its radius. Right, a metric, in the plane
+# through $x$, $x(\alpha)$ and the solution. The cone of semidefinite matrices now has a say, and the ball
+# is somewhat larger than the segment asks for.
 
 # %%
 rng = np.random.default_rng(3)
@@ -47,9 +56,14 @@ starts = {
 figure, axes = figures.panels(2, height=4.1)
 for ax, (title, (prob, x, weight)) in zip(axes, starts.items(), strict=True):
     star, end = ss.solve(prob, weight, tol=1e-11).x, prob.x_of(prob.alpha(x), weight)
-    both = {"DGB": spheres.duality_gap_bound(prob, x, weight), "MGB": spheres.midpoint_gap_bound(prob, x, weight)}
+    both = {
+        "DGB": spheres.duality_gap_bound(prob, x, weight),
+        "MGB": spheres.midpoint_gap_bound(prob, x, weight),
+    }
     plane = None if x.ndim == 1 else (x, end, star)
-    figures.balls(prob.cone, both, {"x": x, r"$x(\alpha)$": end, "optimum": star}, plane=plane, ax=ax, title=title)
+    figures.balls(
+        prob.cone, both, {"x": x, r"$x(\alpha)$": end, "optimum": star}, plane=plane, ax=ax, title=title
+    )
     assert both["MGB"].contains(star) and both["MGB"].radius <= both["DGB"].radius / np.sqrt(2) * (1 + 1e-9)
 figures.show(
     "Two planes, each with a large and a small disc. The large one, DGB, is centered at the reference x. The small one, MGB, lies inside it, is centered "
@@ -59,7 +73,8 @@ figures.show(
 # %% [markdown]
 # ## The claim
 #
-# > **Midpoint gap bound.** Let $x$ be any point of the cone $K$ and $\alpha \in [0,1]^T$ any dual point. Then the solution $x^\star$ for $\lambda > 0$ satisfies
+# > **Midpoint gap bound.** Let $x$ be any point of the cone $K$ and $\alpha \in [0,1]^T$ any dual point.
+# > Then the solution $x^\star$ for $\lambda > 0$ satisfies
 # >
 # > $$\Big\|x^\star - \tfrac{x + x(\alpha)}{2}\Big\|^2 \;\le\; \tfrac1\lambda\big(P(x;\lambda) - D(\alpha;\lambda)\big) - \tfrac14\|x - x(\alpha)\|^2 .$$
 #
@@ -91,16 +106,21 @@ figures.show(
 #
 # ### Step 1: the solution, seen from the primal point
 #
-# At $x^\star$ no direction into the cone goes down: $F'(x^\star; x - x^\star) + \lambda\langle x^\star, x - x^\star\rangle \ge 0$. And the convex function $F$ lies above its tangents, so $F(x) - F(x^\star)$ is at least the first term:
+# At $x^\star$ no direction into the cone goes down:
+# $F'(x^\star; x - x^\star) + \lambda\langle x^\star, x - x^\star\rangle \ge 0$. And the convex function $F$
+# lies above its tangents, so $F(x) - F(x^\star)$ is at least the first term:
 #
 # $$F(x) - F(x^\star) + \lambda\langle x^\star,\; x - x^\star\rangle \ge 0 . \tag{1}$$
 #
-# (For samples this is SSS14 Lemma 3. The gradient bound of `11-gradient-bound` replaces $F(x^\star)$ by a tangent at $x$ here, and stops.)
+# (For samples this is SSS14 Lemma 3. The gradient bound of `11-gradient-bound` replaces $F(x^\star)$ by a
+# tangent at $x$ here, and stops.)
 
 # %% [markdown]
 # ### Step 2: the solution, seen from the dual point
 #
-# Fenchel's inequality says $\ell_t(u) \ge -\ell_t^*(-\alpha_t) - \alpha_t u$. Take $u = \langle a_t, x^\star\rangle$ and add over $t$. Then use the cone: $\langle x^\star, [H]_K - H\rangle \ge 0$ for every $x^\star \in K$. So
+# Fenchel's inequality says $\ell_t(u) \ge -\ell_t^*(-\alpha_t) - \alpha_t u$. Take
+# $u = \langle a_t, x^\star\rangle$ and add over $t$. Then use the cone:
+# $\langle x^\star, [H]_K - H\rangle \ge 0$ for every $x^\star \in K$. So
 #
 # $$F(x^\star) \ge -\sum_t \ell_t^*(-\alpha_t) - \langle H(\alpha), x^\star\rangle
 # \ge -\sum_t \ell_t^*(-\alpha_t) - \lambda\langle x(\alpha), x^\star\rangle . \tag{2}$$
@@ -110,16 +130,23 @@ figures.show(
 # %% [markdown]
 # ### Step 3: add, and complete the square
 #
-# Add (1) and (2). The number $F(x^\star)$, which nobody knows, drops out. What is left of $F(x)$ and the conjugates is the gap up to two squares, $P(x) - D(\alpha) = F(x) + \frac\lambda2\|x\|^2 + \sum_t \ell^*_t(-\alpha_t) + \frac\lambda2\|x(\alpha)\|^2$. Divide by $\lambda$:
+# Add (1) and (2). The number $F(x^\star)$, which nobody knows, drops out. What is left of $F(x)$ and the
+# conjugates is the gap up to two squares,
+# $P(x) - D(\alpha) = F(x) + \frac\lambda2\|x\|^2 + \sum_t \ell^*_t(-\alpha_t) + \frac\lambda2\|x(\alpha)\|^2$.
+# Divide by $\lambda$:
 #
 # $$\|x^\star\|^2 - \langle x^\star,\; x + x(\alpha)\rangle + \tfrac12\|x\|^2 + \tfrac12\|x(\alpha)\|^2 \le G . \tag{3}$$
 #
-# The left side is $\|x^\star - \frac12(x + x(\alpha))\|^2 + \frac14\|x - x(\alpha)\|^2$, and that is the theorem. It is also $\frac12\|x^\star - x\|^2 + \frac12\|x^\star - x(\alpha)\|^2$: *one gap pays for both distances*. DGB is what remains when the second one is dropped.
+# The left side is $\|x^\star - \frac12(x + x(\alpha))\|^2 + \frac14\|x - x(\alpha)\|^2$, and that is the
+# theorem. It is also $\frac12\|x^\star - x\|^2 + \frac12\|x^\star - x(\alpha)\|^2$: *one gap pays for both
+# distances*. DGB is what remains when the second one is dropped.
 #
 # All are sums over coordinates, so two coordinates are enough for sympy:
 
 # %%
-z, x_, w = (sp.Matrix(sp.symbols(f"{name}1 {name}2", real=True)) for name in ("z", "x", "w"))  # solution, x, x(alpha)
+z, x_, w = (
+    sp.Matrix(sp.symbols(f"{name}1 {name}2", real=True)) for name in ("z", "x", "w")
+)  # solution, x, x(alpha)
 left = z.dot(z) - z.dot(x_ + w) + x_.dot(x_) / 2 + w.dot(w) / 2
 middle = z - (x_ + w) / 2
 square = middle.dot(middle) + (x_ - w).dot(x_ - w) / 4
@@ -132,6 +159,7 @@ assert sp.expand(left - square) == 0 and sp.expand(left - halves) == 0
 # ## The slow version
 #
 # The formula as it stands, with $P - D$ and all. `A` holds one term a row.
+
 
 # %%
 def midpoint_ball(A, tau, c, project, x, alpha, lam, gamma):
@@ -157,6 +185,7 @@ def written_out(X, index):
     pairs = zip(X[i] - X[other], X[i] - X[j], strict=True)
     return np.array([np.outer(p, p) - np.outer(q, q) for p, q in pairs]).reshape(len(index), -1)
 
+
 # %% [markdown]
 # ## The library call, and does it match?
 #
@@ -168,17 +197,26 @@ A = written_out(X, metric_problem.terms.index)
 slow = midpoint_ball(A, tau, np.zeros(4), nearest_metric, x.ravel(), metric_problem.alpha(x), lam, loss.gamma)
 ball = spheres.midpoint_gap_bound(metric_problem, x, lam)
 wide = spheres.duality_gap_bound(metric_problem, x, lam)
-print(f"slow version: radius {slow[1]:.4f}   library: radius {ball.radius:.4f}   DGB: radius {wide.radius:.4f}")
+print(
+    f"slow version: radius {slow[1]:.4f}   library: radius {ball.radius:.4f}   DGB: radius {wide.radius:.4f}"
+)
 assert np.linalg.norm(ball.center.ravel() - slow[0]) < 1e-12 and 0.0 <= ball.radius / slow[1] - 1.0 < 1e-9
 
 # %% [markdown]
 # ### Problems with known solutions
 #
-# To check that a ball contains the solution one needs the solution, and a solver gives it only approximately. So build the problem backwards. Choose terms, $\lambda$ and a dual point $\alpha^\star$ with some entries 0, some 1, some between. Put $x^\star = \frac1\lambda[H(\alpha^\star)]_K$. Then choose the
-# *thresholds* $\tau_t$ so that every $\alpha^\star_t$ is the right slope at $x^\star$. The conditions of optimality hold, and $x^\star$ is the exact solution.
+# To check that a ball contains the solution one needs the solution, and a solver gives it only
+# approximately. So build the problem backwards. Choose terms, $\lambda$ and a dual point $\alpha^\star$
+# with some entries 0, some 1, some between. Put $x^\star = \frac1\lambda[H(\alpha^\star)]_K$. Then choose
+# the *thresholds* $\tau_t$ so that every $\alpha^\star_t$ is the right slope at $x^\star$. The conditions
+# of optimality hold, and $x^\star$ is the exact solution.
 
 # %%
-PROJECTIONS = {"metric": nearest_metric, "diagonal metric": lambda h: np.maximum(h, 0.0), "support vectors": lambda h: h}
+PROJECTIONS = {
+    "metric": nearest_metric,
+    "diagonal metric": lambda h: np.maximum(h, 0.0),
+    "support vectors": lambda h: h,
+}
 
 
 def random_terms(kind, rng, T=6):
@@ -186,24 +224,32 @@ def random_terms(kind, rng, T=6):
         A, signs = rng.standard_normal((T, 3)), np.where(np.arange(T) % 2, 1.0, -1.0)
         return ss.Samples(signs[:, None] * A, signs), A
     diagonal = kind == "diagonal metric"
-    points, index = rng.standard_normal((2 * T + 1, 2 + diagonal)), np.array([(0, 1 + t, 1 + T + t) for t in range(T)])
+    points = rng.standard_normal((2 * T + 1, 2 + diagonal))
+    index = np.array([(0, 1 + t, 1 + T + t) for t in range(T)])
     rows = written_out(points, index)
     return ss.Triplets(points, index, diagonal=diagonal), rows[:, ::4] if diagonal else rows
 
 
+# %%
 def known_problem(kind, rng, T=6):
     """A problem, the same as arrays, its lambda, a dual solution, and the exact solution."""
     terms, A = random_terms(kind, rng)
     c = 0.3 * (A[0] if kind == "metric" else rng.standard_normal(3))
-    lam, gamma, alpha = 10.0 ** rng.uniform(-1, 1), rng.choice([0.0, 0.05, 0.5]), np.clip(rng.uniform(-1.0, 2.0, T), 0.0, 1.0)
+    lam = 10.0 ** rng.uniform(-1, 1)
+    gamma = rng.choice([0.0, 0.05, 0.5])
+    alpha = np.clip(rng.uniform(-1.0, 2.0, T), 0.0, 1.0)
     star, away = PROJECTIONS[kind](c + A.T @ alpha) / lam, rng.exponential(0.3, T)
     tau = A @ star + gamma * alpha + np.where(alpha == 1.0, away, 0.0) - np.where(alpha == 0.0, away, 0.0)
     shape = terms.cone.zeros().shape
     problem = ss.Problem(terms.with_threshold(tau), ss.SmoothedHinge(gamma), linear=c.reshape(shape))
     return problem, (A, tau, c), lam, alpha, star.reshape(shape)
 
+
 # %% [markdown]
-# Three cones, points of the cone at all distances, and dual points of three kinds: the slopes at $x$, near the dual solution, and anywhere in the box. In each of the 180 pairs the library's ball is that of the definition and contains the solution. (A test of the library does the same with 3600.)
+# Three cones, points of the cone at all distances, and dual points of three kinds: the slopes at $x$, near
+# the dual solution, and anywhere in the box. In each of the 180 pairs the library's ball is that of the
+# definition and contains the solution. (A test of the library does the same with 3600.)
+
 
 # %% tags=["NEW-MGB"]
 def random_pair(prob, source, alpha_star, star, rng):
@@ -216,7 +262,9 @@ def random_pair(prob, source, alpha_star, star, rng):
 
 
 rng, nearest_to_surface = np.random.default_rng(7), dict.fromkeys(PROJECTIONS, 0.0)
-pairs = [(kind, source) for kind in PROJECTIONS for source in ("slopes", "near", "anywhere") for _ in range(20)]
+pairs = [
+    (kind, source) for kind in PROJECTIONS for source in ("slopes", "near", "anywhere") for _ in range(20)
+]
 for kind, source in pairs:
     prob, arrays, l0, alpha_star, star = known_problem(kind, rng)
     x, alpha = random_pair(prob, source, alpha_star, star, rng)
@@ -233,17 +281,21 @@ for kind, share in nearest_to_surface.items():
 # %% [markdown]
 # ## The ball cannot be smaller
 #
-# Let $\delta = \|x - x(\alpha)\|$, let $\varphi \ge 0$ be the sum of the Fenchel gaps at $(x, \alpha)$, that is what Fenchel's inequality loses there, and let $H_- = [H]_K - H$. The gap is a sum of three parts, and so is the squared radius:
+# Let $\delta = \|x - x(\alpha)\|$, let $\varphi \ge 0$ be the sum of the Fenchel gaps at $(x, \alpha)$,
+# that is what Fenchel's inequality loses there, and let $H_- = [H]_K - H$. The gap is a sum of three parts,
+# and so is the squared radius:
 #
 # $$G = \tfrac12\delta^2 + \tfrac1\lambda\varphi + \tfrac1\lambda\langle x, H_-\rangle, \qquad r^2 = \tfrac14\delta^2 + \tfrac1\lambda\varphi + \tfrac1\lambda\langle x, H_-\rangle .$$
 #
-# The solution lies *on* the surface when (1) and (2) are equalities. This can happen with any of the parts. With the hinge and $\lambda = 1$:
+# The solution lies *on* the surface when (1) and (2) are equalities. This can happen with any of the parts.
+# With the hinge and $\lambda = 1$:
 #
 # | only $\frac14\delta^2$ | with $\varphi$ | with $\langle x, H_-\rangle$ |
 # |---|---|---|
 # | one sample $z = 1$, $\tau = 3$: $x^\star = 1$ | one sample $z = 1$, $\tau = 1$: $x^\star = 1$, at the kink | $a = \operatorname{diag}(-1, 1)$, $\tau = 1$, $c = \frac12 I$: $x^\star = \operatorname{diag}(0, 1)$, at the kink |
 # | $x = 0$, $\alpha = 1$ | $x = 0$, $\alpha = \frac12$ | $x = x^\star + I$, $\alpha = 1$ |
 # | $r^2 = \frac14$ | $r^2 = \frac1{16} + \frac12$ | $r^2 = \frac5{16} + \frac12$ |
+
 
 # %% tags=["NEW-MGB"]
 def attained(kind):
@@ -254,7 +306,9 @@ def attained(kind):
     if kind == "phi":
         return ss.Problem(one, ss.Hinge()), np.zeros(1), np.array([0.5, 1.0]), np.ones(1), 9 / 16
     terms = ss.Triplets([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [[0, 1, 2]], diagonal=kind == "cone, diagonal")
-    star, eye = (np.array([0.0, 1.0]), np.ones(2)) if terms.points.diagonal else (np.diag([0.0, 1.0]), np.eye(2))
+    star, eye = (
+        (np.array([0.0, 1.0]), np.ones(2)) if terms.points.diagonal else (np.diag([0.0, 1.0]), np.eye(2))
+    )
     return ss.Problem(terms, ss.Hinge(), linear=0.5 * eye), star + eye, np.ones(1), star, 13 / 16
 
 
@@ -268,9 +322,12 @@ for kind in ("delta", "phi", "cone, diagonal", "cone, full"):
 # %% [markdown]
 # ## Inside DGB
 #
-# Write $e$ for the last two parts of $r^2$. Then $r_{\text{MGB}}^2 = \frac14\delta^2 + e$ and $r_{\text{DGB}}^2 = 2G = \delta^2 + 2e$. So $r_{\text{MGB}}^2 \le \frac12 r_{\text{DGB}}^2$.
+# Write $e$ for the last two parts of $r^2$. Then $r_{\text{MGB}}^2 = \frac14\delta^2 + e$ and
+# $r_{\text{DGB}}^2 = 2G = \delta^2 + 2e$. So $r_{\text{MGB}}^2 \le \frac12 r_{\text{DGB}}^2$.
 #
-# The centers are $\frac12\delta$ apart, so "inside" means $\frac12\delta + r_{\text{MGB}} \le r_{\text{DGB}}$. Move $\frac12\delta$ to the right and square: what is left to show is $\delta^2 + e \ge \delta\sqrt{\delta^2 + 2e}$. Square again: $e^2 \ge 0$.
+# The centers are $\frac12\delta$ apart, so "inside" means
+# $\frac12\delta + r_{\text{MGB}} \le r_{\text{DGB}}$. Move $\frac12\delta$ to the right and square: what is
+# left to show is $\delta^2 + e \ge \delta\sqrt{\delta^2 + 2e}$. Square again: $e^2 \ge 0$.
 
 # %%
 d, e, rho, m, t, s = sp.symbols("delta e rho m t s", nonnegative=True)
@@ -281,12 +338,19 @@ print("(delta^2 + e)^2 - delta^2 (delta^2 + 2e) =", sp.expand((d**2 + e) ** 2 - 
 # %% [markdown]
 # ## At another lambda: inside RRPB
 #
-# Take the pair $(x_0, \alpha_0)$ of $\lambda_0$ and use it at $\lambda_1 = \lambda_0/\rho$. Then $x_{\lambda_1}(\alpha_0) = \rho\, x_{\lambda_0}(\alpha_0)$, and $e$ becomes $\rho e$. The relaxed path bound RRPB (`14-path-bounds`) uses $\varepsilon^2 = \delta^2 + 2e$. With $m = \|x_0\|$ the centers are $\frac\rho2\delta$ apart, and
+# Take the pair $(x_0, \alpha_0)$ of $\lambda_0$ and use it at $\lambda_1 = \lambda_0/\rho$. Then
+# $x_{\lambda_1}(\alpha_0) = \rho\, x_{\lambda_0}(\alpha_0)$, and $e$ becomes $\rho e$. The relaxed path
+# bound RRPB (`14-path-bounds`) uses $\varepsilon^2 = \delta^2 + 2e$. With $m = \|x_0\|$ the centers are
+# $\frac\rho2\delta$ apart, and
 #
 # $$r_{\text{MGB}} \le \sqrt{\tfrac14(|1-\rho|m + \rho\delta)^2 + \rho e}, \qquad r_{\text{RRPB}} = \tfrac12|1-\rho|m + s, \quad s = \max(1,\rho)\,\varepsilon .$$
 #
-# Inside means $r_{\text{RRPB}} - \frac\rho2\delta \ge r_{\text{MGB}}$. The squares differ by $(s - \rho\delta)(|1-\rho|m + s) - \rho e$. The product is at least
-# $s\,(s - \max(1,\rho)\,\delta) = \max(1,\rho)^2\, \varepsilon(\varepsilon - \delta)$, and $\varepsilon(\varepsilon - \delta) = \frac{2e\,\varepsilon}{\varepsilon+\delta} \ge e$, because $\varepsilon \ge \delta$. And $\max(1,\rho)^2 \ge \rho$. So **MGB lies inside RRPB** for every $\lambda_1$. At an exact reference, $\delta = e = 0$, both are RPB.
+# Inside means $r_{\text{RRPB}} - \frac\rho2\delta \ge r_{\text{MGB}}$. The squares differ by
+# $(s - \rho\delta)(|1-\rho|m + s) - \rho e$. The product is at least
+# $s\,(s - \max(1,\rho)\,\delta) = \max(1,\rho)^2\, \varepsilon(\varepsilon - \delta)$, and
+# $\varepsilon(\varepsilon - \delta) = \frac{2e\,\varepsilon}{\varepsilon+\delta} \ge e$, because
+# $\varepsilon \ge \delta$. And $\max(1,\rho)^2 \ge \rho$. So **MGB lies inside RRPB** for every
+# $\lambda_1$. At an exact reference, $\delta = e = 0$, both are RPB.
 
 # %%
 squares = (t * m / 2 + s - rho * d / 2) ** 2 - (t * m + rho * d) ** 2 / 4  # t stands for |1 - rho|
@@ -296,7 +360,9 @@ print("difference of the squares:", sp.factor(squares), "- rho e")
 # %% [markdown]
 # ### Does it match?
 #
-# The same random pairs: inside DGB, with $1/\sqrt2$ of its radius at most, and at another $\lambda$ inside RRPB. Of the exact pair it is RPB.
+# The same random pairs: inside DGB, with $1/\sqrt2$ of its radius at most, and at another $\lambda$ inside
+# RRPB. Of the exact pair it is RPB.
+
 
 # %% tags=["NEW-MGB"]
 def inside(inner, outer, tiny):
@@ -313,29 +379,44 @@ for kind, source in pairs:
     if dgb.radius > 1e3 * tiny:
         ratios.append(ball.radius / dgb.radius)
     l1 = l0 / rng.choice([0.5, 0.9, 1.1, 2.0, 5.0])
-    assert inside(spheres.midpoint_gap_bound(prob, x, l1, alpha), spheres.relaxed_path_bound(x, dgb.radius, l0, l1), tiny)
+    assert inside(
+        spheres.midpoint_gap_bound(prob, x, l1, alpha),
+        spheres.relaxed_path_bound(x, dgb.radius, l0, l1),
+        tiny,
+    )
     exact, rpb = spheres.midpoint_gap_bound(prob, star, l1, alpha_star), spheres.path_bound(star, l0, l1)
-    assert np.linalg.norm(exact.center - rpb.center) <= tiny and abs(exact.radius - rpb.radius) <= 1e-5 * (1 + rpb.radius)
+    assert np.linalg.norm(exact.center - rpb.center) <= tiny and abs(exact.radius - rpb.radius) <= 1e-5 * (
+        1 + rpb.radius
+    )
 print(f"180 pairs inside DGB and RRPB; radius over that of DGB from {min(ratios):.2f} to {max(ratios):.2f}")
 
 # %% [markdown]
-# The ratio is near $\frac12$ when $x$ and $x(\alpha)$ disagree, and near $1/\sqrt2$ when the Fenchel gaps dominate.
+# The ratio is near $\frac12$ when $x$ and $x(\alpha)$ disagree, and near $1/\sqrt2$ when the Fenchel gaps
+# dominate.
 #
 # ## Where PGB stands
 #
-# The ball of GB in its general form is $\|x^\star - Q\|^2 \le r^2$ with $Q = \frac12(x + \frac1\lambda H)$ and $r^2 = \frac14\|x - \frac1\lambda H\|^2 + \frac1\lambda\varphi$. Any $N$ of the dual cone has $\langle N, x^\star\rangle \ge 0$, and therefore
-# $\|x^\star - (Q + N)\|^2 \le r^2 - \|Q\|^2 + \|Q + N\|^2$: a family of balls. MGB is the member $N = \frac{1}{2\lambda}H_-$, which is at hand. The smallest member minimises $\|Q + N\|$. By Moreau's theorem that is $Q + N = [Q]_K$, and this ball is PGB (`12-projected-gradient-bound`). So
+# The ball of GB in its general form is $\|x^\star - Q\|^2 \le r^2$ with $Q = \frac12(x + \frac1\lambda H)$
+# and $r^2 = \frac14\|x - \frac1\lambda H\|^2 + \frac1\lambda\varphi$. Any $N$ of the dual cone has
+# $\langle N, x^\star\rangle \ge 0$, and therefore
+# $\|x^\star - (Q + N)\|^2 \le r^2 - \|Q\|^2 + \|Q + N\|^2$: a family of balls. MGB is the member
+# $N = \frac{1}{2\lambda}H_-$, which is at hand. The smallest member minimises $\|Q + N\|$. By Moreau's
+# theorem that is $Q + N = [Q]_K$, and this ball is PGB (`12-projected-gradient-bound`). So
 #
 # $$r_{\text{PGB}} \le \min(r_{\text{GB}}, r_{\text{MGB}})$$
 #
-# for the same pair. But PGB needs an eigendecomposition more, and it need not lie inside DGB. Without a cone all three are one ball.
+# for the same pair. But PGB needs an eigendecomposition more, and it need not lie inside DGB. Without a
+# cone all three are one ball.
 
 # %% tags=["NEW-MGB"]
 rng = np.random.default_rng(10)
 for kind in [kind for kind in PROJECTIONS for _ in range(30)]:
     prob, _, l0, alpha_star, star = known_problem(kind, rng)
     x, _ = random_pair(prob, "slopes", alpha_star, star, rng)
-    ball, pgb, gb = (bound(prob, x, l0) for bound in (spheres.midpoint_gap_bound, spheres.projected_gradient_bound, spheres.gradient_bound))
+    ball, pgb, gb = (
+        bound(prob, x, l0)
+        for bound in (spheres.midpoint_gap_bound, spheres.projected_gradient_bound, spheres.gradient_bound)
+    )
     tiny = 1e-6 * (1.0 + np.linalg.norm(x) + np.linalg.norm(ball.center))
     assert pgb.radius <= ball.radius + tiny
     if kind == "support vectors":
@@ -346,10 +427,15 @@ print("90 pairs: PGB is never wider than MGB; without a cone PGB, GB and MGB are
 # %% [markdown]
 # ## Special cases
 #
-# * **CDGB** (STS19 Theorem 14) is $x = x(\alpha)$: the center is $x(\alpha)$, the radius $\sqrt G$. STS19 proves it from the strong convexity of the gap.
-# * **GB** (STS19 Theorem 1) is $K$ = everything and $\alpha = \alpha(x)$. Then $x(\alpha) = x - g/\lambda$ with the gradient $g$: the two ends of the diameter of `11-gradient-bound`.
+# * **CDGB** (STS19 Theorem 14) is $x = x(\alpha)$: the center is $x(\alpha)$, the radius $\sqrt G$. STS19
+#   proves it from the strong convexity of the gap.
+# * **GB** (STS19 Theorem 1) is $K$ = everything and $\alpha = \alpha(x)$. Then $x(\alpha) = x - g/\lambda$
+#   with the gradient $g$: the two ends of the diameter of `11-gradient-bound`.
 # * **RPB** (STS19 Theorem 5) is the exact pair of $\lambda_0$.
-# * **Ball test 2** (SSS14 Theorem 7) is the hinge, $K$ = everything, and $\alpha = \hat s \in \{0,1\}^n$. In its notation, with $C = 1/\lambda$ and $\tilde\xi$ the loss of $\tilde w$, the center is $m = \frac12(\tilde w + C z_{\hat s})$ and $r^2 = \|m\|^2 + C(\tilde\xi - \hat s^\top \mathbf 1)$. The formula never uses that $\hat s$ is 0 or 1.
+# * **Ball test 2** (SSS14 Theorem 7) is the hinge, $K$ = everything, and $\alpha = \hat s \in \{0,1\}^n$.
+#   In its notation, with $C = 1/\lambda$ and $\tilde\xi$ the loss of $\tilde w$, the center is
+#   $m = \frac12(\tilde w + C z_{\hat s})$ and $r^2 = \|m\|^2 + C(\tilde\xi - \hat s^\top \mathbf 1)$. The
+#   formula never uses that $\hat s$ is 0 or 1.
 #
 # RPB was compared above. CDGB and ball test 2, the latter with fractions too:
 
@@ -360,11 +446,19 @@ for kind in [kind for kind in PROJECTIONS for _ in range(20)]:
     alpha = rng.uniform(0.0, 1.0, 6)
     cdgb = spheres.constrained_duality_gap_bound(prob, alpha, l0)
     ball = spheres.midpoint_gap_bound(prob, prob.x_of(alpha, l0), l0, alpha)
-    assert np.linalg.norm(cdgb.center - ball.center) < 1e-6 and abs(cdgb.radius - ball.radius) < 1e-6 * (1 + ball.radius)
-prob, _, alpha, _, _ = attained("phi")  # here x(alpha) = 1/2: the solution is on the surface of CDGB, at distance 1/2
+    assert np.linalg.norm(cdgb.center - ball.center) < 1e-6
+    assert abs(cdgb.radius - ball.radius) < 1e-6 * (1 + ball.radius)
+# a case with x(alpha) = 1/2: the solution is on the surface of CDGB, at distance 1/2
+prob, _, alpha, _, _ = attained("phi")
 cdgb = spheres.constrained_duality_gap_bound(prob, alpha, 1.0)
 assert 0.5 <= cdgb.radius < 0.5 * (1 + 1e-6) and abs(cdgb.center[0] - 0.5) < 1e-12
-hinge_machine, Z, C, w = ss.Problem(ss.Samples(X, 2 * y - 1), ss.Hinge()), (2 * y - 1)[:, None] * X, 0.2, np.array([1.5, 0.5])
+print("CDGB is MGB at x(alpha), in 60 random problems and one with the solution on the surface")
+
+# %% tags=["NEW-MGB"]
+hinge_machine = ss.Problem(ss.Samples(X, 2 * y - 1), ss.Hinge())
+Z = (2 * y - 1)[:, None] * X
+C = 0.2
+w = np.array([1.5, 0.5])
 for s_hat in ((Z @ w < 1).astype(float), np.ones(12), np.linspace(0.0, 1.0, 12)):
     m_ = (w + C * s_hat @ Z) / 2
     radius = np.sqrt(m_ @ m_ + C * (np.maximum(1 - Z @ w, 0).sum() - s_hat.sum()))
@@ -375,8 +469,11 @@ for s_hat in ((Z @ w < 1).astype(float), np.ones(12), np.linspace(0.0, 1.0, 12))
 # %% [markdown]
 # ## Break it: the cone forgotten
 #
-# Apply fractional ball test 2 to metrics without thinking: use $\frac1\lambda H$ in place of $x(\alpha) = \frac1\lambda[H]_K$, with the gap as it is. Then the two squares in step 3 are no longer those of the gap, and the ball loses solutions. Take one term on the half-line $x \ge 0$, $a = -1$, with
-# $\lambda = 1$. The pair $x = 0$, $\alpha = 1$ is optimal, the gap is 0, and the squared radius becomes negative.
+# Apply fractional ball test 2 to metrics without thinking: use $\frac1\lambda H$ in place of
+# $x(\alpha) = \frac1\lambda[H]_K$, with the gap as it is. Then the two squares in step 3 are no longer
+# those of the gap, and the ball loses solutions. Take one term on the half-line $x \ge 0$, $a = -1$, with
+# $\lambda = 1$. The pair $x = 0$, $\alpha = 1$ is optimal, the gap is 0, and the squared radius becomes
+# negative.
 
 # %%
 line = ss.Problem(ss.Triplets(np.array([[0.0], [1.0], [0.0]]), [[0, 1, 2]], diagonal=True), loss)
@@ -388,7 +485,9 @@ assert wrong < 0.0 and abs(gap) < 1e-12
 # %% [markdown]
 # ### An infeasible reference, a dual point outside the box
 #
-# From the infeasible $x = -0.5$ the gap of the same problem is negative. With $\alpha = 1.5$ the conjugate is infinite, and a formula that does not notice puts the ball anywhere. The library refuses both.
+# From the infeasible $x = -0.5$ the gap of the same problem is negative. With $\alpha = 1.5$ the conjugate
+# is infinite, and a formula that does not notice puts the ball anywhere. The library refuses both.
+
 
 # %%
 def refused(x, alpha):
@@ -408,14 +507,18 @@ assert value < line.dual(np.ones(1), 1.0)
 # %% [markdown]
 # ## Exercise
 #
-# From the pair $(x_0, \alpha_0)$ at $\lambda_0$, write the center and the squared radius as functions of $\lambda$. Which terms are certain for a whole *range* of $\lambda$?
+# From the pair $(x_0, \alpha_0)$ at $\lambda_0$, write the center and the squared radius as functions of
+# $\lambda$. Which terms are certain for a whole *range* of $\lambda$?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Neither $P_+ = [H(\alpha_0)]_K$ nor $E = \langle x_0, P_+ - H\rangle + \varphi$ contains $\lambda$. So $Q(\lambda) = \frac12 x_0 + \frac{1}{2\lambda} P_+$ and
-# $r^2(\lambda) = \frac14\|x_0\|^2 + \frac1\lambda\big(E - \frac12\langle x_0, P_+\rangle\big) + \frac{1}{4\lambda^2}\|P_+\|^2$. This is the general form of STS19 appendix L, with $\frac1\lambda$ in the square. The rule $\langle a, Q\rangle - r\|a\| > 1$ is then a linear and a quadratic inequality in
-# $\frac1\lambda$, and it needs no $\varepsilon$. `27-gap-ball-ranges` solves it.
+# Neither $P_+ = [H(\alpha_0)]_K$ nor $E = \langle x_0, P_+ - H\rangle + \varphi$ contains $\lambda$. So
+# $Q(\lambda) = \frac12 x_0 + \frac{1}{2\lambda} P_+$ and
+# $r^2(\lambda) = \frac14\|x_0\|^2 + \frac1\lambda\big(E - \frac12\langle x_0, P_+\rangle\big) + \frac{1}{4\lambda^2}\|P_+\|^2$.
+# This is the general form of STS19 appendix L, with $\frac1\lambda$ in the square. The rule
+# $\langle a, Q\rangle - r\|a\| > 1$ is then a linear and a quadratic inequality in $\frac1\lambda$, and it
+# needs no $\varepsilon$. `27-gap-ball-ranges` solves it.
 #
 # </details>
 
@@ -426,23 +529,38 @@ P_plus, E = evaluation.plus, np.vdot(x, evaluation.minus) + evaluation.fenchel
 for l1 in (0.3 * lam, lam, 2.0 * lam):
     ball = spheres.midpoint_gap_bound(metric_problem, x, l1)
     r_squared = np.vdot(x, x) / 4 + (E - np.vdot(x, P_plus) / 2) / l1 + np.vdot(P_plus, P_plus) / (4 * l1**2)
-    print(f"lam {l1:.3f}: radius from numbers computed once {np.sqrt(r_squared):.6f}, library {ball.radius:.6f}")
-    assert np.linalg.norm(ball.center - (x + P_plus / l1) / 2) < 1e-12 and abs(ball.radius / np.sqrt(r_squared) - 1.0) < 1e-9
+    print(
+        f"lam {l1:.3f}: radius from numbers computed once {np.sqrt(r_squared):.6f}, library {ball.radius:.6f}"
+    )
+    assert (
+        np.linalg.norm(ball.center - (x + P_plus / l1) / 2) < 1e-12
+        and abs(ball.radius / np.sqrt(r_squared) - 1.0) < 1e-9
+    )
 
 # %% [markdown]
 # ## Fine print
 #
-# * **Cost.** $x(\alpha)$ comes with the dual value. MGB needs no eigendecomposition beyond that, and one more margin per term than DGB.
-# * **Cancellation.** Computed as $G - \frac14\delta^2$ the squared radius can be a rounding error below zero. The library sums $\frac14\delta^2 + e$, all of it non-negative, with an upper bound for each part.
-# * **Thresholds and linear terms** $c$ are part of $F$. So reduced problems, LMNN's pull term and single thresholds are covered; the problems with known solutions had both.
-# * **Free choice of $\alpha$.** Any dual point is allowed, so one may search for a better one: the radius falls with the gap.
-# * **Whose it is.** RYU treats the dual solution of $f(Ax) + g(x)$, $f$ with a Lipschitz gradient. Here the roles are exchanged, $f$ is $\frac1{2\lambda}\|[\,\cdot\,]_K\|^2$, and what is enclosed is the primal solution. The paper was not compared line by line.
+# * **Cost.** $x(\alpha)$ comes with the dual value. MGB needs no eigendecomposition beyond that, and one
+#   more margin per term than DGB.
+# * **Cancellation.** Computed as $G - \frac14\delta^2$ the squared radius can be a rounding error below
+#   zero. The library sums $\frac14\delta^2 + e$, all of it non-negative, with an upper bound for each part.
+# * **Thresholds and linear terms** $c$ are part of $F$. So reduced problems, LMNN's pull term and single
+#   thresholds are covered; the problems with known solutions had both.
+# * **Free choice of $\alpha$.** Any dual point is allowed, so one may search for a better one: the radius
+#   falls with the gap.
+# * **Whose it is.** RYU treats the dual solution of $f(Ax) + g(x)$, $f$ with a Lipschitz gradient. Here the
+#   roles are exchanged, $f$ is $\frac1{2\lambda}\|[\,\cdot\,]_K\|^2$, and what is enclosed is the primal
+#   solution. The paper was not compared line by line.
 #
 # Next: [`28b-midpoint-gap-bound-at-work`](28b-midpoint-gap-bound-at-work.ipynb) measures what it screens.
 #
 # ## References
 #
-# * Tran, Elvira, Dang, Herzet, *One to beat them all: "RYU" - a unifying framework for the construction of safe balls*, arXiv 2312.00640, 2023.
-# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31, 2019: Theorems 1 to 6 and 14.
-# * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, arXiv 2014: Lemmas 2, 3 and 5, Theorem 7.
-# * Zimmert, Schroeder de Witt, Kerg, Kloft, *Safe screening for support vector machines*, NIPS workshop 2015: the dual form of CDGB for samples.
+# * Tran, Elvira, Dang, Herzet, *One to beat them all: "RYU" - a unifying framework for the construction of
+#   safe balls*, arXiv 2312.00640, 2023.
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
+#   Computation 31, 2019: Theorems 1 to 6 and 14.
+# * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, arXiv
+#   2014: Lemmas 2, 3 and 5, Theorem 7.
+# * Zimmert, Schroeder de Witt, Kerg, Kloft, *Safe screening for support vector machines*, NIPS workshop
+#   2015: the dual form of CDGB for samples.

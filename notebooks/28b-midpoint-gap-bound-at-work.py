@@ -1,11 +1,14 @@
 # %% [markdown]
 # # The midpoint gap bound at work
 #
-# `28-midpoint-gap-bound` derives a ball that lies inside those of DGB and RRPB. Being smaller is nice; what counts is how many terms it screens, and at what price. This notebook measures both on iris, wine, a noisy wine and breast cancer, beside the balls DGB, PGB and RRPB.
+# `28-midpoint-gap-bound` derives a ball that lies inside those of DGB and RRPB. Being smaller is nice; what
+# counts is how many terms it screens, and at what price. This notebook measures both on iris, wine, a noisy
+# wine and breast cancer, beside the balls DGB, PGB and RRPB.
 #
 # At the end you will have seen that
 #
-# * along a path the midpoint ball (MGB) screens what PGB screens, up to eleven terms of a hundred more than DGB;
+# * along a path the midpoint ball (MGB) screens what PGB screens, up to eleven terms of a hundred more than
+#   DGB;
 # * with rough references it is ahead of RRPB, with accurate ones level;
 # * it is built in a fraction of the time of PGB, because it needs no second eigendecomposition.
 
@@ -29,7 +32,10 @@ BOUNDS = {
 # %% [markdown]
 # ## The problems
 #
-# Triplets of five nearest neighbours of either kind. They hardly touch the cone: the projection changes almost nothing, and GB would do as well. So one more problem is in, random triplets of wine with four columns of noise, where the cone has something to forbid.
+# Triplets of five nearest neighbours of either kind. They hardly touch the cone: the projection changes
+# almost nothing, and GB would do as well. So one more problem is in, random triplets of wine with four
+# columns of noise, where the cone has something to forbid.
+
 
 # %%
 def nearest(name):
@@ -55,12 +61,16 @@ for name, prob in sets.items():
     lam = 0.05 * prob.lam_max()
     e = prob.evaluate(ss.solve(prob, lam, tol=0.0, rtol=1e-6, screening=("RRPB", "PGB")).x, lam)
     removed = np.linalg.norm(e.minus) / np.linalg.norm(e.H)
-    print(f"{name:14} {len(prob):5} triplets; what the projection changes in H at the solution: {removed:.1%}")
+    print(
+        f"{name:14} {len(prob):5} triplets; what the projection changes in H at the solution: {removed:.1%}"
+    )
 
 # %% [markdown]
 # ## Along a path
 #
-# Let $\lambda$ fall by factors of 0.9, twenty times. The reference at each step is the last solution, solved to a relative gap of $10^{-3}$ (rough) or $10^{-6}$ (accurate). All four balls get the same pair.
+# Let $\lambda$ fall by factors of 0.9, twenty times. The reference at each step is the last solution,
+# solved to a relative gap of $10^{-3}$ (rough) or $10^{-6}$ (accurate). All four balls get the same pair.
+
 
 # %%
 def along_path(prob, rtol):
@@ -84,7 +94,9 @@ curves = {(name, rtol): along_path(prob, rtol) for name, prob in sets.items() fo
 print("mean share screened along the path        " + "".join(f"{key:>7}" for key in (*BOUNDS, "RRPB")))
 for (name, rtol), (_, rates) in curves.items():
     mean = {key: np.mean(values) for key, values in rates.items()}
-    print(f"{name:14}, relative gap {rtol:.0e}         " + "".join(f"{value:7.2f}" for value in mean.values()))
+    print(
+        f"{name:14}, relative gap {rtol:.0e}         " + "".join(f"{value:7.2f}" for value in mean.values())
+    )
     assert mean["MGB"] >= max(mean["DGB"], mean["RRPB"]) - 1e-3
     assert abs(mean["MGB"] - mean["PGB"]) < 0.02
 
@@ -95,29 +107,40 @@ for ax, name in zip(axes, sets, strict=True):
     ylabel = "share screened" if ax is axes[0] else ""
     figures.lines(rates, grid, ax=ax, title=name, ylabel=ylabel, path=True, share=True)
 figures.show(
-    "Share of the triplets screened along a path with rough references, four panels for four data sets, four curves each. MGB and PGB coincide and are on "
-    "top; RRPB lies a few hundredths lower, DGB lowest, by about a tenth. The order is the same in all panels."
+    "Share of the triplets screened along a path with rough references, four panels for four data sets, four "
+    "curves each. MGB and PGB coincide and are on top, RRPB lies a few hundredths lower, and DGB lowest, by about a "
+    "tenth on iris and up to two tenths on both wines. On breast cancer all four are near 1."
 )
 
 # %% [markdown]
 # ## During a solve
 #
-# One $\lambda$, a solve from 0, and the balls of every iterate. RRPB knows no iterate. Its horizontal line is what a rough solution for the $\lambda$ before is worth.
+# One $\lambda$, a solve from 0, and the balls of every iterate. RRPB knows no iterate. Its horizontal line
+# is what a rough solution for the $\lambda$ before is worth.
+
 
 # %%
 def along_iterations(prob):
     lam, visited = 0.05 * prob.lam_max(), []
     before = ss.solve(prob, lam / 0.9, tol=0.0, rtol=1e-3, screening=())
     fixed = ss.rules.sphere(prob, ss.spheres.relaxed_path_bound(before.x, before.eps, before.lam, lam)).rate
-    ss.solve(prob, lam, tol=0.0, rtol=1e-7, screening=(), callback=lambda progress: visited.append(progress.x))
-    rates = {key: [ss.rules.sphere(prob, bound(prob, x, lam)).rate for x in visited] for key, bound in BOUNDS.items()}
+    ss.solve(
+        prob, lam, tol=0.0, rtol=1e-7, screening=(), callback=lambda progress: visited.append(progress.x)
+    )
+    rates = {
+        key: [ss.rules.sphere(prob, bound(prob, x, lam)).rate for x in visited]
+        for key, bound in BOUNDS.items()
+    }
     assert all(a >= b - 1e-12 for a, b in zip(rates["MGB"], rates["DGB"], strict=True))
     return rates | {"RRPB": [fixed] * len(visited)}
 
 
 dynamic = {name: along_iterations(prob) for name, prob in sets.items()}
 for name, rates in dynamic.items():
-    print(f"{name:14} mean over the iterations: " + "  ".join(f"{key} {np.mean(values):.2f}" for key, values in rates.items()))
+    print(
+        f"{name:14} mean over the iterations: "
+        + "  ".join(f"{key} {np.mean(values):.2f}" for key, values in rates.items())
+    )
 
 # %%
 figure, axes = figures.panels(4, width=12.0, height=3.2)
@@ -125,19 +148,25 @@ for ax, (name, rates) in zip(axes, dynamic.items(), strict=True):
     ylabel = "share screened" if ax is axes[0] else ""
     figures.lines(rates, ax=ax, title=name, xlabel="iteration", ylabel=ylabel, share=True)
 figures.show(
-    "Share of the triplets screened at the iterates of a solve, four panels. DGB, MGB and PGB rise from 0 to the same final share near 1; MGB and PGB "
-    "rise some iterations earlier than DGB. RRPB is a horizontal line that starts near the end of the path, above them at first and below them in the end."
+    "Share of the triplets screened at the iterates of a solve, four panels. DGB, MGB and PGB rise to the same "
+    "final share near 1; MGB and PGB coincide and rise one or two iterations before DGB. RRPB is a horizontal line: "
+    "above the others in the first half of the solve, below them at the end."
 )
 
 # %% [markdown]
-# MGB screens what DGB screens and more at *every* iterate, because its ball is inside. Its curve is hidden below that of PGB.
+# MGB screens what DGB screens and more at *every* iterate, because its ball is inside. Its curve is hidden
+# below that of PGB.
 #
 # ## What it costs
 #
-# Given what a solver has already evaluated at its iterate ($H$, its projection, the Fenchel sum), the ball of DGB is free, that of MGB is one addition, and PGB is one eigendecomposition. Then each ball needs one margin per term, except where the center is the iterate (DGB) or a multiple of the last
-# solution (RRPB): those margins exist.
+# Given what a solver has already evaluated at its iterate ($H$, its projection, the Fenchel sum), the ball
+# of DGB is free, that of MGB is one addition, and PGB is one eigendecomposition. Then each ball needs one
+# margin per term, except where the center is the iterate (DGB) or a multiple of the last solution (RRPB):
+# those margins exist.
 #
-# Times in milliseconds, medians of 15, not to be compared between machines. Look at the column "build": MGB takes a fraction of PGB. The more triplets there are, the less it matters, for the margins take over.
+# Times in milliseconds, medians of 15, not to be compared between machines. Look at the column "build": MGB
+# takes a fraction of PGB. The more triplets there are, the less it matters, for the margins take over.
+
 
 # %% tags=["nbval-ignore-output"]
 def median_ms(function, repeats=15):
@@ -164,7 +193,8 @@ for name, prob in sets.items():
 # %% [markdown]
 # ## Break it: a pair that does not fit
 #
-# MGB is only as good as its dual point. Keep $x$ at the rough solution and take the dual point of another $\lambda$, far away: the ball still contains the solution, but it is wide and screens little.
+# MGB is only as good as its dual point. Keep $x$ at the rough solution and take the dual point of another
+# $\lambda$, far away: the ball still contains the solution, but it is wide and screens little.
 
 # %%
 prob = sets["iris"]
@@ -176,20 +206,26 @@ for factor in (1.0, 2.0, 5.0, 20.0):
     alpha = prob.alpha(ss.solve(prob, factor * lam, tol=0.0, rtol=1e-3, screening=()).x)
     ball = ss.spheres.midpoint_gap_bound(prob, x, lam, alpha)
     shares.append(ss.rules.sphere(prob, ball).rate)
-    print(f"dual point of {factor:4.0f} lam: radius {ball.radius:8.4f}, share screened {shares[-1]:.2f}, contains the solution: {ball.contains(star)}")
+    print(
+        f"dual point of {factor:4.0f} lam: radius {ball.radius:8.4f}, share screened {shares[-1]:.2f}, contains the solution: {ball.contains(star)}"
+    )
     assert ball.contains(star)
 assert shares[0] > 0.5 > shares[-1]
 
 # %% [markdown]
 # ## Exercise
 #
-# Between rough references MGB adds $e$ under the root where RRPB adds $\varepsilon$ to the radius. For $\lambda_1 = 0.9\,\lambda_0$, $\|x_0\| = 1$ and a reference with $\delta = 0$, for which $\varepsilon$ is the radius of RRPB twice that of MGB?
+# Between rough references MGB adds $e$ under the root where RRPB adds $\varepsilon$ to the radius. For
+# $\lambda_1 = 0.9\,\lambda_0$, $\|x_0\| = 1$ and a reference with $\delta = 0$, for which $\varepsilon$ is
+# the radius of RRPB twice that of MGB?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# With $\rho = 1/0.9$ and $\delta = 0$: $r_{\text{RRPB}} = \frac12(\rho - 1) + \rho\varepsilon$ and $r_{\text{MGB}}^2 \le \frac14(\rho - 1)^2 + \frac\rho2\varepsilon^2$, because $\varepsilon^2 = 2e$. Set the first to twice the second and solve the quadratic equation: no $\varepsilon$ does it. The ratio grows from 1, has its maximum
-# 1.8 near $\varepsilon = 0.11$, and ends at $\sqrt{2\rho} = 1.49$.
+# With $\rho = 1/0.9$ and $\delta = 0$: $r_{\text{RRPB}} = \frac12(\rho - 1) + \rho\varepsilon$ and
+# $r_{\text{MGB}}^2 \le \frac14(\rho - 1)^2 + \frac\rho2\varepsilon^2$, because $\varepsilon^2 = 2e$. Set
+# the first to twice the second and solve the quadratic equation: no $\varepsilon$ does it. The ratio grows
+# from 1, has its maximum 1.8 near $\varepsilon = 0.11$, and ends at $\sqrt{2\rho} = 1.49$.
 #
 # </details>
 
@@ -203,8 +239,10 @@ assert ratio.max() < 2.0 and abs(ratio[-1] - np.sqrt(2 * rho)) < 0.02
 # ## Fine print
 #
 # * **Which ball a solver uses.** `45-when-to-screen` says when a solver screens and with what.
-# * **Not better than PGB for the same pair**, but cheaper, and it lies inside DGB, which PGB need not (`15-relations-between-spheres`).
+# * **Not better than PGB for the same pair**, but cheaper, and it lies inside DGB, which PGB need not
+#   (`15-relations-between-spheres`).
 #
 # ## References
 #
-# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural Computation 31, 2019.
+# * STS19: Yoshida, Takeuchi, Karasuyama, *Safe Triplet Screening for Distance Metric Learning*, Neural
+#   Computation 31, 2019.

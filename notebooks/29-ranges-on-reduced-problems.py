@@ -21,7 +21,6 @@
 # * why the path bound needs none of it.
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 
 import safescreen as ss
@@ -109,7 +108,12 @@ threshold(axes[0], ((1.75, 2.4), (1.75, 2.4)))
 names = {"accepted": accepted, "optimum": best}
 figures.balls(whole.cone, {"gap within tolerance": tolerance}, names, ax=axes[1], title="the solver stops, rightly")
 threshold(axes[1], ((1.80, 2.20), (1.80, 2.20)))
-plt.show()
+figures.show(
+    "Two planes with a vertical line beyond which the guards cost nothing. Left, the disc of an "
+    "earlier iterate lies to the right of the line, so the guards are screened, rightly, for "
+    "the optimum is there. Right, the solver stops at a point left of the line, within its "
+    "tolerance."
+)
 
 # %% [markdown]
 # ## Act 2: another $\lambda$
@@ -142,7 +146,11 @@ for ax, ball, title in (
     m1 = np.array(limits[0])
     ax.plot(m1, (1 + 0.5 * m1) / 1.029, "--", color="#555555", linewidth=1.2)
     ax.text(m1[1], (1 + 0.5 * m1[1]) / 1.029, "above: probe in R", fontsize=8.5, ha="right", va="bottom", color="#555555")
-plt.show()
+figures.show(
+    "The plane for another lambda. Left, the disc of the whole problem around the accepted "
+    "point contains the optimum, and the dashed line of a probe. Right, much enlarged, the disc "
+    "of the reduced problem is a point, and the optimum lies off it, to the right."
+)
 
 # %% [markdown]
 # A wrong certificate, and not by a rounding error: the reduced problem believes that $(1.9, 1.9)$ is *the* solution for
@@ -182,7 +190,11 @@ names = {"earlier": earlier, "accepted": accepted, "optimum": best}
 figures.balls(whole.cone, balls, names, ax=ax, title="the enlarged ball crosses the threshold: the guards stay")
 threshold(ax, ((1.72, 2.55), (1.72, 2.55)))
 ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
-plt.show()
+figures.show(
+    "The earlier iterate's disc, to the right of the line where guards cost nothing; the same "
+    "disc enlarged, dashed, crosses the line, so the guards stay. The accepted point and the "
+    "optimum lie in the enlarged disc."
+)
 for part in (1.0, 0.1):
     found = ss.rules.sphere(whole, ss.Sphere(dgb.center, dgb.radius + part * np.sqrt(2 * tol / lam0)))
     guards, pulls = found.in_R[guard].sum(), found.in_L[:50].sum()

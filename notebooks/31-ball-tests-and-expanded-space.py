@@ -27,7 +27,6 @@
 from fractions import Fraction
 from itertools import product
 
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 
@@ -185,7 +184,11 @@ figures.weight_space(
     title="weights: a line a sample",
 )
 figures.samples(X, y, optimum, found, ax=axes[1], title="the same samples, decided by the ball")
-plt.show()
+figures.show(
+    "Left, the plane of weights with a line for each sample and a disc around the solution: "
+    "lines that miss the disc are coloured by the side on which they pass. Right, the samples "
+    "themselves: 8 decided as L, 25 as R, 7 near the margins undecided."
+)
 height = (problem.terms.margins(ball.center) - 1.0) / np.linalg.norm(X, axis=1)  # of the center over each line
 assert np.array_equal(found.in_R, height > ball.radius) and np.array_equal(found.in_L, height < -ball.radius)
 assert found.in_R.any() and found.in_L.any() and not (found.in_R | found.in_L).all()
@@ -566,7 +569,12 @@ lines = {"printed condition 2": tangent(wrong_w), "its dual point": (-(alpha @ z
 figures.expanded_space(
     z, C, feasible, lines, best, span=(-0.3, 1.6), ax=axes[1], title="reference off by 0.25"
 )
-plt.show()
+figures.show(
+    "The plane of a weight and its total loss, twice. The optimum is the point of the shaded "
+    "loss region that satisfies a parabola and a line. Left, with an exact reference, both "
+    "conditions hold there. Right, with a reference that is off, the printed line passes on the "
+    "wrong side of the optimum; the line of its dual point does not."
+)
 
 for name, (slope, height) in {"exact": tangent(exact.x[0]), **lines}.items():
     print(

@@ -30,7 +30,6 @@
 from fractions import Fraction
 
 import cvxpy as cp
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 
@@ -89,7 +88,11 @@ from safescreen_book import datasets, figures
 
 # %%
 figures.expanded_line((0.7, 0.9), (-0.5, 0.9), title="two intervals, one parabola")
-plt.show()
+figures.show(
+    "The parabola of the squares and two straight lines, the two ball tests. Each line cuts an "
+    "interval out of the parabola, from where it enters to where it leaves; what both intervals "
+    "share, shaded, is the short interval of the intersection test."
+)
 
 # %% [markdown]
 # cvxpy does not know the argument. It solves both forms on random pairs that meet, in 2 to 6 dimensions.
@@ -355,7 +358,11 @@ figures.lines(
     ylabel="lower bound",
 )
 assert np.all(curves["IT"] >= np.maximum(curves["BT1"], curves["BT2"]) - 1e-12)
-plt.show()
+figures.show(
+    "Left, the discs of BT1 and BT2 overlap, and the optimum lies in the overlap. Right, the "
+    "lower bound of a margin against the direction of a unit vector: that of the intersection "
+    "is the larger of the two, and larger than both near 90 and 330 degrees."
+)
 
 # %% [markdown]
 # ## Along breast-cancer
@@ -385,7 +392,11 @@ for share in shares:
         found[name].append(result.rate)
 labels = {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"}
 figures.lines(found, shares, title="breast-cancer, C = 10", **labels)
-plt.show()
+figures.show(
+    "Share of samples screened on breast cancer against the ratio of the two C. BT2 stays at "
+    "zero, BT1 rises from zero to 0.9, and the intersection lies above it, by up to a third "
+    "near 0.85."
+)
 for share in (0.5, 0.9):
     row = {name: round(float(np.interp(share, shares, values)), 2) for name, values in found.items()}
     print(f"C_ref/C = {share}:", row)

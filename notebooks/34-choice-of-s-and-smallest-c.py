@@ -29,7 +29,6 @@
 import itertools
 from fractions import Fraction
 
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 
@@ -331,7 +330,12 @@ for share in shares:
         curves[label].append(found.rate)
 title, axis = "breast-cancer, $C = 10^4 C_{min}$", {"xlabel": "$C_{ref}/C$", "ylabel": "share of samples screened"}
 figures.lines(curves, shares, title=title, legend="right", **axis)
-plt.show()
+figures.show(
+    "Share of samples screened by the intersection test against the ratio of the two C, for "
+    "eight choices of s. BT1, all zeros, all ones and coins coincide at the bottom; categories "
+    "at the reference jump up and down; the paper's best choice is above them, and the balls "
+    "aimed again lie far above, near a straight line from 0.2 to 0.95."
+)
 mean = {label: np.mean(values) for label, values in curves.items()}
 for label, value in mean.items():
     print(f"{label:20} {value:.2f}")
@@ -468,7 +472,11 @@ for ax, factor in zip(axes, (100, 10_000), strict=True):
     figures.lines(curves, shares, ax=ax, title=f"breast-cancer, C = {factor} $C_{{min}}$", **axis)
     low, high = (np.interp(value, shares, curves["IT"]) for value in (0.8, 1.25))
     print(f"C = {factor} C_min, IT: {low:.2f} from C_ref = 0.8 C, {high:.2f} from C_ref = 1.25 C")
-plt.show()
+figures.show(
+    "Share of samples screened against the ratio of the two C, below and above 1, for two "
+    "values of C. All curves peak at 1. BT1 falls fastest on both sides, the intersection test "
+    "less, and the test aimed again is widest."
+)
 
 # %% [markdown]
 # The rate falls on both sides as the reference moves away, from above more slowly: $r_1/\|w_0\| = \frac12|C/C_0 - 1|$

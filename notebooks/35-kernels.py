@@ -27,7 +27,6 @@
 # %%
 from fractions import Fraction
 
-import matplotlib.pyplot as plt
 import numpy as np
 from scipy import sparse
 
@@ -397,7 +396,11 @@ for steps in (8, 16, 32, 64, 128):
 cold, warm = ([f(value) for value in steps_of.values()] for f in (lambda v: v[0] + v[1], lambda v: v[2]))
 labels = {"xlabel": "steps of the path", "ylabel": "in units of $n^2$", "title": "entries of Q that a whole path needs"}
 figures.lines({"IT, cold": cold, "IT, warm": warm}, list(steps_of), log="xy", **labels)
-plt.show()
+figures.show(
+    "Entries of the kernel matrix that a whole path needs, over n squared, against the steps of "
+    "the path, both logarithmic: cold it grows in proportion, from 6 to 120, warm it stays at "
+    "1."
+)
 
 # %% [markdown]
 # Now Table I, all columns. Cold: exponents of $n$ of the entries read. Warm: BT1 reads next to nothing, IT at most twice the
@@ -499,7 +502,12 @@ labels = {"title": "before each solve", "xlabel": "$C/C_{min}$", "ylabel": "shar
 figures.lines({k: v[-len(steps) :] for k, v in curves.items()}, steps, ax=axes[0], log="x", **labels)
 figures.samples(X, y, decision, found, ax=axes[1], title=f"{found.rate:.0%} decided before solving")
 axes[1].get_legend().remove()
-plt.show()
+figures.show(
+    "Left, the share screened before each solve along a path with a kernel: BT1 and the "
+    "intersection test fall to 0.05 and rise again, the latter to 0.87, BT2 goes to zero. "
+    "Right, two interleaved half moons with the curved boundary of the machine; 38 percent of "
+    "the points are coloured as decided, those far inside."
+)
 assert np.all(curves["IT"][-len(steps) :] >= curves["BT2"][-len(steps) :] - 0.02)
 
 # %% [markdown]

@@ -1,10 +1,10 @@
 # %% [markdown]
 # # A price for the loss, or a budget for it
 #
-# A support vector machine is usually trained at a price: every unit of loss costs $C$. It can also be trained on a
-# budget: find the shortest $w$ whose total loss is at most $s$. The first safe screening test for support vector
-# machines (SSS13) is a statement about budgets. This notebook connects the two forms, so that the next one,
-# `36b-dome-test`, can screen for a whole interval of $C$ at once.
+# A support vector machine is usually trained at a price: every unit of loss costs $C$. It can also be
+# trained on a budget: find the shortest $w$ whose total loss is at most $s$. The first safe screening test
+# for support vector machines (SSS13) is a statement about budgets. This notebook connects the two forms, so
+# that the next one, `36b-dome-test`, can screen for a whole interval of $C$ at once.
 #
 # At the end you will have seen that
 #
@@ -25,13 +25,15 @@ from safescreen_book.protocols import pathwise
 # %% [markdown]
 # ## The story: two samples on a line
 #
-# Take the smallest machine that shows everything: one feature, two samples, $z_1 = 1$ and $z_2 = 0.8$. (A sample $x_i$
-# with label $y_i = \pm1$ enters only as $z_i = y_i x_i$, and its margin is $\langle z_i, w\rangle$.) Both samples want
-# $w$ to be large: their losses are $\max(0, 1 - w)$ and $\max(0, 1 - 0.8 w)$. The term $\frac12 w^2$ wants it to be small.
+# Take the smallest machine that shows everything: one feature, two samples, $z_1 = 1$ and $z_2 = 0.8$. (A
+# sample $x_i$ with label $y_i = \pm1$ enters only as $z_i = y_i x_i$, and its margin is
+# $\langle z_i, w\rangle$.) Both samples want $w$ to be large: their losses are $\max(0, 1 - w)$ and
+# $\max(0, 1 - 0.8 w)$. The term $\frac12 w^2$ wants it to be small.
 #
-# Turn the price $C$ up from 0 and follow the solution $w(C)$. It grows until sample 1 has margin 1, then it rests: sample 1
-# asks for nothing more, and sample 2 alone cannot afford to move $w$. From $C = 1.25$ on it can, and $w$ grows until
-# sample 2 has margin 1 as well. Then it rests for ever.
+# Turn the price $C$ up from 0 and follow the solution $w(C)$. It grows until sample 1 has margin 1, then it
+# rests: sample 1 asks for nothing more, and sample 2 alone cannot afford to move $w$. From $C = 1.25$ on it
+# can, and $w$ grows until sample 2 has margin 1 as well. Then it rests for ever.
+
 
 # %%
 def problem_of(Z):
@@ -54,8 +56,8 @@ w_pair = np.array([solve(problem_of(pair), C).x for C in Cs])
 loss_pair = np.array([total_loss(pair, w) for w in w_pair])
 
 # %% [markdown]
-# Beside the two samples, the same curves for 600 points of the plane, 300 a class. More samples make more and shorter
-# rests; the picture stays the same.
+# Beside the two samples, the same curves for 600 points of the plane, 300 a class. More samples make more
+# and shorter rests; the picture stays the same.
 
 # %%
 rng = np.random.default_rng(4)
@@ -74,7 +76,10 @@ for ax, title, at, w, loss in (
     (axes[1], "600 points of the plane", cloud_Cs, w_cloud, loss_cloud),
 ):
     length = np.linalg.norm(w, axis=1)
-    curves = {"total loss / its first value": loss / loss[0], "length of w / its last value": length / length[-1]}
+    curves = {
+        "total loss / its first value": loss / loss[0],
+        "length of w / its last value": length / length[-1],
+    }
     figures.lines(curves, at, ax=ax, title=title, xlabel="price C", log="x")
 figures.show(
     "Total loss and length of w against the price C. Left, two samples: as C grows the loss falls in two stretches and "
@@ -93,10 +98,11 @@ figures.show(
 #
 # and the budget that belongs to a price is $s(C) = \xi(w(C))$.
 #
-# > **Order** (SSS13 Lemma 3). If $C_a < C_b$, then $s(C_a) \ge s(C_b)$ and $\|w(C_a)\| \le \|w(C_b)\|$.
-# > If $s(C_a) > s(C_b)$, then $C_a < C_b$.
+# > **Order** (SSS13 Lemma 3). If $C_a < C_b$, then $s(C_a) \ge s(C_b)$ and $\|w(C_a)\| \le \|w(C_b)\|$. If
+# > $s(C_a) > s(C_b)$, then $C_a < C_b$.
 # >
-# > *Assumptions.* $w(C_a)$ and $w(C_b)$ are optimal, each for its own price. The loss need not be convex for this.
+# > *Assumptions.* $w(C_a)$ and $w(C_b)$ are optimal, each for its own price. The loss need not be convex
+# > for this.
 #
 # <details>
 # <summary><b>Symbols, and their names elsewhere</b></summary>
@@ -109,7 +115,8 @@ figures.show(
 # | $s$ | budget for the total loss | | $s$ |
 # | $\langle z_i, w\rangle$ | margin | margin | $y_i f(x_i)$ |
 #
-# The book's objective is $P(w; \lambda) = \xi(w) + \frac\lambda2\|w\|^2$, which is the C-form divided by $C$.
+# The book's objective is $P(w; \lambda) = \xi(w) + \frac\lambda2\|w\|^2$, which is the C-form divided by
+# $C$.
 #
 # </details>
 
@@ -118,23 +125,25 @@ figures.show(
 #
 # ### A solution for a price is the solution for its own loss
 #
-# Let $w = w(C)$ and give it the budget $s = \xi(w)$. Suppose that another vector $v$ were shorter and stayed within the
-# budget: $\|v\| < \|w\|$ and $\xi(v) \le \xi(w)$. Then $\frac12\|v\|^2 + C\xi(v) < \frac12\|w\|^2 + C\xi(w)$, and $w$
-# would not be optimal at the price $C$. So no such $v$ exists: $w(C)$ solves the budget form for $s = \xi(w(C))$.
+# Let $w = w(C)$ and give it the budget $s = \xi(w)$. Suppose that another vector $v$ were shorter and
+# stayed within the budget: $\|v\| < \|w\|$ and $\xi(v) \le \xi(w)$. Then
+# $\frac12\|v\|^2 + C\xi(v) < \frac12\|w\|^2 + C\xi(w)$, and $w$ would not be optimal at the price $C$. So
+# no such $v$ exists: $w(C)$ solves the budget form for $s = \xi(w(C))$.
 #
-# The loss is convex, so the vectors within a budget form a convex set, and a convex set has one shortest point. Therefore
-# the solution of the budget form is unique, and it makes sense to write $w(s)$.
+# The loss is convex, so the vectors within a budget form a convex set, and a convex set has one shortest
+# point. Therefore the solution of the budget form is unique, and it makes sense to write $w(s)$.
 
 # %% [markdown]
 # ### Two inequalities, added
 #
-# Each of the two solutions is at least as good as the other one at its own price. With $\xi_a = \xi(w_a)$ and so on,
+# Each of the two solutions is at least as good as the other one at its own price. With $\xi_a = \xi(w_a)$
+# and so on,
 #
 # $$\tfrac12\|w_a\|^2 + C_a\xi_a \le \tfrac12\|w_b\|^2 + C_a\xi_b, \qquad
 # \tfrac12\|w_b\|^2 + C_b\xi_b \le \tfrac12\|w_a\|^2 + C_b\xi_a .$$
 #
-# Add them. The lengths cancel, and what remains is $(C_b - C_a)(\xi_a - \xi_b) \ge 0$. As $C_b > C_a$, the loss
-# cannot have grown. Sympy agrees with the addition:
+# Add them. The lengths cancel, and what remains is $(C_b - C_a)(\xi_a - \xi_b) \ge 0$. As $C_b > C_a$, the
+# loss cannot have grown. Sympy agrees with the addition:
 
 # %%
 A, B, xi_a, xi_b, C_a, C_b = sp.symbols("A B xi_a xi_b C_a C_b")  # A = |w_a|^2, B = |w_b|^2
@@ -146,10 +155,11 @@ assert sp.expand(first + second - (C_b - C_a) * (xi_a - xi_b)) == 0
 # %% [markdown]
 # ### Less loss, so a longer vector
 #
-# Read the first inequality again: $\frac12\|w_a\|^2 \le \frac12\|w_b\|^2 - C_a(\xi_a - \xi_b)$. We know now that
-# the bracket is not negative. So $\|w_a\| \le \|w_b\|$.
+# Read the first inequality again: $\frac12\|w_a\|^2 \le \frac12\|w_b\|^2 - C_a(\xi_a - \xi_b)$. We know now
+# that the bracket is not negative. So $\|w_a\| \le \|w_b\|$.
 #
-# The last sentence of the claim is the first one read backwards: if $C_a \ge C_b$ held, then $s(C_a) \le s(C_b)$ would.
+# The last sentence of the claim is the first one read backwards: if $C_a \ge C_b$ held, then
+# $s(C_a) \le s(C_b)$ would.
 
 # %% [markdown]
 # ### The two samples by hand
@@ -160,12 +170,15 @@ assert sp.expand(first + second - (C_b - C_a) * (xi_a - xi_b)) == 0
 # * $w - 0.8\,C$ for $1 < w < 1.25$, so $w = 0.8\,C$ once $C > 1.25$, until $w = 1.25$;
 # * $w$ beyond, which is never zero.
 #
-# Between these stretches $w$ rests on the kinks at $1$ and $1.25$. This is the slow version: no solver, one line.
+# Between these stretches $w$ rests on the kinks at $1$ and $1.25$. This is the slow version: no solver, one
+# line.
+
 
 # %%
 def w_by_hand(C):
     growing_to_1 = np.minimum(1.8 * C, 1.0)
     return np.minimum(np.maximum(growing_to_1, 0.8 * C), 1.25)
+
 
 # %% [markdown]
 # ## Does it match?
@@ -183,11 +196,12 @@ print("steps of C in which w rests:", int(rests.sum()), "of", rests.size)
 assert 10 < rests.sum() < rests.size
 
 # %% [markdown]
-# The rests say why the claim has $\ge$ and $\le$ and not $>$ and $<$. While $w$ rests, one budget $s$ belongs to an interval of
-# prices: there is no such thing as *the* price of a budget. The other direction is safe, two different budgets never share a
-# price.
+# The rests say why the claim has $\ge$ and $\le$ and not $>$ and $<$. While $w$ rests, one budget $s$
+# belongs to an interval of prices: there is no such thing as *the* price of a budget. The other direction
+# is safe, two different budgets never share a price.
 #
 # And on forty random machines, fifteen pairs of prices each:
+
 
 # %% tags=["SSS13-L3"]
 def random_machine(rng):
@@ -207,7 +221,9 @@ for _ in range(40):
             assert s[a] >= s[b] - 1e-5 and length[a] <= length[b] + 1e-5
             strict += s[a] > s[b] + 1e-4
             n_pairs += 1
-print(n_pairs, "pairs of prices in the order claimed; the loss falls strictly in more than 500:", strict > 500)
+print(
+    n_pairs, "pairs of prices in the order claimed; the loss falls strictly in more than 500:", strict > 500
+)
 assert n_pairs == 600 and strict > 500
 
 # %% [markdown]
@@ -218,19 +234,22 @@ assert n_pairs == 600 and strict > 500
 #
 # $$s(C) = P^\star - \tfrac1{2C}\|w(C)\|^2 .$$
 #
-# Both parts can be bounded by any pair $(w, \alpha)$ of a primal and a dual point, however rough. The primal value of $w$ is at least
-# $P^\star$, the dual value of $\alpha$ is at most $P^\star$, and their difference is the duality gap $G$. The midpoint gap
-# bound (`28-midpoint-gap-bound`) says that $w(C)$ lies in a ball of center $m$ and radius $r$, so that its length is between
-# $\|m\| - r$ and $\|m\| + r$. Hence
+# Both parts can be bounded by any pair $(w, \alpha)$ of a primal and a dual point, however rough. The
+# primal value of $w$ is at least $P^\star$, the dual value of $\alpha$ is at most $P^\star$, and their
+# difference is the duality gap $G$. The midpoint gap bound (`28-midpoint-gap-bound`) says that $w(C)$ lies
+# in a ball of center $m$ and radius $r$, so that its length is between $\|m\| - r$ and $\|m\| + r$. Hence
 #
 # > $$P(w) - G - \tfrac1{2C}(\|m\| + r)^2 \;\le\; s(C) \;\le\; P(w) - \tfrac1{2C}\max(\|m\| - r, 0)^2. \tag{1}$$
 # >
-# > By the order, bounds for other prices count too: $s(C) \ge s(C')$ if $C' > C$, and $s(C) \le s(C')$ if $C' < C$.
+# > By the order, bounds for other prices count too: $s(C) \ge s(C')$ if $C' > C$, and $s(C) \le s(C')$ if
+# > $C' < C$.
 
 # %% [markdown]
 # ### The slow version
 #
-# Several references may be given. For the price $C$ the best lower bound of $P^\star$ goes with the best bound of the length.
+# Several references may be given. For the price $C$ the best lower bound of $P^\star$ goes with the best
+# bound of the length.
+
 
 # %%
 def pair_ball(Z, w, alpha, C):
@@ -258,11 +277,12 @@ def loss_bounds(Z, C, references):
     smaller = [bounds_at(Z, r[2], [r])[1] for r in references if r[2] < C]
     return max([low, *larger]), min([high, *smaller])
 
+
 # %% [markdown]
 # ### The library call, and does it match?
 #
-# `svm.s_bounds` is formula (1) with all roundings included. References of five prices and of random quality, alone and
-# together: the same interval, and never a narrower one.
+# `svm.s_bounds` is formula (1) with all roundings included. References of five prices and of random
+# quality, alone and together: the same interval, and never a narrower one.
 
 # %% tags=["SSS13-L3"]
 rng, n_bounds, worst = np.random.default_rng(11), 0, 0.0
@@ -281,8 +301,8 @@ print(f"{n_bounds} intervals, none narrower than by the formula, wider by less t
 assert n_bounds == 180 and worst < 1e-7
 
 # %% [markdown]
-# And the intervals hold what they promise. In each of forty machines every one of six solutions bounds the loss at every one
-# of the six prices.
+# And the intervals hold what they promise. In each of forty machines every one of six solutions bounds the
+# loss at every one of the six prices.
 
 # %% tags=["SSS13-L3"]
 rng, n_held = np.random.default_rng(0), 0
@@ -307,21 +327,23 @@ print("intervals that hold the loss:", n_held, "of 1440")
 # %% [markdown]
 # ### From a budget back to a price
 #
-# $s(C)$ falls and is continuous, so a price for a given budget can be found by bisection on $C$, one training a step.
-# `pathwise.C_of_s` does that:
+# $s(C)$ falls and is continuous, so a price for a given budget can be found by bisection on $C$, one
+# training a step. `pathwise.C_of_s` does that:
 
 # %% tags=["SSS13-L3"]
 wanted = 0.5 * (loss_cloud[5] + loss_cloud[10])
 C_found, solution = pathwise.C_of_s(cloud_problem.terms, wanted, rtol=1e-6)
 low, high = cloud_Cs[[5, 10]]
-print(f"budget {wanted:.2f}: price {C_found:.4f}, which lies in ({low:.4f}, {high:.4f}); loss there {solution.loss:.2f}")
+print(
+    f"budget {wanted:.2f}: price {C_found:.4f}, which lies in ({low:.4f}, {high:.4f}); loss there {solution.loss:.2f}"
+)
 assert low < C_found < high and abs(solution.loss - wanted) < 1e-3
 
 # %% [markdown]
 # ## Break it: solutions that are not optimal
 #
-# The proof uses that *both* vectors are optimal. A solver that stops early gives vectors that are not. Sixty pairs of prices
-# that are 1 % apart, trained to a relative gap of one tenth:
+# The proof uses that *both* vectors are optimal. A solver that stops early gives vectors that are not.
+# Sixty pairs of prices that are 1 % apart, trained to a relative gap of one tenth:
 
 # %%
 rng, wrong_order, outside = np.random.default_rng(3), 0, 0
@@ -344,10 +366,11 @@ assert wrong_order > 5 and outside == 0
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# In the dual the solution is $w(C) = C\sum_i\alpha_i z_i$, and $\alpha$ maximises $\sum_i\alpha_i - \frac C2\|\sum_i\alpha_i z_i\|^2$
-# over $0 \le \alpha_i \le 1$. So $\alpha$ pays the price $C$ for $\frac12\|\sum_i\alpha_i z_i\|^2$, just as $w$ pays it for $\xi$. The
-# same two inequalities, added, say that what is paid for does not grow with its price: $\|\sum_i\alpha_i z_i\| = \|w(C)\|/C$
-# does not grow.
+# In the dual the solution is $w(C) = C\sum_i\alpha_i z_i$, and $\alpha$ maximises
+# $\sum_i\alpha_i - \frac C2\|\sum_i\alpha_i z_i\|^2$ over $0 \le \alpha_i \le 1$. So $\alpha$ pays the
+# price $C$ for $\frac12\|\sum_i\alpha_i z_i\|^2$, just as $w$ pays it for $\xi$. The same two inequalities,
+# added, say that what is paid for does not grow with its price: $\|\sum_i\alpha_i z_i\| = \|w(C)\|/C$ does
+# not grow.
 #
 # </details>
 
@@ -360,14 +383,16 @@ print("|w(C)|/C never grows on either data set")
 # %% [markdown]
 # ## Fine print
 #
-# * **Rests.** If $s(C_a) = s(C_b)$, both vectors solve the same budget form, which has one solution. So $w(C_a) = w(C_b)$: the loss
-#   can rest only where $w$ rests.
-# * **Kernels and other losses.** Nothing above uses the hinge. `svm.s_bounds` takes the smoothed hinge and kernel samples.
-# * **What was not at hand.** The text of SSS13 that we work from has lost the displays of Lemma 3; the statement is put together
-#   from what is left of it.
+# * **Rests.** If $s(C_a) = s(C_b)$, both vectors solve the same budget form, which has one solution. So
+#   $w(C_a) = w(C_b)$: the loss can rest only where $w$ rests.
+# * **Kernels and other losses.** Nothing above uses the hinge. `svm.s_bounds` takes the smoothed hinge and
+#   kernel samples.
+# * **What was not at hand.** The text of SSS13 that we work from has lost the displays of Lemma 3; the
+#   statement is put together from what is left of it.
 #
 # Next: [`36b-dome-test`](36b-dome-test.ipynb) encloses all solutions between two prices.
 #
 # ## References
 #
-# * SSS13: Ogawa, Suzuki, Takeuchi, *Safe Screening of Non-Support Vectors in Pathwise SVM Computation*, ICML 2013: section 2, Lemma 3.
+# * SSS13: Ogawa, Suzuki, Takeuchi, *Safe Screening of Non-Support Vectors in Pathwise SVM Computation*,
+#   ICML 2013: section 2, Lemma 3.

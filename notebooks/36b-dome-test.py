@@ -1,17 +1,18 @@
 # %% [markdown]
 # # The dome test: screening for a whole interval of C
 #
-# Train a support vector machine for two values of $C$. What do the two solutions say about all the machines between them?
-# They enclose them, in a ball with a slice cut off: a dome. If a sample has margin above 1 everywhere in the dome, then it
-# influences none of these machines, and you can drop it before you train them. This was the first safe screening test
-# for support vector machines (SSS13).
+# Train a support vector machine for two values of $C$. What do the two solutions say about all the machines
+# between them? They enclose them, in a ball with a slice cut off: a dome. If a sample has margin above 1
+# everywhere in the dome, then it influences none of these machines, and you can drop it before you train
+# them. This was the first safe screening test for support vector machines (SSS13).
 #
 # At the end you will have seen
 #
 # * why all solutions between two values of $C$ lie in the dome;
 # * the smallest and the largest margin over a dome, in two lines of numpy;
 # * the test decide nine of ten samples for every $C$ between 0.1 and 0.2, rightly;
-# * that the order of the two solutions matters, and that solutions which are not exact need a larger dome, and how large.
+# * that the order of the two solutions matters, and that solutions which are not exact need a larger dome,
+#   and how large.
 
 # %%
 import numpy as np
@@ -24,10 +25,12 @@ from safescreen_book import figures
 # %% [markdown]
 # ## The story in a picture
 #
-# Six hundred points of the plane, 300 a class. The solution for $C_a = 0.1$ is $w_a$, the one for $C_b = 0.2$ is $w_b$.
-# `36a-two-forms-of-the-svm` showed that $w(C)$ gets longer with $C$ and has less loss. So every $w(C)$ between is no longer than
-# $w_b$: it lies in the ball around 0 that ends at $w_b$. And it lies beyond the line through $w_a$ that is perpendicular to $w_a$.
-# The ball beyond the line is the dome.
+# Six hundred points of the plane, 300 a class. The solution for $C_a = 0.1$ is $w_a$, the one for
+# $C_b = 0.2$ is $w_b$. `36a-two-forms-of-the-svm` showed that $w(C)$ gets longer with $C$ and has less
+# loss. So every $w(C)$ between is no longer than $w_b$: it lies in the ball around 0 that ends at $w_b$.
+# And it lies beyond the line through $w_a$ that is perpendicular to $w_a$. The ball beyond the line is the
+# dome.
+
 
 # %%
 def solve(prob, C, rtol=1e-11):
@@ -59,19 +62,20 @@ figures.show(
 # %% [markdown]
 # ## The claims
 #
-# > **Enclosure** (SSS13 Lemma 1). Let $w_a$ be the solution for the budget $s_a$, and let $\hat w$ be any vector with
-# > $\xi(\hat w) \le s_b \le s_a$. Then for every budget $s$ between $s_b$ and $s_a$
+# > **Enclosure** (SSS13 Lemma 1). Let $w_a$ be the solution for the budget $s_a$, and let $\hat w$ be any
+# > vector with $\xi(\hat w) \le s_b \le s_a$. Then for every budget $s$ between $s_b$ and $s_a$
 # >
 # > $$\langle w_a,\, w(s)\rangle \ge \|w_a\|^2, \qquad \|w(s)\| \le \|\hat w\| .$$
 #
-# > **Dome test** (SSS13 Theorem 2). Let $A = \|w_a\|^2$, $B = \|\hat w\|^2$ and $q = \langle z, w_a\rangle$. The smallest margin
-# > of a sample $z$ over the dome is
+# > **Dome test** (SSS13 Theorem 2). Let $A = \|w_a\|^2$, $B = \|\hat w\|^2$ and
+# > $q = \langle z, w_a\rangle$. The smallest margin of a sample $z$ over the dome is
 # >
 # > $$\ell(z) = \begin{cases} -\sqrt B\,\|z\| & \text{if } -q/\|z\| \ge A/\sqrt B, \\
 # q - \sqrt{\tfrac{B - A}{A}\big(A\|z\|^2 - q^2\big)} & \text{otherwise,} \end{cases}$$
 # >
-# > and the largest is $u(z) = -\ell(-z)$. If $\ell(z) > 1$, the sample is in R for every such budget: it influences none of these
-# > machines. If $u(z) < 1$, it is in L for all of them: its multiplier is at its bound.
+# > and the largest is $u(z) = -\ell(-z)$. If $\ell(z) > 1$, the sample is in R for every such budget: it
+# > influences none of these machines. If $u(z) < 1$, it is in L for all of them: its multiplier is at its
+# > bound.
 #
 # | assumption | where it is used |
 # |---|---|
@@ -101,16 +105,19 @@ figures.show(
 #
 # ### The half-space
 #
-# The solution $w(s)$ satisfies $\xi(w(s)) \le s \le s_a$, so it was a candidate when $w_a$ was chosen. The candidates form a
-# convex set. At the shortest point $w_a$ of a convex set, no step toward another candidate makes the vector shorter. The gradient
-# of $\frac12\|w\|^2$ is $w$, so $\langle w_a, w(s) - w_a\rangle \ge 0$.
+# The solution $w(s)$ satisfies $\xi(w(s)) \le s \le s_a$, so it was a candidate when $w_a$ was chosen. The
+# candidates form a convex set. At the shortest point $w_a$ of a convex set, no step toward another
+# candidate makes the vector shorter. The gradient of $\frac12\|w\|^2$ is $w$, so
+# $\langle w_a, w(s) - w_a\rangle \ge 0$.
 #
 # ### The ball
 #
-# The vector $\hat w$ satisfies $\xi(\hat w) \le s_b \le s$, so it is a candidate for $w(s)$. No candidate is shorter than
-# the solution: $\|w(s)\| \le \|\hat w\|$.
+# The vector $\hat w$ satisfies $\xi(\hat w) \le s_b \le s$, so it is a candidate for $w(s)$. No candidate
+# is shorter than the solution: $\|w(s)\| \le \|\hat w\|$.
 #
-# Note the difference. The half-space needs that $w_a$ is optimal. The ball needs no optimality of $\hat w$ at all.
+# Note the difference. The half-space needs that $w_a$ is optimal. The ball needs no optimality of $\hat w$
+# at all.
+
 
 # %% tags=["SSS13-L1"]
 def random_machine(rng):
@@ -130,23 +137,28 @@ for _ in range(40):
         w_hat = w_b + rng.uniform(0.0, 2.0, 3) * (far - w_b)
         if total_loss(Z_, w_hat) <= total_loss(Z_, w_b):
             for w in solutions:
-                assert w_a @ w >= w_a @ w_a * (1 - 1e-4) and np.linalg.norm(w) <= np.linalg.norm(w_hat) * (1 + 1e-4)
+                assert w_a @ w >= w_a @ w_a * (1 - 1e-4) and np.linalg.norm(w) <= np.linalg.norm(w_hat) * (
+                    1 + 1e-4
+                )
                 n_checked += 1
-print("some 500 feasible points in 40 machines, both conditions hold for five solutions each:", n_checked > 2000)
+print(
+    "some 500 feasible points in 40 machines, both conditions hold for five solutions each:", n_checked > 2000
+)
 assert n_checked > 2000
 
 # %% [markdown]
 # ### The smallest margin over a dome
 #
-# Minimise $\langle z, w\rangle$ over the dome. Without the half-space the minimum would be at $-\sqrt B\, z/\|z\|$, where the
-# ball ends in the direction of $-z$.
+# Minimise $\langle z, w\rangle$ over the dome. Without the half-space the minimum would be at
+# $-\sqrt B\, z/\|z\|$, where the ball ends in the direction of $-z$.
 #
 # *Case 1.* That point lies in the half-space. Then it is the minimum. The condition for it is
 # $\langle w_a, -\sqrt B\, z/\|z\|\rangle = -\sqrt B\, q/\|z\| \ge A$, and the value is $-\sqrt B\,\|z\|$.
 #
-# *Case 2.* It does not. Then the minimum lies on the rim, where sphere and plane meet: $\|w\|^2 = B$ and $\langle w_a, w\rangle = A$.
-# A point of the rim is $w = w_a + v$ with $v \perp w_a$ and $\|v\|^2 = B - A$. Only the part of $z$ that is perpendicular to $w_a$ sees
-# $v$, and its squared length is $\|z\|^2 - q^2/A$. Point $v$ against it:
+# *Case 2.* It does not. Then the minimum lies on the rim, where sphere and plane meet: $\|w\|^2 = B$ and
+# $\langle w_a, w\rangle = A$. A point of the rim is $w = w_a + v$ with $v \perp w_a$ and $\|v\|^2 = B - A$.
+# Only the part of $z$ that is perpendicular to $w_a$ sees $v$, and its squared length is $\|z\|^2 - q^2/A$.
+# Point $v$ against it:
 #
 # $$\min = q - \sqrt{(B - A)\,(\|z\|^2 - q^2/A)},$$
 #
@@ -161,7 +173,8 @@ assert sp.simplify(rim.dot(rim) - B) == 0 and sp.simplify(z.dot(rim) - claimed) 
 print("value on the rim:", sp.simplify(z.dot(rim)))
 
 # %% [markdown]
-# The two cases agree where they meet: there $z$ points from the rim to 0, $z = -t\,(\sqrt A, -\sqrt{B - A})$.
+# The two cases agree where they meet: there $z$ points from the rim to 0,
+# $z = -t\,(\sqrt A, -\sqrt{B - A})$.
 
 # %%
 where_they_meet = {q: -t * A, p: t * sp.sqrt(B - A)}
@@ -173,8 +186,10 @@ assert sp.simplify(case_1 - case_2) == 0
 # %% [markdown]
 # ## The slow version
 #
-# The two bounds for all samples, the rows of $Z$, and SSS13's Algorithm 1, sample by sample. The algorithm tries R only where the margin
-# at $w_a$ is above 1. As $w_a$ lies in the dome, $\ell \le \langle z, w_a\rangle$, so nothing is lost by that.
+# The two bounds for all samples, the rows of $Z$, and SSS13's Algorithm 1, sample by sample. The algorithm
+# tries R only where the margin at $w_a$ is above 1. As $w_a$ lies in the dome,
+# $\ell \le \langle z, w_a\rangle$, so nothing is lost by that.
+
 
 # %%
 def dome_bounds(Z, w_a, B):
@@ -202,7 +217,8 @@ print("of 600 samples, decided for every C in [0.1, 0.2]:", slow_L.sum(), "in L 
 # %% [markdown]
 # ## Does it match?
 #
-# *The formula is the extreme.* In the plane the dome's edge is a piece of a circle. Compare with its points, one by one.
+# *The formula is the extreme.* In the plane the dome's edge is a piece of a circle. Compare with its
+# points, one by one.
 
 # %% tags=["SSS13-T2"]
 angle = np.linspace(0.0, 2.0 * np.pi, 40_001)
@@ -235,9 +251,10 @@ assert worst < 1e-3
 # %% [markdown]
 # ## The library call
 #
-# `svm.dome` returns the region, `svm.dome_test` screens with it, `svm.safe_screening` does so with a feasible $\hat w$ in place
-# of $w_b$. The library decides what the slow version decides, except for samples within $10^{-3}$ of the threshold, where the
-# accuracy of the two solutions counts.
+# `svm.dome` returns the region, `svm.dome_test` screens with it, `svm.safe_screening` does so with a
+# feasible $\hat w$ in place of $w_b$. The library decides what the slow version decides, except for samples
+# within $10^{-3}$ of the threshold, where the accuracy of the two solutions counts.
+
 
 # %% tags=["SSS13-T2", "SSS13-A1"]
 def alike(screened, low, high, band):
@@ -254,11 +271,15 @@ assert np.array_equal(slow_R, low > 1.0) and np.array_equal(slow_L, high < 1.0)
 assert alike(found, low, high, 1e-3)
 assert alike(svm.safe_screening(toy.terms, a, b.x), low, high, 1e-4)
 assert alike(svm.safe_screening(toy.terms, a, longer), *dome_bounds(Z, a.x, longer @ longer), 1e-4)
-print(f"svm.dome_test decides {found.rate:.0%} of the samples; it agrees with the formula, svm.safe_screening too")
+print(
+    f"svm.dome_test decides {found.rate:.0%} of the samples; it agrees with the formula, svm.safe_screening too"
+)
 assert found.rate > 0.5
 
 # %% [markdown]
-# *The decisions are right.* Train forty machines between the two, in full, and look for a sample that contradicts the test.
+# *The decisions are right.* Train forty machines between the two, in full, and look for a sample that
+# contradicts the test.
+
 
 # %% tags=["SSS13-T2"]
 def contradictions(screened, at):
@@ -281,9 +302,10 @@ assert n_wrong == 0
 # %% [markdown]
 # ## Break it: the roles exchanged
 #
-# The half-space belongs to the solution for the *smaller* $C$, the ball to the larger one. Exchange them and most solutions
-# between break both conditions. (The theorem in SSS13 opens with $s_a < s_b$. Its Lemma 1 and everything else have $s_a > s_b$, which
-# is what is meant: with the former the interval $[s_b, s_a]$ would be empty.)
+# The half-space belongs to the solution for the *smaller* $C$, the ball to the larger one. Exchange them
+# and most solutions between break both conditions. (The theorem in SSS13 opens with $s_a < s_b$. Its Lemma
+# 1 and everything else have $s_a > s_b$, which is what is meant: with the former the interval $[s_b, s_a]$
+# would be empty.)
 
 # %% tags=["SSS13-L1"]
 rng, lost = np.random.default_rng(1), 0
@@ -298,9 +320,10 @@ assert lost > 60
 # %% [markdown]
 # ## Break it: solutions that are not exact
 #
-# A solver stops before it reaches $w_a$. Then its $w_a$ is not the shortest vector with its loss, and its $w_b$ may be shorter than
-# the true one. Sixty small machines, trained to a relative gap of $10^{-2}$: take the rough solutions for exact ones and
-# compare with the library, which does not.
+# A solver stops before it reaches $w_a$. Then its $w_a$ is not the shortest vector with its loss, and its
+# $w_b$ may be shorter than the true one. Sixty small machines, trained to a relative gap of $10^{-2}$: take
+# the rough solutions for exact ones and compare with the library, which does not.
+
 
 # %%
 def clouds(seed):
@@ -333,17 +356,19 @@ assert min(count[name] for name in names[:3]) > 0 and count[names[3]] == 0 and n
 # %% [markdown]
 # ### How much the half-space has to give way
 #
-# The exact solution $u$ for $C_a$ is unknown, but it lies within $\varepsilon$ of a known $c$: the ball of the midpoint gap bound
-# (`28-midpoint-gap-bound`). Rewrite the half-space $\langle u, w - u\rangle \ge 0$ as $\|u - \frac12 w\| \le \frac12\|w\|$: the
-# vector $u$ lies in the ball that has the segment from 0 to $w$ for a diameter. Then $c$ lies in that ball enlarged by $\varepsilon$,
+# The exact solution $u$ for $C_a$ is unknown, but it lies within $\varepsilon$ of a known $c$: the ball of
+# the midpoint gap bound (`28-midpoint-gap-bound`). Rewrite the half-space $\langle u, w - u\rangle \ge 0$
+# as $\|u - \frac12 w\| \le \frac12\|w\|$: the vector $u$ lies in the ball that has the segment from 0 to
+# $w$ for a diameter. Then $c$ lies in that ball enlarged by $\varepsilon$,
 # $\|c - \frac12 w\| \le \frac12\|w\| + \varepsilon$. Square both sides:
 #
 # > $$\langle c, w\rangle \;\ge\; \|c\|^2 - \varepsilon(\varepsilon + \|w\|) \;\ge\; \|c\|^2 - \varepsilon(\varepsilon + R) .$$
 #
-# Here $R$ bounds the length of the solutions: $\|c_b\| + \varepsilon_b$, from the ball of the other solution.
+# Here $R$ bounds the length of the solutions: $\|c_b\| + \varepsilon_b$, from the ball of the other
+# solution.
 #
-# No smaller shift would do. Let $u$ run around the circle of radius $\varepsilon$ around $c$, and take for $w$ the two vectors
-# of length $R$ with $\langle u, w - u\rangle = 0$:
+# No smaller shift would do. Let $u$ run around the circle of radius $\varepsilon$ around $c$, and take for
+# $w$ the two vectors of length $R$ with $\langle u, w - u\rangle = 0$:
 
 # %%
 c, eps, R = np.array([2.0, 0.0]), 0.5, 5.0
@@ -360,9 +385,10 @@ assert abs(least - (c @ c - eps * (eps + R))) < 1e-4
 # %% [markdown]
 # ### The library's region is this one
 #
-# `svm.dome` for pairs of solutions of three qualities: its normal is $c$, its offset is the shifted one, its radius is $R$. (Rounding
-# may only lower the offset and raise the radius.) All solutions between lie inside. If the rough solutions were taken for
-# exact, many would not.
+# `svm.dome` for pairs of solutions of three qualities: its normal is $c$, its offset is the shifted one,
+# its radius is $R$. (Rounding may only lower the offset and raise the radius.) All solutions between lie
+# inside. If the rough solutions were taken for exact, many would not.
+
 
 # %% tags=["SSS13-L1"]
 def pair_ball(Z, w, alpha, C):
@@ -379,6 +405,7 @@ def assert_region_is_the_formula(region, Z, rough_a, rough_b):
     assert np.linalg.norm(region.normal - c) < 1e-9 * np.linalg.norm(c)
     assert -1e-6 * scale < region.offset - (c @ c - eps * (eps + R)) <= 1e-12 * scale
     assert -1e-12 < region.ball.radius / R - 1 < 1e-6 and not np.any(region.ball.center)
+
 
 # %% tags=["SSS13-L1"]
 rng, n_inside, lost = np.random.default_rng(1), 0, np.zeros(2, dtype=int)
@@ -397,21 +424,27 @@ for _ in range(40):
             lost[1] += np.linalg.norm(at.x) > np.linalg.norm(c_b) + at.eps + 1e-9
             n_inside += 1
 print("solutions inside the library's region:", n_inside, "of 600")
-print("without the shift: half-space lost more than 50:", lost[0] > 50, "  ball lost more than 20:", lost[1] > 20)
+print(
+    "without the shift: half-space lost more than 50:",
+    lost[0] > 50,
+    "  ball lost more than 20:",
+    lost[1] > 20,
+)
 assert n_inside == 600 and lost[0] > 50 and lost[1] > 20
 
 # %% [markdown]
 # ## Exercise
 #
-# Leave out $\hat w$. You know only $w_a$ and its $C_a$. What length can $w(C)$ have for $C \le C_b$? Is the dome with that
-# radius worth having? (Hint: by the exercise of `36a-two-forms-of-the-svm`, $\|w(C)\|/C$ does not grow.)
+# Leave out $\hat w$. You know only $w_a$ and its $C_a$. What length can $w(C)$ have for $C \le C_b$? Is the
+# dome with that radius worth having? (Hint: by the exercise of `36a-two-forms-of-the-svm`, $\|w(C)\|/C$
+# does not grow.)
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# $\|w(C)\| \le \frac{C}{C_a}\|w_a\| \le R = \frac{C_b}{C_a}\|w_a\|$. The dome with this radius is never worth having. Ball test 1
-# (`32-ball-tests-1-and-2`) makes of the same $w_a$ and $C_a$ the ball that has the segment from $w_a$ to $\frac{C_b}{C_a} w_a$ for a diameter,
-# and that ball lies inside the dome.
+# $\|w(C)\| \le \frac{C}{C_a}\|w_a\| \le R = \frac{C_b}{C_a}\|w_a\|$. The dome with this radius is never
+# worth having. Ball test 1 (`32-ball-tests-1-and-2`) makes of the same $w_a$ and $C_a$ the ball that has
+# the segment from $w_a$ to $\frac{C_b}{C_a} w_a$ for a diameter, and that ball lies inside the dome.
 #
 # </details>
 
@@ -426,18 +459,22 @@ assert np.all(by_ball.in_R >= dome_alone.in_R) and np.all(by_ball.in_L >= dome_a
 # %% [markdown]
 # ## Fine print
 #
-# * **Where it is used.** The region goes to `rules.halfspace`, the linear rule of the triplets (`18-linear-rule`); a dome of metrics
-#   is in `26-one-problem-three-cones`. `36d-path-of-the-s-form` screens a whole path of $C$ with domes.
-# * **$w_a = 0$.** When the two classes balance, $w_a$ can be 0. Then the half-space is everything, and the ball remains.
-# * **Why the width of the dome depends so little on $C$.** It is $\sqrt{(B - A)/A}$, the *square root* of the step.
-#   `36c-dome-test-as-printed` shows two balls, made of the same solutions, that shrink like the step itself.
-# * **Rounding.** The library lowers the offset and raises the radius by the rounding of everything they are made of. The rule is safe
-#   by weak duality (`24-floating-point`).
-# * **What was not at hand.** Formulas (15) to (18) of SSS13 and their proof are in a supplement that we do not have. The derivation is ours.
+# * **Where it is used.** The region goes to `rules.halfspace`, the linear rule of the triplets
+#   (`18-linear-rule`); a dome of metrics is in `26-one-problem-three-cones`. `36d-path-of-the-s-form`
+#   screens a whole path of $C$ with domes.
+# * **$w_a = 0$.** When the two classes balance, $w_a$ can be 0. Then the half-space is everything, and the
+#   ball remains.
+# * **Why the width of the dome depends so little on $C$.** It is $\sqrt{(B - A)/A}$, the *square root* of
+#   the step. `36c-dome-test-as-printed` shows two balls, made of the same solutions, that shrink like the
+#   step itself.
+# * **Rounding.** The library lowers the offset and raises the radius by the rounding of everything they are
+#   made of. The rule is safe by weak duality (`24-floating-point`).
+# * **What was not at hand.** Formulas (15) to (18) of SSS13 and their proof are in a supplement that we do
+#   not have. The derivation is ours.
 #
 # Next: [`36c-dome-test-as-printed`](36c-dome-test-as-printed.ipynb).
 #
 # ## References
 #
-# * SSS13: Ogawa, Suzuki, Takeuchi, *Safe Screening of Non-Support Vectors in Pathwise SVM Computation*, ICML 2013: Lemma 1, Theorem 2,
-#   Algorithm 1, Figure 1.
+# * SSS13: Ogawa, Suzuki, Takeuchi, *Safe Screening of Non-Support Vectors in Pathwise SVM Computation*,
+#   ICML 2013: Lemma 1, Theorem 2, Algorithm 1, Figure 1.

@@ -1,17 +1,19 @@
 # %% [markdown]
 # # The dome test as SSS14 prints it, and a smaller region
 #
-# A screening test can fail in two ways. Its formula can be wrong, or its region can be larger than it has to be. This notebook finds
-# one of each. SSS14 repeats the dome test of SSS13 as its Theorem 11, to compare its own tests with. In that display one symbol
-# stands for two quantities, and a $\sqrt2$ too many makes the test unsafe. And the dome itself, with the right formula, wastes
-# what it knows: two balls made of the same two solutions overlap in a region that lies inside it.
+# A screening test can fail in two ways. Its formula can be wrong, or its region can be larger than it has
+# to be. This notebook finds one of each. SSS14 repeats the dome test of SSS13 as its Theorem 11, to compare
+# its own tests with. In that display one symbol stands for two quantities, and a $\sqrt2$ too many makes
+# the test unsafe. And the dome itself, with the right formula, wastes what it knows: two balls made of the
+# same two solutions overlap in a region that lies inside it.
 #
 # At the end you will have seen that
 #
 # * the printed test is right about R, the samples it is chiefly meant for, and not a bound for L;
 # * on two samples it leads to a machine whose objective is more than twice the optimal one;
 # * striking the $\sqrt2$ makes it exact;
-# * the overlap of two balls lies inside the dome and screens up to ten times as much, for the same interval of $C$.
+# * the overlap of two balls lies inside the dome and screens up to ten times as much, for the same interval
+#   of $C$.
 
 # %%
 import numpy as np
@@ -24,9 +26,11 @@ from safescreen_book import datasets, figures
 # %% [markdown]
 # ## The story in a picture
 #
-# `36b-dome-test` derived the largest margin of a sample $z$ over a dome: the ball $\|w\| \le \|w_b\|$ beyond the plane through $w_a$.
-# As $z$ turns away from $w_a$, two formulas take turns. While $z$ points into the dome, the maximum is where the ball ends. Then it is
-# on the rim, where ball and plane meet. The printed theorem changes from one formula to the other at the wrong angle.
+# `36b-dome-test` derived the largest margin of a sample $z$ over a dome: the ball $\|w\| \le \|w_b\|$
+# beyond the plane through $w_a$. As $z$ turns away from $w_a$, two formulas take turns. While $z$ points
+# into the dome, the maximum is where the ball ends. Then it is on the rim, where ball and plane meet. The
+# printed theorem changes from one formula to the other at the wrong angle.
+
 
 # %%
 def dome_bounds(Z, w_a, B):
@@ -48,6 +52,7 @@ def printed(Z, w_a, B, half=False):
     low = np.where(-q / n >= limit, -np.sqrt(2.0 * gamma_b) * n, q - root)
     return low, np.where(q / n >= limit, np.sqrt(2.0 * gamma_b) * n, q + root)
 
+
 # %%
 angle = np.linspace(0.0, np.pi / 2, 400)
 fan = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -63,7 +68,8 @@ figures.show(
 # %% [markdown]
 # ## The claim as printed
 #
-# > **SSS14 Theorem 11, as printed.** With $\gamma_a = \|w_a\|^2$, $\gamma_b = \|w_b\|^2$, $q = \langle z, w_a\rangle$,
+# > **SSS14 Theorem 11, as printed.** With $\gamma_a = \|w_a\|^2$, $\gamma_b = \|w_b\|^2$,
+# > $q = \langle z, w_a\rangle$,
 # >
 # > $$\ell = \begin{cases} -\sqrt{2\gamma_b}\,\|z\| & \text{if } -q/\|z\| \ge \sqrt2\,\gamma_a/\sqrt{\gamma_b}, \\
 # q - \sqrt{\tfrac{\gamma_b - \gamma_a}{\gamma_a}(\gamma_a\|z\|^2 - q^2)} & \text{otherwise,}\end{cases}
@@ -73,9 +79,10 @@ figures.show(
 # >
 # > *Assumptions.* $w_a$ and $w_b$ are the solutions for $C_a \le C_b$, exactly.
 #
-# The right formula has no $\sqrt2$ anywhere. The value and the condition of the first case are right for $\gamma = \frac12\|w\|^2$, the
-# objective of SSS13's problem. The root is right for $\gamma = \|w\|^2$. It looks as if two normalisations had met in one display. No
-# single meaning of $\gamma$ makes all of it right.
+# The right formula has no $\sqrt2$ anywhere. The value and the condition of the first case are right for
+# $\gamma = \frac12\|w\|^2$, the objective of SSS13's problem. The root is right for $\gamma = \|w\|^2$. It
+# looks as if two normalisations had met in one display. No single meaning of $\gamma$ makes all of it
+# right.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -94,8 +101,8 @@ figures.show(
 # %% [markdown]
 # ## What the printed formula says, angle by angle
 #
-# Take $\gamma = \|w\|^2$, as the theorem defines it. Divide the conditions by $\|w_a\|$: the right formula takes the first case
-# for $\tau \ge 1/\kappa$, the printed one only for $\tau \ge \sqrt2/\kappa$.
+# Take $\gamma = \|w\|^2$, as the theorem defines it. Divide the conditions by $\|w_a\|$: the right formula
+# takes the first case for $\tau \ge 1/\kappa$, the printed one only for $\tau \ge \sqrt2/\kappa$.
 #
 # | angle | printed $u$ | right $u$ | verdict |
 # |---|---|---|---|
@@ -106,8 +113,9 @@ figures.show(
 # %% [markdown]
 # ### R is safe
 #
-# The lower bound $\ell$ is the mirror image. Printed and right $\ell$ differ only where $\tau \le -1/\kappa$. There $q < 0$, both values are
-# negative, and neither is above 1. So the printed test puts exactly the same samples into R as the right one.
+# The lower bound $\ell$ is the mirror image. Printed and right $\ell$ differ only where
+# $\tau \le -1/\kappa$. There $q < 0$, both values are negative, and neither is above 1. So the printed test
+# puts exactly the same samples into R as the right one.
 
 # %% [markdown]
 # ### L is not safe, and by how much
@@ -116,8 +124,9 @@ figures.show(
 #
 # $$\frac{q + \sqrt{\ldots}}{\|w_b\|\,\|z\|} = \frac\tau\kappa + \sqrt{\Big(1 - \frac1{\kappa^2}\Big)(1 - \tau^2)} .$$
 #
-# With $\tau = \cos\theta$ and $1/\kappa = \cos\varphi$ this is $\cos(\theta - \varphi)$. At $\tau = 1/\kappa$ it is 1, and it falls as $z$ turns
-# toward $w_a$. The worst dome has $\kappa = \sqrt2$ and $z$ parallel to $w_a$: the printed bound is $1/\sqrt2$ of the truth.
+# With $\tau = \cos\theta$ and $1/\kappa = \cos\varphi$ this is $\cos(\theta - \varphi)$. At
+# $\tau = 1/\kappa$ it is 1, and it falls as $z$ turns toward $w_a$. The worst dome has $\kappa = \sqrt2$
+# and $z$ parallel to $w_a$: the printed bound is $1/\sqrt2$ of the truth.
 
 # %%
 kappa, tau = sp.symbols("kappa tau", positive=True)
@@ -129,14 +138,17 @@ on_grid = []
 for k in np.linspace(1.0, 4.0, 301):
     t = np.linspace(1 / k, min(1.0, np.sqrt(2) / k), 60)
     on_grid.append(np.min(t / k + np.sqrt(np.maximum((1 - k**-2) * (1 - t**2), 0.0))))
-print(f"printed / right: {worst} for z parallel to w_a and kappa = sqrt 2; smallest on a grid {min(on_grid):.3f}")
+print(
+    f"printed / right: {worst} for z parallel to w_a and kappa = sqrt 2; smallest on a grid {min(on_grid):.3f}"
+)
 assert min(on_grid) >= float(worst) - 1e-12 and abs(min(on_grid) - float(worst)) < 1e-2
 
 # %% [markdown]
 # ## Three readings, forty thousand samples
 #
-# The correction has two equivalent forms. Keep $\gamma = \|w\|^2$ and strike the $\sqrt2$, which is `dome_bounds`. Or take
-# $\gamma = \frac12\|w\|^2$ and put the missing 2 into the root:
+# The correction has two equivalent forms. Keep $\gamma = \|w\|^2$ and strike the $\sqrt2$, which is
+# `dome_bounds`. Or take $\gamma = \frac12\|w\|^2$ and put the missing 2 into the root:
+
 
 # %%
 def corrected(Z, w_a, B):
@@ -147,9 +159,11 @@ def corrected(Z, w_a, B):
     low = np.where(-q / n >= limit, -np.sqrt(2.0 * gamma_b) * n, q - root)
     return low, np.where(q / n >= limit, np.sqrt(2.0 * gamma_b) * n, q + root)
 
+
 # %% [markdown]
-# Random domes and samples in two to five dimensions. An upper bound that is too low is an error, one that is too high is a waste. A
-# root of a negative number is counted too.
+# Random domes and samples in two to five dimensions. An upper bound that is too low is an error, one that
+# is too high is a waste. A root of a negative number is counted too.
+
 
 # %%
 def judged(bounds, low, high):
@@ -165,7 +179,11 @@ def judged(bounds, low, high):
     ])  # fmt: skip
 
 
-rng, errors = np.random.default_rng(5), {name: np.zeros(5, dtype=int) for name in ("as defined", "halves", "corrected")}
+# %%
+
+
+rng = np.random.default_rng(5)
+errors = {name: np.zeros(5, dtype=int) for name in ("as defined", "halves", "corrected")}
 for _ in range(400):
     d = int(rng.integers(2, 6))
     w_a = rng.standard_normal(d)
@@ -177,7 +195,9 @@ for _ in range(400):
     errors["corrected"] += judged(corrected(Z, w_a, B), *right)
 
 # %% tags=["SSS14-T11"]
-print(f"{'of 40000':12}{'u too low':>11}{'u too high':>12}{'l too high':>12}{'not real':>10}{'unproved R':>12}")
+print(
+    f"{'of 40000':12}{'u too low':>11}{'u too high':>12}{'l too high':>12}{'not real':>10}{'unproved R':>12}"
+)
 for name, (u_low, u_high, l_high, not_real, unproved) in errors.items():
     print(f"{name:12}{u_low:11}{u_high:12}{l_high:12}{not_real:10}{unproved:12}")
 assert errors["as defined"][0] > 1000 and errors["as defined"][1] > 1000 and errors["as defined"][4] == 0
@@ -185,15 +205,19 @@ assert errors["halves"][4] > 0
 assert not np.any(errors["corrected"])
 
 # %% [markdown]
-# So: as defined, the theorem is *safe for R*, *unsafe for L*, and *not tight*. With halves it is unsafe for both. Corrected it is exact.
+# So: as defined, the theorem is *safe for R*, *unsafe for L*, and *not tight*. With halves it is unsafe for
+# both. Corrected it is exact.
 #
 # ## The counter-example: two samples on a line
 #
-# A bound that fails is not yet a wrong answer, because the solution need not be where it fails. Here it is. Take $z_1 = 1$ and
-# $z_2 = 0.8$, the machine of `36a-two-forms-of-the-svm`, with $w_a = 0.95$ and $C_b = 2$, where $w_b = 1.25$.
+# A bound that fails is not yet a wrong answer, because the solution need not be where it fails. Here it is.
+# Take $z_1 = 1$ and $z_2 = 0.8$, the machine of `36a-two-forms-of-the-svm`, with $w_a = 0.95$ and
+# $C_b = 2$, where $w_b = 1.25$.
 #
-# Everything is parallel to $w_a$. The rim is $w_a$ itself, so the printed upper bound of the margin of sample 1 is its margin at
-# $w_a$, 0.95. That is below 1: "L, for every $C$ up to 2". In truth sample 1 has margin 1.25 at $C_b$ and is in R.
+# Everything is parallel to $w_a$. The rim is $w_a$ itself, so the printed upper bound of the margin of
+# sample 1 is its margin at $w_a$, 0.95. That is below 1: "L, for every $C$ up to 2". In truth sample 1 has
+# margin 1.25 at $C_b$ and is in R.
+
 
 # %% tags=["SSS14-T11"]
 def solve(prob, C, rtol=1e-11):
@@ -206,13 +230,17 @@ C_a, C_b = 0.95 / 1.8, 2.0
 a, b = solve(pair, C_a), solve(pair, C_b)
 u_printed, u_right = printed(line, a.x, b.x @ b.x)[1], dome_bounds(line, a.x, b.x @ b.x)[1]
 print(f"w_a = {a.x[0]:.4f}, w_b = {b.x[0]:.4f}")
-print(f"sample 1: margin at C_b {line[0] @ b.x:.4f}, printed bound {u_printed[0]:.4f}, right bound {u_right[0]:.4f}")
+print(
+    f"sample 1: margin at C_b {line[0] @ b.x:.4f}, printed bound {u_printed[0]:.4f}, right bound {u_right[0]:.4f}"
+)
 assert u_printed[0] < 1.0 < line[0] @ b.x <= u_right[0] + 1e-6
 
 # %% [markdown]
 # ### What the wrong decision costs
 #
-# Believe the printed test: hold sample 1 in L and train what is left. The objective at $C_b$ is more than twice the optimal one.
+# Believe the printed test: hold sample 1 in L and train what is left. The objective at $C_b$ is more than
+# twice the optimal one.
+
 
 # %% tags=["SSS14-T11"]
 def objective(w, C):
@@ -230,6 +258,7 @@ assert objective(w_wrong, C_b) > 2.0 * objective(b.x, C_b)
 #
 # `svm.dome_test` uses the corrected bounds. It does not put sample 1 into L.
 
+
 # %% tags=["SSS14-T11"]
 def contradictions(screened, at):
     """Decisions that a solution contradicts, by a margin or by a dual variable."""
@@ -241,14 +270,19 @@ def contradictions(screened, at):
 
 by_library = svm.dome_test(pair.terms, a, b)
 assert np.allclose(corrected(line, a.x, b.x @ b.x), dome_bounds(line, a.x, b.x @ b.x))
-print("the library puts sample 1 into L:", bool(by_library.in_L[0]), "  contradictions:", contradictions(by_library, b))
+print(
+    "the library puts sample 1 into L:",
+    bool(by_library.in_L[0]),
+    "  contradictions:",
+    contradictions(by_library, b),
+)
 assert not by_library.in_L[0] and contradictions(by_library, b) == 0
 
 # %% [markdown]
 # ### On breast cancer
 #
-# On real data the printed test proves too much as well: it puts five samples into L that the right bound does not. Here they happen to be
-# in L. The masks of the library are those of the right bound.
+# On real data the printed test proves too much as well: it puts five samples into L that the right bound
+# does not. Here they happen to be in L. The masks of the library are those of the right bound.
 
 # %% tags=["SSS14-T11"]
 X, y = datasets.load("breast-cancer", return_X_y=True)
@@ -260,7 +294,9 @@ for factor, step in ((1.5, 1.3), (1.5, 2.0), (3.0, 1.3), (30.0, 1.1)):
     a, b = solve(cancer, C_a), solve(cancer, step * C_a)
     (low_p, high_p), (low, high) = printed(Z, a.x, b.x @ b.x), dome_bounds(Z, a.x, b.x @ b.x)
     found, sure = svm.dome_test(cancer.terms, a, b), np.minimum(np.abs(low - 1), np.abs(high - 1)) > 2e-3
-    assert np.array_equal(found.in_R[sure], low[sure] > 1) and np.array_equal(found.in_L[sure], high[sure] < 1)
+    assert np.array_equal(found.in_R[sure], low[sure] > 1) and np.array_equal(
+        found.in_L[sure], high[sure] < 1
+    )
     assert not np.any(found.in_R & (low <= 1) | found.in_L & (high >= 1)) and contradictions(found, b) == 0
     assert np.array_equal(low_p > 1, low > 1) and np.all((Z @ b.x)[high_p < 1] < 1)
     unproved = np.sum((high_p < 1) & (high >= 1))
@@ -272,24 +308,29 @@ assert n_unproved > 0
 # %% [markdown]
 # ## A smaller region: two balls inside the dome
 #
-# The dome uses that $w_a$ is optimal for *some* $C$. It does not ask which. Ball test 1 (`32-ball-tests-1-and-2`) does.
+# The dome uses that $w_a$ is optimal for *some* $C$. It does not ask which. Ball test 1
+# (`32-ball-tests-1-and-2`) does.
 #
-# *From $w_a$.* Its ball for $C > C_a$ has the segment from $w_a$ to $\frac C{C_a}w_a$ for a diameter and contains $w(C)$. All these balls touch the
-# plane of the dome in $w_a$, from the far side, and a larger $C$ makes a larger ball around the smaller ones. So the ball for $C_b$
-# contains $w(C)$ for *every* $C$ between, and it lies in the half-space.
+# *From $w_a$.* Its ball for $C > C_a$ has the segment from $w_a$ to $\frac C{C_a}w_a$ for a diameter and
+# contains $w(C)$. All these balls touch the plane of the dome in $w_a$, from the far side, and a larger $C$
+# makes a larger ball around the smaller ones. So the ball for $C_b$ contains $w(C)$ for *every* $C$
+# between, and it lies in the half-space.
 #
-# *From $w_b$.* Its ball for $C_a$ has the segment from $\frac{C_a}{C_b}w_b$ to $w_b$ for a diameter. By the same argument it contains every $w(C)$
-# between, and it lies in the ball of the dome, which it touches in $w_b$.
+# *From $w_b$.* Its ball for $C_a$ has the segment from $\frac{C_a}{C_b}w_b$ to $w_b$ for a diameter. By the
+# same argument it contains every $w(C)$ between, and it lies in the ball of the dome, which it touches in
+# $w_b$.
 #
-# > **Both balls contain every $w(C)$ between, and their intersection lies inside the dome.** Whatever the dome test decides, the
-# > intersection test of the two balls decides.
+# > **Both balls contain every $w(C)$ between, and their intersection lies inside the dome.** Whatever the
+# > dome test decides, the intersection test of the two balls decides.
 
 # %%
 v1, v2, w1, w2, k = sp.symbols("v1 v2 w1 w2 k", real=True)
 v, w = sp.Matrix([v1, v2]), sp.Matrix([w1, w2])
 in_ball = (w - v).dot(w - k * v)  # at most 0 in the ball over the segment from v to k v
 assert sp.expand(in_ball - ((w - v).dot(w - v) - (k - 1) * v.dot(w - v))) == 0
-print("in the ball over [v, k v]:  |w - v|^2 <= (k - 1) <v, w - v>,  so  <v, w> >= |v|^2,  and a larger k asks for less")
+print(
+    "in the ball over [v, k v]:  |w - v|^2 <= (k - 1) <v, w - v>,  so  <v, w> >= |v|^2,  and a larger k asks for less"
+)
 
 # %%
 rng = np.random.default_rng(4)
@@ -309,11 +350,15 @@ figures.show(
 # %% [markdown]
 # ### How much more they screen
 #
-# Exact solutions are not to be had, so each ball is the relaxed path bound, which contains the exact one (`14-path-bounds`).
+# Exact solutions are not to be had, so each ball is the relaxed path bound, which contains the exact one
+# (`14-path-bounds`).
 
 # %%
 rows = []
-for name, prob, factors in (("600 points", toy, (100.0, 1000.0)), ("breast cancer", cancer, (3.0, 30.0, 300.0))):
+for name, prob, factors in (
+    ("600 points", toy, (100.0, 1000.0)),
+    ("breast cancer", cancer, (3.0, 30.0, 300.0)),
+):
     for factor, step in [(factor, step) for factor in factors for step in (1.05, 1.3, 2.0)]:
         C_a = factor * svm.c_min(prob.terms)
         a, b = solve(prob, C_a), solve(prob, step * C_a)
@@ -339,8 +384,9 @@ assert sum(row[4] for row in rows) > 1.5 * sum(row[3] for row in rows)
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# It fails for $1/\kappa < \tau < \sqrt2/\kappa$, with $\tau \le 1$. That range is empty only for $\kappa = 1$, when $w_a = w_b$ and the dome is a
-# point. So for every dome that is not a point there are samples for which it fails; most of all for $\kappa = \sqrt2$.
+# It fails for $1/\kappa < \tau < \sqrt2/\kappa$, with $\tau \le 1$. That range is empty only for
+# $\kappa = 1$, when $w_a = w_b$ and the dome is a point. So for every dome that is not a point there are
+# samples for which it fails; most of all for $\kappa = \sqrt2$.
 #
 # </details>
 
@@ -353,15 +399,18 @@ for kappa_ in (1.0, 1.01, 1.4, 3.0):
 # %% [markdown]
 # ## Fine print
 #
-# * **Fairness.** The theorem recalls SSS13's for a comparison; SSS14 does not screen with it. SSS13's own formulas, its supplement with the
-#   proof and the authors' code were not at hand.
-# * **A merely feasible $\hat w$** in place of $w_b$ gives no second ball. The first ball cut with $\|w\| \le \|\hat w\|$ still lies inside the dome.
-# * **Widths.** The dome is as wide as $\sqrt{(B - A)/A}$, the square root of the step from $C_a$ to $C_b$; the balls are as wide as the step.
-#   Figure 6 of SSS14 shows the effect.
+# * **Fairness.** The theorem recalls SSS13's for a comparison; SSS14 does not screen with it. SSS13's own
+#   formulas, its supplement with the proof and the authors' code were not at hand.
+# * **A merely feasible $\hat w$** in place of $w_b$ gives no second ball. The first ball cut with
+#   $\|w\| \le \|\hat w\|$ still lies inside the dome.
+# * **Widths.** The dome is as wide as $\sqrt{(B - A)/A}$, the square root of the step from $C_a$ to $C_b$;
+#   the balls are as wide as the step. Figure 6 of SSS14 shows the effect.
 #
 # Next: [`36d-path-of-the-s-form`](36d-path-of-the-s-form.ipynb).
 #
 # ## References
 #
-# * SSS13: Ogawa, Suzuki, Takeuchi, *Safe Screening of Non-Support Vectors in Pathwise SVM Computation*, ICML 2013: Theorem 2.
-# * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, 2014: Theorem 11, appendix B.
+# * SSS13: Ogawa, Suzuki, Takeuchi, *Safe Screening of Non-Support Vectors in Pathwise SVM Computation*,
+#   ICML 2013: Theorem 2.
+# * SSS14: Ogawa, Suzuki, Suzumura, Takeuchi, *Safe Sample Screening for Support Vector Machines*, 2014:
+#   Theorem 11, appendix B.

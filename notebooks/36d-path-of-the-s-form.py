@@ -1,9 +1,10 @@
 # %% [markdown]
 # # The path of SSS13: one rule for five machines
 #
-# To choose $C$ one trains a machine for each of forty values of it. SSS13's Algorithm 2 makes this cheaper: it solves every fifth
-# problem first, and the dome test then screens the four in between with one rule. To screen the fifth itself it needs something
-# that is not known yet, the loss of its solution. SSS13 finds it by trial and error.
+# To choose $C$ one trains a machine for each of forty values of it. SSS13's Algorithm 2 makes this cheaper:
+# it solves every fifth problem first, and the dome test then screens the four in between with one rule. To
+# screen the fifth itself it needs something that is not known yet, the loss of its solution. SSS13 finds it
+# by trial and error.
 #
 # At the end you will have seen that
 #
@@ -23,9 +24,10 @@ from safescreen_book.protocols import pathwise
 # %% [markdown]
 # ## The story in a picture
 #
-# Six hundred points of the plane, 42 values of $C$ from 0.1 to 10. The path begins with the first machine and the last one, trained
-# on everything. Then it goes five steps at a time. The farthest of the five is trained with a rule that is made in advance. It is
-# then the second end of a dome for the four in between.
+# Six hundred points of the plane, 42 values of $C$ from 0.1 to 10. The path begins with the first machine
+# and the last one, trained on everything. Then it goes five steps at a time. The farthest of the five is
+# trained with a rule that is made in advance. It is then the second end of a dome for the four in between.
+
 
 # %%
 def solve(prob, C, rtol=1e-9):
@@ -50,8 +52,13 @@ farthest[5:-1:5] = True
 between = ~farthest
 between[[0, -1]] = False
 rates = np.array(path.path_rates)
-groups = {"the four between": (Cs[between], rates[between]), "the farthest of five": (Cs[farthest], rates[farthest])}
-figures.lines({}, dots=groups, xlabel="C", ylabel="share screened before training", log="x", share=True, legend="best")
+groups = {
+    "the four between": (Cs[between], rates[between]),
+    "the farthest of five": (Cs[farthest], rates[farthest]),
+}
+figures.lines(
+    {}, dots=groups, xlabel="C", ylabel="share screened before training", log="x", share=True, legend="best"
+)
 figures.show(
     "Share of the 600 samples screened before training against C, as dots. Four machines between two solutions share one rule, "
     "which screens 0.86 to 0.99 of them. The rule for the farthest of each five screens less at small C, 0.64, and as much at large C."
@@ -61,16 +68,20 @@ print(f"mean share over the path {np.mean(rates):.2f}; first and last are traine
 # %% [markdown]
 # ## The algorithm
 #
-# > **Algorithm 2** (SSS13). Given $C_1 < \dots < C_T$ and $M$, here 5. Solve for $C_1$ and $C_T$. Then repeat, until all are solved:
+# > **Algorithm 2** (SSS13). Given $C_1 < \dots < C_T$ and $M$, here 5. Solve for $C_1$ and $C_T$. Then
+# > repeat, until all are solved:
 # >
-# > 1. Let $w_a$ be the last solution, for $C_a$, and $C$ the $M$-th value after it. Choose a budget $s_b \le s(C)$.
+# > 1. Let $w_a$ be the last solution, for $C_a$, and $C$ the $M$-th value after it. Choose a budget
+# >    $s_b \le s(C)$.
 # > 2. Find a vector $\hat w$ with $\xi(\hat w) \le s_b$ on the segment from $w_a$ to $w_T$.
-# > 3. Screen with the dome of $w_a$ and $\hat w$ (`36b-dome-test`). Train what is left for $C$; this is $w_b$.
+# > 3. Screen with the dome of $w_a$ and $\hat w$ (`36b-dome-test`). Train what is left for $C$; this is
+# >    $w_b$.
 # > 4. Screen with the dome of $w_a$ and $w_b$. Train what is left for the $M - 1$ values between.
 # >
 # > *Assumption.* $s_b$ is really at most $s(C)$. Then every decision is right for its $C$.
 #
-# Step 1 asks for a lower bound of a loss that nobody knows yet. The paper guesses it and repairs the guess when it was wrong.
+# Step 1 asks for a lower bound of a loss that nobody knows yet. The paper guesses it and repairs the guess
+# when it was wrong.
 #
 # <details>
 # <summary><b>Symbols</b></summary>
@@ -91,11 +102,13 @@ print(f"mean share over the path {np.mean(rates):.2f}; first and last are traine
 #
 # ### A feasible vector for a budget
 #
-# Walk from $w_a$ to $w_T$ along $w_a + v\,(w_T - w_a)$. The loss is convex along the way, is largest at $v = 0$ and smallest at $v = 1$, so it falls. The
-# length grows, because $w_a$ is the shortest vector with its loss. So the shortest point of the segment with $\xi \le s_b$ is the
-# first one, and bisection finds it. Margins are linear in $v$, so a step costs $O(n)$ and no product with the data.
+# Walk from $w_a$ to $w_T$ along $w_a + v\,(w_T - w_a)$. The loss is convex along the way, is largest at
+# $v = 0$ and smallest at $v = 1$, so it falls. The length grows, because $w_a$ is the shortest vector with
+# its loss. So the shortest point of the segment with $\xi \le s_b$ is the first one, and bisection finds
+# it. Margins are linear in $v$, so a step costs $O(n)$ and no product with the data.
 #
 # The slow version, and the library's `pathwise.feasible_between`:
+
 
 # %% tags=["SSS13-A2"]
 def first_feasible(Z, w_a, w_T, s):
@@ -116,15 +129,17 @@ for share in (0.1, 0.5, 0.9):
     w_hat = pathwise.feasible_between(toy.terms, a, T, s)
     assert s - 1e-3 <= total_loss(Z, w_hat) <= s
     assert np.linalg.norm(w_hat - first_feasible(Z, a.x, T.x, s)) < 1e-5 * np.linalg.norm(T.x)
-    print(f"budget {s:6.2f}: length {np.linalg.norm(w_hat):.3f}, between {np.linalg.norm(a.x):.3f} and {np.linalg.norm(T.x):.3f}")
+    print(
+        f"budget {s:6.2f}: length {np.linalg.norm(w_hat):.3f}, between {np.linalg.norm(a.x):.3f} and {np.linalg.norm(T.x):.3f}"
+    )
 assert pathwise.feasible_between(toy.terms, a, T, 0.99 * loss_T) is None
 
 # %% [markdown]
 # ### A certain lower bound of the loss
 #
-# `36a-two-forms-of-the-svm` derived it: the loss at the solution is what the length leaves of the optimal value,
-# $s(C) = P^\star - \frac1{2C}\|w(C)\|^2$. Any dual point bounds $P^\star$ from below, and any ball bounds the length by
-# $U = \|m\| + r$. So
+# `36a-two-forms-of-the-svm` derived it: the loss at the solution is what the length leaves of the optimal
+# value, $s(C) = P^\star - \frac1{2C}\|w(C)\|^2$. Any dual point bounds $P^\star$ from below, and any ball
+# bounds the length by $U = \|m\| + r$. So
 #
 # $$s(C) \;\ge\; s_b := D(\alpha) - \frac{U^2}{2C} . \tag{1}$$
 #
@@ -133,13 +148,17 @@ assert pathwise.feasible_between(toy.terms, a, T, 0.99 * loss_T) is None
 # %% [markdown]
 # ### With a certain bound the line search cannot help
 #
-# Let $\hat w$ be any vector with $\xi(\hat w) \le s_b$ and $s_b$ from (1). The primal value of $\hat w$ is at least $P^\star$, so
+# Let $\hat w$ be any vector with $\xi(\hat w) \le s_b$ and $s_b$ from (1). The primal value of $\hat w$ is
+# at least $P^\star$, so
 #
 # $$\frac{\|\hat w\|^2}{2C} \;\ge\; P^\star - \xi(\hat w) \;\ge\; D(\alpha) - s_b \;=\; \frac{U^2}{2C} .$$
 #
-# > **A feasible vector for the budget (1) is never shorter than the bound $U$ of which the budget was made.**
+# > **A feasible vector for the budget (1) is never shorter than the bound $U$ of which the budget was
+# > made.**
 #
-# The dome wants a radius and nothing else. It had $U$ before the search began. The line search pays only for a budget that was guessed.
+# The dome wants a radius and nothing else. It had $U$ before the search began. The line search pays only
+# for a budget that was guessed.
+
 
 # %%
 def longest(prob, C, start, last):
@@ -160,6 +179,7 @@ for C in (0.15, 0.3, 1.0, 3.0):
 
 # %% [markdown]
 # The same for forty random machines with references of all qualities:
+
 
 # %%
 def clouds(seed):
@@ -185,12 +205,15 @@ assert n_searches > 5
 #
 # For the farthest of five there are three candidates.
 #
-# * *Trial and error*, our reading of the paper: guess that the loss falls by twice as much as over the last five; search on the line; train
-#   what the rule leaves; accept if the duality gap over **all** samples is small, else double the guess.
+# * *Trial and error*, our reading of the paper: guess that the loss falls by twice as much as over the last
+#   five; search on the line; train what the rule leaves; accept if the duality gap over **all** samples is
+#   small, else double the guess.
 # * *Certain*: the radius is $U$.
-# * *Rough*: train the farthest to a relative gap of $10^{-2}$ without a rule, and take $U$ from that solution too.
+# * *Rough*: train the farthest to a relative gap of $10^{-2}$ without a rule, and take $U$ from that
+#   solution too.
 #
 # For comparison, the rule with the length of the true solution, which nobody has at that time.
+
 
 # %%
 def trial_and_error(start, last, C, drop):
@@ -208,6 +231,7 @@ def trial_and_error(start, last, C, drop):
             return rule, w, n_vain
         drop = 2.0 * max(drop, 1e-3)
     raise AssertionError("no guess was good")
+
 
 # %%
 def rules_of_the_farthest(solutions, how):
@@ -230,6 +254,7 @@ def rules_of_the_farthest(solutions, how):
             rule = svm.dome_test(toy.terms, start, float(U))
         made.append(rule)
     return made, n_vain
+
 
 # %% tags=["SSS13-A2"]
 def contradictions(screened, at):
@@ -256,7 +281,8 @@ assert mean["rough"] > mean["certain"] > 0.3
 #
 # ## Does the library match?
 #
-# `pathwise.safe_screening_path` is Algorithm 2 with the certain radius. *Its solutions* are those of a path without screening:
+# `pathwise.safe_screening_path` is Algorithm 2 with the certain radius. *Its solutions* are those of a path
+# without screening:
 
 # %% tags=["SSS13-A2"]
 assert len(path) == len(solutions) == 42 and all(each.converged for each in path)
@@ -267,8 +293,10 @@ for screened, plain in zip(path, solutions, strict=True):
 print("the same solutions at 42 of 42 values of C, and no decision that they contradict")
 
 # %% [markdown]
-# *Its masks* are those of the rules in the algorithm, and of no others. Here are the rules in plain numpy. The references are not
-# exact, so the dome has the normal $c$ and the offset $\|c\|^2 - \varepsilon(\varepsilon + R)$ of `36b-dome-test`.
+# *Its masks* are those of the rules in the algorithm, and of no others. Here are the rules in plain numpy.
+# The references are not exact, so the dome has the normal $c$ and the offset
+# $\|c\|^2 - \varepsilon(\varepsilon + R)$ of `36b-dome-test`.
+
 
 # %%
 def pair_ball(w, alpha, C):
@@ -292,9 +320,12 @@ def dome_masks(start, R):
 def length_bound(pairs):
     return min(np.linalg.norm(m) + r for m, r in (pair_ball(at.x, at.alpha, C) for at, C in pairs))
 
+
 # %% [markdown]
-# Within $10^{-5}$ of the threshold the library may decide fewer samples, for it allows for rounding; it must not decide others. A second path
-# with small steps is there because in small steps the feasible vector is hardly longer than $U$.
+# Within $10^{-5}$ of the threshold the library may decide fewer samples, for it allows for rounding; it
+# must not decide others. A second path with small steps is there because in small steps the feasible vector
+# is hardly longer than $U$.
+
 
 # %% tags=["SSS13-A2"]
 def assert_masks(screened, in_L, in_R, margin):
@@ -311,7 +342,9 @@ for each in (path, fine):
     for i in range(0, len(each) - 2, 5):
         start, far = each[i], each[i + 5]
         C = 1.0 / far.lam
-        assert_masks(far.screened, *dome_masks(start, length_bound([(start, C), (last, C), (last, 1.0 / last.lam)])))
+        assert_masks(
+            far.screened, *dome_masks(start, length_bound([(start, C), (last, C), (last, 1.0 / last.lam)]))
+        )
         for k in range(i + 1, i + 5):
             assert_masks(each[k].screened, *dome_masks(start, length_bound([(far, C)])))
         n_masks += 5
@@ -321,8 +354,9 @@ assert n_masks == 50
 # %% [markdown]
 # ## Break it: a guess that nobody checks
 #
-# Trial and error is safe because it checks the duality gap over all samples at the end. Leave the check out. Guess that the loss falls
-# by a tenth of what it does fall by: the budget is then above $s(C)$, and $\hat w$ is shorter than the solution.
+# Trial and error is safe because it checks the duality gap over all samples at the end. Leave the check
+# out. Guess that the loss falls by a tenth of what it does fall by: the budget is then above $s(C)$, and
+# $\hat w$ is shorter than the solution.
 
 # %%
 n_wrong = n_decided = 0
@@ -339,8 +373,8 @@ assert n_wrong > 0
 # %% [markdown]
 # ## Exercise
 #
-# `36c-dome-test-as-printed` shows that two balls, made of $w_a$ and $w_b$, overlap inside the dome. Screen the four machines between with the intersection of
-# the two balls. How much is gained over the path?
+# `36c-dome-test-as-printed` shows that two balls, made of $w_a$ and $w_b$, overlap inside the dome. Screen
+# the four machines between with the intersection of the two balls. How much is gained over the path?
 #
 # <details>
 # <summary><b>Solution</b></summary>
@@ -365,13 +399,17 @@ assert np.all(np.array(balls) >= dome)
 # %% [markdown]
 # ## Fine print
 #
-# * **Solutions are not exact.** Every rule above takes the accuracy of its references into account; `36b-dome-test` says how.
-# * **The budget of $C_T$.** The bound (1) for $C_T$ is a bound for every smaller $C$ as well, and the argument about the line search holds for
-#   it with $C_T$ in place of $C$.
-# * **How many a rule.** SSS13 takes $M = 5$. A larger $M$ means fewer solutions trained with the weaker rule, and wider domes.
+# * **Solutions are not exact.** Every rule above takes the accuracy of its references into account;
+#   `36b-dome-test` says how.
+# * **The budget of $C_T$.** The bound (1) for $C_T$ is a bound for every smaller $C$ as well, and the
+#   argument about the line search holds for it with $C_T$ in place of $C$.
+# * **How many a rule.** SSS13 takes $M = 5$. A larger $M$ means fewer solutions trained with the weaker
+#   rule, and wider domes.
 # * **Time.** Experiment `65-svm-pathwise-s-form` measures the path on data of the paper.
-# * **What was not at hand.** SSS13 describes trial and error in a supplement; the version above is our reading of it.
+# * **What was not at hand.** SSS13 describes trial and error in a supplement; the version above is our
+#   reading of it.
 #
 # ## References
 #
-# * SSS13: Ogawa, Suzuki, Takeuchi, *Safe Screening of Non-Support Vectors in Pathwise SVM Computation*, ICML 2013: Algorithm 2, section 4.
+# * SSS13: Ogawa, Suzuki, Takeuchi, *Safe Screening of Non-Support Vectors in Pathwise SVM Computation*,
+#   ICML 2013: Algorithm 2, section 4.

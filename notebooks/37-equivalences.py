@@ -26,7 +26,6 @@
 #   one they come from keeps it.
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 
@@ -345,7 +344,11 @@ for ratio in steps:
     assert np.all(it.in_R >= bt1.in_R | bt2.in_R) and np.all(it.in_L >= bt1.in_L | bt2.in_L)
 shares = {key: (steps, value) for key, value in names.items()}
 figures.lines(shares, xlabel="$C/C_0$", ylabel="share screened", title="breast cancer")
-plt.show()
+figures.show(
+    "Share screened on breast cancer against C over C0. BT1, DVI, RPB and MGB are one curve "
+    "that falls from 0.95 to 0.02; the intersection test lies above it, BT2 with s from the "
+    "center of BT1 below it at first, and the dome test lowest."
+)
 
 # %% [markdown]
 # ## Break it: the reference is not exact

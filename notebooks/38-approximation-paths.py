@@ -24,7 +24,6 @@
 # * Algorithm 1, with and without screening, gives the same solutions, on breast cancer and on digits.
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 
@@ -244,7 +243,10 @@ figure, ax = figures.panels(1, width=8.0, height=3.2)
 marks, labels = {"true relative error": tuple(dots)}, {"xlabel": "$C$", "ylabel": "relative error of the dual"}
 figures.lines({"bound (1)": tuple(saw)}, dots=marks, ax=ax, title="breast cancer", log="x", **labels)
 ax.set_ylim(-0.004, 0.135)
-plt.show()
+figures.show(
+    "The relative error of the dual along C, logarithmic: the bound is a saw that rises from 0 "
+    "to 0.1 and drops fifteen times; the true errors, dots, lie below it."
+)
 assert len(coarse) > 10 and max(dots[1]) <= 0.1 and max(saw[1]) <= 0.1 * (1 + 1e-6)
 print("solutions:", len(coarse))
 
@@ -409,7 +411,11 @@ for ax, name in zip(axes, problems, strict=True):
         for eps in (0.1, 0.01, finest)
     }
     figures.lines(shares, ax=ax, title=name, xlabel="$C$", ylabel="share screened by IT", log="x")
-plt.show()
+figures.show(
+    "Share screened by the intersection test along C, for breast cancer and digits and three "
+    "accuracies. The smaller the accuracy eps, the higher the curve: near 0.9 for 0.001, near "
+    "0.6 for 0.01, below 0.3 for 0.1."
+)
 
 # %% [markdown]
 # ### Why it may end when L is empty

@@ -23,7 +23,6 @@
 #   papers do not.
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 from scipy import sparse
@@ -386,7 +385,11 @@ for ax, (title, (prob, C, n_sweeps)) in zip(axes, machines.items(), strict=True)
     figures.lines(
         curves, ax=ax, title=title, xlabel="sweeps / 3", ylabel="share decided" if ax is axes[0] else ""
     )
-plt.show()
+figures.show(
+    "Share decided against sweeps of the solver, for a linear and an rbf machine. MGB rises "
+    "first, DGB some sweeps later, both to 0.95. MGB with slopes in place of the solver's dual "
+    "point jumps up and down."
+)
 
 # %%
 for title, curves in trace.items():
@@ -420,7 +423,11 @@ for lam in np.geomspace(*span, 30):
     truth.append((lam, ss.Screened(alpha == 1.0, alpha == 0.0)))
 mgb = ss.ranges.midpoint_gap(small, at.x, lam0, alpha=at.alpha)
 figures.range_chart(mgb, lam0, span, truth=truth, title="which C each sample is decided for")
-plt.show()
+figures.show(
+    "For every sample, a row, the lambdas for which it is decided, a bar around the reference: "
+    "two in three in L, the others in R, most over long ranges to larger lambda, fewer to "
+    "smaller ones."
+)
 
 # %% [markdown]
 # One pass over the samples of a data set answers for every $C$ ahead what a path would ask at each of its own:

@@ -26,7 +26,6 @@
 # %%
 import itertools
 
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 from scipy.optimize import linprog
@@ -270,12 +269,20 @@ for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
     ax.imshow(M, cmap="PuOr", vmin=-np.abs(M).max(), vmax=np.abs(M).max(), interpolation="nearest")
     ax.set(xticks=[], yticks=[])
     ax.set_title(name, loc="left")
-plt.show()
+figures.show(
+    "The learned similarity as a 64 by 64 matrix of coloured dots after 1, 5, 20 and 400 "
+    "iterations. It starts with four entries and fills up slowly, most of them near the "
+    "diagonal."
+)
 figure, axes = figures.panels(4, width=10.4, height=2.8)
 for ax, (name, similarity) in zip(axes, growing.items(), strict=True):
     title = f"{name}: {len(similarity)} atoms"
     figures.pixel_pairs(similarity, (8, 8), train.mean(axis=0).reshape(8, 8), ax=ax, title=title)
-plt.show()
+figures.show(
+    "The atoms as pairs of pixels joined by lines, over the mean of two digits, after 1, 5, 20 "
+    "and 400 iterations: 2, 6, 19 and 73 atoms. The first join the upper and lower end of a "
+    "stroke."
+)
 
 # %% [markdown]
 # An orange line says "ink here and not there". Does it help? Error of the 3 nearest neighbours by

@@ -28,7 +28,6 @@
 # %%
 import itertools
 
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 from scipy.optimize import linprog
@@ -287,7 +286,11 @@ ax = figures.lines(
 )
 ax.axhline(0.0, color="#BBBBBB", linewidth=0.8)
 ax.plot([step], [0.0], "o", color="black")
-plt.show()
+figures.show(
+    "The slope of the objective along a segment, a broken line that rises from minus 0.37 to "
+    "0.25 with kinks where triplets leave the linear part; it crosses zero at step 0.6348, "
+    "marked by a dot."
+)
 
 # %% [markdown]
 # ## The gap is a certificate
@@ -673,7 +676,12 @@ labels = {"xlabel": "iteration k", "ylabel": "error"}
 figures.lines(shown, dots=dots, ax=axes[0], log="xy", title="away steps, digits", **labels)
 named = {name: (k_[1:], np.maximum(values[1:], 1e-12)) for name, values in errors.items()}
 figures.lines(named, ax=axes[1], log="y", title="three variants", **labels)
-plt.show()
+figures.show(
+    "Left, the error of away steps against the iteration, logarithmic: dots of forward, away "
+    "and one drop step fall to 1e-12 after 170 iterations, far below both bounds. Right, three "
+    "variants: plain stays at 1e-3 after 400 iterations, away reaches 1e-12 after 170, pairwise "
+    "after 50."
+)
 
 # %% [markdown]
 # ## Break it

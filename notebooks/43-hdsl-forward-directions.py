@@ -33,7 +33,6 @@ import itertools
 import math
 from fractions import Fraction
 
-import matplotlib.pyplot as plt
 import numpy as np
 import sympy as sp
 from scipy import sparse
@@ -344,7 +343,11 @@ labels = {
     "ylabel": "deviation",
 }
 figures.lines(bounds, sizes, dots=dots, log="xy", **labels)
-plt.show()
+figures.show(
+    "Deviation of a batch's gradient against the size of the batch, both logarithmic: the "
+    "Hoeffding bound, a falling line, lies ten times above the largest deviation of all atoms, "
+    "and that five times above what the batch's own atom loses."
+)
 slope = np.polyfit(np.log(sizes[:3]), np.log([losses[m][0] for m in sizes[:3]]), 1)[0]
 print(f"exponent of the largest deviation in m, 20 to 320: {slope:.2f} (expected -1/2)")
 assert -0.65 < slope < -0.4
@@ -459,7 +462,11 @@ figures.lines(
     ylabel="error",
     title="digits: batches of fixed size, line search over all triplets",
 )
-plt.show()
+figures.show(
+    "The error against the iteration for batches of 10, 100 and 1000 triplets and for all, "
+    "logarithmic. With all it falls to 1e-7 after 70 iterations; the smaller the batch, the "
+    "slower: 1e-6, 1e-5 and 2e-3 after 400."
+)
 
 # %% [markdown]
 # The line search over all triplets keeps a bad direction from doing harm (a step of size 0), so the
@@ -544,7 +551,12 @@ for ax, which, title in (
     named = {name: (row[0], row[which]) for name, row in found.items()}
     figures.lines(named, ax=ax, marks=True, xlabel="iteration", title=title)
     ax.set_ylim(-0.02, 1.05)
-plt.show()
+figures.show(
+    "Left, the share of features from which the heuristic finds the best atom, against the "
+    "iteration: on digits from 0.4 to below 0.1, on sparse points up and down between 0 and 1. "
+    "Right, the slope found over the best: 0.9 falling to 0.2 on digits, 1 to 0.6 on sparse "
+    "points."
+)
 
 # %% [markdown]
 # Far more features than two lead to the best atom, and on average half of the slope or more is found.
@@ -645,7 +657,11 @@ figures.lines(
     ylabel="error",
     title="the same points, with empty features added",
 )
-plt.show()
+figures.show(
+    "The error of the heuristic against the iteration for the same points in 500, 10000 and a "
+    "million dimensions, logarithmic. The curves coincide for 100 iterations; then more empty "
+    "features are slower. The exact direction is fastest."
+)
 
 # %% [markdown]
 # So with the heuristic the cost of an iteration is independent of $d$ and its progress is not (the paper's

@@ -1,15 +1,19 @@
 # %% [markdown]
 # # How many similarities are there to choose from?
 #
-# Someone who may choose among many similarities after seeing the sample will find one that fits the noise. The Rademacher complexity measures by
-# how much. HDSL19 bounds it for similarities made of $k$ atoms by a number with $\log k$ in it and no dimension $d$: with few atoms there is little to
-# choose from. The printed bound is false. The choice is not among the $k$ atoms of one matrix but among all $d(d-1)$ atoms there are.
+# Someone who may choose among many similarities after seeing the sample will find one that fits the noise.
+# The Rademacher complexity measures by how much. HDSL19 bounds it for similarities made of $k$ atoms by a
+# number with $\log k$ in it and no dimension $d$: with few atoms there is little to choose from. The
+# printed bound is false. The choice is not among the $k$ atoms of one matrix but among all $d(d-1)$ atoms
+# there are.
 #
 # At the end you will have seen
 #
-# * how the excess of the true risk over the training risk is bounded by the complexity (symmetrization), and how the loss drops out of it
-#   (contraction), both derived and both computed exactly on something small;
-# * the step at which the printed proof goes wrong, and a bound that holds, $\log d(d-1)$ in place of $\log k$ and a quarter of the constant;
+# * how the excess of the true risk over the training risk is bounded by the complexity (symmetrization),
+#   and how the loss drops out of it (contraction), both derived and both computed exactly on something
+#   small;
+# * the step at which the printed proof goes wrong, and a bound that holds, $\log d(d-1)$ in place of
+#   $\log k$ and a quarter of the constant;
 # * the printed bound fail for $k = 1$ in every setting tried, because it says 0;
 # * for every $k$ a distribution on which it fails, with the complexity computed exactly.
 
@@ -36,9 +40,12 @@ loss = ss.SmoothedHinge(gamma=1.0)
 # %% [markdown]
 # ## The story in a picture
 #
-# Give a similarity something that cannot be learned: 30 triplets with random signs $\sigma_i$, which it should score high where the sign is $+1$ and low where it is $-1$.
-# The best score it reaches on average is the complexity. Here is that score for growing dimension $d$ (left), and for growing samples (right), on random
-# features that come as identical twins. The printed bound for one atom is 0, and the printed bounds for any number of atoms are flat in $d$. The score is not.
+# Give a similarity something that cannot be learned: 30 triplets with random signs $\sigma_i$, which it
+# should score high where the sign is $+1$ and low where it is $-1$. The best score it reaches on average is
+# the complexity. Here is that score for growing dimension $d$ (left), and for growing samples (right), on
+# random features that come as identical twins. The printed bound for one atom is 0, and the printed bounds
+# for any number of atoms are flat in $d$. The score is not.
+
 
 # %%
 def twins_data(d):
@@ -55,6 +62,7 @@ dimensions, sizes = (4, 10, 30, 100, 300, 1000), (9, 30, 90, 300, 900)
 by_d = [rademacher(twins_data(d), 90, 1.0, repeats=60).mean / 2.0 for d in dimensions]
 by_n = [rademacher(twins_data(30), n, 1.0, repeats=200).mean / 2.0 for n in sizes]
 assert np.all(np.diff(by_d) > 0.0) and np.all(np.diff(by_n) < 0.0)
+
 
 # %%
 def bound_curves(settings):
@@ -80,21 +88,25 @@ figures.show(
 # %% [markdown]
 # ## The claims
 #
-# Points $z = (x, y)$, with $x \in \mathbb{R}^d$ and a class $y$, are drawn independently. A triplet is admissible if $y = y' \ne y''$. For a similarity matrix $M$,
-# $A = x (x' - x'')^\top$ and a loss $\ell \ge 0$ of slope at most 1,
+# Points $z = (x, y)$, with $x \in \mathbb{R}^d$ and a class $y$, are drawn independently. A triplet is
+# admissible if $y = y' \ne y''$. For a similarity matrix $M$, $A = x (x' - x'')^\top$ and a loss
+# $\ell \ge 0$ of slope at most 1,
 #
 # $$L_M(z, z', z'') = [\,y = y' \ne y''\,]\;\ell\big(\langle A, M\rangle\big), \qquad L(M) = \mathbb{E}\, L_M ,$$
 #
-# and $L_S(M)$ is the average of $L_M$ over all ordered triplets of a sample. The *atoms* are $\lambda (e_a \pm e_b)(e_a \pm e_b)^\top$ with $a < b$. There are
-# $N = d(d-1)$ of them. $D^{(k)}$ is the set of convex combinations of at most $k$ atoms, $D$ the whole convex hull.
+# and $L_S(M)$ is the average of $L_M$ over all ordered triplets of a sample. The *atoms* are
+# $\lambda (e_a \pm e_b)(e_a \pm e_b)^\top$ with $a < b$. There are $N = d(d-1)$ of them. $D^{(k)}$ is the
+# set of convex combinations of at most $k$ atoms, $D$ the whole convex hull.
 #
-# The *Rademacher complexity* of the losses of a set of matrices is, with independent random signs $\sigma_i$ and $m = \lfloor n/3\rfloor$,
+# The *Rademacher complexity* of the losses of a set of matrices is, with independent random signs
+# $\sigma_i$ and $m = \lfloor n/3\rfloor$,
 #
 # $$R = \mathbb{E} \sup_M \frac1m \sum_{i=1}^m \sigma_i\, L_M(z_i, z_{i+m}, z_{i+2m}) .$$
 #
 # > **As printed** (HDSL19 Lemma 1). On $D^{(k)}$, $\;R \le 8 \lambda B_X \sqrt{2 \log k / m}$.
 # >
-# > **As it holds.** On $D^{(k)}$, for every $k$, and on $D$: $\;R \le 2 \lambda B_X \sqrt{2 \log N / m}$, with $N = d(d-1)$.
+# > **As it holds.** On $D^{(k)}$, for every $k$, and on $D$: $\;R \le 2 \lambda B_X \sqrt{2 \log N / m}$,
+# > with $N = d(d-1)$.
 #
 # | assumption | needed for |
 # |---|---|
@@ -112,7 +124,8 @@ figures.show(
 # | $m$ | $\lfloor n/3 \rfloor$, triplets of a sample that share no point |
 # | $G$ | $\frac1m \sum_i \sigma_i A_i$ |
 #
-# The paper states its bound for any norm and its dual; these are its constants for the largest entry, its equation (14).
+# The paper states its bound for any norm and its dual; these are its constants for the largest entry, its
+# equation (14).
 #
 # </details>
 
@@ -121,20 +134,23 @@ figures.show(
 #
 # ### Symmetrization: a second sample
 #
-# We want $\mathbb{E} \sup_M [L(M) - L_S(M)]$. By Lemma 3 of `44a-blocks-and-bounded-differences`, applied to the functions $L(M) - L_M$, it is at most the same for separate triplets,
+# We want $\mathbb{E} \sup_M [L(M) - L_S(M)]$. By Lemma 3 of `44a-blocks-and-bounded-differences`, applied
+# to the functions $L(M) - L_M$, it is at most the same for separate triplets,
 #
 # $$\mathbb{E} \sup_M \Big[ L(M) - \frac1m\sum_i L_M(B_i) \Big], \qquad B_i = (z_i, z_{i+m}, z_{i+2m}) .$$
 #
-# Draw a second sample, with triplets $B_i'$. The true risk is the mean over it: $L(M) = \mathbb{E}' \frac1m\sum_i L_M(B_i')$. The supremum of a mean is at most the mean of the suprema, so
-# the quantity is at most
+# Draw a second sample, with triplets $B_i'$. The true risk is the mean over it:
+# $L(M) = \mathbb{E}' \frac1m\sum_i L_M(B_i')$. The supremum of a mean is at most the mean of the suprema,
+# so the quantity is at most
 #
 # $$\mathbb{E}\,\mathbb{E}' \sup_M \frac1m\sum_i \big[ L_M(B_i') - L_M(B_i) \big] .$$
 
 # %% [markdown]
 # ### Symmetrization: signs
 #
-# Exchange $B_i$ and $B_i'$ for one $i$. The two have the same distribution and are independent, so the expectation does not change; but the $i$-th bracket
-# changes its sign. So any signs $\sigma_i$ may be put in front of the brackets, and then averaged over:
+# Exchange $B_i$ and $B_i'$ for one $i$. The two have the same distribution and are independent, so the
+# expectation does not change; but the $i$-th bracket changes its sign. So any signs $\sigma_i$ may be put
+# in front of the brackets, and then averaged over:
 #
 # $$\mathbb{E} \sup_M \frac1m\sum_i \sigma_i\big[ L_M(B_i') - L_M(B_i) \big]
 # \;\le\; \mathbb{E} \sup_M \frac1m\sum_i \sigma_i L_M(B_i') + \mathbb{E} \sup_M \frac1m\sum_i (-\sigma_i) L_M(B_i) .$$
@@ -146,7 +162,9 @@ figures.show(
 # %% [markdown]
 # ### Does it match?
 #
-# With three possible triplets of probability 1/2, 1/3 and 1/6, and a set of functions given as a table, all samples of $m$ triplets can be listed with all signs. Both sides are exact fractions.
+# With three possible triplets of probability 1/2, 1/3 and 1/6, and a set of functions given as a table, all
+# samples of $m$ triplets can be listed with all signs. Both sides are exact fractions.
+
 
 # %%
 def both_sides(Q, m, weights=(3, 2, 1)):
@@ -174,15 +192,16 @@ for m in (1, 2, 3, 4, 5):
 # %% [markdown]
 # ### Contraction: the loss drops out, one coordinate at a time
 #
-# Fix the sample. Every $M$ gives a vector $u$ with $u_i = \langle A_i, M\rangle$, one coordinate for each admissible triplet. (The others have no loss and drop out.) We want to replace
-# $\ell(u_i)$ by $u_i$.
+# Fix the sample. Every $M$ gives a vector $u$ with $u_i = \langle A_i, M\rangle$, one coordinate for each
+# admissible triplet. (The others have no loss and drop out.) We want to replace $\ell(u_i)$ by $u_i$.
 #
-# Take the first coordinate, and call the sum over the others $a(u)$, for fixed signs. Average over $\sigma_1 = \pm1$ and write the two suprema as one:
+# Take the first coordinate, and call the sum over the others $a(u)$, for fixed signs. Average over
+# $\sigma_1 = \pm1$ and write the two suprema as one:
 #
 # $$\tfrac12 \sup_u \big[a(u) + \ell(u_1)\big] + \tfrac12 \sup_v \big[a(v) - \ell(v_1)\big] = \tfrac12 \sup_{u, v} \big[a(u) + a(v) + \ell(u_1) - \ell(v_1)\big] .$$
 #
-# The slope of $\ell$ is at most 1, so $\ell(u_1) - \ell(v_1) \le |u_1 - v_1|$. As $u$ and $v$ may be exchanged, the supremum with $|u_1 - v_1|$ is the one with $u_1 - v_1$.
-# Take it apart again:
+# The slope of $\ell$ is at most 1, so $\ell(u_1) - \ell(v_1) \le |u_1 - v_1|$. As $u$ and $v$ may be
+# exchanged, the supremum with $|u_1 - v_1|$ is the one with $u_1 - v_1$. Take it apart again:
 #
 # $$\tfrac12 \sup_{u, v} \big[a(u) + a(v) + u_1 - v_1\big] = \tfrac12 \sup_u \big[a(u) + u_1\big] + \tfrac12 \sup_v \big[a(v) - v_1\big] .$$
 #
@@ -195,7 +214,8 @@ for m in (1, 2, 3, 4, 5):
 # %% [markdown]
 # ### Does it match?
 #
-# Over all 256 patterns of eight signs, exactly. Take the loss away from one coordinate after the other: the expectation never falls.
+# Over all 256 patterns of eight signs, exactly. Take the loss away from one coordinate after the other: the
+# expectation never falls.
 
 # %%
 signs = np.array(list(itertools.product((-1.0, 1.0), repeat=8)))
@@ -227,17 +247,20 @@ assert broken > 100
 # %% [markdown]
 # ## Derivation, second part: which set is finite
 #
-# Without the loss the supremum is over a *linear* function of $M$. A linear function on a convex hull is largest at a corner. So, whatever $k$ is,
+# Without the loss the supremum is over a *linear* function of $M$. A linear function on a convex hull is
+# largest at a corner. So, whatever $k$ is,
 #
 # $$\sup_{M \in D^{(k)}} \frac1m \sum_i \sigma_i \langle A_i, M\rangle = \max_{\text{atoms } B} \langle G, B\rangle , \qquad G = \frac1m\sum_i\sigma_i A_i .$$
 #
-# Here is the flaw of the printed proof. It takes this maximum over *the* $k$ atoms that $M$ is made of, as if they were given. But the supremum is over $M$: it chooses the atoms,
-# after it has seen the signs, among all $N$. And $k$ makes no difference, for one atom does as well as many. (The pairs $a < b$ with two signs make $N = d(d-1)$. The paper's
-# $2d(d-1)$ counts each twice.)
+# Here is the flaw of the printed proof. It takes this maximum over *the* $k$ atoms that $M$ is made of, as
+# if they were given. But the supremum is over $M$: it chooses the atoms, after it has seen the signs, among
+# all $N$. And $k$ makes no difference, for one atom does as well as many. (The pairs $a < b$ with two signs
+# make $N = d(d-1)$. The paper's $2d(d-1)$ counts each twice.)
 #
 # ### The slow version
 #
 # From the definition, with the atoms as matrices. `largest_at_atoms` finds the same without forming them.
+
 
 # %%
 def supremum(X, y, sigma, lam, value=lambda u: u):
@@ -251,6 +274,7 @@ def supremum(X, y, sigma, lam, value=lambda u: u):
             products = np.array([np.vdot(A_i, lam * np.outer(e, e)) for A_i in A])
             best = max(best, np.mean(sigma * admissible * value(products)))
     return best
+
 
 # %% tags=["HDSL19-L1"]
 rng = np.random.default_rng(11)
@@ -272,7 +296,9 @@ G = X[:10].T @ (kept[:, None] * (X[10:20] - X[20:])) / 10
 atoms = [0.5 * np.outer(e, e) for a, b in itertools.combinations(np.eye(5), 2) for e in (a + b, a - b)]
 mixtures = np.tensordot(rng.dirichlet(np.full(len(atoms), 0.3), 2000), atoms, axes=1)
 best = largest_at_atoms(X, y, sigma, 0.5)
-print(f"{len(atoms)} atoms for d = 5; best atom {best:.4f}, best of 2000 mixtures {np.tensordot(mixtures, G).max():.4f}")
+print(
+    f"{len(atoms)} atoms for d = 5; best atom {best:.4f}, best of 2000 mixtures {np.tensordot(mixtures, G).max():.4f}"
+)
 assert len(atoms) == 5 * 4 and np.tensordot(mixtures, G).max() <= best + 1e-12
 
 # %% [markdown]
@@ -280,28 +306,35 @@ assert len(atoms) == 5 * 4 and np.tensordot(mixtures, G).max() <= best + 1e-12
 #
 # ### Massart's lemma
 #
-# Let $u$ run through $N$ vectors of length at most $r$. For any $s > 0$ the largest of the $\langle\sigma, u\rangle$ is at most their soft maximum,
+# Let $u$ run through $N$ vectors of length at most $r$. For any $s > 0$ the largest of the
+# $\langle\sigma, u\rangle$ is at most their soft maximum,
 #
 # $$\mathbb{E} \max_u \langle\sigma, u\rangle \le \frac1s \log \sum_u \mathbb{E}\, e^{s\langle\sigma, u\rangle} = \frac1s \log \sum_u \prod_i \cosh(s u_i) \le \frac{\log N}{s} + \frac{s r^2}{2} ,$$
 #
-# because $\cosh v \le e^{v^2/2}$: compare the two series, $(2j)! \ge 2^j j!$. The best $s$ is $\sqrt{2\log N}/r$, and gives $r\sqrt{2 \log N}$.
+# because $\cosh v \le e^{v^2/2}$: compare the two series, $(2j)! \ge 2^j j!$. The best $s$ is
+# $\sqrt{2\log N}/r$, and gives $r\sqrt{2 \log N}$.
 
 # %%
 s, r, N = sp.symbols("s r N", positive=True)
 soft = sp.log(N) / s + s * r**2 / 2
 at_best = sp.simplify(soft.subs(s, sp.sqrt(2 * sp.log(N)) / r))
 print("soft maximum at the best s:", at_best)
-assert sp.simplify(at_best - r * sp.sqrt(2 * sp.log(N))) == 0 and sp.simplify(sp.diff(soft, s).subs(s, sp.sqrt(2 * sp.log(N)) / r)) == 0
+assert (
+    sp.simplify(at_best - r * sp.sqrt(2 * sp.log(N))) == 0
+    and sp.simplify(sp.diff(soft, s).subs(s, sp.sqrt(2 * sp.log(N)) / r)) == 0
+)
 assert all(math.factorial(2 * j) >= 2**j * math.factorial(j) for j in range(60))
 
 # %% [markdown]
 # ### The length of the vectors, and how many triplets count
 #
-# Given the sample, a vector has one coordinate for each of the $m'$ admissible triplets, and each is at most $4\lambda B_X$, for an atom has four entries $\pm\lambda$. So
-# $r \le 4 \lambda B_X \sqrt{m'}$. (The paper has 8: it centres the vectors first, which is not needed.)
+# Given the sample, a vector has one coordinate for each of the $m'$ admissible triplets, and each is at
+# most $4\lambda B_X$, for an atom has four entries $\pm\lambda$. So $r \le 4 \lambda B_X \sqrt{m'}$. (The
+# paper has 8: it centres the vectors first, which is not needed.)
 #
-# A triplet is admissible with probability $p = \sum_c p_c^2 (1 - p_c)$, where $p_c$ are the probabilities of the classes. That is $\sum_c p_c \cdot p_c(1-p_c) \le \frac14$, whatever the classes.
-# And $\mathbb{E} \sqrt{m'} \le \sqrt{\mathbb{E}\, m'} = \sqrt{p\, m}$. Together
+# A triplet is admissible with probability $p = \sum_c p_c^2 (1 - p_c)$, where $p_c$ are the probabilities
+# of the classes. That is $\sum_c p_c \cdot p_c(1-p_c) \le \frac14$, whatever the classes. And
+# $\mathbb{E} \sqrt{m'} \le \sqrt{\mathbb{E}\, m'} = \sqrt{p\, m}$. Together
 #
 # $$R \;\le\; \frac1m \cdot 4 \lambda B_X \sqrt{p\,m} \cdot \sqrt{2 \log N} \;\le\; 2 \lambda B_X \sqrt{\frac{2 \log d(d-1)}{m}} .$$
 
@@ -311,7 +344,9 @@ assert np.max(np.sum(shares**2 * (1 - shares), axis=1)) <= 0.25
 for n, d, unit in ((9, 2, 0.05), (90, 20, 0.5), (300, 64, 5.0)):
     bounds, m = Bounds(n, d, unit / 2.0, 2.0), n // 3
     assert np.isclose(bounds.unit, unit) and np.isclose(bounds.complexity(0.09), 0.6 * bounds.complexity())
-    assert np.isclose(bounds.complexity(), 2.0 * unit * math.sqrt(2.0 * math.log(d * (d - 1)) / m), rtol=1e-12)
+    assert np.isclose(
+        bounds.complexity(), 2.0 * unit * math.sqrt(2.0 * math.log(d * (d - 1)) / m), rtol=1e-12
+    )
     for k in (1, 2, 10):
         assert np.isclose(bounds.printed_complexity(k), 8.0 * unit * math.sqrt(2.0 * math.log(k) / m))
 print("Bounds.complexity and Bounds.printed_complexity are the two formulas")
@@ -319,9 +354,11 @@ print("Bounds.complexity and Bounds.printed_complexity are the two formulas")
 # %% [markdown]
 # ## Does it match? Fifteen settings
 #
-# Every supremum below is exact; only the mean over samples and signs is estimated. Two numbers bracket the complexity for *all* $k$: that of the losses of single atoms, the smallest set, and
-# that of the products without loss, which is above all of them by contraction. Three kinds of data: independent signs, sparse vectors like those of documents, and handwritten digits, drawn with
-# replacement.
+# Every supremum below is exact; only the mean over samples and signs is estimated. Two numbers bracket the
+# complexity for *all* $k$: that of the losses of single atoms, the smallest set, and that of the products
+# without loss, which is above all of them by contraction. Three kinds of data: independent signs, sparse
+# vectors like those of documents, and handwritten digits, drawn with replacement.
+
 
 # %%
 def signs_data(d):
@@ -347,15 +384,20 @@ def digits_data():
 
     return draw, largest_entry(points / 16.0)
 
+
 # %%
 digits, digits_entry = digits_data()
-cases = [("signs", n, d, 0.05, signs_data(d), 2.0) for n, d in ((9, 2), (90, 5), (9, 40), (90, 20), (90, 60), (300, 20))]
+cases = [
+    ("signs", n, d, 0.05, signs_data(d), 2.0)
+    for n, d in ((9, 2), (90, 5), (9, 40), (90, 20), (90, 60), (300, 20))
+]
 cases += [("signs", 90, 20, unit, signs_data(20), 2.0) for unit in (0.5, 5.0)]
 cases += [("sparse", n, d, 0.05, sparse_data(d), 1.0) for n, d in ((9, 40), (90, 20), (90, 60), (300, 20))]
 cases += [("digits", n, 64, unit, digits, digits_entry) for n, unit in ((30, 0.05), (90, 0.05), (90, 5.0))]
 
 # %% [markdown]
-# First: a draw of `rademacher` is the mean of the supremum for the signs and for their negatives, as by the definition.
+# First: a draw of `rademacher` is the mean of the supremum for the signs and for their negatives, as by the
+# definition.
 
 # %% tags=["HDSL19-L1"]
 draws = rademacher(signs_data(3), 12, 0.5, loss=loss, repeats=4, seed=7).draws
@@ -386,22 +428,29 @@ for name, n, d, unit, sample, entry in cases:
     assert printed[0] == 0.0 < single.mean - 4 * single.error  # the printed one is false for k = 1
 
 # %% [markdown]
-# **The printed lemma is false for $k = 1$ in every row:** it says 0. The corrected bound is above the column "any $k$ at most" in every row.
+# **The printed lemma is false for $k = 1$ in every row:** it says 0. The corrected bound is above the
+# column "any $k$ at most" in every row.
 #
 # ## Larger k
 #
-# For two atoms and more the printed bound is above the numbers in the table. That is the work of its constant:
+# For two atoms and more the printed bound is above the numbers in the table. That is the work of its
+# constant:
 #
 # $$8 \sqrt{2 \log k} \ge 2 \sqrt{2 \log d(d-1)} \iff k^{16} \ge d(d-1) ,$$
 #
-# so it is true, and weaker than the corrected one, for $k = 2$ up to $d = 256$ and for $k = 3$ up to $d = 6561$. But for each $k$ it fails from some dimension on.
+# so it is true, and weaker than the corrected one, for $k = 2$ up to $d = 256$ and for $k = 3$ up to
+# $d = 6561$. But for each $k$ it fails from some dimension on.
 #
 # ### The counter-example: twins
 #
-# On twin features the complexity can be bounded from below *exactly*, however large $d$ is. Features come in identical pairs, each pair an independent random sign, and classes are fair coins: $B_X = 2$. On a pair
-# of twins the atom $\lambda(e_a + e_b)(e_a + e_b)^\top$ gives $4\lambda\, x (x' - x'')$, and $x(x' - x'')$ is distributed as the sum of two random signs. So the $d/2$ atoms on twins give independent sums
-# of $2m'$ signs. The largest of them has the distribution function $F^{d/2}$ with $F$ binomial, and its mean is a finite sum. The loss costs at most $p \cdot \frac12 (8\lambda)^2$, for it is
-# $\frac12 - u$ except for a square.
+# On twin features the complexity can be bounded from below *exactly*, however large $d$ is. Features come
+# in identical pairs, each pair an independent random sign, and classes are fair coins: $B_X = 2$. On a pair
+# of twins the atom $\lambda(e_a + e_b)(e_a + e_b)^\top$ gives $4\lambda\, x (x' - x'')$, and $x(x' - x'')$
+# is distributed as the sum of two random signs. So the $d/2$ atoms on twins give independent sums of $2m'$
+# signs. The largest of them has the distribution function $F^{d/2}$ with $F$ binomial, and its mean is a
+# finite sum. The loss costs at most $p \cdot \frac12 (8\lambda)^2$, for it is $\frac12 - u$ except for a
+# square.
+
 
 # %%
 def twin_complexity(m, d, lam):
@@ -422,7 +471,8 @@ print(f"n = 90, d = 60: all atoms {estimate:.3f} +- {error:.3f}, on twins, exact
 assert exact - 4 * error < estimate < 1.2 * exact
 
 # %% [markdown]
-# Now let $d$ grow, with 9000 points. For $k = 2$ the printed bound fails from $d = 10^{12}$ on at the latest, for $k = 3$ from $10^{18}$, for $k = 4$ from $10^{22}$.
+# Now let $d$ grow, with 9000 points. For $k = 2$ the printed bound fails from $d = 10^{12}$ on at the
+# latest, for $k = 3$ from $10^{18}$, for $k = 4$ from $10^{22}$.
 
 # %%
 m, lam, failed = 3000, 1e-6, {}
@@ -439,8 +489,10 @@ for d in (1e3, 1e6, 1e12, 1e13, 1e18, 1e19, 1e22):
 assert (failed[1e6], failed[1e13], failed[1e22]) == ([], [2], [2, 3, 4])
 
 # %% [markdown]
-# In the end, when $d$ grows and the sample does not, there is a pair of features that has followed every sign. The complexity tends to $\lambda B_X$, and that is above the printed bound as soon as
-# $m > 128\log k$. So **no bound without $d$ that falls with $n$ can be true**, for any $k$. With 1800 points and ten atoms:
+# In the end, when $d$ grows and the sample does not, there is a pair of features that has followed every
+# sign. The complexity tends to $\lambda B_X$, and that is above the printed bound as soon as
+# $m > 128\log k$. So **no bound without $d$ that falls with $n$ can be true**, for any $k$. With 1800
+# points and ten atoms:
 
 # %%
 value, bounds = twin_complexity(600, 1e300, lam), Bounds(1800, 10**300, lam, 2.0)
@@ -449,21 +501,26 @@ print(f"n = 1800, d = 1e300: complexity at least {value:.3f}, printed for k = 10
 assert 1.0 - 1e-3 < value < 1.0 + 1e-9 and printed_10 < value
 
 # %% [markdown]
-# These dimensions are beyond use, because the constant 8 is four times what it must be. For $k = 1$ any dimension will do.
+# These dimensions are beyond use, because the constant 8 is four times what it must be. For $k = 1$ any
+# dimension will do.
 #
 # ## Exercise
 #
-# How does the complexity change if the domain is the $\ell_1$ ball $\{M : \sum |M_{ab}| \le 4\lambda\}$, which contains $D$? Is anything lost for the richer class? And the
-# Frobenius ball of radius $2\lambda$, which contains $D$ too?
+# How does the complexity change if the domain is the $\ell_1$ ball $\{M : \sum |M_{ab}| \le 4\lambda\}$,
+# which contains $D$? Is anything lost for the richer class? And the Frobenius ball of radius $2\lambda$,
+# which contains $D$ too?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# The corners of the $\ell_1$ ball are $\pm 4\lambda\, e_a e_b^\top$, $2d^2$ of them, and $|\langle A, B\rangle| \le 4 \lambda B_X$ as before. So $R \le 2 \lambda B_X \sqrt{2 \log(2d^2)/m}$: hardly more.
-# The supremum is $4 \lambda \max_{ab} |G_{ab}|$.
+# The corners of the $\ell_1$ ball are $\pm 4\lambda\, e_a e_b^\top$, $2d^2$ of them, and
+# $|\langle A, B\rangle| \le 4 \lambda B_X$ as before. So $R \le 2 \lambda B_X \sqrt{2 \log(2d^2)/m}$:
+# hardly more. The supremum is $4 \lambda \max_{ab} |G_{ab}|$.
 #
-# On the Frobenius ball it is $2 \lambda \|G\|_F$, of the order $\lambda \sqrt{p\,\mathbb{E}\|A\|_F^2/m}$, and $\|A\|_F$ can be $d B_X$: the complexity grows like $d$. For *sparse* data $\|A\|_F$ is at most
-# $B_X$ times the geometric mean of the numbers of nonzeros of $x$ and of $x' - x''$, and the difference is smaller.
+# On the Frobenius ball it is $2 \lambda \|G\|_F$, of the order $\lambda \sqrt{p\,\mathbb{E}\|A\|_F^2/m}$,
+# and $\|A\|_F$ can be $d B_X$: the complexity grows like $d$. For *sparse* data $\|A\|_F$ is at most $B_X$
+# times the geometric mean of the numbers of nonzeros of $x$ and of $x' - x''$, and the difference is
+# smaller.
 #
 # </details>
 
@@ -484,19 +541,26 @@ for d in (4, 16, 64, 256):
 assert ratios[-1] > 10.0 * ratios[0]
 
 # %% [markdown]
-# What the domain $D$ itself buys is not in doubt: $\sqrt{\log d}$ for a class of $d \times d$ matrices, whatever $k$ is. This is the part of the paper's conclusion that stands.
+# What the domain $D$ itself buys is not in doubt: $\sqrt{\log d}$ for a class of $d \times d$ matrices,
+# whatever $k$ is. This is the part of the paper's conclusion that stands.
 #
 # ## Fine print
 #
-# * **The factor $\frac14$** for the admissible triplets is attained by two classes of equal size only; `Bounds.complexity(admissible=p)` takes the $p$ of your classes.
-# * **$B_X$ must bound the whole distribution**, not the sample; `largest_entry` is for finite distributions. For unbounded points the bound says nothing.
-# * **The sequence of sets.** The paper lets $k$ run to $2d(d-1)$. There are $d(d-1)$ atoms, and by Carathéodory's theorem $d(d+1)/2$ of them are enough for any $M$ in $D$.
-# * **Fairness.** The $k = 1$ of a formula with $\log k$ may be an oversight. The rate and a bound without $d^2$ parameters stand.
+# * **The factor $\frac14$** for the admissible triplets is attained by two classes of equal size only;
+#   `Bounds.complexity(admissible=p)` takes the $p$ of your classes.
+# * **$B_X$ must bound the whole distribution**, not the sample; `largest_entry` is for finite
+#   distributions. For unbounded points the bound says nothing.
+# * **The sequence of sets.** The paper lets $k$ run to $2d(d-1)$. There are $d(d-1)$ atoms, and by
+#   Carathéodory's theorem $d(d+1)/2$ of them are enough for any $M$ in $D$.
+# * **Fairness.** The $k = 1$ of a formula with $\log k$ may be an oversight. The rate and a bound without
+#   $d^2$ parameters stand.
 # * **Monte Carlo.** Every comparison above leaves four standard errors; the seeds are fixed.
 #
 # Next: [`44c-risk-of-a-learned-similarity`](44c-risk-of-a-learned-similarity.ipynb).
 #
 # ## References
 #
-# * HDSL19: Liu, Bellet, *Escaping the curse of dimensionality in similarity learning: efficient Frank-Wolfe algorithm and generalization bounds*, Neurocomputing 333, 2019: section 4, Lemma 1.
-# * Shalev-Shwartz, Ben-David, *Understanding machine learning*, 2014: Lemmas 26.2 and 26.7 to 26.9 (symmetrization, convex hulls, Massart, contraction).
+# * HDSL19: Liu, Bellet, *Escaping the curse of dimensionality in similarity learning: efficient Frank-Wolfe
+#   algorithm and generalization bounds*, Neurocomputing 333, 2019: section 4, Lemma 1.
+# * Shalev-Shwartz, Ben-David, *Understanding machine learning*, 2014: Lemmas 26.2 and 26.7 to 26.9
+#   (symmetrization, convex hulls, Massart, contraction).

@@ -1,14 +1,18 @@
 # %% [markdown]
 # # How much worse on new points?
 #
-# You train a similarity for $k$ iterations of Frank-Wolfe and see a training risk. What can you promise for points that the similarity has not seen? HDSL19
-# makes two promises: Theorem 1 bounds how far the risk can be above the training risk, Corollary 1 how far it can be above the best risk there is. Both use the
-# complexity with $\log k$ that `44b-complexity-of-atoms` found to be false, and the first has a second gap. This notebook repairs both and measures them.
+# You train a similarity for $k$ iterations of Frank-Wolfe and see a training risk. What can you promise for
+# points that the similarity has not seen? HDSL19 makes two promises: Theorem 1 bounds how far the risk can
+# be above the training risk, Corollary 1 how far it can be above the best risk there is. Both use the
+# complexity with $\log k$ that `44b-complexity-of-atoms` found to be false, and the first has a second gap.
+# This notebook repairs both and measures them.
 #
 # At the end you will have seen
 #
-# * Theorem 1 exceeded in a third of all samples where 5 % are allowed, at a small scale, because the loss at 0 is not 0;
-# * the corrected theorem, three lines from the lemmas of `44a-blocks-and-bounded-differences`, hold in 8000 samples;
+# * Theorem 1 exceeded in a third of all samples where 5 % are allowed, at a small scale, because the loss
+#   at 0 is not 0;
+# * the corrected theorem, three lines from the lemmas of `44a-blocks-and-bounded-differences`, hold in 8000
+#   samples;
 # * the excess risk bound survive with the same correction;
 # * that the corrected bound only falls with $k$. It does not speak for stopping early.
 
@@ -28,8 +32,10 @@ loss = ss.SmoothedHinge(gamma=1.0)
 # %% [markdown]
 # ## The story in a picture
 #
-# The printed bound of the excess risk has a term that falls with the number of iterations $k$, the error of training, and one that grows with it, the price of a richer class. Where the sum is smallest,
-# one should stop. That is an argument for early stopping, and it would be a beautiful one. In the corrected bound the second term does not depend on $k$.
+# The printed bound of the excess risk has a term that falls with the number of iterations $k$, the error of
+# training, and one that grows with it, the price of a richer class. Where the sum is smallest, one should
+# stop. That is an argument for early stopping, and it would be a beautiful one. In the corrected bound the
+# second term does not depend on $k$.
 
 # %%
 iterations = np.unique(np.round(np.logspace(0, 4, 60)).astype(int))
@@ -46,21 +52,25 @@ figures.show(
 # %% tags=["HDSL19-C1"]
 true_from = next(k for k in range(1, 10) if k**16 >= 1000 * 999)
 best = int(iterations[np.argmin(printed)])
-print(f"n = 10^6, d = 1000, lam B_X = 1: the printed bound is smallest at k = {best}, and above the other from k = {true_from} on")
+print(
+    f"n = 10^6, d = 1000, lam B_X = 1: the printed bound is smallest at k = {best}, and above the other from k = {true_from} on"
+)
 assert 1 < best < 10**4 and np.all(np.diff(corrected) < 0.0)
 assert np.all((corrected < printed)[iterations >= true_from])
 
 # %% [markdown]
 # ## The claims
 #
-# The notation is that of `44b-complexity-of-atoms`: $n$ independent points, the loss $L_M$ of a triplet, its average $L_S(M)$ over the ordered triplets of the sample and its mean $L(M)$;
-# $D^{(k)}$ are the convex combinations of at most $k$ of the $N = d(d-1)$ atoms; $m = \lfloor n/3\rfloor$.
+# The notation is that of `44b-complexity-of-atoms`: $n$ independent points, the loss $L_M$ of a triplet,
+# its average $L_S(M)$ over the ordered triplets of the sample and its mean $L(M)$; $D^{(k)}$ are the convex
+# combinations of at most $k$ of the $N = d(d-1)$ atoms; $m = \lfloor n/3\rfloor$.
 #
 # > **As printed.** With probability $1 - \delta$, for every $M$ in $D^{(k)}$ (HDSL19 Theorem 1),
 # >
 # > $$L(M) - L_S(M) \le 16 \lambda B_X \sqrt{2 \log k / m} + 12 \lambda B_X \sqrt{2 \log(2/\delta) / n} .$$
 # >
-# > With probability $1 - \delta$, what Algorithm 3 returns after $k$ iterations has an excess risk of at most (Corollary 1)
+# > With probability $1 - \delta$, what Algorithm 3 returns after $k$ iterations has an excess risk of at
+# > most (Corollary 1)
 # >
 # > $$\frac{16 L \lambda^2}{k + 2} + 16 \lambda B_X \sqrt{2 \log k / m} + 20 \lambda B_X \sqrt{\log(4/\delta) / n} .$$
 #
@@ -94,7 +104,8 @@ assert np.all((corrected < printed)[iterations >= true_from])
 #
 # ### The size of the loss
 #
-# The paper's inequality (11) says $|L_M| \le 4 \lambda B_X$, because the slope of the loss is at most 1. That would need $\ell(0) = 0$. Here $\ell(0) = \frac12$, and
+# The paper's inequality (11) says $|L_M| \le 4 \lambda B_X$, because the slope of the loss is at most 1.
+# That would need $\ell(0) = 0$. Here $\ell(0) = \frac12$, and
 #
 # $$0 \le \ell\big(\langle A, M\rangle\big) \le \ell(0) + 4 \lambda B_X .$$
 
@@ -110,11 +121,15 @@ assert loss.value(0.0) > 4 * unit
 #
 # Let $\Phi(S) = \sup_M [L(M) - L_S(M)]$.
 #
-# * One point changes $L_S(M)$ by at most $c = (\ell(0) + 4\lambda B_X)/n$: it is in at most $(n-1)(n-2)$ admissible triplets (`44a`). So it changes $\Phi$ by at most $c$.
-# * Lemma 4 on one side: $\Phi \le \mathbb{E}\,\Phi + c\sqrt{n\log(1/\delta)/2}$ with probability $1 - \delta$. This is the second term.
-# * Symmetrization and the bound of the complexity (`44b`): $\mathbb{E}\,\Phi \le 2R \le 4\lambda B_X\sqrt{2\log N/m}$. This is the first term.
+# * One point changes $L_S(M)$ by at most $c = (\ell(0) + 4\lambda B_X)/n$: it is in at most $(n-1)(n-2)$
+#   admissible triplets (`44a`). So it changes $\Phi$ by at most $c$.
+# * Lemma 4 on one side: $\Phi \le \mathbb{E}\,\Phi + c\sqrt{n\log(1/\delta)/2}$ with probability
+#   $1 - \delta$. This is the second term.
+# * Symmetrization and the bound of the complexity (`44b`):
+#   $\mathbb{E}\,\Phi \le 2R \le 4\lambda B_X\sqrt{2\log N/m}$. This is the first term.
 #
-# (With (11) and all $3(n-1)(n-2)$ triplets of a point, twice, the paper arrives at $c = 24 \lambda B_X / n$. That is large enough only if $\ell(0) \le 20 \lambda B_X$.)
+# (With (11) and all $3(n-1)(n-2)$ triplets of a point, twice, the paper arrives at
+# $c = 24 \lambda B_X / n$. That is large enough only if $\ell(0) \le 20 \lambda B_X$.)
 
 # %% tags=["HDSL19-T1"]
 n, d, delta, m = 60, 6, 0.05, 20
@@ -131,8 +146,10 @@ print("Bounds.deviation and Bounds.printed_deviation are the two formulas")
 # %% [markdown]
 # ## Does it match? A distribution whose risks are known
 #
-# To judge a bound we need true risks. Take a distribution on sixteen points, twelve of one class and four of the other, with six random signs as features. Then $L(M)$ is a finite sum over triplets of these points, $L_S(M)$ is the
-# same sum with other weights, and the supremum over atoms is a maximum over a table: one row an admissible triplet, one column an atom.
+# To judge a bound we need true risks. Take a distribution on sixteen points, twelve of one class and four
+# of the other, with six random signs as features. Then $L(M)$ is a finite sum over triplets of these
+# points, $L_S(M)$ is the same sum with other weights, and the supremum over atoms is a maximum over a
+# table: one row an admissible triplet, one column an atom.
 
 # %%
 rng = np.random.default_rng(6)
@@ -156,8 +173,10 @@ def sample_weights(n, rng):
     counts = np.bincount(rng.integers(0, 16, n), minlength=16).astype(float)
     return counts[i] * (counts[j] - (i == j)) * counts[k] / (n * (n - 1) * (n - 2))
 
+
 # %% [markdown]
-# A check of the weights: the risk of one atom on a sample of seven points, some of them equal, from the definition.
+# A check of the weights: the risk of one atom on a sample of seven points, some of them equal, from the
+# definition.
 
 # %%
 rows = np.array([0, 0, 3, 5, 12, 12, 15])
@@ -173,7 +192,9 @@ print("by definition and by weights:", round(float(slow), 4))
 # %% [markdown]
 # ### Two thousand samples at four scales
 #
-# For each sample of 60 points: the largest $L - L_S$ over all atoms, and whether it exceeds a bound that may be exceeded in 5 % of the samples.
+# For each sample of 60 points: the largest $L - L_S$ over all atoms, and whether it exceeds a bound that
+# may be exceeded in 5 % of the samples.
+
 
 # %%
 def deviations_at(lam, draws=2000):
@@ -193,6 +214,7 @@ def draw_points(n, rng):
     rows = rng.integers(0, 16, n)
     return points[rows], classes[rows]
 
+
 # %% tags=["HDSL19-T1"]
 above = {}
 print("          over lam B_X   share of samples above           the bounds")
@@ -203,7 +225,11 @@ for lam in (0.0005, 0.005, 0.05, 0.5):
     above[lam] = [float(np.mean(largest > limit)) for limit in limits]
     unit = lam * entry
     row = f"{unit:7.3f} {mean.mean / unit:6.3f} {twice / unit:6.3f} "
-    row += " ".join(f"{share:8.3f}" for share in above[lam]) + " " + " ".join(f"{limit:8.4f}" for limit in limits)
+    row += (
+        " ".join(f"{share:8.3f}" for share in above[lam])
+        + " "
+        + " ".join(f"{limit:8.4f}" for limit in limits)
+    )
     print(row)
     assert 0.0 < mean.mean - 4 * mean.error and mean.mean < twice  # 0 < E sup <= 2 R
     assert above[lam][2] <= delta  # the corrected bound keeps its promise
@@ -212,17 +238,23 @@ assert min(above[0.0005][:2]) > delta and max(above[0.05]) == 0.0
 # %% [markdown]
 # Two things go wrong in the printed theorem, for two reasons.
 #
-# * **Small scales.** At $\lambda B_X = 0.001$ the printed bound is exceeded in far more than 5 % of the samples, for $k = 1$ and for as many atoms as there are. The loss is about $\frac12$ for every $M$, and
-#   its average varies with the number of admissible triplets. No bound proportional to $\lambda$ can cover that. This is (11).
-# * **The expectation.** For $k = 1$ the printed proof says $\mathbb{E} \sup \le 2R \le 0$. It is positive in every row. The theorem does not break there for larger $\lambda B_X$, because its second term
-#   is several times what it must be.
+# * **Small scales.** At $\lambda B_X = 0.001$ the printed bound is exceeded in far more than 5 % of the
+#   samples, for $k = 1$ and for as many atoms as there are. The loss is about $\frac12$ for every $M$, and
+#   its average varies with the number of admissible triplets. No bound proportional to $\lambda$ can cover
+#   that. This is (11).
+# * **The expectation.** For $k = 1$ the printed proof says $\mathbb{E} \sup \le 2R \le 0$. It is positive
+#   in every row. The theorem does not break there for larger $\lambda B_X$, because its second term is
+#   several times what it must be.
 #
-# When $k^{16} \ge d(d-1)$ and $\ell(0) \le 20 \lambda B_X$, the printed theorem follows from the corrected one.
+# When $k^{16} \ge d(d-1)$ and $\ell(0) \le 20 \lambda B_X$, the printed theorem follows from the corrected
+# one.
 
 # %% [markdown]
 # ### Mixtures of atoms
 #
-# The corrected bound is for all of $D$. Look for mixtures with a large $L - L_S$, by ascent from the best atom and from random mixtures. Ascent finds large values, if not the largest; all stay below the bound.
+# The corrected bound is for all of $D$. Look for mixtures with a large $L - L_S$, by ascent from the best
+# atom and from random mixtures. Ascent finds large values, if not the largest; all stay below the bound.
+
 
 # %%
 def ascend(products, difference, w, steps=25):
@@ -237,6 +269,7 @@ def ascend(products, difference, w, steps=25):
             break
         w, best = trials[int(np.argmax(values))], max(values)
     return best
+
 
 # %% tags=["HDSL19-T1"]
 rng, products, found = np.random.default_rng(8), table_of_products(0.5), []
@@ -253,23 +286,31 @@ assert np.mean(np.array(found) > limit) <= delta
 # %% [markdown]
 # ## Corollary 1: derivation
 #
-# Let $M_k$ be what Algorithm 3 returns and $M^\star$ the matrix of $D$ with the smallest risk. Insert training risks:
+# Let $M_k$ be what Algorithm 3 returns and $M^\star$ the matrix of $D$ with the smallest risk. Insert
+# training risks:
 #
 # $$L(M_k) - L(M^\star) \le \big[ L_S(M_k) - \min_D L_S \big] + \big[ (L - L_S)(M_k) - (L - L_S)(M^\star) \big] .$$
 #
 # ### The second bracket: generalization
 #
-# The paper bounds its two halves one by one. Together they are better. The supremum of the second bracket over $M$ in $D$ has expectation at most $2R$, for its second half has mean zero. The losses in it are differences
-# $L_M - L_{M^\star}$, at most $\|M - M^\star\|_1 B_X \le 8 \lambda B_X$ in size, and in these $\ell(0)$ **cancels**. A difference can be positive or negative, so one point changes the average by at most $c = 16 \lambda B_X/n$. Lemma 4, on one side,
-# gives the second and third term of the corrected corollary.
+# The paper bounds its two halves one by one. Together they are better. The supremum of the second bracket
+# over $M$ in $D$ has expectation at most $2R$, for its second half has mean zero. The losses in it are
+# differences $L_M - L_{M^\star}$, at most $\|M - M^\star\|_1 B_X \le 8 \lambda B_X$ in size, and in these
+# $\ell(0)$ **cancels**. A difference can be positive or negative, so one point changes the average by at
+# most $c = 16 \lambda B_X/n$. Lemma 4, on one side, gives the second and third term of the corrected
+# corollary.
 
 # %% [markdown]
 # ### The first bracket: training
 #
-# This is Proposition 1 of the paper (`41-frank-wolfe-and-away-steps`). Its proof counts steps that make progress. An away step that runs into its limit *drops* an atom, and it may gain next to nothing. Every drop needs an earlier step that brought the
-# atom in, so at least half of $k$ steps are no drops: $k' \ge k/2$. And as $A_t$ has rank one and $0 \preceq M \preceq 2\lambda I$, half of the printed constant is enough: $8 L \lambda^2/(k'+2)$, which is never above $16 L \lambda^2/(k+4)$.
+# This is Proposition 1 of the paper (`41-frank-wolfe-and-away-steps`). Its proof counts steps that make
+# progress. An away step that runs into its limit *drops* an atom, and it may gain next to nothing. Every
+# drop needs an earlier step that brought the atom in, so at least half of $k$ steps are no drops:
+# $k' \ge k/2$. And as $A_t$ has rank one and $0 \preceq M \preceq 2\lambda I$, half of the printed constant
+# is enough: $8 L \lambda^2/(k'+2)$, which is never above $16 L \lambda^2/(k+4)$.
 #
-# One more slip: the method starts at one atom, so after $k$ steps there are up to $k + 1$. The printed proof applies Theorem 1 to the wrong set.
+# One more slip: the method starts at one atom, so after $k$ steps there are up to $k + 1$. The printed
+# proof applies Theorem 1 to the wrong set.
 
 # %% tags=["HDSL19-C1"]
 bounds, unit, L, k_ = Bounds(60, 6, 0.5, entry), 0.5 * entry, 3.7, 10
@@ -283,7 +324,9 @@ print("Bounds.excess and Bounds.printed_excess are the two formulas")
 # %% [markdown]
 # ## Does it match? A hundred trainings
 #
-# Train with the library's Frank-Wolfe on the same distribution. It minimises the weighted risk over the distinct triplets. Each of the sixteen points stands there twice, because a point that was drawn twice is a partner of itself.
+# Train with the library's Frank-Wolfe on the same distribution. It minimises the weighted risk over the
+# distinct triplets. Each of the sixteen points stands there twice, because a point that was drawn twice is
+# a partner of itself.
 
 # %%
 doubled = np.vstack((points, points))
@@ -307,10 +350,13 @@ def train(weights, steps):
     solver.fit(doubled, triplets, weights=weights, start=start, **keep)
     return path + [path[-1]] * (steps + 1 - len(path)), solver
 
+
 # %% [markdown]
 # ### The smallest risk
 #
-# The same solver, on the true weights, finds the smallest risk. Its duality gap at the end says how well it is known, and is compared with the definition.
+# The same solver, on the true weights, finds the smallest risk. Its duality gap at the end says how well it
+# is known, and is compared with the definition.
+
 
 # %% tags=["HDSL19-C1"]
 def true_risk(w):
@@ -333,7 +379,8 @@ assert 0.0 <= final_gap < 1e-4
 # %% [markdown]
 # ### A hundred samples
 #
-# For every sample and every iteration: the training error, $L - L_S$, the excess risk, the number of atoms, and the number of steps that were no drops.
+# For every sample and every iteration: the training error, $L - L_S$, the excess risk, the number of atoms,
+# and the number of steps that were no drops.
 
 # %%
 steps, samples = 40, 100
@@ -375,27 +422,34 @@ for k_ in (1, 2, 5, 10, 20, 40):
 # %% tags=["HDSL19-C1"]
 early = MonteCarlo(generalization[:, 1])
 two_atoms = np.mean(n_atoms[:, 1] == 2)
-print(f"after one iteration {two_atoms:.0%} of the solutions have two atoms; mean of L - L_S {early.mean:.4f} +- {early.error:.4f}")
+print(
+    f"after one iteration {two_atoms:.0%} of the solutions have two atoms; mean of L - L_S {early.mean:.4f} +- {early.error:.4f}"
+)
 assert n_atoms[:, 1].max() == 2 and early.mean > 4 * early.error
 
 # %% [markdown]
-# After one iteration most solutions have two atoms, outside of $D^{(1)}$; drop steps occur; and the mean of $L - L_S$ is positive where the printed proof bounds it by 0. In numbers both bounds are far above what
-# happens, as bounds of this kind are at $n = 60$. The printed corollary stands on the false Lemma 1, but no sample here violates its number, and where $k^{16} \ge d(d-1)$ it follows from the corrected one.
+# After one iteration most solutions have two atoms, outside of $D^{(1)}$; drop steps occur; and the mean of
+# $L - L_S$ is positive where the printed proof bounds it by 0. In numbers both bounds are far above what
+# happens, as bounds of this kind are at $n = 60$. The printed corollary stands on the false Lemma 1, but no
+# sample here violates its number, and where $k^{16} \ge d(d-1)$ it follows from the corrected one.
 #
 # ## What is left of the argument for stopping early
 #
-# The first picture again: the printed bound has a best $k$, the corrected one only falls. That stopping early helps in practice is a fact of experience, which this bound does not explain: with a linear loss all sets
-# $D^{(k)}$ have one and the same complexity.
+# The first picture again: the printed bound has a best $k$, the corrected one only falls. That stopping
+# early helps in practice is a fact of experience, which this bound does not explain: with a linear loss all
+# sets $D^{(k)}$ have one and the same complexity.
 #
 # ## Exercise
 #
-# How many points do you need before the corrected Theorem 1 promises $L(M) - L_S(M) \le 0.1$ with probability 0.95, for $\lambda B_X = 0.1$ and $d = 1000$? And for $d = 10^6$?
+# How many points do you need before the corrected Theorem 1 promises $L(M) - L_S(M) \le 0.1$ with
+# probability 0.95, for $\lambda B_X = 0.1$ and $d = 1000$? And for $d = 10^6$?
 #
 # <details>
 # <summary><b>Solution</b></summary>
 #
-# Both terms fall like $1/\sqrt n$, so one evaluation at any $n$ is enough: $n \approx n_0\,(\text{bound at } n_0/0.1)^2$. A thousand times as many features double $\log d(d-1)$ and need about
-# 1.7 times as many points.
+# Both terms fall like $1/\sqrt n$, so one evaluation at any $n$ is enough:
+# $n \approx n_0\,(\text{bound at } n_0/0.1)^2$. A thousand times as many features double $\log d(d-1)$ and
+# need about 1.7 times as many points.
 #
 # </details>
 
@@ -405,20 +459,32 @@ for d_ in (1000, 10**6):
     while Bounds(needed, d_, 0.1, 1.0).deviation(0.05) > 0.1:
         needed = math.ceil(1.01 * needed)
     print(f"d = {d_:7}: about {round(needed, -2)} points")
-    assert Bounds(needed, d_, 0.1, 1.0).deviation(0.05) <= 0.1 < Bounds(needed // 2, d_, 0.1, 1.0).deviation(0.05)
+    assert (
+        Bounds(needed, d_, 0.1, 1.0).deviation(0.05)
+        <= 0.1
+        < Bounds(needed // 2, d_, 0.1, 1.0).deviation(0.05)
+    )
 
 # %% [markdown]
 # ## Fine print
 #
-# * **Hoeffding for a single $M$.** The printed proof of the corollary uses Hoeffding's inequality with $n$ for $L_S(M^\star)$, which is an average over $\lfloor n/3\rfloor$ independent blocks. Here the result happens to be right: among the six
-#   orders of three points at most two are admissible, so the symmetrized loss has a third of the range.
-# * **Subsampled triplets** (the paper's Remark 2): $M = O(n)$ terms drawn from the $O(n^3)$ keep the rate $1/\sqrt n$ by the results of Clémençon, Colin and Bellet (2016). It is not derived here; one would add their sampling error to either
-#   bracket above.
-# * **Fairness.** For a loss with $\ell(0) = 0$ inequality (11) is right. With $k^{16} \ge d(d-1)$ and $\lambda B_X \ge 1/40$, where the paper works, the printed bound follows from the corrected one.
+# * **Hoeffding for a single $M$.** The printed proof of the corollary uses Hoeffding's inequality with $n$
+#   for $L_S(M^\star)$, which is an average over $\lfloor n/3\rfloor$ independent blocks. Here the result
+#   happens to be right: among the six orders of three points at most two are admissible, so the symmetrized
+#   loss has a third of the range.
+# * **Subsampled triplets** (the paper's Remark 2): $M = O(n)$ terms drawn from the $O(n^3)$ keep the rate
+#   $1/\sqrt n$ by the results of Clémençon, Colin and Bellet (2016). It is not derived here; one would add
+#   their sampling error to either bracket above.
+# * **Fairness.** For a loss with $\ell(0) = 0$ inequality (11) is right. With $k^{16} \ge d(d-1)$ and
+#   $\lambda B_X \ge 1/40$, where the paper works, the printed bound follows from the corrected one.
 # * **Monte Carlo.** Comparisons leave four standard errors; the seeds are fixed.
 #
 # ## References
 #
-# * HDSL19: Liu, Bellet, *Escaping the curse of dimensionality in similarity learning: efficient Frank-Wolfe algorithm and generalization bounds*, Neurocomputing 333, 2019: section 4, Theorem 1, Corollary 1, appendix D.
-# * Clémençon, Colin, Bellet, *Scaling-up empirical risk minimization: optimization of incomplete U-statistics*, JMLR 17, 2016.
-# * Lacoste-Julien, Jaggi, *On the global linear convergence of Frank-Wolfe optimization variants*, NIPS 2015: how drop steps are counted.
+# * HDSL19: Liu, Bellet, *Escaping the curse of dimensionality in similarity learning: efficient Frank-Wolfe
+#   algorithm and generalization bounds*, Neurocomputing 333, 2019: section 4, Theorem 1, Corollary 1,
+#   appendix D.
+# * Clémençon, Colin, Bellet, *Scaling-up empirical risk minimization: optimization of incomplete
+#   U-statistics*, JMLR 17, 2016.
+# * Lacoste-Julien, Jaggi, *On the global linear convergence of Frank-Wolfe optimization variants*, NIPS
+#   2015: how drop steps are counted.

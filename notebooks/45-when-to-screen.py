@@ -20,7 +20,6 @@
 # * what it decides on a path where screening pays, on one where it does not, and on samples.
 
 # %%
-import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.datasets import load_iris
 
@@ -83,7 +82,11 @@ axes[1].plot(list(seen), guesses, "o", label="guessed")
 axes[1].plot(list(seen), [len(history) - 1 - k for k in seen], color="k", label="true")
 axes[1].set(xlabel="iteration", ylabel="iterations left", title="how many are left")
 axes[1].legend()
-plt.show()
+figures.show(
+    "Left, the duality gap of one solve against the iteration, logarithmic: it zigzags above a "
+    "million for twenty iterations and then falls to 1e-8. Right, the iterations left, true, a "
+    "falling line, and guessed, dots: up to 170 early on, close to the line after iteration 24."
+)
 
 # %% [markdown]
 # As long as the gap falls unevenly the guess may be several times too large; towards the end it is close. A pass too many costs a few
@@ -138,7 +141,11 @@ axes[1].set(xlabel=r"$\lambda$", ylabel="iterations", title="how long it takes")
 axes[1].legend()
 for ax in axes:
     ax.invert_xaxis()
-plt.show()
+figures.show(
+    "Along a path. Left, the part screened: always, near 1; auto, none for the ten largest "
+    "lambdas and then above 0.9. Right, the iterations of each solve, from 1 to 14, the same "
+    "without screening and with auto."
+)
 
 # %% [markdown]
 # ## A path where it does not

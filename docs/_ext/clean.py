@@ -81,7 +81,8 @@ def bare(text: str) -> str:
 
 def _alternative(output) -> str:
     """Return the text that stands for a picture, see `safescreen_book.figures.show`, or ""."""
-    text = output.get("metadata", {}).get("image/png", {}).get("alt", "")
+    about = output.get("metadata", {}).get("image/png")
+    text = about.get("alt") if isinstance(about, dict) else None
     return text if isinstance(text, str) else ""
 
 

@@ -225,3 +225,27 @@ def test_a_good_notebook_is_shown_whole(built):
     for shown in (back, "<td>cell</td>", "<msup><mi>y</mi>", "printed", "tag_a-tag"):
         assert shown in page
     assert page.count("highlight-python") == 2
+
+
+def test_a_picture_has_its_alternative_text_and_no_caption():
+    """What `safescreen_book.figures.show` left in a notebook."""
+    sys.path.insert(0, str(DOCS))
+    from _ext.clean import bare
+
+    picture = nbformat.v4.new_output(
+        "display_data", {"image/png": "aGk="}, metadata={"image/png": {"alt": "A line & more"}}
+    )
+    caption = nbformat.v4.new_output(
+        "display_data", {"text/markdown": "*A line & more*"}, metadata={"caption": True}
+    )
+    odd = nbformat.v4.new_output("display_data", {"image/png": "aGk="}, metadata={"image/png": 1})
+    cells = [
+        nbformat.v4.new_code_cell("1", outputs=[picture, caption]),
+        nbformat.v4.new_code_cell("2", outputs=[odd]),
+    ]
+    text = nbformat.writes(nbformat.v4.new_notebook(cells=cells))
+    first, second = nbformat.reads(bare(text), as_version=4).cells
+    assert first.metadata["mystnb"] == {"image": {"alt": "A line & more"}}
+    assert [list(output.data) for output in first.outputs] == [["image/png"]]
+    assert "mystnb" not in second.metadata
+    assert len(second.outputs) == 1

@@ -107,7 +107,7 @@ def sliders(draw, **ranges):
         with capture_output() as shown:
             draw(**{name: control.value for name, control in controls.items()})
             plt.show()
-        return shown.outputs[-1].data
+        return [output.data for output in shown.outputs if "image/png" in output.data][-1]
 
     options = {"continuous_update": False, "readout_format": ".3g"}
     controls = {

@@ -139,6 +139,24 @@ def test_rows_have_the_colour_of_their_method():
     ]
 
 
+def test_a_shown_figure_has_its_text(monkeypatch):
+    """Once as metadata of the picture, once as an output of its own."""
+    import IPython.display
+
+    published = []
+    monkeypatch.setattr(
+        IPython.display, "display", lambda shown, **options: published.append((shown, options))
+    )
+    figure, _ = figures.panels(2)
+    figures.show("Two empty panels")
+    (picture, with_picture), (caption, with_caption) = published
+    assert picture is figure
+    assert with_picture == {"metadata": {"image/png": {"alt": "Two empty panels"}}}
+    assert caption["text/plain"] == "Two empty panels"
+    assert with_caption["metadata"] == {"caption": True}
+    assert not plt.get_fignums()
+
+
 def test_figures_leave_the_settings_alone():
     before = dict(matplotlib.rcParams)
     figures.panels(3)
