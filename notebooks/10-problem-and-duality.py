@@ -1,14 +1,6 @@
 # %% [markdown]
 # # The problem, its dual, and the smaller problem
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
 # Everything in this book happens between two optimisation problems that have the same value. This notebook
 # derives the second from the first, shows how the solution sorts the triplets into three groups, and why
 # knowing the group of a triplet lets us take it out of the problem.
@@ -20,6 +12,19 @@
 # * the duality gap is a sum of parts none of which can be negative, which is how it can be computed to the
 #   last digit;
 # * a problem with known triplets removed has the same optimum, but **not** the same duality gap away from it.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 import cvxpy as cp
@@ -206,6 +211,7 @@ def objectives(A, x, alpha, lam, gamma, d):
     return primal, dual, plus / lam, (fenchel, x @ minus, lam / 2 * np.sum((x - plus / lam) ** 2))
 
 
+# %%
 i, j, k = problem.terms.index.T
 A = np.array([np.outer(v, v) - np.outer(w, w) for v, w in zip(X[i] - X[k], X[i] - X[j], strict=True)])
 A = A.reshape(len(problem), 4)
@@ -394,7 +400,7 @@ print("constant left by a term of L:", sp.factor(-conjugate.subs(a, 1)), " by a 
 # gap is judged **on the whole problem**. The reduced objectives are compared with the displayed formulas at points
 # where the reduction is *not* an identity, too.
 
-# %% tags=["STS19-L1"]
+# %%
 def random_problem(kind, gamma, rng):
     n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
     X, y = rng.standard_normal((n, d)), np.arange(n) % 2
@@ -405,6 +411,7 @@ def random_problem(kind, gamma, rng):
     return ss.Problem(ss.Triplets.from_labels(X, y, k=3, diagonal=diagonal), ss.SmoothedHinge(gamma))
 
 
+# %% tags=["STS19-L1"]
 rng = np.random.default_rng(7)
 removed, total, most_apart, formula, gaps = 0, 0, 0.0, 0.0, 0.0
 for kind in ("metric", "diagonal metric", "support vectors"):

@@ -1,14 +1,6 @@
 # %% [markdown]
 # # The gradient bound (GB)
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
 # One point and one slope of the objective there are enough to fence the unknown solution in a ball. This
 # notebook derives the ball, computes it in ten lines of numpy and with the library, draws it, uses it to
 # screen, and breaks its assumptions one by one to see what each is for.
@@ -21,6 +13,19 @@
 # * works with *any* dual point, for the price of the gaps in Fenchel's inequality;
 # * keeps a positive radius at the solution whenever the cone constraint is active, which is why the next
 #   notebook projects it.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 import numpy as np
@@ -263,7 +268,7 @@ print("the centers differ by less than 1e-13, and the radius is larger, by less 
 # kink. From $x = 0$ with the dual point $s$ the center is $s/2$, $\varphi = 1 - s$ and $r = 1 - s/2$: the
 # solution is on the surface for every $s$, with a $\varphi$ that is not 0.
 
-# %% tags=["STS19-T1"]
+# %%
 def random_problem(kind, gamma, rng):
     n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
     X, y = rng.standard_normal((n, d)), np.arange(n) % 2
@@ -289,6 +294,7 @@ def library_ball(problem, x, weight, alpha):
     return ss.SPHERES["GB"].build(Reference(problem, problem.evaluate(x, weight, alpha)))
 
 
+# %% tags=["STS19-T1"]
 rng = np.random.default_rng(11)
 kinds, count = ("metric", "diagonal metric", "support vectors"), 0
 largest, apart, attained = dict.fromkeys(kinds, 0.0), 0.0, dict.fromkeys(kinds, 1.0)

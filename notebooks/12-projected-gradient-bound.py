@@ -1,14 +1,6 @@
 # %% [markdown]
 # # The projected gradient bound (PGB)
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
 # The ball of the gradient bound may have its center outside the cone, and stays large even when we stand on
 # the solution. This notebook cuts the useless part off and puts a new ball around what is left.
 #
@@ -19,6 +11,19 @@
 # * needs care with the hinge, whose slope at the kink is not determined by the point, but by the dual
 #   solution;
 # * is better computed as a sum: in floating point the difference of squares loses its digits near the solution.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 from fractions import Fraction
@@ -257,7 +262,7 @@ figures.show(
 # by (2) $r_{PGB} = \|Q_+\|$: the solution is on the surface and the origin on the opposite side. Nothing can be taken
 # away from the radius.
 
-# %% tags=["STS19-T2"]
+# %%
 def random_problem(kind, gamma, rng):
     n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
     X, y = rng.standard_normal((n, d)), np.arange(n) % 2
@@ -284,6 +289,7 @@ def library_ball(name, problem, x, weight, alpha):
     return ss.SPHERES[name].build(Reference(problem, problem.evaluate(x, weight, alpha)))
 
 
+# %% tags=["STS19-T2"]
 rng = np.random.default_rng(12)
 kinds, count, apart, counts = tuple(projections), 0, 0.0, np.zeros(3, dtype=int)
 largest, smaller, attained = dict.fromkeys(kinds, 0.0), dict.fromkeys(kinds, 0), dict.fromkeys(kinds, 1.0)
@@ -489,6 +495,7 @@ def exact_square(x, H, lam):
     return sum((v - w) ** 2 + 2 * v * (w - u) for v, w, u in zip(x, plus, Q, strict=True))
 
 
+# %%
 index = ss.Triplets.from_labels(X, y, k=3, diagonal=True).index
 diagonal = ss.Problem(ss.Triplets(X * [1.0, 100.0], index, diagonal=True), loss)
 weight = 0.1 * problem.lam_max()

@@ -1,14 +1,6 @@
 # %% [markdown]
 # # The duality gap bounds (DGB and CDGB)
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
 # A small duality gap means that a pair of points is nearly optimal. Because the objective is strongly convex
 # it also means that the point is near the solution, and how near. This notebook turns the gap into balls.
 #
@@ -18,6 +10,19 @@
 #   solution; DGB uses one of them, CDGB has both in the same place, which makes it smaller by $\sqrt2$;
 # * the gap as a function of the primal point alone is *twice* as strongly convex as the objective;
 # * each of the two balls needs its primal point to be feasible, and can have the solution on its surface.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 import numpy as np
@@ -125,7 +130,7 @@ assert sp.simplify(chord - m / 2 * s * (1 - s) * (z - w) ** 2) == 0
 # the dual solution, the losses are straight between 0 and $x^\star$, and (2) is an equality: the solution is on the
 # surface of DGB. So DGB cannot have CDGB's factor.
 
-# %% tags=["STS19-T4"]
+# %%
 def random_problem(kind, gamma, rng):
     n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
     X, y = rng.standard_normal((n, d)), np.arange(n) % 2
@@ -174,6 +179,7 @@ def gap_balls(A, x, alpha, lam, gamma, project):
     return (x, wide), (plus / lam, narrow)
 
 
+# %% tags=["STS19-T4"]
 projections = {"metric": semidefinite, "diagonal metric": lambda Q: np.maximum(Q, 0.0), "support vectors": lambda Q: Q}
 rng = np.random.default_rng(4)
 kinds, solved = tuple(projections), []  # what is solved here serves CDGB below
@@ -375,6 +381,7 @@ def dual_ascent(A, lam, gamma, n_passes, rng):
         yield alpha.copy()
 
 
+# %%
 visited = []
 ss.solve(problem, lam, 1e-9, x0=x, screening=(), callback=lambda progress: visited.append(progress.x))
 machine = ss.Problem(ss.Samples(X, 2 * y - 1), loss)
@@ -481,6 +488,7 @@ def unconstrained(rows, weight, loss):
     return x_Gamma, objective(rows, x_Gamma, weight, loss.gamma) - dual
 
 
+# %%
 M_u, no_gap = unconstrained(A, lam, loss)
 distance, below = np.linalg.norm(x_star.ravel() - M_u), problem.dual(problem.alpha(x_star), lam)
 P_u = objective(A, M_u, lam, loss.gamma)

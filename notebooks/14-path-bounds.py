@@ -1,14 +1,6 @@
 # %% [markdown]
 # # The path bounds (RPB and RRPB)
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
 # A solved problem says something about the next one. When the solution for one $\lambda$ is known, the solution
 # for another lies in a ball whose center and radius need that one matrix and nothing else: no gradient, no dual
 # value, no pass over the triplets. This notebook derives the ball, finds out exactly what is lost in it,
@@ -21,6 +13,19 @@
 # * used with a solution that is *nearly* right it loses the next solution, and screens triplets wrongly;
 # * the relaxed bound (RRPB) pays for the error $\varepsilon$ of the reference with
 #   $\max(1, \lambda_0/\lambda_1)\,\varepsilon$, and at $\lambda_1 = \lambda_0$ becomes the duality gap bound.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 import numpy as np
@@ -226,7 +231,7 @@ for name, ball, center, radius in (("RPB", rpb, slow_center, slow_radius), ("RRP
 # gaps, are granted. Above $\lambda_{\max}$ the solutions are known in closed form, $[\sum_t a_t]_K/\lambda$: there no
 # dual variable changes, nothing is lost in (3), and each solution has to be *on* the surface.
 
-# %% tags=["STS19-T5"]
+# %%
 def random_problem(kind, gamma, rng):
     n, d = int(rng.integers(8, 15)), int(rng.integers(2, 5))
     X, y = rng.standard_normal((n, d)), np.arange(n) % 2
@@ -245,6 +250,7 @@ def pairs_of_solutions(rng, repeats=40):
             yield kind, prob, *(ss.solve(prob, lam, rtol=1e-13, tol=1e-12) for lam in (a, b))
 
 
+# %% tags=["STS19-T5"]
 solved = list(pairs_of_solutions(np.random.default_rng(11)))
 print("pairs of solutions:", len(solved))
 largest, surface, shrunk = {}, [], 0

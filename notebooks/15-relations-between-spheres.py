@@ -1,14 +1,6 @@
 # %% [markdown]
 # # How the balls are related
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
 # Seven balls contain the same unknown solution. Some coincide, some lie in others, some only have ordered
 # radii, and some of what one would guess from a drawing is false. This notebook proves and checks each
 # relation, sorts the balls by what they need, and draws them where they live: in the quarter plane of diagonal
@@ -20,6 +12,19 @@
 #   the DGB ball from inside and is half as wide;
 # * with an inexact reference a chain remains, $r_{\text{PGB}} \le r_{\text{MGB}} \le r_{\text{DGB}}/\sqrt2$;
 # * PGB may stick out of GB and out of DGB: a smaller radius is not an inclusion.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 import numpy as np
@@ -136,6 +141,7 @@ def path_ball(x0, lam0, lam1, eps=0.0):
     return (lam0 + lam1) / (2 * lam1) * x0, radius
 
 
+# %%
 lam0 = 0.1 * problem.lam_max()
 lam1 = 0.7 * lam0
 x0, x1 = (ss.solve(problem, lam, tol=1e-11).x for lam in (lam0, lam1))
@@ -429,7 +435,7 @@ assert intervals["MGB"][0] >= intervals["DGB"][0] - 1e-9 and intervals["MGB"][1]
 # the balls with their definitions as well. RPB built from them has radius 0 and is wrong each time: it is "not
 # applicable". The first column is limited by the accuracy of the computed solution: half of its digits.
 
-# %% tags=["STS19-B1"]
+# %%
 def row_of(instance, x, alpha, lam):
     of = library_balls(instance, x, alpha, lam)
     of["CDGB"] = ss.spheres.constrained_duality_gap_bound(instance, alpha, lam)
@@ -444,6 +450,7 @@ def definitions(instance, x, alpha, lam):
     return of
 
 
+# %% tags=["STS19-B1"]
 at_optimum, missed, apart, n_rough, stays = {}, {}, {}, 0, 0.0
 for _, instance, at, a, _ in solved:
     for name, ball in row_of(instance, at.x, at.alpha, a).items():

@@ -1,14 +1,6 @@
 # %% [markdown]
 # # The linear rule: a ball cut by a half-space
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
 # A ball knows nothing of the cone. Asking for all of the cone costs eigenvalues for every triplet; asking
 # for *one* supporting half-space of it costs an inner product. This notebook finds the extreme values of
 # $\langle H, X\rangle$ over a ball and a half-space, in one formula with two angles, and checks the
@@ -24,6 +16,19 @@
 #   the paper's proof;
 # * the square root that the third branch divides by is always safe, except for a ball that only touches
 #   the half-space, which is where an optimal reference leads.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 from fractions import Fraction
@@ -105,7 +110,7 @@ plt.rcParams.update(figures.STYLE)
 # the solution, asked by thresholds next to the solution's own margins; and how often $-P$ would have lost it.
 
 
-# %% tags=["normals"]
+# %%
 def contradicted(problem, margins, ball):
     """Decisions of a cut ball that the solution contradicts, with thresholds a little beyond its margins."""
     by = 1e-7 * (1.0 + np.abs(margins))
@@ -121,6 +126,7 @@ def balls_with_normals(problem, x, lam, alpha):
     return {name: (ss.SPHERES[name].build(reference), A) for name, A in sources.items()}
 
 
+# %% tags=["normals"]
 rng = np.random.default_rng(5)
 seen = {name: np.array([9.0, -9.0, 0, 0, 0]) for name in ("GB", "DGB", "MGB", "CDGB")}
 for repeat in range(40):

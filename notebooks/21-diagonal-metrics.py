@@ -1,14 +1,6 @@
 # %% [markdown]
 # # Diagonal metrics: the rule with the cone, exactly
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
 # With one weight a feature the cone is the orthant $x \ge 0$, and the extreme values of $\langle h,
 # x\rangle$ over a ball *and the cone* can be had without iterating. This notebook derives them, and counts
 # the operations of the paper's procedure and of a faster one. ($\alpha$ and $\beta$ are the multipliers of the ball
@@ -22,6 +14,19 @@
 #   is $O(d \log d)$;
 # * the pieces have to be counted from $k = 0$, and the solution is quite often in the first;
 # * the library turns exactly where these extreme values pass a threshold.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 import time
@@ -310,7 +315,7 @@ assert in_first > 100 and visits == 1 and np.isclose(value, by_cvxpy(h, q, r), a
 # minima decide.
 
 
-# %% tags=["STS19-A3"]
+# %%
 def decisions(problem, ball, minimum):
     """Masks (L, R) of the rule that knows extreme values by `minimum(h, q, r)`."""
     H = problem.terms.elements(np.arange(len(problem)))[0]
@@ -319,6 +324,7 @@ def decisions(problem, ball, minimum):
     return high < 1.0 - problem.loss.gamma, low > 1.0
 
 
+# %% tags=["STS19-A3"]
 data = datasets.load("iris")
 rng = np.random.default_rng(5)
 agree = gained = total = false = 0

@@ -1,14 +1,6 @@
 # %% [markdown]
 # # Other losses, other terms: pairs, quadruplets, LMNN, squared hinge
 #
-# | symbol | what it is |
-# |---|---|
-# | problem | $P(M; \lambda) = \sum_t w_t\,\ell_t(\langle C_t, M\rangle) - \langle c, M\rangle + \frac\lambda2\Vert M\Vert^2$ over $M \in K$ |
-# | loss | $\ell_t(u) = \max_{0 \le a \le \bar a} a(\tau_t - u) - \frac\gamma2 a^2$: hinge $\gamma = 0, \bar a = 1$; smoothed $\gamma > 0, \bar a = 1$; squared $\gamma > 0, \bar a = \infty$ |
-# | cone $K$ | semidefinite matrices; non-negative vectors for a diagonal metric |
-# | $H(\alpha)$ | $c + \sum_t w_t \alpha_t C_t$, with $0 \le \alpha_t \le \bar a$ |
-# | $M(\alpha)$ | $\frac1\lambda [H(\alpha)]_K$ |
-#
 # A triplet compares two distances from one point. Other methods ask for less (one distance against a threshold), for
 # more (two distances between four points), pull neighbours together besides pushing others away, or punish violations
 # by their square. This notebook looks at what the proofs of the bounds have really used, and finds that all of these
@@ -21,6 +13,19 @@
 # * a term is *discarded* only if its loss has a region that is exactly flat, and *folded* only if it has one that is
 #   exactly straight: the squared hinge has no set L, the logistic loss has neither;
 # * LMNN is the same problem with one matrix more, and screening works on it unchanged.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | problem | $P(M; \lambda) = \sum_t w_t\,\ell_t(\langle C_t, M\rangle) - \langle c, M\rangle + \frac\lambda2\Vert M\Vert^2$ over $M \in K$ |
+# | loss | $\ell_t(u) = \max_{0 \le a \le \bar a} a(\tau_t - u) - \frac\gamma2 a^2$: hinge $\gamma = 0, \bar a = 1$; smoothed $\gamma > 0, \bar a = 1$; squared $\gamma > 0, \bar a = \infty$ |
+# | cone $K$ | semidefinite matrices; non-negative vectors for a diagonal metric |
+# | $H(\alpha)$ | $c + \sum_t w_t \alpha_t C_t$, with $0 \le \alpha_t \le \bar a$ |
+# | $M(\alpha)$ | $\frac1\lambda [H(\alpha)]_K$ |
+#
+# </details>
 
 # %%
 import cvxpy as cp
@@ -159,6 +164,7 @@ def questions(rng, loss, diagonal=False, n=30, d=3):
     }
 
 
+# %%
 losses = {
     "hinge": ss.Hinge(),
     "smoothed hinge": ss.SmoothedHinge(0.05),
@@ -478,6 +484,7 @@ def lmnn(X, y, pull, factor=1e-3):
     return solution, problem, (vectors * np.sqrt(np.maximum(values, 0.0)))[:, ::-1]
 
 
+# %%
 settings = {"Euclidean": None, "no pull": 0.0, "pull 1": 1.0, "pull 5": 5.0}
 for name in ("iris", "wine"):
     X, y = datasets.load(name, return_X_y=True)

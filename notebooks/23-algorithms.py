@@ -1,14 +1,6 @@
 # %% [markdown]
 # # Screening inside a solver, and along a path
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
-# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
-# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
-# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
-#
 # A ball and a rule tell which triplets do not matter. This notebook puts them to work: during the iterations
 # of a solver (STS19 Algorithm 1) and from one $\lambda$ to the next (STS19 Algorithm 2), first in plain
 # numpy, then with the library.
@@ -22,6 +14,19 @@
 #   computed before;
 # * a small gap of what is left need not be a small gap of the whole problem, and what it costs to make sure
 #   of it.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$; its solution is $x^\star$ |
+# | loss $\ell(u)$ | smoothed hinge: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$; the hinge for $\gamma \to 0$ |
+# | cone $K$ | semidefinite matrices ($x = M$, $a_t = H_{ijl}$), or vectors $x \ge 0$ (diagonal metrics), or the whole space (support vector machines); $[\,\cdot\,]_K$ projects onto it |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$ with one $\alpha_t \in [0,1]$ a term; $\alpha(x)$ has $\alpha_t = -\ell'(\langle a_t, x\rangle)$ |
+# | $x(\alpha)$ | $[H(\alpha)]_K/\lambda$; the dual is $D(\alpha;\lambda) = \sum_t (\alpha_t - \tfrac\gamma2\alpha_t^2) - \tfrac1{2\lambda}\lVert[H(\alpha)]_K\rVert^2$ |
+#
+# </details>
 
 # %%
 import numpy as np
@@ -116,6 +121,7 @@ def algorithm_1(A, lam, gamma, tol, x, freq=10, screen=True, longer_steps=False,
     return x, status, np.array(history)
 
 
+# %%
 lam = 0.1 * lam_max
 tol = 1e-6 * len(problem)
 start = np.zeros(d * d)
@@ -264,6 +270,7 @@ def algorithm_2(A, lams, gamma, tol):
     return np.array(solutions), np.array(rows)
 
 
+# %%
 lams = lam_max * 0.9 ** np.arange(0, 36)
 plain_path, rows = algorithm_2(A, lams, loss.gamma, tol)
 print(f"{len(lams)} values of lambda; on average {100 * rows[1:, 0].mean():.0f} % of the triplets are not looked at,")
@@ -395,6 +402,7 @@ def stop_and_compare(gamma, relative, enlarge):
     return max(ratios), sum(r > 1.0 + 1e-6 for r in ratios), np.mean(shares)
 
 
+# %%
 table = {}
 print("tolerance  gamma   balls      stops too early  whole gap / tolerance   screened")
 for gamma in (0.05, 0.005):

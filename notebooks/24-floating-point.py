@@ -1,14 +1,6 @@
 # %% [markdown]
 # # Safe in floating point
 #
-# | symbol | what it is |
-# |---|---|
-# | problem | $P(x;\lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac{\lambda}{2}\lVert x\rVert^2$ over $x \in K$ |
-# | loss, threshold $\tau$, width $\gamma$ | $\ell(m) = 0$ for $m > \tau$, $(\tau-m)^2/2\gamma$ for $\tau-\gamma \le m \le \tau$, $\tau-m-\gamma/2$ below; $\ell^*(-\alpha) = \frac{\gamma}{2}\alpha^2 - \tau\alpha$ |
-# | cone $K$ | symmetric matrices $\succeq 0$, weights $\ge 0$, or the whole space; $H = H_+ - H_-$ with $H_+ = [H]_K$ |
-# | dual point | $H(\alpha) = c + \sum_t \alpha_t a_t$, $\ x(\alpha) = [H(\alpha)]_K/\lambda$, $\ 0 \le \alpha \le 1$ |
-# | categories | L: $\langle a_t, x^\star\rangle < \tau_t - \gamma$; R: $\langle a_t, x^\star\rangle > \tau_t$ |
-#
 # A theorem about balls and margins is proved for real numbers. A program computes with 53 bits. This
 # notebook follows every rounding on the way from the data to the sentence "this term is in R", bounds it,
 # and compares the bounds with exact rational arithmetic and with 50 digits, on data chosen to hurt.
@@ -21,6 +13,19 @@
 # * every rule at thresholds on the exact extremes of its region, to the last bit;
 # * the one constant in the chain that is tested and not proved;
 # * what all this costs: next to nothing.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | problem | $P(x;\lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac{\lambda}{2}\lVert x\rVert^2$ over $x \in K$ |
+# | loss, threshold $\tau$, width $\gamma$ | $\ell(m) = 0$ for $m > \tau$, $(\tau-m)^2/2\gamma$ for $\tau-\gamma \le m \le \tau$, $\tau-m-\gamma/2$ below; $\ell^*(-\alpha) = \frac{\gamma}{2}\alpha^2 - \tau\alpha$ |
+# | cone $K$ | symmetric matrices $\succeq 0$, weights $\ge 0$, or the whole space; $H = H_+ - H_-$ with $H_+ = [H]_K$ |
+# | dual point | $H(\alpha) = c + \sum_t \alpha_t a_t$, $\ x(\alpha) = [H(\alpha)]_K/\lambda$, $\ 0 \le \alpha \le 1$ |
+# | categories | L: $\langle a_t, x^\star\rangle < \tau_t - \gamma$; R: $\langle a_t, x^\star\rangle > \tau_t$ |
+#
+# </details>
 
 # %%
 import warnings
@@ -106,6 +111,7 @@ def pair_of_vectors(kind, n, rng):
     return x, y
 
 
+# %%
 KINDS = ("small integers", "badly scaled", "nearly cancelling")
 rng, dots = np.random.default_rng(0), {kind: [] for kind in KINDS}
 for kind in KINDS:
@@ -201,6 +207,7 @@ def exact_triplets(X, index):
     return terms
 
 
+# %%
 KINDS = (*KINDS, "far away")
 rng = np.random.default_rng(1)
 for kind in KINDS:
@@ -539,7 +546,7 @@ def nearest(end):
     return float((N - Fraction(isqrt(int(W * shift)), isqrt(shift))) / D)
 
 
-# %% tags=["NEW-FP"]
+# %%
 def symmetric(kind, d):
     A = rng.integers(-2, 3, (d, d)) * 1.0 if kind == "small integers" else rng.standard_normal((d, d))
     return A + A.T
@@ -623,6 +630,7 @@ def cone(terms, row, side, diagonal):
     judge(name, rule, terms, side, [end] * 8, naive, scale)
 
 
+# %% tags=["NEW-FP"]
 REGIONS = ("ball", "ball and half-space", "two balls", "ball and weights", "ball and matrices")
 tally, rng = {name: np.zeros(4, dtype=int) for name in REGIONS}, np.random.default_rng(4)
 for trial in range(48):
@@ -681,7 +689,7 @@ print("no rule of the library screens anything with a radius that is NaN or infi
 # spheres, all rules.
 
 
-# %% tags=["NEW-FP-chain"]
+# %%
 def exact_optimum(h, tau, lam, width):
     """Root of lam x - sum alpha_t(h_t x) h_t on x >= 0, all fractions."""
 
@@ -702,6 +710,7 @@ def exact_optimum(h, tau, lam, width):
     return left - slope(left) * (middle - left) / (slope(middle) - slope(left))
 
 
+# %% tags=["NEW-FP-chain"]
 rng, one = np.random.default_rng(6), Fraction(1)
 h = [Fraction(int(v)) for v in rng.integers(-9, 10, 12)]
 x = exact_optimum(h, [one] * 12, one * 3, one / 2)

@@ -1,14 +1,6 @@
 # %% [markdown]
 # # One problem, three cones
 #
-# | symbol | what it is |
-# |---|---|
-# | problem | $P(x; \lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac\lambda2\Vert x\Vert^2$ over $x \in K$ |
-# | loss | smoothed hinge $\ell(u) = \max_{0 \le a \le 1} a(1 - u) - \frac\gamma2 a^2$: 0 for $u > 1$, slope $-1$ for $u < 1 - \gamma$; the hinge for $\gamma = 0$ |
-# | cone $K$ | semidefinite matrices (metric), non-negative vectors (diagonal metric), everything (support vectors) |
-# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$, with $0 \le \alpha_t \le 1$ |
-# | $x(\alpha)$ | $\frac1\lambda [H(\alpha)]_K$ |
-#
 # Safe triplet screening learns a metric. Safe sample screening trains a support vector machine. The papers
 # share authors and not one formula: other letters, another constant in front, other names. This notebook shows
 # that they are one problem, and that several results of one line *are* results of the other.
@@ -23,6 +15,19 @@
 # * the trivial start of the samples' path, $C_{\min}$, is where the last triplet becomes linear;
 # * what the balls become as $\lambda \to 0$, from a reference that stays and from one that comes along;
 # * and what does *not* carry over: kernels.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | problem | $P(x; \lambda) = \sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \frac\lambda2\Vert x\Vert^2$ over $x \in K$ |
+# | loss | smoothed hinge $\ell(u) = \max_{0 \le a \le 1} a(1 - u) - \frac\gamma2 a^2$: 0 for $u > 1$, slope $-1$ for $u < 1 - \gamma$; the hinge for $\gamma = 0$ |
+# | cone $K$ | semidefinite matrices (metric), non-negative vectors (diagonal metric), everything (support vectors) |
+# | $H(\alpha)$ | $c + \sum_t \alpha_t a_t$, with $0 \le \alpha_t \le 1$ |
+# | $x(\alpha)$ | $\frac1\lambda [H(\alpha)]_K$ |
+#
+# </details>
 
 # %%
 import numpy as np
@@ -55,7 +60,6 @@ from safescreen_book import datasets, figures
 # there is something for the cones to forbid; and the two classes of breast cancer.
 
 # %%
-
 def random_triplets(y, n, rng):
     """Anchors, a point of the class of each, a point of another class; drawn at random: roughly n triplets."""
     i = rng.integers(0, len(y), 4 * n)
@@ -64,6 +68,7 @@ def random_triplets(y, n, rng):
     return np.unique(np.stack([i, j, other], axis=1)[good], axis=0)
 
 
+# %%
 rng = np.random.default_rng(0)
 wines, kinds_of_wine = datasets.load("wine", return_X_y=True)
 noisy = np.hstack([wines, wines.std() * rng.standard_normal((len(wines), 4))])

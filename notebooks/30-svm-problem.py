@@ -1,14 +1,6 @@
 # %% [markdown]
 # # The support vector machine as a case of the one problem
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
 # The papers on samples (SSS13, SSS14) and the papers on triplets (STS18, STS19) write the same problem in
 # different letters. This notebook sets the support vector machine up in the book's letters, derives its dual,
 # and says which samples can be left out once their place at the solution is known. Nothing is screened yet: the
@@ -23,6 +15,19 @@
 #   printed with three slips of the pen;
 # * a penalised intercept is one more feature, while a free intercept is outside the theory, and why;
 # * kernels change nothing but the way inner products are computed.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
 
 # %%
 import numpy as np
@@ -257,7 +262,7 @@ print(
 # to be written from (3). The solver above with the three slips mended one after the other, the library's reduced
 # dual, and what becomes of each on 50 further machines:
 
-# %% tags=["SSS14-DII"]
+# %%
 def reduced_dual(Q, y, d, C, solve=box_quadratic):
     """Dual variables by three readings, the last one (3)."""
     return {
@@ -267,6 +272,7 @@ def reduced_dual(Q, y, d, C, solve=box_quadratic):
     }
 
 
+# %% tags=["SSS14-DII"]
 rest = ~(in_L | in_R)
 Q_rest, true = Q[np.ix_(rest, rest)], C * alpha[rest]
 d = C * (X[rest] @ X[in_L].T) @ y[in_L]

@@ -1,14 +1,6 @@
 # %% [markdown]
 # # Ball tests and the expanded space
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
 # A sample can be left out of the training of a support vector machine once it is certain on which side of the
 # kink its margin ends up. If the unknown solution is fenced in by a ball, the range of every margin is known in
 # closed form: that is a *ball test*. This notebook shows where SSS14 gets balls from: from conditions that the
@@ -22,6 +14,19 @@
 # * they hold to the last digit: here they are checked in rational numbers, without any tolerance;
 # * the tangent condition asks for a reference that is exactly optimal, which no program has, and that with the
 #   dual point of the reference it holds for any.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
 
 # %%
 from fractions import Fraction
@@ -90,6 +95,7 @@ def instance(rng):
     return Z, [smallest * factor for factor in (Fraction(1, 2), 2, 10, 100)]
 
 
+# %%
 rng = np.random.default_rng(31)
 instances = []
 for _ in range(30):

@@ -1,14 +1,6 @@
 # %% [markdown]
 # # Kernels: every quantity, its cost, and its rounding
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i\phi(x_i)$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole feature space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample, known through $Q_{ij} = \langle z_i, z_j\rangle$; the papers' dual variables are $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
 # A support vector machine with a kernel lives in a space in which nobody can write down a vector. All that is known
 # of the samples is $Q_{ij} = \langle z_i, z_j\rangle = y_i y_j K(x_i, x_j)$. The ball tests and the intersection test
 # need norms of centers, radii and margins of centers; this notebook gets all of them from $Q$, counts what that
@@ -23,6 +15,19 @@
 #   matrix is positive semidefinite up to rounding only; the library works with coefficients and error bounds instead;
 # * the dome test of SSS13 needs nothing but $Q$ either, and decides little with a Gaussian kernel, as its authors found;
 # * everything of the linear machine (path, intersection test, screening during the solve) runs on a kernel unchanged.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i\phi(x_i)$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole feature space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample, known through $Q_{ij} = \langle z_i, z_j\rangle$; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
 
 # %%
 from fractions import Fraction
@@ -109,7 +114,7 @@ def both_balls(Q, g, h, a, s, C, C0):
 # all digits, no image is off by more than the error the library carries along with it, and norms are inside their bounds.
 
 
-# %% tags=["SSS14-DIVD"]
+# %%
 def features(X):
     """The map of (x'z + 1)^2 for points of the plane."""
     x1, x2 = X.T
@@ -123,6 +128,7 @@ def explicit_ball(Z, w, s, C):
     return (w + C * s @ Z) / 2, np.sqrt(np.sum((w - C * s @ Z) ** 2) / 4 + C * fenchel)
 
 
+# %% tags=["SSS14-DIVD"]
 rng = np.random.default_rng(35)
 worst, same = {}, 0
 for _ in range(40):
@@ -227,7 +233,7 @@ assert abs(np.sqrt(a @ K @ a) - np.linalg.norm(w0)) > 0.01
 # $a$ to $a_T$, and margins likewise. The toy data of SSS13, two clouds of 300 points in the plane, once more by features
 # and by $Q$, and with Gaussian kernels.
 
-# %% tags=["SSS13-D3"]
+# %%
 def dome_from_gram(Q, a, b):
     """Bounds of all margins over the dome of two solutions, and the rim's distance from the margin at w_a."""
     g, A, B, n = Q @ a, a @ Q @ a, b @ Q @ b, np.sqrt(np.diag(Q))
@@ -240,6 +246,7 @@ def solved(terms, C, rtol=1e-9):
     return ss.solve(ss.Problem(terms, ss.Hinge()), 1 / C, tol=0.0, rtol=rtol, screening=())
 
 
+# %% tags=["SSS13-D3"]
 rng = np.random.default_rng(4)
 X = np.vstack([rng.normal(center, np.sqrt(0.75), (300, 2)) for center in ([1.5, 1.5], [-1.5, -1.5])])
 y = np.repeat([1, -1], 300)
@@ -366,6 +373,7 @@ def path_costs(terms, Cs):
     return np.array(rows)[1:]
 
 
+# %%
 X, y = datasets.load("digits", return_X_y=True)
 y = np.where(y % 2 == 1, 1, -1)
 order = np.random.default_rng(0).permutation(len(X))

@@ -1,14 +1,6 @@
 # %% [markdown]
 # # One ball, many names
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
 # BT1, DVI, RPB, MGB, BT2, GB, the dome, the linear rule, $C_{\min}$: the papers on triplets and those on samples
 # named what they found, and several names are for one thing. `26-one-problem-three-cones` put the two lines of
 # papers on one problem. Here the *tests* are put beside each other: what equals what, for which input, and what the
@@ -24,6 +16,19 @@
 # * which balls share a diameter, which contain which;
 # * with a reference that is not exact the "equal" formulas lose the solution, and are no longer equal, while the
 #   one they come from keeps it.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
 
 # %%
 import numpy as np
@@ -216,7 +221,7 @@ print("DVI, BT1 and RPB differ by less than 1 % of a radius")
 # cases) and of the linear rule (STS19 Theorem 9, with a level), both in numpy.
 
 
-# %% tags=["equivalences"]
+# %%
 def as_printed_1(Z, C, w0, C0, w_t):
     """SSS14 Theorem 6."""
 
@@ -233,6 +238,7 @@ def as_printed_2(Z, C, w_t, s):
     return ss.Sphere(m, float(np.sqrt(m @ m + C * (np.maximum(1.0 - Z @ w_t, 0.0).sum() - s.sum()))))
 
 
+# %% tags=["equivalences"]
 terms = ss.Samples(cells, diagnosis)
 prob, Z = ss.Problem(terms, ss.Hinge()), diagnosis[:, None] * cells
 C0_ = 30.0 * svm.c_min(terms)

@@ -1,14 +1,6 @@
 # %% [markdown]
 # # Paths of approximate solutions
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; here mostly the papers' scale, $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
 # Which values of $C$ should one try? A grid is a guess: too fine here, too coarse there. SSS14 takes its values from
 # an *approximation path*: each solution is good, up to a relative error $\varepsilon$, until the next one takes over.
 # One line of algebra finds the next $C$, and each solution is at the same time the reference that screens for the
@@ -22,6 +14,19 @@
 # * that the inequality is for exact references, and what to put in its place where a solver stopped early;
 # * the number of solutions grows like $1/\sqrt\varepsilon$, with a constant that the path itself tells;
 # * Algorithm 1, with and without screening, gives the same solutions, on breast cancer and on digits.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; here mostly the papers' scale, $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \mathbf 1^\top\alpha - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
 
 # %%
 import numpy as np
@@ -124,6 +129,7 @@ def largest_rho(Z, w0, C0, eps):
     return (N + eps * b + np.sqrt((N + eps * b) ** 2 - (1.0 + eps) * N * N)) / ((1.0 + eps) * N)
 
 
+# %%
 cells, diagnosis = datasets.load("breast-cancer", return_X_y=True)
 pixels, digit = datasets.load("digits", return_X_y=True)
 machines = {
@@ -153,7 +159,7 @@ print("svm.eps_next_C:", {eps: round(svm.eps_next_C(prob.terms, at0, eps) / C0_,
 # $\varepsilon$: the library's next $C$ against the larger root of (3) below, and (35) again by solving.
 
 
-# %% tags=["SSS14-AppD"]
+# %%
 def relative_error(prob, reference, C):
     """What (35) bounds, with the optimum from a solve of relative gap 1e-10; an upper and a lower figure."""
     best = solve(prob, C)
@@ -161,6 +167,7 @@ def relative_error(prob, reference, C):
     return (best.primal - here) / best.primal, (best.primal - best.gap - here) / best.primal
 
 
+# %% tags=["SSS14-AppD"]
 print(f"{'':20}{'eps':>6}{'C0/C_min':>10}{'rho':>8}{'error/eps':>11}{'true rho':>10}{'of the step':>13}")
 checked = 0
 for name, prob in problems.items():
@@ -335,6 +342,7 @@ def algorithm_1(prob, C_T, eps, rtol):
     return np.array(Cs), solutions, np.array(rates)
 
 
+# %%
 name = "breast cancer"
 prob, C_T = problems[name], span * svm.c_min(problems[name].terms)
 Cs, slow, rates = algorithm_1(prob, C_T, 0.01, 1e-8)

@@ -1,14 +1,6 @@
 # %% [markdown]
 # # Dynamic screening, ranges and rough references for support vector machines
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$ or $y_i\phi(x_i)$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
-# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$, or smoothed: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$ |
-# | cone $K$ | the whole space: nothing to project |
-# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
-# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \sum_i (\alpha_i - \tfrac\gamma2\alpha_i^2) - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
-#
 # The sample papers (SSS13, SSS14) screen once: before a training begins, with the *exact* solution for another $C$. The
 # triplet papers do more. They screen again while the solver runs, they compute for which range of the parameter a
 # decision lasts, and their references need not be exact. None of that has to do with triplets. This notebook carries it
@@ -21,6 +13,19 @@
 # * a rule that holds for one $C$ holds for a whole interval of $C$, which can be written down;
 # * the printed tests with a reference that is merely good throw away samples that matter, and the balls of the triplet
 #   papers do not.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(w;\lambda)$ | $\sum_i \ell(\langle z_i, w\rangle) + \tfrac\lambda2\lVert w\rVert^2$ with $z_i = y_i x_i$ or $y_i\phi(x_i)$, to be minimised; $\lambda = 1/C$, and the papers' objective is $C\,P$ |
+# | loss $\ell(u)$ | the hinge, $\max(0, 1-u)$, or smoothed: $0$ for $u > 1$; $\tfrac{(1-u)^2}{2\gamma}$ for $1-\gamma \le u \le 1$; $1-u-\tfrac\gamma2$ for $u < 1-\gamma$ |
+# | cone $K$ | the whole space: nothing to project |
+# | $H(\alpha)$ | $\sum_i \alpha_i z_i$ with one $\alpha_i \in [0,1]$ a sample; the papers' dual variables are $a = C\alpha$ |
+# | $w(\alpha)$ | $H(\alpha)/\lambda = C\sum_i\alpha_i z_i$; the dual is $D(\alpha;\lambda) = \sum_i (\alpha_i - \tfrac\gamma2\alpha_i^2) - \tfrac1{2\lambda}\lVert H(\alpha)\rVert^2$ |
+#
+# </details>
 
 # %%
 import numpy as np
@@ -155,6 +160,7 @@ def dynamic_descent(Z, C, sweeps, every=5):
     return w, alpha, counts
 
 
+# %%
 X, y = datasets.load("breast-cancer", return_X_y=True)
 C = 0.02
 w_slow, alpha_slow, counts = dynamic_descent(X * y[:, None], C, 300)
@@ -278,6 +284,7 @@ def balls_of(prob, w, alpha, lam):
     }
 
 
+# %%
 kinds = {
     "dense": ss.Samples,
     "sparse": lambda X, y: ss.Samples(sparse.csr_array(X), y),

@@ -4,14 +4,6 @@
 # HDSL19 learns a similarity $x^\top M x'$ in so many dimensions that $M$ can never be written down. What
 # makes it possible is the shape of the set in which $M$ is looked for.
 #
-# | | |
-# |---|---|
-# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
-# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
-# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
-# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
-# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
-#
 # At the end you will have seen
 #
 # * what an atom does to a similarity, and why mixtures of atoms are positive semidefinite without anybody
@@ -22,6 +14,19 @@
 # * a training on the digits whose every iterate is feasible, with the objective of a dense evaluation,
 #   and a picture of $M$ growing atom by atom;
 # * what these matrices cannot do.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | | |
+# |---|---|
+# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
+# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
+# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
+# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
+# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
+#
+# </details>
 
 # %%
 import itertools
@@ -183,6 +188,7 @@ def dense(X, triplets, M):
     return loss.value(u).mean(), -np.einsum("t,tij->ij", loss.alpha(u), A) / len(A)
 
 
+# %%
 rng = np.random.default_rng(1)
 X = rng.uniform(size=(15, 8)) * (rng.uniform(size=(15, 8)) < 0.5)
 triplets = np.array([rng.choice(15, 3, replace=False) for _ in range(40)])

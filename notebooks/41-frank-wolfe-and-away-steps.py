@@ -4,14 +4,6 @@
 # The method of HDSL19 walks inside a polytope by moving towards one of its vertices, or away from one.
 # This notebook writes it in a few lines, runs the library beside it, and asks how fast it is.
 #
-# | | |
-# |---|---|
-# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
-# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
-# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
-# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
-# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
-#
 # At the end you will have seen that
 #
 # * the library takes the same steps as the definition: same vertices, same kinds, same sizes;
@@ -24,6 +16,19 @@
 #   halves the curvature, and half of the iterations are enough;
 # * squared hinge, logistic and exponential loss do as well, with the curvature of the loss in the rate;
 # * rank, entries and features grow as stated, and no faster rate in the number of vertices is possible.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | | |
+# |---|---|
+# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
+# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
+# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
+# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
+# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
+#
+# </details>
 
 # %%
 import itertools
@@ -137,7 +142,7 @@ def frank_wolfe(P, start, steps):
 # Kind and size of each step, objective, gap, weights, the last matrix; and at the end the certificate
 # `gap_`, evaluated from the definition with dense matrices.
 
-# %% tags=["HDSL19-A1"]
+# %%
 def vector(similarity, keys):
     """Weights of a similarity, by atom."""
     w = np.zeros(len(keys))
@@ -154,6 +159,7 @@ def follow(X, triplets, keys, scale, steps, **options):
     return solver, iterates
 
 
+# %% tags=["HDSL19-A1"]
 X, triplets = instance(np.random.default_rng(0))
 A, scale, steps = constraint_matrices(X, triplets), 0.5, 60
 keys, atoms = all_atoms(X.shape[1], scale)
@@ -196,7 +202,7 @@ print(
 # which is surely meant: an away step would take more weight from an atom than it has. A hundred random
 # problems, 100 steps each:
 
-# %% tags=["HDSL19-A1"]
+# %%
 def fixed_steps(P, start, steps, cap):
     """Algorithm 2 with the step 2/(k+2): the smallest weight seen, its weights, the last objective."""
     w, lowest = np.eye(P.shape[1])[start], (0.0, None)
@@ -216,6 +222,7 @@ def fixed_steps(P, start, steps, cap):
     return lowest, loss.value(P @ w).mean()
 
 
+# %% tags=["HDSL19-A1"]
 rng, left, worst, excess = np.random.default_rng(1), 0, 0.0, []
 small_keys, small_atoms = all_atoms(4, 1.0)
 for _ in range(100):
@@ -259,6 +266,7 @@ def newton_passes(u, change, longest):
         step = new if low < new < high else 0.5 * (low + high)
 
 
+# %%
 rng, passes, differences, hinge = np.random.default_rng(2), [], [], MarginLoss()
 for _ in range(200):
     u, change = rng.normal(0.5, 1.0, 2000), rng.normal(0.2, 1.0, 2000)
@@ -535,7 +543,7 @@ for name, (value, slope, beta) in formulas.items():
 # and all drop steps are taken a second time, by the slow version from the library's iterate: gap, kind,
 # size and next weights must be the same (or the next objective, where two atoms are equally good).
 
-# %% tags=["HDSL19-P1"]
+# %%
 def same_step(P, w, following, row):
     """Does the slow version take the step of the library?"""
     gap, kind, size, slow = one_step(P, w)
@@ -546,6 +554,7 @@ def same_step(P, w, following, row):
     return np.isclose(here, there, rtol=1e-12, atol=1e-13)
 
 
+# %% tags=["HDSL19-P1"]
 rng, names = np.random.default_rng(5), ("printed", "rank one, k'", "exact C, k'")
 largest, runs, drops, checked, again, halves = dict.fromkeys(names, 0.0), 0, 0, 0, 0, []
 for number in range(240):

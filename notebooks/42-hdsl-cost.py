@@ -4,14 +4,6 @@
 # A matrix of a million times a million entries is learned, and an iteration takes less than a
 # millisecond. This notebook counts where the work is.
 #
-# | | |
-# |---|---|
-# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
-# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
-# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
-# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
-# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
-#
 # At the end you will have seen
 #
 # * the direction search of the paper, in a few lines that count what they do, and the library beside it;
@@ -22,6 +14,19 @@
 # * why the library does better than $T s^2$ in memory, and than $T k$ in time: it never looks at
 #   triplets, only at pairs of points;
 # * one heuristic iteration at $d = 10^6$ that costs what it costs at $d = 10^4$.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | | |
+# |---|---|
+# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
+# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
+# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
+# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
+# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
+#
+# </details>
 
 # %%
 import time
@@ -278,7 +283,7 @@ assert all(abs(power - 1) < 0.1 for power in powers)
 # the data, for the active atoms of a real run:
 
 
-# %% tags=["HDSL19-B1"]
+# %%
 def pairs_of(triplets):
     return np.unique(np.vstack((triplets[:, :2], triplets[:, ::2])), axis=0)
 
@@ -295,6 +300,7 @@ def away_visits(X, triplets, atoms):
     return np.cumsum(touched)
 
 
+# %% tags=["HDSL19-B1"]
 X, triplets = random_points(300, 3000, 20), some_triplets(300, 3000)
 solver = FrankWolfe(30.0, forward="exact", max_iter=400).fit(X, triplets)
 atoms = np.random.default_rng(3).permutation(solver.similarity_.atoms)
@@ -362,7 +368,7 @@ assert max(shown) < 20.0 and shown[2] < 1.3 * shown[0]
 # entries and 5000 triplets.
 
 
-# %% tags=["nbval-ignore-output"]
+# %%
 def seconds(function, before, repeats=9):
     """Median processor time of a call."""
     found = []
@@ -388,6 +394,7 @@ def timed(n=500, d=10_000, s=30, T=5000):
     )
 
 
+# %% tags=["nbval-ignore-output"]
 dimensions = (10_000, 100_000, 1_000_000)
 by_d = np.array([timed(d=d) for d in dimensions])
 iterations = []

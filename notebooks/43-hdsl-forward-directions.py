@@ -5,14 +5,6 @@
 # section 3.2.3 makes that cheap in two ways: look at a random *mini-batch* of the triplets, or at the
 # atoms of two features only. What is lost?
 #
-# | | |
-# |---|---|
-# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
-# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
-# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
-# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
-# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
-#
 # At the end you will have seen that
 #
 # * the value of an atom on a batch concentrates exponentially, by Hoeffding's inequality for samples
@@ -27,6 +19,19 @@
 # * in practice it finds it far more often;
 # * its cost does not depend on $d$, but its progress does: in a million dimensions nearly all features it
 #   draws are empty.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | | |
+# |---|---|
+# | minimise | $f(M) = \frac1T \sum_t \ell(\langle A_t, M\rangle)$ with $A_t = x_t (y_t - z_t)^\top$ |
+# | loss | $\ell(u) = 0$ for $u \ge 1$, $\frac12 (1-u)^2$ for $0 \le u \le 1$, $\frac12 - u$ below |
+# | domain | $M \in D_\lambda = \mathrm{conv} \{\lambda (e_i \pm e_j)(e_i \pm e_j)^\top : i \ne j\}$, its corners are the *atoms* |
+# | gradient | $G = -\frac1T \sum_t g_t A_t$ with $g_t = -\ell'(\langle A_t, M\rangle)$ |
+# | Frank-Wolfe gap | $g(M) = \max_{\text{atoms } B} \langle G, M - B\rangle \ge f(M) - f^\star$ |
+#
+# </details>
 
 # %%
 import itertools
@@ -198,7 +203,7 @@ for name, g in sets.items():
 # sizes, 1500 of each. `measured` is the deviation that is exceeded with probability 1 %; the bounds are
 # those for $\delta = 0.01$, with the true range and variance.
 
-# %% tags=["HDSL19-D3.2.3"]
+# %%
 def deviations(values, m, repeats, rng):
     """|mean of a batch - mean of all|, for many batches."""
     keys = rng.random((repeats, values.size))
@@ -218,6 +223,8 @@ def bernstein_width(values, m, delta):
     log, R = math.log(2 / delta), np.ptp(values)
     return R * log / (3 * m) + math.sqrt((R * log / (3 * m)) ** 2 + 2 * values.var() * log / m)
 
+
+# %% tags=["HDSL19-D3.2.3"]
 delta, rng, table = 0.01, np.random.default_rng(2), {}
 print("set      atom             m  measured  Bernstein  Hoeffding  beyond either (allowed 0.01)")
 for name, g in sets.items():
@@ -284,7 +291,7 @@ assert np.quantile(with_replacement, 0.99) > hoeffding_width(values, T, delta)
 # with dense matrices: 20 first steps from one and the same matrix must report the gap of their batch, and
 # a batch of everything that of all triplets.
 
-# %% tags=["HDSL19-D3.2.3", "batches"]
+# %%
 def all_products(g, batch):
     """<B, G> of all atoms from the triplets in `batch`, one row a sign."""
     x, step = g.x.tocsr()[batch].toarray(), g.step.tocsr()[batch].toarray()
@@ -293,6 +300,8 @@ def all_products(g, batch):
     upper = np.triu_indices(len(G), 1)
     return g.scale * np.stack(((diagonal + cross)[upper], (diagonal - cross)[upper]))
 
+
+# %% tags=["HDSL19-D3.2.3", "batches"]
 g, rng = sets["digits"], np.random.default_rng(4)
 full = all_products(g, np.arange(g.T))
 i, j = np.triu_indices(g.X.shape[1], 1)
@@ -378,7 +387,7 @@ assert sp.simplify(left - 2 * C / ((k + 2) ** 2 * (k + 3))) == 0
 # digits (`floor` is the mean of $\langle \hat B - B^\star, G\rangle$ at the optimum, what a batch's
 # choice loses there):
 
-# %% tags=["HDSL19-D3.2.3"]
+# %%
 def fixed_steps(g, m, steps, rng, at):
     """Objective at the iterations `at` of Frank-Wolfe with batches and steps 2/(k+2); the last matrix."""
     x, step, d = g.x.toarray(), g.step.toarray(), g.X.shape[1]
@@ -398,6 +407,7 @@ def fixed_steps(g, m, steps, rng, at):
     return np.array(values)
 
 
+# %% tags=["HDSL19-D3.2.3"]
 g = sets["digits"]
 optimal = FrankWolfe(g.scale, forward="exact", max_iter=400).fit(g.X, g.triplets)
 lower = max(row.objective - row.gap for row in optimal.history_)
@@ -510,7 +520,7 @@ class Every:
 # is found; and the slope of the direction found, 0 if it is no descent, relative to that of the best (the
 # Frank-Wolfe gap), on average over the first feature. The library must find the same value from every one.
 
-# %% tags=["HDSL19-D3.2.3", "heuristic"]
+# %%
 def along_run(g, iterations, every):
     """Share of best atoms, mean relative gap, at some iterates of an exact run."""
     x, step = g.x.toarray(), g.step.toarray()
@@ -533,6 +543,7 @@ def along_run(g, iterations, every):
     return at, np.array(shares), np.array(ratios)
 
 
+# %% tags=["HDSL19-D3.2.3", "heuristic"]
 sparse_small = Gradient(*sparse_points(200, 500, 15, 2), 3.0, 1)
 found = {
     "digits, d = 64": along_run(sets["digits"], 31, 5),
@@ -572,7 +583,7 @@ figures.show(
 # it reports along the way looks like convergence; the exact gap `gap_`, computed at the end, does not. Only
 # the first four features have entries, so that it can be evaluated from the definition on six of them.
 
-# %% tags=["HDSL19-D3.2.3", "decoy"]
+# %%
 def decoy(d):
     e = sparse.eye_array(d, format="csr")[:4]
     nothing = sparse.csr_array((1, d))
@@ -582,6 +593,7 @@ def decoy(d):
     return sparse.csr_array(points), np.array([[0, 1, 4], [2, 3, 4]])
 
 
+# %% tags=["HDSL19-D3.2.3", "decoy"]
 print("    d   found from   value elsewhere / best")
 for d in (10, 100, 1000):
     X_, triplets_ = decoy(d)

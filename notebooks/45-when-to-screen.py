@@ -1,14 +1,6 @@
 # %% [markdown]
 # # When to screen: counted operations decide
 #
-# | symbol | what it is |
-# |---|---|
-# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$ |
-# | $W$ | operations of one iteration that fall with the number of terms |
-# | $S$ | operations of one pass of screening: a rule over all terms that are left, and leaving out what it finds |
-# | $n$ | iterations that are left until the gap is small enough |
-# | $s$ | the part of $W$ that a pass would save in each of them |
-#
 # Screening never changes the result, so whether to screen is a matter of cost alone. A pass that removes 97 % of the terms is a loss if
 # two iterations are left, and one that removes a third may pay for itself ten times over. With `screening="auto"`, the default of
 # `solve`, `path` and the estimators, the library weighs the two. This notebook shows how.
@@ -18,6 +10,19 @@
 # * the one inequality that decides, and where its four numbers come from;
 # * that nothing in it is a clock: the same input makes the same decisions everywhere;
 # * what it decides on a path where screening pays, on one where it does not, and on samples.
+#
+# <details>
+# <summary><b>Symbols</b></summary>
+#
+# | symbol | what it is |
+# |---|---|
+# | $P(x;\lambda)$ | $\sum_t \ell(\langle a_t, x\rangle) - \langle c, x\rangle + \tfrac\lambda2\lVert x\rVert^2$, to be minimised over $x \in K$ |
+# | $W$ | operations of one iteration that fall with the number of terms |
+# | $S$ | operations of one pass of screening: a rule over all terms that are left, and leaving out what it finds |
+# | $n$ | iterations that are left until the gap is small enough |
+# | $s$ | the part of $W$ that a pass would save in each of them |
+#
+# </details>
 
 # %%
 import numpy as np
