@@ -131,6 +131,84 @@ def test_over_two_balls(length):
     assert finite > (200 if length == 1.0 else 20)
 
 
+def decide(kernel, arguments, low, high):
+    """Return ``(in_L, in_R)`` of one term."""
+    in_L, in_R = np.zeros(1, dtype=bool), np.zeros(1, dtype=bool)
+    with np.errstate(all="ignore"):
+        kernel(*arguments, np.array([low]), np.array([high]), 0, in_L, in_R)
+    return bool(in_L[0]), bool(in_R[0])
+
+
+def kernel_cases(rng):
+    """Yield ``(kernel, its arguments, the same for minus the term, the bound, the exact one)``."""
+    (q, e, s, s_error, n, r, delta, root), _ = halfspace_case(rng, 1.0)
+    scale = float(rng.choice([0.6, 1.0, 5.3]))
+    s, s_error = s * scale, s_error * scale
+    least = minimum_over_halfspace(
+        *exactly(q, e),
+        *(value / mpf(scale) for value in exactly(s, s_error)),
+        *exactly(n, r, delta),
+    )
+    with np.errstate(all="ignore"):
+        bound = _over_halfspace(
+            *map(np.float64, (q, e, s / scale, s_error / scale, n, r, delta, root))
+        )
+    fixed = (r, delta, root, scale)
+    one, minus = (
+        (*(np.array([v]) for v in (sign * q, e, sign * s, s_error, n)), *fixed)
+        for sign in (1.0, -1.0)
+    )
+    yield halfspace_kernel, one, minus, float(bound), least
+    case = two_balls_case(rng, 1.0)
+    if case is not None:
+        (q1, e1, q2, e2, n, *fixed), least = case
+        with np.errstate(all="ignore"):
+            bound = _over_two_balls(*map(np.float64, (q1, e1, q2, e2, n, *fixed)))
+        one, minus = (
+            (*(np.array([v]) for v in (sign * q1, e1, sign * q2, e2, n)), *fixed)
+            for sign in (1.0, -1.0)
+        )
+        yield intersection_kernel, one, minus, float(bound), least
+
+
+def test_kernels_at_their_own_bounds():
+    """A term whose threshold is its bound stays undecided, one beyond is decided."""
+    rng = np.random.default_rng(4)
+    tried = equal = 0
+    for _ in range(300):
+        for kernel, one, minus, bound, _ in kernel_cases(rng):
+            if not np.isfinite(bound):
+                continue
+            tried += 1
+            beyond = 64.0 * UNIT * abs(bound)
+            assert decide(kernel, one, bound, bound) == (False, False)
+            assert decide(kernel, one, bound - beyond, bound - beyond)[1]
+            assert decide(kernel, minus, beyond - bound, beyond - bound)[0]
+            for steps in range(16):
+                level = -bound + steps * np.spacing(abs(bound))
+                if level - 4.0 * UNIT * (abs(level) + abs(level)) == -bound:
+                    equal += 1
+                    assert decide(kernel, minus, level, level) == (False, False)
+    assert tried > 100 and equal > 20
+
+
+def test_kernels_where_the_linear_region_begins_far_below_the_threshold():
+    """``tau - gamma`` is as rough as tau, which is large."""
+    rng = np.random.default_rng(5)
+    tried = 0
+    for _ in range(300):
+        for kernel, _, minus, bound, least in kernel_cases(rng):
+            if not np.isfinite(bound):
+                continue
+            gamma = 2.0 ** (np.frexp(bound)[1] + 30)
+            high = gamma - bound
+            for tau in (high - np.spacing(high), high, np.nextafter(high, 0.0)):
+                if mpf(float(tau)) - mpf(float(gamma)) <= -least:
+                    tried += 1
+                    assert decide(kernel, minus, tau - gamma, tau) == (False, False)
+    assert tried > 100
+
+
 @pytest.mark.parametrize("shared", [True, False])
 def test_the_ball_kernel_at_exact_thresholds(shared):
     """Thresholds a few units in the last place around ``q -+ (e + r n)``."""

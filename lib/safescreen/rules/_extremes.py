@@ -65,8 +65,10 @@ def halfspace_kernel(
     for t in range(q.size):
         if in_L[t] or in_R[t]:
             continue
+        # what both quotients are rounded by is in the 16 units of `_over_halfspace`, since
+        # 2 k s_error <= 2 k |s| + k^2 + n^2 wherever it counts, and so is what underflows
         sp = s[t] / scale
-        error = s_errors[t] / scale * (1.0 + 8.0 * UNIT) + FLOOR
+        error = s_errors[t] / scale
         a, b = low[t * step], high[t * step]
         in_R[t] = _over_halfspace(q[t], q_errors[t], sp, error, norms[t], r, delta, root) > b
         below = -_over_halfspace(-q[t], q_errors[t], -sp, error, norms[t], r, delta, root)
