@@ -62,7 +62,7 @@ def minimum_over_halfspace(q, e, s, s_error, n, r, delta):
 def test_over_a_halfspace(length):
     rng = np.random.default_rng(0)
     finite = 0
-    for _ in range(1500):
+    for _ in range(3000):
         arguments, least = halfspace_case(rng, length)
         if arguments[-1] == 0.0:  # the rule leaves such a half-space alone
             continue
@@ -88,9 +88,11 @@ def two_balls_case(rng, length):
     r1 = float(distance * (abs(t0) + rng.choice([1e-6, 0.1, 3.0, 1e6])))
     r2 = float(np.sqrt(max(r1 * r1 - distance * distance * (2.0 * t0 - 1.0), 0.0)))
     q1 = float(n * distance * rng.normal() * size_of(rng))
-    q2 = float(q1 + n * distance * rng.choice([0.0, 0.5, -0.5, 0.999, -0.999]))
+    q2 = float(q1 + n * distance * rng.choice([0.0, rng.uniform(-1.0, 1.0), 0.999, -0.999]))
     e1, e2 = (abs(float(n * distance * rng.normal() * size_of(rng))) for _ in range(2))
     e1, e2 = (e * float(rng.choice([0.0, 1e-9, 1.0])) for e in (e1, e2))
+    if rng.uniform() < 0.3:
+        e1 = e2
     if not (r2 > 0.0 and abs(r1 - r2) < distance < r1 + r2):
         return None
     N, D, R1, R2 = exactly(n, distance, r1, r2)
@@ -114,7 +116,7 @@ def two_balls_case(rng, length):
 def test_over_two_balls(length):
     rng = np.random.default_rng(1)
     finite = 0
-    for _ in range(2500):
+    for _ in range(4000):
         case = two_balls_case(rng, length)
         if case is None:
             continue

@@ -138,3 +138,13 @@ def test_bad_input_is_named(make_samples, make_problem):
     problem, ball = make_problem(make_samples(np.eye(2)), [1.0, 1.0]), ss.Sphere(np.ones(2), 1.0)
     with pytest.raises(ValueError, match="ball2.center must have shape"):
         intersection(problem, ball, ss.Sphere(np.ones(3), 1.0))
+
+
+def test_centers_that_are_sums_of_large_numbers(make_samples, make_problem, monkeypatch):
+    """Their distance is not known then: the balls may be one and the same."""
+    problem = make_problem(make_samples([[0.0, 1.0], [1.0, 0.0]]), [-3.1, -3.1])
+    balls = [ss.Sphere(np.array([c, 0.0]), 5.0) for c in (-4.0, 4.0)]
+    assert intersection(problem, *balls).in_R.all()
+    monkeypatch.setattr(type(problem.cone), "magnitude", lambda self, x: 1e20)
+    alone = sphere(problem, balls[0]) | sphere(problem, balls[1])
+    assert (intersection(problem, *balls).in_R == alone.in_R).all() and not alone.in_R.all()

@@ -160,7 +160,7 @@ def _region(cone, center, radius):
     region = Region(
         center=center,
         square=upper(radius * radius, 2),
-        norm_low=max(norm * (1.0 - (4 * center.size + 64) * UNIT) - 1e-150, 0.0),
+        norm_low=max(cone.norm_lower(center) - 1e-150, 0.0),  # squares may underflow
         norm=norm,
         minus_norm=cone.norm(minus),
         split_error=cone.split_error(unit),
