@@ -12,7 +12,7 @@ from naive.extremes import distance_to_orthant_cut, exact, negative, triplet
 from safescreen.cones import NonNegativeCone, PSDCone
 from safescreen.rounding import UNIT, norm_upper
 from safescreen.rules import RULES, semidefinite, sphere
-from safescreen.rules._certificates import Claims, Region, passes
+from safescreen.rules._certificates import Claims, Region, certify_orthant, passes
 from safescreen.rules.semidefinite import _region
 
 
@@ -315,6 +315,62 @@ def test_no_rounding_of_the_certificate_is_forgotten():
             assert not got or g > mpf(square), (Q, y, claims, square)
             decided += got
     assert decided > 1000
+
+
+def claim(a, Q, C, r):
+    """Return the region of a ball around a point of small integers, and a claim without errors."""
+    zero, product = np.zeros(1), float(a @ np.maximum(Q, 0.0))
+    square = float(Q @ Q)
+    region = Region(Q, r * r, np.sqrt(square) * (1.0 - 1e-15), norm_upper(Q), 0.0, 0.0)
+    claims = Claims(
+        a=a[None],
+        a_error=zero,
+        q=np.array([float(a @ Q)]),
+        q_error=zero,
+        n=np.array([norm_upper(a)]),
+        C=np.array([C]),
+        C_error=zero,
+        product=np.array([product]),
+    )
+    return region, claims, product
+
+
+@pytest.mark.parametrize("step", [1.0, 0.5, 2.0**-20, 2.0**20])
+def test_over_an_orthant_every_true_claim_is_certified(step):
+    """Small integers: zeros, coordinates that change sign at one y, pieces on which nothing rises."""
+    rng = np.random.default_rng(14)
+    certified = 0
+    for _ in range(700):
+        d = int(rng.integers(1, 5))
+        a, Q = rng.integers(-2, 3, size=d).astype(float), step * rng.integers(-2, 3, size=d)
+        if not a.any():
+            continue
+        C = step * float(rng.integers(1, 9)) / 2.0 + float(a @ np.maximum(Q, 0.0))
+        turn = sqrt(distance_to_orthant_cut(list(map(mpf, a)), exact(Q), mpf(C)))
+        far = 3.0 * step * (1.0 + float(np.abs(Q).max()) / step)
+        radius = far if turn > 1e6 * step else float(turn) * (1.0 - 1e-6)
+        for r, expected in ((radius, True), (radius * (1.0 + 2e-6), turn > 1e6 * step)):
+            region, claims, _ = claim(a, Q, C, r)
+            with np.errstate(all="ignore"):
+                assert certify_orthant(region, claims)[0] == expected, (a, Q, C, r)
+            certified += expected
+    assert certified > 300
+
+
+@pytest.mark.parametrize("d", [2, 4, 17])
+def test_true_claims_take_a_few_steps(d):
+    """Over the semidefinite cone: four steps decide all that two hundred do."""
+    decided = {1: 0, 4: 0, 200: 0}
+    for seed in range(6):
+        terms, ball = instance(seed, d, False)
+        problem = ss.Problem(terms, ss.SmoothedHinge(0.3))
+        center = ball.center if seed % 2 else terms.cone.split(ball.center)[0]
+        for factor in np.linspace(0.1, 1.3, 13):
+            ball = ss.Sphere(center, factor * max(ball.radius, 0.3))
+            for steps in decided:
+                found = semidefinite(problem, ball, max_iter=steps)
+                decided[steps] += found.n_L + found.n_R
+    assert 0 < decided[1] < decided[4] == decided[200]
 
 
 def test_the_region_is_bounded_from_both_sides():

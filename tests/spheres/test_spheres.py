@@ -339,10 +339,12 @@ class Coefficients(FreeSpace):
 @pytest.mark.parametrize("name", ["x", "H", "plus", "x_alpha"])
 def test_roundings_of_what_nearly_cancels_are_in_the_radius(name, lam):
     """Elements that are sums of coefficients change by the size of these when they are rounded."""
-    cone = Coefficients(3, **{name: 1e20})
-    e = evaluation(np.ones(3), np.full(3, lam), lam)
+    rounded = 0.25 * (lam if name == "H" else 1.0)
+    cone = Coefficients(3, **{name: rounded / UNIT})
+    x = np.ones(3)
+    e = evaluation(x, lam * (x + 2.0 / np.sqrt(3.0)), lam)
     cone.names.update({id(getattr(e, part)): part for part in ("x", "H", "x_alpha")})
-    moved = UNIT * 1e20 / (lam if name == "H" else 1.0) / 2.0
+    moved = 1.0 + 0.25 / 2.0  # the exact radius, and a rounding of one half
     if name != "x_alpha":
         assert from_evaluation_pgb(cone, e).radius >= moved
     if name in ("x", "H"):

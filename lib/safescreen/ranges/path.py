@@ -118,9 +118,10 @@ def _interval(h, nm, en, tau, lam0):
     """``(lamA, lamB)`` rounded towards lam0, for h, ``n m``, ``eps n`` and tau that may be off by
     one rounding, and h at most, the others at least the exact ones but for it.
 
-    (nan, nan) if the rule fails at lam0. Of the sum of what enters, its roundings, those of the
-    two differences and those of their quotient are 8 units at most; 16 are taken."""
-    allowance = 16.0 * UNIT * (nm + abs(h) + 2.0 * en + 2.0 * abs(tau)) + FLOOR
+    (nan, nan) if the rule fails at lam0. Where it holds ``|h|`` is at most ``n m`` or ``|tau|``.
+    So the roundings of what enters, of the two differences and of their quotient are at most 12
+    units of the sum below; 16 are taken."""
+    allowance = 16.0 * UNIT * (nm + 2.0 * en + 2.0 * abs(tau)) + FLOOR
     top = max(nm - h + 2.0 * en, 0.0) + allowance
     bottom = nm + h - 2.0 * tau - allowance
     low = lam0 * (top / bottom) + FLOOR if bottom > 0.0 else np.inf
