@@ -366,9 +366,9 @@ def test_true_claims_take_a_few_steps(d):
         problem = ss.Problem(terms, ss.SmoothedHinge(0.3))
         center = ball.center if seed % 2 else terms.cone.split(ball.center)[0]
         for factor in np.linspace(0.1, 1.3, 13):
-            ball = ss.Sphere(center, factor * max(ball.radius, 0.3))
+            smaller = ss.Sphere(center, factor * max(ball.radius, 0.3))
             for steps in decided:
-                found = semidefinite(problem, ball, max_iter=steps)
+                found = semidefinite(problem, smaller, max_iter=steps)
                 decided[steps] += found.n_L + found.n_R
     assert 0 < decided[1] < decided[4] == decided[200]
 
