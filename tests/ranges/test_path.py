@@ -155,9 +155,7 @@ def kernel_case(rng, length):
 
 def slack_of_the_rule(h, nm, en, tau, lam0, lam):
     """Return ``2 lam (min - tau)``, positive where the rule holds."""
-    return (
-        h * (lam + lam0) - nm * abs(lam - lam0) - 2 * max(lam, lam0) * en - 2 * lam * mpf(tau)
-    )
+    return h * (lam + lam0) - nm * abs(lam - lam0) - 2 * max(lam, lam0) * en - 2 * lam * mpf(tau)
 
 
 @pytest.mark.parametrize("per_term", [False, True])

@@ -337,7 +337,7 @@ def claim(a, Q, C, r):
 
 @pytest.mark.parametrize("step", [1.0, 0.5, 2.0**-20, 2.0**20])
 def test_over_an_orthant_every_true_claim_is_certified(step):
-    """Small integers: zeros, coordinates that change sign at one y, pieces on which nothing rises."""
+    """Small integers: zeros, several changes of sign at one y, pieces on which nothing rises."""
     rng = np.random.default_rng(14)
     certified = 0
     for _ in range(700):

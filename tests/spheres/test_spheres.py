@@ -390,7 +390,9 @@ def evaluations_of_any_size():
         sizes, sizes, (1e-3, 0.7, 300.0), (0.0, 1e-30, 1.0), (True, False)
     ):
         x = size * rng.uniform(size=3)
-        x_alpha = x * (1.0 + 1e-15 * rng.standard_normal(3)) if near else other * rng.uniform(size=3)
+        x_alpha = other * rng.uniform(size=3)
+        if near:
+            x_alpha = x * (1.0 + 1e-15 * rng.standard_normal(3))
         H = np.where(rng.uniform(size=3) < 0.3, -1.0, 1.0) * x_alpha * lam
         x_alpha = np.maximum(H, 0.0) / lam
         fenchel = phi * lam * size * size
@@ -411,14 +413,15 @@ def test_roundings_are_in_the_radius():
         Q = [half * (p + q / lam) for p, q in zip(x, H, strict=True)]
         plus = [max(q, 0) for q in Q]
         apart = [p - q for p, q in zip(plus, x, strict=True)]
-        square = dot(apart, apart) + 2 * dot(x, [p - q for p, q in zip(plus, Q, strict=True)]) + phi
+        pgb = dot(apart, apart) + 2 * dot(x, [p - q for p, q in zip(plus, Q, strict=True)]) + phi
         apart = [p - q for p, q in zip(x, Q, strict=True)]
+        gb = dot(apart, apart) + phi
         midpoint = [half * (p + q) for p, q in zip(x, x_alpha, strict=True)]
-        excess = mpf(e.distance) ** 2 / 4 + mpf(float(e.excess))
+        mgb = mpf(e.distance) ** 2 / 4 + mpf(float(e.excess))
         for build, center, square in (
-            (from_evaluation_gb, Q, dot(apart, apart) + phi),
-            (from_evaluation_pgb, plus, square),
-            (from_evaluation_mgb, midpoint, excess),
+            (from_evaluation_gb, Q, gb),
+            (from_evaluation_pgb, plus, pgb),
+            (from_evaluation_mgb, midpoint, mgb),
         ):
             ball = build(cone, e)
             moved = norm([p - q for p, q in zip(exact(ball.center), center, strict=True)])
