@@ -17,6 +17,7 @@ from naive.exact import minus, split
 from naive.extremes import dot, exact, norm
 from safescreen.ranges import duality_gap, general, gradient, midpoint_gap, relaxed_path
 from safescreen.ranges.quartic import _interval, _least_t, _root, ball_interval_kernel, first_root
+from safescreen.rounding import UNIT
 
 BALLS = {
     "GB": (gradient, ss.spheres.gradient_bound),
@@ -265,7 +266,7 @@ def test_coefficients_are_upper_bounds(kappa):
             if trial % 2
             else rng.standard_normal(3)
         )
-        linear = float(rng.uniform(0.0, 1e-9))
+        linear = float(rng.choice([0.0, 1e-9, 1e9]) * rng.uniform() * float(x @ x))
         e = SimpleNamespace(x=x, lam=2.0, x_error=1e-12, projection_error=0.0)
         (q0, up1, up2, down1, down2, f), steady, rising, scale = general._form(
             ss.cones.FreeSpace(3), e, kappa, w, 1e-11, linear, 0.0
@@ -277,9 +278,75 @@ def test_coefficients_are_upper_bounds(kappa):
         assert down1 * unit >= -2 * mpf(kappa) * dot(D, X) - mpf(linear)
         assert up2 * unit >= mpf(kappa) * dot(W, W) and down2 * unit >= mpf(kappa) * dot(X, X)
         assert f == 0.0 and steady * scale >= 2e-12 and rising * scale >= 2e-11
-        assert q0 * unit <= (mpf(kappa) * dot(D, D) + mpf(linear)) * (1 + mpf(10) ** -9) + mpf(
-            10
-        ) ** -20 * dot(X, X)
+        tight, tiny = 1 + mpf(10) ** -9, mpf(10) ** -20 * dot(X, X)
+        assert q0 * unit <= (mpf(kappa) * dot(D, D) + mpf(linear)) * tight + tiny
+        assert steady * scale <= 2e-12 * tight and rising * scale <= 2e-11 * tight
+
+
+class Rough(ss.cones.FreeSpace):
+    """A space of sums of large numbers, with a projection that is off."""
+
+    size = 0.0
+    projection_error = 0.0
+
+    def magnitude(self, x):
+        return self.size
+
+
+def form_of(cone, x, w, kappa=1.0, linear=0.0, accuracy=0.0, lam=2.0):
+    """Return ``(form, steady, rising, scale)`` without declared errors."""
+    e = SimpleNamespace(x=x, lam=lam, x_error=0.0)
+    return general._form(cone, e, kappa, w, 0.0, linear, accuracy)
+
+
+@pytest.mark.parametrize("kappa", [0.25, 1.0])
+def test_a_difference_of_sums_of_large_numbers_is_rough(kappa):
+    """Each number of ``x - w`` is rounded once."""
+    cone, x, w = Rough(3), np.array([1.0, 2.0, 2.0]), np.array([2.0, 3.0, 6.0])
+    D, off = np.sqrt(18.0), 0.3
+    cone.size = 2.0 * off / UNIT  # divided by `scale` it is not: enough for the largest scale, 8
+    (q0, up1, _, down1, _, _), _, _, scale = form_of(cone, x, w, kappa)
+    assert scale == 8.0
+    unit, off = scale**2, 2.0 * off * scale
+    assert q0 * unit >= kappa * (D + off) ** 2
+    assert up1 * unit >= 2.0 * kappa * ((x - w) @ w + off * 7.0)
+    assert down1 * unit >= 2.0 * kappa * (off * 3.0 - (x - w) @ x)
+
+
+@pytest.mark.parametrize("largest", ["x", "w", "linear", "accuracy", "nothing"])
+@pytest.mark.parametrize("kappa", [0.25, 1.0])
+def test_solutions_to_come_are_in_the_cone_up_to_rounding(kappa, largest):
+    """As large as the ball allows, times the error of a projection."""
+    cone, sizes = Rough(1), dict.fromkeys(("x", "w", "linear", "accuracy"), 0.3)
+    cone.projection_error = 0.01
+    if largest in sizes:
+        sizes[largest] = 1e6
+    x, w = np.array([sizes["x"]]), np.array([-sizes["w"]])
+    linear, accuracy, lam = sizes["linear"], sizes["accuracy"], 2.0
+    _, steady, rising, scale = form_of(cone, x, w, kappa, linear, accuracy, lam)
+    for t in (1e-3, 0.5, 1.0, 2.0, 1e3):
+        center = x if kappa == 1.0 else (x + t * w) / 2.0
+        radius = np.sqrt(kappa * np.sum((x - t * w) ** 2) + t * linear)
+        farthest = np.linalg.norm(center) + radius + np.sqrt(2.0 * accuracy * t / lam)
+        assert (steady + rising * t) * scale >= 0.01 * farthest
+
+
+def test_the_form_does_not_depend_on_the_unit_of_length():
+    """A power of two changes the scale and nothing else."""
+    cone, x, w = ss.cones.FreeSpace(3), np.array([0.3, 0.2, 0.1]), np.array([0.1, -0.2, 0.2])
+    form, steady, rising, scale = form_of(cone, x, w, 0.25, 0.2, 0.3)
+    for exponent in (-450, 450):
+        scaled = (np.ldexp(v, exponent) for v in (x, w))
+        squares = (float(np.ldexp(v, 2 * exponent)) for v in (0.2, 0.3))
+        other = form_of(cone, *scaled, 0.25, *squares)
+        assert other == (form, steady, rising, float(np.ldexp(scale, exponent)))
+
+
+@pytest.mark.parametrize("name", BALLS)
+def test_two_terms_with_thresholds_of_their_own(name):
+    terms = ss.Samples([[1.0], [-1.0]], [1, -1]).with_threshold(np.array([-100.0, 5.0]))
+    ranges = BALLS[name][0](ss.Problem(terms, ss.Hinge()), np.ones(1), 1.0)
+    assert np.isnan(ranges.R_low).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("kind", range(4))
