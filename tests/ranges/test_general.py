@@ -4,6 +4,7 @@ against solved problems.
 
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from types import SimpleNamespace
 
 import mpmath
@@ -289,8 +290,20 @@ class Rough(ss.cones.FreeSpace):
     size = 0.0
     projection_error = 0.0
 
+    off = 0.0
+    split_off = 0.0
+
     def magnitude(self, x):
         return self.size
+
+    def split_error(self, H):
+        return self.split_off
+
+    def inner(self, x, y):
+        return super().inner(x, y) - self.off
+
+    def inner_error(self, x, y):
+        return super().inner_error(x, y) + self.off
 
 
 def form_of(cone, x, w, kappa=1.0, linear=0.0, accuracy=0.0, lam=2.0):
@@ -311,6 +324,35 @@ def test_a_difference_of_sums_of_large_numbers_is_rough(kappa):
     assert q0 * unit >= kappa * (D + off) ** 2
     assert up1 * unit >= 2.0 * kappa * ((x - w) @ w + off * 7.0)
     assert down1 * unit >= 2.0 * kappa * (off * 3.0 - (x - w) @ x)
+
+
+def test_the_quotient_of_the_gradient_bound_is_rounded(monkeypatch):
+    rng, cone = np.random.default_rng(3), ss.cones.FreeSpace(3)
+    monkeypatch.setattr(general, "_ranges", lambda prob, e, kappa, w, w_error, *rest: (w, w_error))
+    for error in (0.0, 0.1):
+        for lam in rng.uniform(1e-3, 1e3, size=100):
+            H = rng.normal(size=3)
+            e = SimpleNamespace(x=H, H=H, lam=lam, H_error=error, fenchel=0.0)
+            prob = SimpleNamespace(cone=cone, evaluate=lambda x, lam, alpha, e=e: e)
+            w, w_error = gradient(prob, H, lam)
+            true = [h / mpf(lam) for h in exact(H)]
+            assert norm(minus(exact(w), true)) + mpf(error) / lam <= mpf(w_error)
+            assert w_error <= 1.001 * error / lam + 1e-14 * np.linalg.norm(H) / lam
+
+
+def test_errors_of_a_split_and_of_x_add_up():
+    """Of ``(phi + <x, H_->)/lam`` on the half-line, everything moved either way."""
+    cone, lam = Rough(1), 0.5
+    for x, m, dx, dm, off, phi in product(
+        (0.0, 0.5, 2.0), (0.0, 0.5, 2.0), (0.0, 0.5, 1.0), (0.0, 0.5, 1.0), (0.0, 0.3), (0.0, 3.0)
+    ):
+        cone.off = off
+        cone.split_off = dm
+        e = SimpleNamespace(
+            x=np.array([x]), minus=np.array([m]), H=None, x_error=dx, fenchel=phi, lam=lam
+        )
+        worst = phi + (x + dx) * (m + dm)
+        assert general._fenchel_and_product(cone, e) >= worst / lam
 
 
 @pytest.mark.parametrize("largest", ["x", "w", "linear", "accuracy", "nothing"])
