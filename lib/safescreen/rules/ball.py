@@ -63,7 +63,9 @@ def ball_kernel(values, errors, norms, radius, low, high, step, in_L, in_R):
     else:
         for t in range(values.size):
             q = values[t]
+            a = low[t]
+            b = high[t]
             allowance = errors[t] + radius * norms[t]
             allowance += 8.0 * UNIT * (abs(q) + allowance)
-            in_R[t] = q - allowance > high[t]
-            in_L[t] = q + allowance < low[t]
+            in_R[t] = q - allowance > b
+            in_L[t] = q + allowance < a
