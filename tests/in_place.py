@@ -16,7 +16,6 @@ import importlib.machinery
 import os
 import select
 import signal
-import sys
 import time
 import types
 from collections import defaultdict
@@ -27,8 +26,11 @@ from pathlib import Path
 import pytest
 
 from mutants import IMPORTED
+from replacement import BELOW
 
 PASSED, FAILED, TIMEOUT = "passed", "failed", "timeout"
+NOTE = "__note__"
+"""What functions call, while it is found out which of their lines a test executes."""
 
 
 @dataclass(frozen=True)
@@ -180,16 +182,19 @@ class _Session(_First):
     def pytest_runtestloop(self, session):
         self.functions = functions_of(self.path)
         self.caches = caches()
+        source = Path(self.path).read_text(encoding="utf-8")
+        put(self.functions, self.path, noting(source))
         for item in session.items:
             self._forget()
             start = time.perf_counter()
-            sys.settrace(functools.partial(self._trace, self.executed[item.nodeid]))
+            for function in self.functions:
+                function.__globals__[NOTE] = self.executed[item.nodeid].add
             self._run([item])
-            sys.settrace(None)
             self.seconds[item.nodeid] = time.perf_counter() - start
             if self.failed:
                 session.testsfailed = 1
                 return True
+        put(self.functions, self.path, source)
         for change in self.changes:
             tests = self._tests(session.items, change.lines)
             limit = 60.0 + 10.0 * sum(self.seconds[item.nodeid] for item in tests)
@@ -199,13 +204,6 @@ class _Session(_First):
                 self.killers = [test, *(other for other in self.killers if other != test)]
             self.report(change.id, outcome, test)
         return True
-
-    def _trace(self, lines, frame, event, arg):
-        """Note the line; leave frames of other modules alone."""
-        if frame.f_code.co_filename != self.path:
-            return None
-        lines.add(frame.f_lineno)
-        return functools.partial(self._trace, lines)
 
     def _tests(self, items, lines):
         """Return the tests that execute one of the lines, in the order in which they are run."""
@@ -237,7 +235,42 @@ class _Session(_First):
                 break
 
 
-def put(functions: list[types.FunctionType], path: str, source: str) -> None:
+def noting(source: str) -> ast.Module:
+    """Return the tree of a module in which each statement of a function is noted by its line."""
+    tree = ast.parse(source)
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            for node in [function, *_statements(function)]:
+                for field in BELOW:
+                    statements = getattr(node, field, [])
+                    if statements and isinstance(statements[0], ast.stmt):
+                        setattr(node, field, _noted(statements))
+    return tree
+
+
+def _statements(function: ast.FunctionDef) -> list[ast.AST]:
+    """Return what is in a function, but neither in a function in it nor noted already."""
+    waiting, found = list(function.body), []
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, ast.FunctionDef):
+            found.append(node)
+            waiting.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def _noted(statements: list[ast.stmt]) -> list[ast.stmt]:
+    """Return statements, each behind a call that notes its line."""
+    noted = []
+    for statement in statements:
+        note = ast.parse(f"{NOTE}({statement.lineno})").body[0]
+        for node in ast.walk(note):
+            ast.copy_location(node, statement)
+        noted += [note, statement]
+    return noted
+
+
+def put(functions: list[types.FunctionType], path: str, source: str | ast.Module) -> None:
     """Give functions of an imported module the code that they have in another source."""
     codes = {}
     waiting = [compile(source, path, "exec")]

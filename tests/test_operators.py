@@ -90,6 +90,36 @@ def test_a_function_is_changed_where_it_is(tmp_path):
     assert one.b == [0, 1]
 
 
+def test_lines_that_are_executed(tmp_path):
+    text = """
+def outer(a):
+    if a > 1:
+        b = [
+            a]
+    elif a > 0:
+        b = 2
+    else:
+        b = 3
+    def inner():
+        return b
+    with open(path) as file:
+        return inner()
+"""
+    path, lines = tmp_path / "module.py", []
+    path.write_text(text, encoding="utf-8")
+    module = {in_place.NOTE: lines.append, "path": path}
+    exec(compile(text, str(path), "exec"), module)
+    in_place.put([module["outer"]], str(path), in_place.noting(text))
+    for a, b, executed in (
+        (2, [2], [3, 4, 10, 12, 13, 11]),
+        (1, 2, [3, 6, 7, 10, 12, 13, 11]),
+        (0, 3, [3, 6, 9, 10, 12, 13, 11]),
+    ):
+        lines.clear()
+        assert module["outer"](a) == b
+        assert lines == executed
+
+
 @pytest.mark.parametrize(
     ("work", "outcome"),
     [
