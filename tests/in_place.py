@@ -242,9 +242,9 @@ def noting(source: str) -> ast.Module:
         if isinstance(function, ast.FunctionDef):
             for node in [function, *_statements(function)]:
                 for field in BELOW:
-                    statements = getattr(node, field, [])
-                    if statements and isinstance(statements[0], ast.stmt):
-                        setattr(node, field, _noted(statements))
+                    inner = getattr(node, field, None)  # an expression in a lambda
+                    if isinstance(inner, list) and inner and isinstance(inner[0], ast.stmt):
+                        setattr(node, field, _noted(inner))
     return tree
 
 

@@ -103,7 +103,7 @@ def outer(a):
     def inner():
         return b
     with open(path) as file:
-        return inner()
+        return (lambda: inner() if a else inner())()
 """
     path, lines = tmp_path / "module.py", []
     path.write_text(text, encoding="utf-8")
