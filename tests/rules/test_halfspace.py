@@ -211,7 +211,7 @@ def test_a_half_space_that_touches_the_ball(make_samples, make_problem):
     """Levels within units in the last place of plus and minus the radius."""
     problem = make_problem(make_samples([[0, 1], [1, 0]]), [-5.1, -4.9])
     normal, alone = np.array([1.0, 0.0]), None
-    for r in (5.0, 7.9):  # two units of the radius are one of its last place, and two
+    for r in (5.0, 7.9):  # two roundings of r are one unit in its last place, or two
         ball = ss.Sphere(np.zeros(2), r)
         alone = sphere(problem, ball)
         for level in (-r, r):
