@@ -179,17 +179,16 @@ def serve(file: str, quick: bool) -> None:
     guards = {**listed["modules"], **listed["not_judged"]}[file]
     if not quick:
         guards = guards + [test for test in listed["slower"] if test not in guards]
-    screen = os.fdopen(os.dup(1), "w")
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nothing, 1)
+    changed = list(generate(file).values())
+    with os.fdopen(os.dup(1), "w") as screen:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what tests print
 
-    def tell(*line):
-        print(json.dumps(line), file=screen, flush=True)
+        def tell(*line):
+            print(json.dumps(line), file=screen, flush=True)
 
-    changes_of_file = list(generate(file).values())
-    wrong = in_place.run(LIBRARY / file, changes_of_file, guards, tell)
-    if wrong:
-        tell("", "wrong", wrong)
+        wrong = in_place.run(LIBRARY / file, changed, guards, tell)
+        if wrong:
+            tell("", "wrong", wrong)
 
 
 def run(file: str, quick: bool = False, report=print) -> dict[str, str]:
