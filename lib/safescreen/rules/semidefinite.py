@@ -151,8 +151,6 @@ def _certify_side(mask, sign, C, candidates, prob, certify, batch_size):
 
 def _region(cone, center, radius):
     """Return the :class:`Region` of a ball and the projection of its center."""
-    if center.ndim == 2:
-        center = 0.5 * (center + center.T)
     plus, minus = cone.split(center)
     norm = cone.norm_upper(center)
     unit = cone.zeros()
