@@ -316,11 +316,11 @@ def form_of(cone, x, w, kappa=1.0, linear=0.0, accuracy=0.0, lam=2.0):
 def test_a_difference_of_sums_of_large_numbers_is_rough(kappa):
     """Each number of ``x - w`` is rounded once."""
     cone, x, w = Rough(3), np.array([1.0, 2.0, 2.0]), np.array([2.0, 3.0, 6.0])
-    D, off = np.sqrt(18.0), 0.3
-    cone.size = 2.0 * off / UNIT  # divided by `scale` it is not: enough for the largest scale, 8
+    D = np.sqrt(18.0)
+    cone.size = D / 4.0 / 8.0 / UNIT  # all lengths are divided by 8
     (q0, up1, _, down1, _, _), _, _, scale = form_of(cone, x, w, kappa)
     assert scale == 8.0
-    unit, off = scale**2, 2.0 * off * scale
+    unit, off = scale**2, D / 4.0
     assert q0 * unit >= kappa * (D + off) ** 2
     assert up1 * unit >= 2.0 * kappa * ((x - w) @ w + off * 7.0)
     assert down1 * unit >= 2.0 * kappa * (off * 3.0 - (x - w) @ x)
