@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from naive.extremes import exact, norm
-from safescreen.rounding import TINY, UNIT, gamma, norm_upper, sqrt_upper, upper
+from safescreen.rounding import FLOOR, TINY, UNIT, gamma, norm_upper, sqrt_upper, upper
 
 
 @given(st.integers(0, 10**9))
@@ -28,6 +28,8 @@ def test_the_numbers_of_double_precision():
     assert UNIT == np.finfo(float).eps / 2.0
     # each of the two products of `upper` may lose the smallest normal number
     assert TINY == 2.0 * np.finfo(float).tiny
+    # what any number of underflows takes away, and nothing beside a number that is not tiny
+    assert 1e6 * np.finfo(float).tiny <= FLOOR <= 1e-290
 
 
 @pytest.mark.parametrize("n", [1, 10, 100, 1000])
