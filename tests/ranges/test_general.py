@@ -315,15 +315,15 @@ def form_of(cone, x, w, kappa=1.0, linear=0.0, accuracy=0.0, lam=2.0):
 @pytest.mark.parametrize("kappa", [0.25, 1.0])
 def test_a_difference_of_sums_of_large_numbers_is_rough(kappa):
     """Each number of ``x - w`` is rounded once."""
-    cone, x, w = Rough(3), np.array([1.0, 2.0, 2.0]), np.array([2.0, 3.0, 6.0])
-    D = np.sqrt(18.0)
+    x, w = np.tile([1.0, 2.0, 2.0], 16), np.tile([2.0, 3.0, 6.0], 16)
+    cone, D = Rough(48), np.sqrt(16 * 18.0)
     cone.size = D / 4.0 / 8.0 / UNIT  # all lengths are divided by 8
     (q0, up1, _, down1, _, _), _, _, scale = form_of(cone, x, w, kappa)
     assert scale == 8.0
     unit, off = scale**2, D / 4.0
     assert q0 * unit >= kappa * (D + off) ** 2
-    assert up1 * unit >= 2.0 * kappa * ((x - w) @ w + off * 7.0)
-    assert down1 * unit >= 2.0 * kappa * (off * 3.0 - (x - w) @ x)
+    assert up1 * unit >= 2.0 * kappa * ((x - w) @ w + off * 28.0)
+    assert down1 * unit >= 2.0 * kappa * (off * 12.0 - (x - w) @ x)
 
 
 def test_the_quotient_of_the_gradient_bound_is_rounded(monkeypatch):
@@ -355,15 +355,14 @@ def test_errors_of_a_split_and_of_x_add_up():
         assert general._fenchel_and_product(cone, e) >= worst / lam
 
 
-@pytest.mark.parametrize("largest", ["x", "w", "linear", "accuracy", "nothing"])
+@pytest.mark.parametrize("largest", ["x", "w", "linear", "accuracy", "linear accuracy", ""])
 @pytest.mark.parametrize("kappa", [0.25, 1.0])
 def test_solutions_to_come_are_in_the_cone_up_to_rounding(kappa, largest):
     """As large as the ball allows, times the error of a projection."""
-    cone, sizes = Rough(1), dict.fromkeys(("x", "w", "linear", "accuracy"), 0.3)
+    cone, sizes = Rough(16), dict.fromkeys(("x", "w", "linear", "accuracy"), 0.3)
     cone.projection_error = 0.01
-    if largest in sizes:
-        sizes[largest] = 1e6
-    x, w = np.array([sizes["x"]]), np.array([-sizes["w"]])
+    sizes |= dict.fromkeys(largest.split(), 1e6)
+    x, w = np.full(16, sizes["x"]), np.full(16, -sizes["w"])
     linear, accuracy, lam = sizes["linear"], sizes["accuracy"], 2.0
     _, steady, rising, scale = form_of(cone, x, w, kappa, linear, accuracy, lam)
     for t in (1e-3, 0.5, 1.0, 2.0, 1e3):
