@@ -1,29 +1,38 @@
 """Mutants that nobody wrote: operators of cosmic-ray on the modules that decide what is safe.
 
-    python tests/operators.py                    all of `operators.yml` (hours)
+    python tests/operators.py                    all of `operators.yml`
     python tests/operators.py -k rules/ball      modules whose name contains a word
+    python tests/operators.py --quick            without the tests in `slower`, which take minutes
     python tests/operators.py --count            how many there are, by module
 
-cosmic-ray finds the places and changes them; each change is written as an entry of `mutants.yml`
-(function, expression, other expression), so that what is known of a survivor outlives edits
-elsewhere. `operators.yml` names the modules and their guards, and in `survivors` the changes that
-no test can notice, each with its reason (`why`). The run fails when another one survives, and when
-one of `survivors` has no place any more.
+cosmic-ray finds the places and changes them. Each change is named by function, expression and
+other expression, so that what is known of it outlives edits elsewhere. `in_place.py` runs the tests
+on it. `operators.yml` names the modules and the tests, and in `survivors` the changes that no test
+can notice, with the reason (`why`). The run fails when another change survives, when a test notices
+one of `survivors`, and when one of them has no place any more.
+
+A number that counts roundings, as 8.0 in ``8.0 * UNIT`` or 4 in ``upper(v, 4)``, is left alone: an
+allowance for one rounding more is safe too.
 """
 
 import argparse
 import ast
+import json
 import os
+import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import yaml
 
-import mutants
-from replacement import definitions, find, places_in, same
+import in_place
+from replacement import definitions, find, locate, places_in, replaced, same
+
+ROOT = Path(__file__).resolve().parents[1]
+LIBRARY = ROOT / "lib" / "safescreen"
 
 LIST = Path(__file__).with_name("operators.yml")
 OPERATORS = (
@@ -112,77 +121,156 @@ def _without_messages(tree: ast.Module) -> ast.Module:
     return tree
 
 
-def generate(file: str, guards: list[str]) -> list[mutants.Mutant]:
-    """Return the mutants of a module below lib/safescreen."""
-    source = (mutants.ROOT / "lib" / "safescreen" / file).read_text(encoding="utf-8")
+def counts_roundings(tree: ast.Module) -> set[ast.AST]:
+    """Return the numbers of a tree that are factors of UNIT, or say for how many roundings `gamma`
+    and `upper` allow.
+    """
+    counts = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            sides = [node.left, node.right]
+            names = [side.id if isinstance(side, ast.Name) else "" for side in sides]
+            if "UNIT" in names:
+                counts.append(sides[1 - names.index("UNIT")])
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            position = {"gamma": 0, "upper": 1}.get(node.func.id)
+            if position is not None:
+                counts.extend(node.args[position : position + 1])
+    numbers = set()
+    while counts:
+        node = counts.pop()
+        if isinstance(node, ast.Constant):
+            numbers.add(node)
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
+            counts += [node.left, node.right]
+    return numbers
+
+
+def generate(file: str) -> dict[str, in_place.Change]:
+    """Return the changes of a module below lib/safescreen by name."""
+    source = (LIBRARY / file).read_text(encoding="utf-8")
     tree = _without_messages(ast.parse(source))
+    harmless = counts_roundings(tree)
     made = {}
     for changed in changes(source):
-        fields = entry(tree, _without_messages(ast.parse(changed)))
+        other = _without_messages(ast.parse(changed))
+        pair = difference(tree, other)
+        if pair is None or pair[0] in harmless:
+            continue
+        fields = entry(tree, other)
         if fields is None:
             continue
         name = "{in}: {from} -> {to} ({nth})".format(**fields)
-        made[name] = mutants.Mutant(
-            id=f"{file} {name}",
-            file=file,
-            old=fields["from"],
-            new=fields["to"],
-            within=fields["in"],
-            nth=fields["nth"],
-            guards=("\n".join(guards),),
-        )
-    return list(made.values())
+        address = (fields["from"], fields["to"], fields["in"], fields["nth"])
+        try:
+            written = replaced(source, *address)
+        except ValueError:
+            continue
+        original = ast.parse(source)
+        place = locate(original, fields["in"], fields["from"], True, fields["nth"])
+        lines = in_place.lines_in_function(original, place.node)
+        made[name] = in_place.Change(name, written, lines)
+    return made
 
 
-def fits(mutant: mutants.Mutant) -> bool:
-    """Whether a change can be written into the source as it stands."""
-    try:
-        mutant.apply((mutants.ROOT / "lib" / "safescreen" / mutant.file).read_text("utf-8"))
-    except ValueError:
-        return False
-    return True
+def serve(file: str, quick: bool) -> None:
+    """Run the changes of one module; write a line of JSON for each."""
+    listed = yaml.safe_load(LIST.read_text(encoding="utf-8"))
+    guards = {**listed["modules"], **listed["not_judged"]}[file]
+    if not quick:
+        guards = guards + [test for test in listed["slower"] if test not in guards]
+    changed = list(generate(file).values())
+    with os.fdopen(os.dup(1), "w") as screen:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what tests print
+
+        def tell(*line):
+            print(json.dumps(line), file=screen, flush=True)
+
+        wrong = in_place.run(LIBRARY / file, changed, guards, tell)
+        if wrong:
+            tell("", "wrong", wrong)
+
+
+def run(file: str, quick: bool = False, report=print) -> dict[str, str]:
+    """Return the outcomes of the changes of a module by name; RuntimeError if its tests fail on
+    the module as it is.
+    """
+    variables = {"PYTHONPATH": str(ROOT / "lib"), "MPLBACKEND": "Agg", "NUMBA_DISABLE_JIT": "1"}
+    variables |= {"OPENBLAS_NUM_THREADS": "1", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, __file__, "--serve", file, *(["--quick"] if quick else [])]
+    outcomes = {}
+    with subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | variables, stdout=subprocess.PIPE, text=True
+    ) as process:
+        for line in process.stdout:
+            name, outcome, test = json.loads(line)
+            if not name:
+                raise RuntimeError(f"{file}: {test}")
+            outcomes[name] = outcome
+            report(f"{file} {name}   {outcome} {test}")
+    if process.returncode:
+        raise RuntimeError(f"{file}: exit code {process.returncode}")
+    return outcomes
+
+
+def known_survivors(listed: dict) -> dict[str, set[str]]:
+    """Return the names of the changes in `survivors` by module; ValueError if one stands there
+    twice, or has no reason.
+    """
+    known = {}
+    for group in listed["survivors"]:
+        names = known.setdefault(group["file"], set())
+        if not group["why"].strip() or names & set(group["changes"]):
+            raise ValueError(f"no reason, or a change that is listed twice: {group}")
+        names.update(group["changes"])
+    return known
+
+
+def judge(file: str, outcomes: dict[str, str], known: set[str]) -> list[str]:
+    """Return what is wrong with the outcomes of a module, a line each."""
+    survivors = {name for name, outcome in outcomes.items() if outcome == in_place.PASSED}
+    lines = [f"survives: {file} {name}" for name in sorted(survivors - known)]
+    lines += [f"listed, has no place: {file} {name}" for name in sorted(known - set(outcomes))]
+    noticed = (known & set(outcomes)) - survivors
+    return lines + [f"listed, but a test notices it: {file} {name}" for name in sorted(noticed)]
 
 
 def main(arguments=None) -> int:
-    """Run the operators; return 1 when a mutant survives that is not known to be equivalent."""
+    """Run the operators; return 1 when one survives that is not listed, or a listed one does
+    not.
+    """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-k", default="", help="only modules whose name contains this")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="copies at a time")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="modules at a time")
     parser.add_argument("--count", action="store_true", help="only count, by module")
+    parser.add_argument("--quick", action="store_true", help="without the tests in `slower`")
+    parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
-    listed = yaml.safe_load(LIST.read_text(encoding="utf-8"))
-    modules = {name: tests for name, tests in listed["modules"].items() if options.k in name}
-    made = {name: [m for m in generate(name, tests) if fits(m)] for name, tests in modules.items()}
-    known = {
-        (line["file"], line.get("in", ""), line["from"], line["to"], line.get("nth", 1))
-        for line in listed["survivors"]
-        if line["file"] in modules
-    }
-    if options.count:
-        for name, its in made.items():
-            print(f"{name:36} {len(its):5}")
+    if options.serve:
+        serve(options.serve, options.quick)
         return 0
-    of = {m.id: (m.file, m.within, m.old, m.new, m.nth) for its in made.values() for m in its}
-    chosen = [m for its in made.values() for m in its if of[m.id] not in known]
-    with tempfile.TemporaryDirectory(prefix="operators-") as folder:
-        done = mutants.run(chosen, Path(folder), options.jobs, lambda line: print(line, flush=True))
-    caught = {mutant.id for mutant, _, outcome in done if outcome in mutants.CAUGHT}
-    survivors = [mutant for mutant in chosen if mutant.id not in caught]
-    killed = Counter(mutant.file for mutant in chosen if mutant.id in caught)
-    total = Counter(mutant.file for mutant in chosen)
-    for name, its in made.items():
-        equivalent = len(its) - total[name]
-        print(f"{name:36} {killed[name]:5} of {total[name]:5} killed, {equivalent} are equivalent")
-    gone = sorted(known - set(of.values()))
-    entries = [
-        {"file": m.file, "in": m.within, "from": m.old, "to": m.new, "nth": m.nth}
-        for m in survivors
-    ]
-    if entries:
-        print("survivors:", yaml.safe_dump(entries, sort_keys=False, width=200), sep="\n")
-    for line in gone:
-        print(f"known to be equivalent, but not to be found: {line}")
-    return 1 if survivors or gone else 0
+    listed = yaml.safe_load(LIST.read_text(encoding="utf-8"))
+    known = known_survivors(listed)
+    modules = [name for name in listed["modules"] if options.k in name]
+    if options.count:
+        for name in modules:
+            print(f"{name:36} {len(generate(name)):5}")
+        return 0
+    report = lambda line: print(line, flush=True)  # noqa: E731
+    with ThreadPoolExecutor(options.jobs) as pool:
+        done = list(pool.map(lambda name: run(name, options.quick, report), modules))
+    wrong = []
+    for name, outcomes in zip(modules, done, strict=True):
+        survivors = Counter(outcomes.values())[in_place.PASSED]
+        print(f"{name:36} {len(outcomes):5} changes, {len(outcomes) - survivors} noticed")
+        wrong += judge(name, outcomes, known.get(name, set()))
+    print(*wrong, sep="\n")
+    skipped = [name for name in listed["not_judged"] if options.k in name]
+    if skipped:
+        print(f"not judged, and not run: {', '.join(skipped)}")
+    if not modules:
+        print("nothing was run")
+    return 1 if wrong or not modules else 0
 
 
 if __name__ == "__main__":

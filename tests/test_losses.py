@@ -69,3 +69,8 @@ def test_bad_input_is_named():
         for bad in values:
             with pytest.raises(error, match="gamma"):
                 ss.SmoothedHinge(bad)
+
+
+def test_widths_by_default():
+    assert ss.SmoothedHinge() == ss.SmoothedHinge(gamma=0.05)  # that of STS19
+    assert ss.SquaredHinge() == ss.SquaredHinge(gamma=1.0)

@@ -96,6 +96,12 @@ def test_a_wide_smoothed_hinge_is_one():
     )
 
 
+def test_the_smallest_width_is_where_its_inverse_is_finite():
+    assert ss.SquaredHinge(6e-309).gamma == 6e-309
+    with pytest.raises(ValueError, match="gamma must have a finite inverse"):
+        ss.SquaredHinge(5e-309)
+
+
 def test_bad_input_is_named():
     for bad in (0.0, -1.0, np.nan, np.inf, 5e-324):
         with pytest.raises(ValueError, match="gamma"):

@@ -5,14 +5,19 @@ input.
 import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
+from mpmath import mpf
 
 import safescreen as ss
 from instances import GAMMAS, KINDS, instance
+from naive.extremes import dot, exact, norm
 from safescreen import _checks
 from safescreen.cones import NonNegativeCone
+from safescreen.problem import _linear_from
+from safescreen.terms.base import LossSums
 
 every = pytest.mark.parametrize("kind", KINDS)
 widths = pytest.mark.parametrize("gamma", GAMMAS)
@@ -236,6 +241,81 @@ def test_a_right_reduction_keeps_the_optimum(kind, gamma):
         close(reduced.primal(best.x, lam), problem.primal(best.x, lam), best.primal)
 
 
+def test_no_rounding_of_an_evaluation_is_forgotten():
+    """Over an orthant, for x, H/lam and Fenchel terms as large as each other or not, against exact
+    numbers.
+    """
+    terms = ss.Triplets(np.eye(3), [[0, 1, 2]], diagonal=True)
+    problem, rng = ss.Problem(terms, ss.SmoothedHinge(0.5)), np.random.default_rng(0)
+    sizes = (1e-7, 0.3, 1.0, 1e9)
+    shares = (0.0, 1e-30, 1.0)
+    for size, other, lam, phi, off, near in product(
+        sizes, sizes, (1e-3, 0.7, 300.0), shares, shares, (1e-15, 1e-16, 1.0)
+    ):
+        x = size * rng.uniform(size=3)
+        H = x * (1.0 + near * rng.standard_normal(3)) * lam
+        if near == 1.0:
+            H = other * rng.normal(size=3) * lam
+        fenchel, error = phi * lam * size**2, off * lam * size
+        e = problem.assemble(LossSums(0.0, H, error, fenchel, 0.0, 0.0), x, lam)
+        true_x, true_H, weight = exact(x), exact(H), mpf(lam)
+        x_alpha = [max(h, 0) / weight for h in true_H]
+        apart = norm([p - q for p, q in zip(true_x, x_alpha, strict=True)])
+        rest = dot(true_x, [max(-h, 0) for h in true_H]) + mpf(fenchel)
+        moved = norm([p - q for p, q in zip(exact(e.x_alpha), x_alpha, strict=True)])
+        assert mpf(e.gap) >= weight / 2 * apart**2 + rest
+        assert mpf(e.excess) >= rest / weight
+        assert mpf(e.distance) >= apart
+        assert mpf(e.x_alpha_error) >= moved + mpf(error) / weight
+        scale = mpf(float(np.linalg.norm(x))) + norm(x_alpha)
+        slack = mpf(error) / weight + 1e-13 * scale
+        assert e.x_alpha_error <= 1.001 * slack
+        assert e.distance <= apart + slack
+        assert e.excess <= rest / weight * (1 + mpf(10) ** -12) + 4 * slack * (scale + slack)
+
+
+def test_masks_become_a_status_of_0_1_and_2(monkeypatch):
+    of, seen = instance("full"), []
+    problem = of.problem(0.5)
+    partition = type(of.terms).partition
+    monkeypatch.setattr(
+        type(of.terms), "partition", lambda self, s: seen.append(s.tolist()) or partition(self, s)
+    )
+    numbers = np.arange(len(problem))
+    problem.reduce(numbers % 3 == 1, numbers % 3 == 2)
+    assert seen == [(numbers % 3).tolist()]
+
+
+def test_linear_parts_are_counted_for_plain_terms_alone():
+    of = instance("full")
+    zero = of.problem(0.5).cone.zeros()
+    weighted = ss.Triplets(of.X, of.terms.index, weights=np.full(len(of.terms), 2.0))
+    for problem in (
+        ss.Problem(weighted, ss.SmoothedHinge(0.5)),
+        ss.Problem(of.terms, ss.SquaredHinge()),
+    ):
+        with pytest.raises(ValueError, match="are not reduced by counts"):
+            problem.with_linear_part(problem.terms, zero, 0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("value", "limit", "lam"),
+    [(3.0, 2.0, 1.5), (0.5, 2.0, 0.25), (-1.0, 2.0, 0.0)]
+    + [(0.5, 0.0, np.inf), (0.0, 0.0, 0.0), (-1.0, 0.0, 0.0)]
+    + [(0.0, -0.5, np.inf), (-1.0, -0.5, np.inf)],
+)
+def test_from_which_lam_on_a_margin_is_low(value, limit, lam):
+    """``value/lam <= limit`` from there on; where limit is negative it is never so in the end."""
+    assert _linear_from(value, limit) == lam
+
+
+def test_lam_max_with_thresholds_of_their_own_may_be_small():
+    samples = ss.Samples([[0.1], [-0.2]], [1, -1])
+    problem = ss.Problem(samples.with_threshold(np.ones(2)), ss.Hinge())
+    assert problem.lam_max() == pytest.approx(ss.Problem(samples, ss.Hinge()).lam_max())
+    assert 0.0 < problem.lam_max() < 0.1
+
+
 @every
 def test_all_terms_may_go(kind):
     of = instance(kind)
@@ -369,6 +449,11 @@ def test_bad_input_is_named():
     with pytest.raises(TypeError, match="lam must be a real number"):
         problem.primal(eye, "1")
     assert len(repr(problem)) < 200 and "108 triplets" in repr(problem)
+
+
+def test_a_tiny_problem_has_a_tiny_lam():
+    samples = ss.Samples([[1e-60], [1e-60]], [1, -1])
+    assert ss.Problem(samples, ss.Hinge()).check_reach(1e-101) == 1e-101
 
 
 def test_sizes_that_overflow_are_named():

@@ -129,8 +129,6 @@ def norm_upper(x: ElementLike) -> float:
     # no overflow, and squares that underflow are far below the rounding of the others
     if 1e-250 < square < 1e280:
         return upper(math.sqrt(square), x.size + 2)
-    if square == 0.0 and not x.any():
-        return 0.0
     scale = float(np.max(np.abs(x), initial=0.0))
     if scale == 0.0 or not math.isfinite(scale):
         return scale

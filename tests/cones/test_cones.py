@@ -122,3 +122,17 @@ def test_infeasible_elements_are_refused():
     with pytest.raises(ValueError, match="x must be symmetric"):
         ss.PSDCone(2).check(np.array([[1.0, 1e-6], [0.0, 1.0]]))
     assert ss.FreeSpace(2).check_feasible(-np.ones(2)).tolist() == [-1.0, -1.0]
+
+
+def test_of_a_matrix_that_is_symmetric_to_rounding_the_symmetric_part_counts():
+    """Not one of its triangles: LAPACK looks at no more, and so would every error bound."""
+    cone = ss.PSDCone(2)
+    for x in (
+        np.array([[1.0, 1.0 + 9e-13], [1.0, 1.0]]),
+        np.array([[1.0, 1.0], [1.0 + 9e-13, 1.0]]),
+    ):
+        assert np.array_equal(cone.check(x), 0.5 * (x + x.T))
+        with pytest.raises(ValueError, match="x must lie in the PSDCone"):  # by 4.5e-13
+            cone.check_feasible(x)
+    x = np.array([[2.0, 1.0], [1.0, 2.0]])
+    assert cone.check(x) is x

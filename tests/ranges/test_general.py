@@ -4,6 +4,7 @@ against solved problems.
 
 from fractions import Fraction
 from functools import lru_cache
+from itertools import product
 from types import SimpleNamespace
 
 import mpmath
@@ -17,6 +18,7 @@ from naive.exact import minus, split
 from naive.extremes import dot, exact, norm
 from safescreen.ranges import duality_gap, general, gradient, midpoint_gap, relaxed_path
 from safescreen.ranges.quartic import _interval, _least_t, _root, ball_interval_kernel, first_root
+from safescreen.rounding import UNIT
 
 BALLS = {
     "GB": (gradient, ss.spheres.gradient_bound),
@@ -265,7 +267,7 @@ def test_coefficients_are_upper_bounds(kappa):
             if trial % 2
             else rng.standard_normal(3)
         )
-        linear = float(rng.uniform(0.0, 1e-9))
+        linear = float(rng.choice([0.0, 1e-9, 1e9]) * rng.uniform() * float(x @ x))
         e = SimpleNamespace(x=x, lam=2.0, x_error=1e-12, projection_error=0.0)
         (q0, up1, up2, down1, down2, f), steady, rising, scale = general._form(
             ss.cones.FreeSpace(3), e, kappa, w, 1e-11, linear, 0.0
@@ -277,9 +279,115 @@ def test_coefficients_are_upper_bounds(kappa):
         assert down1 * unit >= -2 * mpf(kappa) * dot(D, X) - mpf(linear)
         assert up2 * unit >= mpf(kappa) * dot(W, W) and down2 * unit >= mpf(kappa) * dot(X, X)
         assert f == 0.0 and steady * scale >= 2e-12 and rising * scale >= 2e-11
-        assert q0 * unit <= (mpf(kappa) * dot(D, D) + mpf(linear)) * (1 + mpf(10) ** -9) + mpf(
-            10
-        ) ** -20 * dot(X, X)
+        tight, tiny = 1 + mpf(10) ** -9, mpf(10) ** -20 * dot(X, X)
+        assert q0 * unit <= (mpf(kappa) * dot(D, D) + mpf(linear)) * tight + tiny
+        assert steady * scale <= 2e-12 * tight and rising * scale <= 2e-11 * tight
+
+
+class Rough(ss.cones.FreeSpace):
+    """A space of sums of large numbers, with a projection that is off."""
+
+    size = 0.0
+    projection_error = 0.0
+
+    off = 0.0
+    split_off = 0.0
+
+    def magnitude(self, x):
+        return self.size
+
+    def split_error(self, H):
+        return self.split_off
+
+    def inner(self, x, y):
+        return super().inner(x, y) - self.off
+
+    def inner_error(self, x, y):
+        return super().inner_error(x, y) + self.off
+
+
+def form_of(cone, x, w, kappa=1.0, linear=0.0, accuracy=0.0, lam=2.0):
+    """Return ``(form, steady, rising, scale)`` without declared errors."""
+    e = SimpleNamespace(x=x, lam=lam, x_error=0.0)
+    return general._form(cone, e, kappa, w, 0.0, linear, accuracy)
+
+
+@pytest.mark.parametrize("kappa", [0.25, 1.0])
+def test_a_difference_of_sums_of_large_numbers_is_rough(kappa):
+    """Each number of ``x - w`` is rounded once."""
+    x, w = np.tile([1.0, 2.0, 2.0], 16), np.tile([2.0, 3.0, 6.0], 16)
+    cone, D = Rough(48), np.sqrt(16 * 18.0)
+    cone.size = D / 4.0 / 8.0 / UNIT  # all lengths are divided by 8
+    (q0, up1, _, down1, _, _), _, _, scale = form_of(cone, x, w, kappa)
+    assert scale == 8.0
+    unit, off = scale**2, D / 4.0
+    assert q0 * unit >= kappa * (D + off) ** 2
+    assert up1 * unit >= 2.0 * kappa * ((x - w) @ w + off * 28.0)
+    assert down1 * unit >= 2.0 * kappa * (off * 12.0 - (x - w) @ x)
+
+
+def test_the_quotient_of_the_gradient_bound_is_rounded(monkeypatch):
+    rng, cone = np.random.default_rng(3), ss.cones.FreeSpace(3)
+    monkeypatch.setattr(general, "_ranges", lambda prob, e, kappa, w, w_error, *rest: (w, w_error))
+    for error in (0.0, 0.1):
+        for lam in rng.uniform(1e-3, 1e3, size=100):
+            H = rng.normal(size=3)
+            e = SimpleNamespace(x=H, H=H, lam=lam, H_error=error, fenchel=0.0)
+            prob = SimpleNamespace(cone=cone, evaluate=lambda x, lam, alpha, e=e: e)
+            w, w_error = gradient(prob, H, lam)
+            true = [h / mpf(lam) for h in exact(H)]
+            assert norm(minus(exact(w), true)) + mpf(error) / lam <= mpf(w_error)
+            assert w_error <= 1.001 * error / lam + 1e-14 * np.linalg.norm(H) / lam
+
+
+def test_errors_of_a_split_and_of_x_add_up():
+    """Of ``(phi + <x, H_->)/lam`` on the half-line, everything moved either way."""
+    cone, lam = Rough(1), 0.5
+    for x, m, dx, dm, off, phi in product(
+        (0.0, 0.5, 2.0), (0.0, 0.5, 2.0), (0.0, 0.5, 1.0), (0.0, 0.5, 1.0), (0.0, 0.3), (0.0, 3.0)
+    ):
+        cone.off = off
+        cone.split_off = dm
+        e = SimpleNamespace(
+            x=np.array([x]), minus=np.array([m]), H=None, x_error=dx, fenchel=phi, lam=lam
+        )
+        worst = phi + (x + dx) * (m + dm)
+        assert general._fenchel_and_product(cone, e) >= worst / lam
+
+
+@pytest.mark.parametrize("largest", ["x", "w", "linear", "accuracy", "linear accuracy", ""])
+@pytest.mark.parametrize("kappa", [0.25, 1.0])
+def test_solutions_to_come_are_in_the_cone_up_to_rounding(kappa, largest):
+    """As large as the ball allows, times the error of a projection."""
+    cone, sizes = Rough(16), dict.fromkeys(("x", "w", "linear", "accuracy"), 0.3)
+    cone.projection_error = 0.01
+    sizes |= dict.fromkeys(largest.split(), 1e6)
+    x, w = np.full(16, sizes["x"]), np.full(16, -sizes["w"])
+    linear, accuracy, lam = sizes["linear"], sizes["accuracy"], 2.0
+    _, steady, rising, scale = form_of(cone, x, w, kappa, linear, accuracy, lam)
+    for t in (1e-3, 0.5, 1.0, 2.0, 1e3):
+        center = x if kappa == 1.0 else (x + t * w) / 2.0
+        radius = np.sqrt(kappa * np.sum((x - t * w) ** 2) + t * linear)
+        farthest = np.linalg.norm(center) + radius + np.sqrt(2.0 * accuracy * t / lam)
+        assert (steady + rising * t) * scale >= 0.01 * farthest
+
+
+def test_the_form_does_not_depend_on_the_unit_of_length():
+    """A power of two changes the scale and nothing else."""
+    cone, x, w = ss.cones.FreeSpace(3), np.array([0.3, 0.2, 0.1]), np.array([0.1, -0.2, 0.2])
+    form, steady, rising, scale = form_of(cone, x, w, 0.25, 0.2, 0.3)
+    for exponent in (-450, 450):
+        scaled = (np.ldexp(v, exponent) for v in (x, w))
+        squares = (float(np.ldexp(v, 2 * exponent)) for v in (0.2, 0.3))
+        other = form_of(cone, *scaled, 0.25, *squares)
+        assert other == (form, steady, rising, float(np.ldexp(scale, exponent)))
+
+
+@pytest.mark.parametrize("name", BALLS)
+def test_two_terms_with_thresholds_of_their_own(name):
+    terms = ss.Samples([[1.0], [-1.0]], [1, -1]).with_threshold(np.array([-100.0, 5.0]))
+    ranges = BALLS[name][0](ss.Problem(terms, ss.Hinge()), np.ones(1), 1.0)
+    assert np.isnan(ranges.R_low).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("kind", range(4))

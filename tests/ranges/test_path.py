@@ -14,7 +14,7 @@ from mpmath import mpf
 import safescreen as ss
 from naive.extremes import dot, exact, norm, triplet
 from safescreen.ranges import relaxed_path
-from safescreen.ranges.path import interval_kernel
+from safescreen.ranges.path import Ranges, interval_kernel
 from safescreen.rounding import norm_upper
 from safescreen.rules import sphere
 from safescreen.spheres import relaxed_path_bound
@@ -136,6 +136,76 @@ def test_thresholds_of_margins_that_cancel():
             assert not in_R[t] or margins[t] > thresholds[t]
             assert not in_L[t] or margins[t] < thresholds[t]
         assert shift == 0.0 or (in_R if shift < 0.0 else in_L).all()
+
+
+def kernel_case(rng, length):
+    """Return random arguments of `interval_kernel` but for the threshold, which is near that at
+    lam0, and the exact parts of the rule; `length` is the size of norms.
+    """
+
+    def size():
+        return float(rng.uniform(1.0, 2.0) * rng.choice([1.0, 1e7, 1e14]) ** rng.choice([-1, 1]))
+
+    n, m, eps = (length * size() for _ in range(3))
+    eps *= float(rng.choice([0.0, 1e-16, 1e-3, 1.0]))
+    q = float(n * m * rng.choice([-1.0, 1.0]) * (1.0 - rng.choice([0.0, 1e-15, 0.1, 0.9, 1.0])))
+    error = float(n * m * rng.choice([0.0, 1e-17, 1e-3, 1e3]))
+    return q, error, n, m, eps
+
+
+def slack_of_the_rule(h, nm, en, tau, lam0, lam):
+    """Return ``2 lam (min - tau)``, positive where the rule holds."""
+    return h * (lam + lam0) - nm * abs(lam - lam0) - 2 * max(lam, lam0) * en - 2 * lam * mpf(tau)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-152])
+def test_no_rounding_is_forgotten(length):
+    """One argument may dwarf the others; thresholds are a few units in the last place from where
+    the rule fails at lam0, or far away.
+    """
+    rng = np.random.default_rng(9)
+    known = 0
+    for _ in range(4000):
+        q, error, n, m, eps = kernel_case(rng, length)
+        lam0 = float(rng.choice([1.0, 0.3, 1e-290, 1e9]))
+        h, nm, en = mpf(q) - mpf(error), mpf(n) * mpf(m), mpf(eps) * mpf(n)
+        at_lam0 = float(h - en)
+        size = float(nm + abs(h) + en)
+        far = float(rng.choice([1e-3, 1.0, 1e6, -1.0])) * size
+        near = float(rng.integers(0, 80)) * np.spacing(size)
+        tau = at_lam0 - float(rng.choice([near, far]))
+        gamma = float(rng.choice([0.0, abs(tau), 1e-9 * abs(tau), 1e9 * size]))
+        for sign in (1.0, -1.0):
+            high = tau if sign > 0.0 else gamma - tau
+            ends = np.empty((4, 1))
+            arguments = (np.array([sign * q]), np.array([error]), np.array([n]), m, eps, lam0)
+            limits = np.array([high - gamma]), np.array([high])
+            interval_kernel(*arguments, *limits, int(rng.integers(2)), *ends)
+            low, high_end = ends[2:, 0] if sign > 0.0 else ends[:2, 0]
+            if np.isnan(low):
+                continue
+            known += 1
+            assert low < lam0 < high_end
+            level = mpf(high) if sign > 0.0 else mpf(gamma) - mpf(high)
+            for lam in (low, min(high_end, 1e300)):
+                slack = slack_of_the_rule(h, nm, en, level, mpf(lam0), mpf(float(lam)))
+                assert slack >= 0, (q, error, n, m, eps, lam0, tau, gamma, sign)
+    assert known > 1000
+
+
+def test_two_terms_with_thresholds_of_their_own(make_samples):
+    terms = make_samples(np.ones((2, 1)))
+    terms.threshold = np.array([0.5, 5.0])
+    ranges = relaxed_path(ss.Problem(terms, ss.Hinge()), np.ones(1), 0.0, 1.0)
+    assert np.isnan(ranges.R_low).tolist() == [False, True]
+    assert np.isnan(ranges.L_low).tolist() == [True, False]
+
+
+def test_intervals_are_open():
+    one, two = np.ones(1), np.full(1, 2.0)
+    ranges = Ranges(one, two, one, two)
+    for lam, inside in ((1.0, False), (1.5, True), (2.0, False)):
+        assert ranges.at(lam).n_L == ranges.at(lam).n_R == inside
 
 
 @settings(max_examples=200)

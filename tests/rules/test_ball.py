@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import safescreen as ss
-from safescreen.rules import sphere
+from safescreen.rules import Screened, sphere
 from safescreen.terms.base import CHUNK
 
 
@@ -100,3 +100,15 @@ def test_more_terms_than_a_chunk():
             found.in_L == (margins + reach < threshold - 0.1)
         ).all()
         assert found.n_L > 100 and found.n_R > 100 and found.rate == (found.n_L + found.n_R) / n
+
+
+def test_two_terms_with_thresholds_of_their_own():
+    terms = ss.Samples([[1.0], [-1.0]], [1, -1]).with_threshold(np.array([0.5, 5.0]))
+    found = sphere(ss.Problem(terms, ss.Hinge()), ss.Sphere(np.ones(1), 0.1))
+    assert found.in_R.tolist() == [True, False] and found.in_L.tolist() == [False, True]
+
+
+def test_the_rate_of_one_term_and_of_none():
+    yes, no = np.ones(1, dtype=bool), np.zeros(1, dtype=bool)
+    assert Screened(yes, no).rate == Screened(no, yes).rate == 1.0
+    assert Screened(no[:0], no[:0]).rate == 0.0

@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 import safescreen as ss
-from naive.extremes import exact, negative, over_ball, over_halfspace, triplet
+from naive.extremes import dot, exact, negative, over_ball, over_halfspace, triplet
+from safescreen.cones import FreeSpace
+from safescreen.rounding import norm_upper
 from safescreen.rules import halfspace, sphere
+from safescreen.rules.halfspace import _level
 
 
 def extremes(rows, Q, r, P, b):
@@ -176,3 +179,50 @@ def test_a_computed_normal_is_moved_outward(diagonal, monkeypatch):
         assert (error > 0.0) != diagonal
         assert offsets[-1] <= -error * (np.linalg.norm(Q) + radius) <= 0.0
         assert offsets[-1] >= -1.001 * error * (np.linalg.norm(Q) + radius) - 1e-300
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-309, 1e-150, 1e140])
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_the_level_is_below_the_exact_one(d, scale):
+    """Also where the offset, or the product with the center, is nothing beside the other."""
+    rng, cone = np.random.default_rng(d), FreeSpace(d)
+    for _ in range(300):
+        normal, center = rng.normal(size=(2, d))
+        center *= scale * 10.0 ** rng.integers(-8, 9)
+        product = dot(exact(normal), exact(center))
+        offset = float(product * rng.choice([0.0, 1e-9, 0.9, 1.1, 1e9]))
+        true = mpf(offset) - product
+        level = _level(cone, normal, offset, center, scale)
+        assert mpf(float(level)) <= true
+        size = abs(offset) + norm_upper(normal) * norm_upper(center)
+        assert true - mpf(float(level)) <= 1e-13 * size + 1e-299 * (1.0 + norm_upper(center))
+
+
+def test_a_power_of_two_changes_nothing(make_samples, make_problem):
+    """Neither the offset nor the length of the normal leaves the range of double precision."""
+    problem = make_problem(make_samples([[0, 1], [3, 4]]), np.array([-4.0, -7.0]) - 1e-3)
+    ball, normal = ss.Sphere(np.zeros(2), 5.0), np.array([1.0, 0.0])
+    for exponent in (-1000, -600, 0, 600, 1000):
+        found = halfspace(problem, ball, np.ldexp(normal, exponent), float(np.ldexp(3.0, exponent)))
+        assert found.in_R.all()
+
+
+def test_a_half_space_that_touches_the_ball(make_samples, make_problem):
+    """Levels within units in the last place of plus and minus the radius."""
+    problem = make_problem(make_samples([[0, 1], [1, 0]]), [-5.1, -4.9])
+    normal, alone = np.array([1.0, 0.0]), None
+    for r in (5.0, 7.9):  # two roundings of r are one unit in its last place, or two
+        ball = ss.Sphere(np.zeros(2), r)
+        alone = sphere(problem, ball)
+        for level in (-r, r):
+            for ulps in range(-200, 201):
+                found = halfspace(problem, ball, normal, level + ulps * np.spacing(r))
+                assert (found.in_R >= alone.in_R).all() and (found.in_L >= alone.in_L).all()
+                if level < 0.0:
+                    assert (found.in_R == alone.in_R).all()
+
+
+def test_the_offset_is_0_by_default(make_samples, make_problem):
+    problem = make_problem(make_samples([[1, 0], [1, 0]]), [-0.1, 0.1])
+    found = halfspace(problem, ss.Sphere(np.zeros(2), 5.0), np.array([1.0, 0.0]))
+    assert found.in_R.tolist() == [True, False]

@@ -9,6 +9,7 @@ from mpmath import mpf
 
 import safescreen as ss
 from naive.extremes import exact, negative, over_two_balls, triplet
+from safescreen.rounding import UNIT
 from safescreen.rules import intersection, sphere
 
 
@@ -138,3 +139,12 @@ def test_bad_input_is_named(make_samples, make_problem):
     problem, ball = make_problem(make_samples(np.eye(2)), [1.0, 1.0]), ss.Sphere(np.ones(2), 1.0)
     with pytest.raises(ValueError, match="ball2.center must have shape"):
         intersection(problem, ball, ss.Sphere(np.ones(3), 1.0))
+
+
+def test_centers_that_are_sums_of_large_numbers(make_samples, make_problem, monkeypatch):
+    """Their difference is rounded by half, so 8 may be 7.5: the lens may end at ``+-3.3``."""
+    problem = make_problem(make_samples([[0.0, 1.0], [0.0, 1.0]]), [-3.1, -4.8])
+    balls = [ss.Sphere(np.array([c, 0.0]), 5.0) for c in (-4.0, 4.0)]
+    assert intersection(problem, *balls).in_R.tolist() == [True, True]
+    monkeypatch.setattr(type(problem.cone), "magnitude", lambda self, x: 0.5 / UNIT)
+    assert intersection(problem, *balls).in_R.tolist() == [False, True]

@@ -1,13 +1,19 @@
 """The semidefinite rule against a convex program, and at the last bit against exact distances."""
 
+from fractions import Fraction
+
 import cvxpy as cp
 import numpy as np
 import pytest
-from mpmath import mpf, sqrt
+from mpmath import fsum, mpf, sqrt
 
 import safescreen as ss
 from naive.extremes import distance_to_orthant_cut, exact, negative, triplet
+from safescreen.cones import NonNegativeCone, PSDCone
+from safescreen.rounding import UNIT, norm_upper
 from safescreen.rules import RULES, semidefinite, sphere
+from safescreen.rules._certificates import Claims, Region, certify_orthant, passes
+from safescreen.rules.semidefinite import _region
 
 
 def program_extremes(elements, Q, r):
@@ -216,8 +222,6 @@ def test_the_certificate_holds_for_all_within_its_errors(wrong):
     """Inputs that are off by all that their errors allow, in the bad direction: never above the
     true g(y), and not far below.
     """
-    from safescreen.rules._certificates import Claims, Region, passes
-
     rng, size = np.random.default_rng(8), 1e-5
     for _ in range(200):
         d = int(rng.integers(2, 6))
@@ -250,8 +254,6 @@ def test_the_certificate_holds_for_all_within_its_errors(wrong):
 
 def test_both_forms_of_the_certificate_are_needed():
     """Far from 0 the second form of g has no digits left; with a large y the first has none."""
-    from safescreen.rules._certificates import Claims, Region, passes
-
     for Q, a, y, C, g in (
         ([1e8, 0.5], [0.0, 1.0], 0.5, 1.0, 0.25),
         ([1.0, 1.0], [-1.0, -1.0], 1e9, 1e-9, 4.0),
@@ -264,3 +266,161 @@ def test_both_forms_of_the_certificate_are_needed():
         for factor, expected in ((0.9, True), (1.1, False)):
             region = Region(Q, factor * g, norm * (1.0 - 1e-14), norm * (1.0 + 1e-14), 0.0, 0.0)
             assert passes(region, claims, np.array([y]), *parts)[0] == expected
+
+
+def claim_of_any_size(rng):
+    """Return a claim over an orthant whose parts may dwarf each other, some y, and g there exactly,
+    for the worst that the errors allow.
+    """
+    d = int(rng.integers(1, 4))
+    size = lambda: float(rng.choice([1.0, 1e6, 1e12]) ** rng.choice([-1, 1]))  # noqa: E731
+    Q, a, y = rng.normal(size=d) * size(), rng.normal(size=d) * size(), rng.uniform(1, 2) * size()
+    C, q_error, C_error = (float(rng.normal() * size() * rng.choice([0.0, 1.0])) for _ in range(3))
+    q_error, C_error = abs(q_error), abs(C_error)
+    if rng.uniform() < 0.5:  # the two first terms of g cancel
+        C = float(a @ Q) + 0.5 * y * float(a @ a)
+    q, n = float(a @ Q), norm_upper(a)
+    Z = [p + mpf(y) * r for p, r in zip(exact(Q), exact(a), strict=True)]
+    plus, minus = (sqrt(fsum(max(sign * z, 0) ** 2 for z in Z)) for sign in (1, -1))
+    low_C = mpf(C) - mpf(C_error)
+    first = 2 * mpf(y) * (low_C - mpf(q) - mpf(q_error)) - (mpf(y) * mpf(n)) ** 2 + minus**2
+    second = 2 * mpf(y) * low_C + fsum(p**2 for p in exact(Q)) - plus**2
+    claims = Claims(
+        a=a[None],
+        a_error=np.zeros(1),
+        q=np.array([q]),
+        q_error=np.array([q_error]),
+        n=np.array([n]),
+        C=np.array([C]),
+        C_error=np.array([C_error]),
+        product=np.zeros(1),
+    )
+    return Q, y, claims, max(first, second)
+
+
+def test_no_rounding_of_the_certificate_is_forgotten():
+    """The lower bound of g is one, whichever of its parts is by far the largest."""
+    rng = np.random.default_rng(12)
+    cone = NonNegativeCone(1)
+    decided = 0
+    for _ in range(6000):
+        Q, y, claims, g = claim_of_any_size(rng)
+        norm = norm_upper(Q)
+        Z = Q + y * claims.a[0]
+        parts = [np.array([np.linalg.norm(np.maximum(sign * Z, 0.0))]) for sign in (1.0, -1.0)]
+        size = float(abs(g)) + norm**2 + (y * claims.n[0]) ** 2
+        for square in (float(g), float(g) + UNIT * size, float(g) - 1e-3 * size):
+            region = Region(Q, square, cone.norm_lower(Q), norm, 0.0, 0.0)
+            got = passes(region, claims, np.array([y]), *parts)[0]
+            assert not got or g > mpf(square), (Q, y, claims, square)
+            decided += got
+    assert decided > 1000
+
+
+def claim(a, Q, C, r):
+    """Return the region of a ball around a point of small integers, and a claim without errors."""
+    zero, product = np.zeros(1), float(a @ np.maximum(Q, 0.0))
+    square = float(Q @ Q)
+    region = Region(Q, r * r, np.sqrt(square) * (1.0 - 1e-15), norm_upper(Q), 0.0, 0.0)
+    claims = Claims(
+        a=a[None],
+        a_error=zero,
+        q=np.array([float(a @ Q)]),
+        q_error=zero,
+        n=np.array([norm_upper(a)]),
+        C=np.array([C]),
+        C_error=zero,
+        product=np.array([product]),
+    )
+    return region, claims, product
+
+
+@pytest.mark.parametrize("step", [1.0, 0.5, 2.0**-20, 2.0**20])
+def test_over_an_orthant_every_true_claim_is_certified(step):
+    """Small integers: zeros, several changes of sign at one y, pieces on which nothing rises."""
+    rng = np.random.default_rng(14)
+    certified = 0
+    for _ in range(700):
+        d = int(rng.integers(1, 5))
+        a, Q = rng.integers(-2, 3, size=d).astype(float), step * rng.integers(-2, 3, size=d)
+        if not a.any():
+            continue
+        C = step * float(rng.integers(1, 9)) / 2.0 + float(a @ np.maximum(Q, 0.0))
+        turn = sqrt(distance_to_orthant_cut(list(map(mpf, a)), exact(Q), mpf(C)))
+        far = 3.0 * step * (1.0 + float(np.abs(Q).max()) / step)
+        radius = far if turn > 1e6 * step else float(turn) * (1.0 - 1e-6)
+        for r, expected in ((radius, True), (radius * (1.0 + 2e-6), turn > 1e6 * step)):
+            region, claims, _ = claim(a, Q, C, r)
+            with np.errstate(all="ignore"):
+                assert certify_orthant(region, claims)[0] == expected, (a, Q, C, r)
+            certified += expected
+    assert certified > 300
+
+
+@pytest.mark.parametrize("d", [2, 4, 17])
+def test_true_claims_take_a_few_steps(d):
+    """Over the semidefinite cone: four steps decide all that two hundred do."""
+    decided = {1: 0, 4: 0, 200: 0}
+    for seed in range(6):
+        terms, ball = instance(seed, d, False)
+        problem = ss.Problem(terms, ss.SmoothedHinge(0.3))
+        center = ball.center if seed % 2 else terms.cone.split(ball.center)[0]
+        for factor in np.linspace(0.1, 1.3, 13):
+            smaller = ss.Sphere(center, factor * max(ball.radius, 0.3))
+            for steps in decided:
+                found = semidefinite(problem, smaller, max_iter=steps)
+                decided[steps] += found.n_L + found.n_R
+    assert 0 < decided[1] < decided[4] == decided[200]
+
+
+def test_the_region_is_bounded_from_both_sides():
+    rng = np.random.default_rng(13)
+    for d in (1, 2, 5):
+        for cone in (NonNegativeCone(d), PSDCone(d)):
+            for scale in (1.0, 1e-155, 1e-161, 3e-162, 1e75):
+                for _ in range(20):
+                    Q = rng.normal(size=cone.shape) * scale
+                    if Q.ndim == 2:
+                        Q = Q + Q.T
+                    r = float(rng.uniform() * scale)
+                    region, _ = _region(cone, Q, r)
+                    true = sqrt(fsum(v**2 for v in exact(Q.ravel())))
+                    assert mpf(region.norm_low) <= true <= mpf(region.norm)
+                    assert mpf(region.square) >= mpf(r) ** 2
+                    assert scale < 1e-100 or region.norm_low >= true * (1 - mpf(10) ** -13)
+
+
+def test_the_orthant_is_not_taken_for_the_whole_space(make_samples, make_problem):
+    """Points of the ball that are not in an orthant count."""
+    problem = make_problem(make_samples([[1.0], [1.0]]), [-1.2, -0.8])
+    got = semidefinite(problem, ss.Sphere(np.array([-1.0]), 0.5))
+    assert not got.in_L.any() and not got.in_R.any()
+
+
+def test_where_the_linear_region_begins_far_below_the_threshold():
+    """``tau - gamma`` is as rough as tau, which is large: terms at it are not linear."""
+    terms = ss.Triplets(np.array([[0.0], [1.0], [2.0]]), [[0, 1, 2]], diagonal=True)  # a = 3
+    tried = 0
+    for exponent in range(20, 50):
+        gamma = 2.0**exponent
+        for r in np.random.default_rng(exponent).uniform(0.1, 1.0, size=10):
+            highest = 3 * (Fraction(0.7) + Fraction(r))
+            tau = gamma + float(highest)
+            for level in (tau - np.spacing(tau), tau, tau + np.spacing(tau)):
+                if Fraction(level) - Fraction(gamma) <= highest:
+                    tried += 1
+                    problem = ss.Problem(terms.with_threshold(level), ss.SmoothedHinge(gamma))
+                    assert not semidefinite(problem, ss.Sphere(np.array([0.7]), r)).in_L[0]
+    assert tried > 300
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_terms_in_chunks_are_decided_as_all_at_once(name, monkeypatch):
+    terms, ball = instance(2, 3, True)
+    problem = ss.Problem(terms, ss.SmoothedHinge(0.3))
+    whole = RULES[name](problem, ball)
+    pieces = [(start, min(start + 3, len(terms))) for start in range(0, len(terms), 3)]
+    monkeypatch.setattr(type(terms), "chunks", lambda self: iter(pieces))
+    got = RULES[name](problem, ball)
+    assert len(pieces) > 2 and whole.rate > 0.0
+    assert (got.in_L == whole.in_L).all() and (got.in_R == whole.in_R).all()

@@ -1,6 +1,7 @@
 """Spheres against the printed formulas, and the facts that relate them."""
 
 from dataclasses import replace
+from itertools import product
 
 import mpmath
 import numpy as np
@@ -10,10 +11,11 @@ from mpmath import mpf
 import safescreen as ss
 from instances import GAMMAS, KINDS, instance
 from naive import relaxed_path_bound, screen_by_definition
-from naive.extremes import exact, norm
+from naive.extremes import dot, exact, norm
 from safescreen import spheres
 from safescreen.cones import FreeSpace, NonNegativeCone
 from safescreen.problem import Evaluation
+from safescreen.rounding import UNIT, Element, norm_upper
 from safescreen.spheres.base import PathReference, Reference
 from safescreen.spheres.gap import from_evaluation_dgb, from_evaluation_mgb
 from safescreen.spheres.gradient import from_evaluation_gb, from_evaluation_pgb
@@ -203,6 +205,12 @@ class Rough(NonNegativeCone):
     def split_error(self, H):
         return self.off
 
+    def inner(self, x, y):
+        return super().inner(x, y) - self.off
+
+    def inner_error(self, x, y):
+        return self.off
+
 
 def evaluation(x, H, lam=1.0, gap=0.0, **errors):
     """Return what spheres look at of an evaluation, over the whole space unless said otherwise,
@@ -256,6 +264,10 @@ def test_declared_errors_are_in_the_radius():
                     np.linalg.norm(ball.center - (true.x + true.x_alpha) / 2) + radius
                     <= ball.radius * up
                 )
+        ball = from_evaluation_mgb(
+            cone, replace(e, x_error=off, x_alpha_error=off, distance=e.distance + off)
+        )
+        assert ball.radius <= (e.distance / 2 + 2 * off) * up  # and not more
         with_gap = evaluation(x, H, lam, gap=0.3, x_error=off)
         ball, radius = from_evaluation_dgb(with_gap), np.sqrt(2 * 0.3 / lam)
         assert (
@@ -293,6 +305,129 @@ def test_declared_errors_of_a_split_are_in_the_radius():
     ball = from_evaluation_pgb(NonNegativeCone(2), evaluation(x, 2 * Q - x, x_error=off))
     for point in rim(x + step, Q + step / 2):
         assert np.linalg.norm(ball.center - point) <= ball.radius
+
+
+def test_declared_errors_of_a_split_that_add_up():
+    """PGB on the half-line, with x and both parts of the split moved either way."""
+    moves, places = (-1.0, -0.5, 0.0, 0.5, 1.0), (-2.0, -1.0, 0.0, 0.5, 2.0)
+    for x, Q, dx, on_plus, on_minus in product((0.0, 0.5, 2.0), places, moves, moves, moves):
+        true_x = x + dx
+        if true_x < 0.0:
+            continue
+        H = 2.0 * Q - x
+        true_Q = (true_x + H) / 2.0
+        apart = true_x - max(true_Q, 0.0)
+        radius = np.sqrt(apart**2 + 2.0 * true_x * max(-true_Q, 0.0))
+        off = max(abs(on_plus), abs(on_minus))
+        cone = Rough(1, np.array([on_plus]), np.array([on_minus]), off)
+        ball = from_evaluation_pgb(cone, evaluation(np.array([x]), np.array([H]), x_error=abs(dx)))
+        assert abs(ball.center[0] - max(true_Q, 0.0)) + radius <= ball.radius
+
+
+class Coefficients(FreeSpace):
+    """A space whose elements are sums of large numbers: `sizes` of them, by name."""
+
+    def __init__(self, d, **sizes):
+        super().__init__(d)
+        self.__dict__.update(sizes=sizes, names={})
+
+    def magnitude(self, x):
+        return self.sizes.get(self.names.get(id(x), "plus"), 0.0)
+
+
+@pytest.mark.parametrize("lam", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("name", ["x", "H", "plus", "x_alpha"])
+def test_roundings_of_what_nearly_cancels_are_in_the_radius(name, lam):
+    """Elements that are sums of coefficients change by the size of these when they are rounded."""
+    rounded = 0.25 * (lam if name == "H" else 1.0)
+    cone = Coefficients(3, **{name: rounded / UNIT})
+    x = np.ones(3)
+    e = evaluation(x, lam * (x + 2.0 / np.sqrt(3.0)), lam)
+    cone.names.update({id(getattr(e, part)): part for part in ("x", "H", "x_alpha")})
+    moved = 1.0 + 0.25 / 2.0  # the exact radius, and a rounding of one half
+    if name != "x_alpha":
+        assert from_evaluation_pgb(cone, e).radius >= moved
+    if name in ("x", "H"):
+        assert from_evaluation_gb(cone, e).radius >= moved
+    if name in ("x", "x_alpha"):
+        assert from_evaluation_mgb(cone, e).radius >= moved
+
+
+class Sum(Element):
+    """A number that is the sum of large ones."""
+
+    def __init__(self, value, size):
+        self.value = value
+        self.size = size
+        self.space = self
+
+    def check(self, x, name="x"):
+        return x
+
+    def __rmul__(self, factor):
+        return Sum(factor * self.value, factor * self.size)
+
+    def norm_upper(self):
+        return self.value
+
+    def magnitude(self):
+        return self.size
+
+
+def test_path_bounds_of_what_nearly_cancels():
+    for lam1 in (1.0, 0.01):
+        ball = spheres.path_bound(Sum(1.0, 1e20), 1.0, lam1)
+        assert ball.radius >= 3.0 * UNIT * ball.center.size
+
+
+def evaluations_of_any_size():
+    """Yield evaluations over three coordinates in which x, H/lam and the Fenchel terms are as
+    large as each other or not, and x is H/lam or not.
+    """
+    rng = np.random.default_rng(3)
+    sizes = (1e-7, 0.3, 1.0, 7.0, 1e9)
+    for size, other, lam, phi, near in product(
+        sizes, sizes, (1e-3, 0.7, 300.0), (0.0, 1e-30, 1.0), (True, False)
+    ):
+        x = size * rng.uniform(size=3)
+        x_alpha = other * rng.uniform(size=3)
+        if near:
+            x_alpha = x * (1.0 + 1e-15 * rng.standard_normal(3))
+        H = np.where(rng.uniform(size=3) < 0.3, -1.0, 1.0) * x_alpha * lam
+        x_alpha = np.maximum(H, 0.0) / lam
+        fenchel = phi * lam * size * size
+        distance = norm_upper(x - x_alpha)
+        yield evaluation(
+            x, H, lam, x_alpha=x_alpha, distance=distance, fenchel=fenchel, excess=fenchel / lam
+        )
+
+
+def test_roundings_are_in_the_radius():
+    """The exact ball lies in the computed one, also where its radius is less than the rounding
+    of its center.
+    """
+    cone = NonNegativeCone(3)
+    for e in evaluations_of_any_size():
+        x, H, x_alpha = exact(e.x), exact(e.H), exact(e.x_alpha)
+        lam, phi, half = mpf(e.lam), mpf(float(e.fenchel)) / mpf(e.lam), mpf(0.5)
+        Q = [half * (p + q / lam) for p, q in zip(x, H, strict=True)]
+        plus = [max(q, 0) for q in Q]
+        apart = [p - q for p, q in zip(plus, x, strict=True)]
+        pgb = dot(apart, apart) + 2 * dot(x, [p - q for p, q in zip(plus, Q, strict=True)]) + phi
+        apart = [p - q for p, q in zip(x, Q, strict=True)]
+        gb = dot(apart, apart) + phi
+        midpoint = [half * (p + q) for p, q in zip(x, x_alpha, strict=True)]
+        mgb = mpf(e.distance) ** 2 / 4 + mpf(float(e.excess))
+        for build, center, square in (
+            (from_evaluation_gb, Q, gb),
+            (from_evaluation_pgb, plus, pgb),
+            (from_evaluation_mgb, midpoint, mgb),
+        ):
+            ball = build(cone, e)
+            moved = norm([p - q for p, q in zip(exact(ball.center), center, strict=True)])
+            radius = mpmath.sqrt(square)
+            assert moved + radius <= mpf(ball.radius)
+            assert ball.radius <= radius * (1 + mpf(10) ** -9) + 1e-7 * float(norm(x) + norm(Q))
 
 
 def test_path_bounds_in_fractions():

@@ -42,14 +42,16 @@ class PSDCone(Cone):
         return _BACKWARD * self.d * UNIT * SAFETY
 
     def check(self, x: Any, name: str = "x") -> NDArray:
-        """Return `x` as a symmetric matrix; ValueError if it is not symmetric to rounding."""
+        """Return `x` as a symmetric matrix, its symmetric part; ValueError if it is not symmetric
+        to rounding.
+        """
         x = super().check(x, name)
         asymmetry = float(np.abs(x - x.T).max())
         if asymmetry > 1e-12 * float(np.abs(x).max()):
             raise ValueError(
                 f"{name} must be symmetric, found entries that differ by {asymmetry:.3g}"
             )
-        return x
+        return _symmetric(x) if asymmetry > 0.0 else x
 
     def split(self, H: NDArray) -> tuple[NDArray, NDArray]:
         """Return ``(H_+, H_-)`` with ``H = H_+ - H_-`` (STS19 section 1.1, the sign of ``H_-``

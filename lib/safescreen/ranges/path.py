@@ -115,34 +115,23 @@ def relaxed_path(prob: Problem, x0: ElementLike, eps: float, lam0: float) -> Ran
 
 @njit
 def _interval(h, nm, en, tau, lam0):
-    """``(lamA, lamB)`` rounded towards lam0, for h at most, ``n m`` and ``eps n`` at least the
-    exact ones.
+    """``(lamA, lamB)`` rounded towards lam0, for h, ``n m``, ``eps n`` and tau that may be off by
+    one rounding, and h at most, the others at least the exact ones but for it.
 
-    (nan, nan) if the rule fails at lam0.
-    """
-    allowance = 16.0 * UNIT * (nm + abs(h) + 2.0 * en + 2.0 * abs(tau)) + FLOOR
-    if not h - en - tau > allowance:
-        return np.nan, np.nan
+    (nan, nan) if the rule fails at lam0. Where it holds ``|h|`` is at most ``n m`` or ``|tau|``.
+    So the roundings of what enters, of the two differences and of their quotient are at most 12
+    units of the sum below; 16 are taken."""
+    allowance = 16.0 * UNIT * (nm + 2.0 * en + 2.0 * abs(tau)) + FLOOR
     top = max(nm - h + 2.0 * en, 0.0) + allowance
     bottom = nm + h - 2.0 * tau - allowance
-    low = lam0 * (top / bottom) * (1.0 + 8.0 * UNIT) + FLOOR if bottom > 0.0 else np.inf
+    low = lam0 * (top / bottom) + FLOOR if bottom > 0.0 else np.inf
     top = nm + h - allowance
     bottom = nm - h + 2.0 * (en + tau) + allowance
-    if bottom > 0.0:
-        high = lam0 * (max(top, 0.0) / bottom) * (1.0 - 8.0 * UNIT)
-    else:
-        high = np.inf
+    high = lam0 * (max(top, 0.0) / bottom) if bottom > 0.0 else np.inf
+    # the rule at lam0 itself is what either of the two says
     if low < lam0 and lam0 < high:
         return low, high
     return np.nan, np.nan
-
-
-@njit
-def _safe_h(q, error, limit, other):
-    """Lower bound of a margin, and of what rounding ``limit = other - gamma`` may have added to
-    it.
-    """
-    return q - (error + 8.0 * UNIT * (abs(q) + error + abs(limit) + abs(other)))
 
 
 @njit
@@ -153,7 +142,7 @@ def interval_kernel(q, errors, norms, m, eps, lam0, low, high, step, L_low, L_hi
     (``step = 1``)."""
     for t in range(q.size):
         a, b = low[t * step], high[t * step]
-        nm = norms[t] * m * (1.0 + 4.0 * UNIT) + FLOOR
-        en = eps * norms[t] * (1.0 + 4.0 * UNIT) + FLOOR
-        L_low[t], L_high[t] = _interval(_safe_h(-q[t], errors[t], a, b), nm, en, -a, lam0)
-        R_low[t], R_high[t] = _interval(_safe_h(q[t], errors[t], a, b), nm, en, b, lam0)
+        nm = norms[t] * m
+        en = eps * norms[t]
+        L_low[t], L_high[t] = _interval(-q[t] - errors[t], nm, en, -a, lam0)
+        R_low[t], R_high[t] = _interval(q[t] - errors[t], nm, en, b, lam0)

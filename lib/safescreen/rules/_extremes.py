@@ -25,8 +25,9 @@ def _over_halfspace(q, e, s, s_error, n, r, delta, root):
         return -np.inf
     square = n * n - 2.0 * k * s + k * k
     square += 2.0 * k * s_error + 16.0 * UNIT * (n * n + 2.0 * k * abs(s) + k * k) + FLOOR
+    # of its 16 units the square needs 8; the others make its root larger by 4, for all of spread
     spread = r * np.sqrt(max(square, 0.0))
-    allowance = e + 8.0 * UNIT * (abs(q) + k * abs(delta) + spread + e) + FLOOR
+    allowance = e + 8.0 * UNIT * (abs(q) + k * abs(delta) + e) + FLOOR
     return q + k * delta - spread - allowance
 
 
@@ -49,9 +50,11 @@ def _over_two_balls(q1, e1, q2, e2, n, square1, square2, distance, distance_squa
     square += 16.0 * UNIT * (square1 + square2 + distance_square) + FLOOR
     if not square >= 0.0:
         return -np.inf
+    # no radius is above the distance and the other, so of its 16 units the square needs 9 at most;
+    # the others make its root larger by 8, for all of spread
     spread = n * np.sqrt(square)
     allowance = s * e1 + t * e2
-    allowance += 8.0 * UNIT * (s * abs(q1) + t * abs(q2) + spread + allowance) + FLOOR
+    allowance += 8.0 * UNIT * (s * abs(q1) + t * abs(q2) + allowance) + FLOOR
     return s * q1 + t * q2 - spread - allowance
 
 
@@ -65,8 +68,10 @@ def halfspace_kernel(
     for t in range(q.size):
         if in_L[t] or in_R[t]:
             continue
+        # what both quotients are rounded by is in the 16 units of `_over_halfspace`, since
+        # 2 k s_error <= 2 k |s| + k^2 + n^2 wherever it counts, and so is what underflows
         sp = s[t] / scale
-        error = s_errors[t] / scale * (1.0 + 8.0 * UNIT) + FLOOR
+        error = s_errors[t] / scale
         a, b = low[t * step], high[t * step]
         in_R[t] = _over_halfspace(q[t], q_errors[t], sp, error, norms[t], r, delta, root) > b
         below = -_over_halfspace(-q[t], q_errors[t], -sp, error, norms[t], r, delta, root)

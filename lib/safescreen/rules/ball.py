@@ -48,14 +48,16 @@ def sphere(prob: Problem, ball: Sphere) -> Screened:
 def ball_kernel(values, errors, norms, radius, low, high, step, in_L, in_R):
     """Decide terms by their margins at the center; thresholds have one entry (``step = 0``) or
     one a term.
+
+    What ``tau - gamma`` was rounded by needs no allowance of its own: near what decides it is at
+    most one unit of ``|q| + allowance``.
     """
     if step == 0:  # one pair of thresholds for all terms: the loop vectorizes
         a, b = low[0], high[0]
-        size = abs(b) + abs(b - a)
         for t in range(values.size):
             q = values[t]
             allowance = errors[t] + radius * norms[t]
-            allowance += 8.0 * UNIT * (abs(q) + allowance + size)
+            allowance += 8.0 * UNIT * (abs(q) + allowance)
             in_R[t] = q - allowance > b
             in_L[t] = q + allowance < a
     else:
@@ -64,6 +66,6 @@ def ball_kernel(values, errors, norms, radius, low, high, step, in_L, in_R):
             a = low[t]
             b = high[t]
             allowance = errors[t] + radius * norms[t]
-            allowance += 8.0 * UNIT * (abs(q) + allowance + abs(b) + abs(b - a))
+            allowance += 8.0 * UNIT * (abs(q) + allowance)
             in_R[t] = q - allowance > b
             in_L[t] = q + allowance < a

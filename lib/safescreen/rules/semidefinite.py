@@ -151,8 +151,6 @@ def _certify_side(mask, sign, C, candidates, prob, certify, batch_size):
 
 def _region(cone, center, radius):
     """Return the :class:`Region` of a ball and the projection of its center."""
-    if center.ndim == 2:
-        center = 0.5 * (center + center.T)
     plus, minus = cone.split(center)
     norm = cone.norm_upper(center)
     unit = cone.zeros()
@@ -160,7 +158,7 @@ def _region(cone, center, radius):
     region = Region(
         center=center,
         square=upper(radius * radius, 2),
-        norm_low=max(norm * (1.0 - (4 * center.size + 64) * UNIT) - 1e-150, 0.0),
+        norm_low=max(cone.norm_lower(center) - 1e-150, 0.0),  # squares may underflow
         norm=norm,
         minus_norm=cone.norm(minus),
         split_error=cone.split_error(unit),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from safescreen._checks import check_element, check_lam, check_scalar
 from safescreen.problem import Evaluation
-from safescreen.rounding import UNIT, ElementLike, gamma, magnitude, norm_upper, upper
+from safescreen.rounding import ElementLike, gamma, magnitude, norm_upper, upper
 from safescreen.spheres.base import Sphere, gap_radius
 
 
@@ -62,5 +62,6 @@ def _bound(x0, eps, lam0, lam1, name):
     factor = (lam0 + lam1) / (2.0 * lam1)
     x_norm = norm_upper(x0)
     radius = abs(lam0 - lam1) / (2.0 * lam1) * x_norm + max(lam0, lam1) / lam1 * eps
-    radius = upper(radius, 8) + gamma(4) * factor * magnitude(x0) + UNIT * x_norm
+    # of the center each number is rounded three times
+    radius = upper(radius, 8) + gamma(4) * factor * magnitude(x0)
     return Sphere(factor * x0, upper(radius, 4), None, name)
