@@ -25,6 +25,7 @@ class State:
     S: Any
     duals: NDArray  # (3, T): alpha, its two multipliers
     margins: NDArray
+    budget: float = 1e4
     log: list = field(default_factory=list)
 
 
@@ -32,8 +33,9 @@ class State:
 class InteriorPoint:
     correctors: int = 3
     fraction: float = 0.95
-    budget: float = 1.0
-    warm: float = 5.0
+    budget: float = 1e4
+    warm: float = 15.0
+    most: int = 40
     cone_weight: float = 1.0
     cold: float = 0.01
     needs = ("systems",)
@@ -63,7 +65,7 @@ class InteriorPoint:
         duals = np.empty((3, n))
         tau, tau_step = _levels(terms)
         _center(margins, tau, tau_step, problem.loss.smoothing, problem.loss.cap, mu, duals)
-        return State(system, x, S, duals, margins)
+        return State(system, x, S, duals, margins, self.budget)
 
     def reduce(self, state, problem, kept):
         return State(
@@ -72,6 +74,8 @@ class InteriorPoint:
             state.S,
             np.ascontiguousarray(state.duals[:, kept]),
             np.ascontiguousarray(state.margins[kept]),
+            state.budget,
+            state.log,
         )
 
     def step(self, problem, lam, state):
@@ -101,7 +105,7 @@ class InteriorPoint:
         comp += cone.inner(x, S)
         mu = comp / nu
         # the matrix
-        newton = _Newton(system, scaling, lam, k, self.budget)
+        newton = _Newton(system, scaling, lam, k, state.budget, self.most)
 
         def solve(rx_rs, R, precision):
             values = np.empty(n)
@@ -155,7 +159,7 @@ class InteriorPoint:
         if x.ndim == 2:
             x = 0.5 * (x + x.T)
             S = 0.5 * (S + S.T)
-        new = State(system, x, S, duals + t * way.direction, system.products(x), state.log)
+        new = State(system, x, S, duals + t * way.direction, system.products(x), newton.budget_next(), state.log)
         state.log.append(
             dict(mu=mu, rd=cone.norm(rd) / max(cone.norm(H), 1e-300), rp=float(np.abs(rp).max()), t_aff=t_aff, sigma=sigma, t=t, acc=accepted, **newton.stats)
         )
@@ -177,18 +181,27 @@ class _Way:
 
 
 class _Newton:
-    def __init__(self, system, scaling, lam, k, budget):
+    def __init__(self, system, scaling, lam, k, budget, most):
         self.system = system
         self.scaling = scaling
         self.k = k
+        self.most = most
         self.ridge = scaling.ridge(lam)
-        squares = k * system.squares(scaling.W)
-        limit = _threshold(squares, max(1.0, budget * float(squares.sum())))
-        kept = np.where(squares > limit, k, 0.0)
+        self.squares = k * system.squares(scaling.W)
+        self.stats = dict(cg=0, sq=float(self.squares.max(initial=0)), again=0)
+        self.budget = budget
+        self.factorize(budget)
+
+    def factorize(self, budget):
+        self.budget = budget
+        limit = _threshold(self.squares, budget)
+        kept = np.where(self.squares > limit, self.k, 0.0)
         n_kept = int(np.count_nonzero(kept))
-        n, blocks = system.rows(kept, scaling.root)
-        D = system.width
-        self.stats = dict(kept=n_kept, rows=n, cg=0, sq=float(squares.max(initial=0)))
+        self.all_kept = n_kept == len(kept)
+        n, blocks = self.system.rows(kept, self.scaling.root)
+        D = self.system.width
+        self.stats.update(kept=n_kept, rows=n)
+        self.n = n
         self.dual = n * n * (D + n / 3) < D * D * (n + D / 3)
         with large_blas(min(n, D)):
             if self.dual:
@@ -205,6 +218,22 @@ class _Newton:
                 self.c, info = lapack.dpotrf(M, lower=1, overwrite_a=1, clean=0)
                 if info:
                     raise np.linalg.LinAlgError("potrf")
+
+    def budget_next(self):
+        D = self.system.width
+        n = self.n
+        if self.dual:
+            assembly = 0.02 * n * n * (2 * D + n / 3) + 2.0 * n * D
+            solve = 1.0 * n * D + 0.5 * n * n
+        else:
+            assembly = 0.02 * D * D * (n + D) + 2.0 * n * D
+            solve = 0.5 * D * D
+        products = self.stats["cg"] * (self.system.work + solve)
+        if products > 1.5 * assembly + 1e5:
+            return self.budget / 4.0
+        if products < 0.5 * assembly:
+            return self.budget * 4.0
+        return self.budget
 
     def precondition(self, r):
         if self.dual:
@@ -226,9 +255,15 @@ class _Newton:
         r = b - Ay
         z = p = None
         rz = 0.0
-        for _ in range(50):
+        for i in range(self.most + 1):
             if np.linalg.norm(r) <= precision:
                 break
+            if i == self.most:
+                if self.all_kept:
+                    break
+                self.stats["again"] += 1
+                self.factorize(0.0 if self.stats["again"] > 1 else 1e-3 * self.budget)
+                return self.solve(b, precision)
             self.stats["cg"] += 1
             z = self.precondition(r)
             before = rz
@@ -315,7 +350,7 @@ class _Orthant:
         self.W = self.root
 
     def ridge(self, lam):
-        return 1.0 + lam * self.root * self.root * 1.0
+        return 1.0 + lam * self.root * self.root
 
     def lam_mean(self):
         return self.lam
@@ -324,21 +359,17 @@ class _Orthant:
         return self.lam**2
 
     def into(self, v):
-        return v * np.sqrt(self.root) if False else v * self.g
-
-    @property
-    def g(self):
-        return np.sqrt(self.root)
+        return v * self.root
 
     def turned(self, R):
         return R
 
     def back(self, y):
-        return y * self.g
+        return y * self.root
 
     def step(self, dx, dS):
-        dxt = dx / self.g
-        dst = dS * self.g
+        dxt = dx / self.root
+        dst = dS * self.root
         low = min((dxt / self.lam).min(), (dst / self.lam).min())
         return -1.0 / low if low < 0.0 else np.inf, dxt, dst
 

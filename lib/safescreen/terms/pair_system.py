@@ -58,6 +58,14 @@ class PairSystem:
         first = np.flatnonzero(np.diff(found, prepend=-1))
         return np.append(first, len(terms)), order
 
+    @property
+    def work(self) -> float:
+        """Operations, of about a nanosecond, of :meth:`products` and :meth:`sums` together."""
+        points = self.terms.points
+        n_pairs = len(self.terms.same_pairs) + len(self.terms.other_pairs)
+        dense = 0.08 * len(points.X) * points.d**2 if self.full else 0.0
+        return (2.0 * points.d + 10.0) * n_pairs + dense + 3.0 * len(self.terms)
+
     def products(self, x: ElementLike) -> NDArray:
         """Return ``<a_t, x>`` for every term, shape (T,); O(n d^2 + pairs d + T)."""
         same, other = self._pair_values(x)
