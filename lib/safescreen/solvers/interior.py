@@ -1,599 +1,389 @@
-"""Primal-dual interior-point method on the problem that screening leaves, for terms over a cone."""
+"""Primal-dual interior-point method for terms over a cone: some tens of steps whatever lam is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
-from scipy.linalg import blas, lapack
 
-from safescreen._numba import njit
-from safescreen._threads import large_blas
 from safescreen.cones import PSDCone
+from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import ElementLike
+from safescreen.solvers import _interior_kernels as kernels
+from safescreen.solvers._heavy_terms import HeavyTerms
+from safescreen.solvers._scalings import Scaling, central, scaling_of
+from safescreen.terms.pair_system import PairSystem
 
-STATS = {}
+__all__ = ["InteriorPoint"]
+
+BAND = (0.1, 10.0)
+"""Between which multiples of their goal products are left as they are by a corrector."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class State:
-    system: Any
-    x: Any
-    S: Any
-    duals: NDArray  # (3, T): alpha, its two multipliers
-    margins: NDArray
-    budget: float = 1e4
-    log: list = field(default_factory=list)
+    """Where the method is: x and its slack S inside the cone, three numbers a term (see
+    :mod:`safescreen.solvers._interior_kernels`), and the budget of the next system.
+
+    `system` is that of the terms, None where they have changed."""
+
+    x: NDArray
+    S: NDArray
+    duals: NDArray
+    budget: float
+    system: PairSystem | None = None
 
 
 @dataclass(frozen=True)
 class InteriorPoint:
+    """Mehrotra's predictor-corrector method with Nesterov-Todd scaling.
+
+    Parameters
+    ----------
+    correctors : int
+        Further corrections of a direction at most, each as long as the step grows.
+    fraction : float
+        How much of the way to the boundary a step goes.
+    precision : float
+        The residual of a direction, relative to what the products are to become.
+    budget : float
+        What the terms that are left out of the first factorization may sum to, see
+        :mod:`safescreen.solvers._heavy_terms`; the next ones follow from counted operations.
+    near : float
+        A start is used if its gap, relative to the objective, is at most this.
+    back : float
+        Such a start is left for the point of the central path with a gap so many times as large.
+    losses, slack : float
+        From anywhere else the method starts at the best multiple of the identity, with products
+        of which there are `losses` times its objective, and a slack S of `slack` times the norm of
+        H for alpha = 1/2.
+
+    Notes
+    -----
+    The optimum is where, with ``H(alpha) = c + sum_t w_t alpha_t a_t``,
+
+    ::
+
+        lam x - H(alpha) = S,   x S = 0,                          x and S in K
+        tau_t - <a_t, x> = g alpha_t + p_t - q_t,                 p_t, q_t >= 0
+        p_t (1 - alpha_t) = 0,   q_t alpha_t = 0,                 0 <= alpha_t <= 1
+
+    g being the smoothing of the loss, 0 for the hinge: its kinks are bounds of alpha here, and
+    nothing has to be smooth. A step is one of Newton's method for the same equations with mu in
+    place of the zeros of the products, mu falling with each step (Mehrotra 1992); in the equation
+    of the cone both factors are scaled to the same matrix (Nesterov & Todd 1998). Without alpha and
+    the multipliers of its bounds, which are eliminated term by term, it is
+
+    ::
+
+        (lam + W^-1 . W^-1 + sum_t k_t a_t a_t') dx = rhs,
+        k_t = w_t / (g + p_t/(1 - alpha_t) + q_t/alpha_t)
+
+    with the scaling W of the cone. Several right-hand sides, that of a predictor, Mehrotra's
+    second-order corrector and Gondzio's (1996) correctors, share its factorization. The gap is
+    about ``2 mu sum_t w_t``; what is certified is evaluated with alpha, or with ``alpha(x)``
+    where that is better.
+
+    Cost: with D = d(d+1)/2 coordinates (d for a vector) and N rows for the terms that weigh most,
+    ``N D min(N, D)`` multiplications in products of matrices and ``min(N, D)^3/3`` a step, and a
+    few tens of products with all terms, O(n d^2 + pairs d + T) each. Memory: some 15 numbers a
+    term, ``D min(N, D)`` numbers and a block of 8 MB.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> triplets = ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1])
+    >>> problem = ss.Problem(triplets, ss.SmoothedHinge(0.05))
+    >>> solver = InteriorPoint()
+    >>> state = solver.init(problem, (problem.cone.zeros(), None), 1e-3)
+    >>> evaluation = problem.evaluate(problem.cone.zeros(), 1e-3)
+    >>> for _ in range(15):
+    ...     (x, alpha), state, _ = solver.step(problem, evaluation, state)
+    ...     evaluation = problem.evaluate(x, 1e-3, alpha)
+    >>> x.round(4).tolist(), bool(evaluation.gap <= 1e-6 * evaluation.primal)
+    ([[0.125]], True)
+    """
+
     correctors: int = 3
     fraction: float = 0.95
+    precision: float = 0.1
     budget: float = 1e4
-    warm: float = 15.0
-    most: int = 40
-    cone_weight: float = 1.0
-    cold: float = 0.01
+    near: float = 0.1
+    back: float = 15.0
+    losses: float = 10.0
+    slack: float = 0.01
     needs = ("systems",)
 
-    def init(self, problem, x, alpha, lam):
+    def init(
+        self, problem: Problem, start: tuple[ElementLike, NDArray | None], lam: float
+    ) -> State:
+        """Return the state at a start: a point, and its dual point or None for ``alpha(x)``.
+
+        It is on the central path but for the equation of H; O(n d^2 + pairs d + T + d^3)."""
+        x, alpha = start
         system = problem.terms.system()
-        terms = system.terms
-        n = len(terms)
-        cone = problem.cone
-        w, w_step = _weights(terms)
-        W = float(w.sum()) if w_step else float(n)
-        unit = self.cone_weight * W / max(n, 1)
-        nu = 2.0 * W + unit * cone.d
+        parts = _Parts.of(problem, system)
         e = problem.evaluate(x, lam, alpha)
-        if cone.norm(x) > 0.0 and e.gap < 0.3 * abs(e.primal):
-            mu = self.warm * e.gap / nu
-            h = lam * x - e.minus
-            x, S = _central(cone, h, lam, unit * mu)
+        if problem.cone.norm(x) > 0.0 and e.gap <= self.near * abs(e.primal):
+            mu = self.back * e.gap / parts.count
+            x, S = central(problem.cone, lam * x - e.minus, lam, parts.unit * mu)
         else:
-            x = _identity(cone)
-            x = x * _scale(problem, system, x, lam)
-            H = system.sums(0.5 * np.broadcast_to(w, n))
-            H = H if problem.linear is None else H + problem.linear
-            mu = self.cold * _largest(cone, H) * float(x.flat[0]) / unit
-            S = unit * mu * _inverse(cone, x)
-        margins = system.products(x)
-        duals = np.empty((3, n))
-        tau, tau_step = _levels(terms)
-        _center(margins, tau, tau_step, problem.loss.smoothing, problem.loss.cap, mu, duals)
-        return State(system, x, S, duals, margins, self.budget)
+            x, S, mu = self._cold(problem, parts, lam)
+        duals = np.empty((3, len(parts.system.terms)))
+        kernels.center(parts.slacks(x), problem.loss.smoothing, problem.loss.cap, mu, duals)
+        return State(x, S, duals, self.budget, system)
 
-    def reduce(self, state, problem, kept):
-        return State(
-            problem.terms.system(),
-            state.x,
-            state.S,
-            np.ascontiguousarray(state.duals[:, kept]),
-            np.ascontiguousarray(state.margins[kept]),
-            state.budget,
-            state.log,
-        )
-
-    def step(self, problem, lam, state):
-        system = state.system
-        terms = system.terms
+    def _cold(self, problem, parts, lam):
+        """Return the best multiple of the identity, a slack for it, and mu."""
         cone = problem.cone
-        loss = problem.loss
-        n = len(terms)
-        w, w_step = _weights(terms)
-        tau, tau_step = _levels(terms)
-        W = float(w.sum()) if w_step else float(n)
-        unit = self.cone_weight * W / max(n, 1)
-        nu = 2.0 * W + unit * cone.d
-        x, S, duals = state.x, state.S, state.duals
-        alpha = duals[0]
-        H = system.sums(w * alpha if w_step else alpha)
-        if problem.linear is not None:
-            H = H + problem.linear
-        rd = lam * x - H - S
-        scaling = (_Semidefinite if isinstance(cone, PSDCone) else _Orthant)(x, S)
-        k = np.empty(n)
-        rp = np.empty(n)
-        targets = np.empty((2, n))
-        comp = _eliminate(
-            state.margins, tau, tau_step, w, w_step, loss.smoothing, loss.cap, duals, k, rp
-        )
-        comp += cone.inner(x, S)
-        mu = comp / nu
-        # the matrix
-        newton = _Newton(system, scaling, lam, k, state.budget, self.most)
+        unit = np.eye(cone.d) if isinstance(cone, PSDCone) else np.ones(cone.d)
+        size = _best_multiple(problem, parts, unit, lam)
+        x = size * unit
+        mu = self.losses * max(problem.evaluate(x, lam).primal, np.finfo(float).tiny) / parts.total
+        H = parts.H(np.full(len(parts.system.terms), 0.5))
+        largest = float(np.linalg.norm(H, 2)) if H.ndim == 2 else float(np.abs(H).max())
+        return x, max(parts.unit * mu / size, self.slack * largest) * unit, mu
 
-        def solve(rx_rs, R, precision):
-            values = np.empty(n)
-            _values(duals, rp, rx_rs, k, loss.cap, values)
-            v = system.sums(values)
-            rt = scaling.into(v - rd) + scaling.turned(R)
-            dx, dm, u = newton.solve(rt, precision)
-            direction = np.empty((3, n))
-            t, c1, c2 = _direction(
-                duals, rp, rx_rs, k, w, w_step, dm, values, loss.cap, direction
-            )
-            dS = lam * dx - (v - u) + rd
-            t_cone, dxt, dst = scaling.step(dx, dS)
-            return _Way(dx, dS, direction, dm, min(t, t_cone), c1, c2, dxt, dst, R)
-
-        _targets(duals, loss.cap, 0.0, targets)
-        root = np.sqrt(unit * mu)
-        way = solve(targets, -scaling.square() / scaling.lam_mean(), 0.1 * root)
-        t = min(1.0, way.t)
-        after = (
-            comp
-            + t * way.c1
-            + t * t * way.c2
-            + t * (cone.inner(way.dx, S) + cone.inner(x, way.dS))
-            + t * t * cone.inner(way.dx, way.dS)
-        )
-        sigma = min(1.0, max((after / comp) ** 3, 1e-6))
-        t_aff = t
-        _targets(duals, loss.cap, sigma * mu, targets)
-        _second_order(way.direction, loss.cap, targets)
-        R = scaling.complement(sigma * mu * unit, way.dxt, way.dst)
-        precision = 0.1 * sigma * root
-        way = solve(targets, R, precision)
-        accepted = 0
+    def step(
+        self, problem: Problem, evaluation: Evaluation, state: State
+    ) -> tuple[tuple[ElementLike, NDArray | None], State, int]:
+        """Return the next point with its dual point (None for ``alpha(x)``), the next state, and
+        1, the number of steps; of the evaluation only lam is used.
+        """
+        lam = evaluation.lam
+        system = problem.terms.system() if state.system is None else state.system
+        step = _Step(problem, _Parts.of(problem, system), lam, state)
+        way = step.predict()
+        mu = step.centered(way)
+        goal = step.goal(way, mu)
+        precision = self.precision * mu / step.mu * np.sqrt(step.parts.unit * step.mu)
+        way = step.towards(goal, precision)
         for _ in range(self.correctors):
-            if way.t > 0.95 / 0.95:
+            if way.longest >= 1.0 / self.fraction:
                 break
-            t = min(1.0, max(1.5 * way.t, way.t + 0.3))
-            more = targets.copy()
-            _corrector(duals, way.direction, loss.cap, t, sigma * mu, more)
-            R = way.R + scaling.corrector(way.dxt, way.dst, t, sigma * mu * unit)
-            trial = solve(more, R, precision)
-            if not trial.t > 1.05 * way.t:
+            goal = step.corrected(goal, way, mu)
+            longer = step.towards(goal, precision)
+            if not longer.longest > 1.05 * way.longest:
                 break
-            targets = more
-            way = trial
-            accepted += 1
-        t = min(1.0, self.fraction * way.t)
-        x = x + t * way.dx
-        S = S + t * way.dS
-        if x.ndim == 2:
-            x = 0.5 * (x + x.T)
-            S = 0.5 * (S + S.T)
-        new = State(system, x, S, duals + t * way.direction, system.products(x), newton.budget_next(), state.log)
-        state.log.append(
-            dict(mu=mu, rd=cone.norm(rd) / max(cone.norm(H), 1e-300), rp=float(np.abs(rp).max()), t_aff=t_aff, sigma=sigma, t=t, acc=accepted, **newton.stats)
+            way = longer
+        state = step.moved(way, min(1.0, self.fraction * way.longest))
+        return _better(problem, state, lam), state, 1
+
+    def reduce(self, state: State, kept: NDArray) -> State:
+        """Return the state of the problem of which terms with these numbers are left."""
+        duals = np.ascontiguousarray(state.duals[:, kept])
+        return State(state.x, state.S, duals, state.budget)
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What the equations need of a problem: its system, weights and thresholds.
+
+    `total` is the sum of the weights and `unit` their mean, the factor of mu in the equation of
+    the cone; `count` times mu is the sum of all products."""
+
+    problem: Problem
+    system: PairSystem
+    weights: NDArray
+    step: int
+    total: float
+    unit: float
+    count: float
+
+    @classmethod
+    def of(cls, problem, system):
+        terms = system.terms
+        n = len(terms)
+        weights = np.ones(1) if terms.weights is None else terms.weights
+        total = float(n) if terms.weights is None else float(weights.sum())
+        unit = total / n if n else 1.0
+        bounds = 2.0 if problem.loss.has_linear_region else 1.0
+        return cls(
+            problem=problem,
+            system=system,
+            weights=weights,
+            step=int(terms.weights is not None),
+            total=total,
+            unit=unit,
+            count=bounds * total + unit * problem.cone.d,
         )
-        return x, np.clip(new.duals[0], 0.0, loss.cap), new
+
+    def slacks(self, x):
+        return self.system.terms.threshold - self.system.products(x)
+
+    def H(self, alpha):
+        sums = self.system.sums(self.weights * alpha if self.step else alpha)
+        return sums if self.problem.linear is None else self.problem.linear + sums
 
 
-@dataclass
+@dataclass(frozen=True)
+class _Goal:
+    """What the products are to change by, those of the bounds of alpha, shape (2, T), and the
+    sum of the scaled changes of x and S.
+    """
+
+    bounds: NDArray
+    cone: NDArray
+
+
+@dataclass(frozen=True)
 class _Way:
-    dx: Any
-    dS: Any
-    direction: Any
-    dm: Any
-    t: float
-    c1: float
-    c2: float
-    dxt: Any
-    dst: Any
-    R: Any
+    """A direction: changes of x, S (also scaled) and the duals, the longest step along it, and
+    the coefficients of t and t^2 in the sum of all products after a step of length t.
+    """
+
+    x: NDArray
+    S: NDArray
+    scaled: tuple[NDArray, NDArray]
+    duals: NDArray
+    longest: float
+    first: float
+    second: float
 
 
-class _Newton:
-    def __init__(self, system, scaling, lam, k, budget, most):
-        self.system = system
-        self.scaling = scaling
-        self.k = k
-        self.most = most
-        self.ridge = scaling.ridge(lam)
-        self.squares = k * system.squares(scaling.W)
-        self.stats = dict(cg=0, sq=float(self.squares.max(initial=0)), again=0)
-        self.budget = budget
-        self.factorize(budget)
+class _Step:
+    """One step: the system at a state, and the directions that it is solved for."""
 
-    def factorize(self, budget):
-        self.budget = budget
-        limit = _threshold(self.squares, budget)
-        kept = np.where(self.squares > limit, self.k, 0.0)
-        n_kept = int(np.count_nonzero(kept))
-        self.all_kept = n_kept == len(kept)
-        n, blocks = self.system.rows(kept, self.scaling.root)
-        D = self.system.width
-        self.stats.update(kept=n_kept, rows=n)
-        self.n = n
-        self.dual = n * n * (D + n / 3) < D * D * (n + D / 3)
-        with large_blas(min(n, D)):
-            if self.dual:
-                self.B = np.concatenate([b.copy() for b in blocks]) if n else np.empty((0, D))
-                self.Bd = self.B / self.ridge
-                M = self.Bd @ self.B.T
-                M.flat[:: len(M) + 1] += 1.0
-            else:
-                M = np.zeros((D, D), order="F")
-                for B in blocks:
-                    M = blas.dsyrk(1.0, B.T, beta=1.0, c=M, lower=1, overwrite_c=1)
-                M.flat[:: D + 1] += self.ridge
-            if len(M):
-                self.c, info = lapack.dpotrf(M, lower=1, overwrite_a=1, clean=0)
-                if info:
-                    raise np.linalg.LinAlgError("potrf")
-
-    def budget_next(self):
-        D = self.system.width
-        n = self.n
-        if self.dual:
-            assembly = 0.02 * n * n * (2 * D + n / 3) + 2.0 * n * D
-            solve = 1.0 * n * D + 0.5 * n * n
-        else:
-            assembly = 0.02 * D * D * (n + D) + 2.0 * n * D
-            solve = 0.5 * D * D
-        products = self.stats["cg"] * (self.system.work + solve)
-        if products > 1.5 * assembly + 1e5:
-            return self.budget / 4.0
-        if products < 0.5 * assembly:
-            return self.budget * 4.0
-        return self.budget
-
-    def precondition(self, r):
-        if self.dual:
-            if not len(self.B):
-                return r / self.ridge
-            y = lapack.dpotrs(self.c, self.Bd @ r, lower=1)[0]
-            return (r - self.B.T @ y) / self.ridge
-        return lapack.dpotrs(self.c, r, lower=1)[0]
-
-    def apply(self, p):
-        dx = self.scaling.back(p)
-        dm = self.system.products(dx)
-        u = self.system.sums(self.k * dm)
-        return dx, dm, u, self.ridge * p + self.scaling.into(u)
-
-    def solve(self, b, precision):
-        y = self.precondition(b)
-        dx, dm, u, Ay = self.apply(y)
-        r = b - Ay
-        z = p = None
-        rz = 0.0
-        for i in range(self.most + 1):
-            if np.linalg.norm(r) <= precision:
-                break
-            if i == self.most:
-                if self.all_kept:
-                    break
-                self.stats["again"] += 1
-                self.factorize(0.0 if self.stats["again"] > 1 else 1e-3 * self.budget)
-                return self.solve(b, precision)
-            self.stats["cg"] += 1
-            z = self.precondition(r)
-            before = rz
-            rz = float(r @ z)
-            p = z if p is None else z + (rz / before) * p
-            dxp, dmp, up, Ap = self.apply(p)
-            step = rz / float(p @ Ap)
-            dx = dx + step * dxp
-            dm = dm + step * dmp
-            u = u + step * up
-            r = r - step * Ap
-        return dx, dm, u
-
-
-class _Semidefinite:
-    def __init__(self, x, S):
-        L = np.linalg.cholesky(x)
-        R = np.linalg.cholesky(S)
-        _, self.lam, Vt = np.linalg.svd(R.T @ L)
-        self.G = L @ Vt.T / np.sqrt(self.lam)
-        Q, scales, self.turn = np.linalg.svd(self.G)
-        self.root = Q * scales
-        self.omega = scales * scales
-        self.W = self.root @ self.root.T
-        # inverse of G
-        self.Gi = (self.turn.T / scales) @ Q.T
-        d = len(x)
-        self.i, self.j = np.triu_indices(d)
-        self.factor = np.where(self.i == self.j, 1.0, np.sqrt(2.0))
-
-    def ridge(self, lam):
-        return 1.0 + lam * self.omega[self.i] * self.omega[self.j]
-
-    def lam_mean(self):
-        return 0.5 * (self.lam[:, None] + self.lam)
-
-    def square(self):
-        return np.diag(self.lam**2)
-
-    def vec(self, v):
-        return v[self.i, self.j] * self.factor
-
-    def into(self, v):
-        return self.vec(self.root.T @ v @ self.root)
-
-    def turned(self, R):
-        return self.vec(self.turn @ R @ self.turn.T)
-
-    def back(self, y):
-        M = np.zeros((len(self.lam),) * 2)
-        M[self.i, self.j] = y / self.factor
-        M[self.j, self.i] = M[self.i, self.j]
-        M = self.root @ M @ self.root.T
-        return 0.5 * (M + M.T)
-
-    def step(self, dx, dS):
-        dxt = self.Gi @ dx @ self.Gi.T
-        dst = self.G.T @ dS @ self.G
-        scale = 1.0 / np.sqrt(self.lam)
-        low = min(
-            np.linalg.eigvalsh(scale[:, None] * dxt * scale)[0],
-            np.linalg.eigvalsh(scale[:, None] * dst * scale)[0],
+    def __init__(self, problem, parts, lam, state):
+        self.problem = problem
+        self.parts = parts
+        self.lam = lam
+        self.state = state
+        cap = problem.loss.cap
+        n = state.duals.shape[1]
+        self.residual = lam * state.x - parts.H(state.duals[0]) - state.S
+        self.scales = np.empty(n)
+        self.residuals = np.empty(n)
+        products = kernels.eliminate(
+            parts.slacks(state.x),
+            parts.weights,
+            parts.step,
+            problem.loss.smoothing,
+            cap,
+            state.duals,
+            self.scales,
+            self.residuals,
         )
-        return -1.0 / low if low < 0.0 else np.inf, dxt, dst
+        self.products = products + problem.cone.inner(state.x, state.S)
+        self.mu = self.products / parts.count
+        self.scaling: Scaling = scaling_of(problem.cone, state.x, state.S)
+        self.system = HeavyTerms(parts.system, self.scaling, lam, self.scales, state.budget)
 
-    def complement(self, mu, dxt, dst):
-        product = dxt @ dst
-        rhs = mu * np.eye(len(self.lam)) - np.diag(self.lam**2) - 0.5 * (product + product.T)
-        return rhs / self.lam_mean()
+    def predict(self):
+        """Return the direction that makes all products vanish, to first order."""
+        bounds = np.empty((2, self.scales.size))
+        kernels.targets(self.state.duals, self.problem.loss.cap, 0.0, bounds)
+        root = np.sqrt(self.parts.unit * self.mu)
+        return self.towards(_Goal(bounds, self.scaling.affine()), 0.1 * root)
 
-    def corrector(self, dxt, dst, t, mu):
-        X = np.diag(self.lam) + t * dxt
-        S = np.diag(self.lam) + t * dst
-        V = X @ S
-        v, Q = np.linalg.eigh(0.5 * (V + V.T))
-        change = np.maximum(np.clip(v, 0.1 * mu, 10.0 * mu) - v, -10.0 * mu)
-        return ((Q * change) @ Q.T) / self.lam_mean()
+    def centered(self, way):
+        """Return the mu to aim at after the predictor: the smaller, the further that leads."""
+        t = min(1.0, way.longest)
+        after = self.products + t * (way.first + t * way.second)
+        return self.mu * min(1.0, max((after / self.products) ** 3, 1e-6))
 
+    def goal(self, way, mu):
+        """Return the goal for mu, with the second-order terms of the predictor."""
+        bounds = np.empty((2, self.scales.size))
+        cap = self.problem.loss.cap
+        kernels.targets(self.state.duals, cap, mu, bounds)
+        kernels.second_order(way.duals, cap, bounds)
+        return _Goal(bounds, self.scaling.towards(self.parts.unit * mu, *way.scaled))
 
-class _Orthant:
-    def __init__(self, x, S):
-        self.lam = np.sqrt(x * S)
-        self.root = np.sqrt(x / S)
-        self.W = self.root
+    def corrected(self, goal, way, mu):
+        """Return the goal that brings products back that a longer step would lead astray."""
+        length = min(1.0, max(1.5 * way.longest, way.longest + 0.3))
+        low, high = BAND
+        bounds = goal.bounds.copy()
+        kernels.correct(
+            self.state.duals, way.duals, self.problem.loss.cap, length, low * mu, high * mu, bounds
+        )
+        unit = self.parts.unit * mu
+        more = self.scaling.correct(*way.scaled, length, low * unit, high * unit)
+        return _Goal(bounds, goal.cone + more)
 
-    def ridge(self, lam):
-        return 1.0 + lam * self.root * self.root
+    def towards(self, goal, precision):
+        """Return the direction to a goal."""
+        state = self.state
+        cap = self.problem.loss.cap
+        inner = self.problem.cone.inner
+        unmoved = np.empty(self.scales.size)
+        kernels.unmoved(state.duals, self.residuals, goal.bounds, self.scales, cap, unmoved)
+        sums = self.parts.system.sums(unmoved)
+        rhs = self.scaling.into(sums - self.residual) + self.scaling.turned(goal.cone)
+        change = self.system.solve(rhs, precision)
+        duals = np.empty_like(state.duals)
+        longest, first, second = kernels.direct(
+            state.duals,
+            goal.bounds,
+            self.scales,
+            self.parts.weights,
+            self.parts.step,
+            change.margins,
+            unmoved,
+            cap,
+            duals,
+        )
+        dS = self.lam * change.x - (sums - change.sums) + self.residual
+        scaled = self.scaling.scaled(change.x, dS)
+        return _Way(
+            x=change.x,
+            S=dS,
+            scaled=scaled,
+            duals=duals,
+            longest=min(longest, *map(self.scaling.longest, scaled)),
+            first=first + inner(change.x, state.S) + inner(state.x, dS),
+            second=second + inner(change.x, dS),
+        )
 
-    def lam_mean(self):
-        return self.lam
-
-    def square(self):
-        return self.lam**2
-
-    def into(self, v):
-        return v * self.root
-
-    def turned(self, R):
-        return R
-
-    def back(self, y):
-        return y * self.root
-
-    def step(self, dx, dS):
-        dxt = dx / self.root
-        dst = dS * self.root
-        low = min((dxt / self.lam).min(), (dst / self.lam).min())
-        return -1.0 / low if low < 0.0 else np.inf, dxt, dst
-
-    def complement(self, mu, dxt, dst):
-        return (mu - self.lam**2 - dxt * dst) / self.lam
-
-    def corrector(self, dxt, dst, t, mu):
-        v = (self.lam + t * dxt) * (self.lam + t * dst)
-        return np.maximum(np.clip(v, 0.1 * mu, 10.0 * mu) - v, -10.0 * mu) / self.lam
-
-
-def _weights(terms):
-    return (np.ones(1), 0) if terms.weights is None else (terms.weights, 1)
-
-
-def _levels(terms):
-    tau = np.atleast_1d(np.asarray(terms.threshold, dtype=float))
-    return tau, int(np.ndim(terms.threshold) > 0)
-
-
-def _identity(cone):
-    return np.eye(cone.d) if len(cone.shape) == 2 else np.ones(cone.d)
-
-
-def _inverse(cone, x):
-    return np.linalg.inv(x) if len(cone.shape) == 2 else 1.0 / x
-
-
-def _largest(cone, H):
-    return float(np.linalg.norm(H, 2)) if H.ndim == 2 else float(np.abs(H).max())
-
-
-def _central(cone, h, lam, mu):
-    """Return x and S = lam x - h with x S = mu."""
-    if len(cone.shape) == 2:
-        v, Q = np.linalg.eigh(h)
-        xv, sv = _central_values(v, lam, mu)
-        return (Q * xv) @ Q.T, (Q * sv) @ Q.T
-    return _central_values(h, lam, mu)
-
-
-def _central_values(v, lam, mu):
-    root = np.sqrt(v * v + 4.0 * lam * mu)
-    large = 0.5 * (np.abs(v) + root)
-    small = lam * mu / large
-    x = np.where(v > 0.0, large, small) / lam
-    return x, np.where(v > 0.0, small, large)
+    def moved(self, way, length):
+        """Return the state after a step; the same one, but for the budget, where the direction is
+        not finite.
+        """
+        state = self.state
+        budget = self.system.next_budget
+        if not np.isfinite(length):
+            return State(state.x, state.S, state.duals, budget, self.parts.system)
+        return State(
+            x=state.x + length * way.x,
+            S=_symmetric(state.S + length * way.S),
+            duals=state.duals + length * way.duals,
+            budget=budget,
+            system=self.parts.system,
+        )
 
 
-def _scale(problem, system, x, lam):
-    m = system.products(x)
-    terms = system.terms
-    w, _ = _weights(terms)
-    down = 0.0 if problem.linear is None else problem.cone.inner(problem.linear, x)
-    square = lam * problem.cone.inner(x, x)
+def _better(problem, state, lam) -> tuple[Any, NDArray | None]:
+    """Return x with alpha, or with None where the gap at ``alpha(x)`` is smaller."""
+    alpha = np.clip(state.duals[0], 0.0, problem.loss.cap)
+    if problem.loss.smoothing == 0.0:
+        return state.x, alpha
+    own = problem.evaluate(state.x, lam).gap
+    return state.x, None if own < problem.evaluate(state.x, lam, alpha).gap else alpha
 
-    def slope(r):
-        a = problem.loss.alpha(r * m, terms.threshold)
-        return r * square - down - float(np.sum(w * a * m))
 
-    low, high = 1e-30, 1e30
-    for _ in range(60):
+def _best_multiple(problem, parts, unit, lam):
+    """Return the r > 0 for which ``r unit`` has about the lowest objective; bisection on its
+    slope, O(T) each time.
+    """
+    terms = parts.system.terms
+    margins = parts.system.products(unit)
+    square = lam * problem.cone.inner(unit, unit)
+    weighted = parts.weights * margins if parts.step else margins
+    down = 0.0 if problem.linear is None else problem.cone.inner(problem.linear, unit)
+    low = 1e-40
+    high = 1e40
+    for _ in range(50):
         r = np.sqrt(low * high)
-        if slope(r) > 0.0:
+        slope = r * square - down - float(weighted @ problem.loss.alpha(r * margins, terms.threshold))
+        if slope > 0.0:
             high = r
         else:
             low = r
-    return np.sqrt(low * high)
+    return float(np.sqrt(low * high))
 
 
-@njit
-def _threshold(squares, budget):
-    """Return a limit such that the numbers up to it sum to at most `budget`."""
-    sums = np.zeros(2100)
-    for t in range(squares.size):
-        v = squares[t]
-        if v > 0.0:
-            e = int(np.floor(np.log2(v))) + 1075
-            sums[min(max(e, 0), 2099)] += v
-    total = 0.0
-    for e in range(2100):
-        total += sums[e]
-        if total > budget:
-            return 2.0 ** (e - 1075)
-    return np.inf
-
-
-@njit
-def _center(margins, tau, tau_step, g, cap, mu, duals):
-    """alpha, xi, s with slack = g alpha + xi - s, xi (cap - alpha) = mu = s alpha."""
-    finite = cap < np.inf
-    for t in range(margins.size):
-        r = tau[t * tau_step] - margins[t]
-        if not finite:
-            # g a - mu/a = r
-            b = np.sqrt(r * r + 4.0 * g * mu)
-            a = 0.5 * (r + b) / g if r > 0.0 else 2.0 * mu / (b - r)
-            duals[0, t] = a
-            duals[1, t] = 0.0
-            duals[2, t] = mu / a
-            continue
-        # in the nearer half: b = distance to the nearer end
-        mid = r - 0.5 * g
-        up = mid > 0.0
-        # a = 1 - b (up) or a = b: g/2 - g b + mu/b - mu/(1-b) = |mid|  for b in (0, 1/2]
-        goal = abs(mid)
-        low = 0.0
-        high = 0.5
-        b = min(0.5, mu / (goal + 2.0 * mu))
-        for _ in range(60):
-            f = g * (0.5 - b) + mu / b - mu / (1.0 - b) - goal
-            if f > 0.0:
-                low = b
-            else:
-                high = b
-            step = f / (g + mu / (b * b) + mu / ((1.0 - b) * (1.0 - b)))
-            following = b + step
-            if not (following > low and following < high):
-                following = 0.5 * (low + high)
-            if abs(following - b) <= 1e-10 * b:
-                b = following
-                break
-            b = following
-        if up:
-            duals[0, t] = 1.0 - b
-            duals[1, t] = mu / b
-            duals[2, t] = mu / (1.0 - b)
-        else:
-            duals[0, t] = b
-            duals[1, t] = mu / (1.0 - b)
-            duals[2, t] = mu / b
-
-
-@njit
-def _eliminate(margins, tau, tau_step, w, w_step, g, cap, duals, k, rp):
-    total = 0.0
-    finite = cap < np.inf
-    for t in range(margins.size):
-        a = duals[0, t]
-        s = duals[2, t]
-        q = g + s / a
-        r = tau[t * tau_step] - margins[t] - g * a + s
-        product = s * a
-        if finite:
-            xi = duals[1, t]
-            q += xi / (cap - a)
-            r -= xi
-            product += xi * (cap - a)
-        weight = w[t * w_step]
-        k[t] = weight / q
-        rp[t] = r
-        total += weight * product
-    return total
-
-
-@njit
-def _targets(duals, cap, mu, targets):
-    finite = cap < np.inf
-    for t in range(duals.shape[1]):
-        targets[0, t] = mu - duals[1, t] * (cap - duals[0, t]) if finite else 0.0
-        targets[1, t] = mu - duals[2, t] * duals[0, t]
-
-
-@njit
-def _second_order(direction, cap, targets):
-    finite = cap < np.inf
-    for t in range(direction.shape[1]):
-        if finite:
-            targets[0, t] += direction[0, t] * direction[1, t]
-        targets[1, t] -= direction[0, t] * direction[2, t]
-
-
-@njit
-def _corrector(duals, direction, cap, step, mu, targets):
-    finite = cap < np.inf
-    low = 0.1 * mu
-    high = 10.0 * mu
-    for t in range(direction.shape[1]):
-        a = duals[0, t] + step * direction[0, t]
-        if finite:
-            v = (cap - a) * (duals[1, t] + step * direction[1, t])
-            targets[0, t] += max(min(max(v, low), high) - v, -high)
-        v = a * (duals[2, t] + step * direction[2, t])
-        targets[1, t] += max(min(max(v, low), high) - v, -high)
-
-
-@njit
-def _values(duals, rp, targets, k, cap, values):
-    finite = cap < np.inf
-    for t in range(rp.size):
-        a = duals[0, t]
-        r = rp[t] + targets[1, t] / a
-        if finite:
-            r -= targets[0, t] / (cap - a)
-        values[t] = k[t] * r
-
-
-@njit
-def _direction(duals, rp, targets, k, w, w_step, dm, values, cap, direction):
-    """Fill the direction; return the largest step, and how the complementarity changes with it."""
-    finite = cap < np.inf
-    ratio = 0.0  # 1/step
-    c1 = 0.0
-    c2 = 0.0
-    for t in range(dm.size):
-        a = duals[0, t]
-        s = duals[2, t]
-        weight = w[t * w_step]
-        da = (values[t] - k[t] * dm[t]) / weight
-        ds = (targets[1, t] - s * da) / a
-        direction[0, t] = da
-        direction[2, t] = ds
-        ratio = max(ratio, -da / a, -ds / s)
-        first = s * da + a * ds
-        second = da * ds
-        dxi = 0.0
-        if finite:
-            xi = duals[1, t]
-            room = cap - a
-            dxi = (targets[0, t] + xi * da) / room
-            ratio = max(ratio, da / room, -dxi / xi)
-            first += room * dxi - xi * da
-            second -= da * dxi
-        direction[1, t] = dxi
-        c1 += weight * first
-        c2 += weight * second
-    return (1.0 / ratio if ratio > 0.0 else np.inf), c1, c2
+def _symmetric(S):
+    return 0.5 * (S + S.T) if S.ndim == 2 else S

@@ -71,26 +71,26 @@ class PairSystem:
         same, other = self._pair_values(x)
         return other[self.terms.other] - same[self.terms.same]
 
-    def squares(self, W: ElementLike) -> NDArray:
-        """Return upper bounds, up to rounding, of ``<a_t, W a_t W>`` for a W in the cone, for a
-        vector W of ``||W a_t||^2``; shape (T,).
+    def squares(self, root: NDArray) -> NDArray:
+        """Return upper bounds, up to rounding, of the squared norms of ``root' a_t root``, or of
+        ``root a_t`` for a vector; shape (T,).
         """
         if self.full:
-            same, other = self._pair_values(W)
+            same, other = self._pair_values(root @ root.T)
         else:
-            points = self.terms.points.X
-            same, other = self._fourth(points, W)
+            same, other = (self._lengths(table, root) for table in self._tables)
         same *= same
         other *= other
         return other[self.terms.other] + same[self.terms.same]
 
-    def _fourth(self, X, W):
-        """Return ``||W u^2||`` of both tables, u the differences of their pairs."""
-        norms = []
-        for table in (self.terms.same_pairs, self.terms.other_pairs):
-            i, j = table.rows.T
-            norms.append(np.sqrt(((X[i] - X[j]) ** 4) @ (W * W)))
-        return norms
+    def _lengths(self, table, root):
+        i, j = table.rows.T
+        X = self.terms.points.X
+        return np.sqrt(((X[i] - X[j]) ** 4) @ (root * root))
+
+    @property
+    def _tables(self):
+        return self.terms.same_pairs, self.terms.other_pairs
 
     def sums(self, values: NDArray) -> ElementLike:
         """Return ``sum_t values_t a_t``; O(n d^2 + pairs d + T)."""
@@ -128,7 +128,7 @@ class PairSystem:
         X = terms.points.X
         Y = matmul(X, root) if self.full else X * np.sqrt(root)
         most = max(BLOCK_BYTES // (8 * self.width), systems.LARGEST_PART)
-        out = np.empty((min(most, max(edges.size, n_rows)), self.width))
+        out = np.empty((min(most, max(edges.size, n_rows, 1)), self.width))
         tables = (Y, terms.same_pairs.rows, terms.other_pairs.rows, terms.same, terms.other)
         for start in range(0, edges.size, len(out)):
             numbers = edges[start : start + len(out)]
@@ -143,4 +143,4 @@ class PairSystem:
     def _pair_values(self, x):
         points = self.terms.points
         transformed = points.transform(x)
-        return [t.values(transformed) for t in (self.terms.same_pairs, self.terms.other_pairs)]
+        return [table.values(transformed) for table in self._tables]
