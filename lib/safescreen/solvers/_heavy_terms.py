@@ -80,9 +80,7 @@ class HeavyTerms:
             else:
                 matrix = np.zeros((width, width), order="F")
                 for block in blocks:
-                    matrix = blas.dsyrk(
-                        1.0, block.T, beta=1.0, c=matrix, lower=1, overwrite_c=1
-                    )
+                    matrix = blas.dsyrk(1.0, block.T, beta=1.0, c=matrix, lower=1, overwrite_c=1)
                 matrix.flat[:: width + 1] += self._ridge
             self._factor = _cholesky(matrix)
         self._assembly, solve = self._operations(n, width)

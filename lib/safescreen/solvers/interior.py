@@ -103,7 +103,7 @@ class InteriorPoint:
     ...     (x, alpha), state, _ = solver.step(problem, evaluation, state)
     ...     evaluation = problem.evaluate(x, 1e-3, alpha)
     >>> x.round(4).tolist(), bool(evaluation.gap <= 1e-6 * evaluation.primal)
-    ([[0.125]], True)
+    ([[0.1481]], True)
     """
 
     correctors: int = 3
@@ -124,6 +124,8 @@ class InteriorPoint:
         It is on the central path but for the equation of H; O(n d^2 + pairs d + T + d^3)."""
         x, alpha = start
         system = problem.terms.system()
+        if not len(system.terms):
+            return State(x, x, np.empty((3, 0)), self.budget, system)
         parts = _Parts.of(problem, system)
         e = problem.evaluate(x, lam, alpha)
         if problem.cone.norm(x) > 0.0 and e.gap <= self.near * abs(e.primal):
@@ -150,8 +152,11 @@ class InteriorPoint:
         self, problem: Problem, evaluation: Evaluation, state: State
     ) -> tuple[tuple[ElementLike, NDArray | None], State, int]:
         """Return the next point with its dual point (None for ``alpha(x)``), the next state, and
-        1, the number of steps; of the evaluation only lam is used.
+        1, the number of steps; of the evaluation only lam is used, and without terms the point
+        that it leads to.
         """
+        if not len(problem.terms):
+            return (evaluation.x_alpha, None), state, 1
         lam = evaluation.lam
         system = problem.terms.system() if state.system is None else state.system
         step = _Step(problem, _Parts.of(problem, system), lam, state)
@@ -377,7 +382,9 @@ def _best_multiple(problem, parts, unit, lam):
     high = 1e40
     for _ in range(50):
         r = np.sqrt(low * high)
-        slope = r * square - down - float(weighted @ problem.loss.alpha(r * margins, terms.threshold))
+        slope = (
+            r * square - down - float(weighted @ problem.loss.alpha(r * margins, terms.threshold))
+        )
         if slope > 0.0:
             high = r
         else:

@@ -115,44 +115,54 @@ def part_rows(
     n_rows = 0
     at = start
     while at < dense.size:
-        c = dense[at]
-        n = 0
-        for e in range(part_ptr[c], part_ptr[c + 1]):
-            t = order[e]
-            if weights[t] > 0.0:
-                for node in (np.int64(same[t]), np.int64(n_same + other[t])):
-                    if local[node] < 0:
-                        local[node] = n
-                        nodes[n] = node
-                        n += 1
-        if n_rows + n > out.shape[0]:
+        terms = order[part_ptr[dense[at]] : part_ptr[dense[at] + 1]]
+        n = _number_nodes(same, other, n_same, terms, weights, local, nodes)
+        fits = n_rows + n <= out.shape[0]
+        if fits:
+            L = _laplacian(same, other, n_same, terms, weights, local, n)
             for k in range(n):
-                local[nodes[k]] = -1
-            break
-        L = np.zeros((n, n))
-        for e in range(part_ptr[c], part_ptr[c + 1]):
-            t = order[e]
-            k = weights[t]
-            if k > 0.0:
-                a = local[same[t]]
-                b = local[n_same + other[t]]
-                L[a, a] += k
-                L[b, b] += k
-                L[a, b] -= k
-                L[b, a] -= k
+                node = nodes[k]
+                pair = same_rows[node] if node < n_same else other_rows[node - n_same]
+                for c in range(d):
+                    u[c] = Y[pair[0], c] - Y[pair[1], c]
+                coordinates(u, full, Z[k])
+            n_rows += _factor_rows(L, Z, out, n_rows)
         for k in range(n):
-            node = nodes[k]
-            local[node] = -1
-            if node < n_same:
-                i, j = same_rows[node, 0], same_rows[node, 1]
-            else:
-                i, j = other_rows[node - n_same, 0], other_rows[node - n_same, 1]
-            for col in range(d):
-                u[col] = Y[i, col] - Y[j, col]
-            coordinates(u, full, Z[k])
-        n_rows += _factor_rows(L, Z, out, n_rows)
+            local[nodes[k]] = -1
+        if not fits:
+            break
         at += 1
     return at, n_rows
+
+
+@njit
+def _number_nodes(same, other, n_same, terms, weights, local, nodes):
+    """Number the nodes of the terms of a part, in `local`, and list them; return how many."""
+    n = 0
+    for t in terms:
+        if weights[t] > 0.0:
+            for node in (np.int64(same[t]), np.int64(n_same + other[t])):
+                if local[node] < 0:
+                    local[node] = n
+                    nodes[n] = node
+                    n += 1
+    return n
+
+
+@njit
+def _laplacian(same, other, n_same, terms, weights, local, n):
+    """Return the Laplacian of a part whose n nodes are numbered."""
+    L = np.zeros((n, n))
+    for t in terms:
+        k = weights[t]
+        if k > 0.0:
+            a = local[same[t]]
+            b = local[n_same + other[t]]
+            L[a, a] += k
+            L[b, b] += k
+            L[a, b] -= k
+            L[b, a] -= k
+    return L
 
 
 @njit

@@ -86,7 +86,10 @@ class PairSystem:
     def _lengths(self, table, root):
         i, j = table.rows.T
         X = self.terms.points.X
-        return np.sqrt(((X[i] - X[j]) ** 4) @ (root * root))
+        fourth = X[i] - X[j]
+        fourth *= fourth
+        fourth *= fourth
+        return np.sqrt(fourth @ (root * root))
 
     @property
     def _tables(self):
