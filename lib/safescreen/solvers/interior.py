@@ -116,6 +116,17 @@ class InteriorPoint:
     slack: float = 0.01
     needs = ("systems",)
 
+    def work(self, problem: Problem) -> float:
+        """Return the operations, of about a nanosecond, that a step takes on average.
+
+        A quarter of the factorization of all terms, and thirty products with them. A solve takes
+        some 20 steps, one from the solution of the last lam of a path some 6. Gradient steps, which
+        cost ``problem.terms.work`` each, are the better method until they have cost as much."""
+        d = problem.cone.d
+        width = d * (d + 1) / 2 if isinstance(problem.cone, PSDCone) else d
+        system = 0.005 * width * width * (problem.terms.system_rows + width / 3.0)
+        return system + 30.0 * problem.terms.work
+
     def init(
         self, problem: Problem, start: tuple[ElementLike, NDArray | None], lam: float
     ) -> State:

@@ -413,6 +413,11 @@ class Terms(ABC):
         """
         self.require("systems", by="a Newton system in coordinates")
 
+    @property
+    def system_rows(self) -> int:
+        """How many rows the whole system is a product of, about ("systems")."""
+        self.require("systems", by="a Newton system in coordinates")
+
 
 def check_weights(weights: ArrayLike | None, n: int) -> NDArray | None:
     """Return a copy of the weights of n terms, positive and finite; None stays None."""

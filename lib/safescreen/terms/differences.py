@@ -233,6 +233,11 @@ class PairDifferences(Terms):
         """Return the :class:`PairSystem` of the terms; O(T)."""
         return PairSystem(self)
 
+    @property
+    def system_rows(self) -> int:
+        """Number of the terms or of their pairs, whichever is smaller."""
+        return min(len(self), len(self.same_pairs) + len(self.other_pairs))
+
     def select(self, keep: NDArray) -> Self:
         """Return the terms of the mask `keep`; pairs that none of them uses are dropped once
         they are many.

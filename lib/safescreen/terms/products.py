@@ -261,6 +261,11 @@ class ProductTriplets(Terms):
         return self.to_triplets().system()
 
     @property
+    def system_rows(self) -> int:
+        """Number of the triplets or of their pairs, whichever is smaller."""
+        return min(len(self), int(self._products.p.sum() + self._products.q.sum()))
+
+    @property
     def index(self) -> NDArray:
         """Triplets as an int32 array of shape (T, 3): anchor, same, other; ValueError beyond 50
         million.
