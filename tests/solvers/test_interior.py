@@ -406,6 +406,38 @@ def test_no_terms_are_left():
     np.testing.assert_allclose(e.x, problem.all_linear() / lam, rtol=1e-6)
 
 
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("smoothing", [0.05, 0.0])
+def test_as_far_as_rounding_allows(smoothing, diagonal):
+    terms = ss.Triplets.from_labels(*labelled(every=2), k=3, diagonal=diagonal)
+    problem = ss.Problem(terms, ss.SmoothedHinge(smoothing))
+    for exponent in (2, 6, 10):
+        # no gap is as small as that: steps end by themselves, and nothing gets worse; with the
+        # hinge and a small lam the objective is small beside the rounding of the margins
+        e, n = run(problem, problem.lam_max() * 10.0**-exponent, rtol=1e-300, most=60)
+        assert n == 60
+        assert e.gap <= 1e-8 * e.primal
+
+
+def test_counted_operations_grow_with_the_problem():
+    X, y = labelled()
+    solver = InteriorPoint()
+    loss = ss.SmoothedHinge(0.05)
+    few = ss.Problem(ss.Triplets.from_labels(X, y, k=2), loss)
+    many = ss.Problem(ss.Triplets.from_labels(X, y, k=5), loss)
+    diagonal = ss.Problem(ss.Triplets.from_labels(X, y, k=5, diagonal=True), loss)
+    listed = ss.Problem(ss.ProductTriplets(X, y, k=5), loss)
+    assert solver.work(few) < solver.work(many)
+    assert solver.work(diagonal) < solver.work(many)
+    assert 0.2 < solver.work(listed) / solver.work(many) < 5.0
+
+
+def test_terms_that_have_no_system():
+    problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
+    with pytest.raises(TypeError, match="a Newton system in coordinates needs"):
+        InteriorPoint().init(problem, (problem.cone.zeros(), None), 1.0)
+
+
 def test_same_steps_each_time():
     problem = ss.Problem(ss.Triplets.from_labels(*labelled(every=3), k=3), ss.Hinge())
     lam = 1e-4 * problem.lam_max()

@@ -164,17 +164,25 @@ class InteriorPoint:
     ) -> tuple[tuple[ElementLike, NDArray | None], State, int]:
         """Return the next point with its dual point (None for ``alpha(x)``), the next state, and
         1, the number of steps; of the evaluation only lam is used, and without terms the point
-        that it leads to.
+        that it leads to. Point and state stay the same where rounding allows no step any more.
         """
         if not len(problem.terms):
             return (evaluation.x_alpha, None), state, 1
         lam = evaluation.lam
         system = problem.terms.system() if state.system is None else state.system
-        step = _Step(problem, _Parts.of(problem, system), lam, state)
+        parts = _Parts.of(problem, system)
+        try:
+            moved = self._moved(_Step(problem, parts, lam, state))
+        except np.linalg.LinAlgError:
+            return (evaluation.x, None), state, 1
+        return _better(problem, moved, lam), moved, 1
+
+    def _moved(self, step):
+        """Return the state after a step: predictor, corrector, and what makes it longer."""
         way = step.predict()
         mu = step.centered(way)
         goal = step.goal(way, mu)
-        precision = self.precision * mu / step.mu * np.sqrt(step.parts.unit * step.mu)
+        precision = self.precision * mu / step.mu * step.root
         way = step.towards(goal, precision)
         for _ in range(self.correctors):
             if way.longest >= 1.0 / self.fraction:
@@ -184,8 +192,7 @@ class InteriorPoint:
             if not longer.longest > 1.05 * way.longest:
                 break
             way = longer
-        state = step.moved(way, min(1.0, self.fraction * way.longest))
-        return _better(problem, state, lam), state, 1
+        return step.moved(way, min(1.0, self.fraction * way.longest))
 
     def reduce(self, state: State, kept: NDArray) -> State:
         """Return the state of the problem of which terms with these numbers are left."""
@@ -284,6 +291,9 @@ class _Step:
         )
         self.products = products + problem.cone.inner(state.x, state.S)
         self.mu = self.products / parts.count
+        if not 0.0 < self.mu < np.inf:
+            raise np.linalg.LinAlgError("rounding has made the products of a state negative")
+        self.root = np.sqrt(parts.unit * self.mu)
         self.scaling: Scaling = scaling_of(problem.cone, state.x, state.S)
         self.system = HeavyTerms(parts.system, self.scaling, lam, self.scales, state.budget)
 
@@ -291,8 +301,7 @@ class _Step:
         """Return the direction that makes all products vanish, to first order."""
         bounds = np.empty((2, self.scales.size))
         kernels.targets(self.state.duals, self.problem.loss.cap, 0.0, bounds)
-        root = np.sqrt(self.parts.unit * self.mu)
-        return self.towards(_Goal(bounds, self.scaling.affine()), 0.1 * root)
+        return self.towards(_Goal(bounds, self.scaling.affine()), 0.1 * self.root)
 
     def centered(self, way):
         """Return the mu to aim at after the predictor: the smaller, the further that leads."""
@@ -355,18 +364,15 @@ class _Step:
         )
 
     def moved(self, way, length):
-        """Return the state after a step; the same one, but for the budget, where the direction is
-        not finite.
-        """
+        """Return the state after a step of that length."""
+        if not np.isfinite(way.first + way.second):
+            raise np.linalg.LinAlgError("a direction is not finite")
         state = self.state
-        budget = self.system.next_budget
-        if not np.isfinite(length):
-            return State(state.x, state.S, state.duals, budget, self.parts.system)
         return State(
             x=state.x + length * way.x,
             S=_symmetric(state.S + length * way.S),
             duals=state.duals + length * way.duals,
-            budget=budget,
+            budget=self.system.next_budget,
             system=self.parts.system,
         )
 
