@@ -8,12 +8,15 @@ from sklearn.datasets import load_iris, load_wine
 
 import safescreen as ss
 from safescreen.cones import NonNegativeCone, PSDCone
-from safescreen.rules.ball import sphere
 from safescreen.solvers import _interior_kernels as kernels
 from safescreen.solvers._heavy_terms import HeavyTerms
 from safescreen.solvers._scalings import central, scaling_of
+from safescreen.solvers.drive import drive
 from safescreen.solvers.interior import InteriorPoint
-from safescreen.spheres.gap import from_evaluation_dgb
+from safescreen.solvers.limits import Limits
+from safescreen.solvers.reduction import Reduction, parse_screening
+from safescreen.solvers.trace import Start
+from safescreen.solvers.when_fallen import WhenFallen
 
 
 def labelled(load=load_wine, every=1):
@@ -21,20 +24,17 @@ def labelled(load=load_wine, every=1):
     return ((X - X.mean(axis=0)) / X.std(axis=0))[::every], y[::every]
 
 
-def run(problem, lam, start=None, rtol=1e-6, most=40, solver=None):
+def run(problem, lam, x=None, rtol=1e-6, most=40, policy=None):
     """Return the best evaluation and the number of steps."""
-    solver = InteriorPoint() if solver is None else solver
-    start = (problem.cone.zeros(), None) if start is None else start
-    state = solver.init(problem, start, lam)
-    best = e = problem.evaluate(start[0], lam)
-    n = 0
-    while best.gap > rtol * abs(best.primal) and n < most:
-        (x, alpha), state, steps = solver.step(problem, e, state)
-        e = problem.evaluate(x, lam, alpha)
-        assert problem.cone.violation(x) <= e.x_error
-        best = e if e.gap < best.gap else best
-        n += steps
-    return best, n
+    start = Start(problem.cone.zeros() if x is None else x, lam)
+
+    def inside(reduction, trace):
+        e = trace.evaluation
+        assert problem.cone.violation(e.x) <= e.x_error
+
+    limits = Limits(0.0, rtol, most)
+    outcome = drive(Reduction(problem), InteriorPoint(), policy, start, limits, inside)
+    return outcome.evaluation, outcome.n_iter
 
 
 def coordinates(terms):
@@ -291,7 +291,7 @@ def test_steps_from_the_solution_of_the_last_lam():
         e, n = run(problem, lam, start)
         assert e.gap <= 1e-6 * e.primal
         warm += n
-        start = (e.x, None)
+        start = e.x
     assert warm < 0.7 * cold
 
 
@@ -338,7 +338,7 @@ def test_margins_at_the_kinks():
     for loss in (ss.Hinge(), ss.SmoothedHinge(0.05)):
         moved = np.where(np.arange(len(terms)) % 2, margins, margins + loss.smoothing)
         problem = ss.Problem(terms.with_threshold(moved), loss)
-        e, _ = run(problem, lam, (x, None), rtol=1e-8)
+        e, _ = run(problem, lam, x, rtol=1e-8)
         assert e.gap <= 1e-8 * abs(e.primal)
 
 
@@ -374,28 +374,48 @@ def test_terms_removed_on_the_way(diagonal, smoothing):
     terms = ss.Triplets.from_labels(*labelled(), k=3, diagonal=diagonal)
     problem = ss.Problem(terms, ss.SmoothedHinge(smoothing))
     lam = 1e-3 * problem.lam_max()
-    solver = InteriorPoint()
-    state = solver.init(problem, (problem.cone.zeros(), None), lam)
-    e = problem.evaluate(problem.cone.zeros(), lam)
-    working = problem
-    removed = 0
-    for _ in range(40):
-        (x, alpha), state, _ = solver.step(working, e, state)
-        e = working.evaluate(x, lam, alpha)
-        if e.gap <= 1e-9 * e.primal:
-            break
-        screened = sphere(working, from_evaluation_dgb(working.cone, e))
-        in_L, in_R = screened.in_L, screened.in_R
-        if np.count_nonzero(in_L | in_R) > 0.2 * len(working):
-            kept = np.flatnonzero(~(in_L | in_R))
-            working = working.reduce(in_L, in_R)
-            state = solver.reduce(state, kept)
-            removed += 1
-            e = working.evaluate(e.x, lam)
-    assert removed >= 2
-    assert len(working) < 0.5 * len(problem)
-    assert problem.evaluate(e.x_alpha, lam).primal == pytest.approx(e.primal, rel=1e-6)
-    assert e.gap <= 1e-9 * e.primal
+    policy = WhenFallen(parse_screening(("DGB",), problem), 0.5)
+    reduction = Reduction(problem)
+    left = []
+    start = Start(problem.cone.zeros(), lam)
+    outcome = drive(
+        reduction,
+        InteriorPoint(),
+        policy,
+        start,
+        Limits(0.0, 1e-9, 40),
+        lambda reduction, trace: left.append(len(reduction.problem)),
+    )
+    assert outcome.reason == "converged"
+    assert len(set(left)) >= 3 and left[-1] < 0.5 * len(problem)
+    plain, _ = run(problem, lam, rtol=1e-9)
+    assert outcome.evaluation.primal == pytest.approx(plain.primal, rel=1e-8)
+
+
+def test_blocks_removed_on_the_way():
+    problem = ss.Problem(ss.ProductTriplets(*labelled(every=2), k=5), ss.SmoothedHinge(0.05))
+    lam = 1e-3 * problem.lam_max()
+    one = ss.solve(problem, lam, rtol=1e-8, method="interior", screening=("MGB",))
+    other = ss.solve(problem, lam, rtol=1e-8, method="gradient", screening=())
+    assert one.n_L + one.n_R > 0 and one.converged and one.n_iter < 40
+    assert np.linalg.norm(one.x - other.x) <= one.eps + other.eps
+
+
+@pytest.mark.parametrize("smoothing", [0.05, 0.0])
+def test_slow_gradient_steps_hand_over(smoothing):
+    """At a small lam "auto" goes on with interior-point steps, and begins with them at the next
+    lam; at a large one it never does.
+    """
+    problem = ss.Problem(
+        ss.Triplets.from_labels(*labelled(every=2), k=3), ss.SmoothedHinge(smoothing)
+    )
+    top = problem.lam_max()
+    large = ss.solve(problem, 0.1 * top)
+    plain = ss.solve(problem, 0.1 * top, method="gradient" if smoothing else "semismooth")
+    assert large.n_iter == plain.n_iter and np.array_equal(large.x, plain.x)
+    path = ss.path(problem, top * np.geomspace(1e-6, 1e-8, 6), rtol=1e-6)
+    assert all(solution.converged for solution in path)
+    assert smoothing == 0.0 or min(solution.n_iter for solution in path[1:]) < 40
 
 
 def test_no_terms_are_left():
@@ -414,8 +434,7 @@ def test_as_far_as_rounding_allows(smoothing, diagonal):
     for exponent in (2, 6, 10):
         # no gap is as small as that: steps end by themselves, and nothing gets worse; with the
         # hinge and a small lam the objective is small beside the rounding of the margins
-        e, n = run(problem, problem.lam_max() * 10.0**-exponent, rtol=1e-300, most=60)
-        assert n == 60
+        e, _ = run(problem, problem.lam_max() * 10.0**-exponent, rtol=1e-300, most=60)
         assert e.gap <= 1e-8 * e.primal
 
 
@@ -435,7 +454,7 @@ def test_counted_operations_grow_with_the_problem():
 def test_terms_that_have_no_system():
     problem = ss.Problem(ss.Samples([[1.0], [-2.0]], [1, -1]), ss.SmoothedHinge(0.5))
     with pytest.raises(TypeError, match="a Newton system in coordinates needs"):
-        InteriorPoint().init(problem, (problem.cone.zeros(), None), 1.0)
+        run(problem, 1.0)
 
 
 def test_same_steps_each_time():

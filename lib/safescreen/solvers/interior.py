@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from safescreen.cones import PSDCone
-from safescreen.problem import Evaluation, Problem
-from safescreen.rounding import ElementLike
+from safescreen.problem import Problem
 from safescreen.solvers import _interior_kernels as kernels
 from safescreen.solvers._heavy_terms import HeavyTerms
 from safescreen.solvers._scalings import Scaling, central, scaling_of
+from safescreen.solvers.trace import Point, Start, Trace
 from safescreen.terms.pair_system import PairSystem
 
 __all__ = ["InteriorPoint"]
@@ -27,11 +27,12 @@ class State:
     """Where the method is: x and its slack S inside the cone, three numbers a term (see
     :mod:`safescreen.solvers._interior_kernels`), and the budget of the next system.
 
-    `system` is that of the terms, None where they have changed."""
+    `system` is that of the terms, None where they have changed; `duals` is None where blocks of
+    terms have left, whose numbers nobody knows."""
 
     x: NDArray
     S: NDArray
-    duals: NDArray
+    duals: NDArray | None
     budget: float
     system: PairSystem | None = None
 
@@ -59,6 +60,9 @@ class InteriorPoint:
         From anywhere else the method starts at the best multiple of the identity, with products
         of which there are `losses` times its objective, and a slack S of `slack` times the norm of
         H for alpha = 1/2.
+    largest : int
+        How many coordinates x may have where the method is chosen automatically: a system of
+        so many takes 128 MB.
 
     Notes
     -----
@@ -83,8 +87,8 @@ class InteriorPoint:
 
     with the scaling W of the cone. Several right-hand sides, that of a predictor, Mehrotra's
     second-order corrector and Gondzio's (1996) correctors, share its factorization. The gap is
-    about ``2 mu sum_t w_t``; what is certified is evaluated with alpha, or with ``alpha(x)``
-    where that is better.
+    about ``2 mu sum_t w_t``; what is certified is evaluated with ``alpha(x)``, for the hinge with
+    alpha.
 
     Cost: with D = d(d+1)/2 coordinates (d for a vector) and N rows for the terms that weigh most,
     ``N D min(N, D)`` multiplications in products of matrices and ``min(N, D)^3/3`` a step, and a
@@ -96,14 +100,9 @@ class InteriorPoint:
     >>> import numpy as np, safescreen as ss
     >>> triplets = ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1])
     >>> problem = ss.Problem(triplets, ss.SmoothedHinge(0.05))
-    >>> solver = InteriorPoint()
-    >>> state = solver.init(problem, (problem.cone.zeros(), None), 1e-3)
-    >>> evaluation = problem.evaluate(problem.cone.zeros(), 1e-3)
-    >>> for _ in range(15):
-    ...     (x, alpha), state, _ = solver.step(problem, evaluation, state)
-    ...     evaluation = problem.evaluate(x, 1e-3, alpha)
-    >>> x.round(4).tolist(), bool(evaluation.gap <= 1e-6 * evaluation.primal)
-    ([[0.1481]], True)
+    >>> solution = ss.solve(problem, 1e-3, method="interior")
+    >>> solution.x.round(4).tolist(), solution.converged, solution.n_iter < 20
+    ([[0.1481]], True, True)
     """
 
     correctors: int = 3
@@ -114,7 +113,10 @@ class InteriorPoint:
     back: float = 15.0
     losses: float = 10.0
     slack: float = 0.01
-    needs = ("systems",)
+    largest: int = 4000
+
+    needs: ClassVar[tuple[str, ...]] = ("systems",)
+    pace: ClassVar[float | None] = 0.1
 
     def work(self, problem: Problem) -> float:
         """Return the operations, of about a nanosecond, that a step takes on average.
@@ -122,31 +124,38 @@ class InteriorPoint:
         A quarter of the factorization of all terms, and thirty products with them. A solve takes
         some 20 steps, one from the solution of the last lam of a path some 6. Gradient steps, which
         cost ``problem.terms.work`` each, are the better method until they have cost as much."""
-        d = problem.cone.d
-        width = d * (d + 1) / 2 if isinstance(problem.cone, PSDCone) else d
+        width = width_of(problem)
         system = 0.005 * width * width * (problem.terms.system_rows + width / 3.0)
         return system + 30.0 * problem.terms.work
 
-    def init(
-        self, problem: Problem, start: tuple[ElementLike, NDArray | None], lam: float
-    ) -> State:
-        """Return the state at a start: a point, and its dual point or None for ``alpha(x)``.
+    def is_able(self, problem: Problem) -> bool:
+        """Return whether the method can be used for a problem, and has enough memory."""
+        terms = problem.terms
+        if not terms.offers.issuperset(self.needs):
+            return False
+        if not terms.explicit and problem.loss.smoothing == 0.0:
+            return False  # the gap of the hinge needs the dual point, term by term
+        return width_of(problem) <= self.largest
 
-        It is on the central path but for the equation of H; O(n d^2 + pairs d + T + d^3)."""
-        x, alpha = start
+    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, State]:
+        """Begin at the start; the state is on the central path but for the equation of H;
+        O(n d^2 + pairs d + T + d^3).
+        """
+        if not problem.terms.explicit and problem.loss.smoothing == 0.0:
+            problem.terms.require("singles", by="the interior-point method for the hinge")
+        point = Point(start.x, alpha=start.alpha, evaluation=start.evaluation)
         system = problem.terms.system()
         if not len(system.terms):
-            return State(x, x, np.empty((3, 0)), self.budget, system)
+            return point, State(start.x, start.x, np.empty((3, 0)), self.budget, system)
         parts = _Parts.of(problem, system)
-        e = problem.evaluate(x, lam, alpha)
-        if problem.cone.norm(x) > 0.0 and e.gap <= self.near * abs(e.primal):
+        e = point.evaluated(problem, start.lam)
+        if problem.cone.norm(start.x) > 0.0 and e.gap <= self.near * abs(e.primal):
             mu = self.back * e.gap / parts.count
-            x, S = central(problem.cone, lam * x - e.minus, lam, parts.unit * mu)
+            x, S = central(problem.cone, start.lam * e.x - e.minus, start.lam, parts.unit * mu)
         else:
-            x, S, mu = self._cold(problem, parts, lam)
-        duals = np.empty((3, len(parts.system.terms)))
-        kernels.center(parts.slacks(x), problem.loss.smoothing, problem.loss.cap, mu, duals)
-        return State(x, S, duals, self.budget, system)
+            x, S, mu = self._cold(problem, parts, start.lam)
+        state = State(x, S, _central(parts, x, mu), self.budget, system)
+        return point._replace(evaluation=e), state
 
     def _cold(self, problem, parts, lam):
         """Return the best multiple of the identity, a slack for it, and mu."""
@@ -159,23 +168,22 @@ class InteriorPoint:
         largest = float(np.linalg.norm(H, 2)) if H.ndim == 2 else float(np.abs(H).max())
         return x, max(parts.unit * mu / size, self.slack * largest) * unit, mu
 
-    def step(
-        self, problem: Problem, evaluation: Evaluation, state: State
-    ) -> tuple[tuple[ElementLike, NDArray | None], State, int]:
-        """Return the next point with its dual point (None for ``alpha(x)``), the next state, and
-        1, the number of steps; of the evaluation only lam is used, and without terms the point
-        that it leads to. Point and state stay the same where rounding allows no step any more.
+    def step(self, problem: Problem, trace: Trace, state: State) -> tuple[Point, State] | None:
+        """Take a step; None where rounding allows none any more. Without terms it leads to the
+        optimum.
         """
         if not len(problem.terms):
-            return (evaluation.x_alpha, None), state, 1
-        lam = evaluation.lam
+            return Point(trace.evaluation.x_alpha, iterations=1), state
         system = problem.terms.system() if state.system is None else state.system
         parts = _Parts.of(problem, system)
+        if state.duals is None:
+            mu = problem.cone.inner(state.x, state.S) / (parts.unit * problem.cone.d)
+            state = replace(state, duals=_central(parts, state.x, mu))
         try:
-            moved = self._moved(_Step(problem, parts, lam, state))
+            moved = self._moved(_Step(problem, parts, trace.lam, state))
         except np.linalg.LinAlgError:
-            return (evaluation.x, None), state, 1
-        return _better(problem, moved, lam), moved, 1
+            return None
+        return _point(problem, moved), moved
 
     def _moved(self, step):
         """Return the state after a step: predictor, corrector, and what makes it longer."""
@@ -194,10 +202,26 @@ class InteriorPoint:
             way = longer
         return step.moved(way, min(1.0, self.fraction * way.longest))
 
-    def reduce(self, state: State, kept: NDArray) -> State:
-        """Return the state of the problem of which terms with these numbers are left."""
-        duals = np.ascontiguousarray(state.duals[:, kept])
+    def reduce(self, problem: Problem, state: State, kept: Any) -> State:
+        """Go on with the numbers of the terms that are kept."""
+        duals = None
+        if problem.terms.explicit:
+            duals = np.ascontiguousarray(state.duals[:, kept])
         return State(state.x, state.S, duals, state.budget)
+
+
+def width_of(problem: Problem) -> int:
+    """Return how many coordinates an element of the cone has."""
+    d = problem.cone.d
+    return d * (d + 1) // 2 if isinstance(problem.cone, PSDCone) else d
+
+
+def _central(parts, x, mu):
+    """Return three numbers a term that are on the central path for mu."""
+    duals = np.empty((3, len(parts.system.terms)))
+    loss = parts.problem.loss
+    kernels.center(parts.slacks(x), loss.smoothing, loss.cap, mu, duals)
+    return duals
 
 
 @dataclass(frozen=True)
@@ -377,13 +401,11 @@ class _Step:
         )
 
 
-def _better(problem, state, lam) -> tuple[Any, NDArray | None]:
-    """Return x with alpha, or with None where the gap at ``alpha(x)`` is smaller."""
-    alpha = np.clip(state.duals[0], 0.0, problem.loss.cap)
-    if problem.loss.smoothing == 0.0:
-        return state.x, alpha
-    own = problem.evaluate(state.x, lam).gap
-    return state.x, None if own < problem.evaluate(state.x, lam, alpha).gap else alpha
+def _point(problem, state):
+    """Return the point of a state: x, for the hinge with its alpha."""
+    if problem.loss.smoothing > 0.0:
+        return Point(state.x, iterations=1)
+    return Point(state.x, iterations=1, alpha=np.clip(state.duals[0], 0.0, problem.loss.cap))
 
 
 def _best_multiple(problem, parts, unit, lam):
