@@ -21,7 +21,7 @@ from safescreen_book import datasets
 
 LOSSES = {"hinge": ss.Hinge(), "smoothed": ss.SmoothedHinge(0.3), "squared": ss.SquaredHinge(0.5)}
 SAMPLES = ("dense", "csr", "kernel", "tiles")
-FREE = [name for name in SMOOTH if name not in ("gradient", "semismooth")]
+FREE = [name for name, solver in SMOOTH.items() if "sweeps" in solver.needs]
 
 
 def exact_points(kind="dense", n=30, d=3, weighted=False, seed=3):
@@ -262,7 +262,7 @@ def test_methods_are_named_in_errors():
     of = instance("full")
     with pytest.raises(
         ValueError,
-        match="method must be 'auto' or one of gradient, semismooth, newton, .* got 'simplex'",
+        match="method must be 'auto' or one of gradient, semismooth, interior, .* got 'simplex'",
     ):
         ss.solve(of.problem(0.05), 1.0, method="simplex")
     with pytest.raises(

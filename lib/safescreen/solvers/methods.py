@@ -6,11 +6,13 @@ from collections.abc import Iterable
 
 from safescreen.problem import Problem
 from safescreen.solvers.active_set import ActiveSet
+from safescreen.solvers.budgeted import Budgeted
 from safescreen.solvers.coordinate_descent import CoordinateDescent
 from safescreen.solvers.counted import Counted
 from safescreen.solvers.drive import Policy, Solver
 from safescreen.solvers.every import Every
 from safescreen.solvers.hybrid import Hybrid
+from safescreen.solvers.interior import InteriorPoint
 from safescreen.solvers.newton import Newton
 from safescreen.solvers.projected_gradient import ProjectedGradient
 from safescreen.solvers.proximal_hinge import ProximalHinge
@@ -21,6 +23,8 @@ from safescreen.solvers.when_fallen import WhenFallen
 SMOOTH: dict[str, Solver] = {
     "gradient": ProjectedGradient(),
     "semismooth": Semismooth(),
+    "interior": InteriorPoint(),
+    "handover": Hybrid(Budgeted(ProjectedGradient(), InteriorPoint()), InteriorPoint()),
     "newton": Newton(),
     "coordinate": CoordinateDescent(),
     "unshrunk": CoordinateDescent(shrinking=False),
@@ -36,6 +40,8 @@ finite method is the cheapest.
 HINGE: dict[str, Solver] = {
     "gradient": ProximalHinge(),
     "semismooth": ProximalHinge(Semismooth()),
+    "interior": InteriorPoint(),
+    "handover": Hybrid(Budgeted(ProximalHinge(Semismooth()), InteriorPoint()), InteriorPoint()),
     "newton": NEWTON_HINGE,
     "coordinate": CoordinateDescent(),
     "unshrunk": CoordinateDescent(shrinking=False),
@@ -46,13 +52,13 @@ HINGE: dict[str, Solver] = {
 DUAL = ("coordinate", "unshrunk", "hybrid")
 """Methods that start from a dual point, whatever x is."""
 
-ITERATIVE = ("gradient", "semismooth")
+ITERATIVE = ("gradient", "semismooth", "handover")
 """Methods that an active set goes with; a step of the others looks at the terms in C anyway."""
 
 
 def check_method(method: str, prob: Problem) -> str:
-    """Return the name of a method; "auto" is hybrid where the terms allow it, semismooth for the
-    hinge, and gradient elsewhere.
+    """Return the name of a method; "auto" is hybrid where the terms allow it, then handover, and
+    elsewhere semismooth for the hinge, or gradient.
 
     ValueError for an unknown name, TypeError where the terms lack what the method needs.
     """
@@ -60,6 +66,8 @@ def check_method(method: str, prob: Problem) -> str:
         offers = prob.terms.offers
         if offers.issuperset(SMOOTH["hybrid"].needs):
             return "hybrid"
+        if InteriorPoint().is_able(prob):
+            return "handover"
         is_kinked = prob.loss.smoothing == 0.0
         can_bend = offers.issuperset(SMOOTH["semismooth"].needs)
         return "semismooth" if is_kinked and can_bend else "gradient"

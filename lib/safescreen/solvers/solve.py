@@ -41,8 +41,9 @@ def solve(
     """Solve a problem for one lam, screening as it goes.
 
     STS19 Algorithm 1. Over a cone: projected gradient (Barzilai-Borwein steps), for the hinge with
-    semismooth Newton steps. Over the whole space: dual coordinate descent, then semismooth Newton
-    steps. The hinge through a proximal method of multipliers where a solver needs a smooth loss.
+    semismooth Newton steps; an interior-point method where those are slow. Over the whole space:
+    dual coordinate descent, then semismooth Newton steps. The hinge through a proximal method of
+    multipliers where a solver needs a smooth loss.
 
     Parameters
     ----------
@@ -68,12 +69,14 @@ def solve(
         ``callback(progress)``, with a :class:`Progress`; returning a true value stops the solve.
     max_iter : int
         Largest number of iterations: gradient or Newton steps, or sweeps of coordinate descent.
-    method : {"auto", "gradient", "semismooth", "newton", "coordinate", "unshrunk", "hybrid"}
-        "semismooth" is projected gradient with Newton steps between, which "auto" means for the
-        hinge of single terms over a cone. The last four are for terms over the whole space, such as
-        samples: Newton's method, coordinate descent with and without shrinking, and coordinate
-        descent that hands over to Newton's method where it is slow, which is what "auto" means
-        there.
+    method : str
+        For terms over a cone: "gradient"; "semismooth", projected gradient with Newton steps
+        between; "interior", an interior-point method that takes some tens of steps whatever lam is;
+        "handover", gradient or, for the hinge, semismooth steps until interior-point steps would
+        have cost as much, which is what "auto" means there. For terms over the whole space, such as
+        samples: "newton"; "coordinate" and "unshrunk", coordinate descent with and without
+        shrinking; "hybrid", coordinate descent that hands over to Newton's method where it is slow,
+        which is what "auto" means there.
     max_seconds : float, optional
         End with the first iteration after so many seconds. Without it no clock is read, and the
         same input gives the same solution.

@@ -28,6 +28,7 @@ CAPABILITIES = {
     "sweeps": "terms over the whole space, such as Samples",
     "rows": "terms with coordinates",
     "curvature": "terms over a cone, such as Triplets",
+    "systems": "terms that are differences of pairs, such as Triplets",
 }
 """What a family may offer beside sums over all its terms, and the words for it in errors."""
 
@@ -405,6 +406,17 @@ class Terms(ABC):
         numbers ("curvature").
         """
         self.require("curvature", by="a Newton step over a cone")
+
+    def system(self) -> Any:
+        """Return the :class:`~safescreen.terms.pair_system.PairSystem` of the terms, from which
+        Newton systems are assembled ("systems").
+        """
+        self.require("systems", by="a Newton system in coordinates")
+
+    @property
+    def system_rows(self) -> int:
+        """How many rows the whole system is a product of, about ("systems")."""
+        self.require("systems", by="a Newton system in coordinates")
 
 
 def check_weights(weights: ArrayLike | None, n: int) -> NDArray | None:

@@ -18,6 +18,7 @@ from safescreen.terms import _triplet_kernels as kernels
 from safescreen.terms._margin_sums import levels, margin_sums
 from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.indices import number_pairs
+from safescreen.terms.pair_system import PairSystem
 from safescreen.terms.pairs import PairTable, Points
 
 
@@ -43,7 +44,7 @@ class PairDifferences(Terms):
     the scale of the two pairs, see :class:`safescreen.terms.pairs.PairTable`; points are centred
     first, which changes no difference by more than that."""
 
-    offers = frozenset({"singles", "elements", "curvature"})
+    offers = frozenset({"singles", "elements", "curvature", "systems"})
 
     @classmethod
     def of(
@@ -227,6 +228,15 @@ class PairDifferences(Terms):
             return terms._gram(*weights)[0]
 
         return product
+
+    def system(self) -> PairSystem:
+        """Return the :class:`PairSystem` of the terms; O(T)."""
+        return PairSystem(self)
+
+    @property
+    def system_rows(self) -> int:
+        """Number of the terms or of their pairs, whichever is smaller."""
+        return min(len(self), len(self.same_pairs) + len(self.other_pairs))
 
     def select(self, keep: NDArray) -> Self:
         """Return the terms of the mask `keep`; pairs that none of them uses are dropped once

@@ -15,6 +15,7 @@ from safescreen.terms._listed_products import ListedProducts
 from safescreen.terms._triplet_kernels import fill_products
 from safescreen.terms.base import InnerProducts, LossSums, Terms
 from safescreen.terms.neighbors import AnchorLists
+from safescreen.terms.pair_system import PairSystem
 from safescreen.terms.pairs import PairTable, Points
 from safescreen.terms.triplets import Triplets, check_coordinates, labelled_codes, labelled_lists
 
@@ -63,7 +64,7 @@ class ProductTriplets(Terms):
     [3.0, 4.0]
     """
 
-    offers = frozenset({"blocks"})
+    offers = frozenset({"blocks", "systems"})
 
     def __init__(
         self,
@@ -254,6 +255,15 @@ class ProductTriplets(Terms):
         triplets = Triplets.of(self.points, same_pairs, other_pairs, same, other)
         triplets.threshold = self.threshold
         return triplets
+
+    def system(self) -> PairSystem:
+        """Return the :class:`PairSystem` of the listed triplets; ValueError beyond 50 million."""
+        return self.to_triplets().system()
+
+    @property
+    def system_rows(self) -> int:
+        """Number of the triplets or of their pairs, whichever is smaller."""
+        return min(len(self), int(self._products.p.sum() + self._products.q.sum()))
 
     @property
     def index(self) -> NDArray:

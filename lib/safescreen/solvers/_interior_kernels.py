@@ -1,0 +1,176 @@
+"""Loops over the terms of an interior-point method.
+
+A term has three numbers, the rows of `duals`: its dual variable alpha in [0, cap], the multiplier
+`above` of ``alpha <= cap`` and the multiplier `below` of ``alpha >= 0``. With its slack
+``r = tau - m`` they solve ``r = g alpha + above - below``, and ``above (cap - alpha)`` and
+``below alpha`` are to become equal to mu. Where cap is infinite there is no `above`. Thresholds and
+weights come as arrays with a step, 0 where all terms share one number."""
+
+import numpy as np
+
+from safescreen._numba import njit
+
+
+@njit
+def center(slacks, g, cap, mu, duals):
+    """Write the duals for which both products are mu, given the slacks: the central ones."""
+    for t in range(slacks.size):
+        r = slacks[t]
+        if cap == np.inf:
+            # g a - mu/a = r
+            root = np.sqrt(r * r + 4.0 * g * mu)
+            a = 0.5 * (r + root) / g if r > 0.0 else 2.0 * mu / (root - r)
+            duals[0, t] = a
+            duals[1, t] = 0.0
+            duals[2, t] = mu / a
+            continue
+        # b: the distance of alpha from the nearer end
+        middle = r - 0.5 * g
+        b = nearer(abs(middle), g, mu)
+        if middle > 0.0:
+            duals[0, t] = 1.0 - b
+            duals[1, t] = mu / b
+            duals[2, t] = mu / (1.0 - b)
+        else:
+            duals[0, t] = b
+            duals[1, t] = mu / (1.0 - b)
+            duals[2, t] = mu / b
+
+
+@njit
+def nearer(goal, g, mu):
+    """Return the b in (0, 1/2] with ``g (1/2 - b) + mu/b - mu/(1 - b) = goal``; safeguarded Newton
+    steps.
+    """
+    low = 0.0
+    high = 0.5
+    b = min(0.5, mu / (goal + 2.0 * mu))
+    for _ in range(60):
+        f = g * (0.5 - b) + mu / b - mu / (1.0 - b) - goal
+        if f > 0.0:
+            low = b
+        else:
+            high = b
+        following = b + f / (g + mu / (b * b) + mu / ((1.0 - b) * (1.0 - b)))
+        if not (following > low and following < high):
+            following = 0.5 * (low + high)
+        if abs(following - b) <= 1e-10 * b:
+            return following
+        b = following
+    return b
+
+
+@njit
+def eliminate(slacks, weights, step, g, cap, duals, scales, residuals):
+    """Write what is left of ``r = g alpha + above - below``, and by which number times a change of
+    the margin the weighted dual variable falls; return the weighted sum of all products.
+    """
+    total = 0.0
+    for t in range(slacks.size):
+        a = duals[0, t]
+        below = duals[2, t]
+        q = g + below / a
+        r = slacks[t] - g * a + below
+        product = below * a
+        if cap < np.inf:
+            above = duals[1, t]
+            q += above / (cap - a)
+            r -= above
+            product += above * (cap - a)
+        w = weights[t * step]
+        scales[t] = w / q
+        residuals[t] = r
+        total += w * product
+    return total
+
+
+@njit
+def targets(duals, cap, mu, out):
+    """Write by how much the products are to change to become mu."""
+    for t in range(duals.shape[1]):
+        a = duals[0, t]
+        out[0, t] = mu - duals[1, t] * (cap - a) if cap < np.inf else 0.0
+        out[1, t] = mu - duals[2, t] * a
+
+
+@njit
+def second_order(direction, cap, out):
+    """Take from the targets what the products of the changes add, as Mehrotra does."""
+    for t in range(direction.shape[1]):
+        if cap < np.inf:
+            out[0, t] += direction[0, t] * direction[1, t]
+        out[1, t] -= direction[0, t] * direction[2, t]
+
+
+@njit
+def correct(duals, direction, cap, length, low, high, out):
+    """Add to the targets what brings the products, after a step of that length, back between
+    `low` and `high`, as Gondzio does.
+    """
+    for t in range(direction.shape[1]):
+        a = duals[0, t] + length * direction[0, t]
+        if cap < np.inf:
+            v = (cap - a) * (duals[1, t] + length * direction[1, t])
+            out[0, t] += max(min(max(v, low), high) - v, -high)
+        v = a * (duals[2, t] + length * direction[2, t])
+        out[1, t] += max(min(max(v, low), high) - v, -high)
+
+
+@njit
+def unmoved(duals, residuals, goal, scales, cap, out):
+    """Write the change of the weighted dual variables if no margin changed."""
+    for t in range(residuals.size):
+        a = duals[0, t]
+        r = residuals[t] + goal[1, t] / a
+        if cap < np.inf:
+            r -= goal[0, t] / (cap - a)
+        out[t] = scales[t] * r
+
+
+@njit
+def direct(duals, goal, scales, weights, step, changes, unmoved, cap, direction):
+    """Write the changes of the duals that belong to the `changes` of the margins.
+
+    Returns the longest step, and the coefficients of t and t^2 in the sum of the products after a
+    step of length t."""
+    inverse = 0.0
+    first = 0.0
+    second = 0.0
+    for t in range(changes.size):
+        a = duals[0, t]
+        below = duals[2, t]
+        w = weights[t * step]
+        da = (unmoved[t] - scales[t] * changes[t]) / w
+        db = (goal[1, t] - below * da) / a
+        direction[0, t] = da
+        direction[1, t] = 0.0
+        direction[2, t] = db
+        inverse = max(inverse, -da / a, -db / below)
+        first += w * (below * da + a * db)
+        second += w * da * db
+        if cap < np.inf:
+            above = duals[1, t]
+            room = cap - a
+            dc = (goal[0, t] + above * da) / room
+            direction[1, t] = dc
+            inverse = max(inverse, da / room, -dc / above)
+            first += w * (room * dc - above * da)
+            second -= w * da * dc
+    return (1.0 / inverse if inverse > 0.0 else np.inf), first, second
+
+
+@njit
+def largest_sum(numbers, budget):
+    """Return a power of two such that the numbers below it sum to at most `budget`."""
+    sums = np.zeros(2100)
+    for t in range(numbers.size):
+        v = numbers[t]
+        if v > 0.0:
+            place = int(np.floor(np.log2(v))) + 1075
+            sums[min(max(place, 0), 2099)] += v
+    total = 0.0
+    for place in range(2100):
+        total += sums[place]
+        if total > budget:
+            return 2.0 ** (place - 1075)
+    return np.inf

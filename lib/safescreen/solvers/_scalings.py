@@ -1,0 +1,181 @@
+"""Nesterov-Todd scalings: coordinates in which a point x of a cone and its slack S are the same.
+
+``x = G X G'`` and ``S = G^-T X G^-1`` with the same diagonal X (Nesterov & Todd 1998); over the
+non-negative orthant G is a diagonal matrix too. Directions scale like the points, and the equation
+``x S = mu`` becomes symmetric. Elements in scaled coordinates are arrays of the shape of the cone;
+`into` and `back` lead to and from vectors of coordinates in the basis in which the system is
+assembled, where ``G'G`` is diagonal."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safescreen.cones import Cone, PSDCone
+
+SHIFTS = (0.0, 1e-15, 1e-12, 1e-9)
+"""What is added to the diagonal of a matrix that rounding has made indefinite, in parts of its
+largest eigenvalue.
+"""
+
+
+class SemidefiniteScaling:
+    """That of two positive definite matrices; O(d^3)."""
+
+    def __init__(self, x: NDArray, S: NDArray):
+        L = _cholesky(x)
+        R = _cholesky(S)
+        _, values, V = np.linalg.svd(R.T @ L)
+        self.values = np.maximum(values, 1e-150)
+        self.G = L @ V.T / np.sqrt(self.values)
+        Q, scales, self._turn = np.linalg.svd(self.G)
+        self.root = Q * scales
+        self._inverse = (self._turn.T / scales) @ Q.T
+        self._squares = scales * scales
+        self._rows, self._columns = np.triu_indices(len(x))
+        self._factors = np.where(self._rows == self._columns, 1.0, np.sqrt(2.0))
+
+    def ridge(self, lam: float) -> NDArray:
+        """Return the diagonal of what the cone and the square norm add to the system."""
+        return 1.0 + lam * self._squares[self._rows] * self._squares[self._columns]
+
+    def into(self, v: NDArray) -> NDArray:
+        """Return the coordinates of a slack."""
+        return self._vector(self.root.T @ v @ self.root)
+
+    def back(self, y: NDArray) -> NDArray:
+        """Return the point of those coordinates."""
+        M = np.empty(self.root.shape)
+        M[self._rows, self._columns] = y / self._factors
+        M[self._columns, self._rows] = M[self._rows, self._columns]
+        M = self.root @ M @ self.root.T
+        return 0.5 * (M + M.T)
+
+    def turned(self, scaled: NDArray) -> NDArray:
+        """Return the coordinates of an element that is scaled."""
+        return self._vector(self._turn @ scaled @ self._turn.T)
+
+    def scaled(self, dx: NDArray, dS: NDArray) -> tuple[NDArray, NDArray]:
+        """Return a change of the point, and one of the slack, scaled."""
+        return self._inverse @ dx @ self._inverse.T, self.G.T @ dS @ self.G
+
+    def longest(self, change: NDArray) -> float:
+        """Return the longest step along a scaled change that stays in the cone."""
+        scale = 1.0 / np.sqrt(self.values)
+        low = float(np.linalg.eigvalsh(scale[:, None] * change * scale)[0])
+        return -1.0 / low if low < 0.0 else np.inf
+
+    def products(self, dx: NDArray, dS: NDArray, length: float) -> NDArray:
+        """Return the symmetric product of point and slack after a step of that length."""
+        X = np.diag(self.values)
+        product = (X + length * dx) @ (X + length * dS)
+        return 0.5 * (product + product.T)
+
+    def towards(self, mu: float, dx: NDArray, dS: NDArray) -> NDArray:
+        """Return the sum of the changes of point and slack that makes their product mu, that of
+        the given changes included.
+        """
+        product = dx @ dS
+        goal = mu * np.eye(len(self.values)) - np.diag(self.values**2)
+        return self._divided(goal - 0.5 * (product + product.T))
+
+    def correct(self, dx: NDArray, dS: NDArray, length: float, low: float, high: float) -> NDArray:
+        """Return what to add to that sum so that the eigenvalues of the product after a step are
+        between `low` and `high` again.
+        """
+        values, Q = np.linalg.eigh(self.products(dx, dS, length))
+        change = np.maximum(np.clip(values, low, high) - values, -high)
+        return self._divided((Q * change) @ Q.T)
+
+    def affine(self) -> NDArray:
+        """Return the sum of the changes that makes the product vanish, to first order."""
+        return np.diag(-self.values)
+
+    def _divided(self, product):
+        return product / (0.5 * (self.values[:, None] + self.values))
+
+    def _vector(self, M):
+        return M[self._rows, self._columns] * self._factors
+
+
+class OrthantScaling:
+    """That of two positive vectors; O(d)."""
+
+    def __init__(self, x: NDArray, S: NDArray):
+        self.values = np.sqrt(x * S)
+        self.root = np.sqrt(x / S)
+
+    def ridge(self, lam: float) -> NDArray:
+        """As :meth:`SemidefiniteScaling.ridge`."""
+        return 1.0 + lam * self.root * self.root
+
+    def into(self, v: NDArray) -> NDArray:
+        """As :meth:`SemidefiniteScaling.into`."""
+        return self.root * v
+
+    def back(self, y: NDArray) -> NDArray:
+        """As :meth:`SemidefiniteScaling.back`."""
+        return self.root * y
+
+    def turned(self, scaled: NDArray) -> NDArray:
+        """As :meth:`SemidefiniteScaling.turned`."""
+        return scaled
+
+    def scaled(self, dx: NDArray, dS: NDArray) -> tuple[NDArray, NDArray]:
+        """As :meth:`SemidefiniteScaling.scaled`."""
+        return dx / self.root, dS * self.root
+
+    def longest(self, change: NDArray) -> float:
+        """As :meth:`SemidefiniteScaling.longest`."""
+        low = float((change / self.values).min())
+        return -1.0 / low if low < 0.0 else np.inf
+
+    def towards(self, mu: float, dx: NDArray, dS: NDArray) -> NDArray:
+        """As :meth:`SemidefiniteScaling.towards`."""
+        return (mu - self.values**2 - dx * dS) / self.values
+
+    def correct(self, dx: NDArray, dS: NDArray, length: float, low: float, high: float) -> NDArray:
+        """As :meth:`SemidefiniteScaling.correct`."""
+        v = (self.values + length * dx) * (self.values + length * dS)
+        return np.maximum(np.clip(v, low, high) - v, -high) / self.values
+
+    def affine(self) -> NDArray:
+        """As :meth:`SemidefiniteScaling.affine`."""
+        return -self.values
+
+
+Scaling: TypeAlias = SemidefiniteScaling | OrthantScaling
+"""Either of them."""
+
+
+def scaling_of(cone: Cone, x: NDArray, S: NDArray) -> Scaling:
+    """Return the scaling of a point and a slack inside the cone."""
+    return SemidefiniteScaling(x, S) if isinstance(cone, PSDCone) else OrthantScaling(x, S)
+
+
+def central(cone: Cone, h: NDArray, lam: float, mu: float) -> tuple[NDArray, NDArray]:
+    """Return the x and S inside the cone with ``lam x - S = h`` and ``x S = mu``."""
+    if not isinstance(cone, PSDCone):
+        return _central(h, lam, mu)
+    values, Q = np.linalg.eigh(h)
+    x, S = _central(values, lam, mu)
+    return (Q * x) @ Q.T, (Q * S) @ Q.T
+
+
+def _central(h, lam, mu):
+    # the larger of lam x and S, and the smaller one without cancellation
+    large = 0.5 * (np.abs(h) + np.sqrt(h * h + 4.0 * lam * mu))
+    small = lam * mu / large
+    return np.where(h > 0.0, large, small) / lam, np.where(h > 0.0, small, large)
+
+
+def _cholesky(A):
+    size = float(np.abs(A).max())
+    for shift in SHIFTS[:-1]:
+        try:
+            return np.linalg.cholesky(A + shift * size * np.eye(len(A)))
+        except np.linalg.LinAlgError:
+            continue
+    return np.linalg.cholesky(A + SHIFTS[-1] * size * np.eye(len(A)))

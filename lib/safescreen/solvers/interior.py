@@ -1,0 +1,435 @@
+"""Primal-dual interior-point method for terms over a cone: some tens of steps whatever lam is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from safescreen.cones import PSDCone
+from safescreen.problem import Problem
+from safescreen.solvers import _interior_kernels as kernels
+from safescreen.solvers._heavy_terms import HeavyTerms
+from safescreen.solvers._scalings import Scaling, central, scaling_of
+from safescreen.solvers.trace import Point, Start, Trace
+from safescreen.terms.pair_system import PairSystem
+
+__all__ = ["InteriorPoint"]
+
+BAND = (0.1, 10.0)
+"""Between which multiples of their goal products are left as they are by a corrector."""
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the method is: x and its slack S inside the cone, three numbers a term (see
+    :mod:`safescreen.solvers._interior_kernels`), and the budget of the next system.
+
+    `system` is that of the terms, None where they have changed; `duals` is None where blocks of
+    terms have left, whose numbers nobody knows."""
+
+    x: NDArray
+    S: NDArray
+    duals: NDArray | None
+    budget: float
+    system: PairSystem | None = None
+
+
+@dataclass(frozen=True)
+class InteriorPoint:
+    """Mehrotra's predictor-corrector method with Nesterov-Todd scaling.
+
+    Parameters
+    ----------
+    correctors : int
+        Further corrections of a direction at most, each as long as the step grows.
+    fraction : float
+        How much of the way to the boundary a step goes.
+    precision : float
+        The residual of a direction, relative to what the products are to become.
+    budget : float
+        What the terms that are left out of the first factorization may sum to, see
+        :mod:`safescreen.solvers._heavy_terms`; the next ones follow from counted operations.
+    near : float
+        A start is used if its gap, relative to the objective, is at most this.
+    back : float
+        Such a start is left for the point of the central path with a gap so many times as large.
+    losses, slack : float
+        From anywhere else the method starts at the best multiple of the identity, with products
+        of which there are `losses` times its objective, and a slack S of `slack` times the norm of
+        H for alpha = 1/2.
+    largest : int
+        How many coordinates x may have where the method is chosen automatically: a system of
+        so many takes 128 MB.
+
+    Notes
+    -----
+    The optimum is where, with ``H(alpha) = c + sum_t w_t alpha_t a_t``,
+
+    ::
+
+        lam x - H(alpha) = S,   x S = 0,                          x and S in K
+        tau_t - <a_t, x> = g alpha_t + p_t - q_t,                 p_t, q_t >= 0
+        p_t (1 - alpha_t) = 0,   q_t alpha_t = 0,                 0 <= alpha_t <= 1
+
+    g being the smoothing of the loss, 0 for the hinge: its kinks are bounds of alpha here, and
+    nothing has to be smooth. A step is one of Newton's method for the same equations with mu in
+    place of the zeros of the products, mu falling with each step (Mehrotra 1992); in the equation
+    of the cone both factors are scaled to the same matrix (Nesterov & Todd 1998). Without alpha and
+    the multipliers of its bounds, which are eliminated term by term, it is
+
+    ::
+
+        (lam + W^-1 . W^-1 + sum_t k_t a_t a_t') dx = rhs,
+        k_t = w_t / (g + p_t/(1 - alpha_t) + q_t/alpha_t)
+
+    with the scaling W of the cone. Several right-hand sides, that of a predictor, Mehrotra's
+    second-order corrector and Gondzio's (1996) correctors, share its factorization. The gap is
+    about ``2 mu sum_t w_t``; what is certified is evaluated with ``alpha(x)``, for the hinge with
+    alpha.
+
+    Cost: with D = d(d+1)/2 coordinates (d for a vector) and N rows for the terms that weigh most,
+    ``N D min(N, D)`` multiplications in products of matrices and ``min(N, D)^3/3`` a step, and a
+    few tens of products with all terms, O(n d^2 + pairs d + T) each. Memory: some 15 numbers a
+    term, ``D min(N, D)`` numbers and a block of 8 MB.
+
+    Examples
+    --------
+    >>> import numpy as np, safescreen as ss
+    >>> triplets = ss.Triplets.from_labels(np.array([[0.0], [1.0], [4.0], [5.5]]), [0, 0, 1, 1])
+    >>> problem = ss.Problem(triplets, ss.SmoothedHinge(0.05))
+    >>> solution = ss.solve(problem, 1e-3, method="interior")
+    >>> solution.x.round(4).tolist(), solution.converged, solution.n_iter < 20
+    ([[0.1481]], True, True)
+    """
+
+    correctors: int = 3
+    fraction: float = 0.95
+    precision: float = 0.1
+    budget: float = 1e4
+    near: float = 0.1
+    back: float = 15.0
+    losses: float = 10.0
+    slack: float = 0.01
+    largest: int = 4000
+
+    needs: ClassVar[tuple[str, ...]] = ("systems",)
+    pace: ClassVar[float | None] = 0.1
+
+    def work(self, problem: Problem) -> float:
+        """Return the operations, of about a nanosecond, that a step takes on average.
+
+        A quarter of the factorization of all terms, and thirty products with them. A solve takes
+        some 20 steps, one from the solution of the last lam of a path some 6. Gradient steps, which
+        cost ``problem.terms.work`` each, are the better method until they have cost as much."""
+        width = width_of(problem)
+        system = 0.005 * width * width * (problem.terms.system_rows + width / 3.0)
+        return system + 30.0 * problem.terms.work
+
+    def is_able(self, problem: Problem) -> bool:
+        """Return whether the method can be used for a problem, and has enough memory."""
+        terms = problem.terms
+        if not terms.offers.issuperset(self.needs):
+            return False
+        if not terms.explicit and problem.loss.smoothing == 0.0:
+            return False  # the gap of the hinge needs the dual point, term by term
+        return width_of(problem) <= self.largest
+
+    def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, State]:
+        """Begin at the start; the state is on the central path but for the equation of H;
+        O(n d^2 + pairs d + T + d^3).
+        """
+        if not problem.terms.explicit and problem.loss.smoothing == 0.0:
+            problem.terms.require("singles", by="the interior-point method for the hinge")
+        point = Point(start.x, alpha=start.alpha, evaluation=start.evaluation)
+        system = problem.terms.system()
+        if not len(system.terms):
+            return point, State(start.x, start.x, np.empty((3, 0)), self.budget, system)
+        parts = _Parts.of(problem, system)
+        e = point.evaluated(problem, start.lam)
+        if problem.cone.norm(start.x) > 0.0 and e.gap <= self.near * abs(e.primal):
+            mu = self.back * e.gap / parts.count
+            x, S = central(problem.cone, start.lam * e.x - e.minus, start.lam, parts.unit * mu)
+        else:
+            x, S, mu = self._cold(problem, parts, start.lam)
+        state = State(x, S, _central(parts, x, mu), self.budget, system)
+        return point._replace(evaluation=e), state
+
+    def _cold(self, problem, parts, lam):
+        """Return the best multiple of the identity, a slack for it, and mu."""
+        cone = problem.cone
+        unit = np.eye(cone.d) if isinstance(cone, PSDCone) else np.ones(cone.d)
+        size = _best_multiple(problem, parts, unit, lam)
+        x = size * unit
+        mu = self.losses * max(problem.evaluate(x, lam).primal, np.finfo(float).tiny) / parts.total
+        H = parts.H(np.full(len(parts.system.terms), 0.5))
+        largest = float(np.linalg.norm(H, 2)) if H.ndim == 2 else float(np.abs(H).max())
+        return x, max(parts.unit * mu / size, self.slack * largest) * unit, mu
+
+    def step(self, problem: Problem, trace: Trace, state: State) -> tuple[Point, State] | None:
+        """Take a step; None where rounding allows none any more. Without terms it leads to the
+        optimum.
+        """
+        if not len(problem.terms):
+            return Point(trace.evaluation.x_alpha, iterations=1), state
+        system = problem.terms.system() if state.system is None else state.system
+        parts = _Parts.of(problem, system)
+        if state.duals is None:
+            mu = problem.cone.inner(state.x, state.S) / (parts.unit * problem.cone.d)
+            state = replace(state, duals=_central(parts, state.x, mu))
+        try:
+            moved = self._moved(_Step(problem, parts, trace.lam, state))
+        except np.linalg.LinAlgError:
+            return None
+        return _point(problem, moved), moved
+
+    def _moved(self, step):
+        """Return the state after a step: predictor, corrector, and what makes it longer."""
+        way = step.predict()
+        mu = step.centered(way)
+        goal = step.goal(way, mu)
+        precision = self.precision * mu / step.mu * step.root
+        way = step.towards(goal, precision)
+        for _ in range(self.correctors):
+            if way.longest >= 1.0 / self.fraction:
+                break
+            goal = step.corrected(goal, way, mu)
+            longer = step.towards(goal, precision)
+            if not longer.longest > 1.05 * way.longest:
+                break
+            way = longer
+        return step.moved(way, min(1.0, self.fraction * way.longest))
+
+    def reduce(self, problem: Problem, state: State, kept: Any) -> State:
+        """Go on with the numbers of the terms that are kept."""
+        duals = None
+        if problem.terms.explicit:
+            duals = np.ascontiguousarray(state.duals[:, kept])
+        return State(state.x, state.S, duals, state.budget)
+
+
+def width_of(problem: Problem) -> int:
+    """Return how many coordinates an element of the cone has."""
+    d = problem.cone.d
+    return d * (d + 1) // 2 if isinstance(problem.cone, PSDCone) else d
+
+
+def _central(parts, x, mu):
+    """Return three numbers a term that are on the central path for mu."""
+    duals = np.empty((3, len(parts.system.terms)))
+    loss = parts.problem.loss
+    kernels.center(parts.slacks(x), loss.smoothing, loss.cap, mu, duals)
+    return duals
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What the equations need of a problem: its system, weights and thresholds.
+
+    `total` is the sum of the weights and `unit` their mean, the factor of mu in the equation of
+    the cone; `count` times mu is the sum of all products."""
+
+    problem: Problem
+    system: PairSystem
+    weights: NDArray
+    step: int
+    total: float
+    unit: float
+    count: float
+
+    @classmethod
+    def of(cls, problem, system):
+        terms = system.terms
+        n = len(terms)
+        weights = np.ones(1) if terms.weights is None else terms.weights
+        total = float(n) if terms.weights is None else float(weights.sum())
+        unit = total / n if n else 1.0
+        bounds = 2.0 if problem.loss.has_linear_region else 1.0
+        return cls(
+            problem=problem,
+            system=system,
+            weights=weights,
+            step=int(terms.weights is not None),
+            total=total,
+            unit=unit,
+            count=bounds * total + unit * problem.cone.d,
+        )
+
+    def slacks(self, x):
+        return self.system.terms.threshold - self.system.products(x)
+
+    def H(self, alpha):
+        sums = self.system.sums(self.weights * alpha if self.step else alpha)
+        return sums if self.problem.linear is None else self.problem.linear + sums
+
+
+@dataclass(frozen=True)
+class _Goal:
+    """What the products are to change by, those of the bounds of alpha, shape (2, T), and the
+    sum of the scaled changes of x and S.
+    """
+
+    bounds: NDArray
+    cone: NDArray
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A direction: changes of x, S (also scaled) and the duals, the longest step along it, and
+    the coefficients of t and t^2 in the sum of all products after a step of length t.
+    """
+
+    x: NDArray
+    S: NDArray
+    scaled: tuple[NDArray, NDArray]
+    duals: NDArray
+    longest: float
+    first: float
+    second: float
+
+
+class _Step:
+    """One step: the system at a state, and the directions that it is solved for."""
+
+    def __init__(self, problem, parts, lam, state):
+        self.problem = problem
+        self.parts = parts
+        self.lam = lam
+        self.state = state
+        cap = problem.loss.cap
+        n = state.duals.shape[1]
+        self.residual = lam * state.x - parts.H(state.duals[0]) - state.S
+        self.scales = np.empty(n)
+        self.residuals = np.empty(n)
+        products = kernels.eliminate(
+            parts.slacks(state.x),
+            parts.weights,
+            parts.step,
+            problem.loss.smoothing,
+            cap,
+            state.duals,
+            self.scales,
+            self.residuals,
+        )
+        self.products = products + problem.cone.inner(state.x, state.S)
+        self.mu = self.products / parts.count
+        if not 0.0 < self.mu < np.inf:
+            raise np.linalg.LinAlgError("rounding has made the products of a state negative")
+        self.root = np.sqrt(parts.unit * self.mu)
+        self.scaling: Scaling = scaling_of(problem.cone, state.x, state.S)
+        self.system = HeavyTerms(parts.system, self.scaling, lam, self.scales, state.budget)
+
+    def predict(self):
+        """Return the direction that makes all products vanish, to first order."""
+        bounds = np.empty((2, self.scales.size))
+        kernels.targets(self.state.duals, self.problem.loss.cap, 0.0, bounds)
+        return self.towards(_Goal(bounds, self.scaling.affine()), 0.1 * self.root)
+
+    def centered(self, way):
+        """Return the mu to aim at after the predictor: the smaller, the further that leads."""
+        t = min(1.0, way.longest)
+        after = self.products + t * (way.first + t * way.second)
+        return self.mu * min(1.0, max((after / self.products) ** 3, 1e-6))
+
+    def goal(self, way, mu):
+        """Return the goal for mu, with the second-order terms of the predictor."""
+        bounds = np.empty((2, self.scales.size))
+        cap = self.problem.loss.cap
+        kernels.targets(self.state.duals, cap, mu, bounds)
+        kernels.second_order(way.duals, cap, bounds)
+        return _Goal(bounds, self.scaling.towards(self.parts.unit * mu, *way.scaled))
+
+    def corrected(self, goal, way, mu):
+        """Return the goal that brings products back that a longer step would lead astray."""
+        length = min(1.0, max(1.5 * way.longest, way.longest + 0.3))
+        low, high = BAND
+        bounds = goal.bounds.copy()
+        kernels.correct(
+            self.state.duals, way.duals, self.problem.loss.cap, length, low * mu, high * mu, bounds
+        )
+        unit = self.parts.unit * mu
+        more = self.scaling.correct(*way.scaled, length, low * unit, high * unit)
+        return _Goal(bounds, goal.cone + more)
+
+    def towards(self, goal, precision):
+        """Return the direction to a goal."""
+        state = self.state
+        cap = self.problem.loss.cap
+        inner = self.problem.cone.inner
+        unmoved = np.empty(self.scales.size)
+        kernels.unmoved(state.duals, self.residuals, goal.bounds, self.scales, cap, unmoved)
+        sums = self.parts.system.sums(unmoved)
+        rhs = self.scaling.into(sums - self.residual) + self.scaling.turned(goal.cone)
+        change = self.system.solve(rhs, precision)
+        duals = np.empty_like(state.duals)
+        longest, first, second = kernels.direct(
+            state.duals,
+            goal.bounds,
+            self.scales,
+            self.parts.weights,
+            self.parts.step,
+            change.margins,
+            unmoved,
+            cap,
+            duals,
+        )
+        dS = self.lam * change.x - (sums - change.sums) + self.residual
+        scaled = self.scaling.scaled(change.x, dS)
+        return _Way(
+            x=change.x,
+            S=dS,
+            scaled=scaled,
+            duals=duals,
+            longest=min(longest, *map(self.scaling.longest, scaled)),
+            first=first + inner(change.x, state.S) + inner(state.x, dS),
+            second=second + inner(change.x, dS),
+        )
+
+    def moved(self, way, length):
+        """Return the state after a step of that length."""
+        if not np.isfinite(way.first + way.second):
+            raise np.linalg.LinAlgError("a direction is not finite")
+        state = self.state
+        return State(
+            x=state.x + length * way.x,
+            S=_symmetric(state.S + length * way.S),
+            duals=state.duals + length * way.duals,
+            budget=self.system.next_budget,
+            system=self.parts.system,
+        )
+
+
+def _point(problem, state):
+    """Return the point of a state: x, for the hinge with its alpha."""
+    if problem.loss.smoothing > 0.0:
+        return Point(state.x, iterations=1)
+    return Point(state.x, iterations=1, alpha=np.clip(state.duals[0], 0.0, problem.loss.cap))
+
+
+def _best_multiple(problem, parts, unit, lam):
+    """Return the r > 0 for which ``r unit`` has about the lowest objective; bisection on its
+    slope, O(T) each time.
+    """
+    terms = parts.system.terms
+    margins = parts.system.products(unit)
+    square = lam * problem.cone.inner(unit, unit)
+    weighted = parts.weights * margins if parts.step else margins
+    down = 0.0 if problem.linear is None else problem.cone.inner(problem.linear, unit)
+    low = 1e-40
+    high = 1e40
+    for _ in range(50):
+        r = np.sqrt(low * high)
+        slope = (
+            r * square - down - float(weighted @ problem.loss.alpha(r * margins, terms.threshold))
+        )
+        if slope > 0.0:
+            high = r
+        else:
+            low = r
+    return float(np.sqrt(low * high))
+
+
+def _symmetric(S):
+    return 0.5 * (S + S.T) if S.ndim == 2 else S

@@ -1,0 +1,149 @@
+"""What a second-order solver asks of terms that are differences of two pairs: products, sums, and
+the coordinates of the terms, written out in blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from safescreen._threads import matmul
+from safescreen.rounding import ElementLike
+from safescreen.terms import _system_kernels as systems
+from safescreen.terms import _triplet_kernels as kernels
+
+BLOCK_BYTES = 1 << 23
+"""Memory of a block of rows."""
+
+
+class PairSystem:
+    """Linear maps of the terms ``a_t = u u' - v v'``, without bounds of rounding errors.
+
+    Coordinates of a symmetric matrix are its upper triangle, row by row, the entries beside the
+    diagonal times sqrt(2), so that inner products are those of vectors; of a vector they are its
+    entries. There are `width` of them.
+
+    Parameters
+    ----------
+    terms : PairDifferences
+
+    Notes
+    -----
+    Memory: 8 bytes a term for their order by connected parts, and 16 a pair.
+    """
+
+    def __init__(self, terms: Any):
+        self.terms = terms
+        self.full = not terms.points.diagonal
+        d = terms.points.d
+        self.width = d * (d + 1) // 2 if self.full else d
+        self._weights = (np.empty(len(terms.same_pairs)), np.empty(len(terms.other_pairs)))
+        self._part_ptr, self._order = self._parts()
+
+    def _parts(self):
+        """Return where the terms of each connected part begin in an order of the terms."""
+        terms = self.terms
+        n_same = len(terms.same_pairs)
+        n = n_same + len(terms.other_pairs)
+        edges = (np.ones(len(terms), dtype=np.bool_), (terms.same, terms.other + n_same))
+        labels = connected_components(sparse.coo_array(edges, shape=(n, n)), directed=False)[1]
+        labels = labels[terms.same]
+        order = np.argsort(labels, kind="stable")
+        found = labels[order]
+        first = np.flatnonzero(np.diff(found, prepend=-1))
+        return np.append(first, len(terms)), order
+
+    @property
+    def work(self) -> float:
+        """Operations, of about a nanosecond, of :meth:`products` and :meth:`sums` together."""
+        points = self.terms.points
+        n_pairs = len(self.terms.same_pairs) + len(self.terms.other_pairs)
+        dense = 0.08 * len(points.X) * points.d**2 if self.full else 0.0
+        return (2.0 * points.d + 10.0) * n_pairs + dense + 3.0 * len(self.terms)
+
+    def products(self, x: ElementLike) -> NDArray:
+        """Return ``<a_t, x>`` for every term, shape (T,); O(n d^2 + pairs d + T)."""
+        same, other = self._pair_values(x)
+        return other[self.terms.other] - same[self.terms.same]
+
+    def squares(self, root: NDArray) -> NDArray:
+        """Return upper bounds, up to rounding, of the squared norms of ``root' a_t root``, or of
+        ``root a_t`` for a vector; shape (T,).
+        """
+        if self.full:
+            same, other = self._pair_values(root @ root.T)
+        else:
+            same, other = (self._lengths(table, root) for table in self._tables)
+        same *= same
+        other *= other
+        return other[self.terms.other] + same[self.terms.same]
+
+    def _lengths(self, table, root):
+        i, j = table.rows.T
+        X = self.terms.points.X
+        fourth = X[i] - X[j]
+        fourth *= fourth
+        fourth *= fourth
+        return np.sqrt(fourth @ (root * root))
+
+    @property
+    def _tables(self):
+        return self.terms.same_pairs, self.terms.other_pairs
+
+    def sums(self, values: NDArray) -> ElementLike:
+        """Return ``sum_t values_t a_t``; O(n d^2 + pairs d + T)."""
+        terms = self.terms
+        points = terms.points
+        same_weights, other_weights = self._weights
+        kernels.pair_weights(terms.same, terms.other, values, same_weights, other_weights)
+        Y = points.zero_rows()
+        add = kernels.add_pairs
+        add(points.X, terms.other_pairs.rows, other_weights, 1.0, points.diagonal, Y)
+        add(points.X, terms.same_pairs.rows, same_weights, -1.0, points.diagonal, Y)
+        return points.close(Y)
+
+    def rows(self, weights: NDArray, root: NDArray) -> tuple[int, Iterator[NDArray]]:
+        """Return ``(n, blocks)``: B, at most n rows of coordinates, block by block, with
+        ``B'B = sum_t weights_t b_t b_t'``, ``b_t`` the coordinates of ``root' a_t root``.
+
+        For a vector `root` it is ``root a_t``. Terms of weight 0 are left out. A block is
+        overwritten by the next one; it takes at most 8 MB, or 300 rows."""
+        terms = self.terms
+        n_same = len(terms.same_pairs)
+        local = np.full(n_same + len(terms.other_pairs), -1, dtype=np.int64)
+        edges = np.empty(len(terms), dtype=np.int64)
+        dense = np.empty(self._part_ptr.size - 1, dtype=np.int64)
+        graph = (self._part_ptr, self._order)
+        n_edges, n_dense, n_rows = systems.plan(
+            terms.same, terms.other, n_same, *graph, weights, self.width, edges, dense, local
+        )
+        edges = edges[:n_edges]
+        dense = dense[:n_dense]
+        return n_edges + n_rows, self._blocks(edges, dense, n_rows, weights, root, local)
+
+    def _blocks(self, edges, dense, n_rows, weights, root, local):
+        terms = self.terms
+        X = terms.points.X
+        Y = matmul(X, root) if self.full else X * np.sqrt(root)
+        most = max(BLOCK_BYTES // (8 * self.width), systems.LARGEST_PART)
+        out = np.empty((min(most, max(edges.size, n_rows, 1)), self.width))
+        tables = (Y, terms.same_pairs.rows, terms.other_pairs.rows, terms.same, terms.other)
+        for start in range(0, edges.size, len(out)):
+            numbers = edges[start : start + len(out)]
+            systems.edge_rows(*tables, numbers, weights, self.full, out)
+            yield out[: numbers.size]
+        at = 0
+        graph = (self._part_ptr, self._order)
+        while at < dense.size:
+            at, n = systems.part_rows(*tables, *graph, weights, dense, at, self.full, out, local)
+            yield out[:n]
+
+    def _pair_values(self, x):
+        points = self.terms.points
+        transformed = points.transform(x)
+        return [table.values(transformed) for table in self._tables]
