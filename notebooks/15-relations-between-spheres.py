@@ -513,7 +513,7 @@ figures.lines(radii, shares, ax=axes[1], xlabel=r"$\lambda_1/\lambda_0$", ylabel
 axes[1].set_ylim(0.0, None)
 axes[1].invert_xaxis()
 figures.show(
-    "Left, radii during a solve, logarithmic: GB stays near 0.1, the others fall to a hundred- "
+    "Left, radii during a solve, logarithmic: GB stays near 0.1, the others fall to a hundred-"
     "thousandth, MGB and PGB lowest. Right, radii along a path from an exact reference: DGB "
     "grows fastest, GB starts at 0.09, and PGB, MGB and RPB coincide at half of DGB."
 )

@@ -144,9 +144,8 @@ figures.show(
 # All are sums over coordinates, so two coordinates are enough for sympy:
 
 # %%
-z, x_, w = (
-    sp.Matrix(sp.symbols(f"{name}1 {name}2", real=True)) for name in ("z", "x", "w")
-)  # solution, x, x(alpha)
+# the solution z, the reference x, and w = x(alpha)
+z, x_, w = (sp.Matrix(sp.symbols(f"{name}1 {name}2", real=True)) for name in ("z", "x", "w"))
 left = z.dot(z) - z.dot(x_ + w) + x_.dot(x_) / 2 + w.dot(w) / 2
 middle = z - (x_ + w) / 2
 square = middle.dot(middle) + (x_ - w).dot(x_ - w) / 4
