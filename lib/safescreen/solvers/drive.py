@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -45,8 +45,11 @@ class Solver(Protocol):
         each `freq` iterations.
     """
 
-    needs: ClassVar[tuple[str, ...]]
-    pace: float | None
+    @property
+    def needs(self) -> tuple[str, ...]: ...
+
+    @property
+    def pace(self) -> float | None: ...
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Any]:
         """Return the first point and the state."""
@@ -98,7 +101,8 @@ class Policy(Protocol):
         Whether it may choose not to screen.
     """
 
-    is_automatic: ClassVar[bool]
+    @property
+    def is_automatic(self) -> bool: ...
 
     def is_due(self, trace: Trace) -> bool:
         """Return whether to ask for tests at the last point."""

@@ -41,7 +41,7 @@ class State:
 class InteriorPoint:
     """Mehrotra's predictor-corrector method with Nesterov-Todd scaling.
 
-    Parameters
+    Attributes
     ----------
     correctors : int
         Further corrections of a direction at most, each as long as the step grows.

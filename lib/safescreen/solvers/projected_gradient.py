@@ -88,7 +88,7 @@ class ProjectedGradient:
     ) -> tuple[Point, Walk] | None:
         """Take one step; ``jump(evaluation, s)`` may return another point to go on to."""
         e = trace.evaluation
-        if self._is_too_high(e, state):
+        if state.origin is not None and self._is_too_high(e, state):
             state.n_halvings += 1
             state.counted_at = trace.n_iter + 1
             back = state.origin[0]

@@ -415,8 +415,8 @@ class Terms(ABC):
 
     @property
     def system_rows(self) -> int:
-        """How many rows the whole system is a product of, about ("systems")."""
-        self.require("systems", by="a Newton system in coordinates")
+        """How many rows the whole system is a product of, about ("systems"); 0 without one."""
+        return 0
 
 
 def check_weights(weights: ArrayLike | None, n: int) -> NDArray | None:
