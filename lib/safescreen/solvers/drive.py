@@ -34,22 +34,19 @@ class Solver(Protocol):
     """Two methods, and a third for what changes when terms leave: see CONTRIBUTING, "Add a solver".
 
     A solver is a frozen record of its options; what it learns on the way is its `state`, an object
-    of its own choice that the loop passes back to it.
+    of its own choice that the loop passes back to it."""
 
-    Attributes
-    ----------
-    needs : tuple of str
-        Capabilities of the terms, see :data:`safescreen.terms.base.CAPABILITIES`.
-    pace : float or None
-        Named spheres are used again when the gap has fallen to this part of what it was; None:
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Capabilities of the terms, see :data:`safescreen.terms.base.CAPABILITIES`."""
+        ...
+
+    @property
+    def pace(self) -> float | None:
+        """Named spheres are used again when the gap has fallen to this part of what it was; None:
         each `freq` iterations.
-    """
-
-    @property
-    def needs(self) -> tuple[str, ...]: ...
-
-    @property
-    def pace(self) -> float | None: ...
+        """
+        ...
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Any]:
         """Return the first point and the state."""
@@ -93,16 +90,12 @@ class Moment:
 
 @runtime_checkable
 class Policy(Protocol):
-    """When to screen, and with which tests.
-
-    Attributes
-    ----------
-    is_automatic : bool
-        Whether it may choose not to screen.
-    """
+    """When to screen, and with which tests."""
 
     @property
-    def is_automatic(self) -> bool: ...
+    def is_automatic(self) -> bool:
+        """Whether the policy may choose not to screen."""
+        ...
 
     def is_due(self, trace: Trace) -> bool:
         """Return whether to ask for tests at the last point."""
