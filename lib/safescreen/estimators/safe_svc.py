@@ -235,13 +235,13 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         classes.
         """
         check_is_fitted(self)
-        X = read(self, X)
+        points: Any = read(self, X)
         if self.kernel == "linear":
-            scores = np.asarray(X @ self.coef_.T) + self.intercept_
+            scores = np.asarray(points @ self.coef_.T) + self.intercept_
         elif self.kernel == "precomputed":
-            scores = X[:, self._numbers] @ self._weights.T + self.intercept_
+            scores = points[:, self._numbers] @ self._weights.T + self.intercept_
         else:
-            parts = [X[start : start + ROWS] for start in range(0, X.shape[0], ROWS)]
+            parts = [points[start : start + ROWS] for start in range(0, points.shape[0], ROWS)]
             scores = np.concatenate([self._features.rows(part) @ self._weights.T for part in parts])
         return scores[:, 0] if self.classes_.size == 2 else scores
 

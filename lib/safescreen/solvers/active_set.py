@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -32,8 +32,8 @@ class ActiveSet:
     freq: int = 10
     buffer: float = 0.1
 
-    needs: ClassVar[tuple[str, ...]] = ()
-    pace: ClassVar[float | None] = None
+    needs = ()
+    pace = None
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Walk]:
         """Begin as the solver does."""

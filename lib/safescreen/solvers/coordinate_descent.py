@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +76,8 @@ class CoordinateDescent:
     least: float = 1e-6
     few: int = 10
 
-    needs: ClassVar[tuple[str, ...]] = ("singles", "sweeps")
-    pace: ClassVar[float | None] = 0.3
+    needs = ("singles", "sweeps")
+    pace = 0.3
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Sweeps]:
         """Begin at the dual point of the start if it has one, or else at one made from x."""

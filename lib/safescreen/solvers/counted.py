@@ -8,7 +8,7 @@ same input makes the same decisions on any machine."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any
 
 from safescreen.problem import Problem
 from safescreen.solvers.drive import Moment
@@ -74,7 +74,7 @@ class Counted:
     budget: float = 0.02
     profit: float = 1.25
 
-    is_automatic: ClassVar[bool] = True
+    is_automatic = True
 
     decisions: list[Decision] = field(default_factory=list, init=False)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from safescreen.problem import Problem
 from safescreen.solvers.drive import Moment
@@ -22,7 +21,7 @@ class Every:
     freq: int = 10
     fallen: float = 0.5
 
-    is_automatic: ClassVar[bool] = False
+    is_automatic = False
 
     def is_due(self, trace: Trace) -> bool:
         """Return whether `freq` iterations have passed."""

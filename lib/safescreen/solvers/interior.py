@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,8 +115,8 @@ class InteriorPoint:
     slack: float = 0.01
     largest: int = 4000
 
-    needs: ClassVar[tuple[str, ...]] = ("systems",)
-    pace: ClassVar[float | None] = 0.1
+    needs = ("systems",)
+    pace = 0.1
 
     def work(self, problem: Problem) -> float:
         """Return the operations, of about a nanosecond, that a step takes on average.
@@ -205,7 +205,7 @@ class InteriorPoint:
     def reduce(self, problem: Problem, state: State, kept: Any) -> State:
         """Go on with the numbers of the terms that are kept."""
         duals = None
-        if problem.terms.explicit:
+        if problem.terms.explicit and state.duals is not None:
             duals = np.ascontiguousarray(state.duals[:, kept])
         return State(state.x, state.S, duals, state.budget)
 

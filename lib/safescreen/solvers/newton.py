@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
@@ -52,8 +52,8 @@ class Newton:
     largest: int = 3000
     raises: tuple[float, ...] = (0.0, 1e-14, 1e-11, 1e-8)
 
-    needs: ClassVar[tuple[str, ...]] = ("singles", "sweeps")
-    pace: ClassVar[float | None] = 0.1
+    needs = ("singles", "sweeps")
+    pace = 0.1
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Descent]:
         """Begin at the start."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from safescreen.problem import Evaluation, Problem
 from safescreen.rounding import ElementLike
@@ -76,8 +76,8 @@ class ProjectedGradient:
     patience: int = 40
     hopeless: int = 1000
 
-    needs: ClassVar[tuple[str, ...]] = ()
-    pace: ClassVar[float | None] = None
+    needs = ()
+    pace = None
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, Walk]:
         """Begin at the start."""

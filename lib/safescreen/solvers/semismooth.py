@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -72,8 +72,8 @@ class Semismooth:
     accuracy: float = 0.03
     products: int = 60
 
-    needs: ClassVar[tuple[str, ...]] = ("curvature",)
-    pace: ClassVar[float | None] = None
+    needs = ("curvature",)
+    pace = None
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, NewtonWalk]:
         """Begin with gradient steps."""
