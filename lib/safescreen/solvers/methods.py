@@ -20,11 +20,20 @@ from safescreen.solvers.reduction import parse_screening
 from safescreen.solvers.semismooth import Semismooth
 from safescreen.solvers.when_fallen import WhenFallen
 
+
+def handover(solver: Solver) -> Solver:
+    """Return a solver that hands over to the interior-point method where it is slow, and takes back
+    what rounding keeps that from solving.
+    """
+    rival = InteriorPoint()
+    return Hybrid(Budgeted(solver, rival), Hybrid(rival, solver))
+
+
 SMOOTH: dict[str, Solver] = {
     "gradient": ProjectedGradient(),
     "semismooth": Semismooth(),
     "interior": InteriorPoint(),
-    "handover": Hybrid(Budgeted(ProjectedGradient(), InteriorPoint()), InteriorPoint()),
+    "handover": handover(ProjectedGradient()),
     "newton": Newton(),
     "coordinate": CoordinateDescent(),
     "unshrunk": CoordinateDescent(shrinking=False),
@@ -41,7 +50,7 @@ HINGE: dict[str, Solver] = {
     "gradient": ProximalHinge(),
     "semismooth": ProximalHinge(Semismooth()),
     "interior": InteriorPoint(),
-    "handover": Hybrid(Budgeted(ProximalHinge(Semismooth()), InteriorPoint()), InteriorPoint()),
+    "handover": handover(ProximalHinge(Semismooth())),
     "newton": NEWTON_HINGE,
     "coordinate": CoordinateDescent(),
     "unshrunk": CoordinateDescent(shrinking=False),
