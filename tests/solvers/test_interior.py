@@ -8,6 +8,7 @@ from sklearn.datasets import load_iris, load_wine
 
 import safescreen as ss
 from safescreen.cones import NonNegativeCone, PSDCone
+from safescreen.solvers import _heavy_terms
 from safescreen.solvers import _interior_kernels as kernels
 from safescreen.solvers._heavy_terms import HeavyTerms
 from safescreen.solvers._scalings import central, scaling_of
@@ -203,6 +204,24 @@ def test_system_is_solved_whatever_is_left_out(diagonal, budget):
     x = scaling.scaled(change.x, change.x)[0]
     left = scaling.turned(x) + scaling.into(lam * change.x + change.sums) - b
     assert np.linalg.norm(left) <= 1e-7
+
+
+def test_a_precision_out_of_reach_costs_two_factorizations_at_most():
+    terms = ss.Triplets.from_labels(*labelled(every=6), k=3)
+    rng = np.random.default_rng(8)
+    cone = terms.cone
+    scaling = scaling_of(cone, inside(cone, rng), inside(cone, rng))
+    scales = 10.0 ** rng.uniform(-12, 12, len(terms))
+    heavy = HeavyTerms(terms.system(), scaling, 0.1, scales, 1e12)
+    b = rng.standard_normal(scaling.ridge(0.1).size)
+    for _ in range(2):
+        change = heavy.solve(b, 0.0)
+        x = scaling.scaled(change.x, change.x)[0]
+        left = scaling.turned(x) + scaling.into(0.1 * change.x + change.sums) - b
+        assert np.linalg.norm(left) <= 1e-4 * np.linalg.norm(b)
+    assert heavy.refactored == 2
+    most = max(_heavy_terms.FEWEST, int(0.3 * heavy._assembly / heavy._product)) + 1
+    assert heavy.products <= 4 * most
 
 
 def test_what_is_left_out_sums_to_the_budget_at_most():

@@ -64,7 +64,7 @@ class HeavyTerms:
         self._ridge = scaling.ridge(lam)
         self._sizes = scales * system.squares(scaling.root)
         self.products = 0
-        self.refactored = False
+        self.refactored = 0
         self._factorize(budget)
 
     def _factorize(self, budget):
@@ -115,11 +115,11 @@ class HeavyTerms:
         if self.refactored:
             return self._budget
         ratio = self._assembly / (self.products * self._product + 0.02 * self._assembly + 1.0)
-        return self._budget * min(max(ratio, 0.1), 30.0)
+        return self._budget * min(max(ratio, 0.5), 30.0)
 
     def solve(self, b: NDArray, precision: float) -> Change:
         """Return the change that solves the system for the right-hand side b, up to a residual of
-        norm `precision`, as far as rounding lets it.
+        norm `precision`, as far as rounding and some products with two more factorizations let it.
         """
         change = Change(0.0 * self._scaling.back(b), np.zeros(len(self._scales)), 0.0)
         residual = b
@@ -128,10 +128,10 @@ class HeavyTerms:
         n = 0
         while True:
             if n > max(FEWEST, int(0.3 * self._assembly / self._product)):
-                if self._complete:
+                if self._complete or self.refactored > 1:
                     break
-                self.refactored = True
-                self._factorize(LESS * self._budget)
+                self.refactored += 1
+                self._factorize(LESS * self._budget if self.refactored == 1 else 0.0)
                 towards = None
                 n = 0
             z = self._precondition(residual)

@@ -18,6 +18,11 @@ from safescreen.terms.pair_system import PairSystem
 
 __all__ = ["InteriorPoint"]
 
+COARSEST = 1e-4
+"""No residual of a direction has to be smaller than this part of what is left of the equation of H:
+where that is much, steps are short.
+"""
+
 BAND = (0.1, 10.0)
 """Between which multiples of their goal products are left as they are by a corrector."""
 
@@ -319,6 +324,7 @@ class _Step:
             raise np.linalg.LinAlgError("rounding has made the products of a state negative")
         self.root = np.sqrt(parts.unit * self.mu)
         self.scaling: Scaling = scaling_of(problem.cone, state.x, state.S)
+        self.coarsest = COARSEST * float(np.linalg.norm(self.scaling.into(self.residual)))
         self.system = HeavyTerms(parts.system, self.scaling, lam, self.scales, state.budget)
 
     def predict(self):
@@ -362,7 +368,7 @@ class _Step:
         kernels.unmoved(state.duals, self.residuals, goal.bounds, self.scales, cap, unmoved)
         sums = self.parts.system.sums(unmoved)
         rhs = self.scaling.into(sums - self.residual) + self.scaling.turned(goal.cone)
-        change = self.system.solve(rhs, precision)
+        change = self.system.solve(rhs, max(precision, self.coarsest))
         duals = np.empty_like(state.duals)
         longest, first, second = kernels.direct(
             state.duals,
