@@ -139,7 +139,7 @@ def test_central_duals(g, cap):
     slacks = np.array([-1e6, -3.0, -1e-9, 0.0, 0.02, g / 2, g, 1.0, 1e6])
     for mu in (1e-12, 1e-3, 10.0):
         duals = np.empty((3, slacks.size))
-        kernels.center(slacks, g, cap, mu, duals)
+        kernels.center(slacks, g, cap, mu, 0.0, np.empty(0), duals)
         a, above, below = duals
         np.testing.assert_allclose(below * a, mu, rtol=1e-9)
         if cap == 1.0:
@@ -312,6 +312,29 @@ def test_steps_from_the_solution_of_the_last_lam():
         warm += n
         start = e.x
     assert warm < 0.7 * cold
+
+
+def test_duals_are_kept_where_they_are_wanted():
+    towards = np.array([0.0, 0.3, 0.9, 1.0])
+    slacks = np.zeros(4)
+    duals = np.empty((3, 4))
+    kernels.center(slacks, 0.05, 1.0, 1e-9, 10.0, towards, duals)
+    np.testing.assert_allclose(duals[0], towards, atol=0.01)
+    left = slacks + 10.0 * (towards - duals[0]) - 0.05 * duals[0]
+    np.testing.assert_allclose(left, duals[1] - duals[2], atol=1e-8)
+
+
+@pytest.mark.parametrize("smoothing", [0.05, 0.0])
+def test_dual_variables_fall_with_a_small_lam(smoothing):
+    # all terms can be fulfilled: nearly the same x, dual variables that are proportional to lam
+    terms = ss.Triplets.from_labels(*labelled(), k=3)
+    problem = ss.Problem(terms, ss.SmoothedHinge(smoothing))
+    lam = 1e-7 * problem.lam_max()
+    x = run(problem, lam)[0].x
+    cold = run(problem, 0.7 * lam)[1]
+    e, warm = run(problem, 0.7 * lam, x)
+    assert e.gap <= 1e-6 * e.primal
+    assert warm <= (0.6 if smoothing else 1.0) * cold
 
 
 def test_all_linear_at_lam_max_and_beyond():

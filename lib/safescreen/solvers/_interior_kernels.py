@@ -12,10 +12,15 @@ from safescreen._numba import njit
 
 
 @njit
-def center(slacks, g, cap, mu, duals):
-    """Write the duals for which both products are mu, given the slacks: the central ones."""
+def center(slacks, g, cap, mu, pull, towards, duals):
+    """Write the duals for which both products are mu, given the slacks: the central ones.
+
+    With ``pull > 0`` they solve ``r = g alpha + pull (alpha - towards) + above - below``."""
+    g += pull
     for t in range(slacks.size):
         r = slacks[t]
+        if pull > 0.0:
+            r += pull * towards[t]
         if cap == np.inf:
             # g a - mu/a = r
             root = np.sqrt(r * r + 4.0 * g * mu)

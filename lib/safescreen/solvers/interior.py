@@ -58,9 +58,13 @@ class InteriorPoint:
         What the terms that are left out of the first factorization may sum to, see
         :mod:`safescreen.solvers._heavy_terms`; the next ones follow from counted operations.
     near : float
-        A start is used if its gap, relative to the objective, is at most this.
+        A start is used if its gap, relative to the objective, is at most this, with its dual point
+        or the best multiple of that.
     back : float
         Such a start is left for the point of the central path with a gap so many times as large.
+    pull : float
+        How strongly the multiple is kept where it is not ``alpha(x)``: its dual variables change by
+        one over this for a change of the slack by 1.
     losses, slack : float
         From anywhere else the method starts at the best multiple of the identity, with products
         of which there are `losses` times its objective, and a slack S of `slack` times the norm of
@@ -116,6 +120,7 @@ class InteriorPoint:
     budget: float = 1e4
     near: float = 0.1
     back: float = 15.0
+    pull: float = 10.0
     losses: float = 10.0
     slack: float = 0.01
     largest: int = 4000
@@ -143,8 +148,8 @@ class InteriorPoint:
         return width_of(problem) <= self.largest
 
     def init(self, problem: Problem, start: Start, trace: Trace) -> tuple[Point, State]:
-        """Begin at the start; the state is on the central path but for the equation of H;
-        O(n d^2 + pairs d + T + d^3).
+        """Begin at the start; the products of the state are equal, and the equations solved but
+        for that of H, and what is kept of a dual point; O(n d^2 + pairs d + T + d^3).
         """
         if not problem.terms.explicit and problem.loss.smoothing == 0.0:
             problem.terms.require("singles", by="the interior-point method for the hinge")
@@ -154,12 +159,14 @@ class InteriorPoint:
             return point, State(start.x, start.x, np.empty((3, 0)), self.budget, system)
         parts = _Parts.of(problem, system)
         e = point.evaluated(problem, start.lam)
-        if problem.cone.norm(start.x) > 0.0 and e.gap <= self.near * abs(e.primal):
-            mu = self.back * e.gap / parts.count
-            x, S = central(problem.cone, start.lam * e.x - e.minus, start.lam, parts.unit * mu)
+        dual, towards = _best_scaled(problem, e, start.alpha)
+        if problem.cone.norm(start.x) > 0.0 and dual.gap <= self.near * abs(e.primal):
+            mu = self.back * dual.gap / parts.count
+            x, S = central(problem.cone, start.lam * e.x - dual.minus, start.lam, parts.unit * mu)
         else:
+            towards = None
             x, S, mu = self._cold(problem, parts, start.lam)
-        state = State(x, S, _central(parts, x, mu), self.budget, system)
+        state = State(x, S, _central(parts, x, mu, self.pull, towards), self.budget, system)
         return point._replace(evaluation=e), state
 
     def _cold(self, problem, parts, lam):
@@ -221,11 +228,16 @@ def width_of(problem: Problem) -> int:
     return d * (d + 1) // 2 if isinstance(problem.cone, PSDCone) else d
 
 
-def _central(parts, x, mu):
-    """Return three numbers a term that are on the central path for mu."""
+def _central(parts, x, mu, pull=0.0, towards=None):
+    """Return three numbers a term that are on the central path for mu, or, with dual variables to
+    keep, whose products are mu.
+    """
     duals = np.empty((3, len(parts.system.terms)))
     loss = parts.problem.loss
-    kernels.center(parts.slacks(x), loss.smoothing, loss.cap, mu, duals)
+    if towards is None:
+        pull = 0.0
+        towards = np.empty(0)
+    kernels.center(parts.slacks(x), loss.smoothing, loss.cap, mu, pull, towards, duals)
     return duals
 
 
@@ -412,6 +424,24 @@ def _point(problem, state):
     if problem.loss.smoothing > 0.0:
         return Point(state.x, iterations=1)
     return Point(state.x, iterations=1, alpha=np.clip(state.duals[0], 0.0, problem.loss.cap))
+
+
+def _best_scaled(problem, e, alpha):
+    """Return the evaluation at the multiple of alpha with the largest dual objective, and that dual
+    point; or the given evaluation and None where that is no better.
+
+    Where all terms can be nearly fulfilled, x hardly changes with a small lam, and the optimal
+    alpha is proportional to it."""
+    sums = e.sums
+    square = problem.cone.inner(e.plus, e.plus) / e.lam
+    curvature = problem.loss.smoothing * sums.alpha_square + square
+    is_moved = problem.linear is not None and np.any(problem.linear)
+    if is_moved or not curvature > 0.0 or not sums.alpha_sum > 0.0:
+        return e, None
+    alpha = problem.alpha(e.x) if alpha is None else alpha
+    scaled = np.clip(sums.alpha_sum / curvature * alpha, 0.0, problem.loss.cap)
+    at_scaled = problem.evaluate(e.x, e.lam, scaled)
+    return (at_scaled, scaled) if at_scaled.gap < e.gap else (e, None)
 
 
 def _best_multiple(problem, parts, unit, lam):
