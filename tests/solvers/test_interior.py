@@ -504,3 +504,18 @@ def test_same_steps_each_time():
     lam = 1e-4 * problem.lam_max()
     first = run(problem, lam)[0].x
     np.testing.assert_array_equal(first, run(problem, lam)[0].x)
+
+
+@pytest.mark.parametrize("diagonal", [False, True])
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize("scale", [1e-8, 1e8])
+@pytest.mark.filterwarnings("ignore::safescreen.ConvergenceWarning")
+def test_data_of_any_scale_end_with_a_point_and_its_gap(scale, loss, diagonal):
+    """Where squares underflow the method says that it has stalled, and "auto" goes on without."""
+    X = scale * np.random.default_rng(0).standard_normal((12, 3))
+    terms = ss.Triplets.from_labels(X, np.arange(12) % 2, k=2, diagonal=diagonal)
+    problem = ss.Problem(terms, loss)
+    one = ss.solve(problem, 1.0, method="interior", max_iter=80)
+    other = ss.solve(problem, 1.0)
+    assert one.reason in ("converged", "stalled", "iterations")
+    assert abs(one.primal - other.primal) <= one.gap + other.gap + 1e-9 * abs(other.primal)

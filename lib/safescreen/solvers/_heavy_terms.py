@@ -139,7 +139,10 @@ class HeavyTerms:
             fall = float(residual @ z)
             towards = z if towards is None else z + (fall / before) * towards
             step, product = self._apply(towards)
-            length = fall / float(towards @ product)
+            curvature = float(towards @ product)
+            if not curvature > 0.0:
+                raise np.linalg.LinAlgError("squares underflow or overflow")
+            length = fall / curvature
             if not np.isfinite(length):
                 break
             change = Change(*(old + length * new for old, new in zip(change, step, strict=True)))
