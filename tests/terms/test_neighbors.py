@@ -51,6 +51,21 @@ def test_ties_go_to_the_lower_index(rows, k):
     assert as_rows(anchor_lists(X, y, k)) == by_sorting(X, y, k)
 
 
+@pytest.mark.parametrize("block_bytes", [500, 1 << 26])
+@pytest.mark.parametrize("scale", [1e-3, 0.1, 1 / 3, 1e7])
+def test_rounding_does_not_break_ties(scale, block_bytes):
+    """Points of few values, scaled, shifted and with columns in any order: rounded distances
+    differ where exact ones tie, and the lists stay those of the small integers.
+    """
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (60, 12)), rng.integers(0, 3, 60)
+    expected = by_sorting(X, y, 4)
+    for seed in range(5):
+        columns = np.random.default_rng(seed).permutation(12)
+        shifted = scale * (X[:, columns] + rng.uniform(-3, 3, 12))
+        assert as_rows(anchor_lists(shifted, y, 4, block_bytes)) == expected
+
+
 def test_a_singleton_has_no_lists():
     lists = anchor_lists(np.arange(3.0)[:, None], np.array([0, 0, 1]), None)
     assert as_rows(lists)[2] == ([], []) and lists.n_triplets == 2

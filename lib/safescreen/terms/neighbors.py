@@ -8,6 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from safescreen.rounding import gamma
+
 
 @dataclass(frozen=True)
 class AnchorLists:
@@ -71,10 +73,12 @@ def anchor_lists(
     """Return the :class:`AnchorLists` of labelled points; an anchor without any partner on one side
     has two empty lists.
 
-    The k nearest points (Euclidean distance, ties to the lower index) of each list are kept, or
-    with None all. Cost O(n^2 d) time for finite k, and O(n k) memory beside one block of distances,
-    of at most `block_bytes`."""
-    n = X.shape[0]
+    The k nearest points (Euclidean distance) of each list are kept, or with None all. Distances
+    that the bounds of their rounding errors do not tell apart are ties, and ties go to the lower
+    index: the lists do not depend on the BLAS kernel, on its threads or on `block_bytes`. Cost
+    O(n^2 d) time for finite k, and O(n k) memory beside one block of distances, of at most
+    `block_bytes`."""
+    n, d = X.shape
     codes = np.unique(y, return_inverse=True)[1]
     classes = range(codes.max() + 1)
     members = [np.flatnonzero(codes == c).astype(np.int32) for c in classes]
@@ -82,7 +86,11 @@ def anchor_lists(
     same = []
     other = []
     empty = np.empty(0, dtype=np.int32)
+    if k is not None:
+        X = X - X.mean(axis=0)  # distances stay, and their rounding errors are smallest
     squares = np.einsum("ij,ij->i", X, X)
+    # |a|^2 + |b|^2 - 2 a'b is off by at most this times |a|^2 + |b|^2, centring included
+    relative_error = 4.0 * gamma(d + 4)
     step = max(1, block_bytes // (8 * n))
     for start in range(0, n, step):
         rows = slice(start, min(start + step, n))
@@ -94,8 +102,9 @@ def anchor_lists(
             other_classes = outside[codes[i]]
             same_class = same_class[same_class != i]
             if distances is not None:
-                same_class = _nearest(distances[i - start], same_class, k)
-                other_classes = _nearest(distances[i - start], other_classes, k)
+                errors = relative_error * (squares[i] + squares)
+                same_class = _nearest(distances[i - start], errors, same_class, k)
+                other_classes = _nearest(distances[i - start], errors, other_classes, k)
             alone = same_class.size == 0 or other_classes.size == 0
             same.append(empty if alone else same_class)
             other.append(empty if alone else other_classes)
@@ -111,13 +120,15 @@ def class_sizes(codes: NDArray) -> tuple[NDArray, NDArray]:
     return (sizes - 1) * used, (codes.size - sizes) * used
 
 
-def _nearest(row, candidates, k):
+def _nearest(distances, errors, candidates, k):
     if candidates.size <= k:
         return candidates
-    distances = row[candidates]
-    limit = np.partition(distances, k - 1)[k - 1]
-    inside = np.flatnonzero(distances < limit)
-    ties = np.flatnonzero(distances == limit)[: k - inside.size]
+    distances = distances[candidates]
+    errors = errors[candidates]
+    kth = np.argpartition(distances, k - 1)[k - 1]
+    apart = errors + errors[kth]
+    inside = np.flatnonzero(distances < distances[kth] - apart)
+    ties = np.flatnonzero(np.abs(distances - distances[kth]) <= apart)[: k - inside.size]
     return candidates[np.sort(np.concatenate((inside, ties)))]
 
 
