@@ -460,6 +460,17 @@ def test_slow_gradient_steps_hand_over(smoothing):
     assert smoothing == 0.0 or min(solution.n_iter for solution in path[1:]) < 40
 
 
+def test_the_rest_of_a_path_is_left_to_who_solved_the_last_lam():
+    X, y = labelled()
+    problem = ss.Problem(ss.Triplets.from_labels(X, y, k=3), ss.SmoothedHinge(0.05))
+    path = ss.path(problem, problem.lam_max() * 0.5 ** np.arange(24), rtol=1e-4)
+    assert all(solution.converged for solution in path)
+    by_interior_steps = [solution.step is None for solution in path]
+    first = by_interior_steps.index(True, 1)
+    assert 3 < first < 20 and all(by_interior_steps[first:])
+    assert max(solution.n_iter for solution in path[first + 1 :]) < 40 < path[first].n_iter
+
+
 def test_no_terms_are_left():
     problem = ss.Problem(ss.Triplets.from_labels(*labelled(every=9), k=2), ss.SmoothedHinge(0.05))
     lam = 2.0 * problem.lam_max()
