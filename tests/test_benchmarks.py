@@ -130,6 +130,19 @@ def test_every_benchmark_runs_or_says_what_is_missing(printed):
 
 
 @pytest.mark.exhaustive
+def test_counted_operations_are_set_beside_measured_ones():
+    done = subprocess.run(
+        [sys.executable, "fit_counts.py", "--small"],
+        env={**os.environ, "SAFESCREEN_DATA": ""},
+        cwd=ROOT / "benchmarks",
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("fitted nanoseconds") >= 4
+
+
+@pytest.mark.exhaustive
 def test_tables_give_ratios_to_the_reference(printed):
     tables = re.split(r"^-+ (.*) -+$", printed, flags=re.M)
     found = {

@@ -363,7 +363,7 @@ class _Walk:
                 problem=reduction.problem,
                 evaluation=at_last,
                 enlargement=self.limits.enlargement(at_last),
-                left=last.n_iter + 2,
+                left=last.n_iter + 1,  # the point that the solve starts from is evaluated too
                 lams_to_come=lams_to_come,
                 near=PathReference(x0=last.x, eps=last.eps, lam0=last.lam),
             )

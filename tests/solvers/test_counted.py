@@ -18,6 +18,7 @@ from safescreen.solvers.limits import Limits
 from safescreen.solvers.methods import policy_of, solver_of
 from safescreen.solvers.reduction import Reduction
 from safescreen.solvers.trace import Point, Start, Trace, iterations_left
+from safescreen.spheres.base import PathReference
 from safescreen.terms import base
 
 
@@ -187,11 +188,11 @@ def priced(**operations):
     return prob
 
 
-def ask(policy, prob, left, lams_to_come=0.0):
+def ask(policy, prob, left, lams_to_come=0.0, near=None):
     """Screen at x = 0 as the policy says; return the reduction."""
     evaluation = prob.evaluate(np.zeros(6), 1.0)
     reduction = Reduction(prob)
-    moment = Moment(prob, evaluation, 0.0, left, lams_to_come=lams_to_come)
+    moment = Moment(prob, evaluation, 0.0, left, lams_to_come=lams_to_come, near=near)
     screen(reduction, policy, moment)
     return reduction
 
@@ -232,7 +233,7 @@ def test_what_only_screening_needs_is_paid_once_it_has_been_missed():
 
 
 def test_looks_are_paid_from_what_has_been_done():
-    look = 2.0 * CALL + 0.02 * (2e7 + CALL)
+    look = CALL + 2e7  # the sample is everything here, and one ball is looked at
     for done, seen in ((0.99 * look / Counted.budget, 0), (1.01 * look / Counted.budget, 1)):
         policy = Counted()
         policy.done = done
@@ -243,15 +244,34 @@ def test_looks_are_paid_from_what_has_been_done():
     assert policy.spent == (0.0 if is_worth_it else look)
     poor = Counted()
     poor.done = 1e12
-    ask(poor, priced(), (PROFIT * (2e7 + CALL) + 4.9 * look) / 1e7)
+    pays = PROFIT * (2e7 + CALL + look) / 1e7
+    ask(poor, priced(), 0.99 * pays)
     assert not poor.decisions
+    ask(poor, priced(), 1.01 * pays)
+    assert poor.decisions
 
 
 def test_iterations_are_counted():
-    policy = Counted()
+    policy = Fixed(0.5, done=0.0)
     prob = samples(400)
-    policy.count(prob, 7)
-    assert policy.done == pytest.approx(7 * (prob.terms.work + 0.03 * CALL))
+    policy.count(prob, Point(None, iterations=7))
+    assert policy.done == pytest.approx(7 * (prob.terms.work + 0.05 * CALL))
+    assert decide(policy, 1e3).left == 1e3
+    policy.count(prob, Point(None, iterations=1, others=8))
+    assert policy.done == pytest.approx(16 * (prob.terms.work + 0.05 * CALL))
+    assert decide(policy, 1e3).left == 2e3
+
+
+def test_what_a_stage_of_the_last_lam_saved_is_not_looked_at_again():
+    """A policy looks at each stage of the first lam; at the next one it looks at none of those that
+    saved enough.
+    """
+    policy = Fixed(0.5)
+    near = PathReference(x0=np.zeros(6), eps=0.0, lam0=2.0)
+    for stage, looks in ((near, 1), (None, 2), (near, 2), (None, 2)):
+        ask(policy, priced(), 1e3, near=stage)
+        policy._saved = {k: (test, 0.5) for k, (test, _) in policy._saved.items()}
+        assert policy.looks == looks
 
 
 def test_one_look_a_halving_of_the_gap():

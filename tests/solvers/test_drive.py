@@ -118,7 +118,7 @@ class Careless:
     def learn(self, moment, problem):
         pass
 
-    def count(self, problem, iterations):
+    def count(self, problem, point):
         pass
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from safescreen.problem import Problem
 from safescreen.solvers.drive import Moment
 from safescreen.solvers.reduction import Reduction, Test, reference
-from safescreen.solvers.trace import Trace
+from safescreen.solvers.trace import Point, Trace
 from safescreen.spheres import SPHERES
 
 CANDIDATES = tuple(Test((SPHERES[name],), "sphere") for name in ("MGB", "PGB"))
@@ -24,7 +24,7 @@ one is enough.
 
 @dataclass(frozen=True)
 class Decision:
-    """One decision: at which lam and gap, iterations expected, operations of one of them and of
+    """One decision: at which lam and gap, evaluations expected, operations of one of them and of
     a pass, the ball that saves most, which part of the operations it saves, and whether
     screening followed.
     """
@@ -70,7 +70,7 @@ class Counted:
     """
 
     fallen: float = 0.5
-    call: float = 3e5
+    call: float = 2e5
     budget: float = 0.02
     profit: float = 1.25
 
@@ -83,11 +83,16 @@ class Counted:
         self.done = 0.0
         self.spent = 0.0
         self.missed = 0.0
+        # iterations, and the evaluations that they took
+        self._n_iter = 0.0
+        self._n_evaluations = 0.0
         # what a pass saved over what the sample had promised: terms that share work leave less of
         # it behind there
         self._kept = 1.0
-        # the last test before a first iteration, and what it saved
-        self._before: tuple[Test | None, float] = (None, 0.0)
+        # decisions so far for this lam, and for each of them the test and what it saved at the
+        # neighbouring lam
+        self._stage = 0
+        self._saved: dict[int, tuple[Test | None, float]] = {}
         self._sampled: tuple[Any, Any] = (None, None)
         self._costs: tuple[Any, float, float] = (None, 0.0, 0.0)
         self._chosen: Test | None = None
@@ -97,18 +102,27 @@ class Counted:
         """Return whether the gap has fallen far enough for another look."""
         return trace.evaluation.gap < self.fallen * trace.tried
 
-    def count(self, problem: Problem, iterations: int) -> None:
-        """Add up the operations of so many iterations."""
+    def count(self, problem: Problem, point: Point) -> None:
+        """Add up the operations of what was evaluated for a point."""
         work, _ = self._operations(problem)
-        self.done += iterations * (work + 0.03 * self.call)
+        evaluations = point.iterations + point.others
+        self._n_iter += point.iterations
+        self._n_evaluations += evaluations
+        self.done += evaluations * (work + 0.05 * self.call)
 
     def tests(self, moment: Moment) -> tuple[Test, ...]:
         """Return the test that saves most, if that is more than it costs."""
         work, cost = self._operations(moment.problem)
+        self._stage += 1
+        if moment.near is not None:
+            self._stage = 0
+            self._n_iter *= 0.5  # the last lam says most of the next one
+            self._n_evaluations *= 0.5
         test, saved = self._choose(moment, work, cost)
         if test is None:
             return ()
-        profit = moment.left * work * saved - self.profit * cost
+        left = self._left(moment)
+        profit = left * work * saved - self.profit * cost
         once = moment.problem.terms.preparation_work
         screens = profit > 0.0 and self.missed + (1.0 + moment.lams_to_come) * profit >= once
         if not screens:
@@ -117,7 +131,7 @@ class Counted:
             Decision(
                 lam=moment.evaluation.lam,
                 gap=moment.evaluation.gap,
-                left=moment.left,
+                left=left,
                 work=work,
                 cost=cost + once,
                 ball=test.spheres[0].title,
@@ -133,26 +147,25 @@ class Counted:
         saved = 1.0 - problem.terms.work / work
         if self._promised > 0.0:
             self._kept = 0.5 * (self._kept + min(saved / self._promised, 1.0))
-        test = self._chosen
-        if moment.near is not None:
-            self._before = (test, saved)
+        self._saved[self._stage] = (self._chosen, saved)
         self.decisions[-1] = replace(self.decisions[-1], saved=saved)
 
     def _choose(self, moment, work, cost):
-        """Return a test and which part of the operations it saves: the one that saved enough
-        before the last lam, or the best one on a sample; None where neither is worth it.
+        """Return a test and which part of the operations it saves: the one that saved enough at
+        this stage of the last lam, or the best one on a sample; None where neither is worth it.
         """
         self._promised = 0.0
-        test = None
-        saved = 0.0
-        if moment.near is not None:
-            test, saved = self._before
-        worth = moment.left * work
+        test, saved = self._saved.get(self._stage, (None, 0.0))
+        worth = self._left(moment) * work
         if test is None or worth * saved < self.profit * cost:
             test, self._promised = self._look(moment, worth, cost)
             saved = self._kept * self._promised
         self._chosen = test
         return test, saved
+
+    def _left(self, moment):
+        """Return how many evaluations are expected: as many an iteration as so far."""
+        return moment.left * self._n_evaluations / self._n_iter if self._n_iter else moment.left
 
     def _operations(self, problem):
         """Return the operations of an iteration on a problem, and of a pass of screening."""
@@ -165,15 +178,18 @@ class Counted:
         """Return the test that saves most on a sample of the terms, and which part of the
         operations; None where looking does not pay.
         """
-        look = 2.0 * self.call + 0.02 * cost
-        is_small = worth < self.profit * cost + 5.0 * look
-        if is_small or self.spent + look > self.budget * self.done:
+        tests = candidates(moment.problem)
+        look = len(tests) * self.call
+        if self._is_dear(look, worth, cost):
             return None, 0.0
         sample = self._sample(moment.problem)
+        look += len(tests) * sample.terms.screening_work
+        if self._is_dear(look, worth, cost):
+            return None, 0.0
         work = max(sample.terms.work, 1.0)
         best = None
         most = -1.0
-        for test in candidates(moment.problem):
+        for test in tests:
             trial = Reduction(sample)
             trial.screen((test,), reference(moment.evaluation), moment.enlargement)
             saved = 1.0 - trial.problem.terms.work / work
@@ -183,6 +199,10 @@ class Counted:
         if worth * self._kept * most < self.profit * cost:
             self.spent += look
         return best, most
+
+    def _is_dear(self, look, worth, cost):
+        is_small = worth < self.profit * (cost + look)
+        return is_small or self.spent + look > self.budget * self.done
 
     def _sample(self, problem):
         if self._sampled[0] is not problem:

@@ -109,8 +109,8 @@ class Policy(Protocol):
         """Note which problem the tests have left."""
         ...
 
-    def count(self, problem: Problem, iterations: int) -> None:
-        """Note that so many iterations on that problem have been done."""
+    def count(self, problem: Problem, point: Point) -> None:
+        """Note what has been done on that problem for a point."""
         ...
 
 
@@ -167,7 +167,7 @@ def drive(
             trace.move(reduction.problem, point)
             trace.record(len(reduction.problem), reduction.n_L, reduction.n_R)
             if policy is not None:
-                policy.count(reduction.problem, point.iterations)
+                policy.count(reduction.problem, point)
             ends = observe is not None and observe(reduction, trace)
             reason = _reason(trace, ends)
             if reason == "converged":

@@ -195,7 +195,8 @@ class InteriorPoint:
             moved = self._moved(_Step(problem, parts, trace.lam, state))
         except np.linalg.LinAlgError:
             return None
-        return _point(problem, moved), moved
+        others = int(self.work(problem) / problem.terms.work)
+        return _point(problem, moved)._replace(others=others), moved
 
     def _moved(self, step):
         """Return the state after a step: predictor, corrector, and what makes it longer."""

@@ -72,6 +72,8 @@ class ProximalHinge:
     widest, near, rough : float
         On the way from x = 0: the first width over lam_max/lam, the last width over the first, and
         the relative gap to which those problems are solved.
+    others : int
+        Evaluations that a round takes besides its iterations, as screening counts them.
     """
 
     inner: Solver = ProjectedGradient()
@@ -85,6 +87,7 @@ class ProximalHinge:
     widest: float = 1e-4
     near: float = 0.1
     rough: float = 1e-2
+    others: int = 6
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -142,6 +145,7 @@ class ProximalHinge:
         point = Point(
             evaluation.x,
             iterations=state.iterations,
+            others=self.others,
             alpha=alpha,
             width=0.0 if problem.terms.explicit else width,
             evaluation=evaluation,

@@ -59,10 +59,12 @@ class Point(NamedTuple):
     `alpha` is the dual point of the problem that is left that belongs to x; without it that is
     ``alpha(x)``. Terms that have no numbers give a `width` in its place: ``alpha(x)`` of the
     smoothed hinge of that width is meant. `evaluation` is given if the solver has made it. `step`
-    is the length of its last gradient step."""
+    is the length of its last gradient step. `others` is how many evaluations of all terms went into
+    it besides one an iteration."""
 
     x: ElementLike
     iterations: int = 0
+    others: int = 0
     alpha: NDArray | None = None
     width: float = 0.0
     evaluation: Evaluation | None = None
@@ -181,7 +183,9 @@ class Trace:
     def reduce(self, problem: Problem, kept: Any) -> None:
         """Go on with a smaller problem, at the same x; `kept` are the numbers of its terms."""
         alpha = None if self.point.alpha is None else self.point.alpha[kept]
-        self.move(problem, self.point._replace(iterations=0, alpha=alpha, evaluation=None))
+        self.move(
+            problem, self.point._replace(iterations=0, others=0, alpha=alpha, evaluation=None)
+        )
         self._best = None
 
     def at(self, problem: Problem, point: Point) -> Self:
@@ -189,7 +193,7 @@ class Trace:
         change.
         """
         elsewhere = copy.copy(self)
-        elsewhere.move(problem, point._replace(iterations=0))
+        elsewhere.move(problem, point._replace(iterations=0, others=0))
         return elsewhere
 
     def note_trial(self) -> None:

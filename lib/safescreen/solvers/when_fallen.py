@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from safescreen.problem import Problem
 from safescreen.solvers.drive import Moment
 from safescreen.solvers.reduction import Test
-from safescreen.solvers.trace import Trace
+from safescreen.solvers.trace import Point, Trace
 
 
 @dataclass(frozen=True)
@@ -34,5 +34,5 @@ class WhenFallen:
     def learn(self, moment: Moment, problem: Problem) -> None:
         """Do nothing."""
 
-    def count(self, problem: Problem, iterations: int) -> None:
+    def count(self, problem: Problem, point: Point) -> None:
         """Do nothing."""

@@ -80,12 +80,13 @@ class Samples(Terms):
         """Operations that samples that are screened would have taken in a sweep: it leaves most
         of them out anyway, evaluations do not.
         """
-        return 0.2 * self.stored + 2.0 * len(self)
+        return 0.1 * self.stored + 1.0 * len(self)
 
     @property
     def screening_work(self) -> float:
         """Operations of a pass of the sphere rule and of leaving out what it finds."""
-        return 2.5 * self.stored + 10.0 * len(self)
+        a_number = 2.0 if sparse.issparse(self._Z) else 1.5
+        return a_number * self.stored + 8.0 * len(self)
 
     @property
     def norms(self) -> NDArray:

@@ -116,10 +116,10 @@ class TimedPolicy:
         self.policy.learn(moment, problem)
         self.seconds += time.process_time() - self._started
 
-    def count(self, problem, iterations):
+    def count(self, problem, point):
         """Tell the policy."""
         if self.policy is not None:
-            self.policy.count(problem, iterations)
+            self.policy.count(problem, point)
 
 
 @dataclass(frozen=True)
