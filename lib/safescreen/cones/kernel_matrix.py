@@ -3,7 +3,8 @@ points, in tiles, when they are wanted.
 
 Both offer ``diagonal()``, ``block(rows, columns)``, and two sums
 ``sum_k values[k] K[used[k], at]``: ``product`` for what has to be right up to the rounding of a
-sum, and ``add`` for steps of a solver, which asks for the same rows again and again."""
+sum, and ``add`` for steps of a solver, which asks for the same rows again and again. The steps
+themselves are taken with ``light_block(rows)``, entries in the precision of those rows."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ TILE = 256
 WIDE = 2048
 """Columns of a tile."""
 
-LEAST_ROWS = 512
+LEAST_ROWS = 1024
 """Rows the cache has to hold at least: those of a step of the solver."""
 
 SPARSER = 32
@@ -115,10 +116,11 @@ class Kernel:
 class GivenMatrix:
     """A kernel matrix in memory, a C-contiguous array of shape (n, n), which is not copied."""
 
-    costly = False
+    entry_work = 0.5
 
     def __init__(self, K: NDArray):
         self.K = K
+        self.most_rows = len(K)
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
@@ -126,7 +128,13 @@ class GivenMatrix:
 
     def block(self, rows: NDArray, columns: NDArray) -> NDArray:
         """Return the entries of some rows and columns, a copy."""
-        return self.K[np.ix_(rows, columns)]
+        block = np.empty((rows.size, columns.size))
+        _gather(self.K, rows, columns, block)
+        return block
+
+    def light_block(self, rows: NDArray) -> NDArray:
+        """Return the entries of some rows and the same columns, a copy."""
+        return self.block(rows, rows)
 
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
         """Return ``K c`` for the coefficients `values` of the samples `used`, for all samples
@@ -139,9 +147,18 @@ class GivenMatrix:
         _add_rows(self.K, used, values, slice(0, out.size), out)
         return out
 
-    def add(self, used: NDArray, values: NDArray, at: NDArray, out: NDArray) -> None:
+    def add(
+        self,
+        used: NDArray,
+        values: NDArray,
+        at: NDArray,
+        out: NDArray,
+        passing: NDArray | None = None,
+    ) -> None:
         """Add ``values @ K[used, at]`` to `out`."""
-        out += values @ self.block(used, at)
+        sums = np.zeros(len(self.K))
+        _add_rows(self.K, used, values, slice(0, sums.size), sums)
+        out += sums[at]
 
 
 class KernelRows:
@@ -157,13 +174,9 @@ class KernelRows:
 
     Notes
     -----
-    Cost: O(d) an entry. Where the whole matrix fits into the cache, each of its rows is computed
-    once at most, when it is wanted, and sums of both kinds take it from there. Else a row of the
-    cache holds the columns that a solver still looks at; once those become fewer there is room for
-    more rows. Threads share tiles, each of which is computed by one of them: results do not depend
-    on how many there are."""
-
-    costly = True
+    Cost: O(d) an entry. A row of the cache holds the columns that a solver still looks at; once
+    those become fewer there is room for more rows. Threads share tiles, each of which is computed
+    by one of them: results do not depend on how many there are."""
 
     def __init__(self, X: PointsLike, kernel: Kernel, gigabytes: float):
         n, d = X.shape
@@ -171,12 +184,9 @@ class KernelRows:
         length = row_length(X)
         self.X = X = _dense_if_full(X)
         self.kernel = kernel
-        self._whole = 8e-9 * n * n <= gigabytes
-        single = (
-            not self._whole
-            and kernel.error(length, float(self.squares.max()), 2.0**-24) <= ROUGH
-            and not sparse.issparse(X)
-        )
+        single = kernel.error(
+            length, float(self.squares.max()), 2.0**-24
+        ) <= ROUGH and not sparse.issparse(X)
         self._light = X.astype(np.float32) if single else X
         item = 4 if single else 8
         copy = n * d if single else 0
@@ -191,9 +201,11 @@ class KernelRows:
                 f"{text} at least, {gigabytes:.3g} GB are allowed: raise max_gigabytes, "
                 "free memory, or take fewer points"
             )
-        self.entry_work = 0.5 if self._whole else 1.0 + length / 16.0
+        self.entry_work = 1.0 + length / 16.0
         self.shape = (n, n)
-        self._cache = _Cache(n, min(numbers, n * n), np.float32 if single else np.float64)
+        self.most_rows = numbers // n
+        self._dtype = np.float32 if single else np.float64
+        self._cache = _Cache(n, min(numbers, n * n), self._dtype)
 
     def diagonal(self) -> NDArray:
         """Return the diagonal."""
@@ -203,61 +215,76 @@ class KernelRows:
         """Return the entries of some rows and columns, computed anew."""
         return self._fill(np.empty((rows.size, columns.size)), self.X, rows, columns)
 
+    def light_block(self, rows: NDArray) -> NDArray:
+        """Return the entries of some rows and the same columns, in the precision of the cache."""
+        return self._fill(np.empty((rows.size, rows.size), self._dtype), self._light, rows, rows)
+
     def product(self, used: NDArray, values: NDArray, at: NDArray | None = None) -> NDArray:
         """Return ``K c`` for the coefficients `values` of the samples `used`: at the samples
         `at`, all if left out, and NaN elsewhere.
         """
         at = np.arange(self.squares.size) if at is None else at
         sums = np.zeros(at.size)
+        self._add_anew(self.X, used, values, at, sums)
         out = np.full(self.squares.size, np.nan)
-
-        def work(columns):
-            points = self.X[at[columns]]
-            for start in range(0, used.size, TILE):
-                rows = used[start : start + TILE]
-                tile = self._fill(
-                    np.empty((rows.size, points.shape[0])), self.X, rows, at[columns], points
-                )
-                _add_rows(
-                    tile,
-                    np.arange(rows.size),
-                    values[start : start + TILE],
-                    slice(0, columns.stop - columns.start),
-                    sums[columns],
-                )
-
-        if self._whole:
-            for start in range(0, used.size, LEAST_ROWS):
-                self.add(
-                    used[start : start + LEAST_ROWS], values[start : start + LEAST_ROWS], at, sums
-                )
-        else:
-            share(work, at.size, WIDE)
         out[at] = sums
         return out
 
-    def add(self, used: NDArray, values: NDArray, at: NDArray, out: NDArray) -> None:
+    def add(
+        self,
+        used: NDArray,
+        values: NDArray,
+        at: NDArray,
+        out: NDArray,
+        passing: NDArray | None = None,
+    ) -> None:
         """Add ``values @ K[used, at]`` to `out`, in the precision of the cache; `used` are at
-        most ``LEAST_ROWS`` samples.
+        most `most_rows` samples. Rows of the mask `passing` are computed and not kept.
         """
+        if passing is not None:
+            self._add_anew(self._light, used[passing], values[passing], at, out)
+            used = used[~passing]
+            values = values[~passing]
+        if used.size == 0:
+            return
         rows, slots, places = self._cache.rows(used, at, self._light_tile)
-        share(
-            lambda columns: _add_rows(rows, slots, values, places[columns], out[columns]),
-            at.size,
-            WIDE,
-        )
+        is_whole = rows.shape[1] == at.size
+
+        def work(piece):
+            columns = piece if is_whole else places[piece]
+            _add_rows(rows, slots, values, columns, out[piece])
+
+        share(work, at.size, WIDE)
+
+    def _add_anew(self, X, used, values, at, out):
+        """Add ``values @ K[used, at]`` to `out`, with entries computed from the points X."""
+
+        def work(piece):
+            points = self._points(X, at, piece)
+            for start in range(0, used.size, TILE):
+                rows = used[start : start + TILE]
+                tile = np.empty((rows.size, points.shape[0]), X.dtype)
+                self._fill(tile, X, rows, at[piece], points)
+                factors = values[start : start + TILE]
+                everything = slice(0, points.shape[0])
+                _add_rows(tile, np.arange(rows.size), factors, everything, out[piece])
+
+        if used.size:
+            share(work, at.size, WIDE)
 
     def _light_tile(self, out, slots, rows, columns):
         """Write the entries of some rows and columns into rows of `out`, in its precision."""
 
         def work(piece):
-            tile = np.empty((rows.size, piece.stop - piece.start), out.dtype)
-            for slot, row in zip(
-                slots, self._fill(tile, self._light, rows, columns[piece]), strict=True
-            ):
-                out[slot, piece] = row
+            points = self._points(self._light, columns, piece)
+            tile = np.empty((rows.size, points.shape[0]), out.dtype)
+            out[slots, piece] = self._fill(tile, self._light, rows, columns[piece], points)
 
         share(work, columns.size, WIDE)
+
+    def _points(self, X, at, piece):
+        """Return the points of a piece of the samples `at`, without a copy where these are all."""
+        return X[piece] if at.size == X.shape[0] else X[at[piece]]
 
     def _fill(self, tile, X, rows, columns, points=None):
         return self.kernel.values(
@@ -337,8 +364,13 @@ def row_length(X: PointsLike) -> int:
     return int(np.diff(X.indptr).max(initial=0)) if sparse.issparse(X) else X.shape[1]
 
 
+def is_dense(X: PointsLike) -> bool:
+    """Return whether products of points are computed with dense ones."""
+    return not sparse.issparse(X) or X.shape[0] * X.shape[1] <= SPARSER * X.nnz
+
+
 def _dense_if_full(X):
-    return X.toarray() if sparse.issparse(X) and X.shape[0] * X.shape[1] <= SPARSER * X.nnz else X
+    return X.toarray() if sparse.issparse(X) and is_dense(X) else X
 
 
 def squares(X: PointsLike) -> NDArray:
@@ -371,6 +403,14 @@ def _add_rows(K, used, values, at, out):
         p = values[k]
         for i in range(out.size):
             out[i] += p * a[i]
+
+
+@njit(nogil=True)
+def _gather(K, rows, columns, out):
+    for i in range(rows.size):
+        row = K[rows[i]]
+        for j in range(columns.size):
+            out[i, j] = row[columns[j]]
 
 
 @njit(nogil=True)

@@ -15,19 +15,29 @@ from numpy.typing import NDArray
 from safescreen._numba import njit
 from safescreen.terms._sample_kernels import best_value
 
-WORKING_SET = 512
+WORKING_SET = 1024
 """How many coordinates a step is for; all of them where there are no more."""
 
+LARGEST_SET = 4096
+"""So many at most where more than half of :data:`WORKING_SET` coordinates are free."""
+
 KEPT = 0.75
-"""At most this part of a working set comes from the last one: variables that would swing back if
-the others moved without them.
+"""At most this part of a working set are free coordinates, whether they gain or not: variables that
+would swing back if the others moved without them.
 """
 
 INNER = 0.1
-"""A working set is solved until its slopes differ by this part of what they did."""
+"""A working set is solved until no coordinate gains more than this part of what they gained on
+average.
+"""
 
 INNER_UPDATES = 20
 """A working set is left after so many updates a coordinate."""
+
+NEARLY = 1e-10
+"""Of two coordinates whose determinant is a smaller part of its first product, rows are taken to be
+the same up to sign, but for this part.
+"""
 
 SHRINK = 0.5
 """Coordinates firmly at a bound are left out once they are this part of those looked at."""
@@ -55,10 +65,17 @@ def improve(
     out of date at the end. A goal is a number and a part of the loss. Returns the violation as seen
     among the coordinates looked at last, and the number of updates."""
     fixed = (*levels, loss.smoothing, loss.cap, lam)
-    point = _Point(matrix, ids, signs, products, norms, alpha, fixed)
+    point = _Point(
+        matrix=matrix,
+        ids=ids,
+        signs=signs,
+        products=products,
+        alpha=alpha,
+        has_moved=np.zeros(ids.size, dtype=np.bool_),
+        fixed=fixed,
+    )
     done = 0
     rest = 0.0
-    chosen = np.empty(0, dtype=np.intp)
     active = np.arange(ids.size)
     gains = np.zeros(ids.size)
     firm = np.zeros(ids.size, dtype=np.bool_)
@@ -73,10 +90,10 @@ def improve(
             active = active[~firm[active]]
             rest += scan(products, norms, alpha, *fixed, out, gains, firm)[2]
             firm[out] = True
-        free = (alpha > 0.0) & (alpha < loss.cap)
-        chosen = _choose(active, gains, chosen[~firm[chosen]], free, rng)
+        chosen = _choose(active, gains, point, rng)
         most = min(INNER_UPDATES * chosen.size, updates - done)
-        steps = point.solve_for(chosen, active, 0.5 * tolerance, most)
+        enough = INNER * float(gains[chosen].mean())
+        steps = point.solve_for(chosen, active, enough, most)
         if steps == 0:
             return spread, done
         done += steps
@@ -91,30 +108,34 @@ class _Point(NamedTuple):
     ids: NDArray
     signs: NDArray
     products: NDArray
-    norms: NDArray
     alpha: NDArray
+    has_moved: NDArray
     fixed: tuple
 
-    def solve_for(self, chosen, active, tolerance, updates):
-        """Solve for the coordinates `chosen`, and keep the products of the `active` ones up to
-        date; return the number of updates, 0 where none of them has moved.
+    @property
+    def cap(self):
+        """The largest dual variable that the loss allows."""
+        return self.fixed[3]
+
+    def forces(self, numbers):
+        """Return what the dual objective gains in each coordinate, a unit of it."""
+        tau, _, smoothing, _, lam = self.fixed
+        return tau[numbers] - self.products[numbers] / lam - smoothing * self.alpha[numbers]
+
+    def solve_for(self, chosen, active, enough, updates):
+        """Solve for the coordinates `chosen` until none gains more than `enough`, and keep the
+        products of the `active` ones up to date; return the number of updates, 0 where none of
+        them has moved.
         """
-        tau, w, *shape = self.fixed
+        _, w, smoothing, cap, lam = self.fixed
         rows = self.ids[chosen]
         signs = self.signs
         alpha = self.alpha[chosen]
-        steps = sweep_gram(
-            self.matrix.block(rows, rows),
-            signs[rows],
-            self.products[chosen],
-            self.norms[chosen],
-            alpha,
-            tau[chosen],
-            w[chosen],
-            *shape,
-            tolerance,
-            updates,
-        )
+        factors = signs[rows] * w[chosen]
+        Q = self.matrix.light_block(rows)
+        _scale(Q, factors, factors / lam, w[chosen] * smoothing)
+        slopes = -w[chosen] * self.forces(chosen)
+        steps = solve_box(Q, slopes, alpha, cap, enough, updates)
         change = (alpha - self.alpha[chosen]) * w[chosen]
         used = np.flatnonzero(change)
         if used.size == 0:
@@ -122,21 +143,62 @@ class _Point(NamedTuple):
         self.alpha[chosen] = alpha
         sums = np.zeros(active.size)
         at = self.ids[active]
-        self.matrix.add(rows[used], signs[rows[used]] * change[used], at, sums)
+        moved = chosen[used]
+        steps_of = signs[rows[used]] * change[used]
+        self.matrix.add(rows[used], steps_of, at, sums, ~self.has_moved[moved])
+        self.has_moved[moved] = True
         self.products[active] += signs[at] * sums
         return steps
 
 
-def _choose(active, gains, last, free, rng):
-    """Return the working set: of the last one what is not firmly at a bound, free coordinates
-    first, and at random others that gain.
-    """
-    if active.size <= WORKING_SET:
+def _choose(active, gains, point, rng):
+    """Return the working set: free coordinates, others that gain, and others of both classes that
+    would gain if a constant were added to all products of one class and taken from those of the
+    other; at random, the sooner the more they gain.
+
+    Without the last, all that gain may be of one class, and a few steps, which move the intercept,
+    turn that round."""
+    is_below = (point.alpha < point.cap)[active]
+    is_above = (point.alpha > 0.0)[active]
+    free = np.flatnonzero(is_below & is_above)
+    size = max(WORKING_SET, min(2 * free.size, LARGEST_SET, point.matrix.most_rows))
+    if active.size <= size:
         return active
-    from_last = last[np.argsort(~free[last], kind="stable")][: int(KEPT * WORKING_SET)]
-    score = (gains[active] + 1e-9 * gains[active].max()) * rng.random(active.size)
-    score[np.searchsorted(active, from_last)] = np.inf
-    return np.sort(active[np.argpartition(-score, WORKING_SET)[:WORKING_SET]])
+    kept = free[rng.permutation(free.size)[: int(KEPT * size)]]
+    room = (size - kept.size) // 4
+    signs = point.signs[point.ids[active]]
+    forces = signs * point.forces(active)
+    can_rise = np.where(signs > 0.0, is_below, is_above)
+    can_fall = np.where(signs > 0.0, is_above, is_below)
+    above = forces - balance(forces, can_rise, can_fall)
+    luck = rng.random(active.size)
+    sets = [kept]
+    for score, count in (
+        (gains[active], 2 * room),
+        (np.where(can_rise, above, 0.0), room),
+        (np.where(can_fall, -above, 0.0), room),
+    ):
+        best = np.argpartition(-luck * score, count)[:count]
+        sets.append(best[score[best] > 0.0])
+    return active[np.unique(np.concatenate(sets))]
+
+
+@njit
+def balance(forces, can_rise, can_fall):
+    """Return a level that about as many coordinates would rise to as would fall to."""
+    low = forces.min()
+    high = forces.max()
+    for _ in range(10):
+        level = 0.5 * (low + high)
+        rising = 0
+        for t in range(forces.size):
+            rising += can_rise[t] and forces[t] > level
+            rising -= can_fall[t] and forces[t] < level
+        if rising > 0:
+            low = level
+        else:
+            high = level
+    return 0.5 * (low + high)
 
 
 @njit
@@ -178,43 +240,85 @@ def scan(products, norms, alpha, tau, w, g, cap, lam, active, gains, firm):
 
 
 @njit
-def sweep_gram(K, signs, products, norms, alpha, tau, w, g, cap, lam, tolerance, updates):
-    """Update coordinates until the slopes differ by `tolerance` or the part :data:`INNER` of what
-    they do; return the number of updates.
+def _scale(Q, rows, columns, ridge):
+    """Multiply rows and columns of a square matrix by such factors, and add to its diagonal."""
+    for i in range(rows.size):
+        for j in range(rows.size):
+            Q[i, j] *= rows[i] * columns[j]
+        Q[i, i] += ridge[i]
 
-    Mutates alpha and `products`, the inner products ``<z_t, H>``.
-    """
+
+@njit
+def solve_box(Q, slopes, alpha, cap, enough, updates):
+    """Lower ``d'Qd/2 + slopes'd`` over ``0 <= alpha + d <= cap`` by steps in pairs of coordinates,
+    until none alone gains more than `enough`; return the number of updates.
+
+    The first of a pair is the coordinate that gains most alone, the second the one with which it
+    gains most (Steinwart, Hush & Scovel 2011). Mutates alpha and `slopes`."""
+    n = slopes.size
+    gains = np.empty(n)
+    diagonal = np.empty(n)
+    for t in range(n):
+        diagonal[t] = Q[t, t]
+    inverse = np.where(diagonal > 0.0, 1.0 / diagonal, 0.0)
     done = 0
+    i = 0
+    j = 0
+    move_i = 0.0
+    move_j = 0.0
     while True:
-        most = 0.0
-        least = 0.0
-        best = -1.0
-        pick = -1
-        step = 0.0
-        for t in range(signs.size):
-            slope = products[t] / lam - tau[t] + g * alpha[t]
-            if (
-                (alpha[t] <= 0.0 and slope > 0.0)
-                or (alpha[t] >= cap and slope < 0.0)
-                or slope == 0.0
-            ):
-                continue
-            most = max(most, slope)
-            least = min(least, slope)
-            move, gain = _step(slope, alpha[t], w[t], norms[t], lam, g, cap)
-            if gain > best:
-                best = gain
-                pick = t
-                step = move
-        # of this set, not of all: the widest slope may be of one that has no way to go
-        if done == 0:
-            tolerance = max(tolerance, INNER * (most - least))
-        if most - least <= tolerance or step == 0.0 or done >= updates:
+        _follow(Q[i], move_i, Q[j], move_j, slopes, alpha, cap, diagonal, inverse, gains)
+        i = _largest(gains)
+        if gains[i] <= enough or done >= updates:
             return done
-        new = min(max(alpha[pick] + step, 0.0), cap)
-        factor = w[pick] * (new - alpha[pick]) * signs[pick]
-        alpha[pick] = new
-        row = K[pick]
-        for t in range(signs.size):
-            products[t] += factor * signs[t] * row[t]
-        done += 1
+        _pair_gains(Q[i], i, slopes, alpha, cap, diagonal, inverse[i], gains)
+        j = _largest(gains)
+        move_i, move_j = _pair(i, j, Q[i, j], slopes, alpha, cap, diagonal, inverse[i])
+        alpha[i] = min(max(alpha[i] + move_i, 0.0), cap)
+        if j != i:
+            alpha[j] = min(max(alpha[j] + move_j, 0.0), cap)
+        done += 2
+
+
+@njit(inline="always")
+def _pair(i, t, product, slopes, alpha, cap, diagonal, inverse):
+    """Return steps of two coordinates: best for both without bounds, then clipped, one after the
+    other; of one alone where they are the same.
+    """
+    largest = diagonal[i] * diagonal[t]
+    determinant = max(largest - product * product, NEARLY * largest, 1e-300)
+    step = (slopes[i] * product - slopes[t] * diagonal[i]) / determinant
+    step = min(max(alpha[t] + step, 0.0), cap) - alpha[t]
+    move = -(slopes[i] + product * step) * inverse
+    return min(max(alpha[i] + move, 0.0), cap) - alpha[i], step
+
+
+@njit
+def _pair_gains(row, i, slopes, alpha, cap, diagonal, inverse, gains):
+    for t in range(gains.size):
+        move, step = _pair(i, t, row[t], slopes, alpha, cap, diagonal, inverse)
+        gains[t] = -move * (slopes[i] + 0.5 * diagonal[i] * move + row[t] * step) - step * (
+            slopes[t] + 0.5 * diagonal[t] * step
+        )
+
+
+@njit
+def _follow(row, move, other_row, other_move, slopes, alpha, cap, diagonal, inverse, gains):
+    """Bring slopes up to date after steps of two coordinates with these rows, and write what each
+    coordinate gains alone.
+    """
+    for t in range(gains.size):
+        slopes[t] += move * row[t] + other_move * other_row[t]
+        step = min(max(alpha[t] - slopes[t] * inverse[t], 0.0), cap) - alpha[t]
+        gains[t] = -step * (slopes[t] + 0.5 * diagonal[t] * step)
+
+
+@njit
+def _largest(values):
+    best = values[0]
+    place = 0
+    for t in range(1, values.size):
+        if values[t] > best:
+            best = values[t]
+            place = t
+    return place

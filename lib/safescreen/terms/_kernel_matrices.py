@@ -8,7 +8,7 @@ from scipy.linalg import eigvalsh_tridiagonal
 
 from safescreen._checks import check_scalar, free_memory
 from safescreen._numba import njit
-from safescreen.cones.kernel_matrix import Kernel, KernelRows, row_length, squares
+from safescreen.cones.kernel_matrix import Kernel, KernelRows, is_dense, row_length, squares
 from safescreen.rounding import UNIT
 
 KERNELS = ("linear", "polynomial", "rbf")
@@ -19,7 +19,7 @@ LARGEST_ERROR = 0.1
 BLOCK = 256
 """How many rows of a kernel matrix are computed together."""
 
-WHOLE = 4000
+WHOLE = 2000
 """Dense points beyond which only the rows that a solver asks for are computed: those of support
 vectors are fewer than all.
 """
@@ -91,7 +91,7 @@ def kernel_matrix(X, kernel, max_gigabytes):
             f"{error:.1g}; center or scale the points"
         )
     with np.errstate(over="ignore", invalid="ignore"):
-        if (n > WHOLE and not sparse.issparse(X)) or 8e-9 * n * n > limit:
+        if (n > WHOLE and is_dense(X)) or 8e-9 * n * n > limit:
             K = KernelRows(X, kernel, limit)
         else:
             K = _products(X)
@@ -104,7 +104,8 @@ def kernel_matrix(X, kernel, max_gigabytes):
 
 
 def _products(X):
-    if not sparse.issparse(X):
+    if is_dense(X):
+        X = X.toarray() if sparse.issparse(X) else X
         return X @ X.T
     K = np.empty((X.shape[0], X.shape[0]))
     transposed = sparse.csr_array(X.T)

@@ -82,6 +82,7 @@ class KernelSamples(Terms):
     """
 
     offers = frozenset({"singles", "sweeps"})
+    costly = True
 
     def __init__(
         self,
@@ -190,7 +191,6 @@ class KernelSamples(Terms):
         self._ids = ids  # numbers of the terms among the samples of the space; None stands for all
         # at which samples images are wanted: those, and the ones of the linear term
         self._view = view
-        self.costly = space.matrix.costly
         self._norms = space.norms if ids is None else space.norms[ids]
         self.threshold = threshold
         self.weights = weights
@@ -206,16 +206,14 @@ class KernelSamples(Terms):
         """Operations of as many updates as there are samples; of rows on demand those of the
         others are left out anyway.
         """
-        return (0.3 if self.costly else 1.0) * float(len(self)) ** 2
+        return 0.3 * float(len(self)) ** 2
 
     @property
     def screening_work(self) -> float:
         """Operations of a pass of the sphere rule and of leaving out what it finds: of rows on
         demand, of the images it wants.
         """
-        return 12.0 * len(self) + (
-            self.cone.matrix.entry_work * float(len(self)) ** 2 if self.costly else 0.0
-        )
+        return 12.0 * len(self) + self.cone.matrix.entry_work * float(len(self)) ** 2
 
     @property
     def norms(self) -> NDArray:
