@@ -60,8 +60,9 @@ def test_empty_columns_change_nothing():
             SafeSVC(kernel=kernel, gamma=0.3, tol=1e-10).fit(points, y)
             for points in (sparse.csr_matrix(X), padded(X))
         )
+        # products of dense and of sparse points round differently, which gaps of 1e-9 show
         assert one.n_iter_ == other.n_iter_ and other.dual_gap_ == pytest.approx(
-            one.dual_gap_, rel=1e-6
+            one.dual_gap_, rel=1e-6 if kernel == "linear" else 0.02
         )
         assert np.allclose(
             one.decision_function(sparse.csr_matrix(X)),
@@ -149,7 +150,7 @@ def test_a_gap_that_is_not_reached_is_told_in_the_words_of_the_estimator():
     assert len(seen) == 1 and issubclass(seen[0].category, exceptions.ConvergenceWarning)
     assert seen[0].filename == __file__
     with pytest.warns(ss.ConvergenceWarning, match="column 2 has a mean of -3e"):
-        SafeSVC(3.0, max_iter=2, kernel="poly").fit(X - [0, 0, 3e3, 0], y)
+        SafeSVC(3.0, max_iter=1, tol=1e-13, kernel="poly").fit(X - [0, 0, 3e3, 0], y)
 
 
 def test_columns_of_very_different_sizes_are_named_and_why_a_solve_has_stopped():
@@ -334,7 +335,9 @@ def test_of_many_points_only_the_rows_that_are_wanted_are_computed(monkeypatch):
     np.testing.assert_allclose(
         clone(model).fit(X, y).decision_function(X), whole.decision_function(X), atol=1e-4
     )
-    assert isinstance(Features(SafeSVC(kernel="poly"), sparse.csr_array(X)).data, np.ndarray)
+    poly = SafeSVC(kernel="poly")
+    assert isinstance(Features(poly, sparse.csr_array(X)).data, KernelRows)
+    assert isinstance(Features(poly, padded(X)).data, np.ndarray)  # few entries
 
 
 def test_names_and_orders_are_taken_as_they_come():

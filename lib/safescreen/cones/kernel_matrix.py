@@ -28,7 +28,7 @@ TILE = 256
 WIDE = 2048
 """Columns of a tile."""
 
-LEAST_ROWS = 1024
+LEAST_ROWS = 512
 """Rows the cache has to hold at least: those of a step of the solver."""
 
 SPARSER = 32

@@ -83,7 +83,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         the best coefficients so far, with their certified gap, and `reason_` is "time".
     max_gigabytes : float
         Largest kernel matrix that is kept, or less where less is free; of a larger one, or that of
-        more than 4,000 dense points, rows are computed when they are wanted, with a cache of this
+        more than 2,000 dense points, rows are computed when they are wanted, with a cache of this
         size, one a thread.
     warm_start : bool
         Start from the solution of the last ``fit`` if that had the same number of samples, for

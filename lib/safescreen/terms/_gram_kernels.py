@@ -1,10 +1,15 @@
-"""Dual coordinate descent over samples with a kernel: working sets, in each of them always the
-coordinate that gains most.
+"""Dual coordinate descent over samples with a kernel: working sets, in each of them always a pair
+of coordinates.
 
-A step takes the coordinates that promise most, a few hundred, solves for them with their block of
-the kernel matrix, and adds their rows to the products of all others: every row serves many updates,
-and only rows of coordinates that move are ever asked for. Slopes as in
+A step takes the coordinates that promise most, a thousand or more, solves for them with their block
+of the kernel matrix, and adds the rows of those that have moved to the products of all others.
+Most coordinates go from one bound to the other and stay there: their rows are computed, added and
+forgotten. The row of a coordinate that moves again is kept for later. Slopes as in
 :mod:`safescreen.terms._sample_kernels`.
+
+A single coordinate is a poor step here: what all samples have in common, such as a constant added
+to the kernel, lets it move the products of all others. Two coordinates that move together leave
+most of that as it is.
 """
 
 from typing import Any, NamedTuple
@@ -161,7 +166,8 @@ def _choose(active, gains, point, rng):
     is_below = (point.alpha < point.cap)[active]
     is_above = (point.alpha > 0.0)[active]
     free = np.flatnonzero(is_below & is_above)
-    size = max(WORKING_SET, min(2 * free.size, LARGEST_SET, point.matrix.most_rows))
+    size = max(WORKING_SET, min(2 * free.size, LARGEST_SET))
+    size = min(size, point.matrix.most_rows)
     if active.size <= size:
         return active
     kept = free[rng.permutation(free.size)[: int(KEPT * size)]]

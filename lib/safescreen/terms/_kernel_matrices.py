@@ -20,8 +20,8 @@ BLOCK = 256
 """How many rows of a kernel matrix are computed together."""
 
 WHOLE = 2000
-"""Dense points beyond which only the rows that a solver asks for are computed: those of support
-vectors are fewer than all.
+"""Points, dense or with enough entries to be computed with as dense ones, beyond which only the
+rows that a solver asks for are computed: those of support vectors are fewer than all.
 """
 
 SHARE = 0.7

@@ -143,7 +143,7 @@ class KernelSamples(Terms):
         weights : array of shape (n,), optional
         max_gigabytes : float
             Largest kernel matrix that is computed and kept. A larger one is not, nor that of more
-            than 4,000 dense points: its entries are computed when they are wanted, and this is the
+            than 2,000 dense points: its entries are computed when they are wanted, and this is the
             size of a cache of rows for the solver.
 
         Raises
@@ -304,8 +304,8 @@ class KernelSamples(Terms):
         shrinking: bool = True,
         goal: tuple[float, float] = (0.0, 0.0),
     ) -> tuple[Expansion, float, int, int]:
-        """Improve a dual point in working sets, in each always the coordinate that gains most; n
-        updates count as a sweep.
+        """Improve a dual point in working sets, in each always a pair of coordinates that gains
+        most; n updates count as a sweep.
 
         Parameters and result as in :meth:`Terms.sweep`; `state` is without effect.
         """
