@@ -169,7 +169,7 @@ def _choose(active, gains, point, rng):
     size = max(WORKING_SET, min(2 * free.size, LARGEST_SET))
     size = min(size, point.matrix.most_rows)
     if active.size <= size:
-        return active
+        return active[(is_below & is_above) | (gains[active] > 0.0)]
     kept = free[rng.permutation(free.size)[: int(KEPT * size)]]
     room = (size - kept.size) // 4
     signs = point.signs[point.ids[active]]
