@@ -31,6 +31,18 @@ def test_steps_in_pairs_reach_the_minimum(cap, dtype):
     assert 0.5 * alpha @ Q @ alpha + linear @ alpha < before
 
 
+@pytest.mark.parametrize("product", [1.5, -1.0])
+def test_a_step_is_the_best_one_of_its_pair(product):
+    Q = np.array([[2.0, product], [product, 1.3]])
+    alpha, slopes = np.zeros(2), np.array([-1.0, -1.2])
+    wanted = np.linalg.solve(Q, -slopes)
+    assert solve_box(Q, slopes, alpha, 10.0, 0.0, 2) == 2
+    if wanted.min() > 0.0:
+        assert np.allclose(alpha, wanted)
+    else:  # a bound holds one of them
+        assert alpha.min() == 0.0 and np.allclose(alpha.max(), 1.2 / 1.3)
+
+
 def test_updates_are_limited():
     alpha = np.zeros(5)
     assert solve_box(np.eye(5), -np.ones(5), alpha, 10.0, 0.0, 2) == 2
