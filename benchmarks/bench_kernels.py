@@ -167,6 +167,8 @@ def _fit(X, y, gamma, C, tol, method="LIBSVM", cores=1):
     options = {"n_jobs": cores, "max_mem_size": 2000} if method == "ThunderSVM" else {}
     if method != "ThunderSVM":
         options["cache_size"] = 2000
+    elif sparse.issparse(X):  # coefficients of sparse points have another shape
+        X = X.toarray()
     return SVC(C=C, gamma=gamma, tol=tol, **options).fit(X, y)
 
 
