@@ -22,7 +22,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 EXTRAS = PROJECT["optional-dependencies"]
 
 
-OPTIONAL = {"all", "bench", "nightly"}
+OPTIONAL = {"all", "bench", "rivals", "nightly"}
 
 
 def requirements(without=frozenset(OPTIONAL)):
