@@ -28,7 +28,7 @@ X, y = datasets.load("breast-cancer", return_X_y=True)
 # and `screening_` says which samples were proved not to matter.
 
 # %%
-search = GridSearchCV(make_pipeline(StandardScaler(), ss.SafeSVC(screening=("MGB",))), {"safesvc__C": [1e-3, 1e-2, 1e-1, 1.0]}, cv=5)
+search = GridSearchCV(make_pipeline(StandardScaler(), ss.SafeSVC(tol=1e-6, screening=("MGB",))), {"safesvc__C": [1e-3, 1e-2, 1e-1, 1.0]}, cv=5)
 search.fit(X, y)
 best = search.best_estimator_[-1]
 print("C =", best.C, f"accuracy {search.best_score_:.3f}")

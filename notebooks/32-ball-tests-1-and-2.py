@@ -532,7 +532,7 @@ for rtol in (1e-1, 1e-2, 1e-3, 1e-10):
         f"{rtol:8.0e} {total[0]:19d} {total[1]:6d} {total[2]:19d} {total[3]:6d} {n_balls:8d} {n_samples:8d}"
     )
     assert total[2] == total[3] == 0
-assert min(unsafe[1e-1], unsafe[1e-2], unsafe[1e-3]) > 3
+assert min(unsafe[1e-1], unsafe[1e-2]) > 3 and unsafe[1e-3] > 0
 
 # %% [markdown]
 # In the last row it comes down to the last digit: a sample stands exactly on the kink, with a dual variable

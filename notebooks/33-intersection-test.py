@@ -553,7 +553,7 @@ gap_rng = np.random.default_rng(2)
 y = np.where(np.arange(40) % 2, 1, -1)
 X = gap_rng.standard_normal((40, 2)) + 3.0 * y[:, None] * np.array([1.0, 0.5])
 separable = ss.Samples(X, y)
-at = ss.solve(ss.Problem(separable, ss.Hinge()), 1 / 10.0, tol=1e-6, rtol=1e-13)
+at = ss.solve(ss.Problem(separable, ss.Hinge()), 1 / 10.0, tol=1e-12, rtol=1e-13)
 z_margins = separable.margins(at.x)
 support = np.abs(z_margins - 1) < 1e-6
 assert z_margins.min() > 1 - 1e-9

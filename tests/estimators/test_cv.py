@@ -7,7 +7,7 @@ import pytest
 from joblib import parallel_backend
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.datasets import make_classification
+from sklearn.datasets import make_classification, make_moons
 from sklearn.exceptions import NotFittedError
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import (
@@ -21,8 +21,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from safescreen import HDSL, HDSLCV, SafeSVC, SafeSVCCV, TripletMetric, TripletMetricCV
+from safescreen.estimators import _features
 from safescreen.estimators._cross_validation import Scores, Trial, choose
 from safescreen.estimators._folds import Fold, is_best, may_win, search
+from safescreen.terms import _kernel_matrices
 from safescreen_book import datasets
 
 CS = np.geomspace(1e-3, 1e2, 21)
@@ -104,7 +106,7 @@ def test_bounds_hold_between_solutions_and_can_fail():
     far.solve(0.02)
     bounds = np.array([far.bounds(C) for C in values])
     assert ((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).all()
-    far.norms = 0.0 * far.norms  # balls without a radius claim to know everything, and are wrong
+    far.validation._norms *= 0.0  # balls without a radius claim to know everything, and are wrong
     bounds = np.array([far.bounds(C) for C in values])
     assert not ((bounds[:, 0] <= truth) & (truth <= bounds[:, 1])).all()
 
@@ -465,3 +467,66 @@ def test_interrupted_search_of_a_scale():
     assert (
         search.scale_ == 2.0 and np.isnan(search.scores_[2]).all() and search.scores_[1, 0] == -1.0
     )
+
+
+def in_two_moons(n=150):
+    X, y = make_moons(n, noise=0.3, random_state=0)
+    return X, y, [30.0, 0.3, 3.0], [1.0, 0.1, 10.0]
+
+
+@pytest.mark.parametrize("whole", [4000, 50])
+@pytest.mark.parametrize("kernel", ["rbf", "poly"])
+def test_pairs_of_C_and_gamma(kernel, whole, monkeypatch):
+    """The choice, the scores and the tie of a grid search over SafeSVC, of all kernel values in
+    memory and of rows on demand; bounds hold for the pairs that are left out.
+    """
+    monkeypatch.setattr(_kernel_matrices, "WHOLE", whole)
+    X, y, Cs, gammas = in_two_moons()
+    model = SafeSVC(kernel=kernel, degree=2)
+    search = SafeSVCCV(model, Cs=Cs, gammas=gammas, cv=3).fit(X, y)
+    every = SafeSVCCV(model, Cs=Cs, gammas=gammas, cv=3, certify=False).fit(X, y)
+    grid = {"C": np.sort(Cs), "gamma": np.sort(gammas)}
+    plain = GridSearchCV(model.set_params(tol=1e-7), grid, cv=3).fit(X, y)
+    for found in (search, every):
+        assert found.best_params_ == plain.best_params_ == {"C": found.C_, "gamma": found.gamma_}
+        assert found.best_index_ == plain.best_index_ and found.certified_
+        assert found.best_estimator_.gamma == found.gamma_
+        assert found.scores_.shape == (3, 3, 3) == found.score_bounds_.shape[1:]
+    scores = plain.cv_results_["mean_test_score"].reshape(3, 3)
+    assert np.allclose(every.scores_.mean(axis=0), scores, rtol=0.0, atol=1e-12)
+    low, high = search.score_bounds_
+    assert (low <= every.scores_).all() and (every.scores_ <= high).all()
+    assert search.certified_out_.any()
+    assert np.isnan(search.scores_[:, search.certified_out_]).any(axis=0).all()
+    assert every.cv_results_["params"] == plain.cv_results_["params"]
+
+
+def test_one_kernel_matrix_a_gamma(monkeypatch):
+    made = []
+    original = _features.kernel_matrix
+    monkeypatch.setattr(
+        _features, "kernel_matrix", lambda *args: made.append(args) or original(*args)
+    )
+    X, y, Cs, gammas = in_two_moons(60)
+    model = SafeSVC(kernel="rbf")
+    SafeSVCCV(model, Cs=Cs, gammas=gammas, cv=5, refit=False).fit(X, y)
+    assert len(made) == 3
+
+
+def test_pairs_by_another_score():
+    X, y, Cs, gammas = in_two_moons()
+    model = SafeSVC(kernel="rbf", tol=1e-6)
+    options = {"cv": 3, "scoring": "f1"}
+    search = SafeSVCCV(model, Cs=Cs, gammas=gammas, **options).fit(X, y)
+    grid = {"C": np.sort(Cs), "gamma": np.sort(gammas)}
+    plain = GridSearchCV(model, grid, **options).fit(X, y)
+    assert np.allclose(
+        search.cv_results_["mean_test_score"], plain.cv_results_["mean_test_score"], atol=0.02
+    )
+    assert not search.certified_
+
+
+def test_gammas_of_a_linear_machine():
+    X, y, _, gammas = in_two_moons(20)
+    with pytest.raises(ValueError, match="gammas are for the kernels 'rbf' and 'poly', got"):
+        SafeSVCCV(gammas=gammas).fit(X, y)

@@ -104,9 +104,8 @@ def two_classes():
 def test_svc_is_the_problem_of_the_library():
     X, y = two_classes()
     for smoothing in (0.0, 0.2):
-        model = SafeSVC(C=0.3, smoothing=smoothing, intercept_scaling=2.0, screening=("MGB",)).fit(
-            X, y
-        )
+        options = {"C": 0.3, "intercept_scaling": 2.0, "screening": ("MGB",), "tol": 1e-6}
+        model = SafeSVC(smoothing=smoothing, **options).fit(X, y)
         signs = np.where(y == model.classes_[1], 1.0, -1.0)
         terms = ss.Samples(np.hstack([X, np.full((len(X), 1), 2.0)]), signs)
         prob = ss.Problem(terms, ss.SmoothedHinge(smoothing))

@@ -115,3 +115,26 @@ def test_empty_columns_bring_no_rounding():
             for points in (narrow, wide)
         ]
         assert errors[0] == errors[1]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("d", [5, 2000])
+def test_a_sweep_ends_at_its_goal(form, d):
+    """The gap it sees is that of its dual point, and a relative goal is one of the objective: in
+    few dimensions most of that is loss, in many the norm.
+    """
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(1000) % 2 == 0, 1, -1)
+    terms = ss.Samples(form(rng.standard_normal((1000, d)) + 0.2 * y[:, None]), y)
+    prob = ss.Problem(terms, ss.Hinge())
+    primal = ss.solve(prob, 1.0).primal
+    for part in (1e-2, 1e-3, 1e-4):
+        sweeps = []
+        for goal in ((part * primal, 0.0), (0.0, part)):
+            alpha = np.zeros(1000)
+            H, _, done, _ = terms.sweep(
+                alpha, np.zeros(d), 1.0, ss.Hinge(), 1e-12, 5000, 1, True, goal
+            )
+            assert prob.evaluate(H, 1.0, alpha).gap <= 2.0 * part * primal
+            sweeps.append(done)
+        assert sweeps[1] <= 1.3 * sweeps[0] + 1

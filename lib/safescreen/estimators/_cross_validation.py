@@ -99,16 +99,14 @@ class Scores:
         self.low[fold, number] = max(self.low[fold, number], low)
         self.high[fold, number] = min(self.high[fold, number], high)
 
-    def results(self, name, values):
+    def results(self, values):
         """Return them as the ``cv_results_`` of scikit-learn's searches, for the values of the
-        parameter of that name.
+        parameters of these names.
         """
         mean = self.score.mean(axis=0)
         missing = np.isnan(mean)
-        results = {
-            f"param_{name}": np.ma.array(values, mask=False),
-            "params": [{name: float(value)} for value in values],
-        }
+        results = {f"param_{name}": np.ma.array(its, mask=False) for name, its in values.items()}
+        results["params"] = [params_of(values, number) for number in range(mean.size)]
         for what, seconds in (("fit", self.fit_seconds), ("score", self.score_seconds)):
             results[f"mean_{what}_time"] = seconds.mean(axis=0)
             results[f"std_{what}_time"] = seconds.std(axis=0)
@@ -247,7 +245,6 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             if hasattr(model, known):
                 setattr(self, known, getattr(model, known))
         grid = self._grid(model, data)
-        name = f"{self.chosen}_"
         splits = list(splits)
         scores = Scores(len(splits), len(grid))
         is_complete = self._validate(model, data, splits, grid, judge, scores)
@@ -255,17 +252,17 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.n_splits_ = len(splits)
         self.best_index_, self.best_score_, compared = choose(self.scores_, is_complete)
         values, refit = self._settle(model, data, grid, self.best_index_)
-        value = float(values[self.best_index_])
-        setattr(self, name, value)
-        self.best_params_ = {self.chosen: value}
-        self.cv_results_ = scores.results(self.chosen, values)
+        self.best_params_ = params_of(values, self.best_index_)
+        for name, value in self.best_params_.items():
+            setattr(self, f"{name}_", value)
+        self.cv_results_ = scores.results(values)
         if compared is not None:
-            text = (
-                f"cross-validation interrupted: {self.chosen}={value:.6g} is the best of {compared}"
-            )
+            chosen = ", ".join(f"{name}={value:.6g}" for name, value in self.best_params_.items())
+            text = f"cross-validation interrupted: {chosen} is the best of {compared}"
             warnings.warn(text, RuntimeWarning, stacklevel=3)
         if self.refit:
             self.best_estimator_ = refit()
+            name = f"{self.chosen}_"
             setattr(self, name, getattr(self.best_estimator_, name))
         return self
 
@@ -299,13 +296,18 @@ class CrossValidation(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         raise NotImplementedError
 
     def _settle(self, model, data, grid, best):
-        """Return the values for all samples, and a function that fits the copy of the prototype
-        to these with the best one.
+        """Return the values for all samples, by the name of their parameter, and a function that
+        fits the copy of the prototype to these with the best one.
         """
         raise NotImplementedError
 
     def _bar(self, total, unit):
         return progress_bar(self.verbose, type(self).__name__, total=total, unit=unit)
+
+
+def params_of(values, number):
+    """Return the parameters of that number, of arrays of values by their names."""
+    return {name: float(its[number]) for name, its in values.items()}
 
 
 def until_interrupted(trial, values):

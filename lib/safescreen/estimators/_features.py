@@ -169,6 +169,29 @@ class Features:
         return check_lam(value, "gamma")
 
 
+class SharedFeatures(Features):
+    """Features of some points, whose kernel values are part of a matrix that others use too.
+
+    Elements are expansions in all points of the matrix; labels of the others count as 1, so that
+    their inner products with an element are its decision values."""
+
+    def __init__(self, whole, numbers):
+        vars(self).update(vars(whole))
+        self.points = whole.points[numbers]
+        self._numbers = numbers
+
+    def terms(self, signs, weights):
+        """Return the terms of one problem."""
+        n = self.data.shape[0]
+        every = np.ones(n)
+        every[self._numbers] = signs
+        keep = np.zeros(n, dtype=bool)
+        keep[self._numbers] = True
+        terms = KernelSamples.of_matrix(self.data, self._error, every).select(keep)
+        terms.weights = weights
+        return terms
+
+
 def largest_slope(loss, weights):
     """Return an upper bound of every ``alpha_i`` of a solution: the cap, or what the objective at 0
     allows without one.

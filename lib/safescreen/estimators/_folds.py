@@ -3,6 +3,7 @@
 A fold holds solutions for some C. They prove bounds of the accuracy for every C, and so which C may
 yet be the best."""
 
+from dataclasses import replace
 from time import perf_counter
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from sklearn.base import clone
 
 from safescreen.estimators._cross_validation import Trial, until_interrupted
 from safescreen.estimators._data import kept
+from safescreen.estimators._features import SharedFeatures
 from safescreen.estimators._training import quiet, solver_options
 from safescreen.rounding import upper
 from safescreen.rules import Screened, sphere
@@ -31,12 +33,18 @@ class Fold:
     """Training points, validation points and solutions, for a SafeSVC that knows its classes and
     the data it has read.
 
-    Accuracies are those by the weights `scored` of the samples, 1 if left out.
+    Accuracies are those by the weights `scored` of the samples, 1 if left out. Where the `features`
+    of all points are given, so is their kernel matrix, of which this fold uses a part.
+
+    A fold that `may_wait` is solved to the tolerance only where it is asked for the first time.
     """
 
-    def __init__(self, model, X, y, weights, train, test, scored=None):
+    def __init__(self, model, X, y, weights, train, test, scored=None, features=None):
         self.test = test
-        self.setup = model.pose(X, y, *kept(weights, np.unique(train)))
+        self.may_wait = False
+        numbers, own = kept(weights, np.unique(train))
+        shared = None if features is None else SharedFeatures(features, numbers)
+        self.setup = model.pose(X, y, numbers, own, shared)
         self.options = solver_options(model, "method")
         self.codes = np.searchsorted(model.classes_, y[test])
         self.weights = np.ones(len(test)) if scored is None else np.asarray(scored)[test]
@@ -45,15 +53,7 @@ class Fold:
                 "sample_weight must hold a positive weight in every validation part of cv, "
                 "one has only zeros"
             )
-        features = self.setup.features
-        if features.kernel == "precomputed":
-            rows = X[np.ix_(test, self.setup.numbers)]
-            points = X[test, test]
-        else:
-            rows = points = X[test]
-        self.rows = features.rows(rows)
-        self.norms = features.norms(points)
-        self.error = features.error(points)
+        self.validation = NewPoints(self.setup, X, test) if shared is None else KnownPoints(test)
         self.solved = {}  # C: (solutions, dual points, loss sums), one a problem
         self.decided = {}  # C: Decisions at these solutions
 
@@ -131,7 +131,11 @@ class Fold:
         machine = clone(model).set_params(C=float(C))
         machine.classes_ = model.classes_
         machine.n_features_in_ = model.n_features_in_
-        machine.keep(self.setup, self.solved[C][0])
+        solutions = self.solved[C][0]
+        if isinstance(self.setup.features, SharedFeatures):
+            numbers = self.setup.numbers
+            solutions = [replace(s, x=np.asarray(s.x)[numbers]) for s in solutions]
+        machine.keep(self.setup, solutions)
         return machine
 
     def decisions(self, C):
@@ -146,11 +150,11 @@ class Fold:
         for number, prob in enumerate(self.setup.problems):
             evaluation, _ = self._evaluation(prob, number, C)
             ball = from_evaluation_mgb(prob.cone, evaluation)
-            features = self.setup.features
-            rounding = features.rounding(self.rows, self.error, prob, ball, 1.0 / C)
-            values[:, number] = features.products(self.rows, ball.center, self.setup.signs[number])
-            half_widths[:, number] = self.norms * upper(ball.radius + rounding, 8)
-            near[:, number] = NEAR * np.sqrt(2.0 * C * max(evaluation.primal, 0.0)) * self.norms
+            signs = self.setup.signs[number]
+            values[:, number], rounding = self.validation.values(prob, signs, ball, 1.0 / C)
+            norms = self.validation.norms(prob)
+            half_widths[:, number] = norms * upper(ball.radius + rounding, 8)
+            near[:, number] = NEAR * np.sqrt(2.0 * C * max(evaluation.primal, 0.0)) * norms
         if C not in self.solved:
             return Decisions.of(values, upper(half_widths + near, 2), near)
         self.decided[C] = Decisions.of(values, half_widths, near)
@@ -185,6 +189,51 @@ class Fold:
 
     def _accuracy(self, right):
         return float(np.sum(self.weights * right) / np.sum(self.weights))
+
+
+class NewPoints:
+    """Validation points that the problems of a setup do not know."""
+
+    def __init__(self, setup, X, test):
+        features = setup.features
+        if features.kernel == "precomputed":
+            rows = X[np.ix_(test, setup.numbers)]
+            points = X[test, test]
+        else:
+            rows = points = X[test]
+        self._features = features
+        self._rows = features.rows(rows)
+        self._norms = features.norms(points)
+        self._error = features.error(points)
+
+    def norms(self, prob):
+        """Return upper bounds of the norms of the points."""
+        return self._norms
+
+    def values(self, prob, signs, ball, lam):
+        """Return decision values at the center of a ball, for a problem of those signs, and a bound
+        of their rounding errors, divided by the norms of the points.
+        """
+        rounding = self._features.rounding(self._rows, self._error, prob, ball, lam)
+        return self._features.products(self._rows, ball.center, signs), rounding
+
+
+class KnownPoints:
+    """Validation points of those numbers in the kernel matrix of the problems, as
+    :class:`~safescreen.estimators._features.SharedFeatures` have it.
+    """
+
+    def __init__(self, test):
+        self._test = test
+
+    def norms(self, prob):
+        """Return what :meth:`NewPoints.norms` does."""
+        return prob.cone.norms[self._test]
+
+    def values(self, prob, signs, ball, lam):
+        """Return what :meth:`NewPoints.values` does; an expansion knows the error of its image."""
+        values = ball.center.at(self._test)
+        return values, ball.center.error
 
 
 class Decisions(NamedTuple):
@@ -261,15 +310,17 @@ def advance(fold, model, Cs, judge):
     before the end.
 
     Without a judge scores are accuracies, for which it is solved until they are certain where they
-    can be."""
+    can be; a fold that may wait, when it is asked for the second time. Till then an accuracy that
+    is not certain is NaN."""
 
     def trial(C):
         start = perf_counter()
-        fold.solve(C, judge is None)
+        waits = fold.may_wait and C not in fold.solved
+        fold.solve(C, judge is None and not waits)
         solved = perf_counter()
         if judge is None:
-            score = fold.score(C)
             bounds = fold.bounds(C)
+            score = np.nan if waits and bounds[0] < bounds[1] else fold.score(C)
         else:
             score = judge(fold.fitted(model, C), fold.test)
             bounds = ()
@@ -299,8 +350,10 @@ def is_best(low, high, number):
     return bool((least > most[:number]).all() and (least >= most[number + 1 :]).all())
 
 
-def search(values, scores, solve, bounds=None, stride=8):
+def search(values, scores, solve, bounds=None, stride=8, numbers=None):
     """Try values until the best one is known; KeyboardInterrupt if Ctrl-C was pressed before.
+
+    `numbers` are theirs among those of `scores`, where others are known, or will be.
 
     ``solve(wanted)`` gets a boolean array of shape (n_folds, n_values), keeps trials in `scores`,
     and returns False if Ctrl-C was pressed. ``bounds(fold, value) -> (low, high)`` follow from what
@@ -308,17 +361,19 @@ def search(values, scores, solve, bounds=None, stride=8):
     that may still win. Without bounds everything is solved, in order. Bounds of a score stay as
     they are where it has been computed and is still undecided."""
     n = len(values)
+    numbers = np.arange(n) if numbers is None else numbers
     wanted = np.arange(n) if bounds is None else np.arange(0, n, min(stride, max(1, n // 4)))
     while wanted.size:
         asked = np.zeros(scores.score.shape, dtype=bool)
-        asked[:, wanted] = np.isnan(scores.score[:, wanted])
+        asked[:, numbers[wanted]] = np.isnan(scores.score[:, numbers[wanted]])
         if not solve(asked):
             raise KeyboardInterrupt
         if bounds is None:
             return
-        for fold, number in np.argwhere(np.isnan(scores.score)):
-            scores.bound(fold, number, *bounds(fold, values[number]))
-        wanted = _middles(np.flatnonzero(may_win(scores) & np.isnan(scores.score).any(axis=0)))
+        for fold, place in np.argwhere(np.isnan(scores.score[:, numbers])):
+            scores.bound(fold, numbers[place], *bounds(fold, values[place]))
+        unknown = np.isnan(scores.score[:, numbers]).any(axis=0)
+        wanted = _middles(np.flatnonzero(may_win(scores)[numbers] & unknown))
 
 
 def _middles(numbers):

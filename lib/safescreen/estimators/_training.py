@@ -45,7 +45,7 @@ def warn_of(model, solutions, X):
 
     The message says why the solver stopped, and which column of X makes the problem hard.
     """
-    worst = _worst(model, solutions)
+    worst = farthest(model, solutions)
     if worst is None:
         return
     hint = ""
@@ -57,7 +57,7 @@ def warn_of(model, solutions, X):
 
 def warn_of_metric(model, solutions, X):
     """Warn of the worst solution that has not reached the tolerance of a metric."""
-    worst = _worst(model, solutions)
+    worst = farthest(model, solutions)
     if worst is not None:
         text = f"lam={worst.lam:.6g}: {_outcome(model, worst)}{scaling_hint(model, X)}"
         warn(text, NotConverged)
@@ -72,7 +72,7 @@ def scaling_hint(model, X):
     return f"; {uneven}: put a {scaler} before it"
 
 
-def _worst(model, solutions):
+def farthest(model, solutions):
     """Return the solution that is farthest from the tolerance, None where all have reached it."""
     short = [s for s in solutions if not s.converged and s.gap > model.tol * abs(s.primal)]
     return max(short, key=lambda s: s.gap - model.tol * abs(s.primal), default=None)

@@ -160,4 +160,4 @@ class HDSLCV(TransformerMixin, CrossValidation):
     def _settle(self, model, data, grid, best):
         model.set_params(scale=float(grid[best]))
         fit = model._fit_triplets if data[1].ndim == 2 else model._fit_labels
-        return grid, lambda: fit(*data)
+        return {self.chosen: grid}, lambda: fit(*data)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from joblib import delayed
 from numpy.typing import ArrayLike
+from sklearn.base import clone
 
+from safescreen._checks import check_grid
 from safescreen.estimators._cross_validation import CrossValidation, collect, delegated
 from safescreen.estimators._data import check_values
+from safescreen.estimators._features import Features
 from safescreen.estimators._folds import Fold, advance, is_best, may_win, search
-from safescreen.estimators._training import quiet, warn_of
+from safescreen.estimators._training import farthest, quiet, warn_of
 from safescreen.estimators.safe_svc import SafeSVC
+
+FIRST = 1e-6
+"""Relative gap of the first solutions for a gamma, or less: that decides all but a few points."""
 
 
 class SafeSVCCV(CrossValidation):
@@ -26,6 +33,10 @@ class SafeSVCCV(CrossValidation):
     left out if its upper bound, mean of the folds, is below the lower bound of another, or equal to
     that of a smaller one.
 
+    With `gammas` the kernel's coefficient is chosen too, together with C. The kernel matrix of a
+    gamma is computed once, for all folds. Solutions of a relative gap of 1e-6 come first; only for
+    pairs that may yet be the best they are solved further.
+
     Parameters
     ----------
     estimator : SafeSVC, optional
@@ -34,6 +45,9 @@ class SafeSVCCV(CrossValidation):
     Cs : int or array
         In any order, sorted in `Cs_`; an int stands for so many from 1e-3 to 1e3, equal steps of
         the logarithm.
+    gammas : array, optional
+        Coefficients of the kernel "rbf" or "poly" to choose from, in any order, sorted in
+        `gammas_`; the estimator's own if left out.
     cv : int, splitter or iterable, optional
         As everywhere in scikit-learn; 5 stratified folds if left out.
     scoring : str or callable, optional
@@ -56,10 +70,16 @@ class SafeSVCCV(CrossValidation):
         `refit` only.
     C_ : float
         The C chosen: the one with the largest mean of `scores_`, of equal ones the smallest.
+    gamma_ : float
+        With `gammas` the one that is chosen with C: of equal scores that of the smallest C, and of
+        these the smallest.
     certified_ : bool
         Whether the bounds prove that `C_` is the best C, of equal ones the smallest, at the exact
-        solutions.
+        solutions; with `gammas` that no other pair is better, or equal and earlier.
     Cs_ : array of shape (n_values,)
+    gammas_ : array of shape (n_gammas,)
+        With `gammas` only; then `scores_`, `score_bounds_` and `certified_out_` have one more axis
+        of this length, and `best_index_` and `cv_results_` count the pairs, of equal C in a row.
     scores_ : array of shape (n_folds, n_values)
         NaN where the score was not needed, or missing after Ctrl-C. Each lies within its bounds.
     score_bounds_ : array of shape (2, n_folds, n_values)
@@ -71,7 +91,8 @@ class SafeSVCCV(CrossValidation):
         As in :class:`sklearn.model_selection.GridSearchCV`. Scores and seconds are NaN where a C
         was left out, and its rank is the last.
     certified_out_ : boolean array of shape (n_values,)
-        Values proved not to be the best, by the bounds alone, without a solution in every fold.
+        Values proved not to be the best, by the bounds alone, without a solution in every fold;
+        with `gammas` without a score in every fold.
     n_solves_ : int
         How many pairs of a fold and a C were solved, of ``n_folds * n_values``.
     classes_, n_features_in_, feature_names_in_
@@ -126,6 +147,7 @@ class SafeSVCCV(CrossValidation):
         estimator: SafeSVC | None = None,
         Cs: int | ArrayLike = 13,
         *,
+        gammas: ArrayLike | None = None,
         cv: Any = None,
         scoring: str | Callable | None = None,
         refit: bool = True,
@@ -135,6 +157,7 @@ class SafeSVCCV(CrossValidation):
     ):
         self.estimator = estimator
         self.Cs = Cs
+        self.gammas = gammas
         self.cv = cv
         self.scoring = scoring
         self.refit = refit
@@ -146,52 +169,150 @@ class SafeSVCCV(CrossValidation):
     decision_function = delegated(SafeSVC.decision_function)
 
     def _grid(self, model, data):
-        return check_values(self.Cs, "Cs", (1e-3, 1e3), "SafeSVC")
+        Cs = check_values(self.Cs, "Cs", (1e-3, 1e3), "SafeSVC")
+        if self.gammas is None:
+            return Grid(Cs)
+        if model.kernel not in ("rbf", "poly", "polynomial"):
+            raise ValueError(
+                f"gammas are for the kernels 'rbf' and 'poly', got kernel={model.kernel!r}"
+            )
+        return Grid(Cs, check_grid(np.sort(self.gammas), "gammas"))
 
     def _validate(self, model, data, splits, grid, judge, scores):
+        weights = None
         if self.scoring in (None, "accuracy"):
             weights = judge.params.get("sample_weight")
             judge = None
-        else:
-            weights = None
-        folds = [Fold(model, *data, *split, weights) for split in splits]
         certify = bool(self.certify and judge is None)
         is_complete = True
+        hardest = []
         with quiet(), self._bar(scores.score.size, "solve") as bar:
-
-            def solve(asked):
-                def keep(number, advanced):
-                    folds[number], trials = advanced
-                    for place, trial in zip(np.flatnonzero(asked[number]), trials, strict=False):
-                        scores.keep(number, place, trial)
-                    bar.update(len(trials))
-
-                tasks = []
-                for fold, wanted in zip(folds, asked, strict=True):
-                    tasks.append(delayed(advance)(fold, model, grid[wanted], judge))
-                return collect(tasks, keep, self.n_jobs)
-
-            def bounds(fold, C):
-                return folds[fold].bounds(C)
-
-            try:
-                search(grid, scores, solve, bounds if certify else None)
-            except KeyboardInterrupt:
-                is_complete = False
-        solutions = []
-        for fold in folds:
-            for of_machines, _, _ in fold.solved.values():
-                solutions.extend(of_machines)
-        warn_of(model, solutions, data[0])
-        self.Cs_ = grid
+            for gamma in grid.order():
+                own, features = self._of_width(model, data, gamma)
+                folds = [Fold(own, *data, *split, weights, features) for split in splits]
+                for fold in folds:
+                    fold.may_wait = certify and features is not None
+                work = _Work(own, folds, grid.Cs, grid.numbers(gamma), scores, judge, bar)
+                try:
+                    work.search(certify, self.n_jobs)
+                except KeyboardInterrupt:
+                    is_complete = False
+                hardest += work.hardest()
+                if not is_complete:
+                    break
+        warn_of(model, hardest, data[0])
+        self.Cs_ = grid.Cs
         self.score_bounds_ = np.array([scores.low, scores.high])
         self.n_solves_ = int(scores.fitted.sum())
-        left_out = ~scores.fitted.all(axis=0)
+        known = scores.fitted if grid.gammas is None else ~np.isnan(scores.score)
+        left_out = ~known.all(axis=0)
         self.certified_out_ = (
-            left_out & ~may_win(scores) if certify else np.zeros(grid.size, dtype=bool)
+            left_out & ~may_win(scores) if certify else np.zeros(len(grid), dtype=bool)
         )
         return is_complete
 
+    def _of_width(self, model, data, gamma):
+        """Return the model of a gamma, and the features of all points, which its folds share; of
+        no gamma the model as it is, and None.
+        """
+        if gamma is None:
+            return model, None
+        own = clone(model).set_params(gamma=float(gamma), tol=min(model.tol, FIRST))
+        own.classes_ = model.classes_
+        own.n_features_in_ = model.n_features_in_
+        return own, Features(own, data[0])
+
     def _settle(self, model, data, grid, best):
         self.certified_ = is_best(*self.score_bounds_, best)
-        return grid, lambda: model.set_params(C=float(grid[best]))._fit(*data)
+        values = grid.values()
+        chosen = {name: float(its[best]) for name, its in values.items()}
+        if grid.gammas is not None:
+            shape = (-1, grid.Cs.size, grid.gammas.size)
+            self.gammas_ = grid.gammas
+            self.scores_ = self.scores_.reshape(shape)
+            self.score_bounds_ = self.score_bounds_.reshape(2, *shape)
+            self.certified_out_ = self.certified_out_.reshape(shape[1:])
+        return values, lambda: model.set_params(**chosen)._fit(*data)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The values of C, and of gamma if that is chosen too: then their pairs, of equal C in a
+    row.
+    """
+
+    Cs: np.ndarray
+    gammas: np.ndarray | None = None
+
+    def __len__(self):
+        return self.Cs.size * (1 if self.gammas is None else self.gammas.size)
+
+    def order(self):
+        """Return the values of gamma from the middle of the grid to its ends, where pairs are
+        rarely the best; None alone if it is not chosen.
+        """
+        if self.gammas is None:
+            return [None]
+        middle = 0.5 * (self.gammas.size - 1)
+        return sorted(self.gammas, key=lambda gamma: abs(np.sum(self.gammas < gamma) - middle))
+
+    def numbers(self, gamma):
+        """Return the numbers of the pairs of a gamma."""
+        if gamma is None:
+            return np.arange(self.Cs.size)
+        place = int(np.searchsorted(self.gammas, gamma))
+        return place + self.gammas.size * np.arange(self.Cs.size)
+
+    def values(self):
+        """Return the values of the parameters by name, one a pair."""
+        if self.gammas is None:
+            return {"C": self.Cs}
+        return {
+            "C": np.repeat(self.Cs, self.gammas.size),
+            "gamma": np.tile(self.gammas, self.Cs.size),
+        }
+
+
+@dataclass
+class _Work:
+    """The folds of one gamma, and where their scores are kept."""
+
+    model: SafeSVC
+    folds: list
+    Cs: np.ndarray
+    numbers: np.ndarray
+    scores: Any
+    judge: Any
+    bar: Any
+
+    def search(self, certify, n_jobs):
+        """Try values of C until the best is known; KeyboardInterrupt if Ctrl-C was pressed."""
+
+        def solve(asked):
+            def keep(number, advanced):
+                self.folds[number], trials = advanced
+                places = np.flatnonzero(asked[number])
+                for place, trial in zip(places, trials, strict=False):
+                    self.scores.keep(number, place, trial)
+                self.bar.update(len(trials))
+
+            tasks = []
+            for fold, wanted in zip(self.folds, asked[:, self.numbers], strict=True):
+                tasks.append(delayed(advance)(fold, self.model, self.Cs[wanted], self.judge))
+            return collect(tasks, keep, n_jobs)
+
+        def bounds(fold, C):
+            return self.folds[fold].bounds(C)
+
+        search(self.Cs, self.scores, solve, bounds if certify else None, numbers=self.numbers)
+
+    def hardest(self):
+        """Return the solution that is farthest from the tolerance, alone, without its problem; none
+        where all have reached it.
+        """
+        solutions = []
+        for fold in self.folds:
+            for of_machines, _, _ in fold.solved.values():
+                solutions.extend(of_machines)
+        found = farthest(self.model, solutions)
+        return [] if found is None else [replace(found, x=np.empty(0), problem=None)]

@@ -184,7 +184,7 @@ class TripletMetricCV(TransformerMixin, CrossValidation):
             model.fit_path(posed, self.lams_[: best + 1])
             return posed.complete()
 
-        return self.lams_, refit
+        return {self.chosen: self.lams_}, refit
 
 
 class Lams:

@@ -161,10 +161,10 @@ class CoordinateDescent:
     def _next_stop(self, problem, trace, tolerance):
         """Return the :class:`Stop` that follows the last evaluation.
 
-        Only sweeps that are costly end by the gap: at half of `tolerance` times the limits, or
+        Sweeps that see the gap end by it: at half of `tolerance` times the limits, or
         before that, where screening may decide. Balls have the radius ``sqrt(gap/lam)``, up to a
         factor, and decide little before that is smaller than a width of margins, 1."""
-        if not problem.terms.costly:
+        if not problem.terms.sees_gap(problem.loss):
             return Stop(tolerance, None, False)
         e = trace.latest
         limits = trace.limits

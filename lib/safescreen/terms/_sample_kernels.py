@@ -4,6 +4,10 @@ The dual is ``sum_t w_t (tau_t alpha_t - g/2 alpha_t^2) - ||H||^2/(2 lam)`` with
 ``H = c + sum_t w_t alpha_t z_t``. Divided by ``w_t``, its slope in ``-alpha_t`` is
 ``<z_t, H>/lam - tau_t + g alpha_t``, its curvature ``w_t ||z_t||^2/lam + g``.
 
+When its turn comes, a coordinate adds ``w_t (loss(m_t) + loss*(-alpha_t) + alpha_t m_t)`` to the
+duality gap at ``x = H/lam``, nothing if it is at the right bound: a sweep ends with an estimate of
+the gap, and of the objective, that has cost next to nothing.
+
 Rows of either kind are compiled apart: one loop for both takes one and a half to two times as long
 for dense rows. What is done with a row is compiled into the sweep: called, it would cost 20 % for
 sparse rows of 14 entries."""
@@ -12,13 +16,16 @@ import numpy as np
 
 from safescreen._numba import njit
 
+FIRM = 0.5
+"""A coordinate at a bound is left out from this part of the last sweep's largest slopes on."""
+
 
 @njit
 def _shuffle(order, n, state):
     """Permute the first n entries; `state` is the state of a linear congruential generator."""
     for i in range(n - 1, 0, -1):
         state = (state * 25214903917 + 11) & 0xFFFFFFFFFFFF
-        j = (state >> 16) % (i + 1)
+        j = ((state >> 16) * (i + 1)) >> 32  # a remainder would take ten times as long
         order[i], order[j] = order[j], order[i]
     return state
 
@@ -63,6 +70,20 @@ def best_value(slope, a, curvature, cap):
     return min(max(a - slope / curvature, 0.0), cap) if curvature > 0.0 else a
 
 
+@njit(inline="always")
+def _gap_and_loss(slope, a, g, cap):
+    """Return what a coordinate of that slope and value adds to the gap, and its loss, divided by
+    its weight.
+    """
+    slack = g * a - slope
+    if g > 0.0:
+        best = min(max(slack / g, 0.0), cap)
+    else:
+        best = 1.0 if slack > 0.0 else 0.0
+    gap = max((best - a) * (slack - 0.5 * g * (best + a)), 0.0)
+    return gap, best * (slack - 0.5 * g * best)
+
+
 @njit
 def sweep(
     Z,
@@ -81,47 +102,65 @@ def sweep(
     epochs,
     state,
     shrinking,
+    goal,
+    relative_goal,
 ):
     """Sweep over the rows of Z until the projected slopes of those that still move differ by at
-    most `tolerance`.
+    most `tolerance`, or the gap is estimated to be at most `goal`, or `relative_goal` times the
+    objective.
 
     Rows in compressed form are given by their `values`, `columns` and `starts`, which are None for
     dense ones, and Z is not looked at. Mutates alpha and H. Coordinates that sit at a bound with a
-    slope beyond those of the last sweep are left out (Hsieh et al. 2008). Returns the largest
-    violation seen in the last sweep, the number of sweeps and the state of the generator."""
-    order = np.arange(alpha.size)
-    size = alpha.size
+    slope beyond `FIRM` times those of the last sweep are left out (Hsieh et al. 2008, where that
+    factor is 1); all are looked at again where the others are half as far from the goal. Returns
+    the largest violation seen in the last sweep, the number of sweeps, of n rows each, and the
+    state of the generator."""
+    n = alpha.size
+    order = np.arange(n)
+    size = n
     high, low = np.inf, -np.inf
     spread = np.inf
-    done = 0
-    while done < epochs:
-        done += 1
+    visits = 0
+    loss_outside = 0.0
+    square = np.dot(H, H)
+    while visits < epochs * n:
         state = _shuffle(order, size, state)
-        is_whole = size == alpha.size and high == np.inf and low == -np.inf
+        is_whole = size == n and high == np.inf and low == -np.inf
+        visits += size
         most, least = -np.inf, np.inf
+        gap = 0.0
+        loss = 0.0
         k = 0
         while k < size:
             t = order[k]
-            slope = _inner_product(Z, values, columns, starts, t, H)
-            slope = slope / lam - tau[t] + g * alpha[t]
+            product = _inner_product(Z, values, columns, starts, t, H)
+            slope = product / lam - tau[t] + g * alpha[t]
             projected, leave = _judge(slope, alpha[t], cap, high, low)
+            part, cost = _gap_and_loss(slope, alpha[t], g, cap)
             if leave and shrinking:
                 size -= 1
                 order[k], order[size] = order[size], order[k]
+                loss_outside += w[t] * cost
                 continue
             k += 1
+            loss += w[t] * cost
             most = max(most, projected)
             least = min(least, projected)
             if projected != 0.0:
+                gap += w[t] * part
                 new = best_value(slope, alpha[t], w[t] * norms[t] * norms[t] / lam + g, cap)
-                _add_row(Z, values, columns, starts, t, w[t] * (new - alpha[t]), H)
+                move = w[t] * (new - alpha[t])
+                _add_row(Z, values, columns, starts, t, move, H)
+                square += move * (2.0 * product + move * norms[t] * norms[t])
                 alpha[t] = new
         spread = max(most, 0.0) - min(least, 0.0)
-        if spread <= tolerance and is_whole:
+        limit = max(goal, relative_goal * (loss + loss_outside + 0.5 * square / lam))
+        if is_whole and (spread <= tolerance or gap <= limit):
             break
-        if spread <= tolerance:  # of a part: look at all again
-            size = alpha.size
-            most, least = 0.0, 0.0
-        high = most if most > 0.0 else np.inf
-        low = least if least < 0.0 else -np.inf
-    return spread, done, state
+        high = FIRM * most if most > 0.0 else np.inf
+        low = FIRM * least if least < 0.0 else -np.inf
+        if not is_whole and (spread <= tolerance or gap <= 0.5 * limit):  # look at all again
+            size = n
+            loss_outside = 0.0
+            high, low = np.inf, -np.inf
+    return spread, min(-(-visits // n), epochs), state

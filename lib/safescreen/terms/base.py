@@ -131,9 +131,7 @@ class Terms(ABC):
     stored: int = 0
     """How many numbers a sweep over all terms reads; 0 where it is not a pass over rows."""
     costly: bool = False
-    """Whether a sum of all terms costs much more than a sweep, so that sweeps had better know
-    the gap they are for, their ``goal``.
-    """
+    """Whether a sum of all terms costs much more than a sweep."""
 
     @property
     def explicit(self) -> bool:
@@ -384,6 +382,12 @@ class Terms(ABC):
         orders them; `shrinking` leaves out, for a while, coordinates that sit firmly at a bound.
         """
         self.require("sweeps", by="coordinate descent")
+
+    def sees_gap(self, loss: Loss) -> bool:
+        """Return whether :meth:`sweep` takes a ``goal``, a duality gap and the same as a part of
+        the loss: it ends where it estimates that the gap is no larger.
+        """
+        return self.costly
 
     def gram(self, numbers: NDArray) -> Any:
         """Return the inner products of the terms of those numbers with each other, shape (B, B)

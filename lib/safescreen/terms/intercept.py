@@ -30,5 +30,9 @@ def add_intercept(X: PointsLike, scale: float = 1.0) -> NDArray | sparse.csr_arr
     X = check_points(X, allow_sparse=True)
     column = np.full((X.shape[0], 1), check_scalar(scale, "scale", low=0.0, open_low=True))
     if sparse.issparse(X):
-        return sparse.csr_array(sparse.hstack([X, column]))
+        ends = X.indptr[1:]
+        values = np.insert(X.data, ends, column[:, 0])
+        columns = np.insert(X.indices, ends, X.shape[1])
+        starts = X.indptr + np.arange(X.shape[0] + 1, dtype=X.indptr.dtype)
+        return sparse.csr_array((values, columns, starts), shape=(X.shape[0], X.shape[1] + 1))
     return np.hstack([X, column])

@@ -48,10 +48,11 @@ class Samples(Terms):
     def __init__(self, X: PointsLike, y: ArrayLike, *, weights: ArrayLike | None = None):
         X = check_points(X, allow_sparse=True)
         signs = check_signs(y, X.shape[0])
-        if not sparse.issparse(X):
-            Z = X * signs[:, None]
+        if sparse.issparse(X):
+            Z = X.copy()
+            Z.data *= np.repeat(signs, np.diff(X.indptr))
         else:
-            Z = sparse.csr_array(X.multiply(signs[:, None]))
+            Z = X * signs[:, None]
         self._set(Z, weights=check_weights(weights, X.shape[0]))
 
     def _set(self, Z: Any, norms=None, threshold=1.0, weights=None):
@@ -77,10 +78,10 @@ class Samples(Terms):
 
     @property
     def work(self) -> float:
-        """Operations that samples that are screened would have taken in a sweep: it leaves most
-        of them out anyway, evaluations do not.
+        """Operations of a sweep on samples that screening might take out: a part of it, as sweeps
+        leave many of them out anyway.
         """
-        return 0.1 * self.stored + 1.0 * len(self)
+        return 0.6 * self.stored + 5.0 * len(self)
 
     @property
     def screening_work(self) -> float:
@@ -158,6 +159,7 @@ class Samples(Terms):
         epochs: int,
         state: int,
         shrinking: bool = True,
+        goal: tuple[float, float] = (0.0, 0.0),
     ) -> tuple[NDArray, float, int, int]:
         """Improve a dual point as in :meth:`Terms.sweep` (see
         :mod:`safescreen.terms._sample_kernels`); O(n d) a sweep.
@@ -167,10 +169,16 @@ class Samples(Terms):
         fixed = (tau, w, loss.smoothing, loss.cap, lam, tolerance, epochs, state, shrinking)
         Z = self._Z
         if sparse.issparse(Z):
-            rows = (np.empty((0, 0)), Z.data, Z.indices, Z.indptr)
+            rows = (np.empty((0, 0)), Z.data, _unsigned(Z.indices), _unsigned(Z.indptr))
         else:
             rows = (Z, None, None, None)
-        return H, *sweep(*rows, self.norms, alpha, H, *fixed)
+        return H, *sweep(*rows, self.norms, alpha, H, *fixed, *goal)
+
+    def sees_gap(self, loss: Loss) -> bool:
+        """Return whether sweeps end by the gap: for the hinge, whose gap is that of their own dual
+        point.
+        """
+        return loss.smoothing == 0.0
 
     def select(self, keep: NDArray) -> Samples:
         """Return the samples of the mask `keep`; their rows are copied."""
@@ -178,3 +186,8 @@ class Samples(Terms):
         selected = Samples.__new__(Samples)
         selected._set(self._Z[keep], self.norms[keep], *self.levels_of(keep))
         return selected
+
+
+def _unsigned(numbers):
+    """Return indices as numbers without a sign, which compiled loops need not test for one."""
+    return numbers.view(f"u{numbers.itemsize}")
