@@ -86,7 +86,7 @@ def test_leaves_values_out():
 
 def test_bounds_hold_between_solutions_and_can_fail():
     X, y = made(1)
-    model = SafeSVC(kernel="rbf", gamma=0.3)
+    model = SafeSVC(kernel="rbf", gamma=0.3, intercept="penalised")
     model.classes_ = np.unique(y)
     train, test = next(StratifiedKFold(3).split(X, y))
     fold, exact = Fold(model, X, y, None, train, test), Fold(model, X, y, None, train, test)
