@@ -201,7 +201,7 @@ assert abs(prob.primal(solution.x, 1 / C) / full.primal - 1) < 1e-8
 # ## What is not covered
 #
 # `gamma="scale"` and `class_weight="balanced"` depend on which samples are there, so that dropping some changes the problem: `screen_fitted`
-# says so and asks for numbers. `SafeSVC` itself has no free intercept but a penalised one (`intercept_scaling`), as LIBLINEAR.
+# says so and asks for numbers. `SafeSVC` itself has either: a free intercept with a kernel, a penalised one without, as `SVC` and `LinearSVC`; `intercept=` says which.
 # What a bad reference costs is screening, never safety:
 
 # %%

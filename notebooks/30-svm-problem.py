@@ -13,7 +13,7 @@
 # * a sample with margin above 1 has dual variable 0, one below 1 has $C$, and that is all screening needs;
 # * a sample known to be on the linear piece leaves the problem too, as part of a fixed vector; the formula for it is
 #   printed with three slips of the pen;
-# * a penalised intercept is one more feature, while a free intercept is outside the theory, and why;
+# * a penalised intercept is one more feature, while a free intercept is outside these papers, and why;
 # * kernels change nothing but the way inner products are computed.
 #
 # <details>
@@ -365,13 +365,14 @@ print(f"{'free':>21} {free.intercept_[0]:13.3f} {np.sum(y != free.predict(moved)
 # %% [markdown]
 # The intercept tends to the free one of LIBSVM, while the samples become three and thirty times as long.
 #
-# ### Free: not covered
+# ### Free: not covered by these papers
 #
 # With a free intercept $b$ the margins are $\langle z_i, w\rangle + y_i b$, and $b$ is not in the regularizer. Go
 # through step 2 again: the lower bound now contains $-b \sum_i \alpha_i y_i$, whose smallest value over $b$ is
 # $-\infty$ unless $\sum_i \alpha_i y_i = 0$. A dual point that does not obey this equation proves nothing, and
 # the dual points of the tests (all ones at $C_{\min}$, zeros and ones for ball test 2) in general do not. Besides, all tests
-# find a ball from the strong convexity in $w$; in the direction of $b$ there is none, so no ball holds $b$.
+# find a ball from the strong convexity in $w$; in the direction of $b$ there is none, so no ball holds $b$. Notebook
+# [`39b-free-intercept`](39b-free-intercept.ipynb) mends both.
 #
 # It is not only that the proof fails. Ball test 1, computed on the moved points as if there were no intercept,
 # and judged by the solution of LIBSVM, which has a free one:

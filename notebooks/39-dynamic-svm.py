@@ -517,7 +517,7 @@ for k in (5, 20, 100):
 #
 # A free intercept is not in the problem of these papers, and not in the balls: the objective is no longer strongly
 # convex in all its variables. `ss.svm.add_intercept` adds a penalised one, a constant feature, and then everything
-# above applies.
+# above applies. What a free one needs is in [`39b-free-intercept`](39b-free-intercept.ipynb).
 #
 # ## Something carried back
 #

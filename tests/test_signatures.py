@@ -48,7 +48,7 @@ def test_what_is_looked_at():
 
 @pytest.mark.parametrize("name", sorted(CALLABLES))
 def test_a_signature_fits_on_a_screen(name):
-    """Two lines, or half a line a parameter: estimators have twenty of them."""
+    """Two lines, or half a line a parameter: SafeSVC, with the keywords of SVC, has thirty."""
     signature = inspect.signature(CALLABLES[name])
-    most = min(max(200, 40 * len(signature.parameters)), 700)
+    most = min(max(200, 40 * len(signature.parameters)), 900)
     assert len(str(signature)) <= most

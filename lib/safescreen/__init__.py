@@ -15,6 +15,7 @@ from safescreen.screening import Certificate, screen, screen_samples, screen_tri
 from safescreen.solvers import Solution, solve
 from safescreen.spheres import SPHERES, Sphere
 from safescreen.terms import (
+    FreeIntercept,
     KernelSamples,
     Pairs,
     ProductTriplets,
@@ -32,6 +33,7 @@ __all__ = [
     "SPHERES",
     "Certificate",
     "ConvergenceWarning",
+    "FreeIntercept",
     "FreeSpace",
     "Hinge",
     "KernelSamples",

@@ -232,6 +232,7 @@ def path(
         raise ValueError(f"stop must be 'paper' or None, got {stop!r}")
     if ranges:
         prob.terms.require("singles", by="ranges=True")
+        prob.terms.regions(prob.loss)  # a TypeError with a free intercept
     solutions, rates = [], []
     reason = "length" if lams is None else "grid"
     if callable(lams):

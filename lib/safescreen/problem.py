@@ -392,7 +392,10 @@ class Problem:
 
         ``max_t <a_t, [c + sum_t w_t a_t]_K>/(tau_t - gamma)`` (SSS14 Lemma 9: ``1/C_min``): 0 if no
         inner product is positive, ``inf`` if a term with ``tau_t <= gamma`` can never become
-        linear, as no term can with the squared hinge."""
+        linear, as no term can with the squared hinge, or with a free intercept, which leaves terms
+        of the heavier class at their threshold for any lam."""
+        if "intercept" in self.terms.offers:
+            return math.inf
         x = self.all_linear()
         if np.ndim(self.terms.threshold) == 0:
             return _linear_from(

@@ -39,7 +39,7 @@ def problem(seed):
     }
     options["intercept_scaling"] = float(rng.choice([1.0, 10.0]))
     options["kernel"] = str(rng.choice(["linear", "linear", "rbf", "poly"]))
-    options |= {"gamma": 0.5, "degree": 2, "coef0": 1.0}
+    options |= {"gamma": 0.5, "degree": 2, "coef0": 1.0, "intercept": "penalised"}
     weights = None
     if rng.integers(2):
         weights = rng.integers(0, 3, n).astype(float)

@@ -88,7 +88,7 @@ def test_leaves_values_out():
 
 def test_bounds_hold_between_solutions_and_can_fail():
     X, y = made(1)
-    model = SafeSVC(kernel="rbf", gamma=0.3)
+    model = SafeSVC(kernel="rbf", gamma=0.3, intercept="penalised")
     model.classes_ = np.unique(y)
     train, test = next(StratifiedKFold(3).split(X, y))
     fold, exact = Fold(model, X, y, None, train, test), Fold(model, X, y, None, train, test)
@@ -476,28 +476,32 @@ def in_two_moons(n=150):
 
 @pytest.mark.parametrize("whole", [4000, 50])
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])
-def test_pairs_of_C_and_gamma(kernel, whole, monkeypatch):
+@pytest.mark.parametrize("intercept", ["penalised", "free"])
+def test_pairs_of_C_and_gamma(intercept, kernel, whole, monkeypatch):
     """The choice, the scores and the tie of a grid search over SafeSVC, of all kernel values in
-    memory and of rows on demand; bounds hold for the pairs that are left out.
+    memory and of rows on demand; bounds hold for the pairs that are left out. A free intercept may
+    have several best values, and predictions that differ between them cannot be certified.
     """
     monkeypatch.setattr(_kernel_matrices, "WHOLE", whole)
     X, y, Cs, gammas = in_two_moons()
-    model = SafeSVC(kernel=kernel, degree=2)
+    model = SafeSVC(kernel=kernel, degree=2, intercept=intercept)
     search = SafeSVCCV(model, Cs=Cs, gammas=gammas, cv=3).fit(X, y)
     every = SafeSVCCV(model, Cs=Cs, gammas=gammas, cv=3, certify=False).fit(X, y)
     grid = {"C": np.sort(Cs), "gamma": np.sort(gammas)}
     plain = GridSearchCV(model.set_params(tol=1e-7), grid, cv=3).fit(X, y)
     for found in (search, every):
         assert found.best_params_ == plain.best_params_ == {"C": found.C_, "gamma": found.gamma_}
-        assert found.best_index_ == plain.best_index_ and found.certified_
+        assert found.best_index_ == plain.best_index_
+        assert found.certified_ or intercept == "free"
         assert found.best_estimator_.gamma == found.gamma_
         assert found.scores_.shape == (3, 3, 3) == found.score_bounds_.shape[1:]
     scores = plain.cv_results_["mean_test_score"].reshape(3, 3)
     assert np.allclose(every.scores_.mean(axis=0), scores, rtol=0.0, atol=1e-12)
     low, high = search.score_bounds_
     assert (low <= every.scores_).all() and (every.scores_ <= high).all()
-    assert search.certified_out_.any()
-    assert np.isnan(search.scores_[:, search.certified_out_]).any(axis=0).all()
+    out = search.certified_out_
+    assert out.any() or intercept == "free"
+    assert np.isnan(search.scores_[:, out]).any(axis=0).all()
     assert every.cv_results_["params"] == plain.cv_results_["params"]
 
 

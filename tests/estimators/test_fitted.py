@@ -558,6 +558,7 @@ def test_safe_svc_beside_certified_solutions(kernel, loss):
             tol=tol,
             class_weight={"no": 2.0},
             fit_intercept=constant > 0.0,
+            intercept="penalised",
             intercept_scaling=constant or 1.0,
         )
         model.fit(points, y, weights)

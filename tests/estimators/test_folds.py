@@ -34,7 +34,8 @@ def test_bounds_hold_with_a_large_constant_feature(kernel):
     for seed in range(4):
         X, y = made(seed)
         data = X @ X.T if kernel == "precomputed" else X
-        model = SafeSVC(kernel=kernel, gamma=0.3, intercept_scaling=10.0, tol=1e-8)
+        options = {"intercept": "penalised", "intercept_scaling": 10.0}
+        model = SafeSVC(kernel=kernel, gamma=0.3, tol=1e-8, **options)
         known, exact = fold_of(model, data, y), fold_of(model, data, y)
         known.solve(0.01)
         for C in (0.003, 0.03, 0.1, 0.3, 1.0):

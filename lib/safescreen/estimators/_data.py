@@ -51,18 +51,28 @@ def read(model, X, *y, reset=False, min_features=1):
     )
 
 
-def read_labelled(model, X, y, sample_weight, min_features=1):
+def read_labelled(model, X, y, sample_weight, min_features=1, non_negative=True):
     """Return points, labels of at least two classes and weights, some positive; None stands for
-    weights that are all 1.
+    weights that are all 1, and 0 for negative ones where those are allowed.
     """
     X, y = read(model, X, y, reset=True, min_features=min_features)
     _check_classes(y)
     if sample_weight is None:
         return X, y, None
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weights = _check_sample_weight(
+        sample_weight, X, dtype=np.float64, ensure_non_negative=non_negative
+    )
+    weights = np.maximum(weights, 0.0)
     if not weights.any():
-        raise ValueError("sample_weight must hold a positive weight, all are 0")
-    _check_classes(y[weights > 0.0], " with positive weight")
+        raise ValueError(
+            "Invalid input - all samples have zero or negative weights: sample_weight must hold a "
+            "positive weight"
+        )
+    if np.unique(y[weights > 0.0]).size < 2:
+        raise ValueError(
+            "Invalid input - all samples with positive weights have the same label: y must hold at "
+            f"least two classes with positive weight, got one class: {label(y[weights > 0.0][0])}"
+        )
     return X, y, None if (weights == 1.0).all() else weights
 
 
@@ -144,11 +154,11 @@ def label(value):
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
-def _check_classes(y, among=""):
+def _check_classes(y):
     check_classification_targets(y)
     classes = np.unique(y)
     if classes.size < 2:
-        text = f"y must hold at least two classes{among}, got one class: {label(classes[0])}"
+        text = f"y must hold at least two classes, got one class: {label(classes[0])}"
         raise ValueError(
             f"{text}; there is nothing to tell it from: take another column, or rows of "
             "another class too"

@@ -3,6 +3,7 @@ matrix.
 """
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
@@ -10,8 +11,9 @@ from scipy import sparse
 from safescreen._checks import check_lam
 from safescreen.cones.kernel_matrix import row_length, squares
 from safescreen.rounding import UNIT, gamma, upper
-from safescreen.terms import KernelSamples, Samples, add_intercept
+from safescreen.terms import FreeIntercept, KernelSamples, Samples, add_intercept
 from safescreen.terms._kernel_matrices import centred, kernel_matrix, kernel_of
+from safescreen.terms.free_intercept import constant_for
 
 KERNELS = {
     "linear": "linear",
@@ -43,23 +45,20 @@ class Features:
 
     def __init__(self, model, points):
         self.kernel = KERNELS[model.kernel]
-        self.constant = (
-            check_lam(model.intercept_scaling, "intercept_scaling") if model.fit_intercept else 0.0
-        )
+        self.is_free = has_free_intercept(model)
         self.points = None if self.kernel == "precomputed" else points
         self.origin = 0.0
         self.columns = slice(None)
         if self.kernel in ("rbf", "polynomial"):
-            parameters = (
-                self._coefficient(model.gamma, points),
-                model.degree,
-                model.coef0,
-                self.constant**2,
-            )
-            self.function = kernel_of(points.shape[1], self.kernel, *parameters)
             moved, self.origin = centred(points, self.kernel)
+            gamma_ = self._coefficient(model.gamma, points)
+            function = kernel_of(points.shape[1], self.kernel, gamma_, model.degree, model.coef0)
+            self.constant = self._constant_of(model, function.diagonal(squares(moved)))
+            self.function = replace(function, constant=self.constant**2)
             self.data, self._error = kernel_matrix(moved, self.function, model.max_gigabytes)
             return
+        diagonal = np.diagonal(points) if self.kernel == "precomputed" else squares(points)
+        self.constant = self._constant_of(model, diagonal)
         if sparse.issparse(points):
             used = np.flatnonzero(np.bincount(points.indices))
             self.columns = used if 0 < 2 * used.size < points.shape[1] else self.columns
@@ -108,10 +107,13 @@ class Features:
     def terms(self, signs, weights):
         """Return the terms of one problem."""
         if self.kernel == "linear":
-            return Samples(self.data, signs, weights=weights)
-        if self.kernel == "precomputed":
-            return KernelSamples(self.data, signs, weights=weights, relative_error=self.error(None))
-        return KernelSamples.of_matrix(self.data, self._error, signs, weights)
+            terms = Samples(self.data, signs, weights=weights)
+        elif self.kernel == "precomputed":
+            error = self.error(None)
+            terms = KernelSamples(self.data, signs, weights=weights, relative_error=error)
+        else:
+            terms = KernelSamples.of_matrix(self.data, self._error, signs, weights)
+        return FreeIntercept(terms, signs, self.constant) if self.is_free else terms
 
     def products(self, rows, x, signs):
         """Return ``<phi, x>`` of new points from their :meth:`rows` for an element x of the
@@ -140,6 +142,14 @@ class Features:
         support.data = None
         support.points = None if self.points is None else self.points[used]
         return support
+
+    def _constant_of(self, model, diagonal):
+        """Return the constant feature: for a free intercept as long as points are on average."""
+        if self.is_free:
+            return constant_for(diagonal)
+        if not model.fit_intercept:
+            return 0.0
+        return check_lam(model.intercept_scaling, "intercept_scaling")
 
     def _moved(self, X):
         if not np.ndim(self.origin):
@@ -189,7 +199,19 @@ class SharedFeatures(Features):
         keep[self._numbers] = True
         terms = KernelSamples.of_matrix(self.data, self._error, every).select(keep)
         terms.weights = weights
-        return terms
+        return FreeIntercept(terms, signs, self.constant) if self.is_free else terms
+
+
+def has_free_intercept(model):
+    """Return whether nothing penalises the intercept of a SafeSVC."""
+    if model.intercept not in ("auto", "free", "penalised"):
+        raise ValueError(
+            f"intercept must be 'auto', 'free' or 'penalised', got {model.intercept!r}"
+        )
+    is_free = model.intercept == "free" or (
+        model.intercept == "auto" and KERNELS[model.kernel] != "linear"
+    )
+    return bool(model.fit_intercept) and is_free
 
 
 def largest_slope(loss, weights):

@@ -14,7 +14,7 @@ from safescreen.estimators._cross_validation import Trial, until_interrupted
 from safescreen.estimators._data import kept
 from safescreen.estimators._features import SharedFeatures
 from safescreen.estimators._training import quiet, solver_options
-from safescreen.rounding import upper
+from safescreen.rounding import UNIT, upper
 from safescreen.rules import Screened, sphere
 from safescreen.solvers import solve, solve_screened
 from safescreen.spheres.gap import from_evaluation_mgb
@@ -154,7 +154,15 @@ class Fold:
             values[:, number], rounding = self.validation.values(prob, signs, ball, 1.0 / C)
             norms = self.validation.norms(prob)
             half_widths[:, number] = norms * upper(ball.radius + rounding, 8)
-            near[:, number] = NEAR * np.sqrt(2.0 * C * max(evaluation.primal, 0.0)) * norms
+            near[:, number] = norms
+            if self.setup.features.is_free:
+                b = prob.terms.intercept(ball.center, prob.loss)
+                low, high = prob.terms.intercepts(ball, prob.loss)
+                values[:, number] += b
+                doubt = max(high - b, b - low) + 4.0 * UNIT * (np.abs(values[:, number]) + abs(b))
+                half_widths[:, number] = upper(half_widths[:, number] + doubt, 8)
+                near[:, number] += prob.terms.longest
+            near[:, number] *= NEAR * np.sqrt(2.0 * C * max(evaluation.primal, 0.0))
         if C not in self.solved:
             return Decisions.of(values, upper(half_widths + near, 2), near)
         self.decided[C] = Decisions.of(values, half_widths, near)

@@ -2,6 +2,7 @@
 the duality gap.
 """
 
+import sys
 import threading
 import time
 import warnings
@@ -19,6 +20,7 @@ from safescreen.estimators._data import column_name, uneven_columns
 from safescreen.paths import path
 from safescreen.records import ConvergenceWarning
 from safescreen.solvers import solve
+from safescreen.solvers.proximal_intercept import penalised
 
 FAR = 100.0
 """So many standard deviations from 0 a column is worth a word."""
@@ -125,6 +127,8 @@ def solver_options(model, *names):
     and the parameters of those names.
     """
     options = {name: getattr(model, name) for name in ("max_iter", "max_seconds", *names)}
+    if options["max_iter"] == -1:  # as SVC says that there is no limit
+        options["max_iter"] = sys.maxsize
     return {
         "tol": 0.0,
         "rtol": check_lam(model.tol, "tol"),
@@ -142,7 +146,8 @@ def train(model, prob, lam, factor=None, last=None, **options):
     Without a path the solution `last` of an earlier fit is the start if the estimator has
     `warm_start` and the shape is the same."""
     if factor is not None:
-        top = prob.lam_max()
+        is_free = "intercept" in prob.terms.offers
+        top = (penalised(prob, 0.0) if is_free else prob).lam_max()
         if lam < top < np.inf and factor < 1.0:
             steps = int(np.ceil((np.log(lam) - np.log(top)) / np.log(factor)))
         else:

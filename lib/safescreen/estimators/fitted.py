@@ -1,6 +1,6 @@
 """Screening with fitted classifiers, of scikit-learn and of this library.
 
-The intercept of LinearSVC and SafeSVC is penalised, that of SVC is free.
+The intercept of LinearSVC is penalised, that of SVC is free, that of SafeSVC either.
 """
 
 from __future__ import annotations
@@ -231,12 +231,17 @@ def _safe(model, X, signs, C, weights, numbers):
     if features.kernel == "linear":
         x = model.coef_[0][features.columns]
         if features.constant:
-            x = np.append(x, model.intercept_[0] / features.constant)
+            b = 0.0 if features.is_free else model.intercept_[0]
+            x = np.append(x, b / features.constant)
     else:
         x = np.zeros(n)
         x[numbers] = np.asarray(solution.x)
     problem = Problem(features.terms(signs, weights), model._loss())
-    return screen(problem, x, 1.0 / C, alpha)
+    found = screen(problem, x, 1.0 / C, alpha)
+    if not features.is_free:
+        return found
+    bounds = problem.terms.intercepts(found.balls[0], problem.loss)
+    return InterceptCertificate(**vars(found), intercept=bounds)
 
 
 def _need_number(value, number):

@@ -9,8 +9,11 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from joblib import delayed
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from safescreen._checks import check_lam, check_scalar
@@ -18,6 +21,7 @@ from safescreen._threads import with_small_blas
 from safescreen.estimators._cross_validation import collect
 from safescreen.estimators._data import kept, label, read, read_labelled
 from safescreen.estimators._features import KERNELS, Features
+from safescreen.estimators._keywords import check_kernel, check_keywords
 from safescreen.estimators._training import (
     deadline_of,
     quiet,
@@ -32,6 +36,11 @@ from safescreen.records import Progress
 
 ROWS = 1024
 """How many points are classified together with a kernel."""
+
+
+def _is_linear(model):
+    """Return whether an estimator has coefficients of columns."""
+    return model.kernel == "linear"
 
 
 class SafeSVC(ClassifierMixin, BaseEstimator):
@@ -61,10 +70,13 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
     smoothing : float >= 0
         Width of the smoothed hinge; 0 is the hinge.
     fit_intercept : bool
-        Add a constant feature `intercept_scaling`, whose coefficient is penalised like others.
-        There is no free intercept: the tests rest on a problem without one.
+        Whether there is an intercept.
+    intercept : {"auto", "free", "penalised"}
+        "free": nothing penalises it, as in SVC. "penalised": it is the coefficient of a constant
+        feature `intercept_scaling`, as in LinearSVC. "auto" is free with a kernel and penalised
+        with the linear one.
     intercept_scaling : float > 0
-        The larger, the less the intercept is penalised.
+        The larger, the less a penalised intercept is penalised.
     class_weight : dict, "balanced" or None
         Factors of C by class.
     tol : float > 0
@@ -101,12 +113,19 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         :func:`joblib.parallel_config` says otherwise.
     keep_problem : bool
         Keep the problems, and so the training data or their kernel matrix, with the solutions.
+    penalty, multi_class, decision_function_shape, probability : "l2", "ovr", "ovr", False
+        Keywords of SVC and LinearSVC that have one meaning here; the error for another value says
+        what to do instead, such as ``OneVsOneClassifier(SafeSVC())``.
+    break_ties, dual, shrinking, cache_size, random_state
+        Keywords of SVC and LinearSVC without a meaning here, which change nothing: the largest
+        decision value is predicted, `method` chooses the solver, `max_gigabytes` is the size of its
+        cache, and nothing is random.
 
     Attributes
     ----------
     classes_ : array
     coef_ : array of shape (1 or n_classes, d)
-        For the linear kernel only.
+        For the linear kernel only; it may be changed. A CSR matrix after :meth:`sparsify`.
     intercept_ : array of shape (1 or n_classes,)
     dual_coef_ : array of shape (1 or n_classes, n_SV)
         ``C weight_i alpha_i y_i`` of the support vectors, a row a problem: for two classes as in
@@ -116,11 +135,12 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         no points with "precomputed".
     n_support_ : array of shape (n_classes,)
         How many there are of each class.
-    n_iter_ : int
+    n_iter_ : int or array of shape (1 or n_classes,)
+        Largest number of iterations of the problems, as in LinearSVC; with a kernel those of each
+        problem, as in SVC.
     reason_ : str
         Why training ended, as :class:`safescreen.Solution` tells it; "converged", or the reason of
         the first machine that has not.
-        Largest number of iterations of the problems.
     dual_gap_ : float
         Largest certified duality gap of the problems, in units of the objective divided by C.
     screening_ : list of Screened
@@ -158,6 +178,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         loss: str = "hinge",
         smoothing: float = 0.0,
         fit_intercept: bool = True,
+        intercept: str = "auto",
         intercept_scaling: float = 1.0,
         class_weight: dict | str | None = None,
         tol: float = 1e-4,
@@ -173,6 +194,15 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         verbose: bool = False,
         n_jobs: int | None = None,
         keep_problem: bool = False,
+        penalty="l2",
+        multi_class="ovr",
+        decision_function_shape="ovr",
+        probability=False,
+        break_ties=False,
+        dual="auto",
+        shrinking=True,
+        cache_size=200,
+        random_state=None,
     ):
         self.C = C
         self.kernel = kernel
@@ -184,6 +214,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.keep_problem = keep_problem
         self.fit_intercept = fit_intercept
+        self.intercept = intercept
         self.intercept_scaling = intercept_scaling
         self.class_weight = class_weight
         self.tol = tol
@@ -197,12 +228,39 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         self.warm_start = warm_start
         self.callback = callback
         self.verbose = verbose
+        self.penalty = penalty
+        self.multi_class = multi_class
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.probability = probability
+        self.dual = dual
+        self.shrinking = shrinking
+        self.cache_size = cache_size
+        self.random_state = random_state
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = self.kernel != "precomputed"
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+    def __getstate__(self):
+        """Return what is pickled: of wide coefficients the columns that are not 0."""
+        state = super().__getstate__()
+        coef = state.get("coef_")
+        if isinstance(coef, np.ndarray):
+            used = np.flatnonzero(coef.any(axis=0))
+            if 2 * used.size < coef.shape[1]:
+                state = {**state, "coef_": _Columns(coef.shape, used, coef[:, used])}
+        return state
+
+    def __setstate__(self, state):
+        """Take over what was pickled."""
+        super().__setstate__(state)
+        coef = state.get("coef_")
+        if isinstance(coef, _Columns):
+            self.coef_ = np.zeros(coef.shape)
+            self.coef_[:, coef.used] = coef.values
 
     @with_small_blas
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
@@ -214,7 +272,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         y : array of shape (n,)
             Class labels.
         sample_weight : array of shape (n,), optional
-            Factors of C, not negative; samples of weight 0 are left out.
+            Factors of C; samples of weight 0 or less are left out, as SVC does.
 
         Returns
         -------
@@ -240,12 +298,13 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         points: Any = read(self, X)
         if self.kernel == "linear":
-            scores = np.asarray(points @ self.coef_.T) + self.intercept_
+            scores = safe_sparse_dot(points, self.coef_.T, dense_output=True) + self.intercept_
         elif self.kernel == "precomputed":
             scores = points[:, self._numbers] @ self._weights.T + self.intercept_
         else:
             parts = [points[start : start + ROWS] for start in range(0, points.shape[0], ROWS)]
             scores = np.concatenate([self._features.rows(part) @ self._weights.T for part in parts])
+            scores += self._free_intercepts
         return scores[:, 0] if self.classes_.size == 2 else scores
 
     def predict(self, X: ArrayLike) -> np.ndarray:
@@ -255,13 +314,29 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
             (scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
         ]
 
+    @available_if(_is_linear)
+    def sparsify(self) -> Self:
+        """Make `coef_` a CSR matrix, which is smaller where most of it is 0, as for text; return
+        self.
+        """
+        check_is_fitted(self, "coef_")
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    @available_if(_is_linear)
+    def densify(self) -> Self:
+        """Make `coef_` an array again; return self."""
+        check_is_fitted(self, "coef_")
+        self.coef_ = self.coef_.toarray() if sparse.issparse(self.coef_) else self.coef_
+        return self
+
     # ------------------------------------------------------------------ pieces of fit
 
     def _read(self, X, y, sample_weight):
         """Return points, labels and weights, None standing for 1; sets `classes_`."""
-        if self.kernel not in list(KERNELS):
-            raise ValueError(f"kernel must be one of {', '.join(KERNELS)}, got {self.kernel!r}")
-        X, y, weights = read_labelled(self, X, y, sample_weight)
+        check_kernel(self.kernel, list(KERNELS))
+        check_keywords(self)
+        X, y, weights = read_labelled(self, X, y, sample_weight, non_negative=False)
         if self.kernel == "precomputed" and X.shape[0] != X.shape[1]:
             raise ValueError(f"X must be a square kernel matrix, got shape {X.shape}")
         self.classes_ = np.unique(y)
@@ -338,7 +413,8 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         numbers = setup.numbers
         signs = setup.signs
         self.solutions_ = solutions
-        self.n_iter_ = max(s.n_iter for s in solutions)
+        n_iter = np.array([s.n_iter for s in solutions], dtype=np.int32)
+        self.n_iter_ = int(n_iter.max()) if features.kernel == "linear" else n_iter
         self.reason_ = _reason(solutions)
         self.dual_gap_ = max(s.gap for s in solutions)
         self.screening_ = [s.screened for s in solutions]
@@ -360,10 +436,13 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         )
         constant = features.constant
         elements = np.array([np.asarray(s.x) for s in solutions])
+        self._free_intercepts = np.array([s.intercept or 0.0 for s in solutions])
         if features.kernel == "linear":
             self.coef_ = np.zeros((len(solutions), self.n_features_in_))
             self.coef_[:, features.columns] = elements[:, :-1] if constant else elements
-            self.intercept_ = constant * elements[:, -1] if constant else np.zeros(len(solutions))
+            self.intercept_ = self._free_intercepts.copy()
+            if constant:
+                self.intercept_ += constant * elements[:, -1]
             return
         coefs = elements * np.array(signs)
         others = setup.used(coefs)  # those of the dual point, as a rule
@@ -372,7 +451,7 @@ class SafeSVC(ClassifierMixin, BaseEstimator):
         self._features = features.of_support(others)
         if np.array_equal(used, others):
             self._features.points = self.support_vectors_
-        self.intercept_ = constant**2 * coefs.sum(axis=1)
+        self.intercept_ = constant**2 * coefs.sum(axis=1) + self._free_intercepts
 
 
 def _train(model, prob, C, factor, start, deadline):
@@ -388,6 +467,14 @@ def _train(model, prob, C, factor, start, deadline):
 def _reason(solutions):
     """Return why training ended: "converged", or the reason of the first machine that has not."""
     return next((s.reason for s in solutions if not s.converged), "converged")
+
+
+class _Columns(NamedTuple):
+    """A matrix that is 0 but for some columns."""
+
+    shape: tuple[int, int]
+    used: np.ndarray
+    values: np.ndarray
 
 
 class Setup(NamedTuple):

@@ -41,7 +41,7 @@ def sphere(prob: Problem, ball: Sphere) -> Screened:
         """Decide a chunk of terms."""
         ball_kernel(*products[0], norms, radius, low, high, int(high.size > 1), in_L, in_R)
 
-    return apply(prob, (center,), decide)
+    return apply(prob, (center,), (radius,), decide, prob.terms.spreads)
 
 
 @njit

@@ -47,19 +47,28 @@ class Screened:
         return Screened(self.in_L | other.in_L, self.in_R | other.in_R)
 
 
-def apply(prob: Problem, elements: Sequence[ElementLike], decide: Callable) -> Screened:
+def apply(
+    prob: Problem,
+    elements: Sequence[ElementLike],
+    radii: Sequence[float],
+    decide: Callable,
+    norms: NDArray | None = None,
+) -> Screened:
     """Run a rule over all terms, a chunk at a time.
 
     ``decide(products, norms, low, high, in_L, in_R)`` fills the two masks of a chunk; `products`
     holds a ``(values, errors)`` pair of inner products with the terms for each of the `elements`,
+    the first of which are the centers of balls of those `radii`; `norms` are those of the terms, or
+    their :attr:`~Terms.spreads` for a rule that uses nothing but one ball;
     ``low = tau - gamma`` and ``high = tau`` are arrays of length 1 or of the chunk. For a loss
     without a linear region L is empty: `low` is ``tau`` then, and what is found below it is
     dropped."""
     terms = prob.terms
     in_L, in_R = np.zeros(len(terms), dtype=np.bool_), np.zeros(len(terms), dtype=np.bool_)
     views = [terms.inner_products(element) for element in elements]
-    norms = terms.norms
-    for start, stop, low, high in terms.regions(prob.loss):
+    norms = terms.norms if norms is None else norms
+    balls = views[: len(radii)]
+    for start, stop, low, high in terms.regions_in(prob.loss, balls, radii, norms):
         products = [view.chunk(start, stop) for view in views]
         decide(products, norms[start:stop], low, high, in_L[start:stop], in_R[start:stop])
     if not prob.loss.has_linear_region:

@@ -89,7 +89,7 @@ def halfspace(prob: Problem, ball: Sphere, normal: ElementLike, offset: float = 
         fixed = (radius, delta, root, scale)
         halfspace_kernel(*products[0], *products[1], norms, *fixed, low, high, step, in_L, in_R)
 
-    return apply(prob, (center, normal), decide)
+    return apply(prob, (center, normal), (radius,), decide)
 
 
 @needs()

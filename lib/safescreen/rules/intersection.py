@@ -67,7 +67,7 @@ def intersection(prob: Problem, ball1: Sphere, ball2: Sphere) -> Screened:
         fixed = (r1 * r1, r2 * r2, distance, D_square, t0, h)
         intersection_kernel(*products[0], *products[1], norms, *fixed, low, high, step, in_L, in_R)
 
-    return apply(prob, (Q1, Q2), decide)
+    return apply(prob, (Q1, Q2), (r1, r2), decide)
 
 
 def _either(first, second):

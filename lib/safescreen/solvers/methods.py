@@ -16,6 +16,7 @@ from safescreen.solvers.interior import InteriorPoint
 from safescreen.solvers.newton import Newton
 from safescreen.solvers.projected_gradient import ProjectedGradient
 from safescreen.solvers.proximal_hinge import ProximalHinge
+from safescreen.solvers.proximal_intercept import ProximalIntercept, penalised
 from safescreen.solvers.reduction import parse_screening
 from safescreen.solvers.semismooth import Semismooth
 from safescreen.solvers.when_fallen import WhenFallen
@@ -69,8 +70,11 @@ def check_method(method: str, prob: Problem) -> str:
     """Return the name of a method; "auto" is hybrid where the terms allow it, then handover, and
     elsewhere semismooth for the hinge, or gradient.
 
-    ValueError for an unknown name, TypeError where the terms lack what the method needs.
+    ValueError for an unknown name, TypeError where the terms lack what the method needs. With a
+    free intercept the method is that of the problems with a penalised one.
     """
+    if "intercept" in prob.terms.offers:
+        return check_method(method, penalised(prob, 0.0))
     if method == "auto":
         offers = prob.terms.offers
         if offers.issuperset(SMOOTH["hybrid"].needs):
@@ -88,8 +92,10 @@ def check_method(method: str, prob: Problem) -> str:
 
 def solver_of(method: str, prob: Problem, active_set: bool = False, freq: int = 10) -> Solver:
     """Return the solver of a method for a problem, with an active set around its steps if that is
-    asked for.
+    asked for, or a proximal method for a free intercept.
     """
+    if "intercept" in prob.terms.offers:
+        return ProximalIntercept(solver_of(method, penalised(prob, 0.0), active_set, freq))
     is_kinked = prob.loss.smoothing == 0.0
     if active_set and method in ITERATIVE:
         solver = ActiveSet(freq=freq)

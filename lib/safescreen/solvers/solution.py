@@ -80,6 +80,8 @@ class Solution:
         Last step length, a start for neighbouring problems.
     eps : float
         Upper bound of the distance of x from the exact solution.
+    intercept : float or None
+        The best intercept at x, where the terms have a free one.
     problem : Problem or None
         What was solved; None where an estimator has not kept it.
     """
@@ -100,6 +102,7 @@ class Solution:
     problem: Any = field(repr=False)
     packed: tuple[int, NDArray, NDArray] | None = field(default=None, repr=False)
     dual_point: DualPoint | None = field(default=None, repr=False)
+    intercept: float | None = None
 
     __repr__ = brief_repr
 

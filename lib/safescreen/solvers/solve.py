@@ -224,6 +224,7 @@ def solution_of(reduction: Reduction, outcome: Outcome, keep_masks: bool = True)
         problem=whole,
         packed=pack(reduction.status) if keep_masks and reduction.explicit else None,
         dual_point=outcome.dual_point,
+        intercept=whole.terms.intercept(x, whole.loss),
     )
 
 

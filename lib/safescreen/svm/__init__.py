@@ -5,7 +5,8 @@ With ``C = 1/lam``, ``alpha_SVM = C alpha`` and ``xi = sum_i max(0, 1 - <z_i, w>
 ``min_w ||w||^2/2 + C xi`` is C times :class:`safescreen.Problem`, so everything here is a way to
 call spheres and rules of the library: it holds for dense, sparse and kernel samples, for weights,
 thresholds and the smoothed hinge, for references that are only nearly optimal, and in floating
-point. There is no free intercept in these problems; see :func:`add_intercept`."""
+point. The papers' problems have no free intercept; tests given
+:class:`~safescreen.FreeIntercept` know bounds of it."""
 
 from safescreen.svm.balls import (
     ball_1,

@@ -3,6 +3,7 @@ in d^2 operations.
 """
 
 from safescreen.terms.base import LossSums, Terms
+from safescreen.terms.free_intercept import FreeIntercept
 from safescreen.terms.intercept import add_intercept
 from safescreen.terms.kernel_samples import KernelSamples
 from safescreen.terms.pair_terms import Pairs, pull
@@ -12,6 +13,7 @@ from safescreen.terms.samples import Samples
 from safescreen.terms.triplets import Triplets
 
 __all__ = [
+    "FreeIntercept",
     "KernelSamples",
     "LossSums",
     "Pairs",

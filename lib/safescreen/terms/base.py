@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -29,6 +29,7 @@ CAPABILITIES = {
     "rows": "terms with coordinates",
     "curvature": "terms over a cone, such as Triplets",
     "systems": "terms that are differences of pairs, such as Triplets",
+    "intercept": "terms with a free intercept, FreeIntercept",
 }
 """What a family may offer beside sums over all its terms, and the words for it in errors."""
 
@@ -306,6 +307,35 @@ class Terms(ABC):
         for start, stop in self.chunks():
             high = np.atleast_1d(np.asarray(self.thresholds(start, stop), dtype=float))
             yield start, stop, high - width, high
+
+    @property
+    def spreads(self) -> NDArray:
+        """Upper bounds of the norms that matter to a ball alone: `norms`, or shorter ones where
+        a free intercept takes up what all terms have in common.
+        """
+        return self.norms
+
+    def regions_in(
+        self,
+        loss: Loss,
+        views: Sequence[InnerProducts],
+        radii: Sequence[float],
+        norms: NDArray,
+    ) -> Iterator[tuple[int, int, NDArray, NDArray]]:
+        """Yield the :meth:`regions` that hold for a solution in the balls around the centers of
+        those inner products: ``|<a_t, x*> - <a_t, Q>| <= radius norms_t`` for each.
+
+        Thresholds do not depend on it, except with a free intercept."""
+        return self.regions(loss)
+
+    def intercept(self, x: ElementLike, loss: Loss) -> float | None:
+        """Return the best intercept at x where it is free ("intercept"); else None."""
+        return None
+
+    def penalised(self, b: float) -> Terms:
+        """Return the terms with a penalised intercept around b ("intercept")."""
+        self.require("intercept", by="a proximal method for the intercept")
+        return self
 
     def levels_of(self, numbers: NDArray) -> tuple[Any, NDArray | None]:
         """Return the thresholds and the weights of the terms of a mask, or of those numbers."""

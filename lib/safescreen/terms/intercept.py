@@ -14,8 +14,8 @@ def add_intercept(X: PointsLike, scale: float = 1.0) -> NDArray | sparse.csr_arr
 
     The solution of the larger problem has the intercept ``b = scale * w[-1]``, penalised by
     ``b^2/(2 scale^2)``: the larger the scale, the weaker the penalty, and the longer all vectors,
-    which weakens every test. A *free* intercept, as in LIBSVM, is not covered by the theory: its
-    dual has the constraint ``sum_i y_i alpha_i = 0``, and no dual point used here obeys it.
+    which weakens every test. For a *free* intercept, as in LIBSVM, see
+    :class:`~safescreen.FreeIntercept`.
 
     Parameters
     ----------

@@ -1,0 +1,59 @@
+"""Keywords of scikit-learn's support vector classifiers: what they mean here, and what does what
+this estimator does not.
+"""
+
+import numpy as np
+
+ONLY = {
+    "penalty": (
+        ("l2",),
+        "LinearSVC(penalty='l1', dual=False) of sklearn.svm has the penalty that selects features",
+    ),
+    "multi_class": (
+        ("ovr",),
+        "LinearSVC(multi_class='crammer_singer') of sklearn.svm solves for all classes together",
+    ),
+    "decision_function_shape": (
+        ("ovr",),
+        "for one class against one write\n"
+        "from sklearn.multiclass import OneVsOneClassifier\n"
+        "OneVsOneClassifier(SafeSVC(...)).fit(X, y)",
+    ),
+    "probability": (
+        (False, "deprecated"),
+        "for probabilities write\n"
+        "from sklearn.calibration import CalibratedClassifierCV\n"
+        "CalibratedClassifierCV(SafeSVC(...)).fit(X, y)",
+    ),
+    "break_ties": ((False, True), "the class with the largest decision value is predicted anyway"),
+    "shrinking": ((False, True), "leaving out samples for a while is up to `method`"),
+    "dual": ((False, True, "auto"), "which problem is solved is up to `method`"),
+}
+"""The values that a keyword may have, and what to do for others."""
+
+SIGMOID = "the sigmoid kernel is not positive semidefinite: SVC(kernel='sigmoid') of sklearn.svm"
+CALLABLE = (
+    "compute the kernel matrix:\n"
+    "SafeSVC(kernel='precomputed').fit(kernel(X, X), y)\n"
+    "and .predict(kernel(X_new, X))"
+)
+
+
+def check_keywords(model):
+    """Raise a ValueError, which says what to do, for a value that has no meaning here."""
+    for name, (values, advice) in ONLY.items():
+        value = getattr(model, name)
+        # True is 1, but no word
+        if not isinstance(value, str | bool | np.bool_) or value not in values:
+            shown = " or ".join(map(repr, values))
+            raise ValueError(f"{name} must be {shown}, got {value!r}: {advice}")
+
+
+def check_kernel(kernel, names):
+    """Raise an error, which says what to do, for a kernel that is none of those names."""
+    if callable(kernel):
+        raise TypeError(f"kernel must be a name, got a function: {CALLABLE}")
+    if isinstance(kernel, str) and kernel in names:
+        return
+    advice = f": {SIGMOID} takes it" if kernel == "sigmoid" else ""
+    raise ValueError(f"kernel must be one of {', '.join(names)}, got {kernel!r}{advice}")

@@ -1,0 +1,429 @@
+"""Samples with an intercept that nothing penalises."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from safescreen._checks import PointsLike, check_mask, check_points, check_scalar
+from safescreen.cones.kernel_matrix import squares
+from safescreen.losses import Loss
+from safescreen.rounding import UNIT, ElementLike, gamma, upper
+from safescreen.terms._intercepts import balanced_sum, certain_bound, root_interval
+from safescreen.terms._kernel_matrices import kernel_of
+from safescreen.terms._margin_sums import levels, margin_sums
+from safescreen.terms.base import InnerProducts, LossSums, Terms, check_signs
+from safescreen.terms.intercept import add_intercept
+from safescreen.terms.kernel_samples import KernelSamples
+from safescreen.terms.samples import Samples
+
+REPAIRS = 4
+"""How often at most a dual point is moved to balance the classes: again for what was rounded."""
+
+
+class FreeIntercept(Terms):
+    """Samples whose margins have an intercept b that is chosen best for each x.
+
+    ::
+
+        L(x) = min_b sum_t w_t loss(<a_t, x> + y_t b)
+        dual points: 0 <= alpha_t <= cap, sum_t w_t y_t alpha_t = 0
+
+    L is convex, and ``L(x) + lam/2 ||x||^2`` is the problem of SVC with b left out. A dual point
+    that balances the classes meets b in that sum only, which is 0, so every formula of a problem's
+    gap and of its balls holds as it is. Margins are not those of the ball alone: the rules use
+    bounds of every best b too (:meth:`regions_in`).
+
+    Parameters
+    ----------
+    terms : Samples or KernelSamples
+        The samples with a constant feature: their penalised intercept is what a solver works with.
+        It costs nothing here, where at the solution its coefficient is 0.
+    y : array of shape (n,)
+        The labels of `terms`, -1 and +1.
+    constant : float > 0
+        Value of that feature, in a kernel the root of what is added to it.
+
+    Attributes
+    ----------
+    penalised_terms : Terms
+        `terms`.
+    offset : float
+        ``sum_t w_t y_t`` of the terms that have been screened into L: what the sum over the others
+        has to make up for.
+
+    Notes
+    -----
+    Sums cost what those of `terms` cost, and O(n log n) for b. Screened terms leave as everywhere,
+    see :meth:`partition`. The threshold of a term is that of `terms`.
+
+    Examples
+    --------
+    >>> import safescreen as ss
+    >>> samples = FreeIntercept.from_points([[0.0], [1.0], [3.0]], [-1, -1, 1])
+    >>> solution = ss.solve(ss.Problem(samples, ss.Hinge()), 0.01)
+    >>> round(float(solution.x[0]), 4), round(solution.intercept, 4)
+    (1.0, -2.0)
+    """
+
+    offers = frozenset({"singles", "intercept"})
+
+    def __init__(self, terms: Samples | KernelSamples, y: ArrayLike, constant: float):
+        terms.require("sweeps", by="FreeIntercept")
+        signs = check_signs(y, len(terms))
+        constant = check_scalar(constant, "constant", low=0.0, open_low=True)
+        self._set(terms, signs, constant)
+
+    @classmethod
+    def from_points(
+        cls,
+        X: PointsLike,
+        y: ArrayLike,
+        kernel: str = "linear",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        *,
+        weights: ArrayLike | None = None,
+        max_gigabytes: float = 4.0,
+    ) -> Self:
+        """Return the samples of points, with a constant feature as long as points are on average.
+
+        Parameters
+        ----------
+        X : array or CSR matrix of shape (n, d)
+        y : array of shape (n,)
+            Labels -1 and +1, both present.
+        kernel : {"linear", "rbf", "polynomial"}
+            Elements have a coefficient for each column and one for the constant feature with
+            "linear"; else they are expansions in the samples.
+        gamma, degree, coef0, weights, max_gigabytes
+            As for :meth:`KernelSamples.from_points`.
+
+        Examples
+        --------
+        >>> len(FreeIntercept.from_points([[0.0], [1.0]], [1, -1], "rbf"))
+        2
+        """
+        X = check_points(X, allow_sparse=True)
+        parameters = (gamma, degree, coef0)
+        diagonal = kernel_of(X.shape[1], kernel, *parameters).diagonal(squares(X))
+        constant = constant_for(diagonal)
+        if kernel == "linear":
+            samples = Samples(add_intercept(X, constant), y, weights=weights)
+        else:
+            options = {"weights": weights, "max_gigabytes": max_gigabytes}
+            samples = KernelSamples.from_points(
+                X, y, kernel, *parameters, constant=constant**2, **options
+            )
+        return cls(samples, y, constant)
+
+    def _set(self, terms, signs, constant, spreads=None, offset=0.0, offset_error=0.0):
+        self.penalised_terms = terms
+        self.signs = signs
+        self.constant = constant
+        self.offset = offset
+        self._offset_error = offset_error
+        self._spreads = spreads
+        self.cone = terms.cone
+        self.threshold = terms.threshold
+        self.weights = terms.weights
+        self.costly = terms.costly
+
+    def __len__(self):
+        return len(self.penalised_terms)
+
+    def __repr__(self):
+        return f"<{self.penalised_terms!r} with a free intercept>"
+
+    @property
+    def work(self) -> float:
+        """Operations of those samples, and of the sorting in an evaluation."""
+        return self.penalised_terms.work + 20.0 * len(self)
+
+    @property
+    def screening_work(self) -> float:
+        """Operations of those samples, and of the two sortings for bounds of the intercept."""
+        return self.penalised_terms.screening_work + 200.0 * len(self)
+
+    @property
+    def norms(self) -> NDArray:
+        """Upper bounds of ``||a_t||``, the constant feature included, shape (n,)."""
+        return self.penalised_terms.norms
+
+    @property
+    def spreads(self) -> NDArray:
+        """Upper bounds of distances from a common point, shape (n,): the mean, or where that is
+        costly what is left without the constant feature. Computed once.
+        """
+        if self._spreads is None:
+            if self.costly:
+                self._spreads = _without_constant(self.norms, self.constant)
+            else:
+                self._spreads = self._around_mean()
+        return self._spreads
+
+    @property
+    def preparation_work(self) -> float:
+        """Operations of the distances from the mean, as long as they have not been computed."""
+        return 0.0 if self._spreads is not None else self.penalised_terms.screening_work
+
+    def _around_mean(self):
+        """Return upper bounds of ``||y_t a_t - m||``, whose squares are
+        ``||a_t||^2 - 2 y_t <a_t, m> + ||m||^2``.
+
+        Any m serves, and the mean as it was computed is taken as it is: 16 units of the three parts
+        cover their roundings and those of the sum. It has to be one and the same for all: the
+        smaller of this distance and the norm, term by term, would be wrong."""
+        if not len(self):
+            return np.zeros(0)
+        total = float(len(self) if self.weights is None else self.weights.sum())
+        mean = self.weighted_sum(self.signs / total)[0]
+        values, errors = self._values(mean)
+        squares_ = self.norms**2
+        length = self.cone.norm_upper(mean) ** 2
+        parts = squares_ + 2.0 * np.abs(values) + length
+        rest = squares_ - 2.0 * self.signs * values + length + 2.0 * errors + 16.0 * UNIT * parts
+        return upper(np.sqrt(np.maximum(rest, 0.0)), 4)
+
+    def inner_products(self, x: ElementLike) -> InnerProducts:
+        """Return ``<a_t, x>``, without the intercept."""
+        return self.penalised_terms.inner_products(x)
+
+    def weighted_sum(self, weights: NDArray) -> tuple[ElementLike, float]:
+        """Return ``(sum_t w_t weights_t a_t, error bound)``."""
+        return self.penalised_terms.weighted_sum(weights)
+
+    # ------------------------------------------------------------------ the intercept
+
+    def intercept(self, x: ElementLike, loss: Loss) -> float:
+        """Return the best intercept at x, of several the middle of them; O(n log n)."""
+        return self._best(self._values(x)[0], loss)
+
+    def penalised(self, b: float) -> Terms:
+        """Return the terms with a penalised intercept around b: the thresholds
+        ``tau_t - y_t b``.
+        """
+        tau, _ = levels(self)
+        return self.penalised_terms.with_threshold(tau - self.signs * b)
+
+    def residual(self, alpha: NDArray) -> tuple[float, float]:
+        """Return ``sum_t w_t y_t alpha_t``, terms that have been screened included, and the sum of
+        its absolute values.
+        """
+        _, w = levels(self)
+        return balanced_sum(self.signs, w, alpha, self.offset)
+
+    def balanced(self, alpha: NDArray, x: ElementLike, loss: Loss) -> NDArray:
+        """Return a dual point that balances the classes up to rounding, near `alpha` and no worse
+        at x than it has to be.
+        """
+        margins, _ = self._margins(self._values(x), loss)
+        return self._balanced(np.asarray(alpha, dtype=float), levels(self)[0] - margins, loss)
+
+    def intercepts(self, ball, loss: Loss) -> tuple[float, float]:
+        """Return bounds of every optimal intercept, given a ball with the solution."""
+        views = (self._values(self.cone.check(ball.center)),)
+        return self._bounds(views, (float(ball.radius),), self.norms, loss)
+
+    def _values(self, x):
+        return self.inner_products(x).chunk(0, len(self))
+
+    def _best(self, values, loss):
+        """Return the best intercept of inner products."""
+        if not len(self):
+            return 0.0
+        tau, w = levels(self)
+        kinks = self.signs * (tau - values)
+        low, high = root_interval(kinks, self.signs, w, loss.smoothing, loss.cap, -self.offset)
+        ends = [b for b in (low, high) if np.isfinite(b)]
+        return 0.5 * (ends[0] + ends[-1]) if ends else 0.0
+
+    def _margins(self, products, loss):
+        """Return margins with the best intercept, that, and bounds of their errors."""
+        values, errors = products
+        b = self._best(values, loss)
+        margins = values + self.signs * b
+        return margins, (b, errors + 2.0 * UNIT * np.abs(margins))
+
+    def _balanced(self, alpha, slack, loss):
+        """Return a balanced dual point, given slacks at the best intercept.
+
+        Variables are moved to their bounds in the order of what a unit of them costs,
+        ``|slack - g alpha|``, until the sum is 0: the last one only as far as it has to."""
+        _, w = levels(self)
+        for _ in range(REPAIRS):
+            total, size = self.residual(alpha)
+            if not abs(total) > 2.0 * UNIT * size or not len(self):
+                break
+            falls = self.signs * total > 0.0
+            room = w * np.where(falls, alpha, loss.cap - alpha)
+            cost = np.where(room > 0.0, np.abs(slack - loss.smoothing * alpha), np.inf)
+            order = np.argsort(cost, kind="stable")
+            reached = np.cumsum(room[order])
+            n_whole = int(np.searchsorted(reached, abs(total)))
+            alpha = alpha.copy()
+            whole = order[:n_whole]
+            alpha[whole] = np.where(falls[whole], 0.0, loss.cap)
+            if n_whole < order.size:
+                last = order[n_whole]
+                rest = abs(total) - (reached[n_whole - 1] if n_whole else 0.0)
+                step = rest / w[last]
+                moved = alpha[last] - step if falls[last] else alpha[last] + step
+                alpha[last] = min(max(moved, 0.0), loss.cap)
+        return alpha
+
+    def alpha(self, x: ElementLike, loss: Loss) -> NDArray:
+        """Return the balanced dual point of the best intercept at x, shape (n,)."""
+        margins, _ = self._margins(self._values(x), loss)
+        tau, _ = levels(self)
+        return self._balanced(loss.alpha(margins, tau), tau - margins, loss)
+
+    def loss_sums(self, x: ElementLike, loss: Loss, alpha: NDArray | None = None) -> LossSums:
+        """Return the sums at x with its best intercept, for a dual point that balances the classes:
+        `alpha` is moved where it does not.
+
+        Notes
+        -----
+        Let s bound what rounding leaves of the balanced sum. There is a dual point that balances
+        the classes exactly, and differs by s in the sum of ``w_t |alpha_t - alpha'_t|``: variables
+        can go on to move to their bounds, until the sum is 0, because some dual point is feasible.
+        The gap is that of this point. Its adjoint is off by another ``s max ||a_t||``, its Fenchel
+        terms by s times their largest slope, ``|slack_t| + g alpha``."""
+        margins, (b, errors) = self._margins(self._values(x), loss)
+        tau, w = levels(self)
+        n = len(self)
+        slack = tau - margins
+        given = loss.alpha(margins, tau) if alpha is None else np.asarray(alpha, dtype=float)
+        balanced = self._balanced(given, slack, loss)
+        sums = margin_sums(self, InnerProducts.of(margins, errors), loss, balanced)
+        total, size = self.residual(balanced)
+        rest = abs(total) * (1.0 + 4.0 * UNIT) + (2.0 * UNIT + gamma(n + 4) ** 2) * size
+        rest = upper(rest + self._offset_error, 8)
+        steepest = 0.0
+        if n:
+            steepest = float((np.abs(slack) + errors).max())
+            if loss.smoothing > 0.0:
+                steepest += loss.smoothing * (float(balanced.max()) + rest / float(w.min()))
+        return LossSums(
+            loss=sums.loss - b * self.offset,
+            adjoint=sums.adjoint,
+            adjoint_error=upper(sums.adjoint_error + rest * self.longest, 8),
+            fenchel=upper(sums.fenchel + upper(rest * steepest, 8), 4),
+            alpha_sum=sums.alpha_sum,
+            alpha_square=sums.alpha_square,
+        )
+
+    @property
+    def longest(self) -> float:
+        """That of the samples, the constant feature included."""
+        return self.penalised_terms.longest
+
+    def _bounds(self, views, radii, norms, loss):
+        """Return bounds of every best intercept where ``<a_t, x*>`` is within ``r norms_t`` of
+        each of the views.
+
+        A kink ``y_t (tau_t - <a_t, x*>)`` is as uncertain as its inner product; 8 units of its
+        parts cover the roundings of the two ends."""
+        tau, w = levels(self)
+        low = -np.inf
+        high = np.inf
+        fixed = (self.signs, w, loss.smoothing, loss.cap, -self.offset, self._offset_error)
+        for (values, errors), radius in zip(views, radii, strict=True):
+            spread = (errors + radius * norms) * (1.0 + 16.0 * UNIT)
+            spread += 8.0 * UNIT * (np.abs(tau) + np.abs(values)) + 1e-300
+            kinks = self.signs * (tau - values)
+            low = max(low, certain_bound(kinks - spread, *fixed, -1))
+            high = min(high, certain_bound(kinks + spread, *fixed, 1))
+        return low, high
+
+    def thresholds(self, start: int = 0, stop: int | None = None):
+        """Raise a TypeError: where a margin costs nothing depends on the intercept, of which only
+        :meth:`regions_in` knows bounds.
+        """
+        raise TypeError(
+            "ranges of lam and total losses need terms with thresholds of their own, which samples "
+            "with a free intercept do not have"
+        )
+
+    def regions(self, loss: Loss) -> Iterator[tuple[int, int, NDArray, NDArray]]:
+        """Raise the TypeError of :meth:`thresholds`."""
+        return self.thresholds()
+
+    def regions_in(self, loss, views, radii, norms):
+        """Yield the thresholds of :meth:`Terms.regions_in`: ``tau_t - y_t b`` for every b that may
+        be optimal.
+        """
+        views = [view.chunk(0, len(self)) for view in views]
+        b_low, b_high = self._bounds(views, radii, norms, loss)
+        tau, _ = levels(self)
+        width = loss.width if loss.has_linear_region else 0.0
+        nearer = np.where(self.signs > 0.0, b_low, -b_high)  # the least y_t b
+        farther = np.where(self.signs > 0.0, b_high, -b_low)
+        high = tau - nearer
+        low = tau - width - farther
+        high += 4.0 * UNIT * (np.abs(tau) + np.abs(nearer))
+        low -= 8.0 * UNIT * (np.abs(tau) + width + np.abs(farther))
+        for start, stop in self.chunks():
+            yield start, stop, low[start:stop], high[start:stop]
+
+    # ------------------------------------------------------------------ parts
+
+    def _part(self, terms, numbers, offset, offset_error):
+        selected = copy.copy(self)
+        spreads = None if self._spreads is None else self._spreads[numbers]
+        selected._set(terms, self.signs[numbers], self.constant, spreads, offset, offset_error)
+        selected.threshold = levels(self)[0][numbers] if np.ndim(self.threshold) else self.threshold
+        return selected
+
+    def select(self, keep: NDArray) -> FreeIntercept:
+        """Return the samples of the mask `keep`, to be balanced among themselves."""
+        keep = check_mask(keep, len(self), "keep")
+        part = self.penalised_terms.select(keep)
+        return self._part(part, keep, self.offset, self._offset_error)
+
+    def sample(self) -> FreeIntercept:
+        """Return some thousand of the samples; they balance their share of the offset."""
+        keep = np.zeros(len(self), dtype=np.bool_)
+        keep[self._spread()] = True
+        part = self.select(keep)
+        part.offset = self.offset * len(part) / max(len(self), 1)
+        return part
+
+    def partition(self, status: NDArray) -> tuple[FreeIntercept, ElementLike, float, NDArray]:
+        """Return what :meth:`Terms.partition` does; the offset goes on with the samples of
+        status 1.
+        """
+        undecided, total, error, numbers = self.penalised_terms.partition(status)
+        _, w = levels(self)
+        offset, size = balanced_sum(self.signs, w, (status == 1).astype(float), self.offset)
+        rounding = 4.0 * UNIT * abs(offset) + (2.0 * UNIT + gamma(len(self) + 4) ** 2) * size
+        if self.weights is None and offset == np.rint(offset) and size < 2.0**50:
+            rounding = 0.0  # a sum of integers
+        offset_error = self._offset_error + upper(rounding, 4)
+        return self._part(undecided, numbers, offset, offset_error), total, error, numbers
+
+    def afresh(self) -> Self:
+        """Return the same samples, which remember no sums."""
+        terms = copy.copy(self)
+        terms.penalised_terms = self.penalised_terms.afresh()
+        return terms
+
+
+def constant_for(diagonal: NDArray) -> float:
+    """Return a constant feature as long as the points are on average, given their squares."""
+    mean = float(np.mean(diagonal))
+    return float(np.sqrt(mean)) if 1e-200 < mean < 1e200 else 1.0
+
+
+def _without_constant(norms, constant):
+    """Return upper bounds of the norms without a feature of that value: ``n^2 - constant^2``, 8
+    units of the two squares added.
+    """
+    square = norms * norms
+    rest = square - constant * constant + 8.0 * UNIT * (square + constant * constant)
+    return np.minimum(norms, upper(np.sqrt(np.maximum(rest, 0.0)), 4))

@@ -1,0 +1,119 @@
+"""Keywords that people type for SVC and LinearSVC: without effect, or refused with what to do."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_iris, make_classification
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.multiclass import OneVsOneClassifier
+from sklearn.svm import SVC, LinearSVC
+
+from safescreen import SafeSVC
+
+
+def made():
+    return make_classification(60, 4, flip_y=0.1, random_state=0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"random_state": 3},
+        {"dual": True, "penalty": "l2", "multi_class": "ovr"},
+        {"shrinking": False, "cache_size": 500},
+        {"decision_function_shape": "ovr", "break_ties": True, "probability": False},
+        {"max_iter": -1},
+    ],
+)
+def test_they_change_nothing(options):
+    X, y = made()
+    with_them = clone(SafeSVC(**options)).fit(X, y)
+    assert np.array_equal(with_them.coef_, SafeSVC().fit(X, y).coef_)
+    assert options.items() <= with_them.get_params().items()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "advice"),
+    [
+        ({"penalty": "l1"}, ValueError, r"LinearSVC\(penalty='l1'"),
+        ({"multi_class": "crammer_singer"}, ValueError, "crammer_singer"),
+        ({"decision_function_shape": "ovo"}, ValueError, "OneVsOneClassifier"),
+        ({"probability": True}, ValueError, "CalibratedClassifierCV"),
+        ({"dual": 3}, ValueError, "method"),
+        ({"kernel": "sigmoid"}, ValueError, "not positive semidefinite"),
+        ({"kernel": rbf_kernel}, TypeError, "precomputed"),
+        ({"kernel": "rbv"}, ValueError, "one of linear"),
+    ],
+)
+def test_what_is_refused_says_what_does_it(options, error, advice):
+    with pytest.raises(error, match=advice):
+        SafeSVC(**options).fit(*made())
+
+
+def test_the_advice_works():
+    X, y = load_iris(return_X_y=True)
+    for machine in (OneVsOneClassifier(SafeSVC()), CalibratedClassifierCV(SafeSVC())):
+        assert machine.fit(X, y).score(X, y) > 0.9
+    model = SafeSVC(kernel="precomputed").fit(rbf_kernel(X, X), y)
+    assert model.score(rbf_kernel(X, X), y) > 0.9
+
+
+def test_weights_that_are_not_positive_are_left_out_as_in_svc():
+    X, y = made()
+    weights = np.random.default_rng(0).choice([-1.0, 0.0, 1.0, 2.0], 60)
+    options = {"kernel": "rbf", "gamma": 0.3}
+    ours = SafeSVC(tol=1e-10, **options).fit(X, y, weights)
+    theirs = SVC(tol=1e-8, **options).fit(X, y, weights)
+    assert np.allclose(ours.decision_function(X), theirs.decision_function(X), atol=1e-4)
+    for weights, text in (
+        (-np.ones(60), "zero or negative weights"),
+        (np.where(y, 1.0, -1.0), "have the same label"),
+    ):
+        for model in (SVC(), SafeSVC()):
+            with pytest.raises(ValueError, match=f"Invalid input.*{text}|same class"):
+                model.fit(X, y, weights)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_coefficients_can_be_sparse_and_changed(form):
+    X, y = load_iris(return_X_y=True)
+    for labels in (y, y == 1):
+        model = SafeSVC().fit(form(X), labels)
+        scores = model.decision_function(form(X))
+        assert model.sparsify() is model and sparse.issparse(model.coef_)
+        assert np.allclose(model.decision_function(form(X)), scores, rtol=0, atol=1e-12)
+        assert isinstance(model.densify().coef_, np.ndarray)
+        model.coef_ *= 2.0
+        model.intercept_ = 2.0 * model.intercept_
+        assert np.allclose(model.decision_function(form(X)), 2.0 * scores, rtol=0, atol=1e-12)
+    with pytest.raises(AttributeError):
+        SafeSVC(kernel="rbf").fit(X, y).sparsify()
+
+
+def test_iterations_are_told_as_scikit_learn_does():
+    X, y = load_iris(return_X_y=True)
+    assert type(SafeSVC().fit(X, y).n_iter_) is type(LinearSVC().fit(X, y).n_iter_) is int
+    machine = SafeSVC(kernel="rbf").fit(X, y)
+    assert machine.n_iter_.dtype == SVC().fit(X, y).n_iter_.dtype
+    assert machine.n_iter_.shape == (3,) and (machine.n_iter_ >= 1).all()
+
+
+def test_a_model_of_text_is_small():
+    """What is stored grows with the columns that have an entry, not with all of them."""
+    rng = np.random.default_rng(0)
+    n, d = 300, 2**20
+    columns = rng.choice(d, 2000, replace=False)[rng.integers(0, 2000, (n, 30))]
+    indptr = np.arange(0, 30 * n + 1, 30)
+    X = sparse.csr_array((np.ones(30 * n), columns.ravel(), indptr), shape=(n, d))
+    X.sum_duplicates()
+    model = SafeSVC(tol=1e-3).fit(X, rng.integers(0, 7, n))
+    packed = pickle.dumps(model)
+    assert model.coef_.shape == (7, d) and len(packed) < 2e6
+    again = pickle.loads(packed)
+    assert np.array_equal(again.coef_, model.coef_) and again.coef_.flags.writeable
+    assert np.array_equal(again.decision_function(X), model.decision_function(X))
+    assert clone(again).get_params() == model.get_params()
