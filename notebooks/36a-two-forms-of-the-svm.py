@@ -14,6 +14,7 @@
 # * a solution for one price gives certain bounds on the loss at any other price.
 
 # %%
+import cvxpy as cp
 import numpy as np
 import sympy as sp
 
@@ -225,6 +226,52 @@ print(
     n_pairs, "pairs of prices in the order claimed; the loss falls strictly in more than 500:", strict > 500
 )
 assert n_pairs == 600 and strict > 500
+
+# %% [markdown]
+# ## From a price to a budget, and back
+#
+# The paper goes to and fro by two formulas. From a solution $w(C)$ the budget is its total loss, $s(C) = \sum_i \max(0, 1 - \langle z_i,
+# w(C)\rangle)$ (its equation 19). From a budget $s$ the price comes out of the dual of the budget form (its equation 20). Here is that dual.
+#
+# The budget form is $\min \frac12\|w\|^2$ with $\sum_i \xi_i \le s$, $\xi_i \ge 1 - \langle z_i, w\rangle$, $\xi_i \ge 0$. Give the
+# budget the multiplier $C \ge 0$ and the margins $\beta_i \ge 0$. The minimum over $\xi_i \ge 0$ is finite only if $\beta_i \le C$, the
+# one over $w$ is at $w = \sum_i \beta_i z_i$, and what is left is
+#
+# $$\max_{C \ge 0,\; 0 \le \beta_i \le C} \; \sum_i \beta_i - \tfrac12 \Big\|\sum_i \beta_i z_i\Big\|^2 - C s .$$
+#
+# It is the dual of the price form with $C$ as one more variable, and $-Cs$ to pay for it. Both on random machines, by an outside solver:
+
+
+# %% tags=["SSS13-D19"]
+def budget_form(Z, s):
+    """The shortest w whose total loss is at most s."""
+    w = cp.Variable(Z.shape[1])
+    cp.Problem(cp.Minimize(cp.sum_squares(w)), [cp.sum(cp.pos(1.0 - Z @ w)) <= s]).solve(solver="CLARABEL")
+    return w.value
+
+
+rng = np.random.default_rng(5)
+machines = []
+for _ in range(12):
+    Z = rng.standard_normal((20, 3)) + [0.7, 0.0, 0.0]
+    C = svm.c_min(problem_of(Z).terms) * 10.0 ** rng.uniform(0.2, 2.0)
+    w = solve(problem_of(Z), C).x
+    machines.append((Z, C, w, total_loss(Z, w)))
+off = max(np.linalg.norm(budget_form(Z, s) - w) / np.linalg.norm(w) for Z, _, w, s in machines)
+print(f"equation 19, {len(machines)} machines: the budget form has the solution of the price, to within 1e-3: {off < 1e-3}")
+assert off < 1e-3
+
+# %% tags=["SSS13-D20"]
+apart = 0.0
+for Z, _, w, s in machines:
+    beta, price = cp.Variable(len(Z), nonneg=True), cp.Variable(nonneg=True)
+    value = cp.sum(beta) - 0.5 * cp.sum_squares(Z.T @ beta) - s * price
+    best = cp.Problem(cp.Maximize(value), [beta <= price]).solve(solver="CLARABEL")
+    at_price = solve(problem_of(Z), float(price.value)).x
+    assert np.isclose(best, 0.5 * w @ w, rtol=1e-4)  # no gap
+    apart = max(apart, np.linalg.norm(Z.T @ beta.value - w), np.linalg.norm(at_price - w))
+print(f"equation 20, {len(machines)} machines: no gap, and its price has the solution of the budget, to within 1e-2: {apart < 1e-2}")
+assert apart < 1e-2
 
 # %% [markdown]
 # ## What a solution for one price says about another

@@ -215,6 +215,38 @@ slow_L, slow_R = algorithm_1(Z, a.x, b.x)
 print("of 600 samples, decided for every C in [0.1, 0.2]:", slow_L.sum(), "in L and", slow_R.sum(), "in R")
 
 # %% [markdown]
+# ### The idea in a picture
+#
+# A sample is a line in the plane of weights, $\langle z, w\rangle = 1$. Where it misses the dome, all solutions lie on one side of it, and
+# the sample is decided. The two bounds are the nearest and the farthest that the dome comes to the line.
+
+# %% tags=["SSS13-F2"]
+ax = figures.domes(a.x, np.linalg.norm(b.x), {}, {"$w_a$": a.x, "$w_b$": b.x}, title="samples as lines")
+xlim, ylim = ax.get_xlim(), ax.get_ylim()
+corners = np.array([[u, v] for u in xlim for v in ylim])
+shown = np.flatnonzero((Z @ corners.T).min(axis=1) < 1.0)
+shown = shown[(Z[shown] @ corners.T).max(axis=1) > 1.0][:60]  # whose lines cross the picture
+colours = {"R": figures.COLOURS["R"], "L": figures.COLOURS["L"], "undecided": "#999999"}
+for z, lower, upper in zip(Z[shown], low[shown], high[shown], strict=True):
+    name = "R" if lower > 1.0 else "L" if upper < 1.0 else "undecided"
+    at = z / (z @ z) + np.outer([-9.0, 9.0], [-z[1], z[0]])
+    ax.plot(*at.T, color=colours[name], linewidth=0.8, zorder=0)
+for name, colour in colours.items():
+    ax.plot([], [], color=colour, label=name)
+ax.set(xlim=xlim, ylim=ylim)
+ax.legend()
+angles = np.linspace(0.0, 2.0 * np.pi, 20_001)
+rim = np.linalg.norm(b.x) * np.array([np.cos(angles), np.sin(angles)])
+margins_of_dome = Z[shown] @ rim[:, a.x @ rim >= a.x @ a.x]
+misses = (margins_of_dome.min(axis=1) > 1.0) | (margins_of_dome.max(axis=1) < 1.0)
+print("lines drawn:", len(shown), " decided exactly where they miss the dome:", bool((misses == (slow_L | slow_R)[shown]).all()))
+assert (misses == (slow_L | slow_R)[shown]).all() and 0 < misses.sum() < len(shown)
+figures.show(
+    "The dome in the plane of weights, and samples as straight lines. Lines of samples in R and in L pass the dome on either side, those of "
+    "undecided samples cut it."
+)
+
+# %% [markdown]
 # ## Does it match?
 #
 # *The formula is the extreme.* In the plane the dome's edge is a piece of a circle. Compare with its

@@ -135,6 +135,30 @@ for share in (0.1, 0.5, 0.9):
 assert pathwise.feasible_between(toy.terms, a, T, 0.99 * loss_T) is None
 
 # %% [markdown]
+# The search in a picture: loss and length along the way from $w_a$ to $w_T$, and the first vector within the budget.
+
+# %% tags=["SSS13-F3"]
+v = np.linspace(0.0, 1.0, 201)
+way = a.x + v[:, None] * (T.x - a.x)
+losses = np.array([total_loss(Z, w) for w in way])
+lengths = np.linalg.norm(way, axis=1)
+s = loss_a + 0.5 * (loss_T - loss_a)
+found = first_feasible(Z, a.x, T.x, s)
+share = np.linalg.norm(found - a.x) / np.linalg.norm(T.x - a.x)
+curves = {"total loss over that at the start": losses / loss_a, "length over that at the end": lengths / lengths[-1]}
+ax = figures.lines(curves, v, xlabel="share of the way from w_a to w_T", ylabel="", title="a feasible vector for a budget")
+ax.axhline(s / loss_a, color="#999999", linewidth=0.8, label="budget")
+ax.axvline(share, color="#999999", linewidth=0.8, linestyle=":", label="first vector within it")
+ax.legend()
+print("the loss falls along the way, the length grows:", bool((np.diff(losses) <= 1e-9).all()), bool((np.diff(lengths) > 0.0).all()))
+assert (np.diff(losses) <= 1e-9).all() and (np.diff(lengths) > 0.0).all()
+assert (losses[v < share - 0.01] > s).all() and (losses[v > share + 0.01] < s).all()
+figures.show(
+    "Total loss and length along the straight way from the first solution to the last one. The loss falls, the length grows, and a vertical "
+    "line marks the point where the loss first reaches the budget, a horizontal line."
+)
+
+# %% [markdown]
 # ### A certain lower bound of the loss
 #
 # `36a-two-forms-of-the-svm` derived it: the loss at the solution is what the length leaves of the optimal

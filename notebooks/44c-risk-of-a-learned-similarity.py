@@ -13,7 +13,7 @@
 #   at 0 is not 0;
 # * the corrected theorem, three lines from the lemmas of `44a-blocks-and-bounded-differences`, hold in 8000
 #   samples;
-# * the excess risk bound survive with the same correction;
+# * the printed bound of the excess risk broken by a distribution with very many features, and the corrected one hold;
 # * that the corrected bound only falls with $k$. It does not speak for stopping early.
 
 # %%
@@ -430,9 +430,94 @@ assert n_atoms[:, 1].max() == 2 and early.mean > 4 * early.error
 # %% [markdown]
 # After one iteration most solutions have two atoms, outside of $D^{(1)}$; drop steps occur; and the mean of
 # $L - L_S$ is positive where the printed proof bounds it by 0. In numbers both bounds are far above what
-# happens, as bounds of this kind are at $n = 60$. The printed corollary stands on the false Lemma 1, but no
-# sample here violates its number, and where $k^{16} \ge d(d-1)$ it follows from the corrected one.
+# happens, as bounds of this kind are at $n = 60$: no sample here violates the printed number. Where
+# $k^{16} \ge d(d-1)$ it follows from the corrected one.
 #
+# ## Break it: a planted atom among very many features
+#
+# The printed bound does not know the number of features $d$. So let $d$ be as large as it takes.
+#
+# Two classes, equally likely, with labels $y = \pm 1$. Every feature is a sign and has a twin, an equal one beside it. The first
+# feature is planted: it is the label, but turned over with a small probability, so that its square of the correlation with the label is
+# $\rho^2 = 0.9$. All others are noise, independent of the label.
+#
+# The atom of a feature and its twin gives a triplet the value $4\lambda x (x' - x'')$. In the mean over triplets that is $8\lambda\rho^2$
+# times the share of admissible ones, a quarter, for the planted feature, and 0 for noise. As $\lambda \to 0$ the loss is
+# $\frac12 - u$, so the planted atom has a risk smaller by $2\lambda\rho^2 = 0.9\,\lambda B_X$ than any noise, with $B_X = 2$.
+#
+# Now train. Among $5 \cdot 2^n$ pairs of noise features one is, with probability above 99 %, *equal to the label on the whole sample*. Its
+# atom has the smallest training risk there can be. For small $\lambda$ the first step of Frank-Wolfe goes all the way to it. Its excess
+# risk is $0.9\,\lambda B_X$. The printed bound for $k = 1$ is $20\lambda B_X\sqrt{\log(4/\delta)/n}$ and a term of order $\lambda^2$.
+
+# %% tags=["HDSL19-C1"]
+n_points, delta, rho_2 = 9000, 0.05, 0.9
+limit = 20.0 * math.sqrt(math.log(4.0 / delta) / n_points)  # over lam B_X; sqrt(log k) is 0 for k = 1
+no_perfect_noise = math.exp(-5.0)  # (1 - 2^-n)^(5 2^n) is below that
+
+
+def training_effect(x, y):
+    """Mean of x (x' - x'') over the admissible triplets of a sample, for a feature x of signs and labels y."""
+    effect = 0.0
+    for label in (-1, 1):
+        same, other = x[y == label], x[y != label]
+        pairs = same.sum() ** 2 - len(same)  # sum of x x' over ordered pairs of different points
+        effect += len(other) * pairs - (len(same) - 1) * same.sum() * other.sum()
+    numbers = [np.count_nonzero(y == label) for label in (-1, 1)]
+    return effect / (numbers[0] * numbers[1] * (len(y) - 2))
+
+
+rng = np.random.default_rng(10)
+chosen = 0
+for _ in range(200):
+    y = rng.choice([-1, 1], n_points)
+    planted = np.where(rng.random(n_points) < 0.5 * (1.0 + math.sqrt(rho_2)), y, -y)
+    perfect = training_effect(y, y)  # noise that is equal to the label here
+    assert perfect == 2.0  # the largest value that x (x' - x'') can have
+    chosen += training_effect(planted, y) < perfect
+share = chosen / 200 * (1.0 - no_perfect_noise)
+print(f"n = {n_points}, k = 1, delta = {delta:.0%}: printed bound {limit:.2f} lam B_X, excess risk {rho_2:.2f} lam B_X")
+print(f"probability of that excess at least {share:.2f}, where {delta:.2f} is allowed")
+assert limit < rho_2 and share > delta
+d_log10 = math.log10(4 * 5) + n_points * math.log10(2.0)
+corrected = 4.0 * math.sqrt(2.0 * 2.0 * d_log10 * math.log(10.0) / (n_points // 3))
+print(f"d has {d_log10:.0f} digits; the complexity in the corrected bound alone is {corrected:.1f} lam B_X")
+assert corrected > rho_2
+
+# %% [markdown]
+# So Corollary 1 is false as printed: an excess risk does depend on $d$, if only by its logarithm. Its first term does not save it: the
+# Lipschitz constant $L$ is large here, but $\lambda$ may be as small as one likes, and the term falls with $\lambda^2$.
+#
+# ## Remark 2: a few of the triplets are enough
+#
+# HDSL19 Remark 2: train on $M$ of the $O(n^3)$ terms, drawn at random; $M = O(n)$ keeps the rate $1/\sqrt n$. Here is the argument, with
+# constants.
+#
+# Given the sample, the drawn terms are values of a finite population, and their mean over the population is $L_S(M)$. Hoeffding: a convex
+# function of a sum of draws without replacement is, in the mean, at most that of draws with replacement. So symmetrization and the bound of
+# the complexity hold with the $m$ blocks replaced by $M$ draws, and Lemma 4 with $c = (\ell(0) + 4\lambda B_X)/M$:
+#
+# $$L_S(M) - L_{\text{drawn}}(M) \le 4\lambda B_X\sqrt{2\log N/M} + (\ell(0) + 4\lambda B_X)\sqrt{\log(1/\delta)/2M}.$$
+#
+# With $M \ge \lfloor n/3\rfloor$ terms the first part is no larger than the one that Theorem 1 has already, and with $M = n$ neither is the
+# second. Both together are the remark. The same argument stands in front of the first bracket of Corollary 1, twice.
+
+# %% tags=["HDSL19-R2"]
+losses = loss.value(table_of_products(0.5))
+rng = np.random.default_rng(11)
+for n_terms in (20, 60, 240):
+    bound = 4.0 * unit * math.sqrt(2.0 * math.log(30) / n_terms)
+    bound += (0.5 + 4.0 * unit) * math.sqrt(math.log(1 / delta) / (2 * n_terms))
+    largest = []
+    for _ in range(300):
+        weights = sample_weights(60, rng)
+        share = weights / weights.sum()
+        drawn = rng.choice(len(share), n_terms, p=share)
+        largest.append(np.max(share @ losses - losses[drawn].mean(axis=0)))
+    above = float(np.mean(np.array(largest) > bound))
+    print(f"{n_terms:4} terms: mean of the largest deviation {np.mean(largest):.3f}, bound {bound:.3f}, exceeded in {above:.1%} of 300 draws")
+    assert above <= delta and np.mean(largest) > 0.0
+
+# %% [markdown]
 # ## What is left of the argument for stopping early
 #
 # The first picture again: the printed bound has a best $k$, the corrected one only falls. That stopping
@@ -472,9 +557,8 @@ for d_ in (1000, 10**6):
 #   for $L_S(M^\star)$, which is an average over $\lfloor n/3\rfloor$ independent blocks. Here the result
 #   happens to be right: among the six orders of three points at most two are admissible, so the symmetrized
 #   loss has a third of the range.
-# * **Subsampled triplets** (the paper's Remark 2): $M = O(n)$ terms drawn from the $O(n^3)$ keep the rate
-#   $1/\sqrt n$ by the results of Clémençon, Colin and Bellet (2016). It is not derived here; one would add
-#   their sampling error to either bracket above.
+# * **Subsampled triplets** (the paper's Remark 2) are drawn with replacement above, which by Hoeffding's comparison is the worse case. The
+#   paper refers to Clémençon, Colin and Bellet (2016), whose results are for general U-statistics.
 # * **Fairness.** For a loss with $\ell(0) = 0$ inequality (11) is right. With $k^{16} \ge d(d-1)$ and
 #   $\lambda B_X \ge 1/40$, where the paper works, the printed bound follows from the corrected one.
 # * **Monte Carlo.** Comparisons leave four standard errors; the seeds are fixed.

@@ -44,7 +44,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen_book import Recorder, datasets, figures
+from safescreen_book import Recorder, datasets, figures, wording
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
@@ -198,11 +198,13 @@ for name in chosen:
     of = {"whose": "paper" if name == known and fraction == 0.9 else "own"}  # however few features are kept, as many triplets
     if paper["k"] > 0:
         same = bool((ours["triplets"] == count).all())
-        found.fact(same, "as many triplets as printed", place, note=f"{count:.0f} in each of {draws} draws", **of)
+        words = f"The number of triplets is {'' if same else 'not '}the printed one"
+        found.fact(same, "as many triplets as printed", place, found=words, note=f"{count:.0f} in each of {draws} draws", **of)
         assert same or fraction != 0.9, name
     else:
         share = np.log(ours["triplets"] / count)
-        found.below(1.01, np.exp(distance(share, 5)), "as many triplets as printed", place, log=True, note="ratio or its inverse", **of)
+        words = "The mean number of triplets and the printed one, the larger over the smaller: {}"
+        found.below(1.01, np.exp(distance(share, 5)), "as many triplets as printed", place, log=True, found=words, **of)
         assert abs(share.mean()) < 0.03 or fraction != 0.9, name
     of = {"whose": "own"}
     if not n_components and fraction == 0.9:
@@ -210,11 +212,14 @@ for name in chosen:
     for end in ("lam_max", "lam_min") if name == known else ():
         steps = np.log(ours[end] / paper[end]) / np.log(1.0 / ratio)
         half_a_digit = np.log1p(0.05 / float(f"{paper[end]:e}"[:3])) / np.log(1.0 / ratio)
-        note = f"steps {'above' if steps.mean() > 0.0 else 'below'} {paper[end]:.1e}"
+        side = "above" if steps.mean() > 0.0 else "below"
+        words = f"{end} lies {{}} steps of the grid {side} the printed {paper[end]:.1e}"
+        note = ""
         if n_components:
-            note += ", principal components in place of an autoencoder"
+            note = "principal components in place of an autoencoder"
         of_two = distance(steps, 5 if end == "lam_min" else 1)
-        found.below(1.0 + round(half_a_digit, 3), of_two, f"{end} is the printed one, up to a step of the grid", place, note=note, **of)
+        sentence = f"{end} is the printed one, up to a step of the grid"
+        found.below(1.0 + round(half_a_digit, 3), of_two, sentence, place, found=words, note=note, **of)
     conclusions.append(found.frame())
     print(", ".join([name] + [f"{end} x {mean.loc[name, end] / paper[end]:.2f}" for end in ("triplets", "lam_max", "lam_min")]))
     comparison += [
@@ -231,8 +236,9 @@ record.table("conclusions", conclusions)
 record.table("comparison", pd.DataFrame(comparison, columns=["quantity", "paper", "ours", "note"]))
 timings = record.read("timings").set_index("part")["seconds"]
 record.summary(timings={"run": round(float(timings["run"]), 3)})
-shown = ["dataset", "conclusion", "whose", "rule", "ours", "low", "high", "n", "verdict"]
-print(conclusions[shown].to_string(index=False, float_format="{:.3g}".format, na_rep="-"))
+
+# %% tags=["nbval-ignore-output"]
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %% [markdown]
 # ## Table 2: both ends of the path, ours and the paper's

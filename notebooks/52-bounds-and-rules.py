@@ -54,7 +54,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen_book import Recorder, figures
+from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
@@ -312,57 +312,77 @@ rest = [name for name in gradient if name not in ("GB", "PGB")]
 if {"GB", "PGB"} <= set(names):
     falling = halves("GB") - halves("PGB")
     sentence = "GB's rate falls in the second half of the path, by 0.1 more than PGB's"
-    found.above(0.1, falling[:, 0] - falling[:, 1], sentence, place, whose=whose)
+    words = "In the second half of the path GB's rate fell by {} {more|less} than PGB's"
+    found.above(0.1, falling[:, 0] - falling[:, 1], sentence, place, found=words, whose=whose)
     lowest = np.min([halves(name).min(axis=1) for name in ("PGB", *rest)], axis=0)
-    found.above(0.8, lowest, "all other rules keep a high rate over the whole path", place, whose=whose, note="the lowest half of any")
+    words = "The lowest rate of any other rule, in either half of the path, was {}"
+    found.above(0.8, lowest, "all other rules keep a high rate over the whole path", place, found=words, whose=whose)
 if {"GB", "PGB", "GB+halfspace"} <= set(names):
-    found.above(2.0, median["PGB"], "PGB is at least twice as fast as no screening at most lam", place, whose=whose, log=True)
-    found.above(2.0, median["GB+halfspace"], "so is GB with the linear rule", place, whose=whose, log=True)
+    sentence = "PGB is at least twice as fast as no screening at most lam"
+    words = "PGB was {} times {faster|slower} than no screening, median over lam"
+    found.faster(median["PGB"], sentence, place, bound=2.0, found=words, whose=whose)
+    sentence = "GB with the linear rule is at least twice as fast as no screening at most lam"
+    words = "GB with the linear rule was {} times {faster|slower} than no screening, median over lam"
+    found.faster(median["GB+halfspace"], sentence, place, bound=2.0, found=words, whose=whose)
     slower = np.log(total[["PGB", "GB+halfspace"]]).mean().idxmax()
     rival = fastest([name for name in gradient if name not in ("PGB", "GB+halfspace")])
     sentence = "PGB and GB with the linear rule are the fastest on the gradient bounds"
-    note = f"{rival} over {slower}"
-    found.above(1.0, total[rival] / total[slower], sentence, place, whose=whose, log=True, note=note)
+    words = f"{slower}, the slower of the two, was {{}} times {{faster|slower}} than {rival}, the best of the others"
+    found.faster(total[rival] / total[slower], sentence, place, found=words, whose=whose)
     rival = fastest(["GB", *rest])
     sentence = "no other rule on the gradient bounds is faster than PGB with the sphere rule"
-    found.above(1.0, total[rival] / total["PGB"], sentence, "section 7.1.1", whose=whose, log=True, note=rival)
+    words = f"PGB with the sphere rule was {{}} times {{faster|slower}} than {rival}, the best of the others"
+    found.faster(total[rival] / total["PGB"], sentence, "section 7.1.1", found=words, whose=whose)
     if frame["lam"].between(*zoom).any():
         higher = enlarged("GB+halfspace") - enlarged("PGB")
-        found.above(0.0, higher, "enlarged, GB with the linear rule screens slightly more than PGB", place, whose=whose)
-    sentence = "from one reference GB with the linear rule screens what PGB does, and more"
+        sentence = "with balls enlarged for the accuracy of later solutions GB with the linear rule screens more than PGB"
+        words = "With the balls enlarged, at small lam, the rate of GB with the linear rule was {} {above|below} PGB's"
+        found.above(0.0, higher, sentence, "section 6.1.2", found=words, whose="own")
+    sentence = "GB with the linear rule screens what PGB does, and slightly more"
     holds, note = facts.loc["linear rule on GB", ["holds", "note"]]
-    found.fact(holds, sentence, "section 7.1.1", whose=whose, note=note)
+    words = f"From one reference GB with the linear rule screened {'all that PGB did, and more' if holds else 'less than PGB somewhere'}"
+    found.fact(holds, sentence, f"section 7.1.1, {place.rpartition(', ')[2]}", found=words, whose=whose, note=note)
 if "GB+semidefinite" in names:
     rival = rates[[name for name in gradient if name != "GB+semidefinite"]].mean().idxmax()
     higher = rates["GB+semidefinite"] - rates[rival]
-    found.above(0.0, higher, "GB with the semidefinite rule has the highest rate", place, whose=whose, note=f"next: {rival}")
+    words = f"The rate of GB with the semidefinite rule was {{}} {{above|below}} that of {rival}, the next"
+    found.above(0.0, higher, "GB with the semidefinite rule has the highest rate", place, found=words, whose=whose)
 for name in [name for name in names if name.endswith("+semidefinite") and name.partition("+")[0] in names]:
     ball = name.partition("+")[0]
     target = gap if ball == "DGB" else found
     mine = "own" if ball == "MGB" else whose
     sentence = f"the semidefinite rule costs more than it saves ({ball})"
-    target.above(1.0, total[name] / total[ball], sentence, "section 7.1", whose=mine, log=True)
+    words = f"With the semidefinite rule on {ball} the path took {{}} times as long as with the sphere rule"
+    target.faster(total[name] / total[ball], sentence, "section 7.1", found=words, whose=mine)
+    saved = total["none"] - total[ball]
+    if "none" in total and (saved > 0.0).all():
+        sentence = f"what the semidefinite rule adds to the time is more than {ball} saves"
+        words = f"The semidefinite rule added {{}} times the seconds that {ball} saves"
+        target.faster((total[name] - total[ball]) / saved, sentence, "section 7.1", found=words, whose="own")
 place = "section 7.1.2, Figure 6b"
 for rule, word in ("halfspace", "linear"), ("semidefinite", "semidefinite"):
     if {"DGB", f"DGB+{rule}"} <= set(names):
-        gap.below(0.1, rates[f"DGB+{rule}"] - rates["DGB"], f"the {word} rule improves DGB's rate slightly", place, whose=whose)
+        words = f"The {word} rule raised DGB's rate by {{}}"
+        sentence = f"the {word} rule improves DGB's rate slightly, by less than 0.1"
+        gap.below(0.1, rates[f"DGB+{rule}"] - rates["DGB"], sentence, place, found=words, whose=whose)
 if {"DGB", "DGB+halfspace"} <= set(names):
     sentence = "the linear rule takes almost the same time as DGB's sphere rule"
-    gap.below(1.15, total["DGB+halfspace"] / total["DGB"], sentence, place, whose=whose, log=True)
+    words = "With the linear rule the path took {} times the time of DGB's sphere rule"
+    gap.below(1.15, total["DGB+halfspace"] / total["DGB"], sentence, place, found=words, whose=whose, clock=True)
 if {"MGB", "PGB"} <= set(names):
-    found.above(-0.03, rates["MGB"] - rates["PGB"], "MGB screens as much as PGB", "-", whose="own")
+    words = "The rate of MGB was {} {above|below} that of PGB"
+    found.above(-0.03, rates["MGB"] - rates["PGB"], "MGB screens as much as PGB, to 0.03", "-", found=words, whose="own")
 if {"MGB&BT2", "PGB"} <= set(names):
     others = rates[rates[[name for name in names if name != "MGB&BT2"]].mean().idxmax()]
-    found.above(0.0, rates["MGB&BT2"] - others, "the points of two balls are screened best before the first iteration", "-", whose="own")
+    sentence = "the points that lie in MGB and in BT2 are screened best before the first iteration"
+    words = "With both MGB and BT2 the rate was {} {above|below} that of the best single ball"
+    found.above(0.0, rates["MGB&BT2"] - others, sentence, "-", found=words, whose="own")
 holds, note = facts.loc["optimum", ["holds", "note"]]
-gap.fact(holds, "all rules give the same optimum", place, whose=whose, note=note)
+words = f"All rules {'gave' if holds else 'did not give'} the same optimum"
+gap.fact(holds, "all rules give the same optimum", place, found=words, whose=whose, note=note)
 conclusions = pd.concat([found.frame(), gap.frame()], ignore_index=True)
 record.table("conclusions", conclusions)
-print(
-    conclusions[["claim", "conclusion", "whose", "ours", "low", "high", "n", "verdict"]].to_string(
-        index=False, float_format="{:.3f}".format
-    )
-)
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 PAPER = {

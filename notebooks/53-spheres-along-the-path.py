@@ -48,7 +48,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen_book import Recorder, figures
+from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
@@ -237,28 +237,43 @@ printed = (dataset, k, fraction, gamma, ratio, n_lams, freq) == ("phishing", 0, 
 whose = {"whose": path_runs.whose(printed, rtol, tol)}
 falling = pd.DataFrame({name: -np.diff(halves(name, "path_rate")).ravel() for name in names})
 if "GB" in names:
-    found.above(0.05, falling["GB"], "GB's rate falls in the second half of the path, by 0.05 or more", place, **whose)
+    words = "In the second half of the path GB's rate fell by {}"
+    found.above(0.05, falling["GB"], "GB's rate falls in the second half of the path, by 0.05 or more", place, found=words, **whose)
 if {"PGB", "RRPB", "DGB"} <= set(names):
     least = falling[falling[["PGB", "DGB", "RRPB"]].mean().idxmin()]
-    found.above(0.0, least, "the rates of PGB, DGB and RRPB fall too", place, note=f"least {least.name}", **whose)
-    found.below(0.03, (rate["PGB"] - rate["RRPB"]).abs(), "before the first iteration PGB and RRPB are alike", place, **whose)
-    found.above(0.0, rate["RRPB"] - rate["DGB"], "before the first iteration DGB screens less than RRPB", place, **whose)
-    found.above(0.0, during["PGB"] - during["RRPB"], "half-way through the solve PGB screens more than RRPB", place, **whose)
-    faster = first["PGB"] / first["RRPB"]
-    found.above(1.0, faster, "RRPB is faster than PGB in the first half of the path", place, log=True, **whose)
+    words = f"Of PGB, DGB and RRPB the rate of {least.name} fell least, by {{}}"
+    found.above(0.0, least, "the rates of PGB, DGB and RRPB fall too", place, found=words, **whose)
+    words = "Before the first iteration the rates of PGB and RRPB differed by {}"
+    apart = (rate["PGB"] - rate["RRPB"]).abs()
+    found.below(0.03, apart, "before the first iteration PGB and RRPB are alike, to 0.03", place, found=words, **whose)
+    words = "Before the first iteration DGB's rate was {} {below|above} RRPB's"
+    lower = rate["RRPB"] - rate["DGB"]
+    found.above(0.0, lower, "before the first iteration DGB screens less than RRPB", place, found=words, **whose)
+    words = "Half-way through a solve PGB's rate was {} {above|below} RRPB's"
+    higher = during["PGB"] - during["RRPB"]
+    found.above(0.0, higher, "half-way through the solve PGB screens more than RRPB", place, found=words, **whose)
+    words = "In the first half of the path RRPB was {} times {faster|slower} than PGB"
+    ratio_of = first["PGB"] / first["RRPB"]
+    found.faster(ratio_of, "RRPB is faster than PGB in the first half of the path", place, found=words, **whose)
+    words = "Without screening the latter half of the path took {} times the iterations of the first"
     more = np.divide(*halves("none", "n_iter").T[::-1])
-    found.above(1.0, more, "without screening the latter half of the path takes more iterations", place, log=True, **whose)
-    faster = latter["RRPB"] / latter["PGB"]
-    found.above(1.0, faster, "PGB is faster than RRPB in the latter half of the path", place, log=True, **whose)
+    sentence = "without screening the latter half of the path takes more iterations"
+    found.above(1.0, more, sentence, place, log=True, found=words, **whose)
+    words = "In the latter half of the path PGB was {} times {faster|slower} than RRPB"
+    ratio_of = latter["RRPB"] / latter["PGB"]
+    found.faster(ratio_of, "PGB is faster than RRPB in the latter half of the path", place, found=words, **whose)
     slowest = 1.0 / median[median[["PGB", "DGB", "RRPB"]].mean().idxmax()]
     sentence = "PGB, DGB and RRPB are twice as fast as no screening at most lam"
-    found.above(2.0, slowest, sentence, place, log=True, note=f"slowest {slowest.name}", **whose)
+    words = f"{slowest.name}, the slowest of the three, was {{}} times {{faster|slower}} than no screening, median over lam"
+    found.faster(slowest, sentence, place, bound=2.0, found=words, **whose)
 if {"MGB", "PGB"} <= set(names):
-    found.above(-0.03, rate["MGB"] - rate["PGB"], "MGB screens as much as PGB", "-", whose="own")
-found.fact(same, "all balls give the same optimum", place, **whose, note=agreement)
+    words = "MGB's rate was {} {above|below} PGB's"
+    found.above(-0.03, rate["MGB"] - rate["PGB"], "MGB screens as much as PGB, to 0.03", "-", found=words, whose="own")
+words = f"All balls {'gave' if same else 'did not give'} the same optimum"
+found.fact(same, "all balls give the same optimum", place, found=words, **whose, note=agreement)
 conclusions = found.frame()
 record.table("conclusions", conclusions)
-print(conclusions[["conclusion", "whose", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.3f}".format))
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 comparison = [

@@ -54,7 +54,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen_book import Recorder, figures
+from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
@@ -250,30 +250,34 @@ for name in ("ActiveSet+RRPB", "ActiveSet+RRPB+PGB"):
     if {"ActiveSet", name} <= set(names):
         sentence = f"{name.partition('+')[2]} makes the active set method at least twice as fast"
         factor = float(paper["ActiveSet"] / paper[name])
-        found.above(2.0, total["ActiveSet"] / total[name], sentence, place, paper=factor, whose=whose, log=True)
+        ratio_of = total["ActiveSet"] / total[name]
+        words = f"{name.partition('+')[2]} made the active set method {{}} times {{faster|slower}}"
+        found.faster(ratio_of, sentence, place, bound=2.0, found=words, paper=factor, whose=whose)
         if np.isfinite(factor):
-            found.above(factor, total["ActiveSet"] / total[name], f"{name}: as large a factor as printed", place, whose="own", log=True)
+            words += f", where the paper's factor is {factor:.1f}"
+            sentence = f"{name.partition('+')[2]} saves as large a factor as printed"
+            found.faster(ratio_of, sentence, place, bound=factor, found=words, whose="own")
 if np.isfinite(paper.iloc[1:]).all() and set(paper.index) <= set(names):
     bold = paper.idxmin()
     other = next(name for name in paper.index[1:] if name != bold)
     sentence = f"{bold} is the faster of the two, as printed in bold"
     factor = float(paper[other] / paper[bold])
-    found.above(1.0, total[other] / total[bold], sentence, place, paper=factor, whose=whose, log=True)
+    words = f"{bold}, printed in bold, was {{}} times {{faster|slower}} than {other}"
+    found.faster(total[other] / total[bold], sentence, place, found=words, paper=factor, whose=whose)
 if {"none", "ActiveSet"} <= set(names):
-    found.above(1.0, total["ActiveSet"] / total["none"], "no active set at all is faster", "-", whose="own", log=True)
+    words = "Without an active set the path was {} times {faster|slower}"
+    found.faster(total["ActiveSet"] / total["none"], "no active set at all is faster", "-", found=words, whose="own")
 if {"product", "ActiveSet+RRPB"} <= set(names):
     rival = np.log(total[[name for name in names if not name.startswith("product")]]).mean().idxmin()
     sentence = "products without screening are faster than any row on lists"
-    found.above(1.0, total[rival] / total["product"], sentence, "-", whose="own", log=True, note=rival)
+    words = f"Products without screening were {{}} times {{faster|slower}} than {rival}, the fastest row on lists"
+    found.faster(total[rival] / total["product"], sentence, "-", found=words, whose="own")
 sentence = "all rows give the same optimum"
-found.fact(optimum["holds"], sentence, place, whose=whose, note=optimum["note"])
+words = f"All rows {'gave' if optimum['holds'] else 'did not give'} the same optimum"
+found.fact(optimum["holds"], sentence, place, found=words, whose=whose, note=optimum["note"])
 conclusions = found.frame()
 record.table("conclusions", conclusions)
-print(
-    conclusions[["conclusion", "whose", "paper", "ours", "low", "high", "n", "verdict"]].to_string(
-        index=False, float_format="{:.2f}".format
-    )
-)
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 comparison = [

@@ -44,7 +44,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen_book import Recorder, figures
+from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
@@ -185,17 +185,25 @@ found = Conclusions("STS19-F10", dataset)
 place = "section 7.4.1, Figure 10"
 whose = path_runs.whose((dataset, k, fraction, ratio, n_lams) == ("segment", 0, 0.9, 0.9, 0), rtol, tol)
 if "PGB" in names:
-    found.above(0.8, rates["path_rate", "PGB"], "PGB screens at a high rate before the first iteration", place, whose=whose)
-    found.above(0.8, rates["final_rate", "PGB"], "and while it is solved, in the end", place, whose=whose)
-    found.above(1.5, factor["PGB"], "PGB improves the CPU time substantially", place, whose=whose, log=True)
+    words = "Before the first iteration PGB screened {} of what can be screened, mean over the path"
+    sentence = "PGB screens at a high rate before the first iteration"
+    found.above(0.8, rates["path_rate", "PGB"], sentence, place, found=words, whose=whose)
+    words = "At the end of a solve PGB had screened {} of what can be screened, mean over the path"
+    sentence = "PGB screens at a high rate while a problem is solved"
+    found.above(0.8, rates["final_rate", "PGB"], sentence, place, found=words, whose=whose)
+    words = "PGB made the path {} times {faster|slower}"
+    found.faster(factor["PGB"], "PGB improves the CPU time substantially", place, bound=1.5, found=words, whose=whose)
 if {"MGB", "PGB"} <= set(names):
-    found.above(-0.03, rates["path_rate", "MGB"] - rates["path_rate", "PGB"], "MGB screens as much as PGB", "-", whose="own")
+    words = "MGB's rate was {} {above|below} PGB's"
+    more = rates["path_rate", "MGB"] - rates["path_rate", "PGB"]
+    found.above(-0.03, more, "MGB screens as much as PGB, to 0.03", "-", found=words, whose="own")
 sentence = "PGB vanishes with the dual point as subgradient, with 0 or 1 on the kink it does not"
 found.fact(kink["holds"], sentence, "-", note=kink["note"], whose="own")
-found.fact(optimum["holds"], "all balls give the same optimum", place, whose=whose, note=optimum["note"])
+words = f"All balls {'gave' if optimum['holds'] else 'did not give'} the same optimum"
+found.fact(optimum["holds"], "all balls give the same optimum", place, found=words, whose=whose, note=optimum["note"])
 conclusions = found.frame()
 record.table("conclusions", conclusions)
-print(conclusions[["conclusion", "whose", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.3f}".format))
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 comparison = [

@@ -47,7 +47,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen_book import Recorder, figures
+from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
@@ -240,22 +240,36 @@ alone = each["none", False]
 screened = each[shown, False]
 with_set = each["none", True]
 both = each[shown, True]
-for sentence, slow, fast, panel in (
-    ("dynamic screening makes a single solve faster", alone, screened, "a"),
-    ("with the active set too", with_set, both, "b"),
-    ("the active set accelerates dynamic screening further", screened, both, "b"),
+for sentence, slow, fast, panel, words in (
+    ("dynamic screening makes a single solve faster", alone, screened, "a", f"{shown} made a single solve {{}} times {{faster|slower}}"),
+    (
+        "dynamic screening makes the active set method faster",
+        with_set,
+        both,
+        "b",
+        f"With the active set {shown} made it {{}} times {{faster|slower}}",
+    ),
+    (
+        "the active set accelerates dynamic screening further",
+        screened,
+        both,
+        "b",
+        f"The active set made the solve with {shown} {{}} times {{faster|slower}}",
+    ),
 ):
-    found.above(1.0, slow / fast, sentence, place + panel, whose=whose, log=True, note=shown)
+    found.faster(slow / fast, sentence, place + panel, found=words, whose=whose)
 for name in [name for name in ("MGB",) if name in balls]:
-    found.above(1.0, screened / each[name, False], f"{name} is faster than {shown}", "-", whose="own", log=True)
+    words = f"{name} was {{}} times {{faster|slower}} than {shown}"
+    found.faster(screened / each[name, False], f"{name} is faster than {shown}", "-", found=words, whose="own")
 if "product" in names:
-    found.above(1.0, screened / each["product", False], f"products without screening are faster than {shown}", "-", whose="own", log=True)
-found.fact(same, "all rows give the same optimum", place, whose=whose, note=agreement)
+    words = f"Products without screening were {{}} times {{faster|slower}} than {shown} on lists"
+    ratio_of = screened / each["product", False]
+    found.faster(ratio_of, f"products without screening are faster than {shown}", "-", found=words, whose="own")
+words = f"All rows {'gave' if same else 'did not give'} the same optimum"
+found.fact(same, "all rows give the same optimum", place, found=words, whose=whose, note=agreement)
 conclusions = found.frame()
 record.table("conclusions", conclusions)
-print(
-    conclusions[["conclusion", "whose", "note", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.3f}".format)
-)
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 comparison = [

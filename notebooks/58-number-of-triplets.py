@@ -53,7 +53,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen_book import Recorder, figures
+from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
@@ -254,39 +254,50 @@ small = k_list[0]
 large = k_list[-1]
 clocked = by_k.iloc[: timed or draws]
 saving = clocked["ActiveSet"] / clocked["ActiveSet+RRPB"]
-found = Conclusions("STS19-F12", dataset)
+found = Conclusions("STS19-F12", dataset, "splits")
 place = "section 7.5, Figure 12"
 theirs = dataset == "phishing" and not n_max
 whose = path_runs.whose(theirs and gamma == 0.05, rtol, tol)
 growing = clocked["ActiveSet", large] / clocked["ActiveSet", small]
-found.above(1.0, growing, "the time grows with k", place, whose=whose, log=True)
-found.above(1.0, saving[large], "screening saves time at the largest k", place, whose=whose, log=True)
-found.above(1.0, saving[large] / saving[small], "and a larger factor than at the smallest", place, whose=whose, log=True)
+words = f"The active set alone took {{}} times the time at k = {large} of that at k = {small}"
+found.faster(growing, "the time grows with k", place, found=words, whose=whose)
+words = f"At k = {large} screening made the path {{}} times {{faster|slower}}"
+found.faster(saving[large], "screening saves time at the largest k", place, found=words, whose=whose)
+words = f"The factor that screening saves was {{}} times {{larger|smaller}} at k = {large} than at k = {small}"
+sentence = "screening saves a larger factor at the largest k than at the smallest"
+found.faster(saving[large] / saving[small], sentence, place, found=words, whose=whose)
 for n, without in zip(nn_list, (4, 8, 9), strict=False):
     chosen = min(k_list, key=lambda k, n=n: abs(k - K_OF_PAPER.get(n, n // 2)))
     further = [k for k in k_list if without < k < chosen]
     if further:
         times = clocked["ActiveSet", further[0]] / clocked["ActiveSet+RRPB", chosen]
         sentence = f"in the time of the best k of {n}-NN with screening the active set alone gets no further than k = {without}"
-        found.above(1.0, times, sentence, place, whose=whose, log=True, note=f"k = {further[0]} without, {chosen} with screening")
+        words = f"The active set alone with k = {further[0]} took {{}} times the time of k = {chosen} with screening"
+        found.faster(times, sentence, place, found=words, whose=whose)
     gain = by_k[f"error_{n}", small] - by_k[f"error_{n}", chosen]
     if chosen != small:
         sentence = f"k matters for the error of {n}-NN: the paper's best k is better than the smallest"
-        found.above(0.0, gain, sentence, place, whose=whose, note=f"k = {chosen} and {small}")
+        words = f"With k = {chosen} the {n}-NN error was {{}} points {{below|above}} that with k = {small}"
+        found.above(0.0, 100.0 * gain, sentence, place, found=words, whose=whose)
         others = by_k[f"error_{n}"].drop(columns=chosen).mean(axis=1) - by_k[f"error_{n}", chosen]
-        sentence = f"and better than the mean of all other k, {n}-NN"
-        found.above(0.0, others, sentence, place, whose=whose, note=f"k = {chosen}")
+        sentence = f"k matters for the error of {n}-NN: the paper's best k is better than the mean of all others"
+        words = f"With k = {chosen} the {n}-NN error was {{}} points {{below|above}} the mean of all other k"
+        found.above(0.0, 100.0 * others, sentence, place, found=words, whose=whose)
 times = clocked["ActiveSet+RRPB", large] / clocked["product", large]
-found.above(1.0, times, "products are faster at the largest k", "-", whose="own", log=True)
+words = f"At k = {large} products without screening were {{}} times {{faster|slower}} than lists with it"
+found.faster(times, "products are faster at the largest k", "-", found=words, whose="own")
 euclid = results[results["k"] == 0].set_index("draw")
 for n in nn_list:
     less = euclid[f"error_{n}"] - by_k[f"error_{n}"].mean(axis=1)
-    found.above(0.0, less, f"the error of {n}-NN is below that of the Euclidean metric", "-", whose="own", note="mean of all k")
+    words = f"The {n}-NN error, mean of all k, was {{}} points {{below|above}} that of the Euclidean metric"
+    sentence = f"the error of {n}-NN is below that of the Euclidean metric"
+    found.above(0.0, 100.0 * less, sentence, "-", found=words, whose="own")
 sentence = "all methods give the same optimum"
-found.fact(optimum["holds"], sentence, place, whose=whose, note=optimum["note"])
+words = f"All methods {'gave' if optimum['holds'] else 'did not give'} the same optimum"
+found.fact(optimum["holds"], sentence, place, found=words, whose=whose, note=optimum["note"])
 conclusions = found.frame()
 record.table("conclusions", conclusions)
-print(conclusions[["conclusion", "whose", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.4f}".format))
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 comparison = [

@@ -52,7 +52,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen_book import Recorder, figures
+from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
@@ -367,25 +367,28 @@ if mine and "Euclid" in names:
 others = [name for name in names if name not in (*mine, "Euclid")]
 errors = 100.0 * results.pivot(index="draw", columns="method", values="test_error")
 seconds = results.pivot(index="draw", columns="method", values="seconds")
-found = Conclusions("-", dataset)
+found = Conclusions("-", dataset, "splits")
 if mine:
     note = f"largest relative gap {table.loc[mine, 'relative_gap'].max():.0e}; the others state none"
     found.fact(certified, "each metric chosen is proved to be within a relative gap of 1e-4 of its optimum", "-", whose="own", note=note)
 if mine and others:
     best = table.loc[mine, "validation"].idxmin()
     rival = table.loc[others, "validation"].idxmin()
-    sentence = "less than a point worse than the best of the others"
-    found.below(1.0, errors[best] - errors[rival], sentence, "-", whose="own", note=f"{best}, {rival}")
+    sentence = "the learned metric is less than a point worse than the best of the others"
+    words = f"The test error of {best} was {{}} points {{above|below}} that of {rival}, the best of the others"
+    found.below(1.0, errors[best] - errors[rival], sentence, "-", found=words, whose="own")
     best = table.loc[mine, "seconds"].idxmin()
     rival = table.loc[others, "seconds"].idxmin()
     sentence = "six metrics of a path take less time than six of any of the others"
-    found.above(1.0, seconds[rival] / seconds[best], sentence, "-", whose="own", log=True, note=f"{rival} over {best}")
+    words = f"{best} was {{}} times {{faster|slower}} than {rival}, the fastest of the others, for six metrics each"
+    found.faster(seconds[rival] / seconds[best], sentence, "-", found=words, whose="own")
 if "Euclid" in names and len(names) > 1:
     best = table["validation"].drop("Euclid").idxmin()
-    found.above(0.0, errors["Euclid"] - errors[best], "learning a metric lowers the error", "-", whose="own", note=best)
+    words = f"The test error of {best} was {{}} points {{below|above}} that of the Euclidean metric"
+    found.above(0.0, errors["Euclid"] - errors[best], "learning a metric lowers the error", "-", found=words, whose="own")
 conclusions = found.frame()
 record.table("conclusions", conclusions)
-print(conclusions[["conclusion", "note", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.2f}".format))
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 comparison = [

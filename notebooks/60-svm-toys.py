@@ -52,7 +52,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen_book import Recorder, figures
+from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols.conclusions import Conclusions
 
 record = Recorder(output_dir, rows_dir)
@@ -465,8 +465,11 @@ safe = facts.loc["safe"]
 figure_1.fact(
     safe["holds"], "no sample that is screened is a support vector", place, note=safe["note"]
 )
-figure_1.above(80.0, percent, "more than 80 % of the samples are screened, on average over draws", "-", whose="own")
-figure_1.above(0.0, 100.0 * (share - first["BT1: share"]), "the second ball adds to BT1, in per cent of the samples", "-", whose="own")
+words = "On average {} % of the samples were screened"
+figure_1.above(80.0, percent, "more than 80 % of the samples are screened, on average over draws", "-", found=words, whose="own")
+words = "The second ball screened another {} % of the samples"
+more = 100.0 * (share - first["BT1: share"])
+figure_1.above(0.0, more, "the second ball adds to ball test 1", "-", found=words, whose="own")
 frames = [figure_1.frame()]
 for reading, frame in second.groupby("reading", sort=False):
     figure_4, place = Conclusions("SSS13-F4", f"touching classes, {reading}"), "Figure 4, section 5"
@@ -477,7 +480,9 @@ for reading, frame in second.groupby("reading", sort=False):
         holds, note = inside(frame[f"dome: {column}"], paper)
         figure_4.fact(holds, sentence, place, note=note)
     seen = (frame["closer"] > 0).astype(float)
-    figure_4.above(0.5, seen, "in most draws points near the border are screened while farther ones are kept", place)
+    words = "In a share of {} of the draws a point near the border was screened while a farther one was kept"
+    sentence = "in most draws points near the border are screened while farther ones are kept"
+    figure_4.above(0.5, seen, sentence, place, found=words)
     safe = facts.loc["safe between"]
     figure_4.fact(
         safe["holds"],
@@ -486,11 +491,15 @@ for reading, frame in second.groupby("reading", sort=False):
         note=safe["note"],
     )
     gain = frame["ranges: both"] - frame["dome: both"]
-    figure_4.above(0.0, gain, "ranges of the same two solutions decide more samples than the dome", "-", whose="own")
+    words = "Ranges of the same two solutions decided {} samples {more|fewer} than the dome"
+    sentence = "ranges of the same two solutions decide more samples than the dome"
+    figure_4.above(0.0, gain, sentence, "-", found=words, whose="own")
     frames.append(figure_4.frame())
 conclusions = pd.concat(frames, ignore_index=True)
 record.table("conclusions", conclusions)
-print(conclusions[["dataset", "conclusion", "whose", "verdict"]].to_string(index=False))
+
+# %% tags=["nbval-ignore-output"]
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 dome_mean = {reading: float(frame["dome: both"].mean()) for reading, frame in second.groupby("reading")}

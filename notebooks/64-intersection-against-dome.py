@@ -61,7 +61,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen_book import Recorder, datasets, figures
+from safescreen_book import Recorder, datasets, figures, wording
 from safescreen_book.protocols.conclusions import Conclusions
 
 record = Recorder(output_dir, rows_dir)
@@ -354,27 +354,37 @@ WORDS = {  # the sentence, and from the difference of the mean rates what has to
 }
 
 
-def judge(bound, values, sentence, whose, note):
+GAINS = {
+    "better": "The mean rate of the intersection test was {{}} {{above|below}} that of {dome}",
+    "comparable": "The mean rates of the intersection test and of {dome} differed, with a minus sign, by {{}}",
+    "worse": "The mean rate of the intersection test was {{}} {{below|above}} that of {dome}",
+}
+
+
+def judge(bound, values, sentence, whose, words, note):
     """Judge that the mean is above a bound: of draws by their interval, of one whole set as a fact."""
     if rows:
-        found.above(bound, values, sentence, PLACE, whose=whose, note=note)
+        found.above(bound, values, sentence, PLACE, found=words, whose=whose, note=note)
     else:
-        found.fact(bool(values.mean() > bound), sentence, PLACE, whose=whose, note=f"{note}; {values.mean():+.3f} is to be above {bound:g}")
+        words = ""
+        found.fact(bool(values.mean() > bound), sentence, PLACE, found=words, whose=whose, note=f"{note}; {values.mean():+.3f} is to be above {bound:g}")
 
 
-found = Conclusions("SSS14-F6", f"{label}, {rows} rows" if rows else label)
+found = Conclusions("SSS14-F6", f"{label}, {rows} rows" if rows else label, "draws" if rows else "repeats")
 whose = "paper" if READING.get(dataset) == scaling and reference == 1e4 and bool(rows) == (dataset == "ijcnn1") else "own"
 for name, owner, more in (("DT, trusted", whose, ""), ("DT", "own", ", certified")):
     if paper in WORDS:
         sentence, of, bound = WORDS[paper]
         note = f"mean rates {mean['IT'].mean():.2f} and {mean[name].mean():.2f}"
-        judge(bound, of(mean["IT"] - mean[name]), sentence + more, owner, note)
+        words = GAINS[paper].format(dome="the certified dome test" if more else "the dome test")
+        judge(bound, of(mean["IT"] - mean[name]), sentence + more, owner, words, note)
 nearest = rates.index.max()
 last = rates_of.xs(nearest, level="ratio")
 if paper == "better":
     note = f"at {nearest:g}: {last['DT, trusted'].mean():.2f} and IT {last['IT'].mean():.2f}; with C_b = C {last['DT, best'].mean():.2f}"
     sentence = "the dome stays poor as C_ref/C goes to 1, because its range is wide"
-    judge(0.0, 0.5 * last["IT"] - last["DT, trusted"], sentence, whose, note)
+    words = "At the nearest reference the dome's rate was {} {below|above} half of the intersection test's"
+    judge(0.0, 0.5 * last["IT"] - last["DT, trusted"], sentence, whose, words, note)
 found.fact(nested, "IT screens at least what BT1 and BT2 screen", "Theorem 8", note="at every ratio", whose=whose)
 note = f"{n_checked} decisions of certified tests"
 found.fact(safe, "no sample that is screened is a support vector", PLACE, note=note, whose=whose)
@@ -383,7 +393,9 @@ if paper in WORDS and whose == "paper" and n_ratios >= 4:
 
 # %% tags=["nbval-ignore-output"]
 for name in ("IT", "DT"):
-    found.above(1.0, speedup[name], f"training after {name} is faster than on all samples", "Figure 6", whose="own", log=True)
+    test = {"IT": "the intersection test", "DT": "the dome test"}[name]
+    words = f"Training after {test} was {{}} times {{faster|slower}} than on all samples"
+    found.faster(speedup[name], f"training after {test} is faster than on all samples", "Figure 6", found=words, whose="own")
 conclusions = found.frame()
 record.table("conclusions", conclusions)
 comparison = conclusions[conclusions["conclusion"].str.startswith("the ")]
@@ -392,7 +404,7 @@ record.table("comparison", comparison[["quantity", "paper", "ours", "note"]])
 spent = float(trainings[["full", "screening", "rest"]].sum().sum())
 record.summary(timings={"run": round(spent, 3)})
 limits.unregister()
-print(conclusions[["conclusion", "whose", "ours", "low", "high", "verdict", "note"]].to_string(index=False, float_format="{:.2f}".format))
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %% [markdown]
 # ## Reading the result

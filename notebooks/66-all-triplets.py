@@ -55,7 +55,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 import safescreen as ss
-from safescreen_book import Recorder, datasets, figures
+from safescreen_book import Recorder, datasets, figures, wording
 from safescreen_book.protocols import path_runs
 from safescreen_book.protocols.conclusions import Conclusions
 
@@ -340,17 +340,18 @@ plt.show()
 
 # %% tags=["nbval-ignore-output"]
 mine, near = (mean[[name for name in mean.index if name.startswith(head)]].idxmin() for head in ("all", "k ="))
-found = Conclusions("NEW-ALL", dataset)
+found = Conclusions("NEW-ALL", dataset, "splits")
 found.fact(certified, "solved on all triplets to the relative gap asked for", "-", whose="own", note=f"largest {worst:.1e}")
 for sentence, worse, better in (
     ("all triplets beat the Euclidean metric", "Euclid", mine),
     ("all triplets beat those of k neighbours", near, mine),
     ("triplets of k neighbours beat the Euclidean metric", "Euclid", near),
 ):
-    found.above(0.0, errors[worse] - errors[better], sentence, "-", whose="own", note=f"{better} and {worse}, in points")
+    words = f"The error of {better} was {{}} points {{below|above}} that of {worse}"
+    found.above(0.0, errors[worse] - errors[better], sentence, "-", found=words, whose="own")
 conclusions = found.frame()
 record.table("conclusions", conclusions)
-print(conclusions[["conclusion", "note", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.2f}".format))
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 comparison = [

@@ -57,7 +57,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from safescreen import hdsl
-from safescreen_book import Recorder, figures
+from safescreen_book import Recorder, figures, wording
 from safescreen_book.protocols import hdsl as lab
 from safescreen_book.protocols import spread
 from safescreen_book.protocols.conclusions import Conclusions
@@ -327,32 +327,34 @@ def explained(positions):
 
 
 found, place = Conclusions("HDSL19-F3", f"up to {dims[-1]} features"), "section 5.1.2, Figure 3"
-found.above(0.9, best[dims[-1]], "the AUC is above 0.9 in the highest dimension", place, note=f"{counts[-1]} triplets a link")
+words = f"With {dims[-1]:,} features the AUC was {{}}"
+sentence = "the AUC is above 0.9 in the highest dimension"
+found.above(0.9, best[dims[-1]], sentence, place, found=words, note=f"{counts[-1]} triplets a link")
 if len(dims) > 1:
     fall = best[dims[0]] - best[dims[-1]]
-    found.above(0.0, fall, "the AUC falls with the dimension", place)
-    found.below(0.043, fall / (log_d[-1] - log_d[0]), "but slowly: at most 0.043 for each factor of ten", place)
+    words = f"From {dims[0]:,} to {dims[-1]:,} features the AUC fell by {{}}"
+    found.above(0.0, fall, "the AUC falls with the dimension", place, found=words)
+    words = "For each factor of ten in the dimension the AUC fell by {}"
+    sentence = "the AUC falls slowly: at most 0.043 for each factor of ten"
+    found.below(0.043, fall / (log_d[-1] - log_d[0]), sentence, place, found=words)
 if len(dims) > 2:
     gain = explained(log_d) - explained(np.array(dims, dtype=float))
-    found.above(0.0, gain, "roughly as the logarithm of the dimension", place)
+    words = "A line in the logarithm of the dimension explained {} {more|less} of the variance than one in the dimension"
+    found.above(0.0, gain, "the AUC falls roughly as the logarithm of the dimension", place, found=words)
 if len(counts) > 1:
     more = (by[counts[-1]] - by[counts[0]]).mean(axis=1)
-    found.above(0.0, more, "more triplets a link improve the prediction", place, note=f"{counts[-1]} against {counts[0]}")
-found.above(0.0, (best - dot).min(axis=1), "it predicts better than the dot product in every dimension", "-", whose="own")
+    words = f"With {counts[-1]} triplets a link the AUC was {{}} {{higher|lower}} than with {counts[0]}"
+    found.above(0.0, more, "more triplets a link improve the prediction", place, found=words)
+words = "The AUC was at least {} {above|below} that of the dot product in every dimension"
+sentence = "the learned similarity predicts better than the dot product in every dimension"
+found.above(0.0, (best - dot).min(axis=1), sentence, "-", found=words, whose="own")
 pairs = spread.again_ratios(record.read("ratios").loc[0])
 same = "an iteration at a million features costs at most half as much again as at ten thousand, for equal entries and triplets"
-found.below(
-    1.5,
-    pairs,
-    same,
-    "abstract, Table 1: no d",
-    whose="own",
-    log=True,
-    note="trainings, processor time",
-)
+words = "An iteration took {} times as long at a million features as at ten thousand"
+found.below(1.5, pairs, same, "abstract, Table 1: no d", found=words, whose="own", clock=True)
 conclusions = found.frame()
 record.table("conclusions", conclusions)
-print(conclusions[["conclusion", "whose", "ours", "low", "high", "n", "verdict"]].to_string(index=False, float_format="{:.3f}".format))
+print(*wording.sentences(conclusions.to_dict("records")), sep="\n")
 
 # %%
 comparison = [

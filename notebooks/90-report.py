@@ -27,7 +27,7 @@
 # | partial | rows are missing, which are named, or a conclusion is undecided |
 
 # %%
-from safescreen_book import ledger, places, verdicts
+from safescreen_book import ledger, places, verdicts, wording
 
 folder = places.notebooks_folder()
 claims = ledger.load_claims(folder)
@@ -46,9 +46,17 @@ for paper, row in ledger.counts(claims).items():
 rows = ledger.judged(folder)
 summary = verdicts.summarize(rows[rows["whose"] == "paper"])
 for paper, found in ledger.stands(claims, rows).items():
-    print(f"{paper:8}" + (", ".join(f"{count} {word}" for word, count in found.items()) or "no conclusions of runs"))
+    print(f"{paper:8}{wording.counts(found.elements()) if found else 'no conclusions of runs'}")
 for row in summary.itertuples():
     print(f"{row.claim:11} {row.verdict:10} {f'{row.agree} of {row.of}':8} {row.conclusion}")
+
+# %% [markdown]
+# Behind each line are runs, one or more a data set, and each says in a sentence what it found. Here are those of one figure. A run at the
+# size of a laptop says the same sentences, but two draws decide little: many of its conclusions are undecided, which is no failure.
+
+# %%
+of_figure = rows[(rows["claim"] == "STS19-F9") & (rows["whose"] == "paper")]
+print(*wording.sentences(of_figure.to_dict("records")), sep="\n")
 
 # %% [markdown]
 # No status is believed without a cell: each claim that is not open names a notebook, and there a code cell

@@ -8,15 +8,8 @@ from collections import Counter
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
-from _ext.stage import link, paragraph, pill, put, table
-from safescreen_book import ledger, verdicts
-
-WHOSE = {
-    "paper": "",
-    "program": " (at the stop of the authors' program)",
-    "own": " (not in the paper)",
-}
-"""What is added to a conclusion that is not the paper's own."""
+from _ext.stage import folded, link, paragraph, pill, put, table
+from safescreen_book import ledger, verdicts, wording
 
 STANDS = ("verified", "misprint", "reproduced")
 _PAPERS = {
@@ -90,14 +83,14 @@ class Papers(SphinxDirective):
                 )
                 row.append([f"{sum(found[word] for word in STANDS)} of {found.total()}", *rest])
             words = stands.get(paper)
-            rows.append([*row, f"{words['stands']} of {words.total()}" if words else ""])
+            rows.append([*row, wording.counts(words.elements()) if words else ""])
         return [
             table(
                 [
                     "paper",
                     "statements that stand",
                     "tables and figures that stand",
-                    "conclusions that stand",
+                    "conclusions of its runs",
                 ],
                 rows,
             )
@@ -117,7 +110,7 @@ class Items(SphinxDirective):
             if claim.kind in "FB" and claim.paper in (self.arguments or _PAPERS):
                 found = app.judged[app.judged["claim"] == claim.id]
                 words = verdicts.summarize(found[found["whose"] == "paper"])["verdict"].tolist()
-                stands = f"{words.count('stands')} of {len(words)}" if words else ""
+                stands = wording.counts(words) if words else ""
                 seen = _runs(app, found) or [_notebook(app, claim)]
                 rows.append(
                     [
@@ -129,7 +122,7 @@ class Items(SphinxDirective):
                         claim.missing,
                     ]
                 )
-        head = ["item", "what it shows", "verdict", "conclusions that stand", "runs", "missing"]
+        head = ["item", "what it shows", "verdict", "conclusions", "runs", "missing"]
         return [table(head, rows, widths=(9, 28, 11, 12, 20, 20))]
 
 
@@ -186,20 +179,30 @@ class Claims(SphinxDirective):
 
 
 def _judged(app, claim):
-    """Yield the conclusions of runs on a claim, a row each, headlines as the paper has them."""
+    """Yield the conclusions of runs on a claim: what was asked, its verdict over the data sets,
+    and on a click what was found on each of them.
+    """
     found = app.judged[app.judged["claim"] == claim.id]
-    if len(found):
-        rows = [
-            [
-                row.conclusion + WHOSE[row.whose],
-                row.place,
-                f"{row.agree} of {row.of}",
-                pill(row.verdict),
-            ]
-            for row in verdicts.summarize(found).itertuples()
-        ]
-        yield table(["conclusion", "where", "data sets that agree", ""], rows, (2,))
-        yield paragraph("Runs: ", *_runs(app, found), style="soft")
+    if not len(found):
+        return
+    groups = found.groupby(["conclusion", "whose"], sort=False)
+    for row in verdicts.summarize(found).itertuples():
+        group = groups.get_group((row.conclusion, row.whose))
+        several = f" ({row.agree} of {row.of} data sets)" if row.of > 1 else ""
+        whose = f" {_capital(wording.WHOSE[row.whose])}{several}."
+        yield paragraph(f"{_capital(row.conclusion)}.", whose, " ", pill(row.verdict))
+        lines = []
+        for each in group.to_dict("records"):
+            page = f"results/paper/{each['experiment']}"
+            run = link(app, each["run"], page, nodes.make_id(f"run-{each['run']}"))
+            lines.append(paragraph(f"{each['dataset']}: {wording.sentence(each)} Run: ", run))
+        asked = paragraph(wording.question(group.iloc[0].to_dict()))
+        yield from folded("what was found, and the rule", asked, *lines)
+    yield paragraph("Runs: ", *_runs(app, found), style="soft")
+
+
+def _capital(text):
+    return text[:1].upper() + text[1:]
 
 
 def _notebook(app, claim):

@@ -2,7 +2,6 @@
 command that runs it.
 """
 
-import html
 import json
 import os
 import re
@@ -13,8 +12,9 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
-from _ext.claims import WHOSE, link_claim
-from _ext.stage import link, paragraph, pill, put, table
+from _ext.claims import link_claim
+from _ext.stage import folded, link, paragraph, pill, put, raw, table
+from safescreen_book import verdicts, wording
 from safescreen_book._common import inside
 from safescreen_book.datasets import advice
 from safescreen_book.runner import folders
@@ -66,7 +66,7 @@ def runs_of(app, experiment, profile: str) -> list[dict]:
 
 
 def _run(app, run: Run, profile: str, planned: bool) -> dict:
-    folder, missing, verdicts, more = folders.run_folder(app.outputs, profile, run), (), [], []
+    folder, missing, rows, more = folders.run_folder(app.outputs, profile, run), (), [], []
     known = {
         "run": run,
         "folder": folder,
@@ -74,7 +74,7 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
         "result": None,
         "failure": None,
         "why": "",
-        "verdicts": [],
+        "conclusions": [],
         "more": [],
     }
     known["notebooks"] = []
@@ -90,16 +90,18 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
             state = folders.state(folder, record=profile == RECORDS)
         if state.result and (folder / "conclusions.csv").is_file():
             reading = folder / "conclusions.csv"
-            verdicts = [
-                _verdict(row)
-                for row in pandas.read_csv(reading, keep_default_na=False).to_dict("records")
+            rows = pandas.read_csv(reading, keep_default_na=False).to_dict("records")
+            sentences = wording.sentences(rows)
+            rows = [
+                row | {"sentence": sentence, "question": wording.question(row)}
+                for row, sentence in zip(rows, sentences, strict=True)
             ]
         if state.result and (folder / "summary.json").is_file():
             reading = folder / "summary.json"
             summary = json.loads(reading.read_text(encoding="utf-8"))
             more = [str(line) for line in summary.get("explanation", ())]
         status = "data missing" if missing and state.status == "not run" else state.status
-        found = {"status": status, "missing": missing, "verdicts": verdicts, "more": more}
+        found = {"status": status, "missing": missing, "conclusions": rows, "more": more}
         found |= {"result": state.result, "failure": state.failure, "why": state.why}
         return (
             known
@@ -113,28 +115,31 @@ def _run(app, run: Run, profile: str, planned: bool) -> dict:
         }
 
 
-def _verdict(row):
-    """The sentence of a conclusion, the paper's value, ours with its interval and what it is to
-    be, and the verdict.
+FEW_DRAWS = (
+    "These runs are small. Two draws decide little: an undecided conclusion is one that needs more "
+    "of them, and no failure. What the same conclusions came to at the paper's size stands beside "
+    "them."
+)
+
+
+def _of_records(app, row):
+    """Return the verdict on a conclusion over all data sets at the paper's size, if there is one,
+    and how many data sets agree.
     """
-    low, high = row["low"], row["high"]
-    digits = next(
-        (n for n in range(3, 6) if low != "" and f"{float(low):.{n}g}" != f"{float(high):.{n}g}"),
-        6 if low != "" else 3,
-    )
-    number = f"{{:.{digits}g}}".format
-    said = short(float(row["paper"])) if row["paper"] != "" else ""
-    spread = (
-        f" ({number(float(low))} to {number(float(high))}, {row['n']} draws)"
-        if low != ""
-        else " (one draw)"
-    )
-    found = number(float(row["ours"])) + spread if row["ours"] != "" else ""
-    bound = re.sub(
-        r"\d[\d.e+-]*", lambda found: short(float(found[0])), row["rule"].partition("interval ")[2]
-    )
-    parts = filter(None, [found, bound and f"to be {bound}", row["note"]])
-    return [row["conclusion"] + WHOSE.get(row["whose"], ""), said, ", ".join(parts), row["verdict"]]
+    same = (app.judged["claim"] == row["claim"]) & (app.judged["conclusion"] == row["conclusion"])
+    theirs = app.judged[same]
+    best = theirs[theirs["whose"] == "paper"]
+    summary = verdicts.summarize(best if len(best) else theirs)
+    if not len(summary):
+        return None
+    return summary.iloc[0]
+
+
+def _at_the_papers_size(app, rows) -> str:
+    keys = {(row["claim"], row["conclusion"]): row for row in rows}
+    found = [_of_records(app, row) for row in keys.values()]
+    words = [each["verdict"] for each in found if each is not None]
+    return wording.counts(words) if words else ""
 
 
 class Results(SphinxDirective):
@@ -148,20 +153,19 @@ class Results(SphinxDirective):
             if runs := runs_of(app, experiment, profile):
                 title = link(app, experiment.title, f"results/{profile}/{experiment.name}")
                 statuses = [run["status"] for run in runs]
-                stands = [verdict[3] == "stands" for run in runs for verdict in run["verdicts"]]
+                found = [row for run in runs for row in run["conclusions"]]
+                said = [wording.counts(row["verdict"] for row in found) if found else ""]
+                if profile != RECORDS:
+                    said.append(_at_the_papers_size(app, found))
                 finished = sum(status in folders.DONE for status in statuses)
-                done = [
-                    f"{finished} of {len(runs)}",
-                    f"{sum(stands)} of {len(stands)}" if stands else "",
-                ]
-                rows.append(
-                    [title, pill(min(statuses, key=_WORST.index)), *done, _claims(app, experiment)]
-                )
-        return [
-            table(
-                ["experiment", "status", "runs", "conclusions that stand", "claims"], rows, (2, 3)
-            )
-        ]
+                done = f"{finished} of {len(runs)}"
+                status = pill(min(statuses, key=_WORST.index))
+                rows.append([title, status, done, *said, _claims(app, experiment)])
+        head = ["experiment", "status", "runs", "conclusions", "claims"]
+        if profile == RECORDS:
+            return [table(head, rows, (2,))]
+        head.insert(4, "the same at the paper's size")
+        return [paragraph(FEW_DRAWS), table(head, rows, (2,))]
 
 
 class Experiment(SphinxDirective):
@@ -176,13 +180,15 @@ class Experiment(SphinxDirective):
         notebook = link(app, self.experiment.notebook, f"notebooks/{self.experiment.notebook}")
         serves = [" · serves ", *_claims(app, self.experiment)] if self.experiment.claims else []
         page += paragraph(f"At the {profile} size · notebook ", notebook, *serves, style="soft")
+        if profile != RECORDS:
+            page += paragraph(FEW_DRAWS)
         for run in runs_of(app, self.experiment, profile):
             title = nodes.title("", run["run"].name, nodes.Text(" "), pill(run["status"]))
             section = nodes.section(
                 "", title, *self._state(run, profile), ids=[nodes.make_id(f"run-{run['run'].name}")]
             )
             try:
-                section += [*self._left(run), *self._kept(run)]
+                section += [*self._left(run, profile), *self._kept(run)]
             except _BROKEN as error:
                 section += paragraph("result.json cannot be read: ", _code(error), style="failure")
             page += section
@@ -228,19 +234,15 @@ class Experiment(SphinxDirective):
                 "To run it: ", _code(f"safescreen run {run['run']} --profile {profile}")
             )
 
-    def _left(self, run):
+    def _left(self, run, profile):
         """Of a finished run: conclusions, the paper's numbers, figures, tables, environment."""
         folder, result = run["folder"], run["result"]
         if result is None:
             return
-        if run["verdicts"]:
-            rows = [
-                ["conclusion", "the paper", "here", ""],
-                *([*texts, pill(verdict)] for *texts, verdict in run["verdicts"]),
-            ]
-            if not any(row[1] for row in run["verdicts"]):
-                rows = [[row[0], *row[2:]] for row in rows]
-            yield table(rows[0], rows[1:])
+        if run["conclusions"]:
+            words = [row["verdict"] for row in run["conclusions"]]
+            yield paragraph(f"Conclusions: {wording.counts(words)}.", style="soft")
+            yield from self._found(run["conclusions"], profile)
         yield from map(paragraph, run["more"])
         for path in folder.glob("comparison.csv"):
             yield paragraph("The paper's numbers beside ours", style="soft")
@@ -255,15 +257,29 @@ class Experiment(SphinxDirective):
                 "", nodes.image(uri=self._uri(path), alt=path.stem), nodes.caption("", text)
             )
         for path in sorted(folder.glob("table_*.csv")) or sorted(folder.glob("results.csv")):
-            yield from _folded(path.stem, _csv(path), paragraph(self._download(path), style="soft"))
+            yield from folded(path.stem, _csv(path), paragraph(self._download(path), style="soft"))
         rows = result["parameters"] | {key: result[key] for key in _ENVIRONMENT if key in result}
         rows |= {f"seconds, {key}": value for key, value in result["seconds"].items()} | result[
             "versions"
         ]
-        yield from _folded(
+        yield from folded(
             "parameters and environment",
             table(["", ""], [[str(key), str(value)] for key, value in rows.items()]),
         )
+
+    def _found(self, conclusions, profile):
+        """What was found, the paper's conclusions first; what was asked, and by what rule, on a
+        click.
+        """
+        for row in sorted(conclusions, key=lambda row: list(wording.WHOSE).index(row["whose"])):
+            said = []
+            if profile != RECORDS:
+                theirs = _of_records(self.env.app, row)
+                if theirs is not None:
+                    sets = f", {theirs['agree']} of {theirs['of']} data sets agree"
+                    said = [" At the paper's size: ", pill(theirs["verdict"]), sets + "."]
+            yield paragraph(pill(row["verdict"]), " ", row["sentence"], *said)
+            yield from folded("what was asked", paragraph(row["question"]))
 
     def _kept(self, run):
         for path in run["notebooks"]:
@@ -312,7 +328,7 @@ def _csv(path: Path) -> nodes.Node:
     made = shown.to_html(
         index=False, border=0, na_rep="", float_format=short, justify="left", classes="docutils"
     )
-    return _html(f'<div class="table-wrapper">{made}{cut}</div>')
+    return raw(f'<div class="table-wrapper">{made}{cut}</div>')
 
 
 def short(value: float) -> str:
@@ -328,18 +344,6 @@ def _claims(app, experiment) -> list[nodes.Node]:
 
 def _code(text) -> nodes.literal:
     return nodes.literal("", str(text))
-
-
-def _html(text: str) -> nodes.raw:
-    return nodes.raw("", text, format="html")
-
-
-def _folded(summary: str, *inside):
-    return [
-        _html(f"<details><summary>{html.escape(summary)}</summary>"),
-        *inside,
-        _html("</details>"),
-    ]
 
 
 def _stage(app) -> None:

@@ -2,6 +2,7 @@
 only when it changed.
 """
 
+import html
 import json
 import os
 from pathlib import Path
@@ -64,6 +65,16 @@ def table(head, rows, numeric=(), widths=()) -> nodes.Node:
     return nodes.table("", group, classes=["colwidths-given"] if widths else [])
 
 
+def raw(text: str) -> nodes.raw:
+    """Return a piece of HTML."""
+    return nodes.raw("", text, format="html")
+
+
+def folded(summary: str, *inside):
+    """Return nodes that are seen after a click on a summary."""
+    return [raw(f"<details><summary>{html.escape(summary)}</summary>"), *inside, raw("</details>")]
+
+
 def _free_of_links(folder: Path, outputs: Path) -> None:
     """Make sure that what is written to the folder that Sphinx reads, and removed, is its own."""
     ours = outputs / ".sphinx"
@@ -86,7 +97,10 @@ def _read(app) -> None:
     app.manifest = load_manifest(places.notebooks_folder(app.config.notebooks_dir or None))
     folder = app.manifest.folder
     app.claims = (
-        {claim.id: claim for claim in ledger.load_claims(folder)}
+        {
+            claim.id: claim
+            for claim in ledger.with_evidence(ledger.load_claims(folder), folder, strict=False)
+        }
         if (folder / "claims.yml").is_file()
         else {}
     )

@@ -16,7 +16,7 @@ from typing import Any
 from tqdm import tqdm
 
 from safescreen.cluster.workers import ClusterError
-from safescreen_book import datasets, ledger, places
+from safescreen_book import datasets, ledger, places, wording
 from safescreen_book._common import unknown
 from safescreen_book.datasets.cli import add_parser as add_data
 from safescreen_book.runner import batch, fingerprint, notebooks
@@ -173,7 +173,13 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("--profile", choices=PROFILES, help="only this size")
     listing.set_defaults(func=_list)
 
-    claims = commands.add_parser("claims", help="print the ledger of claims and check its evidence")
+    claims = commands.add_parser(
+        "claims",
+        help="print the ledger of claims and check its evidence",
+        description="Print the ledger and check it; of claims that are named, their evidence and "
+        "what the runs of the paper's size found.",
+    )
+    claims.add_argument("names", nargs="*", metavar="ID", help="a claim, as in STS19-F9")
     claims.set_defaults(func=_claims)
 
     add_data(commands)
@@ -434,6 +440,8 @@ def _list(options) -> int:
 def _claims(options) -> int:
     folder = places.notebooks_folder(options.notebooks)
     claims = ledger.load_claims(folder)
+    if options.names:
+        return _told(claims, folder, options.names)
     width = max(len(claim.id) for claim in claims)
     for claim in claims:
         print(f"{claim.id:{width}}  {claim.status:10}  {claim.notebook or '-':24}  {claim.what}")
@@ -444,7 +452,7 @@ def _claims(options) -> int:
         found = stands[paper]
         print(
             f"{paper:{width}}  {parts}"
-            + (f"; {found['stands']} of {found.total()} conclusions stand" if found else "")
+            + (f"; conclusions: {wording.counts(found.elements())}" if found else "")
         )
     if (folder / "experiments.yml").is_file():
         print(_records(folder, options.outputs))
@@ -452,6 +460,29 @@ def _claims(options) -> int:
     for problem in wrong:
         print(f"WRONG: {problem}")
     return int(bool(wrong))
+
+
+def _told(claims, folder: Path, names: list[str]) -> int:
+    """Print claims: what they say, their evidence, and what each run found."""
+    known = {claim.id: claim for claim in claims}
+    for name in names:
+        if name not in known:
+            raise ValueError(unknown("claim", name, known))
+    rows = ledger.judged(folder)
+    named = [known[name] for name in names]
+    for claim in ledger.with_evidence(named, folder, strict=False):
+        print(f"{claim.id}  {claim.status}\n{claim.what}")
+        print(f"Evidence: {claim.evidence or '-'}")
+        if claim.fair:
+            print(f"In fairness: {claim.fair}")
+        found = rows[rows["claim"] == claim.id]
+        for whose, group in found.groupby("whose", sort=False):
+            print(f"{wording.WHOSE[whose]}:")
+            for row in group.to_dict("records"):
+                run = f"{row['experiment']}/{row['run']}"
+                print(f"  {row['dataset']}: {wording.sentence(row)} ({run})")
+        print()
+    return 0
 
 
 def _records(folder: Path, outputs: str | None) -> str:

@@ -6,7 +6,8 @@ of it.
          evidence: "sympy derivation; 200 random problems"}
 
 A claim that is not `open` names a notebook and its evidence, and that notebook has an executed code
-cell, tagged with the claim's id (or with `cell`), which asserts something. The status of a table or
+cell, tagged with the claim's id (or with `cell`), which asserts something. The numbers of its
+evidence are references to what ran, see `evidence`. The status of a table or
 figure that runs of the paper's size have judged is the one that follows from `conclusions.csv` in
 `outputs/paper/`."""
 
@@ -16,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from safescreen_book import verdicts
+from safescreen_book import evidence, verdicts
 from safescreen_book._common import BookError, folder_name, mapping, read_yaml, record
 from safescreen_book.runner import imports, notebooks
 
@@ -30,6 +31,9 @@ STATUSES = (
     "differs",
     "partial",
 )
+TOLD = ("evidence", "fair", "missing")
+"""Fields that tell what was found here: their numbers are references."""
+
 ACCUSATIONS = ("corrected", "refuted", "differs")
 KINDS = {
     "L": "lemma",
@@ -51,7 +55,8 @@ class Claim:
     what: str  # the statement in short
     status: str  # one of `STATUSES`
     notebook: str | None = None  # its name, without an ending
-    evidence: str | None = None  # what was run, on what, and the figure
+    # what was run, on what, and the figure, its numbers as references until `with_evidence`
+    evidence: str | None = None
     cell: str = ""  # tag of the cell that would fail if the claim failed; the id when left out
     # the reading kindest to the authors, and what of the paper was not at hand; every one of
     # `ACCUSATIONS` has it
@@ -106,6 +111,26 @@ def find_cell(nb, tag: str):
     return next((cell for cell in tagged if cell.cell_type == "code"), None)
 
 
+def with_evidence(
+    claims: Iterable[Claim], folder: Path, *, strict: bool = True
+) -> tuple[Claim, ...]:
+    """Return the claims with the numbers in the place of references; a BookError names a claim and
+    a reference that stands for nothing, unless the text is to say so itself.
+    """
+    sources = evidence.Sources(Path(folder))
+    done = []
+    for claim in claims:
+        texts = {name: getattr(claim, name) for name in TOLD if getattr(claim, name)}
+        try:
+            for name, text in texts.items():
+                where = (claim.notebook or "", claim.cell)
+                texts[name] = evidence.render(text, sources, *where, strict=strict)
+        except BookError as error:
+            raise BookError(f"claim {claim.id}: {error}") from error
+        done.append(replace(claim, **texts))
+    return tuple(done)
+
+
 def judged(folder: Path):
     """Return the committed conclusions, see `verdicts.committed`, beside a folder of notebooks."""
     return verdicts.committed(Path(folder).resolve().parent / "outputs" / "paper")
@@ -114,10 +139,12 @@ def judged(folder: Path):
 def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
     """Yield what is wrong: a claim that is not open and has no notebook, or no cell that ran,
     ended well and asserts something; a status that does not follow from committed conclusions;
-    conclusions on what is no claim, unless they are said to be on none, ``-``.
+    conclusions on what is no claim, unless they are said to be on none, ``-``; evidence with
+    numbers that nobody computed.
     """
     claims = tuple(claims)
     rows = judged(folder)
+    sources = evidence.Sources(Path(folder))
     read = {}
     unknown = sorted({*rows["claim"]} - {"-"} - {claim.id for claim in claims})
     yield from (f"claim {name}: judged by runs, and not in the ledger" for name in unknown)
@@ -127,6 +154,9 @@ def problems(claims: Iterable[Claim], folder: Path) -> Iterator[str]:
             yield f"claim {claim.id}: {claim.status} in the ledger, {follows} by its runs"
         if claim.status == "open":
             continue
+        for text in filter(None, (getattr(claim, name) for name in TOLD)):
+            for problem in evidence.wrong(text, sources, claim.notebook, claim.cell):
+                yield f"claim {claim.id}: {problem}"
         path = Path(folder) / f"{claim.notebook}.ipynb"
         if not path.is_file():
             yield f"claim {claim.id}: there is no notebook {claim.notebook}"

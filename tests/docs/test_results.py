@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from _ext.results import _verdict, caption, short
+from _ext.results import caption, short
 from safescreen_book.runner.loading import load_manifest
 
 pytestmark = pytest.mark.slow
@@ -46,26 +46,27 @@ def test_what_a_run_left_is_shown(sections):
     assert ">complete<" in done and "results.csv" in done and "notebook.ipynb" in done
 
 
-def test_conclusions_are_shown_with_their_intervals(sections):
+def test_conclusions_are_sentences_with_what_was_asked_behind_them(sections):
     judged = sections["judged"]
-    rows = [
-        [text(cell) for cell in re.findall(r"<td.*?</td>", row, re.S)]
-        for row in re.findall(r"<tr.*?</tr>", judged, re.S)
-    ]
-    shown = [[part.strip() for part in row] for row in rows if len(row) == 4]
-    assert ["<RRPB> pays", "6.4", "2.36 (2.01 to 2.78, 3 draws), to be above 1", "stands"] in shown
-    assert [
-        "PGB beside it pays (at the stop of the authors' program)",
-        "",
-        "0.7 (one draw), to be below 1",
-        "undecided",
-    ] in shown
-    assert [
-        "nothing is lost (not in the paper)",
-        "",
-        "all is lost",
-        "does not",
-    ] in shown and 'pill does-not"' in judged
+    said = text(judged)
+    for sentence in (
+        "<RRPB> pays: 2.4 (95 % interval 2.0 to 2.8, 3 draws); the paper: 6.4. Stands.",
+        "PGB beside it pays: 0.70 (one draw, no interval). Undecided: one draw decides nothing.",
+        "Nothing is lost: no (all is lost). Does not stand.",
+        "Conclusions: 1 stand, 1 do not, 1 undecided.",
+        "At the paper's size: stands, 1 of 1 data sets agree.",
+        "it stands if the 95 % interval of the mean is above 1",
+        "It is our own question (STS19-F9).",
+    ):
+        assert sentence in said, sentence
+    assert judged.count("<summary>what was asked</summary>") == 3
+    assert 'pill does-not"' in judged
+
+
+def test_a_small_run_says_that_two_draws_decide_little(page, report):
+    for made in (page, (report / "index.html").read_text(encoding="utf-8")):
+        assert "These runs are small. Two draws decide little" in text(made)
+    assert "the same at the paper" in text((report / "index.html").read_text(encoding="utf-8"))
 
 
 def test_figures_have_the_captions_of_the_notebook_in_the_order_of_the_manifest(report, sections):
@@ -100,7 +101,7 @@ def test_what_did_not_run_is_said_with_the_command(sections):
     [
         ("ragged", "results.csv"),
         ("no-summary", "smoke/tiny/no-summary/summary.json: AttributeError"),
-        ("no-verdict", "smoke/tiny/no-verdict/conclusions.csv: KeyError: 'low'"),
+        ("no-verdict", "smoke/tiny/no-verdict/conclusions.csv: KeyError: 'dataset'"),
         ("no-result", "smoke/tiny/no-result/result.json"),
         ("linked", "BookError: "),
     ],
@@ -111,7 +112,7 @@ def test_a_broken_file_is_named(sections, run, named):
 
 def test_the_table_of_experiments(report):
     table = (report / "index.html").read_text(encoding="utf-8")
-    assert "3 of 9" in table and "1 of 3" in table and ">damaged<" in table
+    assert "3 of 9" in table and "1 stand, 1 do not, 1 undecided" in table and ">damaged<" in table
     assert (
         'href="results/smoke/tiny.html"' in table and 'href="claims/STS19.html#STS19-F9"' in table
     )
@@ -129,25 +130,6 @@ def test_numbers_are_short():
         "1.3e-07",
         "0",
         "1e+09",
-    ]
-
-
-def test_a_verdict_shows_what_its_bound_and_the_papers_value_differ_by():
-    row = {
-        "conclusion": "faster",
-        "whose": "paper",
-        "paper": "1.00329",
-        "ours": "3.7",
-        "low": "3.64",
-        "high": "3.75",
-        "n": 3,
-        "note": "",
-    }
-    row |= {"rule": "95% interval above 3.75764", "verdict": "does not"}
-    assert _verdict(row)[1:] == [
-        "1.003",
-        "3.7 (3.64 to 3.75, 3 draws), to be above 3.758",
-        "does not",
     ]
 
 

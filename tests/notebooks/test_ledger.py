@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from safescreen_book import cli, evidence
 from safescreen_book import ledger as claims
 
 STS19 = (
@@ -13,9 +14,10 @@ STS19 = (
     "A2 A3 D5"
 )
 STS19 += " F1 F2 F3 F4 B2 F6a F6b F7 F8 F9 B3 F10 B4 F11 F12"
-SSS13 = "L1 T2 D3 L3 A1 A2 F1 F2 F4 B1 F5"
-SSS14 = "L1 L2 L3 L4 L5 T6 T7 T8 L9 L10 D25 DII DIVD B1 T11 AppC AppD A1 F1 F2 F3 B2 F4 B3 B4 F5 F6"
-HDSL19 = "P1 R1 B1 A1 D3.2.3 L1 T1 C1 L2 L3 L4 F1 F2 F3 B2 B3 B4 F4 F5 F6"
+SSS13 = "L1 T2 D3 L3 D19 D20 A1 A2 F1 F2 F3 F4 B1 F5"
+SSS14 = "L1 L2 L3 L4 L5 T6 T7 T8 L9 L10 D25 DII DIVB DIVD B1 T11 AppC AppD A1 F1 F2 F3"
+SSS14 += " B2 F4 B3 B4 F5 F6"
+HDSL19 = "P1 R1 R2 B1 A1 D3.2.3 L1 T1 C1 L2 L3 L4 F1 F2 F3 B2 B3 B4 F4 F5 F6"
 OURS = "NEW-MGB NEW-ONE NEW-IT NEW-DYN NEW-FP NEW-ALL NEW-FREE"
 EXPECTED = [
     f"{paper}-{number}"
@@ -44,6 +46,7 @@ def test_kind_agrees_with_the_number(ledger):
         "HDSL19-C1": "T",
         "HDSL19-P1": "T",
         "HDSL19-R1": "D",
+        "HDSL19-R2": "D",
         "SSS14-AppC": "D",
         "SSS14-AppD": "D",
     }
@@ -55,6 +58,28 @@ def test_kind_agrees_with_the_number(ledger):
 
 def test_marked_claims_have_a_cell_that_ran_and_asserts(ledger, folder):
     assert list(claims.problems(ledger, folder)) == []
+
+
+def test_no_number_of_the_evidence_is_typed(ledger, folder):
+    """Each is a reference to a committed row or to what a named cell printed, and stands for it."""
+    sources = evidence.Sources(folder)
+    for claim in ledger:
+        if claim.status != "open":
+            for text in filter(None, (claim.evidence, claim.fair, claim.missing)):
+                assert not list(evidence.wrong(text, sources, claim.notebook, claim.cell)), claim.id
+    assert sum(claim.evidence.count("{") for claim in ledger if claim.evidence) > 200
+    rendered = claims.with_evidence(ledger, folder)
+    assert not [claim.id for claim in rendered if "{" in (claim.evidence or "")]
+
+
+def test_a_claim_is_told_in_the_terminal(capsys):
+    assert cli.main(["claims", "STS19-F9"]) == 0
+    said = capsys.readouterr().out
+    assert "the paper's conclusion:" in said and "our own question:" in said
+    assert "  iris: RRPB and PGB together were " in said and "(51-path-time/iris)" in said
+    assert "{" not in said
+    assert cli.main(["claims", "STS19-F99"]) == 2
+    assert "did you mean STS19-F9?" in capsys.readouterr().err
 
 
 def test_every_experiment_serves_a_claim(manifest):

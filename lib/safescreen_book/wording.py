@@ -1,0 +1,219 @@
+"""Conclusions in words: what was found, what was asked, and how many stand. Notebooks, ledger,
+terminal and pages take their sentences from here.
+
+>>> row = {"conclusion": "RRPB makes the path faster", "whose": "paper", "agrees": True}
+>>> row |= {"found": "RRPB made the path {} times {faster|slower}", "counted": "draws", "n": 5}
+>>> row |= {"paper": 5.5, "ours": 3.0, "low": 1.1, "high": 8.5, "verdict": "stands", "note": ""}
+>>> row |= {"rule": "95% interval above 1"}
+>>> print(sentence(row).replace("; ", ";\\n"))
+RRPB made the path 3.0 times faster (95 % interval 1.1 to 8.5, 5 draws);
+the paper: 5.5 times. Stands.
+>>> sentence(row | {"low": 0.8, "verdict": "undecided", "n": 2}).partition("; ")[2]
+'the paper: 5.5 times. Undecided at this size.'
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+VERDICTS = ("stands", "does not", "undecided")
+
+WHOSE = {
+    "paper": "the paper's conclusion",
+    "program": "the paper's conclusion, at the stop of its authors' program",
+    "own": "our own question",
+}
+"""Whose a conclusion is, in words."""
+
+FEW = 3
+"""An undecided conclusion of so many draws or fewer is one of the size of the run."""
+
+_NUMBER = re.compile(r"\{\}( times| points| %|)")
+_PAIR = re.compile(r"\{([^{}|]+)\|([^{}|]+)\}")
+
+
+def sentence(row: Mapping[str, Any]) -> str:
+    """Return what was found on a conclusion: our number with its interval, the paper's, the
+    verdict.
+
+    Parameters
+    ----------
+    row : mapping
+        A row of `Conclusions.frame()`. Its `found` is a sentence with ``{}`` where the number
+        stands and a pair ``{faster|slower}`` where the sign of the result chooses the word; of a
+        ratio below 1 the second word is said of its inverse.
+
+    Returns
+    -------
+    str
+    """
+    if _is_number(row["ours"]):
+        return f"{_measured(row)} {_verdict(row)}"
+    note = f" ({_words(row['note'])})" if _words(row["note"]) else ""
+    text = _words(row["found"]) or f"{_capital(row['conclusion'])}: {_yes(row['verdict'])}"
+    return f"{text}{note}. {_verdict(row)}"
+
+
+def sentences(rows: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return what was found, a sentence a row; rows on several data sets begin with theirs."""
+    rows = list(rows)
+    several = len({row["dataset"] for row in rows}) > 1
+    return [f"{row['dataset']}: " * several + sentence(row) for row in rows]
+
+
+def question(row: Mapping[str, Any]) -> str:
+    """Return what was asked, whose conclusion it is, and the rule that judged it.
+
+    >>> row = {"conclusion": "RRPB pays", "claim": "STS19-F9", "place": "section 7.2"}
+    >>> row |= {"whose": "paper", "rule": "95% interval above 1", "note": "RRPB over none", "n": 3}
+    >>> print(question(row | {"ours": 1.2}).replace(". ", ".\\n"))
+    Asked: does it hold that RRPB pays? It is the paper's conclusion (STS19-F9, section 7.2).
+    Rule, written before the run: it stands if the 95 % interval of the mean is above 1.
+    Note: RRPB over none.
+    """
+    where = ", ".join(part for part in (row["claim"], row["place"]) if part and part != "-")
+    whose = WHOSE[row["whose"]] + (f" ({where})" if where else "")
+    asked = f"Asked: does it hold that {row['conclusion']}? It is {whose}. "
+    asked += f"Rule, written before the run: {_rule(row['rule'])}."
+    # the sentence on what is no number has the note already
+    return asked + (
+        f" Note: {_words(row['note'])}." if _words(row["note"]) and _is_number(row["ours"]) else ""
+    )
+
+
+def counts(verdicts: Iterable[str]) -> str:
+    """Return how many conclusions have each verdict.
+
+    >>> counts(["stands", "undecided", "stands"])
+    '2 stand, 0 do not, 1 undecided'
+    """
+    verdicts = list(verdicts)
+    stand, fail, open_ = (verdicts.count(word) for word in VERDICTS)
+    return f"{stand} stand, {fail} do not, {open_} undecided"
+
+
+def number(value: float, digits: int = 2) -> str:
+    """Return a number to so many significant digits, without an exponent where that is short.
+
+    >>> [number(value) for value in (3.0, 0.0471, 1234.5, 2.1e-7, -0.5)]
+    ['3.0', '0.047', '1,234', '2.1e-07', '-0.50']
+    """
+    if value == 0.0:
+        return "0"
+    if not 1e-4 <= abs(value) < 1e7:
+        return f"{value:.{digits - 1}e}"
+    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{decimals}f}"
+
+
+def _measured(row) -> str:
+    """Return the sentence with our number, the interval in brackets, and the paper's number."""
+    template = _words(row["found"]) or f"{_capital(row['conclusion'])}: {{}}"
+    is_ratio = " times {" in template
+    pair = _PAIR.search(template)
+    value, low, high, paper = (_float(row[name]) for name in ("ours", "low", "high", "paper"))
+    neutral = 1.0 if is_ratio else 0.0
+    turned = pair is not None and value < neutral
+    if turned:
+        value, low, high = _turn(value, is_ratio), _turn(high, is_ratio), _turn(low, is_ratio)
+        paper = _turn(paper, is_ratio)
+    bound = _bound(row["rule"], turned, is_ratio)
+    digits = _digits(value, low, high, bound)
+    unit = _NUMBER.search(template)[1]
+    text = _PAIR.sub(lambda found: found[2 if turned else 1], template)
+    text = text.replace("{}", number(value, digits), 1)
+    text += f" ({_spread(row, low, high, digits)})"
+    if not math.isnan(paper):
+        word = ""
+        if pair is not None and paper < neutral:  # the paper's is on the other side than ours
+            paper = _turn(paper, is_ratio)
+            word = f" {pair[1 if turned else 2]}"
+        text += f"; the paper: {number(paper, _digits_off(paper))}{unit}{word}"
+    return text + "."
+
+
+def _spread(row, low: float, high: float, digits: int) -> str:
+    counted = _words(row["counted"]) or "draws"
+    if math.isnan(low):
+        return f"one {counted.removesuffix('s')}, no interval"
+    return f"95 % interval {number(low, digits)} to {number(high, digits)}, {row['n']} {counted}"
+
+
+def _digits(value: float, low: float, high: float, bound: float) -> int:
+    """Return how many digits tell the ends of an interval from one another and from the bound."""
+    if high - low <= 1e-9 * abs(value):
+        return _digits_off(value)
+    for digits in range(2, 6):
+        texts = [number(end, digits) for end in (low, high)]
+        if math.isnan(low) or len({*texts, number(bound, digits)}) == 3:
+            return _digits_off(value, digits)
+    return 6
+
+
+def _digits_off(value: float, digits: int = 2) -> int:
+    """Return how many digits tell a number that is not 1 from 1, from so many on."""
+    while digits < 5 and value != 1.0 and number(value, digits).rstrip("0") == "1.":
+        digits += 1
+    return digits
+
+
+def _bound(rule: str, turned: bool, is_ratio: bool) -> float:
+    found = re.search(r"(?:above|below) (\S+)", rule)
+    if found is None:
+        return math.nan
+    bound = float(found[1])
+    return _turn(bound, is_ratio) if turned and (bound > 0.0 or not is_ratio) else bound
+
+
+def _turn(value: float, is_ratio: bool) -> float:
+    return 1.0 / value if is_ratio else -value
+
+
+def _verdict(row) -> str:
+    if row["verdict"] == "undecided":
+        if int(row["n"]) == 1:
+            return (
+                f"Undecided: one {(row['counted'] or 'draws').removesuffix('s')} decides nothing."
+            )
+        return "Undecided at this size." if int(row["n"]) <= FEW else "Undecided."
+    stands = row["verdict"] == "stands"
+    if not row["agrees"] or str(row["agrees"]) == "False":
+        if stands:
+            return "Stands, although the paper's own number for these data says otherwise."
+        return "Does not stand, as in the paper's own number for these data."
+    return "Stands." if stands else "Does not stand."
+
+
+def _rule(rule: str) -> str:
+    if rule == "exact":
+        return "an exact criterion, which neither a clock nor a draw decides"
+    level, _, rest = rule.partition(" interval ")
+    bound, _, margin = rest.partition(" by ")
+    text = f"it stands if the {level.replace('%', ' %')} interval of the mean is {bound}"
+    if margin:
+        text += f" by more than {margin.replace('%', ' %')}, since a busy machine can move a ratio"
+        text += " of seconds that far"
+    return text
+
+
+def _yes(verdict: str) -> str:
+    return "yes" if verdict == "stands" else "no"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _is_number(value) -> bool:
+    return not math.isnan(_float(value))
+
+
+def _float(value) -> float:
+    """Return a number, NaN of what a table leaves empty."""
+    return math.nan if value in ("", None) else float(value)
+
+
+def _words(value) -> str:
+    """Return a text, the empty one of what a table leaves empty."""
+    return value if isinstance(value, str) else ""
