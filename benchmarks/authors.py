@@ -191,14 +191,13 @@ def draw(rows):
     for place, one in enumerate(chosen):
         seconds = float(one["seconds"])
         axes.barh(place, seconds, color=colours[one["who"]], height=0.66)
-        axes.text(seconds * 1.06, place, f"{seconds:.3g} s", va="center", fontsize=10)
+        axes.text(seconds + 0.5, place, f"{seconds:.2g} s", va="center", fontsize=10)
     axes.set_yticks(
         range(len(chosen)), [f"{labels[one['who']]}: {one['method']}" for one in chosen]
     )
     axes.invert_yaxis()
-    axes.set_xscale("log")
-    axes.set_xlim(right=3.0 * max(float(one["seconds"]) for one in chosen))
-    axes.set_xlabel("CPU seconds of one core, logarithmic")
+    axes.set_xlim(right=1.1 * max(float(one["seconds"]) for one in chosen))
+    axes.set_xlabel("CPU seconds of one core for the whole path")
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(PICTURE, dpi=144, metadata={"Source": checksum(), "Software": None})
     plt.close(figure)
