@@ -14,7 +14,7 @@ LAB ?=
 MUTANTS ?=
 BENCH ?=
 
-.PHONY: help install reproduce replay check test nightly nojit boundscheck mutants operators exhaustive lab notebooks site bench data lint clean
+.PHONY: help install reproduce replay check test nightly nojit boundscheck mutants operators exhaustive lab notebooks site codecheck bench data lint clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' "$(ROOT)/Makefile"
@@ -82,6 +82,12 @@ notebooks: install ## write the .ipynb files anew from their .py sources, and ex
 
 site: install ## write outputs/site/: book, results, claims and reference as web pages
 	@$(IN) $(PY) -m safescreen site
+
+codecheck: install ## clone the last commit, replay its records there, and write outputs/codecheck.json: commit, machine, hours, what agrees
+	@$(IN) clone="$$(mktemp -d)"; trap 'rm -rf "$$clone"' EXIT; git clone --quiet . "$$clone"; root="$$PWD"; mkdir -p outputs; cd "$$clone"; \
+	export OPENBLAS_NUM_THREADS=1 PYTHONPATH="$$clone/lib"; \
+	"$$root/$(PY)" -m safescreen_book replay $(if $(JOBS),--jobs $(JOBS)) || true; \
+	"$$root/$(PY)" -m safescreen_book codecheck --certificate "$$root/outputs/codecheck.json"
 
 bench: install ## time and memory against plain code and LIBLINEAR (BENCH="-k iris", or other options of pytest)
 	@$(IN) $(PY) -m pytest benchmarks -q --dist=no --benchmark-enable --benchmark-quiet $(BENCH)

@@ -5,6 +5,7 @@ The folder Sphinx reads is not this one but a scratch folder that `_ext.stage` f
 folder, notebooks, generated pages."""
 
 import sys
+import tomllib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -16,11 +17,14 @@ project, author, copyright = "safescreen", "The safescreen authors", "the safesc
 version = release = safescreen.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
 extensions += [
+    "sphinx.ext.viewcode",
     "_ext.mathml",
     "_ext.stage",
     "_ext.reference",
     "_ext.claims",
     "_ext.results",
+    "_ext.numbers",
+    "_ext.pages",
     "_ext.clean",
 ]
 
@@ -45,11 +49,16 @@ numpydoc_xref_ignore = "all"  # but for the classes that _ext.reference names
 
 suppress_warnings = ["toc.empty_glob"]  # where nothing was run there are no results
 
+with (HERE.parent / "pyproject.toml").open("rb") as file:
+    repository = tomllib.load(file)["project"].get("urls", {}).get("Repository", "")
+
 html_theme = "furo"
-html_title = "safescreen"
+html_title = f"safescreen {release}"
+html_favicon = "_static/favicon.svg"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["book.css"]
-html_copy_source = False
+html_copy_source = True  # a page leads to its source
+html_sourcelink_suffix = ".txt"
 html_show_search_summary = False  # needs a server
 html_theme_options = {"navigation_with_keys": True, "sidebar_hide_name": False}

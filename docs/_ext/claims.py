@@ -12,7 +12,7 @@ from _ext.stage import folded, link, paragraph, pill, put, table
 from safescreen_book import ledger, verdicts, wording
 
 STANDS = ("verified", "misprint", "reproduced")
-_PAPERS = {
+PAPERS = {
     "STS19": "Safe triplet screening (KDD 2018; Neural Computation 2019)",
     "SSS13": "Safe sample screening (ICML 2013)",
     "SSS14": "Safe sample screening, extended (arXiv 2014)",
@@ -43,6 +43,14 @@ def link_claim(app, name: str, text: str = "") -> nodes.Node:
     )
 
 
+def stands_of(claims, paper: str, experimental: bool) -> tuple[int, int]:
+    """Return how many claims of a paper stand, and how many there are: of its tables and figures,
+    or of its statements.
+    """
+    found = [c.status for c in claims if c.paper == paper and (c.kind in "FB") == experimental]
+    return sum(status in STANDS for status in found), len(found)
+
+
 class Ledger(SphinxDirective):
     """Counts by paper and status."""
 
@@ -68,7 +76,7 @@ class Papers(SphinxDirective):
     def run(self):
         app, rows = self.env.app, []
         stands = ledger.stands(app.claims.values(), app.judged)
-        for paper, titles in _PAPERS.items():
+        for paper, titles in PAPERS.items():
             claims = [claim for claim in app.claims.values() if claim.paper == paper]
             row = [link(app, titles, f"claims/{paper}")]
             for experimental in (False, True):
@@ -107,11 +115,11 @@ class Items(SphinxDirective):
     def run(self):
         app, rows = self.env.app, []
         for claim in app.claims.values():
-            if claim.kind in "FB" and claim.paper in (self.arguments or _PAPERS):
+            if claim.kind in "FB" and claim.paper in (self.arguments or PAPERS):
                 found = app.judged[app.judged["claim"] == claim.id]
                 words = verdicts.summarize(found[found["whose"] == "paper"])["verdict"].tolist()
                 stands = wording.counts(words) if words else ""
-                seen = _runs(app, found) or [_notebook(app, claim)]
+                seen = _runs(app, found) or [link_cell(app, claim)]
                 rows.append(
                     [
                         link_claim(app, claim.id),
@@ -160,7 +168,7 @@ class Claims(SphinxDirective):
             title = nodes.title("", claim.id, nodes.Text(" "), pill(claim.status))
             where = [", ".join(filter(None, [ledger.KINDS[claim.kind], claim.also]))]
             if claim.notebook:
-                where += [" · ", _notebook(app, claim)]
+                where += [" · ", link_cell(app, claim)]
             fair = (
                 [paragraph(nodes.emphasis("", "In fairness: "), claim.fair)] if claim.fair else []
             )
@@ -205,7 +213,7 @@ def _capital(text):
     return text[:1].upper() + text[1:]
 
 
-def _notebook(app, claim):
+def link_cell(app, claim):
     """Return a link to the cell of a claim, or to its notebook where that is not shown."""
     return link(
         app,

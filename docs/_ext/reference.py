@@ -7,14 +7,23 @@ import importlib
 import inspect
 import itertools
 import pkgutil
+import re
 from types import ModuleType
 
 import numpydoc.xref
+from docutils import nodes
+from sphinx import addnodes
+from sphinx.util.docutils import SphinxDirective
 from sphinx.util.nodes import make_refnode
 
 import safescreen
-from _ext.stage import put
+from _ext.stage import put, table
+from safescreen.cones import Cone
+from safescreen.terms import Terms
 from safescreen_book.runner import imports
+
+CONTRACTS = (Terms, Cone)
+"""What these declare is for spheres, rules and solvers: it is described once, there."""
 
 
 @functools.cache
@@ -83,6 +92,47 @@ def _aliases(app, config) -> None:
         }
 
 
+def contract(value) -> type | None:
+    """Return the class of `CONTRACTS` that a class fulfils, if it is not that class."""
+    if not inspect.isclass(value):
+        return None
+    return next((base for base in CONTRACTS if issubclass(value, base) and value != base), None)
+
+
+class Names(SphinxDirective):
+    """A table of public names with the first sentence on each: those of a module, or those in the
+    content, one a line.
+    """
+
+    optional_arguments = 1
+    has_content = True
+
+    def run(self):
+        wanted = [line.strip() for line in self.content if line.strip()]
+        if self.arguments:
+            (module,) = self.arguments
+            wanted += [name for name, (home, _) in names().items() if home == module]
+        rows = []
+        for name in dict.fromkeys(wanted):
+            if name not in names():
+                raise self.error(f"{name!r} is no public name")
+            shown = nodes.literal("", name.removeprefix("safescreen."))
+            where = {"reftype": "obj", "reftarget": name, "refdoc": self.env.docname}
+            link = addnodes.pending_xref("", shown, refdomain="py", refexplicit=True, **where)
+            texts, _ = self.parse_inline(first_sentence(names()[name][1]))
+            rows.append([link, [nodes.inline("", "", *texts)]])
+        return [table(["name", "what it is"], rows, widths=(30, 70))]
+
+
+def first_sentence(value) -> str:
+    """Return the first sentence of a docstring without roles, of a table its keys."""
+    if isinstance(value, dict):
+        return f"By name: {', '.join(f'`{key}`' for key in value)}"
+    text = " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())
+    text = re.sub(r":\w+:`~?(?:[\w.]*\.)?(\w+)`", r"`\1`", text)
+    return re.split(r"(?<=[.:;]) (?=[A-Z`])", text)[0].rstrip(".:;,")
+
+
 def _stage(app) -> None:
     if app.config.report_profile:
         return
@@ -108,9 +158,15 @@ def _stage(app) -> None:
         for name, value in here.items():
             kind = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
             text += [f".. auto{kind}:: {name}"]
-            text += (
-                ["   :members:", "   :inherited-members: object", ""] if kind == "class" else [""]
-            )
+            if kind == "class":
+                text += ["   :members:", "   :inherited-members: object"]
+            base = contract(value)
+            if base is not None:
+                hidden = [member for member in dir(base) if not member.startswith("_")]
+                text += [f"   :exclude-members: {', '.join(hidden)}"]
+            text += [""]
+            if base is not None:
+                text += [f"   It has the members of :class:`{base.__name__}` too.", ""]
             if isinstance(value, dict):  # instead of all that is in it
                 text[-1:] = [
                     "   :no-value:",
@@ -167,7 +223,8 @@ def _returned(app, what, name, obj, options, signature, returned) -> tuple | Non
 
 
 def setup(app) -> dict[str, bool]:
-    """Stage the pages; resolve short names."""
+    """Stage the pages, add the directive `names`; resolve short names."""
+    app.add_directive("names", Names)
     app.connect("config-inited", _aliases, priority=100)
     app.connect("builder-inited", _stage)
     app.connect("autodoc-skip-member", _skip)

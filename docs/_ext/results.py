@@ -12,7 +12,7 @@ from docutils import nodes
 from sphinx import addnodes
 from sphinx.util.docutils import SphinxDirective
 
-from _ext.claims import link_claim
+from _ext.claims import PAPERS, link_cell, link_claim
 from _ext.stage import folded, link, paragraph, pill, put, raw, table
 from safescreen_book import verdicts, wording
 from safescreen_book._common import inside
@@ -248,10 +248,7 @@ class Experiment(SphinxDirective):
             yield paragraph("The paper's numbers beside ours", style="soft")
             yield _csv(path)
         notebook = self.env.app.manifest.folder / f"{self.experiment.notebook}.ipynb"
-        order = {name: place for place, name in enumerate(self.experiment.outputs)}
-        for path in sorted(
-            folder.glob("*.svg"), key=lambda path: (order.get(path.name, len(order)), path.name)
-        ):
+        for path in pictures(self.experiment, folder):
             text = f"{caption(notebook, path.stem)} ({run['run'].name})"
             yield nodes.figure(
                 "", nodes.image(uri=self._uri(path), alt=path.stem), nodes.caption("", text)
@@ -290,12 +287,112 @@ class Experiment(SphinxDirective):
             )
 
     def _uri(self, path):
-        return "/" + Path(os.path.relpath(path, self.env.srcdir)).as_posix()
+        return _address(self.env, path)
 
     def _download(self, path):
         return addnodes.download_reference(
             "", "", _code(path.name), refdoc=self.env.docname, reftarget=self._uri(path)
         )
+
+
+class Gallery(SphinxDirective):
+    """Every figure of every experiment at the largest size that ran, small, in the order of the
+    figures and tables of the papers; then what goes beyond them.
+    """
+
+    def run(self):
+        app = self.env.app
+        self.shown = set()
+        sections = []
+        for paper, title in PAPERS.items():
+            section = nodes.section("", nodes.title("", title), ids=[f"figures-{paper.lower()}"])
+            for claim in sorted(items_of(app, paper), key=_number):
+                section += self._item(claim)
+            sections.append(section)
+        title = nodes.title("", "Beyond the papers")
+        section = nodes.section("", title, ids=["figures-beyond"])
+        for experiment in app.manifest:
+            if experiment.name not in self.shown:
+                section += self._experiment(experiment)
+        return [*sections, section]
+
+    def _item(self, claim):
+        """Yield what there is for a figure or table of a paper."""
+        app = self.env.app
+        head = [link_claim(app, claim.id), " ", pill(claim.status), " ", claim.what]
+        yield paragraph(*head, style="item")
+        serving = [experiment for experiment in app.manifest if claim.id in experiment.claims]
+        if not serving and claim.notebook:
+            yield paragraph("In notebook ", link_cell(app, claim), style="soft")
+        for experiment in app.manifest:
+            if claim.id in experiment.claims:
+                if experiment.name in self.shown:
+                    page = _largest(app, experiment)[1]
+                    yield paragraph(
+                        "Shown above: ", link(app, experiment.title, page), style="soft"
+                    )
+                else:
+                    yield from self._experiment(experiment)
+
+    def _experiment(self, experiment):
+        """Yield the figures of an experiment, a link to its page each."""
+        app = self.env.app
+        self.shown.add(experiment.name)
+        runs, page = _largest(app, experiment)
+        notebook = app.manifest.folder / f"{experiment.notebook}.ipynb"
+        figures = nodes.container(classes=["gallery"])
+        for run in runs:
+            name = run["run"].name
+            for path in pictures(experiment, run["folder"]):
+                text = caption(notebook, path.stem)
+                image = nodes.image(uri=_address(self.env, path), alt=f"{text}, {name}")
+                image["loading"] = "lazy"
+                target = link(app, "", page, nodes.make_id(f"run-{name}"))
+                if isinstance(target, nodes.reference):
+                    target += image
+                    image = target
+                label = nodes.caption("", f"{name}: {text}")
+                figures += nodes.figure("", image, label)
+        title = [link(app, experiment.title, page)]
+        if not len(figures):
+            title += [": no figures, or not run"]
+        yield paragraph(*title)
+        if len(figures):
+            yield figures
+
+
+def items_of(app, paper: str) -> list:
+    """Return the tables and figures of a paper."""
+    return [claim for claim in app.claims.values() if claim.paper == paper and claim.kind in "FB"]
+
+
+def _number(claim) -> tuple[bool, int, str]:
+    """Figures by their number, then tables by theirs."""
+    number = re.search(r"-[A-Z](\d+)(\w*)$", claim.id)
+    return (claim.kind == "B", int(number[1]) if number else 0, claim.id)
+
+
+def _largest(app, experiment):
+    """Return the finished runs of an experiment at the largest size with any, and their page."""
+    sizes = [app.config.report_profile] if app.config.report_profile else reversed(PROFILES)
+    for size in sizes:
+        if (app.outputs / size / experiment.name).is_dir():
+            runs = [run for run in runs_of(app, experiment, size) if run["result"] is not None]
+            if runs:
+                return runs, f"results/{size}/{experiment.name}"
+    return [], f"notebooks/{experiment.notebook}"
+
+
+def pictures(experiment, folder: Path) -> list[Path]:
+    """Return the figures that a run has left, in the order of the manifest."""
+    order = {name: place for place, name in enumerate(experiment.outputs)}
+    paths = folder.glob("*.svg")
+    return sorted(paths, key=lambda path: (order.get(path.name, len(order)), path.name))
+
+
+def _address(env, path: Path) -> str:
+    """Return how Sphinx names a file that lies anywhere."""
+    return "/" + Path(os.path.relpath(path, env.srcdir)).as_posix()
 
 
 def caption(notebook: Path, figure: str) -> str:
@@ -381,7 +478,8 @@ def _stage(app) -> None:
 
 
 def setup(app) -> dict[str, bool]:
-    """Add the directives `results` and `experiment`."""
+    """Add the directives `results`, `experiment` and `gallery`."""
+    app.add_directive("gallery", Gallery)
     app.add_directive("results", Results)
     app.add_directive("experiment", Experiment)
     app.connect("builder-inited", _stage)

@@ -19,7 +19,7 @@ from safescreen.cluster.workers import ClusterError
 from safescreen_book import datasets, ledger, places, wording
 from safescreen_book._common import unknown
 from safescreen_book.datasets.cli import add_parser as add_data
-from safescreen_book.runner import batch, fingerprint, notebooks
+from safescreen_book.runner import batch, codecheck, fingerprint, folders, notebooks
 from safescreen_book.runner import replay as replaying
 from safescreen_book.runner import show as showing
 from safescreen_book.runner.loading import load_manifest
@@ -173,6 +173,17 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("--profile", choices=PROFILES, help="only this size")
     listing.set_defaults(func=_list)
 
+    check = commands.add_parser(
+        "codecheck",
+        help="list what a reader may compare (codecheck.yml), or certify what the replays said",
+        description="Write codecheck.yml: every committed output, and what it stands for. With "
+        "--certificate write what the replays of this commit said of the records instead.",
+    )
+    check.add_argument(
+        "--certificate", metavar="FILE", help="a JSON file: commit, machine, hours, what agrees"
+    )
+    check.set_defaults(func=_codecheck)
+
     claims = commands.add_parser(
         "claims",
         help="print the ledger of claims and check its evidence",
@@ -198,11 +209,11 @@ def _parser() -> argparse.ArgumentParser:
 
     for command in (report, site):
         command.set_defaults(func=_pages)
-    for command in (run, replay, show, report, site, listing, claims, books):
+    for command in (run, replay, show, report, site, listing, check, claims, books):
         command.add_argument(
             "--notebooks", metavar="DIR", help="folder of notebooks, manifest and ledger"
         )
-    for command in (run, replay, show, report, site, listing, claims):
+    for command in (run, replay, show, report, site, listing, check, claims):
         command.add_argument(
             "--outputs", metavar="DIR", help="where results go ($SAFESCREEN_OUTPUTS)"
         )
@@ -435,6 +446,22 @@ def _list(options) -> int:
     for name, seconds in total.items():
         print(f"{name}, one after the other with all data: about {seconds / 60:.0f} minutes")
     return 0
+
+
+def _codecheck(options) -> int:
+    """Write the list or the certificate; return 1 where a record differs."""
+    manifest, outputs = _load(options)
+    if options.certificate is None:
+        files = codecheck.entries(manifest, ledger.load_claims(manifest.folder), outputs)
+        path = manifest.folder.parent / codecheck.NAME
+        path.write_text(codecheck.configuration(files), encoding="utf-8")
+        print(f"{places.shown(path)}: {len(files)} files")
+        return 0
+    found = codecheck.certificate(outputs, fingerprint.git_state(manifest.folder))
+    folders.write_json(Path(options.certificate), found)
+    counts = ", ".join(f"{len(found[word])} {word}" for word in ("agree", "differ", "left_out"))
+    print(f"commit {found['commit'][:7]}: {counts.replace('_', ' ')}; {found['hours']} hours")
+    return int(bool(found["differ"]))
 
 
 def _claims(options) -> int:

@@ -232,6 +232,40 @@ def test_it_can_be_searched_from_a_disk(site, read):
     )
 
 
+def test_every_figure_is_among_the_results(read):
+    page = read("results.html")
+    figure = page[page.index('id="figures-sts19"') :].partition("</figure>")[0]
+    assert 'href="results/paper/tiny.html#run-judged"' in figure and 'loading="lazy"' in figure
+    assert "judged: seconds" in re.sub(r"<[^>]*>", "", figure)
+    assert page.count('loading="lazy"') == len(re.findall(r"<figure", page)) >= 4
+    order = [page.index(f'id="figures-{name}"') for name in ("sts19", "sss13", "hdsl19", "beyond")]
+    assert order == sorted(order)
+
+
+def test_a_page_says_its_version_and_leads_to_its_source(read):
+    import safescreen
+
+    page = read("how-to/certificate.html")
+    assert f"safescreen {safescreen.__version__}" in page and "favicon.svg" in page
+    assert 'href="../_sources/how-to/certificate.md.txt"' in page
+    assert "_sources" not in read("claims/STS19.html")
+    entry = read("reference/safescreen.paths.html")
+    assert 'href="../_modules/safescreen/paths.html#path"' in entry
+
+
+def test_words_lead_to_the_glossary(read):
+    assert 'href="glossary.html#term-ball"' in read("article.html")
+    assert read("glossary.html").count("<dt id=") > 25
+
+
+def test_the_reference_begins_with_estimators(read):
+    page = read("reference.html")
+    article = page[page.index("<article") :]
+    places = [article.index(f"#safescreen.{name}") for name in ("SafeSVC", "solve", "Problem")]
+    assert places == sorted(places)
+    assert 'id="safescreen.Triplets.loss_sums"' not in read("reference/safescreen.terms.html")
+
+
 def test_results_are_part_of_it(read):
     assert 'href="smoke/tiny.html"' in read(
         "results/smoke.html"

@@ -1,0 +1,213 @@
+"""Numbers and tables in hand-written pages, taken from committed results.
+
+A text names a number: {number}`wine seconds here`. The directive `committed` shows rows of a table
+that runs have left, `benchmark` a table of the last benchmarks. They read the checkout that the
+pages come from: `outputs/paper`, ledger, manifest and `benchmarks/`."""
+
+import csv
+import functools
+import json
+import re
+from collections import Counter
+from pathlib import Path
+
+import pandas
+from docutils import nodes
+from docutils.parsers.rst import directives
+from sphinx.util.docutils import SphinxDirective, SphinxRole
+
+from _ext.claims import STANDS
+from _ext.results import short
+from _ext.stage import link, paragraph, table
+from safescreen_book import ledger
+from safescreen_book.runner.loading import load_manifest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = ROOT / "notebooks"
+RECORDS = ROOT / "outputs" / "paper"
+
+
+@functools.cache
+def numbers() -> dict[str, str]:
+    """Return every number that a text may name."""
+    return _paths() | _claims() | _experiments() | _records() | _replays()
+
+
+def shown(value: float, digits: int = 2) -> str:
+    """Return a number to some significant digits, without an exponent."""
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if rounded >= 10 ** (digits - 1) else f"{rounded:.{digits}g}"
+
+
+def _paths() -> dict[str, str]:
+    """The program of the authors of STS19 and this library on the same paths."""
+    with (ROOT / "benchmarks" / "authors.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    found = {}
+    for data in ("iris", "wine"):
+        paths = {(row["who"], row["method"]): row for row in rows if row["dataset"] == data}
+        seconds = {key: float(row["seconds"]) for key, row in paths.items()}
+        theirs = seconds["authors", "RRPB"]
+        ours = seconds["safescreen", "triplets, RRPB"]
+        found[f"{data} triplets"] = f"{int(paths['authors', 'RRPB']['n_triplets']):,}"
+        found[f"{data} lams"] = paths["authors", "RRPB"]["n_lams"]
+        found[f"{data} seconds of the authors"] = shown(theirs)
+        found[f"{data} seconds here"] = shown(ours)
+        found[f"{data} seconds of products"] = shown(
+            seconds["safescreen", "products, no screening"]
+        )
+        found[f"{data} times faster"] = shown(theirs / ours)
+    return found
+
+
+def _claims() -> dict[str, str]:
+    """Counts of the ledger over the papers, without what goes beyond them."""
+    claims = ledger.load_claims(NOTEBOOKS)
+    printed = [claim for claim in claims if claim.paper != "ours"]
+    items = Counter(claim.status for claim in printed if claim.kind in "FB")
+    statements = Counter(claim.status for claim in printed if claim.kind not in "FB")
+    conclusions: Counter[str] = Counter()
+    for counts in ledger.stands(claims, ledger.judged(NOTEBOOKS)).values():
+        conclusions.update(counts)
+    found = {
+        "statements": statements.total(),
+        "items": items.total(),
+        "conclusions": conclusions.total(),
+    }
+    found |= {f"statements {status}": statements[status] for status in ledger.STATUSES}
+    found |= {f"items {status}": items[status] for status in ledger.STATUSES}
+    found["items that stand"] = sum(items[status] for status in STANDS)
+    found |= {f"conclusions {word}": conclusions[word] for word in _VERDICTS}
+    return {name: str(count) for name, count in found.items()}
+
+
+_VERDICTS = ("stands", "does not", "undecided")
+
+
+def _experiments() -> dict[str, str]:
+    manifest = load_manifest(NOTEBOOKS)
+    found = {
+        "theorem notebooks": str(len(list(NOTEBOOKS.glob("[1-4]*.ipynb")))),
+        "experiment notebooks": str(len({experiment.notebook for experiment in manifest})),
+    }
+    for size in ("smoke", "laptop", "paper"):
+        seconds = sum(e.profiles[size].seconds for e in manifest if size in e.profiles)
+        found[f"minutes of {size}"] = shown(seconds / 60.0)
+        found[f"hours of {size}"] = shown(seconds / 3600.0)
+    return found
+
+
+def _records() -> dict[str, str]:
+    """What the committed results of the papers' size took."""
+    paths = sorted(RECORDS.glob("[!.]*/[!.]*/result.json"))
+    records = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    versions = {one["versions"]["safescreen"] for one in records}
+    return {
+        "records": str(len(records)),
+        "hours of records": shown(sum(one["seconds"]["wall"] for one in records) / 3600.0),
+        "versions of records": ", ".join(sorted(versions)),
+    }
+
+
+def _replays() -> dict[str, str]:
+    """What the last replay of each record said."""
+    paths = sorted(RECORDS.glob("[!.]*/[!.]*/replays.jsonl"))
+    lines = [path.read_text(encoding="utf-8").strip().splitlines() for path in paths]
+    last = [json.loads(found[-1]) for found in lines if found]
+    return {
+        "records replayed": str(len(last)),
+        "records that agree": str(sum(one["agrees"] for one in last)),
+        "minutes of replays": shown(sum(one["seconds"] for one in last) / 60.0),
+    }
+
+
+class Number(SphinxRole):
+    """A number by its name."""
+
+    def run(self):
+        if self.text not in numbers():
+            return [], [self.inliner.reporter.error(f"no number is called {self.text!r}")]
+        return [nodes.Text(numbers()[self.text])], []
+
+
+class Committed(SphinxDirective):
+    """Some columns of a table that the runs of an experiment left, a run after the other.
+
+    Entries of a list are parted by semicolons. `where` keeps rows: `whose = ours; method = a | b`.
+    """
+
+    required_arguments = 2
+    option_spec = {  # noqa: RUF012
+        "runs": directives.unchanged_required,
+        "columns": directives.unchanged_required,
+        "heads": directives.unchanged,
+        "where": directives.unchanged,
+    }
+
+    def run(self):
+        experiment, file = self.arguments
+        app = self.env.app
+        columns = _listed(self.options["columns"])
+        heads = _listed(self.options.get("heads", "")) or columns
+        page = f"results/paper/{experiment}"
+        rows = []
+        for run in _listed(self.options["runs"]):
+            frame = pandas.read_csv(RECORDS / experiment / run / file)
+            for condition in _listed(self.options.get("where", "")):
+                column, _, values = condition.partition(" = ")
+                frame = frame[frame[column].isin(_listed(values, "|"))]
+            for row in frame[columns].itertuples(index=False):
+                title = link(app, run, page, nodes.make_id(f"run-{run}"))
+                rows.append([title, *map(_cell, row)])
+        if not rows:
+            raise self.error(f"no such rows in {file} of {experiment}")
+        source = paragraph("From ", link(app, experiment, page), ".", style="soft")
+        return [table(["data", *heads], rows, _numeric(rows)), source]
+
+
+class Benchmark(SphinxDirective):
+    """A table of the last run in `benchmarks/README.md`, named by the head of its first column."""
+
+    required_arguments = 1
+
+    def run(self):
+        text = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
+        head = re.escape(self.arguments[0])
+        found = re.search(rf"^\| {head} \|.*\n(?:\|.*\n)+", text, re.M)
+        if not found:
+            raise self.error(f"benchmarks/README.md has no table of {self.arguments[0]!r}")
+        head, _, *rows = [
+            [cell.strip().strip("*").replace("`", "") for cell in line.strip("| ").split(" | ")]
+            for line in found[0].strip().splitlines()
+        ]
+        machine = re.search(r"^Version .*$", text, re.M)[0].rstrip(".")
+        source = paragraph(f"From the last run of benchmarks/. {machine}.", style="soft")
+        return [table(head, rows, _numeric(rows)), source]
+
+
+def _listed(text: str, between: str = ";") -> list[str]:
+    return [part.strip() for part in text.split(between) if part.strip()]
+
+
+def _numeric(rows) -> list[int]:
+    """Return the columns with numbers in every row."""
+    places = range(1, len(rows[0]))
+    return [place for place in places if all(_is_number(row[place]) for row in rows)]
+
+
+def _cell(value) -> str:
+    if isinstance(value, float):
+        return "" if value != value else short(float(f"{value:.3g}"))
+    return str(value)
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[\d.,]*(e[-+]\d+)?\*?", text) is not None
+
+
+def setup(app) -> dict[str, bool]:
+    """Add the role `number`, the directives `committed` and `benchmark`."""
+    app.add_role("number", Number())
+    app.add_directive("committed", Committed)
+    app.add_directive("benchmark", Benchmark)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,112 @@
+"""Numbers in hand-written pages and in the README are those of committed results."""
+
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import authors
+import readme
+from _ext import numbers, pages, reference
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+
+
+def test_each_number_that_a_page_names_is_known():
+    named = [name for page in DOCS for name in re.findall(r"\{number\}`([^`]*)`", page.read_text())]
+    assert len(named) > 20
+    assert set(named) <= set(numbers.numbers())
+    assert all(numbers.numbers().values())
+
+
+def test_the_readme_is_as_the_results_are():
+    assert readme.written(readme.FILE.read_text(encoding="utf-8")) == readme.FILE.read_text(
+        encoding="utf-8"
+    )
+    changed = readme.FILE.read_text(encoding="utf-8").replace(" s here.**", " s there.**")
+    assert readme.written(changed) != changed
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(54.75, "55"), (2.241, "2.2"), (0.6127, "0.61"), (1360.0, "1,400")]
+)
+def test_numbers_have_two_digits(value, text):
+    assert numbers.shown(value) == text
+
+
+def test_the_picture_is_that_of_the_rows():
+    assert Image.open(authors.PICTURE).text["Source"] == authors.checksum()
+
+
+def test_the_rows_of_the_authors_program_are_of_one_path_each():
+    rows = authors.read()
+    for data in authors.DATASETS:
+        paths = [row for row in rows if row["dataset"] == data]
+        assert {row["who"] for row in paths} == {"authors", "safescreen"}
+        for column in ("n_triplets", "n_lams", "rtol", "gamma", "machine"):
+            assert len({row[column] for row in paths}) == 1
+        assert all(float(row["largest_relative_gap"]) <= authors.RTOL for row in paths)
+
+
+def test_objectives_that_are_not_of_one_optimum_are_noticed():
+    one = {"lams": np.array([2.0, 1.0]), "primal": np.array([10.0, 20.0]), "gap": np.full(2, 1e-5)}
+    authors.compare(one, one | {"primal": np.array([10.00005, 20.0])})
+    with pytest.raises(AssertionError, match=r"lam \[1\.\]"):
+        authors.compare(one, one | {"primal": np.array([10.0, 20.001])})
+
+
+def test_the_program_of_the_authors_is_read(tmp_path):
+    text = """iris
+*******************
+lambda = 1.3e+07
+primal = 716625, dual = 533956, gap = 182669
+primal = 1.68133e+07
+primal = 546118, dual = 546117, gap = 0.110129
+*******************
+primal = 12.5, dual = 12.4999, gap = 1e-05
+Total time = 9.5
+"""
+    program = tmp_path / "run"
+    program.write_text(f"#!/bin/sh\ncat <<'end'\n{text}end\n")
+    program.chmod(0o755)
+    found = authors.their_path(tmp_path, "iris", "RRPB")
+    assert found["lams"].tolist() == [1.3e7, 1.3e7 * 0.9]
+    assert found["primal"].tolist() == [546118.0, 12.5] and found["gap"].tolist() == [
+        0.110129,
+        1e-5,
+    ]
+    assert found["iterations"] == 3 and found["seconds"] == [9.5] * authors.ROUNDS
+
+
+def test_a_page_leads_to_its_source():
+    assert pages.source(ROOT, "index") == "docs/index.md"
+    assert pages.source(ROOT, "how-to/certificate") == "docs/how-to/certificate.md"
+    assert pages.source(ROOT, "notebooks/00-start-here") == "notebooks/00-start-here.py"
+    assert pages.source(ROOT, "reference/safescreen.terms") is None
+    app = SimpleNamespace(
+        confdir=ROOT / "docs", config=SimpleNamespace(repository="https://example.org/us/ss/")
+    )
+    context = {"page_source_suffix": ".md"}
+    pages._link(app, "index", "", context, None)
+    assert context["theme_source_edit_link"] == "https://example.org/us/ss/edit/main/docs/index.md"
+    pages._link(app, "claims/STS19", "", context, None)
+    assert context["page_source_suffix"] == ""
+
+
+def test_a_name_is_told_in_one_sentence():
+    known = reference.names()
+    assert reference.first_sentence(known["safescreen.Sphere"][1]) == (
+        "A closed ball that contains the optimal x"
+    )
+    assert reference.first_sentence(known["safescreen.SPHERES"][1]).startswith("By name: `GB`, ")
+    for name, (_, value) in known.items():
+        assert "\n" not in reference.first_sentence(value), name
+
+
+@pytest.mark.parametrize(("text", "number"), [("1,024", True), ("38.68*", True), ("auto", False)])
+def test_columns_of_numbers_are_told(text, number):
+    assert numbers._numeric([["x", text], ["y", "1e-05"]]) == ([1] if number else [])
