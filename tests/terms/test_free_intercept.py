@@ -9,6 +9,8 @@ from scipy import sparse
 
 import safescreen as ss
 from naive.free_intercept import ExactMachine, instance
+from safescreen.solvers.methods import SMOOTH
+from safescreen.solvers.proximal_intercept import Centre, ProximalIntercept
 from safescreen.solvers.reduction import Reduction, parse_screening, reference
 from safescreen.terms._intercepts import balance, balanced_sum, certain_bound, root_interval
 
@@ -264,13 +266,19 @@ def test_spreads_are_norms_without_the_constant():
         assert np.allclose(terms.spreads[25:], lengths[25:], rtol=1e-5)
 
 
-def test_few_rounds_find_the_intercept():
-    rng = np.random.default_rng(0)
-    y = np.where(rng.random(200) < 0.3, 1, -1)
-    X = rng.standard_normal((200, 3)) + 0.8 * y[:, None] + 3.0
-    problem = ss.Problem(ss.FreeIntercept.from_points(X, y), ss.SmoothedHinge(0.5))
-    solution = ss.solve(problem, 1.0, rtol=1e-11, screening=())
-    assert solution.converged and len(solution.history) <= 10
+def test_the_center_goes_a_proximal_step_then_along_a_line():
+    terms = pair()
+    solver = SMOOTH["hybrid"]
+    method = ProximalIntercept(solver)
+    state = Centre(b=0.5, x=None, alpha=None)
+    method._move(terms, 2.0, state, np.array([0.0, 0.0, 0.25, 0.0]))
+    first = 0.5 + terms.constant**2 * 0.25 / 2.0
+    assert state.b == pytest.approx(first) == state.low and state.high == np.inf
+    method._move(terms, 2.0, state, np.array([0.0, 0.0, 0.125, 0.0]))
+    assert state.b == pytest.approx(2.0 * first - 0.5)  # half as large a residual: as far again
+    state.b = 9.0
+    method._move(terms, 2.0, state, np.array([1e-3, 0.0, 0.0, 0.0]))
+    assert state.low < state.b < state.high < 9.0
 
 
 def test_the_tests_of_the_papers_know_the_intercept():
