@@ -180,8 +180,8 @@ class Benchmark(SphinxDirective):
             [cell.strip().strip("*").replace("`", "") for cell in line.strip("| ").split(" | ")]
             for line in found[0].strip().splitlines()
         ]
-        machine = re.search(r"^Version .*$", text, re.M)[0].rstrip(".")
-        source = paragraph(f"From the last run of benchmarks/. {machine}.", style="soft")
+        machine = re.search(r"^Version .*?(?=\n\n)", text, re.M | re.S)[0]
+        source = paragraph(f"From the last run of benchmarks/. {machine}", style="soft")
         return [table(head, rows, _numeric(rows)), source]
 
 

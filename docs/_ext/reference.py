@@ -222,6 +222,19 @@ def _returned(app, what, name, obj, options, signature, returned) -> tuple | Non
     )
 
 
+def _back_links(app) -> list:
+    """Leave of the links from code to the reference those that lead to an entry: viewcode assumes
+    that all names of a file are described under one module.
+    """
+    objects = app.env.get_domain("py").objects
+    for entry in getattr(app.env, "_viewcode_modules", {}).values():
+        if entry:
+            _, _, used, module = entry
+            for name in [name for name in used if f"{module}.{name}" not in objects]:
+                del used[name]
+    return []
+
+
 def setup(app) -> dict[str, bool]:
     """Stage the pages, add the directive `names`; resolve short names."""
     app.add_directive("names", Names)
@@ -230,4 +243,5 @@ def setup(app) -> dict[str, bool]:
     app.connect("autodoc-skip-member", _skip)
     app.connect("autodoc-process-signature", _returned)
     app.connect("missing-reference", _unique)
+    app.connect("html-collect-pages", _back_links, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

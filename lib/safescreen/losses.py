@@ -19,7 +19,7 @@ __all__ = ["Hinge", "Loss", "SmoothedHinge", "SquaredHinge"]
 
 
 class Loss:
-    """What all losses of the family have in common: the formulas, from `gamma` and `cap`, the
+    """The formulas that all losses of the family share. They depend on `gamma` and on `cap`, the
     largest slope, which may be infinite.
     """
 
@@ -109,8 +109,8 @@ class SmoothedHinge(Loss):  # numpydoc ignore=PR02
 class SquaredHinge(Loss):  # numpydoc ignore=PR02
     """Squared hinge loss ``max(0, 1 - u)^2/(2 gamma)`` (STS19 section 6.3).
 
-    Its quadratic part never ends, so no term is ever linear: only the zero region R is screened,
-    ``lam_max()`` is infinite, and a path needs its `lams`. Dual variables are
+    Its quadratic part never ends, so no term is ever linear. Screening finds terms of R only,
+    ``lam_max()`` is infinite, and a path has to be given its `lams`. Dual variables are
     ``alpha = max(0, 1 - u)/gamma``, not bounded by 1.
 
     Parameters
@@ -127,8 +127,8 @@ class SquaredHinge(Loss):  # numpydoc ignore=PR02
 
     Notes
     -----
-    The proofs of all spheres use convexity, Fenchel's inequality and ``alpha >= 0`` only, so they
-    hold unchanged.
+    All spheres stay valid, because their proofs use only convexity, Fenchel's inequality and
+    ``alpha >= 0``.
 
     Examples
     --------

@@ -157,21 +157,21 @@ def path(
     ----------
     prob : Problem
     lams : array or callable, optional
-        Strictly decreasing regularization parameters: exactly these are solved, whether a solve
-        reaches its tolerance or not. A function gets the solutions so far and returns the next lam,
-        or None to end the path. Left out: ``lam_max()`` and on by factors of `ratio`, until a solve
-        does not reach its tolerance at the latest; its solution is the last one of the path.
+        Strictly decreasing. The path solves for exactly these, whether a solve reaches its
+        tolerance or not. A function gets the solutions so far and returns the next lam, or None to
+        end the path. If left out, the path begins at ``lam_max()``, multiplies by `ratio`, and ends
+        at the latest with the first solve that does not reach its tolerance.
     ratio : float in (0, 1)
     tol, rtol : float >= 0, optional
-        As in :func:`safescreen.solve`, for every lam: a gap of at most ``max(tol, rtol |P|)``, one
-        that is left out counts as 0, without either ``rtol`` is 1e-6.
+        As in :func:`safescreen.solve`, for every lam: the gap is at most ``max(tol, rtol |P|)``. If
+        one is left out it counts as 0; if both are, ``rtol`` is 1e-6.
     screening : "auto" or tuple of str
-        As for :func:`safescreen.solve`. Spheres by name are each used before the first iteration
-        with the last solution as their reference (RRPB as a path bound, STS19 Theorem 6), and again
-        while it is solved with the iterate.
+        As for :func:`safescreen.solve`. A named sphere screens before the first iteration, with the
+        last solution as its reference (RRPB as a path bound, STS19 Theorem 6), and again during the
+        solve, with the iterate.
     dynamic : "auto" or tuple of str, optional
-        How to screen while a lam is solved, if otherwise than by `screening`; ``()`` screens only
-        before.
+        How to screen during a solve, if that differs from `screening`; ``()`` screens only before
+        it.
     ranges : bool
         Certify terms for whole stretches of the path with the range of RRPB (STS19 Theorem 10):
         inside, no rule is evaluated for them.
@@ -187,8 +187,8 @@ def path(
     extrapolate : bool
         Start from the line through the last two solutions instead of the last one.
     keep_masks : bool, optional
-        Keep ``Solution.screened`` of each solution, 2 bits a term; left out: for at most 100 000
-        terms.
+        Keep ``Solution.screened`` of each solution, 2 bits for each term. If left out, masks are
+        kept for at most 100 000 terms.
     callback : callable, optional
         ``callback(progress)`` after each lam, with a :class:`~safescreen.solvers.Progress` that
         holds the solution; returning a true value ends the path.
@@ -202,8 +202,8 @@ def path(
     Returns
     -------
     Path
-        ``reason`` says why it ends. Ctrl-C ends the path and returns the solutions so far, with a
-        warning.
+        Its ``reason`` says why it ends. Ctrl-C ends the path with a warning; the solutions so far
+        are returned.
 
     Warns
     -----

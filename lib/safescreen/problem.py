@@ -99,12 +99,12 @@ class Problem:
     Parameters
     ----------
     terms : Terms
-        The elements a_t; they bring the cone.
+        The elements a_t. They determine the cone.
     loss : Loss
         Such as :class:`~safescreen.SmoothedHinge`.
     linear : element, optional
-        The fixed linear term c, such as the pull term of LMNN (:func:`safescreen.pull`). The array
-        is taken as exact data.
+        The fixed linear term c, such as the pull term of LMNN (:func:`safescreen.pull`). Its
+        entries are taken to be exact.
     constant : float, optional
         Constant added to both objectives.
 
@@ -112,8 +112,8 @@ class Problem:
     ----------
     cone : Cone
     linear_error : float
-        How far screened terms, which are in `linear` by then, may have moved it from its exact
-        value: 0 for a problem as it was made.
+        Upper bound of the rounding error of `linear`, to which screening adds the terms of L. It
+        is 0 for a problem as it was made.
 
     Raises
     ------

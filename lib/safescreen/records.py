@@ -27,10 +27,10 @@ class Iteration(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """What every callback gets: of :func:`safescreen.solve`, of paths, of Frank-Wolfe and of the
+    """The record that a callback gets from :func:`safescreen.solve`, paths, Frank-Wolfe and the
     estimators.
 
-    A callback that returns a true value ends the work; what is finished is kept.
+    If the callback returns a true value, the work ends, and its result so far is kept.
 
     Attributes
     ----------

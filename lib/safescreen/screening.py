@@ -34,7 +34,7 @@ __all__ = ["Certificate", "screen", "screen_samples", "screen_triplets"]
 
 @dataclass(frozen=True, repr=False)
 class Certificate(Screened):
-    """Masks of terms, and what proves them.
+    """Which terms are certain, and what proves it.
 
     Attributes
     ----------
@@ -67,8 +67,7 @@ def screen(
     lam0: float | None = None,
     screening: tuple[str, ...] = ("MGB",),
 ) -> Certificate:
-    """Return which terms are certain, given any point x, from whatever solver it comes and however
-    good it is.
+    """Return which terms are certain, given any point x: from any solver, however rough.
 
     Parameters
     ----------
@@ -78,17 +77,18 @@ def screen(
     lam : float > 0
         What the answer is for.
     alpha : array of shape (T,), optional
-        Dual point that belongs to x, in [0, 1]; ``alpha(x)`` if left out. With the hinge pass the
-        solver's own if it has one: at the kink the slope is not known from x.
+        Dual point that belongs to x, in [0, 1]; ``alpha(x)`` if left out. For the hinge, pass the
+        solver's own if it has one: at the kink, x does not determine the slope.
     lam0 : float > 0, optional
         What x was computed for, if that is not `lam`; used by "RRPB".
     screening : tuple of str
-        Spheres and rules as in :func:`safescreen.solve`; each screens what those before have left.
+        Spheres and rules as in :func:`safescreen.solve`. Each screens the terms that those before
+        it left undecided.
 
     Returns
     -------
     Certificate
-        Its masks go into :meth:`Problem.reduce`, or select the terms another solver is to see.
+        Pass its masks to :meth:`Problem.reduce`, or use them to select terms for another solver.
 
     Raises
     ------
@@ -98,8 +98,8 @@ def screen(
 
     Notes
     -----
-    Cost: one evaluation, and a margin of each ball's center a term. A good x screens much, a bad
-    one little; none makes a wrong decision.
+    Cost: one evaluation, and for each ball one margin of its center for each term. A good x screens
+    much, a bad one little. No x makes a wrong decision.
 
     Examples
     --------
@@ -161,8 +161,8 @@ def screen_samples(
 ) -> Certificate:
     """Return which samples of a linear support vector machine are certain for C, given any w.
 
-    ``min ||w||^2/2 + C sum_i loss(y_i <x_i, w>)``, or with a penalised intercept, as LIBLINEAR has
-    it, a constant feature more.
+    ``min ||w||^2/2 + C sum_i loss(y_i <x_i, w>)``. A penalised intercept, as in LIBLINEAR, is the
+    coefficient of one more feature, which is constant.
 
     Parameters
     ----------
@@ -173,12 +173,12 @@ def screen_samples(
     C : float > 0
         What the answer is for.
     alpha : array of shape (n,), optional
-        Dual point in [0, 1], the solver's dual variables divided by C. Left out with the hinge, one
-        is computed from w, for `C0`.
+        Dual point in [0, 1]: the solver's dual variables divided by C. If it is left out for the
+        hinge, one is computed from w and `C0`.
     C0 : float > 0, optional
         What w was computed for; C if left out.
     intercept : float, optional
-        The one that goes with w; left out there is none.
+        The intercept that goes with w. If left out, there is none.
     intercept_scaling : float > 0
         Value of the constant feature.
     sample_weight : array of shape (n,), optional
@@ -239,8 +239,7 @@ def screen_triplets(
     lam, alpha, lam0
         As for :func:`screen`, for M in place of x.
     triplet_weight : array of shape (T,), optional
-        Factors of the losses, not negative; triplets of weight 0 are left out, and nothing is said
-        of them.
+        Factors of the losses, not negative. Triplets of weight 0 are left out, and stay undecided.
     loss : Loss, optional
         ``SmoothedHinge(0.05)`` if left out.
     screening : tuple of str

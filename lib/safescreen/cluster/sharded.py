@@ -44,18 +44,18 @@ class ShardedTriplets(Terms):
     client : distributed.Client
         The cluster; its workers need the same safescreen and Python as this process.
     X : array of shape (n, d)
-        Points; every worker gets them.
+        Points. Each worker gets all of them.
     index : int array of shape (T, 3)
         One triplet a row: anchor, same, other, as for :class:`~safescreen.Triplets`. A
         memory-mapped array is read in parts.
     n_shards : int, optional
-        Into how many parts of consecutive rows; at least one for each worker thread keeps all of
-        them busy. Left out: 8, or more where one would hold over 16 million triplets.
+        Number of shards, each of consecutive rows. At least one for each worker thread keeps all of
+        them busy. If left out it is 8, or more where one shard would hold over 16 million triplets.
     diagonal : bool
         As for :class:`~safescreen.Triplets`.
     patience : float
-        Seconds, 300 by default, for which the cluster may be without any worker, here and in all
-        that is computed later. A worker that joins in time computes again what was lost.
+        For how many seconds the cluster may be without any worker, now and in later computations;
+        300 by default. A worker that joins within that time computes again what was lost.
 
     Raises
     ------

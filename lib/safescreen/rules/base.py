@@ -15,12 +15,12 @@ from safescreen.rounding import ElementLike
 
 @dataclass(frozen=True)
 class Screened:
-    """Terms whose category at the optimum is certain.
+    """Which terms are screened: it is certain on which piece of the loss they lie at the optimum.
 
     Attributes
     ----------
     in_L, in_R : boolean arrays of shape (T,)
-        Linear region (dual variable 1), zero region (dual variable 0).
+        Terms in the linear region (dual variable 1), terms in the zero region (dual variable 0).
     """
 
     in_L: NDArray

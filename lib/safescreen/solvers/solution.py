@@ -71,19 +71,19 @@ class Solution:
         "callback", "interrupted" (Ctrl-C), or "stalled" (no step made progress any more).
     history : list of Iteration
     n_terms, n_L, n_R : int
-        How many terms there are, and how many were certified by screening to be in the linear and
-        in the zero region.
+        How many terms there are, and of how many screening proved that they lie in the linear
+        region and in the zero region.
     screened : Screened or None
-        Which they were; None where a path did not keep the masks, or where blocks of terms are
-        screened.
+        Which terms those are. None where a path did not keep the masks, or where terms are screened
+        in blocks.
     step : float or None
-        Last step length, a start for neighbouring problems.
+        The length of the last step, from which a solve for a neighbouring lam starts.
     eps : float
         Upper bound of the distance of x from the exact solution.
     intercept : float or None
         The best intercept at x, where the terms have a free one.
     problem : Problem or None
-        What was solved; None where an estimator has not kept it.
+        The problem that was solved. None where an estimator did not keep it.
     """
 
     x: ElementLike

@@ -40,10 +40,11 @@ def solve(
 ) -> Solution:
     """Solve a problem for one lam, screening as it goes.
 
-    STS19 Algorithm 1. Over a cone: projected gradient (Barzilai-Borwein steps), for the hinge with
-    semismooth Newton steps; an interior-point method where those are slow. Over the whole space:
-    dual coordinate descent, then semismooth Newton steps. The hinge through a proximal method of
-    multipliers where a solver needs a smooth loss.
+    STS19 Algorithm 1. Over a cone it takes projected gradient steps (Barzilai-Borwein), with
+    semismooth Newton steps for the hinge, and goes over to an interior-point method where those are
+    slow. Over the whole space it takes sweeps of dual coordinate descent, then semismooth Newton
+    steps. Where a solver needs a smooth loss, a proximal method of multipliers solves for the
+    hinge.
 
     Parameters
     ----------
@@ -51,20 +52,20 @@ def solve(
     lam : float > 0
     tol, rtol : float >= 0, optional
         Stop when the duality gap is at most ``max(tol, rtol |P|)``: `tol` is absolute, in units of
-        the objective P, `rtol` is relative to it. One that is left out counts as 0; without either
-        ``rtol`` is 1e-6. The gap is an upper bound that includes rounding, and it is the gap of
-        `prob` itself, screened terms included.
+        the objective P, `rtol` is relative to it. If one is left out it counts as 0; if both are,
+        ``rtol`` is 1e-6. The gap is an upper bound that includes rounding. It is the gap of `prob`
+        itself, with the screened terms.
     x0 : element of the cone, optional
         Where to start; zero if left out.
     screening : "auto" or tuple of str
-        When and with which ball follows from counted operations, see
-        :class:`safescreen.solvers.counted.Counted`, which may be passed too. Or spheres by name
-        from ``SPHERES``, each with the sphere rule, or with another rule: ``"GB+halfspace"``; or
-        two spheres and the points that lie in both: ``"MGB&BT2"``. ``()`` screens nothing.
+        "auto" counts operations to decide when to screen, and with which ball; a
+        :class:`safescreen.solvers.counted.Counted` does the same with other options. A tuple names
+        spheres of ``SPHERES``, each with the sphere rule. ``"GB+halfspace"`` takes another rule,
+        ``"MGB&BT2"`` the points that lie in both balls, and ``()`` screens nothing.
     freq : int
         Screen each `freq` iterations, if spheres are named.
     active_set : bool
-        Iterate on terms with non-zero loss only, between checks of all terms.
+        Iterate on the terms with a non-zero loss only, and check all terms now and then.
     callback : callable, optional
         ``callback(progress)``, with a :class:`Progress`; returning a true value stops the solve.
     max_iter : int
@@ -78,11 +79,11 @@ def solve(
         shrinking; "hybrid", coordinate descent that hands over to Newton's method where it is slow,
         which is what "auto" means there.
     max_seconds : float, optional
-        End with the first iteration after so many seconds. Without it no clock is read, and the
-        same input gives the same solution.
+        End with the first iteration after so many seconds. If it is left out, no clock is read, and
+        the same input gives the same solution.
     keep_interrupted : bool
-        Return the best point so far on Ctrl-C, if there is one, with a warning. Otherwise
-        KeyboardInterrupt is raised: for a caller that has more to solve.
+        On Ctrl-C return the best point so far, if there is one, with a warning. False raises
+        KeyboardInterrupt instead, for a caller that has more to solve.
 
     Returns
     -------

@@ -18,12 +18,12 @@ class Sphere:
     ----------
     center : element of the space
     radius : float
-        An upper bound: roundings of the center and of the radius itself are in it. NaN screens
-        nothing.
+        An upper bound that includes the rounding errors of the center and of the radius itself. NaN
+        screens nothing.
     normal : element, optional
         A half-space ``<normal, x> >= 0`` known to contain the cone.
     name : str
-        The family it comes from.
+        The name of its family, such as "DGB".
 
     Examples
     --------

@@ -21,8 +21,8 @@ class Pairs(PairDifferences):
     """Pair terms ``+C_il`` with threshold `lower` and ``-C_ij`` with threshold ``-upper``,
     ``C_ij = (x_i - x_j)(x_i - x_j)'``.
 
-    STS19 section 6.3, after Davis et al. (2007): dissimilar points are to be at least at the
-    squared distance `lower`, similar ones at most at `upper`. The terms are those of `dissimilar`
+    STS19 section 6.3, after Davis et al. (2007). The squared distance of dissimilar points should
+    be at least `lower`, that of similar points at most `upper`. The terms are those of `dissimilar`
     first, then those of `similar`.
 
     Parameters
@@ -43,10 +43,11 @@ class Pairs(PairDifferences):
 
     Notes
     -----
-    Each term has a threshold of its own. A similar pair costs nothing under a small metric, so no
-    lam makes all terms linear: ``lam_max()`` is infinite if there are any, and a path needs its
-    `lams`. Memory, cost and rounding as in :class:`safescreen.terms.differences.PairDifferences`,
-    where the second pair of a term is one point twice.
+    Each term has its own threshold. The loss of a similar pair is zero under a small metric, so no
+    lam makes all terms linear. With similar pairs ``lam_max()`` is therefore infinite, and a path
+    has to be given its `lams`. Memory, cost and rounding as in
+    :class:`safescreen.terms.differences.PairDifferences`, where the second pair of a term is one
+    point twice.
 
     Examples
     --------
@@ -124,8 +125,8 @@ def pull(
 
     Notes
     -----
-    A problem takes its linear term as exact data: what it certifies, it certifies for the array
-    returned here, which differs from the sum in exact arithmetic by rounding. Cost: O(n d^2 + P d).
+    A problem takes the entries of its linear term to be exact. So its certificates hold for the
+    array that is returned here, which differs from the exact sum by rounding. Cost: O(n d^2 + P d).
 
     Examples
     --------

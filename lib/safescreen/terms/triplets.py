@@ -42,9 +42,10 @@ class Triplets(PairDifferences):
 
     Notes
     -----
-    Triplets that repeat or contradict each other, as people's judgements do, are summed as they
-    are. Memory, cost and rounding as in :class:`safescreen.terms.differences.PairDifferences`: 16
-    bytes a triplet, O(n d^2 + pairs d + T) a pass.
+    Triplets may repeat and contradict each other, as people's judgements do: the sum counts each of
+    them. Memory, cost and rounding are those of
+    :class:`safescreen.terms.differences.PairDifferences`: 16 bytes for each triplet,
+    O(n d^2 + pairs d + T) for each pass.
 
     Examples
     --------
