@@ -24,10 +24,10 @@ def dual_point(
     """Return a dual point for a w that comes without one.
 
     Samples further than a width from the threshold get 0 or 1; the rest minimise
-    ``||w - C sum_i alpha_i z_i||`` within [0, 1], a bounded least squares problem, for sparse
-    samples by coordinate descent: their rows are short and many, and nearly orthogonal. Of the
-    given widths the one with the smallest gap is taken. With a smoothed or squared hinge it is
-    ``alpha(w)``."""
+    ``||w - C (sum_i alpha_i z_i + c)||`` within [0, 1], c the linear term if there is one: a
+    bounded least squares problem, for sparse samples by coordinate descent: their rows are short
+    and many, and nearly orthogonal. Of the given widths the one with the smallest gap is taken.
+    With a smoothed or squared hinge it is ``alpha(w)``."""
     terms = prob.terms
     lam = 1.0 / check_lam(C, "C")
     best = prob.alpha(w)
@@ -39,6 +39,7 @@ def dual_point(
 
     slack = terms.threshold - terms.margins(w)
     gap = prob.evaluate(w, lam, best).gap
+    target = lam * w if prob.linear is None else lam * w - prob.linear
     for width in widths:
         near = np.abs(slack) <= width
         if not near.any():
@@ -46,7 +47,7 @@ def dual_point(
         trial = np.where(near, 0.5, slack > width)
         part = terms.select(near).with_threshold(0.0)
         found = np.full(np.count_nonzero(near), 0.5)
-        rest = terms.weighted_sum(trial)[0] - lam * w
+        rest = terms.weighted_sum(trial)[0] - target
         rows = part.rows(np.arange(found.size))
         if sparse.issparse(rows):  # with thresholds 0 the dual is the square norm alone
             part.sweep(found, rest, 1.0, prob.loss, 1e-14, SWEEPS, 1)

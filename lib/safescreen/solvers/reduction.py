@@ -94,7 +94,7 @@ class Reduction:
         """Begin with the masks of a test, whose ball was not enlarged; return this reduction."""
         self.status[:] = screened.in_L + 2 * (screened.in_R & ~screened.in_L)
         self.n_L = screened.n_L
-        self.n_R = screened.n_R
+        self.n_R = int(np.count_nonzero(self.status == 2))
         self.enlargement = 0.0
         if self.n_L + self.n_R:
             self.problem, self._ids = self.whole.reduce_by(self.status)

@@ -1,0 +1,298 @@
+"""What is known of terms, from any masks of any tests; what is left; names of tests."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import safescreen as ss
+from instances import instance, points
+from safescreen.rules import Screened
+from safescreen.solvers import reduction as module
+from safescreen.solvers.reduction import Reduction, _merge, parse_screening, reference
+from safescreen.spheres import SPHERES
+
+
+def problem(n=20, gamma=0.5):
+    """Return a problem of n samples whose margins at x = 1 are 1, 2, ..., n."""
+    signs = np.where(np.arange(n) % 2, -1.0, 1.0)
+    X = (np.arange(n) + 1.0) * signs
+    return ss.Problem(ss.Samples(X[:, None], signs), ss.SmoothedHinge(gamma))
+
+
+def margins_left(reduction):
+    """Return the margins of the terms that are left at x = 1: each term's number, plus 1."""
+    return np.round(reduction.problem.terms.margins(np.ones(1))).astype(int).tolist()
+
+
+class Masks:
+    """A rule that says what it is told, term by term."""
+
+    needs = ()
+
+    def __init__(self, monkeypatch):
+        self.balls = []
+        self.to_say = []
+        monkeypatch.setitem(module.RULES, "sphere", self)
+        monkeypatch.setattr(module, "intersection", self.of_two)
+
+    def __call__(self, prob, ball):
+        return self.answer(prob, ball)
+
+    def of_two(self, prob, first, second):
+        return self.answer(prob, first, second)
+
+    def answer(self, prob, *balls):
+        self.balls.append(balls)
+        if self.to_say:
+            self.say(*self.to_say.pop(0))
+        numbers = np.round(prob.terms.margins(np.ones(1))).astype(int) - 1
+        return Screened(np.isin(numbers, self.in_L), np.isin(numbers, self.in_R))
+
+    def say(self, in_L, in_R):
+        self.in_L = list(in_L)
+        self.in_R = list(in_R)
+
+
+@pytest.fixture
+def masks(monkeypatch):
+    return Masks(monkeypatch)
+
+
+# ------------------------------------------------------------------ names of tests
+
+
+def test_names_of_tests():
+    prob = problem()
+    (one,) = parse_screening("PGB", prob)
+    assert one.spheres == (SPHERES["PGB"],) and one.rule == "sphere"
+    with_rule, both = parse_screening(("GB+halfspace", "MGB&BT2"), prob)
+    assert with_rule.spheres == (SPHERES["GB"],) and with_rule.rule == "halfspace"
+    assert both.spheres == (SPHERES["MGB"], SPHERES["BT2"]) and both.rule == "sphere"
+    assert parse_screening((), prob) == ()
+    for wrong in ("MGB&BT2&PGB", "MGB&BT2+halfspace", "MGB&BT2&PGB+halfspace"):
+        with pytest.raises(ValueError, match="two balls at most, and without another rule"):
+            parse_screening(wrong, prob)
+
+
+def test_blocks_take_one_ball_and_the_sphere_rule():
+    X, y = points(n=12)
+    blocks = ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.5))
+    (test,) = parse_screening(("PGB",), blocks)
+    assert test.rule == "sphere"
+    for wrong in ("PGB&MGB", "PGB+halfspace"):
+        with pytest.raises(ValueError, match="ProductTriplets take one ball at a time"):
+            parse_screening(wrong, blocks)
+
+
+# ------------------------------------------------------------------ terms
+
+
+def test_nothing_is_known_at_first():
+    left = Reduction(problem())
+    assert (left.n_L, left.n_R, left.enlargement) == (0, 0, np.inf)
+    assert left.status.tolist() == [0] * 20 and len(left.problem) == 20
+    X, y = points(n=12)
+    blocks = Reduction(ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.5)))
+    assert blocks.status.size == 0 and (blocks.n_L, blocks.n_R) == (0, 0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_decisions_add_up(seed, masks):
+    """By definition: a term has the first decision that is made of it, L before R; what leaves is
+    decided, and the numbers of what stays are those among what was left.
+    """
+    rng = np.random.default_rng(seed)
+    left = Reduction(problem())
+    expected = np.zeros(20, dtype=int)
+    for _ in range(6):
+        before = margins_left(left)
+        in_L, in_R = (np.flatnonzero(rng.uniform(size=20) < 0.15) for _ in range(2))
+        open_ = np.array([number - 1 for number in before])
+        for number in open_[expected[open_] == 0]:
+            expected[number] = 1 if number in in_L else 2 if number in in_R else 0
+        masks.say(in_L, in_R)
+        kept = left.apply(ss.Sphere(np.zeros(1), 1.0))
+        assert left.status.tolist() == expected.tolist()
+        assert (left.n_L, left.n_R) == ((expected == 1).sum(), (expected == 2).sum())
+        assert np.array_equal(left.screened().in_L, expected == 1)
+        assert np.array_equal(left.screened().in_R, expected == 2)
+        after = margins_left(left)
+        assert set(np.flatnonzero(expected == 0) + 1) <= set(after)
+        assert after == (before if kept is None else [before[number] for number in kept])
+        alpha = rng.uniform(size=len(left.problem))
+        whole = left.expand(alpha)
+        assert np.array_equal(left.restrict(whole), alpha)
+        gone = np.setdiff1d(np.arange(20), np.array(after) - 1)
+        assert np.array_equal(whole[gone], (expected[gone] == 1).astype(float))
+    assert len(left.problem) < 12
+
+
+@pytest.mark.parametrize(("n", "leaves"), [(20, True), (21, False), (5, True), (1, True)])
+def test_terms_leave_when_they_are_a_twentieth(n, leaves, masks):
+    for side in range(2):
+        left = Reduction(problem(max(n, 2)))
+        left.problem = left.whole if n > 1 else left.whole.reduce_by(np.array([0, 2], np.int8))[0]
+        left._ids = None if n > 1 else np.array([0])
+        masks.say(*(([0], []) if side == 0 else ([], [0])))
+        kept = left.apply(ss.Sphere(np.zeros(1), 1.0))
+        assert (left.n_L, left.n_R) == ((1, 0) if side == 0 else (0, 1))
+        assert left.status[0] == 1 + side
+        assert (kept is not None) == leaves and len(left.problem) == n - leaves
+    masks.say([], [])
+    assert Reduction(problem(n=2)).apply(ss.Sphere(np.zeros(1), 1.0)) is None
+
+
+def test_merged_decisions_by_definition():
+    status, in_L, in_R = (np.array(v) for v in zip(*np.ndindex(3, 2, 2), strict=True))
+    merged = status.astype(np.int8)
+    counts = _merge(merged, in_L.astype(bool), in_R.astype(bool))
+    expected = np.where(status != 0, status, np.where(in_L, 1, np.where(in_R, 2, 0)))
+    assert merged.tolist() == expected.tolist()
+    new = status == 0
+    assert counts == (
+        (new & (expected == 1)).sum(),
+        (new & (expected == 2)).sum(),
+        (expected != 0).sum(),
+    )
+
+
+@pytest.mark.parametrize(("n_L", "n_R"), [(0, 0), (3, 3), (4, 0), (0, 5)])
+def test_masks_of_others(n_L, n_R):
+    """A term that is said to be in both regions counts as linear."""
+    numbers = np.arange(20)
+    in_L = numbers < n_L
+    in_R = (numbers < n_L + n_R) & ((numbers >= n_L) | (numbers == 1))
+    prob = problem()
+    left = Reduction(prob).known(Screened(in_L, in_R))
+    assert (left.enlargement, left.n_L, left.n_R) == (0.0, n_L, n_R)
+    assert left.status.tolist() == np.where(in_L, 1, np.where(in_R, 2, 0)).tolist()
+    assert margins_left(left) == (numbers[~in_L & ~in_R] + 1).tolist()
+    x = np.full(1, 0.1)
+    status = left.status
+    slack = prob.terms.threshold - prob.terms.margins(x)
+    linear = (slack[status == 1] - 0.5 * prob.loss.smoothing).sum()
+    open_ = np.maximum(slack[status == 0], 0.0)
+    rest = np.where(open_ < 0.5, open_**2, open_ - 0.25).sum()
+    assert left.problem.primal(x, 2.0) == pytest.approx(linear + rest + float(x @ x), rel=1e-12)
+
+
+def test_a_copy_learns_on_its_own(masks):
+    left = Reduction(problem())
+    twin = left.copy()
+    masks.say([1, 2], [3])
+    twin.apply(ss.Sphere(np.zeros(1), 1.0))
+    assert (left.n_L, left.n_R) == (0, 0) and not left.status.any()
+    assert (twin.n_L, twin.n_R) == (2, 1) and len(left.problem) == 20
+
+
+# ------------------------------------------------------------------ balls
+
+
+def test_every_ball_is_enlarged(masks):
+    """By what is asked for, nothing if that is left out; the least enlargement is kept. A ball
+    that decides nothing is passed over.
+    """
+    prob = problem()
+    e = prob.evaluate(np.full(1, 0.1), 1.0)
+    tests = parse_screening(("DGB", "GB&DGB"), prob)
+    radii = [[s.build(reference(e)(prob)).radius for s in test.spheres] for test in tests]
+    masks.say([], [])
+    left = Reduction(prob)
+    smallest = np.inf
+    for enlargement in (0.25, 3.0, 0.125, None):
+        masks.balls.clear()
+        given = {} if enlargement is None else {"enlargement": enlargement}
+        assert left.screen(tests, reference(e), **given) is None
+        found = [[ball.radius for ball in balls] for balls in masks.balls]
+        more = enlargement or 0.0
+        smallest = min(smallest, more)
+        assert left.enlargement == smallest
+        for wanted, got in zip(radii, found, strict=True):
+            for radius, enlarged in zip(wanted, got, strict=True):
+                assert radius + more <= enlarged <= (radius + more) * (1.0 + 1e-12)
+
+
+def test_a_ball_that_decides_nothing_is_not_used(masks):
+    prob = problem()
+    e = prob.evaluate(np.full(1, 0.1), 1.0)
+    (test,) = parse_screening("DGB", prob)
+    useless = SPHERES["DGB"].build(reference(e)(prob)).__class__(np.zeros(1), np.inf)
+    assert not useless.decides
+    family = SimpleNamespace(build=lambda known: useless)
+    left = Reduction(prob)
+    masks.say([0, 1], [2])
+    unused = module.Test((family,), "sphere")
+    assert left.screen([unused], reference(e), 0.5) is None
+    assert left.enlargement == np.inf and not masks.balls
+    assert left.screen([unused, test], reference(e), 0.5) is not None
+    assert left.enlargement == 0.5 and len(left.problem) == 17
+
+
+def test_the_numbers_of_what_several_tests_leave(masks):
+    """Among the terms before the first test; each test sees what the one before has left."""
+    prob = problem()
+    e = prob.evaluate(np.full(1, 0.1), 1.0)
+    tests = parse_screening(("DGB", "GB", "DGB"), prob)
+    masks.to_say = [([3, 4], [19]), ([0, 5], []), ([], [])]
+    left = Reduction(prob)
+    kept = left.screen(tests, reference(e), 0.1)
+    assert kept.tolist() == [n for n in range(20) if n not in (0, 3, 4, 5, 19)]
+    assert margins_left(left) == (kept + 1).tolist()
+
+
+def test_the_last_term_is_screened_too(masks):
+    prob = problem(n=2)
+    e = prob.evaluate(np.full(1, 0.1), 1.0)
+    left = Reduction(prob).known(Screened(np.array([True, False]), np.zeros(2, bool)))
+    masks.say([], [1])
+    tests = parse_screening("DGB", prob)
+    assert left.screen(tests, reference(e)).tolist() == []
+    assert (left.n_L, left.n_R) == (1, 1) and len(left.problem) == 0
+    masks.balls.clear()
+    assert left.screen(tests, reference(e)) is None and not masks.balls
+
+
+# ------------------------------------------------------------------ blocks
+
+
+@pytest.mark.parametrize(("n_L", "n_R"), [(0, 0), (3, 3), (4, 0), (0, 5)])
+def test_blocks_that_leave_are_counted_and_their_constant_is_kept(n_L, n_R):
+    """Of a linear term the loss is ``tau - gamma/2`` less its margin."""
+    left = Reduction(instance("dense").problem(0.5))
+    left.explicit = False
+    rest = SimpleNamespace(threshold=2.0)
+    answers = (rest, "total", "error", n_L, n_R)
+    terms = SimpleNamespace(screen_blocks=lambda ball, loss: answers)
+    smaller = object()
+    given = []
+
+    def with_linear_part(*args):
+        given.append(args)
+        return smaller
+
+    left.problem = before = SimpleNamespace(
+        terms=terms, loss=ss.SmoothedHinge(0.5), with_linear_part=with_linear_part
+    )
+    kept = left.apply(ss.Sphere(np.zeros(3), 1.0))
+    assert (left.n_L, left.n_R) == (n_L, n_R)
+    if n_L + n_R == 0:
+        assert kept is None and left.problem is before
+    else:
+        assert kept == slice(None) and left.problem is smaller
+        assert given == [(rest, "total", "error", n_L * 1.75)]
+
+
+def test_all_blocks_are_kept_by_several_tests():
+    X, y = points(n=30, seed=2)
+    blocks = ss.Problem(ss.ProductTriplets(X, y), ss.SmoothedHinge(0.05))
+    lam = 0.3 * blocks.lam_max()
+    rough = ss.solve(blocks, lam, rtol=1e-2, screening=()).x
+    fine = ss.solve(blocks, lam, rtol=1e-8, screening=()).x
+    left = Reduction(blocks)
+    for x in (rough, fine):
+        e = left.problem.evaluate(x, lam)
+        tests = parse_screening(("DGB", "GB"), blocks)
+        assert left.screen(tests, reference(e)) == slice(None)
+        assert left.problem.primal(fine, lam) == pytest.approx(blocks.primal(fine, lam), rel=1e-10)
+    assert left.n_L > 0 and left.n_R > 0
