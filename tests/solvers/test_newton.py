@@ -1,0 +1,151 @@
+"""Newton's method: its system in all forms, its step, and when it ends."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import safescreen as ss
+from safescreen.solvers.limits import Limits
+from safescreen.solvers.newton import Descent, Newton
+from safescreen.solvers.trace import Point, Start, Trace
+
+KINDS = ("dense", "csr", "kernel")
+
+
+def samples(kind, weighted, n=14, d=4):
+    """Return samples, their rows ``y_i x_i``, and their weights."""
+    rng = np.random.default_rng(3)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    X = rng.standard_normal((n, d)) + 0.4 * y[:, None]
+    weights = rng.uniform(0.2, 3.0, n) if weighted else None
+    if kind == "kernel":
+        terms = ss.KernelSamples.from_points(X, y, "linear", weights=weights)
+    else:
+        terms = ss.Samples(sparse.csr_array(X) if kind == "csr" else X, y, weights=weights)
+    return terms, y[:, None] * X, np.ones(n) if weights is None else weights
+
+
+def plain(kind, Z, element):
+    """Return an element as a vector, also that of an expansion."""
+    return Z.T @ np.asarray(element) if kind == "kernel" else element
+
+
+@pytest.mark.parametrize("largest", [3000, 5, 3, 2])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_directions_solve_the_system(kind, weighted, largest):
+    """Both forms of it; larger ones than `largest` by conjugate gradients, to a thousandth."""
+    terms, Z, weights = samples(kind, weighted)
+    rng = np.random.default_rng(1)
+    gradient = terms.adjoint(rng.uniform(-1.0, 1.0, len(terms)))
+    g = plain(kind, Z, gradient)
+    for lam, width in ((0.7, 0.2), (3.0, 1.5)):
+        for size in (0, 1, 3, 4, 5, 12):
+            curved = np.sort(rng.choice(len(terms), size, replace=False))
+            found = Newton(largest=largest)._direction(terms, gradient, curved, width, lam)
+            v = plain(kind, Z, found)
+            slope = lam * np.eye(4) + (Z[curved].T * (weights[curved] / width)) @ Z[curved]
+            best = np.linalg.solve(slope, -g)
+            small = size if kind == "kernel" else min(size, 4)
+            if small <= largest:
+                np.testing.assert_allclose(v, best, rtol=1e-9, atol=1e-9)
+            else:
+                assert np.linalg.norm(v - best) <= 0.03 * np.linalg.norm(best)
+
+
+def test_a_system_is_solved_with_its_ridge():
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(5, 5))
+    for ridge in (0.3, rng.uniform(0.1, 1.0, 5)):
+        b = rng.normal(size=5)
+        expected = np.linalg.solve(A @ A.T + np.diag(np.broadcast_to(ridge, 5)), b)
+        np.testing.assert_allclose(Newton()._solve(A @ A.T, ridge, b), expected, rtol=1e-9)
+
+
+def test_the_ridge_of_a_singular_system_is_raised():
+    """As little as makes it solvable: what can be solved is, and the step descends."""
+    ones = np.full((5, 5), 3e13)
+    for matrix, b in (
+        (ones, np.arange(5.0)),
+        (ones, np.ones(5)),
+        (ones + 1e-3 * np.eye(5), -np.ones(5)),
+        (np.diag([1.0, 1.0, 1.0, 0.0, -1e-13]), np.ones(5)),
+        (np.diag([1.0, 1.0, 1.0, 0.0, -1e-10]), np.ones(5)),
+    ):
+        solution = Newton()._solve(matrix.copy(), 0.0, b)
+        assert np.isfinite(solution).all() and solution @ b > 0.0
+        whole = np.linalg.pinv(matrix, rcond=1e-6) @ b
+        np.testing.assert_allclose(matrix @ solution, matrix @ whole, atol=0.05)
+
+
+@pytest.mark.parametrize("loss", [ss.SmoothedHinge(0.6), ss.SquaredHinge(0.6)])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_goes_along_the_direction_of_the_terms_between_their_regions(kind, loss):
+    terms, Z, weights = samples(kind, True)
+    problem = ss.Problem(terms, loss)
+    rng = np.random.default_rng(5)
+    lam = 0.8
+    for _ in range(5):
+        x = terms.adjoint(rng.uniform(-0.02, 0.1, len(terms)))
+        e = problem.evaluate(x, lam)
+        slack = 1.0 - terms.margins(x)
+        between = (slack > 0.0) & (slack < (0.6 if loss.has_linear_region else np.inf))
+        assert 0 < between.sum() < len(terms)
+        slope = lam * np.eye(4) + (Z[between].T * (weights[between] / 0.6)) @ Z[between]
+        direction = np.linalg.solve(slope, -plain(kind, Z, e.gradient))
+        step = Newton()._step(problem, e)
+        v = plain(kind, Z, step)
+        share = float(v @ direction / (direction @ direction))
+        np.testing.assert_allclose(v, share * direction, rtol=1e-8, atol=1e-10)
+        values = [problem.primal(x + s * step, lam) for s in (1.0, 0.99, 1.01)]
+        assert share > 0.0 and values[0] <= min(values[1:])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_few_steps_from_anywhere(kind):
+    terms, *_ = samples(kind, True)
+    problem = ss.Problem(terms, ss.SmoothedHinge(0.6))
+    found = ss.solve(problem, 0.5, tol=1e-12, screening=(), method="newton")
+    assert found.converged and 1 < found.n_iter < 12
+
+
+class Told(Newton):
+    """A solver whose steps lead up by one."""
+
+    def _step(self, problem, e):
+        return None if e.primal == -1.0 else np.ones(1)
+
+
+def reached(primals, stalled=3):
+    """Return how many steps are taken from points with these objectives."""
+    solver = Told(stalled=stalled)
+    problem = SimpleNamespace(cone=ss.cones.FreeSpace(1))
+    start = Start(np.zeros(1), 1.0)
+    trace = Trace(start, Limits(1e-9, 0.0, 99))
+    point, state = solver.init(problem, start, trace)
+    assert point.x is start.x and point.iterations == 0
+    for number, primal in enumerate(primals):
+        e = SimpleNamespace(x=point.x, primal=primal, gap=1.0, dual=0.0)
+        trace.move(problem, Point(point.x, point.iterations, evaluation=e))
+        following = solver.step(problem, trace, state)
+        if following is None:
+            return number
+        point = following[0]
+        assert point.x.tolist() == [number + 1.0] and point.iterations == 1
+        assert state.lowest == min(primals[: number + 1])
+    return len(primals)
+
+
+def test_it_ends_where_the_objective_does_not_fall():
+    """By more than rounding; a fall begins the count anew; so does another problem."""
+    assert reached([5.0, 4.0, 3.0, 2.0, 1.0, 0.5, 0.2]) == 7
+    for flat in (5.0, 5.0 * (1.0 - 1e-15), 7.5, 9.9):
+        assert 3 <= reached([5.0, *[flat] * 20]) <= 4
+        assert 6 <= reached([5.0, *[flat] * 20], stalled=6) <= 7
+    assert reached([5.0, 5.0, 5.0, 4.0, 4.0, 4.0, 3.0, 3.0]) == 8
+    assert 6 <= reached([5.0, 5.0, 5.0, 4.0, *[4.0] * 20]) <= 7
+    assert reached([5.0, -1.0, 3.0]) == 1
+    assert Descent().n_stalled == 0
+    assert Newton().reduce(None, Descent(lowest=3.0, n_stalled=2), None) == Descent()
