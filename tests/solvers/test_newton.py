@@ -41,7 +41,7 @@ def test_directions_solve_the_system(kind, weighted, largest):
     rng = np.random.default_rng(1)
     gradient = terms.adjoint(rng.uniform(-1.0, 1.0, len(terms)))
     g = plain(kind, Z, gradient)
-    for lam, width in ((0.7, 0.2), (3.0, 1.5)):
+    for lam, width in ((0.7, 0.2), (3.0, 1.5), (50.0, 1.5)):
         for size in (0, 1, 3, 4, 5, 12):
             curved = np.sort(rng.choice(len(terms), size, replace=False))
             found = Newton(largest=largest)._direction(terms, gradient, curved, width, lam)
